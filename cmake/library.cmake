@@ -1,0 +1,41 @@
+# libdoppel: what a program embeds (documents in, verdicts out). It does no I/O of its own but for
+# the bodies that it is given a place for.
+file(GLOB DOPPEL_CORE CONFIGURE_DEPENDS
+  src/base/*.cc src/text/*.cc src/sketch/*.cc src/index/*.cc src/engine/*.cc)
+add_library(doppel STATIC ${DOPPEL_CORE})
+add_library(doppel::doppel ALIAS doppel)
+target_include_directories(doppel
+  PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+  PRIVATE src)
+target_link_libraries(doppel
+  PUBLIC absl::status absl::statusor
+  PRIVATE absl::flat_hash_map absl::flat_hash_set absl::inlined_vector absl::strings absl::span
+          PkgConfig::XXHASH Threads::Threads $<BUILD_INTERFACE:doppel_build>)
+
+# libdoppel_app: everything that reads, writes and is configured. Only the binary, tests and
+# benchmarks use it.
+file(GLOB DOPPEL_APP CONFIGURE_DEPENDS
+  src/formats/*.cc src/state/*.cc src/stream/*.cc src/stream/files/*.cc src/config/*.cc src/commands/*.cc)
+if(NOT DOPPEL_APP)
+  file(WRITE ${CMAKE_BINARY_DIR}/empty.cc "")
+  set(DOPPEL_APP ${CMAKE_BINARY_DIR}/empty.cc)
+endif()
+add_library(doppel_app STATIC ${DOPPEL_APP})
+target_include_directories(doppel_app PUBLIC src)
+target_link_libraries(doppel_app
+  PUBLIC doppel doppel_build absl::flat_hash_map absl::flat_hash_set absl::inlined_vector absl::strings absl::span
+         absl::time
+         fmt::fmt CLI11::CLI11 Threads::Threads PkgConfig::XXHASH
+  PRIVATE simdjson::simdjson yaml-cpp zstd::libzstd_shared ZLIB::ZLIB)
+
+# Kernels are named for the instructions they need; base/simd.h chooses at run time.
+file(GLOB_RECURSE DOPPEL_AVX2 src/*_avx2.cc)
+file(GLOB_RECURSE DOPPEL_AVX512 src/*_avx512.cc)
+set_source_files_properties(${DOPPEL_AVX2} PROPERTIES COMPILE_OPTIONS
+  "-mavx2;-mbmi;-mbmi2;-mlzcnt;-mpopcnt")
+set_source_files_properties(${DOPPEL_AVX512} PROPERTIES COMPILE_OPTIONS
+  "-mavx2;-mbmi;-mbmi2;-mlzcnt;-mpopcnt;-mavx512f;-mavx512bw;-mavx512vl;-mavx512dq;-mavx512cd;-mavx512vbmi;-mavx512vbmi2;-mprefer-vector-width=512")
+
+add_executable(doppel_cli src/main.cc)
+set_target_properties(doppel_cli PROPERTIES OUTPUT_NAME doppel)
+target_link_libraries(doppel_cli PRIVATE doppel_app)

@@ -1,0 +1,11 @@
+# The one place that says what the compiler must accept without a word.
+add_library(doppel_build INTERFACE)
+target_compile_options(doppel_build INTERFACE -Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -fno-omit-frame-pointer)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # Debian's Abseil was built with the older ABI of class template arguments.
+  target_compile_options(doppel_build INTERFACE -fclang-abi-compat=17)
+endif()
+if(DOPPEL_SANITIZE)
+  target_compile_options(doppel_build INTERFACE -fsanitize=${DOPPEL_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(doppel_build INTERFACE -fsanitize=${DOPPEL_SANITIZE})
+endif()

@@ -1,0 +1,135 @@
+#pragma once
+// The index: representatives by sequence number, and for every band a table from key to
+// representatives. It does no I/O, owns no threads and reads no clock.
+//
+// What it promises (DESIGN: "candidates are a pure function"): representative r is a candidate of
+// document d iff in at least one band all of the band's slices are equal and r is listed in that band, r is
+// live, and at least `min_equal` of all slices are equal. Fingerprints, buckets, shards, growth and
+// dead slots only find this faster or slower; none of them can add or lose a candidate.
+//
+// Threads: lookup() may run on any number of threads at once, but not while a writer (insert, remove,
+// expire_below) runs. Writers are called from one thread at a time.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "base/pod_vector.h"
+#include "index/banding.h"
+#include "text/digest.h"
+#include "text/hash_key.h"
+
+namespace doppel {
+
+using Seq = uint64_t;  // a representative's number in the order of the stream; never reused
+
+struct IndexOptions {
+  int num_perm = 128;
+  Banding banding{18, 6};
+  int min_equal = 80;    // of num_perm slices, for a candidate
+  int max_listed = 256;  // live representatives with one key that a band lists
+  int shards = 1;        // tables are split by key over this many shards
+  HashKey key;           // salts of the band keys
+  uint64_t initial_capacity = 1024;  // a hint; never changes a result
+  bool track_ids = false;            // keep id tags, so that find_id() works
+};
+
+// Where a representative's body (metadata and compact set) stands: opaque to the index.
+struct BodyRef {
+  uint64_t offset = 0;  // < 2^40
+  uint32_t size = 0;    // < 2^24; 0: there is none
+  bool operator==(const BodyRef&) const = default;
+};
+
+using BandMask = absl::InlinedVector<uint32_t, 1>;  // bit j: band j; (bands + 31) / 32 words
+
+// A representative as it stands in memory, about 160 bytes. Views into the index or into the caller's memory.
+struct Row {
+  const uint8_t* slices = nullptr;  // num_perm; nullptr: below one shingle, listed in no band, digest only
+  Digest digest;
+  uint64_t id_tag = 0;              // kept only with track_ids
+  BodyRef body;
+  const uint32_t* mask = nullptr;   // the bands in which it is listed; ignored without slices
+};
+
+struct Query {
+  const uint8_t* slices = nullptr;       // num_perm, or nullptr below one shingle
+  const uint64_t* band_keys = nullptr;   // from band_keys(); bands of them
+  Digest digest;
+};
+
+struct Candidate {
+  Seq seq = 0;
+  int equal = 0;  // equal slices
+  bool operator==(const Candidate&) const = default;
+};
+
+struct BandCount {
+  uint16_t band = 0;
+  uint16_t listed = 0;  // live representatives listed there with exactly the query's key
+};
+
+// What the index knows of one document, as of now.
+struct Found {
+  std::optional<Seq> exact;                        // the earliest live representative with this digest
+  absl::InlinedVector<Candidate, 4> candidates;    // live; most equal slices first, then earliest
+  absl::InlinedVector<BandCount, 4> counts;        // bands where at least one is listed; ascending by band
+};
+
+struct IndexStats {
+  uint64_t rows = 0, live = 0;
+  uint64_t table_bytes = 0;  // band and digest tables, what is touched
+  uint64_t row_bytes = 0;
+  uint64_t moved_entries_max = 0;  // most entries that one insert moved for growth
+  struct Shard { uint64_t entries = 0, bytes = 0; double load = 0; };
+  std::vector<Shard> shards;
+};
+
+class Index {
+ public:
+  explicit Index(const IndexOptions& options);
+  ~Index();
+  Index(const Index&) = delete;
+  Index& operator=(const Index&) = delete;
+
+  const IndexOptions& options() const;
+
+  // Keys of all bands for these slices: out[0..bands).
+  void band_keys(const uint8_t* slices, uint64_t* out) const;
+
+  // out[i] for queries[i]. Batches of some hundred hide memory latency.
+  void lookup(std::span<const Query> queries, std::span<Found> out) const;
+
+  // How many live representatives are listed in `band` with exactly the key of these slices, now.
+  int count_listed(int band, uint64_t band_key, const uint8_t* slices) const;
+
+  // Appends representatives with numbers next_seq(), next_seq() + 1, ... `band_keys` holds rows.size() x bands keys
+  // (rows without slices: ignored). Tables grow as needed, by a bounded number of moves for each insert.
+  void insert(std::span<const Row> rows, const uint64_t* band_keys);
+
+  Seq next_seq() const;
+  Seq lowest_live() const;     // everything below is dead (expired)
+  bool live(Seq seq) const;    // inserted, not expired, not removed
+  Row row(Seq seq) const;      // seq must be >= lowest_live() and < next_seq()
+
+  // Removal marks; slots are reused lazily. Returns false if it was not live.
+  bool remove(Seq seq);
+  // Expiry: numbers below `seq` are dead from now on; their memory is given back as a whole.
+  void expire_below(Seq seq);
+  // For restoring: numbering starts here instead of at 0. Only while empty.
+  void start_at(Seq seq);
+
+  // Live representatives with this id tag (track_ids), ascending. Tags may collide: check the body.
+  std::vector<Seq> find_id(uint64_t id_tag) const;
+
+  IndexStats stats() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace doppel

@@ -1,0 +1,39 @@
+#include "text/digest.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/bytes.h"
+
+namespace doppel {
+
+Digester::Digester(const HashKey& key) {
+  for (uint64_t i = 0; i < sizeof secret_ / 8; ++i) store(secret_ + 8 * i, key.derive("digest", i));
+}
+
+// XXH3 takes its 192 secret bytes only for inputs above 240 bytes in the seeded form, so the
+// secret form is used for all lengths.
+Digest Digester::digest(std::string_view text) const {
+  XXH128_hash_t h = XXH3_128bits_withSecret(text.data(), text.size(), secret_, sizeof secret_);
+  return {h.low64, h.high64};
+}
+
+struct Digester::Stream::State {
+  XXH3_state_t xxh;
+};
+
+Digester::Stream::Stream(const Digester& digester) : state_(new State) {
+  XXH3_INITSTATE(&state_->xxh);
+  XXH3_128bits_reset_withSecret(&state_->xxh, digester.secret_, sizeof digester.secret_);
+}
+Digester::Stream::~Stream() = default;
+
+void Digester::Stream::update(std::string_view piece) {
+  XXH3_128bits_update(&state_->xxh, piece.data(), piece.size());
+}
+Digest Digester::Stream::finish() {
+  XXH128_hash_t h = XXH3_128bits_digest(&state_->xxh);
+  return {h.low64, h.high64};
+}
+
+}  // namespace doppel

@@ -1,0 +1,43 @@
+#pragma once
+// The keyed 128-bit digest of a document's text before normalisation: equal digests are `exact` copies.
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "text/hash_key.h"
+
+namespace doppel {
+
+struct Digest {
+  uint64_t low = 0;
+  uint64_t high = 0;
+  bool operator==(const Digest&) const = default;
+};
+
+// Immutable after construction, shared by threads.
+class Digester {
+ public:
+  explicit Digester(const HashKey& key);
+
+  Digest digest(std::string_view text) const;
+
+  // The same digest from pieces.
+  class Stream {
+   public:
+    explicit Stream(const Digester& digester);
+    ~Stream();
+    void update(std::string_view piece);
+    Digest finish();
+
+   private:
+    struct State;
+    std::unique_ptr<State> state_;
+  };
+
+ private:
+  friend class Stream;
+  alignas(64) unsigned char secret_[192];
+};
+
+}  // namespace doppel

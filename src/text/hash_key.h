@@ -1,0 +1,36 @@
+#pragma once
+// The 128-bit secret that every hash of a document is keyed with. With a public hash, pages can be
+// crafted that make unrelated documents collide; with a secret one they cannot.
+
+#include <cstdint>
+#include <string_view>
+
+namespace doppel {
+
+struct HashKey {
+  uint64_t low = 0;
+  uint64_t high = 0;
+  bool operator==(const HashKey&) const = default;
+
+  // An independent 64-bit value for one purpose, for example derive("band", 7). Stable for ever.
+  uint64_t derive(std::string_view purpose, uint64_t number = 0) const;
+};
+
+// A 64-bit permutation in which every input bit reaches every output bit (two multiplications).
+inline uint64_t mix64(uint64_t x) {
+  x ^= x >> 32;
+  x *= 0xd6e8feb86659fd93u;
+  x ^= x >> 32;
+  x *= 0xd6e8feb86659fd93u;
+  x ^= x >> 32;
+  return x;
+}
+
+// The two halves of a 64x64 -> 128 bit product, folded: one instruction of mixing for two words.
+inline uint64_t fold_multiply(uint64_t a, uint64_t b) {
+  __extension__ using uint128 = unsigned __int128;
+  uint128 product = static_cast<uint128>(a) * b;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+
+}  // namespace doppel
