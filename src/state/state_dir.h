@@ -1,0 +1,106 @@
+#pragma once
+// The state directory: what lets a run go on where the last one stopped, whatever stopped it.
+//
+//   hot        one row per representative, in order: what the index holds in memory, a CRC32C each
+//   bodies     per representative: metadata and coded set, a CRC32C each; rows say where
+//   journal    a checkpoint record, then one commit record per batch: how long the other files are,
+//              where the input and the outputs stand, what was removed or has expired
+//   hash.key   the 128-bit secret (mode 0600), made once if none is configured
+//   LOCK       held while a process uses the directory
+//
+// Columns and outputs are written before the commit record that counts them. At start the last commit
+// record that everything supports is the truth: files are cut to the lengths it names. A checkpoint
+// (periodic, and at a clean end) syncs the columns and replaces the journal by a fresh one, atomically.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "engine/bodies.h"
+#include "index/index.h"
+#include "text/hash_key.h"
+
+namespace doppel {
+
+enum class Fsync { none, checkpoint, commit };
+
+struct StateOptions {
+  std::string directory;
+  // What signatures depend on, and what verdicts depend on besides: "name=value" lines. A directory made with other
+  // ones is refused, and the message says which names differ, and how.
+  std::string data_scheme;
+  std::string rule;
+  int num_perm = 128;
+  int mask_words = 1;
+  Fsync fsync = Fsync::checkpoint;
+  uint64_t checkpoint_documents = 1'000'000;  // representatives between checkpoints
+};
+
+struct StoredRow {  // views valid during the call
+  Seq seq = 0;
+  Row row;
+  bool removed = false;
+};
+
+// Everything of one batch that must become durable at once.
+struct Commit {
+  std::vector<StoredRow> rows;       // new representatives, ascending, without gaps
+  std::vector<Seq> removed;
+  Seq lowest_live = 0;
+  std::string source_position;       // opaque
+  std::string sink_position;         // opaque
+  std::string clock;                 // opaque: what expiry knows (watermark)
+  uint64_t documents = 0;            // judged so far, in all runs
+};
+
+// What a start found. Strings are those of the last good commit; empty in a new directory.
+struct Recovered {
+  bool fresh = true;
+  std::string epoch;                 // UUID of this index
+  Seq next_seq = 0;
+  Seq first_row = 0;                 // rows below are gone
+  Seq lowest_live = 0;
+  std::string source_position, sink_position, clock;
+  uint64_t documents = 0;
+  uint64_t cut_bytes = 0;            // unfinished bytes that were cut off
+  std::vector<std::string> notes;    // what a person should know
+};
+
+class StateDir {
+ public:
+  // The hash key: `configured` if given, else the one in `directory`, else a new random one stored there. Refuses a configured key
+  // that differs from the stored one's fingerprint.
+  // supports: asked of each candidate commit, latest first (see `Recovered`): can the outputs be cut to what it says?
+  using Supports = std::function<bool(std::string_view sink_position)>;
+  static absl::StatusOr<std::unique_ptr<StateDir>> open(const StateOptions& options, const Supports& supports);
+  ~StateDir();
+
+  const Recovered& recovered() const;
+  // Calls `visit` for every stored row from first_row on, ascending, once, after open().
+  absl::Status load_rows(const std::function<void(const StoredRow&)>& visit);
+
+  Bodies& bodies();
+  // Durable (as far as fsync says) when it returns OK. After an error nothing more may be committed: the directory is still
+  // as of the last commit for the next open(). The outputs must have been flushed (and synced where fsync is commit) before.
+  absl::Status commit(const Commit& commit);
+  absl::Status checkpoint();
+
+ private:
+  struct Impl;
+  explicit StateDir(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// The key to use with this directory (made and stored if there is none). `made` is set when it was made now.
+absl::StatusOr<HashKey> hash_key_of(const std::string& directory, bool* made);
+// 32 hex digits, from a file or the environment; the message of an error never shows the key.
+absl::StatusOr<HashKey> parse_hash_key(std::string_view hex);
+
+// Bodies in an unlinked temporary file in `directory` (or $TMPDIR, /tmp): for runs without a state directory.
+absl::StatusOr<std::unique_ptr<Bodies>> temporary_bodies(const std::string& directory);
+
+}  // namespace doppel
