@@ -10,7 +10,8 @@ namespace {
 Simd detect() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+  bool avx2 =
+      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
   bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                 __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
                 __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512vbmi") &&
@@ -48,9 +49,12 @@ void force_simd(Simd level) { current().store(std::min(level, simd_supported()),
 
 std::string_view simd_name(Simd level) {
   switch (level) {
-    case Simd::scalar: return "scalar";
-    case Simd::avx2: return "avx2";
-    case Simd::avx512: return "avx512";
+    case Simd::scalar:
+      return "scalar";
+    case Simd::avx2:
+      return "avx2";
+    case Simd::avx512:
+      return "avx512";
   }
   return "?";
 }

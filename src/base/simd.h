@@ -9,7 +9,8 @@ namespace doppel {
 enum class Simd { scalar, avx2, avx512 };
 
 // The best level that this processor has, lowered by the environment variable DOPPEL_SIMD
-// (scalar|avx2|avx512) or by force_simd(). avx512 means F, BW, VL, DQ, CD, VBMI and VBMI2; avx2 includes BMI2.
+// (scalar|avx2|avx512) or by force_simd(). avx512 means F, BW, VL, DQ, CD, VBMI and VBMI2; avx2 includes
+// BMI2.
 Simd simd_level();
 
 // The best level that this processor has, whatever was forced.

@@ -23,10 +23,10 @@ inline absl::Status io_error(const std::string& what, int error = errno) {
 
 }  // namespace doppel
 
-#define RETURN_IF_ERROR(expr)                    \
-  do {                                           \
-    absl::Status status_ = (expr);               \
-    if (!status_.ok()) return status_;           \
+#define RETURN_IF_ERROR(expr)          \
+  do {                                 \
+    absl::Status status_ = (expr);     \
+    if (!status_.ok()) return status_; \
   } while (false)
 
 #define DOPPEL_CONCAT_(a, b) a##b

@@ -1,6 +1,7 @@
 #pragma once
 // From the YAML file, the environment (DOPPEL_...) and --set key=value to Options, in this order, the later
-// ones win. Unknown keys, wrong types and impossible values are refused with file, line, key and what would be right.
+// ones win. Unknown keys, wrong types and impossible values are refused with file, line, key and what would
+// be right.
 
 #include <string>
 #include <string_view>
@@ -23,9 +24,9 @@ struct KeyInfo {
 const std::vector<KeyInfo>& config_keys();
 
 struct ConfigInputs {
-  std::string file;  // may be empty
+  std::string file;                                       // may be empty
   std::vector<std::pair<std::string, std::string>> sets;  // --set and command-line flags, in order
-  std::vector<std::string> environment;                    // "DOPPEL_STATE_FSYNC=commit" ...: '.' becomes '_'
+  std::vector<std::string> environment;                   // "DOPPEL_STATE_FSYNC=commit" ...: '.' becomes '_'
 };
 
 struct Setting {

@@ -22,7 +22,8 @@ class Bodies {
   virtual ~Bodies() = default;
   // Readable at once. The error names the file.
   virtual absl::StatusOr<BodyRef> append(const Body& body) = 0;
-  // Reads into `buffer`; the views of the result point into it. A checksum that does not fit is an error (DataLoss).
+  // Reads into `buffer`; the views of the result point into it. A checksum that does not fit is an error
+  // (DataLoss).
   virtual absl::StatusOr<Body> read(BodyRef ref, std::string& buffer) const = 0;
   // What was appended reaches the file (no sync).
   virtual absl::Status flush() = 0;

@@ -29,10 +29,10 @@ using Seq = uint64_t;  // a representative's number in the order of the stream; 
 struct IndexOptions {
   int num_perm = 128;
   Banding banding{18, 6};
-  int min_equal = 80;    // of num_perm slices, for a candidate
-  int max_listed = 256;  // live representatives with one key that a band lists
-  int shards = 1;        // tables are split by key over this many shards
-  HashKey key;           // salts of the band keys
+  int min_equal = 80;                // of num_perm slices, for a candidate
+  int max_listed = 256;              // live representatives with one key that a band lists
+  int shards = 1;                    // tables are split by key over this many shards
+  HashKey key;                       // salts of the band keys
   uint64_t initial_capacity = 1024;  // a hint; never changes a result
   bool track_ids = false;            // keep id tags, so that find_id() works
 };
@@ -50,14 +50,14 @@ using BandMask = absl::InlinedVector<uint32_t, 1>;  // bit j: band j; (bands + 3
 struct Row {
   const uint8_t* slices = nullptr;  // num_perm; nullptr: below one shingle, listed in no band, digest only
   Digest digest;
-  uint64_t id_tag = 0;              // kept only with track_ids
+  uint64_t id_tag = 0;  // kept only with track_ids
   BodyRef body;
-  const uint32_t* mask = nullptr;   // the bands in which it is listed; ignored without slices
+  const uint32_t* mask = nullptr;  // the bands in which it is listed; ignored without slices
 };
 
 struct Query {
-  const uint8_t* slices = nullptr;       // num_perm, or nullptr below one shingle
-  const uint64_t* band_keys = nullptr;   // from band_keys(); bands of them
+  const uint8_t* slices = nullptr;      // num_perm, or nullptr below one shingle
+  const uint64_t* band_keys = nullptr;  // from band_keys(); bands of them
   Digest digest;
 };
 
@@ -74,9 +74,9 @@ struct BandCount {
 
 // What the index knows of one document, as of now.
 struct Found {
-  std::optional<Seq> exact;                        // the earliest live representative with this digest
-  absl::InlinedVector<Candidate, 4> candidates;    // live; most equal slices first, then earliest
-  absl::InlinedVector<BandCount, 4> counts;        // bands where at least one is listed; ascending by band
+  std::optional<Seq> exact;                      // the earliest live representative with this digest
+  absl::InlinedVector<Candidate, 4> candidates;  // live; most equal slices first, then earliest
+  absl::InlinedVector<BandCount, 4> counts;      // bands where at least one is listed; ascending by band
 };
 
 struct IndexStats {
@@ -84,7 +84,10 @@ struct IndexStats {
   uint64_t table_bytes = 0;  // band and digest tables, what is touched
   uint64_t row_bytes = 0;
   uint64_t moved_entries_max = 0;  // most entries that one insert moved for growth
-  struct Shard { uint64_t entries = 0, bytes = 0; double load = 0; };
+  struct Shard {
+    uint64_t entries = 0, bytes = 0;
+    double load = 0;
+  };
   std::vector<Shard> shards;
 };
 
@@ -106,14 +109,15 @@ class Index {
   // How many live representatives are listed in `band` with exactly the key of these slices, now.
   int count_listed(int band, uint64_t band_key, const uint8_t* slices) const;
 
-  // Appends representatives with numbers next_seq(), next_seq() + 1, ... `band_keys` holds rows.size() x bands keys
-  // (rows without slices: ignored). Tables grow as needed, by a bounded number of moves for each insert.
+  // Appends representatives with numbers next_seq(), next_seq() + 1, ... `band_keys` holds rows.size() x
+  // bands keys (rows without slices: ignored). Tables grow as needed, by a bounded number of moves for each
+  // insert.
   void insert(std::span<const Row> rows, const uint64_t* band_keys);
 
   Seq next_seq() const;
-  Seq lowest_live() const;     // everything below is dead (expired)
-  bool live(Seq seq) const;    // inserted, not expired, not removed
-  Row row(Seq seq) const;      // seq must be >= lowest_live() and < next_seq()
+  Seq lowest_live() const;   // everything below is dead (expired)
+  bool live(Seq seq) const;  // inserted, not expired, not removed
+  Row row(Seq seq) const;    // seq must be >= lowest_live() and < next_seq()
 
   // Removal marks; slots are reused lazily. Returns false if it was not live.
   bool remove(Seq seq);

@@ -21,6 +21,7 @@
 
 #include "absl/status/statusor.h"
 #include "engine/bodies.h"
+#include "engine/resolve.h"
 #include "index/index.h"
 #include "text/hash_key.h"
 
@@ -30,8 +31,8 @@ enum class Fsync { none, checkpoint, commit };
 
 struct StateOptions {
   std::string directory;
-  // What signatures depend on, and what verdicts depend on besides: "name=value" lines. A directory made with other
-  // ones is refused, and the message says which names differ, and how.
+  // What signatures depend on, and what verdicts depend on besides: "name=value" lines. A directory made with
+  // other ones is refused, and the message says which names differ, and how.
   std::string data_scheme;
   std::string rule;
   int num_perm = 128;
@@ -40,43 +41,38 @@ struct StateOptions {
   uint64_t checkpoint_documents = 1'000'000;  // representatives between checkpoints
 };
 
-struct StoredRow {  // views valid during the call
-  Seq seq = 0;
-  Row row;
-  bool removed = false;
-};
-
 // Everything of one batch that must become durable at once.
 struct Commit {
-  std::vector<StoredRow> rows;       // new representatives, ascending, without gaps
+  std::vector<StoredRow> rows;  // new representatives, ascending, without gaps
   std::vector<Seq> removed;
   Seq lowest_live = 0;
-  std::string source_position;       // opaque
-  std::string sink_position;         // opaque
-  std::string clock;                 // opaque: what expiry knows (watermark)
-  uint64_t documents = 0;            // judged so far, in all runs
+  std::string source_position;  // opaque
+  std::string sink_position;    // opaque
+  std::string clock;            // opaque: what expiry knows (watermark)
+  uint64_t documents = 0;       // judged so far, in all runs
 };
 
 // What a start found. Strings are those of the last good commit; empty in a new directory.
 struct Recovered {
   bool fresh = true;
-  std::string epoch;                 // UUID of this index
+  std::string epoch;  // UUID of this index
   Seq next_seq = 0;
-  Seq first_row = 0;                 // rows below are gone
+  Seq first_row = 0;  // rows below are gone
   Seq lowest_live = 0;
   std::string source_position, sink_position, clock;
   uint64_t documents = 0;
-  uint64_t cut_bytes = 0;            // unfinished bytes that were cut off
-  std::vector<std::string> notes;    // what a person should know
+  uint64_t cut_bytes = 0;          // unfinished bytes that were cut off
+  std::vector<std::string> notes;  // what a person should know
 };
 
 class StateDir {
  public:
-  // The hash key: `configured` if given, else the one in `directory`, else a new random one stored there. Refuses a configured key
-  // that differs from the stored one's fingerprint.
-  // supports: asked of each candidate commit, latest first (see `Recovered`): can the outputs be cut to what it says?
+  // The hash key: `configured` if given, else the one in `directory`, else a new random one stored there.
+  // Refuses a configured key that differs from the stored one's fingerprint. supports: asked of each
+  // candidate commit, latest first (see `Recovered`): can the outputs be cut to what it says?
   using Supports = std::function<bool(std::string_view sink_position)>;
-  static absl::StatusOr<std::unique_ptr<StateDir>> open(const StateOptions& options, const Supports& supports);
+  static absl::StatusOr<std::unique_ptr<StateDir>> open(const StateOptions& options,
+                                                        const Supports& supports);
   ~StateDir();
 
   const Recovered& recovered() const;
@@ -84,8 +80,9 @@ class StateDir {
   absl::Status load_rows(const std::function<void(const StoredRow&)>& visit);
 
   Bodies& bodies();
-  // Durable (as far as fsync says) when it returns OK. After an error nothing more may be committed: the directory is still
-  // as of the last commit for the next open(). The outputs must have been flushed (and synced where fsync is commit) before.
+  // Durable (as far as fsync says) when it returns OK. After an error nothing more may be committed: the
+  // directory is still as of the last commit for the next open(). The outputs must have been flushed (and
+  // synced where fsync is commit) before.
   absl::Status commit(const Commit& commit);
   absl::Status checkpoint();
 

@@ -23,14 +23,14 @@ class PieceReader {
 
 // One record as it arrived. Views are valid as long as the batch is.
 struct Record {
-  std::string_view value;      // the bytes of the document's record, without the line end
-  std::string_view key;        // Kafka's key; empty without one
-  std::string_view source;     // the file's path as given (or found), or the topic
-  int32_t partition = -1;      // -1: a file
-  uint64_t offset = 0;         // Kafka's offset, or the byte offset in the (decompressed) file
-  uint64_t line = 0;           // 1-based line in the file; 0 where there are no lines
-  int64_t timestamp_ms = -1;   // Kafka's; -1: none
-  bool whole_file = false;     // the record is a file, not a line of one
+  std::string_view value;               // the bytes of the document's record, without the line end
+  std::string_view key;                 // Kafka's key; empty without one
+  std::string_view source;              // the file's path as given (or found), or the topic
+  int32_t partition = -1;               // -1: a file
+  uint64_t offset = 0;                  // Kafka's offset, or the byte offset in the (decompressed) file
+  uint64_t line = 0;                    // 1-based line in the file; 0 where there are no lines
+  int64_t timestamp_ms = -1;            // Kafka's; -1: none
+  bool whole_file = false;              // the record is a file, not a line of one
   std::shared_ptr<PieceReader> pieces;  // set instead of `value` for a whole file above the source's limit
 };
 
@@ -45,8 +45,8 @@ struct Problem {
 struct Batch {
   std::vector<Record> records;
   std::vector<Problem> problems;
-  std::string position;         // where the source stands after this batch
-  uint64_t bytes = 0;           // of the records
+  std::string position;                             // where the source stands after this batch
+  uint64_t bytes = 0;                               // of the records
   std::vector<std::shared_ptr<const void>> memory;  // keeps what the views point into
 };
 

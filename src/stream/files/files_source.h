@@ -9,7 +9,8 @@
 namespace doppel {
 
 struct FilesSourceOptions {
-  // Files, directories (walked recursively, entries in byte order of their path; hidden ones skipped) or "-" for stdin.
+  // Files, directories (walked recursively, entries in byte order of their path; hidden ones skipped) or "-"
+  // for stdin.
   std::vector<std::string> paths;
   // "lines": every file is lines, one document each. "whole": every file is one document. "auto": by the
   // name: .jsonl .ndjson .json (before .gz .zst) are lines, so is stdin; everything else is whole.
@@ -20,10 +21,10 @@ struct FilesSourceOptions {
   size_t max_whole_bytes = 16 << 20;  // larger whole files come as pieces
 };
 
-// `position` is what an earlier run committed, or empty. A file that was read to its end and has not grown is skipped;
-// one that has grown continues; one whose identity (device, inode, hash of the first 4 KiB) changed is
-// read from its start as a new file. Offsets in compressed files count decompressed bytes.
-// An error: a path that does not exist, nothing to read, a damaged position.
+// `position` is what an earlier run committed, or empty. A file that was read to its end and has not grown is
+// skipped; one that has grown continues; one whose identity (device, inode, hash of the first 4 KiB) changed
+// is read from its start as a new file. Offsets in compressed files count decompressed bytes. An error: a
+// path that does not exist, nothing to read, a damaged position.
 absl::StatusOr<std::unique_ptr<Source>> open_files_source(const FilesSourceOptions& options,
                                                           std::string_view position);
 

@@ -13,16 +13,17 @@ namespace doppel {
 
 class OutputFile {
  public:
-  // "-" is stdout (never cut). With `keep_bytes` the file is cut to that length and continued; it is an error if it is
-  // shorter (the message names both lengths). Without, an existing file is replaced (opened with O_TRUNC).
+  // "-" is stdout (never cut). With `keep_bytes` the file is cut to that length and continued; it is an error
+  // if it is shorter (the message names both lengths). Without, an existing file is replaced (opened with
+  // O_TRUNC).
   static absl::StatusOr<std::unique_ptr<OutputFile>> open(const std::string& path);
   static absl::StatusOr<std::unique_ptr<OutputFile>> resume(const std::string& path, uint64_t keep_bytes);
 
   ~OutputFile();  // closes; what was not flushed is lost on purpose (it was not committed)
   void append(std::string_view bytes);  // buffered, cannot fail
-  absl::Status flush();                 // write() everything; ENOSPC, EIO, EPIPE come out here, naming the file
-  absl::Status sync();                  // flush + fdatasync (nothing more for pipes)
-  uint64_t length() const;              // bytes appended and kept so far, buffered ones included
+  absl::Status flush();     // write() everything; ENOSPC, EIO, EPIPE come out here, naming the file
+  absl::Status sync();      // flush + fdatasync (nothing more for pipes)
+  uint64_t length() const;  // bytes appended and kept so far, buffered ones included
   const std::string& path() const;
 
  private:

@@ -1,0 +1,134 @@
+#include "engine/engine.h"
+
+#include <cmath>
+#include <cstring>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/status.h"
+
+namespace doppel {
+namespace {
+
+constexpr size_t kRestoreBatch = 256;
+
+IndexOptions index_options(const EngineOptions& o) {
+  return {.num_perm = o.scheme.num_perm,
+          .banding = o.rule.banding,
+          .min_equal = o.rule.min_equal,
+          .max_listed = o.rule.max_listed,
+          .shards = o.shards,
+          .key = o.scheme.key,
+          .initial_capacity = o.initial_capacity,
+          .track_ids = o.track_ids};
+}
+
+}  // namespace
+
+absl::StatusOr<Rule> make_rule(double threshold, double recall, int num_perm, int bands, int rows) {
+  Rule rule;
+  if (!(threshold > 0 && threshold <= 1)) return invalid("threshold must be above 0 and at most 1");
+  rule.threshold_ppm = static_cast<uint32_t>(std::llround(threshold * 1e6));
+  if (bands != 0 || rows != 0) {
+    if (bands < 1 || rows < 1) return invalid("bands and rows must be given together, both at least 1");
+    if (bands * rows > num_perm) {
+      return invalid("bands x rows is " + std::to_string(bands * rows) + ", more than num_perm (" +
+                     std::to_string(num_perm) + ")");
+    }
+    rule.banding = {.bands = bands, .rows = rows};
+  } else {
+    ASSIGN_OR_RETURN(rule.banding, choose_banding(threshold, recall, num_perm));
+  }
+  rule.min_equal = min_equal_slices(rule.threshold_ppm, num_perm);
+  return rule;
+}
+
+std::string describe_rule(const Rule& rule) {
+  auto line = [](const char* name, const std::string& value) {
+    return std::string(name) + "=" + value + "\n";
+  };
+  std::string out = line("threshold_ppm", std::to_string(rule.threshold_ppm)) +
+                    line("bands", std::to_string(rule.banding.bands)) +
+                    line("rows", std::to_string(rule.banding.rows)) +
+                    line("verify", rule.verify == Verify::exact ? "exact" : "signature") +
+                    line("min_equal", std::to_string(rule.min_equal)) +
+                    line("max_listed", std::to_string(rule.max_listed)) +
+                    line("max_checks", std::to_string(rule.max_checks)) +
+                    line("expire_after_ms", std::to_string(rule.expire_after_ms));
+  if (rule.expire_after_ms != 0) {
+    out += line("generation", std::to_string(rule.generation)) +
+           line("watermark_rank", std::to_string(rule.watermark_rank));
+  }
+  return out;
+}
+
+void Work::resize(size_t documents, const EngineOptions& options) {
+  sign.resize(documents, options.scheme.num_perm);
+  band_keys.resize(documents * options.rule.banding.bands);
+  matched.resize(documents);
+}
+
+Engine::Engine(const EngineOptions& options, Bodies& bodies)
+    : options_(options),
+      index_(index_options(options)),
+      matcher_(options_.rule, index_, bodies),
+      resolver_(options_.rule, index_, bodies, matcher_),
+      id_salt_(options.scheme.key.derive("id")) {}
+
+uint64_t Engine::id_tag(std::string_view id) const {
+  return XXH3_64bits_withSeed(id.data(), id.size(), id_salt_);
+}
+
+absl::Status Engine::match(Work& work, size_t begin, size_t end, MatchCounters& counters) const {
+  return matcher_.match(work.sign, begin, end, work.band_keys, work.matched, counters);
+}
+
+absl::Status Engine::resolve(Work& work) {
+  return resolver_.resolve(work.sign, work.band_keys, work.matched, work.resolved);
+}
+
+absl::Status Engine::start_restore(Seq first_row, Seq lowest_live, std::string_view clock) {
+  index_.start_at(first_row);
+  restore_lowest_live_ = lowest_live;
+  resolver_.expiry().restore_lowest_live(lowest_live);
+  return resolver_.expiry().restore(clock);
+}
+
+void Engine::restore(const StoredRow& row) {
+  const size_t n = restored_rows_.size();
+  const int num_perm = options_.scheme.num_perm;
+  const int bands = options_.rule.banding.bands;
+  const size_t mask_words = (bands + 31) / 32;
+  restored_slices_.resize(kRestoreBatch * num_perm);
+  restored_keys_.resize(kRestoreBatch * bands);
+  restored_masks_.resize(kRestoreBatch * mask_words);
+  Row copy = row.row;
+  if (copy.slices != nullptr) {
+    uint8_t* slices = restored_slices_.data() + n * num_perm;
+    std::memcpy(slices, row.row.slices, num_perm);
+    copy.slices = slices;
+    index_.band_keys(slices, restored_keys_.data() + n * bands);
+  }
+  uint32_t* mask = restored_masks_.data() + n * mask_words;
+  if (row.row.mask != nullptr) std::memcpy(mask, row.row.mask, mask_words * sizeof(uint32_t));
+  copy.mask = mask;
+  restored_rows_.push_back(copy);
+  if (row.removed) restored_removed_.push_back(row.seq);
+  resolver_.restore_row(row);
+  if (restored_rows_.size() == kRestoreBatch) flush_restored();
+}
+
+void Engine::flush_restored() {
+  index_.insert(restored_rows_, restored_keys_.data());
+  restored_rows_.clear();
+  for (Seq seq : restored_removed_) index_.remove(seq);
+  restored_removed_.clear();
+}
+
+void Engine::finish_restore() {
+  flush_restored();
+  if (restore_lowest_live_ > index_.lowest_live()) index_.expire_below(restore_lowest_live_);
+}
+
+}  // namespace doppel

@@ -1,0 +1,79 @@
+#pragma once
+// The engine: one index under one rule. SIGN (any thread, make_signer), MATCH (any threads, one batch at a
+// time), RESOLVE (one thread). It owns no threads and does no I/O but through Bodies.
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "engine/match.h"
+#include "engine/resolve.h"
+#include "engine/rule.h"
+#include "engine/sign.h"
+
+namespace doppel {
+
+struct EngineOptions {
+  Scheme scheme;
+  Rule rule;
+  int shards = 1;
+  bool track_ids = false;
+  uint64_t initial_capacity = 1024;
+};
+
+// A rule from what a user says; bands and rows 0: chosen. The error names what is impossible and what would
+// be possible.
+absl::StatusOr<Rule> make_rule(double threshold, double recall, int num_perm, int bands = 0, int rows = 0);
+std::string describe_rule(const Rule& rule);  // "name=value" lines
+
+// Work on one batch, from SIGN to RESOLVE. Reused from batch to batch.
+struct Work {
+  SignedBatch sign;
+  PodVector<uint64_t> band_keys;
+  std::vector<Matched> matched;
+  Resolved resolved;
+
+  void resize(size_t documents, const EngineOptions& options);
+};
+
+class Engine {
+ public:
+  // `bodies` outlives the engine.
+  Engine(const EngineOptions& options, Bodies& bodies);
+
+  const EngineOptions& options() const { return options_; }
+  Index& index() { return index_; }
+  const Index& index() const { return index_; }
+  uint64_t id_tag(std::string_view id) const;
+
+  Signer make_signer() const { return Signer(options_.scheme); }
+  absl::Status match(Work& work, size_t begin, size_t end, MatchCounters& counters) const;
+  absl::Status resolve(Work& work);
+
+  // What expiry knows, for the commit record.
+  std::string clock() { return resolver_.expiry().state(); }
+
+  // Restoring, in this order: start(), every stored row ascending, finish().
+  absl::Status start_restore(Seq first_row, Seq lowest_live, std::string_view clock);
+  void restore(const StoredRow& row);
+  void finish_restore();
+
+ private:
+  EngineOptions options_;
+  Index index_;
+  Matcher matcher_;
+  Resolver resolver_;
+  uint64_t id_salt_;
+  Seq restore_lowest_live_ = 0;
+  std::vector<uint8_t> restored_slices_;
+  std::vector<Row> restored_rows_;
+  std::vector<uint64_t> restored_keys_;
+  std::vector<Seq> restored_removed_;
+  std::vector<uint32_t> restored_masks_;
+  void flush_restored();
+};
+
+}  // namespace doppel

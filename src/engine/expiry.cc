@@ -1,0 +1,70 @@
+#include "engine/expiry.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "base/bytes.h"
+#include "base/status.h"
+
+namespace doppel {
+
+Expiry::Expiry(const Rule& rule)
+    : expire_after_ms_(rule.expire_after_ms), generation_size_(rule.generation), rank_(rule.watermark_rank) {}
+
+bool Expiry::watermark(int64_t& out) const {
+  if (largest_.size() < rank_) return false;
+  out = largest_.front();
+  return true;
+}
+
+Seq Expiry::observe(int64_t timestamp_ms) {
+  if (expire_after_ms_ == 0 || timestamp_ms == kNoTime) return lowest_live_;
+  if (largest_.size() == rank_) {
+    if (timestamp_ms <= largest_.front()) return lowest_live_;  // moves nothing
+    std::pop_heap(largest_.begin(), largest_.end(), std::greater<>());
+    largest_.pop_back();
+  }
+  largest_.push_back(timestamp_ms);
+  std::push_heap(largest_.begin(), largest_.end(), std::greater<>());
+  int64_t now = 0;
+  if (!watermark(now)) return lowest_live_;
+  // The last generation is still growing and never expires before it is full.
+  while (generations_.size() > 1 && generations_.front().youngest_ms < now - expire_after_ms_) {
+    lowest_live_ = generations_.front().end;
+    generations_.pop_front();
+  }
+  return lowest_live_;
+}
+
+void Expiry::added(Seq seq, int64_t timestamp_ms) {
+  if (expire_after_ms_ == 0 || seq < lowest_live_) return;
+  if (generations_.empty() || seq % generation_size_ == 0) {
+    // A generation without any record time goes together with the next one that has one.
+    if (!generations_.empty() && generations_.back().youngest_ms == kNoTime) generations_.pop_back();
+    generations_.push_back({});
+  }
+  Generation& last = generations_.back();
+  last.end = seq + 1;
+  last.youngest_ms = std::max(last.youngest_ms, timestamp_ms);
+}
+
+std::string Expiry::state() const {
+  std::string out;
+  if (expire_after_ms_ == 0) return out;
+  put_varint(out, largest_.size());
+  for (int64_t time : largest_) put_fixed(out, time);
+  return out;
+}
+
+absl::Status Expiry::restore(std::string_view state) {
+  largest_.clear();
+  if (state.empty()) return absl::OkStatus();
+  ByteReader in(state);
+  uint64_t n = in.varint();
+  for (uint64_t i = 0; i < n && in.ok(); ++i) largest_.push_back(in.fixed<int64_t>());
+  if (!in.done()) return absl::DataLossError("the record times of a commit are damaged");
+  std::make_heap(largest_.begin(), largest_.end(), std::greater<>());
+  return absl::OkStatus();
+}
+
+}  // namespace doppel

@@ -1,0 +1,128 @@
+#include "engine/match.h"
+
+#include <algorithm>
+
+#include "base/status.h"
+
+namespace doppel {
+
+void Matched::clear() {
+  exact.reset();
+  candidates.clear();
+  counts.clear();
+  described.reset();
+  metadata.clear();
+  has_set = false;
+  coded_set.clear();
+}
+
+Matcher::Matcher(const Rule& rule, const Index& index, const Bodies& bodies)
+    : rule_(rule), index_(index), bodies_(bodies) {}
+
+absl::Status Matcher::match(const SignedBatch& batch, size_t begin, size_t end, std::span<uint64_t> band_keys,
+                            std::span<Matched> matched, MatchCounters& counters) const {
+  const int num_perm = index_.options().num_perm;
+  const int bands = index_.options().banding.bands;
+  thread_local std::vector<Query> queries;
+  thread_local std::vector<size_t> places;
+  thread_local std::vector<Found> found;
+  queries.clear();
+  places.clear();
+  for (size_t i = begin; i < end; ++i) {
+    const SignedDocument& document = batch.documents[i];
+    matched[i].clear();
+    if (document.action != SignedDocument::Action::judge || document.content > Content::digest_only) continue;
+    Query query{.digest = document.digest};
+    if (document.content == Content::shingled) {
+      query.slices = batch.slices.data() + i * num_perm;
+      query.band_keys = band_keys.data() + i * bands;
+      index_.band_keys(query.slices, band_keys.data() + i * bands);
+    }
+    queries.push_back(query);
+    places.push_back(i);
+  }
+  if (found.size() < queries.size()) found.resize(queries.size());
+  index_.lookup(queries, std::span(found).first(queries.size()));
+
+  for (size_t q = 0; q < queries.size(); ++q) {
+    const SignedDocument& document = batch.documents[places[q]];
+    Matched& m = matched[places[q]];
+    m.exact = found[q].exact;
+    m.counts.assign(found[q].counts.begin(), found[q].counts.end());
+    for (const Candidate& c : found[q].candidates) m.candidates.push_back({.seq = c.seq, .equal = c.equal});
+    counters.candidates += m.candidates.size();
+    if (m.exact.has_value()) {
+      RETURN_IF_ERROR(describe(*m.exact, m));
+      continue;
+    }
+    size_t checks = std::min<size_t>(m.candidates.size(), rule_.max_checks);
+    counters.checks += checks;
+    counters.checks_capped += checks < m.candidates.size() ? 1 : 0;
+    const Verified* best = nullptr;
+    for (size_t c = 0; c < checks; ++c) {
+      RETURN_IF_ERROR(verify(document, m, m.candidates[c]));
+      if (best == nullptr || better(m.candidates[c], *best)) best = &m.candidates[c];
+    }
+    if (best != nullptr && reaches(best->overlap, rule_.threshold_ppm)) {
+      RETURN_IF_ERROR(describe(best->seq, m));
+    } else if (rule_.verify == Verify::exact) {
+      ensure_coded_set(document, m);  // it will most likely be stored
+    }
+  }
+  return absl::OkStatus();
+}
+
+// One read serves the check and, if this candidate is the best so far, the report.
+absl::Status Matcher::verify(const SignedDocument& document, Matched& matched, Verified& candidate) const {
+  candidate.checked = true;
+  candidate.estimated = true;
+  candidate.overlap = overlap_from_slices(candidate.equal, index_.options().num_perm);
+  if (rule_.verify == Verify::signature || document.set_left_out) return absl::OkStatus();
+
+  thread_local std::string buffer;
+  thread_local CompactSet theirs;
+  absl::StatusOr<Body> body = bodies_.read(index_.row(candidate.seq).body, buffer);
+  if (!body.ok()) return body.status();
+  if (body->coded_set.empty()) return absl::OkStatus();  // left out when it was stored
+  RETURN_IF_ERROR(decode_compact_set(body->coded_set, theirs));
+  ensure_set(document, matched);
+  candidate.estimated = false;
+  candidate.overlap = overlap(matched.set, theirs);
+  if (reaches(candidate.overlap, rule_.threshold_ppm)) {
+    const Verified* described = nullptr;
+    for (const Verified& other : matched.candidates) {
+      if (matched.described == other.seq) described = &other;
+    }
+    if (described == nullptr || better(candidate, *described)) {
+      matched.metadata.assign(body->metadata);
+      matched.described = candidate.seq;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Matcher::describe(Seq seq, Matched& matched) const {
+  if (matched.described == seq) return absl::OkStatus();
+  thread_local std::string buffer;
+  absl::StatusOr<Body> body = bodies_.read(index_.row(seq).body, buffer);
+  if (!body.ok()) return body.status();
+  matched.metadata.assign(body->metadata);
+  matched.described = seq;
+  return absl::OkStatus();
+}
+
+void Matcher::ensure_set(const SignedDocument& document, Matched& matched) {
+  if (matched.has_set) return;
+  thread_local PodVector<uint32_t> scratch;
+  scratch.assign(document.tops.begin(), document.tops.end());
+  make_compact_set(scratch, matched.set);
+  matched.has_set = true;
+}
+
+void Matcher::ensure_coded_set(const SignedDocument& document, Matched& matched) {
+  if (!matched.coded_set.empty() || document.content != Content::shingled || document.set_left_out) return;
+  ensure_set(document, matched);
+  encode_compact_set(matched.set, matched.coded_set);
+}
+
+}  // namespace doppel

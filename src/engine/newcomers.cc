@@ -1,0 +1,66 @@
+#include "engine/newcomers.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace doppel {
+
+Newcomers::Newcomers(int num_perm, Banding banding, int min_equal, const uint64_t& lowest_live)
+    : num_perm_(num_perm), banding_(banding), min_equal_(min_equal), lowest_live_(lowest_live) {}
+
+void Newcomers::start_batch(size_t documents) {
+  entries_.clear();
+  listings_.clear();
+  digests_.clear();
+  seen_.clear();
+  size_t wanted = std::bit_ceil(std::max<size_t>(documents * banding_.bands * 2, 64));
+  heads_.assign(wanted, kEnd);
+  head_mask_ = wanted - 1;
+}
+
+void Newcomers::add(const Entry& entry, const uint64_t* band_keys) {
+  auto number = static_cast<uint32_t>(entries_.size());
+  entries_.push_back(entry);
+  seen_.push_back(0);
+  digests_[entry.digest.low] = number;
+  if (entry.slices == nullptr) return;
+  for (int band = 0; band < banding_.bands; ++band) {
+    if ((entry.mask[band / 32] >> (band % 32) & 1) == 0) continue;
+    uint32_t& head = heads_[band_keys[band] & head_mask_];
+    listings_.push_back({band_keys[band], number, head});
+    head = static_cast<uint32_t>(listings_.size() - 1);
+  }
+}
+
+const Newcomers::Entry* Newcomers::find_digest(const Digest& digest) const {
+  auto it = digests_.find(digest.low);
+  if (it == digests_.end()) return nullptr;
+  const Entry& entry = entries_[it->second];
+  return entry.digest == digest && live(entry) ? &entry : nullptr;
+}
+
+void Newcomers::find(const uint8_t* slices, const uint64_t* band_keys,
+                     absl::InlinedVector<Verified, 2>& candidates, std::span<uint32_t> listed) {
+  ++stamp_;
+  const int rows = banding_.rows;
+  for (int band = 0; band < banding_.bands; ++band) {
+    for (uint32_t at = heads_[band_keys[band] & head_mask_]; at != kEnd; at = listings_[at].next) {
+      if (listings_[at].key != band_keys[band]) continue;
+      const Entry& entry = entries_[listings_[at].entry];
+      if (!live(entry) || std::memcmp(entry.slices + band * rows, slices + band * rows, rows) != 0) continue;
+      ++listed[band];
+      if (seen_[listings_[at].entry] == stamp_) continue;
+      seen_[listings_[at].entry] = stamp_;
+      int equal = equal_slices(entry.slices, slices, num_perm_);
+      if (equal >= min_equal_) candidates.push_back({.seq = entry.seq, .equal = equal});
+    }
+  }
+}
+
+Newcomers::Entry* Newcomers::at(Seq seq) {
+  if (entries_.empty() || seq < entries_.front().seq || seq > entries_.back().seq) return nullptr;
+  return &entries_[seq - entries_.front().seq];
+}
+
+}  // namespace doppel

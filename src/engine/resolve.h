@@ -1,0 +1,80 @@
+#pragma once
+// RESOLVE: walks a batch in order, applies the one rule, and only then lets the index grow. Sequential
+// and small: everything that can be done in parallel was done by SIGN and MATCH.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/expiry.h"
+#include "engine/match.h"
+#include "engine/newcomers.h"
+
+namespace doppel {
+
+enum class Verdict : uint8_t { unique, duplicate, unscored, rejected, removal };
+enum class Kind : uint8_t { none, exact, near };
+
+// What was decided about one document.
+struct Outcome {
+  Verdict verdict = Verdict::unscored;
+  Kind kind = Kind::none;
+  bool estimated = false;  // similarity comes from slices
+  Overlap similarity{0, 1};
+  Seq seq = 0;                // unique: its own number; duplicate: its original's
+  std::string_view original;  // duplicate: the original's metadata; valid as long as the batch
+};
+
+struct StoredRow {  // views are valid as long as the batch (or the call that gave it)
+  Seq seq = 0;
+  Row row;
+  int64_t timestamp_ms = kNoTime;  // record time; on disk only, drives expiry
+  bool removed = false;
+};
+
+// Everything that a batch changes.
+struct Resolved {
+  std::vector<Outcome> outcomes;  // one per document of the batch
+  std::vector<StoredRow> rows;    // new representatives, ascending
+  std::vector<Seq> removed;
+  Seq lowest_live = 0;
+  uint64_t listings_capped = 0;  // times a band did not list because it was full
+};
+
+class Resolver {
+ public:
+  Resolver(const Rule& rule, Index& index, Bodies& bodies, const Matcher& matcher);
+
+  // Decides the batch, appends the bodies of its representatives and inserts them. `matched` must have been
+  // made since the last call. After an error (a body could not be read or written) the index is not to be
+  // used further.
+  absl::Status resolve(const SignedBatch& batch, std::span<uint64_t> band_keys, std::span<Matched> matched,
+                       Resolved& out);
+
+  Expiry& expiry() { return expiry_; }
+  // After a restore: expiry and numbering go on from here.
+  void restore_row(const StoredRow& row) { expiry_.added(row.seq, row.timestamp_ms); }
+
+ private:
+  struct Batch;
+  absl::Status judge(const Batch& batch, size_t i, Outcome& outcome);
+  absl::Status choose_near(const Batch& batch, size_t i, Outcome& outcome, bool& found);
+  void become_representative(const Batch& batch, size_t i, Outcome& outcome);
+  void remove(uint64_t id_tag);
+  void expire_to(Seq lowest_live);
+  absl::Status grow_index(const Batch& batch);
+
+  const Rule& rule_;
+  Index& index_;
+  Bodies& bodies_;
+  const Matcher& matcher_;
+  Expiry expiry_;
+  Seq lowest_live_ = 0;
+  Newcomers newcomers_;
+  bool died_ = false;  // something that MATCH saw alive has died in this batch
+  Resolved* out_ = nullptr;
+  std::vector<uint32_t> listed_;
+  std::vector<uint64_t> new_keys_;
+};
+
+}  // namespace doppel

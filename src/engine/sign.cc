@@ -1,0 +1,139 @@
+#include "engine/sign.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+
+namespace doppel {
+namespace {
+
+// No value of a coded set takes more, but for sets far below any limit.
+constexpr uint64_t kBitsPerValue = 12;
+
+// Mixed into digests and slices, so that documents of different scopes share neither.
+void apply_scope(const HashKey& key, std::string_view scope, Digest& digest, uint8_t* slices, int num_perm) {
+  uint64_t tag = key.derive(scope, 0x73636f7065);
+  digest.low = mix64(digest.low ^ tag);
+  digest.high = mix64(digest.high + tag);
+  if (slices == nullptr) return;
+  for (int i = 0; i < num_perm; ++i) {
+    if (i % 8 == 0) tag = mix64(tag + 0x9e3779b97f4a7c15u);
+    slices[i] ^= static_cast<uint8_t>(tag >> (i % 8 * 8));
+  }
+}
+
+}  // namespace
+
+std::string Scheme::describe() const {
+  auto line = [](const char* name, const std::string& value) {
+    return std::string(name) + "=" + value + "\n";
+  };
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string fingerprint;
+  uint64_t print = key.derive("fingerprint");
+  for (int shift = 60; shift >= 0; shift -= 4) fingerprint.push_back(kHex[print >> shift & 15]);
+  return line("hash_key_fingerprint", fingerprint) + line("normaliser", std::to_string(kNormaliserVersion)) +
+         line("unicode", std::string(kUnicodeVersion)) +
+         line("shingle_words", std::to_string(shingle_words)) +
+         line("sketch", std::string(sketch_family_name(family))) +
+         line("num_perm", std::to_string(num_perm)) + line("slice_bits", "8") + line("set_format", "1") +
+         line("max_record", std::to_string(max_record));
+}
+
+Signer::Signer(const Scheme& scheme)
+    : scheme_(scheme),
+      digester_(scheme.key),
+      sketcher_(scheme.family, scheme.num_perm, scheme.key),
+      shingler_(scheme.key, scheme.shingle_words),
+      slots_(scheme.num_perm),
+      max_values_(scheme.max_record * 8 / kBitsPerValue) {}
+
+void Signer::sign(std::string_view text, std::string_view scope, SignedDocument& out, uint8_t* slices) {
+  constexpr size_t kOneShot = 1 << 20;
+  if (text.size() > kOneShot) {
+    begin(scope);
+    for (size_t at = 0; at < text.size(); at += kOneShot) update(text.substr(at, kOneShot));
+    end(out, slices);
+    return;
+  }
+  // The common case, kept free of copies: the values go straight into the result.
+  out.digest = digester_.digest(text);
+  out.set_left_out = false;
+  shingles_.clear();
+  shingler_.update(text, shingles_);
+  shingler_.finish(shingles_);
+  out.tops.resize(shingles_.size());
+  for (size_t i = 0; i < shingles_.size(); ++i) out.tops[i] = static_cast<uint32_t>(shingles_[i] >> 32);
+  if (shingles_.empty()) {
+    out.content = text.empty() ? Content::empty : Content::digest_only;
+    if (!scope.empty()) apply_scope(scheme_.key, scope, out.digest, nullptr, 0);
+    return;
+  }
+  out.content = Content::shingled;
+  out.set_left_out = too_many_values(out.tops);
+  if (out.set_left_out) out.tops = {};
+  sketcher_.clear(slots_.data());
+  sketcher_.update(slots_.data(), shingles_);
+  sketcher_.slices(slots_.data(), slices);
+  if (!scope.empty()) apply_scope(scheme_.key, scope, out.digest, slices, scheme_.num_perm);
+}
+
+void Signer::begin(std::string_view scope) {
+  digest_stream_.emplace(digester_);
+  scope_ = scope;
+  tops_.clear();
+  any_text_ = any_shingle_ = left_out_ = false;
+  sketcher_.clear(slots_.data());
+  shingles_.clear();
+}
+
+void Signer::update(std::string_view piece) {
+  constexpr size_t kStep = 64 << 10;
+  digest_stream_->update(piece);
+  any_text_ |= !piece.empty();
+  for (size_t at = 0; at < piece.size(); at += kStep) {
+    shingler_.update(piece.substr(at, kStep), shingles_);
+    absorb();
+  }
+}
+
+void Signer::end(SignedDocument& out, uint8_t* slices) {
+  shingler_.finish(shingles_);
+  absorb();
+  if (!left_out_ && too_many_values(tops_)) leave_out();
+  out.digest = digest_stream_->finish();
+  digest_stream_.reset();
+  out.set_left_out = left_out_;
+  out.tops.assign(tops_.begin(), tops_.end());
+  out.content = any_shingle_ ? Content::shingled : any_text_ ? Content::digest_only : Content::empty;
+  if (any_shingle_) sketcher_.slices(slots_.data(), slices);
+  if (!scope_.empty()) {
+    apply_scope(scheme_.key, scope_, out.digest, any_shingle_ ? slices : nullptr, scheme_.num_perm);
+  }
+}
+
+void Signer::absorb() {
+  if (shingles_.empty()) return;
+  any_shingle_ = true;
+  sketcher_.update(slots_.data(), shingles_);
+  if (!left_out_) {
+    for (uint64_t shingle : shingles_) tops_.push_back(static_cast<uint32_t>(shingle >> 32));
+    if (tops_.size() > 2 * max_values_ && too_many_values(tops_)) leave_out();
+  }
+  shingles_.clear();
+}
+
+// Whether more than max_values_ distinct values are there. Removes repeats where it has to look.
+bool Signer::too_many_values(PodVector<uint32_t>& tops) const {
+  if (tops.size() <= max_values_) return false;
+  std::sort(tops.begin(), tops.end());
+  tops.erase(std::unique(tops.begin(), tops.end()), tops.end());
+  return tops.size() > max_values_;
+}
+
+void Signer::leave_out() {
+  left_out_ = true;
+  tops_ = {};
+}
+
+}  // namespace doppel

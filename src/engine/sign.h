@@ -1,0 +1,94 @@
+#pragma once
+// SIGN: a document's text becomes its digest, its slices and the values of its compact set. A pure
+// function of the bytes and the scheme: no I/O, no clock, no shared state. One Signer per thread.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/pod_vector.h"
+#include "engine/rule.h"
+#include "sketch/sketch.h"
+#include "text/digest.h"
+#include "text/shingler.h"
+
+namespace doppel {
+
+// Everything that signatures depend on. Two signatures compare only if all of it is equal.
+struct Scheme {
+  HashKey key;
+  SketchFamily family = SketchFamily::fast;
+  int num_perm = 128;
+  int shingle_words = 5;
+  uint64_t max_record = 1'000'000;  // bytes of a coded set and its metadata; a larger set is left out
+
+  std::string describe() const;  // "name=value" lines, the key as a fingerprint
+};
+
+enum class Content : uint8_t {
+  shingled,     // has slices
+  digest_only,  // text below one shingle: only an equal digest makes it a copy
+  empty,        // no text: unscored
+  rejected,     // could not be decoded; `reason` says why
+};
+
+struct SignedDocument {
+  enum class Action : uint8_t { judge, remove };
+
+  Action action = Action::judge;
+  Content content = Content::empty;
+  bool set_left_out = false;  // too many shingles for max_record: verified by signature
+  Digest digest;
+  uint64_t id_tag = 0;  // of what a removal names
+  int64_t timestamp_ms = kNoTime;
+  PodVector<uint32_t> tops;  // top halves of the shingle hashes, repeats included
+  std::string metadata;      // opaque to the engine, stored with a representative
+  std::string reason;
+};
+
+// A batch in the order of the stream. Slices of all documents lie side by side.
+struct SignedBatch {
+  std::vector<SignedDocument> documents;
+  PodVector<uint8_t> slices;  // documents x num_perm
+
+  void resize(size_t n, int num_perm) {
+    documents.resize(n);
+    slices.resize(n * num_perm);
+  }
+};
+
+class Signer {
+ public:
+  explicit Signer(const Scheme& scheme);
+
+  // Fills digest, content, tops, set_left_out of `out` and its `slices` (num_perm bytes).
+  void sign(std::string_view text, std::string_view scope, SignedDocument& out, uint8_t* slices);
+
+  // The same in pieces, for a document that is not held in memory.
+  void begin(std::string_view scope);
+  void update(std::string_view piece);
+  void end(SignedDocument& out, uint8_t* slices);
+
+ private:
+  void absorb();  // the shingles found so far go into the sketch and the set
+  bool too_many_values(PodVector<uint32_t>& tops) const;
+  void leave_out();
+
+  Scheme scheme_;
+  Digester digester_;
+  Sketcher sketcher_;
+  Shingler shingler_;
+  PodVector<uint64_t> shingles_;
+  PodVector<uint64_t> slots_;
+  size_t max_values_;  // more distinct ones do not fit into max_record
+
+  // Of the document between begin() and end().
+  std::optional<Digester::Stream> digest_stream_;
+  std::string scope_;
+  PodVector<uint32_t> tops_;
+  bool any_text_ = false, any_shingle_ = false, left_out_ = false;
+};
+
+}  // namespace doppel
