@@ -1,0 +1,82 @@
+#include "stream/executor.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace doppel {
+
+struct Executor::State {
+  std::mutex mutex;
+  std::condition_variable work_came, part_done;
+  std::deque<Job*> jobs;  // with parts that nobody has taken yet
+  bool stopping = false;
+  std::vector<std::thread> workers;
+
+  // Takes one part of `job` and does it with the mutex released.
+  void do_one(std::unique_lock<std::mutex>& lock, Job& job, int worker) {
+    size_t begin = job.next;
+    size_t end = std::min(job.count, begin + job.grain);
+    job.next = end;
+    if (end == job.count) std::erase(jobs, &job);
+    ++job.running;
+    lock.unlock();
+    job.do_part(worker, begin, end);
+    lock.lock();
+    if (--job.running == 0 && job.next == job.count) part_done.notify_all();
+  }
+
+  void work(int worker) {
+    std::unique_lock lock(mutex);
+    while (true) {
+      work_came.wait(lock, [&] { return stopping || !jobs.empty(); });
+      if (stopping) return;
+      do_one(lock, *jobs.front(), worker);
+    }
+  }
+};
+
+Executor::Executor(int threads) : threads_(std::max(1, threads)), state_(new State) {
+  for (int worker = 1; worker < threads_; ++worker) {
+    state_->workers.emplace_back([this, worker] { state_->work(worker); });
+  }
+}
+
+Executor::~Executor() {
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->stopping = true;
+  }
+  state_->work_came.notify_all();
+  for (std::thread& worker : state_->workers) worker.join();
+}
+
+void Executor::start(Job& job, size_t count, size_t grain, Job::Part do_part) {
+  job.do_part = std::move(do_part);
+  job.count = count;
+  job.grain = std::max<size_t>(1, grain);
+  job.next = job.running = 0;
+  if (count == 0) return;
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->jobs.push_back(&job);
+  }
+  state_->work_came.notify_all();
+}
+
+void Executor::wait(Job& job) {
+  std::unique_lock lock(state_->mutex);
+  while (job.next < job.count) state_->do_one(lock, job, 0);
+  state_->part_done.wait(lock, [&] { return job.running == 0; });
+}
+
+void Executor::run(size_t count, size_t grain, Job::Part do_part) {
+  Job job;
+  start(job, count, grain, std::move(do_part));
+  wait(job);
+}
+
+}  // namespace doppel

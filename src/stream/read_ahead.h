@@ -1,0 +1,34 @@
+#pragma once
+// Reads the next batch while the last one is worked on.
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "stream/stream.h"
+
+namespace doppel {
+
+class ReadAhead {
+ public:
+  // Without `in_background` there is no thread and next() reads. `source` outlives the reader.
+  ReadAhead(Source& source, bool in_background);
+  ~ReadAhead();
+
+  // As Source::next().
+  absl::StatusOr<bool> next(Batch& batch);
+
+ private:
+  void read_on();
+
+  Source& source_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<absl::StatusOr<bool>> ready_;  // the result for batch_, not yet taken
+  Batch batch_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace doppel
