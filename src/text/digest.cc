@@ -27,6 +27,7 @@ Digester::Stream::Stream(const Digester& digester) : state_(new State) {
   XXH3_128bits_reset_withSecret(&state_->xxh, digester.secret_, sizeof digester.secret_);
 }
 Digester::Stream::~Stream() = default;
+Digester::Stream::Stream(Stream&&) noexcept = default;
 
 void Digester::Stream::update(std::string_view piece) {
   XXH3_128bits_update(&state_->xxh, piece.data(), piece.size());

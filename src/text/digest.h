@@ -27,6 +27,7 @@ class Digester {
    public:
     explicit Stream(const Digester& digester);
     ~Stream();
+    Stream(Stream&&) noexcept;
     void update(std::string_view piece);
     Digest finish();
 
