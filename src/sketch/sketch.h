@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "text/hash_key.h"
 
@@ -31,6 +32,8 @@ class Sketcher {
   void clear(uint64_t* slots) const;
 
   // Adds shingles. Any split of a set over calls gives the same slots; repeats change nothing.
+  // The hashes must be uniformly distributed over 64 bits, as the text stage makes them: the first round
+  // takes their bits as they are. Whoever has other numbers mixes them first.
   void update(uint64_t* slots, std::span<const uint64_t> shingles) const;
 
   // slots = the sketch of the union.
@@ -42,7 +45,7 @@ class Sketcher {
  private:
   SketchFamily family_;
   int num_perm_;
-  HashKey key_;
+  std::vector<uint64_t> keys_;  // fast: two words a round; classic: one salt a slot
 };
 
 // The share of equal slots: an unbiased estimate of the Jaccard similarity.

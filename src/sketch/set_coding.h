@@ -1,0 +1,44 @@
+#pragma once
+// The coded form of a compact set, version 1, and the kernels that read and write it.
+//
+//   u32     CRC32C of everything that follows
+//   u8      bits of every value; 0: the empty set, and nothing follows
+//   varint  n, the number of values
+//   varint  zeros, the sum of all quotients
+//   bytes   floor(b / 8) planes of n bytes: bits 0-7 of every remainder, then bits 8-15, ...
+//   bits    b mod 8 planes of n bits in ceil(n / 8) bytes: the remainders' further bits, low to high
+//   bits    n + zeros bits in whole bytes: each quotient as that many zeros and a one
+//
+// This is a Rice code of the gaps (value - previous value - 1; quotient = gap >> b, remainder = its b low
+// bits, b = bits - ceil(log2 n)), but sorted into streams: remainders in planes that need no shifting,
+// quotients in a bitmap. The i-th one at position p says that the first i + 1 quotients sum to p - i, so
+// nothing waits for the end of the previous code word, and a set costs not a bit more than in a sequential
+// Rice code. A set as make_compact_set makes it from 256 to 2^23 shingles has b = 9: one byte plane, one bit
+// plane.
+//
+// The last bit of each stream's last byte and what lies behind n are zero. Everything is little endian, low
+// bit first.
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace doppel {
+
+struct SetShape {
+  size_t n = 0;
+  int bits = 0;
+  uint64_t zeros = 0;
+
+  int remainder_bits() const { return bits - std::bit_width(n - 1); }
+  size_t byte_planes() const { return static_cast<size_t>(remainder_bits()) / 8 * n; }
+  size_t bit_plane() const { return (n + 7) / 8; }
+  size_t bit_planes() const { return static_cast<size_t>(remainder_bits()) % 8 * bit_plane(); }
+  size_t quotients() const { return (n + zeros + 7) / 8; }
+  size_t bytes() const { return byte_planes() + bit_planes() + quotients(); }
+};
+// Quotients sum to at most 2^(bits - b) = 2^ceil(log2 n) < 2n, so a bitmap has fewer than 3n bits.
+
+inline constexpr int kCommonRemainderBits = 9;
+
+}  // namespace doppel

@@ -1,0 +1,140 @@
+// Chooses kernels and holds the keys; the algorithms are in fast_rounds and classic.
+
+#include "sketch/sketch.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "base/simd.h"
+#include "sketch/classic.h"
+#include "sketch/fast_rounds.h"
+
+namespace doppel {
+namespace {
+
+// A round after which a set of at least 4k distinct shingles has filled every slot (all but one time in
+// e^16 / k). If it has not, the shingles are mostly repeats, and one pass that drops them makes all further
+// rounds cheap: a page that repeats one word a million times costs no million steps a round.
+constexpr int kRepeatsRound = 4;
+
+// The distinct shingles, or nothing if they are more than a small table can hold.
+std::vector<uint64_t> without_repeats(std::span<const uint64_t> shingles, size_t most) {
+  size_t size = 64;
+  while (size < 2 * most) size *= 2;
+  std::vector<uint64_t> table(size, 0);  // 0 marks a free place
+  std::vector<uint64_t> distinct;
+  bool zero_seen = false;
+  for (uint64_t x : shingles) {
+    if (x == 0) {
+      if (!zero_seen) distinct.push_back(x);
+      zero_seen = true;
+      continue;
+    }
+    size_t place = x & (size - 1);
+    while (table[place] != 0 && table[place] != x) place = (place + 1) & (size - 1);
+    if (table[place] == x) continue;
+    if (distinct.size() == most) return {};
+    table[place] = x;
+    distinct.push_back(x);
+  }
+  return distinct;
+}
+
+int fast_rounds(uint64_t* slots, int k, std::span<const uint64_t> x, const uint64_t* keys, int from, int to) {
+  switch (simd_level()) {
+#if defined(__x86_64__)
+    case Simd::avx512:
+      return fast_rounds_avx512(slots, k, x.data(), x.size(), keys, from, to);
+    case Simd::avx2:
+      return fast_rounds_avx2(slots, k, x.data(), x.size(), keys, from, to);
+#endif
+    default:
+      return fast_rounds_scalar(slots, k, x.data(), x.size(), keys, from, to);
+  }
+}
+
+void fast_update(uint64_t* slots, int k, std::span<const uint64_t> shingles, const uint64_t* keys) {
+  if (shingles.empty()) return;
+  int next = fast_rounds(slots, k, shingles, keys, 0, kRepeatsRound);
+  if (next == 2 * k) return;
+  std::vector<uint64_t> distinct;
+  if (shingles.size() >= 4 * static_cast<size_t>(k)) {
+    distinct = without_repeats(shingles, 4 * static_cast<size_t>(k));
+    if (!distinct.empty()) shingles = distinct;
+  }
+  fast_rounds(slots, k, shingles, keys, next, 2 * k);
+}
+
+void classic_update(uint64_t* slots, int k, std::span<const uint64_t> x, const uint64_t* salts) {
+  switch (simd_level()) {
+#if defined(__x86_64__)
+    case Simd::avx512:
+      return classic_update_avx512(slots, k, x.data(), x.size(), salts);
+    case Simd::avx2:
+      return classic_update_avx2(slots, k, x.data(), x.size(), salts);
+#endif
+    default:
+      return classic_update_scalar(slots, k, x.data(), x.size(), salts);
+  }
+}
+
+}  // namespace
+
+void classic_update_scalar(uint64_t* slots, int k, const uint64_t* x, size_t n, const uint64_t* salts) {
+  classic_loop(slots, k, x, n, salts);
+}
+
+std::string_view sketch_family_name(SketchFamily family) {
+  return family == SketchFamily::fast ? "fast" : "classic";
+}
+
+Sketcher::Sketcher(SketchFamily family, int num_perm, const HashKey& key)
+    : family_(family), num_perm_(num_perm) {
+  assert(num_perm >= 8 && num_perm <= kMaxSlots);
+  if (family == SketchFamily::classic) {
+    for (int i = 0; i < num_perm; ++i) keys_.push_back(key.derive("classic sketch", i));
+    return;
+  }
+  for (int round = 0; round < 2 * num_perm; ++round) {
+    keys_.push_back(key.derive("fast sketch", 2 * round));
+    keys_.push_back(key.derive("fast sketch", 2 * round + 1) | 1);
+  }
+}
+
+void Sketcher::clear(uint64_t* slots) const { std::fill_n(slots, num_perm_, kEmptySlot); }
+
+void Sketcher::update(uint64_t* slots, std::span<const uint64_t> shingles) const {
+  if (family_ == SketchFamily::classic) {
+    classic_update(slots, num_perm_, shingles, keys_.data());
+  } else {
+    fast_update(slots, num_perm_, shingles, keys_.data());
+  }
+}
+
+void Sketcher::merge(uint64_t* slots, const uint64_t* other) const {
+  for (int i = 0; i < num_perm_; ++i) slots[i] = std::min(slots[i], other[i]);
+}
+
+void Sketcher::slices(const uint64_t* slots, uint8_t* out) const {
+  for (int i = 0; i < num_perm_; ++i) out[i] = static_cast<uint8_t>(slots[i]);
+}
+
+double estimate_jaccard(const uint64_t* a, const uint64_t* b, int num_perm) {
+  int equal = 0;
+  for (int i = 0; i < num_perm; ++i) equal += a[i] == b[i];
+  return static_cast<double>(equal) / num_perm;
+}
+
+int equal_slices(const uint8_t* a, const uint8_t* b, int k) {
+  int equal = 0;
+  for (int i = 0; i < k; ++i) equal += a[i] == b[i];
+  return equal;
+}
+
+// Of k slices J k + (1 - J) k / 256 are expected to be equal, so J = (256 equal - k) / 255 k.
+Overlap overlap_from_slices(int equal, int k) {
+  int64_t inter = int64_t{256} * equal - k;
+  return {inter > 0 ? static_cast<uint64_t>(inter) : 0, 255 * static_cast<uint64_t>(k)};
+}
+
+}  // namespace doppel
