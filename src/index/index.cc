@@ -1,0 +1,305 @@
+#include "index/index.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+
+#include "index/band_key.h"
+#include "index/compare.h"
+#include "index/row_store.h"
+#include "index/slot_table.h"
+
+namespace doppel {
+namespace {
+
+constexpr size_t kBlock = 16;  // queries that are probed before the rows they hit are compared
+constexpr size_t kAhead = 3;   // queries between asking for a bucket's line and reading it
+
+// Hits of one query: ordinals of rows that may match, repeats removed. Few: compared with each other; many:
+// through a small hash table, so that the cost stays linear when all bands are hot.
+void remove_repeats(PodVector<uint32_t>& ordinals, size_t from, PodVector<uint32_t>& scratch) {
+  const size_t n = ordinals.size() - from;
+  uint32_t* p = ordinals.data() + from;
+  size_t kept = 0;
+  if (n <= 24) {
+    for (size_t i = 0; i < n; ++i) {
+      if (std::find(p, p + kept, p[i]) == p + kept) p[kept++] = p[i];
+    }
+  } else {
+    const size_t slots = std::bit_ceil(2 * n);
+    const int shift = 32 - std::countr_zero(slots);
+    constexpr uint32_t kNone = ~uint32_t{0};  // no ordinal has more than 28 bits
+    scratch.assign(slots, kNone);
+    for (size_t i = 0; i < n; ++i) {
+      size_t at = (p[i] * 0x9e3779b1u) >> shift;
+      while (scratch[at] != kNone && scratch[at] != p[i]) at = (at + 1) & (slots - 1);
+      if (scratch[at] == p[i]) continue;
+      scratch[at] = p[i];
+      p[kept++] = p[i];
+    }
+  }
+  ordinals.resize(from + kept);
+}
+
+}  // namespace
+
+struct Index::Impl {
+  explicit Impl(const IndexOptions& o)
+      : options(o),
+        rows(o),
+        keys(o.banding, o.key),
+        bands(static_cast<size_t>(o.banding.bands)),
+        shards(static_cast<size_t>(std::max(1, o.shards))),
+        tables((bands + 1 + (o.track_ids ? 1 : 0)) * shards) {}
+
+  size_t shard_of(uint64_t h) const { return (h & 0xffffffff) * shards >> 32; }
+  const SlotTable& table(size_t kind, uint64_t h) const { return tables[kind * shards + shard_of(h)]; }
+  SlotTable& table(size_t kind, uint64_t h) { return tables[kind * shards + shard_of(h)]; }
+  size_t digests() const { return bands; }
+  size_t ids() const { return bands + 1; }
+  static uint64_t spread(uint64_t value) { return mix64(value ^ 0x5bd1e9955bd1e995u); }
+
+  // The number that an ordinal stands for; outside the window if it is that of a row long gone.
+  Seq seq_of(uint32_t ordinal) const {
+    return rows.low() + ((ordinal - static_cast<uint32_t>(rows.low())) & kOrdinalMask);
+  }
+
+  void prefetch(const Query& query) const {
+    if (query.slices != nullptr) {
+      for (size_t j = 0; j < bands; ++j) table(j, query.band_keys[j]).prefetch(query.band_keys[j]);
+    }
+    const uint64_t h = spread(query.digest.low);
+    table(digests(), h).prefetch(h);
+  }
+
+  // Compares the row with the query's slices. Sets one bit of `matched` for every band where it is listed and
+  // all slices are equal; returns the number of equal slices, or -1 if no band matches or the row is not
+  // alive.
+  int match(const uint8_t* slices, Seq seq, EqualBits equal_bits, uint64_t* bits, uint32_t* matched) const {
+    if (!rows.in_window(seq)) return -1;
+    const uint8_t* row = rows.at(seq);
+    if (*rows.flags(row) != RowStore::kSliced) return -1;
+    const int equal = equal_bits(row, slices, options.num_perm, bits);
+    const uint32_t* mask = rows.mask(row);
+    uint32_t any = 0;
+    for (size_t w = 0; w * 32 < bands; ++w) {
+      uint32_t found = 0;
+      for (uint32_t listed = mask[w]; listed != 0; listed &= listed - 1) {
+        const int bit = std::countr_zero(listed);
+        const int band = static_cast<int>(w) * 32 + bit;
+        if (band >= options.banding.bands) break;
+        if (all_ones(bits, band * options.banding.rows, options.banding.rows)) found |= uint32_t{1} << bit;
+      }
+      matched[w] = found;
+      any |= found;
+    }
+    return any != 0 ? equal : -1;
+  }
+
+  struct Scratch {
+    PodVector<uint32_t> hits;  // of rows, for all queries of a block
+    PodVector<uint32_t> digest_hits;
+    PodVector<uint32_t> repeats;
+    PodVector<uint64_t> bits;
+    PodVector<uint32_t> matched;
+    PodVector<uint16_t> counts;
+  };
+
+  void prefetch_row(uint32_t ordinal, bool whole) const {
+    const Seq seq = seq_of(ordinal);
+    if (!rows.in_window(seq)) return;
+    const uint8_t* row = rows.at(seq);
+    __builtin_prefetch(row + rows.digest_offset());
+    if (!whole) return;
+    for (size_t at = 0; at < rows.digest_offset(); at += 64) __builtin_prefetch(row + at);
+  }
+
+  void decide(const Query& query, std::span<const uint32_t> hits, std::span<const uint32_t> digest_hits,
+              EqualBits equal_bits, Scratch& s, Found& found) const {
+    found.exact.reset();
+    found.candidates.clear();
+    found.counts.clear();
+    for (uint32_t ordinal : digest_hits) {
+      const Seq seq = seq_of(ordinal);
+      if (!rows.live(seq) || rows.digest(rows.at(seq)) != query.digest) continue;
+      if (!found.exact || seq < *found.exact) found.exact = seq;
+    }
+    if (hits.empty()) return;
+    s.counts.assign(bands, 0);
+    for (uint32_t ordinal : hits) {
+      const Seq seq = seq_of(ordinal);
+      const int equal = match(query.slices, seq, equal_bits, s.bits.data(), s.matched.data());
+      if (equal < 0) continue;
+      for (size_t w = 0; w * 32 < bands; ++w) {
+        for (uint32_t m = s.matched[w]; m != 0; m &= m - 1) {
+          uint16_t& count = s.counts[w * 32 + static_cast<size_t>(std::countr_zero(m))];
+          if (count < 0xffff) ++count;
+        }
+      }
+      if (equal >= options.min_equal) found.candidates.push_back({seq, equal});
+    }
+    for (size_t j = 0; j < bands; ++j) {
+      if (s.counts[j] != 0) found.counts.push_back({static_cast<uint16_t>(j), s.counts[j]});
+    }
+    std::sort(found.candidates.begin(), found.candidates.end(), [](const Candidate& a, const Candidate& b) {
+      return a.equal != b.equal ? a.equal > b.equal : a.seq < b.seq;
+    });
+  }
+
+  void lookup(std::span<const Query> queries, std::span<Found> out) const {
+    const EqualBits equal_bits = equal_bits_for(simd_level());
+    Scratch s;
+    s.bits.resize(static_cast<size_t>(options.num_perm) / 64 + 2);
+    s.matched.resize(bands / 32 + 1);
+    size_t ends[kBlock][2];
+    const size_t n = queries.size();
+    for (size_t i = 0; i < std::min(kAhead, n); ++i) prefetch(queries[i]);
+    for (size_t base = 0; base < n; base += kBlock) {
+      const size_t count = std::min(kBlock, n - base);
+      s.hits.clear();
+      s.digest_hits.clear();
+      for (size_t i = 0; i < count; ++i) {
+        if (base + i + kAhead < n) prefetch(queries[base + i + kAhead]);
+        const Query& query = queries[base + i];
+        const size_t first = s.hits.size();
+        const size_t first_digest = s.digest_hits.size();
+        if (query.slices != nullptr) {
+          for (size_t j = 0; j < bands; ++j) table(j, query.band_keys[j]).find(query.band_keys[j], s.hits);
+          if (s.hits.size() > first + 1) remove_repeats(s.hits, first, s.repeats);
+        }
+        const uint64_t h = spread(query.digest.low);
+        table(digests(), h).find(h, s.digest_hits);
+        for (size_t k = first; k < s.hits.size(); ++k) prefetch_row(s.hits[k], true);
+        for (size_t k = first_digest; k < s.digest_hits.size(); ++k) prefetch_row(s.digest_hits[k], false);
+        ends[i][0] = s.hits.size();
+        ends[i][1] = s.digest_hits.size();
+      }
+      size_t first = 0;
+      size_t first_digest = 0;
+      for (size_t i = 0; i < count; ++i) {
+        decide(queries[base + i], std::span(s.hits).subspan(first, ends[i][0] - first),
+               std::span(s.digest_hits).subspan(first_digest, ends[i][1] - first_digest), equal_bits, s,
+               out[base + i]);
+        first = ends[i][0];
+        first_digest = ends[i][1];
+      }
+    }
+  }
+
+  int count_listed(size_t band, uint64_t key, const uint8_t* slices) const {
+    PodVector<uint32_t> hits;
+    PodVector<uint32_t> repeats;
+    table(band, key).find(key, hits);
+    remove_repeats(hits, 0, repeats);
+    const auto first = band * static_cast<size_t>(options.banding.rows);
+    int count = 0;
+    for (uint32_t ordinal : hits) {
+      const Seq seq = seq_of(ordinal);
+      if (!rows.in_window(seq)) continue;
+      const uint8_t* row = rows.at(seq);
+      if (*rows.flags(row) != RowStore::kSliced || (rows.mask(row)[band / 32] >> (band % 32) & 1) == 0)
+        continue;
+      count += std::equal(slices + first, slices + first + options.banding.rows, row + first) ? 1 : 0;
+    }
+    return count;
+  }
+
+  void insert(const Row& row, const uint64_t* band_keys) {
+    const auto ordinal = static_cast<uint32_t>(rows.next()) & kOrdinalMask;
+    if (rows.next() - rows.low() > kOrdinalMask) {
+      std::fputs("doppel: more than 2^28 representatives between the lowest live one and the next\n", stderr);
+      std::abort();
+    }
+    rows.append(row);
+    if (row.slices != nullptr) {
+      for (size_t j = 0; j < bands; ++j) {
+        if ((row.mask[j / 32] >> (j % 32) & 1) != 0) table(j, band_keys[j]).insert(band_keys[j], ordinal);
+      }
+    }
+    const uint64_t h = spread(row.digest.low);
+    table(digests(), h).insert(h, ordinal);
+    if (options.track_ids) {
+      const uint64_t id = spread(row.id_tag);
+      table(ids(), id).insert(id, ordinal);
+    }
+  }
+
+  IndexOptions options;
+  RowStore rows;
+  BandKeys keys;
+  size_t bands;
+  size_t shards;
+  std::vector<SlotTable> tables;  // [kind * shards + shard]; kinds: the bands, digests, ids
+  uint64_t moved_max = 0;
+};
+
+Index::Index(const IndexOptions& options) : impl_(std::make_unique<Impl>(options)) {}
+Index::~Index() = default;
+
+const IndexOptions& Index::options() const { return impl_->options; }
+
+void Index::band_keys(const uint8_t* slices, uint64_t* out) const {
+  for (int j = 0; j < impl_->options.banding.bands; ++j) out[j] = impl_->keys.key(j, slices);
+}
+
+void Index::lookup(std::span<const Query> queries, std::span<Found> out) const {
+  impl_->lookup(queries, out);
+}
+
+int Index::count_listed(int band, uint64_t band_key, const uint8_t* slices) const {
+  return impl_->count_listed(static_cast<size_t>(band), band_key, slices);
+}
+
+void Index::insert(std::span<const Row> rows, const uint64_t* band_keys) {
+  for (const Row& row : rows) {
+    impl_->insert(row, band_keys);
+    band_keys += impl_->bands;
+  }
+}
+
+Seq Index::next_seq() const { return impl_->rows.next(); }
+Seq Index::lowest_live() const { return impl_->rows.low(); }
+bool Index::live(Seq seq) const { return impl_->rows.live(seq); }
+Row Index::row(Seq seq) const { return impl_->rows.row(seq); }
+bool Index::remove(Seq seq) { return impl_->rows.remove(seq); }
+void Index::expire_below(Seq seq) { impl_->rows.expire_below(seq); }
+void Index::start_at(Seq seq) { impl_->rows.start_at(seq); }
+
+std::vector<Seq> Index::find_id(uint64_t id_tag) const {
+  std::vector<Seq> found;
+  if (!impl_->options.track_ids) return found;
+  const uint64_t h = Impl::spread(id_tag);
+  PodVector<uint32_t> hits;
+  PodVector<uint32_t> repeats;
+  impl_->table(impl_->ids(), h).find(h, hits);
+  remove_repeats(hits, 0, repeats);
+  for (uint32_t ordinal : hits) {
+    const Seq seq = impl_->seq_of(ordinal);
+    if (impl_->rows.live(seq) && impl_->rows.id_tag(impl_->rows.at(seq)) == id_tag) found.push_back(seq);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+IndexStats Index::stats() const {
+  IndexStats stats;
+  const RowStore& rows = impl_->rows;
+  stats.rows = rows.next() - rows.low();
+  stats.live = stats.rows - rows.removed();
+  stats.row_bytes = rows.bytes();
+  stats.moved_entries_max = impl_->moved_max;
+  stats.shards.resize(impl_->shards);
+  for (size_t t = 0; t < impl_->tables.size(); ++t) {
+    const SlotTable& table = impl_->tables[t];
+    IndexStats::Shard& shard = stats.shards[t % impl_->shards];
+    shard.entries += table.entries();
+    shard.bytes += table.bytes();
+    shard.load +=
+        table.load() * static_cast<double>(impl_->shards) / static_cast<double>(impl_->tables.size());
+    stats.table_bytes += table.bytes();
+  }
+  return stats;
+}
+
+}  // namespace doppel

@@ -1,0 +1,48 @@
+#include "index/pages.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+namespace doppel {
+namespace {
+
+constexpr size_t kPage = 4096;
+
+size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
+
+}  // namespace
+
+Pages::Pages(size_t bytes, size_t huge_from) : huge_from_(round_up(huge_from, kHugePage)) {
+  reserved_ = round_up(bytes, kPage);
+  mapped_ = reserved_ + kHugePage;
+  // PROT_NONE counts neither as memory nor against overcommit limits.
+  mapping_ = mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping_ == MAP_FAILED) {
+    std::fputs("doppel: the system refuses address space for the index\n", stderr);
+    std::abort();
+  }
+  data_ = reinterpret_cast<unsigned char*>(round_up(reinterpret_cast<uintptr_t>(mapping_), kHugePage));
+}
+
+Pages::~Pages() {
+  if (mapping_ != nullptr) munmap(mapping_, mapped_);
+}
+
+bool Pages::grow(size_t bytes) {
+  bytes = round_up(bytes, kPage);
+  // Beyond the first huge page, whole ones: a boundary of protection inside one would make it small pages.
+  if (bytes > huge_from_) bytes = std::min(round_up(bytes, kHugePage), reserved_);
+  if (bytes <= usable_) return true;
+  if (bytes > reserved_) return false;
+  if (mprotect(data_ + usable_, bytes - usable_, PROT_READ | PROT_WRITE) != 0) return false;
+  const size_t from = std::max(usable_, huge_from_);
+  if (bytes > from) madvise(data_ + from, bytes - from, MADV_HUGEPAGE);
+  usable_ = bytes;
+  return true;
+}
+
+}  // namespace doppel

@@ -1,0 +1,250 @@
+// The index against the slow obvious one, on random operations.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <random>
+
+#include "base/simd.h"
+#include "index/index.h"
+#include "reference_index.h"
+
+namespace doppel {
+namespace {
+
+using Random = std::mt19937_64;
+
+// Documents whose bands collide often: slices are copied from a few templates, band by band.
+class Documents {
+ public:
+  Documents(const IndexOptions& options, int templates, double copied, Random& random)
+      : options_(options), copied_(copied), random_(random) {
+    for (int t = 0; t < templates; ++t) templates_.push_back(noise());
+  }
+
+  std::vector<uint8_t> slices() {
+    std::vector<uint8_t> out = noise();
+    std::bernoulli_distribution copy(copied_);
+    const size_t rows = static_cast<size_t>(options_.banding.rows);
+    for (size_t at = 0; at + rows <= out.size(); at += rows) {
+      if (!copy(random_)) continue;
+      const auto& from = templates_[random_() % templates_.size()];
+      std::copy_n(from.begin() + static_cast<ptrdiff_t>(at), rows, out.begin() + static_cast<ptrdiff_t>(at));
+    }
+    return out;
+  }
+  Digest digest() {
+    return random_() % 4 == 0 ? Digest{random_() % 50, random_() % 2} : Digest{random_(), random_()};
+  }
+
+ private:
+  std::vector<uint8_t> noise() {
+    std::vector<uint8_t> out(static_cast<size_t>(options_.num_perm));
+    for (auto& slice : out) slice = static_cast<uint8_t>(random_());
+    return out;
+  }
+  const IndexOptions& options_;
+  double copied_;
+  Random& random_;
+  std::vector<std::vector<uint8_t>> templates_;
+};
+
+struct Pair {
+  explicit Pair(const IndexOptions& o) : options(o), index(o), reference(o) {}
+
+  std::vector<uint64_t> keys(const std::vector<uint8_t>& slices) const {
+    std::vector<uint64_t> out(static_cast<size_t>(options.banding.bands));
+    if (!slices.empty()) index.band_keys(slices.data(), out.data());
+    return out;
+  }
+
+  void insert(const std::vector<ReferenceIndex::StoredRow>& rows) {
+    std::vector<Row> views;
+    std::vector<uint64_t> all_keys;
+    for (const auto& row : rows) {
+      views.push_back({row.slices.empty() ? nullptr : row.slices.data(), row.digest, row.id_tag, row.body,
+                       row.mask.data()});
+      const auto k = keys(row.slices);
+      all_keys.insert(all_keys.end(), k.begin(), k.end());
+      reference.insert(row);
+    }
+    index.insert(views, all_keys.data());
+  }
+
+  void expect_same(const std::vector<std::vector<uint8_t>>& slices,
+                   const std::vector<Digest>& digests) const {
+    std::vector<std::vector<uint64_t>> all_keys;
+    std::vector<Query> queries;
+    for (size_t i = 0; i < slices.size(); ++i) {
+      all_keys.push_back(keys(slices[i]));
+      queries.push_back({slices[i].empty() ? nullptr : slices[i].data(), all_keys.back().data(), digests[i]});
+    }
+    std::vector<Found> found(queries.size());
+    if (!found.empty()) found[0].candidates.push_back({1, 1});  // what was there before does not stay
+    index.lookup(queries, found);
+    for (size_t i = 0; i < queries.size(); ++i) {
+      const Found expected = reference.lookup(queries[i].slices, digests[i]);
+      ASSERT_EQ(found[i].exact, expected.exact);
+      ASSERT_EQ(found[i].candidates, expected.candidates);
+      ASSERT_EQ(found[i].counts.size(), expected.counts.size());
+      for (size_t c = 0; c < expected.counts.size(); ++c) {
+        ASSERT_EQ(found[i].counts[c].band, expected.counts[c].band);
+        ASSERT_EQ(found[i].counts[c].listed, expected.counts[c].listed);
+      }
+    }
+  }
+
+  IndexOptions options;
+  Index index;
+  ReferenceIndex reference;
+};
+
+struct Workload {
+  int templates = 3;
+  double copied = .5;
+  int steps = 60;
+  int batch_max = 40;
+  bool removals = true;
+  Seq start = 0;
+};
+
+void run(const IndexOptions& options, const Workload& work, uint64_t seed) {
+  SCOPED_TRACE(testing::Message() << "seed " << seed << " bands " << options.banding.bands << " rows "
+                                  << options.banding.rows << " num_perm " << options.num_perm << " shards "
+                                  << options.shards << " capacity " << options.initial_capacity);
+  Random random(seed);
+  Documents documents(options, work.templates, work.copied, random);
+  Pair pair(options);
+  if (work.start != 0) {
+    pair.index.start_at(work.start);
+    pair.reference.start_at(work.start);
+  }
+  const size_t bands = static_cast<size_t>(options.banding.bands);
+  for (int step = 0; step < work.steps; ++step) {
+    // As an engine would: listed unless the band has max_listed already; now and then any mask, as a replay
+    // may bring.
+    std::vector<ReferenceIndex::StoredRow> batch;
+    const int n = static_cast<int>(random() % static_cast<uint64_t>(work.batch_max));
+    for (int i = 0; i < n; ++i) {
+      ReferenceIndex::StoredRow row;
+      if (random() % 16 != 0) row.slices = documents.slices();
+      row.digest = documents.digest();
+      row.id_tag = random() % 64;
+      row.body = {random() & ((uint64_t{1} << 40) - 1), static_cast<uint32_t>(random() & 0xffffff)};
+      row.mask.assign((bands + 31) / 32, 0);
+      const auto keys = pair.keys(row.slices);
+      const bool any = random() % 4 == 0;
+      for (size_t j = 0; j < bands && !row.slices.empty(); ++j) {
+        const int listed = pair.index.count_listed(static_cast<int>(j), keys[j], row.slices.data());
+        ASSERT_EQ(listed, pair.reference.count_listed(static_cast<int>(j), row.slices.data()));
+        if (any ? random() % 2 == 0 : listed < options.max_listed)
+          row.mask[j / 32] |= uint32_t{1} << (j % 32);
+      }
+      batch.push_back(row);
+    }
+    pair.insert(batch);
+    if (work.removals) {
+      for (uint64_t i = random() % 8; i > 0; --i) {
+        const Seq seq = work.start + random() % (pair.reference.next_seq() - work.start + 2);
+        ASSERT_EQ(pair.index.remove(seq), pair.reference.remove(seq));
+      }
+      if (random() % 6 == 0) {
+        const Seq seq = pair.reference.lowest_live() + random() % 60;
+        pair.index.expire_below(seq);
+        pair.reference.expire_below(seq);
+      }
+    }
+    std::vector<std::vector<uint8_t>> slices;
+    std::vector<Digest> digests;
+    for (int i = 0; i < 20; ++i) {
+      const auto& r = pair.reference;
+      if (random() % 2 == 0 && r.lowest_live() < r.next_seq()) {  // a copy of what is there
+        const auto& row = r.row(r.lowest_live() + random() % (r.next_seq() - r.lowest_live()));
+        slices.push_back(row.slices);
+        digests.push_back(random() % 2 == 0 ? row.digest : documents.digest());
+      } else {
+        slices.push_back(random() % 16 != 0 ? documents.slices() : std::vector<uint8_t>());
+        digests.push_back(documents.digest());
+      }
+    }
+    ASSERT_NO_FATAL_FAILURE(pair.expect_same(slices, digests));
+    ASSERT_EQ(pair.index.next_seq(), pair.reference.next_seq());
+    ASSERT_EQ(pair.index.lowest_live(), pair.reference.lowest_live());
+    const uint64_t tag = random() % 64;
+    ASSERT_EQ(pair.index.find_id(tag), options.track_ids ? pair.reference.find_id(tag) : std::vector<Seq>());
+  }
+  uint64_t live = 0;
+  for (Seq seq = pair.reference.lowest_live(); seq < pair.reference.next_seq(); ++seq) {
+    ASSERT_EQ(pair.index.live(seq), pair.reference.live(seq));
+    live += pair.reference.live(seq) ? 1 : 0;
+    const auto& expected = pair.reference.row(seq);
+    const Row row = pair.index.row(seq);
+    ASSERT_EQ(row.slices == nullptr, expected.slices.empty());
+    if (row.slices != nullptr) {
+      ASSERT_TRUE(std::equal(expected.slices.begin(), expected.slices.end(), row.slices));
+      ASSERT_TRUE(std::equal(expected.mask.begin(), expected.mask.end(), row.mask));
+    }
+    ASSERT_EQ(row.digest, expected.digest);
+    ASSERT_EQ(row.body, expected.body);
+    if (options.track_ids) {
+      ASSERT_EQ(row.id_tag, expected.id_tag);
+    }
+  }
+  EXPECT_EQ(pair.index.stats().live, live);
+  EXPECT_EQ(pair.index.stats().rows, pair.reference.next_seq() - pair.reference.lowest_live());
+  EXPECT_LE(pair.index.stats().moved_entries_max, 4096u);
+}
+
+uint64_t fresh_seed() { return std::random_device{}(); }
+
+IndexOptions small(uint64_t seed) {
+  IndexOptions o;
+  o.key = {seed, ~seed};
+  return o;
+}
+
+TEST(IndexOracle, DefaultOptions) {
+  const uint64_t seed = fresh_seed();
+  IndexOptions o = small(seed);
+  o.min_equal = 20;
+  o.track_ids = true;
+  run(o, {}, seed);
+}
+
+TEST(IndexOracle, ManyShapes) {
+  struct Shape {
+    int num_perm, bands, rows, min_equal;
+  };
+  for (Shape shape :
+       {Shape{8, 1, 1, 1}, Shape{8, 8, 1, 3}, Shape{16, 2, 7, 1}, Shape{64, 5, 12, 10}, Shape{100, 33, 3, 30},
+        Shape{1024, 64, 16, 200}, Shape{130, 1, 130, 1}, Shape{128, 2, 64, 1}, Shape{77, 11, 7, 77}}) {
+    const uint64_t seed = fresh_seed();
+    IndexOptions o = small(seed);
+    o.num_perm = shape.num_perm;
+    o.banding = {shape.bands, shape.rows};
+    o.min_equal = shape.min_equal;
+    o.shards = 1 + static_cast<int>(seed % 4);
+    o.track_ids = seed % 2 == 0;
+    o.max_listed = 1 + static_cast<int>(seed / 8 % 20);
+    o.initial_capacity = std::array<uint64_t, 4>{0, 1, 1000, uint64_t{1} << 40}[seed / 2 % 4];
+    run(o, {.steps = 30}, seed);
+  }
+}
+
+TEST(IndexOracle, HotKeysInEveryBand) {
+  const uint64_t seed = fresh_seed();
+  IndexOptions o = small(seed);
+  o.min_equal = 1;
+  o.initial_capacity = 1;
+  run(o, {.templates = 1, .copied = .95, .steps = 30}, seed);
+}
+
+TEST(IndexOracle, NumbersThatPassTwoToThe28) {
+  const uint64_t seed = fresh_seed();
+  IndexOptions o = small(seed);
+  o.min_equal = 10;
+  run(o, {.start = (uint64_t{5} << 28) - 200}, seed);
+}
+
+}  // namespace
+}  // namespace doppel
