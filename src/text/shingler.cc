@@ -1,0 +1,134 @@
+// Four steps over blocks of some KB that stay in the first-level cache: normalise, find the edges of
+// words, hash each word once, combine neighbouring hashes into shingles. What a block leaves open (a
+// run of marks, a word, the last words of a shingle) is carried to the next one in constant space.
+
+#include "text/shingler.h"
+
+#include <cstring>
+
+#include "text/kernels.h"
+#include "text/normaliser.h"
+
+namespace doppel {
+
+namespace {
+constexpr size_t kMaxWords = 64;
+constexpr size_t kMaxBlockWords = Normaliser::kMaxSettled / 2 + 2;
+static_assert(Normaliser::kFront + Normaliser::kMaxSettled < 0x10000, "edges are 16 bits");
+static_assert(Normaliser::kFront >= kWordBlock);
+}  // namespace
+
+struct Shingler::State {
+  State(const HashKey& key, int shingle_words)
+      : keys(key), words(shingle_words), kernels(text_kernels(simd_level())), normaliser(kernels) {}
+
+  void use_settled(PodVector<uint64_t>& out);
+  void combine(size_t fresh, PodVector<uint64_t>& out);
+  void finish(PodVector<uint64_t>& out);
+  void begin_if_ended() {
+    if (ended) words_seen = 0;
+    ended = false;
+  }
+
+  const WordKeys keys;
+  const int words;
+  const TextKernels& kernels;
+  Normaliser normaliser;
+
+  // The open word: what its whole blocks hashed to, and 1 to 16 bytes that were not hashed yet.
+  bool word_open = false;
+  uint64_t word_state = 0;
+  uint8_t word_tail[kWordBlock];
+  size_t word_tail_size = 0;
+
+  uint64_t words_seen = 0;
+  bool ended = false;  // the next call begins a new document
+  size_t kept = 0;     // hashes of the words before this block, fewer than a shingle has
+  uint16_t edges[2 * kMaxBlockWords + kEdgeSlack];
+  uint64_t hashes[kMaxWords + kMaxBlockWords + kHashSlack] = {};
+};
+
+void Shingler::State::use_settled(PodVector<uint64_t>& out) {
+  std::span<uint8_t> text = normaliser.settled();
+  if (text.empty()) return;
+  uint8_t* base = text.data() - Normaliser::kFront;
+  size_t count = 0;
+  if (word_open) {
+    std::memcpy(text.data() - word_tail_size, word_tail, word_tail_size);
+    edges[count++] = static_cast<uint16_t>(Normaliser::kFront - word_tail_size);
+  }
+  count += kernels.find_edges(text.data(), text.size(), Normaliser::kFront, word_open, edges + count);
+
+  const size_t complete = count / 2;
+  uint64_t* fresh = hashes + kept;
+  kernels.hash_words(base, edges, complete, keys, fresh);
+  if (word_open && complete != 0) {
+    fresh[0] = hash_word(base + edges[0], static_cast<size_t>(edges[1] - edges[0]), keys, word_state);
+  }
+
+  if (complete != 0 || !word_open) word_state = 0;
+  word_open = count % 2 != 0;
+  if (word_open) {
+    const uint8_t* p = base + edges[count - 1];
+    size_t left = static_cast<size_t>(text.data() + text.size() - p);
+    const size_t whole = (left - 1) / kWordBlock * kWordBlock;  // at least one byte stays
+    word_state = hash_word(p, whole, keys, word_state);
+    word_tail_size = left - whole;
+    std::memcpy(word_tail, p + whole, word_tail_size);
+  }
+  combine(complete, out);
+}
+
+// `fresh` more words were hashed: makes shingles of them, and keeps those that begin the next ones.
+void Shingler::State::combine(size_t fresh, PodVector<uint64_t>& out) {
+  words_seen += fresh;
+  const size_t have = kept + fresh;
+  const size_t size = static_cast<size_t>(words);
+  if (have < size) {
+    kept = have;
+    return;
+  }
+  const size_t shingles = have - size + 1;
+  const size_t old = out.size();
+  out.resize(old + shingles);
+  kernels.combine(hashes, shingles, words, out.data() + old);
+  kept = size - 1;
+  std::memmove(hashes, hashes + shingles, kept * sizeof hashes[0]);
+}
+
+void Shingler::State::finish(PodVector<uint64_t>& out) {
+  begin_if_ended();
+  normaliser.finish();
+  use_settled(out);
+  normaliser.drop_settled();
+  if (word_open) {
+    hashes[kept] = hash_word(word_tail, word_tail_size, keys, word_state);
+    word_open = false;
+    word_state = 0;
+    combine(1, out);
+  }
+  kept = 0;
+  ended = true;
+}
+
+Shingler::Shingler(const HashKey& key, int words) : state_(new State(key, words)) {}
+Shingler::~Shingler() = default;
+Shingler::Shingler(Shingler&&) noexcept = default;
+Shingler& Shingler::operator=(Shingler&&) noexcept = default;
+
+void Shingler::update(std::string_view piece, PodVector<uint64_t>& out) {
+  const auto* p = reinterpret_cast<const uint8_t*>(piece.data());
+  const uint8_t* end = p + piece.size();
+  state_->begin_if_ended();
+  while (p != end) {
+    p = state_->normaliser.fill(p, end);
+    state_->use_settled(out);
+    state_->normaliser.drop_settled();
+  }
+}
+
+void Shingler::finish(PodVector<uint64_t>& out) { state_->finish(out); }
+
+uint64_t Shingler::words_seen() const { return state_->words_seen; }
+
+}  // namespace doppel

@@ -1,0 +1,72 @@
+#pragma once
+// UTF-8, one code point at a time, strictly (no surrogates, no overlong forms, nothing above U+10FFFF).
+
+#include <cstddef>
+#include <cstdint>
+
+namespace doppel::utf8 {
+
+inline constexpr int kNeedsMore = 0;  // a correct beginning, cut off by the end of the bytes
+inline constexpr int kInvalid = -1;   // the first byte begins nothing valid: skip it alone
+
+// Decodes the sequence at p, of which `left` >= 1 bytes are there. Returns its size (1 to 4) or one of
+// the constants above. After an invalid byte the next one is tried: how many bytes an error covers
+// does not matter here, because each is a separator and separators in a row count once.
+inline int decode(const uint8_t* p, size_t left, char32_t& c) {
+  const uint32_t first = p[0];
+  if (first < 0x80) {
+    c = first;
+    return 1;
+  }
+  if (first < 0xc2 || first > 0xf4) return kInvalid;
+  if (left < 2) return kNeedsMore;
+  const uint32_t second = p[1] ^ 0x80u;
+  if (second >= 0x40) return kInvalid;
+  if (first < 0xe0) {
+    c = (first & 0x1f) << 6 | second;
+    return 2;
+  }
+  if (first < 0xf0) {
+    if ((first == 0xe0 && second < 0x20) || (first == 0xed && second >= 0x20)) return kInvalid;
+    if (left < 3) return kNeedsMore;
+    const uint32_t third = p[2] ^ 0x80u;
+    if (third >= 0x40) return kInvalid;
+    c = (first & 0x0f) << 12 | second << 6 | third;
+    return 3;
+  }
+  if ((first == 0xf0 && second < 0x10) || (first == 0xf4 && second >= 0x10)) return kInvalid;
+  if (left < 3) return kNeedsMore;
+  const uint32_t third = p[2] ^ 0x80u;
+  if (third >= 0x40) return kInvalid;
+  if (left < 4) return kNeedsMore;
+  const uint32_t fourth = p[3] ^ 0x80u;
+  if (fourth >= 0x40) return kInvalid;
+  c = (first & 0x07) << 18 | second << 12 | third << 6 | fourth;
+  return 4;
+}
+
+// Writes c (not a surrogate, at most U+10FFFF) and returns how many bytes that took.
+inline int encode(char32_t c, uint8_t* out) {
+  if (c < 0x80) {
+    out[0] = static_cast<uint8_t>(c);
+    return 1;
+  }
+  if (c < 0x800) {
+    out[0] = static_cast<uint8_t>(0xc0 | c >> 6);
+    out[1] = static_cast<uint8_t>(0x80 | (c & 0x3f));
+    return 2;
+  }
+  if (c < 0x10000) {
+    out[0] = static_cast<uint8_t>(0xe0 | c >> 12);
+    out[1] = static_cast<uint8_t>(0x80 | (c >> 6 & 0x3f));
+    out[2] = static_cast<uint8_t>(0x80 | (c & 0x3f));
+    return 3;
+  }
+  out[0] = static_cast<uint8_t>(0xf0 | c >> 18);
+  out[1] = static_cast<uint8_t>(0x80 | (c >> 12 & 0x3f));
+  out[2] = static_cast<uint8_t>(0x80 | (c >> 6 & 0x3f));
+  out[3] = static_cast<uint8_t>(0x80 | (c & 0x3f));
+  return 4;
+}
+
+}  // namespace doppel::utf8

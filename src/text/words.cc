@@ -1,0 +1,98 @@
+#include "text/words.h"
+
+#include <algorithm>
+
+#include "text/normaliser.h"
+#include "text/unicode.h"
+#include "text/utf8.h"
+
+namespace doppel {
+namespace {
+
+using namespace unicode;
+
+// One normalised code point and the original bytes that it came from.
+struct Item {
+  char32_t c;
+  size_t begin;
+  size_t end;
+};
+
+constexpr char32_t kSpace = U' ';
+
+// Decodes, and replaces every code point by its complete mapping.
+std::vector<Item> mapped_items(std::string_view text) {
+  std::vector<Item> items;
+  const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
+  for (size_t at = 0; at < text.size();) {
+    char32_t c = 0;
+    int size = utf8::decode(bytes + at, text.size() - at, c);
+    if (size <= 0) {
+      c = kSpace;
+      size = 1;
+    }
+    const size_t end = at + static_cast<size_t>(size);
+    const uint16_t value = value_of(c);
+    if (value >= kMapped) {
+      const uint8_t* entry = kPool + 4 * static_cast<size_t>(value - kMapped);
+      for (size_t from = 0; from < entry[0];) {
+        char32_t to = 0;
+        from += static_cast<size_t>(utf8::decode(entry + sizeof(Mapping) + from, entry[0] - from, to));
+        items.push_back({to, at, end});
+      }
+    } else if (value == kHangul) {
+      const auto index = static_cast<uint32_t>(c) - 0xac00;
+      items.push_back({0x1100 + index / (21 * 28), at, end});
+      items.push_back({0x1161 + index / 28 % 21, at, end});
+      if (index % 28 != 0) items.push_back({0x11a7 + index % 28, at, end});
+    } else if (value != kIgnored) {
+      items.push_back({c, at, end});
+    }
+    at = end;
+  }
+  return items;
+}
+
+// Canonical order of marks, in runs of at most Normaliser::kMaxRun; then U+0345 becomes a letter.
+void order_marks(std::vector<Item>& items) {
+  for (auto at = items.begin(); at != items.end();) {
+    auto end = at;
+    while (end != items.end() && end - at < Normaliser::kMaxRun && combining_class(end->c) != 0) ++end;
+    std::stable_sort(
+        at, end, [](const Item& x, const Item& y) { return combining_class(x.c) < combining_class(y.c); });
+    at = end == at ? at + 1 : end;
+  }
+  for (Item& item : items) {
+    if (item.c == kYpogegrammeni) item.c = U'ι';
+  }
+}
+
+}  // namespace
+
+std::vector<WordSpan> split_words(std::string_view text) {
+  std::vector<Item> items = mapped_items(text);
+  order_marks(items);
+  std::vector<WordSpan> words;
+  enum { none, word, single } open = none;
+  for (const Item& item : items) {
+    const uint16_t value = value_of(item.c);
+    if (value == kSeparator) {
+      open = none;
+      continue;
+    }
+    const bool mark = value == kMark || value >= kClassed;
+    if (open == none || (!mark && (open == single || value == kSingle))) {
+      words.push_back({item.begin, item.end, ""});
+      open = value == kSingle ? single : word;
+    }
+    uint8_t bytes[4];
+    int size = utf8::encode(item.c, bytes);
+    WordSpan& last = words.back();
+    last.text.append(reinterpret_cast<char*>(bytes), static_cast<size_t>(size));
+    last.begin = std::min(last.begin, item.begin);
+    last.end = std::max(last.end, item.end);
+  }
+  return words;
+}
+
+}  // namespace doppel
