@@ -1,6 +1,7 @@
 #pragma once
 // From the YAML file, the environment (DOPPEL_...) and --set key=value to Options, in this order, the later
-// ones win. Unknown keys, wrong types and impossible values are refused with file, line, key and what would be right.
+// ones win. Unknown keys, wrong types and impossible values are refused with file, line, key and what would
+// be right.
 
 #include <string>
 #include <string_view>
@@ -14,8 +15,9 @@ namespace doppel {
 
 // What is known of one key; the table of all is the only place that lists them.
 struct KeyInfo {
-  std::string name;           // "state.fsync"
-  std::string type;           // "number", "integer", "text", "list of text", "one of ...", "duration", "size"
+  std::string name;  // "state.fsync"
+  std::string type;  // "number, 0 to 1", "integer, ...", "size, ...", "text", "list of text", "one of ...",
+                     // "duration ..."
   std::string default_value;  // as it would be written
   std::string help;           // one sentence or two
   bool secret = false;
@@ -23,13 +25,14 @@ struct KeyInfo {
 const std::vector<KeyInfo>& config_keys();
 
 struct ConfigInputs {
-  std::string file;  // may be empty
+  std::string file;                                       // may be empty
   std::vector<std::pair<std::string, std::string>> sets;  // --set and command-line flags, in order
-  std::vector<std::string> environment;                    // "DOPPEL_STATE_FSYNC=commit" ...: '.' becomes '_'
+  std::vector<std::string> environment;                   // "DOPPEL_STATE_FSYNC=commit" ...: '.' becomes '_'
 };
 
 struct Setting {
-  std::string key, value, origin;  // origin: "default", "doppel.yaml:12", "environment DOPPEL_X", "--set"
+  std::string key, value,
+      origin;  // origin: "default", "doppel.yaml:12", "environment DOPPEL_X", "command line"
 };
 
 struct Config {
@@ -40,7 +43,7 @@ struct Config {
 // All errors at once, one per line.
 absl::StatusOr<Config> load_config(const ConfigInputs& inputs);
 
-// environ's DOPPEL_ variables that are configuration (not DOPPEL_SIMD, DOPPEL_HASH_KEY).
+// environ's DOPPEL_ variables that are configuration (not DOPPEL_SIMD, DOPPEL_HASH_KEY, DOPPEL_CONFIG).
 std::vector<std::string> config_environment();
 
 }  // namespace doppel
