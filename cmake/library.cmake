@@ -28,6 +28,9 @@ target_link_libraries(doppel_app
          fmt::fmt CLI11::CLI11 Threads::Threads PkgConfig::XXHASH
   PRIVATE simdjson::simdjson yaml-cpp zstd::libzstd_shared ZLIB::ZLIB)
 
+set_source_files_properties(src/commands/frame.cc PROPERTIES COMPILE_DEFINITIONS
+  "DOPPEL_VERSION=\"${PROJECT_VERSION}\"")
+
 # Kernels are named for the instructions they need; base/simd.h chooses at run time.
 file(GLOB_RECURSE DOPPEL_AVX2 src/*_avx2.cc)
 file(GLOB_RECURSE DOPPEL_AVX512 src/*_avx512.cc)

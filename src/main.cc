@@ -1,1 +1,8 @@
-int main() { return 0; }
+#include "commands/commands.h"
+
+int main(int argc, char** argv) {
+  static constexpr doppel::Command kCommands[] = {
+      {"config", "check settings, show them and where they come from", doppel::config_main},
+  };
+  return doppel::run_command(kCommands, argc, argv);
+}

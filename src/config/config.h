@@ -15,8 +15,9 @@ namespace doppel {
 
 // What is known of one key; the table of all is the only place that lists them.
 struct KeyInfo {
-  std::string name;           // "state.fsync"
-  std::string type;           // "number", "integer", "text", "list of text", "one of ...", "duration", "size"
+  std::string name;  // "state.fsync"
+  std::string type;  // "number, 0 to 1", "integer, ...", "size, ...", "text", "list of text", "one of ...",
+                     // "duration ..."
   std::string default_value;  // as it would be written
   std::string help;           // one sentence or two
   bool secret = false;
@@ -30,7 +31,8 @@ struct ConfigInputs {
 };
 
 struct Setting {
-  std::string key, value, origin;  // origin: "default", "doppel.yaml:12", "environment DOPPEL_X", "--set"
+  std::string key, value,
+      origin;  // origin: "default", "doppel.yaml:12", "environment DOPPEL_X", "command line"
 };
 
 struct Config {
@@ -41,7 +43,7 @@ struct Config {
 // All errors at once, one per line.
 absl::StatusOr<Config> load_config(const ConfigInputs& inputs);
 
-// environ's DOPPEL_ variables that are configuration (not DOPPEL_SIMD, DOPPEL_HASH_KEY).
+// environ's DOPPEL_ variables that are configuration (not DOPPEL_SIMD, DOPPEL_HASH_KEY, DOPPEL_CONFIG).
 std::vector<std::string> config_environment();
 
 }  // namespace doppel

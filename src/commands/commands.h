@@ -1,0 +1,62 @@
+#pragma once
+// What the commands share: how one is found, its common flags, its configuration, its errors and exit codes.
+//
+// A command is one file with one function, int NAME_main(int argc, char** argv), where argv[0] is the
+// command's name. It makes a CLI::App, adds its flags, calls parse_flags() and load(), and returns a code
+// from exit_codes.h.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "commands/exit_codes.h"
+#include "config/config.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace doppel {
+
+int config_main(int argc, char** argv);
+
+struct Command {
+  std::string_view name;
+  std::string_view summary;  // one line for `doppel --help`
+  int (*main)(int argc, char** argv);
+};
+
+// The whole program: `doppel COMMAND ...`, `doppel help [COMMAND]`, `--help`, `--version`.
+int run_command(std::span<const Command> commands, int argc, char** argv);
+
+struct CommonFlags {
+  std::string config_file;  // --config, else DOPPEL_CONFIG
+  std::vector<std::pair<std::string, std::string>>
+      sets;  // --set and flags that stand for a key, as they came
+  bool verbose = false;
+};
+
+// --config FILE, --set KEY=VALUE, -v. `flags` must outlive the parsing.
+void add_common_flags(CLI::App& app, CommonFlags& flags);
+// A flag that stands for a key: add_setting_flag(app, flags, "-t,--threshold", "threshold"). Its help is the
+// key's.
+CLI::Option* add_setting_flag(CLI::App& app, CommonFlags& flags, const std::string& names,
+                              const std::string& key);
+
+// Parses, and prints help or what is wrong. A value is the exit code to return at once.
+std::optional<int> parse_flags(CLI::App& app, int argc, char** argv);
+
+// The configuration as the flags, the environment and the file say.
+absl::StatusOr<Config> load(const CommonFlags& flags);
+
+// Every line of the error on stderr, "doppel scan: ..."; returns `code`.
+int fail(std::string_view command, const absl::Status& error, int code);
+int fail(std::string_view command, std::string_view message, int code);
+
+}  // namespace doppel

@@ -1,0 +1,13 @@
+#pragma once
+// What a command's exit code says; scripts may rely on it.
+
+namespace doppel {
+
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitSomeFailed =
+    1;                                // done, but some records were rejected or some inputs could not be read
+inline constexpr int kExitUsage = 2;  // wrong usage or configuration; nothing was done
+inline constexpr int kExitStopped = 3;        // stopped by an error: a full disk, a damaged state
+inline constexpr int kExitInterrupted = 130;  // interrupted; what was written is consistent
+
+}  // namespace doppel

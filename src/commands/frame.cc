@@ -1,0 +1,145 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/status.h"
+#include "commands/commands.h"
+#include "config/nearest.h"
+#include "fmt/format.h"
+
+namespace doppel {
+namespace {
+
+constexpr std::string_view kAbout =
+    "doppel finds near-duplicate documents in a stream. It reads documents one after the other and says of "
+    "each\n"
+    "whether it repeats one that came before: word for word, or nearly, as pages do that differ in a date, a "
+    "menu or\n"
+    "a few sentences. The first of its kind is an original and is remembered; later ones are reported as its "
+    "copies.\n";
+
+constexpr std::string_view kExamples =
+    "examples:\n"
+    "  doppel scan pages.jsonl > copies.jsonl        one line for each copy: of what, how similar\n"
+    "  doppel scan --state seen/ today/*.jsonl.gz    compare with all earlier runs too, and remember\n";
+
+void print_help(std::span<const Command> commands) {
+  size_t width = 0;
+  for (const Command& command : commands) width = std::max(width, command.name.size());
+  fmt::print("{}\nusage: doppel COMMAND [flags]\n\ncommands:\n", kAbout);
+  for (const Command& command : commands) fmt::print("  {:<{}}  {}\n", command.name, width, command.summary);
+  fmt::print("\n{}\n'doppel help COMMAND' shows a command's flags, 'doppel config keys' every setting.\n",
+             kExamples);
+}
+
+const Command* find_command(std::span<const Command> commands, std::string_view name) {
+  auto found =
+      std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.name == name; });
+  return found == commands.end() ? nullptr : &*found;
+}
+
+int no_such_command(std::span<const Command> commands, std::string_view name) {
+  std::vector<std::string> names;
+  for (const Command& command : commands) names.emplace_back(command.name);
+  fmt::print(stderr, "doppel: {}: no such command{}; 'doppel --help' lists them\n", name,
+             did_you_mean(name, names));
+  return kExitUsage;
+}
+
+int help_for(std::span<const Command> commands, std::string_view name) {
+  const Command* command = find_command(commands, name);
+  if (command == nullptr) return no_such_command(commands, name);
+  std::string own(command->name);
+  std::string flag = "--help";
+  char* argv[] = {own.data(), flag.data(), nullptr};
+  return command->main(2, argv);
+}
+
+}  // namespace
+
+int run_command(std::span<const Command> commands, int argc, char** argv) {
+  std::string_view first = argc > 1 ? argv[1] : "";
+  if (first.empty()) {
+    print_help(commands);
+    return kExitUsage;
+  }
+  if (first == "--version") {
+    fmt::print("doppel {}\n", DOPPEL_VERSION);
+    return kExitDone;
+  }
+  if (first == "--help" || first == "-h" || first == "help") {
+    if (argc > 2) return help_for(commands, argv[2]);
+    print_help(commands);
+    return kExitDone;
+  }
+  const Command* command = find_command(commands, first);
+  if (command == nullptr) return no_such_command(commands, first);
+  return command->main(argc - 1, argv + 1);
+}
+
+void add_common_flags(CLI::App& app, CommonFlags& flags) {
+  app.add_option("--config", flags.config_file, "YAML file with settings (or in DOPPEL_CONFIG)")
+      ->type_name("FILE");
+  auto* set = app.add_option_function<std::string>(
+      "--set",
+      [&flags](const std::string& text) {
+        size_t equals = text.find('=');
+        if (equals == std::string::npos || equals == 0) {
+          throw CLI::ValidationError("--set", text + ": expected KEY=VALUE, such as state.fsync=commit");
+        }
+        flags.sets.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+      },
+      "set any key for this run; may be repeated");
+  set->type_name("KEY=VALUE")->trigger_on_parse();
+  app.add_flag("-v,--verbose", flags.verbose, "say more about what is done");
+}
+
+CLI::Option* add_setting_flag(CLI::App& app, CommonFlags& flags, const std::string& names,
+                              const std::string& key) {
+  const auto& keys = config_keys();
+  auto info = std::find_if(keys.begin(), keys.end(), [&](const KeyInfo& k) { return k.name == key; });
+  std::string help = info == keys.end() ? "" : info->help;
+  auto* option = app.add_option_function<std::string>(
+      names, [&flags, key](const std::string& value) { flags.sets.emplace_back(key, value); }, help);
+  return option->type_name("VALUE")->trigger_on_parse();
+}
+
+std::optional<int> parse_flags(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app.help());
+    return kExitDone;
+  } catch (const CLI::ParseError& e) {
+    fmt::print(stderr, "{}: {}; '{} --help' shows the flags\n", app.get_name(), e.what(), app.get_name());
+    return kExitUsage;
+  }
+}
+
+absl::StatusOr<Config> load(const CommonFlags& flags) {
+  ConfigInputs inputs;
+  const char* named = std::getenv("DOPPEL_CONFIG");
+  inputs.file = !flags.config_file.empty() ? flags.config_file : named != nullptr ? named : "";
+  inputs.environment = config_environment();
+  inputs.sets = flags.sets;
+  return load_config(inputs);
+}
+
+int fail(std::string_view command, const absl::Status& error, int code) {
+  return fail(command, std_sv(error.message()), code);
+}
+
+int fail(std::string_view command, std::string_view message, int code) {
+  while (!message.empty()) {
+    size_t end = std::min(message.find('\n'), message.size());
+    fmt::print(stderr, "doppel {}: {}\n", command, message.substr(0, end));
+    message.remove_prefix(std::min(end + 1, message.size()));
+  }
+  return code;
+}
+
+}  // namespace doppel

@@ -1,0 +1,190 @@
+#include "commands/scan_sink.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "stream/json_text.h"
+
+namespace doppel {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Path and length of each output, as they stand in a commit.
+struct Length {
+  std::string path;
+  uint64_t bytes = 0;
+};
+
+std::vector<Length> parse_position(std::string_view position) {
+  std::vector<Length> out;
+  ByteReader in(position);
+  while (in.ok() && !in.rest().empty()) {
+    std::string path(in.string());
+    out.push_back({std::move(path), in.varint()});
+  }
+  return out;
+}
+
+uint64_t committed_length(const std::vector<Length>& lengths, const std::string& path) {
+  for (const Length& length : lengths) {
+    if (length.path == path) return length.bytes;
+  }
+  return 0;
+}
+
+absl::StatusOr<std::unique_ptr<OutputFile>> open_output(const std::string& path, bool resume,
+                                                        const std::vector<Length>& lengths) {
+  if (path.empty()) return std::unique_ptr<OutputFile>();
+  std::error_code ignored;
+  if (!resume || path == "-" || !fs::exists(path, ignored)) return OutputFile::open(path);
+  return OutputFile::resume(path, committed_length(lengths, path));
+}
+
+// Where a kept file goes: below the directory, never above it.
+fs::path kept_path(const std::string& directory, std::string_view source) {
+  fs::path out(directory);
+  for (const fs::path& part : fs::path(source).relative_path()) {
+    if (part != ".." && part != ".") out /= part;
+  }
+  return out;
+}
+
+}  // namespace
+
+bool ScanSink::supports(const ScanSinkOptions& options, std::string_view position) {
+  for (const Length& length : parse_position(position)) {
+    if (length.path != options.output && length.path != options.keep && length.path != options.rejects)
+      continue;
+    std::error_code error;
+    if (!fs::is_regular_file(length.path, error)) continue;  // moved away: a new one is begun
+    if (fs::file_size(length.path, error) < length.bytes) return false;
+  }
+  return true;
+}
+
+absl::StatusOr<std::unique_ptr<ScanSink>> ScanSink::open(const ScanSinkOptions& options,
+                                                         std::string_view position,
+                                                         std::function<void(const std::string&)> report) {
+  std::unique_ptr<ScanSink> sink(new ScanSink(options, std::move(report)));
+  const std::vector<Length> lengths = parse_position(position);
+  const bool resume = !position.empty();
+  ASSIGN_OR_RETURN(sink->output_, open_output(options.output, resume, lengths));
+  ASSIGN_OR_RETURN(sink->keep_, open_output(options.keep, resume, lengths));
+  ASSIGN_OR_RETURN(sink->rejects_, open_output(options.rejects, resume, lengths));
+  if (!options.keep_files.empty()) {
+    std::error_code error;
+    fs::create_directories(options.keep_files, error);
+    if (error) return io_error("cannot make the directory " + options.keep_files, error.value());
+  }
+  return sink;
+}
+
+std::string ScanSink::position() const {
+  std::string out;
+  for (const OutputFile* file : {output_.get(), keep_.get(), rejects_.get()}) {
+    if (file == nullptr || file->path() == "-") continue;
+    put_string(out, file->path());
+    put_varint(out, file->length());
+  }
+  return out;
+}
+
+absl::Status ScanSink::write(const Decided& decided) {
+  for (const Problem& problem : decided.batch.problems) report_(problem.message);
+  for (size_t i = 0; i < decided.batch.records.size(); ++i) {
+    RETURN_IF_ERROR(write_one(decided.batch.records[i], decided.work.sign.documents[i],
+                              decided.work.resolved.outcomes[i]));
+  }
+  for (OutputFile* file : {output_.get(), keep_.get(), rejects_.get()}) {
+    if (file != nullptr) RETURN_IF_ERROR(options_.sync ? file->sync() : file->flush());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ScanSink::write_one(const Record& record, const SignedDocument& document,
+                                 const Outcome& outcome) {
+  const bool duplicate = outcome.verdict == Verdict::duplicate;
+  Metadata metadata, original;
+  RETURN_IF_ERROR(decode_metadata(document.metadata, metadata));
+  if (duplicate) RETURN_IF_ERROR(decode_metadata(outcome.original, original));
+
+  line_.clear();
+  if (options_.mode == ScanOutput::verdicts) {
+    append_verdict(line_, metadata, original, outcome, document.reason);
+    line_ += '\n';
+  } else if (duplicate && options_.mode == ScanOutput::events) {
+    append_duplicate_of(line_, options_.context, metadata, original, outcome);
+    line_ += '\n';
+  } else if (duplicate) {
+    add_to_cluster(metadata, original, outcome);
+  }
+  output_->append(line_);
+
+  if (outcome.verdict == Verdict::unique) RETURN_IF_ERROR(keep(record));
+  if (outcome.verdict == Verdict::rejected) {
+    report_(record.line != 0 ? fmt::format("{}:{} (byte {}): {}", record.source, record.line, record.offset,
+                                           document.reason)
+                             : fmt::format("{}: {}", record.source, document.reason));
+    if (rejects_ != nullptr && !record.whole_file) {
+      rejects_->append(record.value);
+      rejects_->append("\n");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ScanSink::keep(const Record& record) {
+  if (!record.whole_file) {
+    if (keep_ != nullptr) {
+      keep_->append(record.value);
+      keep_->append("\n");
+    }
+    return absl::OkStatus();
+  }
+  if (options_.keep_files.empty()) return absl::OkStatus();
+  fs::path to = kept_path(options_.keep_files, record.source);
+  std::error_code error;
+  fs::create_directories(to.parent_path(), error);
+  if (!error) fs::copy_file(fs::path(record.source), to, fs::copy_options::overwrite_existing, error);
+  if (error) return io_error(fmt::format("cannot copy {} to {}", record.source, to.string()), error.value());
+  return absl::OkStatus();
+}
+
+void ScanSink::add_to_cluster(const Metadata& document, const Metadata& original, const Outcome& outcome) {
+  auto [it, fresh] = cluster_of_.try_emplace(outcome.seq, clusters_.size());
+  if (fresh) {
+    clusters_.emplace_back();
+    std::string& head = clusters_.back().head;
+    head = "{\"cluster_id\":";
+    append_json_string(head, original.event_id());
+    head += ",\"id\":";
+    append_json_string(head, original.name());
+  }
+  Cluster& cluster = clusters_[it->second];
+  std::string& out = cluster.members;
+  if (cluster.size++ != 0) out += ',';
+  out += "{\"id\":";
+  append_json_string(out, document.name());
+  out += ",\"event_id\":";
+  append_json_string(out, document.event_id());
+  out += outcome.kind == Kind::exact ? ",\"kind\":\"exact\"" : ",\"kind\":\"near\"";
+  out += ",\"similarity\":";
+  append_json_ppm(out, similarity_ppm(outcome.similarity));
+  out += '}';
+}
+
+absl::Status ScanSink::finish() {
+  for (const Cluster& cluster : clusters_) {
+    output_->append(fmt::format("{},\"size\":{},\"duplicates\":[{}]}}\n", cluster.head, cluster.size + 1,
+                                cluster.members));
+  }
+  clusters_.clear();
+  return output_->flush();
+}
+
+}  // namespace doppel

@@ -1,0 +1,65 @@
+#pragma once
+// What `doppel scan` writes: events, verdicts or clusters; the unique documents; the rejected ones.
+
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "stream/events.h"
+#include "stream/files/output_file.h"
+#include "stream/pipeline.h"
+
+namespace doppel {
+
+enum class ScanOutput { events, verdicts, clusters };
+
+struct ScanSinkOptions {
+  ScanOutput mode = ScanOutput::events;
+  std::string output = "-";
+  std::string keep;        // file for unique lines; empty: none
+  std::string keep_files;  // directory for unique whole files
+  std::string rejects;     // file for rejected lines
+  bool sync = false;       // sync the files at every commit
+  EventContext context;
+};
+
+class ScanSink : public Sink {
+ public:
+  // `position` of an earlier run, or empty. `report` is told of what is wrong with a record or an input, in
+  // words.
+  static absl::StatusOr<std::unique_ptr<ScanSink>> open(const ScanSinkOptions& options,
+                                                        std::string_view position,
+                                                        std::function<void(const std::string&)> report);
+  // Whether the outputs are as long as `position` says.
+  static bool supports(const ScanSinkOptions& options, std::string_view position);
+
+  absl::Status write(const Decided& decided) override;
+  std::string position() const override;
+  // The clusters, if that was asked for.
+  absl::Status finish();
+
+ private:
+  ScanSink(const ScanSinkOptions& options, std::function<void(const std::string&)> report)
+      : options_(options), report_(std::move(report)) {}
+  absl::Status write_one(const Record& record, const SignedDocument& document, const Outcome& outcome);
+  absl::Status keep(const Record& record);
+  void add_to_cluster(const Metadata& document, const Metadata& original, const Outcome& outcome);
+
+  struct Cluster {
+    std::string head;     // JSON of the original
+    std::string members;  // JSON, comma separated
+    size_t size = 0;
+  };
+
+  ScanSinkOptions options_;
+  std::function<void(const std::string&)> report_;
+  std::unique_ptr<OutputFile> output_, keep_, rejects_;
+  std::vector<Cluster> clusters_;  // in the order of their first duplicate
+  absl::flat_hash_map<Seq, size_t> cluster_of_;
+  std::string line_;
+};
+
+}  // namespace doppel

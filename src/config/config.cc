@@ -1,0 +1,131 @@
+// Settings come from three places, each overriding the one before: the file, the environment, the command
+// line. Every setting is put into the options as it comes, so that a mistake is reported even where a later
+// value would hide it.
+#include "config/config.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "config/keys.h"
+#include "config/nearest.h"
+#include "config/values.h"
+#include "config/yaml_file.h"
+#include "fmt/format.h"
+
+namespace doppel {
+namespace {
+
+class Loader {
+ public:
+  void file(const std::string& path) {
+    auto set_value = [this](const Key& key, const RawValue& value, const std::string& where) {
+      set(key, value, where);
+    };
+    read_yaml_file(path, set_value, errors_);
+  }
+
+  void environment(const std::string& variable) {
+    size_t equals = std::min(variable.find('='), variable.size());
+    std::string name = variable.substr(0, equals);
+    std::string value = equals < variable.size() ? variable.substr(equals + 1) : "";
+    std::vector<std::string> known{"DOPPEL_CONFIG", "DOPPEL_HASH_KEY", "DOPPEL_SIMD"};
+    for (const Key& key : all_keys()) {
+      known.push_back(environment_name(key.info.name));
+      if (known.back() == name) return set(key, {false, {value}}, "environment " + name);
+    }
+    errors_.push_back(
+        fmt::format("environment {}: no such setting{}", shown(name), did_you_mean(name, known)));
+  }
+
+  void command_line(const std::string& name, const std::string& value) {
+    const Key* key = find_key(name);
+    if (key != nullptr) return set(*key, {false, {value}}, "command line");
+    errors_.push_back(
+        fmt::format("command line: {}: no such key{}", shown(name), did_you_mean(name, key_names())));
+  }
+
+  absl::StatusOr<Config> finish() {
+    if (errors_.empty()) check_together();
+    if (!errors_.empty()) return invalid(absl::StrJoin(errors_, "\n"));
+    for (const Key& key : all_keys()) {
+      config_.settings.push_back(
+          {key.info.name, key.info.secret ? "(hidden)" : key.get(config_.options), origin(key.info.name)});
+    }
+    return std::move(config_);
+  }
+
+ private:
+  void set(const Key& key, const RawValue& value, const std::string& where) {
+    std::string wrong = key.set(config_.options, value);
+    if (!wrong.empty()) errors_.push_back(fmt::format("{}: {}: {}", where, key.info.name, wrong));
+    origins_[key.info.name] = where;
+  }
+
+  std::string origin(const std::string& key) const {
+    auto found = origins_.find(key);
+    return found == origins_.end() ? "default" : found->second;
+  }
+
+  // The mistake is in several keys at once; it is reported where the first of them that was set stands.
+  void wrong_together(std::initializer_list<std::string> keys, const std::string& message) {
+    for (const std::string& key : keys) {
+      if (origin(key) == "default") continue;
+      errors_.push_back(fmt::format("{}: {}: {}", origin(key), key, message));
+      return;
+    }
+    errors_.push_back(message);
+  }
+
+  void check_together() {
+    const Options& o = config_.options;
+    if (o.threshold_ppm == 0) {
+      return wrong_together({"threshold"},
+                            "0 would make every document a copy of the first (0.5 to 0.95 are usual)");
+    }
+    if ((o.bands == 0) != (o.rows == 0)) {
+      return wrong_together({"bands", "rows"},
+                            fmt::format("bands is {} and rows is {}; set both, or none to have them "
+                                        "chosen",
+                                        o.bands, o.rows));
+    }
+    if (o.bands * o.rows > o.num_perm) {
+      return wrong_together({"bands", "rows", "num_perm"},
+                            fmt::format("{} bands x {} rows need {} slots, num_perm is {}", o.bands, o.rows,
+                                        o.bands * o.rows, o.num_perm));
+    }
+  }
+
+  Config config_;
+  std::map<std::string, std::string> origins_;
+  std::vector<std::string> errors_;
+};
+
+}  // namespace
+
+absl::StatusOr<Config> load_config(const ConfigInputs& inputs) {
+  Loader loader;
+  if (!inputs.file.empty()) loader.file(inputs.file);
+  for (const std::string& variable : inputs.environment) loader.environment(variable);
+  for (const auto& [key, value] : inputs.sets) loader.command_line(key, value);
+  return loader.finish();
+}
+
+std::vector<std::string> config_environment() {
+  std::vector<std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    std::string variable = *entry;
+    std::string name = variable.substr(0, variable.find('='));
+    bool ours = name.rfind("DOPPEL_", 0) == 0;
+    if (ours && name != "DOPPEL_SIMD" && name != "DOPPEL_HASH_KEY" && name != "DOPPEL_CONFIG") {
+      variables.push_back(std::move(variable));
+    }
+  }
+  std::sort(variables.begin(), variables.end());
+  return variables;
+}
+
+}  // namespace doppel

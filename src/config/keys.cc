@@ -1,0 +1,300 @@
+#include "config/keys.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_join.h"
+#include "config/values.h"
+#include "fmt/format.h"
+
+namespace doppel {
+namespace {
+
+// Every kind of key wraps a member of Options, given by `at`, a function Options& -> T&. Getters see a const
+// Options; they only read through it.
+template <typename At>
+const auto& read(const At& at, const Options& options) {
+  return at(const_cast<Options&>(options));
+}
+
+// Keys of one text; `set_text` does the rest.
+std::function<std::string(Options&, const RawValue&)> single(
+    std::string type, std::function<std::string(Options&, const std::string&)> set_text) {
+  return [type = std::move(type), set_text = std::move(set_text)](Options& options, const RawValue& value) {
+    if (value.list) return fmt::format("expected one {}, found a list", type);
+    return set_text(options, value.items.front());
+  };
+}
+
+// usual: what a person would write, "0.5 to 0.95".
+template <typename Set>
+Key number_key(std::string name, int64_t least, int64_t most, std::string usual, std::string help, Set set,
+               std::function<int64_t(const Options&)> get) {
+  Key key;
+  key.info = {std::move(name),
+              fmt::format("number, {} to {}", write_millionths(least), write_millionths(most)), "",
+              std::move(help)};
+  key.set = single("number", [=](Options& options, const std::string& text) -> std::string {
+    auto millionths = parse_millionths(text);
+    if (!millionths)
+      return fmt::format("{} is not a number with at most six digits after the point", shown(text));
+    if (*millionths < least || *millionths > most) {
+      return fmt::format("{} is not between {} and {} ({} are usual)", shown(text), write_millionths(least),
+                         write_millionths(most), usual);
+    }
+    set(options, *millionths);
+    return {};
+  });
+  key.get = [=](const Options& options) { return write_millionths(get(options)); };
+  return key;
+}
+
+template <typename At>
+Key integer_key(std::string name, At at, uint64_t least, uint64_t most, std::string help) {
+  Key key;
+  key.info = {std::move(name), fmt::format("integer, {} to {}", least, most), "", std::move(help)};
+  key.set = single("integer", [=](Options& options, const std::string& text) -> std::string {
+    auto value = parse_integer(text);
+    if (!value) return fmt::format("{} is not an integer", shown(text));
+    if (*value < least || *value > most)
+      return fmt::format("{} is not between {} and {}", shown(text), least, most);
+    at(options) = static_cast<std::remove_reference_t<decltype(at(options))>>(*value);
+    return {};
+  });
+  key.get = [=](const Options& options) { return fmt::format("{}", read(at, options)); };
+  return key;
+}
+
+template <typename At>
+Key size_key(std::string name, At at, uint64_t least, uint64_t most, std::string help) {
+  Key key;
+  key.info = {std::move(name), fmt::format("size, {} to {}", write_size(least), write_size(most)), "",
+              std::move(help)};
+  key.set = single("size", [=](Options& options, const std::string& text) -> std::string {
+    auto bytes = parse_size(text);
+    if (!bytes) return fmt::format("{} is not a size (such as 1000, 64KiB, 8MiB, 1GB)", shown(text));
+    if (*bytes < least || *bytes > most) {
+      return fmt::format("{} is not between {} and {}", shown(text), write_size(least), write_size(most));
+    }
+    at(options) = *bytes;
+    return {};
+  });
+  key.get = [=](const Options& options) { return write_size(read(at, options)); };
+  return key;
+}
+
+template <typename At>
+Key text_key(std::string name, At at, std::string help) {
+  Key key;
+  key.info = {std::move(name), "text", "", std::move(help)};
+  key.set = single("text", [=](Options& options, const std::string& text) -> std::string {
+    at(options) = text;
+    return {};
+  });
+  key.get = [=](const Options& options) { return write_text(read(at, options)); };
+  return key;
+}
+
+template <typename At>
+Key choice_key(std::string name, At at, std::vector<std::string> choices, std::string help) {
+  Key key;
+  key.info = {std::move(name), fmt::format("one of {}", absl::StrJoin(choices, ", ")), "", std::move(help)};
+  key.set = single("word", [=](Options& options, const std::string& text) -> std::string {
+    if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
+      return fmt::format("{} is not one of {}", shown(text), absl::StrJoin(choices, ", "));
+    }
+    at(options) = text;
+    return {};
+  });
+  key.get = [=](const Options& options) { return read(at, options); };
+  return key;
+}
+
+template <typename At>
+Key list_key(std::string name, At at, std::string help) {
+  Key key;
+  key.info = {std::move(name), "list of text", "", std::move(help)};
+  key.set = [=](Options& options, const RawValue& value) -> std::string {
+    std::vector<std::string> items = value.list ? value.items : split_list(value.items.front());
+    if (std::find(items.begin(), items.end(), "") != items.end()) return "an item of the list is empty";
+    at(options) = std::move(items);
+    return {};
+  };
+  key.get = [=](const Options& options) { return write_list(read(at, options)); };
+  return key;
+}
+
+Key expire_after_key(std::string help) {
+  Key key;
+  key.info = {"expire_after", "duration or never", "", std::move(help)};
+  key.set = single("duration", [](Options& options, const std::string& text) -> std::string {
+    bool never = text.empty() || text == "never";
+    auto ms = never ? 0 : parse_duration(text);
+    if (!ms) return fmt::format("{} is not a duration (such as 30d, 12h, 90s, 500ms) or never", shown(text));
+    if (*ms == 0 && !never) return "0 would expire every document at once; write never to keep all";
+    options.expire_after = never ? "" : text;
+    options.expire_after_ms = *ms;
+    return {};
+  });
+  key.get = [](const Options& options) {
+    return options.expire_after.empty() ? std::string("never") : write_text(options.expire_after);
+  };
+  return key;
+}
+
+// Whoever writes the key itself here would see it again in every listing of the settings.
+Key hash_key_file_key(std::string help) {
+  Key key = text_key("hash_key_file", [](Options& o) -> auto& { return o.hash_key_file; }, std::move(help));
+  key.set = [set = key.set](Options& options, const RawValue& value) -> std::string {
+    const std::string& text = value.items.empty() ? std::string() : value.items.front();
+    if (text.size() == 32 && text.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos) {
+      return "this looks like the key itself; give the path of a file that holds it, or set DOPPEL_HASH_KEY";
+    }
+    return set(options, value);
+  };
+  return key;
+}
+
+#define AT(member) [](Options& o) -> auto& { return o.member; }
+
+std::vector<Key> make_keys() {
+  std::vector<Key> keys;
+  auto add = [&](Key key) { keys.push_back(std::move(key)); };
+
+  add(number_key(
+      "threshold", 0, kMillion, "0.5 to 0.95",
+      "How similar a document must be to an earlier one to count as its copy: the share of word sequences "
+      "that both "
+      "have (Jaccard). 1 means equal but for case, punctuation and spacing.",
+      [](Options& o, int64_t v) {
+        o.threshold = static_cast<double>(v) / kMillion;
+        o.threshold_ppm = static_cast<uint32_t>(v);
+      },
+      [](const Options& o) -> int64_t { return o.threshold_ppm; }));
+  add(number_key(
+      "recall", 0, kMillion, "0.95 to 0.999",
+      "The wished probability that a copy exactly at the threshold is found. Bands and rows are chosen from "
+      "it; more "
+      "recall means more bands, memory and time.",
+      [](Options& o, int64_t v) { o.recall = static_cast<double>(v) / kMillion; },
+      [](const Options& o) { return static_cast<int64_t>(o.recall * kMillion + 0.5); }));
+  add(choice_key(
+      "verify", AT(verify), {"exact", "signature"},
+      "exact compares stored shingle sets; signature estimates from the sketch, needs no disk and errs near "
+      "the threshold."));
+  add(integer_key("bands", AT(bands), 0, 1024,
+                  "Number of bands; 0 chooses bands and rows from threshold and recall."));
+  add(integer_key("rows", AT(rows), 0, 64, "Slices for each band; 0 chooses. Set together with bands."));
+  add(integer_key(
+      "max_listed", AT(max_listed), 1, 65535,
+      "How many live originals with the same key one band lists. Bounds the work that boilerplate causes."));
+  add(integer_key("max_checks", AT(max_checks), 1, 65535,
+                  "How many candidates of one document are compared with it, the most promising first."));
+  add(
+      expire_after_key("Originals older than this (in record time, not by the clock) are forgotten; their "
+                       "next copy is new again."));
+
+  add(integer_key(
+      "num_perm", AT(num_perm), 8, 1024,
+      "Slots of a sketch. More find copies with fewer errors and cost memory and time for each document."));
+  add(choice_key(
+      "sketch", AT(sketch), {"fast", "classic"},
+      "fast is Fast Similarity Sketching; classic is MinHash with num_perm hashes, slower, for comparison."));
+  add(integer_key(
+      "shingle_words", AT(shingle_words), 1, 64,
+      "How many consecutive words are compared as one. Fewer find rewritten text, more ignore common "
+      "phrases."));
+  add(size_key(
+      "max_record", AT(max_record), 1024, 15u << 20,
+      "The largest stored set and metadata of one original; a larger one is compared by its sketch."));
+  add(
+      hash_key_file_key("File with the secret key of all hashes (32 hex digits). Without it, the key is in "
+                        "DOPPEL_HASH_KEY or is made "
+                        "once and kept in the state directory."));
+
+  add(choice_key("input.format", AT(input.format), {"auto", "json", "text"},
+                 "What a record is: json (an object), text (all of it), or auto: json for lines, text for "
+                 "whole files."));
+  add(list_key(
+      "input.id", AT(input.id_fields),
+      "Fields that may hold a document's id, first found wins: a name, or a JSON pointer such as /meta/id."));
+  add(list_key("input.text", AT(input.text_fields), "Fields that may hold the text to compare."));
+  add(list_key("input.url", AT(input.url_fields), "Fields that may hold the URL."));
+  add(list_key("input.date", AT(input.date_fields),
+               "Fields that may hold the record time; expiry goes by it."));
+  add(list_key(
+      "input.scope", AT(input.scope_fields),
+      "Fields that may hold a scope: documents of different scopes are never compared. None by default."));
+
+  add(integer_key("threads", AT(threads), 0, 1024,
+                  "Threads that read, sign and compare; 0: one for each processor."));
+  add(integer_key("shards", AT(shards), 1, 1024, "Parts of the index that are written in parallel."));
+  add(integer_key("batch_documents", AT(batch_documents), 1, 1'000'000,
+                  "Documents judged and committed together. Never changes a verdict."));
+  add(size_key("batch_bytes", AT(batch_bytes), 1024, 1u << 30,
+               "A batch is closed early when its documents reach this size."));
+
+  add(text_key("state.directory", AT(state_directory),
+               "Where the index is kept between runs; empty: nothing is kept after the run."));
+  add(choice_key(
+      "state.fsync", AT(fsync), {"none", "checkpoint", "commit"},
+      "When data is forced to the disk. Every choice survives a killed process; commit survives power loss "
+      "without judging anything again."));
+  add(integer_key("state.checkpoint_documents", AT(checkpoint_documents), 1, 1'000'000'000'000,
+                  "New originals between two checkpoints. Fewer make a start after a crash faster."));
+  add(text_key("temporary_directory", AT(temporary_directory),
+               "Where runs without a state directory put their shingle sets; empty: TMPDIR or /tmp."));
+
+  Options defaults;
+  for (Key& key : keys) key.info.default_value = key.get(defaults);
+  return keys;
+}
+
+#undef AT
+
+}  // namespace
+
+const std::vector<Key>& all_keys() {
+  static const std::vector<Key> keys = make_keys();
+  return keys;
+}
+
+const std::vector<KeyInfo>& config_keys() {
+  static const std::vector<KeyInfo> infos = [] {
+    std::vector<KeyInfo> all;
+    for (const Key& key : all_keys()) all.push_back(key.info);
+    return all;
+  }();
+  return infos;
+}
+
+const Key* find_key(std::string_view name) {
+  for (const Key& key : all_keys()) {
+    if (key.info.name == name) return &key;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> key_names() {
+  std::vector<std::string> names;
+  for (const Key& key : all_keys()) names.push_back(key.info.name);
+  return names;
+}
+
+std::vector<std::string> group_names() {
+  std::vector<std::string> names;
+  for (const Key& key : all_keys()) {
+    size_t dot = key.info.name.find('.');
+    if (dot == std::string::npos) continue;
+    std::string group = key.info.name.substr(0, dot);
+    if (std::find(names.begin(), names.end(), group) == names.end()) names.push_back(group);
+  }
+  return names;
+}
+
+std::string environment_name(std::string_view key) {
+  std::string name = "DOPPEL_";
+  for (char c : key) name += c == '.' ? '_' : (c >= 'a' && c <= 'z') ? static_cast<char>(c - 'a' + 'A') : c;
+  return name;
+}
+
+}  // namespace doppel

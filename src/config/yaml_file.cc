@@ -1,0 +1,129 @@
+#include "config/yaml_file.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <memory>
+
+#include "config/nearest.h"
+#include "config/values.h"
+#include "fmt/format.h"
+
+namespace doppel {
+namespace {
+
+constexpr size_t kMostBytes = 1 << 20;  // no configuration is larger; a mistaken path may well be
+
+std::string kind(const YAML::Node& node) {
+  if (node.IsMap()) return "a group of settings";
+  if (node.IsSequence()) return "a list";
+  if (node.IsNull()) return "nothing";
+  return shown(node.Scalar());
+}
+
+class Reader {
+ public:
+  Reader(std::string file, const SetValue& set, std::vector<std::string>& errors)
+      : file_(std::move(file)), set_(set), errors_(errors) {}
+
+  void read(const std::string& text) {
+    try {
+      std::vector<YAML::Node> documents = YAML::LoadAll(text);
+      if (documents.size() > 1)
+        error(documents[1].Mark(), "a second document ('---') begins here; one is expected");
+      if (!documents.empty() && !documents[0].IsNull()) read_group(documents[0], "");
+    } catch (const YAML::Exception& e) {
+      error(e.mark, "this is not YAML: " + e.msg);
+    }
+  }
+
+ private:
+  std::string place(const YAML::Mark& mark) const {
+    return mark.is_null() ? file_ : fmt::format("{}:{}", file_, mark.line + 1);
+  }
+  void error(const YAML::Mark& mark, const std::string& message) {
+    errors_.push_back(fmt::format("{}: {}", place(mark), message));
+  }
+
+  // prefix: "" or "state.".
+  void read_group(const YAML::Node& group, const std::string& prefix) {
+    if (!group.IsMap()) {
+      std::string what = prefix.empty() ? "the file" : prefix.substr(0, prefix.size() - 1);
+      return error(group.Mark(),
+                   fmt::format("{}: expected lines of the form 'key: value', not {}", what, kind(group)));
+    }
+    for (const auto& entry : group) read_entry(entry.first, entry.second, prefix);
+  }
+
+  void read_entry(const YAML::Node& name_node, const YAML::Node& value, const std::string& prefix) {
+    const YAML::Mark mark = name_node.Mark();
+    if (!name_node.IsScalar()) return error(mark, "a key must be a word, not " + kind(name_node));
+    std::string name = prefix + name_node.Scalar();
+
+    std::vector<std::string> groups = group_names();
+    if (std::find(groups.begin(), groups.end(), name) != groups.end()) {
+      if (!value.IsNull()) read_group(value, name + ".");
+      return;
+    }
+    const Key* key = find_key(name);
+    if (key == nullptr) {
+      std::vector<std::string> names = key_names();
+      names.insert(names.end(), groups.begin(), groups.end());
+      return error(mark, fmt::format("{}: no such key{}", shown(name), did_you_mean(name, names)));
+    }
+    auto [first, fresh] = lines_.emplace(name, mark.line + 1);
+    if (!fresh) return error(mark, fmt::format("{}: set twice, first in line {}", name, first->second));
+    read_value(*key, mark, value);
+  }
+
+  void read_value(const Key& key, const YAML::Mark& mark, const YAML::Node& value) {
+    RawValue raw;
+    if (value.IsNull()) {
+      return error(mark, fmt::format("{}: no value; leave the line out for the default, {}", key.info.name,
+                                     key.info.default_value));
+    }
+    if (value.IsMap())
+      return error(mark,
+                   fmt::format("{}: expected {}, found a group of settings", key.info.name, key.info.type));
+    if (value.IsSequence()) {
+      raw.list = true;
+      for (const YAML::Node& item : value) {
+        if (!item.IsScalar())
+          return error(item.Mark(), fmt::format("{}: {} in the list", key.info.name, kind(item)));
+        raw.items.push_back(item.Scalar());
+      }
+    } else {
+      raw.items.push_back(value.Scalar());
+    }
+    set_(key, raw, place(mark));
+  }
+
+  std::string file_;
+  const SetValue& set_;
+  std::vector<std::string>& errors_;
+  std::map<std::string, int> lines_;
+};
+
+}  // namespace
+
+void parse_yaml(const std::string& text, const std::string& file, const SetValue& set,
+                std::vector<std::string>& errors) {
+  Reader(file, set, errors).read(text);
+}
+
+void read_yaml_file(const std::string& file, const SetValue& set, std::vector<std::string>& errors) {
+  auto fail = [&](const std::string& why) { errors.push_back(fmt::format("{}: {}", file, why)); };
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> in(std::fopen(file.c_str(), "rb"), std::fclose);
+  if (in == nullptr) return fail(std::strerror(errno));
+  std::string text(kMostBytes + 1, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), in.get()));
+  if (std::ferror(in.get()) != 0) return fail(std::strerror(errno));
+  if (text.size() > kMostBytes) return fail("larger than 1 MiB; this is not a configuration");
+  parse_yaml(text, file, set, errors);
+}
+
+}  // namespace doppel

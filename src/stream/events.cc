@@ -1,0 +1,144 @@
+#include "stream/events.h"
+
+#include <algorithm>
+
+#include "formats/decoder.h"
+#include "stream/json_text.h"
+
+namespace doppel {
+namespace {
+
+void member(std::string& out, std::string_view name) {
+  if (out.back() != '{') out += ',';
+  out += '"';
+  out += name;
+  out += "\":";
+}
+
+void text_member(std::string& out, std::string_view name, std::string_view value) {
+  member(out, name);
+  append_json_string(out, value);
+}
+
+void optional_text(std::string& out, std::string_view name, std::string_view value) {
+  member(out, name);
+  if (value.empty()) {
+    out += "null";
+  } else {
+    append_json_string(out, value);
+  }
+}
+
+void bool_member(std::string& out, std::string_view name, bool value) {
+  member(out, name);
+  out += value ? "true" : "false";
+}
+
+void document_member(std::string& out, std::string_view name, const Metadata& m) {
+  member(out, name);
+  out += '{';
+  text_member(out, "id", m.name());
+  optional_text(out, "url", m.url);
+  optional_text(out, "date", m.timestamp_ms ? format_time(*m.timestamp_ms) : "");
+  if (m.partition < 0) {
+    text_member(out, "file", m.source);
+    member(out, "offset");
+    out += std::to_string(m.offset);
+  }
+  out += '}';
+}
+
+std::string_view kind_name(Kind kind) { return kind == Kind::exact ? "exact" : "near"; }
+
+std::string_view verdict_name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::unique:
+      return "unique";
+    case Verdict::duplicate:
+      return "duplicate";
+    case Verdict::unscored:
+      return "unscored";
+    case Verdict::rejected:
+      return "rejected";
+    case Verdict::removal:
+      return "removal";
+  }
+  return "?";
+}
+
+}  // namespace
+
+std::string host_of(std::string_view url) {
+  size_t scheme = url.find("://");
+  if (scheme == std::string_view::npos) return {};
+  std::string_view host = url.substr(scheme + 3);
+  host = host.substr(0, host.find_first_of("/?#"));
+  if (size_t at = host.rfind('@'); at != std::string_view::npos) host.remove_prefix(at + 1);
+  bool bracketed = !host.empty() && host.front() == '[';
+  size_t end = bracketed ? host.find(']') : host.find(':');
+  if (end != std::string_view::npos) host = host.substr(0, bracketed ? end + 1 : end);
+  std::string out(host);
+  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : static_cast<char>(c);
+  });
+  return out;
+}
+
+void append_duplicate_of(std::string& out, const EventContext& context, const Metadata& document,
+                         const Metadata& original, const Outcome& outcome) {
+  out += '{';
+  text_member(out, "type", "duplicate-of");
+  member(out, "version");
+  out += '1';
+  text_member(out, "event_id", document.event_id());
+  text_member(out, "kind", kind_name(outcome.kind));
+  member(out, "similarity");
+  append_json_ppm(out, similarity_ppm(outcome.similarity));
+  if (outcome.estimated) bool_member(out, "estimated", true);
+  text_member(out, "cluster_id", original.event_id());
+  document_member(out, "document", document);
+  document_member(out, "original", original);
+  member(out, "relation");
+  out += '{';
+  bool_member(out, "same_id", document.name() == original.name());
+  bool_member(out, "same_url", !document.url.empty() && document.url == original.url);
+  std::string host = host_of(document.url);
+  bool_member(out, "same_host", !host.empty() && host == host_of(original.url));
+  member(out, "age_seconds");
+  if (document.timestamp_ms && original.timestamp_ms) {
+    int64_t age_ms = *document.timestamp_ms - *original.timestamp_ms;
+    out += std::to_string(age_ms / 1000);
+  } else {
+    out += "null";
+  }
+  out += '}';
+  text_member(out, "scheme", context.scheme);
+  optional_text(out, "epoch", context.epoch);
+  out += '}';
+}
+
+void append_verdict(std::string& out, const Metadata& document, const Metadata& original,
+                    const Outcome& outcome, std::string_view reason) {
+  const bool duplicate = outcome.verdict == Verdict::duplicate;
+  out += '{';
+  text_member(out, "id", document.name());
+  text_member(out, "verdict", verdict_name(outcome.verdict));
+  optional_text(out, "duplicate_of", duplicate ? original.name() : "");
+  member(out, "similarity");
+  if (duplicate) {
+    append_json_ppm(out, similarity_ppm(outcome.similarity));
+  } else {
+    out += "null";
+  }
+  optional_text(out, "kind", duplicate ? kind_name(outcome.kind) : "");
+  if (outcome.estimated) bool_member(out, "estimated", true);
+  text_member(out, "event_id", document.event_id());
+  optional_text(out, "cluster_id",
+                duplicate                            ? original.event_id()
+                : outcome.verdict == Verdict::unique ? document.event_id()
+                                                     : "");
+  if (!reason.empty()) text_member(out, "reason", reason);
+  out += '}';
+}
+
+}  // namespace doppel

@@ -1,0 +1,27 @@
+#pragma once
+// The events that doppel publishes, as JSON. docs/events.md describes every member.
+
+#include <string>
+
+#include "engine/resolve.h"
+#include "stream/metadata.h"
+
+namespace doppel {
+
+struct EventContext {
+  std::string scheme;  // fingerprint of the data scheme
+  std::string epoch;   // of the index; empty: the run keeps none
+};
+
+// One line, without the line end: `document` repeats `original`.
+void append_duplicate_of(std::string& out, const EventContext& context, const Metadata& document,
+                         const Metadata& original, const Outcome& outcome);
+
+// A line per document, whatever was decided (`original` only for duplicates).
+void append_verdict(std::string& out, const Metadata& document, const Metadata& original, const Outcome& outcome,
+                    std::string_view reason);
+
+// The host of a URL in lower case, without user and port; empty if there is none.
+std::string host_of(std::string_view url);
+
+}  // namespace doppel

@@ -1,0 +1,298 @@
+#include "config/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <set>
+
+#include "absl/strings/str_split.h"
+#include "config/keys.h"
+#include "config/yaml_file.h"
+
+namespace doppel {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// A file doppel.yaml in a directory of its own; messages are compared without the directory.
+class ConfigTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/doppel_config_XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    directory_ = name;
+    file_ = directory_ + "/doppel.yaml";
+  }
+  void TearDown() override {
+    unlink(file_.c_str());
+    rmdir(directory_.c_str());
+  }
+
+  absl::StatusOr<Config> load(const std::string& yaml, ConfigInputs inputs = {}) {
+    std::ofstream(file_, std::ios::binary) << yaml;
+    inputs.file = file_;
+    return load_config(inputs);
+  }
+
+  std::vector<std::string> errors(const std::string& yaml, ConfigInputs inputs = {}) {
+    auto config = load(yaml, std::move(inputs));
+    if (config.ok()) return {};
+    std::vector<std::string> lines = absl::StrSplit(config.status().message(), '\n');
+    for (std::string& line : lines) {
+      if (line.rfind(directory_ + "/", 0) == 0) line.erase(0, directory_.size() + 1);
+    }
+    return lines;
+  }
+
+  std::string directory_, file_;
+};
+
+std::vector<std::string> values(const Config& config) {
+  std::vector<std::string> all;
+  for (const Setting& setting : config.settings) all.push_back(setting.key + ": " + setting.value);
+  return all;
+}
+
+TEST_F(ConfigTest, NothingGivesTheDefaults) {
+  auto config = load_config({});
+  ASSERT_TRUE(config.ok());
+  EXPECT_EQ(config->options.threshold_ppm, 800'000u);
+  EXPECT_EQ(config->settings.size(), config_keys().size());
+  for (size_t i = 0; i < config_keys().size(); ++i) {
+    EXPECT_EQ(config->settings[i].key, config_keys()[i].name);
+    EXPECT_EQ(config->settings[i].value, config_keys()[i].default_value);
+    EXPECT_EQ(config->settings[i].origin, "default");
+  }
+  EXPECT_THAT(errors(""), IsEmpty());
+  EXPECT_THAT(errors("# nothing\nstate:\n  # nothing\n"), IsEmpty());
+}
+
+TEST_F(ConfigTest, EveryKindOfValueArrives) {
+  auto config = load(R"(
+threshold: 0.7
+bands: 20
+rows: 5
+verify: signature
+expire_after: 30d
+batch_bytes: 64k
+state: {directory: "/a b", fsync: commit, checkpoint_documents: 1_000}
+input:
+  text: [/a/b, body]
+  url: link, href
+  scope: []
+)");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const Options& o = config->options;
+  EXPECT_EQ(o.threshold, 0.7);
+  EXPECT_EQ(o.threshold_ppm, 700'000u);
+  EXPECT_EQ(o.bands, 20);
+  EXPECT_EQ(o.rows, 5);
+  EXPECT_EQ(o.verify, "signature");
+  EXPECT_EQ(o.expire_after_ms, int64_t{30} * 86'400'000);
+  EXPECT_EQ(o.batch_bytes, 65'536u);
+  EXPECT_EQ(o.state_directory, "/a b");
+  EXPECT_EQ(o.fsync, "commit");
+  EXPECT_EQ(o.checkpoint_documents, 1000u);
+  EXPECT_THAT(o.input.text_fields, ElementsAre("/a/b", "body"));
+  EXPECT_THAT(o.input.url_fields, ElementsAre("link", "href"));
+  EXPECT_THAT(o.input.scope_fields, IsEmpty());
+}
+
+// Each of the million thresholds with six digits is the integer that its digits say.
+TEST_F(ConfigTest, ThresholdIsNeverRounded) {
+  const Key* key = find_key("threshold");
+  Options options;
+  char text[16];
+  for (uint32_t ppm = 0; ppm <= 1'000'000; ++ppm) {
+    snprintf(text, sizeof text, "%u.%06u", ppm / 1'000'000, ppm % 1'000'000);
+    ASSERT_EQ(key->set(options, {false, {text}}), "");
+    ASSERT_EQ(options.threshold_ppm, ppm);
+    ASSERT_EQ(options.threshold, strtod(text, nullptr));
+  }
+}
+
+TEST_F(ConfigTest, AllErrorsAreShownWithTheirLine) {
+  EXPECT_THAT(
+      errors(R"(threshold: 1.4
+stat: {directory: x}
+state:
+  fsnyc: commit
+  fsync: sometimes
+  fsync: commit
+fsync: none
+bands:
+rows: [1, 2]
+input: {text: {a: b}, id: [a, [b]], url: [a, ""]}
+max_record: 64x
+expire_after: 90
+num_perm: 12.5
+shards: 0
+hash_key_file: 00112233445566778899aabbccddeeff
+recall: 0.9999999
+)"),
+      ElementsAre(
+          "doppel.yaml:1: threshold: 1.4 is not between 0 and 1 (0.5 to 0.95 are usual)",
+          "doppel.yaml:2: stat: no such key (did you mean state?)",
+          "doppel.yaml:4: state.fsnyc: no such key (did you mean state.fsync?)",
+          "doppel.yaml:5: state.fsync: sometimes is not one of none, checkpoint, commit",
+          "doppel.yaml:6: state.fsync: set twice, first in line 5",
+          "doppel.yaml:7: fsync: no such key (did you mean state.fsync?)",
+          "doppel.yaml:8: bands: no value; leave the line out for the default, 0",
+          "doppel.yaml:9: rows: expected one integer, found a list",
+          "doppel.yaml:10: input.text: expected list of text, found a group of settings",
+          "doppel.yaml:10: input.id: a list in the list",
+          "doppel.yaml:10: input.url: an item of the list is empty",
+          "doppel.yaml:11: max_record: 64x is not a size (such as 1000, 64KiB, 8MiB, 1GB)",
+          "doppel.yaml:12: expire_after: 90 is not a duration (such as 30d, 12h, 90s, 500ms) or never",
+          "doppel.yaml:13: num_perm: 12.5 is not an integer",
+          "doppel.yaml:14: shards: 0 is not between 1 and 1024",
+          "doppel.yaml:15: hash_key_file: this looks like the key itself; give the path of a file that "
+          "holds it, or set DOPPEL_HASH_KEY",
+          "doppel.yaml:16: recall: 0.9999999 is not a number with at most six digits after the point"));
+}
+
+TEST_F(ConfigTest, WhatIsNotYamlIsAnErrorWithItsLine) {
+  EXPECT_THAT(errors("threshold: 0.8\ninput: {id: [a\nbands: 1\n"),
+              ElementsAre(HasSubstr("this is not YAML")));
+  EXPECT_THAT(errors("threshold: 0.8\n\tbands: 1\n"),
+              ElementsAre(HasSubstr("doppel.yaml:2: this is not YAML")));
+  EXPECT_THAT(errors("- a\n- b\n"),
+              ElementsAre("doppel.yaml:1: the file: expected lines of the form 'key: value', not a list"));
+  EXPECT_THAT(errors("just text\n"), ElementsAre(HasSubstr("doppel.yaml:1: the file: expected lines")));
+  EXPECT_THAT(errors("state: 5\n"),
+              ElementsAre("doppel.yaml:1: state: expected lines of the form 'key: value', not 5"));
+  EXPECT_THAT(errors("bands: 0\n---\nrows: 0\n"), ElementsAre(HasSubstr("a second document")));
+  EXPECT_THAT(errors("? [a, b]\n: c\n"), ElementsAre("doppel.yaml:1: a key must be a word, not a list"));
+  EXPECT_THAT(errors("bands: *nowhere\n"), ElementsAre(HasSubstr("doppel.yaml:1: this is not YAML")));
+  EXPECT_THAT(errors("state: &s\n  directory: *s\n"), ElementsAre(HasSubstr("doppel.yaml:2: ")));
+  EXPECT_THAT(errors(std::string(100'000, '[')), ElementsAre(HasSubstr("this is not YAML")));
+  EXPECT_THAT(errors(std::string(2 << 20, ' ')), ElementsAre(HasSubstr("larger than 1 MiB")));
+}
+
+TEST_F(ConfigTest, AFileThatCannotBeReadIsNamed) {
+  ConfigInputs inputs;
+  inputs.file = "nowhere/doppel.yaml";
+  EXPECT_EQ(load_config(inputs).status().message(), "nowhere/doppel.yaml: No such file or directory");
+  inputs.file = "/tmp";
+  EXPECT_EQ(load_config(inputs).status().message(), "/tmp: Is a directory");
+}
+
+TEST_F(ConfigTest, LaterSourcesOverrideEarlierOnes) {
+  ConfigInputs inputs;
+  inputs.environment = {"DOPPEL_STATE_FSYNC=none", "DOPPEL_MAX_CHECKS=7", "DOPPEL_INPUT_ID=a, b"};
+  inputs.sets = {{"max_checks", "8"}, {"max_checks", "9"}};
+  auto config = load("state: {fsync: commit}\nmax_checks: 6\nthreads: 2\n", inputs);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->options.fsync, "none");
+  EXPECT_EQ(config->options.max_checks, 9);
+  EXPECT_THAT(config->options.input.id_fields, ElementsAre("a", "b"));
+  std::set<std::string> origins;
+  for (const Setting& s : config->settings) origins.insert(s.key + " " + s.origin);
+  EXPECT_THAT(origins, Contains("state.fsync environment DOPPEL_STATE_FSYNC"));
+  EXPECT_THAT(origins, Contains("max_checks command line"));
+  EXPECT_THAT(origins, Contains("threads " + file_ + ":3"));
+  EXPECT_THAT(origins, Contains("shards default"));
+}
+
+TEST_F(ConfigTest, EnvironmentAndCommandLineAreCheckedToo) {
+  ConfigInputs inputs;
+  inputs.environment = {"DOPPEL_STATE_FSNYC=none", "DOPPEL_THRESHOLD=high"};
+  inputs.sets = {{"treshold", "1"}, {"bands", ""}, {"nothing.like.it", "1"}};
+  EXPECT_THAT(
+      errors("threads: x\n", inputs),
+      ElementsAre(
+          "doppel.yaml:1: threads: x is not an integer",
+          "environment DOPPEL_STATE_FSNYC: no such setting (did you mean DOPPEL_STATE_FSYNC?)",
+          "environment DOPPEL_THRESHOLD: threshold: high is not a number with at most six digits after "
+          "the point",
+          "command line: treshold: no such key (did you mean threshold?)",
+          "command line: bands: an empty text is not an integer",
+          "command line: nothing.like.it: no such key"));
+}
+
+TEST_F(ConfigTest, ValuesMustFitTogether) {
+  EXPECT_THAT(errors("threads: 1\nbands: 40\nrows: 6\n"),
+              ElementsAre("doppel.yaml:2: bands: 40 bands x 6 rows need 240 slots, num_perm is 128"));
+  EXPECT_THAT(
+      errors("rows: 6\n"),
+      ElementsAre("doppel.yaml:1: rows: bands is 0 and rows is 6; set both, or none to have them chosen"));
+  EXPECT_THAT(errors("threshold: 0\n"), ElementsAre(HasSubstr("doppel.yaml:1: threshold: 0 would make")));
+}
+
+TEST_F(ConfigTest, TheEnvironmentIsReadWithoutWhatIsNotConfiguration) {
+  setenv("DOPPEL_THREADS", "3", 1);
+  setenv("DOPPEL_HASH_KEY", "secret", 1);
+  setenv("DOPPEL_CONFIG", "file", 1);
+  EXPECT_THAT(config_environment(), Contains("DOPPEL_THREADS=3"));
+  for (const std::string& variable : config_environment()) {
+    EXPECT_THAT(variable, Not(HasSubstr("HASH_KEY=")));
+    EXPECT_THAT(variable, Not(HasSubstr("DOPPEL_CONFIG")));
+  }
+  unsetenv("DOPPEL_THREADS");
+  unsetenv("DOPPEL_HASH_KEY");
+  unsetenv("DOPPEL_CONFIG");
+}
+
+TEST_F(ConfigTest, NamesInTheEnvironmentAreUnambiguous) {
+  std::set<std::string> names;
+  for (const KeyInfo& key : config_keys()) names.insert(environment_name(key.name));
+  EXPECT_EQ(names.size(), config_keys().size());
+  EXPECT_THAT(names, Contains("DOPPEL_STATE_CHECKPOINT_DOCUMENTS"));
+}
+
+TEST_F(ConfigTest, EveryKeyExplainsItself) {
+  for (const KeyInfo& key : config_keys()) {
+    EXPECT_GT(key.help.size(), 20u) << key.name;
+    EXPECT_EQ(key.help.back(), '.') << key.name;
+    EXPECT_FALSE(key.default_value.empty()) << key.name;
+    EXPECT_FALSE(key.type.empty()) << key.name;
+  }
+}
+
+// Written as a file, settings are read back as they were.
+TEST_F(ConfigTest, ReadsWhatItWrites) {
+  rc::check([&] {
+    auto text = rc::gen::container<std::string>(rc::gen::inRange<char>(1, 127));
+    ConfigInputs inputs;
+    inputs.sets = {{"state.directory", *text},
+                   {"temporary_directory", *text},
+                   {"threshold", "0." + std::to_string(*rc::gen::inRange(600'000, 999'999))},
+                   {"batch_bytes", std::to_string(*rc::gen::inRange(1, 1000)) + "k"},
+                   {"expire_after", std::to_string(*rc::gen::inRange(1, 1000)) + "h"}};
+    auto config = load_config(inputs);
+    RC_ASSERT(config.ok());
+    std::string yaml;
+    for (const std::string& line : values(*config)) yaml += line + "\n";
+    auto again = load(yaml);
+    RC_ASSERT(again.ok());
+    RC_ASSERT(values(*again) == values(*config));
+    RC_ASSERT(again->options.state_directory == inputs.sets[0].second);
+  });
+}
+
+// The file that users copy from: it holds every key, each at its default, each under a comment of its own
+// group.
+TEST_F(ConfigTest, TheShippedFileIsComplete) {
+  std::string shipped = std::string(DOPPEL_SOURCE_DIR) + "/config/doppel.yaml";
+  std::vector<std::string> wrong;
+  std::set<std::string> seen;
+  read_yaml_file(
+      shipped, [&](const Key& key, const RawValue&, const std::string&) { seen.insert(key.info.name); },
+      wrong);
+  EXPECT_THAT(wrong, IsEmpty());
+  for (const KeyInfo& key : config_keys()) EXPECT_THAT(seen, Contains(key.name));
+
+  auto config = load_config({shipped, {}, {}});
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(values(*config), values(*load_config({})));
+}
+
+}  // namespace
+}  // namespace doppel
