@@ -68,7 +68,7 @@ TEST(Corpus, EditsDoWhatTheyAreNamedFor) {
 TEST(Corpus, LengthsAreLikeThoseOfPages) {
   CorpusOptions options{.seed = 3};
   std::vector<size_t> lengths;
-  for (uint64_t n = 0; n < 4'000; ++n) {
+  for (uint64_t n = 0; n < 2'000; ++n) {
     CorpusDocument d = make_document(options, n);
     if (d.edit == Edit::original) lengths.push_back(words(d.text).size());
   }
@@ -106,7 +106,7 @@ TEST(Corpus, SimilaritiesAreSpread) {
   CorpusOptions options{.seed = 17, .mean_words = 200};
   std::vector<int> histogram(11);
   int pairs = 0, near_threshold = 0;
-  for (uint64_t n = 0; n < 4'000; ++n) {
+  for (uint64_t n = 0; n < 2'000; ++n) {
     CorpusDocument d = make_document(options, n);
     if (!d.origin || d.edit == Edit::exact || d.edit == Edit::restyled) continue;
     auto a = shingles(d.text), b = shingles(make_document(options, *d.origin).text);

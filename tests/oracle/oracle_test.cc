@@ -156,7 +156,7 @@ TEST(Expiry, FollowsTheWatermarkBeforeTheDocumentThatMovesIt) {
   EXPECT_EQ(feed(oracle, run(0, 20), {}, 1'050).original, 0u);  // now 1,050
   EXPECT_EQ(feed(oracle, run(0, 20), {}, 1'100).original, 0u);  // now 1,100: not older than 100
   EXPECT_EQ(feed(oracle, run(0, 20), {}, 1'101).kind,
-            Kind::unique);      // now 1,101: expired before it is judged
+            Kind::unique);       // now 1,101: expired before it is judged
   EXPECT_FALSE(oracle.live(1));  // what its own clock says does not keep it
 }
 
