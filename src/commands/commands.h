@@ -24,6 +24,7 @@ class Option;
 
 namespace doppel {
 
+int scan_main(int argc, char** argv);
 int config_main(int argc, char** argv);
 
 struct Command {

@@ -1,0 +1,35 @@
+#pragma once
+// The line on the terminal that says how far a scan is.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "stream/pipeline.h"
+
+namespace doppel {
+
+class Progress {
+ public:
+  // Shows nothing unless stderr is a terminal.
+  Progress(const Source& source, const Index& index, bool wanted);
+  ~Progress();
+
+  void update(const Counters& counters);
+  // Takes the line away, so that other messages can be printed.
+  void clear();
+  double seconds() const;
+
+ private:
+  const Source& source_;
+  const Index& index_;
+  bool shown_;
+  bool on_screen_ = false;
+  std::chrono::steady_clock::time_point start_, last_;
+};
+
+std::string human_count(uint64_t n);  // 1,234,567
+std::string human_bytes(uint64_t n);  // 1.2 GiB
+std::string human_seconds(double s);  // 2 h 03 min
+
+}  // namespace doppel

@@ -1,0 +1,23 @@
+#pragma once
+// From settings to the parts that they describe; shared by all commands that judge documents.
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "config/options.h"
+#include "engine/engine.h"
+#include "stream/pipeline.h"
+#include "text/hash_key.h"
+
+namespace doppel {
+
+// The configured key (DOPPEL_HASH_KEY, hash_key_file). Without one: that of the state directory, made if it
+// has none, and `note` says so; without a state directory a fixed, public one, so that runs can be repeated.
+absl::StatusOr<HashKey> choose_hash_key(const Options& options, std::string& note);
+
+absl::StatusOr<EngineOptions> engine_options(const Options& options, const HashKey& key);
+
+// 0 becomes the number of processors.
+int thread_count(const Options& options);
+
+}  // namespace doppel
