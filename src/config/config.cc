@@ -15,6 +15,7 @@
 #include "config/values.h"
 #include "config/yaml_file.h"
 #include "fmt/format.h"
+#include "index/banding.h"
 
 namespace doppel {
 namespace {
@@ -82,7 +83,7 @@ class Loader {
 
   void check_together() {
     const Options& o = config_.options;
-    if (o.threshold_ppm == 0) {
+    if (o.threshold == 0) {
       return wrong_together({"threshold"},
                             "0 would make every document a copy of the first (0.5 to 0.95 are usual)");
     }
@@ -96,6 +97,18 @@ class Loader {
       return wrong_together({"bands", "rows", "num_perm"},
                             fmt::format("{} bands x {} rows need {} slots, num_perm is {}", o.bands, o.rows,
                                         o.bands * o.rows, o.num_perm));
+    }
+    if (o.bands == 0) {
+      auto banding = choose_banding(o.threshold, o.recall, o.num_perm);
+      if (banding.ok()) return;
+      return wrong_together({"threshold", "recall", "num_perm"}, std::string(banding.status().message()));
+    }
+    double meets = meeting_probability(o.threshold, {o.bands, o.rows});
+    if (origin("recall") != "default" && meets < o.recall) {
+      wrong_together({"recall"},
+                     fmt::format("{} x {} bands and rows reach {:.4f} at threshold {}; change them, or leave "
+                                 "recall out",
+                                 o.bands, o.rows, meets, o.threshold));
     }
   }
 

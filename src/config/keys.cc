@@ -1,6 +1,7 @@
 #include "config/keys.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/str_join.h"
 #include "config/values.h"
@@ -25,10 +26,10 @@ std::function<std::string(Options&, const RawValue&)> single(
   };
 }
 
-// usual: what a person would write, "0.5 to 0.95".
-template <typename Set>
-Key number_key(std::string name, int64_t least, int64_t most, std::string usual, std::string help, Set set,
-               std::function<int64_t(const Options&)> get) {
+// Doubles that hold millionths exactly: there and back is the identity. usual: what a person would write,
+// "0.5 to 0.95".
+template <typename At>
+Key number_key(std::string name, At at, int64_t least, int64_t most, std::string usual, std::string help) {
   Key key;
   key.info = {std::move(name),
               fmt::format("number, {} to {}", write_millionths(least), write_millionths(most)), "",
@@ -41,10 +42,12 @@ Key number_key(std::string name, int64_t least, int64_t most, std::string usual,
       return fmt::format("{} is not between {} and {} ({} are usual)", shown(text), write_millionths(least),
                          write_millionths(most), usual);
     }
-    set(options, *millionths);
+    at(options) = static_cast<double>(*millionths) / kMillion;
     return {};
   });
-  key.get = [=](const Options& options) { return write_millionths(get(options)); };
+  key.get = [=](const Options& options) {
+    return write_millionths(std::llround(read(at, options) * kMillion));
+  };
   return key;
 }
 
@@ -160,30 +163,21 @@ std::vector<Key> make_keys() {
   std::vector<Key> keys;
   auto add = [&](Key key) { keys.push_back(std::move(key)); };
 
-  add(number_key(
-      "threshold", 0, kMillion, "0.5 to 0.95",
-      "How similar a document must be to an earlier one to count as its copy: the share of word sequences "
-      "that both "
-      "have (Jaccard). 1 means equal but for case, punctuation and spacing.",
-      [](Options& o, int64_t v) {
-        o.threshold = static_cast<double>(v) / kMillion;
-        o.threshold_ppm = static_cast<uint32_t>(v);
-      },
-      [](const Options& o) -> int64_t { return o.threshold_ppm; }));
-  add(number_key(
-      "recall", 0, kMillion, "0.95 to 0.999",
-      "The wished probability that a copy exactly at the threshold is found. Bands and rows are chosen from "
-      "it; more "
-      "recall means more bands, memory and time.",
-      [](Options& o, int64_t v) { o.recall = static_cast<double>(v) / kMillion; },
-      [](const Options& o) { return static_cast<int64_t>(o.recall * kMillion + 0.5); }));
+  add(number_key("threshold", AT(threshold), 0, kMillion, "0.5 to 0.95",
+                 "How similar a document must be to an earlier one to count as its copy: the share of word "
+                 "sequences that both "
+                 "have (Jaccard). 1 means equal but for case, punctuation and spacing."));
+  add(number_key("recall", AT(recall), 0, kMillion, "0.95 to 0.999",
+                 "The wished probability that a copy exactly at the threshold is found. Bands and rows are "
+                 "chosen from it; more "
+                 "recall means more bands, memory and time."));
   add(choice_key(
       "verify", AT(verify), {"exact", "signature"},
       "exact compares stored shingle sets; signature estimates from the sketch, needs no disk and errs near "
       "the threshold."));
   add(integer_key("bands", AT(bands), 0, 1024,
                   "Number of bands; 0 chooses bands and rows from threshold and recall."));
-  add(integer_key("rows", AT(rows), 0, 64, "Slices for each band; 0 chooses. Set together with bands."));
+  add(integer_key("rows", AT(rows), 0, 1024, "Slices for each band; 0 chooses. Set together with bands."));
   add(integer_key(
       "max_listed", AT(max_listed), 1, 65535,
       "How many live originals with the same key one band lists. Bounds the work that boilerplate causes."));

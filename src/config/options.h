@@ -13,10 +13,9 @@ namespace doppel {
 struct Options {
   // The rule: which documents are copies.
   double threshold = 0.8;
-  uint32_t threshold_ppm = 800'000;  // the same, exact: what the rule compares with
-  double recall = 0.995;             // wished probability that a pair at the threshold meets in a band
-  std::string verify = "exact";      // exact | signature
-  int bands = 0;                     // 0: chosen from threshold and recall
+  double recall = 0.995;         // wished probability that a pair at the threshold meets in a band
+  std::string verify = "exact";  // exact | signature
+  int bands = 0;                 // 0: chosen from threshold and recall
   int rows = 0;
   int max_listed = 256;
   int max_checks = 64;

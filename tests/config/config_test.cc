@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <fstream>
 #include <set>
 
@@ -63,7 +64,7 @@ std::vector<std::string> values(const Config& config) {
 TEST_F(ConfigTest, NothingGivesTheDefaults) {
   auto config = load_config({});
   ASSERT_TRUE(config.ok());
-  EXPECT_EQ(config->options.threshold_ppm, 800'000u);
+  EXPECT_EQ(config->options.threshold, 0.8);
   EXPECT_EQ(config->settings.size(), config_keys().size());
   for (size_t i = 0; i < config_keys().size(); ++i) {
     EXPECT_EQ(config->settings[i].key, config_keys()[i].name);
@@ -91,7 +92,6 @@ input:
   ASSERT_TRUE(config.ok()) << config.status();
   const Options& o = config->options;
   EXPECT_EQ(o.threshold, 0.7);
-  EXPECT_EQ(o.threshold_ppm, 700'000u);
   EXPECT_EQ(o.bands, 20);
   EXPECT_EQ(o.rows, 5);
   EXPECT_EQ(o.verify, "signature");
@@ -105,7 +105,8 @@ input:
   EXPECT_THAT(o.input.scope_fields, IsEmpty());
 }
 
-// Each of the million thresholds with six digits is the integer that its digits say.
+// Each of the million thresholds with six digits is the double nearest to it, and the integer that its digits
+// say.
 TEST_F(ConfigTest, ThresholdIsNeverRounded) {
   const Key* key = find_key("threshold");
   Options options;
@@ -113,7 +114,7 @@ TEST_F(ConfigTest, ThresholdIsNeverRounded) {
   for (uint32_t ppm = 0; ppm <= 1'000'000; ++ppm) {
     snprintf(text, sizeof text, "%u.%06u", ppm / 1'000'000, ppm % 1'000'000);
     ASSERT_EQ(key->set(options, {false, {text}}), "");
-    ASSERT_EQ(options.threshold_ppm, ppm);
+    ASSERT_EQ(std::llround(options.threshold * 1e6), ppm);
     ASSERT_EQ(options.threshold, strtod(text, nullptr));
   }
 }
@@ -223,6 +224,16 @@ TEST_F(ConfigTest, ValuesMustFitTogether) {
   EXPECT_THAT(
       errors("rows: 6\n"),
       ElementsAre("doppel.yaml:1: rows: bands is 0 and rows is 6; set both, or none to have them chosen"));
+  EXPECT_THAT(errors("threads: 1\nthreshold: 0.01\n"),
+              ElementsAre(HasSubstr("doppel.yaml:2: threshold: no banding of")));
+  EXPECT_THAT(errors("recall: 1\n"),
+              ElementsAre("doppel.yaml:1: recall: recall must be above 0 and below 1"));
+  EXPECT_THAT(errors("bands: 4\nrows: 20\n"), IsEmpty());
+  EXPECT_THAT(
+      errors("bands: 4\nrows: 20\nrecall: 0.9\n"),
+      ElementsAre(
+          "doppel.yaml:3: recall: 4 x 20 bands and rows reach 0.0453 at threshold 0.8; change them, or "
+          "leave recall out"));
   EXPECT_THAT(errors("threshold: 0\n"), ElementsAre(HasSubstr("doppel.yaml:1: threshold: 0 would make")));
 }
 
