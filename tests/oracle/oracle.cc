@@ -76,7 +76,7 @@ Answer Oracle::judge(const Input& document, const std::vector<uint32_t>& shingle
     if (answer.kind == Kind::exact) continue;
     answer.kind = Kind::exact;
     answer.original = r.number;
-    answer.similarity = shingles.empty() ? Ratio{1, 1} : Ratio{shingles.size(), shingles.size()};
+    answer.similarity = {1, 1};
   }
   return answer;
 }
@@ -88,24 +88,30 @@ void Oracle::add(const Input& document, Number number, const std::vector<uint32_
   r.text = document.text;
   r.scope = document.scope;
   r.shingles = shingles.size();
-  // A clock that runs ahead must not keep everything behind it alive.
   r.time_ms = document.timestamp_ms;
-  if (latest_.size() == options_.watermark_rank)
-    r.time_ms = std::min(r.time_ms.value_or(latest_.top()), latest_.top());
   by_text_[r.text].push_back(place);
   for (uint32_t shingle : shingles) holders_[shingle].push_back(place);
 }
 
-// Expiry comes before the document that moves the watermark.
+// Expiry comes before the document that moves the watermark. A generation of consecutive representatives
+// expires when its youngest is too old (one without any time: together with the next one that has one), the
+// generations in their order, and never the one that is still growing.
 void Oracle::take_time(const Input& document) {
   if (!document.timestamp_ms || options_.expire_after_ms == 0) return;
   latest_.push(*document.timestamp_ms);
   if (latest_.size() > options_.watermark_rank) latest_.pop();
   if (latest_.size() < options_.watermark_rank) return;
-  int64_t oldest = latest_.top() - options_.expire_after_ms;
-  while (first_live_ < representatives_.size() &&
-         representatives_[first_live_].time_ms.value_or(oldest - 1) < oldest) {
-    representatives_[first_live_++].live = false;
+  const int64_t oldest = latest_.top() - options_.expire_after_ms;
+  // first_live_ may stand inside a generation after expire_below().
+  size_t end = (first_live_ / options_.generation + 1) * options_.generation;
+  for (; end < representatives_.size(); end += options_.generation) {
+    std::optional<int64_t> youngest;
+    for (size_t place = end - options_.generation; place < end; ++place) {
+      youngest = std::max(youngest, representatives_[place].time_ms);
+    }
+    if (!youngest) continue;
+    if (*youngest >= oldest) return;
+    while (first_live_ < end) representatives_[first_live_++].live = false;
   }
 }
 

@@ -40,6 +40,7 @@ struct OracleOptions {
   size_t shingle_words = 5;       // at most 8
   int64_t expire_after_ms = 0;    // 0: never
   size_t watermark_rank = 1'000;  // the watermark is the so-many-th largest timestamp taken so far
+  size_t generation = 1'024;      // representatives that expire together
 };
 
 struct Input {
@@ -91,7 +92,7 @@ class Oracle {
     std::string text;
     std::string scope;
     size_t shingles = 0;
-    std::optional<int64_t> time_ms;  // for expiry
+    std::optional<int64_t> time_ms;
     bool live = true;
   };
 

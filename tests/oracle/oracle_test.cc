@@ -150,14 +150,29 @@ TEST(Removal, TheNextCopyBecomesARepresentative) {
 }
 
 TEST(Expiry, FollowsTheWatermarkBeforeTheDocumentThatMovesIt) {
-  Oracle oracle({.expire_after_ms = 100, .watermark_rank = 2});
+  Oracle oracle({.expire_after_ms = 100, .watermark_rank = 2, .generation = 1});
   feed(oracle, run(0, 20), {}, 1'000);
   feed(oracle, run(0, 20, "b"), {}, 999'999);  // one clock runs ahead: the watermark is 1,000
-  EXPECT_EQ(feed(oracle, run(0, 20), {}, 1'050).original, 0u);  // now 1,050
-  EXPECT_EQ(feed(oracle, run(0, 20), {}, 1'100).original, 0u);  // now 1,100: not older than 100
-  EXPECT_EQ(feed(oracle, run(0, 20), {}, 1'101).kind,
-            Kind::unique);       // now 1,101: expired before it is judged
-  EXPECT_FALSE(oracle.live(1));  // what its own clock says does not keep it
+  EXPECT_EQ(feed(oracle, run(0, 20), {}, 1'050).original, 0u);        // now 1,050
+  EXPECT_EQ(feed(oracle, run(0, 20), {}, 1'100).original, 0u);        // now 1,100: not older than 100
+  EXPECT_EQ(feed(oracle, run(0, 20), {}, 1'101).kind, Kind::unique);  // now 1,101: gone before it is judged
+  EXPECT_THAT(oracle.live_representatives(), ElementsAre(1, 4));
+}
+
+TEST(Expiry, GenerationsGoAsAWholeAndNeverTheLastOne) {
+  Oracle oracle({.expire_after_ms = 100, .watermark_rank = 1, .generation = 2});
+  feed(oracle, run(0, 20, "a"), {}, 1'000);
+  feed(oracle, run(0, 20, "b"), {}, 1'080);
+  EXPECT_EQ(feed(oracle, run(0, 20, "a"), {}, 5'000).original, 0u);  // still the last generation
+  feed(oracle, run(0, 20, "c"));  // no time: expires with the next that has one
+  feed(oracle, run(0, 20, "d"));
+  feed(oracle, run(0, 20, "e"), {}, 5'000);
+  EXPECT_THAT(oracle.live_representatives(), ElementsAre(3, 4, 5));
+  feed(oracle, run(0, 20, "f"), {}, 5'010);
+  feed(oracle, run(0, 20, "g"), {}, 5'111);
+  EXPECT_THAT(oracle.live_representatives(), ElementsAre(3, 4, 5, 6, 7));
+  feed(oracle, run(0, 20, "h"), {}, 5'112);
+  EXPECT_THAT(oracle.live_representatives(), ElementsAre(7, 8));
 }
 
 TEST(Following, AnswersForTheRepresentativesThatTheOtherDetectorHas) {
