@@ -88,6 +88,31 @@ absl::Status Engine::resolve(Work& work) {
   return resolver_.resolve(work.sign, work.band_keys, work.matched, work.resolved);
 }
 
+Outcome Engine::decide(const Work& work, size_t i) const {
+  const SignedDocument& document = work.sign.documents[i];
+  const Matched& matched = work.matched[i];
+  if (document.content > Content::digest_only) {
+    return {.verdict = document.content == Content::empty ? Verdict::unscored : Verdict::rejected};
+  }
+  Outcome outcome{.verdict = Verdict::unique};
+  const Verified* best = nullptr;
+  for (const Verified& candidate : matched.candidates) {
+    if (candidate.checked && (best == nullptr || better(candidate, *best))) best = &candidate;
+  }
+  if (matched.exact.has_value()) {
+    outcome = {
+        .verdict = Verdict::duplicate, .kind = Kind::exact, .similarity = {1, 1}, .seq = *matched.exact};
+  } else if (best != nullptr && reaches(best->overlap, options_.rule.threshold_ppm)) {
+    outcome = {.verdict = Verdict::duplicate,
+               .kind = Kind::near,
+               .estimated = best->estimated,
+               .similarity = best->overlap,
+               .seq = best->seq};
+  }
+  if (outcome.verdict == Verdict::duplicate) outcome.original = matched.metadata;
+  return outcome;
+}
+
 absl::Status Engine::start_restore(Seq first_row, Seq lowest_live, std::string_view clock) {
   index_.start_at(first_row);
   restore_lowest_live_ = lowest_live;

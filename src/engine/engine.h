@@ -52,6 +52,8 @@ class Engine {
   Signer make_signer() const { return Signer(options_.scheme); }
   absl::Status match(Work& work, size_t begin, size_t end, MatchCounters& counters) const;
   absl::Status resolve(Work& work);
+  // What resolve() would say of one matched document, alone; nothing is inserted.
+  Outcome decide(const Work& work, size_t i) const;
 
   // What expiry knows, for the commit record.
   std::string clock() { return resolver_.expiry().state(); }

@@ -11,25 +11,20 @@ namespace doppel {
 Expiry::Expiry(const Rule& rule)
     : expire_after_ms_(rule.expire_after_ms), generation_size_(rule.generation), rank_(rule.watermark_rank) {}
 
-bool Expiry::watermark(int64_t& out) const {
-  if (largest_.size() < rank_) return false;
-  out = largest_.front();
-  return true;
-}
-
 Seq Expiry::observe(int64_t timestamp_ms) {
-  if (expire_after_ms_ == 0 || timestamp_ms == kNoTime) return lowest_live_;
-  if (largest_.size() == rank_) {
-    if (timestamp_ms <= largest_.front()) return lowest_live_;  // moves nothing
-    std::pop_heap(largest_.begin(), largest_.end(), std::greater<>());
-    largest_.pop_back();
+  if (expire_after_ms_ == 0) return lowest_live_;
+  if (timestamp_ms != kNoTime && (largest_.size() < rank_ || timestamp_ms > largest_.front())) {
+    if (largest_.size() == rank_) {
+      std::pop_heap(largest_.begin(), largest_.end(), std::greater<>());
+      largest_.pop_back();
+    }
+    largest_.push_back(timestamp_ms);
+    std::push_heap(largest_.begin(), largest_.end(), std::greater<>());
   }
-  largest_.push_back(timestamp_ms);
-  std::push_heap(largest_.begin(), largest_.end(), std::greater<>());
-  int64_t now = 0;
-  if (!watermark(now)) return lowest_live_;
+  if (largest_.size() < rank_) return lowest_live_;
+  const int64_t watermark = largest_.front();
   // The last generation is still growing and never expires before it is full.
-  while (generations_.size() > 1 && generations_.front().youngest_ms < now - expire_after_ms_) {
+  while (generations_.size() > 1 && generations_.front().youngest_ms < watermark - expire_after_ms_) {
     lowest_live_ = generations_.front().end;
     generations_.pop_front();
   }

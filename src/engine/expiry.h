@@ -19,7 +19,7 @@ class Expiry {
  public:
   explicit Expiry(const Rule& rule);
 
-  // A document of this record time is about to be judged. Returns the lowest live number from now on.
+  // A document of this record time (or without one) is about to be judged. Returns the lowest live number from now on.
   Seq observe(int64_t timestamp_ms);
 
   // A representative was made (or restored), in ascending order.
@@ -37,8 +37,6 @@ class Expiry {
     Seq end = 0;  // first number that is not in it
     int64_t youngest_ms = kNoTime;
   };
-  bool watermark(int64_t& out) const;
-
   int64_t expire_after_ms_;
   uint32_t generation_size_;
   size_t rank_;

@@ -6,14 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "doppel/verdict.h"
 #include "engine/expiry.h"
 #include "engine/match.h"
 #include "engine/newcomers.h"
 
 namespace doppel {
-
-enum class Verdict : uint8_t { unique, duplicate, unscored, rejected, removal };
-enum class Kind : uint8_t { none, exact, near };
 
 // What was decided about one document.
 struct Outcome {

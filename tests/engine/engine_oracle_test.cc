@@ -1,0 +1,171 @@
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/simd.h"
+#include "engine/slow_engine.h"
+
+namespace doppel {
+namespace {
+
+using testing::SlowEngine;
+using testing::SlowOutcome;
+
+struct Step {
+  bool remove = false;
+  std::string id;
+  std::string text;
+  std::string scope;
+  int64_t timestamp_ms = kNoTime;
+};
+
+// Documents of few templates with few words changed, so that bands are hot, thresholds are near and
+// removals and expiry hit what later documents would repeat.
+std::vector<Step> make_steps(uint64_t seed, size_t n) {
+  std::mt19937_64 random(seed);
+  auto below = [&](uint64_t k) { return random() % k; };
+  std::vector<std::vector<std::string>> templates;
+  for (int t = 0; t < 6; ++t) {
+    std::vector<std::string> words(10 + below(60));
+    for (std::string& w : words) w = "w" + std::to_string(below(400));
+    templates.push_back(words);
+  }
+  std::vector<Step> steps;
+  int64_t clock = 1'700'000'000'000;
+  for (size_t i = 0; i < n; ++i) {
+    Step step{.id = "d" + std::to_string(i)};
+    clock += static_cast<int64_t>(below(2000));
+    if (below(4) != 0) step.timestamp_ms = clock - static_cast<int64_t>(below(5000));
+    if (below(40) == 0) step.timestamp_ms = clock + 100'000'000;  // a wrong clock
+    if (i > 0 && below(8) == 0) {
+      step.remove = true;
+      step.id = "d" + std::to_string(i - 1 - below(std::min<size_t>(i, 40)));
+    } else if (below(12) == 0) {
+      for (uint64_t w = below(5); w > 0; --w)
+        step.text += "s" + std::to_string(below(3)) + " ";  // below one shingle
+    } else {
+      std::vector<std::string> words = templates[below(templates.size())];
+      uint64_t changes = below(5) * below(4);
+      for (uint64_t c = 0; c < changes; ++c) words[below(words.size())] = "x" + std::to_string(below(50));
+      for (const std::string& w : words) step.text += w + " ";
+      if (below(10) == 0) step.scope = "other";
+    }
+    steps.push_back(step);
+  }
+  return steps;
+}
+
+struct Run {
+  std::vector<SlowOutcome> outcomes;
+  std::vector<Seq> removed;
+  Seq lowest_live = 0;
+};
+
+void sign(Signer& signer, const Step& step, uint64_t tag, SignedDocument& out, uint8_t* slices) {
+  out.action = step.remove ? SignedDocument::Action::remove : SignedDocument::Action::judge;
+  out.timestamp_ms = step.timestamp_ms;
+  out.id_tag = tag;
+  out.metadata = step.id;
+  if (!step.remove) signer.sign(step.text, step.scope, out, slices);
+}
+
+Run run_engine(const EngineOptions& options, const std::vector<Step>& steps, size_t batch_size) {
+  std::unique_ptr<Bodies> bodies = memory_bodies();
+  Engine engine(options, *bodies);
+  Signer signer = engine.make_signer();
+  Run run;
+  Work work;
+  for (size_t at = 0; at < steps.size(); at += batch_size) {
+    size_t n = std::min(batch_size, steps.size() - at);
+    work.resize(n, options);
+    for (size_t i = 0; i < n; ++i) {
+      sign(signer, steps[at + i], engine.id_tag(steps[at + i].id), work.sign.documents[i],
+           work.sign.slices.data() + i * options.scheme.num_perm);
+    }
+    MatchCounters counters;
+    EXPECT_TRUE(engine.match(work, 0, n / 2, counters).ok());
+    EXPECT_TRUE(engine.match(work, n / 2, n, counters).ok());
+    EXPECT_TRUE(engine.resolve(work).ok());
+    for (const Outcome& o : work.resolved.outcomes) {
+      run.outcomes.push_back({o.verdict, o.kind,
+                              o.verdict == Verdict::duplicate ? o.similarity : Overlap{0, 1},
+                              o.verdict == Verdict::removal ? 0 : o.seq});
+    }
+    run.removed.insert(run.removed.end(), work.resolved.removed.begin(), work.resolved.removed.end());
+    run.lowest_live = work.resolved.lowest_live;
+  }
+  return run;
+}
+
+Run run_slow(const EngineOptions& options, const std::vector<Step>& steps) {
+  SlowEngine slow(options);
+  Signer signer(options.scheme);
+  std::unique_ptr<Bodies> bodies = memory_bodies();
+  Engine names(options, *bodies);
+  Run run;
+  std::vector<uint8_t> slices(options.scheme.num_perm);
+  for (const Step& step : steps) {
+    SignedDocument document;
+    sign(signer, step, names.id_tag(step.id), document, slices.data());
+    if (step.remove) {
+      // A removal has a place in record time too.
+      SignedDocument nothing{.content = Content::empty, .timestamp_ms = step.timestamp_ms};
+      slow.judge(nothing, nullptr);
+      for (Seq seq : slow.remove(names.id_tag(step.id))) run.removed.push_back(seq);
+      run.outcomes.push_back({.verdict = Verdict::removal});
+    } else {
+      run.outcomes.push_back(slow.judge(document, slices.data()));
+    }
+  }
+  run.lowest_live = slow.lowest_live();
+  return run;
+}
+
+EngineOptions random_options(std::mt19937_64& random) {
+  EngineOptions options;
+  options.scheme.key = {random(), random()};
+  options.track_ids = true;
+  options.rule = make_rule(0.5 + 0.1 * static_cast<double>(random() % 5), 0.9, 128).value();
+  if (random() % 2 == 0) options.rule.max_listed = 2;
+  if (random() % 2 == 0) options.rule.max_checks = 1 + static_cast<int>(random() % 3);
+  if (random() % 3 == 0) options.rule.verify = Verify::signature;
+  if (random() % 2 == 0) {
+    options.rule.expire_after_ms = 50'000;
+    options.rule.generation = 16;
+    options.rule.watermark_rank = 10;
+  }
+  return options;
+}
+
+TEST(EngineOracle, SaysWhatTheSlowRuleSays) {
+  std::random_device device;
+  for (int round = 0; round < 12; ++round) {
+    const uint64_t seed = device();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    EngineOptions options = random_options(random);
+    std::vector<Step> steps = make_steps(random(), 400);
+    Run slow = run_slow(options, steps);
+    for (size_t batch : {size_t{1}, size_t{7}, size_t{64}, size_t{1000}}) {
+      options.shards = 1 + static_cast<int>(random() % 4);
+      options.initial_capacity = random() % 2 == 0 ? 1 : 100'000;
+      force_simd(static_cast<Simd>(random() % 3));
+      Run fast = run_engine(options, steps, batch);
+      force_simd(simd_supported());
+      ASSERT_EQ(fast.outcomes.size(), slow.outcomes.size());
+      for (size_t i = 0; i < steps.size(); ++i) {
+        ASSERT_EQ(fast.outcomes[i], slow.outcomes[i])
+            << "batch size " << batch << ", document " << i << ": verdict "
+            << static_cast<int>(fast.outcomes[i].verdict) << " of " << fast.outcomes[i].seq << ", expected "
+            << static_cast<int>(slow.outcomes[i].verdict) << " of " << slow.outcomes[i].seq;
+      }
+      EXPECT_EQ(fast.removed, slow.removed);
+      EXPECT_EQ(fast.lowest_live, slow.lowest_live);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace doppel

@@ -1,0 +1,155 @@
+#pragma once
+// The rule and the definition of candidates, word for word and by linear search: what the engine must
+// say for any batches, shards, table sizes and kernels. Only SIGN and the sets are shared with it.
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace doppel::testing {
+
+struct SlowOutcome {
+  Verdict verdict = Verdict::unscored;
+  Kind kind = Kind::none;
+  Overlap similarity{0, 1};
+  Seq seq = 0;
+  bool operator==(const SlowOutcome&) const = default;
+};
+
+class SlowEngine {
+ public:
+  explicit SlowEngine(const EngineOptions& options) : options_(options) {}
+
+  SlowOutcome judge(const SignedDocument& document, const uint8_t* slices) {
+    expire(document.timestamp_ms);
+    if (document.content == Content::empty) return {.verdict = Verdict::unscored};
+    if (document.content == Content::rejected) return {.verdict = Verdict::rejected};
+    for (const Entry& r : entries_) {
+      if (r.live && r.digest == document.digest) return {Verdict::duplicate, Kind::exact, {1, 1}, r.seq};
+    }
+    Entry entry{.seq = next_++,
+                .digest = document.digest,
+                .id_tag = document.id_tag,
+                .timestamp_ms = document.timestamp_ms};
+    if (document.content == Content::shingled) {
+      entry.slices.assign(slices, slices + options_.scheme.num_perm);
+      PodVector<uint32_t> tops = document.tops;
+      make_compact_set(tops, entry.set);
+      if (const Entry* original = most_similar(entry)) {
+        --next_;
+        return {Verdict::duplicate, Kind::near, similarity(entry, *original), original->seq};
+      }
+      for (int band = 0; band < options_.rule.banding.bands; ++band) {
+        int listed = 0;
+        for (const Entry& r : entries_) listed += r.live && r.listed(band) && same_key(entry, r, band);
+        if (listed < options_.rule.max_listed) entry.bands.push_back(band);
+      }
+    }
+    entries_.push_back(entry);
+    return {.verdict = Verdict::unique, .seq = entry.seq};
+  }
+
+  std::vector<Seq> remove(uint64_t id_tag) {
+    std::vector<Seq> out;
+    for (Entry& r : entries_) {
+      if (!r.live || r.id_tag != id_tag) continue;
+      r.live = false;
+      out.push_back(r.seq);
+    }
+    return out;
+  }
+
+  Seq lowest_live() const { return lowest_live_; }
+
+ private:
+  struct Entry {
+    Seq seq = 0;
+    Digest digest;
+    uint64_t id_tag = 0;
+    int64_t timestamp_ms = kNoTime;
+    std::vector<uint8_t> slices;  // empty: below one shingle
+    CompactSet set;
+    std::vector<int> bands;
+    bool live = true;
+    bool listed(int band) const { return std::find(bands.begin(), bands.end(), band) != bands.end(); }
+  };
+
+  bool same_key(const Entry& a, const Entry& b, int band) const {
+    const int rows = options_.rule.banding.rows;
+    if (a.slices.empty() || b.slices.empty()) return false;
+    return std::equal(a.slices.begin() + band * rows, a.slices.begin() + (band + 1) * rows,
+                      b.slices.begin() + band * rows);
+  }
+
+  int equal(const Entry& a, const Entry& b) const {
+    int n = 0;
+    for (size_t i = 0; i < a.slices.size(); ++i) n += a.slices[i] == b.slices[i] ? 1 : 0;
+    return n;
+  }
+
+  Overlap similarity(const Entry& a, const Entry& b) const {
+    if (options_.rule.verify == Verify::signature)
+      return overlap_from_slices(equal(a, b), options_.scheme.num_perm);
+    return overlap(a.set, b.set);
+  }
+
+  const Entry* most_similar(const Entry& d) const {
+    std::vector<const Entry*> candidates;
+    for (const Entry& r : entries_) {
+      if (!r.live || r.slices.empty() || equal(d, r) < options_.rule.min_equal) continue;
+      bool meets = false;
+      for (int band : r.bands) meets |= same_key(d, r, band);
+      if (meets) candidates.push_back(&r);
+    }
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [&](const Entry* a, const Entry* b) { return equal(d, *a) > equal(d, *b); });
+    if (candidates.size() > static_cast<size_t>(options_.rule.max_checks))
+      candidates.resize(options_.rule.max_checks);
+    std::sort(candidates.begin(), candidates.end(),
+              [](const Entry* a, const Entry* b) { return a->seq < b->seq; });
+    const Entry* best = nullptr;
+    for (const Entry* r : candidates) {
+      if (best == nullptr || more_similar(similarity(d, *r), similarity(d, *best))) best = r;
+    }
+    return best != nullptr && reaches(similarity(d, *best), options_.rule.threshold_ppm) ? best : nullptr;
+  }
+
+  // The watermark is the n-th largest time so far; a full generation whose youngest member is too old goes,
+  // and all before it.
+  void expire(int64_t now) {
+    const Rule& rule = options_.rule;
+    if (rule.expire_after_ms == 0) return;
+    if (now != kNoTime) times_.push_back(now);
+    std::sort(times_.rbegin(), times_.rend());
+    if (times_.size() < rule.watermark_rank) return;
+    const int64_t limit = times_[rule.watermark_rank - 1] - rule.expire_after_ms;
+    std::map<Seq, int64_t> youngest;
+    for (const Entry& r : entries_) {
+      auto [it, fresh] = youngest.try_emplace(r.seq / rule.generation, r.timestamp_ms);
+      it->second = std::max(it->second, r.timestamp_ms);
+    }
+    for (const auto& [generation, time] : youngest) {
+      if ((generation + 1) * rule.generation >= next_) break;  // still growing
+      if (time == kNoTime) continue;                           // goes with the next one that has a time
+      if (generation * rule.generation < lowest_live_) continue;
+      if (time >= limit) break;
+      lowest_live_ = (generation + 1) * rule.generation;
+    }
+    for (Entry& r : entries_) {
+      if (r.seq < lowest_live_) r.live = false;
+    }
+  }
+
+  EngineOptions options_;
+  std::vector<Entry> entries_;
+  std::vector<int64_t> times_;
+  Seq next_ = 0;
+  Seq lowest_live_ = 0;
+};
+
+}  // namespace doppel::testing
