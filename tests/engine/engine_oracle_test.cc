@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -28,7 +29,7 @@ std::vector<Step> make_steps(uint64_t seed, size_t n) {
   auto below = [&](uint64_t k) { return random() % k; };
   std::vector<std::vector<std::string>> templates;
   for (int t = 0; t < 6; ++t) {
-    std::vector<std::string> words(10 + below(60));
+    std::vector<std::string> words(20 + below(200));
     for (std::string& w : words) w = "w" + std::to_string(below(400));
     templates.push_back(words);
   }
@@ -47,7 +48,7 @@ std::vector<Step> make_steps(uint64_t seed, size_t n) {
         step.text += "s" + std::to_string(below(3)) + " ";  // below one shingle
     } else {
       std::vector<std::string> words = templates[below(templates.size())];
-      uint64_t changes = below(5) * below(4);
+      uint64_t changes = below(4) * below(5);
       for (uint64_t c = 0; c < changes; ++c) words[below(words.size())] = "x" + std::to_string(below(50));
       for (const std::string& w : words) step.text += w + " ";
       if (below(10) == 0) step.scope = "other";
@@ -57,7 +58,7 @@ std::vector<Step> make_steps(uint64_t seed, size_t n) {
   return steps;
 }
 
-struct Run {
+struct History {
   std::vector<SlowOutcome> outcomes;
   std::vector<Seq> removed;
   Seq lowest_live = 0;
@@ -71,11 +72,11 @@ void sign(Signer& signer, const Step& step, uint64_t tag, SignedDocument& out, u
   if (!step.remove) signer.sign(step.text, step.scope, out, slices);
 }
 
-Run run_engine(const EngineOptions& options, const std::vector<Step>& steps, size_t batch_size) {
+History run_engine(const EngineOptions& options, const std::vector<Step>& steps, size_t batch_size) {
   std::unique_ptr<Bodies> bodies = memory_bodies();
   Engine engine(options, *bodies);
   Signer signer = engine.make_signer();
-  Run run;
+  History run;
   Work work;
   for (size_t at = 0; at < steps.size(); at += batch_size) {
     size_t n = std::min(batch_size, steps.size() - at);
@@ -99,12 +100,12 @@ Run run_engine(const EngineOptions& options, const std::vector<Step>& steps, siz
   return run;
 }
 
-Run run_slow(const EngineOptions& options, const std::vector<Step>& steps) {
+History run_slow(const EngineOptions& options, const std::vector<Step>& steps) {
   SlowEngine slow(options);
   Signer signer(options.scheme);
   std::unique_ptr<Bodies> bodies = memory_bodies();
   Engine names(options, *bodies);
-  Run run;
+  History run;
   std::vector<uint8_t> slices(options.scheme.num_perm);
   for (const Step& step : steps) {
     SignedDocument document;
@@ -141,18 +142,26 @@ EngineOptions random_options(std::mt19937_64& random) {
 
 TEST(EngineOracle, SaysWhatTheSlowRuleSays) {
   std::random_device device;
+  uint64_t near = 0, exact = 0, unique = 0, removed = 0, expired = 0;
   for (int round = 0; round < 12; ++round) {
     const uint64_t seed = device();
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     EngineOptions options = random_options(random);
     std::vector<Step> steps = make_steps(random(), 400);
-    Run slow = run_slow(options, steps);
+    History slow = run_slow(options, steps);
+    for (const SlowOutcome& o : slow.outcomes) {
+      near += o.kind == Kind::near ? 1 : 0;
+      exact += o.kind == Kind::exact ? 1 : 0;
+      unique += o.verdict == Verdict::unique ? 1 : 0;
+    }
+    removed += slow.removed.size();
+    expired += slow.lowest_live;
     for (size_t batch : {size_t{1}, size_t{7}, size_t{64}, size_t{1000}}) {
       options.shards = 1 + static_cast<int>(random() % 4);
       options.initial_capacity = random() % 2 == 0 ? 1 : 100'000;
       force_simd(static_cast<Simd>(random() % 3));
-      Run fast = run_engine(options, steps, batch);
+      History fast = run_engine(options, steps, batch);
       force_simd(simd_supported());
       ASSERT_EQ(fast.outcomes.size(), slow.outcomes.size());
       for (size_t i = 0; i < steps.size(); ++i) {
@@ -165,6 +174,12 @@ TEST(EngineOracle, SaysWhatTheSlowRuleSays) {
       EXPECT_EQ(fast.lowest_live, slow.lowest_live);
     }
   }
+  // What was compared must have contained something to compare.
+  EXPECT_GT(near, 200u);
+  EXPECT_GT(exact, 100u);
+  EXPECT_GT(unique, 500u);
+  EXPECT_GT(removed, 100u);
+  EXPECT_GT(expired, 0u);
 }
 
 }  // namespace
