@@ -39,11 +39,14 @@ struct StateOptions {
   int mask_words = 1;
   Fsync fsync = Fsync::checkpoint;
   uint64_t checkpoint_documents = 1'000'000;  // representatives between checkpoints
+  // Called before a checkpoint becomes durable (also one within commit()), unless fsync is none: syncs the
+  // outputs, since after a power loss there is no going back behind a checkpoint. May be empty.
+  std::function<absl::Status()> sync_outputs;
 };
 
 // Everything of one batch that must become durable at once.
 struct Commit {
-  std::vector<StoredRow> rows;  // new representatives, ascending, without gaps
+  std::vector<StoredRow> rows;  // new representatives, ascending, without gaps; bodies in the same order
   std::vector<Seq> removed;
   Seq lowest_live = 0;
   std::string source_position;  // opaque
@@ -54,7 +57,7 @@ struct Commit {
 
 // What a start found. Strings are those of the last good commit; empty in a new directory.
 struct Recovered {
-  bool fresh = true;
+  bool fresh = true;  // nothing was ever committed
   std::string epoch;  // UUID of this index
   Seq next_seq = 0;
   Seq first_row = 0;  // rows below are gone
@@ -67,9 +70,11 @@ struct Recovered {
 
 class StateDir {
  public:
-  // The hash key: `configured` if given, else the one in `directory`, else a new random one stored there.
-  // Refuses a configured key that differs from the stored one's fingerprint. supports: asked of each
-  // candidate commit, latest first (see `Recovered`): can the outputs be cut to what it says?
+  // Makes the directory if there is none, takes the lock, finds the last good commit and cuts everything
+  // behind it off. The caller puts the fingerprint of its hash key into data_scheme, so that another key is
+  // refused like any other difference.
+  // supports: asked of each candidate commit, latest first: can the outputs be cut to what it says? Not asked
+  // when nothing was ever committed. May be empty: yes.
   using Supports = std::function<bool(std::string_view sink_position)>;
   static absl::StatusOr<std::unique_ptr<StateDir>> open(const StateOptions& options,
                                                         const Supports& supports);
@@ -82,7 +87,8 @@ class StateDir {
   Bodies& bodies();
   // Durable (as far as fsync says) when it returns OK. After an error nothing more may be committed: the
   // directory is still as of the last commit for the next open(). The outputs must have been flushed (and
-  // synced where fsync is commit) before.
+  // synced where fsync is commit) before. Makes a checkpoint where one is due. Call on the thread that
+  // appends bodies.
   absl::Status commit(const Commit& commit);
   absl::Status checkpoint();
 
@@ -94,6 +100,9 @@ class StateDir {
 
 // The key to use with this directory (made and stored if there is none). `made` is set when it was made now.
 absl::StatusOr<HashKey> hash_key_of(const std::string& directory, bool* made);
+// What may be written down of a key: 8 hex digits. Short on purpose: it tells two keys apart and gives little
+// of one away.
+std::string key_fingerprint(const HashKey& key);
 // 32 hex digits, from a file or the environment; the message of an error never shows the key.
 absl::StatusOr<HashKey> parse_hash_key(std::string_view hex);
 

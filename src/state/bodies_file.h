@@ -1,0 +1,59 @@
+#pragma once
+// The file "bodies": a header (file_header.h), then the bodies back to back; rows say where each
+// stands and how long it is.
+//
+//    0  u32 CRC32C of the rest of the body, seeded with the CRC32C of its offset (u64)
+//    4  varint length of the metadata
+//    .  metadata
+//    .  coded set, up to the end of the body
+//
+// What was appended stays in memory until flush(), or until there are some megabytes of it. A reader
+// asks `flushed_` first: below it the bytes are in the file and no lock is needed; only what is above
+// is read from memory, under a lock that the writer takes for the short moments in which it changes
+// that memory.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "engine/bodies.h"
+#include "state/file.h"
+#include "state/file_header.h"
+
+namespace doppel {
+
+class BodiesFile final : public Bodies {
+ public:
+  static constexpr uint64_t kOffsetEnd = uint64_t{1} << 40;
+  static constexpr size_t kBodyBytesEnd = size_t{1} << 24;
+  static constexpr size_t kBufferBytes = 4 << 20;
+
+  // Goes on at `end`; what the file holds beyond is overwritten.
+  BodiesFile(File file, uint64_t end);
+
+  absl::StatusOr<BodyRef> append(const Body& body) override;
+  absl::StatusOr<Body> read(BodyRef ref, std::string& buffer) const override;
+  absl::Status flush() override;
+  uint64_t bytes() const override { return end_.load(std::memory_order_relaxed); }
+  uint64_t reads() const override { return reads_.load(std::memory_order_relaxed); }
+
+  const File& file() const { return file_; }
+  // The CRC32C of what was flushed since the last call.
+  uint32_t take_crc();
+  // Nothing below `offset` is read any more (best effort).
+  void give_back_below(uint64_t offset) const { file_.punch(kFileHeaderBytes, offset); }
+
+ private:
+  const File file_;
+  std::atomic<uint64_t> flushed_;    // the file holds everything below
+  std::atomic<uint64_t> end_;        // flushed_ + unflushed_.size()
+  mutable std::shared_mutex mutex_;  // guards unflushed_
+  std::string unflushed_;
+  uint32_t crc_ = 0;
+  mutable std::atomic<uint64_t> reads_ = 0;
+};
+
+}  // namespace doppel

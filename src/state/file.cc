@@ -1,0 +1,162 @@
+#include "state/file.h"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/crc32c.h"
+#include "base/pod_vector.h"
+#include "base/status.h"
+
+namespace doppel {
+
+File::File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
+
+File& File::operator=(File&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+File::~File() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+absl::StatusOr<File> File::open(const std::string& path, int flags, mode_t mode) {
+  int fd = -1;
+  do {
+    fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
+  } while (fd < 0 && errno == EINTR);
+  if (fd < 0) return io_error(fmt::format("{}: cannot open", path));
+  return File(fd, path);
+}
+
+absl::StatusOr<uint64_t> File::size() const {
+  struct stat info{};
+  if (::fstat(fd_, &info) != 0) return io_error(fmt::format("{}: fstat", path_));
+  return static_cast<uint64_t>(info.st_size);
+}
+
+absl::Status File::read_at(uint64_t offset, void* out, size_t bytes) const {
+  size_t done = 0;
+  while (done < bytes) {
+    const ssize_t n =
+        ::pread(fd_, static_cast<char*>(out) + done, bytes - done, static_cast<off_t>(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return io_error(fmt::format("{}: cannot read at offset {}", path_, offset + done));
+    if (n == 0) {
+      return absl::DataLossError(fmt::format("{}: ends at offset {}, {} bytes were expected at offset {}",
+                                             path_, offset + done, bytes, offset));
+    }
+    done += static_cast<size_t>(n);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status File::write_at(uint64_t offset, std::string_view bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t n = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return io_error(fmt::format("{}: cannot write at offset {}", path_, offset));
+    if (n == 0) return io_error(fmt::format("{}: cannot write at offset {}", path_, offset), EIO);
+    offset += static_cast<uint64_t>(n);
+    bytes.remove_prefix(static_cast<size_t>(n));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status File::sync() const {
+  while (::fdatasync(fd_) != 0) {
+    if (errno != EINTR) return io_error(fmt::format("{}: cannot sync", path_));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status File::cut(uint64_t length) const {
+  while (::ftruncate(fd_, static_cast<off_t>(length)) != 0) {
+    if (errno != EINTR) return io_error(fmt::format("{}: cannot cut to {} bytes", path_, length));
+  }
+  return absl::OkStatus();
+}
+
+void File::punch(uint64_t from, uint64_t to) const {
+  constexpr uint64_t kBlock = 4096;  // whole blocks only: anything less gives nothing back
+  from = (from + kBlock - 1) / kBlock * kBlock;
+  to = to / kBlock * kBlock;
+  if (from >= to) return;
+  (void)::fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(from),
+                    static_cast<off_t>(to - from));
+}
+
+absl::Status File::rename_to(const std::string& path) {
+  if (::rename(path_.c_str(), path.c_str()) != 0) {
+    return io_error(fmt::format("{}: cannot rename to {}", path_, path));
+  }
+  path_ = path;
+  return absl::OkStatus();
+}
+
+absl::Status sync_directory(const std::string& path) {
+  ASSIGN_OR_RETURN(const File directory, File::open(path, O_RDONLY | O_DIRECTORY));
+  while (::fsync(directory.fd()) != 0) {
+    if (errno == EINVAL) break;  // some file systems have nothing to sync here
+    if (errno != EINTR) return io_error(fmt::format("{}: cannot sync the directory", path));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status make_directories(const std::string& path) {
+  if (path.empty()) return invalid("the state directory has an empty name");
+  for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string part = path.substr(0, end);
+    if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) {
+      const int error = errno;
+      if (!exists(part)) return io_error(fmt::format("{}: cannot make the directory", part), error);
+    }
+    if (end == std::string::npos) break;
+  }
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0) return io_error(fmt::format("{}: stat", path));
+  if (!S_ISDIR(info.st_mode)) return io_error(path, ENOTDIR);
+  return absl::OkStatus();
+}
+
+bool exists(const std::string& path) {
+  struct stat info{};
+  return ::stat(path.c_str(), &info) == 0;
+}
+
+std::string join(const std::string& directory, std::string_view name) {
+  std::string path = directory;
+  if (path.empty() || path.back() != '/') path += '/';
+  return path.append(name);
+}
+
+absl::Status random_bytes(void* out, size_t bytes) {
+  size_t done = 0;
+  while (done < bytes) {
+    const ssize_t n = ::getrandom(static_cast<char*>(out) + done, bytes - done, 0);
+    if (n < 0 && errno != EINTR) return io_error("getrandom");
+    if (n > 0) done += static_cast<size_t>(n);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint32_t> crc_of_range(const File& file, uint64_t from, uint64_t to) {
+  constexpr uint64_t kBlock = 1 << 20;
+  PodVector<char> block(std::min(kBlock, to - from));
+  uint32_t crc = 0;
+  while (from < to) {
+    const size_t n = std::min(kBlock, to - from);
+    RETURN_IF_ERROR(file.read_at(from, block.data(), n));
+    crc = crc32c({block.data(), n}, crc);
+    from += n;
+  }
+  return crc;
+}
+
+}  // namespace doppel

@@ -1,0 +1,159 @@
+#include "state/journal.h"
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "base/crc32c.h"
+#include "base/status.h"
+
+namespace doppel {
+namespace {
+
+constexpr size_t kFrameBytes = 8;
+enum RecordType : uint8_t { kCheckpoint = 1, kCommit = 2 };
+
+// `identity` is given for a checkpoint.
+std::string encode(const CommitRecord& record, const Identity* identity) {
+  std::string out;
+  out.push_back(static_cast<char>(identity != nullptr ? kCheckpoint : kCommit));
+  put_varint(out, record.commits);
+  put_varint(out, record.next_seq);
+  put_varint(out, record.bodies_end);
+  put_fixed(out, record.hot_crc);
+  put_fixed(out, record.bodies_crc);
+  put_varint(out, record.lowest_live);
+  put_varint(out, record.documents);
+  put_string(out, record.source_position);
+  put_string(out, record.sink_position);
+  put_string(out, record.clock);
+  put_varint(out, record.removed.size());
+  Seq before = 0;
+  for (const Seq seq : record.removed) {
+    put_varint(out, seq - before);
+    before = seq;
+  }
+  if (identity != nullptr) {
+    put_string(out, identity->data_scheme);
+    put_string(out, identity->rule);
+    put_varint(out, static_cast<uint64_t>(identity->num_perm));
+    put_varint(out, static_cast<uint64_t>(identity->mask_words));
+  }
+  return out;
+}
+
+bool decode(std::string_view payload, CommitRecord& record, Identity* identity) {
+  ByteReader reader(payload);
+  const auto type = reader.fixed<uint8_t>();
+  if (type != (identity != nullptr ? kCheckpoint : kCommit)) return false;
+  record.commits = reader.varint();
+  record.next_seq = reader.varint();
+  record.bodies_end = reader.varint();
+  record.hot_crc = reader.fixed<uint32_t>();
+  record.bodies_crc = reader.fixed<uint32_t>();
+  record.lowest_live = reader.varint();
+  record.documents = reader.varint();
+  record.source_position = reader.string();
+  record.sink_position = reader.string();
+  record.clock = reader.string();
+  const uint64_t removed = reader.varint();
+  if (removed > reader.rest().size()) return false;  // a byte each at least
+  record.removed.reserve(removed);
+  Seq before = 0;
+  for (uint64_t i = 0; i < removed; ++i) {
+    before += reader.varint();
+    record.removed.push_back(before);
+  }
+  if (identity != nullptr) {
+    identity->data_scheme = reader.string();
+    identity->rule = reader.string();
+    identity->num_perm = static_cast<int>(reader.varint());
+    identity->mask_words = static_cast<int>(reader.varint());
+  }
+  return reader.done();
+}
+
+std::string framed(const std::string& payload, uint32_t& crc) {
+  std::string out;
+  put_fixed(out, static_cast<uint32_t>(payload.size()));
+  crc = crc32c(payload, crc32c(out, crc));
+  put_fixed(out, crc);
+  return out + payload;
+}
+
+// Does `next` follow `before`, in one index that only grows?
+bool follows(const CommitRecord& before, const CommitRecord& next) {
+  return next.commits == before.commits + 1 && next.next_seq >= before.next_seq &&
+         next.bodies_end >= before.bodies_end && next.lowest_live >= before.lowest_live &&
+         next.lowest_live <= next.next_seq;
+}
+
+}  // namespace
+
+absl::StatusOr<JournalContents> read_journal(const File& file) {
+  ASSIGN_OR_RETURN(const FileHeader header, read_header(file, FileKind::journal));
+  JournalContents contents;
+  contents.epoch = header.epoch;
+  ASSIGN_OR_RETURN(contents.file_bytes, file.size());
+  std::string bytes(contents.file_bytes, '\0');
+  RETURN_IF_ERROR(file.read_at(0, bytes.data(), bytes.size()));
+
+  uint64_t offset = kFileHeaderBytes;
+  uint32_t crc = 0;
+  while (offset < bytes.size()) {
+    const std::string_view rest = std::string_view(bytes).substr(offset);
+    const uint64_t length = rest.size() < kFrameBytes ? 0 : load<uint32_t>(rest.data());
+    if (rest.size() < kFrameBytes || rest.size() - kFrameBytes < length) {
+      contents.damage = fmt::format("the record at offset {} is not complete", offset);
+      break;
+    }
+    const std::string_view payload = rest.substr(kFrameBytes, length);
+    crc = crc32c(payload, crc32c(rest.substr(0, 4), crc));
+    JournalEntry entry{.record = {}, .end = offset + kFrameBytes + length, .crc = crc};
+    const bool first = contents.entries.empty();
+    if (crc != load<uint32_t>(rest.data() + 4) ||
+        !decode(payload, entry.record, first ? &contents.identity : nullptr) ||
+        (!first && !follows(contents.entries.back().record, entry.record))) {
+      contents.damage = fmt::format("the record at offset {} is damaged ({} of {} bytes stand behind it)",
+                                    offset, bytes.size() - entry.end, bytes.size());
+      break;
+    }
+    offset = entry.end;
+    contents.entries.push_back(std::move(entry));
+  }
+  if (contents.entries.empty()) {
+    return absl::DataLossError(fmt::format(
+        "{}: the checkpoint at offset {} is damaged: {}; restore the directory from a copy, or start a new "
+        "one",
+        file.path(), kFileHeaderBytes, contents.damage.empty() ? "the file ends there" : contents.damage));
+  }
+  return contents;
+}
+
+JournalWriter::JournalWriter(File file, uint64_t start, const JournalEntry& last)
+    : file_(std::move(file)), start_(start), end_(last.end), crc_(last.crc) {}
+
+absl::StatusOr<JournalWriter> JournalWriter::replace(const std::string& directory, const Epoch& epoch,
+                                                     const Identity& identity, const CommitRecord& checkpoint,
+                                                     bool durable) {
+  ASSIGN_OR_RETURN(File file, File::open(join(directory, kNewJournalName), O_RDWR | O_CREAT | O_TRUNC));
+  JournalEntry entry;
+  const std::string bytes = encode_header({.kind = FileKind::journal, .epoch = epoch}) +
+                            framed(encode(checkpoint, &identity), entry.crc);
+  entry.end = bytes.size();
+  RETURN_IF_ERROR(file.write_at(0, bytes));
+  if (durable) RETURN_IF_ERROR(file.sync());
+  RETURN_IF_ERROR(file.rename_to(join(directory, kJournalName)));
+  if (durable) RETURN_IF_ERROR(sync_directory(directory));
+  return JournalWriter(std::move(file), entry.end, entry);
+}
+
+absl::Status JournalWriter::append(const CommitRecord& commit) {
+  uint32_t crc = crc_;
+  const std::string bytes = framed(encode(commit, nullptr), crc);
+  RETURN_IF_ERROR(file_.write_at(end_, bytes));
+  end_ += bytes.size();
+  crc_ = crc;
+  return absl::OkStatus();
+}
+
+}  // namespace doppel

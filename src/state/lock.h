@@ -1,0 +1,15 @@
+#pragma once
+// The file "LOCK": flock(2) on it while a process uses the directory; it holds the process's number,
+// for the message to the next one. The lock ends with the process, however that ends.
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "state/file.h"
+
+namespace doppel {
+
+// Held as long as the result lives.
+absl::StatusOr<File> lock_directory(const std::string& directory);
+
+}  // namespace doppel

@@ -1,0 +1,28 @@
+#pragma once
+// Which commit is the truth: the last one that everything supports. The columns must be as long as it says,
+// what they gained since the checkpoint must have the checksums that the commits wrote down (after a power
+// loss anything behind a checkpoint may be torn), and the outputs must reach as far.
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "state/file.h"
+#include "state/hot_file.h"
+#include "state/journal.h"
+
+namespace doppel {
+
+struct Recovery {
+  size_t entry = 0;                // in JournalContents::entries
+  std::vector<std::string> notes;  // why it is not the last one
+};
+
+// An error if not even the checkpoint is supported; it names the file that is at fault.
+absl::StatusOr<Recovery> choose_commit(const JournalContents& journal, const std::string& journal_path,
+                                       const File& hot, const HotFormat& format, const File& bodies,
+                                       const std::function<bool(std::string_view)>& supports);
+
+}  // namespace doppel

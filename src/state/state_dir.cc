@@ -1,0 +1,352 @@
+// One data path: rows and bodies are written once, to where they stay; a commit is a small record that
+// says how much of them counts. So the state costs a row and a body for each representative, and what
+// a crash leaves behind the last good record is simply cut off.
+
+#include "state/state_dir.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/crc32c.h"
+#include "base/pod_vector.h"
+#include "base/status.h"
+#include "state/bodies_file.h"
+#include "state/hot_file.h"
+#include "state/journal.h"
+#include "state/lock.h"
+#include "state/recovery.h"
+#include "state/scheme.h"
+
+namespace doppel {
+namespace {
+
+constexpr uint64_t kJournalBytesMax = 64 << 20;  // of commits, then a checkpoint is due
+
+// Ascending, each once, none below `lowest`.
+void tidy(std::vector<Seq>& removed, Seq lowest) {
+  std::sort(removed.begin(), removed.end());
+  removed.erase(std::unique(removed.begin(), removed.end()), removed.end());
+  removed.erase(removed.begin(), std::lower_bound(removed.begin(), removed.end(), lowest));
+}
+
+}  // namespace
+
+struct StateDir::Impl {
+  StateOptions options;
+  std::string hot_path, bodies_path, journal_path;
+  Epoch epoch{};
+  Identity identity;
+  File lock;
+  File hot;
+  std::optional<HotFormat> format;
+  std::unique_ptr<BodiesFile> bodies;
+  JournalWriter journal;
+  CommitRecord state;  // as of the last commit; `removed`: all, not tidied
+  Seq checkpoint_seq = 0;
+  uint64_t last_body_end =
+      0;            // bodies come in the order of rows: then space is given back by cutting below one offset
+  Seq punched = 0;  // rows below have been given back
+  Recovered recovered;
+  std::string rows;  // encoded, of one commit
+  bool failed = false;
+
+  bool durable() const { return options.fsync != Fsync::none; }
+  absl::Status open(const Supports& supports);
+  absl::Status create();
+  absl::Status recover(const Supports& supports);
+  absl::Status check_header(const FileHeader& header, const File& file) const;
+  absl::Status cut(const JournalContents& contents, const JournalEntry& entry, const File& bodies_file);
+  absl::Status check(const Commit& commit) const;
+  absl::Status commit(const Commit& commit);
+  absl::Status checkpoint();
+  void give_back();
+};
+
+// ---- open
+
+absl::Status StateDir::Impl::open(const Supports& supports) {
+  const std::string& directory = options.directory;
+  RETURN_IF_ERROR(make_directories(directory));
+  ASSIGN_OR_RETURN(lock, lock_directory(directory));
+  hot_path = join(directory, "hot");
+  bodies_path = join(directory, "bodies");
+  journal_path = join(directory, kJournalName);
+  ::unlink(join(directory, kNewJournalName).c_str());  // a checkpoint that was not finished
+  identity = {options.data_scheme, options.rule, options.num_perm, options.mask_words};
+  RETURN_IF_ERROR(exists(journal_path) ? recover(supports) : create());
+
+  recovered.epoch = epoch_string(epoch);
+  recovered.fresh = state.commits == 0;
+  recovered.next_seq = state.next_seq;
+  recovered.first_row = recovered.lowest_live = state.lowest_live;
+  recovered.source_position = state.source_position;
+  recovered.sink_position = state.sink_position;
+  recovered.clock = state.clock;
+  recovered.documents = state.documents;
+  tidy(state.removed, state.lowest_live);
+  struct stat info{};
+  const std::string key_path = join(directory, "hash.key");
+  if (::stat(key_path.c_str(), &info) == 0 && (info.st_mode & 0077) != 0) {
+    recovered.notes.push_back(
+        fmt::format("{0}: others than its owner may use the secret key; run: chmod 600 {0}", key_path));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StateDir::Impl::create() {
+  // A start that was killed before its first checkpoint leaves headers at most. Anything more is
+  // an index that lost its journal, or not ours.
+  for (const std::string& path : {hot_path, bodies_path}) {
+    struct stat info{};
+    if (::stat(path.c_str(), &info) == 0 && static_cast<uint64_t>(info.st_size) > kFileHeaderBytes) {
+      return absl::FailedPreconditionError(fmt::format(
+          "{}: holds {} bytes, but {} is missing; restore the journal, or use another state directory", path,
+          info.st_size, journal_path));
+    }
+  }
+  ASSIGN_OR_RETURN(epoch, make_epoch());
+  format.emplace(options.num_perm, options.mask_words, epoch);
+  ASSIGN_OR_RETURN(hot, File::open(hot_path, O_RDWR | O_CREAT | O_TRUNC));
+  RETURN_IF_ERROR(hot.write_at(0, encode_header({.kind = FileKind::hot,
+                                                 .num_perm = static_cast<uint32_t>(options.num_perm),
+                                                 .mask_words = static_cast<uint32_t>(options.mask_words),
+                                                 .epoch = epoch})));
+  ASSIGN_OR_RETURN(File file, File::open(bodies_path, O_RDWR | O_CREAT | O_TRUNC));
+  RETURN_IF_ERROR(file.write_at(0, encode_header({.kind = FileKind::bodies, .epoch = epoch})));
+  bodies = std::make_unique<BodiesFile>(std::move(file), kFileHeaderBytes);
+  return checkpoint();
+}
+
+absl::Status StateDir::Impl::check_header(const FileHeader& header, const File& file) const {
+  if (header.epoch != epoch) {
+    return absl::FailedPreconditionError(fmt::format(
+        "{}: belongs to index {}, {} to index {}; restore all files of the directory from one copy",
+        file.path(), epoch_string(header.epoch), journal_path, epoch_string(epoch)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StateDir::Impl::recover(const Supports& supports) {
+  ASSIGN_OR_RETURN(File journal_file, File::open(journal_path, O_RDWR));
+  ASSIGN_OR_RETURN(const JournalContents contents, read_journal(journal_file));
+  epoch = contents.epoch;
+  const Identity& stored = contents.identity;
+  // num_perm and mask_words shape the rows; they are compared like any other name.
+  const auto shape = [](const Identity& i) {
+    return fmt::format("{}\n{}\nnum_perm={}\nmask_words={}\n", i.data_scheme, i.rule, i.num_perm,
+                       i.mask_words);
+  };
+  const std::vector<std::string> differences = scheme_differences(shape(stored), shape(identity));
+  if (!differences.empty()) {
+    std::string message =
+        fmt::format("{}: this index was made with other settings; use those, or a new state directory",
+                    options.directory);
+    for (const std::string& difference : differences) message.append("\n  ").append(difference);
+    return absl::FailedPreconditionError(message);
+  }
+  format.emplace(options.num_perm, options.mask_words, epoch);
+
+  ASSIGN_OR_RETURN(hot, File::open(hot_path, O_RDWR));
+  ASSIGN_OR_RETURN(const FileHeader hot_header, read_header(hot, FileKind::hot));
+  RETURN_IF_ERROR(check_header(hot_header, hot));
+  ASSIGN_OR_RETURN(File bodies_file, File::open(bodies_path, O_RDWR));
+  ASSIGN_OR_RETURN(const FileHeader bodies_header, read_header(bodies_file, FileKind::bodies));
+  RETURN_IF_ERROR(check_header(bodies_header, bodies_file));
+
+  ASSIGN_OR_RETURN(Recovery found,
+                   choose_commit(contents, journal_path, hot, *format, bodies_file, supports));
+  const JournalEntry& chosen = contents.entries[found.entry];
+  RETURN_IF_ERROR(cut(contents, chosen, bodies_file));
+  state = chosen.record;
+  state.removed.clear();
+  for (size_t i = 0; i <= found.entry; ++i) {
+    const std::vector<Seq>& more = contents.entries[i].record.removed;
+    state.removed.insert(state.removed.end(), more.begin(), more.end());
+  }
+  recovered.notes = std::move(found.notes);
+  checkpoint_seq = contents.entries.front().record.next_seq;
+  bodies = std::make_unique<BodiesFile>(std::move(bodies_file), state.bodies_end);
+  journal = JournalWriter(std::move(journal_file), contents.entries.front().end, chosen);
+  return absl::OkStatus();
+}
+
+// The journal first: were the columns cut first and the machine lost power in between, records of the
+// journal would count what is no longer there (which recovery would find, but why rely on it).
+absl::Status StateDir::Impl::cut(const JournalContents& contents, const JournalEntry& entry,
+                                 const File& bodies_file) {
+  const auto cut_one = [&](const File& file, uint64_t length) -> absl::Status {
+    ASSIGN_OR_RETURN(const uint64_t size, file.size());
+    if (size <= length) return absl::OkStatus();
+    recovered.cut_bytes += size - length;
+    RETURN_IF_ERROR(file.cut(length));
+    return durable() ? file.sync() : absl::OkStatus();
+  };
+  if (contents.file_bytes > entry.end) {
+    ASSIGN_OR_RETURN(const File file, File::open(journal_path, O_RDWR));
+    RETURN_IF_ERROR(cut_one(file, entry.end));
+  }
+  RETURN_IF_ERROR(cut_one(hot, format->offset(entry.record.next_seq)));
+  return cut_one(bodies_file, entry.record.bodies_end);
+}
+
+// ---- commit and checkpoint
+
+absl::Status StateDir::Impl::check(const Commit& commit) const {
+  Seq next = state.next_seq;
+  uint64_t body_end = last_body_end;
+  for (const StoredRow& stored : commit.rows) {
+    if (stored.seq != next++) {
+      return absl::InternalError(fmt::format("commit: row {} where {} was expected", stored.seq, next - 1));
+    }
+    const BodyRef body = stored.row.body;
+    if (body.size == 0) continue;
+    if (body.offset < body_end || body.offset + body.size > bodies->bytes()) {
+      return absl::InternalError(
+          fmt::format("commit: the body of row {} at offset {} is out of order", stored.seq, body.offset));
+    }
+    body_end = body.offset + body.size;
+  }
+  if (commit.lowest_live < state.lowest_live || commit.lowest_live > next) {
+    return absl::InternalError(
+        fmt::format("commit: lowest live number {} after {}", commit.lowest_live, state.lowest_live));
+  }
+  for (const Seq seq : commit.removed) {
+    if (seq >= next) return absl::InternalError(fmt::format("commit: {} is removed, but not stored", seq));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StateDir::Impl::commit(const Commit& commit) {
+  RETURN_IF_ERROR(check(commit));
+  CommitRecord next{.commits = state.commits + 1,
+                    .next_seq = state.next_seq + commit.rows.size(),
+                    .lowest_live = commit.lowest_live,
+                    .documents = commit.documents,
+                    .source_position = commit.source_position,
+                    .sink_position = commit.sink_position,
+                    .clock = commit.clock,
+                    .removed = commit.removed};
+  rows.clear();
+  for (const StoredRow& stored : commit.rows) {
+    format->append(stored, rows);
+    if (stored.removed) next.removed.push_back(stored.seq);
+    if (stored.row.body.size != 0) last_body_end = stored.row.body.offset + stored.row.body.size;
+  }
+  tidy(next.removed, next.lowest_live);
+
+  RETURN_IF_ERROR(bodies->flush());
+  next.bodies_end = bodies->bytes();
+  next.bodies_crc = bodies->take_crc();
+  RETURN_IF_ERROR(hot.write_at(format->offset(state.next_seq), rows));
+  next.hot_crc = crc32c(rows);
+  const bool each = options.fsync == Fsync::commit;
+  if (each) {
+    RETURN_IF_ERROR(bodies->file().sync());
+    RETURN_IF_ERROR(hot.sync());
+  }
+  RETURN_IF_ERROR(journal.append(next));
+  if (each) RETURN_IF_ERROR(journal.sync());
+
+  std::vector<Seq> removed = std::move(state.removed);
+  removed.insert(removed.end(), next.removed.begin(), next.removed.end());
+  state = std::move(next);
+  state.removed = std::move(removed);
+  if (state.next_seq - checkpoint_seq >= options.checkpoint_documents ||
+      journal.commit_bytes() > kJournalBytesMax) {
+    return checkpoint();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StateDir::Impl::checkpoint() {
+  if (durable()) {
+    if (options.sync_outputs) RETURN_IF_ERROR(options.sync_outputs());
+    RETURN_IF_ERROR(bodies->file().sync());
+    RETURN_IF_ERROR(hot.sync());
+  }
+  tidy(state.removed, state.lowest_live);
+  state.hot_crc = state.bodies_crc = 0;
+  ASSIGN_OR_RETURN(journal, JournalWriter::replace(options.directory, epoch, identity, state, durable()));
+  checkpoint_seq = state.next_seq;
+  give_back();
+  return absl::OkStatus();
+}
+
+// The space of rows below the lowest live number, now that no commit before can be asked for again.
+// Best effort: where it fails, files are only larger than they must be.
+void StateDir::Impl::give_back() {
+  if (state.lowest_live <= punched) return;
+  const Seq lowest = state.lowest_live;
+  hot.punch(kFileHeaderBytes, format->offset(lowest));
+  punched = lowest;
+  if (lowest == state.next_seq) {
+    bodies->give_back_below(state.bodies_end);
+    return;
+  }
+  // Bodies stand in the order of rows; some of the next rows has one.
+  PodVector<char> bytes(format->row_bytes());
+  for (Seq seq = lowest; seq < std::min(lowest + 1000, state.next_seq); ++seq) {
+    StoredRow stored;
+    if (!hot.read_at(format->offset(seq), bytes.data(), bytes.size()).ok() ||
+        !format->decode(seq, bytes.data(), stored)) {
+      return;
+    }
+    if (stored.row.body.size == 0) continue;
+    bodies->give_back_below(stored.row.body.offset);
+    return;
+  }
+}
+
+// ---- the interface
+
+StateDir::StateDir(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+StateDir::~StateDir() = default;
+
+absl::StatusOr<std::unique_ptr<StateDir>> StateDir::open(const StateOptions& options,
+                                                         const Supports& supports) {
+  auto impl = std::make_unique<Impl>();
+  impl->options = options;
+  RETURN_IF_ERROR(impl->open(supports));
+  return std::unique_ptr<StateDir>(new StateDir(std::move(impl)));
+}
+
+const Recovered& StateDir::recovered() const { return impl_->recovered; }
+
+absl::Status StateDir::load_rows(const std::function<void(const StoredRow&)>& visit) {
+  const Recovered& r = impl_->recovered;
+  auto removed = impl_->state.removed.begin();
+  const auto removed_end = impl_->state.removed.end();
+  return impl_->format->scan(impl_->hot, r.first_row, r.next_seq, [&](StoredRow& stored) {
+    while (removed != removed_end && *removed < stored.seq) ++removed;
+    stored.removed = removed != removed_end && *removed == stored.seq;
+    visit(stored);
+  });
+}
+
+Bodies& StateDir::bodies() { return *impl_->bodies; }
+
+absl::Status StateDir::commit(const Commit& commit) {
+  if (impl_->failed) {
+    return absl::FailedPreconditionError(
+        fmt::format("{}: an earlier write failed; start again", impl_->options.directory));
+  }
+  absl::Status status = impl_->commit(commit);
+  impl_->failed = !status.ok();
+  return status;
+}
+
+absl::Status StateDir::checkpoint() {
+  if (impl_->failed) {
+    return absl::FailedPreconditionError(
+        fmt::format("{}: an earlier write failed; start again", impl_->options.directory));
+  }
+  absl::Status status = impl_->checkpoint();
+  impl_->failed = !status.ok();
+  return status;
+}
+
+}  // namespace doppel

@@ -1,0 +1,243 @@
+// Whatever happens to the files, a reopened directory shows exactly one of the states that were
+// committed, or refuses with an error that names the file. Never anything else.
+
+#include <gmock/gmock.h>
+
+#include <array>
+#include <map>
+
+#include "state/file.h"
+#include "state/journal.h"
+#include "support.h"
+
+namespace doppel::state_test {
+namespace {
+
+constexpr std::array<const char*, 3> kNames = {"hot", "bodies", "journal"};
+constexpr size_t kBefore = 4;  // commits before the checkpoint
+constexpr size_t kCommits = 12;
+
+using Files = std::map<std::string, std::string>;
+
+struct Made {
+  Writer writer;
+  Files files;
+  JournalContents journal;
+  Files at_checkpoint;
+};
+
+Made make(uint64_t seed) {
+  const TempDir dir;
+  Made made{.writer = Writer(seed), .files = {}, .journal = {}, .at_checkpoint = {}};
+  const auto take = [&](Files& files) {
+    for (const char* name : kNames) files[name] = read_file(dir.file(name));
+  };
+  {
+    auto state = StateDir::open(options_of(dir.path()), {});
+    EXPECT_TRUE(state.ok());
+    for (size_t i = 0; i < kCommits; ++i) {
+      EXPECT_TRUE(made.writer.commit(**state).ok());
+      if (i + 1 == kBefore) {
+        EXPECT_TRUE((*state)->checkpoint().ok());
+        take(made.at_checkpoint);
+      }
+    }
+  }
+  take(made.files);
+  made.journal = *read_journal(*File::open(dir.file("journal"), O_RDONLY));
+  EXPECT_EQ(made.journal.entries.size(), kCommits - kBefore + 1);
+  return made;
+}
+
+void put(const TempDir& dir, const Files& files) {
+  for (const auto& [name, bytes] : files) write_file(dir.file(name), bytes);
+}
+
+// The last commit for which these columns are long enough; -1: none.
+int reached(const Made& made, uint64_t hot_bytes, uint64_t bodies_bytes) {
+  constexpr uint64_t kRowBytes = 48 + 4 * kMaskWords + (kNumPerm + 3) / 4 * 4;
+  int reached = -1;
+  for (const JournalEntry& entry : made.journal.entries) {
+    if (kFileHeaderBytes + entry.record.next_seq * kRowBytes <= hot_bytes &&
+        entry.record.bodies_end <= bodies_bytes) {
+      reached = static_cast<int>(entry.record.commits);
+    }
+  }
+  return reached;
+}
+
+// Opens; returns the commit that is shown, or -1 for an error (which must name a file of the directory).
+// With `must_say`, the loss of a commit must show in what open() found.
+int reopen(const TempDir& dir, const Writer& writer, bool may_be_damaged, bool must_say = false) {
+  auto state = StateDir::open(options_of(dir.path()), {});
+  if (!state.ok()) {
+    EXPECT_THAT(std::string(state.status().message()), testing::HasSubstr(dir.path() + "/"));
+    return -1;
+  }
+  const Recovered& r = (*state)->recovered();
+  for (size_t i = 0; i < writer.models().size(); ++i) {
+    if (writer.model(i).documents != r.documents) continue;
+    const std::string wrong = difference(**state, writer.seed(), writer.model(i));
+    if (may_be_damaged && wrong.starts_with("damaged: " + dir.path())) return -1;
+    EXPECT_EQ(wrong, "") << "commit " << i << ", seed " << writer.seed();
+    if (must_say) {
+      EXPECT_TRUE(r.cut_bytes > 0 && !r.notes.empty());
+    }
+    return static_cast<int>(i);
+  }
+  ADD_FAILURE() << "no commit judged " << r.documents << " documents, seed " << writer.seed();
+  return -1;
+}
+
+// After a recovery the directory must work on, and the cut must hold.
+void go_on(const TempDir& dir, Writer writer, int commits) {
+  writer.back_to(static_cast<size_t>(commits));
+  for (int round = 0; round < 2; ++round) {
+    auto state = StateDir::open(options_of(dir.path()), {});
+    ASSERT_TRUE(state.ok()) << state.status();
+    EXPECT_EQ((*state)->recovered().cut_bytes, 0u);
+    EXPECT_EQ(matching(**state, writer), static_cast<int>(writer.models().size()) - 1);
+    ASSERT_TRUE(writer.commit(**state).ok());
+  }
+}
+
+TEST(Damage, JournalCutAtEveryByte) {
+  const Made made = make(1);
+  const TempDir dir;
+  for (size_t length = 0; length < made.files.at("journal").size(); ++length) {
+    SCOPED_TRACE(length);
+    Files files = made.files;
+    files["journal"].resize(length);
+    put(dir, files);
+    int expected = -1;
+    for (const JournalEntry& entry : made.journal.entries) {
+      if (entry.end <= length) expected = static_cast<int>(entry.record.commits);
+    }
+    const int shown = reopen(dir, made.writer, false);
+    EXPECT_EQ(shown, expected);
+    if (shown >= 0 && length % 7 == 0) go_on(dir, made.writer, shown);
+  }
+}
+
+TEST(Damage, ColumnsCutAtEveryByte) {
+  const Made made = make(2);
+  const TempDir dir;
+  for (const std::string name : {"hot", "bodies"}) {
+    for (size_t length = 0; length < made.files.at(name).size(); ++length) {
+      SCOPED_TRACE(name + " " + std::to_string(length));
+      Files files = made.files;
+      files[name].resize(length);
+      put(dir, files);
+      const int expected = reached(made, files["hot"].size(), files["bodies"].size());
+      const int shown = reopen(dir, made.writer, false);
+      EXPECT_EQ(shown, expected);
+      if (shown >= 0 && length % 13 == 0) go_on(dir, made.writer, shown);
+    }
+  }
+}
+
+// Power loss: a range of a column behind the checkpoint was never written and reads as zeros.
+TEST(Damage, UnwrittenRangesBehindTheCheckpoint) {
+  const Made made = make(3);
+  const TempDir dir;
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 300; ++round) {
+    Files files = made.files;
+    const std::string name = kNames[random() % kNames.size()];
+    std::string& bytes = files[name];
+    const size_t start = made.at_checkpoint.at(name).size();
+    const size_t from = start + random() % (bytes.size() - start);
+    const size_t n = std::min<size_t>(1 + random() % 200, bytes.size() - from);
+    std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(from), n, '\0');
+    put(dir, files);
+    SCOPED_TRACE(name + " " + std::to_string(from) + " " + std::to_string(n));
+    const int shown = reopen(dir, made.writer, false);
+    EXPECT_GE(shown, static_cast<int>(kBefore));
+    if (shown >= 0 && bytes != made.files.at(name)) {
+      EXPECT_LT(shown, static_cast<int>(kCommits));
+    }
+    if (shown >= 0 && round % 5 == 0) go_on(dir, made.writer, shown);
+  }
+}
+
+TEST(Damage, AFlippedBitAnywhere) {
+  for (uint64_t seed = 4; seed < 8; ++seed) {
+    const Made made = make(seed);
+    const TempDir dir;
+    for (const std::string name : kNames) {
+      const size_t stable = made.at_checkpoint.at(name).size();  // of the journal: header and checkpoint
+      std::mt19937_64 random(seed);
+      for (size_t at = random() % 3; at < made.files.at(name).size(); at += 1 + random() % 4) {
+        SCOPED_TRACE(name + " " + std::to_string(at) + " seed " + std::to_string(seed));
+        Files files = made.files;
+        files[name][at] = static_cast<char>(files[name][at] ^ (1 << random() % 8));
+        put(dir, files);
+        const int shown = reopen(dir, made.writer, at < stable, at >= stable);
+        if (at >= stable) {  // behind the checkpoint nothing is lost for good
+          EXPECT_GE(shown, static_cast<int>(kBefore));
+          EXPECT_LT(shown, static_cast<int>(kCommits));
+        }
+        if (name == "journal" && at < stable) {
+          EXPECT_EQ(shown, -1);
+        }
+      }
+    }
+  }
+}
+
+// Several kinds of damage at once.
+TEST(Damage, Anything) {
+  const Made made = make(9);
+  const TempDir dir;
+  const uint64_t seed = std::random_device()();
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 400; ++round) {
+    SCOPED_TRACE("seed " + std::to_string(seed) + " round " + std::to_string(round));
+    Files files = made.files;
+    for (auto n = 1 + random() % 3; n > 0; --n) {
+      std::string& bytes = files[kNames[random() % kNames.size()]];
+      if (bytes.empty()) continue;
+      const size_t at = random() % bytes.size();
+      switch (random() % 5) {
+        case 0:
+          bytes.resize(at);
+          break;
+        case 1:
+          bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
+          break;
+        case 2:
+          bytes.erase(at, 1 + random() % 70);
+          break;
+        case 3:
+          bytes.insert(at, std::string(1 + random() % 70, static_cast<char>(random())));
+          break;
+        default:
+          bytes += bytes.substr(at);
+          break;
+      }
+    }
+    put(dir, files);
+    const int shown = reopen(dir, made.writer, true);
+    if (shown >= 0 && round % 8 == 0) go_on(dir, made.writer, shown);
+  }
+}
+
+// An old journal beside newer columns: an older state. A new journal beside older columns: refused.
+TEST(Damage, FilesOfDifferentMoments) {
+  const Made made = make(10);
+  const TempDir dir;
+  Files files = made.files;
+  files["journal"] = made.at_checkpoint.at("journal");
+  put(dir, files);
+  EXPECT_EQ(reopen(dir, made.writer, false), static_cast<int>(kBefore));
+  files = made.at_checkpoint;
+  files["journal"] = made.files.at("journal");
+  put(dir, files);
+  EXPECT_EQ(reopen(dir, made.writer, false), reached(made, files["hot"].size(), files["bodies"].size()));
+  files["hot"].pop_back();
+  put(dir, files);
+  EXPECT_EQ(reopen(dir, made.writer, false), -1);
+}
+
+}  // namespace
+}  // namespace doppel::state_test

@@ -1,0 +1,366 @@
+#include "state/state_dir.h"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "state/file_header.h"
+#include "support.h"
+
+namespace doppel::state_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(StateDir, ANewDirectoryIsFresh) {
+  const TempDir dir;
+  const std::string path = dir.file("a/b");
+  std::string epoch;
+  {
+    auto state = StateDir::open(options_of(path), {});
+    ASSERT_TRUE(state.ok()) << state.status();
+    const Recovered& r = (*state)->recovered();
+    EXPECT_TRUE(r.fresh);
+    EXPECT_EQ(r.next_seq, 0u);
+    EXPECT_EQ(r.sink_position, "");
+    EXPECT_EQ(r.epoch.size(), 36u);
+    EXPECT_THAT(r.notes, IsEmpty());
+    epoch = r.epoch;
+  }
+  auto again = StateDir::open(options_of(path), [](std::string_view) { return false; });
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_TRUE((*again)->recovered().fresh);
+  EXPECT_EQ((*again)->recovered().epoch, epoch);
+}
+
+// Random commits, reopened at random, with checkpoints at random: always the last commit.
+TEST(StateDir, RoundTrip) {
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    const TempDir dir;
+    std::mt19937_64 random(seed);
+    Writer writer(seed);
+    for (int open = 0; open < 6; ++open) {
+      const Fsync fsync = open % 3 == 0 ? Fsync::commit : open % 3 == 1 ? Fsync::checkpoint : Fsync::none;
+      auto state = StateDir::open(options_of(dir.path(), fsync, 1 + random() % 40), {});
+      ASSERT_TRUE(state.ok()) << state.status();
+      EXPECT_EQ(matching(**state, writer), static_cast<int>(writer.models().size()) - 1);
+      EXPECT_EQ((*state)->recovered().cut_bytes, 0u);
+      EXPECT_THAT((*state)->recovered().notes, IsEmpty());
+      for (auto n = random() % 8; n > 0; --n) ASSERT_TRUE(writer.commit(**state).ok());
+      if (random() % 2 == 0) {
+        ASSERT_TRUE((*state)->checkpoint().ok());
+      }
+    }
+  }
+}
+
+// Bodies that no commit counted are cut.
+TEST(StateDir, UncommittedBodiesAreCut) {
+  const TempDir dir;
+  Writer writer(3);
+  {
+    auto state = StateDir::open(options_of(dir.path()), {});
+    ASSERT_TRUE(state.ok());
+    for (int i = 0; i < 5; ++i) ASSERT_TRUE(writer.commit(**state).ok());
+    ASSERT_TRUE((*state)->bodies().append({"meta", "set"}).ok());
+    ASSERT_TRUE((*state)->bodies().flush().ok());
+  }
+  auto state = StateDir::open(options_of(dir.path()), {});
+  ASSERT_TRUE(state.ok());
+  EXPECT_EQ((*state)->recovered().cut_bytes, 4u + 1 + 4 + 3);
+  EXPECT_EQ(matching(**state, writer), 5);
+}
+
+TEST(StateDir, GoesBackToWhatTheOutputsSupport) {
+  for (int reach = -1; reach <= 9; ++reach) {
+    const TempDir dir;
+    Writer writer(11);
+    {
+      auto state = StateDir::open(options_of(dir.path()), {});
+      ASSERT_TRUE(state.ok());
+      for (int i = 0; i < 4; ++i) ASSERT_TRUE(writer.commit(**state).ok());
+      ASSERT_TRUE((*state)->checkpoint().ok());
+      for (int i = 4; i < 9; ++i) ASSERT_TRUE(writer.commit(**state).ok());
+    }
+    const auto supports = [&](std::string_view sink) { return std::stoi(std::string(sink)) <= reach; };
+    auto state = StateDir::open(options_of(dir.path()), supports);
+    if (reach < 4) {
+      ASSERT_FALSE(state.ok());
+      EXPECT_THAT(std::string(state.status().message()), HasSubstr("outputs are shorter than commit 4"));
+      continue;
+    }
+    ASSERT_TRUE(state.ok()) << state.status();
+    EXPECT_EQ(matching(**state, writer), reach);
+    EXPECT_EQ((*state)->recovered().notes.size(), reach < 9 ? 1u : 0u);
+    // And on from there, as if the later commits had never been.
+    writer.back_to(static_cast<size_t>(reach));
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(writer.commit(**state).ok());
+    state->reset();
+    state = StateDir::open(options_of(dir.path()), {});
+    ASSERT_TRUE(state.ok());
+    EXPECT_EQ(matching(**state, writer), reach + 3);
+  }
+}
+
+TEST(StateDir, OutputsAreSyncedBeforeACheckpoint) {
+  const TempDir dir;
+  StateOptions options = options_of(dir.path(), Fsync::checkpoint, 1);
+  int synced = 0;
+  bool fails = false;
+  options.sync_outputs = [&] {
+    ++synced;
+    return fails ? absl::DataLossError("the output is gone") : absl::OkStatus();
+  };
+  auto state = StateDir::open(options, {});
+  ASSERT_TRUE(state.ok());
+  const int at_start = synced;
+  ASSERT_TRUE((*state)->checkpoint().ok());
+  EXPECT_EQ(synced, at_start + 1);
+  fails = true;
+  EXPECT_THAT(std::string((*state)->checkpoint().message()), HasSubstr("the output is gone"));
+  EXPECT_THAT(std::string((*state)->commit({}).message()), HasSubstr("an earlier write failed"));
+}
+
+TEST(StateDir, NamesEverySettingThatDiffers) {
+  const TempDir dir;
+  ASSERT_TRUE(StateDir::open(options_of(dir.path()), {}).ok());
+  StateOptions other = options_of(dir.path());
+  other.num_perm = 64;
+  other.data_scheme = "hash_key=0badcafe\nnormaliser=2\n";
+  other.rule = "threshold=0.9\n";
+  const auto state = StateDir::open(other, {});
+  ASSERT_EQ(state.status().code(), absl::StatusCode::kFailedPrecondition);
+  const std::string message(state.status().message());
+  EXPECT_THAT(message, HasSubstr("num_perm: this directory was made with 18, now 64"));
+  EXPECT_THAT(message, HasSubstr("shingle_words: this directory was made with 5, now it is not set"));
+  EXPECT_THAT(message, HasSubstr("normaliser: this directory was made without it, now 2"));
+  EXPECT_THAT(message, HasSubstr("threshold: this directory was made with 0.8, now 0.9"));
+  EXPECT_THAT(message, testing::Not(HasSubstr("hash_key")));
+  EXPECT_TRUE(StateDir::open(options_of(dir.path()), {}).ok());
+}
+
+TEST(StateDir, WrongCallsAreRefused) {
+  const TempDir dir;
+  const auto refused = [&](const Commit& commit, const std::string& why) {
+    auto state = StateDir::open(options_of(dir.path()), {});
+    ASSERT_TRUE(state.ok());
+    EXPECT_THAT(std::string((*state)->commit(commit).message()), HasSubstr(why));
+  };
+  Commit gap;
+  gap.rows.resize(1);
+  gap.rows[0].seq = 1;
+  refused(gap, "row 1 where 0 was expected");
+  Commit body;
+  body.rows.resize(1);
+  body.rows[0].row.body = {.offset = 48, .size = 10};
+  refused(body, "out of order");
+  Commit expired;
+  expired.lowest_live = 1;
+  refused(expired, "lowest live");
+  Commit removed;
+  removed.removed = {0};
+  refused(removed, "removed, but not stored");
+}
+
+TEST(StateDir, OneProcessAtATime) {
+  const TempDir dir;
+  int ready[2], done[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  ASSERT_EQ(::pipe(done), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto state = StateDir::open(options_of(dir.path()), {});
+    char c = state.ok() ? 'y' : 'n';
+    (void)!::write(ready[1], &c, 1);
+    (void)!::read(done[0], &c, 1);
+    ::_exit(0);
+  }
+  char c = 0;
+  ASSERT_EQ(::read(ready[0], &c, 1), 1);
+  ASSERT_EQ(c, 'y');
+  const auto second = StateDir::open(options_of(dir.path()), {});
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(second.status().message()),
+              HasSubstr("in use by process " + std::to_string(child)));
+  ASSERT_EQ(::write(done[1], &c, 1), 1);
+  ::waitpid(child, nullptr, 0);
+  for (const int fd : {ready[0], ready[1], done[0], done[1]}) ::close(fd);
+  EXPECT_TRUE(StateDir::open(options_of(dir.path()), {}).ok());
+}
+
+// ---- directories that are not what they seem
+
+std::string open_error(const std::string& path) {
+  const auto state = StateDir::open(options_of(path), {});
+  return state.ok() ? "" : std::string(state.status().message());
+}
+
+void fill(const std::string& path, uint64_t seed) {
+  Writer writer(seed);
+  auto state = StateDir::open(options_of(path), {});
+  ASSERT_TRUE(state.ok()) << state.status();
+  for (int i = 0; i < 6; ++i) ASSERT_TRUE(writer.commit(**state).ok());
+}
+
+TEST(StateDir, ForeignFilesAreRefused) {
+  for (const char* name : {"hot", "bodies", "journal"}) {
+    const TempDir dir;
+    fill(dir.path(), 1);
+    write_file(dir.file(name), "# my shopping list, which is longer than forty-eight bytes\n");
+    EXPECT_THAT(open_error(dir.path()), HasSubstr(dir.file(name) + ": this is not a state file of doppel"));
+    write_file(dir.file(name), "");
+    EXPECT_THAT(open_error(dir.path()), HasSubstr(dir.file(name)));
+  }
+  const TempDir dir;
+  const std::string mine(100, 'x');
+  write_file(dir.file("hot"), mine);
+  EXPECT_THAT(open_error(dir.path()), HasSubstr("journal is missing"));
+  EXPECT_EQ(read_file(dir.file("hot")), mine);
+}
+
+TEST(StateDir, OtherVersionsAreRefused) {
+  for (const char* name : {"hot", "bodies", "journal"}) {
+    for (const uint32_t version : {0u, 2u, 900u}) {
+      const TempDir dir;
+      fill(dir.path(), 1);
+      std::string bytes = read_file(dir.file(name));
+      std::memcpy(bytes.data() + 8, &version, 4);
+      write_file(dir.file(name), bytes);
+      EXPECT_THAT(open_error(dir.path()),
+                  HasSubstr(dir.file(name) + ": written in version " + std::to_string(version)));
+    }
+  }
+}
+
+TEST(StateDir, FilesOfTwoIndexesAreNotMixed) {
+  for (const char* name : {"hot", "bodies", "journal"}) {
+    const TempDir one, two;
+    fill(one.path(), 1);
+    fill(two.path(), 1);
+    write_file(one.file(name), read_file(two.file(name)));
+    EXPECT_THAT(open_error(one.path()), HasSubstr("belongs to index"));
+  }
+}
+
+TEST(StateDir, ALostFileIsNamed) {
+  for (const char* name : {"hot", "bodies", "journal"}) {
+    const TempDir dir;
+    fill(dir.path(), 1);
+    std::filesystem::remove(dir.file(name));
+    EXPECT_THAT(open_error(dir.path()), HasSubstr(dir.file(name)));
+    EXPECT_FALSE(std::filesystem::exists(dir.file(name)));
+  }
+}
+
+// A start that was killed before its first checkpoint.
+TEST(StateDir, HeadersWithoutAJournalAreANewDirectory) {
+  const TempDir dir;
+  write_file(dir.file("hot"), encode_header({.kind = FileKind::hot}));
+  write_file(dir.file("bodies"), "dopp");
+  write_file(dir.file("journal.new"), "doppelJ");
+  EXPECT_EQ(open_error(dir.path()), "");
+  EXPECT_FALSE(std::filesystem::exists(dir.file("journal.new")));
+}
+
+TEST(StateDir, ExpiredRowsGiveTheirSpaceBack) {
+  const TempDir dir;
+  constexpr Seq kRows = 20'000;
+  const auto blocks = [&](const char* name) {
+    struct stat info{};
+    EXPECT_EQ(::stat(dir.file(name).c_str(), &info), 0);
+    return info.st_blocks * 512;
+  };
+  {
+    auto state = StateDir::open(options_of(dir.path()), {});
+    ASSERT_TRUE(state.ok());
+    Commit commit;
+    const std::vector<uint8_t> slices(kNumPerm, 7);
+    const std::vector<uint32_t> mask(kMaskWords, 1);
+    for (Seq seq = 0; seq < kRows; ++seq) {
+      StoredRow stored;
+      stored.seq = seq;
+      stored.row.slices = slices.data();
+      stored.row.mask = mask.data();
+      stored.row.body = *(*state)->bodies().append({"metadata", "set"});
+      commit.rows.push_back(stored);
+    }
+    ASSERT_TRUE((*state)->commit(commit).ok());
+    commit.rows.clear();
+    commit.lowest_live = kRows - 100;
+    ASSERT_TRUE((*state)->commit(commit).ok());
+    ASSERT_TRUE((*state)->checkpoint().ok());
+  }
+  EXPECT_LT(blocks("hot"), 40'000);
+  EXPECT_LT(blocks("bodies"), 40'000);
+  auto state = StateDir::open(options_of(dir.path()), {});
+  ASSERT_TRUE(state.ok());
+  Seq seen = 0;
+  std::string buffer;
+  ASSERT_TRUE((*state)
+                  ->load_rows([&](const StoredRow& stored) {
+                    ++seen;
+                    EXPECT_TRUE((*state)->bodies().read(stored.row.body, buffer).ok());
+                  })
+                  .ok());
+  EXPECT_EQ(seen, 100u);
+}
+
+// ---- the key
+
+TEST(HashKeyFile, IsMadeOnceAndKept) {
+  const TempDir dir;
+  const std::string path = dir.file("new");
+  bool made = false;
+  const auto key = hash_key_of(path, &made);
+  ASSERT_TRUE(key.ok()) << key.status();
+  EXPECT_TRUE(made);
+  EXPECT_EQ(*hash_key_of(path, &made), *key);
+  EXPECT_FALSE(made);
+  EXPECT_FALSE(*hash_key_of(dir.file("other"), nullptr) == *key);
+
+  struct stat info{};
+  ASSERT_EQ(::stat((path + "/hash.key").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  EXPECT_EQ(info.st_size, 33);
+  EXPECT_EQ(*parse_hash_key(read_file(path + "/hash.key")), *key);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path), {}), 1);  // nothing else is left
+}
+
+TEST(HashKeyFile, OthersMayNotReadIt) {
+  const TempDir dir;
+  ASSERT_TRUE(hash_key_of(dir.path(), nullptr).ok());
+  ASSERT_EQ(::chmod(dir.file("hash.key").c_str(), 0640), 0);
+  auto state = StateDir::open(options_of(dir.path()), {});
+  ASSERT_TRUE(state.ok());
+  EXPECT_THAT((*state)->recovered().notes, testing::ElementsAre(HasSubstr("chmod 600")));
+}
+
+TEST(HashKeyFile, ALostKeyIsNotReplaced) {
+  const TempDir dir;
+  ASSERT_TRUE(hash_key_of(dir.path(), nullptr).ok());
+  fill(dir.path(), 1);
+  std::filesystem::remove(dir.file("hash.key"));
+  const auto key = hash_key_of(dir.path(), nullptr);
+  EXPECT_EQ(key.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_FALSE(std::filesystem::exists(dir.file("hash.key")));
+}
+
+TEST(HashKeyFile, Parse) {
+  const auto key = parse_hash_key("00112233445566778899aAbBcCdDeEfF\n");
+  ASSERT_TRUE(key.ok());
+  EXPECT_EQ(key->high, 0x0011223344556677u);
+  EXPECT_EQ(key->low, 0x8899aabbccddeeffu);
+  EXPECT_EQ(key_fingerprint(*key).size(), 8u);
+  for (const std::string bad : {"", "12", "00112233445566778899aabbccddeef",
+                                "00112233445566778899aabbccddeeffa", "00112233445566778899aabbccddeefg"}) {
+    const auto refused = parse_hash_key(bad);
+    EXPECT_FALSE(refused.ok()) << bad;
+    if (bad.size() > 2) {
+      EXPECT_THAT(std::string(refused.status().message()), testing::Not(HasSubstr("0011")));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace doppel::state_test
