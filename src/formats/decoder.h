@@ -1,8 +1,11 @@
 #pragma once
 // Bytes of a record -> Document. One decoder per thread.
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -20,6 +23,7 @@ struct FormatOptions {
   std::vector<std::string> text_fields{"text", "content", "body"};
   std::vector<std::string> url_fields{"url"};
   std::vector<std::string> date_fields{"date", "timestamp"};
+  // Not the first but all of these make the scope together.
   std::vector<std::string> scope_fields{};
 };
 

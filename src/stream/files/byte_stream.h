@@ -1,0 +1,34 @@
+#pragma once
+// The bytes of a file from its start to its end, whatever it is packed in.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "stream/files/fd.h"
+
+namespace doppel {
+
+enum class Packing { none, gz, zst };
+
+// By the end of the name; `name` loses that end.
+Packing packing_of(std::string_view& name);
+
+// Bytes taken from disks, by all streams of a source; read by any thread.
+using ByteCounter = std::shared_ptr<std::atomic<uint64_t>>;
+
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;
+  // Up to n (> 0) bytes; 0 at the end. An error says what is wrong with the data, not where; every byte
+  // before the damage has been given by then.
+  virtual absl::StatusOr<size_t> read(char* out, size_t n) = 0;
+  // Bytes of the file itself that were used so far.
+  virtual uint64_t disk_bytes() const = 0;
+};
+
+std::unique_ptr<ByteStream> make_byte_stream(Fd fd, Packing packing, ByteCounter counter);
+
+}  // namespace doppel

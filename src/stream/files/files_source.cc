@@ -1,0 +1,154 @@
+// One file after the other, in the order of the listing; each is read by a LineReader or taken whole. The
+// position is what an earlier run had read, plus the files that were read to their end, plus the place in the
+// current one.
+
+#include "stream/files/files_source.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <utility>
+
+#include "base/status.h"
+#include "stream/files/buffers.h"
+#include "stream/files/line_reader.h"
+#include "stream/files/listing.h"
+#include "stream/files/position.h"
+#include "stream/files/resume.h"
+#include "stream/files/whole_file.h"
+
+namespace doppel {
+namespace {
+
+class FilesSource final : public Source {
+ public:
+  FilesSource(FilesSourceOptions options, Listing listing, const Position& position)
+      : options_(std::move(options)),
+        listing_(std::make_shared<Listing>(std::move(listing))),
+        filling_(options_.buffer_bytes) {
+    problems_ = std::move(listing_->problems);
+    resume_ = find_resume_points(*listing_, position, writer_, problems_);
+    for (size_t i = 0; i < listing_->files.size(); ++i) {
+      const InputFile& file = listing_->files[i];
+      endless_ = endless_ || file.pipe;
+      total_ += file.size;
+      if (resume_.skip[i]) {
+        *counter_ += file.size;
+      } else if (auto from = resume_.from.find(i);
+                 from != resume_.from.end() && file.packing == Packing::none) {
+        *counter_ += from->second.offset;
+      }
+    }
+  }
+
+  absl::StatusOr<bool> next(Batch& batch) override {
+    batch.records.clear();
+    batch.problems.clear();
+    batch.memory.clear();
+    batch.position.clear();
+    batch.bytes = 0;
+    while (told_ < problems_.size() && batch.problems.size() < options_.batch_records) {
+      batch.problems.push_back(std::move(problems_[told_++]));
+    }
+    fill(batch);
+    if (batch.records.empty() && batch.problems.empty()) return false;
+    filling_.seal();
+    batch.memory.push_back(listing_);  // the paths
+    if (reader_ && !listing_->files[file_].pipe) {
+      LineMark current = reader_->mark();
+      batch.position = writer_.encode(&current);
+    } else {
+      batch.position = writer_.encode(nullptr);
+    }
+    return true;
+  }
+
+  uint64_t bytes_total() const override { return endless_ ? 0 : total_; }
+  uint64_t bytes_read() const override { return counter_->load(std::memory_order_relaxed); }
+
+ private:
+  void fill(Batch& batch) {
+    while (batch.records.size() < options_.batch_records && batch.problems.size() < options_.batch_records &&
+           batch.bytes < options_.batch_bytes) {
+      if (reader_) {
+        if (reader_->take(batch) != LineReader::State::ended) return;
+        if (!listing_->files[file_].pipe) writer_.add_done(reader_->mark());
+        reader_.reset();
+        ++file_;
+      } else if (file_ == listing_->files.size()) {
+        return;
+      } else if (resume_.skip[file_]) {
+        ++file_;
+      } else if (!open_file(batch)) {
+        return;
+      }
+    }
+  }
+
+  // False: the file must wait for the next batch.
+  bool open_file(Batch& batch) {
+    const InputFile& file = listing_->files[file_];
+    if (!file.lines && file.packing == Packing::none && !batch.records.empty() &&
+        batch.bytes + file.size > options_.batch_bytes) {
+      return false;
+    }
+    Fd fd(file.path == "-" ? ::dup(STDIN_FILENO) : ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
+    auto from = resume_.from.find(file_);
+    if (!fd.ok()) {
+      batch.problems.push_back({file.path, 0, 0, file.path + ": " + system_cause()});
+      if (from != resume_.from.end()) {
+        writer_.take_pending();
+        writer_.add_done(from->second);
+      }
+      ++file_;
+      return true;
+    }
+    if (!file.lines) {
+      uint64_t mark = 0;
+      read_whole_file(options_, filling_, file, std::move(fd), counter_, batch, mark);
+      if (mark != 0) writer_.add_whole(mark);
+      ++file_;
+      return true;
+    }
+    LineMark mark;
+    if (from != resume_.from.end()) {
+      mark = from->second;
+      writer_.take_pending();
+      if (!is_file_of(fd.get(), file.packing, mark)) {
+        batch.problems.push_back(
+            make_problem(file.path, mark.lines, mark.offset,
+                         "the file was replaced after the start; what followed here is not read"));
+        mark = mark_of(fd.get());
+      }
+    } else if (!file.pipe) {
+      mark = mark_of(fd.get());
+    }
+    reader_ =
+        std::make_unique<LineReader>(options_, filling_, file, std::move(fd), counter_, std::move(mark));
+    return true;
+  }
+
+  const FilesSourceOptions options_;
+  std::shared_ptr<Listing> listing_;
+  Filling filling_;
+  ByteCounter counter_ = std::make_shared<std::atomic<uint64_t>>(0);
+  PositionWriter writer_;
+  Resume resume_;
+  std::vector<Problem> problems_;  // found at the start
+  size_t told_ = 0;
+  size_t file_ = 0;                     // the one being read, or the next
+  std::unique_ptr<LineReader> reader_;  // of file_
+  uint64_t total_ = 0;
+  bool endless_ = false;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Source>> open_files_source(const FilesSourceOptions& options,
+                                                          std::string_view position) {
+  ASSIGN_OR_RETURN(Position known, parse_position(position));
+  ASSIGN_OR_RETURN(Listing listing, list_files(options));
+  return std::make_unique<FilesSource>(options, std::move(listing), known);
+}
+
+}  // namespace doppel

@@ -1,0 +1,54 @@
+#pragma once
+// One file as records, one per line: read into a buffer, find the ends with memchr, hand out views. Only a
+// line that does not end in its buffer is moved, once, to the start of the next one.
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "stream/files/buffers.h"
+#include "stream/files/byte_stream.h"
+#include "stream/files/files_source.h"
+#include "stream/files/listing.h"
+#include "stream/files/position.h"
+
+namespace doppel {
+
+class LineReader {
+ public:
+  // Reads `file` from where `mark` says; the file descriptor is at the start. All references outlive the
+  // reader.
+  LineReader(const FilesSourceOptions& options, Filling& filling, const InputFile& file, Fd fd,
+             ByteCounter counter, LineMark mark);
+
+  enum class State { full, waiting, ended };
+  // Adds records until the batch is full, the pipe has nothing more at the moment, or the file has ended.
+  State take(Batch& batch);
+
+  // How far the records handed out so far reach.
+  LineMark mark() const;
+
+ private:
+  void skip_to_start(Batch& batch);
+  bool line(Batch& batch, size_t length, bool terminated);
+  void refill(Batch& batch);
+  bool worth_waiting(const Batch& batch);
+
+  const FilesSourceOptions& options_;
+  Filling& filling_;
+  const InputFile& file_;
+  int fd_;
+  std::unique_ptr<ByteStream> stream_;
+  LineMark mark_;            // offset and lines: of what was handed out
+  size_t begin_ = 0;         // of the open line, in the buffer
+  size_t scanned_ = 0;       // no line feed before
+  uint64_t skipped_ = 0;     // bytes of an overlong line that are gone already
+  uint64_t delivered_tail_;  // > 0: the first line had this length when an earlier run took it
+  bool started_ = false;
+  bool ended_ = false;
+  bool damaged_ = false;
+  std::chrono::steady_clock::time_point patience_;  // until then a batch from a pipe stays open
+  bool patient_ = false;
+};
+
+}  // namespace doppel

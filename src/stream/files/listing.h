@@ -1,0 +1,36 @@
+#pragma once
+// From paths as given to the files to read, in the order in which they are read.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "stream/files/byte_stream.h"
+#include "stream/files/files_source.h"
+
+namespace doppel {
+
+struct InputFile {
+  std::string path;
+  uint64_t size = 0;  // on disk, when it was listed
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  bool lines = false;
+  bool pipe = false;  // no size, no identity, no second reading ("-" is stdin)
+  Packing packing = Packing::none;
+};
+
+struct Listing {
+  std::vector<InputFile> files;
+  std::vector<Problem> problems;  // directories and links that could not be followed
+};
+
+absl::StatusOr<Listing> list_files(const FilesSourceOptions& options);
+
+// "PATH: byte N: CAUSE": the one form in which this source reports.
+Problem make_problem(const std::string& path, uint64_t line, uint64_t offset, const std::string& cause);
+// What errno says.
+std::string system_cause();
+
+}  // namespace doppel
