@@ -32,7 +32,7 @@ inline bool find_open(const uint64_t* slots, int k, int round, uint32_t* open) {
 }
 
 inline void concern(uint64_t* slots, int k, uint64_t shingle, const RoundKey& key, int round) {
-  lower(slots[round_bin(shingle, key, static_cast<uint32_t>(k))], round_slot(shingle, key, round));
+  lower(slots[round_bin(shingle, key, k)], round_slot(shingle, key, round));
 }
 
 inline void middle_round(uint64_t* slots, int k, const uint64_t* x, size_t n, const RoundKey& key, int round,
@@ -59,31 +59,26 @@ inline void middle_round(uint64_t* slots, int k, const uint64_t* x, size_t n, co
     }
   }
   for (; i < n; ++i) {
-    uint32_t bin = round_bin(x[i], key, static_cast<uint32_t>(k));
+    uint32_t bin = round_bin(x[i], key, k);
     if ((open[bin / 32] >> (bin % 32) & 1) != 0) concern(slots, k, x[i], key, round);
   }
 }
 
 }  // namespace
 
-int fast_rounds_avx2(uint64_t* slots, int k, const uint64_t* x, size_t n, const uint64_t* keys, int from,
-                     int to) {
+void first_round_avx2(uint64_t* slots, int k, const uint64_t* x, size_t n) {
+  for (size_t i = 0; i < n; ++i) lower(slots[first_bin(x[i], k)], first_slot(x[i]));
+}
+
+bool middle_rounds_avx2(uint64_t* slots, int k, const uint64_t* x, size_t n, const uint64_t* keys, int from,
+                        int to) {
+  if (n <= kFewShingles) return middle_rounds_of_few(slots, k, x, n, keys, from, to);
   alignas(32) uint32_t open[kMaxSlots / 32];
   for (int round = from; round < to; ++round) {
-    const RoundKey key = round_key(keys, round);
-    if (round == 0) {
-      const uint32_t bins = static_cast<uint32_t>(k);
-      for (size_t i = 0; i < n; ++i) lower(slots[first_bin(x[i], bins)], first_slot(x[i]));
-    } else {
-      if (!find_open(slots, k, round, open)) return 2 * k;
-      if (round < k) {
-        middle_round(slots, k, x, n, key, round, open);
-      } else {
-        last_round(slots, k, x, n, key, round);
-      }
-    }
+    if (!find_open(slots, k, round, open)) return false;
+    middle_round(slots, k, x, n, round_key(keys, round), round, open);
   }
-  return find_open(slots, k, to, open) ? to : 2 * k;
+  return find_open(slots, k, to, open);
 }
 
 }  // namespace doppel

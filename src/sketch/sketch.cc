@@ -40,29 +40,36 @@ std::vector<uint64_t> without_repeats(std::span<const uint64_t> shingles, size_t
   return distinct;
 }
 
-int fast_rounds(uint64_t* slots, int k, std::span<const uint64_t> x, const uint64_t* keys, int from, int to) {
+struct FastKernels {
+  decltype(&first_round_scalar) first;
+  decltype(&middle_rounds_scalar) middle;
+};
+
+FastKernels fast_kernels() {
   switch (simd_level()) {
 #if defined(__x86_64__)
     case Simd::avx512:
-      return fast_rounds_avx512(slots, k, x.data(), x.size(), keys, from, to);
+      return {first_round_avx512, middle_rounds_avx512};
     case Simd::avx2:
-      return fast_rounds_avx2(slots, k, x.data(), x.size(), keys, from, to);
+      return {first_round_avx2, middle_rounds_avx2};
 #endif
     default:
-      return fast_rounds_scalar(slots, k, x.data(), x.size(), keys, from, to);
+      return {first_round_scalar, middle_rounds_scalar};
   }
 }
 
 void fast_update(uint64_t* slots, int k, std::span<const uint64_t> shingles, const uint64_t* keys) {
   if (shingles.empty()) return;
-  int next = fast_rounds(slots, k, shingles, keys, 0, kRepeatsRound);
-  if (next == 2 * k) return;
+  const FastKernels kernels = fast_kernels();
+  kernels.first(slots, k, shingles.data(), shingles.size());
+  if (!kernels.middle(slots, k, shingles.data(), shingles.size(), keys, 1, kRepeatsRound)) return;
   std::vector<uint64_t> distinct;
   if (shingles.size() >= 4 * static_cast<size_t>(k)) {
     distinct = without_repeats(shingles, 4 * static_cast<size_t>(k));
     if (!distinct.empty()) shingles = distinct;
   }
-  fast_rounds(slots, k, shingles, keys, next, 2 * k);
+  if (!kernels.middle(slots, k, shingles.data(), shingles.size(), keys, kRepeatsRound, k)) return;
+  last_rounds(slots, k, shingles.data(), shingles.size(), keys);
 }
 
 void classic_update(uint64_t* slots, int k, std::span<const uint64_t> x, const uint64_t* salts) {

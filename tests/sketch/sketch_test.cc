@@ -25,8 +25,8 @@ Slots fast_by_definition(int k, std::span<const uint64_t> shingles) {
   for (int round = 0; round < 2 * k; ++round) {
     const RoundKey key{kKey.derive("fast sketch", 2 * round), kKey.derive("fast sketch", 2 * round + 1) | 1};
     for (uint64_t x : shingles) {
-      uint32_t bin = round == 0  ? first_bin(x, static_cast<uint32_t>(k))
-                     : round < k ? round_bin(x, key, static_cast<uint32_t>(k))
+      uint32_t bin = round == 0  ? first_bin(x, k)
+                     : round < k ? round_bin(x, key, k)
                                  : static_cast<uint32_t>(round - k);
       slots[bin] = std::min(slots[bin], round == 0 ? first_slot(x) : round_slot(x, key, round));
     }
