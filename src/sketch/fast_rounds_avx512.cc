@@ -17,8 +17,8 @@ namespace {
 
 constexpr size_t kBlock = 512;
 
-// A minimum in a vector register takes fewer steps than compare and move. The hash is loaded twice, because a load
-// is cheaper than the way from one kind of register to the other.
+// A minimum in a vector register takes fewer steps than compare and move. The hash is loaded twice, because a
+// load is cheaper than the way from one kind of register to the other.
 inline void lower_first(uint64_t* slots, int k, const uint64_t* x) {
   uint32_t low;
   __builtin_memcpy(&low, x, sizeof low);

@@ -39,6 +39,30 @@ struct SetShape {
 };
 // Quotients sum to at most 2^(bits - b) = 2^ceil(log2 n) < 2n, so a bitmap has fewer than 3n bits.
 
-inline constexpr int kCommonRemainderBits = 9;
+// Where the streams of a set lie; plain, because kernels that include it are compiled for other processors.
+struct SetStreams {
+  size_t n;
+  int b;
+  uint8_t* planes;      // byte planes, then bit planes of (n + 7) / 8 bytes each
+  uint8_t* bit_planes;  // planes + b / 8 * n
+  uint8_t* quotients;
+  size_t quotient_bytes;
+};
+
+// The sum of all quotients.
+uint64_t sum_quotients_scalar(const uint32_t* values, size_t n, int b);
+uint64_t sum_quotients_avx512(const uint32_t* values, size_t n, int b);
+
+// Writes all streams; the bitmap begins zeroed.
+void encode_streams_scalar(const uint32_t* values, const SetStreams& streams);
+void encode_streams_avx512(const uint32_t* values, const SetStreams& streams);
+
+// values[i] = the sum of the first i + 1 quotients, shifted by b. The bitmap must have exactly n ones.
+void decode_quotients_scalar(const SetStreams& streams, uint32_t* values);
+void decode_quotients_avx512(const SetStreams& streams, uint32_t* values);
+
+// Adds to values[i] the sum of the first i + 1 remainders, and i. Returns what it added to the last one.
+uint32_t decode_remainders_scalar(const SetStreams& streams, uint32_t* values);
+uint32_t decode_remainders_avx512(const SetStreams& streams, uint32_t* values);
 
 }  // namespace doppel
