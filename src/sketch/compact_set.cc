@@ -23,12 +23,6 @@ int bits_for(size_t distinct) {
   return std::min(32, static_cast<int>(std::bit_width(distinct - 1)) + 9);
 }
 
-size_t count_distinct(const uint32_t* sorted, size_t n) {
-  size_t distinct = n != 0 ? 1 : 0;
-  for (size_t i = 1; i < n; ++i) distinct += sorted[i] != sorted[i - 1];
-  return distinct;
-}
-
 struct Kernels {
   decltype(&sum_quotients_scalar) sum_quotients = sum_quotients_scalar;
   decltype(&encode_streams_scalar) encode_streams = encode_streams_scalar;
@@ -68,15 +62,9 @@ bool is_bitmap_sound(const SetStreams& streams, uint64_t zeros) {
 }  // namespace
 
 void make_compact_set(PodVector<uint32_t>& tops, CompactSet& out) {
-  sort_tops(tops);
-  out.bits = bits_for(count_distinct(tops.data(), tops.size()));
-  out.values.resize(tops.size());
-  size_t kept = 0;
-  for (uint32_t top : tops) {
-    uint32_t value = top >> (32 - out.bits);
-    if (kept == 0 || out.values[kept - 1] != value) out.values[kept++] = value;
-  }
-  out.values.resize(kept);
+  sort_tops(tops, out.values);
+  out.bits = bits_for(count_distinct(out.values.data(), out.values.size()));
+  out.values.resize(shift_distinct(out.values.data(), out.values.size(), 32 - out.bits));
 }
 
 size_t max_encoded_size(size_t n) { return kHeaderMost + 4 * n + 7 + (3 * n + 7) / 8 + 7; }

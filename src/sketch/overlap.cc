@@ -1,14 +1,37 @@
-// The overlap of two compact sets: a merge of two sorted arrays without branches on their values.
+// The overlap of two compact sets. The plain form is a merge of two sorted arrays without branches on their
+// values.
 
-#include <algorithm>
+#include "sketch/overlap.h"
 
+#include "base/simd.h"
 #include "sketch/compact_set.h"
 
 namespace doppel {
 namespace {
 
-// How many values of ascending b, shifted down and counted once, are in strictly ascending a.
+// Below this a block is not worth filling up.
+constexpr size_t kFew = 8;
+
 size_t common_values(const uint32_t* a, size_t na, const uint32_t* b, size_t nb, int shift) {
+#if defined(__x86_64__)
+  if (na >= kFew && nb >= kFew && simd_level() >= Simd::avx2) return common_values_avx2(a, na, b, nb, shift);
+#endif
+  return common_values_scalar(a, na, b, nb, shift);
+}
+
+size_t distinct_shifted(const uint32_t* b, size_t nb, int shift) {
+  if (shift == 0) return nb;
+#if defined(__x86_64__)
+  if (simd_level() >= Simd::avx2) return distinct_shifted_avx2(b, nb, shift);
+#endif
+  size_t distinct = 1;
+  for (size_t j = 1; j < nb; ++j) distinct += b[j] >> shift != b[j - 1] >> shift;
+  return distinct;
+}
+
+}  // namespace
+
+size_t common_values_scalar(const uint32_t* a, size_t na, const uint32_t* b, size_t nb, int shift) {
   size_t common = 0;
   size_t i = 0;
   size_t j = 0;
@@ -22,20 +45,12 @@ size_t common_values(const uint32_t* a, size_t na, const uint32_t* b, size_t nb,
   return common;
 }
 
-size_t distinct_values(const uint32_t* b, size_t nb, int shift) {
-  size_t distinct = nb != 0 ? 1 : 0;
-  for (size_t j = 1; j < nb; ++j) distinct += b[j] >> shift != b[j - 1] >> shift;
-  return distinct;
-}
-
-}  // namespace
-
 Overlap overlap(const CompactSet& a, const CompactSet& b) {
   if (a.values.empty() || b.values.empty()) return {0, a.values.size() + b.values.size()};
   if (a.bits > b.bits) return overlap(b, a);
   const int shift = b.bits - a.bits;
   uint64_t inter = common_values(a.values.data(), a.values.size(), b.values.data(), b.values.size(), shift);
-  uint64_t sizes = a.values.size() + distinct_values(b.values.data(), b.values.size(), shift);
+  uint64_t sizes = a.values.size() + distinct_shifted(b.values.data(), b.values.size(), shift);
   return {inter, sizes - inter};
 }
 

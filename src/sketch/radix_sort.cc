@@ -1,14 +1,16 @@
-// Few values by insertion; else three passes of 11 bits, lowest first.
-
 #include "sketch/radix_sort.h"
 
 #include <array>
 #include <utility>
 
+#include "base/simd.h"
+
 namespace doppel {
 namespace {
 
-constexpr size_t kFew = 32;
+// So few are sorted by insertion.
+constexpr size_t kFew = 64;
+constexpr size_t kFewForVectors = 8;
 
 void insertion_sort(uint32_t* values, size_t n) {
   for (size_t i = 1; i < n; ++i) {
@@ -19,7 +21,8 @@ void insertion_sort(uint32_t* values, size_t n) {
   }
 }
 
-void radix_sort(PodVector<uint32_t>& values) {
+// Three passes of 11 bits, lowest first; the third ends in `sorted`.
+void radix_sort(PodVector<uint32_t>& values, PodVector<uint32_t>& sorted) {
   constexpr int kDigit = 11;
   constexpr uint32_t kMask = (1u << kDigit) - 1;
   std::array<std::array<uint32_t, kMask + 1>, 3> starts{};
@@ -32,21 +35,64 @@ void radix_sort(PodVector<uint32_t>& values) {
     uint32_t sum = 0;
     for (uint32_t& start : digit) sum += std::exchange(start, sum);
   }
-  PodVector<uint32_t> other(values.size());
+  sorted.resize(values.size());
+  uint32_t* from = values.data();
+  uint32_t* to = sorted.data();
   for (int pass = 0; pass < 3; ++pass) {
-    for (uint32_t v : values) other[starts[pass][v >> (pass * kDigit) & kMask]++] = v;
-    values.swap(other);
+    for (size_t i = 0; i < values.size(); ++i)
+      to[starts[pass][from[i] >> (pass * kDigit) & kMask]++] = from[i];
+    std::swap(from, to);
   }
+}
+
+bool has_vectors() {
+#if defined(__x86_64__)
+  return simd_level() >= Simd::avx2;
+#else
+  return false;
+#endif
 }
 
 }  // namespace
 
-void sort_tops(PodVector<uint32_t>& tops) {
-  if (tops.size() <= kFew) {
-    insertion_sort(tops.data(), tops.size());
-  } else {
-    radix_sort(tops);
+void sort_tops(PodVector<uint32_t>& tops, PodVector<uint32_t>& sorted) {
+  const size_t n = tops.size();
+  if (n <= (has_vectors() ? kFewForVectors : kFew)) {
+    sorted.assign(tops.begin(), tops.end());
+    insertion_sort(sorted.data(), n);
+    return;
   }
+#if defined(__x86_64__)
+  if (n <= kBucketSortMost && has_vectors()) {
+    sorted.resize(n + kBucketSortRoom);
+    const bool done = bucket_sort_avx2(tops.data(), n, sorted.data());
+    sorted.resize(n);
+    if (done) return;
+  }
+#endif
+  radix_sort(tops, sorted);
+}
+
+size_t count_distinct(const uint32_t* sorted, size_t n) {
+#if defined(__x86_64__)
+  if (has_vectors()) return count_distinct_avx2(sorted, n);
+#endif
+  size_t distinct = n != 0 ? 1 : 0;
+  for (size_t i = 1; i < n; ++i) distinct += sorted[i] != sorted[i - 1];
+  return distinct;
+}
+
+size_t shift_distinct(uint32_t* values, size_t n, int shift) {
+#if defined(__x86_64__)
+  if (has_vectors()) return shift_distinct_avx2(values, n, shift);
+#endif
+  size_t kept = 0;
+  for (size_t i = 0; i < n; ++i) {
+    uint32_t value = values[i] >> shift;
+    values[kept] = value;
+    kept += i + 1 == n || values[i + 1] >> shift != value;
+  }
+  return kept;
 }
 
 }  // namespace doppel
