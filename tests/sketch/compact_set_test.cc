@@ -246,7 +246,7 @@ TEST(CompactSet, SizeOnDisk) {
 }
 
 TEST_P(CompactSetLevels, OverlapAsDefined) {
-  for (int seed = 0; seed < 1500; ++seed) {
+  for (int seed = 0; seed < 500; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     auto size = [&] { return random() % 3 == 0 ? random() % 40 : random() % 1200; };
