@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cassert>
 #include <cstdio>
 #include <cstdlib>
 
@@ -101,9 +102,9 @@ CLI::Option* add_setting_flag(CLI::App& app, CommonFlags& flags, const std::stri
                               const std::string& key) {
   const auto& keys = config_keys();
   auto info = std::find_if(keys.begin(), keys.end(), [&](const KeyInfo& k) { return k.name == key; });
-  std::string help = info == keys.end() ? "" : info->help;
-  auto* option = app.add_option_function<std::string>(
-      names, [&flags, key](const std::string& value) { flags.sets.emplace_back(key, value); }, help);
+  assert(info != keys.end());
+  auto set = [&flags, &name = info->name](const std::string& value) { flags.sets.emplace_back(name, value); };
+  auto* option = app.add_option_function<std::string>(names, set, info->help);
   return option->type_name("VALUE")->trigger_on_parse();
 }
 

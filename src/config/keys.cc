@@ -29,7 +29,8 @@ std::function<std::string(Options&, const RawValue&)> single(
 // Doubles that hold millionths exactly: there and back is the identity. usual: what a person would write,
 // "0.5 to 0.95".
 template <typename At>
-Key number_key(std::string name, At at, int64_t least, int64_t most, std::string usual, std::string help) {
+Key number_key(std::string name, At at, int64_t least, int64_t most, const std::string& usual,
+               std::string help) {
   Key key;
   key.info = {std::move(name),
               fmt::format("number, {} to {}", write_millionths(least), write_millionths(most)), "",
@@ -98,7 +99,7 @@ Key text_key(std::string name, At at, std::string help) {
 }
 
 template <typename At>
-Key choice_key(std::string name, At at, std::vector<std::string> choices, std::string help) {
+Key choice_key(std::string name, At at, const std::vector<std::string>& choices, std::string help) {
   Key key;
   key.info = {std::move(name), fmt::format("one of {}", absl::StrJoin(choices, ", ")), "", std::move(help)};
   key.set = single("word", [=](Options& options, const std::string& text) -> std::string {
