@@ -7,3 +7,6 @@ target_link_libraries(doppel_oracle PUBLIC ICU::uc ICU::i18n absl::flat_hash_map
 
 add_executable(make_corpus ${CMAKE_CURRENT_LIST_DIR}/tools/make_corpus.cc)
 target_link_libraries(make_corpus PRIVATE doppel_oracle doppel_build CLI11::CLI11)
+
+add_executable(judge ${CMAKE_CURRENT_LIST_DIR}/tools/judge.cc)
+target_link_libraries(judge PRIVATE doppel_oracle doppel_build CLI11::CLI11 simdjson::simdjson)
