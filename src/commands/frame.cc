@@ -1,5 +1,4 @@
-#include <unistd.h>
-
+// How a command is found by its name, and the flags, messages and help that all of them share.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cassert>

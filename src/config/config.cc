@@ -81,8 +81,18 @@ class Loader {
     errors_.push_back(message);
   }
 
+  // The message of check_format() begins with the key.
+  void check_input(const FormatOptions& input) {
+    absl::Status status = check_format(input);
+    if (status.ok()) return;
+    std::string message(status.message());
+    std::string where = origin(message.substr(0, message.find(':')));
+    errors_.push_back(where == "default" ? message : where + ": " + message);
+  }
+
   void check_together() {
     const Options& o = config_.options;
+    check_input(o.input);
     if (o.threshold == 0) {
       return wrong_together({"threshold"},
                             "0 would make every document a copy of the first (0.5 to 0.95 are usual)");

@@ -234,6 +234,10 @@ TEST_F(ConfigTest, ValuesMustFitTogether) {
       ElementsAre(
           "doppel.yaml:3: recall: 4 x 20 bands and rows reach 0.0453 at threshold 0.8; change them, or "
           "leave recall out"));
+  EXPECT_THAT(errors("input:\n  text: []\n"),
+              ElementsAre("doppel.yaml:2: input.text: at least one field is needed"));
+  EXPECT_THAT(errors("input:\n  id: [id, /a~b]\n"),
+              ElementsAre(HasSubstr("doppel.yaml:2: input.id: \"/a~b\" is not a JSON pointer")));
   EXPECT_THAT(errors("threshold: 0\n"), ElementsAre(HasSubstr("doppel.yaml:1: threshold: 0 would make")));
 }
 
