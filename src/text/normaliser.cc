@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/bytes.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
 
@@ -18,60 +19,221 @@ constexpr size_t kBufferSize =
     Normaliser::kFront + Normaliser::kMaxSettled + 4 * Normaliser::kMaxRun + 4 * kKernelSlack;
 static_assert(4 * Normaliser::kMaxRun < Normaliser::kBlock, "a held-back run must leave room to go on");
 
-uint8_t lower(uint8_t c) { return static_cast<uint8_t>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c); }
+// What the plain values do, as data, because branches on the kind of a character are hard to predict.
+struct Action {
+  uint8_t space;        // a space first: always
+  uint8_t ends_single;  // a space first: if a token of one character is open
+  uint8_t copy;         // mask for the number of bytes to copy
+  uint8_t opens_single;
+  uint8_t keeps_single;
+};
+constexpr Action kActions[] = {
+    {1, 0, 0x0, 0, 0},  // kSeparator
+    {0, 0, 0x0, 0, 1},  // kIgnored (which also leaves the run of marks open, so it does not come here)
+    {0, 1, 0xf, 0, 0},  // kLetter
+    {1, 0, 0xf, 1, 0},  // kSingle
+    {0, 0, 0xf, 0, 1},  // kMark
+};
+
+constexpr uint64_t kEachByte = 0x0101010101010101;
+constexpr uint64_t kHighBits = 0x80 * kEachByte;
+
+// Eight ASCII characters at once; bytes >= 0x80 stay as they are.
+uint64_t lower(uint64_t x) {
+  const uint64_t low = x & ~kHighBits;
+  const uint64_t from_a = low + (0x80 - 'A') * kEachByte;
+  const uint64_t above_z = low + (0x80 - 'Z' - 1) * kEachByte;
+  return x | ((from_a ^ above_z) & kHighBits & ~x) >> 2;
+}
 
 }  // namespace
 
-Normaliser::Normaliser(const TextKernels& kernels)
-    : kernels_(&kernels), buffer_(new uint8_t[kBufferSize]()), out_(text()), run_(out_) {}
+// What follows is not a reorderable mark: the run of marks before it is complete.
+inline void Normaliser::State::begin_starter() {
+  if (run_unsettled) settle_run();
+  run_size = 0;
+}
+
+// A code point that stays as it is and is no reorderable mark. Reads and writes 4 bytes, whatever `size` is.
+inline void Normaliser::State::add_plain(uint16_t value, const uint8_t* bytes, size_t size) {
+  begin_starter();
+  const Action& action = kActions[value];
+  *out = ' ';
+  out += action.space | (action.ends_single & static_cast<uint8_t>(after_single));
+  std::memcpy(out, bytes, 4);
+  out += size & action.copy;
+  after_single = (action.opens_single | (action.keeps_single & static_cast<uint8_t>(after_single))) != 0;
+}
+
+// Letters, then marks in order: the mapping of nearly everything that has one.
+inline void Normaliser::State::add_short_mapping(uint16_t value) {
+  const uint8_t* entry = kPool + 4 * static_cast<size_t>(value - kMapped);
+  const auto mapping = load<Mapping>(entry);
+  if ((mapping.shape & Mapping::kIsMixed) != 0) return add_mixed_mapping(value);
+  begin_starter();
+  const bool single = (mapping.shape & Mapping::kIsSingle) != 0;
+  *out = ' ';
+  out += static_cast<int>(single | after_single);
+  after_single = single;
+  std::memcpy(out, entry + sizeof mapping, kFastMappingSize);
+  run = out + mapping.tail;
+  run_size = mapping.shape & Mapping::kTailCount;
+  run_class = mapping.tail_class;
+  out += mapping.size;
+}
+
+__attribute__((noinline)) void Normaliser::State::add_mixed_mapping(uint16_t value) {
+  const uint8_t* entry = kPool + 4 * static_cast<size_t>(value - kMapped);
+  const auto mapping = load<Mapping>(entry);
+  const uint8_t* bytes = entry + sizeof mapping;
+  for (size_t at = 0; at < mapping.size;) {
+    char32_t c = 0;
+    const auto size = static_cast<size_t>(utf8::decode(bytes + at, mapping.size - at, c));
+    add(c, bytes + at, size);
+    at += size;
+  }
+}
+
+// Unicode, chapter 3.12: a syllable is a leading consonant, a vowel and perhaps a trailing consonant.
+// All of them lie in U+1100 to U+11FF: three bytes, the first is 0xe1.
+inline void Normaliser::State::add_hangul(char32_t c) {
+  begin_starter();
+  *out = ' ';
+  out += static_cast<int>(after_single);
+  after_single = false;
+  const uint32_t index = static_cast<uint32_t>(c) - 0xac00;
+  const uint32_t jamo[3] = {index / (21 * 28), 0x61 + index / 28 % 21, 0xa7 + index % 28};
+  for (int i = 0; i < 3; ++i) {
+    out[3 * i] = 0xe1;
+    out[3 * i + 1] = static_cast<uint8_t>(0x84 + (jamo[i] >> 6));
+    out[3 * i + 2] = static_cast<uint8_t>(0x80 + (jamo[i] & 0x3f));
+  }
+  out += index % 28 != 0 ? 9 : 6;
+}
+
+inline void Normaliser::State::add_mark(uint16_t value, char32_t c, const uint8_t* bytes, size_t size) {
+  const auto combining_class = static_cast<uint8_t>(value - kClassed);
+  if (run_size == 0) {
+    run = out;
+    run_class = 0;
+  }
+  run_unsettled |= combining_class < run_class || c == kYpogegrammeni;
+  run_class = combining_class;
+  std::memcpy(out, bytes, 4);
+  out += size;
+  if (++run_size == kMaxRun) begin_starter();
+}
+
+// One decoded code point. Its bytes may be read 4 at a time.
+inline void Normaliser::State::add(char32_t c, const uint8_t* bytes, size_t size) {
+  const uint16_t value = value_of(c);
+  if (value == kIgnored) return;
+  if (value < kHangul) return add_plain(value, bytes, size);
+  if (value >= kMapped) return add_short_mapping(value);
+  if (value == kHangul) return add_hangul(c);
+  add_mark(value, c, bytes, size);
+}
+
+// The run of marks is complete, and out of order or with an U+0345 in it: brings it into canonical
+// order and folds each U+0345, whose class is the highest there is, to a letter iota at the end.
+__attribute__((noinline)) void Normaliser::State::settle_run() {
+  struct Mark {
+    uint8_t combining_class;
+    char32_t c;
+  };
+  std::array<Mark, kMaxRun> marks;
+  const uint8_t* p = run;
+  for (int i = 0; i < run_size; ++i) {
+    char32_t c = 0;
+    p += utf8::decode(p, static_cast<size_t>(out - p), c);
+    marks[static_cast<size_t>(i)] = {combining_class(c), c};
+  }
+  std::stable_sort(marks.begin(), marks.begin() + run_size,
+                   [](const Mark& x, const Mark& y) { return x.combining_class < y.combining_class; });
+  out = run;
+  for (int i = 0; i < run_size; ++i) {
+    char32_t c = marks[static_cast<size_t>(i)].c;
+    if (c == kYpogegrammeni) {
+      if (after_single) *out++ = ' ';
+      after_single = false;
+      c = U'ι';
+    }
+    out += utf8::encode(c, out);
+  }
+  run_size = 0;
+  run_unsettled = false;
+}
+
+Normaliser::Normaliser(const TextKernels& kernels) : kernels_(&kernels), buffer_(new uint8_t[kBufferSize]()) {
+  state_.out = text();
+}
 
 void Normaliser::drop_settled() {
-  if (run_size_ == 0) {
-    out_ = text();
+  if (state_.run_size == 0) {
+    state_.out = text();
     return;
   }
-  size_t open = static_cast<size_t>(out_ - run_);
-  std::memmove(text(), run_, open);
-  run_ = text();
-  out_ = run_ + open;
+  const auto open = static_cast<size_t>(state_.out - state_.run);
+  std::memmove(text(), state_.run, open);
+  state_.run = text();
+  state_.out = text() + open;
 }
 
 const uint8_t* Normaliser::fill(const uint8_t* p, const uint8_t* end) {
   if (partial_size_ != 0 && p != end) p = fill_from_partial(p, end);
-  const uint8_t* limit = text() + kBlock;
-  while (p != end && out_ < limit) {
+  const uint8_t* const limit = text() + kBlock;
+  State s = state_;
+  while (p != end && s.out < limit) {
+    const auto left = static_cast<size_t>(end - p);
     if (*p < 0x80) {
-      begin_starter();
-      end_single();
-      if (end - p > 1 && p[1] >= 0x80) {  // one space between words of another script, most of the time
-        *out_++ = lower(*p++);
-        continue;
+      s.begin_starter();
+      *s.out = ' ';
+      s.out += static_cast<int>(s.after_single);
+      s.after_single = false;
+      // Short runs, as between words of another script, are not worth a call.
+      if (left >= 8) {
+        const auto x = load<uint64_t>(p);
+        store(s.out, lower(x));
+        const uint64_t high = x & kHighBits;
+        if (high != 0) {
+          const int n = __builtin_ctzll(high) / 8;
+          p += n;
+          s.out += n;
+          continue;
+        }
       }
-      size_t n = kernels_->copy_ascii(p, static_cast<size_t>(std::min(end - p, limit - out_)), out_);
+      const size_t n = kernels_->copy_ascii(p, std::min(left, static_cast<size_t>(limit - s.out) + 1), s.out);
       p += n;
-      out_ += n;
+      s.out += n;
       continue;
     }
     char32_t c = 0;
-    int size = utf8::decode(p, static_cast<size_t>(end - p), c);
+    const int size = utf8::decode(p, left, c);
     if (size > 0) {
-      add_code_point(c, p, size);
+      if (left >= 4) {
+        s.add(c, p, static_cast<size_t>(size));
+      } else {
+        uint8_t bytes[4] = {};
+        std::memcpy(bytes, p, static_cast<size_t>(size));
+        s.add(c, bytes, static_cast<size_t>(size));
+      }
       p += size;
     } else if (size == utf8::kInvalid) {
-      add_separator();
+      s.add_plain(kSeparator, kPool, 0);
       ++p;
     } else {
-      partial_size_ = static_cast<size_t>(end - p);
-      std::memcpy(partial_, p, partial_size_);
-      return end;
+      partial_size_ = left;
+      std::memcpy(partial_, p, left);
+      p = end;
     }
   }
+  state_ = s;
   return p;
 }
 
 // A sequence was cut off by the end of the last piece: goes on with it until p is at a boundary again.
 const uint8_t* Normaliser::fill_from_partial(const uint8_t* p, const uint8_t* end) {
-  uint8_t bytes[8];
+  uint8_t bytes[12] = {};  // at most 3 from before, 4 now, and what may be read behind them
   const size_t from_input = std::min<size_t>(4, static_cast<size_t>(end - p));
   std::memcpy(bytes, partial_, partial_size_);
   std::memcpy(bytes + partial_size_, p, from_input);
@@ -79,17 +241,17 @@ const uint8_t* Normaliser::fill_from_partial(const uint8_t* p, const uint8_t* en
   size_t at = 0;
   while (at < partial_size_) {
     char32_t c = 0;
-    int size = utf8::decode(bytes + at, total - at, c);
+    const int size = utf8::decode(bytes + at, total - at, c);
     if (size == utf8::kNeedsMore) {
       partial_size_ = total - at;
-      std::memmove(partial_, bytes + at, partial_size_);
+      std::memcpy(partial_, bytes + at, partial_size_);
       return end;
     }
     if (size == utf8::kInvalid) {
-      add_separator();
+      state_.add_plain(kSeparator, kPool, 0);
       ++at;
     } else {
-      add_code_point(c, bytes + at, size);
+      state_.add(c, bytes + at, static_cast<size_t>(size));
       at += static_cast<size_t>(size);
     }
   }
@@ -99,124 +261,10 @@ const uint8_t* Normaliser::fill_from_partial(const uint8_t* p, const uint8_t* en
 }
 
 void Normaliser::finish() {
-  if (partial_size_ != 0) add_separator();
+  if (partial_size_ != 0) state_.add_plain(kSeparator, kPool, 0);
   partial_size_ = 0;
-  begin_starter();
-  after_single_ = false;
-}
-
-void Normaliser::add_code_point(char32_t c, const uint8_t* bytes, int size) {
-  const uint16_t value = value_of(c);
-  if (value >= kMapped) {
-    add_mapped(value);
-  } else if (value == kHangul) {
-    add_hangul(c);
-  } else {
-    add_self(value, c, bytes, size);
-  }
-}
-
-void Normaliser::add_self(uint16_t value, char32_t c, const uint8_t* bytes, int size) {
-  if (value >= kClassed) return add_mark(static_cast<uint8_t>(value - kClassed), c, bytes, size);
-  if (value == kIgnored) return;
-  if (value == kSeparator) return add_separator();
-  begin_starter();
-  if (value == kSingle) {
-    *out_++ = ' ';
-    after_single_ = true;
-  } else if (value == kLetter) {
-    end_single();
-  }
-  std::memcpy(out_, bytes, static_cast<size_t>(size));
-  out_ += size;
-}
-
-void Normaliser::add_mapped(uint16_t value) {
-  Mapping mapping;
-  const uint8_t* entry = kPool + 4 * static_cast<size_t>(value - kMapped);
-  std::memcpy(&mapping, entry, sizeof mapping);
-  const uint8_t* bytes = entry + sizeof mapping;
-  if ((mapping.shape & Mapping::kIsMixed) != 0) {
-    for (size_t at = 0; at < mapping.size;) {
-      char32_t c = 0;
-      int size = utf8::decode(bytes + at, mapping.size - at, c);
-      add_self(value_of(c), c, bytes + at, size);
-      at += static_cast<size_t>(size);
-    }
-    return;
-  }
-  begin_starter();
-  if ((mapping.shape & Mapping::kIsSingle) != 0) {
-    *out_++ = ' ';
-    after_single_ = true;
-  } else {
-    end_single();
-  }
-  std::memcpy(out_, bytes, kFastMappingSize);
-  run_ = out_ + mapping.tail;
-  run_size_ = mapping.shape & Mapping::kTailCount;
-  run_class_ = mapping.tail_class;
-  out_ += mapping.size;
-}
-
-// Unicode, chapter 3.12: a syllable is a leading consonant, a vowel and perhaps a trailing consonant.
-void Normaliser::add_hangul(char32_t c) {
-  begin_starter();
-  end_single();
-  const uint32_t index = static_cast<uint32_t>(c) - 0xac00;
-  out_ += utf8::encode(0x1100 + index / (21 * 28), out_);
-  out_ += utf8::encode(0x1161 + index / 28 % 21, out_);
-  if (index % 28 != 0) out_ += utf8::encode(0x11a7 + index % 28, out_);
-}
-
-void Normaliser::add_mark(uint8_t combining_class, char32_t c, const uint8_t* bytes, int size) {
-  if (run_size_ == 0) {
-    run_ = out_;
-  } else if (combining_class < run_class_) {
-    run_unsettled_ = true;
-  }
-  if (c == kYpogegrammeni) run_unsettled_ = true;
-  run_class_ = combining_class;
-  std::memcpy(out_, bytes, static_cast<size_t>(size));
-  out_ += size;
-  if (++run_size_ == kMaxRun) settle_run();
-}
-
-void Normaliser::add_separator() {
-  begin_starter();
-  after_single_ = false;
-  *out_++ = ' ';
-}
-
-// The run of marks is complete: brings it into canonical order and folds each U+0345, whose class is
-// the highest there is, to a letter iota at the end.
-void Normaliser::settle_run() {
-  const int size = run_size_;
-  run_size_ = 0;
-  if (!run_unsettled_) return;
-  run_unsettled_ = false;
-  struct Mark {
-    uint8_t combining_class;
-    char32_t c;
-  };
-  std::array<Mark, kMaxRun> marks;
-  const uint8_t* p = run_;
-  for (int i = 0; i < size; ++i) {
-    char32_t c = 0;
-    p += utf8::decode(p, static_cast<size_t>(out_ - p), c);
-    marks[static_cast<size_t>(i)] = {combining_class(c), c};
-  }
-  std::stable_sort(marks.begin(), marks.begin() + size,
-                   [](const Mark& x, const Mark& y) { return x.combining_class < y.combining_class; });
-  out_ = run_;
-  for (int i = 0; i < size; ++i) {
-    char32_t c = marks[static_cast<size_t>(i)].c;
-    if (c == kYpogegrammeni) {
-      end_single();
-      c = U'ι';
-    }
-    out_ += utf8::encode(c, out_);
-  }
+  state_.begin_starter();
+  state_.after_single = false;
 }
 
 }  // namespace doppel

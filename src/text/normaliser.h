@@ -40,37 +40,38 @@ class Normaliser {
   // Text that can no longer change, valid until the next fill() or finish(). Behind it kKernelSlack
   // bytes may be read.
   std::span<uint8_t> settled() {
-    return {text(), static_cast<size_t>((run_size_ != 0 ? run_ : out_) - text())};
+    return {text(), static_cast<size_t>((state_.run_size != 0 ? state_.run : state_.out) - text())};
   }
   void drop_settled();
 
  private:
+  // Where the output stands. fill() works on a copy of its own, which the compiler can keep in
+  // registers: stores of bytes may change anything that has an address.
+  struct State {
+    uint8_t* out = nullptr;      // the end of what was written
+    uint8_t* run = nullptr;      // the beginning of the open run of reorderable marks, if run_size != 0
+    int run_size = 0;            // marks in it
+    uint8_t run_class = 0;       // the class of the last of them
+    bool run_unsettled = false;  // the run is out of order, or holds an U+0345
+    bool after_single = false;   // a token of one character is open for marks
+
+    void begin_starter();
+    void add_plain(uint16_t value, const uint8_t* bytes, size_t size);
+    void add_short_mapping(uint16_t value);
+    void add_mixed_mapping(uint16_t value);
+    void add_hangul(char32_t c);
+    void add_mark(uint16_t value, char32_t c, const uint8_t* bytes, size_t size);
+    void add(char32_t c, const uint8_t* bytes, size_t size);
+    void settle_run();
+  };
+
   uint8_t* text() { return buffer_.get() + kFront; }
   const uint8_t* fill_from_partial(const uint8_t* p, const uint8_t* end);
-  void add_code_point(char32_t c, const uint8_t* bytes, int size);
-  void add_self(uint16_t value, char32_t c, const uint8_t* bytes, int size);
-  void add_mapped(uint16_t value);
-  void add_hangul(char32_t c);
-  void add_mark(uint8_t combining_class, char32_t c, const uint8_t* bytes, int size);
-  void add_separator();
-  void begin_starter() {
-    if (run_size_ != 0) settle_run();
-  }
-  void end_single() {
-    if (after_single_) *out_++ = ' ';
-    after_single_ = false;
-  }
-  void settle_run();
 
   const TextKernels* kernels_;
   std::unique_ptr<uint8_t[]> buffer_;
-  uint8_t* out_;                // the end of what was written
-  uint8_t* run_;                // the beginning of the open run of reorderable marks, if run_size_ != 0
-  int run_size_ = 0;            // marks in it
-  uint8_t run_class_ = 0;       // the class of the last of them
-  bool run_unsettled_ = false;  // the run is out of order, or holds an U+0345
-  bool after_single_ = false;   // a token of one character is open for marks
-  uint8_t partial_[4];          // a sequence cut off by the end of a piece
+  State state_;
+  uint8_t partial_[4];  // a sequence cut off by the end of a piece
   size_t partial_size_ = 0;
 };
 
