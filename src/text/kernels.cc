@@ -4,9 +4,13 @@
 #include <cstring>
 
 #include "base/bytes.h"
-#include "text/kernels_simd.h"
 
 namespace doppel {
+
+#if defined(__x86_64__)
+extern const TextKernels kTextAvx2;
+extern const TextKernels kTextAvx512;
+#endif
 
 WordKeys::WordKeys(const HashKey& key) {
   uint64_t number = 0;
@@ -20,7 +24,7 @@ WordKeys::WordKeys(const HashKey& key) {
   b = next() | 1;
 }
 
-uint64_t hash_word(const uint8_t* bytes, size_t n, const WordKeys& keys, uint64_t state) {
+uint64_t hash_blocks(const uint8_t* bytes, size_t n, const WordKeys& keys, uint64_t state) {
   for (; n >= kWordBlock; bytes += kWordBlock, n -= kWordBlock) {
     state = hash_block(state, load<uint64_t>(bytes), load<uint64_t>(bytes + 8), keys);
   }

@@ -26,7 +26,8 @@ struct TextKernels {
   // and returns their number. Reads up to kKernelSlack bytes past the end, stores up to kEdgeSlack more.
   size_t (*find_edges)(const uint8_t* text, size_t n, uint16_t offset, bool open, uint16_t* edges);
 
-  // Hashes the words [edges[2i], edges[2i+1]) of `text`. Reads up to 16 bytes past a word's end.
+  // Hashes the words [edges[2i], edges[2i+1]) of `text`. Reads up to 16 bytes past a word's end;
+  // writes up to kHashSlack hashes too many.
   void (*hash_words)(const uint8_t* text, const uint16_t* edges, size_t count, const WordKeys& keys,
                      uint64_t* out);
 

@@ -61,7 +61,7 @@ size_t find_edges(const uint8_t* text, size_t n, uint16_t offset, bool open, uin
 }
 
 inline __m256i multiply(__m256i x) {
-  const __m256i factor = _mm256_set1_epi64x(static_cast<long long>(0xd6e8feb86659fd93u));
+  const __m256i factor = _mm256_set1_epi64x(static_cast<long long>(kMixFactor));
   const __m256i swapped = _mm256_shuffle_epi32(factor, 0xb1);
   __m256i cross = _mm256_mullo_epi32(x, swapped);
   cross = _mm256_slli_epi64(_mm256_add_epi32(cross, _mm256_srli_epi64(cross, 32)), 32);
@@ -70,12 +70,18 @@ inline __m256i multiply(__m256i x) {
 
 inline __m256i mixed(__m256i x) {
   x = multiply(_mm256_xor_si256(x, _mm256_srli_epi64(x, 32)));
-  x = multiply(_mm256_xor_si256(x, _mm256_srli_epi64(x, 32)));
   return _mm256_xor_si256(x, _mm256_srli_epi64(x, 32));
 }
 
 inline __m256i load_hashes(const uint64_t* p) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+}
+inline void store_hashes(uint64_t* p, __m256i x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x); }
+
+void hash_words(const uint8_t* text, const uint16_t* edges, size_t count, const WordKeys& keys,
+                uint64_t* out) {
+  hash_words_unmixed(text, edges, count, keys, out);
+  for (size_t i = 0; i < count; i += 4) store_hashes(out + i, mixed(load_hashes(out + i)));
 }
 
 inline __m256i sum_of(const uint64_t* hashes, int words) {
@@ -94,7 +100,7 @@ void combine_fixed(const uint64_t* hashes, size_t count, int words, uint64_t* ou
   const int n = kWords != 0 ? kWords : words;
   size_t i = 0;
   for (; i + 4 <= count; i += 4) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), sum_of(hashes + i, n));
+    store_hashes(out + i, sum_of(hashes + i, n));
   }
   if (i < count) {
     alignas(32) uint64_t last[4];
@@ -109,7 +115,7 @@ void combine(const uint64_t* hashes, size_t count, int words, uint64_t* out) {
 
 }  // namespace
 
-const TextKernels kTextAvx2 = {copy_ascii, find_edges, hash_words_masked, combine};
+const TextKernels kTextAvx2 = {copy_ascii, find_edges, hash_words, combine};
 
 }  // namespace doppel
 #endif

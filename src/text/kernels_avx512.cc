@@ -72,10 +72,15 @@ size_t find_edges(const uint8_t* text, size_t n, uint16_t offset, bool open, uin
 }
 
 inline __m512i mixed(__m512i x) {
-  const __m512i factor = _mm512_set1_epi64(static_cast<long long>(0xd6e8feb86659fd93u));
-  x = _mm512_mullo_epi64(_mm512_xor_si512(x, _mm512_srli_epi64(x, 32)), factor);
+  const __m512i factor = _mm512_set1_epi64(static_cast<long long>(kMixFactor));
   x = _mm512_mullo_epi64(_mm512_xor_si512(x, _mm512_srli_epi64(x, 32)), factor);
   return _mm512_xor_si512(x, _mm512_srli_epi64(x, 32));
+}
+
+void hash_words(const uint8_t* text, const uint16_t* edges, size_t count, const WordKeys& keys,
+                uint64_t* out) {
+  hash_words_unmixed(text, edges, count, keys, out);
+  for (size_t i = 0; i < count; i += 8) _mm512_storeu_si512(out + i, mixed(_mm512_loadu_si512(out + i)));
 }
 
 inline __m512i sum_of(const uint64_t* hashes, int words) {
@@ -103,7 +108,7 @@ void combine(const uint64_t* hashes, size_t count, int words, uint64_t* out) {
 
 }  // namespace
 
-const TextKernels kTextAvx512 = {copy_ascii, find_edges, hash_words_masked, combine};
+const TextKernels kTextAvx512 = {copy_ascii, find_edges, hash_words, combine};
 
 }  // namespace doppel
 #endif

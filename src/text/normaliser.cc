@@ -49,13 +49,14 @@ uint64_t lower(uint64_t x) {
 }  // namespace
 
 // What follows is not a reorderable mark: the run of marks before it is complete.
-inline void Normaliser::State::begin_starter() {
-  if (run_unsettled) settle_run();
+__attribute__((always_inline)) inline void Normaliser::State::begin_starter() {
+  if (run_unsettled) *this = with_settled_run(*this);
   run_size = 0;
 }
 
 // A code point that stays as it is and is no reorderable mark. Reads and writes 4 bytes, whatever `size` is.
-inline void Normaliser::State::add_plain(uint16_t value, const uint8_t* bytes, size_t size) {
+__attribute__((always_inline)) inline void Normaliser::State::add_plain(uint16_t value, const uint8_t* bytes,
+                                                                        size_t size) {
   begin_starter();
   const Action& action = kActions[value];
   *out = ' ';
@@ -66,10 +67,13 @@ inline void Normaliser::State::add_plain(uint16_t value, const uint8_t* bytes, s
 }
 
 // Letters, then marks in order: the mapping of nearly everything that has one.
-inline void Normaliser::State::add_short_mapping(uint16_t value) {
+__attribute__((always_inline)) inline void Normaliser::State::add_short_mapping(uint16_t value) {
   const uint8_t* entry = kPool + 4 * static_cast<size_t>(value - kMapped);
   const auto mapping = load<Mapping>(entry);
-  if ((mapping.shape & Mapping::kIsMixed) != 0) return add_mixed_mapping(value);
+  if ((mapping.shape & Mapping::kIsMixed) != 0) {
+    *this = with_mixed_mapping(*this, value);
+    return;
+  }
   begin_starter();
   const bool single = (mapping.shape & Mapping::kIsSingle) != 0;
   *out = ' ';
@@ -82,21 +86,9 @@ inline void Normaliser::State::add_short_mapping(uint16_t value) {
   out += mapping.size;
 }
 
-__attribute__((noinline)) void Normaliser::State::add_mixed_mapping(uint16_t value) {
-  const uint8_t* entry = kPool + 4 * static_cast<size_t>(value - kMapped);
-  const auto mapping = load<Mapping>(entry);
-  const uint8_t* bytes = entry + sizeof mapping;
-  for (size_t at = 0; at < mapping.size;) {
-    char32_t c = 0;
-    const auto size = static_cast<size_t>(utf8::decode(bytes + at, mapping.size - at, c));
-    add(c, bytes + at, size);
-    at += size;
-  }
-}
-
 // Unicode, chapter 3.12: a syllable is a leading consonant, a vowel and perhaps a trailing consonant.
 // All of them lie in U+1100 to U+11FF: three bytes, the first is 0xe1.
-inline void Normaliser::State::add_hangul(char32_t c) {
+__attribute__((always_inline)) inline void Normaliser::State::add_hangul(char32_t c) {
   begin_starter();
   *out = ' ';
   out += static_cast<int>(after_single);
@@ -111,7 +103,8 @@ inline void Normaliser::State::add_hangul(char32_t c) {
   out += index % 28 != 0 ? 9 : 6;
 }
 
-inline void Normaliser::State::add_mark(uint16_t value, char32_t c, const uint8_t* bytes, size_t size) {
+__attribute__((always_inline)) inline void Normaliser::State::add_mark(uint16_t value, char32_t c,
+                                                                       const uint8_t* bytes, size_t size) {
   const auto combining_class = static_cast<uint8_t>(value - kClassed);
   if (run_size == 0) {
     run = out;
@@ -125,7 +118,8 @@ inline void Normaliser::State::add_mark(uint16_t value, char32_t c, const uint8_
 }
 
 // One decoded code point. Its bytes may be read 4 at a time.
-inline void Normaliser::State::add(char32_t c, const uint8_t* bytes, size_t size) {
+__attribute__((always_inline)) inline void Normaliser::State::add(char32_t c, const uint8_t* bytes,
+                                                                  size_t size) {
   const uint16_t value = value_of(c);
   if (value == kIgnored) return;
   if (value < kHangul) return add_plain(value, bytes, size);
@@ -134,34 +128,48 @@ inline void Normaliser::State::add(char32_t c, const uint8_t* bytes, size_t size
   add_mark(value, c, bytes, size);
 }
 
+__attribute__((noinline)) Normaliser::State Normaliser::with_mixed_mapping(State state, uint16_t value) {
+  const uint8_t* entry = kPool + 4 * static_cast<size_t>(value - kMapped);
+  const auto mapping = load<Mapping>(entry);
+  const uint8_t* bytes = entry + sizeof mapping;
+  for (size_t at = 0; at < mapping.size;) {
+    char32_t c = 0;
+    const auto size = static_cast<size_t>(utf8::decode(bytes + at, mapping.size - at, c));
+    state.add(c, bytes + at, size);
+    at += size;
+  }
+  return state;
+}
+
 // The run of marks is complete, and out of order or with an U+0345 in it: brings it into canonical
 // order and folds each U+0345, whose class is the highest there is, to a letter iota at the end.
-__attribute__((noinline)) void Normaliser::State::settle_run() {
+__attribute__((noinline)) Normaliser::State Normaliser::with_settled_run(State state) {
   struct Mark {
     uint8_t combining_class;
     char32_t c;
   };
   std::array<Mark, kMaxRun> marks;
-  const uint8_t* p = run;
-  for (int i = 0; i < run_size; ++i) {
+  const uint8_t* p = state.run;
+  for (int i = 0; i < state.run_size; ++i) {
     char32_t c = 0;
-    p += utf8::decode(p, static_cast<size_t>(out - p), c);
+    p += utf8::decode(p, static_cast<size_t>(state.out - p), c);
     marks[static_cast<size_t>(i)] = {combining_class(c), c};
   }
-  std::stable_sort(marks.begin(), marks.begin() + run_size,
+  std::stable_sort(marks.begin(), marks.begin() + state.run_size,
                    [](const Mark& x, const Mark& y) { return x.combining_class < y.combining_class; });
-  out = run;
-  for (int i = 0; i < run_size; ++i) {
+  state.out = state.run;
+  for (int i = 0; i < state.run_size; ++i) {
     char32_t c = marks[static_cast<size_t>(i)].c;
     if (c == kYpogegrammeni) {
-      if (after_single) *out++ = ' ';
-      after_single = false;
+      if (state.after_single) *state.out++ = ' ';
+      state.after_single = false;
       c = U'ι';
     }
-    out += utf8::encode(c, out);
+    state.out += utf8::encode(c, state.out);
   }
-  run_size = 0;
-  run_unsettled = false;
+  state.run_size = 0;
+  state.run_unsettled = false;
+  return state;
 }
 
 Normaliser::Normaliser(const TextKernels& kernels) : kernels_(&kernels), buffer_(new uint8_t[kBufferSize]()) {

@@ -46,7 +46,8 @@ class Normaliser {
 
  private:
   // Where the output stands. fill() works on a copy of its own, which the compiler can keep in
-  // registers: stores of bytes may change anything that has an address.
+  // registers as long as nobody takes its address: stores of bytes may change anything that has one.
+  // So what is inlined are methods, and the rare cases are functions from a State to the next one.
   struct State {
     uint8_t* out = nullptr;      // the end of what was written
     uint8_t* run = nullptr;      // the beginning of the open run of reorderable marks, if run_size != 0
@@ -58,12 +59,12 @@ class Normaliser {
     void begin_starter();
     void add_plain(uint16_t value, const uint8_t* bytes, size_t size);
     void add_short_mapping(uint16_t value);
-    void add_mixed_mapping(uint16_t value);
     void add_hangul(char32_t c);
     void add_mark(uint16_t value, char32_t c, const uint8_t* bytes, size_t size);
     void add(char32_t c, const uint8_t* bytes, size_t size);
-    void settle_run();
   };
+  static State with_mixed_mapping(State state, uint16_t value);
+  static State with_settled_run(State state);
 
   uint8_t* text() { return buffer_.get() + kFront; }
   const uint8_t* fill_from_partial(const uint8_t* p, const uint8_t* end);

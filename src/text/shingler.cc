@@ -72,7 +72,7 @@ void Shingler::State::use_settled(PodVector<uint64_t>& out) {
     const uint8_t* p = base + edges[count - 1];
     size_t left = static_cast<size_t>(text.data() + text.size() - p);
     const size_t whole = (left - 1) / kWordBlock * kWordBlock;  // at least one byte stays
-    word_state = hash_word(p, whole, keys, word_state);
+    word_state = hash_blocks(p, whole, keys, word_state);
     word_tail_size = left - whole;
     std::memcpy(word_tail, p + whole, word_tail_size);
   }
