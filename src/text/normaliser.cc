@@ -144,22 +144,18 @@ __attribute__((noinline)) Normaliser::State Normaliser::with_mixed_mapping(State
 // The run of marks is complete, and out of order or with an U+0345 in it: brings it into canonical
 // order and folds each U+0345, whose class is the highest there is, to a letter iota at the end.
 __attribute__((noinline)) Normaliser::State Normaliser::with_settled_run(State state) {
-  struct Mark {
-    uint8_t combining_class;
-    char32_t c;
-  };
-  std::array<Mark, kMaxRun> marks;
+  // Combining class, place in the run, code point: so a plain sort keeps the order within a class.
+  std::array<uint64_t, kMaxRun> marks;
   const uint8_t* p = state.run;
   for (int i = 0; i < state.run_size; ++i) {
     char32_t c = 0;
     p += utf8::decode(p, static_cast<size_t>(state.out - p), c);
-    marks[static_cast<size_t>(i)] = {combining_class(c), c};
+    marks[static_cast<size_t>(i)] = uint64_t{combining_class(c)} << 48 | static_cast<uint64_t>(i) << 32 | c;
   }
-  std::stable_sort(marks.begin(), marks.begin() + state.run_size,
-                   [](const Mark& x, const Mark& y) { return x.combining_class < y.combining_class; });
+  std::sort(marks.begin(), marks.begin() + state.run_size);
   state.out = state.run;
   for (int i = 0; i < state.run_size; ++i) {
-    char32_t c = marks[static_cast<size_t>(i)].c;
+    auto c = static_cast<char32_t>(marks[static_cast<size_t>(i)]);
     if (c == kYpogegrammeni) {
       if (state.after_single) *state.out++ = ' ';
       state.after_single = false;

@@ -58,8 +58,12 @@ void order_marks(std::vector<Item>& items) {
   for (auto at = items.begin(); at != items.end();) {
     auto end = at;
     while (end != items.end() && end - at < Normaliser::kMaxRun && combining_class(end->c) != 0) ++end;
-    std::stable_sort(
-        at, end, [](const Item& x, const Item& y) { return combining_class(x.c) < combining_class(y.c); });
+    for (auto next = at; next != end; ++next) {
+      auto place = std::upper_bound(at, next, *next, [](const Item& x, const Item& y) {
+        return combining_class(x.c) < combining_class(y.c);
+      });
+      std::rotate(place, next, next + 1);
+    }
     at = end == at ? at + 1 : end;
   }
   for (Item& item : items) {
