@@ -10,7 +10,7 @@ target_include_directories(doppel
 target_link_libraries(doppel
   PUBLIC absl::status absl::statusor
   PRIVATE absl::flat_hash_map absl::flat_hash_set absl::inlined_vector absl::strings absl::span
-          PkgConfig::XXHASH Threads::Threads $<BUILD_INTERFACE:doppel_build>)
+          Threads::Threads $<BUILD_INTERFACE:PkgConfig::XXHASH> $<BUILD_INTERFACE:doppel_build>)
 
 # libdoppel_app: everything that reads, writes and is configured. Only the binary, tests and
 # benchmarks use it.
