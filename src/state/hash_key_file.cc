@@ -69,10 +69,6 @@ absl::StatusOr<HashKey> parse_hash_key(std::string_view hex) {
   return HashKey{.low = words[1], .high = words[0]};
 }
 
-std::string key_fingerprint(const HashKey& key) {
-  return fmt::format("{:08x}", static_cast<uint32_t>(key.derive("fingerprint")));
-}
-
 absl::StatusOr<HashKey> hash_key_of(const std::string& directory, bool* made) {
   if (made != nullptr) *made = false;
   RETURN_IF_ERROR(make_directories(directory));

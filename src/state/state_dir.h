@@ -100,9 +100,6 @@ class StateDir {
 
 // The key to use with this directory (made and stored if there is none). `made` is set when it was made now.
 absl::StatusOr<HashKey> hash_key_of(const std::string& directory, bool* made);
-// What may be written down of a key: 8 hex digits. Short on purpose: it tells two keys apart and gives little
-// of one away.
-std::string key_fingerprint(const HashKey& key);
 // 32 hex digits, from a file or the environment; the message of an error never shows the key.
 absl::StatusOr<HashKey> parse_hash_key(std::string_view hex);
 
