@@ -201,10 +201,10 @@ std::vector<Key> make_keys() {
   add(size_key(
       "max_record", AT(max_record), 1024, 15u << 20,
       "The largest stored set and metadata of one original; a larger one is compared by its sketch."));
-  add(
-      hash_key_file_key("File with the secret key of all hashes (32 hex digits). Without it, the key is in "
-                        "DOPPEL_HASH_KEY or is made "
-                        "once and kept in the state directory."));
+  add(hash_key_file_key(
+      "File with the secret key of all hashes (32 hex digits); DOPPEL_HASH_KEY in the environment overrides "
+      "it. With neither, "
+      "a random key is made once and kept in the state directory; runs without one use a public key."));
 
   add(choice_key("input.format", AT(input.format), {"auto", "json", "text"},
                  "What a record is: json (an object), text (all of it), or auto: json for lines, text for "
