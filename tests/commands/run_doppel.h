@@ -1,0 +1,64 @@
+#pragma once
+// Runs the binary as a user would and says what came out.
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace doppel::testing {
+
+namespace fs = std::filesystem;
+
+// A directory of its own for each test, gone afterwards.
+class TempDir {
+ public:
+  TempDir() {
+    std::string pattern = (fs::temp_directory_path() / "doppel-test-XXXXXX").string();
+    path_ = mkdtemp(pattern.data());
+  }
+  ~TempDir() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+inline std::string read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+inline void write_file(const std::string& path, const std::string& bytes) {
+  fs::create_directories(fs::path(path).parent_path());
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+struct Ran {
+  int code = -1;
+  std::string out, err;
+};
+
+// `arguments` are a shell's: quote what needs it. `environment` stands before the command.
+inline Ran run_doppel(const std::string& arguments, const std::string& environment = "") {
+  TempDir dir;
+  std::string command = environment + " '" DOPPEL_BINARY "' " + arguments + " >'" + (dir / "out") + "' 2>'" +
+                        (dir / "err") + "'";
+  int status = std::system(command.c_str());  // NOLINT(cert-env33-c)
+  return {.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+          .out = read_file(dir / "out"),
+          .err = read_file(dir / "err")};
+}
+
+}  // namespace doppel::testing

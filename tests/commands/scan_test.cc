@@ -1,0 +1,196 @@
+// doppel scan, run as a user runs it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "commands/run_doppel.h"
+
+namespace doppel {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Ran;
+using testing::read_file;
+using testing::run_doppel;
+using testing::TempDir;
+using testing::write_file;
+
+std::string words(int from, int to) {
+  std::string out;
+  for (int i = from; i < to; ++i) out += (i == from ? "word" : " word") + std::to_string(i);
+  return out;
+}
+
+std::string line(const std::string& id, const std::string& text) {
+  return "{\"id\":\"" + id + "\",\"text\":\"" + text + "\"}\n";
+}
+
+// Templates with changed words, cut at random: copies of all degrees.
+std::string corpus(uint64_t seed, int documents) {
+  std::mt19937_64 random(seed);
+  std::string out;
+  for (int i = 0; i < documents; ++i) {
+    int from = static_cast<int>(random() % 30) * 100;
+    std::string text = words(from, from + 60 + static_cast<int>(random() % 12));
+    if (random() % 3 == 0) text += " " + words(9000 + static_cast<int>(random() % 50), 9060);
+    if (random() % 20 == 0) text = "";
+    out += line("d" + std::to_string(i), text);
+  }
+  return out;
+}
+
+size_t lines_of(const std::string& text) {
+  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+TEST(Scan, EventsVerdictsAndClusters) {
+  TempDir dir;
+  write_file(dir / "in.jsonl", line("a", words(0, 100)) + line("b", words(0, 100)) +
+                                   line("c", words(2, 100)) + line("d", words(500, 600)) + line("e", ""));
+  Ran events = run_doppel("scan -q " + (dir / "in.jsonl"));
+  EXPECT_EQ(events.code, 0) << events.err;
+  EXPECT_EQ(lines_of(events.out), 2u);
+  EXPECT_THAT(events.out, HasSubstr("\"type\":\"duplicate-of\""));
+  EXPECT_THAT(events.out, HasSubstr("\"kind\":\"exact\",\"similarity\":1,"));
+  EXPECT_THAT(events.out, HasSubstr("\"similarity\":0.979166,"));  // 94 of 96, rounded down
+
+  Ran all = run_doppel("scan -q --all " + (dir / "in.jsonl"));
+  EXPECT_EQ(lines_of(all.out), 5u);
+  EXPECT_THAT(all.out,
+              HasSubstr("{\"id\":\"a\",\"verdict\":\"unique\",\"duplicate_of\":null,\"similarity\":null,"
+                        "\"kind\":null,"));
+  EXPECT_THAT(all.out,
+              HasSubstr("{\"id\":\"b\",\"verdict\":\"duplicate\",\"duplicate_of\":\"a\",\"similarity\":1,"
+                        "\"kind\":\"exact\","));
+  EXPECT_THAT(all.out, HasSubstr("{\"id\":\"e\",\"verdict\":\"unscored\""));
+
+  Ran clusters = run_doppel("scan -q --clusters " + (dir / "in.jsonl"));
+  EXPECT_EQ(lines_of(clusters.out), 1u);
+  EXPECT_THAT(clusters.out, HasSubstr("\"id\":\"a\",\"size\":3,"));
+}
+
+TEST(Scan, KeepIsUnchangedBytesAndRejectsToo) {
+  TempDir dir;
+  const std::string odd = "{ \"text\" : \"" + words(500, 600) + "\",\t\"id\":1 }\n";
+  const std::string broken = "{\"id\":\"x\",\"text\":\"cut o\n";
+  const std::string missing = "{\"id\":\"y\"}\n";
+  write_file(dir / "in.jsonl", line("a", words(0, 100)) + odd + broken + line("b", words(0, 100)) + missing);
+  Ran ran = run_doppel("scan -o " + (dir / "out") + " --keep " + (dir / "keep") + " --rejects " +
+                       (dir / "rejects") + " " + (dir / "in.jsonl"));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_EQ(read_file(dir / "keep"), line("a", words(0, 100)) + odd);
+  EXPECT_EQ(read_file(dir / "rejects"), broken + missing);
+  EXPECT_THAT(ran.err, HasSubstr("in.jsonl:3 (byte "));
+  EXPECT_THAT(ran.err, HasSubstr("in.jsonl:5 (byte "));
+  EXPECT_THAT(ran.err, HasSubstr("text"));
+  EXPECT_THAT(ran.err, HasSubstr("2 rejected"));
+  EXPECT_THAT(ran.err, Not(HasSubstr("\x1b")));  // no progress line into a file
+}
+
+TEST(Scan, FilesAndDirectories) {
+  TempDir dir;
+  write_file(dir / "in/a.txt", words(0, 100));
+  write_file(dir / "in/deep/b.txt", words(0, 99));
+  write_file(dir / "in/c.txt", words(300, 400));
+  Ran ran = run_doppel("scan -q --all --keep-files " + (dir / "kept") + " " + (dir / "in"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(lines_of(ran.out), 3u);
+  EXPECT_THAT(ran.out,
+              HasSubstr("deep/b.txt\",\"verdict\":\"duplicate\",\"duplicate_of\":\"" + (dir / "in/a.txt")));
+  std::string kept = (dir / "kept") + (dir / "in/");
+  EXPECT_EQ(read_file(kept + "a.txt"), words(0, 100));
+  EXPECT_EQ(read_file(kept + "c.txt"), words(300, 400));
+  EXPECT_EQ(read_file(kept + "deep/b.txt"), "");
+}
+
+TEST(Scan, StdinAndFields) {
+  TempDir dir;
+  write_file(dir / "in", "{\"meta\":{\"key\":7},\"story\":\"" + words(0, 30) +
+                             "\"}\n{\"meta\":{\"key\":8},\"story\":\"" + words(0, 30) + "\"}\n");
+  Ran ran = run_doppel("scan -q --id-field /meta/key --text-field story - <" + (dir / "in"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("\"original\":{\"id\":\"7\""));
+}
+
+TEST(Scan, NothingButTheRuleChangesAVerdict) {
+  TempDir dir;
+  write_file(dir / "in.jsonl", corpus(1, 3000));
+  const std::string in = dir / "in.jsonl";
+  const std::string plain = run_doppel("scan -q --all --threads 1 " + in).out;
+  EXPECT_EQ(lines_of(plain), 3000u);
+  EXPECT_THAT(plain, HasSubstr("\"kind\":\"near\""));
+  for (const char* flags : {"--threads 2", "--threads 5 --set batch_documents=7", "--set batch_documents=1",
+                            "--set shards=5", "--set batch_bytes=3000 --threads 3"}) {
+    EXPECT_EQ(run_doppel(std::string("scan -q --all ") + flags + " " + in).out, plain) << flags;
+  }
+  for (const char* simd : {"DOPPEL_SIMD=scalar", "DOPPEL_SIMD=avx2"}) {
+    EXPECT_EQ(run_doppel("scan -q --all " + in, simd).out, plain) << simd;
+  }
+}
+
+TEST(Scan, GoesOnWhereItStopped) {
+  TempDir dir;
+  const std::string text = corpus(2, 2000);
+  const std::string key = "DOPPEL_HASH_KEY=000102030405060708090a0b0c0d0e0f";
+  write_file(dir / "whole/in.jsonl", text);
+  Ran whole =
+      run_doppel("scan -q --all -o whole.out whole/in.jsonl", "cd '" + dir.path().string() + "'; " + key);
+  ASSERT_EQ(whole.code, 0) << whole.err;
+
+  // The file grows between the runs.
+  std::vector<size_t> cuts{text.find('\n', text.size() / 5) + 1, text.find('\n', text.size() / 2) + 1,
+                           text.size()};
+  write_file(dir / "parts/in.jsonl", "");
+  for (size_t cut : cuts) {
+    {
+      std::ofstream grow(dir / "parts/in.jsonl", std::ios::binary | std::ios::app);
+      const auto have = static_cast<size_t>(testing::fs::file_size(dir / "parts/in.jsonl"));
+      grow << text.substr(have, cut - have);
+    }
+    Ran part = run_doppel("scan -q --all --state state -o parts.out parts/in.jsonl --set batch_documents=100",
+                          "cd '" + dir.path().string() + "'; " + key);
+    ASSERT_EQ(part.code, 0) << part.err;
+  }
+  std::string expected = read_file(dir / "whole.out");
+  for (size_t at = 0; (at = expected.find("whole/", at)) != std::string::npos; ++at)
+    expected.replace(at, 5, "parts");
+  EXPECT_EQ(read_file(dir / "parts.out"), expected);
+}
+
+TEST(Scan, ErrorsSayWhatIsWrong) {
+  TempDir dir;
+  write_file(dir / "in.jsonl", line("a", words(0, 10)));
+  Ran missing = run_doppel("scan " + (dir / "nowhere.jsonl"));
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_THAT(missing.err, HasSubstr("nowhere.jsonl"));
+  Ran key = run_doppel("scan --set treshold=0.7 " + (dir / "in.jsonl"));
+  EXPECT_EQ(key.code, 2);
+  EXPECT_THAT(key.err, HasSubstr("threshold"));
+  Ran clusters = run_doppel("scan --clusters --state " + (dir / "s") + " " + (dir / "in.jsonl"));
+  EXPECT_EQ(clusters.code, 2);
+  EXPECT_THAT(clusters.err, HasSubstr("cluster_id"));
+  Ran output = run_doppel("scan -o " + (dir / "no/such/place") + " " + (dir / "in.jsonl"));
+  EXPECT_NE(output.code, 0);
+  EXPECT_THAT(output.err, HasSubstr("no/such/place"));
+  run_doppel("scan -q --state " + (dir / "s") + " " + (dir / "in.jsonl"));
+  Ran other = run_doppel("scan -q --threshold 0.7 --state " + (dir / "s") + " " + (dir / "in.jsonl"));
+  EXPECT_EQ(other.code, 3);
+  EXPECT_THAT(other.err, HasSubstr("threshold"));
+}
+
+TEST(Scan, AFullDiskStopsItCleanly) {
+  TempDir dir;
+  write_file(dir / "in.jsonl", corpus(3, 500));
+  Ran ran = run_doppel("scan -q --all -o /dev/full " + (dir / "in.jsonl"));
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_THAT(ran.err, HasSubstr("/dev/full"));
+  EXPECT_THAT(ran.err, HasSubstr("No space left"));
+}
+
+}  // namespace
+}  // namespace doppel
