@@ -227,6 +227,12 @@ int main() {
   print("const uint16_t kStage2[]", stage2);
   std::vector<unsigned char> pool_bytes(pool.begin(), pool.end());
   print("alignas(4) const unsigned char kPool[]", pool_bytes);
+  // Bit c & 7 of byte c >> 3 for every c below U+0800: an ordinary letter that stays as it is.
+  std::vector<unsigned char> plain(256);
+  for (size_t c = 0x80; c < 0x800; ++c) {
+    if (values[c] == kLetter) plain[c >> 3] = static_cast<unsigned char>(plain[c >> 3] | 1 << (c & 7));
+  }
+  print("alignas(64) const unsigned char kPlainLetters[256]", plain);
   std::fprintf(stderr, "%zu blocks, %zu mappings, pool %zu bytes, tables %zu bytes\n", blocks.size(),
                places.size(), pool.size(), pool.size() + 2 * (stage1.size() + stage2.size()));
 }

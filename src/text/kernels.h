@@ -21,6 +21,10 @@ struct TextKernels {
   // many they are. Writes up to kKernelSlack bytes more than that.
   size_t (*copy_ascii)(const uint8_t* in, size_t n, uint8_t* out);
 
+  // The same, but goes on over letters of two bytes that normalise to themselves, too: most of what
+  // Cyrillic, Greek, Hebrew or Arabic text consists of. Null where it would not be faster.
+  size_t (*copy_letters)(const uint8_t* in, size_t n, uint8_t* out);
+
   // Finds where words begin and end in normalised text: the bytes [a-z0-9_] and those >= 0x80 belong
   // to words. Stores `offset` + position of each change, given whether a word is open before text[0],
   // and returns their number. Reads up to kKernelSlack bytes past the end, stores up to kEdgeSlack more.

@@ -9,22 +9,71 @@
 #include <immintrin.h>
 
 #include "text/kernels_simd.h"
+#include "text/unicode.h"
 
 namespace doppel {
 namespace {
 
 uint64_t first_bits(size_t n) { return n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1; }
 
+__m512i load_part(const uint8_t* p, size_t n) {
+  return n >= 64 ? _mm512_loadu_si512(p) : _mm512_maskz_loadu_epi8(first_bits(n), p);
+}
+
+__m512i lower_case(__m512i v) {
+  const __mmask64 upper =
+      _mm512_cmplt_epu8_mask(_mm512_sub_epi8(v, _mm512_set1_epi8('A')), _mm512_set1_epi8(26));
+  return _mm512_mask_add_epi8(v, upper, v, _mm512_set1_epi8('a' - 'A'));
+}
+
 size_t copy_ascii(const uint8_t* in, size_t n, uint8_t* out) {
-  const __m512i before_a = _mm512_set1_epi8('A');
-  const __m512i letters = _mm512_set1_epi8(26);
-  const __m512i to_lower = _mm512_set1_epi8('a' - 'A');
   for (size_t i = 0; i < n; i += 64) {
-    __m512i v = n - i >= 64 ? _mm512_loadu_si512(in + i) : _mm512_maskz_loadu_epi8(first_bits(n - i), in + i);
-    __mmask64 upper = _mm512_cmplt_epu8_mask(_mm512_sub_epi8(v, before_a), letters);
-    _mm512_storeu_si512(out + i, _mm512_mask_add_epi8(v, upper, v, to_lower));
-    __mmask64 high = _mm512_movepi8_mask(v);
+    const __m512i v = load_part(in + i, n - i);
+    _mm512_storeu_si512(out + i, lower_case(v));
+    const uint64_t high = _mm512_movepi8_mask(v);
     if (high != 0) return i + static_cast<size_t>(__builtin_ctzll(high));
+  }
+  return n;
+}
+
+// For every byte that continues a sequence of two: the code point is an ordinary letter that stays as it is.
+uint64_t plain_letters(__m512i lead, __m512i v) {
+  // The code point's bits 3 to 10 choose a byte of the table, its bits 0 to 2 a bit of that.
+  const __m512i row = _mm512_or_si512(_mm512_and_si512(_mm512_slli_epi16(lead, 3), _mm512_set1_epi8(-8)),
+                                      _mm512_and_si512(_mm512_srli_epi16(v, 3), _mm512_set1_epi8(7)));
+  const __m512i lower_half = _mm512_permutex2var_epi8(_mm512_load_si512(unicode::kPlainLetters), row,
+                                                      _mm512_load_si512(unicode::kPlainLetters + 64));
+  const __m512i upper_half = _mm512_permutex2var_epi8(_mm512_load_si512(unicode::kPlainLetters + 128), row,
+                                                      _mm512_load_si512(unicode::kPlainLetters + 192));
+  const __m512i byte = _mm512_mask_blend_epi8(_mm512_movepi8_mask(row), lower_half, upper_half);
+  const __m512i bit = _mm512_shuffle_epi8(_mm512_set1_epi64(static_cast<long long>(0x8040201008040201u)),
+                                          _mm512_and_si512(v, _mm512_set1_epi8(7)));
+  return _mm512_test_epi8_mask(byte, bit);
+}
+
+size_t copy_letters(const uint8_t* in, size_t n, uint8_t* out) {
+  size_t i = 0;
+  while (i < n) {  // in[i] begins a character
+    const __m512i v = load_part(in + i, n - i);
+    _mm512_storeu_si512(out + i, lower_case(v));
+    const uint64_t high = _mm512_movepi8_mask(v);
+    if (high == 0) {
+      i += 64;
+      continue;
+    }
+    const uint64_t lead = _mm512_cmpge_epu8_mask(v, _mm512_set1_epi8(static_cast<char>(0xc0)));
+    const uint64_t long_lead = _mm512_cmpge_epu8_mask(v, _mm512_set1_epi8(static_cast<char>(0xe0)));
+    const uint64_t after_lead = lead << 1;
+    // Each byte's predecessor; what stands before the first one does not matter.
+    const __m512i previous = _mm512_maskz_loadu_epi8(~uint64_t{1} & first_bits(n - i), in + i - 1);
+    const uint64_t continuation = high & ~lead;
+    const uint64_t bad = long_lead | (after_lead & ~continuation) |
+                         (continuation & ~(after_lead & plain_letters(previous, v)));
+    if (bad != 0) {
+      const int at = __builtin_ctzll(bad);
+      return i + static_cast<size_t>(at) - (after_lead >> at & 1);
+    }
+    i += 64 - (lead >> 63);
   }
   return n;
 }
@@ -108,7 +157,7 @@ void combine(const uint64_t* hashes, size_t count, int words, uint64_t* out) {
 
 }  // namespace
 
-const TextKernels kTextAvx512 = {copy_ascii, find_edges, hash_words, combine};
+const TextKernels kTextAvx512 = {copy_ascii, copy_letters, find_edges, hash_words, combine};
 
 }  // namespace doppel
 #endif

@@ -95,11 +95,7 @@ __attribute__((always_inline)) inline void Normaliser::State::add_hangul(char32_
   after_single = false;
   const uint32_t index = static_cast<uint32_t>(c) - 0xac00;
   const uint32_t jamo[3] = {index / (21 * 28), 0x61 + index / 28 % 21, 0xa7 + index % 28};
-  for (int i = 0; i < 3; ++i) {
-    out[3 * i] = 0xe1;
-    out[3 * i + 1] = static_cast<uint8_t>(0x84 + (jamo[i] >> 6));
-    out[3 * i + 2] = static_cast<uint8_t>(0x80 + (jamo[i] & 0x3f));
-  }
+  for (int i = 0; i < 3; ++i) store(out + 3 * i, 0x8084e1 + (jamo[i] >> 6 << 8) + ((jamo[i] & 0x3f) << 16));
   out += index % 28 != 0 ? 9 : 6;
 }
 
@@ -117,10 +113,9 @@ __attribute__((always_inline)) inline void Normaliser::State::add_mark(uint16_t 
   if (++run_size == kMaxRun) begin_starter();
 }
 
-// One decoded code point. Its bytes may be read 4 at a time.
-__attribute__((always_inline)) inline void Normaliser::State::add(char32_t c, const uint8_t* bytes,
-                                                                  size_t size) {
-  const uint16_t value = value_of(c);
+// One decoded code point and its value. Its bytes may be read 4 at a time.
+__attribute__((always_inline)) inline void Normaliser::State::add(uint16_t value, char32_t c,
+                                                                  const uint8_t* bytes, size_t size) {
   if (value == kIgnored) return;
   if (value < kHangul) return add_plain(value, bytes, size);
   if (value >= kMapped) return add_short_mapping(value);
@@ -135,7 +130,7 @@ __attribute__((noinline)) Normaliser::State Normaliser::with_mixed_mapping(State
   for (size_t at = 0; at < mapping.size;) {
     char32_t c = 0;
     const auto size = static_cast<size_t>(utf8::decode(bytes + at, mapping.size - at, c));
-    state.add(c, bytes + at, size);
+    state.add(value_of(c), c, bytes + at, size);
     at += size;
   }
   return state;
@@ -215,11 +210,21 @@ const uint8_t* Normaliser::fill(const uint8_t* p, const uint8_t* end) {
     const int size = utf8::decode(p, left, c);
     if (size > 0) {
       if (left >= 4) {
-        s.add(c, p, static_cast<size_t>(size));
+        const uint16_t value = value_of(c);
+        if (size == 2 && value == kLetter && kernels_->copy_letters != nullptr) {
+          s.add_plain(kLetter, p, 2);
+          p += 2;
+          const size_t room = s.out < limit ? static_cast<size_t>(limit - s.out) : 0;
+          const size_t n = kernels_->copy_letters(p, std::min(left - 2, room), s.out);
+          p += n;
+          s.out += n;
+          continue;
+        }
+        s.add(value, c, p, static_cast<size_t>(size));
       } else {
         uint8_t bytes[4] = {};
         std::memcpy(bytes, p, static_cast<size_t>(size));
-        s.add(c, bytes, static_cast<size_t>(size));
+        s.add(value_of(c), c, bytes, static_cast<size_t>(size));
       }
       p += size;
     } else if (size == utf8::kInvalid) {
@@ -255,7 +260,7 @@ const uint8_t* Normaliser::fill_from_partial(const uint8_t* p, const uint8_t* en
       state_.add_plain(kSeparator, kPool, 0);
       ++at;
     } else {
-      state_.add(c, bytes + at, static_cast<size_t>(size));
+      state_.add(value_of(c), c, bytes + at, static_cast<size_t>(size));
       at += static_cast<size_t>(size);
     }
   }

@@ -61,7 +61,7 @@ class Normaliser {
     void add_short_mapping(uint16_t value);
     void add_hangul(char32_t c);
     void add_mark(uint16_t value, char32_t c, const uint8_t* bytes, size_t size);
-    void add(char32_t c, const uint8_t* bytes, size_t size);
+    void add(uint16_t value, char32_t c, const uint8_t* bytes, size_t size);
   };
   static State with_mixed_mapping(State state, uint16_t value);
   static State with_settled_run(State state);

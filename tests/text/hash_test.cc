@@ -103,7 +103,7 @@ TEST(Distribution, Avalanche) {
           flips[static_cast<size_t>(bit)] += static_cast<int>((before ^ after) >> bit & 1);
       }
       for (int bit = 0; bit < 64; ++bit) {
-        EXPECT_NEAR(flips[static_cast<size_t>(bit)], kTrials / 2, 6 * std::sqrt(kTrials / 4.0))
+        EXPECT_NEAR(flips[static_cast<size_t>(bit)], kTrials / 2.0, 6 * std::sqrt(kTrials / 4.0))
             << length << " bit " << bit;
       }
     }
