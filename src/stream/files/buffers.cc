@@ -7,7 +7,7 @@
 namespace doppel {
 
 namespace {
-constexpr size_t kKept = 32;
+constexpr size_t kKept = 128;
 }
 
 struct BufferPool::Free {

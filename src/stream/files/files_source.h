@@ -20,7 +20,7 @@ struct FilesSourceOptions {
   size_t batch_bytes = 8 << 20;       // closes a batch early; a single longer record is still taken whole
   size_t max_line_bytes = 256 << 20;  // a longer line is skipped and becomes a Problem
   size_t max_whole_bytes = 16 << 20;  // larger whole files come as pieces
-  size_t buffer_bytes = 1 << 20;      // read at once; grows for a longer line
+  size_t buffer_bytes = 256 << 10;    // read at once; grows for a longer line
 };
 
 // `position` is what an earlier run committed, or empty. A file that was read to its end and has not grown is
