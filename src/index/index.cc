@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -51,7 +52,20 @@ struct Index::Impl {
         keys(o.banding, o.key),
         bands(static_cast<size_t>(o.banding.bands)),
         shards(static_cast<size_t>(std::max(1, o.shards))),
-        tables((bands + 1 + (o.track_ids ? 1 : 0)) * shards) {}
+        source(*this) {
+    const size_t kinds = bands + 1 + (o.track_ids ? 1 : 0);
+    const size_t count = kinds * shards;
+    // A small index touches about two megabytes at most, whatever was hinted.
+    const double room =
+        std::clamp<double>(static_cast<double>(o.initial_capacity) / static_cast<double>(8 * shards), 8,
+                           std::max(8.0, static_cast<double>(kHugePage / sizeof(Bucket) / count)));
+    tables.reserve(count);
+    for (size_t t = 0; t < count; ++t) {
+      // Tables grow by a fourth at a time: from sizes spread evenly over one such step, at different times.
+      const double stagger = std::pow(1.25, static_cast<double>(t) / static_cast<double>(count));
+      tables.emplace_back(static_cast<uint64_t>(room * stagger), (uint64_t{1} << kOrdinalBits) / shards);
+    }
+  }
 
   size_t shard_of(uint64_t h) const { return (h & 0xffffffff) * shards >> 32; }
   const SlotTable& table(size_t kind, uint64_t h) const { return tables[kind * shards + shard_of(h)]; }
@@ -65,12 +79,19 @@ struct Index::Impl {
     return rows.low() + ((ordinal - static_cast<uint32_t>(rows.low())) & kOrdinalMask);
   }
 
+  void find(size_t kind, uint64_t h, PodVector<uint32_t>& out) const {
+    const SlotTable& t = table(kind, h);
+    const SlotTable::Place at = t.place(h);
+    if (SlotTable::possible(at)) t.find(h, at, out);
+  }
+
   void prefetch(const Query& query) const {
     if (query.slices != nullptr) {
-      for (size_t j = 0; j < bands; ++j) table(j, query.band_keys[j]).prefetch(query.band_keys[j]);
+      for (size_t j = 0; j < bands; ++j)
+        __builtin_prefetch(table(j, query.band_keys[j]).place(query.band_keys[j]).home);
     }
     const uint64_t h = spread(query.digest.low);
-    table(digests(), h).prefetch(h);
+    __builtin_prefetch(table(digests(), h).place(h).home);
   }
 
   // Compares the row with the query's slices. Sets one bit of `matched` for every band where it is listed and
@@ -165,11 +186,11 @@ struct Index::Impl {
         const size_t first = s.hits.size();
         const size_t first_digest = s.digest_hits.size();
         if (query.slices != nullptr) {
-          for (size_t j = 0; j < bands; ++j) table(j, query.band_keys[j]).find(query.band_keys[j], s.hits);
+          for (size_t j = 0; j < bands; ++j) find(j, query.band_keys[j], s.hits);
           if (s.hits.size() > first + 1) remove_repeats(s.hits, first, s.repeats);
         }
         const uint64_t h = spread(query.digest.low);
-        table(digests(), h).find(h, s.digest_hits);
+        find(digests(), h, s.digest_hits);
         for (size_t k = first; k < s.hits.size(); ++k) prefetch_row(s.hits[k], true);
         for (size_t k = first_digest; k < s.digest_hits.size(); ++k) prefetch_row(s.digest_hits[k], false);
         ends[i][0] = s.hits.size();
@@ -190,7 +211,7 @@ struct Index::Impl {
   int count_listed(size_t band, uint64_t key, const uint8_t* slices) const {
     PodVector<uint32_t> hits;
     PodVector<uint32_t> repeats;
-    table(band, key).find(key, hits);
+    find(band, key, hits);
     remove_repeats(hits, 0, repeats);
     const auto first = band * static_cast<size_t>(options.banding.rows);
     int count = 0;
@@ -206,24 +227,63 @@ struct Index::Impl {
   }
 
   void insert(const Row& row, const uint64_t* band_keys) {
-    const auto ordinal = static_cast<uint32_t>(rows.next()) & kOrdinalMask;
-    if (rows.next() - rows.low() > kOrdinalMask) {
+    if (rows.next() - rows.low() >= kOrdinalMask) {
       std::fputs("doppel: more than 2^28 representatives between the lowest live one and the next\n", stderr);
       std::abort();
     }
+    const auto ordinal = static_cast<uint32_t>(rows.next()) & kOrdinalMask;
     rows.append(row);
+    Insertion insertion;
+    insertion.source = &source;
+    insertion.window = {static_cast<uint32_t>(rows.low()) & kOrdinalMask,
+                        static_cast<uint32_t>(rows.next() - rows.low())};
+    insertion.expired = expired;
+    auto add = [&](size_t kind, uint64_t h) {
+      insertion.kind = static_cast<int>(kind);
+      table(kind, h).insert(h, ordinal, insertion);
+    };
     if (row.slices != nullptr) {
-      for (size_t j = 0; j < bands; ++j) {
-        if ((row.mask[j / 32] >> (j % 32) & 1) != 0) table(j, band_keys[j]).insert(band_keys[j], ordinal);
+      for (size_t w = 0; w * 32 < bands; ++w) {
+        for (uint32_t listed = row.mask[w]; listed != 0; listed &= listed - 1) {
+          const size_t band = w * 32 + static_cast<size_t>(std::countr_zero(listed));
+          if (band < bands) add(band, band_keys[band]);
+        }
       }
     }
-    const uint64_t h = spread(row.digest.low);
-    table(digests(), h).insert(h, ordinal);
-    if (options.track_ids) {
-      const uint64_t id = spread(row.id_tag);
-      table(ids(), id).insert(id, ordinal);
+    add(digests(), spread(row.digest.low));
+    if (options.track_ids) add(ids(), spread(row.id_tag));
+    moved_max = std::max<uint64_t>(moved_max, insertion.moved);
+  }
+
+  void insert(std::span<const Row> batch, const uint64_t* band_keys) {
+    for (size_t i = 0; i < batch.size(); ++i) {
+      if (i + kAhead < batch.size()) {
+        const Row& soon = batch[i + kAhead];
+        prefetch({soon.slices, band_keys + (i + kAhead) * bands, soon.digest});
+      }
+      insert(batch[i], band_keys + i * bands);
     }
   }
+
+  // What tables ask about their entries.
+  struct Source final : EntrySource {
+    explicit Source(const Impl& i) : impl(i) {}
+    uint64_t hash_of(int kind, uint32_t ordinal) const override {
+      const uint8_t* row = impl.rows.at(impl.seq_of(ordinal));
+      if (static_cast<size_t>(kind) < impl.bands) return impl.keys.key(kind, row);
+      return spread(static_cast<size_t>(kind) == impl.digests() ? impl.rows.digest(row).low
+                                                                : impl.rows.id_tag(row));
+    }
+    void prefetch(int kind, uint32_t ordinal) const override {
+      const Seq seq = impl.seq_of(ordinal);
+      if (!impl.rows.in_window(seq)) return;
+      const bool band = static_cast<size_t>(kind) < impl.bands;
+      __builtin_prefetch(impl.rows.at(seq) + (band ? static_cast<size_t>(kind * impl.options.banding.rows)
+                                                   : impl.rows.digest_offset()));
+    }
+    bool alive(uint32_t ordinal) const override { return impl.rows.live(impl.seq_of(ordinal)); }
+    const Impl& impl;
+  };
 
   IndexOptions options;
   RowStore rows;
@@ -231,6 +291,8 @@ struct Index::Impl {
   size_t bands;
   size_t shards;
   std::vector<SlotTable> tables;  // [kind * shards + shard]; kinds: the bands, digests, ids
+  Source source;
+  bool expired = false;  // expire_below() was called: tables may hold entries below the window
   uint64_t moved_max = 0;
 };
 
@@ -251,19 +313,17 @@ int Index::count_listed(int band, uint64_t band_key, const uint8_t* slices) cons
   return impl_->count_listed(static_cast<size_t>(band), band_key, slices);
 }
 
-void Index::insert(std::span<const Row> rows, const uint64_t* band_keys) {
-  for (const Row& row : rows) {
-    impl_->insert(row, band_keys);
-    band_keys += impl_->bands;
-  }
-}
+void Index::insert(std::span<const Row> rows, const uint64_t* band_keys) { impl_->insert(rows, band_keys); }
 
 Seq Index::next_seq() const { return impl_->rows.next(); }
 Seq Index::lowest_live() const { return impl_->rows.low(); }
 bool Index::live(Seq seq) const { return impl_->rows.live(seq); }
 Row Index::row(Seq seq) const { return impl_->rows.row(seq); }
 bool Index::remove(Seq seq) { return impl_->rows.remove(seq); }
-void Index::expire_below(Seq seq) { impl_->rows.expire_below(seq); }
+void Index::expire_below(Seq seq) {
+  impl_->rows.expire_below(seq);
+  impl_->expired = true;
+}
 void Index::start_at(Seq seq) { impl_->rows.start_at(seq); }
 
 std::vector<Seq> Index::find_id(uint64_t id_tag) const {
@@ -272,7 +332,7 @@ std::vector<Seq> Index::find_id(uint64_t id_tag) const {
   const uint64_t h = Impl::spread(id_tag);
   PodVector<uint32_t> hits;
   PodVector<uint32_t> repeats;
-  impl_->table(impl_->ids(), h).find(h, hits);
+  impl_->find(impl_->ids(), h, hits);
   remove_repeats(hits, 0, repeats);
   for (uint32_t ordinal : hits) {
     const Seq seq = impl_->seq_of(ordinal);

@@ -14,16 +14,21 @@ constexpr size_t kPage = 4096;
 
 size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 
+[[noreturn]] void out_of_memory() {
+  std::fputs("doppel: the system refuses memory for the index\n", stderr);
+  std::abort();
+}
+
 }  // namespace
 
-Pages::Pages(size_t bytes, size_t huge_from) : huge_from_(round_up(huge_from, kHugePage)) {
-  reserved_ = round_up(bytes, kPage);
-  mapped_ = reserved_ + kHugePage;
-  // PROT_NONE counts neither as memory nor against overcommit limits.
-  mapping_ = mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapping_ == MAP_FAILED) {
-    std::fputs("doppel: the system refuses address space for the index\n", stderr);
-    std::abort();
+Pages::Pages(size_t bytes, size_t least, size_t huge_from) : huge_from_(round_up(huge_from, kHugePage)) {
+  for (;; bytes = std::max(bytes / 2, least)) {
+    reserved_ = round_up(bytes, kPage);
+    mapped_ = reserved_ + kHugePage;
+    // PROT_NONE counts neither as memory nor against limits of overcommitment.
+    mapping_ = mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapping_ != MAP_FAILED) break;
+    if (bytes <= least) out_of_memory();
   }
   data_ = reinterpret_cast<unsigned char*>(round_up(reinterpret_cast<uintptr_t>(mapping_), kHugePage));
 }
@@ -43,6 +48,10 @@ bool Pages::grow(size_t bytes) {
   if (bytes > from) madvise(data_ + from, bytes - from, MADV_HUGEPAGE);
   usable_ = bytes;
   return true;
+}
+
+void Pages::require(size_t bytes) {
+  if (!grow(bytes)) out_of_memory();
 }
 
 }  // namespace doppel

@@ -10,10 +10,10 @@ namespace doppel {
 class Pages {
  public:
   Pages() = default;
-  // Reserves address space for `bytes`; none of it may be touched before grow(). `huge_from`: the first byte
-  // from which huge pages are asked for (small things should stay small). Aborts when even the address space
-  // is gone.
-  explicit Pages(size_t bytes, size_t huge_from = 0);
+  // Reserves address space for `bytes`, or for what the system gives, but at least `least`: without that it
+  // aborts. None of it may be touched before grow(). `huge_from`: the first byte from which huge pages are
+  // asked for (small things should stay small).
+  Pages(size_t bytes, size_t least, size_t huge_from);
   ~Pages();
   Pages(Pages&& other) noexcept { swap(other); }
   Pages& operator=(Pages&& other) noexcept {
@@ -25,10 +25,10 @@ class Pages {
 
   // From now on the first `bytes` may be touched. False if they were not reserved or the system refuses.
   bool grow(size_t bytes);
+  // The same, but aborts.
+  void require(size_t bytes);
 
   unsigned char* data() const { return data_; }
-  size_t usable() const { return usable_; }
-  size_t reserved() const { return reserved_; }
 
  private:
   void swap(Pages& other) noexcept {

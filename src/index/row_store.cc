@@ -1,8 +1,6 @@
 #include "index/row_store.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "base/bytes.h"
@@ -31,11 +29,8 @@ Seq RowStore::append(const Row& row) {
   const size_t chunk_bytes = stride_ << kChunkBits;
   if ((next_ >> kChunkBits) - first_chunk_ >= chunks_.size()) {
     // The first chunk may stay nearly empty for ever: no huge pages there.
-    Chunk& chunk = chunks_.emplace_back(Chunk{Pages(chunk_bytes, chunks_.empty() ? chunk_bytes : 0)});
-    if (!chunk.pages.grow(chunk_bytes)) {
-      std::fputs("doppel: the system refuses memory for the index\n", stderr);
-      std::abort();
-    }
+    const size_t huge_from = chunks_.empty() ? chunk_bytes : 0;
+    chunks_.emplace_back(Chunk{Pages(chunk_bytes, chunk_bytes, huge_from)}).pages.require(chunk_bytes);
   }
   uint8_t* out = mutable_at(next_);
   if (row.slices != nullptr) {

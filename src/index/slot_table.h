@@ -1,35 +1,111 @@
 #pragma once
-// One table from keys to ordinals.
+// A table from 64-bit hashes to ordinals that grows in place by a fourth, a few buckets at a time.
+//
+// Buckets of one cache line (bucket.h) in one contiguous reservation. The home of a hash is
+// floor(top bits * buckets / 2^bits), so hashes stand in order, and more buckets only spread them out. An
+// entry that finds its home full goes to another bucket of its group of eight; what finds no place there, and
+// what has many equals (a hot key), goes to an ordered side set, which keeps long runs of equal keys out of
+// everybody else's way.
+//
+// Growth from n to n + n/4 buckets: groups are taken from the end backwards and each entry is put where the
+// new layout wants it, always above the place it came from. The frontier says which layout holds: homes below
+// it are in the old one. Every insert pays for a few homes, so no insert pays for all. Tables are started at
+// different sizes by their owner, so that they do not all grow at once.
+//
+// find() gives a superset: a hash that shares the stored bits is returned too, and so are entries of rows
+// that have died. Whoever asks decides from the rows.
 
 #include <cstdint>
+#include <utility>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/inlined_vector.h"
+#include "absl/container/btree_set.h"
 #include "base/pod_vector.h"
+#include "index/bucket.h"
+#include "index/pages.h"
 
 namespace doppel {
 
-inline constexpr int kOrdinalBits = 28;
-inline constexpr uint32_t kOrdinalMask = (uint32_t{1} << kOrdinalBits) - 1;
+// What a table must ask the rows for, rarely: its entries hold only some bits of their hash.
+class EntrySource {
+ public:
+  virtual ~EntrySource() = default;
+  virtual uint64_t hash_of(int kind, uint32_t ordinal) const = 0;
+  virtual void prefetch(int kind, uint32_t ordinal) const = 0;
+  virtual bool alive(uint32_t ordinal) const = 0;
+};
+
+// The circumstances of one insert.
+struct Insertion {
+  const EntrySource* source = nullptr;
+  int kind = 0;  // of this table, for the source
+  Window window;
+  bool expired = false;  // there may be entries outside the window
+  uint32_t moved = 0;    // so far, over all tables
+};
+inline constexpr uint32_t kMovesMax = 4096;  // of one insert, over all tables
 
 class SlotTable {
  public:
-  void prefetch(uint64_t) const {}
-  void find(uint64_t h, PodVector<uint32_t>& out) const {
-    auto it = map_.find(h);
-    if (it != map_.end()) out.insert(out.end(), it->second.begin(), it->second.end());
+  // Room for `buckets` at first, for about `entries_max` entries ever.
+  SlotTable(uint64_t buckets, uint64_t entries_max);
+
+  // Where a hash belongs, until the next insert.
+  struct Place {
+    const Bucket* home;
+    uint32_t stored;
+  };
+  Place place(uint64_t h) const {
+    const uint64_t home = now_.home(h);
+    if (home < frontier_) [[likely]]
+      return {buckets_ + home, now_.stored(h)};
+    return {buckets_ + next_.home(h), next_.stored(h)};
   }
-  void insert(uint64_t h, uint32_t ordinal) {
-    map_[h].push_back(ordinal);
-    ++entries_;
+
+  // Whether find() may find anything, from the home's line alone: nearly always right when it says no.
+  static bool possible(const Place& at) {
+    return (same_hash(*at.home, at.stored) | (at.home->header & filter_bit(at.stored))) != 0;
   }
-  uint64_t entries() const { return entries_; }
-  uint64_t bytes() const { return map_.capacity() * 25; }
-  double load() const { return map_.load_factor(); }
+  // Appends the ordinals of all entries whose hash may be h.
+  void find(uint64_t h, const Place& at, PodVector<uint32_t>& out) const;
+
+  void insert(uint64_t h, uint32_t ordinal, Insertion& insertion);
+
+  uint64_t entries() const { return entries_ + side_.size(); }
+  uint64_t side_entries() const { return side_.size(); }
+  uint64_t bytes() const { return touched_ + side_.size() * 20; }
+  double load() const { return static_cast<double>(entries_) / static_cast<double>(now_.buckets * kSlots); }
 
  private:
-  absl::flat_hash_map<uint64_t, absl::InlinedVector<uint32_t, 2>> map_;
-  uint64_t entries_ = 0;
+  bool growing() const { return next_.buckets != 0; }
+
+  bool put_near(uint64_t home, uint32_t stored, uint32_t ordinal);
+  void put_aside(uint64_t h, uint64_t home, uint32_t stored, uint32_t ordinal, const Insertion& insertion);
+  void drop_expired(Bucket& bucket, const Window& window);
+
+  void maintain(Insertion& insertion);
+  void start_growing();
+  void grow_some(Insertion& insertion);
+  void finish_growing(Insertion& insertion);
+  void move_group(uint64_t group, Insertion& insertion);
+  bool move_entry(uint64_t top, uint32_t stored, uint32_t ordinal, bool first_try, Insertion& insertion);
+  void settle_side(uint64_t first_top, uint64_t end_top, const Layout& layout, Insertion& insertion);
+  void set_touched();
+
+  bool mostly_live(const Window& window) const;
+  void clean_group(uint64_t group, Insertion& insertion);
+
+  Bucket* buckets_ = nullptr;
+  Layout now_;
+  uint64_t frontier_ = 0;  // homes below it are laid out by now_, others by next_
+  Layout next_;            // while growing; else 0 buckets
+  uint64_t built_ = 0;     // while growing: buckets from here on belong to next_
+  uint64_t cleaning_ = 0;  // buckets below it are still to be cleaned of expired entries
+  uint64_t entries_ = 0;   // in buckets
+  uint64_t limit_ = 0;     // more entries than this: grow, or clean
+  uint64_t credit_ = 0;    // homes that inserts have paid for
+  uint64_t touched_ = 0;
+  absl::btree_set<std::pair<uint64_t, uint32_t>> side_;  // hash, ordinal
+  Pages pages_;
 };
 
 }  // namespace doppel
