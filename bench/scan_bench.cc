@@ -1,0 +1,185 @@
+// The whole data path, from a JSON line in memory to its verdict, with an index that is already large.
+// Prints "name value unit" lines. Not a Google Benchmark: a run is one pass over the documents.
+//
+//   scan_bench --docs 20000                          20,000 documents into an empty index
+//   scan_bench --prefill 10000000 --verify signature --threads 2
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "oracle/corpus.h"
+#include "state/state_dir.h"
+#include "stream/pipeline.h"
+
+namespace doppel {
+namespace {
+
+struct Flags {
+  uint64_t docs = 20'000, seed = 1, prefill = 0;
+  std::string verify = "exact", kind = "english", temporary = "/tmp";
+  int threads = 1, repeats = 3, shards = 1;
+  double copies = 0.3;
+};
+
+double wall() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+double cpu() {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+// The documents' lines one after the other, as a file would hold them.
+struct Lines {
+  std::string bytes;
+  std::vector<std::pair<size_t, size_t>> places;
+};
+
+class MemorySource : public Source {
+ public:
+  explicit MemorySource(const Lines& lines) : lines_(lines) {}
+  absl::StatusOr<bool> next(Batch& batch) override {
+    batch = {};
+    const size_t end = std::min(lines_.places.size(), at_ + 1024);
+    for (; at_ < end; ++at_) {
+      auto [offset, length] = lines_.places[at_];
+      batch.records.push_back({.value = std::string_view(lines_.bytes).substr(offset, length),
+                               .source = "memory",
+                               .offset = offset,
+                               .line = at_ + 1});
+      batch.bytes += length;
+    }
+    return !batch.records.empty();
+  }
+  uint64_t bytes_total() const override { return lines_.bytes.size(); }
+  uint64_t bytes_read() const override { return 0; }
+
+ private:
+  const Lines& lines_;
+  size_t at_ = 0;
+};
+
+// Counts, and remembers what was decided in one number, so that runs can be compared.
+class CountingSink : public Sink {
+ public:
+  absl::Status write(const Decided& decided) override {
+    for (const Outcome& o : decided.work.resolved.outcomes) {
+      fingerprint =
+          mix64(fingerprint ^ (static_cast<uint64_t>(o.verdict) << 60 ^ o.seq ^ o.similarity.inter << 20));
+    }
+    return absl::OkStatus();
+  }
+  std::string position() const override { return {}; }
+  uint64_t fingerprint = 0;
+};
+
+// Representatives that no document is similar to.
+void prefill(Engine& engine, uint64_t count) {
+  constexpr size_t kStep = 512;
+  const int num_perm = engine.options().scheme.num_perm;
+  const int bands = engine.options().rule.banding.bands;
+  std::vector<uint8_t> slices(kStep * num_perm);
+  std::vector<uint64_t> keys(kStep * bands);
+  std::vector<uint32_t> mask((bands + 31) / 32, ~0u);
+  uint64_t state = 1;
+  for (uint64_t at = 0; at < count; at += kStep) {
+    const size_t n = std::min<uint64_t>(kStep, count - at);
+    std::vector<Row> rows;
+    for (size_t i = 0; i < n * num_perm; i += 8) {
+      state = mix64(state + 0x9e3779b97f4a7c15u);
+      std::memcpy(&slices[i], &state, 8);
+    }
+    for (size_t i = 0; i < n; ++i) {
+      engine.index().band_keys(&slices[i * num_perm], &keys[i * bands]);
+      rows.push_back(
+          {.slices = &slices[i * num_perm], .digest = {mix64(at + i), ~(at + i)}, .mask = mask.data()});
+    }
+    engine.index().insert(rows, keys.data());
+  }
+}
+
+int bench(const Flags& flags) {
+  Lines lines;
+  for (uint64_t i = 0; i < flags.docs; ++i) {
+    oracle::CorpusOptions corpus{
+        .seed = flags.seed, .english = flags.kind == "english", .copies = flags.copies};
+    std::string json = oracle::to_json(oracle::make_document(corpus, i));
+    lines.places.push_back({lines.bytes.size(), json.size()});
+    lines.bytes += json + '\n';
+  }
+  lines.bytes.append(128, '\0');  // decoders read a little beyond a record
+
+  EngineOptions options;
+  options.scheme.key = {1, 2};
+  options.rule = make_rule(0.8, 0.995, 128).value();
+  options.rule.verify = flags.verify == "signature" ? Verify::signature : Verify::exact;
+  options.shards = flags.shards;
+  options.initial_capacity = 1024;
+  std::vector<double> seconds, cpu_seconds;
+  uint64_t fingerprint = 0;
+  Counters counters;
+  for (int repeat = 0; repeat < flags.repeats; ++repeat) {
+    std::unique_ptr<Bodies> bodies = temporary_bodies(flags.temporary).value();
+    Engine engine(options, *bodies);
+    prefill(engine, flags.prefill);
+    MemorySource source(lines);
+    CountingSink sink;
+    Pipeline pipeline{.source = source, .engine = engine, .sink = sink, .threads = flags.threads};
+    const double start = wall(), cpu_start = cpu();
+    counters = run_pipeline(pipeline).value();
+    seconds.push_back(wall() - start);
+    cpu_seconds.push_back(cpu() - cpu_start);
+    if (repeat > 0 && sink.fingerprint != fingerprint) {
+      fmt::print(stderr, "scan_bench: two runs decided differently\n");
+      return 1;
+    }
+    fingerprint = sink.fingerprint;
+  }
+  std::sort(seconds.begin(), seconds.end());
+  std::sort(cpu_seconds.begin(), cpu_seconds.end());
+  const double n = static_cast<double>(flags.docs);
+  const double s = seconds[seconds.size() / 2];
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  fmt::print("documents {} documents\n", counters.records);
+  fmt::print("document_bytes {:.0f} bytes\n", static_cast<double>(counters.bytes) / n);
+  fmt::print("duplicates {:.4f} share\n", static_cast<double>(counters.duplicates()) / n);
+  fmt::print("throughput {:.0f} documents/s\n", n / s);
+  fmt::print("throughput_best {:.0f} documents/s\n", n / seconds.front());
+  fmt::print("bandwidth {:.1f} MB/s\n", static_cast<double>(counters.bytes) / s / 1e6);
+  fmt::print("cpu {:.3f} us/document\n", cpu_seconds[cpu_seconds.size() / 2] / n * 1e6);
+  fmt::print("rss {:.0f} MiB\n", static_cast<double>(usage.ru_maxrss) / 1024);
+  fmt::print("fingerprint {:016x} hex\n", fingerprint);
+  return 0;
+}
+
+}  // namespace
+}  // namespace doppel
+
+int main(int argc, char** argv) {
+  doppel::Flags flags;
+  CLI::App app("JSON lines in memory to verdicts");
+  app.add_option("--docs", flags.docs)->capture_default_str();
+  app.add_option("--seed", flags.seed)->capture_default_str();
+  app.add_option("--prefill", flags.prefill, "unrelated representatives in the index before")
+      ->capture_default_str();
+  app.add_option("--verify", flags.verify)
+      ->check(CLI::IsMember({"exact", "signature"}))
+      ->capture_default_str();
+  app.add_option("--kind", flags.kind)->check(CLI::IsMember({"english", "mixed"}))->capture_default_str();
+  app.add_option("--copies", flags.copies, "share of near-copies")->capture_default_str();
+  app.add_option("--threads", flags.threads)->capture_default_str();
+  app.add_option("--shards", flags.shards)->capture_default_str();
+  app.add_option("--repeats", flags.repeats)->capture_default_str();
+  app.add_option("--temporary", flags.temporary, "directory for the bodies")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  return doppel::bench(flags);
+}
