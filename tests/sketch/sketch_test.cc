@@ -56,6 +56,18 @@ TEST_P(SketchLevels, FastIsTheMinimumOverAllRounds) {
   }
 }
 
+// Long documents, most of whose shingles a kernel may skip.
+TEST_P(SketchLevels, FastIsTheMinimumOverAllRoundsOfLongDocuments) {
+  std::mt19937_64 random(8);
+  for (int k : {8, 100, 128}) {
+    Sketcher sketcher(SketchFamily::fast, k, kKey);
+    for (size_t n : {1025, 1600, 6000}) {
+      auto shingles = random_hashes(random, n);
+      ASSERT_EQ(sketch_of(sketcher, shingles), fast_by_definition(k, shingles)) << "k=" << k << " n=" << n;
+    }
+  }
+}
+
 TEST_P(SketchLevels, ClassicIsTheMinimumOverAllShingles) {
   std::mt19937_64 random(2);
   for (int k : {8, 9, 127, 128, 130, 1024}) {
