@@ -56,6 +56,9 @@ std::optional<int> parse_flags(CLI::App& app, int argc, char** argv);
 // The configuration as the flags, the environment and the file say.
 absl::StatusOr<Config> load(const CommonFlags& flags);
 
+// Line ends where words would pass `width`; none at the end.
+std::string wrapped(std::string_view text, size_t width);
+
 // Every line of the error on stderr, "doppel scan: ..."; returns `code`.
 int fail(std::string_view command, const absl::Status& error, int code);
 int fail(std::string_view command, std::string_view message, int code);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "absl/strings/str_replace.h"
 #include "commands/commands.h"
 #include "fmt/format.h"
 
@@ -45,15 +46,6 @@ int print(const CommonFlags& flags) {
   return kExitDone;
 }
 
-void print_wrapped(std::string_view text, size_t width) {
-  while (!text.empty()) {
-    size_t end = text.size();
-    if (end > width) end = std::min(text.rfind(' ', width), text.size());
-    fmt::print("    {}\n", text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-}
-
 int keys() {
   fmt::print(
       "Every setting. In the YAML file a key a.b is written as b below a; in the environment as DOPPEL_A_B; "
@@ -61,8 +53,8 @@ int keys() {
       "command line as --set a.b=VALUE. The command line overrides the environment, the environment the "
       "file.\n");
   for (const KeyInfo& key : config_keys()) {
-    fmt::print("\n{}\n    {}; default: {}\n", key.name, key.type, key.default_value);
-    print_wrapped(key.help, 100);
+    std::string help = absl::StrReplaceAll(wrapped(key.help, 100), {{"\n", "\n    "}});
+    fmt::print("\n{}\n    {}; default: {}\n    {}\n", key.name, key.type, key.default_value, help);
   }
   return kExitDone;
 }

@@ -26,6 +26,8 @@ constexpr std::string_view kExamples =
     "  doppel scan pages.jsonl > copies.jsonl        one line for each copy: of what, how similar\n"
     "  doppel scan --state seen/ today/*.jsonl.gz    compare with all earlier runs too, and remember\n";
 
+constexpr size_t kHelpWidth = 80;  // of the column that explains a flag
+
 void print_help(std::span<const Command> commands) {
   size_t width = 0;
   for (const Command& command : commands) width = std::max(width, command.name.size());
@@ -47,6 +49,21 @@ int no_such_command(std::span<const Command> commands, std::string_view name) {
   fmt::print(stderr, "doppel: {}: no such command{}; 'doppel --help' lists them\n", name,
              did_you_mean(name, names));
   return kExitUsage;
+}
+
+// For flags that nobody expected: the nearest one of the command, or of the subcommand that was used.
+std::string meant_flag(const CLI::App& app) {
+  const CLI::App* used = &app;
+  while (!used->get_subcommands().empty()) used = used->get_subcommands().back();
+  std::vector<std::string> names;
+  for (const CLI::Option* option : used->get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (const std::string& argument : app.remaining(true)) {
+    std::string meant = did_you_mean(argument.substr(0, argument.find('=')), names);
+    if (!meant.empty()) return meant;
+  }
+  return {};
 }
 
 int help_for(std::span<const Command> commands, std::string_view name) {
@@ -103,8 +120,21 @@ CLI::Option* add_setting_flag(CLI::App& app, CommonFlags& flags, const std::stri
   auto info = std::find_if(keys.begin(), keys.end(), [&](const KeyInfo& k) { return k.name == key; });
   assert(info != keys.end());
   auto set = [&flags, &name = info->name](const std::string& value) { flags.sets.emplace_back(name, value); };
-  auto* option = app.add_option_function<std::string>(names, set, info->help);
+  std::string help = wrapped(fmt::format("{} Default: {}.", info->help, info->default_value), kHelpWidth);
+  auto* option = app.add_option_function<std::string>(names, set, help);
   return option->type_name("VALUE")->trigger_on_parse();
+}
+
+std::string wrapped(std::string_view text, size_t width) {
+  std::string out;
+  while (text.size() > width) {
+    size_t end = text.rfind(' ', width);
+    if (end == std::string_view::npos) end = text.find(' ');
+    if (end == std::string_view::npos) break;
+    out.append(text.substr(0, end)).append("\n");
+    text.remove_prefix(end + 1);
+  }
+  return out.append(text);
 }
 
 std::optional<int> parse_flags(CLI::App& app, int argc, char** argv) {
@@ -115,7 +145,8 @@ std::optional<int> parse_flags(CLI::App& app, int argc, char** argv) {
     fmt::print("{}", app.help());
     return kExitDone;
   } catch (const CLI::ParseError& e) {
-    fmt::print(stderr, "{}: {}; '{} --help' shows the flags\n", app.get_name(), e.what(), app.get_name());
+    fmt::print(stderr, "{}: {}{}; '{} --help' shows the flags\n", app.get_name(), e.what(), meant_flag(app),
+               app.get_name());
     return kExitUsage;
   }
 }

@@ -68,6 +68,7 @@ TEST(Doppel, UnknownCommandsNameTheNearest) {
 TEST(Doppel, WrongUsageEndsWith2) {
   EXPECT_EQ(run("config print --bogus").code, 2);
   EXPECT_THAT(run("config print --bogus").out, HasSubstr("--bogus; 'doppel config --help' shows the flags"));
+  EXPECT_THAT(run("config print --confg=x").out, HasSubstr("--confg=x (did you mean --config?);"));
   EXPECT_EQ(run("config").code, 2);
   EXPECT_EQ(run("config check").code, 2);
   EXPECT_THAT(run("config print --set threshold").out, HasSubstr("expected KEY=VALUE"));
