@@ -69,14 +69,12 @@ class FilesSource final : public Source {
  private:
   void fill(Batch& batch) {
     while (batch.records.size() < options_.batch_records && batch.problems.size() < options_.batch_records &&
-           batch.bytes < options_.batch_bytes) {
+           batch.bytes < options_.batch_bytes && file_ < listing_->files.size()) {
       if (reader_) {
         if (reader_->take(batch) != LineReader::State::ended) return;
         if (!listing_->files[file_].pipe) writer_.add_done(reader_->mark());
         reader_.reset();
         ++file_;
-      } else if (file_ == listing_->files.size()) {
-        return;
       } else if (resume_.skip[file_]) {
         ++file_;
       } else if (!open_file(batch)) {
