@@ -233,6 +233,17 @@ int main() {
     if (values[c] == kLetter) plain[c >> 3] = static_cast<unsigned char>(plain[c >> 3] | 1 << (c & 7));
   }
   print("alignas(64) const unsigned char kPlainLetters[256]", plain);
+  // The same for U+3000 to U+30FF and kSingle. The kernels take all of U+4E00 to U+9FFF for that.
+  std::vector<unsigned char> single(64);
+  for (size_t c = 0x3000; c < 0x3100; ++c) {
+    const size_t bit = c - 0x3000;
+    if (values[c] == kSingle)
+      single[bit >> 3] = static_cast<unsigned char>(single[bit >> 3] | 1 << (bit & 7));
+  }
+  for (size_t c = 0x4e00; c < 0xa000; ++c) {
+    require(values[c] == kSingle, "is not plain Han", static_cast<UChar32>(c));
+  }
+  print("alignas(64) const unsigned char kPlainKana[64]", single);
   std::fprintf(stderr, "%zu blocks, %zu mappings, pool %zu bytes, tables %zu bytes\n", blocks.size(),
                places.size(), pool.size(), pool.size() + 2 * (stage1.size() + stage2.size()));
 }

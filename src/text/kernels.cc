@@ -72,7 +72,7 @@ void combine(const uint64_t* hashes, size_t count, int words, uint64_t* out) {
   for (size_t i = 0; i < count; ++i) out[i] = hash_shingle(hashes + i, words);
 }
 
-constexpr TextKernels kScalar = {copy_ascii, nullptr, find_edges, hash_words, combine};
+constexpr TextKernels kScalar = {copy_ascii, nullptr, nullptr, find_edges, hash_words, combine};
 
 }  // namespace
 

@@ -25,6 +25,11 @@ struct TextKernels {
   // Cyrillic, Greek, Hebrew or Arabic text consists of. Null where it would not be faster.
   size_t (*copy_letters)(const uint8_t* in, size_t n, uint8_t* out);
 
+  // Copies the Han, Hiragana and Katakana characters of three bytes at the beginning of in[0..n) that
+  // normalise to themselves, a space before each, as long as that fits into `room` bytes; returns how
+  // many they are. May stop earlier than it must. Null where it would not be faster.
+  size_t (*copy_singles)(const uint8_t* in, size_t n, uint8_t* out, size_t room);
+
   // Finds where words begin and end in normalised text: the bytes [a-z0-9_] and those >= 0x80 belong
   // to words. Stores `offset` + position of each change, given whether a word is open before text[0],
   // and returns their number. Reads up to kKernelSlack bytes past the end, stores up to kEdgeSlack more.

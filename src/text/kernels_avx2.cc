@@ -115,7 +115,7 @@ void combine(const uint64_t* hashes, size_t count, int words, uint64_t* out) {
 
 }  // namespace
 
-const TextKernels kTextAvx2 = {copy_ascii, nullptr, find_edges, hash_words, combine};
+const TextKernels kTextAvx2 = {copy_ascii, nullptr, nullptr, find_edges, hash_words, combine};
 
 }  // namespace doppel
 #endif

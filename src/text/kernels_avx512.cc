@@ -36,6 +36,12 @@ size_t copy_ascii(const uint8_t* in, size_t n, uint8_t* out) {
   return n;
 }
 
+// 1 << (v & 7)
+__m512i bit_of(__m512i v) {
+  return _mm512_shuffle_epi8(_mm512_set1_epi64(static_cast<long long>(0x8040201008040201u)),
+                             _mm512_and_si512(v, _mm512_set1_epi8(7)));
+}
+
 // For every byte that continues a sequence of two: the code point is an ordinary letter that stays as it is.
 uint64_t plain_letters(__m512i lead, __m512i v) {
   // The code point's bits 3 to 10 choose a byte of the table, its bits 0 to 2 a bit of that.
@@ -46,9 +52,7 @@ uint64_t plain_letters(__m512i lead, __m512i v) {
   const __m512i upper_half = _mm512_permutex2var_epi8(_mm512_load_si512(unicode::kPlainLetters + 128), row,
                                                       _mm512_load_si512(unicode::kPlainLetters + 192));
   const __m512i byte = _mm512_mask_blend_epi8(_mm512_movepi8_mask(row), lower_half, upper_half);
-  const __m512i bit = _mm512_shuffle_epi8(_mm512_set1_epi64(static_cast<long long>(0x8040201008040201u)),
-                                          _mm512_and_si512(v, _mm512_set1_epi8(7)));
-  return _mm512_test_epi8_mask(byte, bit);
+  return _mm512_test_epi8_mask(byte, bit_of(v));
 }
 
 size_t copy_letters(const uint8_t* in, size_t n, uint8_t* out) {
@@ -76,6 +80,48 @@ size_t copy_letters(const uint8_t* in, size_t n, uint8_t* out) {
     i += 64 - (lead >> 63);
   }
   return n;
+}
+
+// Marks the bytes that begin a sequence of three for a plain Han, Hiragana or Katakana character, given
+// every byte's two successors. What it says about continuation bytes means nothing.
+uint64_t plain_singles(__m512i first, __m512i second, __m512i third) {
+  const auto below = [](__m512i v, int from, int size) {
+    return _mm512_cmplt_epu8_mask(_mm512_sub_epi8(v, _mm512_set1_epi8(static_cast<char>(from))),
+                                  _mm512_set1_epi8(static_cast<char>(size)));
+  };
+  const uint64_t continued = below(second, 0x80, 0x40) & below(third, 0x80, 0x40);
+  // U+4E00 is e4 b8 80, U+9FFF is e9 bf bf.
+  const uint64_t han = below(first, 0xe4, 6) & ~(below(first, 0xe4, 1) & below(second, 0x80, 0x38));
+  // U+3000 is e3 80 80, U+30FF is e3 83 bf.
+  const uint64_t kana_block = below(first, 0xe3, 1) & below(second, 0x80, 4);
+  const __m512i row = _mm512_or_si512(_mm512_and_si512(_mm512_slli_epi16(second, 3), _mm512_set1_epi8(0x18)),
+                                      _mm512_and_si512(_mm512_srli_epi16(third, 3), _mm512_set1_epi8(7)));
+  const __m512i byte = _mm512_permutexvar_epi8(row, _mm512_load_si512(unicode::kPlainKana));
+  const uint64_t kana = kana_block & _mm512_test_epi8_mask(byte, bit_of(third));
+  return continued & (han | kana);
+}
+
+size_t copy_singles(const uint8_t* in, size_t n, uint8_t* out, size_t room) {
+  // 16 characters of 3 bytes become 16 of 4.
+  alignas(64) static constexpr struct Spread {
+    uint8_t of[64];
+    constexpr Spread() : of{} {
+      for (int i = 0; i < 64; ++i) of[i] = static_cast<uint8_t>(i / 4 * 3 + (i % 4 == 0 ? 0 : i % 4 - 1));
+    }
+  } kSpread;
+  constexpr uint64_t kFirsts = 0x249249249249;  // every third of 48 bits
+  const __m512i spread = _mm512_load_si512(kSpread.of);
+  size_t done = 0;
+  while (n - 3 * done >= 66 && room - 4 * done >= 64) {
+    const uint8_t* p = in + 3 * done;
+    const __m512i v = _mm512_loadu_si512(p);
+    const uint64_t bad = kFirsts & ~plain_singles(v, _mm512_loadu_si512(p + 1), _mm512_loadu_si512(p + 2));
+    _mm512_storeu_si512(out + 4 * done,
+                        _mm512_mask_permutexvar_epi8(_mm512_set1_epi8(' '), 0xeeeeeeeeeeeeeeee, spread, v));
+    if (bad != 0) return done + static_cast<size_t>(__builtin_ctzll(bad)) / 3;
+    done += 16;
+  }
+  return done;
 }
 
 size_t find_edges(const uint8_t* text, size_t n, uint16_t offset, bool open, uint16_t* edges) {
@@ -157,7 +203,7 @@ void combine(const uint64_t* hashes, size_t count, int words, uint64_t* out) {
 
 }  // namespace
 
-const TextKernels kTextAvx512 = {copy_ascii, copy_letters, find_edges, hash_words, combine};
+const TextKernels kTextAvx512 = {copy_ascii, copy_letters, copy_singles, find_edges, hash_words, combine};
 
 }  // namespace doppel
 #endif

@@ -221,6 +221,13 @@ const uint8_t* Normaliser::fill(const uint8_t* p, const uint8_t* end) {
           continue;
         }
         s.add(value, c, p, static_cast<size_t>(size));
+        if (value == kSingle && p[0] >= 0xe3 && left >= 70 && p[3] >= 0xe3 &&
+            kernels_->copy_singles != nullptr) {
+          const size_t room = s.out < limit ? static_cast<size_t>(limit - s.out) : 0;
+          const size_t n = kernels_->copy_singles(p + size, left - static_cast<size_t>(size), s.out, room);
+          p += 3 * n;
+          s.out += 4 * n;
+        }
       } else {
         uint8_t bytes[4] = {};
         std::memcpy(bytes, p, static_cast<size_t>(size));

@@ -45,6 +45,8 @@ extern const uint16_t kStage2[];
 extern const unsigned char kPool[];
 // Bit c & 7 of byte c >> 3: the value of c is kLetter, for U+0080 to U+07FF (two bytes of UTF-8).
 extern const unsigned char kPlainLetters[256];
+// The same for kSingle and U+3000 to U+30FF; the second half is zero. U+4E00 to U+9FFF all are kSingle.
+extern const unsigned char kPlainKana[64];
 
 inline uint16_t value_of(char32_t c) {
   return kStage2[(static_cast<uint32_t>(kStage1[c >> kBlockBits]) << kBlockBits) +
