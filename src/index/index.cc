@@ -8,6 +8,7 @@
 
 #include "index/band_key.h"
 #include "index/compare.h"
+#include "index/fetch.h"
 #include "index/row_store.h"
 #include "index/slot_table.h"
 
@@ -19,9 +20,9 @@ constexpr size_t kAhead = 3;   // queries between asking for a bucket's line and
 
 // Hits of one query: ordinals of rows that may match, repeats removed. Few: compared with each other; many:
 // through a small hash table, so that the cost stays linear when all bands are hot.
-void remove_repeats(PodVector<uint32_t>& ordinals, size_t from, PodVector<uint32_t>& scratch) {
-  const size_t n = ordinals.size() - from;
-  uint32_t* p = ordinals.data() + from;
+void remove_repeats(PodVector<uint32_t>& ordinals, PodVector<uint32_t>& scratch) {
+  const size_t n = ordinals.size();
+  uint32_t* p = ordinals.data();
   size_t kept = 0;
   if (n <= 24) {
     for (size_t i = 0; i < n; ++i) {
@@ -40,7 +41,7 @@ void remove_repeats(PodVector<uint32_t>& ordinals, size_t from, PodVector<uint32
       p[kept++] = p[i];
     }
   }
-  ordinals.resize(from + kept);
+  ordinals.resize(kept);
 }
 
 }  // namespace
@@ -82,16 +83,16 @@ struct Index::Impl {
   void find(size_t kind, uint64_t h, PodVector<uint32_t>& out) const {
     const SlotTable& t = table(kind, h);
     const SlotTable::Place at = t.place(h);
-    if (SlotTable::possible(at)) t.find(h, at, out);
+    SlotTable::find_home(at, out);
+    if (SlotTable::maybe_elsewhere(at)) t.find_elsewhere(h, at, out);
   }
 
   void prefetch(const Query& query) const {
     if (query.slices != nullptr) {
-      for (size_t j = 0; j < bands; ++j)
-        __builtin_prefetch(table(j, query.band_keys[j]).place(query.band_keys[j]).home);
+      for (size_t j = 0; j < bands; ++j) fetch(table(j, query.band_keys[j]).place(query.band_keys[j]).home);
     }
     const uint64_t h = spread(query.digest.low);
-    __builtin_prefetch(table(digests(), h).place(h).home);
+    fetch(table(digests(), h).place(h).home);
   }
 
   // Compares the row with the query's slices. Sets one bit of `matched` for every band where it is listed and
@@ -118,22 +119,41 @@ struct Index::Impl {
     return any != 0 ? equal : -1;
   }
 
+  // Entries that stand away from their home: asked for at once, read when the rest of the block has been
+  // probed.
+  struct Deferred {
+    const SlotTable* table;
+    SlotTable::Place at;
+    uint64_t h;
+    PodVector<uint32_t>* out;
+  };
   struct Scratch {
-    PodVector<uint32_t> hits;  // of rows, for all queries of a block
-    PodVector<uint32_t> digest_hits;
+    PodVector<uint32_t> hits[kBlock];  // ordinals of rows that may match
+    PodVector<uint32_t> digest_hits[kBlock];
+    PodVector<Deferred> deferred;
     PodVector<uint32_t> repeats;
     PodVector<uint64_t> bits;
     PodVector<uint32_t> matched;
     PodVector<uint16_t> counts;
   };
 
+  void probe(size_t kind, uint64_t h, PodVector<uint32_t>& out, PodVector<Deferred>& deferred) const {
+    const SlotTable& t = table(kind, h);
+    const SlotTable::Place at = t.place(h);
+    if (SlotTable::maybe_home(at)) SlotTable::find_home(at, out);
+    if (SlotTable::maybe_elsewhere(at)) {
+      t.prefetch_elsewhere(at);
+      deferred.push_back({&t, at, h, &out});
+    }
+  }
+
   void prefetch_row(uint32_t ordinal, bool whole) const {
     const Seq seq = seq_of(ordinal);
     if (!rows.in_window(seq)) return;
     const uint8_t* row = rows.at(seq);
-    __builtin_prefetch(row + rows.digest_offset());
+    fetch(row + rows.digest_offset());
     if (!whole) return;
-    for (size_t at = 0; at < rows.digest_offset(); at += 64) __builtin_prefetch(row + at);
+    for (size_t at = 0; at < rows.digest_offset(); at += 64) fetch(row + at);
   }
 
   void decide(const Query& query, std::span<const uint32_t> hits, std::span<const uint32_t> digest_hits,
@@ -173,37 +193,29 @@ struct Index::Impl {
     Scratch s;
     s.bits.resize(static_cast<size_t>(options.num_perm) / 64 + 2);
     s.matched.resize(bands / 32 + 1);
-    size_t ends[kBlock][2];
     const size_t n = queries.size();
     for (size_t i = 0; i < std::min(kAhead, n); ++i) prefetch(queries[i]);
     for (size_t base = 0; base < n; base += kBlock) {
       const size_t count = std::min(kBlock, n - base);
-      s.hits.clear();
-      s.digest_hits.clear();
+      s.deferred.clear();
       for (size_t i = 0; i < count; ++i) {
         if (base + i + kAhead < n) prefetch(queries[base + i + kAhead]);
         const Query& query = queries[base + i];
-        const size_t first = s.hits.size();
-        const size_t first_digest = s.digest_hits.size();
+        s.hits[i].clear();
+        s.digest_hits[i].clear();
         if (query.slices != nullptr) {
-          for (size_t j = 0; j < bands; ++j) find(j, query.band_keys[j], s.hits);
-          if (s.hits.size() > first + 1) remove_repeats(s.hits, first, s.repeats);
+          for (size_t j = 0; j < bands; ++j) probe(j, query.band_keys[j], s.hits[i], s.deferred);
         }
-        const uint64_t h = spread(query.digest.low);
-        find(digests(), h, s.digest_hits);
-        for (size_t k = first; k < s.hits.size(); ++k) prefetch_row(s.hits[k], true);
-        for (size_t k = first_digest; k < s.digest_hits.size(); ++k) prefetch_row(s.digest_hits[k], false);
-        ends[i][0] = s.hits.size();
-        ends[i][1] = s.digest_hits.size();
+        probe(digests(), spread(query.digest.low), s.digest_hits[i], s.deferred);
       }
-      size_t first = 0;
-      size_t first_digest = 0;
+      for (const Deferred& d : s.deferred) d.table->find_elsewhere(d.h, d.at, *d.out);
       for (size_t i = 0; i < count; ++i) {
-        decide(queries[base + i], std::span(s.hits).subspan(first, ends[i][0] - first),
-               std::span(s.digest_hits).subspan(first_digest, ends[i][1] - first_digest), equal_bits, s,
-               out[base + i]);
-        first = ends[i][0];
-        first_digest = ends[i][1];
+        if (s.hits[i].size() > 1) remove_repeats(s.hits[i], s.repeats);
+        for (uint32_t ordinal : s.hits[i]) prefetch_row(ordinal, true);
+        for (uint32_t ordinal : s.digest_hits[i]) prefetch_row(ordinal, false);
+      }
+      for (size_t i = 0; i < count; ++i) {
+        decide(queries[base + i], s.hits[i], s.digest_hits[i], equal_bits, s, out[base + i]);
       }
     }
   }
@@ -212,7 +224,7 @@ struct Index::Impl {
     PodVector<uint32_t> hits;
     PodVector<uint32_t> repeats;
     find(band, key, hits);
-    remove_repeats(hits, 0, repeats);
+    remove_repeats(hits, repeats);
     const auto first = band * static_cast<size_t>(options.banding.rows);
     int count = 0;
     for (uint32_t ordinal : hits) {
@@ -255,12 +267,27 @@ struct Index::Impl {
     moved_max = std::max<uint64_t>(moved_max, insertion.moved);
   }
 
+  // Calls f(table, hash) for every list that a row would be entered in.
+  template <typename F>
+  void for_each_entry(const Row& row, const uint64_t* band_keys, F f) const {
+    if (row.slices != nullptr) {
+      for (size_t j = 0; j < bands; ++j) f(table(j, band_keys[j]), band_keys[j]);
+    }
+    const uint64_t h = spread(row.digest.low);
+    f(table(digests(), h), h);
+  }
+
   void insert(std::span<const Row> batch, const uint64_t* band_keys) {
+    // Homes are asked for first (a lookup of the same batch has usually brought them), then, where a home is
+    // full, the lines that the entry will go on to.
+    auto ahead = [&](size_t i, size_t distance, auto f) {
+      if (i + distance < batch.size())
+        for_each_entry(batch[i + distance], band_keys + (i + distance) * bands, f);
+    };
     for (size_t i = 0; i < batch.size(); ++i) {
-      if (i + kAhead < batch.size()) {
-        const Row& soon = batch[i + kAhead];
-        prefetch({soon.slices, band_keys + (i + kAhead) * bands, soon.digest});
-      }
+      ahead(i, 3 * kAhead, [](const SlotTable& t, uint64_t h) { fetch(t.place(h).home); });
+      ahead(i, 2 * kAhead, [](const SlotTable& t, uint64_t h) { t.prefetch_room(t.place(h), 1); });
+      ahead(i, kAhead, [](const SlotTable& t, uint64_t h) { t.prefetch_room(t.place(h), 2); });
       insert(batch[i], band_keys + i * bands);
     }
   }
@@ -278,8 +305,8 @@ struct Index::Impl {
       const Seq seq = impl.seq_of(ordinal);
       if (!impl.rows.in_window(seq)) return;
       const bool band = static_cast<size_t>(kind) < impl.bands;
-      __builtin_prefetch(impl.rows.at(seq) + (band ? static_cast<size_t>(kind * impl.options.banding.rows)
-                                                   : impl.rows.digest_offset()));
+      fetch(impl.rows.at(seq) +
+            (band ? static_cast<size_t>(kind * impl.options.banding.rows) : impl.rows.digest_offset()));
     }
     bool alive(uint32_t ordinal) const override { return impl.rows.live(impl.seq_of(ordinal)); }
     const Impl& impl;
@@ -333,7 +360,7 @@ std::vector<Seq> Index::find_id(uint64_t id_tag) const {
   PodVector<uint32_t> hits;
   PodVector<uint32_t> repeats;
   impl_->find(impl_->ids(), h, hits);
-  remove_repeats(hits, 0, repeats);
+  remove_repeats(hits, repeats);
   for (uint32_t ordinal : hits) {
     const Seq seq = impl_->seq_of(ordinal);
     if (impl_->rows.live(seq) && impl_->rows.id_tag(impl_->rows.at(seq)) == id_tag) found.push_back(seq);

@@ -38,20 +38,9 @@ void SlotTable::set_touched() {
   touched_ = std::max(touched_, (bytes + unit - 1) / unit * unit);
 }
 
-void SlotTable::find(uint64_t h, const Place& at, PodVector<uint32_t>& out) const {
-  const auto home = static_cast<uint64_t>(at.home - buckets_);
-  const bool elsewhere = (at.home->header & filter_bit(at.stored)) != 0;
-  for (uint32_t d = 0; d < (elsewhere ? kDistances : 1); ++d) {
-    const Bucket& bucket = buckets_[home ^ d];
-    for (uint32_t same = same_hash(bucket, at.stored); same != 0; same &= same - 1) {
-      const int slot = std::countr_zero(same);
-      const uint32_t entry = bucket.entry[slot];
-      if (code_at(bucket.header, slot) != 1 + d / 2 || (entry & ~kOrdinalMask) != entry_top(at.stored, d))
-        continue;
-      out.push_back(entry & kOrdinalMask);
-    }
-  }
-  if (!elsewhere || (at.home->header & kSide) == 0) return;
+void SlotTable::find_elsewhere(uint64_t h, const Place& at, PodVector<uint32_t>& out) const {
+  for (uint32_t d = 1; d < kDistances; ++d) find_in(*neighbour(at, d), at.stored, d, out);
+  if ((at.home->header & kSide) == 0) return;
   for (auto it = side_.lower_bound({h, 0}); it != side_.end() && it->first == h; ++it)
     out.push_back(it->second);
 }
@@ -100,11 +89,7 @@ void SlotTable::insert(uint64_t h, uint32_t ordinal, Insertion& insertion) {
   const Place at = place(h);
   const auto home = static_cast<uint64_t>(at.home - buckets_);
   Bucket& bucket = buckets_[home];
-  uint32_t free = free_slots(bucket.header);
-  if (free == 0 && insertion.expired) {
-    drop_expired(bucket, insertion.window);
-    free = free_slots(bucket.header);
-  }
+  const uint32_t free = free_slots(bucket.header);
   const uint32_t same = same_hash(bucket, at.stored);
   if (same != 0 && std::popcount(same) >= kSameMax) [[unlikely]] {
     put_aside(h, home, at.stored, ordinal, insertion);
@@ -292,10 +277,10 @@ bool SlotTable::mostly_live(const Window& window) const {
       live += window.contains(bucket.entry[slot_of_bit(used)] & kOrdinalMask) ? 1 : 0;
     }
   }
-  return live * 8 > all * 7;
+  return live * 5 > all * 4;
 }
 
-// Drops what has expired and makes filters and flags anew.
+// Drops what has expired, takes entries home where there is room again, makes filters and flags anew.
 void SlotTable::clean_group(uint64_t group, Insertion& insertion) {
   uint32_t filter[kGroup] = {};
   uint32_t side = 0;
@@ -303,10 +288,23 @@ void SlotTable::clean_group(uint64_t group, Insertion& insertion) {
     Bucket& bucket = buckets_[group + b];
     side |= bucket.header & kSide;
     drop_expired(bucket, insertion.window);
+  }
+  for (uint64_t b = 0; b < kGroup; ++b) {
+    Bucket& bucket = buckets_[group + b];
     for (uint32_t used = used_slots(bucket.header); used != 0; used &= used - 1) {
       const int slot = slot_of_bit(used);
       const uint32_t distance = distance_at(bucket, slot);
-      if (distance != 0) filter[b ^ distance] |= filter_bit(stored_at(bucket, slot));
+      if (distance == 0) continue;
+      const uint32_t stored = stored_at(bucket, slot);
+      Bucket& home = buckets_[group + (b ^ distance)];
+      const uint32_t free = free_slots(home.header);
+      if (free == 0 || insertion.moved >= kMovesMax) {
+        filter[b ^ distance] |= filter_bit(stored);
+        continue;
+      }
+      put(home, slot_of_bit(free), stored, bucket.entry[slot] & kOrdinalMask, 0);
+      clear(bucket, slot);
+      ++insertion.moved;
     }
   }
   for (uint64_t b = 0; b < kGroup; ++b) {

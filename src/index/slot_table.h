@@ -12,7 +12,7 @@
 // it are in the old one. Every insert pays for a few homes, so no insert pays for all. Tables are started at
 // different sizes by their owner, so that they do not all grow at once.
 //
-// find() gives a superset: a hash that shares the stored bits is returned too, and so are entries of rows
+// What is found is a superset: a hash that shares the stored bits is returned too, and so are entries of rows
 // that have died. Whoever asks decides from the rows.
 
 #include <cstdint>
@@ -21,6 +21,7 @@
 #include "absl/container/btree_set.h"
 #include "base/pod_vector.h"
 #include "index/bucket.h"
+#include "index/fetch.h"
 #include "index/pages.h"
 
 namespace doppel {
@@ -61,12 +62,22 @@ class SlotTable {
     return {buckets_ + next_.home(h), next_.stored(h)};
   }
 
-  // Whether find() may find anything, from the home's line alone: nearly always right when it says no.
-  static bool possible(const Place& at) {
-    return (same_hash(*at.home, at.stored) | (at.home->header & filter_bit(at.stored))) != 0;
+  // Whether anything may be found, from the home's line alone: in it, elsewhere.
+  static bool maybe_home(const Place& at) { return same_hash(*at.home, at.stored) != 0; }
+  static bool maybe_elsewhere(const Place& at) { return (at.home->header & filter_bit(at.stored)) != 0; }
+  // Appends the ordinals of all entries whose hash may be that of `at`: those that stand at home, and the
+  // others.
+  static void find_home(const Place& at, PodVector<uint32_t>& out) { find_in(*at.home, at.stored, 0, out); }
+  void find_elsewhere(uint64_t h, const Place& at, PodVector<uint32_t>& out) const;
+  void prefetch_elsewhere(const Place& at) const {
+    for (uint32_t d = 1; d < kDistances; ++d) fetch(neighbour(at, d));
   }
-  // Appends the ordinals of all entries whose hash may be h.
-  void find(uint64_t h, const Place& at, PodVector<uint32_t>& out) const;
+
+  // Asks for the line that an insert would go on to, if the one before (d = 1: the home) is here and full.
+  void prefetch_room(const Place& at, uint32_t d) const {
+    if (free_slots(at.home->header) != 0 || (d == 2 && free_slots(neighbour(at, 1)->header) != 0)) return;
+    fetch(neighbour(at, d));
+  }
 
   void insert(uint64_t h, uint32_t ordinal, Insertion& insertion);
 
@@ -76,6 +87,17 @@ class SlotTable {
   double load() const { return static_cast<double>(entries_) / static_cast<double>(now_.buckets * kSlots); }
 
  private:
+  const Bucket* neighbour(const Place& at, uint32_t d) const {
+    return buckets_ + (static_cast<uint64_t>(at.home - buckets_) ^ d);
+  }
+  static void find_in(const Bucket& bucket, uint32_t stored, uint32_t distance, PodVector<uint32_t>& out) {
+    for (uint32_t same = same_hash(bucket, stored); same != 0; same &= same - 1) {
+      const int slot = __builtin_ctz(same);
+      const uint32_t entry = bucket.entry[slot];
+      if (code_at(bucket.header, slot) != 1 + distance / 2) continue;
+      if ((entry & ~kOrdinalMask) == entry_top(stored, distance)) out.push_back(entry & kOrdinalMask);
+    }
+  }
   bool growing() const { return next_.buckets != 0; }
 
   bool put_near(uint64_t home, uint32_t stored, uint32_t ordinal);

@@ -246,5 +246,46 @@ TEST(IndexOracle, NumbersThatPassTwoToThe28) {
   run(o, {.start = (uint64_t{5} << 28) - 200}, seed);
 }
 
+// Shards, capacities and instruction sets change nothing of what is found, also after growth.
+TEST(IndexOracle, InvariantUnderLayout) {
+  const uint64_t seed = fresh_seed();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::vector<std::vector<Found>> results;
+  const Simd best = simd_supported();
+  for (Simd level : {Simd::scalar, Simd::avx2, Simd::avx512}) {
+    force_simd(level);
+    IndexOptions o = small(seed);
+    o.min_equal = 12;
+    o.shards = 1 + static_cast<int>(level) * 3;
+    o.initial_capacity = std::array<uint64_t, 3>{0, 1024, 1000000}[static_cast<size_t>(level)];
+    Random random(seed);
+    Documents documents(o, 40, .3, random);
+    Index index(o);
+    std::vector<uint64_t> keys(18);
+    const uint32_t mask = ~uint32_t{0};
+    std::vector<Found>& found = results.emplace_back();
+    for (int i = 0; i < 6000; ++i) {
+      const auto slices = documents.slices();
+      const Digest digest = documents.digest();
+      index.band_keys(slices.data(), keys.data());
+      const Query query{slices.data(), keys.data(), digest};
+      if (i % 10 == 0) index.lookup({&query, 1}, {&found.emplace_back(), 1});
+      const Row row{slices.data(), digest, 0, {}, &mask};
+      index.insert({&row, 1}, keys.data());
+      if (i % 7 == 0) index.remove(random() % index.next_seq());
+      if (i % 500 == 499) index.expire_below(index.next_seq() - std::min<Seq>(index.next_seq(), 4000));
+    }
+  }
+  force_simd(best);
+  for (size_t r = 1; r < results.size(); ++r) {
+    ASSERT_EQ(results[r].size(), results[0].size());
+    for (size_t i = 0; i < results[0].size(); ++i) {
+      EXPECT_EQ(results[r][i].exact, results[0][i].exact);
+      EXPECT_EQ(results[r][i].candidates, results[0][i].candidates);
+      ASSERT_EQ(results[r][i].counts.size(), results[0][i].counts.size());
+    }
+  }
+}
+
 }  // namespace
 }  // namespace doppel
