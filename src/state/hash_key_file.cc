@@ -59,7 +59,7 @@ absl::StatusOr<HashKey> parse_hash_key(std::string_view hex) {
     if (c >= '0' && c <= '9') {
       digit = static_cast<uint64_t>(c - '0');
     } else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f') {
-      digit = static_cast<uint64_t>((c | 0x20) - 'a' + 10);
+      digit = static_cast<uint64_t>(c | 0x20) - 'a' + 10;
     } else {
       return invalid(fmt::format("a hash key has {} hexadecimal digits, character {} of this one is none",
                                  kDigits, i + 1));

@@ -75,7 +75,7 @@ TEST_P(AnyBodies, TheLargest) {
 
 // One thread appends and flushes, others read what it has published: never anything but what was appended.
 TEST_P(AnyBodies, ReadersBesideTheWriter) {
-  constexpr uint64_t kBodies = 20'000;
+  constexpr uint64_t kBodies = 30'000;
   const auto bodies = make();
   std::vector<std::atomic<uint64_t>> offsets(kBodies);
   std::vector<uint32_t> sizes(kBodies);
@@ -93,9 +93,9 @@ TEST_P(AnyBodies, ReadersBesideTheWriter) {
       while (limit < kBodies) {
         limit = published.load(std::memory_order_acquire);
         if (limit == 0) continue;
-        // Mostly the newest: those are in memory or just being flushed.
+        // Mostly the newest: those are in memory or just being flushed, which takes a while for 500.
         const uint64_t i =
-            random() % 4 == 0 ? random() % limit : limit - 1 - random() % std::min<uint64_t>(limit, 64);
+            random() % 4 == 0 ? random() % limit : limit - 1 - random() % std::min<uint64_t>(limit, 500);
         const auto body = bodies->read({.offset = offsets[i].load(), .size = sizes[i]}, buffer);
         const auto [metadata, set] = body_of(i);
         if (!body.ok() || body->metadata != metadata || body->coded_set != set) ++wrong;
@@ -108,7 +108,7 @@ TEST_P(AnyBodies, ReadersBesideTheWriter) {
     offsets[i] = ref.offset;
     sizes[i] = ref.size;
     published.store(i + 1, std::memory_order_release);
-    if (i % 50 == 0) {
+    if (i % 500 == 0) {
       EXPECT_TRUE(bodies->flush().ok());
     }
   }
