@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 
 #include "base/status.h"
 #include "commands/commands.h"
@@ -40,7 +41,9 @@ void catch_signals() {
   action.sa_handler = on_signal;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  // A closed pipe and a file size limit come back as errors of write().
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 // The state directory as the pipeline sees it.
@@ -67,7 +70,8 @@ class StateJournal : public Journal {
 };
 
 absl::StatusOr<std::unique_ptr<StateDir>> open_state(const Options& o, const EngineOptions& engine,
-                                                     const ScanSinkOptions& sink) {
+                                                     const ScanSinkOptions& sink,
+                                                     std::function<absl::Status()> sync_outputs) {
   StateOptions options{.directory = o.state_directory,
                        .data_scheme = engine.scheme.describe(),
                        .rule = describe_rule(engine.rule),
@@ -76,7 +80,8 @@ absl::StatusOr<std::unique_ptr<StateDir>> open_state(const Options& o, const Eng
                        .fsync = o.fsync == "none"     ? Fsync::none
                                 : o.fsync == "commit" ? Fsync::commit
                                                       : Fsync::checkpoint,
-                       .checkpoint_documents = o.checkpoint_documents};
+                       .checkpoint_documents = o.checkpoint_documents,
+                       .sync_outputs = std::move(sync_outputs)};
   return StateDir::open(options,
                         [&](std::string_view position) { return ScanSink::supports(sink, position); });
 }
@@ -151,10 +156,12 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   // What an earlier run left, or a place for this run alone.
   std::unique_ptr<StateDir> state;
   std::unique_ptr<Bodies> temporary;
+  std::unique_ptr<ScanSink> sink;
   Recovered recovered;
   if (!o.state_directory.empty()) {
     flags.sink.sync = o.fsync == "commit";
-    ASSIGN_OR_RETURN(state, open_state(o, engine_opts, flags.sink));
+    auto sync_outputs = [&] { return sink != nullptr ? sink->sync() : absl::OkStatus(); };
+    ASSIGN_OR_RETURN(state, open_state(o, engine_opts, flags.sink, sync_outputs));
     recovered = state->recovered();
     for (const std::string& note : recovered.notes) tell(note);
     engine_opts.initial_capacity = std::max<uint64_t>(1024, recovered.next_seq - recovered.first_row);
@@ -177,9 +184,8 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
                    open_files_source(source_options, recovered.source_position));
   flags.sink.context = {.scheme = fmt::format("{:016x}", key.derive(engine_opts.scheme.describe())),
                         .epoch = recovered.epoch};
-  ASSIGN_OR_RETURN(std::unique_ptr<ScanSink> sink,
-                   ScanSink::open(flags.sink, recovered.sink_position,
-                                  [&](const std::string& message) { messages.say(message); }));
+  ASSIGN_OR_RETURN(sink, ScanSink::open(flags.sink, recovered.sink_position,
+                                        [&](const std::string& message) { messages.say(message); }));
 
   Progress progress(*source, engine.index(), !flags.quiet);
   messages.attach(&progress);

@@ -100,8 +100,16 @@ absl::Status ScanSink::write(const Decided& decided) {
     RETURN_IF_ERROR(write_one(decided.batch.records[i], decided.work.sign.documents[i],
                               decided.work.resolved.outcomes[i]));
   }
+  if (options_.sync) return sync();
   for (OutputFile* file : {output_.get(), keep_.get(), rejects_.get()}) {
-    if (file != nullptr) RETURN_IF_ERROR(options_.sync ? file->sync() : file->flush());
+    if (file != nullptr) RETURN_IF_ERROR(file->flush());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ScanSink::sync() {
+  for (OutputFile* file : {output_.get(), keep_.get(), rejects_.get()}) {
+    if (file != nullptr) RETURN_IF_ERROR(file->sync());
   }
   return absl::OkStatus();
 }

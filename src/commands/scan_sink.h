@@ -38,6 +38,8 @@ class ScanSink : public Sink {
 
   absl::Status write(const Decided& decided) override;
   std::string position() const override;
+  // Everything that was written survives a power loss.
+  absl::Status sync();
   // The clusters, if that was asked for.
   absl::Status finish();
 

@@ -31,7 +31,7 @@ std::string Scheme::describe() const {
   static constexpr char kHex[] = "0123456789abcdef";
   std::string fingerprint;
   uint64_t print = key.derive("fingerprint");
-  for (int shift = 60; shift >= 0; shift -= 4) fingerprint.push_back(kHex[print >> shift & 15]);
+  for (int shift = 28; shift >= 0; shift -= 4) fingerprint.push_back(kHex[print >> shift & 15]);
   return line("hash_key_fingerprint", fingerprint) + line("normaliser", std::to_string(kNormaliserVersion)) +
          line("unicode", std::string(kUnicodeVersion)) +
          line("shingle_words", std::to_string(shingle_words)) +
