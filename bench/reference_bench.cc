@@ -29,7 +29,7 @@ void text_to_signature(benchmark::State& state) {
   if (doppel::reference::sha1("abc")[0] != 0xa9993e36) std::abort();
   const std::string text = document();
   const MinHash minhash;
-  for (auto _ : state) benchmark::DoNotOptimize(minhash.signature(text));
+  while (state.KeepRunning()) benchmark::DoNotOptimize(minhash.signature(text));
   state.SetItemsProcessed(state.iterations());
   state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(text.size()));
 }
@@ -37,7 +37,7 @@ BENCHMARK(text_to_signature)->Unit(benchmark::kMicrosecond);
 
 void prehashed_to_signature(benchmark::State& state) {
   const MinHash minhash;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     std::vector<uint32_t> slots(128, UINT32_MAX);
     for (uint32_t shingle = 0; shingle < 579; ++shingle) minhash.add(shingle * 2654435761u, slots);
     benchmark::DoNotOptimize(slots);

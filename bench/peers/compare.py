@@ -193,8 +193,8 @@ def run_peer(name, corpus, threshold):
             worst = max(worst, end - middle)
     seconds = now() - begin
     memory.append(resident_bytes())
-    # The first tenth warms up imports and buffers; what comes after is the index.
-    skip = max(1, len(memory) // 10)
+    # The first half warms up imports and buffers; what the second half adds is the index.
+    skip = max(1, len(memory) // 2)
     spent = len(flags) - 1000 * skip
     per_document = (memory[-1] - memory[skip]) / spent if spent > 0 else None
     print(json.dumps({"seconds": seconds, "preparing_seconds": preparing, "memory_per_document": per_document,
@@ -290,7 +290,7 @@ def summarise(name, runs, truth, corpus, documents, small):
     precision, recall, f1 = quality(runs[0]["flags"], truth)
     prepare = min((r["preparing_seconds"] for r in runs if r["preparing_seconds"] is not None), default=None)
     memory = [r["memory_per_document"] for r in runs if r["memory_per_document"] is not None]
-    if small:  # the growth of the peak between a tenth of the documents and all
+    if small:  # the growth of the peak between half of the documents and all
         memory = [(min(r["peak_bytes"] for r in runs) - small["peak_bytes"]) / (documents - small["documents"])]
     worst = [r["worst_ms"] for r in runs if r["worst_ms"] is not None]
     return {
@@ -354,9 +354,9 @@ def main():
 
     runs, left_out, small = {name: [] for name in names}, {}, None
     if "doppel" in names:
-        few = work / f"first-{corpus.name}"
+        few = work / f"half-{corpus.name}"
         with open(corpus, "rb") as source, open(few, "wb") as target:
-            target.writelines(line for _, line in zip(range(options.docs // 10), source))
+            target.writelines(line for _, line in zip(range(options.docs // 2), source))
     for repeat in range(options.repeats):  # in turns, so that a noisy minute hits everyone
         for name in names:
             if name in left_out:
@@ -365,8 +365,8 @@ def main():
             try:
                 if name == "doppel":
                     if small is None:
-                        small = run_doppel(binary, few, options.threshold, options.core, options.docs // 10)
-                        small["documents"] = options.docs // 10
+                        small = run_doppel(binary, few, options.threshold, options.core, options.docs // 2)
+                        small["documents"] = options.docs // 2
                     runs[name].append(run_doppel(binary, corpus, options.threshold, options.core, options.docs))
                     continue
                 if missing.get(PEERS[name].library):

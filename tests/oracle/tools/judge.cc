@@ -6,6 +6,7 @@
 // and similarity.
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdio>
 
 #include "oracle/oracle.h"
@@ -27,7 +28,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "judge: cannot read %s\n", path.c_str());
     return 1;
   }
-  Oracle oracle({.threshold_ppm = static_cast<uint64_t>(threshold * 1e6 + 0.5)});
+  Oracle oracle({.threshold_ppm = static_cast<uint64_t>(std::llround(threshold * 1e6))});
   std::vector<std::string> ids;
   for (auto line : lines) {
     std::string_view id, text;

@@ -7,6 +7,7 @@
 // similar representative as inter/union, how the document was made, from which one (id or '-').
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -57,7 +58,7 @@ int main(int argc, char** argv) {
   }
   std::ostream& out = out_path == "-" ? std::cout : file;
 
-  Oracle oracle({.threshold_ppm = static_cast<uint64_t>(threshold * 1e6 + 0.5)});
+  Oracle oracle({.threshold_ppm = static_cast<uint64_t>(std::llround(threshold * 1e6))});
   std::vector<std::string> ids;
   for (uint64_t n = 0; n < docs; ++n) {
     CorpusDocument document = make_document(options, n);
