@@ -33,7 +33,7 @@ struct Options {
 
   int threads = 0;  // 0: one per processor
   int shards = 1;
-  int batch_documents = 1024;
+  int batch_documents = 256;
   uint64_t batch_bytes = 8 << 20;
 
   std::string state_directory;                // state.directory

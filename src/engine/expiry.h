@@ -19,7 +19,8 @@ class Expiry {
  public:
   explicit Expiry(const Rule& rule);
 
-  // A document of this record time (or without one) is about to be judged. Returns the lowest live number from now on.
+  // A document of this record time (or without one) is about to be judged. Returns the lowest live number
+  // from now on.
   Seq observe(int64_t timestamp_ms);
 
   // A representative was made (or restored), in ascending order.

@@ -4,11 +4,11 @@
 // that are still open, and 16 shingles at a time are found not to concern them.
 
 // g++ 12 takes the undefined operand inside its own intrinsics for a mistake of ours.
-#pragma GCC diagnostic push
+#if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
 #include <immintrin.h>
-#pragma GCC diagnostic pop
 
 #include "sketch/fast_rounds.h"
 

@@ -2,11 +2,11 @@
 // The coded form's streams, sixteen values at a time.
 
 // g++ 12 takes the undefined operand inside its own intrinsics for a mistake of ours.
-#pragma GCC diagnostic push
+#if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
 #include <immintrin.h>
-#pragma GCC diagnostic pop
 
 #include "sketch/set_coding.h"
 

@@ -18,8 +18,8 @@ void append_duplicate_of(std::string& out, const EventContext& context, const Me
                          const Metadata& original, const Outcome& outcome);
 
 // A line per document, whatever was decided (`original` only for duplicates).
-void append_verdict(std::string& out, const Metadata& document, const Metadata& original, const Outcome& outcome,
-                    std::string_view reason);
+void append_verdict(std::string& out, const Metadata& document, const Metadata& original,
+                    const Outcome& outcome, std::string_view reason);
 
 // The host of a URL in lower case, without user and port; empty if there is none.
 std::string host_of(std::string_view url);

@@ -11,8 +11,8 @@
 namespace doppel {
 namespace {
 
-constexpr size_t kSignGrain = 16;    // documents that one thread takes at a time
-constexpr size_t kMatchGrain = 128;  // enough to hide memory latency
+constexpr size_t kSignGrain = 16;   // documents that one thread takes at a time
+constexpr size_t kMatchGrain = 64;  // enough to hide memory latency
 
 // What one thread needs to sign.
 struct Tools {
