@@ -64,7 +64,7 @@ struct Index::Impl {
     for (size_t t = 0; t < count; ++t) {
       // Tables grow by a fourth at a time: from sizes spread evenly over one such step, at different times.
       const double stagger = std::pow(1.25, static_cast<double>(t) / static_cast<double>(count));
-      tables.emplace_back(static_cast<uint64_t>(room * stagger), (uint64_t{1} << kOrdinalBits) / shards);
+      tables.emplace_back(room * stagger, (uint64_t{1} << kOrdinalBits) / shards);
     }
   }
 
@@ -267,28 +267,50 @@ struct Index::Impl {
     moved_max = std::max<uint64_t>(moved_max, insertion.moved);
   }
 
-  // Calls f(table, hash) for every list that a row would be entered in.
-  template <typename F>
-  void for_each_entry(const Row& row, const uint64_t* band_keys, F f) const {
-    if (row.slices != nullptr) {
-      for (size_t j = 0; j < bands; ++j) f(table(j, band_keys[j]), band_keys[j]);
+  // Places of the next documents of a batch, so that their lines can be asked for in steps: the homes first
+  // (a lookup of the same batch has usually brought them), then, where a home is full, the lines that the
+  // entry goes on to. Only a hint: an insert in between may move a place.
+  struct Ahead {
+    explicit Ahead(const Impl& i) : impl(i), width(i.bands + 1), places(kSteps * width) {}
+
+    void ask(const Row& row, const uint64_t* band_keys, size_t document) {
+      Entry* out = &places[document % kSteps * width];
+      auto add = [&](size_t kind, uint64_t h) {
+        const SlotTable& t = impl.table(kind, h);
+        *out = {&t, t.place(h)};
+        fetch(out++->at.home);
+      };
+      if (row.slices != nullptr) {
+        for (size_t j = 0; j < impl.bands; ++j) add(j, band_keys[j]);
+      }
+      add(impl.digests(), spread(row.digest.low));
+      if (out != &places[document % kSteps * width] + width) out->table = nullptr;
     }
-    const uint64_t h = spread(row.digest.low);
-    f(table(digests(), h), h);
-  }
+    void ask_room(size_t document, uint32_t distance) const {
+      const Entry* p = &places[document % kSteps * width];
+      for (size_t j = 0; j < width && p[j].table != nullptr; ++j)
+        p[j].table->prefetch_room(p[j].at, distance);
+    }
+
+    static constexpr size_t kSteps = 16;
+    struct Entry {
+      const SlotTable* table = nullptr;
+      SlotTable::Place at{};
+    };
+    const Impl& impl;
+    size_t width;
+    std::vector<Entry> places;
+  };
 
   void insert(std::span<const Row> batch, const uint64_t* band_keys) {
-    // Homes are asked for first (a lookup of the same batch has usually brought them), then, where a home is
-    // full, the lines that the entry will go on to.
-    auto ahead = [&](size_t i, size_t distance, auto f) {
-      if (i + distance < batch.size())
-        for_each_entry(batch[i + distance], band_keys + (i + distance) * bands, f);
-    };
-    for (size_t i = 0; i < batch.size(); ++i) {
-      ahead(i, 3 * kAhead, [](const SlotTable& t, uint64_t h) { fetch(t.place(h).home); });
-      ahead(i, 2 * kAhead, [](const SlotTable& t, uint64_t h) { t.prefetch_room(t.place(h), 1); });
-      ahead(i, kAhead, [](const SlotTable& t, uint64_t h) { t.prefetch_room(t.place(h), 2); });
-      insert(batch[i], band_keys + i * bands);
+    if (batch.size() == 1) return insert(batch[0], band_keys);
+    Ahead ahead(*this);
+    const size_t n = batch.size();
+    for (size_t i = 0; i < n + 3 * kAhead; ++i) {
+      if (i < n) ahead.ask(batch[i], band_keys + i * bands, i);
+      if (i >= kAhead && i < n + kAhead) ahead.ask_room(i - kAhead, 1);
+      if (i >= 2 * kAhead && i < n + 2 * kAhead) ahead.ask_room(i - 2 * kAhead, 2);
+      if (i >= 3 * kAhead) insert(batch[i - 3 * kAhead], band_keys + (i - 3 * kAhead) * bands);
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace doppel {
 namespace {
@@ -10,8 +11,10 @@ constexpr uint64_t kFinish = 64;  // the last homes move together: below, old an
 constexpr uint64_t kPace = 8;     // homes that one insert pays for
 constexpr int kSameMax = 4;       // equals that may stand in a home; more go aside
 
-uint64_t limit_of(uint64_t buckets) { return buckets * kSlots * 9 / 10; }
-uint64_t whole_groups(uint64_t buckets) { return (buckets + kGroup - 1) / kGroup * kGroup; }
+uint64_t limit_of(uint64_t buckets) { return buckets * kSlots * 88 / 100; }
+uint64_t whole_groups(double buckets) {
+  return (static_cast<uint64_t>(std::ceil(buckets)) + kGroup - 1) / kGroup * kGroup;
+}
 
 // Few tables pass a step here: then entries are hashed anew.
 int bits_of(uint64_t buckets) {
@@ -20,11 +23,12 @@ int bits_of(uint64_t buckets) {
 
 }  // namespace
 
-SlotTable::SlotTable(uint64_t buckets, uint64_t entries_max)
-    : pages_(std::max(whole_groups(buckets) * 2, entries_max / 7) * sizeof(Bucket) + kHugePage,
-             (whole_groups(buckets) + kGroup) * sizeof(Bucket), kHugePage) {
-  buckets = std::max(whole_groups(buckets), kGroup);
-  now_ = {buckets, bits_of(buckets)};
+SlotTable::SlotTable(double buckets, uint64_t entries_max)
+    : size_(std::max(buckets, static_cast<double>(kGroup))),
+      pages_(std::max(whole_groups(size_) * 2, entries_max / 7) * sizeof(Bucket) + kHugePage,
+             whole_groups(size_) * sizeof(Bucket), kHugePage) {
+  const uint64_t n = whole_groups(size_);
+  now_ = {n, bits_of(n)};
   frontier_ = now_.buckets;
   limit_ = limit_of(now_.buckets);
   buckets_ = reinterpret_cast<Bucket*>(pages_.data());
@@ -125,11 +129,17 @@ void SlotTable::maintain(Insertion& insertion) {
 }
 
 void SlotTable::start_growing() {
-  const uint64_t buckets = whole_groups(now_.buckets + now_.buckets / 4);
+  // A fourth more than before rounding; but at least a fifth more, or old and new places would meet.
+  double size = size_ * 1.25;
+  if (static_cast<double>(whole_groups(size)) < static_cast<double>(now_.buckets) * 1.2) {
+    size = static_cast<double>(now_.buckets) * 1.25;
+  }
+  const uint64_t buckets = whole_groups(size);
   if (!pages_.grow(buckets * sizeof(Bucket))) {
     limit_ = ~uint64_t{0};  // no more room: what finds no place goes aside
     return;
   }
+  size_ = size;
   next_ = {buckets, bits_of(buckets)};
   built_ = buckets;
   set_touched();
@@ -158,6 +168,10 @@ void SlotTable::move_group(uint64_t group, Insertion& insertion) {
   // Buckets that the new layout enters here held old entries that have all moved.
   const uint64_t lowest = next_.home(first[0] << (64 - now_.bits)) / kGroup * kGroup;
   while (built_ > lowest) buckets_[--built_].header = 0;
+
+  // Lines that the next groups will read and write.
+  for (uint64_t i = 0; i < kGroup; ++i) fetch(buckets_ + group - 2 * kGroup + i);
+  for (uint64_t i = 1; i <= 2 * kGroup; ++i) fetch(buckets_ + lowest - i);
 
   struct Entry {
     uint64_t top;

@@ -47,8 +47,9 @@ inline constexpr uint32_t kMovesMax = 4096;  // of one insert, over all tables
 
 class SlotTable {
  public:
-  // Room for `buckets` at first, for about `entries_max` entries ever.
-  SlotTable(uint64_t buckets, uint64_t entries_max);
+  // Room for `buckets` at first (a fraction keeps tables apart that are rounded to the same number), for
+  // about `entries_max` entries ever.
+  SlotTable(double buckets, uint64_t entries_max);
 
   // Where a hash belongs, until the next insert.
   struct Place {
@@ -118,6 +119,7 @@ class SlotTable {
 
   Bucket* buckets_ = nullptr;
   Layout now_;
+  double size_ = 0;        // now_.buckets before it was rounded
   uint64_t frontier_ = 0;  // homes below it are laid out by now_, others by next_
   Layout next_;            // while growing; else 0 buckets
   uint64_t built_ = 0;     // while growing: buckets from here on belong to next_
