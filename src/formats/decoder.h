@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "doppel/document.h"
-#include "stream/stream.h"
+#include "formats/record.h"
 
 namespace doppel {
 

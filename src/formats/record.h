@@ -1,0 +1,41 @@
+#pragma once
+// One record as it arrived from a source: what a decoder makes a Document of.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace doppel {
+
+// A document too large to be held: read piece by piece, by one thread, once.
+class PieceReader {
+ public:
+  virtual ~PieceReader() = default;
+  // The next piece, valid until the next call; empty at the end.
+  virtual absl::StatusOr<std::string_view> next() = 0;
+};
+
+// Parsers read in blocks: every Record's value is followed by this many readable bytes of the same
+// allocation. What they hold is unspecified.
+inline constexpr size_t kRecordPadding = 64;
+
+// One record as it arrived. Views are valid as long as the batch is.
+struct Record {
+  // The bytes of the document's record without the line feed that ended it. A carriage return before it is
+  // left in: bytes are handed on unchanged, JSON takes it for white space and the text decoder drops it.
+  // Followed by kRecordPadding bytes.
+  std::string_view value;
+  std::string_view key;                 // Kafka's key; empty without one
+  std::string_view source;              // the file's path as given (or found), or the topic
+  int32_t partition = -1;               // -1: a file
+  uint64_t offset = 0;                  // Kafka's offset, or the byte offset in the (decompressed) file
+  uint64_t line = 0;                    // 1-based line in the file; 0 where there are no lines
+  int64_t timestamp_ms = -1;            // Kafka's; -1: none
+  bool whole_file = false;              // the record is a file, not a line of one
+  std::shared_ptr<PieceReader> pieces;  // set instead of `value` for a whole file above the source's limit
+};
+
+}  // namespace doppel
