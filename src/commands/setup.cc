@@ -1,6 +1,7 @@
 #include "commands/setup.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -40,6 +41,13 @@ absl::StatusOr<HashKey> choose_hash_key(const Options& options, std::string& not
         options.state_directory);
   }
   return key;
+}
+
+absl::StatusOr<HashKey> hash_key_to_look_with(Options options) {
+  std::error_code none;
+  if (!std::filesystem::exists(options.state_directory + "/hash.key", none)) options.state_directory.clear();
+  std::string note;
+  return choose_hash_key(options, note);
 }
 
 absl::StatusOr<EngineOptions> engine_options(const Options& o, const HashKey& key) {

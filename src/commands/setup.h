@@ -15,6 +15,9 @@ namespace doppel {
 // has none, and `note` says so; without a state directory a fixed, public one, so that runs can be repeated.
 absl::StatusOr<HashKey> choose_hash_key(const Options& options, std::string& note);
 
+// The same for commands that only look: nothing is made where there is no key yet.
+absl::StatusOr<HashKey> hash_key_to_look_with(Options options);
+
 absl::StatusOr<EngineOptions> engine_options(const Options& options, const HashKey& key);
 
 // 0 becomes the number of processors.

@@ -31,12 +31,7 @@ Seq Expiry::observe(int64_t timestamp_ms) {
   return lowest_live_;
 }
 
-int64_t Expiry::trusted(int64_t timestamp_ms) const {
-  if (timestamp_ms == kNoTime || largest_.size() < rank_) return kNoTime;
-  return std::min(timestamp_ms, largest_.front());
-}
-
-void Expiry::added(Seq seq, int64_t trusted_ms) {
+void Expiry::added(Seq seq, int64_t timestamp_ms) {
   if (expire_after_ms_ == 0 || seq < lowest_live_) return;
   if (generations_.empty() || seq % generation_size_ == 0) {
     // A generation without any record time goes together with the next one that has one.
@@ -45,7 +40,7 @@ void Expiry::added(Seq seq, int64_t trusted_ms) {
   }
   Generation& last = generations_.back();
   last.end = seq + 1;
-  last.youngest_ms = std::max(last.youngest_ms, trusted_ms);
+  last.youngest_ms = std::max(last.youngest_ms, timestamp_ms);
 }
 
 std::string Expiry::state() const {

@@ -1,0 +1,128 @@
+#include "commands/explain_input.h"
+
+#include <functional>
+#include <optional>
+
+#include "base/status.h"
+#include "config/nearest.h"
+#include "config/values.h"
+#include "fmt/format.h"
+#include "stream/files/files_source.h"
+#include "stream/metadata.h"
+
+namespace doppel {
+namespace {
+
+constexpr size_t kLargest = size_t{1} << 30;
+constexpr size_t kIdsKept = 200'000;  // for "did you mean"
+
+std::string place(const Record& record) {
+  return record.line == 0 ? std::string(record.source) : fmt::format("{}:{}", record.source, record.line);
+}
+
+// Calls visit for every record that can be decoded until it says false. The error is the first record's that
+// cannot be, if none could; `rejected` counts them.
+absl::Status each_document(const FilesSourceOptions& options, const FormatOptions& format, uint64_t& rejected,
+                           const std::function<bool(const Record&, const Document&)>& visit) {
+  RETURN_IF_ERROR(check_format(format));
+  ASSIGN_OR_RETURN(std::unique_ptr<Source> source, open_files_source(options, ""));
+  std::unique_ptr<Decoder> decoder = make_decoder(format);
+  absl::Status first_error;
+  bool any = false;
+  auto reject = [&](const std::string& message) {
+    ++rejected;
+    if (first_error.ok()) first_error = invalid(message);
+  };
+  Batch batch;
+  while (true) {
+    ASSIGN_OR_RETURN(bool more, source->next(batch));
+    if (!more) break;
+    for (const Problem& p : batch.problems) reject(p.message);
+    for (const Record& record : batch.records) {
+      Document document;
+      absl::Status status;
+      if (record.pieces != nullptr) {
+        status = invalid("larger than 1 GiB");
+      } else {
+        status = decoder->decode(record, document);
+      }
+      if (!status.ok()) {
+        reject(fmt::format("{}: {}", place(record), std_sv(status.message())));
+        continue;
+      }
+      any = true;
+      if (!visit(record, document)) return absl::OkStatus();
+    }
+  }
+  return any ? absl::OkStatus() : first_error;
+}
+
+absl::StatusOr<ExplainInput> one_file(const std::string& path, const FormatOptions& format) {
+  FilesSourceOptions options{.paths = {path}, .max_whole_bytes = kLargest};
+  if (path == "-") options.layout = "whole";
+  ExplainInput input{.name = path};
+  uint64_t documents = 0;
+  uint64_t rejected = 0;
+  RETURN_IF_ERROR(each_document(options, format, rejected, [&](const Record&, const Document& document) {
+    if (++documents > 1) return false;
+    input.text = document.text;
+    input.scope = document.scope;
+    return true;
+  }));
+  if (documents > 1) {
+    return invalid(fmt::format(
+        "{} holds more than one document; name two of them: doppel explain --in {} ID1 ID2", path, path));
+  }
+  if (documents == 0) return invalid(fmt::format("{}: no document in it", path));
+  return input;
+}
+
+}  // namespace
+
+absl::StatusOr<ExplainPair> two_files(const std::string& a, const std::string& b,
+                                      const FormatOptions& format) {
+  if (a == "-" && b == "-") return invalid("only one of the two can be stdin");
+  ExplainPair pair;
+  ASSIGN_OR_RETURN(pair[0], one_file(a, format));
+  ASSIGN_OR_RETURN(pair[1], one_file(b, format));
+  return pair;
+}
+
+absl::StatusOr<ExplainPair> two_ids(const std::string& path, const std::string& a, const std::string& b,
+                                    const FormatOptions& format) {
+  std::array<std::optional<ExplainInput>, 2> found;
+  const std::array<std::string_view, 2> wanted{a, b};
+  std::vector<std::string> ids;
+  uint64_t documents = 0;
+  uint64_t rejected = 0;
+  auto visit = [&](const Record& record, const Document& document) {
+    ++documents;
+    const Metadata metadata{
+        .source = record.source, .offset = record.offset, .id = document.id, .whole_file = record.whole_file};
+    const std::string name = metadata.name();
+    for (size_t side = 0; side < 2; ++side) {
+      if (found[side].has_value() || (name != wanted[side] && metadata.event_id() != wanted[side])) continue;
+      found[side] = {.name = name, .text = std::string(document.text), .scope = std::string(document.scope)};
+      break;  // the same id twice: the second one is the next document with it
+    }
+    if (ids.size() < kIdsKept) ids.push_back(name);
+    return !found[0].has_value() || !found[1].has_value();
+  };
+  RETURN_IF_ERROR(each_document({.paths = {path}, .max_whole_bytes = kLargest}, format, rejected, visit));
+  std::string missing;
+  for (size_t side = 0; side < 2; ++side) {
+    if (found[side].has_value()) continue;
+    if (!missing.empty()) missing += '\n';
+    if (a == b && side == 1 && found[0].has_value()) {
+      missing += fmt::format("{}: only one document has the id {}", path, shown(b));
+    } else {
+      missing += fmt::format("{}: none of {} documents has the id {}{}", path, documents, shown(wanted[side]),
+                             did_you_mean(wanted[side], ids));
+    }
+    if (rejected != 0) missing += fmt::format("; {} records could not be read", rejected);
+  }
+  if (!missing.empty()) return absl::NotFoundError(missing);
+  return ExplainPair{*std::move(found[0]), *std::move(found[1])};
+}
+
+}  // namespace doppel

@@ -1,0 +1,101 @@
+// doppel tune: parameters by looking, not guessing. What a threshold and a recall mean in bands, memory and
+// work; on documents of the user's own, measured.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "base/status.h"
+#include "commands/commands.h"
+#include "commands/setup.h"
+#include "commands/tune_report.h"
+#include "commands/tune_sample.h"
+#include "config/values.h"
+#include "fmt/format.h"
+#include "insight/terminal.h"
+#include "stream/files/output_file.h"
+
+namespace doppel {
+namespace {
+
+struct TuneFlags {
+  std::string memory, svg;
+  std::vector<std::string> sample;
+  uint64_t sample_documents = 20'000;
+  bool json = false, ascii = false;
+};
+
+absl::Status tune(const Config& config, const TuneFlags& flags) {
+  const Options& o = config.options;
+  TuneReport report{.recall = o.recall, .banding_given = o.bands != 0 || o.rows != 0};
+  if (!flags.memory.empty()) {
+    std::optional<uint64_t> bytes = parse_size(flags.memory);
+    if (!bytes || *bytes == 0) {
+      return invalid("--memory " + shown(flags.memory) + " is not a size (such as 500MB, 8GiB)");
+    }
+    report.memory_budget = *bytes;
+  }
+  ASSIGN_OR_RETURN(HashKey key, hash_key_to_look_with(o));
+  ASSIGN_OR_RETURN(report.engine, engine_options(o, key));
+  if (!flags.sample.empty()) {
+    ASSIGN_OR_RETURN(
+        report.sample,
+        measure_sample({.paths = flags.sample, .documents = flags.sample_documents, .format = o.input},
+                       report.engine));
+  }
+  if (!flags.svg.empty()) {
+    ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, OutputFile::open(flags.svg));
+    file->append(tune_svg(report));
+    RETURN_IF_ERROR(file->flush());
+    if (flags.svg == "-") return absl::OkStatus();
+  }
+  fmt::print("{}", flags.json ? tune_json(report) : tune_text(report, utf8_locale() && !flags.ascii));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int tune_main(int argc, char** argv) {
+  CLI::App app(
+      "Shows what a threshold means, before you run it: how likely documents of each similarity meet, what\n"
+      "that takes in memory, on disk and in work, and what other settings would give. With --sample it\n"
+      "measures the same on your own documents and says which threshold fits them.\n\n"
+      "Examples:\n"
+      "  doppel tune --threshold 0.7 --memory 8GiB\n"
+      "  doppel tune --sample crawl.jsonl.gz --svg crawl.svg\n"
+      "  doppel tune --bands 20 --rows 5 --json | jq .alternatives",
+      "doppel tune");
+  TuneFlags flags;
+  CommonFlags common;
+  add_setting_flag(app, common, "-t,--threshold", "threshold");
+  add_setting_flag(app, common, "--recall", "recall");
+  add_setting_flag(app, common, "--num-perm", "num_perm");
+  add_setting_flag(app, common, "--bands", "bands");
+  add_setting_flag(app, common, "--rows", "rows");
+  app.add_option("--memory", flags.memory, "how many originals fit into this much memory")->type_name("SIZE");
+  app.add_option("--svg", flags.svg,
+                 "draw the curve (and the sample's similarities) into this file; - is stdout")
+      ->type_name("FILE");
+  app.add_option("--sample", flags.sample, "measure on these documents: files, directories, or - for stdin")
+      ->type_name("PATH");
+  app.add_option("--sample-documents", flags.sample_documents, "at most so many of them, the first ones")
+      ->check(CLI::Range(uint64_t{2}, uint64_t{1'000'000}))
+      ->type_name("N")
+      ->capture_default_str();
+  add_setting_flag(app, common, "--format", "input.format");
+  add_setting_flag(app, common, "--id-field", "input.id");
+  add_setting_flag(app, common, "--text-field", "input.text");
+  app.add_flag("--json", flags.json, "one line of JSON instead of text");
+  app.add_flag("--ascii", flags.ascii, "no characters beyond ASCII in the plots");
+  add_common_flags(app, common);
+  if (auto code = parse_flags(app, argc, argv)) return *code;
+  absl::StatusOr<Config> config = load(common);
+  if (!config.ok()) return fail("tune", config.status(), kExitUsage);
+  absl::Status status = tune(*config, flags);
+  if (status.ok()) return kExitDone;
+  const bool usage =
+      status.code() == absl::StatusCode::kInvalidArgument || status.code() == absl::StatusCode::kNotFound;
+  return fail("tune", status, usage ? kExitUsage : kExitStopped);
+}
+
+}  // namespace doppel

@@ -1,0 +1,51 @@
+#pragma once
+// What `doppel tune` says: all of it computed from the rule, and measured where there is a sample.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "insight/sample_study.h"
+#include "insight/sizing.h"
+
+namespace doppel {
+
+struct TuneSample {
+  std::string name;      // "crawl.jsonl"
+  uint64_t records = 0;  // read
+  bool whole = true;     // the input ended before the limit
+  bool full = false;     // it was cut because its shingles take too much memory
+  uint64_t rejected = 0, without_text = 0, too_short = 0;
+  std::vector<std::string> messages;  // why the first ones were rejected
+  StudyResult result;
+};
+
+struct TuneReport {
+  EngineOptions engine;
+  double recall = 0.995;
+  bool banding_given = false;  // bands and rows were set, not chosen
+  uint64_t memory_budget = 0;  // 0: none
+  std::optional<TuneSample> sample;
+};
+
+std::string tune_text(const TuneReport& report, bool utf8);
+std::string tune_json(const TuneReport& report);
+std::string tune_svg(const TuneReport& report);
+
+// The parts that both forms show.
+struct Alternative {
+  Banding banding;
+  bool chosen = false;
+  bool reaches_recall = false;
+};
+std::vector<Alternative> alternatives(const TuneReport& report);
+IndexShape index_shape(const TuneReport& report, Banding banding);
+
+// Of `count` originals spread evenly over the similarities below the threshold: how many a document meets,
+// and how many of these pass the prefilter and are verified in vain.
+struct WastedWork {
+  double met = 0, verified = 0;
+};
+WastedWork wasted_work(const Rule& rule, int num_perm, double count);
+
+}  // namespace doppel

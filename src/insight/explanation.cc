@@ -1,0 +1,249 @@
+#include "insight/explanation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "fmt/format.h"
+#include "insight/show.h"
+#include "sketch/compact_set.h"
+#include "text/utf8.h"
+
+namespace doppel {
+namespace {
+
+struct Measured {
+  SignedDocument document;
+  PodVector<uint8_t> slices;
+  PodVector<uint64_t> slots;
+  PodVector<uint64_t> shingles;  // distinct, ascending
+  CompactSet set;
+  bool has_set = false;
+};
+
+bool holds_other_bytes(std::string_view text) {
+  const auto* p = reinterpret_cast<const uint8_t*>(text.data());
+  for (size_t i = 0; i < text.size();) {
+    char32_t c = 0;
+    const int size = utf8::decode(p + i, text.size() - i, c);
+    if (size <= 0 || c == 0) return true;
+    i += size;
+  }
+  return false;
+}
+
+Measured measure(const Scheme& scheme, const NamedText& input, ExplainedText& out) {
+  Measured m;
+  m.slices.resize(scheme.num_perm);
+  Signer(scheme).sign(input.text, input.scope, m.document, m.slices.data());
+  Shingler shingler(scheme.key, scheme.shingle_words);
+  shingler.update(input.text, m.shingles);
+  shingler.finish(m.shingles);
+  Sketcher sketcher(scheme.family, scheme.num_perm, scheme.key);
+  m.slots.resize(scheme.num_perm);
+  sketcher.clear(m.slots.data());
+  sketcher.update(m.slots.data(), m.shingles);
+  std::sort(m.shingles.begin(), m.shingles.end());
+  m.shingles.erase(std::unique(m.shingles.begin(), m.shingles.end()), m.shingles.end());
+
+  out = {.name = input.name, .text = input.text, .scope = input.scope, .bytes = input.text.size()};
+  out.words = shingler.words_seen();
+  out.shingles = m.shingles.size();
+  out.content = m.document.content;
+  out.set_left_out = m.document.set_left_out;
+  out.not_text = holds_other_bytes(input.text);
+  m.has_set = out.content == Content::shingled && !out.set_left_out;
+  if (m.has_set) {
+    PodVector<uint32_t> scratch(m.document.tops);
+    make_compact_set(scratch, m.set);
+    std::string coded;
+    encode_compact_set(m.set, coded);
+    out.set_bytes = coded.size();
+    out.set_bits = m.set.bits;
+  }
+  return m;
+}
+
+Overlap overlap_of_shingles(const PodVector<uint64_t>& a, const PodVector<uint64_t>& b) {
+  uint64_t both = 0;
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    both += a[i] == b[j] ? 1 : 0;
+    const bool step_a = a[i] <= b[j];
+    const bool step_b = b[j] <= a[i];
+    i += step_a ? 1 : 0;
+    j += step_b ? 1 : 0;
+  }
+  return {both, a.size() + b.size() - both};
+}
+
+Finding find(const Explanation& e) {
+  if (e.a.content == Content::empty || e.b.content == Content::empty) return Finding::no_text;
+  if (e.a.scope != e.b.scope) return Finding::scopes;
+  if (!e.comparable) return Finding::too_short;
+  const bool enough = reaches(e.decisive, e.rule.threshold_ppm);
+  if (e.bands_met() == 0) return enough ? Finding::missed : Finding::apart;
+  if (e.equal_slices < e.rule.min_equal) return Finding::prefilter;
+  return enough ? Finding::near : Finding::near_miss;
+}
+
+}  // namespace
+
+std::string_view finding_name(Finding finding) {
+  switch (finding) {
+    case Finding::exact:
+      return "exact";
+    case Finding::near:
+      return "near";
+    case Finding::near_miss:
+      return "near_miss";
+    case Finding::prefilter:
+      return "prefilter";
+    case Finding::apart:
+      return "apart";
+    case Finding::missed:
+      return "missed";
+    case Finding::scopes:
+      return "scopes";
+    case Finding::too_short:
+      return "too_short";
+    case Finding::no_text:
+      return "no_text";
+  }
+  return "";
+}
+
+int Explanation::bands_met() const { return static_cast<int>(std::count(bands.begin(), bands.end(), true)); }
+
+double Explanation::meets() const {
+  return exact.uni == 0
+             ? 0
+             : meeting_probability(static_cast<double>(exact.inter) / static_cast<double>(exact.uni),
+                                   rule.banding);
+}
+
+Explanation explain(const EngineOptions& options, const NamedText& a, const NamedText& b) {
+  Explanation e;
+  e.rule = options.rule;
+  e.num_perm = options.scheme.num_perm;
+  e.shingle_words = options.scheme.shingle_words;
+  e.family = options.scheme.family;
+  Measured ma = measure(options.scheme, a, e.a);
+  Measured mb = measure(options.scheme, b, e.b);
+  e.comparable = a.scope == b.scope && e.a.content == Content::shingled && e.b.content == Content::shingled;
+  if (e.comparable) {
+    e.exact = overlap_of_shingles(ma.shingles, mb.shingles);
+    e.slots = estimate_jaccard(ma.slots.data(), mb.slots.data(), e.num_perm);
+    e.equal_slices = equal_slices(ma.slices.data(), mb.slices.data(), e.num_perm);
+    e.slices = overlap_from_slices(e.equal_slices, e.num_perm);
+    if (ma.has_set && mb.has_set) e.sets = overlap(ma.set, mb.set);
+    e.estimated = e.rule.verify == Verify::signature || !e.sets.has_value();
+    e.decisive = e.estimated ? e.slices : *e.sets;
+    for (int band = 0; band < e.rule.banding.bands; ++band) {
+      const size_t first = static_cast<size_t>(band) * e.rule.banding.rows;
+      e.bands.push_back(
+          std::memcmp(ma.slices.data() + first, mb.slices.data() + first, e.rule.banding.rows) == 0);
+    }
+  }
+  e.finding = find(e);
+  const bool text_in_both = e.a.content != Content::empty && e.b.content != Content::empty;
+  if (text_in_both && ma.document.digest == mb.document.digest) e.finding = Finding::exact;
+  return e;
+}
+
+PlainWords in_plain_words(const Explanation& e) {
+  PlainWords words;
+  auto& say = words.sentences;
+  const std::string threshold = fmt::format("{:g}", e.rule.threshold_ppm / 1e6);
+  const std::string similarity = fmt::format("{:.6f}", similarity_ppm(e.decisive) / 1e6);
+  const std::string shared = fmt::format("{} of {} shingles are in both", with_commas(e.decisive.inter),
+                                         with_commas(e.decisive.uni));
+  const int met = e.bands_met();
+  const std::string bands = fmt::format("{} of {} bands", met, e.bands.size());
+  const std::string decided_by =
+      e.estimated ? fmt::format("estimated from {} of {} equal slices, as no sets were compared",
+                                e.equal_slices, e.num_perm)
+                  : shared;
+  switch (e.finding) {
+    case Finding::exact:
+      words.headline = "exact duplicate";
+      say.push_back("Both texts are the same, byte for byte: their digests are equal.");
+      break;
+    case Finding::near:
+      words.headline = "near duplicate";
+      say.push_back(
+          fmt::format("Similarity {} reaches the threshold {}: {}.", similarity, threshold, decided_by));
+      say.push_back(fmt::format("They met in {}, so the pair was found and verified.", bands));
+      break;
+    case Finding::near_miss:
+      words.headline = "no duplicate: a near miss";
+      say.push_back(
+          fmt::format("Similarity {} is below the threshold {}: {}.", similarity, threshold, decided_by));
+      say.push_back(fmt::format("They met in {}, so the pair was found, verified and turned down.", bands));
+      break;
+    case Finding::prefilter:
+      words.headline = "no duplicate: not similar enough to be verified";
+      say.push_back(
+          fmt::format("They met in {}, but only {} of {} slices are equal; a pair at the threshold {} has at "
+                      "least {} but for one "
+                      "time in some millions.",
+                      bands, e.equal_slices, e.num_perm, threshold, e.rule.min_equal));
+      say.push_back(fmt::format("The similarity is {}: {}.", similarity, decided_by));
+      break;
+    case Finding::apart:
+      words.headline = "no duplicate: they never met";
+      say.push_back(fmt::format(
+          "No band is equal, so the pair is no candidate and would not be looked at; a pair of this "
+          "similarity meets with a probability of {}.",
+          as_chance(e.meets())));
+      say.push_back(fmt::format("The similarity is {}, below the threshold {}: {}.", similarity, threshold,
+                                decided_by));
+      break;
+    case Finding::missed:
+      words.headline = "missed: similar enough, but they never met";
+      say.push_back(
+          fmt::format("Similarity {} reaches the threshold {}: {}.", similarity, threshold, decided_by));
+      say.push_back(
+          fmt::format("But no band is equal, so doppel would not find the pair. That happens to {} of pairs "
+                      "of this similarity; with another hash key other bands would be equal.",
+                      as_chance(1 - e.meets())));
+      break;
+    case Finding::scopes:
+      words.headline = "no duplicate: different scopes";
+      say.push_back(fmt::format("Their scopes differ ({} and {}); documents of different scopes never meet.",
+                                one_line(e.a.scope, 40), one_line(e.b.scope, 40)));
+      break;
+    case Finding::too_short:
+      words.headline = "no duplicate: too short to compare";
+      say.push_back(fmt::format(
+          "A shingle is {} words, and {} has only {}; such a text is a duplicate only of the same text, "
+          "byte for byte.",
+          e.shingle_words, e.a.content == Content::shingled ? "the second" : "the first",
+          e.a.content == Content::shingled ? e.b.words : e.a.words));
+      break;
+    case Finding::no_text:
+      words.headline = "not scored: no text";
+      say.push_back(fmt::format("{} empty; a document without text is neither an original nor a duplicate.",
+                                e.a.content == e.b.content      ? "Both are"
+                                : e.a.content == Content::empty ? "The first one is"
+                                                                : "The second one is"));
+      break;
+  }
+  if (e.comparable && !e.estimated &&
+      reaches(e.exact, e.rule.threshold_ppm) != reaches(e.decisive, e.rule.threshold_ppm)) {
+    say.push_back(fmt::format(
+        "Compact sets decide ({} of {}): they keep {} bits of a shingle, and this pair is so near "
+        "the threshold that it shows.",
+        e.decisive.inter, e.decisive.uni, std::min(e.a.set_bits, e.b.set_bits)));
+  }
+  for (const auto* side : {&e.a, &e.b}) {
+    if (side->not_text) {
+      say.push_back(
+          fmt::format("{} holds bytes that are not UTF-8 text (a binary file?); they only separate words.",
+                      one_line(side->name, 80)));
+    }
+  }
+  return words;
+}
+
+}  // namespace doppel

@@ -1,0 +1,210 @@
+#include "insight/sample_study.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace doppel {
+namespace {
+
+bool meets_in_a_band(const uint8_t* a, const uint8_t* b, Banding banding) {
+  for (int band = 0; band < banding.bands; ++band) {
+    if (std::memcmp(a, b, banding.rows) == 0) return true;
+    a += banding.rows;
+    b += banding.rows;
+  }
+  return false;
+}
+
+}  // namespace
+
+SampleStudy::SampleStudy(const EngineOptions& options, uint64_t shingles_max, uint64_t steps_max)
+    : options_(options),
+      shingles_max_(shingles_max),
+      steps_max_(steps_max),
+      signer_(options.scheme),
+      shingler_(options.scheme.key, options.scheme.shingle_words) {}
+
+void SampleStudy::add(std::string_view text, std::string_view scope, size_t metadata_bytes) {
+  const size_t num_perm = options_.scheme.num_perm;
+  slices_.resize((sizes_.size() + 1) * num_perm);
+  signer_.sign(text, scope, signed_, slices_.data() + sizes_.size() * num_perm);
+  if (signed_.content != Content::shingled) {
+    ++(signed_.content == Content::empty ? without_text_ : too_short_);
+    return;
+  }
+  shingles_.clear();
+  shingler_.update(text, shingles_);
+  shingler_.finish(shingles_);
+  std::sort(shingles_.begin(), shingles_.end());
+  shingles_.erase(std::unique(shingles_.begin(), shingles_.end()), shingles_.end());
+  // Documents of different scopes share nothing.
+  const uint64_t salt = scope.empty() ? 0 : options_.scheme.key.derive(scope);
+  const auto number = static_cast<uint32_t>(sizes_.size());
+  for (uint64_t shingle : shingles_) postings_.push_back({shingle ^ salt, number});
+  sizes_.push_back(static_cast<uint32_t>(shingles_.size()));
+  bytes_ += static_cast<double>(text.size());
+  metadata_bytes_ += static_cast<double>(metadata_bytes);
+  if (!signed_.set_left_out) {
+    std::string coded;
+    make_compact_set(signed_.tops, set_);
+    encode_compact_set(set_, coded);
+    set_bytes_ += static_cast<double>(coded.size());
+  }
+}
+
+SampleStudy::Lists SampleStudy::build_lists() {
+  std::sort(postings_.begin(), postings_.end());
+  Lists lists;
+  absl::flat_hash_map<uint64_t, std::vector<uint32_t>> known;  // hash of the documents -> lists
+  for (size_t i = 0; i < postings_.size();) {
+    size_t end = i;
+    uint64_t hash = 0;
+    for (; end < postings_.size() && postings_[end].shingle == postings_[i].shingle; ++end) {
+      hash = mix64(hash + postings_[end].document + 1);
+    }
+    if (end - i > 1) {
+      std::vector<uint32_t>& same_hash = known[hash];
+      auto equal = [&](uint32_t list) {
+        const uint64_t from = lists.begin[list];
+        const uint64_t to = list + 1 < lists.begin.size() ? lists.begin[list + 1] : lists.documents.size();
+        return to - from == end - i &&
+               std::equal(postings_.begin() + i, postings_.begin() + end, lists.documents.begin() + from,
+                          [](const Posting& p, uint32_t document) { return p.document == document; });
+      };
+      auto found = std::find_if(same_hash.begin(), same_hash.end(), equal);
+      if (found != same_hash.end()) {
+        ++lists.weight[*found];
+      } else {
+        same_hash.push_back(static_cast<uint32_t>(lists.weight.size()));
+        lists.begin.push_back(lists.documents.size());
+        lists.weight.push_back(1);
+        for (size_t p = i; p < end; ++p) lists.documents.push_back(postings_[p].document);
+      }
+    }
+    i = end;
+  }
+  lists.begin.push_back(lists.documents.size());
+  postings_ = {};
+  return lists;
+}
+
+// How many of the first documents can be compared within the limit. Every list of n costs n^2 / 2 steps.
+uint64_t SampleStudy::documents_within(const Lists& lists) const {
+  std::vector<uint64_t> steps(sizes_.size());  // that document i adds
+  for (size_t list = 0; list < lists.weight.size(); ++list) {
+    uint64_t before = 0;
+    for (uint64_t p = lists.begin[list]; p < lists.begin[list + 1]; ++p)
+      steps[lists.documents[p]] += before++;
+  }
+  uint64_t sum = 0;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    sum += steps[i];
+    if (sum > steps_max_) return i;
+  }
+  return steps.size();
+}
+
+void SampleStudy::judge(uint64_t i, std::span<const uint32_t> others, std::vector<uint32_t>& shared,
+                        StudyResult& out) {
+  const size_t num_perm = options_.scheme.num_perm;
+  const uint8_t* mine = slices_.data() + i * num_perm;
+  bool duplicate = false;
+  std::array<bool, kStudyThresholds.size()> duplicate_at{};
+  for (uint32_t j : others) {
+    const Overlap overlap{shared[j], uint64_t{sizes_[i]} + sizes_[j] - shared[j]};
+    shared[j] = 0;
+    const uint32_t ppm = similarity_ppm(overlap);
+    ++out.pairs[std::min<uint32_t>(ppm / 10'000, 99)];
+    const uint8_t* theirs = slices_.data() + j * num_perm;
+    const bool similar = reaches(overlap, options_.rule.threshold_ppm);
+    const bool met = meets_in_a_band(mine, theirs, options_.rule.banding);
+    bool candidate = false;
+    if (met || ppm >= 300'000) {
+      const int equal = equal_slices(mine, theirs, static_cast<int>(num_perm));
+      candidate = met && equal >= options_.rule.min_equal;
+      if (ppm >= 300'000) {
+        const Overlap estimate = overlap_from_slices(equal, static_cast<int>(num_perm));
+        const double error = (static_cast<double>(similarity_ppm(estimate)) - ppm) / 1e6;
+        squared_error_ += error * error;
+        ++out.estimates;
+      }
+    }
+    out.pairs_similar += similar ? 1 : 0;
+    out.pairs_found += similar && candidate ? 1 : 0;
+    if (original_[j]) {
+      out.met += met ? 1 : 0;
+      out.candidates += candidate ? 1 : 0;
+      out.candidates_false += candidate && !similar ? 1 : 0;
+      duplicate |= candidate && similar;
+    }
+    for (size_t t = 0; t < kStudyThresholds.size() && ppm >= 500'000; ++t) {
+      const bool reached = reaches(overlap, static_cast<uint32_t>(std::lround(kStudyThresholds[t] * 1e6)));
+      out.thresholds[t].pairs += reached ? 1 : 0;
+      duplicate_at[t] = duplicate_at[t] || (reached && original_at_[t][j]);
+    }
+  }
+  original_[i] = !duplicate;
+  out.originals += duplicate ? 0 : 1;
+  for (size_t t = 0; t < kStudyThresholds.size(); ++t) {
+    original_at_[t][i] = !duplicate_at[t];
+    out.thresholds[t].duplicates += duplicate_at[t] ? 1 : 0;
+  }
+}
+
+StudyResult SampleStudy::finish(const std::function<void(uint64_t, uint64_t)>& progress) {
+  const uint64_t added = sizes_.size();
+  Lists lists = build_lists();
+  StudyResult out;
+  out.documents = documents_within(lists);
+  out.left_out = added - out.documents;
+  out.pairs.resize(100);
+  for (double t : kStudyThresholds) out.thresholds.push_back({.threshold = t});
+  original_.assign(added, false);
+  for (auto& original : original_at_) original.assign(added, false);
+
+  // Which lists each document is in; lists fill up as documents come by, so that all pairs look back.
+  std::vector<uint64_t> lists_of(added + 1);
+  for (uint32_t document : lists.documents) ++lists_of[document + 1];
+  for (size_t i = 0; i < added; ++i) lists_of[i + 1] += lists_of[i];
+  std::vector<uint32_t> list_numbers(lists.documents.size());
+  std::vector<uint64_t> place(lists_of.begin(), lists_of.end() - 1);
+  for (uint32_t list = 0; list < lists.weight.size(); ++list) {
+    for (uint64_t p = lists.begin[list]; p < lists.begin[list + 1]; ++p) {
+      list_numbers[place[lists.documents[p]]++] = list;
+    }
+  }
+  std::vector<uint32_t> filled(lists.weight.size());
+  std::vector<uint32_t> shared(added);
+  std::vector<uint32_t> others;
+  for (uint64_t i = 0; i < out.documents; ++i) {
+    others.clear();
+    for (uint64_t p = lists_of[i]; p < lists_of[i + 1]; ++p) {
+      const uint32_t list = list_numbers[p];
+      const uint32_t* earlier = lists.documents.data() + lists.begin[list];
+      for (uint32_t k = 0; k < filled[list]; ++k) {
+        if (shared[earlier[k]] == 0) others.push_back(earlier[k]);
+        shared[earlier[k]] += lists.weight[list];
+      }
+      ++filled[list];
+    }
+    judge(i, others, shared, out);
+    if (i % 256 == 0) progress(i, out.documents);
+  }
+  if (out.estimates > 0) out.estimate_rmse = std::sqrt(squared_error_ / static_cast<double>(out.estimates));
+  if (added > 0) {
+    const auto n = static_cast<double>(added);
+    double all = 0;
+    for (uint32_t size : sizes_) all += size;
+    out.shingles = all / n;
+    out.bytes = bytes_ / n;
+    out.set_bytes = set_bytes_ / n;
+    out.metadata_bytes = metadata_bytes_ / n;
+  }
+  out.valley = find_valley(out.pairs);
+  return out;
+}
+
+}  // namespace doppel
