@@ -31,7 +31,12 @@ Seq Expiry::observe(int64_t timestamp_ms) {
   return lowest_live_;
 }
 
-void Expiry::added(Seq seq, int64_t timestamp_ms) {
+int64_t Expiry::trusted(int64_t timestamp_ms) const {
+  if (timestamp_ms == kNoTime || largest_.size() < rank_) return kNoTime;
+  return std::min(timestamp_ms, largest_.front());
+}
+
+void Expiry::added(Seq seq, int64_t trusted_ms) {
   if (expire_after_ms_ == 0 || seq < lowest_live_) return;
   if (generations_.empty() || seq % generation_size_ == 0) {
     // A generation without any record time goes together with the next one that has one.
@@ -40,7 +45,7 @@ void Expiry::added(Seq seq, int64_t timestamp_ms) {
   }
   Generation& last = generations_.back();
   last.end = seq + 1;
-  last.youngest_ms = std::max(last.youngest_ms, timestamp_ms);
+  last.youngest_ms = std::max(last.youngest_ms, trusted_ms);
 }
 
 std::string Expiry::state() const {

@@ -1,7 +1,9 @@
 #pragma once
 // Expiry in record time. The watermark is the n-th largest record time taken so far, so that one wrong
 // clock cannot empty the index. Representatives expire by generations of consecutive numbers: one
-// expires when its youngest member is older than the watermark by more than expire_after.
+// expires when its youngest member is older than the watermark by more than expire_after. A member counts
+// as no younger than the watermark was when it came, so that one wrong clock cannot keep a generation
+// alive either; before there is a watermark no time counts.
 
 #include <cstdint>
 #include <deque>
@@ -23,8 +25,11 @@ class Expiry {
   // from now on.
   Seq observe(int64_t timestamp_ms);
 
-  // A representative was made (or restored), in ascending order.
-  void added(Seq seq, int64_t timestamp_ms);
+  // The time that counts for a representative made now.
+  int64_t trusted(int64_t timestamp_ms) const;
+
+  // A representative was made (or restored), in ascending order, and this is the time that counts.
+  void added(Seq seq, int64_t trusted_ms);
 
   Seq lowest_live() const { return lowest_live_; }
   void restore_lowest_live(Seq seq) { lowest_live_ = seq; }

@@ -20,6 +20,7 @@ class Newcomers {
     const uint8_t* slices = nullptr;  // nullptr: digest only
     Digest digest;
     uint64_t id_tag = 0;
+    int64_t trusted_ms = kNoTime;
     BandMask mask;
     bool removed = false;
   };

@@ -167,8 +167,9 @@ void Resolver::become_representative(const Batch& batch, size_t i, Outcome& outc
       }
     }
   }
+  entry.trusted_ms = expiry_.trusted(document.timestamp_ms);
+  expiry_.added(entry.seq, entry.trusted_ms);
   newcomers_.add(entry, batch.keys(i));
-  expiry_.added(entry.seq, document.timestamp_ms);
   outcome.verdict = Verdict::unique;
   outcome.seq = entry.seq;
 }
@@ -214,10 +215,8 @@ absl::Status Resolver::grow_index(const Batch& batch) {
                     .body = *body,
                     .mask = entry.mask.data()});
     std::memcpy(&new_keys_[e * batch.bands], batch.keys(entry.document), batch.bands * sizeof(uint64_t));
-    out_->rows.push_back({.seq = entry.seq,
-                          .row = rows.back(),
-                          .timestamp_ms = document.timestamp_ms,
-                          .removed = entry.removed});
+    out_->rows.push_back(
+        {.seq = entry.seq, .row = rows.back(), .trusted_ms = entry.trusted_ms, .removed = entry.removed});
   }
   index_.insert(rows, new_keys_.data());
   for (const Newcomers::Entry& entry : entries) {

@@ -26,7 +26,7 @@ struct Outcome {
 struct StoredRow {  // views are valid as long as the batch (or the call that gave it)
   Seq seq = 0;
   Row row;
-  int64_t timestamp_ms = kNoTime;  // record time; on disk only, drives expiry
+  int64_t trusted_ms = kNoTime;  // record time as far as expiry trusts it; on disk only
   bool removed = false;
 };
 
@@ -51,7 +51,7 @@ class Resolver {
 
   Expiry& expiry() { return expiry_; }
   // After a restore: expiry and numbering go on from here.
-  void restore_row(const StoredRow& row) { expiry_.added(row.seq, row.timestamp_ms); }
+  void restore_row(const StoredRow& row) { expiry_.added(row.seq, row.trusted_ms); }
 
  private:
   struct Batch;

@@ -30,11 +30,10 @@ void remove_repeats(PodVector<uint32_t>& ordinals, PodVector<uint32_t>& scratch)
     }
   } else {
     const size_t slots = std::bit_ceil(2 * n);
-    const int shift = 32 - std::countr_zero(slots);
     constexpr uint32_t kNone = ~uint32_t{0};  // no ordinal has more than 28 bits
     scratch.assign(slots, kNone);
     for (size_t i = 0; i < n; ++i) {
-      size_t at = (p[i] * 0x9e3779b1u) >> shift;
+      size_t at = (p[i] * uint64_t{0x9e3779b97f4a7c15u} >> 40) & (slots - 1);
       while (scratch[at] != kNone && scratch[at] != p[i]) at = (at + 1) & (slots - 1);
       if (scratch[at] == p[i]) continue;
       scratch[at] = p[i];
@@ -57,9 +56,9 @@ struct Index::Impl {
     const size_t kinds = bands + 1 + (o.track_ids ? 1 : 0);
     const size_t count = kinds * shards;
     // A small index touches about two megabytes at most, whatever was hinted.
-    const double room =
-        std::clamp<double>(static_cast<double>(o.initial_capacity) / static_cast<double>(8 * shards), 8,
-                           std::max(8.0, static_cast<double>(kHugePage / sizeof(Bucket) / count)));
+    const size_t most = kHugePage / sizeof(Bucket) / count;
+    const double room = std::clamp(static_cast<double>(o.initial_capacity) / static_cast<double>(8 * shards),
+                                   8.0, std::max(8.0, static_cast<double>(most)));
     tables.reserve(count);
     for (size_t t = 0; t < count; ++t) {
       // Tables grow by a fourth at a time: from sizes spread evenly over one such step, at different times.

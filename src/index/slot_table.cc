@@ -92,17 +92,9 @@ void SlotTable::drop_expired(Bucket& bucket, const Window& window) {
 void SlotTable::insert(uint64_t h, uint32_t ordinal, Insertion& insertion) {
   const Place at = place(h);
   const auto home = static_cast<uint64_t>(at.home - buckets_);
-  Bucket& bucket = buckets_[home];
-  const uint32_t free = free_slots(bucket.header);
-  const uint32_t same = same_hash(bucket, at.stored);
-  if (same != 0 && std::popcount(same) >= kSameMax) [[unlikely]] {
-    put_aside(h, home, at.stored, ordinal, insertion);
-  } else if (free != 0) {
-    put(bucket, slot_of_bit(free), at.stored, ordinal, 0);
-    ++entries_;
-  } else if (!put_near(home, at.stored, ordinal)) {
-    put_aside(h, home, at.stored, ordinal, insertion);
-  }
+  const uint32_t same = same_hash(*at.home, at.stored);
+  const bool hot = same != 0 && std::popcount(same) >= kSameMax;
+  if (hot || !put_near(home, at.stored, ordinal)) put_aside(h, home, at.stored, ordinal, insertion);
   if (entries_ > limit_ || growing() || cleaning_ != 0) maintain(insertion);
 }
 

@@ -39,7 +39,7 @@ void HotFormat::append(const StoredRow& stored, std::string& out) const {
   store(p + 4, row.slices != nullptr ? kHasSlices : 0);
   store(p + 8, row.body.offset | uint64_t{row.body.size} << kOffsetBits);
   store(p + 16, row.id_tag);
-  store(p + 24, stored.timestamp_ms);
+  store(p + 24, stored.trusted_ms);
   store(p + 32, row.digest.low);
   store(p + 40, row.digest.high);
   if (row.slices != nullptr) {
@@ -52,7 +52,7 @@ void HotFormat::append(const StoredRow& stored, std::string& out) const {
 bool HotFormat::decode(Seq seq, const char* bytes, StoredRow& stored) const {
   if (load<uint32_t>(bytes) != crc32c({bytes + 4, row_bytes_ - 4}, seed(seq))) return false;
   stored.seq = seq;
-  stored.timestamp_ms = load<int64_t>(bytes + 24);
+  stored.trusted_ms = load<int64_t>(bytes + 24);
   Row& row = stored.row;
   const auto body = load<uint64_t>(bytes + 8);
   row.body.offset = body & ((uint64_t{1} << kOffsetBits) - 1);

@@ -35,7 +35,7 @@ class SlowEngine {
     Entry entry{.seq = next_++,
                 .digest = document.digest,
                 .id_tag = document.id_tag,
-                .timestamp_ms = document.timestamp_ms};
+                .timestamp_ms = trusted(document.timestamp_ms)};
     if (document.content == Content::shingled) {
       entry.slices.assign(slices, slices + options_.scheme.num_perm);
       PodVector<uint32_t> tops = document.tops;
@@ -117,6 +117,12 @@ class SlowEngine {
       if (best == nullptr || more_similar(similarity(d, *r), similarity(d, *best))) best = r;
     }
     return best != nullptr && reaches(similarity(d, *best), options_.rule.threshold_ppm) ? best : nullptr;
+  }
+
+  // A time counts as no later than the watermark, and not at all before there is one.
+  int64_t trusted(int64_t time) const {
+    const size_t rank = options_.rule.watermark_rank;
+    return time == kNoTime || times_.size() < rank ? kNoTime : std::min(time, times_[rank - 1]);
   }
 
   // The watermark is the n-th largest time so far; a full generation whose youngest member is too old goes,

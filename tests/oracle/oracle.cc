@@ -88,7 +88,10 @@ void Oracle::add(const Input& document, Number number, const std::vector<uint32_
   r.text = document.text;
   r.scope = document.scope;
   r.shingles = shingles.size();
-  r.time_ms = document.timestamp_ms;
+  // A time counts as no later than the watermark, and not at all before there is one.
+  if (document.timestamp_ms && latest_.size() >= options_.watermark_rank) {
+    r.time_ms = std::min(*document.timestamp_ms, latest_.top());
+  }
   by_text_[r.text].push_back(place);
   for (uint32_t shingle : shingles) holders_[shingle].push_back(place);
 }
@@ -97,8 +100,8 @@ void Oracle::add(const Input& document, Number number, const std::vector<uint32_
 // expires when its youngest is too old (one without any time: together with the next one that has one), the
 // generations in their order, and never the one that is still growing.
 void Oracle::take_time(const Input& document) {
-  if (!document.timestamp_ms || options_.expire_after_ms == 0) return;
-  latest_.push(*document.timestamp_ms);
+  if (options_.expire_after_ms == 0) return;
+  if (document.timestamp_ms) latest_.push(*document.timestamp_ms);
   if (latest_.size() > options_.watermark_rank) latest_.pop();
   if (latest_.size() < options_.watermark_rank) return;
   const int64_t oldest = latest_.top() - options_.expire_after_ms;

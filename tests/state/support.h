@@ -122,7 +122,7 @@ inline absl::Status write_commit(StateDir& state, uint64_t seed, const Model& be
     const Content& c = contents[seq - before.next_seq];
     StoredRow stored;
     stored.seq = seq;
-    stored.timestamp_ms = c.timestamp_ms;
+    stored.trusted_ms = c.timestamp_ms;
     stored.row.slices = c.has_slices ? c.slices.data() : nullptr;
     stored.row.digest = c.digest;
     stored.row.id_tag = c.id_tag;
@@ -195,7 +195,7 @@ inline std::string difference(StateDir& state, uint64_t seed, const Model& model
       wrong = "slices" + at;
     } else if (!(stored.row.digest == c.digest)) {
       wrong = "digest" + at;
-    } else if (stored.timestamp_ms != c.timestamp_ms) {
+    } else if (stored.trusted_ms != c.timestamp_ms) {
       wrong = "record time" + at;
     } else if (stored.row.id_tag != c.id_tag) {
       wrong = "id tag" + at;
