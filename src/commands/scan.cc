@@ -180,6 +180,7 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   FilesSourceOptions source_options{.paths = flags.paths};
   source_options.batch_records = o.batch_documents;
   source_options.batch_bytes = o.batch_bytes;
+  source_options.stop = [] { return g_interrupted != 0; };
   ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
                    open_files_source(source_options, recovered.source_position));
   flags.sink.context = {.scheme = fmt::format("{:016x}", key.derive(engine_opts.scheme.describe())),

@@ -1,6 +1,7 @@
 #pragma once
 // Files as a stream: JSONL line by line, other files as one document each, in one fixed order.
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct FilesSourceOptions {
   size_t max_line_bytes = 256 << 20;  // a longer line is skipped and becomes a Problem
   size_t max_whole_bytes = 16 << 20;  // larger whole files come as pieces
   size_t buffer_bytes = 256 << 10;    // read at once; grows for a longer line
+  // Asked from time to time while a pipe has nothing to say: true is taken for its end.
+  std::function<bool()> stop = [] { return false; };
 };
 
 // `position` is what an earlier run committed, or empty. A file that was read to its end and has not grown is

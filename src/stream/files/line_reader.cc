@@ -101,6 +101,7 @@ LineReader::State LineReader::take(Batch& batch) {
       begin_ = scanned_;
     }
     if (file_.pipe && !worth_waiting(batch)) return State::waiting;
+    if (ended_) continue;
     refill(batch);
   }
   return State::full;
@@ -156,16 +157,26 @@ void LineReader::refill(Batch& batch) {
   }
 }
 
-// A batch with something in it does not wait long for a pipe to fill it.
+// A batch with something in it does not wait long for a pipe to fill it. An empty one waits until the run is
+// stopped.
 bool LineReader::worth_waiting(const Batch& batch) {
-  if (batch.records.empty()) return true;
+  pollfd waiting{fd_, POLLIN, 0};
+  if (batch.records.empty()) {
+    constexpr int kAskAgainMs = 100;
+    while (::poll(&waiting, 1, kAskAgainMs) <= 0) {
+      if (!options_.stop()) continue;
+      ended_ = true;
+      begin_ = scanned_;  // half a line is not a record
+      break;
+    }
+    return true;
+  }
   auto now = std::chrono::steady_clock::now();
   if (!patient_) {
     patient_ = true;
     patience_ = now + kPatience;
   }
   auto left = std::chrono::duration_cast<std::chrono::milliseconds>(patience_ - now).count();
-  pollfd waiting{fd_, POLLIN, 0};
   return ::poll(&waiting, 1, static_cast<int>(std::max<int64_t>(left, 0))) != 0;
 }
 
