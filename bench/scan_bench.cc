@@ -5,18 +5,16 @@
 //   scan_bench --prefill 10000000 --verify signature --threads 2
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "engine/engine.h"
-#include "oracle/corpus.h"
+#include "memory_run.h"
 #include "state/state_dir.h"
-#include "stream/pipeline.h"
 
 namespace doppel {
 namespace {
@@ -26,59 +24,6 @@ struct Flags {
   std::string verify = "exact", kind = "english", temporary = "/tmp";
   int threads = 1, repeats = 3, shards = 1;
   double copies = 0.3;
-};
-
-double wall() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-double cpu() {
-  timespec t{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-}
-
-// The documents' lines one after the other, as a file would hold them.
-struct Lines {
-  std::string bytes;
-  std::vector<std::pair<size_t, size_t>> places;
-};
-
-class MemorySource : public Source {
- public:
-  explicit MemorySource(const Lines& lines) : lines_(lines) {}
-  absl::StatusOr<bool> next(Batch& batch) override {
-    batch = {};
-    const size_t end = std::min(lines_.places.size(), at_ + 1024);
-    for (; at_ < end; ++at_) {
-      auto [offset, length] = lines_.places[at_];
-      batch.records.push_back({.value = std::string_view(lines_.bytes).substr(offset, length),
-                               .source = "memory",
-                               .offset = offset,
-                               .line = at_ + 1});
-      batch.bytes += length;
-    }
-    return !batch.records.empty();
-  }
-  uint64_t bytes_total() const override { return lines_.bytes.size(); }
-  uint64_t bytes_read() const override { return 0; }
-
- private:
-  const Lines& lines_;
-  size_t at_ = 0;
-};
-
-// Counts, and remembers what was decided in one number, so that runs can be compared.
-class CountingSink : public Sink {
- public:
-  absl::Status write(const Decided& decided) override {
-    for (const Outcome& o : decided.work.resolved.outcomes) {
-      fingerprint =
-          mix64(fingerprint ^ (static_cast<uint64_t>(o.verdict) << 60 ^ o.seq ^ o.similarity.inter << 20));
-    }
-    return absl::OkStatus();
-  }
-  std::string position() const override { return {}; }
-  uint64_t fingerprint = 0;
 };
 
 // Representatives that no document is similar to.
@@ -107,15 +52,9 @@ void prefill(Engine& engine, uint64_t count) {
 }
 
 int bench(const Flags& flags) {
-  Lines lines;
-  for (uint64_t i = 0; i < flags.docs; ++i) {
-    oracle::CorpusOptions corpus{
-        .seed = flags.seed, .english = flags.kind == "english", .copies = flags.copies};
-    std::string json = oracle::to_json(oracle::make_document(corpus, i));
-    lines.places.push_back({lines.bytes.size(), json.size()});
-    lines.bytes += json + '\n';
-  }
-  lines.bytes.append(128, '\0');  // decoders read a little beyond a record
+  const oracle::CorpusOptions corpus{
+      .seed = flags.seed, .english = flags.kind == "english", .copies = flags.copies};
+  const Lines lines = corpus_lines(corpus, 0, flags.docs);
 
   EngineOptions options;
   options.scheme.key = {1, 2};
