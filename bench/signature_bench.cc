@@ -153,7 +153,8 @@ void prehashed_to_signature(int rounds, size_t count) {
   std::vector<std::vector<uint64_t>> documents(count);
   std::mt19937_64 random(1);
   for (auto& document : documents) {
-    for (size_t i = 0; i < kShingles; ++i) document.push_back(random());
+    document.resize(kShingles);
+    for (uint64_t& shingle : document) shingle = random();
   }
   const Sketcher sketcher(SketchFamily::fast, kNumPerm, {1, 2});
   std::vector<uint64_t> slots(kNumPerm);
