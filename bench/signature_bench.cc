@@ -144,6 +144,7 @@ void text_to_signature(int rounds, size_t count, size_t bytes) {
     line("text_" + c.name, median(c.seconds) / n * 1e6, "us/document");
     line("text_" + c.name + "_rate", n * static_cast<double>(bytes) / median(c.seconds) / 1e6, "MB/s");
     std::vector<double> ratios;
+    ratios.reserve(c.seconds.size());
     for (size_t i = 0; i < c.seconds.size(); ++i) ratios.push_back(contestants[0].seconds[i] / c.seconds[i]);
     line("text_" + c.name + "_ratio", median(ratios), "x");
   }
