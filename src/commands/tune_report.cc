@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include "fmt/format.h"
 #include "insight/json_writer.h"
+#include "insight/lines.h"
 #include "insight/show.h"
 #include "insight/svg_plot.h"
 #include "insight/terminal.h"
@@ -24,20 +24,6 @@ std::string about(double number) {
   const double unit = number < 1000 ? 1 : std::pow(10, std::floor(std::log10(number)) - 2);
   return with_commas(static_cast<uint64_t>(std::llround(std::round(number / unit) * unit)));
 }
-
-class Text {
- public:
-  template <typename... Args>
-  void line(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
-    text_ += '\n';
-  }
-  void raw(std::string_view text) { text_ += text; }
-  std::string take() { return std::move(text_); }
-
- private:
-  std::string text_;
-};
 
 // P(at least `least` of n), each with probability p.
 double at_least(int least, int n, double p) {
@@ -64,7 +50,7 @@ std::vector<double> similarities_around(double threshold) {
   return out;
 }
 
-void show_rule(Text& out, const TuneReport& r) {
+void show_rule(Lines& out, const TuneReport& r) {
   const Rule& rule = r.engine.rule;
   const double t = threshold_of(r);
   const Banding b = rule.banding;
@@ -79,7 +65,7 @@ void show_rule(Text& out, const TuneReport& r) {
       as_chance(meeting_probability(t, b)), b.bands * b.rows, r.engine.scheme.num_perm, rule.min_equal);
 }
 
-void show_curve(Text& out, const TuneReport& r, bool utf8) {
+void show_curve(Lines& out, const TuneReport& r, bool utf8) {
   const Banding b = r.engine.rule.banding;
   const double t = threshold_of(r);
   out.line("");
@@ -95,7 +81,7 @@ void show_curve(Text& out, const TuneReport& r, bool utf8) {
                  utf8));
 }
 
-void show_cost(Text& out, const TuneReport& r) {
+void show_cost(Lines& out, const TuneReport& r) {
   const IndexShape shape = index_shape(r, r.engine.rule.banding);
   const IndexCost cost = index_cost(shape);
   out.line("");
@@ -117,7 +103,7 @@ void show_cost(Text& out, const TuneReport& r) {
   }
 }
 
-void show_work(Text& out, const TuneReport& r) {
+void show_work(Lines& out, const TuneReport& r) {
   const Rule& rule = r.engine.rule;
   const WastedWork work = wasted_work(rule, r.engine.scheme.num_perm, kSpread);
   const double by_chance =
@@ -136,7 +122,7 @@ void show_work(Text& out, const TuneReport& r) {
   out.line("  it meets {:.2g}.", by_chance);
 }
 
-void show_alternatives(Text& out, const TuneReport& r) {
+void show_alternatives(Lines& out, const TuneReport& r) {
   const double t = threshold_of(r);
   const double lower = std::max(t - 0.1, 0.0);
   out.line("");
@@ -157,7 +143,7 @@ void show_alternatives(Text& out, const TuneReport& r) {
 }
 
 // Bars of .05, from .3 on; logarithmic, as counts of pairs go over many powers of ten.
-void show_histogram(Text& out, const StudyResult& s, bool utf8) {
+void show_histogram(Lines& out, const StudyResult& s, bool utf8) {
   constexpr int kStep = 5;
   constexpr int kWidth = 34;
   std::vector<uint64_t> sums;
@@ -183,7 +169,7 @@ uint64_t pairs_near(const StudyResult& s, double threshold) {
   return sum;
 }
 
-void show_valley(Text& out, const TuneReport& r) {
+void show_valley(Lines& out, const TuneReport& r) {
   const Valley& v = r.sample->result.valley;
   const double t = threshold_of(r);
   out.line("");
@@ -204,7 +190,7 @@ void show_valley(Text& out, const TuneReport& r) {
            t >= v.from && t <= v.to ? "; it is in that stretch, too" : "");
 }
 
-void show_sample(Text& out, const TuneReport& r, bool utf8) {
+void show_sample(Lines& out, const TuneReport& r, bool utf8) {
   const TuneSample& sample = *r.sample;
   const StudyResult& s = sample.result;
   out.line("");
@@ -365,7 +351,7 @@ std::vector<Alternative> alternatives(const TuneReport& r) {
 }
 
 std::string tune_text(const TuneReport& report, bool utf8) {
-  Text out;
+  Lines out;
   show_rule(out, report);
   show_curve(out, report, utf8);
   show_cost(out, report);

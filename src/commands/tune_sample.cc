@@ -95,14 +95,7 @@ absl::StatusOr<TuneSample> measure_sample(const TuneSampleOptions& options, cons
         continue;
       }
       metadata.clear();
-      encode_metadata({.source = record.source,
-                       .partition = record.partition,
-                       .offset = record.offset,
-                       .id = document.id,
-                       .url = document.url,
-                       .timestamp_ms = document.timestamp_ms,
-                       .whole_file = record.whole_file},
-                      metadata);
+      encode_metadata(metadata_of(record, document), metadata);
       study.add(document.text, document.scope, metadata.size());
       waiting.show("reading document", sample.records, options.documents);
     }

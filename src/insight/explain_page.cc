@@ -1,10 +1,10 @@
 #include "insight/explain_page.h"
 
 #include <algorithm>
-#include <iterator>
 #include <span>
 
 #include "fmt/format.h"
+#include "insight/lines.h"
 #include "insight/show.h"
 
 namespace doppel {
@@ -63,20 +63,6 @@ summary:focus-visible { outline: 2px solid var(--band); }
 }
 )";
 
-class Page {
- public:
-  template <typename... Args>
-  void add(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
-    text_ += '\n';
-  }
-  void raw(std::string_view text) { text_ += text; }
-  std::string take() { return std::move(text_); }
-
- private:
-  std::string text_;
-};
-
 // What one side of a row shows; marks keep their trailing space outside.
 std::string side_text(std::span<const DiffPiece> pieces, bool left) {
   std::string out;
@@ -96,32 +82,32 @@ std::string side_text(std::span<const DiffPiece> pieces, bool left) {
   return out;
 }
 
-void add_row(Page& page, std::span<const DiffPiece> pieces) {
+void add_row(Lines& page, std::span<const DiffPiece> pieces) {
   if (pieces.empty()) return;
   const std::string left = side_text(pieces, true);
   const std::string right = side_text(pieces, false);
-  page.add(R"(<div class="row"><div class="side" data-side="A" dir="auto">{}</div>)"
-           R"(<div class="side{}" data-side="B" dir="auto">{}</div></div>)",
-           left, left == right ? " same" : "", right);
+  page.line(R"(<div class="row"><div class="side" data-side="A" dir="auto">{}</div>)"
+            R"(<div class="side{}" data-side="B" dir="auto">{}</div></div>)",
+            left, left == right ? " same" : "", right);
 }
 
-void add_texts(Page& page, const Explanation& e, const TextDiff& diff) {
-  page.add(R"(<div class="heads">)");
+void add_texts(Lines& page, const Explanation& e, const TextDiff& diff) {
+  page.line(R"(<div class="heads">)");
   for (const auto* side : {&e.a, &e.b}) {
-    page.add(R"(<div><b>{} &nbsp;{}</b><span>{} bytes, {} words, {} shingles</span></div>)",
-             side == &e.a ? 'A' : 'B', html_escape(one_line(side->name, 200)), with_commas(side->bytes),
-             with_commas(side->words), with_commas(side->shingles));
+    page.line(R"(<div><b>{} &nbsp;{}</b><span>{} bytes, {} words, {} shingles</span></div>)",
+              side == &e.a ? 'A' : 'B', html_escape(one_line(side->name, 200)), with_commas(side->bytes),
+              with_commas(side->words), with_commas(side->shingles));
   }
-  page.add("</div>");
+  page.line("</div>");
   const std::vector<DiffPiece> pieces = diff_pieces(diff, kContext);
   size_t from = 0;
   for (size_t i = 0; i <= pieces.size(); ++i) {
     if (i < pieces.size() && pieces[i].mark != Mark::elided) continue;
     add_row(page, std::span(pieces).subspan(from, i - from));
     if (i < pieces.size()) {
-      page.add("<details><summary>{} equal words</summary>", with_commas(pieces[i].words));
+      page.line("<details><summary>{} equal words</summary>", with_commas(pieces[i].words));
       add_row(page, std::span(pieces).subspan(i, 1));
-      page.add("</details>");
+      page.line("</details>");
     }
     from = i + 1;
   }
@@ -166,35 +152,36 @@ std::string difference_in_words(const TextDiff& diff) {
 
 std::string explain_page(const Explanation& e, const TextDiff& diff) {
   const PlainWords words = in_plain_words(e);
-  Page page;
-  page.add("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">");
-  page.add(R"(<meta name="viewport" content="width=device-width, initial-scale=1">)");
-  page.add(
+  Lines page;
+  page.line("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">");
+  page.line(R"(<meta name="viewport" content="width=device-width, initial-scale=1">)");
+  page.line(
       R"(<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">)");
-  page.add("<title>{}: {} and {}</title>", html_escape(words.headline), html_escape(one_line(e.a.name, 80)),
-           html_escape(one_line(e.b.name, 80)));
+  page.line("<title>{}: {} and {}</title>", html_escape(words.headline), html_escape(one_line(e.a.name, 80)),
+            html_escape(one_line(e.b.name, 80)));
   page.raw("<style>");
   page.raw(kStyle);
   page.raw("</style>\n</head>\n<body>\n<main>\n");
   std::string headline = words.headline;
   headline.front() = static_cast<char>(headline.front() - 'a' + 'A');
-  page.add(R"(<h1{}>{}</h1>)", is_duplicate(e.finding) ? R"( class="duplicate")" : "", html_escape(headline));
-  for (const std::string& sentence : words.sentences) page.add("<p>{}</p>", html_escape(sentence));
+  page.line(R"(<h1{}>{}</h1>)", is_duplicate(e.finding) ? R"( class="duplicate")" : "",
+            html_escape(headline));
+  for (const std::string& sentence : words.sentences) page.line("<p>{}</p>", html_escape(sentence));
   if (e.comparable) {
-    page.add(R"(<dl class="numbers">)");
+    page.line(R"(<dl class="numbers">)");
     for (const Measure& m : measures(e)) {
-      page.add(R"(<div><dt>{}</dt><dd class="value">{}</dd><dd class="detail">{}</dd></div>)",
-               html_escape(m.name), html_escape(m.value), html_escape(m.detail));
+      page.line(R"(<div><dt>{}</dt><dd class="value">{}</dd><dd class="detail">{}</dd></div>)",
+                html_escape(m.name), html_escape(m.value), html_escape(m.detail));
     }
-    page.add("</dl>");
-    page.add("<h2>{} of {} bands are equal</h2>\n<ol class=\"bands\">", e.bands_met(), e.bands.size());
+    page.line("</dl>");
+    page.line("<h2>{} of {} bands are equal</h2>\n<ol class=\"bands\">", e.bands_met(), e.bands.size());
     for (size_t i = 0; i < e.bands.size(); ++i) {
-      page.add(R"(<li{} title="band {}: {}">{}</li>)", e.bands[i] ? R"( class="equal")" : "", i + 1,
-               e.bands[i] ? "equal" : "different", i + 1);
+      page.line(R"(<li{} title="band {}: {}">{}</li>)", e.bands[i] ? R"( class="equal")" : "", i + 1,
+                e.bands[i] ? "equal" : "different", i + 1);
     }
-    page.add("</ol>\n<p class=\"quiet\">One is enough for a pair to be found.</p>");
+    page.line("</ol>\n<p class=\"quiet\">One is enough for a pair to be found.</p>");
   }
-  page.add("<h2>{}</h2>", html_escape(difference_in_words(diff)));
+  page.line("<h2>{}</h2>", html_escape(difference_in_words(diff)));
   add_texts(page, e, diff);
   page.raw("</main>\n</body>\n</html>\n");
   return page.take();

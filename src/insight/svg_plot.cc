@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include "fmt/format.h"
+#include "insight/lines.h"
 #include "insight/show.h"
 
 namespace doppel {
@@ -51,45 +51,36 @@ std::string style() {
 double x_of(double similarity) { return kLeft + similarity * (kRight - kLeft); }
 double y_of(double chance) { return kCurveBottom - chance * (kCurveBottom - kCurveTop); }
 
-class Svg {
+// Lines of a picture, with the two shapes that it is made of.
+class Svg : public Lines {
  public:
-  template <typename... Args>
-  void add(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
-    text_ += '\n';
-  }
-  void raw(std::string_view text) { text_ += text; }
-  void line(const char* sort, double x1, double y1, double x2, double y2) {
-    add(R"(<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>)", sort, x1, y1, x2, y2);
+  void stroke(const char* sort, double x1, double y1, double x2, double y2) {
+    line(R"(<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>)", sort, x1, y1, x2, y2);
   }
   // anchor: start, middle, end
   void label(const char* sort, double x, double y, const char* anchor, std::string_view text) {
-    add(R"(<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>)", sort, x, y, anchor,
-        html_escape(text));
+    line(R"(<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>)", sort, x, y, anchor,
+         html_escape(text));
   }
-  std::string take() { return std::move(text_); }
-
- private:
-  std::string text_;
 };
 
 void similarity_axis(Svg& svg, double top, double bottom, const char* title) {
   for (int tenth = 0; tenth <= 10; ++tenth) {
-    svg.line(tenth == 0 ? "axis" : "grid", x_of(tenth / 10.0), top, x_of(tenth / 10.0), bottom);
+    svg.stroke(tenth == 0 ? "axis" : "grid", x_of(tenth / 10.0), top, x_of(tenth / 10.0), bottom);
     svg.label("quiet", x_of(tenth / 10.0), bottom + 18, "middle", fmt::format("{:.1f}", tenth / 10.0));
   }
-  svg.line("axis", kLeft, bottom, kRight, bottom);
+  svg.stroke("axis", kLeft, bottom, kRight, bottom);
   svg.label("", (kLeft + kRight) / 2, bottom + 38, "middle", title);
 }
 
 void draw_chances(Svg& svg, const RulePicture& p) {
   for (int fifth = 0; fifth <= 5; ++fifth) {
     const double y = y_of(fifth / 5.0);
-    if (fifth > 0) svg.line("grid", kLeft, y, kRight, y);
+    if (fifth > 0) svg.stroke("grid", kLeft, y, kRight, y);
     svg.label("quiet", kLeft - 10, y + 4.5, "end", fmt::format("{} %", fifth * 20));
   }
   similarity_axis(svg, kCurveTop, kCurveBottom, "similarity of two documents (Jaccard)");
-  svg.add(
+  svg.line(
       R"x(<text x="20" y="{0:.1f}" text-anchor="middle" transform="rotate(-90 20 {0:.1f})">chance to meet</text>)x",
       (kCurveTop + kCurveBottom) / 2);
 
@@ -104,15 +95,15 @@ void draw_chances(Svg& svg, const RulePicture& p) {
   }
   below += fmt::format("{:.1f},{:.1f} {:.1f},{:.1f}", x_of(p.threshold),
                        y_of(meeting_probability(p.threshold, p.banding)), x_of(p.threshold), kCurveBottom);
-  svg.add(R"(<polygon class="waste" points="{:.1f},{:.1f} {}"/>)", kLeft, kCurveBottom, below);
-  svg.line("threshold", x_of(p.threshold), kCurveTop, x_of(p.threshold), kCurveBottom);
-  svg.add(R"(<polyline class="curve" points="{}"/>)", points);
+  svg.line(R"(<polygon class="waste" points="{:.1f},{:.1f} {}"/>)", kLeft, kCurveBottom, below);
+  svg.stroke("threshold", x_of(p.threshold), kCurveTop, x_of(p.threshold), kCurveBottom);
+  svg.line(R"(<polyline class="curve" points="{}"/>)", points);
 
   const double steepest = steepest_similarity(p.banding);
   const double at_steepest = meeting_probability(steepest, p.banding);
   const double at_threshold = meeting_probability(p.threshold, p.banding);
   auto dot = [&](double s, double chance) {
-    svg.add(R"(<circle class="dot" cx="{:.1f}" cy="{:.1f}" r="5"/>)", x_of(s), y_of(chance));
+    svg.line(R"(<circle class="dot" cx="{:.1f}" cy="{:.1f}" r="5"/>)", x_of(s), y_of(chance));
   };
   dot(steepest, at_steepest);
   dot(p.threshold, at_threshold);
@@ -147,7 +138,7 @@ void draw_pairs(Svg& svg, const RulePicture& p) {
   for (int power = 0; power <= static_cast<int>(top_power); ++power) {
     if (top_power > 6 && power % 2 == 1) continue;
     const double count = std::pow(10, power);
-    svg.line("grid", kLeft, y(count), kRight, y(count));
+    svg.stroke("grid", kLeft, y(count), kRight, y(count));
     svg.label("quiet", kLeft - 10, y(count) + 4.5, "end", power_of_ten(power));
   }
   similarity_axis(svg, kPairsTop, kPairsBottom, "similarity of two documents (Jaccard)");
@@ -155,14 +146,14 @@ void draw_pairs(Svg& svg, const RulePicture& p) {
   for (size_t i = 0; i < p.pairs.size(); ++i) {
     if (p.pairs[i] == 0) continue;
     const double top = y(static_cast<double>(p.pairs[i]));
-    svg.add(
+    svg.line(
         R"(<rect class="bar" x="{:.2f}" y="{:.1f}" width="{:.2f}" height="{:.1f}"><title>{}</title></rect>)",
         x_of(i * step) + 0.5, top, step * (kRight - kLeft) - 1, kPairsBottom - top,
         fmt::format("{:.2f} to {:.2f}: {} pairs", i * step, (i + 1) * step, with_commas(p.pairs[i])));
   }
-  svg.line("threshold", x_of(p.threshold), kPairsTop, x_of(p.threshold), kPairsBottom);
+  svg.stroke("threshold", x_of(p.threshold), kPairsTop, x_of(p.threshold), kPairsBottom);
   if (p.suggested > 0) {
-    svg.line("suggested", x_of(p.suggested), kPairsTop, x_of(p.suggested), kPairsBottom);
+    svg.stroke("suggested", x_of(p.suggested), kPairsTop, x_of(p.suggested), kPairsBottom);
     svg.label("halo good", x_of(p.suggested), kPairsTop - 14, "middle",
               fmt::format("fits: {:.2f}", p.suggested));
   }
@@ -181,12 +172,12 @@ double steepest_similarity(Banding banding) {
 std::string draw_rule(const RulePicture& p) {
   const double height = p.pairs.empty() ? 416 : 664;
   Svg svg;
-  svg.add(
+  svg.line(
       R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img">)",
       kWidth, height);
-  svg.add("<title>{} bands of {} rows</title>", p.banding.bands, p.banding.rows);
+  svg.line("<title>{} bands of {} rows</title>", p.banding.bands, p.banding.rows);
   svg.raw(style());
-  svg.add(R"(<rect class="ground" width="{}" height="{}"/>)", kWidth, height);
+  svg.line(R"(<rect class="ground" width="{}" height="{}"/>)", kWidth, height);
   svg.label("title", kLeft, 36, "start", "How likely two documents meet, by similarity");
   svg.label("quiet", kLeft, 60, "start",
             fmt::format("{} bands of {} rows, {} of {} slots", p.banding.bands, p.banding.rows,

@@ -18,6 +18,16 @@ std::string Metadata::name() const {
   return whole_file ? std::string(source) : event_id();
 }
 
+Metadata metadata_of(const Record& record, const Document& document) {
+  return {.source = record.source,
+          .partition = record.partition,
+          .offset = record.offset,
+          .id = document.id,
+          .url = document.url,
+          .timestamp_ms = document.timestamp_ms,
+          .whole_file = record.whole_file};
+}
+
 void encode_metadata(const Metadata& m, std::string& out) {
   out.clear();
   out.push_back(static_cast<char>((m.timestamp_ms ? kHasTime : 0) | (m.whole_file ? kWholeFile : 0) |

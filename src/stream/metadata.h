@@ -27,6 +27,8 @@ struct Metadata {           // views into the encoded form, or into what it was 
   bool whole_file = false;
 };
 
+Metadata metadata_of(const Record& record, const Document& document);
+
 // Longer ids and urls are refused (the document is rejected).
 inline constexpr size_t kMaxMetadata = 64 << 10;
 

@@ -64,14 +64,7 @@ void sign_record(const Record& record, Tools& tools, SignedDocument& out, uint8_
   }
   if (record.timestamp_ms >= 0) document.timestamp_ms = record.timestamp_ms;
   out.timestamp_ms = document.timestamp_ms.value_or(kNoTime);
-  encode_metadata({.source = record.source,
-                   .partition = record.partition,
-                   .offset = record.offset,
-                   .id = document.id,
-                   .url = document.url,
-                   .timestamp_ms = document.timestamp_ms,
-                   .whole_file = record.whole_file},
-                  out.metadata);
+  encode_metadata(metadata_of(record, document), out.metadata);
 }
 
 void count(const Lane& lane, Counters& counters) {

@@ -158,12 +158,15 @@ TEST(Lines, OfAPipeThatIsSlow) {
   TemporaryDirectory directory;
   std::string fifo = directory / "pipe";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  int go_on[2];  // the writer says the rest when it is told
+  ASSERT_EQ(::pipe(go_on), 0);
   pid_t child = ::fork();
   if (child == 0) {
     FILE* out = std::fopen(fifo.c_str(), "w");
     std::fputs("one\ntwo\nthr", out);
     std::fflush(out);
-    ::usleep(100'000);
+    char told = 0;
+    if (::read(go_on[0], &told, 1) != 1) ::_exit(1);
     std::fputs("ee\nfour", out);
     std::fclose(out);
     ::_exit(0);
@@ -175,6 +178,7 @@ TEST(Lines, OfAPipeThatIsSlow) {
   Batch batch;
   ASSERT_TRUE(*source->next(batch));
   EXPECT_EQ(batch.records.size(), 2u);  // it does not wait for a full batch
+  ASSERT_EQ(::write(go_on[1], "!", 1), 1);
   Taken rest = take_all(*source);
   EXPECT_EQ(rest.lines, (std::vector<Line>{{"three", 8, 3}, {"four", 14, 4}}));
 }
