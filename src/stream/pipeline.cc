@@ -115,6 +115,7 @@ absl::Status match_all(Engine& engine, Executor& executor, Work& work, MatchCoun
 absl::StatusOr<Counters> run_pipeline(Pipeline& p) {
   Executor executor(p.threads);
   std::vector<Tools> tools;
+  tools.reserve(static_cast<size_t>(executor.threads()));
   for (int i = 0; i < executor.threads(); ++i)
     tools.push_back({p.engine.make_signer(), make_decoder(p.format)});
   ReadAhead reader(p.source, /*in_background=*/executor.threads() > 1);

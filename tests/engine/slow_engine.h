@@ -106,8 +106,9 @@ class SlowEngine {
       for (int band : r.bands) meets |= same_key(d, r, band);
       if (meets) candidates.push_back(&r);
     }
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [&](const Entry* a, const Entry* b) { return equal(d, *a) > equal(d, *b); });
+    std::sort(candidates.begin(), candidates.end(), [&](const Entry* a, const Entry* b) {
+      return equal(d, *a) != equal(d, *b) ? equal(d, *a) > equal(d, *b) : a->seq < b->seq;
+    });
     if (candidates.size() > static_cast<size_t>(options_.rule.max_checks))
       candidates.resize(options_.rule.max_checks);
     std::sort(candidates.begin(), candidates.end(),
