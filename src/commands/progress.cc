@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "fmt/format.h"
@@ -64,7 +65,7 @@ std::string human_bytes(uint64_t n) {
 }
 
 std::string human_seconds(double s) {
-  auto n = static_cast<uint64_t>(s + 0.5);
+  auto n = static_cast<uint64_t>(std::llround(s));
   if (s < 10) return fmt::format("{:.1f} s", s);
   if (n < 60) return fmt::format("{} s", n);
   if (n < 3600) return fmt::format("{} min {:02} s", n / 60, n % 60);
