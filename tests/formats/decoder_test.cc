@@ -162,7 +162,7 @@ TEST(Json, WhatIsRejectedAndWhy) {
 TEST(Json, IsNotCompletedByWhatFollows) {
   std::string json = R"({"text": "a\u00e9\"b", "n": [true, -12.5e3, null], "id": "x", "o": {"k": false}})";
   for (size_t cut = 0; cut < json.size(); ++cut) {
-    for (std::string behind :
+    for (const std::string& behind :
          {json.substr(cut), json.substr(cut) + json, std::string("\"}]}"), std::string("\n")}) {
       EXPECT_FALSE(Decoded(json.substr(0, cut), {}, false, behind).status.ok()) << cut;
     }

@@ -55,8 +55,9 @@ class ReferenceIndex {
       for (size_t i = 0; i < r.slices.size(); ++i) equal += r.slices[i] == slices[i] ? 1 : 0;
       if (meets && equal >= options_.min_equal) found.candidates.push_back({seq, equal});
     }
-    std::stable_sort(found.candidates.begin(), found.candidates.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.equal > b.equal; });
+    std::sort(found.candidates.begin(), found.candidates.end(), [](const Candidate& a, const Candidate& b) {
+      return a.equal != b.equal ? a.equal > b.equal : a.seq < b.seq;
+    });
     for (auto [band, n] : counts)
       found.counts.push_back({static_cast<uint16_t>(band), static_cast<uint16_t>(n)});
     return found;

@@ -253,7 +253,7 @@ TEST(Position, ALastLineWithoutEnd) {
   TemporaryDirectory d;
   for (bool pack : {false, true}) {
     std::string path = d / (pack ? "a.jsonl.gz" : "a.jsonl");
-    auto add = [&](std::string bytes) { write_file(path, pack ? gz(bytes) : bytes, true); };
+    auto add = [&](const std::string& bytes) { write_file(path, pack ? gz(bytes) : bytes, true); };
     add("1\n{\"half");
     Taken first = take_all(of({path}));
     EXPECT_THAT(values(first), ElementsAre("1", "{\"half"));
