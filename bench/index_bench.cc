@@ -1,11 +1,10 @@
 // The index at size: unique documents looked up and inserted until there are --docs of them, against the time
 // of fetching one random cache line per band.
 //
-//   index_bench [--docs=2000000] [--batch=256] [--hot=20000]
+//   index_bench [--docs=2000000] [--batch=256] [--hot=20000] [--singles=90]
 //
-// Prints lines "name value unit". Time is this thread's processor time. Up to nine tenths every insert is a
-// call of its own and timed (the worst one is reported); the last tenth goes by batches and gives the
-// throughput.
+// Prints lines "name value unit". Time is this thread's processor time. The first 90 % (--singles) are inserts of
+// their own, each timed (the worst one is reported); the rest goes by batches and gives the throughput.
 //
 // A document fills some 316 bytes that nobody touched before, and what the system takes for fresh pages is
 // not the index's: a virtual machine whose host takes freed pages back pays 7 us for 4 KiB, twenty times the
@@ -212,14 +211,14 @@ struct Memory {
   }
 };
 
-void run(size_t docs, size_t batch_size) {
+void run(size_t docs, size_t batch_size, size_t singles_percent) {
   warm_memory(docs * 330 + (size_t{64} << 20));
   const double rss_before = rss_bytes();
   Index index(IndexOptions{});
   Random random{1};
   Batch batch(index, batch_size);
   const auto bands = static_cast<size_t>(index.options().banding.bands);
-  const size_t singles_end = docs / 10 * 9;
+  const size_t singles_end = docs / 100 * singles_percent;
   Times total;
   Times warm;
   Singles singles;
@@ -285,6 +284,7 @@ int main(int argc, char** argv) {
   size_t docs = 2000000;
   size_t batch = 256;
   size_t hot = 20000;
+  size_t singles = 90;
   for (int i = 1; i < argc; ++i) {
     const std::string_view arg = argv[i];
     const size_t at = arg.find('=');
@@ -292,8 +292,9 @@ int main(int argc, char** argv) {
     if (arg.starts_with("--docs=")) docs = value;
     if (arg.starts_with("--batch=")) batch = std::max<size_t>(1, value);
     if (arg.starts_with("--hot=")) hot = value;
+    if (arg.starts_with("--singles=")) singles = value;
   }
   std::printf("simd %s level\n", std::string(doppel::simd_name(doppel::simd_level())).c_str());
-  doppel::run(docs, batch);
+  doppel::run(docs, batch, singles);
   if (hot >= 400) doppel::hot_keys(hot);
 }

@@ -91,6 +91,14 @@ struct Layout {
   int bits =
       kStoredBits;  // stored bits + those that the position must tell: 2^(bits - kStoredBits) <= buckets
 
+  // Few tables pass a step of these bits: then entries are hashed anew.
+  static Layout of(uint64_t buckets) {
+    const int known = buckets >= uint64_t{1} << 17 ? 16 : buckets >= uint64_t{1} << 9 ? 8 : 0;
+    return {buckets, kStoredBits + known};
+  }
+  // More entries than this are too many.
+  uint64_t limit() const { return buckets * kSlots * 88 / 100; }
+
   uint64_t top(uint64_t h) const { return h >> (64 - bits); }
   uint64_t home_of_top(uint64_t top) const { return top * buckets >> bits; }
   uint64_t home(uint64_t h) const { return home_of_top(top(h)); }

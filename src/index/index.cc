@@ -1,6 +1,7 @@
 #include "index/index.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdio>
@@ -15,8 +16,9 @@
 namespace doppel {
 namespace {
 
-constexpr size_t kBlock = 16;  // queries that are probed before the rows they hit are compared
-constexpr size_t kAhead = 3;   // queries between asking for a bucket's line and reading it
+constexpr size_t kBlock = 16;        // queries that are probed before the rows they hit are compared
+constexpr size_t kAhead = 3;         // queries between asking for a bucket's line and reading it
+constexpr size_t kInsertBlock = 64;  // rows that are entered table by table
 
 // Hits of one query: ordinals of rows that may match, repeats removed. Few: compared with each other; many:
 // through a small hash table, so that the cost stays linear when all bands are hot.
@@ -86,13 +88,7 @@ struct Index::Impl {
     if (SlotTable::maybe_elsewhere(at)) t.find_elsewhere(h, at, out);
   }
 
-  void prefetch(const Query& query) const {
-    if (query.slices != nullptr) {
-      for (size_t j = 0; j < bands; ++j) fetch(table(j, query.band_keys[j]).place(query.band_keys[j]).home);
-    }
-    const uint64_t h = spread(query.digest.low);
-    fetch(table(digests(), h).place(h).home);
-  }
+  void prefetch(size_t kind, uint64_t h) const { fetch(table(kind, h).place(h).home); }
 
   // Compares the row with the query's slices. Sets one bit of `matched` for every band where it is listed and
   // all slices are equal; returns the number of equal slices, or -1 if no band matches or the row is not
@@ -187,25 +183,35 @@ struct Index::Impl {
     });
   }
 
+  // Asks for the lines of one query and probes those of another that were asked for before. In turn, so that
+  // the memory has always something to do.
+  void step(const Query* next, const Query* query, PodVector<uint32_t>* hits,
+            PodVector<uint32_t>* digest_hits, Scratch& s) const {
+    const uint64_t* ask = next != nullptr && next->slices != nullptr ? next->band_keys : nullptr;
+    const uint64_t* keys_here = query != nullptr && query->slices != nullptr ? query->band_keys : nullptr;
+    for (size_t j = 0; j < bands; ++j) {
+      if (ask != nullptr) prefetch(j, ask[j]);
+      if (keys_here != nullptr) probe(j, keys_here[j], *hits, s.deferred);
+    }
+    if (next != nullptr) prefetch(digests(), spread(next->digest.low));
+    if (query != nullptr) probe(digests(), spread(query->digest.low), *digest_hits, s.deferred);
+  }
+
   void lookup(std::span<const Query> queries, std::span<Found> out) const {
     const EqualBits equal_bits = equal_bits_for(simd_level());
     Scratch s;
     s.bits.resize(static_cast<size_t>(options.num_perm) / 64 + 2);
     s.matched.resize(bands / 32 + 1);
     const size_t n = queries.size();
-    for (size_t i = 0; i < std::min(kAhead, n); ++i) prefetch(queries[i]);
+    for (size_t i = 0; i < std::min(kAhead, n); ++i) step(&queries[i], nullptr, nullptr, nullptr, s);
     for (size_t base = 0; base < n; base += kBlock) {
       const size_t count = std::min(kBlock, n - base);
       s.deferred.clear();
       for (size_t i = 0; i < count; ++i) {
-        if (base + i + kAhead < n) prefetch(queries[base + i + kAhead]);
-        const Query& query = queries[base + i];
+        const Query* next = base + i + kAhead < n ? &queries[base + i + kAhead] : nullptr;
         s.hits[i].clear();
         s.digest_hits[i].clear();
-        if (query.slices != nullptr) {
-          for (size_t j = 0; j < bands; ++j) probe(j, query.band_keys[j], s.hits[i], s.deferred);
-        }
-        probe(digests(), spread(query.digest.low), s.digest_hits[i], s.deferred);
+        step(next, &queries[base + i], &s.hits[i], &s.digest_hits[i], s);
       }
       for (const Deferred& d : s.deferred) d.table->find_elsewhere(d.h, d.at, *d.out);
       for (size_t i = 0; i < count; ++i) {
@@ -237,80 +243,94 @@ struct Index::Impl {
     return count;
   }
 
-  void insert(const Row& row, const uint64_t* band_keys) {
-    if (rows.next() - rows.low() >= kOrdinalMask) {
+  // One document's entry in one table.
+  struct Entering {
+    SlotTable* table;
+    SlotTable::Place at;  // before anything of the block was entered: a hint
+    uint64_t h;
+    size_t document;
+  };
+  struct Entries {
+    std::array<Entering, kInsertBlock> entries;
+    size_t count = 0;
+  };
+
+  void gather(size_t kind, std::span<const Row> block, const uint64_t* band_keys, Entries& out) {
+    out.count = 0;
+    if (kind * shards >= tables.size()) return;
+    for (size_t i = 0; i < block.size(); ++i) {
+      const Row& row = block[i];
+      uint64_t h = 0;
+      if (kind < bands) {
+        if (row.slices == nullptr || (row.mask[kind / 32] >> (kind % 32) & 1) == 0) continue;
+        h = band_keys[i * bands + kind];
+      } else {
+        h = spread(kind == digests() ? row.digest.low : row.id_tag);
+      }
+      SlotTable& t = table(kind, h);
+      out.entries[out.count++] = {&t, t.place(h), h, i};
+    }
+  }
+
+  // Where homes are full, asks for the lines that the entries go on to, in steps; fewer are left at each.
+  static void ask_for_room(const Entries& entering) {
+    std::array<uint8_t, kInsertBlock> left;
+    for (size_t i = 0; i < entering.count; ++i) left[i] = static_cast<uint8_t>(i);
+    size_t count = entering.count;
+    for (uint32_t step = 0; step < SlotTable::kRoomSteps; ++step) {
+      size_t full = 0;
+      for (size_t i = 0; i < count; ++i) {
+        const Entering& e = entering.entries[left[i]];
+        left[full] = left[i];
+        full += e.table->full(e.at, step) ? 1 : 0;
+      }
+      count = full;
+      for (size_t i = 0; i < count; ++i) {
+        const Entering& e = entering.entries[left[i]];
+        e.table->prefetch_room(e.at, step);
+      }
+    }
+  }
+
+  // Rows first, then table by table; while one is filled, the homes in the next are asked for (a lookup of
+  // the same batch has usually brought the lines, but not kept their translations).
+  void insert_block(std::span<const Row> block, const uint64_t* band_keys) {
+    const Seq first = rows.next();
+    if (first + block.size() - rows.low() > kOrdinalMask) {
       std::fputs("doppel: more than 2^28 representatives between the lowest live one and the next\n", stderr);
       std::abort();
     }
-    const auto ordinal = static_cast<uint32_t>(rows.next()) & kOrdinalMask;
-    rows.append(row);
+    for (const Row& row : block) rows.append(row);
     Insertion insertion;
     insertion.source = &source;
+    insertion.expired = expired;
     insertion.window = {static_cast<uint32_t>(rows.low()) & kOrdinalMask,
                         static_cast<uint32_t>(rows.next() - rows.low())};
-    insertion.expired = expired;
-    auto add = [&](size_t kind, uint64_t h) {
+    std::array<uint32_t, kInsertBlock> moved{};
+    Entries both[2];
+    gather(0, block, band_keys, both[0]);
+    for (size_t i = 0; i < both[0].count; ++i) fetch(both[0].entries[i].at.home);
+    for (size_t kind = 0; kind * shards < tables.size(); ++kind) {
+      const Entries& now = both[kind % 2];
+      Entries& next = both[(kind + 1) % 2];
+      gather(kind + 1, block, band_keys, next);
+      ask_for_room(now);
       insertion.kind = static_cast<int>(kind);
-      table(kind, h).insert(h, ordinal, insertion);
-    };
-    if (row.slices != nullptr) {
-      for (size_t w = 0; w * 32 < bands; ++w) {
-        for (uint32_t listed = row.mask[w]; listed != 0; listed &= listed - 1) {
-          const size_t band = w * 32 + static_cast<size_t>(std::countr_zero(listed));
-          if (band < bands) add(band, band_keys[band]);
-        }
+      for (size_t i = 0; i < std::max(now.count, next.count); ++i) {
+        if (i < next.count) fetch(next.entries[i].at.home);
+        if (i >= now.count) continue;
+        const Entering& e = now.entries[i];
+        insertion.moved = moved[e.document];
+        e.table->insert(e.h, static_cast<uint32_t>(first + e.document) & kOrdinalMask, insertion);
+        moved[e.document] = insertion.moved;
       }
     }
-    add(digests(), spread(row.digest.low));
-    if (options.track_ids) add(ids(), spread(row.id_tag));
-    moved_max = std::max<uint64_t>(moved_max, insertion.moved);
+    moved_max = std::max<uint64_t>(moved_max, *std::max_element(moved.begin(), moved.end()));
   }
 
-  // Places of the next documents of a batch, so that their lines can be asked for in steps: the homes first
-  // (a lookup of the same batch has usually brought them), then, where a home is full, the lines that the
-  // entry goes on to. Only a hint: an insert in between may move a place.
-  struct Ahead {
-    explicit Ahead(const Impl& i) : impl(i), width(i.bands + 1), places(kSteps * width) {}
-
-    void ask(const Row& row, const uint64_t* band_keys, size_t document) {
-      Entry* out = &places[document % kSteps * width];
-      auto add = [&](size_t kind, uint64_t h) {
-        const SlotTable& t = impl.table(kind, h);
-        *out = {&t, t.place(h)};
-        fetch(out++->at.home);
-      };
-      if (row.slices != nullptr) {
-        for (size_t j = 0; j < impl.bands; ++j) add(j, band_keys[j]);
-      }
-      add(impl.digests(), spread(row.digest.low));
-      if (out != &places[document % kSteps * width] + width) out->table = nullptr;
-    }
-    void ask_room(size_t document, uint32_t distance) const {
-      const Entry* p = &places[document % kSteps * width];
-      for (size_t j = 0; j < width && p[j].table != nullptr; ++j)
-        p[j].table->prefetch_room(p[j].at, distance);
-    }
-
-    static constexpr size_t kSteps = 16;
-    struct Entry {
-      const SlotTable* table = nullptr;
-      SlotTable::Place at{};
-    };
-    const Impl& impl;
-    size_t width;
-    std::vector<Entry> places;
-  };
-
   void insert(std::span<const Row> batch, const uint64_t* band_keys) {
-    if (batch.size() == 1) return insert(batch[0], band_keys);
-    Ahead ahead(*this);
-    const size_t n = batch.size();
-    for (size_t i = 0; i < n + 3 * kAhead; ++i) {
-      if (i < n) ahead.ask(batch[i], band_keys + i * bands, i);
-      if (i >= kAhead && i < n + kAhead) ahead.ask_room(i - kAhead, 1);
-      if (i >= 2 * kAhead && i < n + 2 * kAhead) ahead.ask_room(i - 2 * kAhead, 2);
-      if (i >= 3 * kAhead) insert(batch[i - 3 * kAhead], band_keys + (i - 3 * kAhead) * bands);
-    }
+    for (size_t at = 0; at < batch.size(); at += kInsertBlock)
+      insert_block(batch.subspan(at, std::min(kInsertBlock, batch.size() - at)), band_keys + at * bands);
   }
 
   // What tables ask about their entries.

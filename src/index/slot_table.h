@@ -15,14 +15,15 @@
 // What is found is a superset: a hash that shares the stored bits is returned too, and so are entries of rows
 // that have died. Whoever asks decides from the rows.
 
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
-#include "absl/container/btree_set.h"
 #include "base/pod_vector.h"
 #include "index/bucket.h"
 #include "index/fetch.h"
 #include "index/pages.h"
+#include "index/side_set.h"
 
 namespace doppel {
 
@@ -44,6 +45,10 @@ struct Insertion {
   uint32_t moved = 0;    // so far, over all tables
 };
 inline constexpr uint32_t kMovesMax = 4096;  // of one insert, over all tables
+inline constexpr int kSameMax = 4;           // equals that may stand in a home; more go aside
+inline uint64_t whole_groups(double buckets) {
+  return (static_cast<uint64_t>(std::ceil(buckets)) + kGroup - 1) / kGroup * kGroup;
+}
 
 class SlotTable {
  public:
@@ -74,17 +79,27 @@ class SlotTable {
     for (uint32_t d = 1; d < kDistances; ++d) fetch(neighbour(at, d));
   }
 
-  // Asks for the line that an insert would go on to, if the one before (d = 1: the home) is here and full.
-  void prefetch_room(const Place& at, uint32_t d) const {
-    if (free_slots(at.home->header) != 0 || (d == 2 && free_slots(neighbour(at, 1)->header) != 0)) return;
-    fetch(neighbour(at, d));
+  // Where an insert goes on to when home is full, in steps: d = 1; d = 2 and 3; d = 4 and 5; the side set.
+  // full() tells whether it comes to a step if it came to the one before, whose lines must be here;
+  // prefetch_room() asks for those of the step.
+  static constexpr uint32_t kRoomSteps = 4;
+  bool full(const Place& at, uint32_t step) const {
+    const uint32_t last = step == 0 ? 0 : 2 * step - 1;
+    const uint32_t first = step < 2 ? last : last - 1;
+    return (free_slots(neighbour(at, first)->header) | free_slots(neighbour(at, last)->header)) == 0;
+  }
+  void prefetch_room(const Place& at, uint32_t step) const {
+    const auto home = static_cast<uint64_t>(at.home - buckets_);
+    if (step == 3) return side(home).prefetch(home);
+    if (step != 0) fetch(neighbour(at, 2 * step));
+    fetch(neighbour(at, 2 * step + 1));
   }
 
   void insert(uint64_t h, uint32_t ordinal, Insertion& insertion);
 
-  uint64_t entries() const { return entries_ + side_.size(); }
-  uint64_t side_entries() const { return side_.size(); }
-  uint64_t bytes() const { return touched_ + side_.size() * 20; }
+  uint64_t entries() const { return entries_ + sides_; }
+  uint64_t side_entries() const { return sides_; }
+  uint64_t bytes() const { return touched_ + sides_ * 20 + side_now_.bytes() + side_next_.bytes(); }
   double load() const { return static_cast<double>(entries_) / static_cast<double>(now_.buckets * kSlots); }
 
  private:
@@ -101,6 +116,9 @@ class SlotTable {
   }
   bool growing() const { return next_.buckets != 0; }
 
+  SideSet& side(uint64_t home) { return home < frontier_ ? side_now_ : side_next_; }
+  const SideSet& side(uint64_t home) const { return home < frontier_ ? side_now_ : side_next_; }
+
   bool put_near(uint64_t home, uint32_t stored, uint32_t ordinal);
   void put_aside(uint64_t h, uint64_t home, uint32_t stored, uint32_t ordinal, const Insertion& insertion);
   void drop_expired(Bucket& bucket, const Window& window);
@@ -110,8 +128,12 @@ class SlotTable {
   void grow_some(Insertion& insertion);
   void finish_growing(Insertion& insertion);
   void move_group(uint64_t group, Insertion& insertion);
-  bool move_entry(uint64_t top, uint32_t stored, uint32_t ordinal, bool first_try, Insertion& insertion);
-  void settle_side(uint64_t first_top, uint64_t end_top, const Layout& layout, Insertion& insertion);
+  void move_entries(uint64_t group, const uint64_t* first, uint64_t lowest, Insertion& insertion);
+  void rehash_entries(uint64_t group, const uint64_t* first, Insertion& insertion);
+  void rehash_entry(uint64_t top, uint32_t ordinal, const Insertion& insertion);
+  void settle_moved_side(uint64_t group, Insertion& insertion);
+  void settle_cleaned_side(uint64_t group, Insertion& insertion);
+  bool settle(const SideSet::Entry& entry, const Layout& layout, Insertion& insertion);
   void set_touched();
 
   bool mostly_live(const Window& window) const;
@@ -128,7 +150,10 @@ class SlotTable {
   uint64_t limit_ = 0;     // more entries than this: grow, or clean
   uint64_t credit_ = 0;    // homes that inserts have paid for
   uint64_t touched_ = 0;
-  absl::btree_set<std::pair<uint64_t, uint32_t>> side_;  // hash, ordinal
+  // Entries of homes below the frontier, and of the others.
+  SideSet side_now_;
+  SideSet side_next_;
+  uint64_t sides_ = 0;  // entries in both
   Pages pages_;
 };
 
