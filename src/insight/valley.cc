@@ -37,7 +37,8 @@ Valley find_valley(std::span<const uint64_t> pairs) {
   }
   Valley valley{.from = best_from / 100.0, .to = best_to / 100.0};
   valley.clear = best_to - best_from >= kNarrowest && rare <= mean / 3;
-  valley.threshold = ((best_from + best_to) / 2) / 100.0;
+  const int middle = (best_from + best_to) / 2;
+  valley.threshold = middle / 100.0;
   for (int i = best_from; i < best_to; ++i) valley.pairs_in_it += pairs[i];
   return valley;
 }

@@ -171,7 +171,7 @@ TEST_F(TuneCommand, SampleOfTheUsersOwn) {
   std::string lines;
   for (int text = 0; text < 3; ++text) {
     std::string words;
-    for (int w = 0; w < 103; ++w) words += "t" + std::to_string(text) + "w" + std::to_string(w) + " ";
+    for (int w = 0; w < 103; ++w) words.append("t").append(std::to_string(text * 1000 + w)).append(" ");
     lines += "{\"text\":\"" + words + "end\"}\n{\"text\":\"" + words + "fin\"}\n";
   }
   write("sample.jsonl", lines + "{\"text\":\"\"}\nbroken\n{\"text\":\"too short\"}\n");
