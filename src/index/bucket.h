@@ -52,6 +52,10 @@ static inline uint32_t stored_at(const Bucket& bucket, int slot) {
 // One bit in every second place: slots that are used, or free.
 static inline uint32_t used_slots(uint32_t header) { return (header | header >> 1) & kCodeOnes; }
 static inline uint32_t free_slots(uint32_t header) { return used_slots(header) ^ kCodeOnes; }
+// How many (without an instruction that not every processor has).
+static inline uint32_t count_slots(uint32_t bits) {
+  return ((bits & 0x33333) + (bits >> 2 & 0x33333)) * 0x11111 >> 16 & 0xf;
+}
 static inline int slot_of_bit(uint32_t bits) { return __builtin_ctz(bits) >> 1; }
 
 // What bits 28 to 31 of an entry are for these stored bits at this distance.

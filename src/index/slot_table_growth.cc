@@ -104,8 +104,7 @@ void SlotTable::move_entries(uint64_t group, const uint64_t* first, uint64_t low
   uint32_t count[kNowhere + 1];
   uint32_t count_before[kNowhere + 1];
   // The slots in use are the first ones: nothing is taken out of new buckets.
-  for (uint64_t i = 0; i < end; ++i)
-    count[i] = count_before[i] = static_cast<uint32_t>(std::popcount(used_slots(out[i].header)));
+  for (uint64_t i = 0; i < end; ++i) count[i] = count_before[i] = count_slots(used_slots(out[i].header));
   count[kNowhere] = kSlots;
   uint8_t late[kGroup * kSlots + 1];
   size_t lates = 0;
@@ -114,7 +113,7 @@ void SlotTable::move_entries(uint64_t group, const uint64_t* first, uint64_t low
   Bucket nobodys;
   for (size_t b = 0, i = 0; b < kGroup; ++b) {
     const Bucket& bucket = buckets_[group + b];
-    used += static_cast<uint64_t>(std::popcount(used_slots(bucket.header)));
+    used += count_slots(used_slots(bucket.header));
     for (int slot = 0; slot < kSlots; ++slot, ++i) {
       const uint32_t place = count[to[i]];
       const bool fits = place < kSlots;
