@@ -16,9 +16,9 @@
 namespace doppel {
 namespace {
 
-constexpr size_t kBlock = 16;        // queries that are probed before the rows they hit are compared
-constexpr size_t kAhead = 3;         // queries between asking for a bucket's line and reading it
-constexpr size_t kInsertBlock = 64;  // rows that are entered table by table
+constexpr size_t kBlock = 16;         // queries that are probed before the rows they hit are compared
+constexpr size_t kAhead = 3;          // queries between asking for a bucket's line and reading it
+constexpr size_t kInsertBlock = 256;  // rows that are entered table by table
 
 // Hits of one query: ordinals of rows that may match, repeats removed. Few: compared with each other; many:
 // through a small hash table, so that the cost stays linear when all bands are hot.
@@ -275,6 +275,7 @@ struct Index::Impl {
   // Where homes are full, asks for the lines that the entries go on to, in steps; fewer are left at each.
   static void ask_for_room(const Entries& entering) {
     std::array<uint8_t, kInsertBlock> left;
+    static_assert(kInsertBlock <= 256);
     for (size_t i = 0; i < entering.count; ++i) left[i] = static_cast<uint8_t>(i);
     size_t count = entering.count;
     for (uint32_t step = 0; step < SlotTable::kRoomSteps; ++step) {
@@ -306,7 +307,8 @@ struct Index::Impl {
     insertion.expired = expired;
     insertion.window = {static_cast<uint32_t>(rows.low()) & kOrdinalMask,
                         static_cast<uint32_t>(rows.next() - rows.low())};
-    std::array<uint32_t, kInsertBlock> moved{};
+    std::array<uint32_t, kInsertBlock> moved;
+    std::fill_n(moved.begin(), block.size(), 0);
     Entries both[2];
     gather(0, block, band_keys, both[0]);
     for (size_t i = 0; i < both[0].count; ++i) fetch(both[0].entries[i].at.home);
@@ -325,7 +327,8 @@ struct Index::Impl {
         moved[e.document] = insertion.moved;
       }
     }
-    moved_max = std::max<uint64_t>(moved_max, *std::max_element(moved.begin(), moved.end()));
+    moved_max = std::max<uint64_t>(
+        moved_max, *std::max_element(moved.begin(), moved.begin() + static_cast<ptrdiff_t>(block.size())));
   }
 
   void insert(std::span<const Row> batch, const uint64_t* band_keys) {
