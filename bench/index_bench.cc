@@ -3,8 +3,9 @@
 //
 //   index_bench [--docs=2000000] [--batch=256] [--hot=20000] [--singles=90]
 //
-// Prints lines "name value unit". Time is this thread's processor time. The first 90 % (--singles) are inserts of
-// their own, each timed (the worst one is reported); the rest goes by batches and gives the throughput.
+// Prints lines "name value unit". Time is this thread's processor time. The first 90 % (--singles) are
+// inserts of their own, each timed (the worst one is reported); the rest goes by batches and gives the
+// throughput.
 //
 // A document fills some 316 bytes that nobody touched before, and what the system takes for fresh pages is
 // not the index's: a virtual machine whose host takes freed pages back pays 7 us for 4 KiB, twenty times the
