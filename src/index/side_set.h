@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -44,9 +45,10 @@ class SideSet {
   // Entries in order, all of the run of this home.
   void insert(uint64_t home, std::span<const Entry> entries) {
     Run& r = run(home);
-    r.insert(r.begin(), entries.begin(), entries.end());
-    const auto middle = r.begin() + static_cast<ptrdiff_t>(entries.size());
-    if (middle != r.end() && *middle < entries.back()) std::inplace_merge(r.begin(), middle, r.end());
+    Run merged;
+    merged.reserve(r.size() + entries.size());
+    std::merge(entries.begin(), entries.end(), r.begin(), r.end(), std::back_inserter(merged));
+    r.swap(merged);
   }
 
   void prefetch(uint64_t home) const {
