@@ -172,7 +172,8 @@ TEST_F(TuneCommand, SampleOfTheUsersOwn) {
   for (int text = 0; text < 3; ++text) {
     std::string words;
     for (int w = 0; w < 103; ++w) words.append("t").append(std::to_string(text * 1000 + w)).append(" ");
-    lines += "{\"text\":\"" + words + "end\"}\n{\"text\":\"" + words + "fin\"}\n";
+    for (const char* last : {"end", "fin"})
+      lines.append("{\"text\":\"").append(words).append(last).append("\"}\n");
   }
   write("sample.jsonl", lines + "{\"text\":\"\"}\nbroken\n{\"text\":\"too short\"}\n");
   const Result result = run("tune --sample sample.jsonl --json");
