@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "fmt/format.h"
+#include "insight/show.h"
 
 namespace doppel {
 
@@ -36,7 +37,7 @@ void Progress::update(const Counters& c) {
   const double s = seconds();
   const IndexStats stats = index_.stats();
   std::string line = fmt::format("{} documents  {}/s  {:.0f} MB/s  {:.1f} % duplicates  index {}",
-                                 human_count(c.records), human_count(static_cast<uint64_t>(c.records / s)),
+                                 with_commas(c.records), with_commas(static_cast<uint64_t>(c.records / s)),
                                  c.bytes / 1e6 / s, c.records == 0 ? 0.0 : 100.0 * c.duplicates() / c.records,
                                  human_bytes(stats.table_bytes + stats.row_bytes));
   const uint64_t total = source_.bytes_total();
@@ -49,11 +50,6 @@ void Progress::update(const Counters& c) {
   fmt::print(stderr, "\r{}\x1b[K", line);
   std::fflush(stderr);
   on_screen_ = true;
-}
-
-std::string human_count(uint64_t n) {
-  if (n < 1000) return std::to_string(n);
-  return fmt::format("{},{:03}", human_count(n / 1000), n % 1000);
 }
 
 std::string human_bytes(uint64_t n) {

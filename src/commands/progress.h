@@ -28,7 +28,6 @@ class Progress {
   std::chrono::steady_clock::time_point start_, last_;
 };
 
-std::string human_count(uint64_t n);  // 1,234,567
 std::string human_bytes(uint64_t n);  // 1.2 GiB
 std::string human_seconds(double s);  // 2 h 03 min
 

@@ -14,6 +14,7 @@
 #include "commands/scan_sink.h"
 #include "commands/setup.h"
 #include "fmt/format.h"
+#include "insight/show.h"
 #include "state/state_dir.h"
 #include "stream/files/files_source.h"
 
@@ -106,7 +107,6 @@ class Messages {
     fmt::print(stderr, "doppel scan: {}\n", message);
     if (count_ == kMessagesShown) fmt::print(stderr, "doppel scan: further ones are only counted\n");
   }
-  uint64_t count() const { return count_; }
 
  private:
   bool quiet_;
@@ -117,25 +117,25 @@ class Messages {
 void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies, double seconds) {
   const IndexStats stats = engine.index().stats();
   const uint64_t judged = c.unique + c.duplicates();
-  fmt::print(stderr, "{} documents, {} in {} ({}/s, {:.1f} MB/s)\n", human_count(c.records),
+  fmt::print(stderr, "{} documents, {} in {} ({}/s, {:.1f} MB/s)\n", with_commas(c.records),
              human_bytes(c.bytes), human_seconds(seconds),
-             human_count(static_cast<uint64_t>(c.records / std::max(seconds, 1e-9))),
+             with_commas(static_cast<uint64_t>(c.records / std::max(seconds, 1e-9))),
              c.bytes / 1e6 / std::max(seconds, 1e-9));
-  fmt::print(stderr, "  {} unique, {} duplicates ({} exact, {} near){}\n", human_count(c.unique),
-             human_count(c.duplicates()), human_count(c.exact), human_count(c.near),
+  fmt::print(stderr, "  {} unique, {} duplicates ({} exact, {} near){}\n", with_commas(c.unique),
+             with_commas(c.duplicates()), with_commas(c.exact), with_commas(c.near),
              judged == 0 ? "" : fmt::format(", {:.1f} % of documents", 100.0 * c.duplicates() / judged));
-  if (c.unscored != 0) fmt::print(stderr, "  {} without text (unscored)\n", human_count(c.unscored));
-  if (c.rejected != 0) fmt::print(stderr, "  {} rejected\n", human_count(c.rejected));
+  if (c.unscored != 0) fmt::print(stderr, "  {} without text (unscored)\n", with_commas(c.unscored));
+  if (c.rejected != 0) fmt::print(stderr, "  {} rejected\n", with_commas(c.rejected));
   if (c.problems != 0)
-    fmt::print(stderr, "  {} inputs could not be read as a whole\n", human_count(c.problems));
-  fmt::print(stderr, "  index: {} originals, {} in memory, {} on disk\n", human_count(stats.live),
+    fmt::print(stderr, "  {} inputs could not be read as a whole\n", with_commas(c.problems));
+  fmt::print(stderr, "  index: {} originals, {} in memory, {} on disk\n", with_commas(stats.live),
              human_bytes(stats.row_bytes + stats.table_bytes), human_bytes(bodies.bytes()));
   if (c.match.checks_capped != 0) {
     fmt::print(stderr, "  {} documents had more candidates than max_checks\n",
-               human_count(c.match.checks_capped));
+               with_commas(c.match.checks_capped));
   }
   if (c.listings_capped != 0) {
-    fmt::print(stderr, "  {} times a band was full (max_listed)\n", human_count(c.listings_capped));
+    fmt::print(stderr, "  {} times a band was full (max_listed)\n", with_commas(c.listings_capped));
   }
 }
 
@@ -172,8 +172,8 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   Engine engine(engine_opts, bodies);
   if (state != nullptr && !recovered.fresh) {
     RETURN_IF_ERROR(restore(*state, engine));
-    tell(fmt::format("going on after {} documents, {} originals known", human_count(recovered.documents),
-                     human_count(engine.index().stats().live)));
+    tell(fmt::format("going on after {} documents, {} originals known", with_commas(recovered.documents),
+                     with_commas(engine.index().stats().live)));
   }
 
   // Input and outputs, where the last commit left them.

@@ -100,16 +100,14 @@ absl::Status ScanSink::write(const Decided& decided) {
     RETURN_IF_ERROR(write_one(decided.batch.records[i], decided.work.sign.documents[i],
                               decided.work.resolved.outcomes[i]));
   }
-  if (options_.sync) return sync();
-  for (OutputFile* file : {output_.get(), keep_.get(), rejects_.get()}) {
-    if (file != nullptr) RETURN_IF_ERROR(file->flush());
-  }
-  return absl::OkStatus();
+  return hand_on(options_.sync);
 }
 
-absl::Status ScanSink::sync() {
+absl::Status ScanSink::sync() { return hand_on(true); }
+
+absl::Status ScanSink::hand_on(bool to_disk) {
   for (OutputFile* file : {output_.get(), keep_.get(), rejects_.get()}) {
-    if (file != nullptr) RETURN_IF_ERROR(file->sync());
+    if (file != nullptr) RETURN_IF_ERROR(to_disk ? file->sync() : file->flush());
   }
   return absl::OkStatus();
 }

@@ -48,6 +48,7 @@ class ScanSink : public Sink {
       : options_(options), report_(std::move(report)) {}
   absl::Status write_one(const Record& record, const SignedDocument& document, const Outcome& outcome);
   absl::Status keep(const Record& record);
+  absl::Status hand_on(bool to_disk);  // everything written so far: to the system, or to the disk
   void add_to_cluster(const Metadata& document, const Metadata& original, const Outcome& outcome);
 
   struct Cluster {
