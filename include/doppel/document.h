@@ -7,12 +7,32 @@
 
 namespace doppel {
 
+// What an archive knows of the record that a document came from.
+struct WarcOrigin {
+  std::string_view record_id;   // WARC-Record-ID
+  std::string_view target_uri;  // WARC-Target-URI
+  std::string_view date;        // WARC-Date, as written
+  std::string_view filename;
+  std::optional<uint64_t> offset;
+};
+
 struct Document {
   std::string_view id;                  // the caller's name for it
   std::string_view text;                // UTF-8; what is not becomes a separator
   std::string_view url;                 // optional
   std::string_view scope;               // documents of different scopes never meet; empty: one scope for all
   std::optional<int64_t> timestamp_ms;  // record time, drives expiry
+
+  // Handed through to events; none of it changes a verdict.
+  std::string_view content_type;
+  std::string_view payload_digest;  // as given, with its algorithm: "sha1:3I42H3S6..."
+  std::optional<WarcOrigin> warc;
+  std::string_view tags;         // "name=value" lines, such as a crawl's id
+  std::string_view passthrough;  // chosen fields as members of a JSON object: "a":1,"b":"x"
+
+  // Not empty: a record that is no document to be judged (another status, another type), and why, in one
+  // word or two by which such records are counted.
+  std::string_view skip;
 };
 
 }  // namespace doppel

@@ -12,6 +12,7 @@ enum class Verdict : uint8_t {
   unscored,   // it has no text
   rejected,   // it could not be decoded
   removal,    // not a document, but the wish to forget one
+  skipped,    // a record that is no document to be judged
 };
 
 enum class Kind : uint8_t {

@@ -125,6 +125,7 @@ void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies
              with_commas(c.duplicates()), with_commas(c.exact), with_commas(c.near),
              judged == 0 ? "" : fmt::format(", {:.1f} % of documents", 100.0 * c.duplicates() / judged));
   if (c.unscored != 0) fmt::print(stderr, "  {} without text (unscored)\n", with_commas(c.unscored));
+  if (c.skipped != 0) fmt::print(stderr, "  {} skipped\n", with_commas(c.skipped));
   if (c.rejected != 0) fmt::print(stderr, "  {} rejected\n", with_commas(c.rejected));
   if (c.problems != 0)
     fmt::print(stderr, "  {} inputs could not be read as a whole\n", with_commas(c.problems));

@@ -92,7 +92,7 @@ Outcome Engine::decide(const Work& work, size_t i) const {
   const SignedDocument& document = work.sign.documents[i];
   const Matched& matched = work.matched[i];
   if (document.content > Content::digest_only) {
-    return {.verdict = document.content == Content::empty ? Verdict::unscored : Verdict::rejected};
+    return {.verdict = verdict_without_text(document.content)};
   }
   Outcome outcome{.verdict = Verdict::unique};
   const Verified* best = nullptr;

@@ -60,8 +60,8 @@ absl::Status Resolver::resolve(const SignedBatch& sign, std::span<uint64_t> band
 absl::Status Resolver::judge(const Batch& batch, size_t i, Outcome& outcome) {
   const SignedDocument& document = batch.document(i);
   Matched& matched = batch.matched[i];
-  if (document.content == Content::empty || document.content == Content::rejected) {
-    outcome.verdict = document.content == Content::empty ? Verdict::unscored : Verdict::rejected;
+  if (document.content > Content::digest_only) {
+    outcome.verdict = verdict_without_text(document.content);
     return absl::OkStatus();
   }
   outcome.verdict = Verdict::duplicate;

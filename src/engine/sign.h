@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/pod_vector.h"
+#include "doppel/verdict.h"
 #include "engine/rule.h"
 #include "sketch/sketch.h"
 #include "text/digest.h"
@@ -32,7 +33,15 @@ enum class Content : uint8_t {
   digest_only,  // text below one shingle: only an equal digest makes it a copy
   empty,        // no text: unscored
   rejected,     // could not be decoded; `reason` says why
+  skipped,      // no document to be judged; `reason` says why
 };
+
+// What is said of a document that is not compared at all.
+inline Verdict verdict_without_text(Content content) {
+  return content == Content::empty     ? Verdict::unscored
+         : content == Content::skipped ? Verdict::skipped
+                                       : Verdict::rejected;
+}
 
 struct SignedDocument {
   enum class Action : uint8_t { judge, remove };

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -22,13 +24,20 @@ class PieceReader {
 // allocation. What they hold is unspecified.
 inline constexpr size_t kRecordPadding = 64;
 
+struct Header {
+  std::string_view name;
+  std::optional<std::string_view> value;  // nullopt: null
+};
+
 // One record as it arrived. Views are valid as long as the batch is.
 struct Record {
   // The bytes of the document's record without the line feed that ended it. A carriage return before it is
   // left in: bytes are handed on unchanged, JSON takes it for white space and the text decoder drops it.
   // Followed by kRecordPadding bytes.
   std::string_view value;
-  std::string_view key;                 // Kafka's key; empty without one
+  bool null_value = false;              // Kafka's null: the wish to forget what stands under the key
+  std::optional<std::string_view> key;  // Kafka's; nullopt: none
+  std::span<const Header> headers;      // Kafka's
   std::string_view source;              // the file's path as given (or found), or the topic
   int32_t partition = -1;               // -1: a file
   uint64_t offset = 0;                  // Kafka's offset, or the byte offset in the (decompressed) file

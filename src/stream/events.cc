@@ -34,18 +34,61 @@ void bool_member(std::string& out, std::string_view name, bool value) {
   out += value ? "true" : "false";
 }
 
+template <typename T>
+void number_member(std::string& out, std::string_view name, T value) {
+  member(out, name);
+  out += std::to_string(value);
+}
+
+void warc_member(std::string& out, const WarcOrigin& warc) {
+  member(out, "warc");
+  out += '{';
+  optional_text(out, "record_id", warc.record_id);
+  optional_text(out, "target_uri", warc.target_uri);
+  optional_text(out, "date", warc.date);
+  optional_text(out, "filename", warc.filename);
+  if (warc.offset) number_member(out, "offset", *warc.offset);
+  out += '}';
+}
+
+void kafka_member(std::string& out, const Metadata& m) {
+  member(out, "kafka");
+  out += '{';
+  text_member(out, "topic", m.source);
+  number_member(out, "partition", m.partition);
+  number_member(out, "offset", m.offset);
+  if (m.arrival_ms) {
+    number_member(out, "timestamp", *m.arrival_ms);
+  } else {
+    member(out, "timestamp");
+    out += "null";
+  }
+  out += '}';
+}
+
 void document_member(std::string& out, std::string_view name, const Metadata& m) {
   member(out, name);
   out += '{';
   text_member(out, "id", m.name());
   optional_text(out, "url", m.url);
-  optional_text(out, "date", m.timestamp_ms ? format_time(*m.timestamp_ms) : "");
+  optional_text(out, "date", m.date_ms ? format_time(*m.date_ms) : "");
+  optional_text(out, "digest", m.payload_digest);
+  optional_text(out, "content_type", m.content_type);
+  if (m.warc) warc_member(out, *m.warc);
   if (m.partition < 0) {
     text_member(out, "file", m.source);
-    member(out, "offset");
-    out += std::to_string(m.offset);
+    number_member(out, "offset", m.offset);
+  } else {
+    kafka_member(out, m);
   }
   out += '}';
+}
+
+// Document minus original: by what both say of themselves, else by when both arrived.
+std::optional<int64_t> age_ms(const Metadata& document, const Metadata& original) {
+  if (document.date_ms && original.date_ms) return *document.date_ms - *original.date_ms;
+  if (document.arrival_ms && original.arrival_ms) return *document.arrival_ms - *original.arrival_ms;
+  return std::nullopt;
 }
 
 std::string_view kind_name(Kind kind) { return kind == Kind::exact ? "exact" : "near"; }
@@ -62,6 +105,8 @@ std::string_view verdict_name(Verdict verdict) {
       return "rejected";
     case Verdict::removal:
       return "removal";
+    case Verdict::skipped:
+      return "skipped";
   }
   return "?";
 }
@@ -105,13 +150,29 @@ void append_duplicate_of(std::string& out, const EventContext& context, const Me
   std::string host = host_of(document.url);
   bool_member(out, "same_host", !host.empty() && host == host_of(original.url));
   member(out, "age_seconds");
-  if (document.timestamp_ms && original.timestamp_ms) {
-    int64_t age_ms = *document.timestamp_ms - *original.timestamp_ms;
-    out += std::to_string(age_ms / 1000);
-  } else {
-    out += "null";
-  }
+  const std::optional<int64_t> age = age_ms(document, original);
+  out += age ? std::to_string(*age / 1000) : "null";
   out += '}';
+  if (!document.passthrough.empty()) {
+    member(out, "fields");
+    out += '{';
+    out += document.passthrough;
+    out += '}';
+  }
+  text_member(out, "scheme", context.scheme);
+  optional_text(out, "epoch", context.epoch);
+  out += '}';
+}
+
+void append_original_removed(std::string& out, const EventContext& context, const Metadata& original,
+                             std::string_view reason) {
+  out += '{';
+  text_member(out, "type", "original-removed");
+  member(out, "version");
+  out += '1';
+  text_member(out, "cluster_id", original.event_id());
+  text_member(out, "reason", reason);
+  document_member(out, "original", original);
   text_member(out, "scheme", context.scheme);
   optional_text(out, "epoch", context.epoch);
   out += '}';

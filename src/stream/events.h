@@ -17,6 +17,10 @@ struct EventContext {
 void append_duplicate_of(std::string& out, const EventContext& context, const Metadata& document,
                          const Metadata& original, const Outcome& outcome);
 
+// The representative `original` is forgotten: its next copy will be new.
+void append_original_removed(std::string& out, const EventContext& context, const Metadata& original,
+                             std::string_view reason);
+
 // A line per document, whatever was decided (`original` only for duplicates).
 void append_verdict(std::string& out, const Metadata& document, const Metadata& original,
                     const Outcome& outcome, std::string_view reason);

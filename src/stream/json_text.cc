@@ -2,29 +2,9 @@
 
 #include <array>
 
+#include "text/utf8.h"
+
 namespace doppel {
-namespace {
-
-// Length of the well-formed UTF-8 sequence at the start of `s`, 0 if there is none (Unicode, table 3-7).
-size_t well_formed(std::string_view s) {
-  auto byte = [&](size_t i) { return i < s.size() ? static_cast<uint8_t>(s[i]) : uint8_t{0}; };
-  auto in = [&](size_t i, int low, int high) { return byte(i) >= low && byte(i) <= high; };
-  uint8_t lead = byte(0);
-  if (lead >= 0xc2 && lead <= 0xdf) return in(1, 0x80, 0xbf) ? 2 : 0;
-  if (lead >= 0xe0 && lead <= 0xef) {
-    return in(1, lead == 0xe0 ? 0xa0 : 0x80, lead == 0xed ? 0x9f : 0xbf) && in(2, 0x80, 0xbf) ? 3 : 0;
-  }
-  if (lead >= 0xf0 && lead <= 0xf4) {
-    return in(1, lead == 0xf0 ? 0x90 : 0x80, lead == 0xf4 ? 0x8f : 0xbf) && in(2, 0x80, 0xbf) &&
-                   in(3, 0x80, 0xbf)
-               ? 4
-               : 0;
-  }
-  return 0;
-}
-
-}  // namespace
-
 void append_json_string(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   out.push_back('"');
@@ -35,9 +15,11 @@ void append_json_string(std::string& out, std::string_view text) {
       ++at;
       continue;
     }
-    size_t length = c >= 0x80 ? well_formed(text.substr(at)) : 0;
-    if (length != 0) {
-      at += length;
+    char32_t code = 0;
+    const int length =
+        c < 0x80 ? 0 : utf8::decode(reinterpret_cast<const uint8_t*>(&text[at]), text.size() - at, code);
+    if (length > 0) {
+      at += static_cast<size_t>(length);
       continue;
     }
     out.append(text.substr(plain, at - plain));

@@ -18,18 +18,26 @@ struct Metadata {           // views into the encoded form, or into what it was 
   uint64_t offset = 0;
   std::string_view id;  // what the format says; may be empty
   std::string_view url;
-  std::optional<int64_t> timestamp_ms;
+  std::optional<int64_t> date_ms;     // what the document says
+  std::optional<int64_t> arrival_ms;  // Kafka's timestamp
+  bool whole_file = false;
+  std::optional<std::string_view> key;  // Kafka's
+  std::string_view content_type;
+  std::string_view payload_digest;
+  std::optional<WarcOrigin> warc;
+  std::string_view tags;
+  std::string_view passthrough;
 
   // source/offset for files, topic/partition/offset for Kafka: unique for ever.
   std::string event_id() const;
-  // What the document is called: what the format says, else the name of a whole file, else the event_id.
+  // What the document is called: what the format says, else the key (as "b64:..." if it is not UTF-8), else
+  // the name of a whole file, else the event_id.
   std::string name() const;
-  bool whole_file = false;
 };
 
 Metadata metadata_of(const Record& record, const Document& document);
 
-// Longer ids and urls are refused (the document is rejected).
+// A document whose metadata is longer when encoded is refused (rejected).
 inline constexpr size_t kMaxMetadata = 64 << 10;
 
 void encode_metadata(const Metadata& metadata, std::string& out);

@@ -1,11 +1,12 @@
 #include "stream/pipeline.h"
 
+#include <array>
 #include <mutex>
-#include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/status.h"
-#include "stream/metadata.h"
+#include "stream/executor.h"
 #include "stream/read_ahead.h"
 
 namespace doppel {
@@ -14,58 +15,11 @@ namespace {
 constexpr size_t kSignGrain = 16;   // documents that one thread takes at a time
 constexpr size_t kMatchGrain = 64;  // enough to hide memory latency
 
-// What one thread needs to sign.
-struct Tools {
-  Signer signer;
-  std::unique_ptr<Decoder> decoder;
-};
-
-// A batch and the work on it. There are two, so that one is signed while the other is resolved.
+// A batch and the work on it.
 struct Lane {
   Batch batch;
   Work work;
 };
-
-void sign_pieces(const Record& record, Signer& signer, SignedDocument& out, uint8_t* slices) {
-  signer.begin({});
-  absl::Status status;
-  while (true) {
-    absl::StatusOr<std::string_view> piece = record.pieces->next();
-    if (!piece.ok()) status = piece.status();
-    if (!piece.ok() || piece->empty()) break;
-    signer.update(*piece);
-  }
-  signer.end(out, slices);
-  if (!status.ok()) {
-    out.content = Content::rejected;
-    out.reason = std_sv(status.message());
-  }
-}
-
-// SIGN for one record: decode, extract, normalise, shingle, sketch.
-void sign_record(const Record& record, Tools& tools, SignedDocument& out, uint8_t* slices) {
-  Document document;
-  out.action = SignedDocument::Action::judge;
-  out.reason.clear();
-  out.tops.clear();
-  out.set_left_out = false;
-  if (record.pieces != nullptr) {
-    sign_pieces(record, tools.signer, out, slices);
-  } else if (absl::Status status = tools.decoder->decode(record, document); !status.ok()) {
-    out.content = Content::rejected;
-    out.reason = std_sv(status.message());
-    document = {};
-  } else if (document.id.size() + document.url.size() > kMaxMetadata) {
-    out.content = Content::rejected;
-    out.reason = "id and url together are longer than 65536 bytes";
-    document = {};
-  } else {
-    tools.signer.sign(document.text, document.scope, out, slices);
-  }
-  if (record.timestamp_ms >= 0) document.timestamp_ms = record.timestamp_ms;
-  out.timestamp_ms = document.timestamp_ms.value_or(kNoTime);
-  encode_metadata(metadata_of(record, document), out.metadata);
-}
 
 void count(const Lane& lane, Counters& counters) {
   counters.problems += lane.batch.problems.size();
@@ -88,80 +42,129 @@ void count(const Lane& lane, Counters& counters) {
       case Verdict::rejected:
         ++counters.rejected;
         break;
+      case Verdict::skipped:
+        ++counters.skipped;
+        break;
       case Verdict::removal:
+        ++counters.removals;
         break;
     }
   }
 }
 
-// MATCH for a whole batch, on all threads.
-absl::Status match_all(Engine& engine, Executor& executor, Work& work, MatchCounters& total) {
-  std::mutex mutex;
-  absl::Status first_error;
-  executor.run(work.sign.documents.size(), kMatchGrain, [&](int, size_t begin, size_t end) {
-    MatchCounters counters;
-    absl::Status status = engine.match(work, begin, end, counters);
-    std::lock_guard lock(mutex);
-    if (!status.ok() && first_error.ok()) first_error = status;
-    total.candidates += counters.candidates;
-    total.checks += counters.checks;
-    total.checks_capped += counters.checks_capped;
-  });
-  return first_error;
-}
+// One run of a pipeline: who works, and which batch is where. Three lanes, so that one batch can be settled
+// (its commit is under way) while the next is matched and the one after that is signed.
+class Run {
+ public:
+  explicit Run(Pipeline& p)
+      : p_(p), executor_(p.threads), reader_(p.source, executor_.threads() > 1 || p.source.live()) {
+    for (int i = 0; i < executor_.threads(); ++i) signers_.emplace_back(p.engine, p.format, p.keys);
+  }
+
+  absl::StatusOr<Counters> run() {
+    absl::Status status = stages();
+    executor_.wait(signing_);  // it uses the lanes
+    if (!status.ok()) return status;
+    return counters_;
+  }
+
+ private:
+  // The stages in order.
+  absl::Status stages() {
+    RETURN_IF_ERROR(read_and_sign());
+    while (more_) {
+      executor_.wait(signing_);
+      std::swap(now_, next_);
+      const absl::Status matched = match();
+      RETURN_IF_ERROR(settle());  // the batch before: from here on nothing of it can be lost
+      RETURN_IF_ERROR(matched);
+      const bool ready = reader_.ready();
+      absl::Status read;
+      if (ready) read = read_and_sign();  // the next: SIGN does not look at the index
+      RETURN_IF_ERROR(resolve());
+      if (!ready || !read.ok()) RETURN_IF_ERROR(settle());
+      if (!ready) read = read_and_sign();
+      RETURN_IF_ERROR(read);
+    }
+    return settle();
+  }
+
+  // Reads a batch into the lane `next` and lets the workers begin to SIGN it.
+  absl::Status read_and_sign() {
+    more_ = false;
+    if (p_.stop()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(more_, reader_.next(next_->batch));
+    if (!more_) return absl::OkStatus();
+    Lane& lane = *next_;
+    lane.work.resize(lane.batch.records.size(), p_.engine.options());
+    const auto num_perm = static_cast<size_t>(p_.engine.options().scheme.num_perm);
+    executor_.start(signing_, lane.batch.records.size(), kSignGrain,
+                    [this, &lane, num_perm](int worker, size_t begin, size_t end) {
+                      for (size_t i = begin; i < end; ++i) {
+                        signers_[worker].sign(lane.batch.records[i], lane.work.sign.documents[i],
+                                              lane.work.sign.slices.data() + i * num_perm);
+                      }
+                    });
+    return absl::OkStatus();
+  }
+
+  // MATCH for a whole batch, on all threads.
+  absl::Status match() {
+    std::mutex mutex;
+    absl::Status first_error;
+    executor_.run(now_->work.sign.documents.size(), kMatchGrain, [&](int, size_t begin, size_t end) {
+      MatchCounters counters;
+      absl::Status status = p_.engine.match(now_->work, begin, end, counters);
+      std::lock_guard lock(mutex);
+      if (!status.ok() && first_error.ok()) first_error = status;
+      counters_.match.candidates += counters.candidates;
+      counters_.match.checks += counters.checks;
+      counters_.match.checks_capped += counters.checks_capped;
+    });
+    return first_error;
+  }
+
+  absl::Status resolve() {
+    const bool wishes = p_.wishes(now_->work);
+    if (now_->batch.records.empty() && now_->batch.problems.empty() && !wishes) {
+      p_.progress(counters_);
+      return absl::OkStatus();
+    }
+    RETURN_IF_ERROR(p_.engine.resolve(now_->work));
+    RETURN_IF_ERROR(p_.sink.write({now_->batch, now_->work}));
+    std::swap(now_, settling_);
+    unsettled_ = true;
+    return absl::OkStatus();
+  }
+
+  absl::Status settle() {
+    if (!unsettled_) return absl::OkStatus();
+    unsettled_ = false;
+    RETURN_IF_ERROR(p_.sink.settle());
+    if (p_.journal != nullptr) {
+      RETURN_IF_ERROR(p_.journal->commit(settling_->batch, settling_->work.resolved, p_.sink.position()));
+    }
+    count(*settling_, counters_);
+    p_.progress(counters_);
+    return absl::OkStatus();
+  }
+
+  Pipeline& p_;
+  Executor executor_;
+  ReadAhead reader_;
+  std::vector<RecordSigner> signers_;
+  std::array<Lane, 3> lanes_;
+  Lane* now_ = &lanes_[0];
+  Lane* next_ = &lanes_[1];
+  Lane* settling_ = &lanes_[2];
+  Executor::Job signing_;
+  bool more_ = false;       // there is a batch in `next`, and its signing has begun
+  bool unsettled_ = false;  // there is a batch in `settling`
+  Counters counters_;
+};
 
 }  // namespace
 
-absl::StatusOr<Counters> run_pipeline(Pipeline& p) {
-  Executor executor(p.threads);
-  std::vector<Tools> tools;
-  tools.reserve(static_cast<size_t>(executor.threads()));
-  for (int i = 0; i < executor.threads(); ++i)
-    tools.push_back({p.engine.make_signer(), make_decoder(p.format)});
-  ReadAhead reader(p.source, /*in_background=*/executor.threads() > 1);
-
-  Counters counters;
-  Lane lanes[2];
-  Lane* now = &lanes[0];
-  Lane* next = &lanes[1];
-  Executor::Job signing;
-
-  // Reads a batch into a lane and lets the workers begin to SIGN it.
-  auto begin_next = [&](Lane& lane) -> absl::StatusOr<bool> {
-    ASSIGN_OR_RETURN(bool more, reader.next(lane.batch));
-    if (!more) return false;
-    lane.work.resize(lane.batch.records.size(), p.engine.options());
-    executor.start(signing, lane.batch.records.size(), kSignGrain, [&](int worker, size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i) {
-        sign_record(lane.batch.records[i], tools[worker], lane.work.sign.documents[i],
-                    lane.work.sign.slices.data() + i * p.engine.options().scheme.num_perm);
-      }
-    });
-    return true;
-  };
-
-  ASSIGN_OR_RETURN(bool more, begin_next(*now));
-  executor.wait(signing);
-  while (more) {
-    RETURN_IF_ERROR(match_all(p.engine, executor, now->work, counters.match));
-
-    // The next batch is signed while this one is resolved: SIGN does not look at the index.
-    absl::StatusOr<bool> next_read = p.stop() ? false : begin_next(*next);
-    absl::Status status = p.engine.resolve(now->work);
-    if (status.ok()) status = p.sink.write({now->batch, now->work});
-    if (status.ok() && p.journal != nullptr) {
-      status = p.journal->commit(now->batch, now->work.resolved, p.sink.position());
-    }
-    executor.wait(signing);
-    RETURN_IF_ERROR(status);
-
-    count(*now, counters);
-    p.progress(counters);
-    if (!next_read.ok()) return next_read.status();
-    more = *next_read;
-    std::swap(now, next);
-  }
-  return counters;
-}
+absl::StatusOr<Counters> run_pipeline(Pipeline& pipeline) { return Run(pipeline).run(); }
 
 }  // namespace doppel

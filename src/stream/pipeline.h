@@ -2,21 +2,17 @@
 // The data path: records of a Source through SIGN, MATCH and RESOLVE to a Sink, batch by batch, and one
 // commit per batch. run_pipeline() names all stages in order; it is the map of the program.
 
-#include <atomic>
 #include <functional>
-#include <memory>
-#include <span>
 #include <string>
-#include <vector>
 
 #include "engine/engine.h"
-#include "formats/decoder.h"
-#include "stream/executor.h"
+#include "stream/sign_record.h"
 #include "stream/stream.h"
 
 namespace doppel {
 
-// What was decided about the records of one batch, for a Sink. All of it is valid during the call.
+// What was decided about the records of one batch, for a Sink. All of it is valid until the batch is
+// settled.
 struct Decided {
   const Batch& batch;
   const Work& work;  // documents[i] and outcomes[i] belong to records[i]
@@ -25,9 +21,11 @@ struct Decided {
 class Sink {
  public:
   virtual ~Sink() = default;
-  // Writes the events of a batch and flushes them.
+  // Takes the events of a batch: files have them written when it returns, a transaction has begun.
   virtual absl::Status write(const Decided& decided) = 0;
-  // How far the outputs are, for the commit.
+  // Returns when it is certain that what write() took stays. Called once after each write(), before the next.
+  virtual absl::Status settle() { return absl::OkStatus(); }
+  // How far the outputs are, for the commit; asked after settle().
   virtual std::string position() const = 0;
 };
 
@@ -40,7 +38,8 @@ class Journal {
 
 struct Counters {
   uint64_t records = 0, bytes = 0, duplicate_bytes = 0;
-  uint64_t unique = 0, exact = 0, near = 0, unscored = 0, rejected = 0, problems = 0;
+  uint64_t unique = 0, exact = 0, near = 0, unscored = 0, rejected = 0, skipped = 0, removals = 0,
+           problems = 0;
   uint64_t listings_capped = 0;
   MatchCounters match;
   uint64_t duplicates() const { return exact + near; }
@@ -52,10 +51,14 @@ struct Pipeline {
   Sink& sink;
   Journal* journal = nullptr;  // nullptr: nothing is kept
   FormatOptions format;
+  KeyPolicy keys = {};
   int threads = 1;
   // Asked between batches: true ends the run cleanly.
   std::function<bool()> stop = [] { return false; };
-  // Told after each batch.
+  // Asked before each batch is resolved, and while there is none: may add wishes that come from outside the
+  // stream (Work::forget). True: there is something to be done, with or without documents.
+  std::function<bool(Work&)> wishes = [](Work&) { return false; };
+  // Told after each batch that is settled, and from time to time while there is none.
   std::function<void(const Counters&)> progress = [](const Counters&) {};
 };
 

@@ -33,6 +33,12 @@ void ReadAhead::read_on() {
   }
 }
 
+bool ReadAhead::ready() {
+  if (!thread_.joinable()) return true;
+  std::lock_guard lock(mutex_);
+  return ready_.has_value();
+}
+
 absl::StatusOr<bool> ReadAhead::next(Batch& batch) {
   if (!thread_.joinable()) return source_.next(batch);
   std::unique_lock lock(mutex_);

@@ -18,6 +18,8 @@ class ReadAhead {
 
   // As Source::next().
   absl::StatusOr<bool> next(Batch& batch);
+  // next() would not wait for others (without a background: it always reads).
+  bool ready();
 
  private:
   void read_on();

@@ -37,6 +37,9 @@ class Source {
   // Fills `batch` (which it clears first). False: the input has ended and the batch is empty. An error is
   // one that must stop the run; what is wrong with a single input goes into batch.problems.
   virtual absl::StatusOr<bool> next(Batch& batch) = 0;
+  // A live source waits for what others write: its next() returns after a tenth of a second at most, with an
+  // empty batch if nothing came.
+  virtual bool live() const { return false; }
   // How many bytes there are in all, for progress; 0 if unknown (stdin). In the unit of bytes_read().
   virtual uint64_t bytes_total() const = 0;
   virtual uint64_t bytes_read() const = 0;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace doppel::utf8 {
 
@@ -43,6 +44,16 @@ inline int decode(const uint8_t* p, size_t left, char32_t& c) {
   if (fourth >= 0x40) return kInvalid;
   c = (first & 0x07) << 18 | second << 12 | third << 6 | fourth;
   return 4;
+}
+
+inline bool valid(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    char32_t c = 0;
+    const int length = decode(reinterpret_cast<const uint8_t*>(&text[at]), text.size() - at, c);
+    if (length <= 0) return false;
+    at += static_cast<size_t>(length);
+  }
+  return true;
 }
 
 // Writes c (not a surrogate, at most U+10FFFF) and returns how many bytes that took.

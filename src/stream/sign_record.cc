@@ -1,0 +1,71 @@
+#include "stream/sign_record.h"
+
+#include "base/status.h"
+#include "stream/metadata.h"
+
+namespace doppel {
+namespace {
+
+void reject(SignedDocument& out, std::string_view reason) {
+  out.content = Content::rejected;
+  out.reason = reason;
+}
+
+}  // namespace
+
+RecordSigner::RecordSigner(const Engine& engine, const FormatOptions& format, KeyPolicy keys)
+    : engine_(engine), keys_(keys), signer_(engine.make_signer()), decoder_(make_decoder(format)) {}
+
+void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slices) {
+  Document document;
+  out.action = SignedDocument::Action::judge;
+  out.reason.clear();
+  out.tops.clear();
+  out.set_left_out = false;
+  out.id_tag = keys_.used() ? key_tag(record) : 0;
+  if (record.null_value) {
+    out.content = Content::skipped;
+    out.reason = "null_value";
+    if (keys_.tombstones && out.id_tag != 0) out.action = SignedDocument::Action::remove;
+  } else if (record.pieces != nullptr) {
+    sign_pieces(record, out, slices);
+  } else if (absl::Status status = decoder_->decode(record, document); !status.ok()) {
+    reject(out, std_sv(status.message()));
+    document = {};
+  } else if (!document.skip.empty()) {
+    out.content = Content::skipped;
+    out.reason = document.skip;
+  } else {
+    signer_.sign(document.text, document.scope, out, slices);
+  }
+  // Record time is Kafka's; without Kafka it is what the document says.
+  out.timestamp_ms = record.timestamp_ms >= 0 ? record.timestamp_ms : document.timestamp_ms.value_or(kNoTime);
+  encode_metadata(metadata_of(record, document), out.metadata);
+  if (out.metadata.size() > kMaxMetadata) {
+    reject(out, "id, url and other metadata together are longer than 65536 bytes");
+    encode_metadata(metadata_of(record, {}), out.metadata);
+  }
+}
+
+void RecordSigner::sign_pieces(const Record& record, SignedDocument& out, uint8_t* slices) {
+  signer_.begin({});
+  absl::Status status;
+  while (true) {
+    absl::StatusOr<std::string_view> piece = record.pieces->next();
+    if (!piece.ok()) status = piece.status();
+    if (!piece.ok() || piece->empty()) break;
+    signer_.update(*piece);
+  }
+  signer_.end(out, slices);
+  if (!status.ok()) reject(out, std_sv(status.message()));
+}
+
+uint64_t RecordSigner::key_tag(const Record& record) {
+  if (!record.key) return 0;
+  key_.assign(record.source);
+  key_.push_back('\0');
+  key_.append(*record.key);
+  return engine_.id_tag(key_);
+}
+
+}  // namespace doppel
