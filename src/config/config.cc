@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "absl/strings/str_join.h"
 #include "base/status.h"
@@ -138,14 +139,14 @@ absl::StatusOr<Config> load_config(const ConfigInputs& inputs) {
 }
 
 std::vector<std::string> config_environment() {
+  static const std::set<std::string> others{"DOPPEL_CONFIG", "DOPPEL_HASH_KEY", "DOPPEL_KILL_AT",
+                                            "DOPPEL_SIMD"};
   std::vector<std::string> variables;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     std::string variable = *entry;
     std::string name = variable.substr(0, variable.find('='));
     bool ours = name.rfind("DOPPEL_", 0) == 0;
-    if (ours && name != "DOPPEL_SIMD" && name != "DOPPEL_HASH_KEY" && name != "DOPPEL_CONFIG") {
-      variables.push_back(std::move(variable));
-    }
+    if (ours && !others.contains(name)) variables.push_back(std::move(variable));
   }
   std::sort(variables.begin(), variables.end());
   return variables;

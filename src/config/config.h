@@ -43,7 +43,8 @@ struct Config {
 // All errors at once, one per line.
 absl::StatusOr<Config> load_config(const ConfigInputs& inputs);
 
-// environ's DOPPEL_ variables that are configuration (not DOPPEL_SIMD, DOPPEL_HASH_KEY, DOPPEL_CONFIG).
+// environ's DOPPEL_ variables that are configuration (not DOPPEL_SIMD, DOPPEL_HASH_KEY, DOPPEL_CONFIG,
+// DOPPEL_KILL_AT).
 std::vector<std::string> config_environment();
 
 }  // namespace doppel

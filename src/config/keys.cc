@@ -239,6 +239,11 @@ std::vector<Key> make_keys() {
   add(text_key("temporary_directory", AT(temporary_directory),
                "Where runs without a state directory put their shingle sets; empty: TMPDIR or /tmp."));
 
+  add(choice_key("log.format", AT(log_format), {"text", "json"},
+                 "The form of the daemon's log on stderr: a line for people, or a JSON object a line."));
+  add(choice_key("log.level", AT(log_level), {"debug", "info", "warn", "error"},
+                 "What the daemon's log leaves out. Read again on SIGHUP."));
+
   Options defaults;
   for (Key& key : keys) key.info.default_value = key.get(defaults);
   return keys;

@@ -40,6 +40,9 @@ struct Options {
   std::string fsync = "checkpoint";           // state.fsync: none | checkpoint | commit
   uint64_t checkpoint_documents = 1'000'000;  // state.checkpoint_documents
   std::string temporary_directory;            // for runs without a state directory
+
+  std::string log_format = "text";  // log.format: text | json
+  std::string log_level = "info";   // log.level: debug | info | warn | error
 };
 
 }  // namespace doppel

@@ -1,0 +1,40 @@
+#pragma once
+// Named places at which the crash harness ends the process, as a power cut would: DOPPEL_KILL_AT=NAME:COUNT
+// sends SIGKILL to the process itself at its COUNT-th pass through kill_point("NAME"); several are separated
+// by commas. Without the variable a point costs one branch.
+
+#include <atomic>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace doppel {
+
+class KillPoints {
+ public:
+  // What is not NAME:COUNT with COUNT > 0 is left out.
+  explicit KillPoints(std::string_view spec);
+  // Counts a pass of any thread; true: it is the one to die at.
+  bool pass(std::string_view name);
+
+ private:
+  struct Point {
+    std::string name;
+    std::atomic<uint64_t> left;
+    Point(std::string_view n, uint64_t count) : name(n), left(count) {}
+    Point(Point&& other) noexcept : name(std::move(other.name)), left(other.left.load()) {}
+  };
+  std::vector<Point> points_;
+};
+
+namespace kill_point_internal {
+extern const bool armed;
+void pass(std::string_view name);
+}  // namespace kill_point_internal
+
+inline void kill_point(std::string_view name) {
+  if (kill_point_internal::armed) [[unlikely]]
+    kill_point_internal::pass(name);
+}
+
+}  // namespace doppel

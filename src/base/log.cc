@@ -1,0 +1,199 @@
+#include "base/log.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <mutex>
+
+namespace doppel::log {
+namespace {
+
+constexpr std::array<std::string_view, 4> kLower{"debug", "info", "warn", "error"};
+constexpr std::array<std::string_view, 4> kUpper{"DEBUG", "INFO", "WARN", "ERROR"};
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+
+std::atomic<Form> g_form{Form::text};
+std::atomic<Level> g_level{Level::info};
+std::mutex g_mutex;  // a line longer than a pipe takes at once is written in parts
+
+void append_time(std::string& out, int64_t ms) {
+  const std::time_t seconds = ms / 1000;
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  std::array<char, 48> text{};
+  const size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &utc);
+  out.append(text.data(), length);
+  std::snprintf(text.data(), text.size(), ".%03dZ", static_cast<int>(ms % 1000));
+  out.append(text.data());
+}
+
+// How many bytes the character at the start of `text` has; 0 if it is not UTF-8.
+size_t utf8_length(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  const size_t length = first < 0x80   ? 1
+                        : first < 0xc2 ? 0
+                        : first < 0xe0 ? 2
+                        : first < 0xf0 ? 3
+                        : first < 0xf5 ? 4
+                                       : 0;
+  if (length == 0 || length > text.size()) return 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  if (length < 3) return length;
+  const unsigned char second = byte(1);
+  const bool wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+                     (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
+  return wrong ? 0 : length;
+}
+
+// In quotes, in a form that JSON and people read.
+void append_quoted(std::string& out, std::string_view text) {
+  out.push_back('"');
+  while (!text.empty()) {
+    const auto c = static_cast<unsigned char>(text.front());
+    size_t length = 1;
+    if (c == '"' || c == '\\') {
+      out.push_back('\\');
+      out.push_back(static_cast<char>(c));
+    } else if (c == '\n') {
+      out.append("\\n");
+    } else if (c == '\t') {
+      out.append("\\t");
+    } else if (c < 0x20 || c == 0x7f) {
+      out.append("\\u00");
+      out.push_back(kHexDigits[c >> 4]);
+      out.push_back(kHexDigits[c & 15]);
+    } else if (length = utf8_length(text); length > 0) {
+      out.append(text.substr(0, length));
+    } else {
+      out.append("\xef\xbf\xbd");
+      length = 1;
+    }
+    text.remove_prefix(length);
+  }
+  out.push_back('"');
+}
+
+// A word that needs no quotes in the text form.
+bool is_plain(std::string_view text) {
+  if (text.empty()) return false;
+  for (const char c : text) {
+    if (c <= ' ' || c == '"' || c == '=' || c == '\\' || c == 0x7f) return false;  // bytes above 0x7f: too
+  }
+  return true;
+}
+
+void append_number(std::string& out, double number) {
+  if (!std::isfinite(number)) {
+    out.append("null");
+    return;
+  }
+  std::array<char, 352> text{};  // 309 digits before the point
+  std::snprintf(text.data(), text.size(), "%.3f", number);
+  out.append(text.data());
+}
+
+void append_value(std::string& out, Form form, const Value& value) {
+  std::visit(
+      [&](const auto& is) {
+        using T = std::decay_t<decltype(is)>;
+        if constexpr (std::is_same_v<T, std::string_view>) {
+          if (form == Form::text && is_plain(is)) {
+            out.append(is);
+          } else {
+            append_quoted(out, is);
+          }
+        } else if constexpr (std::is_same_v<T, bool>) {
+          out.append(is ? "true" : "false");
+        } else if constexpr (std::is_same_v<T, double>) {
+          append_number(out, is);
+        } else {
+          out.append(std::to_string(is));
+        }
+      },
+      value.is());
+}
+
+// In the text form a message stands as it is, but on one line.
+void append_message(std::string& out, std::string_view message) {
+  for (const char c : message) {
+    const auto byte = static_cast<unsigned char>(c);
+    out.push_back(byte < 0x20 || byte == 0x7f ? ' ' : c);
+  }
+}
+
+}  // namespace
+
+std::optional<Level> parse_level(std::string_view name) {
+  for (size_t i = 0; i < kLower.size(); ++i) {
+    if (kLower[i] == name) return static_cast<Level>(i);
+  }
+  return std::nullopt;
+}
+
+std::optional<Form> parse_form(std::string_view name) {
+  if (name == "text") return Form::text;
+  if (name == "json") return Form::json;
+  return std::nullopt;
+}
+
+void configure(Form form, Level least) {
+  g_form.store(form, std::memory_order_relaxed);
+  g_level.store(least, std::memory_order_relaxed);
+}
+
+Level level() { return g_level.load(std::memory_order_relaxed); }
+
+std::string line(Form form, int64_t time_ms, Level level, std::string_view message, Fields fields) {
+  std::string out;
+  out.reserve(256);
+  if (form == Form::text) {
+    append_time(out, time_ms);
+    out.push_back(' ');
+    out.append(kUpper[static_cast<size_t>(level)]).push_back(' ');
+    append_message(out, message);
+    for (const Field& field : fields) {
+      out.push_back(' ');
+      out.append(field.name).push_back('=');
+      append_value(out, form, field.value);
+    }
+  } else {
+    out.append(R"({"time":")");
+    append_time(out, time_ms);
+    out.append(R"(","level":")").append(kLower[static_cast<size_t>(level)]).append(R"(","message":)");
+    append_quoted(out, message);
+    for (const Field& field : fields) {
+      out.push_back(',');
+      append_quoted(out, field.name);
+      out.push_back(':');
+      append_value(out, form, field.value);
+    }
+    out.push_back('}');
+  }
+  out.push_back('\n');
+  return out;
+}
+
+void write(Level level, std::string_view message, Fields fields) {
+  if (!enabled(level)) return;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const std::string text =
+      line(g_form.load(std::memory_order_relaxed),
+           std::chrono::duration_cast<std::chrono::milliseconds>(now).count(), level, message, fields);
+  std::lock_guard lock(g_mutex);
+  for (std::string_view rest = text; !rest.empty();) {
+    const ssize_t n = ::write(STDERR_FILENO, rest.data(), rest.size());
+    if (n < 0 && errno != EINTR) return;
+    if (n > 0) rest.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+}  // namespace doppel::log

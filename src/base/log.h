@@ -1,0 +1,68 @@
+#pragma once
+// The daemon's log: one line on stderr for each event of interest, never one for each document.
+//
+//   text   2026-01-02T03:04:05.678Z INFO checkpoint documents=1200 path="a b"
+//   json {"time":"2026-01-02T03:04:05.678Z","level":"info","message":"checkpoint","documents":1200,"path":"a
+//   b"}
+//
+// Every line is one write(2), whatever its values hold: what could break a line is escaped. Any thread may
+// call; not for signal handlers. What cannot be written is lost without a word: there is no one to tell.
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace doppel::log {
+
+enum class Level { debug, info, warn, error };
+enum class Form { text, json };
+
+std::optional<Level> parse_level(std::string_view name);  // "debug", "info", "warn", "error"
+std::optional<Form> parse_form(std::string_view name);    // "text", "json"
+
+// Made where it is passed: a text is only viewed.
+class Value {
+ public:
+  Value(std::string_view text) : is_(text) {}    // NOLINT(google-explicit-constructor)
+  Value(const std::string& text) : is_(text) {}  // NOLINT(google-explicit-constructor)
+  Value(const char* text) : is_(std::string_view(text)) {}
+  Value(bool yes) : is_(yes) {}
+  Value(double number) : is_(number) {}  // three digits after the point; not finite: null
+  template <std::signed_integral T>
+  Value(T number) : is_(static_cast<int64_t>(number)) {}
+  template <std::unsigned_integral T>
+    requires(!std::same_as<T, bool>)
+  Value(T number) : is_(static_cast<uint64_t>(number)) {}
+
+  using Is = std::variant<std::string_view, bool, double, int64_t, uint64_t>;
+  const Is& is() const { return is_; }
+
+ private:
+  Is is_;
+};
+
+struct Field {
+  std::string_view name;  // a word: letters, digits, underscores
+  Value value;
+};
+using Fields = std::initializer_list<Field>;
+
+// Text and info until someone says otherwise; may be changed at any time.
+void configure(Form form, Level least);
+Level level();
+inline bool enabled(Level l) { return l >= level(); }
+
+void write(Level level, std::string_view message, Fields fields = {});
+inline void debug(std::string_view message, Fields fields = {}) { write(Level::debug, message, fields); }
+inline void info(std::string_view message, Fields fields = {}) { write(Level::info, message, fields); }
+inline void warn(std::string_view message, Fields fields = {}) { write(Level::warn, message, fields); }
+inline void error(std::string_view message, Fields fields = {}) { write(Level::error, message, fields); }
+
+// The line that write() would write, with its line end; time: milliseconds since 1970.
+std::string line(Form form, int64_t time_ms, Level level, std::string_view message, Fields fields);
+
+}  // namespace doppel::log
