@@ -178,10 +178,11 @@ void append_original_removed(std::string& out, const EventContext& context, cons
   out += '}';
 }
 
-void append_verdict(std::string& out, const Metadata& document, const Metadata& original,
-                    const Outcome& outcome, std::string_view reason) {
+namespace {
+
+void verdict_members(std::string& out, const Metadata& document, const Metadata& original,
+                     const Outcome& outcome, std::string_view reason) {
   const bool duplicate = outcome.verdict == Verdict::duplicate;
-  out += '{';
   text_member(out, "id", document.name());
   text_member(out, "verdict", verdict_name(outcome.verdict));
   optional_text(out, "duplicate_of", duplicate ? original.name() : "");
@@ -199,6 +200,24 @@ void append_verdict(std::string& out, const Metadata& document, const Metadata& 
                 : outcome.verdict == Verdict::unique ? document.event_id()
                                                      : "");
   if (!reason.empty()) text_member(out, "reason", reason);
+}
+
+}  // namespace
+
+void append_verdict(std::string& out, const Metadata& document, const Metadata& original,
+                    const Outcome& outcome, std::string_view reason) {
+  out += '{';
+  verdict_members(out, document, original, outcome, reason);
+  out += '}';
+}
+
+void append_verdict_event(std::string& out, const Metadata& document, const Outcome& outcome,
+                          std::string_view reason) {
+  out += '{';
+  text_member(out, "type", "verdict");
+  member(out, "version");
+  out += '1';
+  verdict_members(out, document, {}, outcome, reason);
   out += '}';
 }
 

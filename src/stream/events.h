@@ -25,6 +25,10 @@ void append_original_removed(std::string& out, const EventContext& context, cons
 void append_verdict(std::string& out, const Metadata& document, const Metadata& original,
                     const Outcome& outcome, std::string_view reason);
 
+// The same for a topic of events, for documents that are no duplicates: with type and version.
+void append_verdict_event(std::string& out, const Metadata& document, const Outcome& outcome,
+                          std::string_view reason);
+
 // The host of a URL in lower case, without user and port; empty if there is none.
 std::string host_of(std::string_view url);
 

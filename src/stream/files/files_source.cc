@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "stream/files/buffers.h"
+#include "stream/buffers.h"
 #include "stream/files/line_reader.h"
 #include "stream/files/listing.h"
 #include "stream/files/position.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "stream/files/buffers.h"
+#include "stream/buffers.h"
 #include "stream/files/byte_stream.h"
 #include "stream/files/files_source.h"
 #include "stream/files/listing.h"

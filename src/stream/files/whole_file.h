@@ -1,7 +1,7 @@
 #pragma once
 // One file as one record: small ones packed side by side into the batch's buffers, large ones as pieces.
 
-#include "stream/files/buffers.h"
+#include "stream/buffers.h"
 #include "stream/files/byte_stream.h"
 #include "stream/files/files_source.h"
 #include "stream/files/listing.h"

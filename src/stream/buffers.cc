@@ -1,4 +1,4 @@
-#include "stream/files/buffers.h"
+#include "stream/buffers.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,0 +1,215 @@
+#include "state/index_log.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "base/bytes.h"
+#include "base/crc32c.h"
+#include "base/status.h"
+
+namespace doppel {
+namespace {
+
+constexpr uint8_t kHasSlices = 1;
+constexpr size_t kValueHead = 5;  // kind and checksum
+constexpr std::string_view kProgress = "progress/";
+
+uint64_t big_endian(uint64_t x) {
+  static_assert(std::endian::native == std::endian::little);
+  return __builtin_bswap64(x);
+}
+
+uint32_t checksum(std::string_view key, std::string_view value) {
+  return crc32c(value.substr(kValueHead), crc32c(value.substr(0, 1), crc32c(key)));
+}
+
+// What all records share: begin after the key, end fills the checksum in.
+class Writer {
+ public:
+  Writer(std::string& out, std::string_view key, char kind) : out_(out) {
+    place_.key = out.size();
+    out.append(key);
+    place_.value = out.size();
+    out.push_back(kind);
+    put_fixed<uint32_t>(out, 0);
+  }
+  Writer(std::string& out, Seq seq, char kind) : Writer(out, key_of(big_endian(seq)), kind) {}
+
+  LogPlace end() {
+    place_.end = out_.size();
+    const std::string_view all(out_);
+    const uint32_t crc = checksum(all.substr(place_.key, place_.value - place_.key), all.substr(place_.value));
+    store(out_.data() + place_.value + 1, crc);
+    return place_;
+  }
+
+ private:
+  static std::string_view key_of(const uint64_t& bytes) {
+    return {reinterpret_cast<const char*>(&bytes), sizeof bytes};
+  }
+  std::string& out_;
+  LogPlace place_;
+};
+
+absl::Status damaged(std::string_view key, std::string_view what) {
+  const std::string name = key.size() == sizeof(Seq) ? fmt::format("{}", big_endian(load<uint64_t>(key.data())))
+                                                     : fmt::format("\"{}\"", key);
+  return absl::DataLossError(fmt::format("the record {} {}", name, what));
+}
+
+// progress/TOPIC/PARTITION; the topic holds no slash.
+bool split_progress_key(std::string_view key, LogProgress& out) {
+  key.remove_prefix(kProgress.size());
+  const size_t slash = key.rfind('/');
+  if (slash == std::string_view::npos || slash == 0 || slash + 1 == key.size()) return false;
+  out.topic = key.substr(0, slash);
+  out.partition = 0;
+  for (char c : key.substr(slash + 1)) {
+    if (c < '0' || c > '9' || out.partition > 100'000'000) return false;
+    out.partition = out.partition * 10 + (c - '0');
+  }
+  return true;
+}
+
+LogRow read_row(Seq seq, ByteReader& in) {
+  LogRow row{.seq = seq};
+  row.scheme = in.fixed<uint64_t>();
+  const auto flags = in.fixed<uint8_t>();
+  row.digest.low = in.fixed<uint64_t>();
+  row.digest.high = in.fixed<uint64_t>();
+  row.id_tag = in.fixed<uint64_t>();
+  row.trusted_ms = in.fixed<int64_t>();
+  const uint64_t words = in.varint();
+  for (uint64_t i = 0; i < words && in.ok(); ++i) row.mask.push_back(in.fixed<uint32_t>());
+  row.slices = in.string();
+  if ((flags & kHasSlices) == 0) row.slices = {};
+  row.body.metadata = in.string();
+  row.body.coded_set = in.string();
+  return row;
+}
+
+}  // namespace
+
+LogPlace put_log_row(std::string& out, const StoredRow& stored, int num_perm, int mask_words, uint64_t scheme,
+                     const Body& body) {
+  Writer writer(out, stored.seq, 'R');
+  const Row& row = stored.row;
+  put_fixed<uint64_t>(out, scheme);
+  put_fixed<uint8_t>(out, row.slices != nullptr ? kHasSlices : 0);
+  put_fixed<uint64_t>(out, row.digest.low);
+  put_fixed<uint64_t>(out, row.digest.high);
+  put_fixed<uint64_t>(out, row.id_tag);
+  put_fixed<int64_t>(out, stored.trusted_ms);
+  const int words = row.mask != nullptr ? mask_words : 0;
+  put_varint(out, static_cast<uint64_t>(words));
+  for (int i = 0; i < words; ++i) put_fixed<uint32_t>(out, row.mask[i]);
+  put_string(out, row.slices == nullptr
+                      ? std::string_view()
+                      : std::string_view(reinterpret_cast<const char*>(row.slices), num_perm));
+  put_string(out, body.metadata);
+  put_string(out, body.coded_set);
+  return writer.end();
+}
+
+LogPlace put_log_removed(std::string& out, const LogRemoved& record) {
+  Writer writer(out, record.seq, 'X');
+  put_fixed<int64_t>(out, record.trusted_ms);
+  return writer.end();
+}
+
+LogPlace put_log_expire(std::string& out, const LogExpire& record) {
+  Writer writer(out, "expire", 'L');
+  put_varint(out, record.lowest_live);
+  put_varint(out, record.announced);
+  put_string(out, record.clock);
+  return writer.end();
+}
+
+LogPlace put_log_progress(std::string& out, const LogProgress& record) {
+  Writer writer(out, fmt::format("{}{}/{}", kProgress, record.topic, record.partition), 'P');
+  put_varint(out, static_cast<uint64_t>(record.next));
+  put_fixed<int32_t>(out, record.leader_epoch);
+  put_fixed<int64_t>(out, record.last_ms);
+  put_fixed<int64_t>(out, record.highest_ms);
+  return writer.end();
+}
+
+LogPlace put_log_epoch(std::string& out, const LogEpoch& record) {
+  Writer writer(out, "epoch", 'E');
+  out.append(reinterpret_cast<const char*>(record.epoch.data()), record.epoch.size());
+  put_string(out, record.cluster);
+  put_string(out, record.data_scheme);
+  put_varint(out, record.num_perm);
+  put_varint(out, record.mask_words);
+  put_fixed<uint8_t>(out, record.complete ? 1 : 0);
+  put_string(out, record.rebuilt_from);
+  return writer.end();
+}
+
+LogPlace put_log_rule(std::string& out, const LogRule& record) {
+  Writer writer(out, "rule", 'U');
+  put_string(out, record.rule);
+  return writer.end();
+}
+
+LogPlace put_log_owner(std::string& out, const LogOwner& record) {
+  Writer writer(out, "owner", 'O');
+  put_string(out, record.owner);
+  return writer.end();
+}
+
+void put_log_key(std::string& out, Seq seq) { put_fixed<uint64_t>(out, big_endian(seq)); }
+
+absl::StatusOr<LogRecord> parse_log_record(std::string_view key, std::string_view value, bool has_value) {
+  const bool numbered = key.size() == sizeof(Seq);
+  const Seq seq = numbered ? big_endian(load<uint64_t>(key.data())) : 0;
+  if (!has_value) {
+    if (numbered) return LogDropped{seq};
+    return damaged(key, "has no value");
+  }
+  if (value.size() < kValueHead) return damaged(key, "is too short for an index log");
+  if (load<uint32_t>(value.data() + 1) != checksum(key, value)) return damaged(key, "has a wrong checksum");
+
+  ByteReader in(value.substr(kValueHead));
+  const char kind = value.front();
+  LogRecord record;
+  if (numbered && kind == 'R') {
+    record = read_row(seq, in);
+  } else if (numbered && kind == 'X') {
+    record = LogRemoved{seq, in.fixed<int64_t>()};
+  } else if (key == "expire" && kind == 'L') {
+    LogExpire expire{.lowest_live = in.varint(), .announced = in.varint()};
+    expire.clock = in.string();
+    record = std::move(expire);
+  } else if (key.starts_with(kProgress) && kind == 'P') {
+    LogProgress progress;
+    if (!split_progress_key(key, progress)) return damaged(key, "names no partition");
+    progress.next = static_cast<int64_t>(in.varint());
+    progress.leader_epoch = in.fixed<int32_t>();
+    progress.last_ms = in.fixed<int64_t>();
+    progress.highest_ms = in.fixed<int64_t>();
+    record = std::move(progress);
+  } else if (key == "epoch" && kind == 'E') {
+    LogEpoch epoch;
+    const std::string_view uuid = in.bytes(epoch.epoch.size());
+    std::copy(uuid.begin(), uuid.end(), epoch.epoch.begin());
+    epoch.cluster = in.string();
+    epoch.data_scheme = in.string();
+    epoch.num_perm = static_cast<uint32_t>(in.varint());
+    epoch.mask_words = static_cast<uint32_t>(in.varint());
+    epoch.complete = in.fixed<uint8_t>() != 0;
+    epoch.rebuilt_from = in.string();
+    record = std::move(epoch);
+  } else if (key == "rule" && kind == 'U') {
+    record = LogRule{std::string(in.string())};
+  } else if (key == "owner" && kind == 'O') {
+    record = LogOwner{std::string(in.string())};
+  } else {
+    return damaged(key, fmt::format("is of a kind ({}) that this version does not know", static_cast<int>(kind)));
+  }
+  if (!in.done()) return damaged(key, "is damaged");
+  return record;
+}
+
+}  // namespace doppel

@@ -1,0 +1,108 @@
+#pragma once
+// The index log: one compacted topic with one partition, the durable and ordered form of the index. What
+// its records hold (little endian but for the key; docs/formats.md shows how they work together):
+//
+//   key                          value: u8 kind, u32 CRC32C of key, kind and the rest; then
+//   u64 big endian: a number     'R' a representative
+//                                    u64 fingerprint of the data scheme
+//                                    u8  flags: bit 0: it has slices
+//                                    16  digest, low half first
+//                                    u64 id tag
+//                                    i64 record time that expiry trusts, in milliseconds; the least i64: none
+//                                    varint mask words, that many u32
+//                                    varint length of the slices, the slices
+//                                    string metadata, string coded set (varint length, bytes)
+//                                'X' it was removed; i64 its record time, as above
+//                                null: it is dead for long (housekeeping; never needed)
+//   expire                       'L' varint lowest live number, varint first number whose end was not told
+//                                    yet, string clock of expiry
+//   progress/TOPIC/PARTITION     'P' varint next offset, i32 leader epoch (-1: unknown), i64 timestamp of the
+//                                    record before, i64 highest timestamp: the truth for resuming
+//   epoch                        'E' 16 UUID, string cluster, string data scheme, varint num_perm, varint
+//                                    mask_words, u8 complete (0: a rebuild is under way), string what it is
+//                                    rebuilt from
+//   rule                         'U' string rule
+//   owner                        'O' string the process that writes now
+//
+// A batch is one transaction: representatives (ascending), removals, expire, and at its end the progress of
+// the partitions that moved.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "absl/status/statusor.h"
+#include "engine/bodies.h"
+#include "engine/resolve.h"
+#include "state/file_header.h"
+
+namespace doppel {
+
+struct LogRow {  // views into the record
+  Seq seq = 0;
+  uint64_t scheme = 0;
+  Digest digest;
+  uint64_t id_tag = 0;
+  int64_t trusted_ms = kNoTime;
+  BandMask mask;
+  std::string_view slices;  // empty: below one shingle
+  Body body;
+};
+struct LogRemoved {
+  Seq seq = 0;
+  int64_t trusted_ms = kNoTime;
+};
+struct LogDropped {
+  Seq seq = 0;
+};
+struct LogExpire {
+  Seq lowest_live = 0;
+  Seq announced = 0;  // the end of everything below was told
+  std::string clock;
+};
+struct LogProgress {
+  std::string topic;
+  int32_t partition = 0;
+  int64_t next = 0;
+  int32_t leader_epoch = -1;
+  int64_t last_ms = -1;
+  int64_t highest_ms = -1;
+};
+struct LogEpoch {
+  Epoch epoch{};
+  std::string cluster;
+  std::string data_scheme;
+  uint32_t num_perm = 0;
+  uint32_t mask_words = 0;
+  bool complete = true;
+  std::string rebuilt_from;
+};
+struct LogRule {
+  std::string rule;
+};
+struct LogOwner {
+  std::string owner;
+};
+using LogRecord =
+    std::variant<LogRow, LogRemoved, LogDropped, LogExpire, LogProgress, LogEpoch, LogRule, LogOwner>;
+
+// Appends key and value to `out`; the result says where the value begins. The body's views are copied.
+struct LogPlace {
+  size_t key = 0, value = 0, end = 0;
+};
+LogPlace put_log_row(std::string& out, const StoredRow& row, int num_perm, int mask_words, uint64_t scheme,
+                     const Body& body);
+LogPlace put_log_removed(std::string& out, const LogRemoved& record);
+LogPlace put_log_expire(std::string& out, const LogExpire& record);
+LogPlace put_log_progress(std::string& out, const LogProgress& record);
+LogPlace put_log_epoch(std::string& out, const LogEpoch& record);
+LogPlace put_log_rule(std::string& out, const LogRule& record);
+LogPlace put_log_owner(std::string& out, const LogOwner& record);
+// A null value under this key: LogDropped.
+void put_log_key(std::string& out, Seq seq);
+
+// has_value false: null. DataLoss: it is damaged, or not of an index log.
+absl::StatusOr<LogRecord> parse_log_record(std::string_view key, std::string_view value, bool has_value);
+
+}  // namespace doppel

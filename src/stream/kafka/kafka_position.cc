@@ -1,0 +1,63 @@
+#include "stream/kafka/kafka_position.h"
+
+#include "base/bytes.h"
+
+namespace doppel::kafka {
+namespace {
+constexpr std::string_view kMagic = "DKP\x01";
+}
+
+std::vector<LogProgress> KafkaPosition::progress_list() const {
+  std::vector<LogProgress> out;
+  for (const auto& [name, p] : progress) out.push_back(p);
+  return out;
+}
+
+bool is_kafka_position(std::string_view bytes) { return bytes.starts_with(kMagic); }
+
+std::string encode_position(const KafkaPosition& position) {
+  std::string out(kMagic);
+  put_string(out, position.cluster);
+  put_string(out, position.index_log);
+  put_varint(out, static_cast<uint64_t>(position.log_offset));
+  put_varint(out, static_cast<uint64_t>(position.covered_ms));
+  put_varint(out, position.expire.lowest_live);
+  put_varint(out, position.expire.announced);
+  put_varint(out, position.progress.size());
+  for (const auto& [name, p] : position.progress) {
+    put_string(out, p.topic);
+    put_varint(out, static_cast<uint64_t>(p.partition));
+    put_varint(out, static_cast<uint64_t>(p.next));
+    put_fixed<int32_t>(out, p.leader_epoch);
+    put_fixed<int64_t>(out, p.last_ms);
+    put_fixed<int64_t>(out, p.highest_ms);
+  }
+  return out;
+}
+
+absl::StatusOr<KafkaPosition> decode_position(std::string_view bytes) {
+  if (!is_kafka_position(bytes))
+    return absl::FailedPreconditionError("the state directory was not made with Kafka; use another one");
+  ByteReader in(bytes.substr(kMagic.size()));
+  KafkaPosition out;
+  out.cluster = in.string();
+  out.index_log = in.string();
+  out.log_offset = static_cast<int64_t>(in.varint());
+  out.covered_ms = static_cast<int64_t>(in.varint());
+  out.expire.lowest_live = in.varint();
+  out.expire.announced = in.varint();
+  const uint64_t n = in.varint();
+  for (uint64_t i = 0; i < n && in.ok(); ++i) {
+    LogProgress p{.topic = std::string(in.string())};
+    p.partition = static_cast<int32_t>(in.varint());
+    p.next = static_cast<int64_t>(in.varint());
+    p.leader_epoch = in.fixed<int32_t>();
+    p.last_ms = in.fixed<int64_t>();
+    p.highest_ms = in.fixed<int64_t>();
+    out.progress.emplace(std::pair(p.topic, p.partition), std::move(p));
+  }
+  if (!in.done()) return absl::DataLossError("the position in a commit is damaged");
+  return out;
+}
+
+}  // namespace doppel::kafka

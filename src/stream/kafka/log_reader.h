@@ -1,0 +1,41 @@
+#pragma once
+// Reads an index log: committed records only, to an end that is asked for first. Positions are compared, never
+// the offsets of records: commit markers and compaction leave gaps.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "stream/kafka/client.h"
+
+namespace doppel::kafka {
+
+struct LogMessage {  // views are valid during the call
+  std::string_view key, value;
+  bool has_value = true;
+  int64_t offset = 0;
+  int64_t timestamp_ms = 0;
+};
+
+class LogReader {
+ public:
+  static absl::StatusOr<LogReader> open(const ClientOptions& options, const std::string& topic);
+
+  // The first offset there is and the end of what is committed. Ask after init_transactions(): only then is
+  // every transaction of a predecessor settled.
+  absl::StatusOr<Watermarks> bounds();
+
+  // Every record in [from, to), in order. `visit` may end it with an error. Called again as often as wished.
+  absl::Status read(int64_t from, int64_t to, const std::function<absl::Status(const LogMessage&)>& visit);
+
+ private:
+  LogReader(Client client, std::string topic) : client_(std::move(client)), topic_(std::move(topic)) {}
+  absl::Status seek(int64_t from);
+
+  Client client_;
+  std::string topic_;
+};
+
+}  // namespace doppel::kafka
