@@ -127,6 +127,58 @@ Key list_key(std::string name, At at, std::string help) {
   return key;
 }
 
+template <typename At>
+Key bool_key(std::string name, At at, std::string help) {
+  Key key;
+  key.info = {std::move(name), "true or false", "", std::move(help)};
+  key.set = single("true or false", [=](Options& options, const std::string& text) -> std::string {
+    if (text != "true" && text != "false") return fmt::format("{} is neither true nor false", shown(text));
+    at(options) = text == "true";
+    return {};
+  });
+  key.get = [=](const Options& options) { return read(at, options) ? "true" : "false"; };
+  return key;
+}
+
+template <typename At>
+Key duration_key(std::string name, At at, int64_t least_ms, std::string help) {
+  Key key;
+  key.info = {std::move(name), "duration", "", std::move(help)};
+  key.set = single("duration", [=](Options& options, const std::string& text) -> std::string {
+    const auto ms = parse_duration(text);
+    if (!ms) return fmt::format("{} is not a duration (such as 30d, 12h, 90s, 500ms)", shown(text));
+    if (*ms < least_ms) return fmt::format("{} is shorter than {}", shown(text), write_duration(least_ms));
+    at(options) = *ms;
+    return {};
+  });
+  key.get = [=](const Options& options) { return write_duration(read(at, options)); };
+  return key;
+}
+
+// A group of any names: "name=value" each.
+template <typename At>
+Key map_key(std::string name, At at, std::string help) {
+  Key key;
+  key.info = {std::move(name), "names and values", "", std::move(help)};
+  key.set = [=](Options& options, const RawValue& value) -> std::string {
+    std::vector<std::string> items = value.list ? value.items : split_list(value.items.front());
+    for (const std::string& item : items) {
+      const size_t equals = item.find('=');
+      if (equals == std::string::npos || equals == 0)
+        return fmt::format("{} is not of the form name=value", shown(item));
+    }
+    at(options) = std::move(items);
+    return {};
+  };
+  key.get = [=](const Options& options) {
+    std::vector<std::string> names;
+    for (const std::string& item : read(at, options))
+      names.push_back(item.substr(0, item.find('=')) + "=...");
+    return write_list(names);
+  };
+  return key;
+}
+
 Key expire_after_key(std::string help) {
   Key key;
   key.info = {"expire_after", "duration or never", "", std::move(help)};
@@ -219,6 +271,66 @@ std::vector<Key> make_keys() {
   add(list_key(
       "input.scope", AT(input.scope_fields),
       "Fields that may hold a scope: documents of different scopes are never compared. None by default."));
+
+  add(text_key("kafka.brokers", AT(kafka.brokers),
+               "Kafka's addresses, host:port, separated by commas; empty: serve reads and writes files."));
+  add(list_key(
+      "kafka.topics", AT(kafka.topics),
+      "Input topics; a name that begins with ^ is a regular expression. All of their partitions belong to "
+      "one index."));
+  add(text_key(
+      "kafka.group", AT(kafka.group),
+      "The consumer group whose offsets are kept up to date for lag tools; doppel itself goes by its index "
+      "log."));
+  add(text_key("kafka.index_log", AT(kafka.index_log),
+               "The compacted topic with one partition that is the durable form of the index."));
+  add(text_key(
+      "kafka.transactional_id", AT(kafka.transactional_id),
+      "Empty: follows from the index log. Two processes with the same one: the older is fenced and ends."));
+  add(text_key("kafka.client_id", AT(kafka.client_id),
+               "What the broker's logs and quotas call this process."));
+  add(bool_key("kafka.create_topics", AT(kafka.create_topics),
+               "Make topics that are missing; false: a start without them says which command makes them."));
+  add(integer_key("kafka.partitions", AT(kafka.partitions), 1, 10'000,
+                  "Partitions of output topics that are made. The index log always has one."));
+  add(integer_key("kafka.replication", AT(kafka.replication), 0, 10,
+                  "Replicas of topics that are made; 0: the broker's default."));
+  add(choice_key("kafka.start", AT(kafka.start), {"earliest", "latest"},
+                 "Where a new index begins to read its topics."));
+  add(choice_key("kafka.on_data_loss", AT(kafka.on_data_loss), {"stop", "continue"},
+                 "What to do when records were deleted from an input topic before they were read."));
+  add(integer_key("kafka.batch_documents", AT(kafka.batch_documents), 1, 100'000,
+                  "Documents in one transaction, at most. Never changes a verdict."));
+  add(duration_key("kafka.batch_time", AT(kafka.batch_ms), 0,
+                   "A transaction is closed so long after its first document."));
+  add(size_key(
+      "kafka.fetch_queue", AT(kafka.fetch_queue), 1 << 20, 2047u << 20,
+      "Memory for records that were fetched ahead. Below a second of input it slows old libraries down."));
+  add(duration_key("kafka.metadata_interval", AT(kafka.metadata_interval_ms), 100,
+                   "How often new partitions and topics are looked for."));
+  add(duration_key(
+      "kafka.transaction_timeout", AT(kafka.transaction_timeout_ms), 1000,
+      "The broker aborts a transaction that is open for so long. Keep it above the time in which a "
+      "broker restarts."));
+  add(duration_key("kafka.commit_deadline", AT(kafka.commit_deadline_ms), 1000,
+                   "A commit without an answer for so long is looked up in the index log."));
+  add(map_key("kafka.properties", AT(kafka.properties),
+              "Any property of librdkafka (TLS, SASL, tuning); with consumer. or producer. before the name "
+              "for one of "
+              "them. Those that would break what doppel promises are refused."));
+  add(text_key("output.topic", AT(output.topic), "The topic of duplicate-of and original-removed events."));
+  add(text_key("output.dead_letters", AT(output.dead_letters),
+               "The topic of records that could not be read, unchanged; empty: they are only counted."));
+  add(text_key("output.unique_topic", AT(output.unique_topic),
+               "A topic for the unique documents, unchanged (key, headers, bytes); empty: none."));
+  add(choice_key("output.verdicts", AT(output.verdicts), {"duplicates", "all"},
+                 "Events for duplicates only, or a small one for every document too."));
+  add(choice_key(
+      "tombstones", AT(tombstones), {"key", "ignore"},
+      "What a null value does: forget the originals that stand under its topic and key, or nothing."));
+  add(choice_key("on_update", AT(on_update), {"keep", "replace"},
+                 "What a new text under an old key does: leave the old original, or forget it first."));
+  add(bool_key("dry_run", AT(dry_run), "Judge, publish nothing, commit nothing."));
 
   add(integer_key("threads", AT(threads), 0, 1024,
                   "Threads that read, sign and compare; 0: one for each processor."));

@@ -41,6 +41,36 @@ struct Options {
   uint64_t checkpoint_documents = 1'000'000;  // state.checkpoint_documents
   std::string temporary_directory;            // for runs without a state directory
 
+  struct Kafka {
+    std::string brokers;  // empty: files
+    std::vector<std::string> topics;
+    std::string group = "doppel";
+    std::string index_log = "doppel-index";
+    std::string transactional_id;  // empty: follows from the index log
+    std::string client_id = "doppel";
+    bool create_topics = false;
+    int partitions = 6;                 // of topics that are made
+    int replication = 0;                // 0: the broker's default
+    std::string start = "earliest";     // earliest | latest
+    std::string on_data_loss = "stop";  // stop | continue
+    int batch_documents = 1000;
+    int64_t batch_ms = 20;
+    uint64_t fetch_queue = 256 << 20;
+    int64_t metadata_interval_ms = 10'000;
+    int64_t transaction_timeout_ms = 60'000;
+    int64_t commit_deadline_ms = 30'000;
+    std::vector<std::string> properties;  // "name=value"
+  } kafka;
+  struct Output {
+    std::string topic = "doppel-duplicates";
+    std::string dead_letters = "doppel-dead-letters";
+    std::string unique_topic;
+    std::string verdicts = "duplicates";  // duplicates | all
+  } output;
+  std::string tombstones = "ignore";  // key | ignore
+  std::string on_update = "keep";     // keep | replace
+  bool dry_run = false;
+
   std::string log_format = "text";  // log.format: text | json
   std::string log_level = "info";   // log.level: debug | info | warn | error
 };

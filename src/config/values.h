@@ -25,6 +25,7 @@ std::string write_size(uint64_t bytes);
 
 // Milliseconds: "500ms", "90s", "15m", "12h", "30d", "2w". The unit is required.
 std::optional<int64_t> parse_duration(std::string_view text);
+std::string write_duration(int64_t ms);  // in the largest unit that is exact
 
 // "a, b", "[a, b]" or "a": the form of lists on the command line and in the environment. Items are trimmed.
 std::vector<std::string> split_list(std::string_view text);

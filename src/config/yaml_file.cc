@@ -86,6 +86,11 @@ class Reader {
       return error(mark, fmt::format("{}: no value; leave the line out for the default, {}", key.info.name,
                                      key.info.default_value));
     }
+    if (value.IsMap() && key.info.type == "names and values") {
+      raw.list = true;
+      flatten(value, "", raw.items);
+      return set_(key, raw, place(mark));
+    }
     if (value.IsMap())
       return error(mark,
                    fmt::format("{}: expected {}, found a group of settings", key.info.name, key.info.type));
@@ -100,6 +105,18 @@ class Reader {
       raw.items.push_back(value.Scalar());
     }
     set_(key, raw, place(mark));
+  }
+
+  // {a: {b: c}} and {a.b: c} are "a.b=c".
+  static void flatten(const YAML::Node& group, const std::string& prefix, std::vector<std::string>& out) {
+    for (const auto& entry : group) {
+      const std::string name = prefix + entry.first.as<std::string>("");
+      if (entry.second.IsMap()) {
+        flatten(entry.second, name + ".", out);
+      } else {
+        out.push_back(name + "=" + entry.second.as<std::string>(""));
+      }
+    }
   }
 
   std::string file_;

@@ -39,7 +39,8 @@ class Writer {
   LogPlace end() {
     place_.end = out_.size();
     const std::string_view all(out_);
-    const uint32_t crc = checksum(all.substr(place_.key, place_.value - place_.key), all.substr(place_.value));
+    const uint32_t crc =
+        checksum(all.substr(place_.key, place_.value - place_.key), all.substr(place_.value));
     store(out_.data() + place_.value + 1, crc);
     return place_;
   }
@@ -53,8 +54,9 @@ class Writer {
 };
 
 absl::Status damaged(std::string_view key, std::string_view what) {
-  const std::string name = key.size() == sizeof(Seq) ? fmt::format("{}", big_endian(load<uint64_t>(key.data())))
-                                                     : fmt::format("\"{}\"", key);
+  const std::string name = key.size() == sizeof(Seq)
+                               ? fmt::format("{}", big_endian(load<uint64_t>(key.data())))
+                               : fmt::format("\"{}\"", key);
   return absl::DataLossError(fmt::format("the record {} {}", name, what));
 }
 
@@ -206,7 +208,8 @@ absl::StatusOr<LogRecord> parse_log_record(std::string_view key, std::string_vie
   } else if (key == "owner" && kind == 'O') {
     record = LogOwner{std::string(in.string())};
   } else {
-    return damaged(key, fmt::format("is of a kind ({}) that this version does not know", static_cast<int>(kind)));
+    return damaged(key,
+                   fmt::format("is of a kind ({}) that this version does not know", static_cast<int>(kind)));
   }
   if (!in.done()) return damaged(key, "is damaged");
   return record;

@@ -67,13 +67,15 @@ void on_log(const rd_kafka_t*, int level, const char* facility, const char* text
 
 // What librdkafka tries again by itself is told once by its log; this keeps it from stderr.
 void on_error(rd_kafka_t*, int code, const char* reason, void*) {
-  log::debug("kafka", {{"error", rd_kafka_err2name(static_cast<rd_kafka_resp_err_t>(code))}, {"says", reason}});
+  log::debug("kafka",
+             {{"error", rd_kafka_err2name(static_cast<rd_kafka_resp_err_t>(code))}, {"says", reason}});
 }
 
 absl::Status set(rd_kafka_conf_t* conf, const std::string& name, const std::string& value,
                  const std::string& origin) {
   std::array<char, 512> message{};
-  if (rd_kafka_conf_set(conf, name.c_str(), value.c_str(), message.data(), message.size()) == RD_KAFKA_CONF_OK)
+  if (rd_kafka_conf_set(conf, name.c_str(), value.c_str(), message.data(), message.size()) ==
+      RD_KAFKA_CONF_OK)
     return absl::OkStatus();
   return invalid(fmt::format("{}{}: {}", origin, name, message.data()));
 }
@@ -87,7 +89,8 @@ absl::StatusOr<Conf> make_conf(const ClientOptions& options, const Settings& our
   RETURN_IF_ERROR(set(conf.get(), "client.id", options.client_id, ""));
   for (const auto& [full_name, value] : options.properties) {
     std::string_view name = full_name;
-    if (applies(name, consumer)) RETURN_IF_ERROR(set(conf.get(), std::string(name), value, "kafka.properties: "));
+    if (applies(name, consumer))
+      RETURN_IF_ERROR(set(conf.get(), std::string(name), value, "kafka.properties: "));
   }
   for (const auto& [name, value] : ours) {
     if (name.ends_with('?')) {
@@ -116,8 +119,8 @@ absl::Status check_properties(const ClientOptions& options) {
       name = full_name;
       applies(name, false);
     }
-    const auto* refused =
-        std::find_if(std::begin(kRefused), std::end(kRefused), [&](const Refused& r) { return r.name == name; });
+    const auto* refused = std::find_if(std::begin(kRefused), std::end(kRefused),
+                                       [&](const Refused& r) { return r.name == name; });
     if (refused != std::end(kRefused)) {
       return invalid(fmt::format("kafka.properties: {} cannot be set: {}", full_name, refused->why));
     }
@@ -135,8 +138,8 @@ absl::StatusOr<Client> make_consumer(const ClientOptions& options, const Setting
   return client;
 }
 
-absl::StatusOr<Client> make_producer(const ClientOptions& options, const Settings& ours, OnDelivery on_delivery,
-                                     void* opaque) {
+absl::StatusOr<Client> make_producer(const ClientOptions& options, const Settings& ours,
+                                     OnDelivery on_delivery, void* opaque) {
   ASSIGN_OR_RETURN(Conf conf, make_conf(options, ours, false));
   rd_kafka_conf_set_dr_msg_cb(conf.get(), on_delivery);
   rd_kafka_conf_set_opaque(conf.get(), opaque);

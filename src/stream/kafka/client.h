@@ -34,8 +34,8 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 // their name ends in '?'.
 absl::StatusOr<Client> make_consumer(const ClientOptions& options, const Settings& ours);
 using OnDelivery = void (*)(rd_kafka_t*, const rd_kafka_message_t*, void* opaque);
-absl::StatusOr<Client> make_producer(const ClientOptions& options, const Settings& ours, OnDelivery on_delivery,
-                                     void* opaque);
+absl::StatusOr<Client> make_producer(const ClientOptions& options, const Settings& ours,
+                                     OnDelivery on_delivery, void* opaque);
 
 // "what: message (CODE)". Fenced: Aborted; what may succeed later: Unavailable; else Internal.
 absl::Status error(const std::string& what, rd_kafka_resp_err_t code);
@@ -44,7 +44,9 @@ absl::Status error(const std::string& what, rd_kafka_resp_err_t code, const std:
 absl::Status error(const std::string& what, rd_kafka_error_t* owned);
 
 struct DestroyList {
-  void operator()(rd_kafka_topic_partition_list_t* list) const { rd_kafka_topic_partition_list_destroy(list); }
+  void operator()(rd_kafka_topic_partition_list_t* list) const {
+    rd_kafka_topic_partition_list_destroy(list);
+  }
 };
 using PartitionList = std::unique_ptr<rd_kafka_topic_partition_list_t, DestroyList>;
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a snapshot of an index in Kafka says about its place in the log: stored as the source position of the state
-// directory's commits.
+// What a snapshot of an index in Kafka says about its place in the log: stored as the source position of the
+// state directory's commits.
 
 #include <map>
 #include <string>
@@ -16,8 +16,8 @@ namespace doppel::kafka {
 struct KafkaPosition {
   std::string cluster;
   std::string index_log;
-  int64_t log_offset = 0;      // everything before it is covered
-  int64_t covered_ms = 0;      // by the clock of the machine: when the last covered record was written
+  int64_t log_offset = 0;  // everything before it is covered
+  int64_t covered_ms = 0;  // by the clock of the machine: when the last covered record was written
   LogExpire expire;
   std::map<std::pair<std::string, int32_t>, LogProgress> progress;
 

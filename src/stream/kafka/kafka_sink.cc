@@ -11,7 +11,7 @@
 namespace doppel::kafka {
 namespace {
 
-constexpr Seq kTellAtOnce = 2000;        // ends told in one transaction
+constexpr Seq kTellAtOnce = 2000;         // ends told in one transaction
 constexpr size_t kMessageOverhead = 512;  // of a record and its batch, besides what we put into it
 
 int64_t now_ms() {
@@ -27,8 +27,8 @@ size_t headers_size(std::span<const Header> headers) {
 
 }  // namespace
 
-KafkaSink::KafkaSink(KafkaSinkOptions options, Engine& engine, StoredOriginals& originals, Transactor& transactor,
-                     KafkaPosition position)
+KafkaSink::KafkaSink(KafkaSinkOptions options, Engine& engine, StoredOriginals& originals,
+                     Transactor& transactor, KafkaPosition position)
     : options_(std::move(options)),
       engine_(engine),
       originals_(originals),
@@ -45,7 +45,8 @@ absl::Status KafkaSink::write(const Decided& decided) {
   const Resolved& resolved = decided.work.resolved;
   size_t row = 0;
   for (size_t i = 0; i < decided.batch.records.size(); ++i) RETURN_IF_ERROR(document(decided, i, row));
-  if (row != resolved.rows.size()) return absl::InternalError("there are more new rows than unique documents");
+  if (row != resolved.rows.size())
+    return absl::InternalError("there are more new rows than unique documents");
   RETURN_IF_ERROR(removals(resolved));
   RETURN_IF_ERROR(expirations(resolved));
   advance(decided.batch);
@@ -75,9 +76,10 @@ absl::Status KafkaSink::document(const Decided& decided, size_t i, size_t& row) 
     const std::vector<StoredRow>& rows = decided.work.resolved.rows;
     if (row >= rows.size() || rows[row].seq != outcome.seq)
       return absl::InternalError(fmt::format("no row for the new representative {}", outcome.seq));
-    outbox_.add_log(options_.index_log.name,
-                    put_log_row(outbox_.bytes(), rows[row++], options_.num_perm, options_.mask_words, options_.scheme,
-                                {.metadata = document.metadata, .coded_set = decided.work.matched[i].coded_set}));
+    outbox_.add_log(
+        options_.index_log.name,
+        put_log_row(outbox_.bytes(), rows[row++], options_.num_perm, options_.mask_words, options_.scheme,
+                    {.metadata = document.metadata, .coded_set = decided.work.matched[i].coded_set}));
   }
   if (options_.events_off) return absl::OkStatus();
   if (outcome.verdict == Verdict::unique) unique_copy(record);
@@ -117,16 +119,19 @@ absl::Status KafkaSink::document(const Decided& decided, size_t i, size_t& row) 
 
 void KafkaSink::unique_copy(const Record& record) {
   if (options_.unique.name.empty()) return;
-  const size_t size = record.value.size() + (record.key ? record.key->size() : 0) + headers_size(record.headers);
+  const size_t size =
+      record.value.size() + (record.key ? record.key->size() : 0) + headers_size(record.headers);
   if (!fits(options_.unique, size)) {
-    dead_letter(record, "UNIQUE", fmt::format("the document has {} bytes, more than the topic {} takes ({})", size,
-                                              options_.unique.name, options_.unique.message_bytes_max));
+    dead_letter(record, "UNIQUE",
+                fmt::format("the document has {} bytes, more than the topic {} takes ({})", size,
+                            options_.unique.name, options_.unique.message_bytes_max));
     return;
   }
   outbox_.headers(record.headers);
   std::optional<Outbox::Span> key;
   if (record.key) key = outbox_.put(*record.key);
-  outbox_.add(options_.unique.name, key, outbox_.put(record.value)).timestamp_ms = std::max<int64_t>(0, record.timestamp_ms);
+  outbox_.add(options_.unique.name, key, outbox_.put(record.value)).timestamp_ms =
+      std::max<int64_t>(0, record.timestamp_ms);
 }
 
 // The record as it came, and in Kafka Connect's headers where it came from and what was wrong with it.
@@ -150,7 +155,8 @@ void KafkaSink::dead_letter(const Record& record, std::string_view stage, std::s
   } else {
     outbox_.header("doppel.left_out_bytes", fmt::format("{}", record.value.size()));
   }
-  outbox_.add(options_.dead_letters.name, key, value).timestamp_ms = std::max<int64_t>(0, record.timestamp_ms);
+  outbox_.add(options_.dead_letters.name, key, value).timestamp_ms =
+      std::max<int64_t>(0, record.timestamp_ms);
 }
 
 // ---- the end of representatives

@@ -1,7 +1,7 @@
 #pragma once
-// What a batch leaves in Kafka, in one transaction: events, dead letters, unique documents if wished, the records of
-// the index log and, at their end, the progress of the input. write() encodes it and lets the commit begin;
-// settle() waits until it is known.
+// What a batch leaves in Kafka, in one transaction: events, dead letters, unique documents if wished, the
+// records of the index log and, at their end, the progress of the input. write() encodes it and lets the
+// commit begin; settle() waits until it is known.
 
 #include <cstdint>
 #include <future>
@@ -18,7 +18,7 @@
 namespace doppel::kafka {
 
 struct OutputTopic {
-  std::string name;                     // empty: none
+  std::string name;                       // empty: none
   int64_t message_bytes_max = 1'000'000;  // of the topic
 };
 
@@ -60,7 +60,8 @@ class KafkaSink final : public Sink {
 
  private:
   absl::Status document(const Decided& decided, size_t i, size_t& row);
-  void event(const Record& record, const Metadata& document, std::string_view type, std::string_view id, size_t at);
+  void event(const Record& record, const Metadata& document, std::string_view type, std::string_view id,
+             size_t at);
   void dead_letter(const Record& record, std::string_view stage, std::string_view reason);
   void unique_copy(const Record& record);
   absl::Status removals(const Resolved& resolved);

@@ -15,15 +15,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr int kAskMs = 10'000;
-constexpr int kIdleMs = 100;       // how long next() waits for a first record
-constexpr size_t kChunk = 256;     // taken from the library at once
+constexpr int kIdleMs = 100;    // how long next() waits for a first record
+constexpr size_t kChunk = 256;  // taken from the library at once
 
 size_t size_of(const rd_kafka_message_t* m) { return m->len + m->key_len; }
 
 // Headers of a message; the views live as long as the message does.
 size_t count_headers(const rd_kafka_message_t* m, rd_kafka_headers_t** headers) {
   *headers = nullptr;
-  return rd_kafka_message_headers(m, headers) == RD_KAFKA_RESP_ERR_NO_ERROR ? rd_kafka_header_cnt(*headers) : 0;
+  return rd_kafka_message_headers(m, headers) == RD_KAFKA_RESP_ERR_NO_ERROR ? rd_kafka_header_cnt(*headers)
+                                                                            : 0;
 }
 
 }  // namespace
@@ -31,18 +32,20 @@ size_t count_headers(const rd_kafka_message_t* m, rd_kafka_headers_t** headers) 
 absl::StatusOr<std::unique_ptr<KafkaSource>> KafkaSource::open(const KafkaSourceOptions& options,
                                                                const std::vector<LogProgress>& progress) {
   std::unique_ptr<KafkaSource> source(new KafkaSource(options));
-  const std::string kilobytes = fmt::format("{}", std::clamp<size_t>(options.queue_bytes >> 10, 1024, 2'097'151));
-  ASSIGN_OR_RETURN(source->consumer_,
-                   make_consumer(options.client, {{"group.id", options.group},
-                                                  {"enable.auto.commit", "false"},
-                                                  {"enable.auto.offset.store", "false"},
-                                                  {"auto.offset.reset", "error"},
-                                                  {"enable.partition.eof", "false"},
-                                                  {"topic.metadata.refresh.interval.ms", "30000"},
-                                                  // A full queue stalls 2.0 for a second; newer ones can be told.
-                                                  {"queued.max.messages.kbytes", kilobytes},
-                                                  {"queued.min.messages", "1000000"},
-                                                  {"fetch.queue.backoff.ms?", "5"}}));
+  const std::string kilobytes =
+      fmt::format("{}", std::clamp<size_t>(options.queue_bytes >> 10, 1024, 2'097'151));
+  ASSIGN_OR_RETURN(
+      source->consumer_,
+      make_consumer(options.client, {{"group.id", options.group},
+                                     {"enable.auto.commit", "false"},
+                                     {"enable.auto.offset.store", "false"},
+                                     {"auto.offset.reset", "error"},
+                                     {"enable.partition.eof", "false"},
+                                     {"topic.metadata.refresh.interval.ms", "30000"},
+                                     // A full queue stalls 2.0 for a second; newer ones can be told.
+                                     {"queued.max.messages.kbytes", kilobytes},
+                                     {"queued.min.messages", "1000000"},
+                                     {"fetch.queue.backoff.ms?", "5"}}));
   source->queue_ = rd_kafka_queue_get_consumer(source->consumer_.get());
   RETURN_IF_ERROR(source->add_partitions(progress, true));
   return source;
@@ -63,13 +66,15 @@ absl::Status KafkaSource::add_partitions(const std::vector<LogProgress>& progres
     return found.status();
   }
   for (const std::string& name : options_.topics) {
-    const bool there = std::any_of(found->begin(), found->end(), [&](const auto& t) { return t.topic == name; });
+    const bool there =
+        std::any_of(found->begin(), found->end(), [&](const auto& t) { return t.topic == name; });
     if (!there && !name.starts_with('^')) {
-      return absl::NotFoundError(fmt::format("the input topic {} {}", name,
-                                             first ? "does not exist" : "has been deleted"));
+      return absl::NotFoundError(
+          fmt::format("the input topic {} {}", name, first ? "does not exist" : "has been deleted"));
     }
   }
-  if (found->empty() && first) log::warn("no topic fits yet", {{"topics", absl::StrJoin(options_.topics, " ")}});
+  if (found->empty() && first)
+    log::warn("no topic fits yet", {{"topics", absl::StrJoin(options_.topics, " ")}});
 
   PartitionList added(rd_kafka_topic_partition_list_new(16));
   for (const TopicPartitions& topic : *found) {
@@ -79,8 +84,8 @@ absl::Status KafkaSource::add_partitions(const std::vector<LogProgress>& progres
         return p.topic == topic.topic && p.partition == partition;
       });
       int64_t from = 0;
-      ASSIGN_OR_RETURN(Partition place_of,
-                       place(topic.topic, partition, known == progress.end() ? nullptr : &*known, first, from));
+      ASSIGN_OR_RETURN(Partition place_of, place(topic.topic, partition,
+                                                 known == progress.end() ? nullptr : &*known, first, from));
       partitions_.emplace(Name{topic.topic, partition}, place_of);
       rd_kafka_topic_partition_list_add(added.get(), topic.topic.c_str(), partition)->offset = from;
       if (!first) log::info("a new partition", {{"topic", topic.topic}, {"partition", partition}});
@@ -99,7 +104,8 @@ absl::StatusOr<KafkaSource::Partition> KafkaSource::place(const std::string& top
                                                           int64_t& from) {
   ASSIGN_OR_RETURN(const Watermarks marks, watermarks(consumer_.get(), topic, partition, kAskMs));
   auto name = topic_names_.find(topic);
-  if (name == topic_names_.end()) name = topic_names_.emplace(topic, std::make_unique<std::string>(topic)).first;
+  if (name == topic_names_.end())
+    name = topic_names_.emplace(topic, std::make_unique<std::string>(topic)).first;
   Partition out{.topic = name->second.get()};
   if (progress == nullptr) {
     // What appears while we run was made after us: all of it is new.
@@ -108,15 +114,17 @@ absl::StatusOr<KafkaSource::Partition> KafkaSource::place(const std::string& top
   }
   out.next = progress->next;
   if (out.next > marks.high) {
-    return absl::FailedPreconditionError(fmt::format(
-        "{0}/{1} ends at offset {2}, but it was read up to {3} before: the topic was deleted and made anew, or lost "
-        "records. To start over with it, use a new index log and state directory (doppel rebuild --from documents)",
-        topic, partition, marks.high, out.next));
+    return absl::FailedPreconditionError(
+        fmt::format("{0}/{1} ends at offset {2}, but it was read up to {3} before: the topic was deleted and "
+                    "made anew, or lost "
+                    "records. To start over with it, use a new index log and state directory (doppel rebuild "
+                    "--from documents)",
+                    topic, partition, marks.high, out.next));
   }
   if (out.next < marks.low) {
-    const std::string message =
-        fmt::format("{}/{} begins at offset {}, but it was read only up to {}: {} records were deleted unread", topic,
-                    partition, marks.low, out.next, marks.low - out.next);
+    const std::string message = fmt::format(
+        "{}/{} begins at offset {}, but it was read only up to {}: {} records were deleted unread", topic,
+        partition, marks.low, out.next, marks.low - out.next);
     if (!options_.continue_after_loss) {
       return absl::DataLossError(message + "; to go on without them, set kafka.on_data_loss: continue");
     }
@@ -155,11 +163,14 @@ absl::Status KafkaSource::gather() {
     if (any && left < 0) break;
     // One record first: only then does the batch's time begin.
     const size_t wanted = any ? std::min(kChunk, options_.batch_records - gathered_.size()) : 1;
-    const ssize_t n = rd_kafka_consume_batch_queue(queue_, any ? static_cast<int>(left) : kIdleMs, chunk.data(), wanted);
+    const ssize_t n =
+        rd_kafka_consume_batch_queue(queue_, any ? static_cast<int>(left) : kIdleMs, chunk.data(), wanted);
     absl::Status status;
     for (ssize_t i = 0; i < n; ++i) {
-      if (status.ok()) status = take(chunk[i]);
-      else rd_kafka_message_destroy(chunk[i]);
+      if (status.ok())
+        status = take(chunk[i]);
+      else
+        rd_kafka_message_destroy(chunk[i]);
     }
     RETURN_IF_ERROR(status);
     if (gathered_.empty()) break;
@@ -181,12 +192,14 @@ absl::Status KafkaSource::take(rd_kafka_message_t* m) {
   }
   Partition& partition = it->second;
   if (m->offset < partition.next) {
-    const bool same = m->offset == partition.next - 1 && rd_kafka_message_timestamp(m, nullptr) == partition.check_ms;
+    const bool same =
+        m->offset == partition.next - 1 && rd_kafka_message_timestamp(m, nullptr) == partition.check_ms;
     const int64_t offset = m->offset;
     rd_kafka_message_destroy(m);
     if (same) return absl::OkStatus();
     return absl::FailedPreconditionError(fmt::format(
-        "{}/{} holds another record at offset {} than the one that was read: the topic was deleted and made anew. To "
+        "{}/{} holds another record at offset {} than the one that was read: the topic was deleted and made "
+        "anew. To "
         "start over with it, use a new index log and state directory (doppel rebuild --from documents)",
         *partition.topic, it->first.second, offset));
   }
@@ -198,15 +211,17 @@ absl::Status KafkaSource::take(rd_kafka_message_t* m) {
 }
 
 absl::Status KafkaSource::source_error(const rd_kafka_message_t* m) {
-  const std::string place = m->rkt != nullptr ? fmt::format("{}/{}", rd_kafka_topic_name(m->rkt), m->partition)
-                                              : std::string("kafka");
+  const std::string place = m->rkt != nullptr
+                                ? fmt::format("{}/{}", rd_kafka_topic_name(m->rkt), m->partition)
+                                : std::string("kafka");
   switch (m->err) {
     case RD_KAFKA_RESP_ERR__PARTITION_EOF:
       return absl::OkStatus();
     case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET: {
-      const std::string message =
-          fmt::format("{}: records were deleted before they were read ({})", place, rd_kafka_message_errstr(m));
-      return absl::DataLossError(message + "; to go on without them, set kafka.on_data_loss: continue and start again");
+      const std::string message = fmt::format("{}: records were deleted before they were read ({})", place,
+                                              rd_kafka_message_errstr(m));
+      return absl::DataLossError(message +
+                                 "; to go on without them, set kafka.on_data_loss: continue and start again");
     }
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
     case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
@@ -223,7 +238,8 @@ absl::Status KafkaSource::source_error(const rd_kafka_message_t* m) {
   return status;
 }
 
-// Sorts what was gathered and copies it: parsers read past the end of a value, and the library gets its memory back.
+// Sorts what was gathered and copies it: parsers read past the end of a value, and the library gets its
+// memory back.
 void KafkaSource::hand_over(Batch& batch) {
   const auto topic_of = [](const rd_kafka_message_t* m) -> const std::string& {
     return *static_cast<const Partition*>(m->_private)->topic;

@@ -1,6 +1,7 @@
 #pragma once
-// Topics as a stream. Partitions are assigned by us, never by a group: one index owns all of them. Where reading
-// begins is told by the progress records of the index log; offsets of the group are only for lag tools.
+// Topics as a stream. Partitions are assigned by us, never by a group: one index owns all of them. Where
+// reading begins is told by the progress records of the index log; offsets of the group are only for lag
+// tools.
 
 #include <chrono>
 #include <map>
@@ -23,9 +24,9 @@ struct KafkaSourceOptions {
   size_t batch_bytes = 8 << 20;
   int linger_ms = 20;  // a batch is closed so long after its first record
   size_t queue_bytes = 256 << 20;
-  bool from_latest = false;         // where a partition without progress begins
+  bool from_latest = false;          // where a partition without progress begins
   bool continue_after_loss = false;  // records that were deleted unread: go on behind them
-  int metadata_ms = 10'000;         // how often new topics and partitions are looked for
+  int metadata_ms = 10'000;          // how often new topics and partitions are looked for
 };
 
 class KafkaSource final : public Source {

@@ -1,6 +1,6 @@
 #pragma once
-// Reads an index log: committed records only, to an end that is asked for first. Positions are compared, never
-// the offsets of records: commit markers and compaction leave gaps.
+// Reads an index log: committed records only, to an end that is asked for first. Positions are compared,
+// never the offsets of records: commit markers and compaction leave gaps.
 
 #include <cstdint>
 #include <functional>

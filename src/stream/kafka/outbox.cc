@@ -37,7 +37,8 @@ Outbox::Message& Outbox::add(const std::string& topic, std::optional<Span> key, 
 }
 
 void Outbox::add_log(const std::string& topic, LogPlace place) {
-  add(topic, Span{place.key, place.value - place.key}, Span{place.value, place.end - place.value}).partition = 0;
+  add(topic, Span{place.key, place.value - place.key}, Span{place.value, place.end - place.value}).partition =
+      0;
 }
 
 }  // namespace doppel::kafka

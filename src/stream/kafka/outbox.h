@@ -33,7 +33,8 @@ class Outbox {
 
   void clear();
 
-  // What is to be copied may be appended to bytes() and named by a Span; span_since(at) is what came after `at`.
+  // What is to be copied may be appended to bytes() and named by a Span; span_since(at) is what came after
+  // `at`.
   std::string& bytes() { return bytes_; }
   Span put(std::string_view bytes);
   Span span_since(size_t at) const { return {at, bytes_.size() - at}; }

@@ -51,8 +51,8 @@ absl::StatusOr<Event> ask_admin(rd_kafka_t* client, rd_kafka_admin_op_t kind, co
 }
 
 std::string command_for(const TopicSpec& spec, const std::string& brokers) {
-  std::string out = fmt::format("kafka-topics.sh --bootstrap-server {} --create --topic {} --partitions {}", brokers,
-                                spec.name, spec.partitions);
+  std::string out = fmt::format("kafka-topics.sh --bootstrap-server {} --create --topic {} --partitions {}",
+                                brokers, spec.name, spec.partitions);
   if (spec.replication > 0) out += fmt::format(" --replication-factor {}", spec.replication);
   for (const auto& [name, value] : spec.configs) out += fmt::format(" --config {}={}", name, value);
   return out;
@@ -64,7 +64,8 @@ absl::Status create_topic(rd_kafka_t* client, const TopicSpec& spec) {
   rd_kafka_NewTopic_t* topic = rd_kafka_NewTopic_new(spec.name.c_str(), spec.partitions, spec.replication,
                                                      message.data(), message.size());
   if (topic == nullptr) return invalid(fmt::format("{}: {}", what, message.data()));
-  for (const auto& [name, value] : spec.configs) rd_kafka_NewTopic_set_config(topic, name.c_str(), value.c_str());
+  for (const auto& [name, value] : spec.configs)
+    rd_kafka_NewTopic_set_config(topic, name.c_str(), value.c_str());
   auto event = ask_admin(client, RD_KAFKA_ADMIN_OP_CREATETOPICS, what, [&](auto* options, auto* queue) {
     rd_kafka_CreateTopics(client, &topic, 1, options, queue);
   });
@@ -103,7 +104,8 @@ absl::StatusOr<std::vector<TopicPartitions>> find_topics(rd_kafka_t* client,
     if (topic.err != RD_KAFKA_RESP_ERR_NO_ERROR || topic.partition_cnt == 0) continue;
     const bool fits = std::any_of(patterns.begin(), patterns.end(),
                                   [&](const std::regex& pattern) { return std::regex_match(name, pattern); });
-    if ((!fits || name.starts_with("__")) && std::find(names.begin(), names.end(), name) == names.end()) continue;
+    if ((!fits || name.starts_with("__")) && std::find(names.begin(), names.end(), name) == names.end())
+      continue;
     TopicPartitions& found = out.emplace_back();
     found.topic = name;
     for (int p = 0; p < topic.partition_cnt; ++p) found.partitions.push_back(topic.partitions[p].id);
@@ -121,16 +123,18 @@ absl::StatusOr<std::string> cluster_id(rd_kafka_t* client) {
   return out;
 }
 
-absl::Status ensure_topic(rd_kafka_t* client, const TopicSpec& spec, bool create, const std::string& brokers) {
+absl::Status ensure_topic(rd_kafka_t* client, const TopicSpec& spec, bool create,
+                          const std::string& brokers) {
   ASSIGN_OR_RETURN(const std::vector<TopicPartitions> found, find_topics(client, {spec.name}));
   if (!found.empty()) return absl::OkStatus();
   if (!create) {
-    return absl::NotFoundError(fmt::format(
-        "the topic {} ({}) does not exist; set kafka.create_topics: true, or run:\n  {}", spec.name, spec.purpose,
-        command_for(spec, brokers)));
+    return absl::NotFoundError(
+        fmt::format("the topic {} ({}) does not exist; set kafka.create_topics: true, or run:\n  {}",
+                    spec.name, spec.purpose, command_for(spec, brokers)));
   }
   RETURN_IF_ERROR(create_topic(client, spec));
-  log::info("made a topic", {{"topic", spec.name}, {"purpose", spec.purpose}, {"partitions", spec.partitions}});
+  log::info("made a topic",
+            {{"topic", spec.name}, {"purpose", spec.purpose}, {"partitions", spec.partitions}});
   return absl::OkStatus();
 }
 
@@ -144,8 +148,8 @@ absl::StatusOr<std::vector<std::string>> topic_configs(rd_kafka_t* client, const
   rd_kafka_ConfigResource_destroy(resource);
   RETURN_IF_ERROR(event.status());
   size_t n = 0;
-  const rd_kafka_ConfigResource_t** resources = rd_kafka_DescribeConfigs_result_resources(
-      rd_kafka_event_DescribeConfigs_result(event->get()), &n);
+  const rd_kafka_ConfigResource_t** resources =
+      rd_kafka_DescribeConfigs_result_resources(rd_kafka_event_DescribeConfigs_result(event->get()), &n);
   std::vector<std::string> out(names.size());
   for (size_t r = 0; r < n; ++r) {
     const rd_kafka_resp_err_t code = rd_kafka_ConfigResource_error(resources[r]);

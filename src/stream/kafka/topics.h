@@ -17,7 +17,8 @@ struct TopicPartitions {
 
 // The topics of this name, or whose names fit if it begins with '^' (an extended regular expression that must
 // fit from the beginning); ascending. Internal topics ("__...") never fit.
-absl::StatusOr<std::vector<TopicPartitions>> find_topics(rd_kafka_t* client, const std::vector<std::string>& names);
+absl::StatusOr<std::vector<TopicPartitions>> find_topics(rd_kafka_t* client,
+                                                         const std::vector<std::string>& names);
 
 absl::StatusOr<std::string> cluster_id(rd_kafka_t* client);
 

@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr int kTryMs = 10'000;  // for one call to the broker
-constexpr int kAttempts = 3;     // with an error that waiting does not cure
+constexpr int kAttempts = 3;    // with an error that waiting does not cure
 
 // What is to be done after an error of a transaction's call.
 bool try_again(const rd_kafka_error_t* error) {
@@ -70,7 +70,8 @@ absl::Status Transactor::init() {
     if (!again) return status;
     if (stop_()) return absl::CancelledError("stopped while waiting for Kafka");
     if (!told || Clock::now() - start > std::chrono::minutes(1)) {
-      log::warn("waiting for Kafka", {{"brokers", options_.client.brokers}, {"says", std_sv(status.message())}});
+      log::warn("waiting for Kafka",
+                {{"brokers", options_.client.brokers}, {"says", std_sv(status.message())}});
       told = true;
     }
   }
@@ -126,7 +127,8 @@ absl::StatusOr<bool> Transactor::recover(const Outbox& outbox, bool fenced) {
       status = committed.status();
     }
     if (!absl::IsUnavailable(status)) return status;
-    if (stop_()) return absl::CancelledError("stopped while it was unknown whether the last batch is committed");
+    if (stop_())
+      return absl::CancelledError("stopped while it was unknown whether the last batch is committed");
     log::warn("Kafka does not answer; trying again", {{"says", std_sv(status.message())}});
   }
 }
@@ -157,6 +159,8 @@ absl::Status Transactor::produce(const Outbox& outbox) {
     rd_kafka_topic_t* topic = handle_of(m.topic);
     const std::string_view key = m.key ? outbox.view(*m.key) : std::string_view();
     const std::string_view value = m.value ? outbox.view(*m.value) : std::string_view();
+    const void* key_data = m.key ? key.data() : nullptr;
+    void* value_data = m.value ? const_cast<char*>(value.data()) : nullptr;
     void* mark = *m.topic == options_.index_log ? this : nullptr;
     rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
     do {
@@ -174,12 +178,10 @@ absl::Status Transactor::produce(const Outbox& outbox) {
       }
       // The bytes are not copied: the outbox outlives the transaction, and a producer that is given up is
       // destroyed before the outbox.
-      code = rd_kafka_producev(
-          producer_.get(), RD_KAFKA_V_RKT(topic), RD_KAFKA_V_PARTITION(m.partition), RD_KAFKA_V_MSGFLAGS(0),
-          RD_KAFKA_V_KEY(m.key ? key.data() : nullptr, key.size()),
-          RD_KAFKA_V_VALUE(m.value ? const_cast<char*>(value.data()) : nullptr, value.size()),
-          RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_TIMESTAMP(m.timestamp_ms), RD_KAFKA_V_OPAQUE(mark),
-          RD_KAFKA_V_END);
+      code = rd_kafka_producev(producer_.get(), RD_KAFKA_V_RKT(topic), RD_KAFKA_V_PARTITION(m.partition),
+                               RD_KAFKA_V_MSGFLAGS(0), RD_KAFKA_V_KEY(key_data, key.size()),
+                               RD_KAFKA_V_VALUE(value_data, value.size()), RD_KAFKA_V_HEADERS(headers),
+                               RD_KAFKA_V_TIMESTAMP(m.timestamp_ms), RD_KAFKA_V_OPAQUE(mark), RD_KAFKA_V_END);
       if (code != RD_KAFKA_RESP_ERR_NO_ERROR && headers != nullptr) rd_kafka_headers_destroy(headers);
     } while (code == RD_KAFKA_RESP_ERR__QUEUE_FULL && !stop_());
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
@@ -254,8 +256,8 @@ absl::Status Transactor::read_on(const std::function<void(const LogRecord&)>& vi
   ASSIGN_OR_RETURN(LogReader reader, LogReader::open(options_.client, options_.index_log));
   ASSIGN_OR_RETURN(const Watermarks bounds, reader.bounds());
   if (bounds.high < log_offset_) {
-    return absl::DataLossError(fmt::format("{} ends at {}, before offset {} that was committed", options_.index_log,
-                                           bounds.high, log_offset_));
+    return absl::DataLossError(fmt::format("{} ends at {}, before offset {} that was committed",
+                                           options_.index_log, bounds.high, log_offset_));
   }
   std::string owner = options_.owner;
   RETURN_IF_ERROR(reader.read(log_offset_, bounds.high, [&](const LogMessage& m) -> absl::Status {
@@ -265,8 +267,8 @@ absl::Status Transactor::read_on(const std::function<void(const LogRecord&)>& vi
     return absl::OkStatus();
   }));
   if (owner != options_.owner) {
-    return absl::AbortedError(fmt::format("another process ({}) has taken over the index log {}", owner,
-                                          options_.index_log));
+    return absl::AbortedError(
+        fmt::format("another process ({}) has taken over the index log {}", owner, options_.index_log));
   }
   log_offset_ = bounds.high;
   return absl::OkStatus();

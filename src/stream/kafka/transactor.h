@@ -1,6 +1,6 @@
 #pragma once
-// One transaction after the other, each exactly once. What makes it so: a batch stays encoded until its commit is
-// known, and the progress records in the index log tell whether it is.
+// One transaction after the other, each exactly once. What makes it so: a batch stays encoded until its
+// commit is known, and the progress records in the index log tell whether it is.
 
 #include <atomic>
 #include <functional>
@@ -24,8 +24,8 @@ struct TransactorOptions {
 
 class Transactor {
  public:
-  // Fences whoever used the id before and settles its open transaction. Waits for the broker as long as `stop`
-  // says no.
+  // Fences whoever used the id before and settles its open transaction. Waits for the broker as long as
+  // `stop` says no.
   static absl::StatusOr<std::unique_ptr<Transactor>> open(const TransactorOptions& options,
                                                           std::function<bool()> stop);
   ~Transactor();
