@@ -1,0 +1,83 @@
+#include "kafka/broker.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <stdexcept>
+
+namespace doppel::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Runs scripts/kafka; what it said and its exit code.
+std::pair<std::string, int> run_script(const std::string& arguments) {
+  const std::string command = fmt::format("'{}/scripts/kafka' {} 2>&1", DOPPEL_SOURCE_DIR, arguments);
+  FILE* pipe = popen(command.c_str(), "r");  // NOLINT(cert-env33-c)
+  if (pipe == nullptr) throw std::runtime_error("popen");
+  std::string said;
+  std::array<char, 4096> buffer{};
+  for (size_t n = 0; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) said.append(buffer.data(), n);
+  return {said, pclose(pipe)};
+}
+
+bool runs(const std::string& folder) {
+  return run_script(fmt::format("status --dir '{}'", folder)).second == 0;
+}
+
+}  // namespace
+
+Broker::Broker(std::string folder, bool ours, const std::string& start_arguments)
+    : folder_(std::move(folder)), ours_(ours) {
+  run("start --port 0 " + start_arguments);
+  // The last line of what was said; before it there may be word of a download.
+  bootstrap_ = run("start");
+  bootstrap_.erase(bootstrap_.find_last_not_of('\n') + 1);
+}
+
+Broker::~Broker() {
+  if (ours_) run_script(fmt::format("remove --dir '{}'", folder_));
+}
+
+Broker& Broker::shared() {
+  static Broker broker(DOPPEL_KAFKA_FOLDER, !runs(DOPPEL_KAFKA_FOLDER), "");
+  return broker;
+}
+
+std::unique_ptr<Broker> Broker::own(int nodes, bool tls_sasl) {
+  std::string folder = (fs::temp_directory_path() / "doppel-kafka-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("mkdtemp");
+  return std::unique_ptr<Broker>(
+      new Broker(folder, true, fmt::format("{} {}", nodes, tls_sasl ? "--tls-sasl" : "")));
+}
+
+int Broker::port(int node, int which) const {
+  return std::stoi(bootstrap_.substr(bootstrap_.find(':') + 1)) + 3 * (node - 1) + which;
+}
+
+std::string Broker::run(const std::string& arguments) const {
+  auto [said, status] = run_script(fmt::format("{} --dir '{}'", arguments, folder_));
+  if (status != 0) throw std::runtime_error(fmt::format("scripts/kafka {}: {}", arguments, said));
+  return said;
+}
+
+void Broker::run_for(const char* command, int node) const {
+  run(node == 0 ? std::string(command) : fmt::format("{} {}", command, node));
+}
+void Broker::kill(int node) { run_for("kill", node); }
+void Broker::stop(int node) { run_for("stop", node); }
+void Broker::restart(int node) { run_for("restart", node); }
+
+std::string unique_name(const std::string& prefix) {
+  static std::atomic<int> count = 0;
+  static const uint32_t process = std::random_device()();
+  return fmt::format("{}-{:08x}-{}", prefix, process, ++count);
+}
+
+}  // namespace doppel::testing

@@ -1,0 +1,98 @@
+#pragma once
+// What tests do to Kafka themselves: make topics, produce, read what is committed. Everything that goes wrong
+// throws KafkaError, which ends the test. One thread per object.
+
+#include <librdkafka/rdkafka.h>
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace doppel::testing {
+
+using Properties = std::map<std::string, std::string>;
+
+struct KafkaError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Message {
+  std::optional<std::string> key, value;  // nullopt: null
+  std::vector<std::pair<std::string, std::optional<std::string>>> headers;
+  int32_t partition = 0;
+  int64_t timestamp_ms = 0;  // 0 when producing: now
+  int64_t offset = -1;
+  std::string topic;  // filled when read
+
+  // The header's value; empty if there is none.
+  std::string header(const std::string& name) const;
+};
+
+struct DestroyClient {
+  void operator()(rd_kafka_t* client) const { rd_kafka_destroy(client); }
+};
+using ClientHandle = std::unique_ptr<rd_kafka_t, DestroyClient>;
+ClientHandle make_client(rd_kafka_type_t type, const std::string& bootstrap, const Properties& properties);
+
+// Produces, and administers.
+class Client {
+ public:
+  explicit Client(const std::string& bootstrap, const Properties& properties = {});
+
+  void create_topic(const std::string& name, int partitions = 1, const Properties& configs = {},
+                    int replicas = -1);
+  void delete_topic(const std::string& name);
+  void add_partitions(const std::string& name, int total);
+  // Records below `offset` are gone, as if retention had removed them.
+  void delete_records(const std::string& topic, int32_t partition, int64_t offset);
+  Properties topic_configs(const std::string& topic);
+  bool topic_exists(const std::string& topic);
+  int partitions(const std::string& topic);  // 0: there is no such topic
+  // The node that leads a partition; -1: none for now.
+  int leader(const std::string& topic, int32_t partition = 0);
+
+  int64_t group_offset(const std::string& group, const std::string& topic, int32_t partition);  // -1001: none
+  void set_group_offset(const std::string& group, const std::string& topic, int32_t partition,
+                        int64_t offset);
+
+  // Returns when all are acknowledged; fills offset and topic.
+  void produce(const std::string& topic, std::vector<Message>& messages);
+  void produce(const std::string& topic, Message message);
+
+  rd_kafka_t* handle() { return handle_.get(); }
+
+ private:
+  ClientHandle handle_;
+};
+
+// Follows one topic, from the beginning of all its partitions, as a read_committed consumer.
+class Reader {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Reader(const std::string& bootstrap, const std::string& topic, const Properties& properties = {});
+
+  // What is committed by now and was not returned before. Within a partition in order of offset.
+  std::vector<Message> read_to_end();
+  // Waits until there are at least so many more; throws after `patience`.
+  std::vector<Message> read(size_t count, std::chrono::seconds patience = std::chrono::seconds(60));
+
+ private:
+  std::optional<Message> poll(int timeout_ms);
+
+  std::string topic_;
+  int partitions_ = 0;
+  ClientHandle handle_;
+  std::vector<int64_t> position_;  // by partition
+};
+
+// All that is committed in a topic by now.
+std::vector<Message> read_all(const std::string& bootstrap, const std::string& topic,
+                              const Properties& properties = {});
+
+}  // namespace doppel::testing

@@ -1,0 +1,135 @@
+#include "kafka/daemon.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+#include <stdexcept>
+
+namespace doppel::testing {
+namespace {
+
+// This process's environment with changes.
+std::vector<std::string> merged(const Daemon::Environment& changes) {
+  std::vector<std::string> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string name(*entry, std::string(*entry).find('='));
+    if (!changes.contains(name)) out.emplace_back(*entry);
+  }
+  for (const auto& [name, value] : changes) out.push_back(fmt::format("{}={}", name, value));
+  return out;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+  std::vector<char*> out;
+  for (std::string& s : strings) out.push_back(s.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+}  // namespace
+
+Daemon::Daemon(const std::vector<std::string>& arguments, const Environment& environment) {
+  std::array<int, 2> pipe{};
+  if (pipe2(pipe.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe");
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, pipe[1], 1);
+  posix_spawn_file_actions_adddup2(&actions, pipe[1], 2);
+  std::vector<std::string> command{DOPPEL_BINARY};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  std::vector<std::string> variables = merged(environment);
+  const int error = posix_spawn(&pid_, DOPPEL_BINARY, &actions, nullptr, pointers(command).data(),
+                                pointers(variables).data());
+  posix_spawn_file_actions_destroy(&actions);
+  close(pipe[1]);
+  output_ = pipe[0];
+  if (error != 0) {
+    close(output_);
+    throw std::runtime_error(fmt::format("cannot start {}", DOPPEL_BINARY));
+  }
+  reader_ = std::thread([this] { read_output(); });
+  waiter_ = std::thread([this] { await_end(); });
+}
+
+Daemon::~Daemon() {
+  signal(SIGKILL);
+  waiter_.join();
+  reader_.join();
+  close(output_);
+}
+
+// The end is noticed before the process is reaped, so that its number cannot be another's when a signal is
+// sent.
+void Daemon::await_end() {
+  siginfo_t info{};
+  while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) != 0) {
+  }
+  const std::lock_guard lock(mutex_);
+  int status = 0;
+  waitpid(pid_, &status, 0);
+  exit_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  changed_.notify_all();
+}
+
+void Daemon::read_output() {
+  std::string rest;
+  std::array<char, 65536> buffer{};
+  for (ssize_t n = 0; (n = read(output_, buffer.data(), buffer.size())) > 0;) {
+    rest.append(buffer.data(), static_cast<size_t>(n));
+    const std::lock_guard lock(mutex_);
+    for (size_t end = 0; (end = rest.find('\n')) != std::string::npos; rest.erase(0, end + 1))
+      lines_.push_back(rest.substr(0, end));
+    changed_.notify_all();
+  }
+  const std::lock_guard lock(mutex_);
+  if (!rest.empty()) lines_.push_back(rest);
+  output_ended_ = true;
+  changed_.notify_all();
+}
+
+void Daemon::signal(int number) {
+  const std::lock_guard lock(mutex_);
+  if (!exit_) ::kill(pid_, number);
+}
+
+std::optional<int> Daemon::await_exit(Seconds patience) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, patience, [this] { return exit_.has_value() && output_ended_; });
+  return exit_;
+}
+
+std::optional<std::string> Daemon::await_line(const std::string& part, Seconds patience) {
+  std::unique_lock lock(mutex_);
+  std::optional<std::string> found;
+  changed_.wait_for(lock, patience, [&] {
+    while (awaited_ < lines_.size() && !found) {
+      if (lines_[awaited_].find(part) != std::string::npos) found = lines_[awaited_];
+      ++awaited_;
+    }
+    return found.has_value() || output_ended_;
+  });
+  return found;
+}
+
+std::string Daemon::said() {
+  const std::lock_guard lock(mutex_);
+  std::string out;
+  for (const std::string& line : lines_) out += line + "\n";
+  return out;
+}
+
+uint64_t Daemon::resident_bytes() const {
+  std::ifstream in(fmt::format("/proc/{}/statm", pid_));
+  uint64_t total = 0, resident = 0;
+  in >> total >> resident;
+  return in ? resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
+}
+
+}  // namespace doppel::testing

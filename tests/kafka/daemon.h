@@ -1,0 +1,60 @@
+#pragma once
+// A `doppel serve` of our own, to be stopped in every way there is.
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace doppel::testing {
+
+class Daemon {
+ public:
+  using Seconds = std::chrono::duration<double>;
+  using Environment = std::map<std::string, std::string>;
+
+  // Starts the binary with these arguments (`serve --config FILE`). Killed with this object if it still runs.
+  explicit Daemon(const std::vector<std::string>& arguments, const Environment& environment = {});
+  ~Daemon();
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  pid_t pid() const { return pid_; }
+  void signal(int number);  // nothing, once it has ended
+  void kill() { signal(9); }
+  void terminate() { signal(15); }
+
+  // The exit code, or 128 + the signal that ended it; nullopt: it still runs after so long.
+  std::optional<int> await_exit(Seconds patience = Seconds(60));
+
+  // Waits for a line (of stdout or stderr) that contains `part`; from the beginning, or from where the last
+  // awaited line was. Nullopt: it ended, or `patience` was over, without one.
+  std::optional<std::string> await_line(const std::string& part, Seconds patience = Seconds(60));
+
+  std::string said();  // all of it so far, for messages of tests
+
+  // Resident memory now, and its peak; 0 once it has ended.
+  uint64_t resident_bytes() const;
+
+ private:
+  void read_output();
+  void await_end();
+
+  pid_t pid_ = -1;
+  int output_ = -1;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> lines_;
+  size_t awaited_ = 0;
+  bool output_ended_ = false;
+  std::optional<int> exit_;
+  std::thread reader_, waiter_;
+};
+
+}  // namespace doppel::testing

@@ -1,0 +1,75 @@
+#pragma once
+// Stands between clients and one broker, and cuts connections where a test wants it. The addresses in the
+// broker's answers are rewritten, so that clients come back here whatever they were told.
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace doppel::testing {
+
+// The kinds of requests that tests look for, by Kafka's numbers.
+enum class Api : int16_t {
+  produce = 0,
+  fetch = 1,
+  init_producer_id = 22,
+  add_offsets_to_txn = 25,
+  end_txn = 26,
+  txn_offset_commit = 28
+};
+
+class Proxy {
+ public:
+  explicit Proxy(int broker_port);
+  ~Proxy();  // cuts everything
+  Proxy(const Proxy&) = delete;
+  Proxy& operator=(const Proxy&) = delete;
+
+  std::string bootstrap() const;
+
+  // The next such request does not reach the broker: all connections are cut in its place.
+  void cut_before(Api api);
+  // The next such request is carried out, but instead of its answer all connections are cut.
+  void cut_after(Api api);
+  // Waits until that has happened. False: it did not within `seconds`.
+  bool await_cut(int seconds = 60);
+
+  // While down, new connections are closed at once, and a cut leaves it down if `stay_down` was asked for
+  // before.
+  void set_down(bool down);
+  void stay_down_after_cut(bool stay) {
+    const std::lock_guard lock(mutex_);
+    stay_down_ = stay;
+  }
+
+  int seen(Api api);  // such requests so far
+
+ private:
+  struct Connection;
+  void accept_loop();
+  void serve_client(Connection& connection);
+  void serve_broker(Connection& connection);
+  void cut();  // mutex_ is held
+
+  int broker_port_;
+  int listener_ = -1;
+  int port_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<Api> before_, after_;
+  bool cut_done_ = false;
+  bool down_ = false;
+  bool stay_down_ = false;
+  bool ending_ = false;
+  std::vector<int16_t> seen_;
+  std::vector<std::unique_ptr<Connection>> connections_;
+  std::thread acceptor_;
+};
+
+}  // namespace doppel::testing

@@ -1,0 +1,29 @@
+# The daemon on a real Kafka, which scripts/kafka fetches and starts once for all of these tests (a fixture). Label
+# kafka; what takes long is slow besides. Tests that kill brokers start their own.
+if(NOT TARGET PkgConfig::RDKAFKA)
+  pkg_check_modules(RDKAFKA REQUIRED IMPORTED_TARGET rdkafka)
+endif()
+
+set(kafka_folder ${CMAKE_BINARY_DIR}/kafka-tests)
+add_test(NAME kafka/start COMMAND ${PROJECT_SOURCE_DIR}/scripts/kafka start --fresh --port 0 --dir ${kafka_folder})
+add_test(NAME kafka/remove COMMAND ${PROJECT_SOURCE_DIR}/scripts/kafka remove --dir ${kafka_folder})
+set_tests_properties(kafka/start PROPERTIES FIXTURES_SETUP kafka LABELS kafka TIMEOUT 300)
+set_tests_properties(kafka/remove PROPERTIES FIXTURES_CLEANUP kafka LABELS kafka TIMEOUT 60)
+
+# What tests and the crash harness share: a broker, a client, a proxy that cuts connections, a daemon to torment.
+add_library(kafka_support STATIC
+  ${CMAKE_CURRENT_LIST_DIR}/broker.cc ${CMAKE_CURRENT_LIST_DIR}/client.cc ${CMAKE_CURRENT_LIST_DIR}/daemon.cc
+  ${CMAKE_CURRENT_LIST_DIR}/proxy.cc)
+target_include_directories(kafka_support PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
+target_link_libraries(kafka_support PUBLIC PkgConfig::RDKAFKA fmt::fmt Threads::Threads PRIVATE doppel_build)
+target_compile_definitions(kafka_support PUBLIC DOPPEL_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+  DOPPEL_BINARY="$<TARGET_FILE:doppel_cli>" DOPPEL_KAFKA_FOLDER="${kafka_folder}")
+add_dependencies(kafka_support doppel_cli)
+
+file(GLOB kafka_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*_test.cc)
+add_executable(test_kafka ${kafka_tests})
+target_link_libraries(test_kafka PRIVATE kafka_support doppel_app doppel_oracle GTest::gmock GTest::gtest_main simdjson::simdjson)
+gtest_discover_tests(test_kafka TEST_PREFIX "kafka/" TEST_FILTER "-*Long.*" TEST_LIST test_kafka_quick
+  DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 300 FIXTURES_REQUIRED kafka LABELS kafka)
+gtest_discover_tests(test_kafka TEST_PREFIX "kafka/" TEST_FILTER "*Long.*" TEST_LIST test_kafka_long
+  DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 900 FIXTURES_REQUIRED kafka LABELS "kafka;slow")
