@@ -15,7 +15,8 @@ target_link_libraries(doppel
 # libdoppel_app: everything that reads, writes and is configured. Only the binary, tests and
 # benchmarks use it.
 file(GLOB DOPPEL_APP CONFIGURE_DEPENDS
-  src/formats/*.cc src/state/*.cc src/stream/*.cc src/stream/files/*.cc src/stream/kafka/*.cc src/serve/*.cc src/config/*.cc src/commands/*.cc src/insight/*.cc)
+  src/formats/*.cc src/state/*.cc src/stream/*.cc src/stream/files/*.cc src/stream/kafka/*.cc src/serve/*.cc src/config/*.cc src/commands/*.cc src/insight/*.cc
+  src/lab/*.cc)
 if(NOT DOPPEL_APP)
   file(WRITE ${CMAKE_BINARY_DIR}/empty.cc "")
   set(DOPPEL_APP ${CMAKE_BINARY_DIR}/empty.cc)

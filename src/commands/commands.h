@@ -28,6 +28,7 @@ int scan_main(int argc, char** argv);
 int tune_main(int argc, char** argv);
 int explain_main(int argc, char** argv);
 int config_main(int argc, char** argv);
+int lab_main(int argc, char** argv);
 
 struct Command {
   std::string_view name;

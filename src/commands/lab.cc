@@ -1,0 +1,180 @@
+// doppel lab: the published experiments on which doppel stands, run here: tables, plots, one page.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <thread>
+
+#include "base/status.h"
+#include "commands/commands.h"
+#include "fmt/format.h"
+#include "lab/experiments.h"
+
+namespace doppel {
+namespace {
+
+using lab::LabOptions;
+using lab::Report;
+
+struct LabFlags {
+  LabOptions options;
+  bool quick = false, full = false;
+  std::string csv, svg, html, markdown;
+};
+
+absl::Status write_file(const std::string& path, std::string_view bytes) {
+  std::error_code error;
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  if (!parent.empty()) std::filesystem::create_directories(parent, error);
+  std::ofstream out(path, std::ios::binary);
+  out << bytes;
+  if (!out.flush()) return io_error(path);
+  return absl::OkStatus();
+}
+
+absl::Status write_reports(const LabFlags& flags, const std::vector<Report>& reports) {
+  std::string pages = "# The published experiments, run here\n\n";
+  const std::filesystem::path markdown(flags.markdown);
+  const std::string pictures = markdown.stem().string();
+  for (const Report& report : reports) {
+    for (const lab::Block& block : report.blocks) {
+      if (const auto* table = std::get_if<lab::Table>(&block)) {
+        if (!flags.csv.empty())
+          RETURN_IF_ERROR(write_file(flags.csv + "/" + table->name + ".csv", csv(*table)));
+      } else if (const auto* plot = std::get_if<lab::Plot>(&block)) {
+        const std::string picture = svg(*plot, report.command);
+        if (!flags.csv.empty())
+          RETURN_IF_ERROR(write_file(flags.csv + "/" + plot->name + ".csv", csv(*plot)));
+        if (!flags.svg.empty()) RETURN_IF_ERROR(write_file(flags.svg + "/" + plot->name + ".svg", picture));
+        if (!flags.markdown.empty()) {
+          RETURN_IF_ERROR(
+              write_file((markdown.parent_path() / pictures / (plot->name + ".svg")).string(), picture));
+        }
+      }
+    }
+    pages += lab::markdown(report, pictures);
+  }
+  if (!flags.html.empty()) RETURN_IF_ERROR(write_file(flags.html, lab::html_page(reports)));
+  if (!flags.markdown.empty()) RETURN_IF_ERROR(write_file(flags.markdown, pages));
+  return absl::OkStatus();
+}
+
+// What is being done, on one line of the terminal that the next one overwrites.
+class ProgressLine {
+ public:
+  void show(std::string_view text) {
+    if (!wanted_) return;
+    const std::lock_guard lock(mutex_);
+    fmt::print(stderr, "\r\033[K{}", text);
+  }
+  ~ProgressLine() {
+    if (wanted_) fmt::print(stderr, "\r\033[K");
+  }
+
+ private:
+  bool wanted_ = isatty(2) != 0;
+  std::mutex mutex_;
+};
+
+// What the user typed, as it may be typed again.
+std::string command_line(int argc, char** argv) {
+  std::string line = "doppel";
+  for (int i = 0; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const bool plain = !word.empty() && word.find_first_of(" '\"$&|<>*?\\") == std::string_view::npos;
+    line += plain ? fmt::format(" {}", word) : fmt::format(" '{}'", word);
+  }
+  return line;
+}
+
+int run_experiments(LabFlags& flags, const std::vector<const lab::Experiment*>& wanted) {
+  if (flags.quick) flags.options.size = lab::Size::quick;
+  if (flags.full) flags.options.size = lab::Size::full;
+  std::vector<Report> reports;
+  {
+    ProgressLine progress;
+    flags.options.progress = [&progress](std::string_view text) { progress.show(text); };
+    for (const lab::Experiment* experiment : wanted) {
+      const lab::Stopwatch watch;
+      absl::StatusOr<Report> report = experiment->run(flags.options);
+      absl::Status status = report.status();
+      if (status.ok()) status = check_finite(*report);
+      if (!status.ok()) {
+        const bool usage = status.code() != absl::StatusCode::kInternal;
+        return fail(fmt::format("lab {}", experiment->name), status, usage ? kExitUsage : kExitStopped);
+      }
+      progress.show("");
+      fmt::print("{}seed {}, {:.1f} s\n\n", lab::terminal_text(*report), flags.options.seed, watch.seconds());
+      std::fflush(stdout);
+      reports.push_back(*std::move(report));
+    }
+  }
+  const absl::Status status = write_reports(flags, reports);
+  return status.ok() ? kExitDone : fail("lab", status, kExitStopped);
+}
+
+void add_flags(CLI::App& app, LabFlags& flags, bool own_data) {
+  LabOptions& o = flags.options;
+  app.add_option("--seed", o.seed, "of everything that is drawn")->capture_default_str();
+  app.add_option("--runs", o.runs, "how often what is drawn is drawn again; default: by --quick or --full")
+      ->check(CLI::Range(1, 1'000'000))
+      ->type_name("N");
+  app.add_option("--scale", o.scale, "share of the study's number of documents")
+      ->check(CLI::Range(0.001, 100.0))
+      ->type_name("SHARE");
+  auto* quick = app.add_flag("--quick", flags.quick, "small sizes, few runs: seconds");
+  app.add_flag("--full", flags.full, "the study's sizes and runs")->excludes(quick);
+  app.add_option("--threads", o.threads, "that compute; none of the results depends on it")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  app.add_flag("--wide", o.wide, "64-bit arithmetic where the study's wraps at 32 bits");
+  if (own_data) {
+    app.add_option("--data", o.data,
+                   "your own documents instead of made ones: a folder of text files, or what the "
+                   "experiment names")
+        ->type_name("PATH");
+    app.add_option("--truth", o.truth, "the true pairs of --data, where the experiment wants them")
+        ->type_name("FILE");
+  }
+  app.add_option("--csv", flags.csv, "every table and plot as CSV into this folder")->type_name("DIR");
+  app.add_option("--svg", flags.svg, "every plot as SVG into this folder")->type_name("DIR");
+  app.add_option("--html", flags.html, "everything as one page")->type_name("FILE");
+  app.add_option("--markdown", flags.markdown, "everything as Markdown; the plots go into a folder beside it")
+      ->type_name("FILE");
+}
+
+}  // namespace
+
+int lab_main(int argc, char** argv) {
+  CLI::App app(
+      "Runs the published experiments on which doppel stands as their authors described them, on documents "
+      "of\n"
+      "yours or on made ones, and shows each result beside theirs.\n\n"
+      "Examples:\n"
+      "  doppel lab all --quick                        everything, in seconds\n"
+      "  doppel lab all --html lab.html                everything, in minutes, as a page\n"
+      "  doppel lab accuracy --data my-texts --svg .   one experiment, on your own documents",
+      "doppel lab");
+  app.require_subcommand(1);
+  LabFlags flags;
+  flags.options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  flags.options.command = command_line(argc, argv);
+  std::vector<const lab::Experiment*> wanted;
+  for (const lab::Experiment& experiment : lab::experiments()) {
+    CLI::App* sub = app.add_subcommand(std::string(experiment.name), std::string(experiment.summary));
+    sub->description(fmt::format("{}\n\n{}", experiment.summary, experiment.about));
+    add_flags(*sub, flags, true);
+    sub->callback([&wanted, &experiment] { wanted.push_back(&experiment); });
+  }
+  CLI::App* all = app.add_subcommand("all", "every experiment, one after the other");
+  add_flags(*all, flags, false);
+  all->callback([&wanted] {
+    for (const lab::Experiment& experiment : lab::experiments()) wanted.push_back(&experiment);
+  });
+  if (auto code = parse_flags(app, argc, argv)) return *code;
+  return run_experiments(flags, wanted);
+}
+
+}  // namespace doppel

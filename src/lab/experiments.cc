@@ -1,0 +1,39 @@
+#include "lab/experiments.h"
+
+#include <array>
+
+#include "fmt/format.h"
+#include "insight/show.h"
+
+namespace doppel::lab {
+
+std::span<const Experiment> experiments() {
+  static constexpr std::array kAll{
+      Experiment{"accuracy", "MinHash study: how many pairs are estimated wrong (figure 1, table 1)",
+                 "Estimates the Jaccard similarity of all pairs of documents from 400, 600 and 800 "
+                 "permutations and counts\n"
+                 "the pairs that are off by more than .04, .07 and .09. Shows what 32-bit arithmetic costs.\n"
+                 "Documents: 1,001 made ones of 187 terms, or --data FOLDER.",
+                 accuracy_experiment},
+      Experiment{
+          "time",
+          "MinHash study: exact against estimated similarity, in comparisons and seconds (figure 2, table 2)",
+          "Computes the similarity of all pairs exactly and from 100, 150, 350 and 600 permutations.\n"
+          "Documents: 1,001 made ones of 187 terms, or --data FOLDER.",
+          time_experiment},
+      Experiment{"near-duplicates",
+                 "MinHash study: near-copies found by LSH, and at what price (tables 3, 4, figure 3)",
+                 "2,990 documents with 7 near-copies each; queries with 15 to 120 bands; false positives and "
+                 "negatives.\n"
+                 "The copies come in two variants: at exact Jaccard .95 to .97, and from normal(.925, .03).",
+                 near_duplicates_experiment},
+  };
+  return kAll;
+}
+
+std::string conditions(const LabOptions& options, int runs, double scale, size_t documents) {
+  return fmt::format("{} {}, scale {:g} ({} documents), seed {}.", runs, runs == 1 ? "run" : "runs", scale,
+                     with_commas(documents), options.seed);
+}
+
+}  // namespace doppel::lab

@@ -1,0 +1,31 @@
+#pragma once
+// The experiments of `doppel lab`: each by its name, and what it makes of the options.
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "lab/options.h"
+#include "lab/report.h"
+
+namespace doppel::lab {
+
+struct Experiment {
+  std::string_view name;
+  std::string_view summary;  // one line
+  std::string_view about;    // for --help: what is done, on what, beside which study
+  absl::StatusOr<Report> (*run)(const LabOptions& options);
+};
+
+// In the order in which `lab all` runs them.
+std::span<const Experiment> experiments();
+
+absl::StatusOr<Report> accuracy_experiment(const LabOptions& options);
+absl::StatusOr<Report> time_experiment(const LabOptions& options);
+absl::StatusOr<Report> near_duplicates_experiment(const LabOptions& options);
+
+// "15 runs, scale 0.2 (201 documents), seed 1", for the captions.
+std::string conditions(const LabOptions& options, int runs, double scale, size_t documents);
+
+}  // namespace doppel::lab

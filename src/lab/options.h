@@ -1,0 +1,50 @@
+#pragma once
+// How an experiment is to be run, and the clock that it is timed with.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace doppel::lab {
+
+// quick: seconds, for checks; normal: minutes for all of them; full: the sizes and runs of the studies.
+enum class Size { quick, normal, full };
+
+struct LabOptions {
+  uint64_t seed = 1;
+  int runs = 0;      // 0: what the size says
+  double scale = 0;  // share of the study's number of documents; 0: what the size says
+  Size size = Size::normal;
+  int threads = 2;
+  bool wide = false;    // 64-bit arithmetic where the study's wraps at 32 bits
+  std::string data;     // a folder or file of the user's instead of what is made; empty: made
+  std::string truth;    // the true pairs of `data`
+  std::string command;  // the command line, for the captions
+  std::function<void(std::string_view)> progress = [](std::string_view) {};
+
+  template <typename T>
+  T by_size(T quick, T normal, T full) const {
+    return size == Size::quick ? quick : size == Size::normal ? normal : full;
+  }
+  int runs_or(int quick, int normal, int full) const {
+    return runs > 0 ? runs : by_size(quick, normal, full);
+  }
+  double scale_or(double quick, double normal, double full) const {
+    return scale > 0 ? scale : by_size(quick, normal, full);
+  }
+};
+
+class Stopwatch {
+ public:
+  Stopwatch() : start_(std::chrono::steady_clock::now()) {}
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace doppel::lab

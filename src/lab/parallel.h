@@ -1,0 +1,22 @@
+#pragma once
+// A loop over independent items on a few threads. What an item computes must not depend on who computes it.
+
+#include <atomic>
+#include <cstddef>
+#include <thread>
+#include <vector>
+
+namespace doppel::lab {
+
+template <typename Body>
+void parallel_for(int threads, size_t count, const Body& body) {
+  std::atomic<size_t> next{0};
+  auto work = [&] {
+    for (size_t i = 0; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) body(i);
+  };
+  std::vector<std::jthread> others;
+  for (int t = 1; t < threads && static_cast<size_t>(t) < count; ++t) others.emplace_back(work);
+  work();
+}
+
+}  // namespace doppel::lab
