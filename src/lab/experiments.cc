@@ -27,6 +27,16 @@ std::span<const Experiment> experiments() {
                  "negatives.\n"
                  "The copies come in two variants: at exact Jaccard .95 to .97, and from normal(.925, .03).",
                  near_duplicates_experiment},
+      Experiment{
+          "finder",
+          "DuplicateFinder: sets of words, integers, MinHash, LSH: time, precision, recall of each step",
+          "Finds all pairs above .3, .5 and .9 by sets of words, by integers (own ids, String.hashCode), by "
+          "MinHash of 10 to\n"
+          "200 functions and by LSH, and compares each with brute force and with theory.\n"
+          "Documents: tests/data/articles where that is there, and made ones with planted pairs; or --data "
+          "FILE\n"
+          "with a line for each article (id word word ...) and --truth FILE (id id).",
+          finder_experiment},
   };
   return kAll;
 }

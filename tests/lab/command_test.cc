@@ -109,6 +109,25 @@ TEST(LabCommand, NearDuplicates) {
                                                            {"near_duplicates_slip", 5}});
 }
 
+TEST(LabCommand, Finder) {
+  check_experiment("finder --quick --scale .05 --runs 2", {{"finder_truth", 1},
+                                                           {"finder_steps_articles_2500", 10},
+                                                           {"finder_theory_articles_2500", 18},
+                                                           {"finder_grid_articles_2500", 20},
+                                                           {"finder_times", 6},
+                                                           {"finder_hash_codes", 2}});
+}
+TEST(LabCommand, FinderOnGivenArticles) {
+  const std::string articles = DOPPEL_SOURCE_DIR "/tests/data/articles/articles_100";
+  check_experiment("finder --quick --data " + articles + ".train --truth " + articles + ".truth",
+                   {{"finder_truth", 1}, {"finder_steps_articles_100", 10}});
+  TempDir dir;
+  write_file(dir / "wrong.truth", "t980 t2023\nt980 nobody\n");
+  const Ran ran = run_doppel("lab finder --data " + articles + ".train --truth " + (dir / "wrong.truth"));
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("wrong.truth:2: no article has the id nobody"));
+}
+
 TEST(LabCommand, OwnDocuments) {
   TempDir dir;
   for (int i = 0; i < 6; ++i) {
