@@ -144,6 +144,18 @@ void Engine::restore(const StoredRow& row) {
   if (restored_rows_.size() == kRestoreBatch) flush_restored();
 }
 
+void Engine::restore_removed(Seq seq, int64_t trusted_ms) {
+  flush_restored();
+  index_.remove(seq);
+  resolver_.expiry().known_late(seq, trusted_ms);
+}
+
+absl::Status Engine::restore_clock(Seq lowest_live, std::string_view clock) {
+  restore_lowest_live_ = std::max(restore_lowest_live_, lowest_live);
+  resolver_.expiry().restore_lowest_live(restore_lowest_live_);
+  return resolver_.expiry().restore(clock);
+}
+
 void Engine::flush_restored() {
   index_.insert(restored_rows_, restored_keys_.data());
   restored_rows_.clear();

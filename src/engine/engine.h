@@ -61,6 +61,10 @@ class Engine {
   // Restoring, in this order: start(), every stored row ascending, finish().
   absl::Status start_restore(Seq first_row, Seq lowest_live, std::string_view clock);
   void restore(const StoredRow& row);
+  // A removal that is known only after its row was restored; its record time, if the row did not have it.
+  void restore_removed(Seq seq, int64_t trusted_ms);
+  // What is known only at the end: replaces what start_restore() was told.
+  absl::Status restore_clock(Seq lowest_live, std::string_view clock);
   void finish_restore();
 
  private:

@@ -48,6 +48,19 @@ void Expiry::added(Seq seq, int64_t trusted_ms) {
   last.youngest_ms = std::max(last.youngest_ms, trusted_ms);
 }
 
+void Expiry::known_late(Seq seq, int64_t trusted_ms) {
+  for (Generation& generation : generations_) {
+    if (seq >= generation.end) continue;
+    generation.youngest_ms = std::max(generation.youngest_ms, trusted_ms);
+    return;
+  }
+}
+
+void Expiry::restore_lowest_live(Seq seq) {
+  lowest_live_ = seq;
+  while (!generations_.empty() && generations_.front().end <= seq) generations_.pop_front();
+}
+
 std::string Expiry::state() const {
   std::string out;
   if (expire_after_ms_ == 0) return out;

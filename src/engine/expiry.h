@@ -31,8 +31,11 @@ class Expiry {
   // A representative was made (or restored), in ascending order, and this is the time that counts.
   void added(Seq seq, int64_t trusted_ms);
 
+  // The time that counts for one that was added without it: its generation may be younger than it seemed.
+  void known_late(Seq seq, int64_t trusted_ms);
+
   Seq lowest_live() const { return lowest_live_; }
-  void restore_lowest_live(Seq seq) { lowest_live_ = seq; }
+  void restore_lowest_live(Seq seq);
 
   // The largest record times, for the commit record; empty while nothing expires.
   std::string state() const;

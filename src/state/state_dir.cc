@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <optional>
 
 #include "base/crc32c.h"
@@ -24,6 +26,7 @@
 namespace doppel {
 namespace {
 
+constexpr std::string_view kDamagedName = "DAMAGED";
 constexpr uint64_t kJournalBytesMax = 64 << 20;  // of commits, then a checkpoint is due
 
 // Ascending, each once, none below `lowest`.
@@ -52,6 +55,8 @@ struct StateDir::Impl {
   Seq punched = 0;  // rows below have been given back
   Recovered recovered;
   std::string rows;  // encoded, of one commit
+  std::optional<Seq> keep_from;
+  PodVector<char> one_row;
   bool failed = false;
 
   bool durable() const { return options.fsync != Fsync::none; }
@@ -76,9 +81,18 @@ absl::Status StateDir::Impl::open(const Supports& supports) {
   bodies_path = join(directory, "bodies");
   journal_path = join(directory, kJournalName);
   ::unlink(join(directory, kNewJournalName).c_str());  // a checkpoint that was not finished
+  if (std::ifstream reason(join(directory, kDamagedName)); reason) {
+    std::string text;
+    std::getline(reason, text);
+    return absl::DataLossError(fmt::format("{}: {}", directory, text));
+  }
   identity = {options.data_scheme, options.rule, options.num_perm, options.mask_words};
   RETURN_IF_ERROR(exists(journal_path) ? recover(supports) : create());
 
+  if (options.epoch && *options.epoch != epoch) {
+    return absl::FailedPreconditionError(fmt::format("{}: holds index {}, not {}", directory, epoch_string(epoch),
+                                                     epoch_string(*options.epoch)));
+  }
   recovered.epoch = epoch_string(epoch);
   recovered.fresh = state.commits == 0;
   recovered.next_seq = state.next_seq;
@@ -108,7 +122,11 @@ absl::Status StateDir::Impl::create() {
           info.st_size, journal_path));
     }
   }
-  ASSIGN_OR_RETURN(epoch, make_epoch());
+  if (options.epoch) {
+    epoch = *options.epoch;
+  } else {
+    ASSIGN_OR_RETURN(epoch, make_epoch());
+  }
   format.emplace(options.num_perm, options.mask_words, epoch);
   ASSIGN_OR_RETURN(hot, File::open(hot_path, O_RDWR | O_CREAT | O_TRUNC));
   RETURN_IF_ERROR(hot.write_at(0, encode_header({.kind = FileKind::hot,
@@ -251,6 +269,7 @@ absl::Status StateDir::Impl::commit(const Commit& commit) {
   RETURN_IF_ERROR(journal.append(next));
   if (each) RETURN_IF_ERROR(journal.sync());
 
+  keep_from = commit.keep_from.value_or(commit.lowest_live);
   std::vector<Seq> removed = std::move(state.removed);
   removed.insert(removed.end(), next.removed.begin(), next.removed.end());
   state = std::move(next);
@@ -279,8 +298,8 @@ absl::Status StateDir::Impl::checkpoint() {
 // The space of rows below the lowest live number, now that no commit before can be asked for again.
 // Best effort: where it fails, files are only larger than they must be.
 void StateDir::Impl::give_back() {
-  if (state.lowest_live <= punched) return;
-  const Seq lowest = state.lowest_live;
+  const Seq lowest = std::min(state.lowest_live, keep_from.value_or(punched));
+  if (lowest <= punched) return;
   hot.punch(kFileHeaderBytes, format->offset(lowest));
   punched = lowest;
   if (lowest == state.next_seq) {
@@ -327,6 +346,28 @@ absl::Status StateDir::load_rows(const std::function<void(const StoredRow&)>& vi
   });
 }
 
+absl::Status StateDir::start_at(Seq seq) {
+  if (impl_->state.commits != 0 || impl_->state.next_seq != 0)
+    return absl::InternalError("start_at: the directory is not new");
+  impl_->state.next_seq = impl_->state.lowest_live = seq;
+  impl_->checkpoint_seq = impl_->punched = seq;
+  return impl_->checkpoint();  // the checksums of commits begin behind the hole
+}
+
+absl::StatusOr<StoredRow> StateDir::read_row(Seq seq) {
+  if (seq >= impl_->state.next_seq)
+    return absl::OutOfRangeError(fmt::format("{}: there is no row {}", impl_->hot_path, seq));
+  impl_->one_row.resize(impl_->format->row_bytes());
+  RETURN_IF_ERROR(impl_->hot.read_at(impl_->format->offset(seq), impl_->one_row.data(), impl_->one_row.size()));
+  StoredRow stored;
+  if (!impl_->format->decode(seq, impl_->one_row.data(), stored))
+    return absl::DataLossError(fmt::format("{}: row {} at offset {} is damaged", impl_->hot_path, seq,
+                                           impl_->format->offset(seq)));
+  stored.seq = seq;
+  stored.removed = std::find(impl_->state.removed.begin(), impl_->state.removed.end(), seq) != impl_->state.removed.end();
+  return stored;
+}
+
 Bodies& StateDir::bodies() { return *impl_->bodies; }
 
 absl::Status StateDir::commit(const Commit& commit) {
@@ -347,6 +388,26 @@ absl::Status StateDir::checkpoint() {
   absl::Status status = impl_->checkpoint();
   impl_->failed = !status.ok();
   return status;
+}
+
+absl::Status discard_state(const std::string& directory) {
+  namespace fs = std::filesystem;
+  const fs::path to = join(directory, "damaged");
+  std::error_code error;
+  fs::remove_all(to, error);
+  fs::create_directories(to, error);
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename();
+    if (name == "damaged" || name == "LOCK" || name == "hash.key") continue;
+    fs::rename(entry.path(), to / name, error);
+    if (error) return io_error(fmt::format("{}: cannot be moved to {}", entry.path().string(), to.string()), error.value());
+  }
+  if (error) return io_error(fmt::format("{}: cannot be listed", directory), error.value());
+  return absl::OkStatus();
+}
+
+void mark_damaged(const std::string& directory, const std::string& reason) {
+  std::ofstream(join(directory, kDamagedName)) << reason << '\n';
 }
 
 }  // namespace doppel

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@
 #include "engine/bodies.h"
 #include "engine/resolve.h"
 #include "index/index.h"
+#include "state/file_header.h"
 #include "text/hash_key.h"
 
 namespace doppel {
@@ -37,6 +39,8 @@ struct StateOptions {
   std::string rule;
   int num_perm = 128;
   int mask_words = 1;
+  // A new directory is made with it (else with a random one); one of another index is refused.
+  std::optional<Epoch> epoch;
   Fsync fsync = Fsync::checkpoint;
   uint64_t checkpoint_documents = 1'000'000;  // representatives between checkpoints
   // Called before a checkpoint becomes durable (also one within commit()), unless fsync is none: syncs the
@@ -53,6 +57,8 @@ struct Commit {
   std::string sink_position;    // opaque
   std::string clock;            // opaque: what expiry knows (watermark)
   uint64_t documents = 0;       // judged so far, in all runs
+  // Rows and bodies below are given back at the next checkpoint; nullopt: those below lowest_live.
+  std::optional<Seq> keep_from;
 };
 
 // What a start found. Strings are those of the last good commit; empty in a new directory.
@@ -84,6 +90,11 @@ class StateDir {
   // Calls `visit` for every stored row from first_row on, ascending, once, after open().
   absl::Status load_rows(const std::function<void(const StoredRow&)>& visit);
 
+  // Numbering begins here: only in a new directory, before the first commit. Rows below are a hole.
+  absl::Status start_at(Seq seq);
+  // One committed row that was not given back; its views live until the next call.
+  absl::StatusOr<StoredRow> read_row(Seq seq);
+
   Bodies& bodies();
   // Durable (as far as fsync says) when it returns OK. After an error nothing more may be committed: the
   // directory is still as of the last commit for the next open(). The outputs must have been flushed (and
@@ -97,6 +108,13 @@ class StateDir {
   explicit StateDir(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
+
+// A directory that open() finds damaged (DataLoss) where the index can be had from elsewhere: moves its columns and
+// journal into damaged/, in place of what an earlier call put there, so that open() starts anew. hash.key stays.
+// Only while nobody has the directory open.
+absl::Status discard_state(const std::string& directory);
+// The next open() is DataLoss with this reason, until discard_state(): for damage that is found while running.
+void mark_damaged(const std::string& directory, const std::string& reason);
 
 // The key to use with this directory (made and stored if there is none). `made` is set when it was made now.
 absl::StatusOr<HashKey> hash_key_of(const std::string& directory, bool* made);
