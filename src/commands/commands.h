@@ -25,6 +25,7 @@ class Option;
 namespace doppel {
 
 int scan_main(int argc, char** argv);
+int serve_main(int argc, char** argv);
 int tune_main(int argc, char** argv);
 int explain_main(int argc, char** argv);
 int config_main(int argc, char** argv);

@@ -8,7 +8,7 @@
 #include "commands/commands.h"
 #include "commands/explain_input.h"
 #include "commands/explain_report.h"
-#include "commands/setup.h"
+#include "serve/setup.h"
 #include "fmt/format.h"
 #include "insight/explain_page.h"
 #include "insight/terminal.h"

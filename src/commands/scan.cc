@@ -12,7 +12,7 @@
 #include "commands/commands.h"
 #include "commands/progress.h"
 #include "commands/scan_sink.h"
-#include "commands/setup.h"
+#include "serve/setup.h"
 #include "fmt/format.h"
 #include "insight/show.h"
 #include "state/state_dir.h"

@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "commands/commands.h"
-#include "commands/setup.h"
+#include "serve/setup.h"
 #include "commands/tune_report.h"
 #include "commands/tune_sample.h"
 #include "config/values.h"

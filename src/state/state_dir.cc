@@ -90,8 +90,8 @@ absl::Status StateDir::Impl::open(const Supports& supports) {
   RETURN_IF_ERROR(exists(journal_path) ? recover(supports) : create());
 
   if (options.epoch && *options.epoch != epoch) {
-    return absl::FailedPreconditionError(fmt::format("{}: holds index {}, not {}", directory, epoch_string(epoch),
-                                                     epoch_string(*options.epoch)));
+    return absl::FailedPreconditionError(fmt::format("{}: holds index {}, not {}", directory,
+                                                     epoch_string(epoch), epoch_string(*options.epoch)));
   }
   recovered.epoch = epoch_string(epoch);
   recovered.fresh = state.commits == 0;
@@ -333,6 +333,7 @@ absl::StatusOr<std::unique_ptr<StateDir>> StateDir::open(const StateOptions& opt
   return std::unique_ptr<StateDir>(new StateDir(std::move(impl)));
 }
 
+const Epoch& StateDir::epoch() const { return impl_->epoch; }
 const Recovered& StateDir::recovered() const { return impl_->recovered; }
 
 absl::Status StateDir::load_rows(const std::function<void(const StoredRow&)>& visit) {
@@ -358,13 +359,15 @@ absl::StatusOr<StoredRow> StateDir::read_row(Seq seq) {
   if (seq >= impl_->state.next_seq)
     return absl::OutOfRangeError(fmt::format("{}: there is no row {}", impl_->hot_path, seq));
   impl_->one_row.resize(impl_->format->row_bytes());
-  RETURN_IF_ERROR(impl_->hot.read_at(impl_->format->offset(seq), impl_->one_row.data(), impl_->one_row.size()));
+  RETURN_IF_ERROR(
+      impl_->hot.read_at(impl_->format->offset(seq), impl_->one_row.data(), impl_->one_row.size()));
   StoredRow stored;
   if (!impl_->format->decode(seq, impl_->one_row.data(), stored))
-    return absl::DataLossError(fmt::format("{}: row {} at offset {} is damaged", impl_->hot_path, seq,
-                                           impl_->format->offset(seq)));
+    return absl::DataLossError(
+        fmt::format("{}: row {} at offset {} is damaged", impl_->hot_path, seq, impl_->format->offset(seq)));
   stored.seq = seq;
-  stored.removed = std::find(impl_->state.removed.begin(), impl_->state.removed.end(), seq) != impl_->state.removed.end();
+  stored.removed =
+      std::find(impl_->state.removed.begin(), impl_->state.removed.end(), seq) != impl_->state.removed.end();
   return stored;
 }
 
@@ -400,7 +403,9 @@ absl::Status discard_state(const std::string& directory) {
     const std::string name = entry.path().filename();
     if (name == "damaged" || name == "LOCK" || name == "hash.key") continue;
     fs::rename(entry.path(), to / name, error);
-    if (error) return io_error(fmt::format("{}: cannot be moved to {}", entry.path().string(), to.string()), error.value());
+    if (error)
+      return io_error(fmt::format("{}: cannot be moved to {}", entry.path().string(), to.string()),
+                      error.value());
   }
   if (error) return io_error(fmt::format("{}: cannot be listed", directory), error.value());
   return absl::OkStatus();

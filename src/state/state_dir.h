@@ -14,8 +14,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -87,6 +87,7 @@ class StateDir {
   ~StateDir();
 
   const Recovered& recovered() const;
+  const Epoch& epoch() const;
   // Calls `visit` for every stored row from first_row on, ascending, once, after open().
   absl::Status load_rows(const std::function<void(const StoredRow&)>& visit);
 
@@ -109,11 +110,12 @@ class StateDir {
   std::unique_ptr<Impl> impl_;
 };
 
-// A directory that open() finds damaged (DataLoss) where the index can be had from elsewhere: moves its columns and
-// journal into damaged/, in place of what an earlier call put there, so that open() starts anew. hash.key stays.
-// Only while nobody has the directory open.
+// A directory that open() finds damaged (DataLoss) where the index can be had from elsewhere: moves its
+// columns and journal into damaged/, in place of what an earlier call put there, so that open() starts anew.
+// hash.key stays. Only while nobody has the directory open.
 absl::Status discard_state(const std::string& directory);
-// The next open() is DataLoss with this reason, until discard_state(): for damage that is found while running.
+// The next open() is DataLoss with this reason, until discard_state(): for damage that is found while
+// running.
 void mark_damaged(const std::string& directory, const std::string& reason);
 
 // The key to use with this directory (made and stored if there is none). `made` is set when it was made now.

@@ -126,7 +126,8 @@ absl::StatusOr<KafkaSource::Partition> KafkaSource::place(const std::string& top
         "{}/{} begins at offset {}, but it was read only up to {}: {} records were deleted unread", topic,
         partition, marks.low, out.next, marks.low - out.next);
     if (!options_.continue_after_loss) {
-      return absl::DataLossError(message + "; to go on without them, set kafka.on_data_loss: continue");
+      return absl::FailedPreconditionError(message +
+                                           "; to go on without them, set kafka.on_data_loss: continue");
     }
     log::error("input is lost", {{"says", message}});
     out.next = marks.low;
@@ -220,8 +221,8 @@ absl::Status KafkaSource::source_error(const rd_kafka_message_t* m) {
     case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET: {
       const std::string message = fmt::format("{}: records were deleted before they were read ({})", place,
                                               rd_kafka_message_errstr(m));
-      return absl::DataLossError(message +
-                                 "; to go on without them, set kafka.on_data_loss: continue and start again");
+      return absl::FailedPreconditionError(
+          message + "; to go on without them, set kafka.on_data_loss: continue and start again");
     }
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
     case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:

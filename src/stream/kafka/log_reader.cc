@@ -31,7 +31,7 @@ absl::StatusOr<LogReader> LogReader::open(const ClientOptions& options, const st
                                                           {"queued.max.messages.kbytes", "262144"},
                                                           {"queued.min.messages", "1000000"},
                                                           {"fetch.queue.backoff.ms?", "5"}}));
-  return LogReader(std::move(client), topic);
+  return LogReader(std::move(client), options, topic);
 }
 
 absl::StatusOr<Watermarks> LogReader::bounds() { return watermarks(client_.get(), topic_, 0, kAskMs); }

@@ -23,6 +23,9 @@ class LogReader {
  public:
   static absl::StatusOr<LogReader> open(const ClientOptions& options, const std::string& topic);
 
+  // Another one for the same log, to be read beside this one.
+  absl::StatusOr<LogReader> again() const { return open(options_, topic_); }
+
   // The first offset there is and the end of what is committed. Ask after init_transactions(): only then is
   // every transaction of a predecessor settled.
   absl::StatusOr<Watermarks> bounds();
@@ -31,10 +34,12 @@ class LogReader {
   absl::Status read(int64_t from, int64_t to, const std::function<absl::Status(const LogMessage&)>& visit);
 
  private:
-  LogReader(Client client, std::string topic) : client_(std::move(client)), topic_(std::move(topic)) {}
+  LogReader(Client client, ClientOptions options, std::string topic)
+      : client_(std::move(client)), options_(std::move(options)), topic_(std::move(topic)) {}
   absl::Status seek(int64_t from);
 
   Client client_;
+  ClientOptions options_;
   std::string topic_;
 };
 

@@ -256,8 +256,8 @@ absl::Status Transactor::read_on(const std::function<void(const LogRecord&)>& vi
   ASSIGN_OR_RETURN(LogReader reader, LogReader::open(options_.client, options_.index_log));
   ASSIGN_OR_RETURN(const Watermarks bounds, reader.bounds());
   if (bounds.high < log_offset_) {
-    return absl::DataLossError(fmt::format("{} ends at {}, before offset {} that was committed",
-                                           options_.index_log, bounds.high, log_offset_));
+    return absl::FailedPreconditionError(fmt::format("{} ends at {}, before offset {} that was committed",
+                                                     options_.index_log, bounds.high, log_offset_));
   }
   std::string owner = options_.owner;
   RETURN_IF_ERROR(reader.read(log_offset_, bounds.high, [&](const LogMessage& m) -> absl::Status {

@@ -1,4 +1,4 @@
-#include "commands/setup.h"
+#include "serve/setup.h"
 
 #include <cstdlib>
 #include <filesystem>

@@ -1,0 +1,57 @@
+#pragma once
+// From the index log to an index: applies records in order, to the engine and to the state directory at once,
+// so that what was read need not be read again.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "state/index_log.h"
+#include "state/state_dir.h"
+#include "stream/kafka/kafka_position.h"
+#include "stream/kafka/log_reader.h"
+
+namespace doppel {
+
+class LogRestorer {
+ public:
+  // `position` is where the state directory stands; all outlive the restorer.
+  LogRestorer(StateDir& state, Engine& engine, uint64_t scheme, kafka::KafkaPosition& position,
+              uint64_t documents);
+
+  // Reads [position.log_offset, end). `progress` is told how many records were read.
+  absl::Status restore(kafka::LogReader& log, int64_t end, const std::function<void(uint64_t)>& progress);
+
+  uint64_t rows() const { return rows_restored_; }
+
+ private:
+  absl::Status apply(const kafka::LogMessage& message);
+  absl::Status row(const LogRow& row);
+  absl::Status fill_gap(Seq to);
+  absl::Status keep(const StoredRow& row, std::string_view slices);
+  absl::Status flush();
+  // Of representatives whose record is gone and whose marker comes later, in [from, end).
+  absl::Status find_removed(int64_t from);
+
+  StateDir& state_;
+  Engine& engine_;
+  uint64_t scheme_;
+  kafka::KafkaPosition& position_;
+  uint64_t documents_;
+  kafka::LogReader* log_ = nullptr;
+  int64_t end_ = 0;
+
+  Seq next_seq_;
+  bool fresh_;
+  std::vector<StoredRow> rows_;  // not yet committed to the state directory
+  std::vector<Seq> removed_;
+  std::vector<std::string> slices_;
+  std::vector<BandMask> masks_;
+  size_t pending_ = 0;
+  std::optional<std::map<Seq, int64_t>> removed_later_;
+  uint64_t rows_restored_ = 0;
+};
+
+}  // namespace doppel

@@ -1,0 +1,147 @@
+#include "serve/serve_kafka.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "base/kill_point.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "serve/kafka_index.h"
+#include "serve/setup.h"
+#include "stream/kafka/kafka_source.h"
+#include "stream/pipeline.h"
+
+namespace doppel {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The state directory follows what is committed in Kafka.
+class SnapshotJournal final : public Journal {
+ public:
+  SnapshotJournal(KafkaIndex& index, const kafka::KafkaSink& sink) : index_(index), sink_(sink) {}
+
+  absl::Status commit(const Batch& batch, const Resolved& resolved, std::string sink_position) override {
+    index_.documents += batch.records.size();
+    kill_point("before_state_commit");
+    RETURN_IF_ERROR(index_.state->commit({.rows = resolved.rows,
+                                          .removed = resolved.removed,
+                                          .lowest_live = resolved.lowest_live,
+                                          .source_position = std::move(sink_position),
+                                          .clock = index_.engine->clock(),
+                                          .documents = index_.documents,
+                                          .keep_from = sink_.where().expire.announced}));
+    kill_point("after_state_commit");
+    return absl::OkStatus();
+  }
+
+ private:
+  KafkaIndex& index_;
+  const kafka::KafkaSink& sink_;
+};
+
+// A line now and then: how many documents, how fast, what was found.
+class Report {
+ public:
+  explicit Report(const KafkaIndex& index) : index_(index) {}
+
+  void operator()(const Counters& now) {
+    const Clock::time_point time = Clock::now();
+    const double seconds = std::chrono::duration<double>(time - said_).count();
+    if (seconds < kEverySeconds || now.records == before_.records) return;
+    log::info("progress", {{"documents", now.records},
+                           {"per_second", static_cast<uint64_t>((now.records - before_.records) / seconds)},
+                           {"unique", now.unique},
+                           {"duplicates", now.duplicates()},
+                           {"rejected", now.rejected},
+                           {"skipped", now.skipped},
+                           {"originals", index_.engine->index().stats().live}});
+    said_ = time;
+    before_ = now;
+  }
+
+ private:
+  static constexpr double kEverySeconds = 10;
+  const KafkaIndex& index_;
+  Clock::time_point said_ = Clock::now();
+  Counters before_;
+};
+
+kafka::KafkaSourceOptions source_options(const Options& o, const KafkaPlan& plan) {
+  return {.client = plan.client,
+          .group = o.kafka.group,
+          .topics = o.kafka.topics,
+          .batch_records = static_cast<size_t>(o.kafka.batch_documents),
+          .batch_bytes = o.batch_bytes,
+          .linger_ms = static_cast<int>(o.kafka.batch_ms),
+          .queue_bytes = o.kafka.fetch_queue,
+          .from_latest = o.kafka.start == "latest",
+          .continue_after_loss = o.kafka.on_data_loss == "continue",
+          .metadata_ms = static_cast<int>(o.kafka.metadata_interval_ms)};
+}
+
+kafka::KafkaSinkOptions sink_options(const Options& o, const KafkaPlan& plan, const KafkaIndex& index) {
+  return {
+      .events = plan.events,
+      .dead_letters = plan.dead_letters,
+      .unique = plan.unique,
+      .index_log = plan.index_log,
+      .all_verdicts = o.output.verdicts == "all",
+      .context = {.scheme = fmt::format("{:016x}", index.scheme), .epoch = epoch_string(index.epoch.epoch)},
+      .scheme = index.scheme,
+      .num_perm = o.num_perm,
+      .mask_words = static_cast<int>(index.epoch.mask_words)};
+}
+
+}  // namespace
+
+absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop) {
+  const Options& o = config.options;
+  if (o.state_directory.empty())
+    return invalid("state.directory: serve needs a place for its snapshots and its hash key");
+  std::string note;
+  ASSIGN_OR_RETURN(const HashKey key, choose_hash_key(o, note));
+  if (!note.empty()) log::warn(note);
+  RETURN_IF_ERROR(check_format(o.input));
+
+  log::info("starting", {{"brokers", o.kafka.brokers}, {"index_log", o.kafka.index_log}});
+  ASSIGN_OR_RETURN(const KafkaPlan plan, plan_kafka(o, stop));
+  ASSIGN_OR_RETURN(const std::unique_ptr<KafkaIndex> index,
+                   open_kafka_index({.options = o, .plan = plan, .key = key, .stop = stop}));
+
+  // The input goes on where the index log says; the offsets of the group are only kept up to date.
+  ASSIGN_OR_RETURN(const std::unique_ptr<kafka::KafkaSource> source,
+                   kafka::KafkaSource::open(source_options(o, plan), index->position.progress_list()));
+  index->transactor->send_offsets_of(source->consumer());
+  kafka::KafkaSink sink(sink_options(o, plan, *index), *index->engine, *index->originals, *index->transactor,
+                        index->position);
+  SnapshotJournal journal(*index, sink);
+  Report report(*index);
+  log::info("ready", {{"partitions", source->partitions()},
+                      {"originals", index->engine->index().stats().live},
+                      {"epoch", epoch_string(index->epoch.epoch)}});
+
+  Pipeline pipeline{.source = *source,
+                    .engine = *index->engine,
+                    .sink = sink,
+                    .journal = &journal,
+                    .format = o.input,
+                    .keys = {.tombstones = o.tombstones == "key", .replace = o.on_update == "replace"},
+                    .threads = thread_count(o),
+                    .stop = stop,
+                    .wishes = [&](Work&) { return sink.has_more_to_tell(); },
+                    .progress = [&](const Counters& counters) { report(counters); }};
+  absl::StatusOr<Counters> counters = run_pipeline(pipeline);
+  if (absl::IsDataLoss(counters.status()))
+    mark_damaged(o.state_directory, std::string(counters.status().message()));
+  RETURN_IF_ERROR(counters.status());
+  RETURN_IF_ERROR(index->state->checkpoint());
+  log::info("stopped", {{"documents", counters->records},
+                        {"unique", counters->unique},
+                        {"duplicates", counters->duplicates()},
+                        {"rejected", counters->rejected}});
+  return absl::OkStatus();
+}
+
+}  // namespace doppel
