@@ -22,11 +22,6 @@ using kafka::KafkaPosition;
 using kafka::LogReader;
 using Clock = std::chrono::steady_clock;
 
-int64_t now_ms() {
-  using std::chrono::duration_cast, std::chrono::milliseconds, std::chrono::system_clock;
-  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
-}
-
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -231,7 +226,7 @@ class Opening {
     if (at.index_log != log || at.cluster != options_.plan.cluster)
       return fmt::format("it belongs to the index log {} of cluster {}", at.index_log, at.cluster);
     const int64_t valid_until = at.covered_ms + options_.plan.log_delete_retention_ms / 2;
-    if (now_ms() > valid_until && at.log_offset < bounds.high)
+    if (kafka::now_ms() > valid_until && at.log_offset < bounds.high)
       return fmt::format("it is older than half of the log's delete.retention.ms ({} ms)",
                          options_.plan.log_delete_retention_ms);
     position = std::move(at);
@@ -315,7 +310,7 @@ class Opening {
 std::string owner_name() {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
-  return fmt::format("{}/{}/{}", host.data(), ::getpid(), now_ms());
+  return fmt::format("{}/{}/{}", host.data(), ::getpid(), kafka::now_ms());
 }
 
 absl::StatusOr<std::unique_ptr<KafkaIndex>> open_kafka_index(const KafkaIndexOptions& options) {

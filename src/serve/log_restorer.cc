@@ -41,6 +41,7 @@ absl::Status LogRestorer::restore(kafka::LogReader& log, int64_t end,
       });
   RETURN_IF_ERROR(read);
   position_.log_offset = end;
+  position_.covered_ms = kafka::now_ms();  // up to now there is nothing else
   RETURN_IF_ERROR(flush());
   progress(records);
   return engine_.restore_clock(position_.expire.lowest_live, position_.expire.clock);

@@ -84,7 +84,6 @@ absl::StatusOr<Conf> make_conf(const ClientOptions& options, const Settings& our
   Conf conf(rd_kafka_conf_new());
   rd_kafka_conf_set_log_cb(conf.get(), on_log);
   rd_kafka_conf_set_error_cb(conf.get(), on_error);
-  RETURN_IF_ERROR(set(conf.get(), "log.configuration.warnings", "false", ""));
   RETURN_IF_ERROR(set(conf.get(), "bootstrap.servers", options.brokers, "kafka.brokers: "));
   RETURN_IF_ERROR(set(conf.get(), "client.id", options.client_id, ""));
   for (const auto& [full_name, value] : options.properties) {

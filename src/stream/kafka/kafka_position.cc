@@ -1,10 +1,17 @@
 #include "stream/kafka/kafka_position.h"
 
+#include <chrono>
+
 #include "base/bytes.h"
 
 namespace doppel::kafka {
 namespace {
 constexpr std::string_view kMagic = "DKP\x01";
+}
+
+int64_t now_ms() {
+  using std::chrono::duration_cast, std::chrono::milliseconds, std::chrono::system_clock;
+  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
 }
 
 std::vector<LogProgress> KafkaPosition::progress_list() const {

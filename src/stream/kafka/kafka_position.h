@@ -24,6 +24,8 @@ struct KafkaPosition {
   std::vector<LogProgress> progress_list() const;
 };
 
+int64_t now_ms();  // the machine's clock, milliseconds since 1970
+
 std::string encode_position(const KafkaPosition& position);
 absl::StatusOr<KafkaPosition> decode_position(std::string_view bytes);
 // Whether these bytes are a position of this kind (and not one of files).

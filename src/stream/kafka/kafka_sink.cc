@@ -14,11 +14,6 @@ namespace {
 constexpr Seq kTellAtOnce = 2000;         // ends told in one transaction
 constexpr size_t kMessageOverhead = 512;  // of a record and its batch, besides what we put into it
 
-int64_t now_ms() {
-  using std::chrono::duration_cast, std::chrono::milliseconds, std::chrono::system_clock;
-  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
-}
-
 size_t headers_size(std::span<const Header> headers) {
   size_t bytes = 0;
   for (const Header& h : headers) bytes += h.name.size() + (h.value ? h.value->size() : 0) + 8;

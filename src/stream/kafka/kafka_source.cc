@@ -204,9 +204,8 @@ absl::Status KafkaSource::take(rd_kafka_message_t* m) {
         "start over with it, use a new index log and state directory (doppel rebuild --from documents)",
         *partition.topic, it->first.second, offset));
   }
-  m->_private = &partition;
   partition.next = m->offset + 1;
-  gathered_.push_back(m);
+  gathered_.push_back({m, partition.topic});
   gathered_bytes_ += size_of(m);
   return absl::OkStatus();
 }
@@ -242,16 +241,15 @@ absl::Status KafkaSource::source_error(const rd_kafka_message_t* m) {
 // Sorts what was gathered and copies it: parsers read past the end of a value, and the library gets its
 // memory back.
 void KafkaSource::hand_over(Batch& batch) {
-  const auto topic_of = [](const rd_kafka_message_t* m) -> const std::string& {
-    return *static_cast<const Partition*>(m->_private)->topic;
-  };
-  std::sort(gathered_.begin(), gathered_.end(), [&](const auto* a, const auto* b) {
-    const int names = &topic_of(a) == &topic_of(b) ? 0 : topic_of(a).compare(topic_of(b));
-    return names != 0 ? names < 0 : std::tie(a->partition, a->offset) < std::tie(b->partition, b->offset);
+  std::sort(gathered_.begin(), gathered_.end(), [](const Gathered& a, const Gathered& b) {
+    const int names = a.topic == b.topic ? 0 : a.topic->compare(*b.topic);
+    return names != 0 ? names < 0
+                      : std::tie(a.message->partition, a.message->offset) <
+                            std::tie(b.message->partition, b.message->offset);
   });
   size_t bytes = 0, headers_total = 0;
   rd_kafka_headers_t* headers = nullptr;
-  for (const rd_kafka_message_t* m : gathered_) {
+  for (const auto& [m, topic] : gathered_) {
     bytes += size_of(m) + kRecordPadding;
     const size_t n = count_headers(m, &headers);
     headers_total += n;
@@ -273,9 +271,9 @@ void KafkaSource::hand_over(Batch& batch) {
     return std::string_view(at - size, size);
   };
   batch.records.reserve(gathered_.size());
-  for (const rd_kafka_message_t* m : gathered_) {
+  for (const auto& [m, topic] : gathered_) {
     Record& record = batch.records.emplace_back();
-    record.source = topic_of(m);
+    record.source = *topic;
     record.partition = m->partition;
     record.offset = static_cast<uint64_t>(m->offset);
     record.timestamp_ms = rd_kafka_message_timestamp(m, nullptr);
@@ -305,7 +303,7 @@ void KafkaSource::hand_over(Batch& batch) {
 }
 
 void KafkaSource::release() {
-  for (rd_kafka_message_t* m : gathered_) rd_kafka_message_destroy(m);
+  for (const Gathered& g : gathered_) rd_kafka_message_destroy(g.message);
   gathered_.clear();
   gathered_bytes_ = 0;
 }

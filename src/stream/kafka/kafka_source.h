@@ -70,7 +70,11 @@ class KafkaSource final : public Source {
   rd_kafka_queue_t* queue_ = nullptr;
   std::map<std::string, std::unique_ptr<std::string>, std::less<>> topic_names_;
   std::map<Name, Partition> partitions_;
-  std::vector<rd_kafka_message_t*> gathered_;  // of the batch at hand
+  struct Gathered {
+    rd_kafka_message_t* message;
+    const std::string* topic;
+  };
+  std::vector<Gathered> gathered_;  // of the batch at hand
   size_t gathered_bytes_ = 0;
   BufferPool pool_;
   std::chrono::steady_clock::time_point looked_;
