@@ -48,7 +48,7 @@ absl::StatusOr<FileHeader> read_header(const File& file, FileKind kind) {
   std::string bytes(std::min<uint64_t>(size, kFileHeaderBytes), '\0');
   RETURN_IF_ERROR(file.read_at(0, bytes.data(), bytes.size()));
   if (bytes.substr(0, 8) != magic(kind)) {
-    return absl::FailedPreconditionError(fmt::format(
+    return absl::DataLossError(fmt::format(
         "{}: this is not a state file of doppel (its first bytes differ), or it was damaged at offset 0; "
         "restore it, or use another state directory",
         file.path()));
@@ -61,9 +61,13 @@ absl::StatusOr<FileHeader> read_header(const File& file, FileKind kind) {
   }
   ByteReader reader(std::string_view(bytes).substr(8));
   const auto version = reader.fixed<uint32_t>();
-  // Asked first: another version may keep its checksum elsewhere.
+  // Asked first: another version may keep its checksum elsewhere. Where ours fits, it is no damage.
   if (version != kStateVersion) {
-    return absl::FailedPreconditionError(
+    const std::string_view all = bytes;
+    const bool fits =
+        load<uint32_t>(bytes.data() + kFileHeaderBytes - 4) == crc32c(all.substr(0, kFileHeaderBytes - 4));
+    return absl::Status(
+        fits ? absl::StatusCode::kFailedPrecondition : absl::StatusCode::kDataLoss,
         fmt::format("{}: written in version {} of the format, this program reads version {}; use the program "
                     "that wrote it, or a "
                     "new state directory",

@@ -114,13 +114,16 @@ absl::Status StateDir::Impl::open(const Supports& supports) {
 absl::Status StateDir::Impl::create() {
   // A start that was killed before its first checkpoint leaves headers at most. Anything more is
   // an index that lost its journal, or not ours.
-  for (const std::string& path : {hot_path, bodies_path}) {
+  for (const auto& [path, kind] : {std::pair(hot_path, FileKind::hot), {bodies_path, FileKind::bodies}}) {
     struct stat info{};
-    if (::stat(path.c_str(), &info) == 0 && static_cast<uint64_t>(info.st_size) > kFileHeaderBytes) {
-      return absl::FailedPreconditionError(fmt::format(
-          "{}: holds {} bytes, but {} is missing; restore the journal, or use another state directory", path,
-          info.st_size, journal_path));
-    }
+    if (::stat(path.c_str(), &info) != 0 || static_cast<uint64_t>(info.st_size) <= kFileHeaderBytes) continue;
+    ASSIGN_OR_RETURN(const File file, File::open(path, O_RDONLY));
+    const bool ours = read_header(file, kind).ok();
+    return absl::Status(
+        ours ? absl::StatusCode::kDataLoss : absl::StatusCode::kFailedPrecondition,
+        fmt::format(
+            "{}: holds {} bytes, but {} is missing; restore the journal, or use another state directory",
+            path, info.st_size, journal_path));
   }
   if (options.epoch) {
     epoch = *options.epoch;
@@ -141,7 +144,7 @@ absl::Status StateDir::Impl::create() {
 
 absl::Status StateDir::Impl::check_header(const FileHeader& header, const File& file) const {
   if (header.epoch != epoch) {
-    return absl::FailedPreconditionError(fmt::format(
+    return absl::DataLossError(fmt::format(
         "{}: belongs to index {}, {} to index {}; restore all files of the directory from one copy",
         file.path(), epoch_string(header.epoch), journal_path, epoch_string(epoch)));
   }
@@ -168,6 +171,11 @@ absl::Status StateDir::Impl::recover(const Supports& supports) {
   }
   format.emplace(options.num_perm, options.mask_words, epoch);
 
+  for (const std::string& path : {hot_path, bodies_path}) {
+    if (exists(path)) continue;
+    return absl::DataLossError(
+        fmt::format("{}: is missing; restore it, or use another state directory", path));
+  }
   ASSIGN_OR_RETURN(hot, File::open(hot_path, O_RDWR));
   ASSIGN_OR_RETURN(const FileHeader hot_header, read_header(hot, FileKind::hot));
   RETURN_IF_ERROR(check_header(hot_header, hot));
@@ -231,6 +239,11 @@ absl::Status StateDir::Impl::check(const Commit& commit) const {
   if (commit.lowest_live < state.lowest_live || commit.lowest_live > next) {
     return absl::InternalError(
         fmt::format("commit: lowest live number {} after {}", commit.lowest_live, state.lowest_live));
+  }
+  if (commit.keep_from > commit.lowest_live) {
+    return absl::InternalError(
+        fmt::format("commit: rows from {} on are kept, but the lowest live number is {}", *commit.keep_from,
+                    commit.lowest_live));
   }
   for (const Seq seq : commit.removed) {
     if (seq >= next) return absl::InternalError(fmt::format("commit: {} is removed, but not stored", seq));
@@ -333,8 +346,8 @@ absl::StatusOr<std::unique_ptr<StateDir>> StateDir::open(const StateOptions& opt
   return std::unique_ptr<StateDir>(new StateDir(std::move(impl)));
 }
 
-const Epoch& StateDir::epoch() const { return impl_->epoch; }
 const Recovered& StateDir::recovered() const { return impl_->recovered; }
+const Epoch& StateDir::epoch() const { return impl_->epoch; }
 
 absl::Status StateDir::load_rows(const std::function<void(const StoredRow&)>& visit) {
   const Recovered& r = impl_->recovered;
@@ -348,11 +361,13 @@ absl::Status StateDir::load_rows(const std::function<void(const StoredRow&)>& vi
 }
 
 absl::Status StateDir::start_at(Seq seq) {
-  if (impl_->state.commits != 0 || impl_->state.next_seq != 0)
-    return absl::InternalError("start_at: the directory is not new");
-  impl_->state.next_seq = impl_->state.lowest_live = seq;
-  impl_->checkpoint_seq = impl_->punched = seq;
-  return impl_->checkpoint();  // the checksums of commits begin behind the hole
+  Impl& i = *impl_;
+  if (i.state.commits != 0) return absl::InternalError("start_at: something was committed already");
+  RETURN_IF_ERROR(i.hot.cut(i.format->offset(seq)));  // a hole
+  i.state.next_seq = i.state.lowest_live = seq;
+  i.recovered.next_seq = i.recovered.lowest_live = i.recovered.first_row = seq;
+  i.checkpoint_seq = i.punched = seq;
+  return checkpoint();
 }
 
 absl::StatusOr<StoredRow> StateDir::read_row(Seq seq) {
@@ -393,21 +408,35 @@ absl::Status StateDir::checkpoint() {
   return status;
 }
 
-absl::Status discard_state(const std::string& directory) {
+absl::Status discard_state(const std::string& directory, std::string* note) {
   namespace fs = std::filesystem;
+  // The mark goes last, so that a directory that was emptied by half is never opened.
+  if (!exists(join(directory, kDamagedName))) mark_damaged(directory, "it is being set aside");
   const fs::path to = join(directory, "damaged");
   std::error_code error;
   fs::remove_all(to, error);
   fs::create_directories(to, error);
+  if (error) return io_error(fmt::format("{}: cannot be made anew", to.string()), error.value());
+  std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
     const std::string name = entry.path().filename();
-    if (name == "damaged" || name == "LOCK" || name == "hash.key") continue;
-    fs::rename(entry.path(), to / name, error);
-    if (error)
-      return io_error(fmt::format("{}: cannot be moved to {}", entry.path().string(), to.string()),
-                      error.value());
+    if (entry.is_regular_file() && name != "LOCK" && name != "hash.key" && name != kDamagedName)
+      files.push_back(entry.path());
   }
   if (error) return io_error(fmt::format("{}: cannot be listed", directory), error.value());
+  uint64_t bytes = 0;
+  files.push_back(join(directory, kDamagedName));
+  for (const fs::path& file : files) {
+    bytes += fs::file_size(file, error);
+    fs::rename(file, to / file.filename(), error);
+    if (error) {
+      return io_error(fmt::format("{}: cannot be moved to {}", file.string(), to.string()), error.value());
+    }
+  }
+  if (note != nullptr) {
+    *note = fmt::format("{} files with {} bytes are in {} now; they can be deleted", files.size(), bytes,
+                        to.string());
+  }
   return absl::OkStatus();
 }
 

@@ -77,10 +77,12 @@ struct Recovered {
 class StateDir {
  public:
   // Makes the directory if there is none, takes the lock, finds the last good commit and cuts everything
-  // behind it off. The caller puts the fingerprint of its hash key into data_scheme, so that another key is
-  // refused like any other difference.
-  // supports: asked of each candidate commit, latest first: can the outputs be cut to what it says? Not asked
-  // when nothing was ever committed. May be empty: yes.
+  // behind it off. DataLoss: it is damaged, and could be made anew from elsewhere. FailedPrecondition: it is
+  // good, but was made with other settings, for another index, by another version, or does not fit the
+  // outputs. Unavailable: another process uses it. The caller puts the fingerprint of its hash key into
+  // data_scheme, so that another key is refused like any other difference. supports: asked of each candidate
+  // commit, latest first: can the outputs be cut to what it says? Not asked when nothing was ever committed.
+  // May be empty: yes.
   using Supports = std::function<bool(std::string_view sink_position)>;
   static absl::StatusOr<std::unique_ptr<StateDir>> open(const StateOptions& options,
                                                         const Supports& supports);
@@ -91,7 +93,7 @@ class StateDir {
   // Calls `visit` for every stored row from first_row on, ascending, once, after open().
   absl::Status load_rows(const std::function<void(const StoredRow&)>& visit);
 
-  // Numbering begins here: only in a new directory, before the first commit. Rows below are a hole.
+  // Numbering begins here: only before the first commit. Rows below are a hole.
   absl::Status start_at(Seq seq);
   // One committed row that was not given back; its views live until the next call.
   absl::StatusOr<StoredRow> read_row(Seq seq);
@@ -110,10 +112,10 @@ class StateDir {
   std::unique_ptr<Impl> impl_;
 };
 
-// A directory that open() finds damaged (DataLoss) where the index can be had from elsewhere: moves its
-// columns and journal into damaged/, in place of what an earlier call put there, so that open() starts anew.
-// hash.key stays. Only while nobody has the directory open.
-absl::Status discard_state(const std::string& directory);
+// A directory that open() finds damaged, where the index can be had from elsewhere: moves its columns and
+// journals into damaged/, in place of what an earlier call put there, so that open() starts anew. hash.key
+// stays. `note` says what was done. Only while nobody has the directory open.
+absl::Status discard_state(const std::string& directory, std::string* note = nullptr);
 // The next open() is DataLoss with this reason, until discard_state(): for damage that is found while
 // running.
 void mark_damaged(const std::string& directory, const std::string& reason);

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/crc32c.h"
 #include "state/file_header.h"
 #include "support.h"
 
@@ -250,6 +251,160 @@ TEST(StateDir, ALostFileIsNamed) {
     std::filesystem::remove(dir.file(name));
     EXPECT_THAT(open_error(dir.path()), HasSubstr(dir.file(name)));
     EXPECT_FALSE(std::filesystem::exists(dir.file(name)));
+  }
+}
+
+TEST(StateDir, DamageIsToldFromDifference) {
+  const auto code = [](const std::function<void(const TempDir&)>& change) {
+    const TempDir dir;
+    fill(dir.path(), 1);
+    change(dir);
+    return StateDir::open(options_of(dir.path()), {}).status().code();
+  };
+  const auto damaged = absl::StatusCode::kDataLoss;
+  const auto differs = absl::StatusCode::kFailedPrecondition;
+  for (const std::string name : {"hot", "bodies", "journal"}) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(code([&](const TempDir& dir) { std::filesystem::remove(dir.file(name)); }), damaged);
+    EXPECT_EQ(code([&](const TempDir& dir) { write_file(dir.file(name), "xx"); }), damaged);
+    EXPECT_EQ(code([&](const TempDir& dir) { write_file(dir.file(name), std::string(900, 'x')); }), damaged);
+    const auto version = [&](bool with_checksum) {
+      return code([&](const TempDir& dir) {
+        std::string bytes = read_file(dir.file(name));
+        bytes[8] = 77;
+        const uint32_t crc = crc32c(std::string_view(bytes).substr(0, kFileHeaderBytes - 4));
+        if (with_checksum) std::memcpy(bytes.data() + kFileHeaderBytes - 4, &crc, 4);
+        write_file(dir.file(name), bytes);
+      });
+    };
+    EXPECT_EQ(version(false), damaged);
+    EXPECT_EQ(version(true), differs);
+  }
+}
+
+TEST(StateDir, AnEpochFromOutside) {
+  const TempDir dir;
+  StateOptions options = options_of(dir.path());
+  options.epoch = *make_epoch();
+  {
+    auto state = StateDir::open(options, {});
+    ASSERT_TRUE(state.ok()) << state.status();
+    EXPECT_EQ((*state)->epoch(), *options.epoch);
+    EXPECT_EQ((*state)->recovered().epoch, epoch_string(*options.epoch));
+  }
+  EXPECT_TRUE(StateDir::open(options, {}).ok());
+  const Epoch first = *options.epoch;
+  options.epoch = *make_epoch();
+  const auto other = StateDir::open(options, {});
+  EXPECT_EQ(other.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(other.status().message()),
+              testing::AllOf(HasSubstr(epoch_string(first)), HasSubstr(epoch_string(*options.epoch))));
+}
+
+// The head of a log was compacted away: numbering begins late, also when the first try died.
+TEST(StateDir, StartsAtAnyNumber) {
+  const TempDir dir;
+  constexpr Seq kStart = 1'000'000'000;
+  Model before, after;
+  for (const Seq start : {Seq{17}, kStart}) {
+    auto state = StateDir::open(options_of(dir.path()), {});
+    ASSERT_TRUE(state.ok()) << state.status();
+    EXPECT_TRUE((*state)->recovered().fresh);
+    ASSERT_TRUE((*state)->start_at(start).ok());
+    EXPECT_EQ((*state)->recovered().next_seq, start);
+    if (start != kStart) continue;
+    before.next_seq = before.lowest_live = start;
+    after = before;
+    after.next_seq += 5;
+    after.documents = 9;
+    after.source = "s";
+    ASSERT_TRUE(write_commit(**state, 1, before, after, {}).ok());
+    EXPECT_FALSE((*state)->start_at(7).ok());
+  }
+  for (int open = 0; open < 2; ++open) {
+    auto state = StateDir::open(options_of(dir.path()), {});
+    ASSERT_TRUE(state.ok()) << state.status();
+    EXPECT_EQ(difference(**state, 1, after), "");
+    ASSERT_TRUE((*state)->checkpoint().ok());
+  }
+  struct stat info{};
+  ASSERT_EQ(::stat(dir.file("hot").c_str(), &info), 0);
+  EXPECT_LT(info.st_blocks * 512, 100'000);
+}
+
+TEST(StateDir, RowsCanBeReadAgain) {
+  const TempDir dir;
+  Writer writer(21);
+  auto state = StateDir::open(options_of(dir.path()), {});
+  ASSERT_TRUE(state.ok());
+  for (int i = 0; i < 30; ++i) ASSERT_TRUE(writer.commit(**state).ok());
+  const Model& model = writer.models().back();
+  for (Seq seq = 0; seq < model.next_seq; ++seq) {
+    const auto row = (*state)->read_row(seq);
+    ASSERT_TRUE(row.ok()) << row.status();
+    const Content c = content_of(21, seq);
+    EXPECT_EQ(row->seq, seq);
+    EXPECT_EQ(row->row.digest, c.digest);
+    EXPECT_EQ(row->trusted_ms, c.timestamp_ms);
+    if (seq >= model.lowest_live) {
+      EXPECT_EQ(row->removed, model.removed.contains(seq));
+    }
+  }
+  EXPECT_EQ((*state)->read_row(model.next_seq).status().code(), absl::StatusCode::kOutOfRange);
+}
+
+TEST(StateDir, DamageThatWasMarkedIsRefusedUntilItIsSetAside) {
+  const TempDir dir;
+  ASSERT_TRUE(hash_key_of(dir.path(), nullptr).ok());
+  const std::string key = read_file(dir.file("hash.key"));
+  for (uint64_t round = 0; round < 2; ++round) {
+    fill(dir.path(), 1);
+    const std::string hot = read_file(dir.file("hot"));
+    mark_damaged(dir.path(), "the body at offset 77");
+    const auto refused = StateDir::open(options_of(dir.path()), {});
+    EXPECT_EQ(refused.status().code(), absl::StatusCode::kDataLoss);
+    EXPECT_THAT(std::string(refused.status().message()), HasSubstr("the body at offset 77"));
+    std::string note;
+    ASSERT_TRUE(discard_state(dir.path(), &note).ok());
+    EXPECT_THAT(note, HasSubstr(dir.file("damaged")));
+    EXPECT_EQ(read_file(dir.file("damaged/hot")), hot);
+    EXPECT_EQ(read_file(dir.file("hash.key")), key);
+    auto state = StateDir::open(options_of(dir.path()), {});
+    ASSERT_TRUE(state.ok()) << state.status();
+    EXPECT_TRUE((*state)->recovered().fresh);
+    state->reset();
+    std::filesystem::remove(dir.file("journal"));  // as new again, for the next round
+    write_file(dir.file("hot"), "");
+    write_file(dir.file("bodies"), "");
+  }
+}
+
+// What has died is kept as long as its end is to be told.
+TEST(StateDir, SpaceIsGivenBackBelowWhatIsKept) {
+  const TempDir dir;
+  auto state = StateDir::open(options_of(dir.path()), {});
+  ASSERT_TRUE(state.ok());
+  Model before, after;
+  after.next_seq = 2000;
+  ASSERT_TRUE(write_commit(**state, 3, before, after, {}).ok());
+  const auto readable = [&](Seq seq) {
+    std::string buffer;
+    const auto row = (*state)->read_row(seq);
+    return row.ok() && (*state)->bodies().read(row->row.body, buffer).ok();
+  };
+  Commit commit{.lowest_live = 1900, .keep_from = 900};
+  EXPECT_FALSE((*state)->commit({.lowest_live = 1900, .keep_from = 1901}).ok());
+  state->reset();
+  state = StateDir::open(options_of(dir.path()), {});
+  for (const Seq keep : {Seq{900}, Seq{1900}}) {
+    commit.keep_from = keep;
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_TRUE((*state)->commit(commit).ok());
+      ASSERT_TRUE((*state)->checkpoint().ok());
+    }
+    EXPECT_EQ(readable(100), false);
+    EXPECT_EQ(readable(1000), keep == 900);
+    EXPECT_TRUE(readable(1999));
   }
 }
 
