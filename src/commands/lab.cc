@@ -2,8 +2,10 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <mutex>
 #include <thread>
 
@@ -11,6 +13,7 @@
 #include "commands/commands.h"
 #include "fmt/format.h"
 #include "lab/experiments.h"
+#include "lab/map_reduce.h"
 
 namespace doppel {
 namespace {
@@ -145,6 +148,74 @@ void add_flags(CLI::App& app, LabFlags& flags, bool own_data) {
       ->type_name("FILE");
 }
 
+// The parts of a streaming job: each reads stdin and writes stdout.
+struct StreamFlags {
+  lab::MapReduceOptions options;
+  double threshold = .9;
+  uint64_t sets = 50'000;
+  std::string part;
+};
+
+void add_streaming(CLI::App& app, StreamFlags& flags) {
+  lab::MapReduceOptions& o = flags.options;
+  auto part = [&](const char* name, const char* about) {
+    CLI::App* sub = app.add_subcommand(name, about);
+    sub->add_option("--max-shingle", o.max_shingle,
+                    "no shingle is larger; all parts of a job must be told the same")
+        ->check(CLI::Range(1u, 4'000'000'000u))
+        ->capture_default_str();
+    sub->add_option("--seed", o.seed, "of all functions; all parts of a job must have the same")
+        ->capture_default_str();
+    sub->callback([&flags, name] { flags.part = name; });
+    return sub;
+  };
+  auto banding = [&](CLI::App* sub) {
+    sub->add_option("--rows", o.rows, "rows of a band")->check(CLI::Range(1, 1000))->capture_default_str();
+    sub->add_option("--bands", o.bands, "bands")->check(CLI::Range(1, 1000))->capture_default_str();
+  };
+  auto threshold = [&](CLI::App* sub) {
+    sub->add_option("-t,--threshold", flags.threshold, "Jaccard similarity of a pair, at least")
+        ->check(CLI::Range(0.01, 1.0))
+        ->capture_default_str();
+  };
+  banding(part("map", "streaming mapper: `ID SHINGLE ...` to `BAND BUCKET<TAB>ID SHINGLE ...`"));
+  CLI::App* reduce = part("reduce", "streaming reducer: the mappers' lines, sorted, to `ID<TAB>ID`");
+  banding(reduce);
+  threshold(reduce);
+  reduce->add_flag("--every-band", o.every_band,
+                   "print a pair at every band that it shares, to see why one is enough");
+  threshold(part("pairs", "`ID SHINGLE ...` to all pairs at the threshold, exactly"));
+  part("sets", "make sets with planted pairs between .85 and .97")
+      ->add_option("--sets", flags.sets, "how many")
+      ->check(CLI::Range(1, 10'000'000))
+      ->capture_default_str();
+}
+
+absl::Status run_streaming(const StreamFlags& flags) {
+  lab::MapReduceOptions o = flags.options;
+  o.threshold_ppm = static_cast<uint32_t>(std::lround(flags.threshold * 1e6));
+  std::ios::sync_with_stdio(false);
+  if (flags.part == "map") return run_mapper(o, std::cin, std::cout);
+  if (flags.part == "reduce") {
+    ASSIGN_OR_RETURN(const lab::ReduceCounters counters, run_reducer(o, std::cin, std::cout));
+    fmt::print(stderr, "reduce: {} records, {} candidates, {} similar, {} printed\n", counters.records,
+               counters.candidates, counters.similar, counters.printed);
+    return absl::OkStatus();
+  }
+  std::string out;
+  if (flags.part == "sets") {
+    for (const lab::ShingleSet& set : lab::make_sets(flags.sets, o.max_shingle, o.seed)) {
+      append_set(set, out);
+      out += '\n';
+    }
+  } else {
+    ASSIGN_OR_RETURN(const std::vector<lab::ShingleSet> sets, lab::read_sets(std::cin, o.max_shingle));
+    for (auto [a, b] : exact_pairs(sets, o.threshold_ppm)) out += fmt::format("{}\t{}\n", a, b);
+  }
+  std::cout << out;
+  return std::cout.flush() ? absl::OkStatus() : io_error("stdout");
+}
+
 }  // namespace
 
 int lab_main(int argc, char** argv) {
@@ -173,7 +244,13 @@ int lab_main(int argc, char** argv) {
   all->callback([&wanted] {
     for (const lab::Experiment& experiment : lab::experiments()) wanted.push_back(&experiment);
   });
+  StreamFlags streaming;
+  add_streaming(app, streaming);
   if (auto code = parse_flags(app, argc, argv)) return *code;
+  if (!streaming.part.empty()) {
+    const absl::Status status = run_streaming(streaming);
+    return status.ok() ? kExitDone : fail("lab " + streaming.part, status, kExitStopped);
+  }
   return run_experiments(flags, wanted);
 }
 

@@ -25,6 +25,7 @@ absl::StatusOr<Report> accuracy_experiment(const LabOptions& options);
 absl::StatusOr<Report> time_experiment(const LabOptions& options);
 absl::StatusOr<Report> near_duplicates_experiment(const LabOptions& options);
 absl::StatusOr<Report> finder_experiment(const LabOptions& options);
+absl::StatusOr<Report> mapreduce_experiment(const LabOptions& options);
 
 // "15 runs, scale 0.2 (201 documents), seed 1", for the captions.
 std::string conditions(const LabOptions& options, int runs, double scale, size_t documents);

@@ -128,6 +128,11 @@ TEST(LabCommand, FinderOnGivenArticles) {
   EXPECT_THAT(ran.err, HasSubstr("wrong.truth:2: no article has the id nobody"));
 }
 
+TEST(LabCommand, MapReduce) {
+  check_experiment("mapreduce --quick --scale .02",
+                   {{"mapreduce_chances", 2}, {"mapreduce_results", 2}, {"mapreduce_figure1", 102}});
+}
+
 TEST(LabCommand, OwnDocuments) {
   TempDir dir;
   for (int i = 0; i < 6; ++i) {
