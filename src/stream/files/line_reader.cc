@@ -17,14 +17,15 @@ constexpr size_t kSmallRead = 64 << 10;  // less room than this is not worth a s
 }  // namespace
 
 LineReader::LineReader(const FilesSourceOptions& options, Filling& filling, const InputFile& file, Fd fd,
-                       ByteCounter counter, LineMark mark)
+                       ByteCounter counter, LineMark mark, bool live)
     : options_(options),
       filling_(filling),
       file_(file),
       fd_(fd.get()),
       stream_(make_byte_stream(std::move(fd), file.packing, std::move(counter))),
       mark_(std::move(mark)),
-      delivered_tail_(mark_.tail) {
+      delivered_tail_(mark_.tail),
+      live_(live) {
   mark_.path = file.path;
   mark_.disk_length = 0;
   mark_.tail = 0;
@@ -41,6 +42,11 @@ LineMark LineReader::mark() const {
     mark.tail = delivered_tail_;
   }
   return mark;
+}
+
+uint64_t LineReader::open_bytes() const {
+  const uint64_t open = started_ ? skipped_ + (filling_.end() - begin_) : 0;
+  return open - std::min(open, delivered_tail_);
 }
 
 void LineReader::skip_to_start(Batch& batch) {
@@ -103,6 +109,7 @@ LineReader::State LineReader::take(Batch& batch) {
     if (file_.pipe && !worth_waiting(batch)) return State::waiting;
     if (ended_) continue;
     refill(batch);
+    if (at_end_ && live_) return State::waiting;
   }
   return State::full;
 }
@@ -124,7 +131,7 @@ bool LineReader::line(Batch& batch, size_t length, bool terminated) {
     if (!batch.records.empty() && batch.bytes + length > options_.batch_bytes) return false;
     Record& record = batch.records.emplace_back();
     record.value = value;
-    record.source = file_.path;
+    record.source = file_.source();
     record.offset = mark_.offset;
     record.line = mark_.lines + 1;
     batch.bytes += length;
@@ -144,10 +151,12 @@ void LineReader::refill(Batch& batch) {
   begin_ = filling_.make_room(begin_, wanted);
   scanned_ = begin_ + open;
   absl::StatusOr<size_t> got = stream_->read(filling_.data() + filling_.end(), filling_.room());
+  at_end_ = got.ok() && *got == 0 && !file_.pipe && file_.packing == Packing::none;
   if (got.ok() && *got > 0) {
     filling_.appended(*got);
     return;
   }
+  if (at_end_ && live_) return;
   ended_ = true;
   if (!got.ok()) {
     damaged_ = true;
@@ -161,6 +170,7 @@ void LineReader::refill(Batch& batch) {
 // stopped.
 bool LineReader::worth_waiting(const Batch& batch) {
   pollfd waiting{fd_, POLLIN, 0};
+  if (live_) return ::poll(&waiting, 1, 0) != 0;
   if (batch.records.empty()) {
     constexpr int kAskAgainMs = 100;
     while (::poll(&waiting, 1, kAskAgainMs) <= 0) {

@@ -17,13 +17,18 @@ namespace doppel {
 class LineReader {
  public:
   // Reads `file` from where `mark` says; the file descriptor is at the start. All references outlive the
-  // reader.
+  // reader. live: the end of a file that is not packed is only where it ends today, and an empty pipe is not
+  // waited for; both are `waiting`.
   LineReader(const FilesSourceOptions& options, Filling& filling, const InputFile& file, Fd fd,
-             ByteCounter counter, LineMark mark);
+             ByteCounter counter, LineMark mark, bool live = false);
 
   enum class State { full, waiting, ended };
-  // Adds records until the batch is full, the pipe has nothing more at the moment, or the file has ended.
+  // Adds records until the batch is full, there is nothing more at the moment, or the file has ended.
   State take(Batch& batch);
+  // A live file does not grow any more: what comes now is its end, also that of its last line.
+  void finish() { live_ = false; }
+  // Bytes that were read behind mark(): of a line that has not ended yet.
+  uint64_t open_bytes() const;
 
   // How far the records handed out so far reach.
   LineMark mark() const;
@@ -44,6 +49,8 @@ class LineReader {
   size_t scanned_ = 0;       // no line feed before
   uint64_t skipped_ = 0;     // bytes of an overlong line that are gone already
   uint64_t delivered_tail_;  // > 0: the first line had this length when an earlier run took it
+  bool live_;
+  bool at_end_ = false;  // the last read found nothing
   bool started_ = false;
   bool ended_ = false;
   bool damaged_ = false;

@@ -71,21 +71,9 @@ class Walk {
   }
 
   void add_file(const std::string& path, const struct stat& info, bool pipe) {
-    InputFile file;
-    file.path = path;
-    file.pipe = pipe;
-    file.size = pipe ? 0 : static_cast<uint64_t>(info.st_size);
-    file.device = info.st_dev;
-    file.inode = info.st_ino;
-    std::string_view name = file.path;
-    file.packing = packing_of(name);
-    std::string lower(name.substr(name.size() - std::min<size_t>(name.size(), 8)));
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](unsigned char c) { return std::tolower(c); });
-    file.lines =
-        layout_ == "lines" || (layout_ == "auto" && (pipe || lower.ends_with(".jsonl") ||
-                                                     lower.ends_with(".ndjson") || lower.ends_with(".json")));
-    out_.files.push_back(std::move(file));
+    struct stat known = info;
+    if (pipe) known.st_mode = S_IFIFO;
+    out_.files.push_back(describe_file(path, known, layout_));
   }
 
   const std::string& layout_;
@@ -94,6 +82,23 @@ class Walk {
 };
 
 }  // namespace
+
+InputFile describe_file(std::string path, const struct stat& info, const std::string& layout) {
+  InputFile file;
+  file.path = std::move(path);
+  file.pipe = !S_ISREG(info.st_mode);
+  file.size = file.pipe ? 0 : static_cast<uint64_t>(info.st_size);
+  file.device = info.st_dev;
+  file.inode = info.st_ino;
+  std::string_view name = file.path;
+  file.packing = packing_of(name);
+  std::string lower(name.substr(name.size() - std::min<size_t>(name.size(), 8)));
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  file.lines =
+      layout == "lines" || (layout == "auto" && (file.pipe || lower.ends_with(".jsonl") ||
+                                                 lower.ends_with(".ndjson") || lower.ends_with(".json")));
+  return file;
+}
 
 absl::StatusOr<Listing> list_files(const FilesSourceOptions& options) {
   if (options.layout != "auto" && options.layout != "lines" && options.layout != "whole") {

@@ -1,6 +1,8 @@
 #pragma once
 // From paths as given to the files to read, in the order in which they are read.
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,18 +15,24 @@ namespace doppel {
 
 struct InputFile {
   std::string path;
+  std::string name;   // what events call it; empty: its path
   uint64_t size = 0;  // on disk, when it was listed
   uint64_t device = 0;
   uint64_t inode = 0;
   bool lines = false;
   bool pipe = false;  // no size, no identity, no second reading ("-" is stdin)
   Packing packing = Packing::none;
+
+  const std::string& source() const { return name.empty() ? path : name; }
 };
 
 struct Listing {
   std::vector<InputFile> files;
   std::vector<Problem> problems;  // directories and links that could not be followed
 };
+
+// What its name and `info` say; `layout` as in FilesSourceOptions.
+InputFile describe_file(std::string path, const struct stat& info, const std::string& layout);
 
 absl::StatusOr<Listing> list_files(const FilesSourceOptions& options);
 

@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/crc32c.h"
 #include "base/status.h"
+#include "stream/files/follow_position.h"
 
 namespace doppel {
 namespace {
@@ -15,6 +16,14 @@ std::string encode_mark(const LineMark& mark) {
   bool partial = mark.disk_length == 0;
   std::string out;
   out.push_back(partial ? 'P' : 'L');
+  put_mark(out, mark);
+  if (partial) put_string(out, mark.path);
+  return out;
+}
+
+}  // namespace
+
+void put_mark(std::string& out, const LineMark& mark) {
   put_varint(out, mark.device);
   put_varint(out, mark.inode);
   put_varint(out, mark.head_length);
@@ -23,11 +32,9 @@ std::string encode_mark(const LineMark& mark) {
   put_varint(out, mark.offset);
   put_varint(out, mark.lines);
   put_varint(out, mark.tail);
-  if (partial) put_string(out, mark.path);
-  return out;
 }
 
-LineMark decode_mark(ByteReader& in, bool partial) {
+LineMark take_mark(ByteReader& in) {
   LineMark mark;
   mark.device = in.varint();
   mark.inode = in.varint();
@@ -37,11 +44,8 @@ LineMark decode_mark(ByteReader& in, bool partial) {
   mark.offset = in.varint();
   mark.lines = in.varint();
   mark.tail = in.varint();
-  if (partial) mark.path = in.string();
   return mark;
 }
-
-}  // namespace
 
 uint64_t hash_of_head(std::string_view head) { return XXH3_64bits(head.data(), head.size()); }
 
@@ -53,6 +57,10 @@ uint64_t whole_mark(uint64_t device, uint64_t inode, uint64_t size, std::string_
 absl::StatusOr<Position> parse_position(std::string_view bytes) {
   Position position;
   if (bytes.empty()) return position;
+  if (bytes.starts_with(kFollowMagic.substr(0, 3))) {
+    ASSIGN_OR_RETURN(const FollowPosition followed, FollowPosition::parse(bytes));
+    return followed.as_position();
+  }
   if (bytes.size() < kMagic.size() + 4 || bytes.substr(0, 3) != kMagic.substr(0, 3)) {
     return absl::DataLossError("the position of the input is damaged: it is not one of files");
   }
@@ -70,7 +78,8 @@ absl::StatusOr<Position> parse_position(std::string_view bytes) {
     if (tag == 'W') {
       position.wholes.push_back(in.fixed<uint64_t>());
     } else if (tag == 'L' || tag == 'P') {
-      position.lines.push_back(decode_mark(in, tag == 'P'));
+      position.lines.push_back(take_mark(in));
+      if (tag == 'P') position.lines.back().path = in.string();
     } else {
       return absl::DataLossError("the position of the input is damaged: unknown entry");
     }

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/bytes.h"
 
 namespace doppel {
 
@@ -35,6 +36,7 @@ struct LineMark {
   uint64_t lines = 0;
   uint64_t tail = 0;  // length of the last line if it had no end
   std::string path;   // only while disk_length is 0
+  bool operator==(const LineMark&) const = default;
 };
 
 uint64_t hash_of_head(std::string_view head);
@@ -45,7 +47,11 @@ struct Position {
   std::vector<uint64_t> wholes;
 };
 
-// The empty string is the empty position.
+// A mark as it stands in a position, without its path.
+void put_mark(std::string& out, const LineMark& mark);
+LineMark take_mark(ByteReader& in);
+
+// The empty string is the empty position. That of a FollowSource is understood too.
 absl::StatusOr<Position> parse_position(std::string_view bytes);
 
 class PositionWriter {

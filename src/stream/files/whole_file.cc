@@ -63,7 +63,7 @@ class FilePieces final : public PieceReader {
 
 Record& add_record(const InputFile& file, Batch& batch) {
   Record& record = batch.records.emplace_back();
-  record.source = file.path;
+  record.source = file.source();
   record.whole_file = true;
   return record;
 }

@@ -1,0 +1,87 @@
+#include "stream/files/followed_file.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "stream/files/resume.h"
+
+namespace doppel {
+
+FollowedFile::FollowedFile(std::shared_ptr<const InputFile> file, std::string path, Fd fd, LineMark mark,
+                           bool live)
+    : file_(std::move(file)),
+      path_(std::move(path)),
+      fd_(std::move(fd)),
+      mark_(std::move(mark)),
+      live_(live) {}
+
+bool FollowedFile::was_cut() const { return !file_->pipe && !is_file_of(fd_.get(), file_->packing, mark_); }
+
+bool FollowedFile::has_more() const {
+  struct stat info = {};
+  if (::fstat(fd_.get(), &info) != 0) return false;
+  return static_cast<uint64_t>(info.st_size) != mark_.offset + (reader_ ? reader_->open_bytes() : 0);
+}
+
+LineReader::State FollowedFile::take(const FilesSourceOptions& options, const ByteCounter& counter,
+                                     Batch& batch) {
+  struct stat info = {};
+  if (reader_ && !file_->pipe && file_->packing == Packing::none && ::fstat(fd_.get(), &info) == 0 &&
+      static_cast<uint64_t>(info.st_size) < mark_.offset + reader_->open_bytes()) {
+    forget_reader();  // the open line was cut
+  }
+  if (!reader_) {
+    if (!file_->pipe) ::lseek(fd_.get(), 0, SEEK_SET);
+    if (!filling_) filling_ = std::make_unique<Filling>(options.buffer_bytes);
+    reader_ = std::make_unique<LineReader>(options, *filling_, *file_, Fd(::dup(fd_.get())), counter, mark_,
+                                           live_ && !finishing_);
+  }
+  const size_t before = batch.records.size();
+  const LineReader::State state = reader_->take(batch);
+  LineMark now = reader_->mark();
+  now.head_length = mark_.head_length;
+  now.head_hash = mark_.head_hash;
+  mark_ = std::move(now);
+  if (batch.records.size() > before) batch.memory.push_back(file_);
+  filling_->seal();
+  if (file_->pipe) return state;
+  refresh_head();
+  if (state != LineReader::State::full && !has_open_line()) {
+    if (state == LineReader::State::waiting) mark_.disk_length = mark_.offset;
+    forget_reader();
+  }
+  return state;
+}
+
+void FollowedFile::finish() {
+  finishing_ = true;
+  if (reader_) reader_->finish();
+}
+
+void FollowedFile::moved_to(std::string path) { path_ = std::move(path); }
+
+TailMark FollowedFile::mark() const {
+  TailMark out{mark_, file_->source()};
+  out.mark.path = path_;
+  return out;
+}
+
+// A file that was short when it was opened is told from others by what has been read of it since.
+void FollowedFile::refresh_head() {
+  const size_t length = std::min<uint64_t>(mark_.offset, kHeadBytes);
+  if (file_->packing != Packing::none || mark_.head_length >= length) return;
+  std::array<char, kHeadBytes> head;
+  if (::pread(fd_.get(), head.data(), length, 0) != static_cast<ssize_t>(length)) return;
+  mark_.head_length = length;
+  mark_.head_hash = hash_of_head({head.data(), length});
+}
+
+void FollowedFile::forget_reader() {
+  reader_.reset();
+  filling_.reset();
+}
+
+}  // namespace doppel
