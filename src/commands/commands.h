@@ -26,6 +26,7 @@ namespace doppel {
 
 int scan_main(int argc, char** argv);
 int serve_main(int argc, char** argv);
+int rebuild_main(int argc, char** argv);
 int tune_main(int argc, char** argv);
 int explain_main(int argc, char** argv);
 int config_main(int argc, char** argv);

@@ -8,10 +8,10 @@
 #include "commands/commands.h"
 #include "commands/explain_input.h"
 #include "commands/explain_report.h"
-#include "serve/setup.h"
 #include "fmt/format.h"
 #include "insight/explain_page.h"
 #include "insight/terminal.h"
+#include "serve/setup.h"
 #include "stream/files/output_file.h"
 
 namespace doppel {

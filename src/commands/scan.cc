@@ -12,9 +12,9 @@
 #include "commands/commands.h"
 #include "commands/progress.h"
 #include "commands/scan_sink.h"
-#include "serve/setup.h"
 #include "fmt/format.h"
 #include "insight/show.h"
+#include "serve/setup.h"
 #include "state/state_dir.h"
 #include "stream/files/files_source.h"
 

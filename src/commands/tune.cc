@@ -7,12 +7,12 @@
 
 #include "base/status.h"
 #include "commands/commands.h"
-#include "serve/setup.h"
 #include "commands/tune_report.h"
 #include "commands/tune_sample.h"
 #include "config/values.h"
 #include "fmt/format.h"
 #include "insight/terminal.h"
+#include "serve/setup.h"
 #include "stream/files/output_file.h"
 
 namespace doppel {

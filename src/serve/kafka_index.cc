@@ -7,6 +7,7 @@
 #include <chrono>
 #include <optional>
 
+#include "base/bytes.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "serve/log_restorer.h"
@@ -73,7 +74,8 @@ absl::StatusOr<LogIdentity> read_identity(LogReader& log, const kafka::Watermark
     ASSIGN_OR_RETURN(LogRecord record, parse_log_record(m.key, m.value, m.has_value));
     if (auto* epoch = std::get_if<LogEpoch>(&record)) out.epoch = std::move(*epoch);
     if (auto* rule = std::get_if<LogRule>(&record)) out.rule = std::move(rule->rule);
-    return out.epoch && out.rule ? found : absl::OkStatus();
+    // Of an unfinished rebuild all of it is read: the end may say that it is finished.
+    return out.epoch && out.epoch->complete && out.rule ? found : absl::OkStatus();
   });
   if (!status.ok() && status != found) return status;
   return out;
@@ -85,6 +87,13 @@ absl::Status refuse_differences(const std::string& what, std::string_view stored
   std::string message = what;
   for (const std::string& difference : differences) message.append("\n  ").append(difference);
   return absl::FailedPreconditionError(message);
+}
+
+// A process's name in the log, unique.
+std::string owner_name() {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  return fmt::format("{}/{}/{}", host.data(), ::getpid(), kafka::now_ms());
 }
 
 class Opening {
@@ -101,14 +110,14 @@ class Opening {
     // Somebody who uses the directory is left alone; somebody who only writes the log is fenced.
     RETURN_IF_ERROR(make_directories(o_.state_directory));
     RETURN_IF_ERROR(lock_directory(o_.state_directory).status());
-    RETURN_IF_ERROR(open_transactor());
+    if (!options_.read_only) RETURN_IF_ERROR(open_transactor());
     ASSIGN_OR_RETURN(LogReader log, LogReader::open(options_.plan.client, options_.plan.index_log.name));
     ASSIGN_OR_RETURN(const kafka::Watermarks bounds, log.bounds());
     ASSIGN_OR_RETURN(LogIdentity identity, read_identity(log, bounds));
     RETURN_IF_ERROR(check_identity(identity, bounds));
     RETURN_IF_ERROR(open_snapshot(identity, bounds));
     RETURN_IF_ERROR(restore(log, bounds));
-    RETURN_IF_ERROR(take_over(identity));
+    if (!options_.read_only) RETURN_IF_ERROR(take_over(identity));
     return std::move(index_);
   }
 
@@ -132,7 +141,10 @@ class Opening {
 
   absl::Status check_identity(const LogIdentity& identity, const kafka::Watermarks& bounds) {
     const std::string& log = options_.plan.index_log.name;
+    index_->index_log = log;
     if (!identity.epoch) {
+      if (options_.read_only)
+        return absl::NotFoundError(fmt::format("the index log {} holds no index yet", log));
       if (bounds.high > 0 && bounds.high > bounds.low)
         return absl::FailedPreconditionError(fmt::format(
             "the topic {} holds records but no index; set kafka.index_log to a topic of its own", log));
@@ -157,11 +169,26 @@ class Opening {
               log),
           *identity.rule, rule_text_));
     }
-    if (!identity.epoch->complete) {
-      log::info("the index log is an unfinished rebuild",
-                {{"index_log", log}, {"from", identity.epoch->rebuilt_from}});
+    if (options_.rebuilt_from && identity.epoch->complete) {
+      return absl::FailedPreconditionError(
+          fmt::format("the index log {} holds a finished index; a rebuild needs a log of its own", log));
+    }
+    if (!options_.rebuilt_from && !options_.read_only && !identity.epoch->complete) {
+      return absl::FailedPreconditionError(fmt::format(
+          "the index log {} is an unfinished rebuild; run the same doppel rebuild again to finish it", log));
     }
     return absl::OkStatus();
+  }
+
+  // The same documents under the same settings: the same index, byte for byte.
+  Epoch epoch_of_rebuild() const {
+    const std::string of = scheme_text_ + rule_text_ + options_.plan.cluster + *options_.rebuilt_from;
+    Epoch out{};
+    store(out.data(), options_.key.derive("epoch" + of));
+    store(out.data() + 8, options_.key.derive("of a rebuild" + of));
+    out[6] = static_cast<uint8_t>((out[6] & 0x0f) | 0x80);  // a UUID of version 8
+    out[8] = static_cast<uint8_t>((out[8] & 0x3f) | 0x80);
+    return out;
   }
 
   StateOptions state_options(const LogIdentity& identity) const {
@@ -174,7 +201,11 @@ class Opening {
                               : o_.fsync == "commit" ? Fsync::commit
                                                      : Fsync::checkpoint,
                      .checkpoint_documents = o_.checkpoint_documents};
-    if (identity.epoch) out.epoch = identity.epoch->epoch;
+    if (identity.epoch) {
+      out.epoch = identity.epoch->epoch;
+    } else if (options_.rebuilt_from) {
+      out.epoch = epoch_of_rebuild();
+    }
     return out;
   }
 
@@ -273,7 +304,7 @@ class Opening {
                                         {"from_log", restorer.rows()},
                                         {"snapshot_seconds", snapshot_seconds},
                                         {"seconds", seconds_since(start)}});
-    index_->transactor->start_at(index_->position.log_offset);
+    if (index_->transactor) index_->transactor->start_at(index_->position.log_offset);
     return absl::OkStatus();
   }
 
@@ -288,7 +319,9 @@ class Opening {
                        .cluster = options_.plan.cluster,
                        .data_scheme = scheme_text_,
                        .num_perm = static_cast<uint32_t>(o_.num_perm),
-                       .mask_words = static_cast<uint32_t>((engine_options_.rule.banding.bands + 31) / 32)};
+                       .mask_words = static_cast<uint32_t>((engine_options_.rule.banding.bands + 31) / 32),
+                       .complete = !options_.rebuilt_from,
+                       .rebuilt_from = options_.rebuilt_from.value_or("")};
       outbox.add_log(log, put_log_epoch(outbox.bytes(), index_->epoch));
       outbox.add_log(log, put_log_rule(outbox.bytes(), {rule_text_}));
     }
@@ -307,14 +340,21 @@ class Opening {
 
 }  // namespace
 
-std::string owner_name() {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  return fmt::format("{}/{}/{}", host.data(), ::getpid(), kafka::now_ms());
-}
-
 absl::StatusOr<std::unique_ptr<KafkaIndex>> open_kafka_index(const KafkaIndexOptions& options) {
   return Opening(options).open();
+}
+
+absl::Status complete_rebuild(KafkaIndex& index, const std::vector<LogProgress>& progress) {
+  kafka::Outbox outbox;
+  for (const LogProgress& p : progress) {
+    outbox.add_log(index.index_log, put_log_progress(outbox.bytes(), p));
+    index.position.progress[{p.topic, p.partition}] = p;
+  }
+  index.epoch.complete = true;
+  outbox.add_log(index.index_log, put_log_epoch(outbox.bytes(), index.epoch));
+  RETURN_IF_ERROR(index.transactor->commit(outbox));
+  index.position.log_offset = index.transactor->log_offset();
+  return absl::OkStatus();
 }
 
 }  // namespace doppel

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "serve/kafka_plan.h"
@@ -18,6 +19,9 @@ struct KafkaIndexOptions {
   const KafkaPlan& plan;
   HashKey key;
   bool fresh_state = false;  // do not use the snapshot: the log alone
+  bool read_only = false;    // the log is only read: nobody is fenced, and there is no transactor
+  // A rebuild from documents: a new log is begun, or an unfinished one is gone on with. What it is made from.
+  std::optional<std::string> rebuilt_from = {};
   std::function<bool()> stop = [] { return false; };
 };
 
@@ -28,6 +32,7 @@ struct KafkaIndex {
   std::unique_ptr<kafka::StoredOriginals> originals;
   kafka::KafkaPosition position;
   LogEpoch epoch;
+  std::string index_log;
   uint64_t scheme = 0;  // fingerprint
   uint64_t documents = 0;
 };
@@ -36,7 +41,7 @@ struct KafkaIndex {
 // together; the message says what differs and what to do.
 absl::StatusOr<std::unique_ptr<KafkaIndex>> open_kafka_index(const KafkaIndexOptions& options);
 
-// A process's name in the log, unique.
-std::string owner_name();
+// Ends a rebuild: where the input goes on, and that the log is complete, in one transaction.
+absl::Status complete_rebuild(KafkaIndex& index, const std::vector<LogProgress>& progress);
 
 }  // namespace doppel

@@ -4,10 +4,9 @@
 
 #include <chrono>
 
-#include "base/kill_point.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "serve/kafka_index.h"
+#include "serve/kafka_run.h"
 #include "serve/setup.h"
 #include "stream/kafka/kafka_source.h"
 #include "stream/pipeline.h"
@@ -16,30 +15,6 @@ namespace doppel {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// The state directory follows what is committed in Kafka.
-class SnapshotJournal final : public Journal {
- public:
-  SnapshotJournal(KafkaIndex& index, const kafka::KafkaSink& sink) : index_(index), sink_(sink) {}
-
-  absl::Status commit(const Batch& batch, const Resolved& resolved, std::string sink_position) override {
-    index_.documents += batch.records.size();
-    kill_point("before_state_commit");
-    RETURN_IF_ERROR(index_.state->commit({.rows = resolved.rows,
-                                          .removed = resolved.removed,
-                                          .lowest_live = resolved.lowest_live,
-                                          .source_position = std::move(sink_position),
-                                          .clock = index_.engine->clock(),
-                                          .documents = index_.documents,
-                                          .keep_from = sink_.where().expire.announced}));
-    kill_point("after_state_commit");
-    return absl::OkStatus();
-  }
-
- private:
-  KafkaIndex& index_;
-  const kafka::KafkaSink& sink_;
-};
 
 // A line now and then: how many documents, how fast, what was found.
 class Report {
@@ -81,19 +56,6 @@ kafka::KafkaSourceOptions source_options(const Options& o, const KafkaPlan& plan
           .metadata_ms = static_cast<int>(o.kafka.metadata_interval_ms)};
 }
 
-kafka::KafkaSinkOptions sink_options(const Options& o, const KafkaPlan& plan, const KafkaIndex& index) {
-  return {
-      .events = plan.events,
-      .dead_letters = plan.dead_letters,
-      .unique = plan.unique,
-      .index_log = plan.index_log,
-      .all_verdicts = o.output.verdicts == "all",
-      .context = {.scheme = fmt::format("{:016x}", index.scheme), .epoch = epoch_string(index.epoch.epoch)},
-      .scheme = index.scheme,
-      .num_perm = o.num_perm,
-      .mask_words = static_cast<int>(index.epoch.mask_words)};
-}
-
 }  // namespace
 
 absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop) {
@@ -127,7 +89,7 @@ absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop
                     .sink = sink,
                     .journal = &journal,
                     .format = o.input,
-                    .keys = {.tombstones = o.tombstones == "key", .replace = o.on_update == "replace"},
+                    .keys = key_policy(o),
                     .threads = thread_count(o),
                     .stop = stop,
                     .wishes = [&](Work&) { return sink.has_more_to_tell(); },

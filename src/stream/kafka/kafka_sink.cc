@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
+#include <algorithm>
 
 #include "base/log.h"
 #include "base/status.h"
@@ -207,23 +207,27 @@ absl::Status KafkaSink::expirations(const Resolved& resolved) {
 
 // ---- the input
 
+// One record for each partition that moved, at the end of the batch.
 void KafkaSink::advance(const Batch& batch) {
-  for (size_t i = 0; i < batch.records.size();) {
-    const Record& first = batch.records[i];
-    LogProgress& p = next_.progress[{std::string(first.source), first.partition}];
-    if (p.topic.empty()) {
-      p.topic = first.source;
-      p.partition = first.partition;
+  std::vector<LogProgress*> moved;
+  const Record* before = nullptr;
+  LogProgress* p = nullptr;
+  for (const Record& record : batch.records) {
+    if (before == nullptr || record.partition != before->partition ||
+        record.source.data() != before->source.data()) {
+      p = &next_.progress[{std::string(record.source), record.partition}];
+      if (std::find(moved.begin(), moved.end(), p) == moved.end()) moved.push_back(p);
+      p->topic = record.source;
+      p->partition = record.partition;
     }
-    for (; i < batch.records.size(); ++i) {
-      const Record& record = batch.records[i];
-      if (record.partition != first.partition || record.source.data() != first.source.data()) break;
-      p.next = static_cast<int64_t>(record.offset) + 1;
-      p.last_ms = record.timestamp_ms;
-      p.highest_ms = std::max(p.highest_ms, record.timestamp_ms);
-    }
-    outbox_.progress.push_back(p);
-    outbox_.add_log(options_.index_log.name, put_log_progress(outbox_.bytes(), p));
+    before = &record;
+    p->next = static_cast<int64_t>(record.offset) + 1;
+    p->last_ms = record.timestamp_ms;
+    p->highest_ms = std::max(p->highest_ms, record.timestamp_ms);
+  }
+  for (const LogProgress* each : moved) {
+    outbox_.progress.push_back(*each);
+    outbox_.add_log(options_.index_log.name, put_log_progress(outbox_.bytes(), *each));
   }
 }
 

@@ -11,6 +11,7 @@
 #include "state/index_log.h"
 #include "stream/buffers.h"
 #include "stream/kafka/client.h"
+#include "stream/kafka/records.h"
 #include "stream/kafka/topics.h"
 #include "stream/stream.h"
 
@@ -70,10 +71,6 @@ class KafkaSource final : public Source {
   rd_kafka_queue_t* queue_ = nullptr;
   std::map<std::string, std::unique_ptr<std::string>, std::less<>> topic_names_;
   std::map<Name, Partition> partitions_;
-  struct Gathered {
-    rd_kafka_message_t* message;
-    const std::string* topic;
-  };
   std::vector<Gathered> gathered_;  // of the batch at hand
   size_t gathered_bytes_ = 0;
   BufferPool pool_;

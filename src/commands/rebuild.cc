@@ -1,0 +1,74 @@
+// doppel rebuild: an index made again, from its log, its state directory, or the documents.
+#include <CLI/CLI.hpp>
+#include <csignal>
+
+#include "base/status.h"
+#include "commands/commands.h"
+#include "fmt/format.h"
+#include "formats/decoder.h"
+#include "serve/rebuild.h"
+
+namespace doppel {
+namespace {
+
+volatile std::sig_atomic_t g_stop = 0;
+void on_signal(int) { g_stop = 1; }
+
+// An offset, or a time.
+absl::Status read_since(const std::string& text, RebuildOptions& out) {
+  if (!text.empty() && text.size() < 13 && text.find_first_not_of("0123456789") == std::string::npos) {
+    out.since_offset = std::stoll(text);
+    return absl::OkStatus();
+  }
+  const auto ms = parse_time(text);
+  if (!ms)
+    return invalid(
+        fmt::format("--since: {} is neither an offset nor a time such as 2026-01-31T12:00:00Z", text));
+  out.since_ms = *ms;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int rebuild_main(int argc, char** argv) {
+  CLI::App app(
+      "Makes an index again. Interrupted, the same command goes on where it was.\n\n"
+      "  --from log        the state directory, from the index log: exact, and needs no document\n"
+      "  --from state      a lost index log, from an intact state directory, into a new topic\n"
+      "  --from documents  a new index log and state directory, from what the input topics hold now. Set "
+      "both to new\n"
+      "                    names; other settings may change too. Then point serve at them.\n\n"
+      "Examples:\n"
+      "  doppel rebuild --config doppel.yaml --from log\n"
+      "  doppel rebuild --config doppel.yaml --from documents --since 2026-01-01 --set threshold=0.7 \\\n"
+      "      --set kafka.index_log=doppel-index-2 --set state.directory=/var/lib/doppel-2",
+      "doppel rebuild");
+  CommonFlags common;
+  RebuildOptions options;
+  options.stop = [] { return g_stop != 0; };
+  std::string from, since;
+  app.add_option("--from", from, "log, state or documents")
+      ->required()
+      ->check(CLI::IsMember({"log", "state", "documents"}));
+  app.add_option("--since", since, "documents: begin at this offset of every partition, or at this time");
+  app.add_flag("--publish", options.publish, "documents: publish events too (they are off)");
+  add_common_flags(app, common);
+  if (auto code = parse_flags(app, argc, argv)) return *code;
+  options.from = from == "log"     ? RebuildOptions::From::log
+                 : from == "state" ? RebuildOptions::From::state
+                                   : RebuildOptions::From::documents;
+  absl::Status status = since.empty() ? absl::OkStatus() : read_since(since, options);
+  if (!status.ok()) return fail("rebuild", status, kExitUsage);
+  absl::StatusOr<Config> config = load(common);
+  if (!config.ok()) return fail("rebuild", config.status(), kExitUsage);
+  struct sigaction action = {};
+  action.sa_handler = on_signal;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  status = rebuild(*config, options);
+  if (status.ok()) return kExitDone;
+  if (absl::IsCancelled(status)) return fail("rebuild", status, kExitInterrupted);
+  return fail("rebuild", status, absl::IsInvalidArgument(status) ? kExitUsage : kExitStopped);
+}
+
+}  // namespace doppel

@@ -1,0 +1,42 @@
+#include "serve/kafka_run.h"
+
+#include <fmt/format.h>
+
+#include "base/kill_point.h"
+#include "base/status.h"
+
+namespace doppel {
+
+KeyPolicy key_policy(const Options& o) {
+  return {.tombstones = o.tombstones == "key", .replace = o.on_update == "replace"};
+}
+
+kafka::KafkaSinkOptions sink_options(const Options& o, const KafkaPlan& plan, const KafkaIndex& index) {
+  return {
+      .events = plan.events,
+      .dead_letters = plan.dead_letters,
+      .unique = plan.unique,
+      .index_log = plan.index_log,
+      .all_verdicts = o.output.verdicts == "all",
+      .context = {.scheme = fmt::format("{:016x}", index.scheme), .epoch = epoch_string(index.epoch.epoch)},
+      .scheme = index.scheme,
+      .num_perm = o.num_perm,
+      .mask_words = static_cast<int>(index.epoch.mask_words)};
+}
+
+absl::Status SnapshotJournal::commit(const Batch& batch, const Resolved& resolved,
+                                     std::string sink_position) {
+  index_.documents += batch.records.size();
+  kill_point("before_state_commit");
+  RETURN_IF_ERROR(index_.state->commit({.rows = resolved.rows,
+                                        .removed = resolved.removed,
+                                        .lowest_live = resolved.lowest_live,
+                                        .source_position = std::move(sink_position),
+                                        .clock = index_.engine->clock(),
+                                        .documents = index_.documents,
+                                        .keep_from = sink_.where().expire.announced}));
+  kill_point("after_state_commit");
+  return absl::OkStatus();
+}
+
+}  // namespace doppel

@@ -1,0 +1,193 @@
+#include "serve/log_from_state.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <optional>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "serve/kafka_index.h"
+#include "serve/setup.h"
+#include "stream/kafka/log_reader.h"
+
+namespace doppel {
+namespace {
+
+constexpr size_t kRowsAtOnce = 2000;
+constexpr std::string_view kFromState = "state";
+
+// What an earlier call has published.
+struct Published {
+  std::optional<LogEpoch> epoch;
+  Seq next_seq = 0;
+};
+
+absl::StatusOr<Published> published(const KafkaPlan& plan, int64_t& end) {
+  ASSIGN_OR_RETURN(kafka::LogReader reader, kafka::LogReader::open(plan.client, plan.index_log.name));
+  ASSIGN_OR_RETURN(const kafka::Watermarks bounds, reader.bounds());
+  Published out;
+  RETURN_IF_ERROR(reader.read(bounds.low, bounds.high, [&](const kafka::LogMessage& m) -> absl::Status {
+    ASSIGN_OR_RETURN(LogRecord record, parse_log_record(m.key, m.value, m.has_value));
+    if (auto* epoch = std::get_if<LogEpoch>(&record)) out.epoch = std::move(*epoch);
+    if (const auto* row = std::get_if<LogRow>(&record)) out.next_seq = row->seq + 1;
+    return absl::OkStatus();
+  }));
+  end = bounds.high;
+  return out;
+}
+
+class Publishing {
+ public:
+  Publishing(const Config& config, const KafkaPlan& plan, const std::function<bool()>& stop)
+      : o_(config.options), plan_(plan), stop_(stop) {}
+
+  absl::Status run(const HashKey& key) {
+    ASSIGN_OR_RETURN(const EngineOptions engine, engine_options(o_, key));
+    epoch_.data_scheme = engine.scheme.describe();
+    epoch_.num_perm = static_cast<uint32_t>(o_.num_perm);
+    epoch_.mask_words = static_cast<uint32_t>((engine.rule.banding.bands + 31) / 32);
+    epoch_.cluster = plan_.cluster;
+    scheme_ = key.derive(epoch_.data_scheme);
+    rule_ = describe_rule(engine.rule);
+    ASSIGN_OR_RETURN(state_, StateDir::open({.directory = o_.state_directory,
+                                             .data_scheme = epoch_.data_scheme,
+                                             .rule = rule_,
+                                             .num_perm = o_.num_perm,
+                                             .mask_words = static_cast<int>(epoch_.mask_words)},
+                                            {}));
+    const Recovered& r = state_->recovered();
+    if (r.fresh)
+      return absl::FailedPreconditionError(o_.state_directory + ": holds no index to be published");
+    ASSIGN_OR_RETURN(position_, kafka::decode_position(r.source_position));
+    position_.expire.clock = r.clock;
+    epoch_.epoch = state_->epoch();
+
+    ASSIGN_OR_RETURN(transactor_, kafka::Transactor::open({.client = plan_.client,
+                                                           .transactional_id = plan_.transactional_id,
+                                                           .index_log = plan_.index_log.name,
+                                                           .message_bytes_max = plan_.message_bytes_max},
+                                                          stop_));
+    RETURN_IF_ERROR(begin());
+    RETURN_IF_ERROR(rows());
+    return finish();
+  }
+
+ private:
+  const std::string& log() const { return plan_.index_log.name; }
+
+  absl::Status begin() {
+    int64_t end = 0;
+    ASSIGN_OR_RETURN(const Published before, published(plan_, end));
+    transactor_->start_at(end);
+    if (before.epoch) {
+      if (before.epoch->epoch != epoch_.epoch || before.epoch->complete ||
+          before.epoch->rebuilt_from != kFromState) {
+        return absl::FailedPreconditionError(
+            fmt::format("the index log {} already holds index {}; a lost log is published to a new topic",
+                        log(), epoch_string(before.epoch->epoch)));
+      }
+      from_ = before.next_seq;
+      return absl::OkStatus();
+    }
+    epoch_.complete = false;
+    epoch_.rebuilt_from = kFromState;
+    outbox_.add_log(log(), put_log_epoch(outbox_.bytes(), epoch_));
+    outbox_.add_log(log(), put_log_rule(outbox_.bytes(), {rule_}));
+    return send();
+  }
+
+  absl::Status send() {
+    RETURN_IF_ERROR(transactor_->commit(outbox_));
+    outbox_.clear();
+    if (stop_()) return absl::CancelledError("interrupted; the same command goes on");
+    return absl::OkStatus();
+  }
+
+  absl::Status rows() {
+    const Recovered& r = state_->recovered();
+    std::string body;
+    absl::Status status;
+    size_t in_outbox = 0;
+    auto said = std::chrono::steady_clock::now();
+    RETURN_IF_ERROR(state_->load_rows([&](const StoredRow& row) {
+      if (!status.ok() || row.seq < from_) return;
+      if (row.row.body.size != 0) {
+        absl::StatusOr<Body> read = state_->bodies().read(row.row.body, body);
+        if (!read.ok()) {
+          status = read.status();
+          return;
+        }
+        outbox_.add_log(log(), put_log_row(outbox_.bytes(), row, o_.num_perm,
+                                           static_cast<int>(epoch_.mask_words), scheme_, *read));
+      }
+      if (row.removed)
+        outbox_.add_log(log(),
+                        put_log_removed(outbox_.bytes(), {.seq = row.seq, .trusted_ms = row.trusted_ms}));
+      if (++in_outbox < kRowsAtOnce) return;
+      in_outbox = 0;
+      status = send();
+      const auto now = std::chrono::steady_clock::now();
+      if (now - said < std::chrono::seconds(2)) return;
+      said = now;
+      log::info("publishing the index log",
+                {{"done", row.seq - r.first_row}, {"of", r.next_seq - r.first_row}});
+    }));
+    return status;
+  }
+
+  // The end says where the input goes on, and that the log is whole.
+  absl::Status finish() {
+    outbox_.add_log(log(), put_log_expire(outbox_.bytes(), position_.expire));
+    if (position_.cluster == plan_.cluster) {
+      for (const LogProgress& p : position_.progress_list())
+        outbox_.add_log(log(), put_log_progress(outbox_.bytes(), p));
+    } else {
+      log::warn(
+          "the state directory is of another cluster: its offsets are left out, input begins at kafka.start",
+          {{"cluster", position_.cluster}});
+      position_.progress.clear();
+    }
+    epoch_.complete = true;
+    outbox_.add_log(log(), put_log_epoch(outbox_.bytes(), epoch_));
+    RETURN_IF_ERROR(transactor_->commit(outbox_));
+    const Recovered& r = state_->recovered();
+    position_.cluster = plan_.cluster;
+    position_.index_log = log();
+    position_.log_offset = transactor_->log_offset();
+    position_.covered_ms = kafka::now_ms();
+    RETURN_IF_ERROR(state_->commit({.lowest_live = r.lowest_live,
+                                    .source_position = encode_position(position_),
+                                    .clock = r.clock,
+                                    .documents = r.documents,
+                                    .keep_from = std::min(position_.expire.announced, r.lowest_live)}));
+    RETURN_IF_ERROR(state_->checkpoint());
+    log::info("the index log is published again",
+              {{"index_log", log()}, {"originals", r.next_seq - r.first_row}});
+    return absl::OkStatus();
+  }
+
+  const Options& o_;
+  const KafkaPlan& plan_;
+  std::function<bool()> stop_;
+  std::unique_ptr<StateDir> state_;
+  std::string rule_;
+  uint64_t scheme_ = 0;
+  LogEpoch epoch_;
+  kafka::KafkaPosition position_;
+  Seq from_ = 0;
+  kafka::Outbox outbox_;
+  std::unique_ptr<kafka::Transactor> transactor_;
+};
+
+}  // namespace
+
+absl::Status log_from_state(const Config& config, const std::function<bool()>& stop) {
+  const Options& o = config.options;
+  std::string note;
+  ASSIGN_OR_RETURN(const HashKey key, choose_hash_key(o, note));
+  ASSIGN_OR_RETURN(const KafkaPlan plan, plan_kafka(o, stop));
+  return Publishing(config, plan, stop).run(key);
+}
+
+}  // namespace doppel

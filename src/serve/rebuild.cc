@@ -1,0 +1,163 @@
+#include "serve/rebuild.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "serve/kafka_run.h"
+#include "serve/log_from_state.h"
+#include "serve/setup.h"
+#include "state/lock.h"
+#include "stream/kafka/merge_source.h"
+#include "stream/pipeline.h"
+
+namespace doppel {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A line every two seconds: how far, how fast, how long.
+class Telling {
+ public:
+  Telling(std::string what, uint64_t total, uint64_t already)
+      : what_(std::move(what)), total_(total), begin_(already) {}
+
+  void operator()(uint64_t done) {
+    const Clock::time_point now = Clock::now();
+    if (now - said_ < std::chrono::seconds(2)) return;
+    said_ = now;
+    const double seconds = std::chrono::duration<double>(now - start_).count();
+    const double rate = static_cast<double>(done - begin_) / std::max(seconds, 1e-3);
+    log::info(what_, {{"done", done},
+                      {"of", total_},
+                      {"per_second", static_cast<uint64_t>(rate)},
+                      {"seconds_left",
+                       rate > 0 ? static_cast<double>(total_ - std::min(done, total_)) / rate : 0.0}});
+  }
+
+ private:
+  std::string what_;
+  uint64_t total_, begin_;
+  Clock::time_point start_ = Clock::now(), said_ = start_;
+};
+
+absl::StatusOr<HashKey> key_of(const Options& o) {
+  std::string note;
+  ASSIGN_OR_RETURN(const HashKey key, choose_hash_key(o, note));
+  if (!note.empty()) log::warn(note);
+  return key;
+}
+
+// The state directory anew. Interrupted, it goes on: what was read is committed, and a marker says that it
+// may be used.
+absl::Status from_log(const Config& config, const RebuildOptions& r) {
+  const Options& o = config.options;
+  namespace fs = std::filesystem;
+  ASSIGN_OR_RETURN(const HashKey key, key_of(o));
+  ASSIGN_OR_RETURN(const KafkaPlan plan, plan_kafka(o, r.stop));
+  const fs::path marker = fs::path(o.state_directory) / "rebuilding";
+  std::error_code error;
+  const bool going_on = fs::exists(marker, error);
+  std::unique_ptr<KafkaIndex> index;
+  if (!going_on) {
+    RETURN_IF_ERROR(lock_directory(o.state_directory).status());
+    RETURN_IF_ERROR(discard_state(o.state_directory));
+    std::ofstream(marker) << o.kafka.index_log << '\n';
+  }
+  ASSIGN_OR_RETURN(
+      index, open_kafka_index({.options = o, .plan = plan, .key = key, .read_only = true, .stop = r.stop}));
+  RETURN_IF_ERROR(index->state->checkpoint());
+  fs::remove(marker, error);
+  log::info("rebuilt from the index log", {{"directory", o.state_directory},
+                                           {"originals", index->engine->index().stats().live},
+                                           {"log_offset", index->position.log_offset}});
+  return absl::OkStatus();
+}
+
+// A new index log and a new state directory, from the topics up to where they end now.
+absl::Status from_documents(const Config& config, const RebuildOptions& r) {
+  const Options& o = config.options;
+  ASSIGN_OR_RETURN(const HashKey key, key_of(o));
+  ASSIGN_OR_RETURN(const KafkaPlan plan, plan_kafka(o, r.stop));
+  ASSIGN_OR_RETURN(std::vector<kafka::Bounds> bounds,
+                   kafka::freeze_bounds(plan.client, o.kafka.topics, r.since_offset, r.since_ms));
+  ASSIGN_OR_RETURN(const std::unique_ptr<KafkaIndex> index,
+                   open_kafka_index({.options = o,
+                                     .plan = plan,
+                                     .key = key,
+                                     .rebuilt_from = kafka::encode_bounds(bounds),
+                                     .stop = r.stop}));
+  // Gone on with: the ends that were frozen then.
+  ASSIGN_OR_RETURN(bounds, kafka::decode_bounds(index->epoch.rebuilt_from));
+
+  ASSIGN_OR_RETURN(const std::unique_ptr<kafka::MergeSource> source,
+                   kafka::MergeSource::open({.client = plan.client,
+                                             .batch_records = static_cast<size_t>(o.kafka.batch_documents),
+                                             .batch_bytes = o.batch_bytes,
+                                             .stop = r.stop},
+                                            bounds, index->position.progress_list()));
+  kafka::KafkaSinkOptions sink_of = sink_options(o, plan, *index);
+  sink_of.events_off = !r.publish;
+  kafka::KafkaSink sink(sink_of, *index->engine, *index->originals, *index->transactor, index->position);
+  SnapshotJournal journal(*index, sink);
+  Telling telling("rebuilding from documents", source->bytes_total(), source->bytes_read());
+  log::info("rebuilding from documents", {{"records", source->bytes_total()},
+                                          {"already_done", source->bytes_read()},
+                                          {"index_log", index->index_log},
+                                          {"events", r.publish}});
+  Pipeline pipeline{.source = *source,
+                    .engine = *index->engine,
+                    .sink = sink,
+                    .journal = &journal,
+                    .format = o.input,
+                    .keys = key_policy(o),
+                    .threads = thread_count(o),
+                    .stop = r.stop,
+                    .wishes = [&](Work&) { return sink.has_more_to_tell(); },
+                    .progress = [&](const Counters&) { telling(source->bytes_read()); }};
+  ASSIGN_OR_RETURN(const Counters counters, run_pipeline(pipeline));
+  RETURN_IF_ERROR(index->state->checkpoint());
+  if (r.stop()) return absl::CancelledError("interrupted; the same command goes on");
+
+  index->position = sink.where();
+  std::vector<LogProgress> progress;
+  for (const kafka::Bounds& b : bounds) {
+    LogProgress p = index->position.progress[{b.topic, b.partition}];
+    if (p.next < b.end) p.last_ms = -1;  // what stands right before the end was no record for us
+    p.topic = b.topic;
+    p.partition = b.partition;
+    p.next = b.end;
+    progress.push_back(p);
+  }
+  RETURN_IF_ERROR(complete_rebuild(*index, progress));
+  log::info("rebuilt from documents", {{"documents", counters.records},
+                                       {"unique", counters.unique},
+                                       {"duplicates", counters.duplicates()},
+                                       {"rejected", counters.rejected},
+                                       {"index_log", index->index_log},
+                                       {"directory", o.state_directory}});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status rebuild(const Config& config, const RebuildOptions& options) {
+  if (config.options.state_directory.empty())
+    return invalid("state.directory: name the directory to be made");
+  switch (options.from) {
+    case RebuildOptions::From::log:
+      return from_log(config, options);
+    case RebuildOptions::From::documents:
+      return from_documents(config, options);
+    case RebuildOptions::From::state:
+      break;
+  }
+  return log_from_state(config, options.stop);
+}
+
+}  // namespace doppel

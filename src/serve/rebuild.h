@@ -1,0 +1,24 @@
+#pragma once
+// Making an index again: from its log, from its state directory, or from the documents.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "config/config.h"
+
+namespace doppel {
+
+struct RebuildOptions {
+  enum class From { log, state, documents } from = From::log;
+  int64_t since_offset = 0;  // documents: of every partition
+  int64_t since_ms = -1;     // documents: or by record time
+  bool publish = false;      // documents: events too
+  std::function<bool()> stop = [] { return false; };
+};
+
+// Cancelled: interrupted; the same call goes on where it was.
+absl::Status rebuild(const Config& config, const RebuildOptions& options);
+
+}  // namespace doppel
