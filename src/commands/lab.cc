@@ -141,6 +141,19 @@ void add_flags(CLI::App& app, LabFlags& flags, bool own_data) {
     app.add_option("--truth", o.truth, "the true pairs of --data, where the experiment wants them")
         ->type_name("FILE");
   }
+  auto banding = [&o](const std::string& text) {
+    int rows = 0;
+    int bands = 0;
+    char end = 0;
+    if (std::sscanf(text.c_str(), "%dx%d%c", &rows, &bands, &end) != 2 || rows < 1 || bands < 1 ||
+        rows > 1000 || bands > 1000) {
+      throw CLI::ValidationError("--banding", text + ": expected ROWSxBANDS, such as 6x18");
+    }
+    o.bandings.emplace_back(rows, bands);
+  };
+  app.add_option_function<std::string>("--banding", banding, "an S-curve to draw (theory); may be repeated")
+      ->type_name("RxB")
+      ->trigger_on_parse();
   app.add_option("--csv", flags.csv, "every table and plot as CSV into this folder")->type_name("DIR");
   app.add_option("--svg", flags.svg, "every plot as SVG into this folder")->type_name("DIR");
   app.add_option("--html", flags.html, "everything as one page")->type_name("FILE");

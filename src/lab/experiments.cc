@@ -27,6 +27,14 @@ std::span<const Experiment> experiments() {
                  "negatives.\n"
                  "The copies come in two variants: at exact Jaccard .95 to .97, and from normal(.925, .03).",
                  near_duplicates_experiment},
+      Experiment{"shingles",
+                 "k-shingles of characters, two hash families, bands for a threshold (figures 6 to 32)",
+                 "Permutations of 50 words at k = 1 to 15: exact similarity, estimates from 1 to 500 "
+                 "functions by modular\n"
+                 "hashing and by Jenkins' mix, errors, times; and 20 documents (or --data FOLDER) with bands "
+                 "chosen for six\n"
+                 "thresholds.",
+                 shingles_experiment},
       Experiment{
           "finder",
           "DuplicateFinder: sets of words, integers, MinHash, LSH: time, precision, recall of each step",
@@ -37,11 +45,20 @@ std::span<const Experiment> experiments() {
           "FILE\n"
           "with a line for each article (id word word ...) and --truth FILE (id id).",
           finder_experiment},
+      Experiment{"theory", "Shingles, permutations, bands and S-curves, drawn",
+                 "Hashed shingles and their collisions, the permutation experiment, bands by hand, "
+                 "comparisons with and without\n"
+                 "LSH, S-curves with their steepest points (--banding RxB, repeated, for your own).",
+                 theory_experiment},
       Experiment{"mapreduce",
                  "MapReduce on sets of integers: two bandings at the threshold .9, beside the exact answer",
                  "50,000 sets with planted pairs between .85 and .97, by 25 rows x 39 bands and 16 x 60.\n"
                  "The same as a streaming job: doppel lab sets, map, reduce, pairs.",
                  mapreduce_experiment},
+      Experiment{"compare", "What doppel uses instead: sketches, bands and verification beside the studies'",
+                 "The studies' signatures and bands and doppel's on the same documents: error, time, memory, "
+                 "recall.",
+                 compare_experiment},
   };
   return kAll;
 }

@@ -24,8 +24,11 @@ std::span<const Experiment> experiments();
 absl::StatusOr<Report> accuracy_experiment(const LabOptions& options);
 absl::StatusOr<Report> time_experiment(const LabOptions& options);
 absl::StatusOr<Report> near_duplicates_experiment(const LabOptions& options);
+absl::StatusOr<Report> shingles_experiment(const LabOptions& options);
 absl::StatusOr<Report> finder_experiment(const LabOptions& options);
+absl::StatusOr<Report> theory_experiment(const LabOptions& options);
 absl::StatusOr<Report> mapreduce_experiment(const LabOptions& options);
+absl::StatusOr<Report> compare_experiment(const LabOptions& options);
 
 // "15 runs, scale 0.2 (201 documents), seed 1", for the captions.
 std::string conditions(const LabOptions& options, int runs, double scale, size_t documents);

@@ -6,6 +6,8 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace doppel::lab {
 
@@ -18,10 +20,11 @@ struct LabOptions {
   double scale = 0;  // share of the study's number of documents; 0: what the size says
   Size size = Size::normal;
   int threads = 2;
-  bool wide = false;    // 64-bit arithmetic where the study's wraps at 32 bits
-  std::string data;     // a folder or file of the user's instead of what is made; empty: made
-  std::string truth;    // the true pairs of `data`
-  std::string command;  // the command line, for the captions
+  bool wide = false;  // 64-bit arithmetic where the study's wraps at 32 bits
+  std::string data;   // a folder or file of the user's instead of what is made; empty: made
+  std::string truth;  // the true pairs of `data`
+  std::vector<std::pair<int, int>> bandings;  // rows, bands of the curves to draw; empty: the usual ones
+  std::string command;                        // the command line, for the captions
   std::function<void(std::string_view)> progress = [](std::string_view) {};
 
   template <typename T>

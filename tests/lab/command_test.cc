@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <sstream>
@@ -131,6 +132,45 @@ TEST(LabCommand, FinderOnGivenArticles) {
 TEST(LabCommand, MapReduce) {
   check_experiment("mapreduce --quick --scale .02",
                    {{"mapreduce_chances", 2}, {"mapreduce_results", 2}, {"mapreduce_figure1", 102}});
+}
+
+TEST(LabCommand, Shingles) {
+  std::vector<Wanted> wanted{{"shingles_bands", 6}, {"shingles_lsh_from", 3}, {"shingles_findings", 9}};
+  for (int figure = 6; figure <= 32; ++figure) {
+    const size_t rows = figure == 7 || figure == 9     ? 15
+                        : figure == 10 || figure == 26 ? 30
+                        : figure >= 27                 ? 60
+                                                       : 0;
+    if (rows > 0)
+      wanted.push_back(
+          {"shingles_figure" + std::string(figure < 10 ? "0" : "") + std::to_string(figure), rows});
+  }
+  check_experiment("shingles --quick", wanted);
+}
+
+TEST(LabCommand, Theory) {
+  check_experiment("theory --quick --banding 1x10 --banding 4x4", {{"theory_hashed_shingles", 5},
+                                                                   {"theory_row_types", 12},
+                                                                   {"theory_signatures", 12},
+                                                                   {"theory_bands", 3},
+                                                                   {"theory_s_curves", 2 * 101 + 4},
+                                                                   {"theory_steepest", 2},
+                                                                   {"theory_below_above", 10},
+                                                                   {"theory_one_in", 2}});
+  EXPECT_EQ(run_doppel("lab theory --banding 4").code, 2);
+}
+
+TEST(LabCommand, Compare) {
+  check_experiment("compare --quick --scale .03", {{"compare_sketches", 8}, {"compare_finding", 4}});
+}
+
+TEST(LabCommandLong, AllQuickIsQuick) {
+  const auto start = std::chrono::steady_clock::now();
+  check_experiment(
+      "all --quick",
+      {{"accuracy_table1", 9}, {"shingles_findings", 9}, {"theory_bands", 3}, {"compare_sketches", 8}});
+  EXPECT_LT(std::chrono::steady_clock::now() - start,
+            std::chrono::seconds(120));  // 30 on two cores of its own
 }
 
 TEST(LabCommand, OwnDocuments) {

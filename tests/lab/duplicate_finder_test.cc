@@ -164,7 +164,7 @@ TEST(DuplicateFinder, ChancesAreWhatTrialsShow) {
 }
 
 TEST(DuplicateFinder, RecallIsWithinThreeErrorsOfTheory) {
-  const MadeArticles made = make_articles(400, 200, .5, 1, 11);
+  const MadeArticles made = make_articles(240, 120, .5, 1, 11);
   const IntegerSets ids = integer_sets(made.articles, Encoding::own_ids);
   Random random(12);
   const MinHashFinder minhash(ids, draw_hashes(100, ids, Encoding::own_ids, random));
