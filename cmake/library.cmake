@@ -29,6 +29,12 @@ target_link_libraries(doppel_app
          fmt::fmt CLI11::CLI11 Threads::Threads PkgConfig::XXHASH
   PRIVATE PkgConfig::RDKAFKA simdjson::simdjson yaml-cpp zstd::libzstd_shared ZLIB::ZLIB)
 
+# librdkafka's threads and locks, in words that ThreadSanitizer knows.
+if(DOPPEL_SANITIZE STREQUAL "thread")
+  add_library(doppel_c11_threads OBJECT cmake/c11_threads.cc)
+  target_link_libraries(doppel_app INTERFACE $<TARGET_OBJECTS:doppel_c11_threads>)
+endif()
+
 set_source_files_properties(src/commands/frame.cc PROPERTIES COMPILE_DEFINITIONS
   "DOPPEL_VERSION=\"${PROJECT_VERSION}\"")
 

@@ -330,6 +330,10 @@ std::vector<Key> make_keys() {
       "What a null value does: forget the originals that stand under its topic and key, or nothing."));
   add(choice_key("on_update", AT(on_update), {"keep", "replace"},
                  "What a new text under an old key does: leave the old original, or forget it first."));
+  add(list_key("accept_rule_change", AT(accept_rule_change),
+               "Names of the rule (as a refused start shows them) that an existing index may change, such as "
+               "threshold_ppm "
+               "and min_equal. Bands and rows cannot: they shape what is stored."));
   add(bool_key("dry_run", AT(dry_run), "Judge, publish nothing, commit nothing."));
 
   add(integer_key("threads", AT(threads), 0, 1024,

@@ -70,6 +70,7 @@ struct Options {
   std::string tombstones = "ignore";  // key | ignore
   std::string on_update = "keep";     // keep | replace
   bool dry_run = false;
+  std::vector<std::string> accept_rule_change;
 
   std::string log_format = "text";  // log.format: text | json
   std::string log_level = "info";   // log.level: debug | info | warn | error

@@ -63,7 +63,6 @@ class OriginalsOf final : public kafka::StoredOriginals {
 // Who the log says it is: read from its beginning until that is known.
 struct LogIdentity {
   std::optional<LogEpoch> epoch;
-  std::optional<std::string> rule;
 };
 
 absl::StatusOr<LogIdentity> read_identity(LogReader& log, const kafka::Watermarks& bounds) {
@@ -73,16 +72,14 @@ absl::StatusOr<LogIdentity> read_identity(LogReader& log, const kafka::Watermark
     if (m.key.size() == sizeof(Seq)) return absl::OkStatus();
     ASSIGN_OR_RETURN(LogRecord record, parse_log_record(m.key, m.value, m.has_value));
     if (auto* epoch = std::get_if<LogEpoch>(&record)) out.epoch = std::move(*epoch);
-    if (auto* rule = std::get_if<LogRule>(&record)) out.rule = std::move(rule->rule);
     // Of an unfinished rebuild all of it is read: the end may say that it is finished.
-    return out.epoch && out.epoch->complete && out.rule ? found : absl::OkStatus();
+    return out.epoch && out.epoch->complete ? found : absl::OkStatus();
   });
   if (!status.ok() && status != found) return status;
   return out;
 }
 
-absl::Status refuse_differences(const std::string& what, std::string_view stored, std::string_view now) {
-  const std::vector<std::string> differences = scheme_differences(stored, now);
+absl::Status refuse(const std::string& what, const std::vector<std::string>& differences) {
   if (differences.empty()) return absl::OkStatus();
   std::string message = what;
   for (const std::string& difference : differences) message.append("\n  ").append(difference);
@@ -156,19 +153,11 @@ class Opening {
           "doppel rebuild --from documents makes a new index",
           log, identity.epoch->cluster, options_.plan.cluster));
     }
-    RETURN_IF_ERROR(refuse_differences(
+    RETURN_IF_ERROR(refuse(
         fmt::format("the index log {} was made with another data scheme: its signatures do not compare with "
                     "this configuration's. Use those settings, or doppel rebuild --from documents",
                     log),
-        identity.epoch->data_scheme, scheme_text_));
-    if (identity.rule) {
-      RETURN_IF_ERROR(refuse_differences(
-          fmt::format(
-              "the index log {} was made under another rule; use those settings, or accept the change "
-              "(doppel serve --accept NAME)",
-              log),
-          *identity.rule, rule_text_));
-    }
+        scheme_differences(identity.epoch->data_scheme, scheme_text_)));
     if (options_.rebuilt_from && identity.epoch->complete) {
       return absl::FailedPreconditionError(
           fmt::format("the index log {} holds a finished index; a rebuild needs a log of its own", log));
@@ -195,6 +184,7 @@ class Opening {
     StateOptions out{.directory = o_.state_directory,
                      .data_scheme = scheme_text_,
                      .rule = rule_text_,
+                     .accepted = o_.accept_rule_change,
                      .num_perm = o_.num_perm,
                      .mask_words = (engine_options_.rule.banding.bands + 31) / 32,
                      .fsync = o_.fsync == "none"     ? Fsync::none
@@ -298,6 +288,7 @@ class Opening {
                  {"seconds_left", (bounds.high - index_->position.log_offset) / std::max(rate, 1.0)}});
     }));
     engine.finish_restore();
+    RETURN_IF_ERROR(check_rule(restorer.rule().value_or(rule_text_)));
     const IndexStats stats = engine.index().stats();
     log::info("the index is restored", {{"originals", stats.live},
                                         {"from_snapshot", r.next_seq - r.first_row},
@@ -305,6 +296,17 @@ class Opening {
                                         {"snapshot_seconds", snapshot_seconds},
                                         {"seconds", seconds_since(start)}});
     if (index_->transactor) index_->transactor->start_at(index_->position.log_offset);
+    return absl::OkStatus();
+  }
+
+  // The rule of a snapshot was compared by the state directory; this is the last one that the log read here
+  // tells.
+  absl::Status check_rule(const std::string& rule) {
+    RETURN_IF_ERROR(
+        refuse(fmt::format("the index log {} was made under another rule; use it, or accept the change by "
+                           "name (accept_rule_change)",
+                           options_.plan.index_log.name),
+               rule_differences(rule, rule_text_, o_.accept_rule_change)));
     return absl::OkStatus();
   }
 
@@ -325,6 +327,9 @@ class Opening {
       outbox.add_log(log, put_log_epoch(outbox.bytes(), index_->epoch));
       outbox.add_log(log, put_log_rule(outbox.bytes(), {rule_text_}));
     }
+    // Under a rule that was accepted by name the log goes on from here.
+    if (identity.epoch && !o_.accept_rule_change.empty())
+      outbox.add_log(log, put_log_rule(outbox.bytes(), {rule_text_}));
     outbox.add_log(log, put_log_owner(outbox.bytes(), {owner_}));
     RETURN_IF_ERROR(index_->transactor->commit(outbox));
     index_->position.log_offset = index_->transactor->log_offset();

@@ -57,6 +57,8 @@ absl::Status LogRestorer::apply(const kafka::LogMessage& m) {
     }
   } else if (auto* e = std::get_if<LogExpire>(&record)) {
     position_.expire = std::move(*e);
+  } else if (auto* u = std::get_if<LogRule>(&record)) {
+    rule_ = std::move(u->rule);
   } else if (auto* p = std::get_if<LogProgress>(&record)) {
     position_.progress[{p->topic, p->partition}] = std::move(*p);
   }

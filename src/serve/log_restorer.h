@@ -25,6 +25,8 @@ class LogRestorer {
   absl::Status restore(kafka::LogReader& log, int64_t end, const std::function<void(uint64_t)>& progress);
 
   uint64_t rows() const { return rows_restored_; }
+  // The last one that was read.
+  const std::optional<std::string>& rule() const { return rule_; }
 
  private:
   absl::Status apply(const kafka::LogMessage& message);
@@ -52,6 +54,7 @@ class LogRestorer {
   size_t pending_ = 0;
   std::optional<std::map<Seq, int64_t>> removed_later_;
   uint64_t rows_restored_ = 0;
+  std::optional<std::string> rule_;
 };
 
 }  // namespace doppel

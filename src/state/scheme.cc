@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 namespace doppel {
@@ -39,6 +40,17 @@ std::vector<std::string> scheme_differences(std::string_view stored, std::string
       out.push_back(fmt::format("{}: this directory was made without it, now {}", name, value));
     }
   }
+  return out;
+}
+
+std::vector<std::string> rule_differences(std::string_view stored, std::string_view now,
+                                          const std::vector<std::string>& accepted) {
+  std::vector<std::string> out = scheme_differences(stored, now);
+  std::erase_if(out, [&](const std::string& difference) {
+    const std::string name = difference.substr(0, difference.find(':'));
+    const bool shapes = name == "bands" || name == "rows";
+    return !shapes && std::find(accepted.begin(), accepted.end(), name) != accepted.end();
+  });
   return out;
 }
 

@@ -158,10 +158,11 @@ absl::Status StateDir::Impl::recover(const Supports& supports) {
   const Identity& stored = contents.identity;
   // num_perm and mask_words shape the rows; they are compared like any other name.
   const auto shape = [](const Identity& i) {
-    return fmt::format("{}\n{}\nnum_perm={}\nmask_words={}\n", i.data_scheme, i.rule, i.num_perm,
-                       i.mask_words);
+    return fmt::format("{}\nnum_perm={}\nmask_words={}\n", i.data_scheme, i.num_perm, i.mask_words);
   };
-  const std::vector<std::string> differences = scheme_differences(shape(stored), shape(identity));
+  std::vector<std::string> differences = scheme_differences(shape(stored), shape(identity));
+  for (std::string& difference : rule_differences(stored.rule, identity.rule, options.accepted))
+    differences.push_back(std::move(difference));
   if (!differences.empty()) {
     std::string message =
         fmt::format("{}: this index was made with other settings; use those, or a new state directory",

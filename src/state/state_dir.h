@@ -37,6 +37,7 @@ struct StateOptions {
   // other ones is refused, and the message says which names differ, and how.
   std::string data_scheme;
   std::string rule;
+  std::vector<std::string> accepted;  // names of the rule that may differ
   int num_perm = 128;
   int mask_words = 1;
   // A new directory is made with it (else with a random one); one of another index is refused.
