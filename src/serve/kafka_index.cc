@@ -349,17 +349,33 @@ absl::StatusOr<std::unique_ptr<KafkaIndex>> open_kafka_index(const KafkaIndexOpt
   return Opening(options).open();
 }
 
-absl::Status complete_rebuild(KafkaIndex& index, const std::vector<LogProgress>& progress) {
+namespace {
+
+absl::Status write(KafkaIndex& index, const std::vector<LogProgress>& progress, bool completes) {
   kafka::Outbox outbox;
   for (const LogProgress& p : progress) {
+    outbox.progress.push_back(p);
     outbox.add_log(index.index_log, put_log_progress(outbox.bytes(), p));
     index.position.progress[{p.topic, p.partition}] = p;
   }
-  index.epoch.complete = true;
-  outbox.add_log(index.index_log, put_log_epoch(outbox.bytes(), index.epoch));
+  if (completes) {
+    index.epoch.complete = true;
+    outbox.add_log(index.index_log, put_log_epoch(outbox.bytes(), index.epoch));
+  }
+  if (outbox.messages().empty()) return absl::OkStatus();
   RETURN_IF_ERROR(index.transactor->commit(outbox));
   index.position.log_offset = index.transactor->log_offset();
   return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status write_progress(KafkaIndex& index, const std::vector<LogProgress>& progress) {
+  return write(index, progress, false);
+}
+
+absl::Status complete_rebuild(KafkaIndex& index, const std::vector<LogProgress>& progress) {
+  return write(index, progress, true);
 }
 
 }  // namespace doppel

@@ -41,6 +41,8 @@ struct KafkaIndex {
 // together; the message says what differs and what to do.
 absl::StatusOr<std::unique_ptr<KafkaIndex>> open_kafka_index(const KafkaIndexOptions& options);
 
+// Writes down where the input begins.
+absl::Status write_progress(KafkaIndex& index, const std::vector<LogProgress>& progress);
 // Ends a rebuild: where the input goes on, and that the log is complete, in one transaction.
 absl::Status complete_rebuild(KafkaIndex& index, const std::vector<LogProgress>& progress);
 

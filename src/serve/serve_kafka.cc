@@ -76,6 +76,7 @@ absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop
   ASSIGN_OR_RETURN(const std::unique_ptr<kafka::KafkaSource> source,
                    kafka::KafkaSource::open(source_options(o, plan), index->position.progress_list()));
   index->transactor->send_offsets_of(source->consumer());
+  RETURN_IF_ERROR(write_progress(*index, source->beginnings()));
   kafka::KafkaSink sink(sink_options(o, plan, *index), *index->engine, *index->originals, *index->transactor,
                         index->position);
   SnapshotJournal journal(*index, sink);

@@ -4,13 +4,18 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <future>
 #include <string_view>
+#include <thread>
 
 #include "base/log.h"
 #include "base/status.h"
 
 namespace doppel::kafka {
 namespace {
+
+constexpr std::chrono::seconds kDestroyLimit(5);
 
 struct Refused {
   std::string_view name, why;
@@ -128,7 +133,17 @@ absl::Status check_properties(const ClientOptions& options) {
   return make_conf(options, {}, false).status();
 }
 
-void Destroy::operator()(rd_kafka_t* client) const { rd_kafka_destroy(client); }
+// Version 2.0 never returns from it after a topic that it consumed was deleted.
+void Destroy::operator()(rd_kafka_t* client) const {
+  auto gone = std::make_shared<std::promise<void>>();
+  std::future<void> waiting = gone->get_future();
+  std::thread([client, gone] {
+    rd_kafka_destroy(client);
+    gone->set_value();
+  }).detach();
+  if (waiting.wait_for(kDestroyLimit) != std::future_status::ready)
+    log::warn("a client of Kafka does not end; it is left behind");
+}
 
 absl::StatusOr<Client> make_consumer(const ClientOptions& options, const Settings& ours) {
   ASSIGN_OR_RETURN(Conf conf, make_conf(options, ours, true));

@@ -39,6 +39,7 @@ absl::StatusOr<std::unique_ptr<KafkaSource>> KafkaSource::open(const KafkaSource
                                      {"fetch.queue.backoff.ms?", "5"}}));
   source->queue_ = rd_kafka_queue_get_consumer(source->consumer_.get());
   RETURN_IF_ERROR(source->add_partitions(progress, true));
+  source->report_other_offsets(progress);
   return source;
 }
 
@@ -75,9 +76,17 @@ absl::Status KafkaSource::add_partitions(const std::vector<LogProgress>& progres
         return p.topic == topic.topic && p.partition == partition;
       });
       int64_t from = 0;
-      ASSIGN_OR_RETURN(Partition place_of, place(topic.topic, partition,
-                                                 known == progress.end() ? nullptr : &*known, first, from));
-      partitions_.emplace(Name{topic.topic, partition}, place_of);
+      // A partition that came after its topic's others is read from its beginning, whatever kafka.start says.
+      const bool latest = first && options_.from_latest &&
+                          std::none_of(progress.begin(), progress.end(),
+                                       [&](const LogProgress& p) { return p.topic == topic.topic; });
+      absl::StatusOr<Partition> placed =
+          place(topic.topic, partition, known == progress.end() ? nullptr : &*known, latest, from);
+      if (!first && absl::IsUnavailable(placed.status())) continue;  // later
+      RETURN_IF_ERROR(placed.status());
+      partitions_.emplace(Name{topic.topic, partition}, *placed);
+      if (first && known == progress.end())
+        beginnings_.push_back({.topic = topic.topic, .partition = partition, .next = placed->next});
       rd_kafka_topic_partition_list_add(added.get(), topic.topic.c_str(), partition)->offset = from;
       if (!first) log::info("a new partition", {{"topic", topic.topic}, {"partition", partition}});
     }
@@ -91,7 +100,7 @@ absl::Status KafkaSource::add_partitions(const std::vector<LogProgress>& progres
 }
 
 absl::StatusOr<KafkaSource::Partition> KafkaSource::place(const std::string& topic, int32_t partition,
-                                                          const LogProgress* progress, bool first,
+                                                          const LogProgress* progress, bool latest,
                                                           int64_t& from) {
   ASSIGN_OR_RETURN(const Watermarks marks, watermarks(consumer_.get(), topic, partition, kAskMs));
   auto name = topic_names_.find(topic);
@@ -99,8 +108,7 @@ absl::StatusOr<KafkaSource::Partition> KafkaSource::place(const std::string& top
     name = topic_names_.emplace(topic, std::make_unique<std::string>(topic)).first;
   Partition out{.topic = name->second.get()};
   if (progress == nullptr) {
-    // What appears while we run was made after us: all of it is new.
-    from = out.next = first && options_.from_latest ? marks.high : marks.low;
+    from = out.next = latest ? marks.high : marks.low;
     return out;
   }
   out.next = progress->next;
@@ -129,6 +137,24 @@ absl::StatusOr<KafkaSource::Partition> KafkaSource::place(const std::string& top
     out.check_ms = progress->last_ms;
   }
   return out;
+}
+
+// The group's offsets decide nothing. Where they differ somebody moved them, and may wonder.
+void KafkaSource::report_other_offsets(const std::vector<LogProgress>& progress) {
+  if (progress.empty()) return;
+  const PartitionList list(rd_kafka_topic_partition_list_new(static_cast<int>(progress.size())));
+  for (const LogProgress& p : progress)
+    rd_kafka_topic_partition_list_add(list.get(), p.topic.c_str(), p.partition);
+  if (rd_kafka_committed(consumer_.get(), list.get(), kAskMs) != RD_KAFKA_RESP_ERR_NO_ERROR) return;
+  for (int i = 0; i < list->cnt; ++i) {
+    const int64_t offset = list->elems[i].offset;
+    if (offset == progress[i].next) continue;
+    log::warn("the group's offset is not where the index log is; it is ignored",
+              {{"topic", progress[i].topic},
+               {"partition", progress[i].partition},
+               {"group_offset", offset},
+               {"index_log", progress[i].next}});
+  }
 }
 
 // ---- a batch

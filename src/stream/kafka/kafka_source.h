@@ -46,6 +46,8 @@ class KafkaSource final : public Source {
 
   rd_kafka_t* consumer() const { return consumer_.get(); }
   size_t partitions() const { return partitions_.size(); }
+  // Where partitions begin that `progress` did not name: to be written down, so that they begin there again.
+  const std::vector<LogProgress>& beginnings() const { return beginnings_; }
 
  private:
   using Name = std::pair<std::string, int32_t>;
@@ -59,7 +61,8 @@ class KafkaSource final : public Source {
   explicit KafkaSource(KafkaSourceOptions options) : options_(std::move(options)), pool_(8 << 20) {}
   absl::Status add_partitions(const std::vector<LogProgress>& progress, bool first);
   absl::StatusOr<Partition> place(const std::string& topic, int32_t partition, const LogProgress* progress,
-                                  bool first, int64_t& from);
+                                  bool latest, int64_t& from);
+  void report_other_offsets(const std::vector<LogProgress>& progress);
   absl::Status gather();
   absl::Status take(rd_kafka_message_t* message);
   absl::Status source_error(const rd_kafka_message_t* message);
@@ -71,6 +74,7 @@ class KafkaSource final : public Source {
   rd_kafka_queue_t* queue_ = nullptr;
   std::map<std::string, std::unique_ptr<std::string>, std::less<>> topic_names_;
   std::map<Name, Partition> partitions_;
+  std::vector<LogProgress> beginnings_;
   std::vector<Gathered> gathered_;  // of the batch at hand
   size_t gathered_bytes_ = 0;
   BufferPool pool_;

@@ -230,12 +230,13 @@ absl::Status Transactor::commit_until_known() {
 
 // After init_transactions(): whatever was open is settled, so what the log says is final.
 absl::StatusOr<bool> Transactor::is_in_log(const Outbox& outbox) {
-  const int64_t from = log_offset_;
+  bool any = false;
   std::map<std::pair<std::string, int32_t>, int64_t> seen;
   RETURN_IF_ERROR(read_on([&](const LogRecord& record) {
+    any = true;
     if (const auto* p = std::get_if<LogProgress>(&record)) seen[{p->topic, p->partition}] = p->next;
   }));
-  if (outbox.progress.empty()) return log_offset_ > from;  // nobody else writes
+  if (outbox.progress.empty()) return any;  // nobody else writes
   for (const LogProgress& p : outbox.progress) {
     const auto it = seen.find({p.topic, p.partition});
     if (it == seen.end() || it->second < p.next) return false;
