@@ -11,11 +11,11 @@
 #include "base/status.h"
 #include "commands/commands.h"
 #include "commands/progress.h"
-#include "commands/scan_sink.h"
 #include "fmt/format.h"
 #include "insight/show.h"
+#include "serve/embedded_state.h"
+#include "serve/files_sink.h"
 #include "serve/setup.h"
-#include "state/state_dir.h"
 #include "stream/files/files_source.h"
 
 namespace doppel {
@@ -25,7 +25,7 @@ constexpr uint64_t kMessagesShown = 20;
 
 struct ScanFlags {
   std::vector<std::string> paths;
-  ScanSinkOptions sink;
+  FilesSinkOptions sink;
   bool all = false, clusters = false, quiet = false;
 };
 
@@ -45,55 +45,6 @@ void catch_signals() {
   // A closed pipe and a file size limit come back as errors of write().
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-}
-
-// The state directory as the pipeline sees it.
-class StateJournal : public Journal {
- public:
-  StateJournal(StateDir& state, Engine& engine, uint64_t documents)
-      : state_(state), engine_(engine), documents_(documents) {}
-
-  absl::Status commit(const Batch& batch, const Resolved& resolved, std::string sink_position) override {
-    documents_ += batch.records.size();
-    return state_.commit({.rows = resolved.rows,
-                          .removed = resolved.removed,
-                          .lowest_live = resolved.lowest_live,
-                          .source_position = batch.position,
-                          .sink_position = std::move(sink_position),
-                          .clock = engine_.clock(),
-                          .documents = documents_});
-  }
-
- private:
-  StateDir& state_;
-  Engine& engine_;
-  uint64_t documents_;
-};
-
-absl::StatusOr<std::unique_ptr<StateDir>> open_state(const Options& o, const EngineOptions& engine,
-                                                     const ScanSinkOptions& sink,
-                                                     std::function<absl::Status()> sync_outputs) {
-  StateOptions options{.directory = o.state_directory,
-                       .data_scheme = engine.scheme.describe(),
-                       .rule = describe_rule(engine.rule),
-                       .num_perm = o.num_perm,
-                       .mask_words = (engine.rule.banding.bands + 31) / 32,
-                       .fsync = o.fsync == "none"     ? Fsync::none
-                                : o.fsync == "commit" ? Fsync::commit
-                                                      : Fsync::checkpoint,
-                       .checkpoint_documents = o.checkpoint_documents,
-                       .sync_outputs = std::move(sync_outputs)};
-  return StateDir::open(options,
-                        [&](std::string_view position) { return ScanSink::supports(sink, position); });
-}
-
-// Loads what an earlier run left into the engine.
-absl::Status restore(StateDir& state, Engine& engine) {
-  const Recovered& recovered = state.recovered();
-  RETURN_IF_ERROR(engine.start_restore(recovered.first_row, recovered.lowest_live, recovered.clock));
-  RETURN_IF_ERROR(state.load_rows([&](const StoredRow& row) { engine.restore(row); }));
-  engine.finish_restore();
-  return absl::OkStatus();
 }
 
 // Messages about single records and inputs: the first ones are shown, the rest is counted.
@@ -157,12 +108,13 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   // What an earlier run left, or a place for this run alone.
   std::unique_ptr<StateDir> state;
   std::unique_ptr<Bodies> temporary;
-  std::unique_ptr<ScanSink> sink;
+  std::unique_ptr<FilesSink> sink;
   Recovered recovered;
   if (!o.state_directory.empty()) {
     flags.sink.sync = o.fsync == "commit";
     auto sync_outputs = [&] { return sink != nullptr ? sink->sync() : absl::OkStatus(); };
-    ASSIGN_OR_RETURN(state, open_state(o, engine_opts, flags.sink, sync_outputs));
+    auto supports = [&](std::string_view position) { return FilesSink::supports(flags.sink, position); };
+    ASSIGN_OR_RETURN(state, open_embedded_state(o, engine_opts, supports, sync_outputs));
     recovered = state->recovered();
     for (const std::string& note : recovered.notes) tell(note);
     engine_opts.initial_capacity = std::max<uint64_t>(1024, recovered.next_seq - recovered.first_row);
@@ -172,7 +124,7 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   Bodies& bodies = state != nullptr ? state->bodies() : *temporary;
   Engine engine(engine_opts, bodies);
   if (state != nullptr && !recovered.fresh) {
-    RETURN_IF_ERROR(restore(*state, engine));
+    RETURN_IF_ERROR(restore_engine(*state, engine));
     tell(fmt::format("going on after {} documents, {} originals known", with_commas(recovered.documents),
                      with_commas(engine.index().stats().live)));
   }
@@ -186,13 +138,13 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
                    open_files_source(source_options, recovered.source_position));
   flags.sink.context = {.scheme = fmt::format("{:016x}", key.derive(engine_opts.scheme.describe())),
                         .epoch = recovered.epoch};
-  ASSIGN_OR_RETURN(sink, ScanSink::open(flags.sink, recovered.sink_position,
-                                        [&](const std::string& message) { messages.say(message); }));
+  ASSIGN_OR_RETURN(sink, FilesSink::open(flags.sink, recovered.sink_position,
+                                         [&](const std::string& message) { messages.say(message); }));
 
   Progress progress(*source, engine.index(), !flags.quiet);
   messages.attach(&progress);
   std::unique_ptr<StateJournal> journal;
-  if (state != nullptr) journal = std::make_unique<StateJournal>(*state, engine, recovered.documents);
+  if (state != nullptr) journal = std::make_unique<StateJournal>(*state, engine);
   Pipeline pipeline{.source = *source,
                     .engine = engine,
                     .sink = *sink,
@@ -256,9 +208,9 @@ int scan_main(int argc, char** argv) {
       "130 interrupted (likewise).");
   if (auto code = parse_flags(app, argc, argv)) return *code;
   if (flags.paths.empty()) flags.paths.emplace_back("-");
-  flags.sink.mode = flags.all        ? ScanOutput::verdicts
-                    : flags.clusters ? ScanOutput::clusters
-                                     : ScanOutput::events;
+  flags.sink.mode = flags.all        ? FilesOutput::verdicts
+                    : flags.clusters ? FilesOutput::clusters
+                                     : FilesOutput::events;
 
   absl::StatusOr<Config> config = load(common);
   if (!config.ok()) return fail("scan", config.status(), kExitUsage);

@@ -318,6 +318,14 @@ std::vector<Key> make_keys() {
               "Any property of librdkafka (TLS, SASL, tuning); with consumer. or producer. before the name "
               "for one of "
               "them. Those that would break what doppel promises are refused."));
+  add(list_key("files.paths", AT(files.paths),
+               "What serve follows without Kafka: directories into which documents are dropped, JSONL files "
+               "as they grow and are rotated, or - for stdin."));
+  add(text_key("files.output", AT(files.output), "Where serve writes events without Kafka; - is stdout."));
+  add(text_key("files.unique", AT(files.unique),
+               "A file for the unique lines, unchanged, of serve without Kafka; empty: none."));
+  add(text_key("files.rejects", AT(files.rejects),
+               "A file for lines that could not be read, unchanged, of serve without Kafka; empty: none."));
   add(text_key("output.topic", AT(output.topic), "The topic of duplicate-of and original-removed events."));
   add(text_key("output.dead_letters", AT(output.dead_letters),
                "The topic of records that could not be read, unchanged; empty: they are only counted."));
@@ -355,6 +363,9 @@ std::vector<Key> make_keys() {
   add(text_key("temporary_directory", AT(temporary_directory),
                "Where runs without a state directory put their shingle sets; empty: TMPDIR or /tmp."));
 
+  add(duration_key("shutdown_timeout", AT(shutdown_timeout_ms), 100,
+                   "How long serve may take to stop after SIGTERM before it ends itself; nothing is lost "
+                   "either way."));
   add(choice_key("log.format", AT(log_format), {"text", "json"},
                  "The form of the daemon's log on stderr: a line for people, or a JSON object a line."));
   add(choice_key("log.level", AT(log_level), {"debug", "info", "warn", "error"},

@@ -61,6 +61,11 @@ struct Options {
     int64_t commit_deadline_ms = 30'000;
     std::vector<std::string> properties;  // "name=value"
   } kafka;
+  struct Files {
+    std::vector<std::string> paths;
+    std::string output = "-";
+    std::string unique, rejects;  // empty: none
+  } files;
   struct Output {
     std::string topic = "doppel-duplicates";
     std::string dead_letters = "doppel-dead-letters";
@@ -71,6 +76,8 @@ struct Options {
   std::string on_update = "keep";     // keep | replace
   bool dry_run = false;
   std::vector<std::string> accept_rule_change;
+
+  int64_t shutdown_timeout_ms = 30'000;  // shutdown_timeout
 
   std::string log_format = "text";  // log.format: text | json
   std::string log_level = "info";   // log.level: debug | info | warn | error

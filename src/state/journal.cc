@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "base/kill_point.h"
 #include "base/crc32c.h"
 #include "base/status.h"
 
@@ -142,7 +143,9 @@ absl::StatusOr<JournalWriter> JournalWriter::replace(const std::string& director
   entry.end = bytes.size();
   RETURN_IF_ERROR(file.write_at(0, bytes));
   if (durable) RETURN_IF_ERROR(file.sync());
+  kill_point("before_journal_rename");
   RETURN_IF_ERROR(file.rename_to(join(directory, kJournalName)));
+  kill_point("after_journal_rename");
   if (durable) RETURN_IF_ERROR(sync_directory(directory));
   return JournalWriter(std::move(file), entry.end, entry);
 }

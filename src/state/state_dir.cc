@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "base/crc32c.h"
+#include "base/kill_point.h"
 #include "base/pod_vector.h"
 #include "base/status.h"
 #include "state/bodies_file.h"
@@ -273,7 +274,9 @@ absl::Status StateDir::Impl::commit(const Commit& commit) {
   RETURN_IF_ERROR(bodies->flush());
   next.bodies_end = bodies->bytes();
   next.bodies_crc = bodies->take_crc();
+  kill_point("after_bodies");
   RETURN_IF_ERROR(hot.write_at(format->offset(state.next_seq), rows));
+  kill_point("after_rows");
   next.hot_crc = crc32c(rows);
   const bool each = options.fsync == Fsync::commit;
   if (each) {
@@ -281,6 +284,7 @@ absl::Status StateDir::Impl::commit(const Commit& commit) {
     RETURN_IF_ERROR(hot.sync());
   }
   RETURN_IF_ERROR(journal.append(next));
+  kill_point("after_commit");
   if (each) RETURN_IF_ERROR(journal.sync());
 
   keep_from = commit.keep_from.value_or(commit.lowest_live);

@@ -1,4 +1,4 @@
-#include "commands/scan_sink.h"
+#include "serve/files_sink.h"
 
 #include <fmt/format.h>
 
@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/bytes.h"
+#include "base/kill_point.h"
 #include "base/status.h"
 #include "stream/json_text.h"
 
@@ -56,7 +57,7 @@ fs::path kept_path(const std::string& directory, std::string_view source) {
 
 }  // namespace
 
-bool ScanSink::supports(const ScanSinkOptions& options, std::string_view position) {
+bool FilesSink::supports(const FilesSinkOptions& options, std::string_view position) {
   for (const Length& length : parse_position(position)) {
     if (length.path != options.output && length.path != options.keep && length.path != options.rejects)
       continue;
@@ -67,10 +68,21 @@ bool ScanSink::supports(const ScanSinkOptions& options, std::string_view positio
   return true;
 }
 
-absl::StatusOr<std::unique_ptr<ScanSink>> ScanSink::open(const ScanSinkOptions& options,
-                                                         std::string_view position,
-                                                         std::function<void(const std::string&)> report) {
-  std::unique_ptr<ScanSink> sink(new ScanSink(options, std::move(report)));
+std::string FilesSink::foreign_output(const FilesSinkOptions& options, std::string_view position) {
+  const std::vector<Length> lengths = parse_position(position);
+  for (const std::string& path : {options.output, options.keep, options.rejects}) {
+    std::error_code error;
+    const bool known =
+        std::any_of(lengths.begin(), lengths.end(), [&](const Length& l) { return l.path == path; });
+    if (!known && fs::is_regular_file(path, error) && fs::file_size(path, error) > 0) return path;
+  }
+  return {};
+}
+
+absl::StatusOr<std::unique_ptr<FilesSink>> FilesSink::open(const FilesSinkOptions& options,
+                                                           std::string_view position,
+                                                           std::function<void(const std::string&)> report) {
+  std::unique_ptr<FilesSink> sink(new FilesSink(options, std::move(report)));
   const std::vector<Length> lengths = parse_position(position);
   const bool resume = !position.empty();
   ASSIGN_OR_RETURN(sink->output_, open_output(options.output, resume, lengths));
@@ -84,7 +96,7 @@ absl::StatusOr<std::unique_ptr<ScanSink>> ScanSink::open(const ScanSinkOptions& 
   return sink;
 }
 
-std::string ScanSink::position() const {
+std::string FilesSink::position() const {
   std::string out;
   for (const OutputFile* file : {output_.get(), keep_.get(), rejects_.get()}) {
     if (file == nullptr || file->path() == "-") continue;
@@ -94,40 +106,46 @@ std::string ScanSink::position() const {
   return out;
 }
 
-absl::Status ScanSink::write(const Decided& decided) {
+absl::Status FilesSink::write(const Decided& decided) {
   for (const Problem& problem : decided.batch.problems) report_(problem.message);
   for (size_t i = 0; i < decided.batch.records.size(); ++i) {
     RETURN_IF_ERROR(write_one(decided.batch.records[i], decided.work.sign.documents[i],
                               decided.work.resolved.outcomes[i]));
   }
-  return hand_on(options_.sync);
+  kill_point("before_outputs");
+  RETURN_IF_ERROR(hand_on(options_.sync));
+  kill_point("after_outputs");
+  return absl::OkStatus();
 }
 
-absl::Status ScanSink::sync() { return hand_on(true); }
+absl::Status FilesSink::sync() { return hand_on(true); }
 
-absl::Status ScanSink::hand_on(bool to_disk) {
+absl::Status FilesSink::hand_on(bool to_disk) {
   for (OutputFile* file : {output_.get(), keep_.get(), rejects_.get()}) {
     if (file != nullptr) RETURN_IF_ERROR(to_disk ? file->sync() : file->flush());
   }
   return absl::OkStatus();
 }
 
-absl::Status ScanSink::write_one(const Record& record, const SignedDocument& document,
-                                 const Outcome& outcome) {
+absl::Status FilesSink::write_one(const Record& record, const SignedDocument& document,
+                                  const Outcome& outcome) {
   const bool duplicate = outcome.verdict == Verdict::duplicate;
   Metadata metadata, original;
   RETURN_IF_ERROR(decode_metadata(document.metadata, metadata));
   if (duplicate) RETURN_IF_ERROR(decode_metadata(outcome.original, original));
 
   line_.clear();
-  if (options_.mode == ScanOutput::verdicts) {
+  if (options_.mode == FilesOutput::verdicts) {
     append_verdict(line_, metadata, original, outcome, document.reason);
     line_ += '\n';
-  } else if (duplicate && options_.mode == ScanOutput::events) {
+  } else if (duplicate && options_.mode != FilesOutput::clusters) {
     append_duplicate_of(line_, options_.context, metadata, original, outcome);
     line_ += '\n';
   } else if (duplicate) {
     add_to_cluster(metadata, original, outcome);
+  } else if (options_.mode == FilesOutput::all_events) {
+    append_verdict_event(line_, metadata, outcome, document.reason);
+    line_ += '\n';
   }
   output_->append(line_);
 
@@ -144,7 +162,7 @@ absl::Status ScanSink::write_one(const Record& record, const SignedDocument& doc
   return absl::OkStatus();
 }
 
-absl::Status ScanSink::keep(const Record& record) {
+absl::Status FilesSink::keep(const Record& record) {
   if (!record.whole_file) {
     if (keep_ != nullptr) {
       keep_->append(record.value);
@@ -161,7 +179,7 @@ absl::Status ScanSink::keep(const Record& record) {
   return absl::OkStatus();
 }
 
-void ScanSink::add_to_cluster(const Metadata& document, const Metadata& original, const Outcome& outcome) {
+void FilesSink::add_to_cluster(const Metadata& document, const Metadata& original, const Outcome& outcome) {
   auto [it, fresh] = cluster_of_.try_emplace(outcome.seq, clusters_.size());
   if (fresh) {
     clusters_.emplace_back();
@@ -184,7 +202,7 @@ void ScanSink::add_to_cluster(const Metadata& document, const Metadata& original
   out += '}';
 }
 
-absl::Status ScanSink::finish() {
+absl::Status FilesSink::finish() {
   for (const Cluster& cluster : clusters_) {
     output_->append(fmt::format("{},\"size\":{},\"duplicates\":[{}]}}\n", cluster.head, cluster.size + 1,
                                 cluster.members));

@@ -1,5 +1,5 @@
 #pragma once
-// What `doppel scan` writes: events, verdicts or clusters; the unique documents; the rejected ones.
+// What is written without Kafka: events, verdicts or clusters; the unique documents; the rejected ones.
 
 #include <cstdio>
 #include <functional>
@@ -14,10 +14,15 @@
 
 namespace doppel {
 
-enum class ScanOutput { events, verdicts, clusters };
+enum class FilesOutput {
+  events,      // one for each duplicate
+  all_events,  // and a small one for every other document
+  verdicts,    // one line for each document
+  clusters,    // one line for each original that has duplicates, at the end
+};
 
-struct ScanSinkOptions {
-  ScanOutput mode = ScanOutput::events;
+struct FilesSinkOptions {
+  FilesOutput mode = FilesOutput::events;
   std::string output = "-";
   std::string keep;        // file for unique lines; empty: none
   std::string keep_files;  // directory for unique whole files
@@ -26,15 +31,17 @@ struct ScanSinkOptions {
   EventContext context;
 };
 
-class ScanSink : public Sink {
+class FilesSink : public Sink {
  public:
   // `position` of an earlier run, or empty. `report` is told of what is wrong with a record or an input, in
   // words.
-  static absl::StatusOr<std::unique_ptr<ScanSink>> open(const ScanSinkOptions& options,
-                                                        std::string_view position,
-                                                        std::function<void(const std::string&)> report);
+  static absl::StatusOr<std::unique_ptr<FilesSink>> open(const FilesSinkOptions& options,
+                                                         std::string_view position,
+                                                         std::function<void(const std::string&)> report);
+  // An output that is there, is not empty, and that `position` does not know; empty: none is.
+  static std::string foreign_output(const FilesSinkOptions& options, std::string_view position);
   // Whether the outputs are as long as `position` says.
-  static bool supports(const ScanSinkOptions& options, std::string_view position);
+  static bool supports(const FilesSinkOptions& options, std::string_view position);
 
   absl::Status write(const Decided& decided) override;
   std::string position() const override;
@@ -44,7 +51,7 @@ class ScanSink : public Sink {
   absl::Status finish();
 
  private:
-  ScanSink(const ScanSinkOptions& options, std::function<void(const std::string&)> report)
+  FilesSink(const FilesSinkOptions& options, std::function<void(const std::string&)> report)
       : options_(options), report_(std::move(report)) {}
   absl::Status write_one(const Record& record, const SignedDocument& document, const Outcome& outcome);
   absl::Status keep(const Record& record);
@@ -57,7 +64,7 @@ class ScanSink : public Sink {
     size_t size = 0;
   };
 
-  ScanSinkOptions options_;
+  FilesSinkOptions options_;
   std::function<void(const std::string&)> report_;
   std::unique_ptr<OutputFile> output_, keep_, rejects_;
   std::vector<Cluster> clusters_;  // in the order of their first duplicate

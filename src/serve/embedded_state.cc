@@ -1,0 +1,56 @@
+#include "serve/embedded_state.h"
+
+#include <utility>
+
+#include "base/status.h"
+
+namespace doppel {
+
+absl::StatusOr<std::unique_ptr<StateDir>> open_embedded_state(const Options& o, const EngineOptions& engine,
+                                                              const StateDir::Supports& supports,
+                                                              std::function<absl::Status()> sync_outputs) {
+  StateOptions options{.directory = o.state_directory,
+                       .data_scheme = engine.scheme.describe(),
+                       .rule = describe_rule(engine.rule),
+                       .num_perm = o.num_perm,
+                       .mask_words = (engine.rule.banding.bands + 31) / 32,
+                       .fsync = o.fsync == "none"     ? Fsync::none
+                                : o.fsync == "commit" ? Fsync::commit
+                                                      : Fsync::checkpoint,
+                       .checkpoint_documents = o.checkpoint_documents,
+                       .sync_outputs = std::move(sync_outputs)};
+  return StateDir::open(options, supports);
+}
+
+absl::Status restore_engine(StateDir& state, Engine& engine) {
+  const Recovered& recovered = state.recovered();
+  RETURN_IF_ERROR(engine.start_restore(recovered.first_row, recovered.lowest_live, recovered.clock));
+  RETURN_IF_ERROR(state.load_rows([&](const StoredRow& row) { engine.restore(row); }));
+  engine.finish_restore();
+  return absl::OkStatus();
+}
+
+StateJournal::StateJournal(StateDir& state, Engine& engine)
+    : state_(state), engine_(engine), documents_(state.recovered().documents) {}
+
+absl::Status StateJournal::commit(const Batch& batch, const Resolved& resolved, std::string sink_position) {
+  documents_ += batch.records.size();
+  return state_.commit({.rows = resolved.rows,
+                        .removed = resolved.removed,
+                        .lowest_live = resolved.lowest_live,
+                        .source_position = batch.position,
+                        .sink_position = std::move(sink_position),
+                        .clock = engine_.clock(),
+                        .documents = documents_});
+}
+
+absl::Status StateJournal::commit_outputs(std::string sink_position) {
+  const Recovered& recovered = state_.recovered();
+  return state_.commit({.lowest_live = recovered.lowest_live,
+                        .source_position = recovered.source_position,
+                        .sink_position = std::move(sink_position),
+                        .clock = recovered.fresh ? engine_.clock() : recovered.clock,
+                        .documents = documents_});
+}
+
+}  // namespace doppel

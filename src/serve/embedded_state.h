@@ -1,0 +1,40 @@
+#pragma once
+// The state directory where there is no Kafka: it is all there is, and each batch ends with a commit that
+// holds index, input and outputs together.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "config/options.h"
+#include "engine/engine.h"
+#include "state/state_dir.h"
+#include "stream/pipeline.h"
+
+namespace doppel {
+
+// `supports` as StateDir::open(); `sync_outputs` as StateOptions.
+absl::StatusOr<std::unique_ptr<StateDir>> open_embedded_state(const Options& options,
+                                                              const EngineOptions& engine,
+                                                              const StateDir::Supports& supports,
+                                                              std::function<absl::Status()> sync_outputs);
+
+// Loads what an earlier run left into the engine.
+absl::Status restore_engine(StateDir& state, Engine& engine);
+
+// The state directory as the pipeline sees it.
+class StateJournal final : public Journal {
+ public:
+  StateJournal(StateDir& state, Engine& engine);
+  absl::Status commit(const Batch& batch, const Resolved& resolved, std::string sink_position) override;
+  // Commits how far the outputs are, and nothing else.
+  absl::Status commit_outputs(std::string sink_position);
+
+ private:
+  StateDir& state_;
+  Engine& engine_;
+  uint64_t documents_;
+};
+
+}  // namespace doppel
