@@ -8,6 +8,7 @@ inline constexpr int kExitSomeFailed =
     1;                                // done, but some records were rejected or some inputs could not be read
 inline constexpr int kExitUsage = 2;  // wrong usage or configuration; nothing was done
 inline constexpr int kExitStopped = 3;        // stopped by an error: a full disk, a damaged state
+inline constexpr int kExitReplaced = 75;      // another process has taken over; do not start this one again
 inline constexpr int kExitInterrupted = 130;  // interrupted; what was written is consistent
 
 }  // namespace doppel

@@ -1,35 +1,100 @@
-// doppel serve: the daemon.
+// doppel serve: the daemon. Reads its settings, catches signals, and lets the mode that they name run.
 #include <CLI/CLI.hpp>
-#include <csignal>
 
+#include "absl/strings/str_join.h"
+#include "base/log.h"
 #include "base/status.h"
 #include "commands/commands.h"
+#include "serve/serve_files.h"
 #include "serve/serve_kafka.h"
+#include "serve/signals.h"
 
 namespace doppel {
 namespace {
 
-volatile std::sig_atomic_t g_stop = 0;
-void on_signal(int) { g_stop = 1; }
+void configure_log(const Options& options) {
+  log::configure(log::parse_form(options.log_format).value_or(log::Form::text),
+                 log::parse_level(options.log_level).value_or(log::Level::info));
+}
+
+// SIGHUP: the settings are read again. What may change at run time changes, the rest is named.
+void reload(const CommonFlags& flags, const Config& running) {
+  const absl::StatusOr<Config> config = load(flags);
+  if (!config.ok()) {
+    log::error("the settings cannot be read again; nothing changes",
+               {{"error", std_sv(config.status().message())}});
+    return;
+  }
+  std::vector<std::string> later;
+  for (size_t i = 0; i < config->settings.size(); ++i) {
+    const Setting& now = config->settings[i];
+    const bool at_once = now.key.starts_with("log.");
+    if (!at_once && now.value != running.settings[i].value) later.push_back(now.key);
+  }
+  configure_log(config->options);
+  log::info("settings read again",
+            {{"log_level", config->options.log_level}, {"needs_restart", absl::StrJoin(later, ", ")}});
+}
+
+int serve(const CommonFlags& flags, const Config& config) {
+  configure_log(config.options);
+  Signals signals({.shutdown_timeout = std::chrono::milliseconds(config.options.shutdown_timeout_ms),
+                   .timeout_code = kExitStopped,
+                   .second_code = kExitInterrupted,
+                   .reload = [&] { reload(flags, config); }});
+  const auto stop = [&] { return signals.stop(); };
+  const absl::Status status =
+      config.options.kafka.brokers.empty() ? serve_files(config, stop) : serve_kafka(config, stop);
+  if (status.ok() || absl::IsCancelled(status)) return kExitDone;
+  if (absl::IsInvalidArgument(status) || absl::IsNotFound(status)) return fail("serve", status, kExitUsage);
+  log::error("stopped by an error", {{"error", std_sv(status.message())}});
+  return absl::IsAborted(status) ? kExitReplaced : kExitStopped;
+}
 
 }  // namespace
 
 int serve_main(int argc, char** argv) {
-  CLI::App app("The daemon: reads documents from Kafka topics and publishes duplicate-of events.",
-               "doppel serve");
+  CLI::App app(
+      "The daemon: judges documents as they come, publishes an event for each duplicate, and remembers.\n\n"
+      "With kafka.brokers it reads and writes Kafka topics. Without, it follows files: a directory into "
+      "which\n"
+      "documents are dropped, a JSONL file as it grows and is rotated, or stdin. Either way every document "
+      "is\n"
+      "judged exactly once, whatever stops the process: start it again, and it goes on.\n\n"
+      "Examples:\n"
+      "  doppel serve --state index -o duplicates.jsonl inbox/          text files, .jsonl, .json, .gz\n"
+      "  doppel serve --state index -o duplicates.jsonl /var/log/crawl.jsonl\n"
+      "  doppel serve --config /etc/doppel.yaml",
+      "doppel serve");
   CommonFlags common;
+  std::vector<std::string> paths;
+  app.add_option("PATH", paths, "directories or files to follow, - for stdin (files.paths)");
+  add_setting_flag(app, common, "-o,--output", "files.output");
+  add_setting_flag(app, common, "--keep", "files.unique");
+  add_setting_flag(app, common, "--rejects", "files.rejects");
+  add_setting_flag(app, common, "--state", "state.directory");
+  add_setting_flag(app, common, "-t,--threshold", "threshold");
+  add_setting_flag(app, common, "--threads", "threads");
+  add_setting_flag(app, common, "--log-format", "log.format");
+  add_setting_flag(app, common, "--log-level", "log.level");
   add_common_flags(app, common);
+  app.footer(
+      "Signals: SIGTERM and SIGINT finish the batch at hand, commit and exit 0, a second one exits at once;\n"
+      "SIGHUP reads the settings again (log.*, the rest needs a restart).\n"
+      "Exit codes: 0 done; 2 wrong usage or configuration; 3 stopped by an error, or not done within\n"
+      "shutdown_timeout; 75 another process has taken over the index; 130 a second signal. Nothing is lost "
+      "in any case.");
   if (auto code = parse_flags(app, argc, argv)) return *code;
+  for (const std::string& path : paths) {
+    if (path.find(',') == std::string::npos) continue;
+    return fail("serve", path + ": a path with a comma must stand in the configuration file (files.paths)",
+                kExitUsage);
+  }
+  if (!paths.empty()) common.sets.emplace_back("files.paths", absl::StrJoin(paths, ","));
+  if (common.verbose) common.sets.emplace_back("log.level", "debug");
   absl::StatusOr<Config> config = load(common);
   if (!config.ok()) return fail("serve", config.status(), kExitUsage);
-  struct sigaction action = {};
-  action.sa_handler = on_signal;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  absl::Status status = serve_kafka(*config, [] { return g_stop != 0; });
-  if (status.ok() || absl::IsCancelled(status)) return kExitDone;
-  if (absl::IsAborted(status)) return fail("serve", status, 75);
-  return fail("serve", status, absl::IsInvalidArgument(status) ? kExitUsage : kExitStopped);
+  return serve(common, *config);
 }
 
 }  // namespace doppel

@@ -1,0 +1,48 @@
+#include "serve/report.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace doppel {
+namespace {
+
+constexpr double kEverySeconds = 10;
+constexpr uint64_t kComplaints = 10;
+
+}  // namespace
+
+void Report::progress(const Counters& now) {
+  const Clock::time_point time = Clock::now();
+  const double seconds = std::chrono::duration<double>(time - said_).count();
+  if (seconds < kEverySeconds) return;
+  said_ = time;
+  if (complaints_ > kComplaints) {
+    log::warn("more records or files could not be read", {{"messages_left_out", complaints_ - kComplaints}});
+  }
+  complaints_ = 0;
+  if (now.records == before_.records) return;
+  log::info("progress", {{"documents", now.records},
+                         {"per_second", static_cast<uint64_t>((now.records - before_.records) / seconds)},
+                         {"unique", now.unique},
+                         {"duplicates", now.duplicates()},
+                         {"rejected", now.rejected},
+                         {"skipped", now.skipped},
+                         {"originals", index_.stats().live}});
+  before_ = now;
+}
+
+void Report::complain(std::string_view message) {
+  if (++complaints_ <= kComplaints) log::warn(message);
+}
+
+void Report::end(const Counters& counters) const {
+  log::info("stopped", {{"documents", counters.records},
+                        {"unique", counters.unique},
+                        {"duplicates", counters.duplicates()},
+                        {"rejected", counters.rejected},
+                        {"problems", counters.problems},
+                        {"seconds", std::chrono::duration<double>(Clock::now() - start_).count()}});
+}
+
+}  // namespace doppel
