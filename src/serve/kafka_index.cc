@@ -140,7 +140,7 @@ class Opening {
     const std::string& log = options_.plan.index_log.name;
     index_->index_log = log;
     if (!identity.epoch) {
-      if (options_.read_only)
+      if (options_.read_only && !o_.dry_run)
         return absl::NotFoundError(fmt::format("the index log {} holds no index yet", log));
       if (bounds.high > 0 && bounds.high > bounds.low)
         return absl::FailedPreconditionError(fmt::format(

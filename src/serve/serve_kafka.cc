@@ -16,6 +16,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// dry_run: judged, and then nothing.
+class NoSink final : public Sink {
+ public:
+  absl::Status write(const Decided&) override { return absl::OkStatus(); }
+  std::string position() const override { return {}; }
+};
+
 // A line now and then: how many documents, how fast, what was found.
 class Report {
  public:
@@ -56,6 +63,37 @@ kafka::KafkaSourceOptions source_options(const Options& o, const KafkaPlan& plan
           .metadata_ms = static_cast<int>(o.kafka.metadata_interval_ms)};
 }
 
+// Everything that a run has in common; what differs is where its decisions go.
+absl::Status run(const Options& o, KafkaIndex& index, Source& source, Sink& sink, Journal* journal,
+                 const std::function<bool()>& stop, std::function<bool(Work&)> wishes) {
+  Report report(index);
+  Pipeline pipeline{.source = source,
+                    .engine = *index.engine,
+                    .sink = sink,
+                    .journal = journal,
+                    .format = o.input,
+                    .keys = key_policy(o),
+                    .threads = thread_count(o),
+                    .stop = stop,
+                    .wishes = std::move(wishes),
+                    .progress = [&](const Counters& counters) { report(counters); }};
+  const absl::StatusOr<Counters> counters = run_pipeline(pipeline);
+  if (absl::IsDataLoss(counters.status()))
+    mark_damaged(o.state_directory, std::string(counters.status().message()));
+  RETURN_IF_ERROR(counters.status());
+  log::info("stopped", {{"documents", counters->records},
+                        {"unique", counters->unique},
+                        {"duplicates", counters->duplicates()},
+                        {"rejected", counters->rejected}});
+  return absl::OkStatus();
+}
+
+void say_ready(const KafkaIndex& index, const kafka::KafkaSource& source) {
+  log::info("ready", {{"partitions", source.partitions()},
+                      {"originals", index.engine->index().stats().live},
+                      {"epoch", epoch_string(index.epoch.epoch)}});
+}
+
 }  // namespace
 
 absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop) {
@@ -67,44 +105,30 @@ absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop
   if (!note.empty()) log::warn(note);
   RETURN_IF_ERROR(check_format(o.input));
 
-  log::info("starting", {{"brokers", o.kafka.brokers}, {"index_log", o.kafka.index_log}});
+  log::info("starting",
+            {{"brokers", o.kafka.brokers}, {"index_log", o.kafka.index_log}, {"dry_run", o.dry_run}});
   ASSIGN_OR_RETURN(const KafkaPlan plan, plan_kafka(o, stop));
-  ASSIGN_OR_RETURN(const std::unique_ptr<KafkaIndex> index,
-                   open_kafka_index({.options = o, .plan = plan, .key = key, .stop = stop}));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<KafkaIndex> index,
+      open_kafka_index({.options = o, .plan = plan, .key = key, .read_only = o.dry_run, .stop = stop}));
 
   // The input goes on where the index log says; the offsets of the group are only kept up to date.
   ASSIGN_OR_RETURN(const std::unique_ptr<kafka::KafkaSource> source,
                    kafka::KafkaSource::open(source_options(o, plan), index->position.progress_list()));
+  if (o.dry_run) {
+    say_ready(*index, *source);
+    NoSink sink;
+    return run(o, *index, *source, sink, nullptr, stop, [](Work&) { return false; });
+  }
   index->transactor->send_offsets_of(source->consumer());
   RETURN_IF_ERROR(write_progress(*index, source->beginnings()));
   kafka::KafkaSink sink(sink_options(o, plan, *index), *index->engine, *index->originals, *index->transactor,
                         index->position);
   SnapshotJournal journal(*index, sink);
-  Report report(*index);
-  log::info("ready", {{"partitions", source->partitions()},
-                      {"originals", index->engine->index().stats().live},
-                      {"epoch", epoch_string(index->epoch.epoch)}});
-
-  Pipeline pipeline{.source = *source,
-                    .engine = *index->engine,
-                    .sink = sink,
-                    .journal = &journal,
-                    .format = o.input,
-                    .keys = key_policy(o),
-                    .threads = thread_count(o),
-                    .stop = stop,
-                    .wishes = [&](Work&) { return sink.has_more_to_tell(); },
-                    .progress = [&](const Counters& counters) { report(counters); }};
-  absl::StatusOr<Counters> counters = run_pipeline(pipeline);
-  if (absl::IsDataLoss(counters.status()))
-    mark_damaged(o.state_directory, std::string(counters.status().message()));
-  RETURN_IF_ERROR(counters.status());
-  RETURN_IF_ERROR(index->state->checkpoint());
-  log::info("stopped", {{"documents", counters->records},
-                        {"unique", counters->unique},
-                        {"duplicates", counters->duplicates()},
-                        {"rejected", counters->rejected}});
-  return absl::OkStatus();
+  say_ready(*index, *source);
+  RETURN_IF_ERROR(
+      run(o, *index, *source, sink, &journal, stop, [&](Work&) { return sink.has_more_to_tell(); }));
+  return index->state->checkpoint();
 }
 
 }  // namespace doppel
