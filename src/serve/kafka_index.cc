@@ -139,6 +139,7 @@ class Opening {
   absl::Status check_identity(const LogIdentity& identity, const kafka::Watermarks& bounds) {
     const std::string& log = options_.plan.index_log.name;
     index_->index_log = log;
+    if (identity.epoch) index_->epoch = *identity.epoch;
     if (!identity.epoch) {
       if (options_.read_only && !o_.dry_run)
         return absl::NotFoundError(fmt::format("the index log {} holds no index yet", log));
@@ -314,9 +315,7 @@ class Opening {
   absl::Status take_over(const LogIdentity& identity) {
     kafka::Outbox outbox;
     const std::string& log = options_.plan.index_log.name;
-    if (identity.epoch) {
-      index_->epoch = *identity.epoch;
-    } else {
+    if (!identity.epoch) {
       index_->epoch = {.epoch = index_->state->epoch(),
                        .cluster = options_.plan.cluster,
                        .data_scheme = scheme_text_,
