@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-
 #include "base/log.h"
 #include "base/status.h"
 #include "serve/kafka_run.h"
+#include "serve/report.h"
 #include "serve/setup.h"
 #include "stream/kafka/kafka_source.h"
 #include "stream/pipeline.h"
@@ -14,40 +13,11 @@
 namespace doppel {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // dry_run: judged, and then nothing.
 class NoSink final : public Sink {
  public:
   absl::Status write(const Decided&) override { return absl::OkStatus(); }
   std::string position() const override { return {}; }
-};
-
-// A line now and then: how many documents, how fast, what was found.
-class Report {
- public:
-  explicit Report(const KafkaIndex& index) : index_(index) {}
-
-  void operator()(const Counters& now) {
-    const Clock::time_point time = Clock::now();
-    const double seconds = std::chrono::duration<double>(time - said_).count();
-    if (seconds < kEverySeconds || now.records == before_.records) return;
-    log::info("progress", {{"documents", now.records},
-                           {"per_second", static_cast<uint64_t>((now.records - before_.records) / seconds)},
-                           {"unique", now.unique},
-                           {"duplicates", now.duplicates()},
-                           {"rejected", now.rejected},
-                           {"skipped", now.skipped},
-                           {"originals", index_.engine->index().stats().live}});
-    said_ = time;
-    before_ = now;
-  }
-
- private:
-  static constexpr double kEverySeconds = 10;
-  const KafkaIndex& index_;
-  Clock::time_point said_ = Clock::now();
-  Counters before_;
 };
 
 kafka::KafkaSourceOptions source_options(const Options& o, const KafkaPlan& plan) {
@@ -66,7 +36,7 @@ kafka::KafkaSourceOptions source_options(const Options& o, const KafkaPlan& plan
 // Everything that a run has in common; what differs is where its decisions go.
 absl::Status run(const Options& o, KafkaIndex& index, Source& source, Sink& sink, Journal* journal,
                  const std::function<bool()>& stop, std::function<bool(Work&)> wishes) {
-  Report report(index);
+  Report report(index.engine->index());
   Pipeline pipeline{.source = source,
                     .engine = *index.engine,
                     .sink = sink,
@@ -76,15 +46,12 @@ absl::Status run(const Options& o, KafkaIndex& index, Source& source, Sink& sink
                     .threads = thread_count(o),
                     .stop = stop,
                     .wishes = std::move(wishes),
-                    .progress = [&](const Counters& counters) { report(counters); }};
+                    .progress = [&](const Counters& counters) { report.progress(counters); }};
   const absl::StatusOr<Counters> counters = run_pipeline(pipeline);
   if (absl::IsDataLoss(counters.status()))
     mark_damaged(o.state_directory, std::string(counters.status().message()));
   RETURN_IF_ERROR(counters.status());
-  log::info("stopped", {{"documents", counters->records},
-                        {"unique", counters->unique},
-                        {"duplicates", counters->duplicates()},
-                        {"rejected", counters->rejected}});
+  report.end(*counters);
   return absl::OkStatus();
 }
 
