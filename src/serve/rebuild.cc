@@ -12,6 +12,7 @@
 #include "serve/kafka_run.h"
 #include "serve/log_from_state.h"
 #include "serve/setup.h"
+#include "state/file.h"
 #include "state/lock.h"
 #include "stream/kafka/merge_source.h"
 #include "stream/pipeline.h"
@@ -65,6 +66,7 @@ absl::Status from_log(const Config& config, const RebuildOptions& r) {
   const bool going_on = fs::exists(marker, error);
   std::unique_ptr<KafkaIndex> index;
   if (!going_on) {
+    RETURN_IF_ERROR(make_directories(o.state_directory));  // it may be what was lost
     RETURN_IF_ERROR(lock_directory(o.state_directory).status());
     RETURN_IF_ERROR(discard_state(o.state_directory));
     std::ofstream(marker) << o.kafka.index_log << '\n';

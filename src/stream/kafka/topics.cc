@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <regex>
+#include <thread>
 
 #include "base/log.h"
 #include "base/status.h"
@@ -135,7 +137,13 @@ absl::Status ensure_topic(rd_kafka_t* client, const TopicSpec& spec, bool create
   RETURN_IF_ERROR(create_topic(client, spec));
   log::info("made a topic",
             {{"topic", spec.name}, {"purpose", spec.purpose}, {"partitions", spec.partitions}});
-  return absl::OkStatus();
+  // Made by the controller: the broker that is asked next may not have heard of it yet.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kAskMs);
+  while (true) {
+    const absl::Status known = topic_configs(client, spec.name, {}).status();
+    if (!absl::IsNotFound(known) || std::chrono::steady_clock::now() > deadline) return known;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
 }
 
 absl::StatusOr<std::vector<std::string>> topic_configs(rd_kafka_t* client, const std::string& topic,
