@@ -6,6 +6,7 @@
 #include "absl/strings/str_replace.h"
 #include "commands/commands.h"
 #include "fmt/format.h"
+#include "serve/setup.h"
 
 namespace doppel {
 namespace {
@@ -43,6 +44,12 @@ int print(const CommonFlags& flags) {
     fmt::print("{:<{}}  {:<{}}  # {}\n", setting.key + ":", key_width, setting.value,
                std::min<size_t>(value_width, 40), setting.origin);
   }
+  const Options& o = config->options;
+  if (o.max_memory == 0) return kExitDone;
+  const auto engine = engine_options(o, {});
+  if (!engine.ok()) return fail("config", engine.status(), kExitUsage);
+  fmt::print("# at most {} originals are kept (max_memory{})\n", engine->rule.max_documents,
+             engine->rule.max_documents == o.max_documents ? " has room for more than max_documents" : "");
   return kExitDone;
 }
 

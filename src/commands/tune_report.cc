@@ -81,6 +81,8 @@ void show_curve(Lines& out, const TuneReport& r, bool utf8) {
                  utf8));
 }
 
+uint64_t rule_max(const TuneReport& r) { return r.engine.rule.max_documents; }
+
 void show_cost(Lines& out, const TuneReport& r) {
   const IndexShape shape = index_shape(r, r.engine.rule.banding);
   const IndexCost cost = index_cost(shape);
@@ -95,6 +97,10 @@ void show_cost(Lines& out, const TuneReport& r) {
   out.line("  {}: {:.0f} shingles and {:.0f} bytes of metadata for a document",
            r.sample.has_value() ? "measured on the sample" : "assumed", shape.shingles_per_document,
            shape.metadata_bytes);
+  if (rule_max(r) != 0) {
+    out.line("  max_documents, max_memory: {} originals are kept at most, in {}", about(rule_max(r)),
+             with_unit(static_cast<double>(rule_max(r)) * cost.memory()));
+  }
   if (r.memory_budget != 0) {
     out.line("  {} of memory hold about {} originals ({} on disk)",
              with_unit(static_cast<double>(r.memory_budget)),
@@ -387,6 +393,7 @@ std::string tune_json(const TuneReport& r) {
   json.real("shingles", shape.shingles_per_document);
   json.real("metadata_bytes", shape.metadata_bytes);
   json.close();
+  if (rule_max(r) != 0) json.number("max_documents", rule_max(r));
   if (r.memory_budget != 0) {
     json.number("memory_budget", r.memory_budget);
     json.number("originals_in_budget",

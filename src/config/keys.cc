@@ -239,6 +239,13 @@ std::vector<Key> make_keys() {
   add(
       expire_after_key("Originals older than this (in record time, not by the clock) are forgotten; their "
                        "next copy is new again."));
+  add(integer_key("max_documents", AT(max_documents), 0, kDocumentsMax,
+                  "How many originals are kept: when there would be more, the oldest is forgotten; 0 keeps "
+                  "all."));
+  add(size_key(
+      "max_memory", AT(max_memory), 0, uint64_t{1} << 50,
+      "Memory for all of doppel, turned into a number of originals by what one takes and what buffers "
+      "take; the smaller one of this and max_documents counts; 0 sets no limit."));
 
   add(integer_key(
       "num_perm", AT(num_perm), 8, 1024,

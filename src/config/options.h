@@ -10,6 +10,9 @@
 
 namespace doppel {
 
+// The tables of the index number what lives with 28 bits.
+inline constexpr uint64_t kDocumentsMax = 250'000'000;
+
 struct Options {
   // The rule: which documents are copies.
   double threshold = 0.8;
@@ -21,6 +24,8 @@ struct Options {
   int max_checks = 64;
   std::string expire_after;     // a duration in record time ("30d", "12h"); empty: never
   int64_t expire_after_ms = 0;  // the same, parsed
+  uint64_t max_documents = 0;   // originals that are kept, the newest; 0: all
+  uint64_t max_memory = 0;      // bytes; gives max_documents; 0: none
 
   // The data scheme: what signatures depend on.
   int num_perm = 128;

@@ -56,6 +56,9 @@ std::string describe_rule(const Rule& rule) {
                     line("max_listed", std::to_string(rule.max_listed)) +
                     line("max_checks", std::to_string(rule.max_checks)) +
                     line("expire_after_ms", std::to_string(rule.expire_after_ms));
+  // What was added later is named only where it is in use, so that older directories stay what they are.
+  if (rule.max_documents != 0) out += line("max_documents", std::to_string(rule.max_documents));
+  if (rule.replace) out += line("on_update", "replace");
   if (rule.expire_after_ms != 0) {
     out += line("generation", std::to_string(rule.generation)) +
            line("watermark_rank", std::to_string(rule.watermark_rank));
@@ -67,6 +70,7 @@ void Work::resize(size_t documents, const EngineOptions& options) {
   sign.resize(documents, options.scheme.num_perm);
   band_keys.resize(documents * options.rule.banding.bands);
   matched.resize(documents);
+  forget.clear();
 }
 
 Engine::Engine(const EngineOptions& options, Bodies& bodies)
@@ -85,7 +89,12 @@ absl::Status Engine::match(Work& work, size_t begin, size_t end, MatchCounters& 
 }
 
 absl::Status Engine::resolve(Work& work) {
-  return resolver_.resolve(work.sign, work.band_keys, work.matched, work.resolved);
+  return resolver_.resolve(work.sign, work.band_keys, work.matched, work.forget, work.resolved);
+}
+
+RemovalReason Engine::why_dead(int64_t trusted_ms) const {
+  if (options_.rule.max_documents == 0) return RemovalReason::expired;
+  return resolver_.expiry().too_old(trusted_ms) ? RemovalReason::expired : RemovalReason::evicted;
 }
 
 Outcome Engine::decide(const Work& work, size_t i) const {
@@ -116,8 +125,7 @@ Outcome Engine::decide(const Work& work, size_t i) const {
 absl::Status Engine::start_restore(Seq first_row, Seq lowest_live, std::string_view clock) {
   index_.start_at(first_row);
   restore_lowest_live_ = lowest_live;
-  resolver_.expiry().restore_lowest_live(lowest_live);
-  return resolver_.expiry().restore(clock);
+  return resolver_.expiry().start_restore(lowest_live, clock);
 }
 
 void Engine::restore(const StoredRow& row) {
@@ -152,8 +160,7 @@ void Engine::restore_removed(Seq seq, int64_t trusted_ms) {
 
 absl::Status Engine::restore_clock(Seq lowest_live, std::string_view clock) {
   restore_lowest_live_ = std::max(restore_lowest_live_, lowest_live);
-  resolver_.expiry().restore_lowest_live(restore_lowest_live_);
-  return resolver_.expiry().restore(clock);
+  return resolver_.expiry().start_restore(restore_lowest_live_, clock);
 }
 
 void Engine::flush_restored() {
@@ -165,6 +172,7 @@ void Engine::flush_restored() {
 
 void Engine::finish_restore() {
   flush_restored();
+  resolver_.expiry().finish_restore();
   if (restore_lowest_live_ > index_.lowest_live()) index_.expire_below(restore_lowest_live_);
 }
 

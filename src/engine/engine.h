@@ -34,6 +34,7 @@ struct Work {
   SignedBatch sign;
   PodVector<uint64_t> band_keys;
   std::vector<Matched> matched;
+  std::vector<Seq> forget;  // removed before the first document of the batch
   Resolved resolved;
 
   void resize(size_t documents, const EngineOptions& options);
@@ -54,6 +55,9 @@ class Engine {
   absl::Status resolve(Work& work);
   // What resolve() would say of one matched document, alone; nothing is inserted.
   Outcome decide(const Work& work, size_t i) const;
+
+  // Why one below the lowest live number is dead that nobody removed; by the time that expiry trusts.
+  RemovalReason why_dead(int64_t trusted_ms) const;
 
   // What expiry knows, for the commit record.
   std::string clock() { return resolver_.expiry().state(); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace doppel {
 
@@ -13,6 +14,7 @@ void Newcomers::start_batch(size_t documents) {
   entries_.clear();
   listings_.clear();
   digests_.clear();
+  ids_.clear();
   seen_.clear();
   size_t wanted = std::bit_ceil(std::max<size_t>(documents * banding_.bands * 2, 64));
   heads_.assign(wanted, kEnd);
@@ -24,6 +26,10 @@ void Newcomers::add(const Entry& entry, const uint64_t* band_keys) {
   entries_.push_back(entry);
   seen_.push_back(0);
   digests_[entry.digest.low] = number;
+  if (entry.id_tag != 0) {
+    const auto [last, first] = ids_.try_emplace(entry.id_tag, number);
+    entries_.back().same_id = first ? kEnd : std::exchange(last->second, number);
+  }
   if (entry.slices == nullptr) return;
   for (int band = 0; band < banding_.bands; ++band) {
     if ((entry.mask[band / 32] >> (band % 32) & 1) == 0) continue;
@@ -38,6 +44,16 @@ const Newcomers::Entry* Newcomers::find_digest(const Digest& digest) const {
   if (it == digests_.end()) return nullptr;
   const Entry& entry = entries_[it->second];
   return entry.digest == digest && live(entry) ? &entry : nullptr;
+}
+
+void Newcomers::find_id(uint64_t id_tag, const std::function<void(const Entry&)>& visit) const {
+  const auto last = ids_.find(id_tag);
+  if (last == ids_.end()) return;
+  absl::InlinedVector<uint32_t, 8> found;
+  for (uint32_t at = last->second; at != kEnd; at = entries_[at].same_id) {
+    if (live(entries_[at])) found.push_back(at);
+  }
+  for (auto at = found.rbegin(); at != found.rend(); ++at) visit(entries_[*at]);
 }
 
 void Newcomers::find(const uint8_t* slices, const uint64_t* band_keys,

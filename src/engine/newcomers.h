@@ -3,6 +3,7 @@
 // looked up here until the batch is done, and only then inserted into the index.
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,7 @@ class Newcomers {
     int64_t trusted_ms = kNoTime;
     BandMask mask;
     bool removed = false;
+    uint32_t same_id = ~0u;  // the entry before with this id tag; ~0: none
   };
 
   Newcomers(int num_perm, Banding banding, int min_equal, const uint64_t& lowest_live);
@@ -34,6 +36,9 @@ class Newcomers {
 
   // The live newcomer with this digest.
   const Entry* find_digest(const Digest& digest) const;
+
+  // Calls `visit` for the live newcomers with this id tag (not 0), ascending.
+  void find_id(uint64_t id_tag, const std::function<void(const Entry&)>& visit) const;
 
   // Appends to `candidates` the live newcomers that are candidates, and adds the listed ones to `listed`, by
   // band.
@@ -63,6 +68,7 @@ class Newcomers {
   std::vector<uint32_t> seen_;  // by entry: stamp of the document that counted it last
   uint32_t stamp_ = 0;
   absl::flat_hash_map<uint64_t, uint32_t> digests_;  // digest.low -> the last entry with it
+  absl::flat_hash_map<uint64_t, uint32_t> ids_;      // id tag -> the last entry with it
 };
 
 }  // namespace doppel

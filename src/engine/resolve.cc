@@ -7,6 +7,29 @@
 
 namespace doppel {
 
+std::string_view removal_reason_name(RemovalReason reason) {
+  switch (reason) {
+    case RemovalReason::removed:
+      return "removed";
+    case RemovalReason::replaced:
+      return "replaced";
+    case RemovalReason::forgotten:
+      return "forgotten";
+    case RemovalReason::expired:
+      return "expired";
+    case RemovalReason::evicted:
+      return "evicted";
+  }
+  return "";
+}
+
+std::vector<Seq> Resolved::removed_numbers() const {
+  std::vector<Seq> out;
+  out.reserve(removed.size());
+  for (const Removed& r : removed) out.push_back(r.seq);
+  return out;
+}
+
 struct Resolver::Batch {
   const SignedBatch& sign;
   std::span<uint64_t> band_keys;
@@ -30,7 +53,7 @@ Resolver::Resolver(const Rule& rule, Index& index, Bodies& bodies, const Matcher
       newcomers_(index.options().num_perm, rule.banding, rule.min_equal, lowest_live_) {}
 
 absl::Status Resolver::resolve(const SignedBatch& sign, std::span<uint64_t> band_keys,
-                               std::span<Matched> matched, Resolved& out) {
+                               std::span<Matched> matched, std::span<const Seq> forget, Resolved& out) {
   const Batch batch{sign, band_keys, matched, index_.options().num_perm, rule_.banding.bands};
   out.outcomes.assign(sign.documents.size(), {});
   out.rows.clear();
@@ -41,11 +64,12 @@ absl::Status Resolver::resolve(const SignedBatch& sign, std::span<uint64_t> band
   lowest_live_ = std::max(expiry_.lowest_live(), index_.lowest_live());
   newcomers_.start_batch(sign.documents.size());
 
+  for (const Seq seq : forget) remove(seq, RemovalReason::forgotten);
   for (size_t i = 0; i < sign.documents.size(); ++i) {
     const SignedDocument& document = batch.document(i);
     expire_to(expiry_.observe(document.timestamp_ms));
     if (document.action == SignedDocument::Action::remove) {
-      remove(document.id_tag);
+      remove_id(document.id_tag);
       out.outcomes[i].verdict = Verdict::removal;
     } else {
       RETURN_IF_ERROR(judge(batch, i, out.outcomes[i]));
@@ -64,6 +88,7 @@ absl::Status Resolver::judge(const Batch& batch, size_t i, Outcome& outcome) {
     outcome.verdict = verdict_without_text(document.content);
     return absl::OkStatus();
   }
+  if (document.replace && document.id_tag != 0) replace(document);
   outcome.verdict = Verdict::duplicate;
   if (matched.exact.has_value() && index_.live(*matched.exact)) {
     outcome.kind = Kind::exact;
@@ -145,6 +170,7 @@ void Resolver::become_representative(const Batch& batch, size_t i, Outcome& outc
   const SignedDocument& document = batch.document(i);
   Newcomers::Entry entry;
   entry.seq = index_.next_seq() + newcomers_.entries().size();
+  make_room(entry.seq);
   entry.document = i;
   entry.slices = batch.slices(i);
   entry.digest = document.digest;
@@ -174,19 +200,39 @@ void Resolver::become_representative(const Batch& batch, size_t i, Outcome& outc
   outcome.seq = entry.seq;
 }
 
-void Resolver::remove(uint64_t id_tag) {
-  for (Seq seq : index_.find_id(id_tag)) {
-    if (index_.remove(seq)) {
-      out_->removed.push_back(seq);
-      died_ = true;
-    }
+// Of the index or of this batch; what is dead already stays as it is.
+void Resolver::remove(Seq seq, RemovalReason reason) {
+  if (Newcomers::Entry* newcomer = newcomers_.at(seq)) {
+    if (newcomer->removed || seq < lowest_live_) return;
+    newcomer->removed = true;
+  } else {
+    if (!index_.remove(seq)) return;
+    died_ = true;
   }
-  for (Newcomers::Entry& entry : newcomers_.entries()) {
-    if (entry.id_tag == id_tag && !entry.removed && entry.seq >= lowest_live_) {
-      entry.removed = true;
-      out_->removed.push_back(entry.seq);
-    }
+  out_->removed.push_back({seq, reason});
+}
+
+void Resolver::remove_id(uint64_t id_tag) {
+  if (id_tag == 0) return;
+  for (const Seq seq : index_.find_id(id_tag)) remove(seq, RemovalReason::removed);
+  newcomers_.find_id(id_tag, [&](const Newcomers::Entry& e) { remove(e.seq, RemovalReason::removed); });
+}
+
+// The same text again under its id is no new one.
+void Resolver::replace(const SignedDocument& document) {
+  for (const Seq seq : index_.find_id(document.id_tag)) {
+    if (index_.row(seq).digest != document.digest) remove(seq, RemovalReason::replaced);
   }
+  newcomers_.find_id(document.id_tag, [&](const Newcomers::Entry& e) {
+    if (e.digest != document.digest) remove(e.seq, RemovalReason::replaced);
+  });
+}
+
+// Before a representative is made with this number: the oldest go, so that there are max_documents with it.
+void Resolver::make_room(Seq seq) {
+  if (rule_.max_documents == 0 || seq < rule_.max_documents) return;
+  expiry_.evict_below(seq + 1 - rule_.max_documents);
+  expire_to(expiry_.lowest_live());
 }
 
 void Resolver::expire_to(Seq lowest_live) {

@@ -30,12 +30,29 @@ struct StoredRow {  // views are valid as long as the batch (or the call that ga
   bool removed = false;
 };
 
+// Why a representative is no more.
+enum class RemovalReason : uint8_t {
+  removed,    // its id was named
+  replaced,   // another text came under its id
+  forgotten,  // by request
+  expired,    // expire_after
+  evicted,    // max_documents
+};
+std::string_view removal_reason_name(RemovalReason reason);
+
+struct Removed {
+  Seq seq = 0;
+  RemovalReason reason = RemovalReason::removed;
+  bool operator==(const Removed&) const = default;
+};
+
 // Everything that a batch changes.
 struct Resolved {
   std::vector<Outcome> outcomes;  // one per document of the batch
   std::vector<StoredRow> rows;    // new representatives, ascending
-  std::vector<Seq> removed;
-  Seq lowest_live = 0;
+  std::vector<Removed> removed;   // one by one, in the order in which it happened
+  Seq lowest_live = 0;            // everything below is dead too: expired or evicted
+  std::vector<Seq> removed_numbers() const;
   uint64_t listings_capped = 0;  // times a band did not list because it was full
 };
 
@@ -43,13 +60,14 @@ class Resolver {
  public:
   Resolver(const Rule& rule, Index& index, Bodies& bodies, const Matcher& matcher);
 
-  // Decides the batch, appends the bodies of its representatives and inserts them. `matched` must have been
-  // made since the last call. After an error (a body could not be read or written) the index is not to be
-  // used further.
+  // Removes what is to be forgotten (what is dead already is passed over), decides the batch, appends the
+  // bodies of its representatives and inserts them. `matched` must have been made since the last call. After
+  // an error (a body could not be read or written) the index is not to be used further.
   absl::Status resolve(const SignedBatch& batch, std::span<uint64_t> band_keys, std::span<Matched> matched,
-                       Resolved& out);
+                       std::span<const Seq> forget, Resolved& out);
 
   Expiry& expiry() { return expiry_; }
+  const Expiry& expiry() const { return expiry_; }
   // After a restore: expiry and numbering go on from here.
   void restore_row(const StoredRow& row) { expiry_.added(row.seq, row.trusted_ms); }
 
@@ -58,7 +76,10 @@ class Resolver {
   absl::Status judge(const Batch& batch, size_t i, Outcome& outcome);
   absl::Status choose_near(const Batch& batch, size_t i, Outcome& outcome, bool& found);
   void become_representative(const Batch& batch, size_t i, Outcome& outcome);
-  void remove(uint64_t id_tag);
+  void remove(Seq seq, RemovalReason reason);
+  void remove_id(uint64_t id_tag);
+  void replace(const SignedDocument& document);
+  void make_room(Seq seq);
   void expire_to(Seq lowest_live);
   absl::Status grow_index(const Batch& batch);
 

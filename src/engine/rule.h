@@ -23,6 +23,8 @@ struct Rule {
   int max_listed = 256;            // representatives with one key that a band lists
   int max_checks = 64;             // candidates verified for one document
   int64_t expire_after_ms = 0;     // 0: never
+  uint64_t max_documents = 0;      // representatives from the oldest live one to the newest; 0: any number
+  bool replace = false;            // documents ask for what stands under their id to be removed first
   uint32_t generation = 1024;      // representatives that expire together
   uint32_t watermark_rank = 1000;  // the n-th largest record time so far is the watermark
 };

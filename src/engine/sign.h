@@ -50,7 +50,8 @@ struct SignedDocument {
   Content content = Content::empty;
   bool set_left_out = false;  // too many shingles for max_record: verified by signature
   Digest digest;
-  uint64_t id_tag = 0;  // of what a removal names
+  uint64_t id_tag = 0;   // of what a removal names; 0: none
+  bool replace = false;  // where it is judged: what stands under id_tag with another digest is removed first
   int64_t timestamp_ms = kNoTime;
   PodVector<uint32_t> tops;  // top halves of the shingle hashes, repeats included
   std::string metadata;      // opaque to the engine, stored with a representative

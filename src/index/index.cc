@@ -265,6 +265,7 @@ struct Index::Impl {
         if (row.slices == nullptr || (row.mask[kind / 32] >> (kind % 32) & 1) == 0) continue;
         h = band_keys[i * bands + kind];
       } else {
+        if (kind == ids() && row.id_tag == 0) continue;
         h = spread(kind == digests() ? row.digest.low : row.id_tag);
       }
       SlotTable& t = table(kind, h);
@@ -367,6 +368,14 @@ struct Index::Impl {
   uint64_t moved_max = 0;
 };
 
+BytesEach bytes_each(const IndexOptions& options) {
+  // A table: ten entries in 64 bytes, filled to 91 % at most, grown by a fourth. Between growing and growing
+  // again the average table takes this much for an entry.
+  constexpr double kTableBytes = 64.0 / 10 / 0.91 * (0.25 / 0.22314355131);
+  return {.row = static_cast<double>(RowStore(options).stride()),
+          .tables = (options.banding.bands + 1 + (options.track_ids ? 1 : 0)) * kTableBytes};
+}
+
 Index::Index(const IndexOptions& options) : impl_(std::make_unique<Impl>(options)) {}
 Index::~Index() = default;
 
@@ -399,7 +408,7 @@ void Index::start_at(Seq seq) { impl_->rows.start_at(seq); }
 
 std::vector<Seq> Index::find_id(uint64_t id_tag) const {
   std::vector<Seq> found;
-  if (!impl_->options.track_ids) return found;
+  if (!impl_->options.track_ids || id_tag == 0) return found;
   const uint64_t h = Impl::spread(id_tag);
   PodVector<uint32_t> hits;
   PodVector<uint32_t> repeats;

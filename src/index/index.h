@@ -50,7 +50,7 @@ using BandMask = absl::InlinedVector<uint32_t, 1>;  // bit j: band j; (bands + 3
 struct Row {
   const uint8_t* slices = nullptr;  // num_perm; nullptr: below one shingle, listed in no band, digest only
   Digest digest;
-  uint64_t id_tag = 0;  // kept only with track_ids
+  uint64_t id_tag = 0;  // kept only with track_ids; 0: none, never found
   BodyRef body;
   const uint32_t* mask = nullptr;  // the bands in which it is listed; ignored without slices
 };
@@ -90,6 +90,15 @@ struct IndexStats {
   };
   std::vector<Shard> shards;
 };
+
+// What one representative takes in memory, computed from the layout of rows and tables; what a table has in
+// reserve is averaged over its growth.
+struct BytesEach {
+  double row = 0;     // slices, digest, place of the body, bands in which it is listed
+  double tables = 0;  // an entry in each
+  double sum() const { return row + tables; }
+};
+BytesEach bytes_each(const IndexOptions& options);
 
 class Index {
  public:

@@ -48,6 +48,7 @@ class RowStore {
   const uint32_t* mask(const uint8_t* row) const { return reinterpret_cast<const uint32_t*>(row + mask_); }
   const uint32_t* flags(const uint8_t* row) const { return reinterpret_cast<const uint32_t*>(row + flags_); }
   size_t digest_offset() const { return digest_; }
+  size_t stride() const { return stride_; }
 
  private:
   struct Chunk {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "index/index.h"
 #include "sketch/compact_set.h"
 #include "text/hash_key.h"
 
@@ -16,9 +17,9 @@ int up_to_multiple(int n, int of) { return (n + of - 1) / of * of; }
 IndexCost index_cost(const IndexShape& shape) {
   const int mask_bytes = 4 * ((shape.banding.bands + 31) / 32);
   IndexCost cost;
-  // slices, digest 16, body 8, mask, flags 4
-  cost.row = up_to_multiple(up_to_multiple(shape.num_perm, 8) + 16 + 8 + mask_bytes + 4, 8);
-  cost.tables = (shape.banding.bands + 1) * kTableBytesPerEntry;
+  const BytesEach memory = bytes_each({.num_perm = shape.num_perm, .banding = shape.banding});
+  cost.row = memory.row;
+  cost.tables = memory.tables;
   // checksum 4, flags 4, body 8, id tag 8, digest 16, mask, slices
   cost.hot = 40 + mask_bytes + up_to_multiple(shape.num_perm, 4);
   // checksum 4, length of the metadata

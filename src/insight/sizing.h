@@ -34,8 +34,4 @@ double coded_set_bytes(double shingles);
 inline constexpr double kAssumedShingles = 500;
 inline constexpr double kAssumedMetadata = 100;
 
-// A table of the index: ten entries in 64 bytes, filled to 91 % at most, grown by a fourth. Between growing
-// and growing again the average table takes this much for an entry.
-inline constexpr double kTableBytesPerEntry = 64.0 / 10 / 0.91 * (0.25 / 0.22314355131);
-
 }  // namespace doppel

@@ -36,7 +36,7 @@ StateJournal::StateJournal(StateDir& state, Engine& engine)
 absl::Status StateJournal::commit(const Batch& batch, const Resolved& resolved, std::string sink_position) {
   documents_ += batch.records.size();
   return state_.commit({.rows = resolved.rows,
-                        .removed = resolved.removed,
+                        .removed = resolved.removed_numbers(),
                         .lowest_live = resolved.lowest_live,
                         .source_position = batch.position,
                         .sink_position = std::move(sink_position),

@@ -29,7 +29,7 @@ absl::Status SnapshotJournal::commit(const Batch& batch, const Resolved& resolve
   index_.documents += batch.records.size();
   kill_point("before_state_commit");
   RETURN_IF_ERROR(index_.state->commit({.rows = resolved.rows,
-                                        .removed = resolved.removed,
+                                        .removed = resolved.removed_numbers(),
                                         .lowest_live = resolved.lowest_live,
                                         .source_position = std::move(sink_position),
                                         .clock = index_.engine->clock(),

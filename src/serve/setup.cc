@@ -50,6 +50,34 @@ absl::StatusOr<HashKey> hash_key_to_look_with(Options options) {
   return choose_hash_key(options, note);
 }
 
+namespace {
+
+std::string mebibytes(double bytes) { return fmt::format("{:.0f} MiB", bytes / (1 << 20)); }
+
+// The smaller one of max_documents and what max_memory has room for; 0: any number.
+absl::StatusOr<uint64_t> documents_within(const Options& o, const EngineOptions& engine) {
+  if (o.max_memory == 0) return o.max_documents;
+  // Batches that are read, signed, matched and settled; what was fetched ahead; the rest of the program.
+  const uint64_t buffers =
+      (96 << 20) + 6 * o.batch_bytes + (o.kafka.brokers.empty() ? 0 : o.kafka.fetch_queue);
+  const BytesEach each = bytes_each(
+      {.num_perm = engine.scheme.num_perm, .banding = engine.rule.banding, .track_ids = engine.track_ids});
+  const double room = static_cast<double>(o.max_memory) - static_cast<double>(buffers);
+  constexpr double kLeast = 10'000;
+  if (room < kLeast * each.sum()) {
+    return invalid(
+        fmt::format("max_memory: {} is not enough: buffers take {} (batch_bytes, kafka.fetch_queue), and "
+                    "{:.0f} originals {}",
+                    mebibytes(static_cast<double>(o.max_memory)), mebibytes(static_cast<double>(buffers)),
+                    kLeast, mebibytes(kLeast * each.sum())));
+  }
+  const auto documents =
+      static_cast<uint64_t>(std::min(room / each.sum(), static_cast<double>(kDocumentsMax)));
+  return o.max_documents == 0 ? documents : std::min(documents, o.max_documents);
+}
+
+}  // namespace
+
 absl::StatusOr<EngineOptions> engine_options(const Options& o, const HashKey& key) {
   EngineOptions out;
   out.scheme = {.key = key,
@@ -62,6 +90,9 @@ absl::StatusOr<EngineOptions> engine_options(const Options& o, const HashKey& ke
   out.rule.max_listed = o.max_listed;
   out.rule.max_checks = o.max_checks;
   out.rule.expire_after_ms = o.expire_after_ms;
+  out.rule.replace = o.on_update == "replace";
+  out.track_ids = o.tombstones == "key" || out.rule.replace;
+  ASSIGN_OR_RETURN(out.rule.max_documents, documents_within(o, out));
   out.shards = o.shards;
   return out;
 }

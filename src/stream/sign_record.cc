@@ -23,6 +23,7 @@ void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slic
   out.tops.clear();
   out.set_left_out = false;
   out.id_tag = keys_.used() ? key_tag(record) : 0;
+  out.replace = keys_.replace;
   if (record.null_value) {
     out.content = Content::skipped;
     out.reason = "null_value";

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@ using testing::SlowOutcome;
 
 struct Step {
   bool remove = false;
+  std::vector<Seq> forget;  // a batch begins with this step, and with these removals
   std::string id;
   std::string text;
   std::string scope;
@@ -36,7 +38,11 @@ std::vector<Step> make_steps(uint64_t seed, size_t n) {
   std::vector<Step> steps;
   int64_t clock = 1'700'000'000'000;
   for (size_t i = 0; i < n; ++i) {
-    Step step{.id = "d" + std::to_string(i)};
+    Step step{.forget = {}, .id = "d" + std::to_string(i)};
+    if (i > 0 && below(6) == 0) step.id = "d" + std::to_string(below(i));  // a new text, or the old one
+    if (below(30) == 0) {
+      for (auto k = below(3) + 1; k > 0; --k) step.forget.push_back(below(i + 1));
+    }
     clock += static_cast<int64_t>(below(2000));
     if (below(4) != 0) step.timestamp_ms = clock - static_cast<int64_t>(below(5000));
     if (below(40) == 0) step.timestamp_ms = clock + 100'000'000;  // a wrong clock
@@ -60,11 +66,13 @@ std::vector<Step> make_steps(uint64_t seed, size_t n) {
 
 struct History {
   std::vector<SlowOutcome> outcomes;
-  std::vector<Seq> removed;
+  std::vector<Removed> removed;
   Seq lowest_live = 0;
 };
 
-void sign(Signer& signer, const Step& step, uint64_t tag, SignedDocument& out, uint8_t* slices) {
+void sign(Signer& signer, const Step& step, const EngineOptions& options, uint64_t tag, SignedDocument& out,
+          uint8_t* slices) {
+  out.replace = options.rule.replace;
   out.action = step.remove ? SignedDocument::Action::remove : SignedDocument::Action::judge;
   out.timestamp_ms = step.timestamp_ms;
   out.id_tag = tag;
@@ -72,30 +80,112 @@ void sign(Signer& signer, const Step& step, uint64_t tag, SignedDocument& out, u
   if (!step.remove) signer.sign(step.text, step.scope, out, slices);
 }
 
-History run_engine(const EngineOptions& options, const std::vector<Step>& steps, size_t batch_size) {
+// What the durable form of an index keeps of it.
+class Kept {
+ public:
+  void add(const Resolved& resolved, const EngineOptions& options) {
+    for (const StoredRow& stored : resolved.rows) {
+      Copy copy{.row = stored};
+      if (stored.row.slices != nullptr)
+        copy.slices.assign(stored.row.slices, stored.row.slices + options.scheme.num_perm);
+      copy.mask.assign(stored.row.mask, stored.row.mask + (options.rule.banding.bands + 31) / 32);
+      rows_.push_back(std::move(copy));
+    }
+    for (const Removed& r : resolved.removed) rows_[r.seq].row.removed = true;
+    lowest_live_ = resolved.lowest_live;
+  }
+
+  // As from a snapshot: what lives, and what was removed.
+  void restore_snapshot(Engine& engine, const std::string& clock) {
+    ASSERT_TRUE(engine.start_restore(lowest_live_, lowest_live_, clock).ok());
+    for (Seq seq = lowest_live_; seq < rows_.size(); ++seq) engine.restore(view(seq));
+    engine.finish_restore();
+  }
+
+  // As from a compacted log: removals come late, of some dead rows only the time is left, and what is dead
+  // for long may be there or not.
+  void restore_log(Engine& engine, const std::string& clock, std::mt19937_64& random) {
+    const Seq first = random() % (lowest_live_ + 1);
+    ASSERT_TRUE(engine.start_restore(first, first, {}).ok());
+    std::vector<Seq> late;
+    for (Seq seq = first; seq < rows_.size(); ++seq) {
+      StoredRow row = view(seq);
+      const bool dead = row.removed || seq < lowest_live_;
+      if (dead && random() % 2 == 0) row.row.slices = nullptr, row.row.digest = {}, row.row.id_tag = 0;
+      if (row.removed && random() % 2 == 0) {
+        late.push_back(seq);
+        row.removed = false;
+        if (row.row.slices == nullptr) row.trusted_ms = kNoTime;
+      } else {
+        row.removed = dead && (row.removed || row.row.slices == nullptr);
+      }
+      engine.restore(row);
+      if (!late.empty() && random() % 4 == 0) {
+        engine.restore_removed(late.back(), rows_[late.back()].row.trusted_ms);
+        late.pop_back();
+      }
+    }
+    for (const Seq seq : late) engine.restore_removed(seq, rows_[seq].row.trusted_ms);
+    ASSERT_TRUE(engine.restore_clock(lowest_live_, clock).ok());
+    engine.finish_restore();
+  }
+
+ private:
+  struct Copy {
+    StoredRow row;
+    std::vector<uint8_t> slices;
+    std::vector<uint32_t> mask;
+  };
+  StoredRow view(Seq seq) const {
+    StoredRow row = rows_[seq].row;
+    row.row.slices = rows_[seq].slices.empty() ? nullptr : rows_[seq].slices.data();
+    row.row.mask = rows_[seq].mask.data();
+    return row;
+  }
+  std::vector<Copy> rows_;
+  Seq lowest_live_ = 0;
+};
+
+// Restarted now and then.
+History run_engine(const EngineOptions& options, const std::vector<Step>& steps, size_t batch_size,
+                   std::mt19937_64& random) {
   std::unique_ptr<Bodies> bodies = memory_bodies();
-  Engine engine(options, *bodies);
-  Signer signer = engine.make_signer();
+  auto engine = std::make_unique<Engine>(options, *bodies);
+  Signer signer = engine->make_signer();
   History run;
+  Kept kept;
   Work work;
-  for (size_t at = 0; at < steps.size(); at += batch_size) {
-    size_t n = std::min(batch_size, steps.size() - at);
+  for (size_t at = 0; at < steps.size();) {
+    size_t n = 1;
+    while (n < batch_size && at + n < steps.size() && steps[at + n].forget.empty()) ++n;
+    if (random() % 8 == 0) {
+      const std::string clock = engine->clock();
+      engine = std::make_unique<Engine>(options, *bodies);
+      if (random() % 2 == 0) {
+        kept.restore_snapshot(*engine, clock);
+      } else {
+        kept.restore_log(*engine, clock, random);
+      }
+    }
     work.resize(n, options);
+    work.forget = steps[at].forget;
     for (size_t i = 0; i < n; ++i) {
-      sign(signer, steps[at + i], engine.id_tag(steps[at + i].id), work.sign.documents[i],
+      sign(signer, steps[at + i], options, engine->id_tag(steps[at + i].id), work.sign.documents[i],
            work.sign.slices.data() + i * options.scheme.num_perm);
     }
     MatchCounters counters;
-    EXPECT_TRUE(engine.match(work, 0, n / 2, counters).ok());
-    EXPECT_TRUE(engine.match(work, n / 2, n, counters).ok());
-    EXPECT_TRUE(engine.resolve(work).ok());
+    EXPECT_TRUE(engine->match(work, 0, n / 2, counters).ok());
+    EXPECT_TRUE(engine->match(work, n / 2, n, counters).ok());
+    EXPECT_TRUE(engine->resolve(work).ok());
     for (const Outcome& o : work.resolved.outcomes) {
       run.outcomes.push_back({o.verdict, o.kind,
                               o.verdict == Verdict::duplicate ? o.similarity : Overlap{0, 1},
                               o.verdict == Verdict::removal ? 0 : o.seq});
     }
+    kept.add(work.resolved, options);
     run.removed.insert(run.removed.end(), work.resolved.removed.begin(), work.resolved.removed.end());
     run.lowest_live = work.resolved.lowest_live;
+    at += n;
   }
   return run;
 }
@@ -109,17 +199,19 @@ History run_slow(const EngineOptions& options, const std::vector<Step>& steps) {
   std::vector<uint8_t> slices(options.scheme.num_perm);
   for (const Step& step : steps) {
     SignedDocument document;
-    sign(signer, step, names.id_tag(step.id), document, slices.data());
+    for (const Seq seq : step.forget) slow.forget(seq);
+    sign(signer, step, options, names.id_tag(step.id), document, slices.data());
     if (step.remove) {
       // A removal has a place in record time too.
       SignedDocument nothing{.content = Content::empty, .timestamp_ms = step.timestamp_ms};
       slow.judge(nothing, nullptr);
-      for (Seq seq : slow.remove(names.id_tag(step.id))) run.removed.push_back(seq);
+      slow.remove(names.id_tag(step.id));
       run.outcomes.push_back({.verdict = Verdict::removal});
     } else {
       run.outcomes.push_back(slow.judge(document, slices.data()));
     }
   }
+  run.removed = slow.removed();
   run.lowest_live = slow.lowest_live();
   return run;
 }
@@ -132,6 +224,8 @@ EngineOptions random_options(std::mt19937_64& random) {
   if (random() % 2 == 0) options.rule.max_listed = 2;
   if (random() % 2 == 0) options.rule.max_checks = 1 + static_cast<int>(random() % 3);
   if (random() % 3 == 0) options.rule.verify = Verify::signature;
+  if (random() % 2 == 0) options.rule.max_documents = 1 + random() % 60;
+  options.rule.replace = random() % 2 == 0;
   if (random() % 2 == 0) {
     options.rule.expire_after_ms = 50'000;
     options.rule.generation = 16;
@@ -142,7 +236,8 @@ EngineOptions random_options(std::mt19937_64& random) {
 
 TEST(EngineOracle, SaysWhatTheSlowRuleSays) {
   std::random_device device;
-  uint64_t near = 0, exact = 0, unique = 0, removed = 0, expired = 0;
+  uint64_t near = 0, exact = 0, unique = 0, expired = 0;
+  std::map<RemovalReason, uint64_t> removed;
   for (int round = 0; round < 12; ++round) {
     const uint64_t seed = device();
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -155,13 +250,13 @@ TEST(EngineOracle, SaysWhatTheSlowRuleSays) {
       exact += o.kind == Kind::exact ? 1 : 0;
       unique += o.verdict == Verdict::unique ? 1 : 0;
     }
-    removed += slow.removed.size();
+    for (const Removed& r : slow.removed) ++removed[r.reason];
     expired += slow.lowest_live;
     for (size_t batch : {size_t{1}, size_t{7}, size_t{64}, size_t{1000}}) {
       options.shards = 1 + static_cast<int>(random() % 4);
       options.initial_capacity = random() % 2 == 0 ? 1 : 100'000;
       force_simd(static_cast<Simd>(random() % 3));
-      History fast = run_engine(options, steps, batch);
+      History fast = run_engine(options, steps, batch, random);
       force_simd(simd_supported());
       ASSERT_EQ(fast.outcomes.size(), slow.outcomes.size());
       for (size_t i = 0; i < steps.size(); ++i) {
@@ -178,7 +273,9 @@ TEST(EngineOracle, SaysWhatTheSlowRuleSays) {
   EXPECT_GT(near, 200u);
   EXPECT_GT(exact, 100u);
   EXPECT_GT(unique, 500u);
-  EXPECT_GT(removed, 100u);
+  EXPECT_GT(removed[RemovalReason::removed], 50u);
+  EXPECT_GT(removed[RemovalReason::replaced], 10u);
+  EXPECT_GT(removed[RemovalReason::forgotten], 10u);
   EXPECT_GT(expired, 0u);
 }
 

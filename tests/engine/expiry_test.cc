@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
+#include <random>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -64,18 +67,92 @@ TEST(Expiry, GoesOnAfterARestore) {
   };
   for (; next < 25; ++next) trusted.push_back(step(whole, next).second);
   Expiry restored(rule());
-  ASSERT_TRUE(restored.restore(whole.state()).ok());
-  restored.restore_lowest_live(whole.lowest_live());
+  ASSERT_TRUE(restored.start_restore(whole.lowest_live(), whole.state()).ok());
   for (Seq i = whole.lowest_live(); i < next; ++i) restored.added(i, trusted[i]);
+  restored.finish_restore();
   for (; next < 100; ++next) EXPECT_EQ(step(whole, next), step(restored, next)) << next;
   EXPECT_GT(whole.lowest_live(), 50u);
+}
+
+// Against the definition, with evictions and restarts at any moment.
+TEST(Expiry, IsWhatItsDefinitionSays) {
+  const uint64_t first_seed = std::random_device()();
+  for (uint64_t seed = first_seed; seed < first_seed + 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    Rule r = rule();
+    r.generation = 1 + random() % 6;
+    r.watermark_rank = 1 + random() % 3;
+    const uint64_t room = random() % 2 == 0 ? 0 : 1 + random() % 20;
+    const uint64_t timeless = 1 + random() % 4;
+    auto expiry = std::make_unique<Expiry>(r);
+    std::vector<int64_t> all, trusted;
+    Seq lowest = 0;
+    for (int step = 0; step < 200; ++step) {
+      if (random() % 10 == 0) {
+        const std::string state = expiry->state();
+        expiry = std::make_unique<Expiry>(r);
+        if (random() % 2 == 0) {  // a snapshot: all is known at once
+          ASSERT_TRUE(expiry->start_restore(lowest, state).ok());
+          for (Seq seq = lowest; seq < trusted.size(); ++seq) expiry->added(seq, trusted[seq]);
+        } else {  // a log: the end is known at the end, and some times come late
+          const Seq first = random() % (lowest + 1);
+          ASSERT_TRUE(expiry->start_restore(first, {}).ok());
+          std::vector<Seq> late;
+          for (Seq seq = first; seq < trusted.size(); ++seq) {
+            if (random() % 3 == 0) late.push_back(seq);
+            expiry->added(seq, !late.empty() && late.back() == seq ? kNoTime : trusted[seq]);
+          }
+          for (const Seq seq : late) expiry->known_late(seq, trusted[seq]);
+          ASSERT_TRUE(expiry->start_restore(lowest, state).ok());
+        }
+        expiry->finish_restore();
+      }
+      const int64_t time =
+          random() % timeless != 0 ? kNoTime : static_cast<int64_t>(step + random() % 9) * kHour;
+      if (time != kNoTime) all.push_back(time);
+      std::sort(all.rbegin(), all.rend());
+      const int64_t watermark = all.size() < r.watermark_rank ? kNoTime : all[r.watermark_rank - 1];
+      std::vector<int64_t> youngest;  // by generation
+      for (Seq seq = 0; seq < trusted.size(); ++seq) {
+        youngest.resize(seq / r.generation + 1, kNoTime);
+        youngest.back() = std::max(youngest.back(), trusted[seq]);
+      }
+      for (size_t g = 0; g + 1 < youngest.size() && watermark != kNoTime; ++g) {
+        if (youngest[g] == kNoTime || (g + 1) * r.generation <= lowest) continue;
+        if (youngest[g] >= watermark - r.expire_after_ms) break;
+        lowest = (g + 1) * r.generation;
+      }
+      ASSERT_EQ(expiry->observe(time), lowest) << "step " << step;
+      const int64_t counts = time == kNoTime || watermark == kNoTime ? kNoTime : std::min(time, watermark);
+      ASSERT_EQ(expiry->trusted(time), counts);
+      if (random() % 3 == 0) continue;  // a duplicate
+      const Seq seq = trusted.size();
+      if (room != 0 && seq >= room) {
+        lowest = std::max(lowest, seq + 1 - room);
+        expiry->evict_below(seq + 1 - room);
+      }
+      expiry->added(seq, counts);
+      trusted.push_back(counts);
+      ASSERT_EQ(expiry->lowest_live(), lowest);
+    }
+  }
 }
 
 TEST(Expiry, RefusesADamagedState) {
   Expiry expiry(rule());
   expiry.observe(5);
-  EXPECT_FALSE(Expiry(rule()).restore(expiry.state().substr(1)).ok());
-  EXPECT_FALSE(Expiry(rule()).restore(expiry.state() + "x").ok());
+  EXPECT_FALSE(Expiry(rule()).start_restore(0, expiry.state().substr(1)).ok());
+  EXPECT_FALSE(Expiry(rule()).start_restore(0, expiry.state() + "x").ok());
+}
+
+TEST(Expiry, SaysWhatHadExpiredByItself) {
+  Expiry expiry(rule());
+  Seq next = 0;
+  EXPECT_FALSE(expiry.too_old(-kHour));
+  for (int hour = 0; hour < 40; ++hour) take(expiry, next, hour * kHour);
+  EXPECT_TRUE(expiry.too_old(20 * kHour));
+  EXPECT_FALSE(expiry.too_old(37 * kHour));
 }
 
 TEST(Expiry, NeverWithoutAnAge) {

@@ -27,6 +27,11 @@ class SlowEngine {
 
   SlowOutcome judge(const SignedDocument& document, const uint8_t* slices) {
     expire(document.timestamp_ms);
+    if (document.content <= Content::digest_only && document.replace && document.id_tag != 0) {
+      for (Entry& r : entries_) {
+        if (r.id_tag == document.id_tag && r.digest != document.digest) kill(r, RemovalReason::replaced);
+      }
+    }
     if (document.content == Content::empty) return {.verdict = Verdict::unscored};
     if (document.content == Content::rejected) return {.verdict = Verdict::rejected};
     for (const Entry& r : entries_) {
@@ -44,6 +49,10 @@ class SlowEngine {
         --next_;
         return {Verdict::duplicate, Kind::near, similarity(entry, *original), original->seq};
       }
+    }
+    const uint64_t room = options_.rule.max_documents;
+    if (room != 0 && next_ > room) raise(next_ - room);
+    if (!entry.slices.empty()) {
       for (int band = 0; band < options_.rule.banding.bands; ++band) {
         int listed = 0;
         for (const Entry& r : entries_) listed += r.live && r.listed(band) && same_key(entry, r, band);
@@ -54,15 +63,17 @@ class SlowEngine {
     return {.verdict = Verdict::unique, .seq = entry.seq};
   }
 
-  std::vector<Seq> remove(uint64_t id_tag) {
-    std::vector<Seq> out;
+  void remove(uint64_t id_tag) {
     for (Entry& r : entries_) {
-      if (!r.live || r.id_tag != id_tag) continue;
-      r.live = false;
-      out.push_back(r.seq);
+      if (r.id_tag == id_tag) kill(r, RemovalReason::removed);
     }
-    return out;
   }
+
+  void forget(Seq seq) {
+    if (seq < entries_.size()) kill(entries_[seq], RemovalReason::forgotten);
+  }
+
+  const std::vector<Removed>& removed() const { return removed_; }
 
   Seq lowest_live() const { return lowest_live_; }
 
@@ -78,6 +89,20 @@ class SlowEngine {
     bool live = true;
     bool listed(int band) const { return std::find(bands.begin(), bands.end(), band) != bands.end(); }
   };
+
+  void kill(Entry& r, RemovalReason reason) {
+    if (!r.live) return;
+    r.live = false;
+    removed_.push_back({r.seq, reason});
+  }
+
+  // Everything below is dead.
+  void raise(Seq lowest) {
+    lowest_live_ = std::max(lowest_live_, lowest);
+    for (Entry& r : entries_) {
+      if (r.seq < lowest_live_) r.live = false;
+    }
+  }
 
   bool same_key(const Entry& a, const Entry& b, int band) const {
     const int rows = options_.rule.banding.rows;
@@ -143,17 +168,15 @@ class SlowEngine {
     for (const auto& [generation, time] : youngest) {
       if ((generation + 1) * rule.generation >= next_) break;  // still growing
       if (time == kNoTime) continue;                           // goes with the next one that has a time
-      if (generation * rule.generation < lowest_live_) continue;
+      if ((generation + 1) * rule.generation <= lowest_live_) continue;
       if (time >= limit) break;
-      lowest_live_ = (generation + 1) * rule.generation;
-    }
-    for (Entry& r : entries_) {
-      if (r.seq < lowest_live_) r.live = false;
+      raise((generation + 1) * rule.generation);
     }
   }
 
   EngineOptions options_;
   std::vector<Entry> entries_;
+  std::vector<Removed> removed_;
   std::vector<int64_t> times_;
   Seq next_ = 0;
   Seq lowest_live_ = 0;

@@ -74,7 +74,7 @@ class ReferenceIndex {
   std::vector<Seq> find_id(uint64_t id_tag) const {
     std::vector<Seq> found;
     for (Seq seq = low_; seq < next_seq(); ++seq) {
-      if (live(seq) && row(seq).id_tag == id_tag) found.push_back(seq);
+      if (live(seq) && id_tag != 0 && row(seq).id_tag == id_tag) found.push_back(seq);
     }
     return found;
   }

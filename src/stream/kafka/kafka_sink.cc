@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
+
 #include "base/log.h"
 #include "base/status.h"
 #include "stream/metadata.h"
@@ -42,7 +44,7 @@ absl::Status KafkaSink::write(const Decided& decided) {
   for (size_t i = 0; i < decided.batch.records.size(); ++i) RETURN_IF_ERROR(document(decided, i, row));
   if (row != resolved.rows.size())
     return absl::InternalError("there are more new rows than unique documents");
-  RETURN_IF_ERROR(removals(resolved));
+  RETURN_IF_ERROR(removals(decided));
   RETURN_IF_ERROR(expirations(resolved));
   advance(decided.batch);
   commit_ = std::async(std::launch::async, [this] { return transactor_.commit(outbox_); });
@@ -156,19 +158,17 @@ void KafkaSink::dead_letter(const Record& record, std::string_view stage, std::s
 
 // ---- the end of representatives
 
-absl::Status KafkaSink::told_end(Seq seq, std::string_view reason, int64_t* trusted_ms) {
-  ASSIGN_OR_RETURN(const StoredOriginals::Original original, originals_.original(seq));
-  if (trusted_ms != nullptr) *trusted_ms = original.trusted_ms;
-  if (options_.events_off || (original.removed && trusted_ms == nullptr)) return absl::OkStatus();
+absl::Status KafkaSink::tell_end(std::string_view encoded_metadata, RemovalReason reason) {
+  if (options_.events_off) return absl::OkStatus();
   Metadata metadata;
-  RETURN_IF_ERROR(decode_metadata(original.metadata, metadata));
+  RETURN_IF_ERROR(decode_metadata(encoded_metadata, metadata));
   outbox_.header("ce_specversion", "1.0");
   outbox_.header("ce_type", "original-removed");
   outbox_.header("ce_source", options_.context.epoch);
   outbox_.header("ce_id", metadata.event_id() + "/removed");
   outbox_.header("content-type", "application/json");
   const size_t at = outbox_.bytes().size();
-  append_original_removed(outbox_.bytes(), options_.context, metadata, reason);
+  append_original_removed(outbox_.bytes(), options_.context, metadata, removal_reason_name(reason));
   const Outbox::Span value = outbox_.span_since(at);
   std::optional<Outbox::Span> key;
   if (metadata.key) key = outbox_.put(*metadata.key);
@@ -176,25 +176,43 @@ absl::Status KafkaSink::told_end(Seq seq, std::string_view reason, int64_t* trus
   return absl::OkStatus();
 }
 
-absl::Status KafkaSink::removals(const Resolved& resolved) {
-  for (const Seq seq : resolved.removed) {
-    LogRemoved marker{.seq = seq};
-    RETURN_IF_ERROR(told_end(seq, "removed", &marker.trusted_ms));
+absl::Status KafkaSink::removals(const Decided& decided) {
+  const Resolved& resolved = decided.work.resolved;
+  for (const Removed& removed : resolved.removed) {
+    LogRemoved marker{.seq = removed.seq};
+    if (!resolved.rows.empty() && removed.seq >= resolved.rows.front().seq) {
+      // It came with this batch.
+      marker.trusted_ms = resolved.rows[removed.seq - resolved.rows.front().seq].trusted_ms;
+      size_t i = 0;
+      while (resolved.outcomes[i].verdict != Verdict::unique || resolved.outcomes[i].seq != removed.seq) ++i;
+      RETURN_IF_ERROR(tell_end(decided.work.sign.documents[i].metadata, removed.reason));
+    } else {
+      ASSIGN_OR_RETURN(const StoredOriginals::Original original, originals_.original(removed.seq));
+      marker.trusted_ms = original.trusted_ms;
+      RETURN_IF_ERROR(tell_end(original.metadata, removed.reason));
+    }
     outbox_.add_log(options_.index_log.name, put_log_removed(outbox_.bytes(), marker));
   }
   return absl::OkStatus();
 }
 
-// What has expired is dead at once; its end is told in steps, so that no transaction grows without bound.
+// What has expired or was evicted is dead at once; its end is told in steps, so that no transaction grows
+// without bound.
 absl::Status KafkaSink::expirations(const Resolved& resolved) {
   LogExpire& expire = next_.expire;
   const std::string clock = engine_.clock();
   const bool moved = resolved.lowest_live > expire.lowest_live || clock != expire.clock;
   expire.lowest_live = std::max(expire.lowest_live, resolved.lowest_live);
   expire.clock = clock;
-  const Seq end = std::min(expire.lowest_live, expire.announced + kTellAtOnce);
+  // What came with this batch and is dead already is told after the next.
+  const Seq stored = resolved.rows.empty() ? expire.lowest_live : resolved.rows.front().seq;
+  const Seq end = std::min({expire.lowest_live, expire.announced + kTellAtOnce, stored});
+  absl::flat_hash_set<Seq> told;
+  for (const Removed& removed : resolved.removed) told.insert(removed.seq);
   for (Seq seq = expire.announced; seq < end; ++seq) {
-    RETURN_IF_ERROR(told_end(seq, "expired", nullptr));
+    ASSIGN_OR_RETURN(const StoredOriginals::Original original, originals_.original(seq));
+    if (!original.removed)
+      RETURN_IF_ERROR(tell_end(original.metadata, engine_.why_dead(original.trusted_ms)));
     const size_t at = outbox_.bytes().size();
     put_log_key(outbox_.bytes(), seq);
     outbox_.add(options_.index_log.name, outbox_.span_since(at), std::nullopt).partition = 0;

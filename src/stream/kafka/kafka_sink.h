@@ -64,8 +64,8 @@ class KafkaSink final : public Sink {
              size_t at);
   void dead_letter(const Record& record, std::string_view stage, std::string_view reason);
   void unique_copy(const Record& record);
-  absl::Status removals(const Resolved& resolved);
-  absl::Status told_end(Seq seq, std::string_view reason, int64_t* trusted_ms);
+  absl::Status removals(const Decided& decided);
+  absl::Status tell_end(std::string_view encoded_metadata, RemovalReason reason);
   absl::Status expirations(const Resolved& resolved);
   void advance(const Batch& batch);
   bool fits(const OutputTopic& topic, size_t bytes) const;
