@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "serve/embedded_state.h"
 #include "serve/files_sink.h"
+#include "serve/forget_requests.h"
 #include "serve/report.h"
 #include "serve/setup.h"
 #include "stream/files/follow_source.h"
@@ -128,6 +129,7 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
                    open_follow_source(follow, recovered.source_position));
   log::info("ready", {{"input_listed_ms", ms_since(start)}, {"epoch", recovered.epoch}});
 
+  ForgetRequests requests(o.state_directory, engine, state->bodies());
   Pipeline pipeline{.source = *source,
                     .engine = engine,
                     .sink = *sink,
@@ -135,7 +137,12 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
                     .format = o.input,
                     .threads = thread_count(o),
                     .stop = stop,
-                    .progress = [&](const Counters& counters) { report.progress(counters); }};
+                    .wishes = [&](Work& work) { return requests.fill(work); },
+                    .progress =
+                        [&](const Counters& counters) {
+                          requests.settled();
+                          report.progress(counters);
+                        }};
   ASSIGN_OR_RETURN(const Counters counters, run_pipeline(pipeline));
   RETURN_IF_ERROR(sink->finish());
   RETURN_IF_ERROR(state->checkpoint());

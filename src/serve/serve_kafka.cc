@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "serve/forget_requests.h"
 #include "serve/kafka_run.h"
 #include "serve/report.h"
 #include "serve/setup.h"
@@ -35,7 +36,8 @@ kafka::KafkaSourceOptions source_options(const Options& o, const KafkaPlan& plan
 
 // Everything that a run has in common; what differs is where its decisions go.
 absl::Status run(const Options& o, KafkaIndex& index, Source& source, Sink& sink, Journal* journal,
-                 const std::function<bool()>& stop, std::function<bool(Work&)> wishes) {
+                 const std::function<bool()>& stop, std::function<bool(Work&)> wishes,
+                 std::function<void()> settled) {
   Report report(index.engine->index());
   Pipeline pipeline{.source = source,
                     .engine = *index.engine,
@@ -46,7 +48,10 @@ absl::Status run(const Options& o, KafkaIndex& index, Source& source, Sink& sink
                     .threads = thread_count(o),
                     .stop = stop,
                     .wishes = std::move(wishes),
-                    .progress = [&](const Counters& counters) { report.progress(counters); }};
+                    .progress = [&](const Counters& counters) {
+                      settled();
+                      report.progress(counters);
+                    }};
   const absl::StatusOr<Counters> counters = run_pipeline(pipeline);
   if (absl::IsDataLoss(counters.status()))
     mark_damaged(o.state_directory, std::string(counters.status().message()));
@@ -85,7 +90,7 @@ absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop
   if (o.dry_run) {
     say_ready(*index, *source);
     NoSink sink;
-    return run(o, *index, *source, sink, nullptr, stop, [](Work&) { return false; });
+    return run(o, *index, *source, sink, nullptr, stop, [](Work&) { return false; }, [] {});
   }
   index->transactor->send_offsets_of(source->consumer());
   RETURN_IF_ERROR(write_progress(*index, source->beginnings()));
@@ -93,8 +98,9 @@ absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop
                         index->position);
   SnapshotJournal journal(*index, sink);
   say_ready(*index, *source);
-  RETURN_IF_ERROR(
-      run(o, *index, *source, sink, &journal, stop, [&](Work&) { return sink.has_more_to_tell(); }));
+  ForgetRequests requests(o.state_directory, *index->engine, index->state->bodies());
+  const auto wishes = [&](Work& work) { return requests.fill(work) || sink.has_more_to_tell(); };
+  RETURN_IF_ERROR(run(o, *index, *source, sink, &journal, stop, wishes, [&] { requests.settled(); }));
   return index->state->checkpoint();
 }
 
