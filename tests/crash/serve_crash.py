@@ -343,7 +343,7 @@ def full_and_read_only_disk(rng, binary, directory):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", required=True)
-    parser.add_argument("--kills", type=int, default=60, help="in both scenarios together")
+    parser.add_argument("--kills", type=int, default=120, help="in both scenarios together")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"))
     parts = {
         "directory": lambda rng, b, d, k: kill_again_and_again(rng, b, d, False, k),
