@@ -395,6 +395,10 @@ std::vector<Message> Reader::read_to_end() {
   return out;
 }
 
+std::optional<Message> Reader::next(std::chrono::milliseconds patience) {
+  return poll(static_cast<int>(patience.count()));
+}
+
 std::vector<Message> Reader::read(size_t count, std::chrono::seconds patience) {
   const auto deadline = Clock::now() + patience;
   std::vector<Message> out;

@@ -79,6 +79,8 @@ class Reader {
 
   // What is committed by now and was not returned before. Within a partition in order of offset.
   std::vector<Message> read_to_end();
+  // The next one, if it comes in time.
+  std::optional<Message> next(std::chrono::milliseconds patience);
   // Waits until there are at least so many more; throws after `patience`.
   std::vector<Message> read(size_t count, std::chrono::seconds patience = std::chrono::seconds(60));
 

@@ -13,17 +13,25 @@ set_tests_properties(kafka/remove PROPERTIES FIXTURES_CLEANUP kafka LABELS kafka
 # What tests and the crash harness share: a broker, a client, a proxy that cuts connections, a daemon to torment.
 add_library(kafka_support STATIC
   ${CMAKE_CURRENT_LIST_DIR}/broker.cc ${CMAKE_CURRENT_LIST_DIR}/client.cc ${CMAKE_CURRENT_LIST_DIR}/daemon.cc
-  ${CMAKE_CURRENT_LIST_DIR}/proxy.cc)
+  ${CMAKE_CURRENT_LIST_DIR}/proxy.cc ${CMAKE_CURRENT_LIST_DIR}/index_setup.cc ${CMAKE_CURRENT_LIST_DIR}/truth.cc ${CMAKE_CURRENT_LIST_DIR}/workload.cc)
 target_include_directories(kafka_support PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
-target_link_libraries(kafka_support PUBLIC PkgConfig::RDKAFKA fmt::fmt Threads::Threads PRIVATE doppel_build)
+target_link_libraries(kafka_support PUBLIC doppel_app doppel_oracle PkgConfig::RDKAFKA fmt::fmt simdjson::simdjson GTest::gtest
+  PRIVATE doppel_build)
 target_compile_definitions(kafka_support PUBLIC DOPPEL_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
   DOPPEL_BINARY="$<TARGET_FILE:doppel_cli>" DOPPEL_KAFKA_FOLDER="${kafka_folder}")
 add_dependencies(kafka_support doppel_cli)
 
 file(GLOB kafka_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*_test.cc)
 add_executable(test_kafka ${kafka_tests})
-target_link_libraries(test_kafka PRIVATE kafka_support doppel_app doppel_oracle GTest::gmock GTest::gtest_main simdjson::simdjson)
+target_link_libraries(test_kafka PRIVATE kafka_support GTest::gmock GTest::gtest_main)
 gtest_discover_tests(test_kafka TEST_PREFIX "kafka/" TEST_FILTER "-*Long.*" TEST_LIST test_kafka_quick
   DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 300 FIXTURES_REQUIRED kafka LABELS kafka)
 gtest_discover_tests(test_kafka TEST_PREFIX "kafka/" TEST_FILTER "*Long.*" TEST_LIST test_kafka_long
   DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 900 FIXTURES_REQUIRED kafka LABELS "kafka;slow")
+
+# The daemon is killed again and again; see scripts/crash, which does the same for as long as wished.
+add_executable(kafka_crash ${CMAKE_CURRENT_LIST_DIR}/crash/kafka_crash.cc)
+target_link_libraries(kafka_crash PRIVATE kafka_support CLI11::CLI11 GTest::gtest)
+add_test(NAME kafka/crash COMMAND ${PROJECT_SOURCE_DIR}/scripts/crash --program $<TARGET_FILE:kafka_crash>
+  --kills 300 --minutes 9 --verbose)
+set_tests_properties(kafka/crash PROPERTIES FIXTURES_REQUIRED kafka LABELS "kafka;crash" TIMEOUT 900)

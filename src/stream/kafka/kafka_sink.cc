@@ -211,7 +211,7 @@ absl::Status KafkaSink::expirations(const Resolved& resolved) {
   for (const Removed& removed : resolved.removed) told.insert(removed.seq);
   for (Seq seq = expire.announced; seq < end; ++seq) {
     ASSIGN_OR_RETURN(const StoredOriginals::Original original, originals_.original(seq));
-    if (!original.removed)
+    if (!original.removed && !told.contains(seq))
       RETURN_IF_ERROR(tell_end(original.metadata, engine_.why_dead(original.trusted_ms)));
     const size_t at = outbox_.bytes().size();
     put_log_key(outbox_.bytes(), seq);

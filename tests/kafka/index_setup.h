@@ -1,0 +1,63 @@
+#pragma once
+// One index of its own: topics with names that nobody else has, a state directory, a configuration file as a
+// user writes it.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "commands/run_doppel.h"
+#include "config/options.h"
+#include "kafka/client.h"
+#include "kafka/daemon.h"
+#include "kafka/truth.h"
+
+namespace doppel::testing {
+
+class IndexSetup {
+ public:
+  // "kafka.batch_documents" -> "50": any key of the configuration, the value as YAML, in which ~ is
+  // the beginning of all names of this index.
+  using Settings = std::map<std::string, std::string>;
+
+  // Makes `topics` input topics of `partitions` partitions.
+  IndexSetup(const std::string& bootstrap, const Settings& settings = {}, int partitions = 3, int topics = 1);
+
+  const std::string& bootstrap() const { return bootstrap_; }
+  const std::vector<std::string>& inputs() const { return inputs_; }
+  const std::string& input() const { return inputs_[0]; }
+  const Options& options() const { return options_; }
+  const std::string& state() const { return options_.state_directory; }
+  std::string path(const std::string& name) const { return dir_ / name; }
+  const std::string& config_file() const { return config_file_; }
+
+  // Changes settings for later starts.
+  void set(const Settings& settings);
+
+  std::unique_ptr<Daemon> serve(Daemon::Environment environment = {}) const;
+  // Another command with this configuration: "rebuild --from log".
+  Ran run(const std::string& command) const;
+
+  // Waits until the daemon has committed all that is in the input now. False: it ended, or took too long.
+  bool await_all(Daemon& daemon, std::chrono::seconds patience = std::chrono::seconds(90));
+
+  // Compares all that is committed with what must have been said.
+  Verification verify() const;
+  // Rebuilds the index from the log beside the daemon's (which must have ended cleanly). Empty: both are the
+  // same.
+  std::string compare_with_rebuilt() const;
+
+ private:
+  // The same index with another state directory.
+  IndexSetup(const IndexSetup& other, const std::string& state);
+  void write_config();
+
+  TempDir dir_;
+  std::string bootstrap_, config_file_;
+  std::vector<std::string> inputs_;
+  Settings settings_;
+  Options options_;
+};
+
+}  // namespace doppel::testing

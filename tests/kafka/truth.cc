@@ -1,0 +1,434 @@
+#include "kafka/truth.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "engine/slow_engine.h"
+#include "serve/setup.h"
+#include "simdjson.h"
+#include "stream/metadata.h"
+#include "stream/sign_record.h"
+
+namespace doppel::testing {
+namespace {
+
+constexpr size_t kFindingsMax = 20;  // one is enough to fail; more only help to see a pattern
+
+// ---- the order that the log tells
+
+struct Range {
+  std::string topic;
+  int32_t partition = 0;
+  int64_t begin = 0, end = 0;
+};
+
+struct LogBatch {
+  std::vector<LogRow> rows;
+  std::vector<Seq> removed;
+  std::vector<LogExpire> expire;
+  std::vector<Range> ranges;  // in the order of the batch
+};
+
+LogRecord parsed(const Message& m) {
+  absl::StatusOr<LogRecord> record = parse_log_record(
+      m.key.value_or(""), m.value ? std::string_view(*m.value) : std::string_view(), m.value.has_value());
+  if (!record.ok())
+    throw KafkaError(fmt::format("index log, offset {}: {}", m.offset, record.status().ToString()));
+  return *std::move(record);
+}
+
+// A batch ends with progress records in ascending order; they go on with the next batch where they do not
+// ascend. The first record of a partition may also say where its input begins: no document stands before
+// that.
+std::vector<LogBatch> batches_of(const std::vector<Message>& log, const Offsets& first,
+                                 std::vector<std::string>& findings) {
+  std::vector<LogBatch> out;
+  LogBatch batch;
+  Offsets progress;
+  const auto close = [&] {
+    if (!batch.ranges.empty()) out.push_back(std::exchange(batch, {}));
+  };
+  for (const Message& m : log) {
+    const LogRecord record = parsed(m);
+    const auto* p = std::get_if<LogProgress>(&record);
+    if (p == nullptr) {
+      close();
+      if (const auto* row = std::get_if<LogRow>(&record)) batch.rows.push_back(*row);
+      if (const auto* removed = std::get_if<LogRemoved>(&record)) batch.removed.push_back(removed->seq);
+      if (const auto* expire = std::get_if<LogExpire>(&record)) batch.expire.push_back(*expire);
+      continue;
+    }
+    if (!batch.ranges.empty() && std::tie(p->topic, p->partition) <=
+                                     std::tie(batch.ranges.back().topic, batch.ranges.back().partition))
+      close();
+    const auto [place, fresh] = progress.try_emplace({p->topic, p->partition}, 0);
+    int64_t& at = place->second;
+    const auto begin = first.find(place->first);
+    if (fresh && (begin == first.end() || p->next <= begin->second)) {
+      close();
+      at = p->next;
+      continue;
+    }
+    if (p->next <= at)
+      findings.push_back(fmt::format("log offset {}: progress of {}/{} goes from {} to {}", m.offset,
+                                     p->topic, p->partition, at, p->next));
+    batch.ranges.push_back({p->topic, p->partition, at, p->next});
+    at = p->next;
+  }
+  close();
+  if (!batch.rows.empty() || !batch.removed.empty())
+    findings.emplace_back("the log ends with rows or removals that no progress record follows");
+  return out;
+}
+
+// ---- what must have come of the documents
+
+struct Said {  // of one event, as far as it can differ
+  std::string type, kind, verdict, cluster, reason, key;
+  int64_t ppm = 0;
+  bool operator==(const Said&) const = default;
+  std::string text() const {
+    return fmt::format("{{type {}, kind {}, verdict {}, similarity {}, cluster {}, reason {}, key {}}}", type,
+                       kind, verdict, ppm, cluster, reason, key);
+  }
+};
+
+class Checker {
+ public:
+  Checker(const Options& options, const EngineOptions& engine_options)
+      : options_(options),
+        bodies_(memory_bodies()),
+        names_(engine_options, *bodies_),
+        keys_{.tombstones = options.tombstones == "key", .replace = options.on_update == "replace"},
+        signer_(names_, options.input, keys_),
+        slow_(engine_options),
+        slices_(engine_options.scheme.num_perm) {}
+
+  void run(const std::vector<LogBatch>& batches, std::map<std::string, std::vector<Message>>& inputs) {
+    for (const LogBatch& batch : batches) {
+      std::vector<Seq> removed;
+      size_t row = 0;
+      for (const Range& range : batch.ranges) {
+        std::vector<Message>& topic = inputs[range.topic];
+        auto it = std::lower_bound(
+            topic.begin(), topic.end(), std::make_tuple(range.partition, range.begin),
+            [](const Message& m, auto place) { return std::make_tuple(m.partition, m.offset) < place; });
+        for (; it != topic.end() && it->partition == range.partition && it->offset < range.end; ++it)
+          document(*it, batch, row, removed);
+      }
+      if (row != batch.rows.size())
+        finding(fmt::format("{} rows in the log, {} originals", batch.rows.size(), row));
+      if (removed != batch.removed)
+        finding(fmt::format("{} removals in the log, {} expected", batch.removed.size(), removed.size()));
+      for (const LogExpire& e : batch.expire) announced_ = std::max(announced_, e.announced);
+      if (!batch.expire.empty() && batch.expire.back().lowest_live != slow_.lowest_live())
+        finding(fmt::format("expired up to {}, expected {}", batch.expire.back().lowest_live,
+                            slow_.lowest_live()));
+    }
+    for (Seq seq = 0; seq < slow_.lowest_live(); ++seq) {
+      if (removed_.contains(seq)) continue;
+      removal_event(seq, "expired");
+      ++result.expired;
+    }
+    result.batches = batches.size();
+  }
+
+  void events(const std::vector<Message>& messages) {
+    simdjson::dom::parser parser;
+    std::set<std::string> seen;
+    for (const Message& m : messages) {
+      const std::string json = m.value.value_or("");
+      simdjson::dom::element e;
+      if (parser.parse(json).get(e) != simdjson::SUCCESS) {
+        finding("not JSON: " + json);
+        continue;
+      }
+      const auto text = [&](const char* name) {
+        std::string_view value;
+        return std::string(e[name].get(value) == simdjson::SUCCESS ? value : std::string_view());
+      };
+      Said said{.type = text("type"),
+                .kind = text("kind"),
+                .verdict = text("verdict"),
+                .cluster = text("cluster_id"),
+                .reason = text("reason"),
+                .key = m.key.value_or("(none)")};
+      double similarity = 0;
+      if (e["similarity"].get(similarity) == simdjson::SUCCESS) said.ppm = std::llround(similarity * 1e6);
+      const std::string id = said.type == "original-removed" ? said.cluster + "/removed" : text("event_id");
+      if (m.header("ce_id") != id)
+        finding(fmt::format("header ce_id {} of the event {}", m.header("ce_id"), id));
+      const auto expected = expected_.find(id);
+      if (!seen.insert(id).second) {
+        finding("doubled: " + id);
+      } else if (expected == expected_.end()) {
+        finding(fmt::format("nobody expected {}: {}", id, json));
+      } else if (expected->second != said) {
+        finding(fmt::format("wrong: {} is {}, expected {}", id, said.text(), expected->second.text()));
+      }
+    }
+    for (const auto& [id, said] : expected_) {
+      if (!seen.contains(id) && !too_large_.contains(id))
+        finding(fmt::format("lost: {} {}", id, said.text()));
+    }
+  }
+
+  // Call before events(): an event that was too large stands here.
+  void dead_letters(const std::vector<Message>& messages) {
+    std::set<std::string> seen;
+    for (const Message& m : messages) {
+      const std::string id =
+          fmt::format("{}/{}/{}", m.header("__connect.errors.topic"), m.header("__connect.errors.partition"),
+                      m.header("__connect.errors.offset"));
+      if (m.header("__connect.errors.stage") != "SIGN") {
+        too_large_.insert(id);
+        continue;
+      }
+      const auto expected = rejected_.find(id);
+      if (!seen.insert(id).second) {
+        finding("doubled: dead letter " + id);
+      } else if (expected == rejected_.end()) {
+        finding("nobody expected the dead letter " + id);
+      } else if (m.key != expected->second->key || m.timestamp_ms != expected->second->timestamp_ms ||
+                 (m.value != expected->second->value && m.header("doppel.left_out_bytes").empty())) {
+        finding("changed: dead letter " + id);
+      } else if (m.headers.size() < expected->second->headers.size() ||
+                 !std::equal(expected->second->headers.begin(), expected->second->headers.end(),
+                             m.headers.begin())) {
+        finding("changed: headers of the dead letter " + id);
+      }
+    }
+    for (const auto& [id, message] : rejected_) {
+      if (!seen.contains(id)) finding("lost: dead letter " + id);
+    }
+  }
+
+  void unique_documents(std::vector<Message> messages) {
+    const auto what = [](const Message& m) { return std::tie(m.key, m.value, m.timestamp_ms, m.headers); };
+    const auto less = [&](const Message& a, const Message& b) { return what(a) < what(b); };
+    std::sort(messages.begin(), messages.end(), less);
+    std::sort(unique_.begin(), unique_.end(), less);
+    if (messages.size() != unique_.size())
+      finding(fmt::format("{} unique documents, expected {}", messages.size(), unique_.size()));
+    for (size_t i = 0; i < std::min(messages.size(), unique_.size()); ++i) {
+      if (what(messages[i]) == what(unique_[i])) continue;
+      finding(fmt::format("unique document {} is not {}", messages[i].key.value_or(""),
+                          unique_[i].key.value_or("")));
+      break;
+    }
+  }
+
+  void finding(std::string text) {
+    if (result.findings.size() < kFindingsMax) result.findings.push_back(std::move(text));
+  }
+
+  Verification result;
+
+ private:
+  struct Original {
+    std::string event_id, key;
+  };
+
+  void removal_event(Seq seq, const std::string& reason) {
+    const Original& original = originals_.at(seq);
+    expected_[original.event_id + "/removed"] = {
+        .type = "original-removed", .cluster = original.event_id, .reason = reason, .key = original.key};
+  }
+
+  void document(const Message& m, const LogBatch& batch, size_t& row, std::vector<Seq>& removed) {
+    ++result.documents;
+    std::string bytes = m.value.value_or("");
+    const size_t size = bytes.size();
+    bytes.resize(size + kRecordPadding);
+    std::vector<Header> headers;
+    for (const auto& [name, value] : m.headers) headers.push_back({name, value});
+    Record record{.value = std::string_view(bytes).substr(0, size), .null_value = !m.value.has_value()};
+    if (m.key) record.key = *m.key;
+    record.headers = headers;
+    record.source = m.topic;
+    record.partition = m.partition;
+    record.offset = static_cast<uint64_t>(m.offset);
+    record.timestamp_ms = m.timestamp_ms;
+    SignedDocument document;
+    signer_.sign(record, document, slices_.data());
+    const bool scored = document.content <= Content::digest_only;
+    const SlowOutcome outcome =
+        scored && document.action == SignedDocument::Action::judge
+            ? slow_.judge(document, slices_.data())
+            : slow_.judge({.content = Content::empty, .timestamp_ms = document.timestamp_ms}, nullptr);
+    if (document.action == SignedDocument::Action::remove) slow_.remove(document.id_tag);
+    for (; told_ < slow_.removed().size(); ++told_) {
+      const Removed& gone = slow_.removed()[told_];
+      removed.push_back(gone.seq);
+      removed_.insert(gone.seq);
+      removal_event(gone.seq, std::string(removal_reason_name(gone.reason)));
+      ++result.removed;
+    }
+    if (document.action == SignedDocument::Action::remove) return;
+    const Verdict verdict = scored ? outcome.verdict : verdict_without_text(document.content);
+    const std::string id = fmt::format("{}/{}/{}", m.topic, m.partition, m.offset);
+    Said said{.type = "verdict", .key = m.key.value_or("(none)")};
+    switch (verdict) {
+      case Verdict::duplicate:
+        ++result.duplicates;
+        said.type = "duplicate-of";
+        said.kind = outcome.kind == Kind::exact ? "exact" : "near";
+        said.ppm = similarity_ppm(outcome.similarity);
+        said.cluster = originals_.at(outcome.seq).event_id;
+        expected_[id] = said;
+        return;
+      case Verdict::unique:
+        ++result.originals;
+        said.verdict = "unique";
+        said.cluster = id;
+        originals_[outcome.seq] = {id, said.key};
+        unique_.push_back(m);
+        log_row(document, outcome.seq, batch, row, id);
+        break;
+      case Verdict::rejected:
+        ++result.rejected;
+        said.verdict = "rejected";
+        said.reason = document.reason;
+        rejected_[id] = &m;
+        break;
+      case Verdict::unscored:
+        said.verdict = "unscored";
+        break;
+      case Verdict::skipped:
+        said.verdict = "skipped";
+        said.reason = document.reason;
+        break;
+      case Verdict::removal:
+        return;
+    }
+    if (options_.output.verdicts == "all") expected_[id] = said;
+  }
+
+  void log_row(const SignedDocument& document, Seq seq, const LogBatch& batch, size_t& row,
+               const std::string& id) {
+    if (row >= batch.rows.size()) {
+      finding(fmt::format("no row in the log for the original {}", id));
+      return;
+    }
+    const LogRow& found = batch.rows[row++];
+    const std::string_view slices =
+        document.content == Content::shingled
+            ? std::string_view(reinterpret_cast<const char*>(slices_.data()), slices_.size())
+            : std::string_view();
+    if (found.seq != seq || found.digest != document.digest || found.id_tag != document.id_tag ||
+        found.slices != slices || found.body.metadata != document.metadata)
+      finding(fmt::format("the row {} in the log is not that of {}, number {}", found.seq, id, seq));
+  }
+
+  const Options& options_;
+  std::unique_ptr<Bodies> bodies_;
+  Engine names_;
+  KeyPolicy keys_;
+  RecordSigner signer_;
+  SlowEngine slow_;
+  std::vector<uint8_t> slices_;
+  std::map<Seq, Original> originals_;
+  std::set<Seq> removed_;
+  size_t told_ = 0;  // of slow_.removed()
+  Seq announced_ = 0;
+  std::map<std::string, Said> expected_;
+  std::map<std::string, const Message*> rejected_;
+  std::set<std::string> too_large_;
+  std::vector<Message> unique_;
+};
+
+}  // namespace
+
+Offsets ends_of(const std::vector<Message>& messages, size_t count) {
+  Offsets out;
+  for (size_t i = 0; i < count; ++i) {
+    int64_t& end = out[{messages[i].topic, messages[i].partition}];
+    end = std::max(end, messages[i].offset + 1);
+  }
+  return out;
+}
+
+namespace {
+std::string once_there(const std::string& bootstrap, const std::string& topic, const Properties& properties) {
+  Client client(bootstrap, properties);
+  const auto deadline = Reader::Clock::now() + std::chrono::seconds(60);
+  while (!client.topic_exists(topic)) {
+    if (Reader::Clock::now() > deadline) throw KafkaError("nobody makes the topic " + topic);
+  }
+  return topic;
+}
+}  // namespace
+
+LogFollower::LogFollower(const std::string& bootstrap, const std::string& index_log,
+                         const Properties& properties)
+    : reader_(bootstrap, once_there(bootstrap, index_log, properties), properties) {}
+
+bool LogFollower::await(const Offsets& ends, std::chrono::seconds patience,
+                        const std::function<bool()>& stop) {
+  const auto done = [&] {
+    if (expire_.announced < expire_.lowest_live) return false;
+    return std::all_of(ends.begin(), ends.end(), [&](const auto& end) {
+      const auto it = progress_.find(end.first);
+      return it != progress_.end() && it->second >= end.second;
+    });
+  };
+  const auto deadline = Reader::Clock::now() + patience;
+  while (!done()) {
+    if (Reader::Clock::now() > deadline || (stop && stop())) return false;
+    if (const std::optional<Message> m = reader_.next(std::chrono::seconds(1))) {
+      const LogRecord record = parsed(*m);
+      if (const auto* p = std::get_if<LogProgress>(&record)) progress_[{p->topic, p->partition}] = p->next;
+      if (const auto* e = std::get_if<LogExpire>(&record)) expire_ = *e;
+    }
+  }
+  return true;
+}
+
+std::string Verification::text() const {
+  std::string out = fmt::format(
+      "{} documents in {} batches: {} originals, {} duplicates, {} rejected; {} removed, {} expired",
+      documents, batches, originals, duplicates, rejected, removed, expired);
+  for (const std::string& f : findings) out += "\n  " + f;
+  return out;
+}
+
+Verification verify_run(const std::string& bootstrap, const Options& options, const HashKey& key,
+                        const std::vector<std::string>& inputs, const Properties& properties) {
+  const absl::StatusOr<EngineOptions> engine = engine_options(options, key);
+  if (!engine.ok()) throw KafkaError(engine.status().ToString());
+  Checker checker(options, *engine);
+  const std::vector<Message> log = read_all(bootstrap, options.kafka.index_log, properties);
+  std::map<std::string, std::vector<Message>> documents;
+  Offsets first, ends;
+  for (const std::string& topic : inputs) {
+    std::vector<Message>& messages = documents[topic];
+    messages = read_all(bootstrap, topic, properties);
+    std::sort(messages.begin(), messages.end(), [](const Message& a, const Message& b) {
+      return std::tie(a.partition, a.offset) < std::tie(b.partition, b.offset);
+    });
+    for (const Message& m : messages) first.try_emplace({topic, m.partition}, m.offset);
+    ends.merge(ends_of(messages, messages.size()));
+  }
+  const std::vector<LogBatch> batches = batches_of(log, first, checker.result.findings);
+  Offsets covered;
+  for (const LogBatch& b : batches) {
+    for (const Range& r : b.ranges) covered[{r.topic, r.partition}] = r.end;
+  }
+  for (const auto& [place, end] : ends) {
+    if (covered[place] != end)
+      checker.finding(
+          fmt::format("{}/{} is read to {}, but ends at {}", place.first, place.second, covered[place], end));
+  }
+  checker.run(batches, documents);
+  if (!options.output.dead_letters.empty())
+    checker.dead_letters(read_all(bootstrap, options.output.dead_letters, properties));
+  checker.events(read_all(bootstrap, options.output.topic, properties));
+  if (!options.output.unique_topic.empty())
+    checker.unique_documents(read_all(bootstrap, options.output.unique_topic, properties));
+  return checker.result;
+}
+
+}  // namespace doppel::testing
