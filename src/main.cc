@@ -9,6 +9,8 @@ int main(int argc, char** argv) {
       {"tune", "what a threshold means, and which one fits your documents", doppel::tune_main},
       {"explain", "why two documents are, or are not, duplicates", doppel::explain_main},
       {"config", "check settings, show them and where they come from", doppel::config_main},
+      {"batch", "the same as a streaming job: mapper, reducer, clusters for an archive's backfill",
+       doppel::batch_main},
       {"lab", "the published experiments behind doppel, run on this machine", doppel::lab_main},
   };
   return doppel::run_command(kCommands, argc, argv);

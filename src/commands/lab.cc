@@ -81,11 +81,16 @@ class ProgressLine {
   std::mutex mutex_;
 };
 
-// What the user typed, as it may be typed again.
+// What the user typed, as it may be typed again; without where results went, which changes none of them.
 std::string command_line(int argc, char** argv) {
   std::string line = "doppel";
   for (int i = 0; i < argc; ++i) {
     const std::string_view word = argv[i];
+    const std::string_view flag = word.substr(0, word.find('='));
+    if (flag == "--csv" || flag == "--svg" || flag == "--html" || flag == "--markdown") {
+      if (flag == word) ++i;
+      continue;
+    }
     const bool plain = !word.empty() && word.find_first_of(" '\"$&|<>*?\\") == std::string_view::npos;
     line += plain ? fmt::format(" {}", word) : fmt::format(" '{}'", word);
   }

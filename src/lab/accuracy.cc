@@ -207,7 +207,9 @@ absl::StatusOr<Report> accuracy_experiment(const LabOptions& options) {
       "differ from "
       "its, it is by the spread of similarities in the documents, which the theory's column, computed from "
       "our "
-      "pairs, follows.");
+      "pairs, follows. Counts differ from run to run by more than chance among independent pairs would, "
+      "because one run's functions "
+      "are those of all its pairs.");
 
   const int figure_runs = std::min(runs, 10);
   Plot plot{.name = "accuracy_figure1",
