@@ -31,14 +31,19 @@ absl::Status restore_engine(StateDir& state, Engine& engine) {
 }
 
 StateJournal::StateJournal(StateDir& state, Engine& engine)
-    : state_(state), engine_(engine), documents_(state.recovered().documents) {}
+    : state_(state),
+      engine_(engine),
+      documents_(state.recovered().documents),
+      position_(state.recovered().source_position) {}
 
 absl::Status StateJournal::commit(const Batch& batch, const Resolved& resolved, std::string sink_position) {
   documents_ += batch.records.size();
+  // Wishes from outside are carried out with batches that hold nothing.
+  if (!batch.position.empty()) position_ = batch.position;
   return state_.commit({.rows = resolved.rows,
                         .removed = resolved.removed_numbers(),
                         .lowest_live = resolved.lowest_live,
-                        .source_position = batch.position,
+                        .source_position = position_,
                         .sink_position = std::move(sink_position),
                         .clock = engine_.clock(),
                         .documents = documents_});
@@ -47,7 +52,7 @@ absl::Status StateJournal::commit(const Batch& batch, const Resolved& resolved, 
 absl::Status StateJournal::commit_outputs(std::string sink_position) {
   const Recovered& recovered = state_.recovered();
   return state_.commit({.lowest_live = recovered.lowest_live,
-                        .source_position = recovered.source_position,
+                        .source_position = position_,
                         .sink_position = std::move(sink_position),
                         .clock = recovered.fresh ? engine_.clock() : recovered.clock,
                         .documents = documents_});

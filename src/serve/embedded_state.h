@@ -35,6 +35,7 @@ class StateJournal final : public Journal {
   StateDir& state_;
   Engine& engine_;
   uint64_t documents_;
+  std::string position_;  // of the source, as of the last commit: an empty batch need not tell it
 };
 
 }  // namespace doppel

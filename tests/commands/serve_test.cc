@@ -8,7 +8,6 @@ namespace doppel::testing {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 std::string text(int i) {
   std::string out;
@@ -48,6 +47,29 @@ TEST(Serve, ADirectoryThatFills) {
   Daemon daemon(arguments);
   EXPECT_THAT(daemon.line(), HasSubstr("c.txt"));
   daemon.signal(SIGINT);
+  EXPECT_EQ(daemon.wait(), 0);
+}
+
+// What is forgotten while nothing comes is committed too, and the place in the input with it.
+TEST(Serve, ForgetsWhileNothingComes) {
+  TempDir dir;
+  write_file(dir / "in/a.jsonl", record(1, 1));
+  const std::vector<std::string> arguments{
+      "serve", "--state", dir / "state", "--set", "output.verdicts=all", dir / "in"};
+  {
+    Daemon daemon(arguments);
+    EXPECT_THAT(daemon.line(), HasSubstr(R"("id":"d1")"));
+    EXPECT_EQ(run_doppel("forget --state '" + (dir / "state") + "' --id d1").code, 0);
+    daemon.signal(SIGTERM);
+    EXPECT_EQ(daemon.wait(), 0);
+  }
+  Daemon daemon(arguments);
+  ASSERT_THAT(daemon.log("ready"), HasSubstr("epoch="));
+  write_file(dir / "in/b.jsonl", record(2, 1));
+  const std::string verdict = daemon.line();
+  EXPECT_THAT(verdict, HasSubstr(R"("id":"d2")"));
+  EXPECT_THAT(verdict, HasSubstr("unique"));
+  daemon.signal(SIGTERM);
   EXPECT_EQ(daemon.wait(), 0);
 }
 

@@ -293,9 +293,9 @@ TEST_P(Follow, EveryDocumentOnceWhateverHappens) {
 
     FollowOptions options = following({in, log});
     options.files.layout = "auto";
-    options.files.batch_records = static_cast<size_t>(1 + pick(6));
-    options.files.batch_bytes = static_cast<size_t>(20 + pick(300));
-    options.files.buffer_bytes = static_cast<size_t>(8 + pick(64));
+    options.files.batch_records = size_t{1} + pick(6);
+    options.files.batch_bytes = size_t{20} + pick(300);
+    options.files.buffer_bytes = size_t{8} + pick(64);
     options.files.paths[1] += ".jsonl";
     const std::string logfile = options.files.paths[1];
 

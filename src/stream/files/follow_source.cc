@@ -452,6 +452,7 @@ class FollowSource final : public Source, private Finds {
 
   void wait(Clock::time_point until) {
     std::vector<pollfd> fds;
+    fds.reserve(pipes_.size() + 1);
     for (const File& pipe : pipes_) fds.push_back({pipe->fd(), POLLIN, 0});
     if (finder_.fd() >= 0) fds.push_back({finder_.fd(), POLLIN, 0});
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
