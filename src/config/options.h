@@ -34,7 +34,12 @@ struct Options {
   uint64_t max_record = 1'000'000;  // bytes of a representative's body; a larger set is left out
   std::string hash_key_file;        // 32 hex digits; also DOPPEL_HASH_KEY
 
-  FormatOptions input;  // input.format, input.id, input.text, input.url, input.date, input.scope
+  FormatOptions input;  // input.*
+
+  std::vector<std::string> warc_roots;  // warc.roots: directories and http addresses
+  int fetch_parallel = 16;              // fetch.parallel
+  int64_t fetch_max_wait_ms = 600'000;  // fetch.max_wait
+  int64_t fetch_timeout_ms = 30'000;    // fetch.timeout
 
   int threads = 0;  // 0: one per processor
   int shards = 1;

@@ -37,7 +37,7 @@ std::string Scheme::describe() const {
          line("shingle_words", std::to_string(shingle_words)) +
          line("sketch", std::string(sketch_family_name(family))) +
          line("num_perm", std::to_string(num_perm)) + line("slice_bits", "8") + line("set_format", "1") +
-         line("max_record", std::to_string(max_record));
+         line("max_record", std::to_string(max_record)) + text;
 }
 
 Signer::Signer(const Scheme& scheme)

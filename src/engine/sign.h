@@ -24,6 +24,7 @@ struct Scheme {
   int num_perm = 128;
   int shingle_words = 5;
   uint64_t max_record = 1'000'000;  // bytes of a coded set and its metadata; a larger set is left out
+  std::string text;                 // "name=value" lines: how texts were made of records, where that matters
 
   std::string describe() const;  // "name=value" lines, the key as a fingerprint
 };

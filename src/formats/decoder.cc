@@ -2,54 +2,125 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+
 #include "base/status.h"
-#include "formats/fields.h"
 #include "formats/json_decoder.h"
+#include "formats/presets.h"
+#include "formats/raw_decoder.h"
+#include "formats/warc_decoder.h"
 
 namespace doppel {
 namespace {
 
-// The record is the text.
-class TextDecoder final : public Decoder {
+// Chooses the decoder by what the record is, and puts the key in the place of the id where it is one.
+class FrontDecoder final : public Decoder {
  public:
+  explicit FrontDecoder(const FormatOptions& options)
+      : options_(options),
+        key_is_url_(preset_of(options.format).key_is_url),
+        takes_key_(options.id_from_key != "none" || key_is_url_),
+        decodes_key_(options.id_from_key == "urldecoded" || (key_is_url_ && options.id_from_key == "none")) {
+    const Preset& preset = preset_of(options.format);
+    if (options.format == "warc") {
+      lines_ = std::make_unique<WarcDecoder>(options);
+    } else if (preset.reads_json) {
+      lines_ = make_json_decoder(options);
+    } else {
+      lines_ = make_raw_decoder(options);
+    }
+    if (options.format == "auto") {
+      FormatOptions text = options;
+      text.format = "text";
+      files_ = make_raw_decoder(text);
+    }
+  }
+
   absl::Status decode(const Record& record, Document& out) override {
-    out = {};
-    out.text = record.value;
-    if (out.text.starts_with("\xef\xbb\xbf")) out.text.remove_prefix(3);
-    if (!record.whole_file && out.text.ends_with('\r')) out.text.remove_suffix(1);
+    RETURN_IF_ERROR(chosen(record).decode(record, out));
+    if (takes_key_ && record.key) out.id = decodes_key_ ? url_decoded(*record.key) : *record.key;
     return absl::OkStatus();
   }
-};
 
-// Lines are JSON, whole files are text.
-class AutoDecoder final : public Decoder {
- public:
-  explicit AutoDecoder(std::unique_ptr<Decoder> json) : json_(std::move(json)) {}
-  absl::Status decode(const Record& record, Document& out) override {
-    return record.whole_file ? text_.decode(record, out) : json_->decode(record, out);
-  }
+  bool reads_pieces() const override { return (files_ ? *files_ : *lines_).reads_pieces(); }
 
  private:
-  std::unique_ptr<Decoder> json_;
-  TextDecoder text_;
+  Decoder& chosen(const Record& record) {
+    if (record.warc) {
+      // Few runs read WARC files: made when the first record comes.
+      if (!warc_) warc_ = std::make_unique<WarcDecoder>(options_);
+      return *warc_;
+    }
+    return record.whole_file && files_ ? *files_ : *lines_;
+  }
+
+  // As forms encode: %41 is A, + is a space.
+  std::string_view url_decoded(std::string_view text) {
+    key_.clear();
+    for (size_t i = 0; i < text.size(); ++i) {
+      unsigned value = 0;
+      if (text[i] == '%' && i + 2 < text.size() &&
+          std::from_chars(&text[i + 1], &text[i + 1] + 2, value, 16).ptr == &text[i + 1] + 2) {
+        key_.push_back(static_cast<char>(value));
+        i += 2;
+      } else {
+        key_.push_back(text[i] == '+' ? ' ' : text[i]);
+      }
+    }
+    return key_;
+  }
+
+  const FormatOptions options_;
+  const bool key_is_url_, takes_key_, decodes_key_;
+  std::unique_ptr<Decoder> lines_, files_, warc_;
+  std::string key_;
 };
+
+absl::Status one_of(std::string_view option, const std::string& value,
+                    std::initializer_list<std::string_view> values) {
+  if (std::find(values.begin(), values.end(), value) != values.end()) return absl::OkStatus();
+  std::string all;
+  for (std::string_view one : values) all += (all.empty() ? "" : ", ") + std::string(one);
+  return invalid(fmt::format("{}: \"{}\" is not one of {}", option, value, all));
+}
 
 }  // namespace
 
 absl::Status check_format(const FormatOptions& options) {
-  if (options.format != "auto" && options.format != "json" && options.format != "text") {
-    return invalid(fmt::format("input.format: \"{}\" is not one of auto, json, text", options.format));
+  if (!is_preset(options.format)) {
+    return invalid(fmt::format("input.format: \"{}\" is not one of {}", options.format, preset_names()));
+  }
+  RETURN_IF_ERROR(one_of("input.body_encoding", options.body_encoding, {"format", "text", "base64", "auto"}));
+  RETURN_IF_ERROR(one_of("input.extract", options.extract, {"format", "none", "visible", "main"}));
+  RETURN_IF_ERROR(one_of("input.id_from_key", options.id_from_key, {"none", "raw", "urldecoded"}));
+  for (const std::string& status : options.statuses) {
+    int value = 0;
+    const char* end = status.data() + status.size();
+    if (status != "any" && std::from_chars(status.data(), end, value).ptr != end)
+      return invalid(fmt::format("input.statuses: \"{}\" is neither a number nor any", status));
   }
   return wanted_fields(options).status();
 }
 
 std::unique_ptr<Decoder> make_decoder(const FormatOptions& options) {
-  if (options.format == "text") return std::make_unique<TextDecoder>();
-  auto fields = wanted_fields(options);
-  std::unique_ptr<Decoder> json =
-      make_json_decoder(fields.ok() ? *std::move(fields) : std::vector<WantedField>());
-  if (options.format == "json") return json;
-  return std::make_unique<AutoDecoder>(std::move(json));
+  return std::make_unique<FrontDecoder>(options);
+}
+
+std::string describe_format(const FormatOptions& options) {
+  const Preset& preset = preset_of(options.format);
+  const bool asked = options.extract == "visible" || options.extract == "main";
+  const bool bytes =
+      preset.reads_bodies || (options.body_encoding != "format" && options.body_encoding != "text");
+  std::string out;
+  if (preset.reads_bodies || asked) {
+    out += fmt::format("extract={}\n", asked                       ? options.extract
+                                       : options.extract == "none" ? "none"
+                                                                   : "visible");
+    if (options.extract != "none") out += fmt::format("html={}\n", kHtmlVersion);
+  }
+  if (bytes) out += fmt::format("charset={}\n", kCharsetVersion);
+  return out;
 }
 
 }  // namespace doppel

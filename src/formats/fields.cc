@@ -3,38 +3,72 @@
 #include <fmt/format.h>
 
 #include "base/status.h"
+#include "formats/http.h"
+#include "formats/presets.h"
 
 namespace doppel {
 namespace {
 
-absl::StatusOr<WantedField> wanted_field(Role role, std::string_view option, const std::string& given) {
-  WantedField field{role, false, given, given};
-  if (given.empty()) return invalid(fmt::format("{}: a field without a name", option));
-  if (given[0] != '/') return field;
-  for (size_t i = 0; i < given.size(); ++i) {
-    if (given[i] == '~' && (i + 1 == given.size() || (given[i + 1] != '0' && given[i + 1] != '1'))) {
-      return invalid(fmt::format(
-          "{}: \"{}\" is not a JSON pointer: \"~\" must be followed by 0 or 1 (write ~0 for \"~\")", option,
-          given));
+constexpr std::string_view kHeader = "$header/";
+
+// A JSON pointer's step as a name.
+std::string unescaped(std::string_view step) {
+  std::string out;
+  for (size_t i = 0; i < step.size(); ++i) {
+    if (step[i] == '~' && i + 1 < step.size()) {
+      out.push_back(step[++i] == '0' ? '~' : '/');
+    } else {
+      out.push_back(step[i]);
     }
   }
-  // A pointer of one step is a top-level field.
-  field.pointer = given.find('/', 1) != std::string::npos;
-  if (field.pointer) return field;
-  field.name.clear();
-  for (size_t i = 1; i < given.size(); ++i) {
-    if (given[i] == '~') {
-      field.name.push_back(given[++i] == '0' ? '~' : '/');
-    } else {
-      field.name.push_back(given[i]);
+  return out;
+}
+
+absl::StatusOr<WantedField> wanted_field(Role role, std::string_view option, const std::string& configured) {
+  WantedField field{.role = role};
+  std::string_view given = configured;
+  if (role == Role::tag || role == Role::passthrough) {
+    if (const size_t equals = given.find('='); equals != std::string_view::npos) {
+      field.label = given.substr(0, equals);
+      given.remove_prefix(equals + 1);
+      if (field.label.empty())
+        return invalid(fmt::format("{}: \"{}\": no name before =", option, configured));
     }
+  }
+  field.given = field.name = given;
+  if (given.empty()) return invalid(fmt::format("{}: a field without a name", option));
+  if (given == "$key") {
+    field.from = WantedField::From::key;
+  } else if (given == "$topic") {
+    field.from = WantedField::From::topic;
+  } else if (given.starts_with(kHeader)) {
+    field.from = WantedField::From::header;
+    field.name = given.substr(kHeader.size());
+    if (field.name.empty()) return invalid(fmt::format("{}: $header/ without a name", option));
+  } else if (given[0] == '/') {
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (given[i] == '~' && (i + 1 == given.size() || (given[i + 1] != '0' && given[i + 1] != '1'))) {
+        return invalid(fmt::format(
+            "{}: \"{}\" is not a JSON pointer: \"~\" must be followed by 0 or 1 (write ~0 for \"~\")", option,
+            given));
+      }
+    }
+    // A pointer of one step is a top-level field.
+    field.pointer = given.find('/', 1) != std::string_view::npos;
+    if (!field.pointer) field.name = unescaped(given.substr(1));
+  }
+  if (field.label.empty()) {
+    field.label = field.pointer ? unescaped(given.substr(given.rfind('/') + 1)) : field.name;
+    if (field.from == WantedField::From::key) field.label = "key";
+    if (field.from == WantedField::From::topic) field.label = "topic";
   }
   return field;
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<WantedField>> wanted_fields(const FormatOptions& options) {
+absl::StatusOr<std::vector<WantedField>> wanted_fields(const FormatOptions& given) {
+  const FormatOptions options = with_preset(given);
   struct Option {
     Role role;
     std::string_view name;
@@ -44,16 +78,89 @@ absl::StatusOr<std::vector<WantedField>> wanted_fields(const FormatOptions& opti
                         {Role::text, "input.text", options.text_fields},
                         {Role::url, "input.url", options.url_fields},
                         {Role::date, "input.date", options.date_fields},
-                        {Role::scope, "input.scope", options.scope_fields}};
+                        {Role::scope, "input.scope", options.scope_fields},
+                        {Role::tag, "input.tags", options.tag_fields},
+                        {Role::passthrough, "input.passthrough", options.passthrough_fields}};
   std::vector<WantedField> out;
   for (const Option& option : all) {
-    for (const std::string& given : option.fields) {
-      ASSIGN_OR_RETURN(WantedField field, wanted_field(option.role, option.name, given));
-      out.push_back(std::move(field));
+    for (const std::string& field : option.fields) {
+      ASSIGN_OR_RETURN(WantedField wanted, wanted_field(option.role, option.name, field));
+      out.push_back(std::move(wanted));
     }
   }
-  if (options.text_fields.empty()) return invalid("input.text: at least one field is needed");
+  const Preset& preset = preset_of(options.format);
+  if (options.text_fields.empty() && preset.reads_json && !preset.text_elsewhere)
+    return invalid("input.text: at least one field is needed");
+  for (const auto& [role, name] : preset.more) {
+    ASSIGN_OR_RETURN(WantedField wanted, wanted_field(role, options.format, std::string(name)));
+    out.push_back(std::move(wanted));
+  }
   return out;
+}
+
+std::optional<std::string_view> header_of(const Record& record, std::string_view name) {
+  for (const Header& header : record.headers) {
+    if (equal_ignoring_case(header.name, name)) return header.value;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string_view> record_field(const WantedField& field, const Record& record) {
+  switch (field.from) {
+    case WantedField::From::key:
+      return record.key;
+    case WantedField::From::topic:
+      return record.source;
+    case WantedField::From::header:
+      return header_of(record, field.name);
+    case WantedField::From::json:
+      break;
+  }
+  return std::nullopt;
+}
+
+Gathered::Gathered(const std::vector<WantedField>& fields) {
+  for (const WantedField& field : fields) {
+    scopes_ += field.role == Role::scope ? 1 : 0;
+    any_ = any_ || field.role == Role::scope || field.role == Role::tag || field.role == Role::passthrough;
+  }
+}
+
+void Gathered::clear() {
+  if (!any_) return;
+  scope_.clear();
+  tags_.clear();
+  passthrough_.clear();
+}
+
+void Gathered::add_scope(std::optional<std::string_view> value) {
+  if (scopes_ == 1) {
+    scope_ = value.value_or("");
+  } else if (value) {
+    fmt::format_to(std::back_inserter(scope_), "{}:{},", value->size(), *value);
+  } else {
+    scope_ += "-,";
+  }
+}
+
+void Gathered::add_tag(std::string_view label, std::string_view value) {
+  tags_ += label;
+  tags_ += '=';
+  for (char c : value) tags_ += c == '\n' || c == '\r' ? ' ' : c;
+  tags_ += '\n';
+}
+
+void Gathered::add_passthrough(std::string_view label, std::string_view json) {
+  if (!passthrough_.empty()) passthrough_ += ',';
+  append_json_member(passthrough_, label);
+  passthrough_ += json;
+}
+
+void Gathered::put(Document& out) const {
+  if (!any_) return;
+  out.scope = scope_;
+  out.tags = tags_;
+  out.passthrough = passthrough_;
 }
 
 }  // namespace doppel

@@ -4,73 +4,23 @@
 #include "formats/json_decoder.h"
 
 #include <fmt/format.h>
-#include <simdjson.h>
 
-#include <array>
 #include <charconv>
-#include <optional>
 
 #include "base/status.h"
+#include "formats/base64.h"
+#include "formats/body.h"
+#include "formats/fields.h"
+#include "formats/json_value.h"
+#include "formats/presets.h"
+#include "formats/warc_decoder.h"
 
 namespace doppel {
 namespace {
 
 namespace dom = simdjson::dom;
 
-absl::Status not_json(simdjson::error_code error) {
-  const char* reason = nullptr;
-  switch (error) {
-    case simdjson::EMPTY:
-      reason = "there is nothing in it";
-      break;
-    case simdjson::UTF8_ERROR:
-      reason = "it is not valid UTF-8";
-      break;
-    case simdjson::UNCLOSED_STRING:
-      reason = "a string has no end";
-      break;
-    case simdjson::STRING_ERROR:
-      reason = "a string holds a bad escape or half of a surrogate pair";
-      break;
-    case simdjson::UNESCAPED_CHARS:
-      reason = "a string holds a control character that is not escaped";
-      break;
-    case simdjson::TAPE_ERROR:
-      reason =
-          "brackets, commas or colons are not where they belong, it ends too early, or something follows it";
-      break;
-    case simdjson::NUMBER_ERROR:
-      reason = "a number is malformed or does not fit into 64 bits";
-      break;
-    case simdjson::DEPTH_ERROR:
-      reason = "it is nested more than 1024 deep";
-      break;
-    case simdjson::CAPACITY:
-    case simdjson::MEMALLOC:
-      reason = "it is too large for this machine's memory";
-      break;
-    default:
-      reason = simdjson::error_message(error);
-  }
-  return invalid(fmt::format("not JSON: {}", reason));
-}
-
-std::string_view name_of(dom::element_type type) {
-  switch (type) {
-    case dom::element_type::ARRAY:
-      return "an array";
-    case dom::element_type::OBJECT:
-      return "an object";
-    case dom::element_type::STRING:
-      return "a string";
-    case dom::element_type::BOOL:
-      return "true or false";
-    case dom::element_type::NULL_VALUE:
-      return "null";
-    default:
-      return "a number";
-  }
-}
+constexpr std::string_view kPagesFormat = "json-pages-1.0";
 
 // "a", "b" or "c"
 std::string list_of(const std::vector<WantedField>& fields, Role role) {
@@ -86,35 +36,91 @@ std::string list_of(const std::vector<WantedField>& fields, Role role) {
   return out;
 }
 
+BodyEncoding body_encoding(const FormatOptions& options, const Preset& preset) {
+  if (options.body_encoding == "text") return BodyEncoding::text;
+  if (options.body_encoding == "base64") return BodyEncoding::base64;
+  if (options.body_encoding == "auto") return BodyEncoding::automatic;
+  return preset.body;
+}
+
 class JsonDecoder final : public Decoder {
  public:
-  explicit JsonDecoder(std::vector<WantedField> fields) : fields_(std::move(fields)), found_(fields_.size()) {
+  JsonDecoder(const FormatOptions& options, std::vector<WantedField> fields)
+      : preset_(preset_of(options.format)),
+        encoding_(body_encoding(options, preset_)),
+        fields_(std::move(fields)),
+        found_(fields_.size()),
+        gathered_(fields_),
+        rules_(options),
+        no_text_("text: no field " + list_of(fields_, Role::text)) {
     for (size_t i = 0; i < fields_.size(); ++i) {
       const WantedField& field = fields_[i];
       any_pointer_ = any_pointer_ || field.pointer;
-      scopes_ += field.role == Role::scope ? 1 : 0;
-      if (!field.pointer)
+      if (!field.pointer && field.from == WantedField::From::json)
         by_length_[field.name.size() % by_length_.size()].push_back(static_cast<uint32_t>(i));
     }
-    no_text_ = "text: no field " + list_of(fields_, Role::text);
+    const bool extracts = preset_.reads_bodies || options.extract == "visible" || options.extract == "main";
+    if (extracts || encoding_ != BodyEncoding::text) {
+      FormatOptions body = options;
+      if (!extracts) body.extract = "none";
+      bodies_ = std::make_unique<BodyReader>(body, extracts && !preset_.reads_bodies);
+    }
+    if (preset_.text_elsewhere) warc_ = std::make_unique<WarcDecoder>(options);
   }
 
   absl::Status decode(const Record& record, Document& out) override {
-    out = {};
     std::string_view value = record.value;
     if (value.starts_with("\xef\xbb\xbf")) value.remove_prefix(3);
     dom::element root;
     // The record's padding is all that the parser needs: nothing is copied.
-    if (auto error = parser_.parse(value.data(), value.size(), false).get(root)) return not_json(error);
+    if (auto error = parser_.parse(value.data(), value.size(), false).get(root)) return broken(value, error);
     dom::object object;
     if (root.get(object) != simdjson::SUCCESS) {
       return invalid(fmt::format("not JSON as expected: {} in place of an object", name_of(root.type())));
     }
     find(object);
-    return take(out);
+    parts_ = {};
+    RETURN_IF_ERROR(take(record, out));
+    if (preset_.text_may_be_missing && !parts_.has_text && out.url.empty()) {
+      RETURN_IF_ERROR(take_header(object, out));
+    }
+    if (preset_.reads_bodies) {
+      find_type(out);
+      skip(out);
+      if (!out.skip.empty()) {
+        out.text = {};
+        return absl::OkStatus();
+      }
+      if (preset_.text_elsewhere) return take_elsewhere(record, out);
+    }
+    return parts_.has_text ? take_text(out) : absl::OkStatus();
   }
 
  private:
+  // What a document is made of besides what goes straight into it.
+  struct Parts {
+    dom::element text;
+    bool has_text = false;
+    std::string_view text_field;
+    std::string_view charset;
+    std::optional<dom::element> headers;
+    std::optional<int64_t> status;
+    std::string_view warc_type;
+  };
+
+  absl::Status broken(std::string_view value, simdjson::error_code error) const {
+    // Confluent's serialisers put a zero and the four bytes of a schema's number before the data.
+    if (value.size() > 5 && value[0] == '\0') {
+      return invalid(
+          "schema_registry_encoded: the value begins with a schema registry's magic byte; doppel reads plain "
+          "JSON, so let the producer write it without a schema, or convert the topic");
+    }
+    if (preset_.name == "scrapy-cluster" && value == "json failed to parse") {
+      return invalid("not encoded: the crawler itself could not encode this page (\"json failed to parse\")");
+    }
+    return not_json(error);
+  }
+
   void find(dom::object object) {
     std::fill(found_.begin(), found_.end(), std::nullopt);
     for (dom::key_value_pair pair : object) {
@@ -131,120 +137,245 @@ class JsonDecoder final : public Decoder {
     }
   }
 
-  // ["x"] stands for "x", and [] for null, as search engines write them.
-  static dom::element unwrapped(dom::element element) {
-    dom::array array;
-    if (element.get(array) == simdjson::SUCCESS && array.size() == 1) return *array.begin();
-    return element;
-  }
-
-  static bool is_nothing(dom::element element) {
-    dom::array array;
-    return element.is_null() || (element.get(array) == simdjson::SUCCESS && array.size() == 0);
-  }
-
-  absl::Status take(Document& out) {
+  absl::Status take(const Record& record, Document& out) {
+    out = {};
     std::array<bool, kRoles> done{};
     bool text_is_null = false;
-    if (scopes_ > 1) scope_.clear();
+    gathered_.clear();
     for (size_t i = 0; i < fields_.size(); ++i) {
       const WantedField& field = fields_[i];
-      auto role = static_cast<size_t>(field.role);
-      if (field.role == Role::scope) {
-        RETURN_IF_ERROR(take_scope(field, found_[i], out));
+      const auto role = static_cast<size_t>(field.role);
+      if (field.role == Role::scope || field.role == Role::tag || field.role == Role::passthrough) {
+        RETURN_IF_ERROR(gather(field, found_[i], record));
         continue;
       }
-      if (done[role] || !found_[i]) continue;
+      if (done[role]) continue;
+      if (field.from != WantedField::From::json) {
+        if (std::optional<std::string_view> value = record_field(field, record)) {
+          done[role] = true;
+          take_value(field.role, *value, out);
+        }
+        continue;
+      }
+      if (!found_[i]) continue;
       dom::element element = *found_[i];
       if (is_nothing(element)) {
         text_is_null = text_is_null || field.role == Role::text;
         continue;
       }
+      if (preset_.none_is_null && field.role != Role::text && is_none(element)) continue;
       done[role] = true;
-      if (field.role == Role::text) {
-        if (element.get(out.text) != simdjson::SUCCESS) {
-          return invalid(
-              fmt::format("text: field \"{}\" is {}, not a string", field.given, name_of(element.type())));
-        }
-      } else if (field.role == Role::id) {
-        if (!scalar(element, id_, out.id)) {
-          return invalid(fmt::format("id: field \"{}\" is {}, not a string or a number", field.given,
-                                     name_of(element.type())));
-        }
-      } else if (field.role == Role::url) {
-        if (element.get(out.url) != simdjson::SUCCESS) out.url = {};
-      } else if (std::string_view date; scalar(element, date_, date)) {
-        out.timestamp_ms = parse_time(date);
+      switch (field.role) {
+        case Role::text:
+          parts_.text = element;
+          parts_.has_text = true;
+          parts_.text_field = field.given;
+          // The common case ends here.
+          if (element.get(out.text) != simdjson::SUCCESS && !preset_.joins_arrays) {
+            return invalid(
+                fmt::format("text: field \"{}\" is {}, not a string", field.given, name_of(element.type())));
+          }
+          break;
+        case Role::id:
+          if (!scalar(element, id_, out.id) && !joined(element, id_joined_, out.id)) {
+            return invalid(fmt::format("id: field \"{}\" is {}, not a string or a number", field.given,
+                                       name_of(element.type())));
+          }
+          break;
+        case Role::url:
+          if (element.get(out.url) != simdjson::SUCCESS && !joined(element, url_joined_, out.url))
+            out.url = {};
+          break;
+        case Role::response_headers:
+          parts_.headers = element;
+          break;
+        default:
+          if (std::string_view value; scalar(element, field.role == Role::date ? date_ : other_, value)) {
+            take_value(field.role, value, out);
+          }
       }
     }
-    if (!done[static_cast<size_t>(Role::text)] && !text_is_null) return invalid(no_text_);
-    if (scopes_ > 1) out.scope = scope_;
+    gathered_.put(out);
+    if (!parts_.has_text && !text_is_null && !preset_.text_elsewhere && !preset_.text_may_be_missing) {
+      return invalid(no_text_);
+    }
     return absl::OkStatus();
   }
 
-  // One field is the scope itself. Several are written one after the other so that no two lists look the
-  // same: "3:abc,-,2:no," for "abc", nothing, "no".
-  absl::Status take_scope(const WantedField& field, std::optional<dom::element> element, Document& out) {
-    std::string_view value;
-    bool there = element && !is_nothing(*element);
-    if (there && !scalar(*element, scope_part_, value)) {
-      return invalid(fmt::format("scope: field \"{}\" is {}, not a string, a number, true or false",
-                                 field.given, name_of(element->type())));
-    }
-    if (scopes_ == 1) {
-      out.scope = value;
-    } else if (there) {
-      fmt::format_to(std::back_inserter(scope_), "{}:{},", value.size(), value);
-    } else {
-      scope_ += "-,";
-    }
-    return absl::OkStatus();
-  }
-
-  // The text of a string, a number, true or false; `memory` holds it where the document does not.
-  static bool scalar(dom::element element, std::array<char, 512>& memory, std::string_view& out) {
-    switch (element.type()) {
-      case dom::element_type::STRING:
-        return element.get(out) == simdjson::SUCCESS;
-      case dom::element_type::BOOL:
-        out = bool(element) ? "true" : "false";
-        return true;
-      case dom::element_type::INT64:
-        return number(int64_t(element), memory, out);
-      case dom::element_type::UINT64:
-        return number(uint64_t(element), memory, out);
-      case dom::element_type::DOUBLE: {
-        auto end = std::to_chars(memory.data(), memory.data() + memory.size(), double(element),
-                                 std::chars_format::fixed);
-        out = {memory.data(), static_cast<size_t>(end.ptr - memory.data())};
-        return end.ec == std::errc();
+  void take_value(Role role, std::string_view value, Document& out) {
+    auto origin = [&]() -> WarcOrigin& { return out.warc ? *out.warc : out.warc.emplace(); };
+    switch (role) {
+      case Role::id:
+        out.id = value;
+        break;
+      case Role::url:
+        out.url = value;
+        break;
+      case Role::date:
+        out.timestamp_ms = parse_time(value);
+        break;
+      case Role::content_type:
+        out.content_type = value;
+        break;
+      case Role::charset:
+        parts_.charset = value;
+        break;
+      case Role::status: {
+        int64_t status = 0;
+        if (std::from_chars(value.data(), value.data() + value.size(), status).ec == std::errc())
+          parts_.status = status;
+        break;
       }
+      case Role::payload_digest:
+        if (value.find(':') != std::string_view::npos) out.payload_digest = value;
+        break;
+      case Role::warc_filename:
+        origin().filename = value;
+        break;
+      case Role::warc_offset: {
+        uint64_t offset = 0;
+        if (std::from_chars(value.data(), value.data() + value.size(), offset).ec == std::errc())
+          origin().offset = offset;
+        break;
+      }
+      case Role::warc_record_id:
+        if (value.starts_with('<') && value.ends_with('>')) value = value.substr(1, value.size() - 2);
+        origin().record_id = value;
+        break;
+      case Role::warc_type:
+        parts_.warc_type = value;
+        break;
       default:
-        return false;
+        break;
     }
   }
-  template <typename T>
-  static bool number(T value, std::array<char, 512>& memory, std::string_view& out) {
-    auto end = std::to_chars(memory.data(), memory.data() + memory.size(), value);
-    out = {memory.data(), static_cast<size_t>(end.ptr - memory.data())};
+
+  absl::Status gather(const WantedField& field, std::optional<dom::element> element, const Record& record) {
+    if (field.role == Role::passthrough && element) {
+      gathered_.add_passthrough(field.label, simdjson::minify(*element));
+      return absl::OkStatus();
+    }
+    std::optional<std::string_view> value = record_field(field, record);
+    if (element && !is_nothing(*element)) {
+      value.emplace();
+      if (!scalar(*element, other_, *value) && !joined(*element, other_joined_, *value)) {
+        return invalid(fmt::format("{}: field \"{}\" is {}, not a string, a number, true or false",
+                                   field.role == Role::scope ? "scope" : "tags", field.given,
+                                   name_of(element->type())));
+      }
+    }
+    if (field.role == Role::scope) {
+      gathered_.add_scope(value);
+    } else if (value && field.role == Role::tag) {
+      gathered_.add_tag(field.label, *value);
+    } else if (value) {
+      quoted_.clear();
+      append_json_member(quoted_, *value);
+      quoted_.pop_back();
+      gathered_.add_passthrough(field.label, quoted_);
+    }
+    return absl::OkStatus();
+  }
+
+  bool joined(dom::element element, std::string& memory, std::string_view& out) const {
+    if (!preset_.joins_arrays || !join_sorted(element, memory)) return false;
+    out = memory;
     return true;
   }
 
+  static bool is_none(dom::element element) {
+    std::string_view value;
+    return element.get(value) == simdjson::SUCCESS && value == "None";
+  }
+
+  // The first line of a pages file describes it. Another line without a URL is a page of nothing.
+  absl::Status take_header(dom::object object, Document& out) const {
+    std::string_view format;
+    if (object["format"].get(format) != simdjson::SUCCESS || format != kPagesFormat) return absl::OkStatus();
+    bool has_text = true;
+    std::string_view word;
+    dom::element element;
+    if (object["hasText"].get(element) == simdjson::SUCCESS && element.get(has_text) != simdjson::SUCCESS &&
+        element.get(word) == simdjson::SUCCESS) {
+      has_text = word != "false";
+    }
+    if (!has_text) {
+      return invalid(
+          "pages without text: the crawler was not told to keep it; run it with --text to-pages (older "
+          "versions: --text)");
+    }
+    out.skip = "header";
+    return absl::OkStatus();
+  }
+
+  void find_type(Document& out) const {
+    if (out.content_type.empty() && parts_.headers) {
+      out.content_type = header_in(*parts_.headers, "content-type");
+    }
+  }
+
+  void skip(Document& out) const {
+    out.skip = Rules::skip_url(out.url);
+    if (out.skip.empty() && parts_.status) out.skip = rules_.skip_status(*parts_.status);
+    if (out.skip.empty()) out.skip = rules_.skip_type(out.content_type);
+  }
+
+  // The text is in a WARC file, and FETCH has looked.
+  absl::Status take_elsewhere(const Record& record, Document& out) {
+    if (!record.not_fetched.empty()) return invalid(std::string(record.not_fetched));
+    if (!record.fetched) {
+      out.skip = "no_body";
+      return absl::OkStatus();
+    }
+    return warc_->complete(*record.fetched, out);
+  }
+
+  absl::Status take_text(Document& out) {
+    if (preset_.joins_arrays && join_sorted(parts_.text, text_joined_)) out.text = text_joined_;
+    if (!bodies_) return absl::OkStatus();
+    Body body{
+        .bytes = out.text, .unicode = true, .content_type = out.content_type, .charset = parts_.charset};
+    const bool base64 = encoding_ == BodyEncoding::base64      ? decode_base64(body.bytes, decoded_)
+                        : encoding_ == BodyEncoding::automatic ? is_base64_document(body.bytes, decoded_)
+                                                               : false;
+    if (base64) {
+      body.bytes = decoded_;
+      body.unicode = false;
+      if (looks_binary(decoded_)) {
+        out.text = {};
+        out.skip = "binary";
+        return absl::OkStatus();
+      }
+    } else if (encoding_ == BodyEncoding::base64) {
+      return invalid(fmt::format("text: field \"{}\" is not base64", parts_.text_field));
+    }
+    ASSIGN_OR_RETURN(out.text, bodies_->text(body));
+    return absl::OkStatus();
+  }
+
+  const Preset& preset_;
+  const BodyEncoding encoding_;
   std::vector<WantedField> fields_;
   std::vector<std::optional<dom::element>> found_;   // parallel to fields_
   std::array<std::vector<uint32_t>, 16> by_length_;  // indices of top-level fields, by the length of the name
   bool any_pointer_ = false;
-  int scopes_ = 0;
+  Gathered gathered_;
+  Rules rules_;
   std::string no_text_;
+  std::unique_ptr<BodyReader> bodies_;  // none: the text is the string as it is
+  std::unique_ptr<WarcDecoder> warc_;
   dom::parser parser_;
-  std::array<char, 512> id_, date_, scope_part_;
-  std::string scope_;
+  Parts parts_;
+  ScalarMemory id_, date_, other_;
+  std::string id_joined_, url_joined_, other_joined_, text_joined_, decoded_, quoted_;
 };
 
 }  // namespace
 
-std::unique_ptr<Decoder> make_json_decoder(std::vector<WantedField> fields) {
-  return std::make_unique<JsonDecoder>(std::move(fields));
+std::unique_ptr<Decoder> make_json_decoder(const FormatOptions& options) {
+  auto fields = wanted_fields(options);
+  return std::make_unique<JsonDecoder>(options,
+                                       fields.ok() ? *std::move(fields) : std::vector<WantedField>());
 }
 
 }  // namespace doppel

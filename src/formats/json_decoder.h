@@ -1,14 +1,13 @@
 #pragma once
-// JSON objects -> documents.
+// JSON objects -> documents, in every shape that a preset knows.
 
 #include <memory>
-#include <vector>
 
 #include "formats/decoder.h"
-#include "formats/fields.h"
 
 namespace doppel {
 
-std::unique_ptr<Decoder> make_json_decoder(std::vector<WantedField> fields);
+// The options have been checked.
+std::unique_ptr<Decoder> make_json_decoder(const FormatOptions& options);
 
 }  // namespace doppel

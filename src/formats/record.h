@@ -44,6 +44,13 @@ struct Record {
   uint64_t line = 0;                    // 1-based line in the file; 0 where there are no lines
   int64_t timestamp_ms = -1;            // Kafka's; -1: none
   bool whole_file = false;              // the record is a file, not a line of one
+  bool warc = false;                    // the record is one of a WARC file: head and block, perhaps cut off
+  // Where a WARC record begins in its file as it is stored (packed files: the member that begins with it).
+  std::optional<uint64_t> warc_offset;
+  // The WARC record that the value points to, as read by FETCH (followed by kRecordPadding bytes), or why it
+  // could not be. Neither: nobody looked.
+  std::optional<std::string_view> fetched;
+  std::string_view not_fetched;
   std::shared_ptr<PieceReader> pieces;  // set instead of `value` for a whole file above the source's limit
 };
 

@@ -160,6 +160,23 @@ std::optional<int64_t> http(std::string_view text) {
   return to_ms(c);
 }
 
+// Mon May 06 07:08:09 UTC 2024 (Java's Date). Zones by name other than these mean many things.
+std::optional<int64_t> java(std::string_view text) {
+  Scanner in(text);
+  Clock c;
+  int ignored = 0;
+  if (!in.name("MonTueWedThuFriSatSun", ignored) || !in.skip(" ")) return std::nullopt;
+  if (!in.name("JanFebMarAprMayJunJulAugSepOctNovDec", c.month) || !in.skip(" ")) return std::nullopt;
+  ++c.month;
+  if (!in.digits(2, c.day) || !in.skip(" ") || !in.digits(2, c.hour) || !in.skip(":") ||
+      !in.digits(2, c.minute) || !in.skip(":") || !in.digits(2, c.second)) {
+    return std::nullopt;
+  }
+  if (!in.skip(" UTC ") && !in.skip(" GMT ") && !in.skip(" Z ")) return std::nullopt;
+  if (!in.digits(4, c.year) || !in.done()) return std::nullopt;
+  return to_ms(c);
+}
+
 // Seconds since 1970 below 10^11, milliseconds from there on.
 std::optional<int64_t> epoch(std::string_view text) {
   bool negative = text.starts_with('-');
@@ -183,6 +200,8 @@ std::optional<int64_t> parse_time(std::string_view text) {
   if (first == std::string_view::npos) return std::nullopt;
   text = text.substr(first, text.find_last_not_of(kSpace) + 1 - first);
   size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  // A crawl log's "start+duration": the capture began then.
+  if (digits == 17 && text[std::min<size_t>(17, text.size() - 1)] == '+') text = text.substr(0, 17);
   if (digits == text.size()) {
     bool date = digits == 8 || digits == 14 || digits == 17;
     return date ? compact(text) : epoch(text);
@@ -190,6 +209,7 @@ std::optional<int64_t> parse_time(std::string_view text) {
   if (digits == 4 && text[4] == '-') return iso(text);
   if (digits == 8 && (text[8] == 'T' || text[8] == 't')) return compact(text);
   if (text[0] == '-' || (digits > 0 && text[digits] == '.')) return epoch(text);
+  if (text.size() > 3 && text[3] == ' ') return java(text);
   return http(text);
 }
 

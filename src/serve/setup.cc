@@ -84,7 +84,8 @@ absl::StatusOr<EngineOptions> engine_options(const Options& o, const HashKey& ke
                 .family = o.sketch == "classic" ? SketchFamily::classic : SketchFamily::fast,
                 .num_perm = o.num_perm,
                 .shingle_words = o.shingle_words,
-                .max_record = o.max_record};
+                .max_record = o.max_record,
+                .text = describe_format(o.input)};
   ASSIGN_OR_RETURN(out.rule, make_rule(o.threshold, o.recall, o.num_perm, o.bands, o.rows));
   out.rule.verify = o.verify == "signature" ? Verify::signature : Verify::exact;
   out.rule.max_listed = o.max_listed;
@@ -95,6 +96,15 @@ absl::StatusOr<EngineOptions> engine_options(const Options& o, const HashKey& ke
   ASSIGN_OR_RETURN(out.rule.max_documents, documents_within(o, out));
   out.shards = o.shards;
   return out;
+}
+
+FetchOptions fetch_options(const Options& o, std::function<bool()> stop) {
+  return {.roots = o.warc_roots,
+          .parallel = o.fetch_parallel,
+          .max_wait_ms = o.fetch_max_wait_ms,
+          .root = {.max_bytes = o.input.max_bytes, .timeout_ms = o.fetch_timeout_ms},
+          .format = o.input,
+          .stop = std::move(stop)};
 }
 
 int thread_count(const Options& options) {

@@ -1,12 +1,14 @@
 #pragma once
 // From settings to the parts that they describe; shared by all commands that judge documents.
 
+#include <functional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "config/options.h"
 #include "engine/engine.h"
 #include "stream/pipeline.h"
+#include "stream/warc/fetch_source.h"
 #include "text/hash_key.h"
 
 namespace doppel {
@@ -19,6 +21,9 @@ absl::StatusOr<HashKey> choose_hash_key(const Options& options, std::string& not
 absl::StatusOr<HashKey> hash_key_to_look_with(Options options);
 
 absl::StatusOr<EngineOptions> engine_options(const Options& options, const HashKey& key);
+
+// How records that point into WARC files are fetched; `stop` ends waiting.
+FetchOptions fetch_options(const Options& options, std::function<bool()> stop);
 
 // 0 becomes the number of processors.
 int thread_count(const Options& options);

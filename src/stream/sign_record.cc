@@ -28,8 +28,10 @@ void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slic
     out.content = Content::skipped;
     out.reason = "null_value";
     if (keys_.tombstones && out.id_tag != 0) out.action = SignedDocument::Action::remove;
-  } else if (record.pieces != nullptr) {
+  } else if (record.pieces != nullptr && decoder_->reads_pieces()) {
     sign_pieces(record, out, slices);
+  } else if (record.pieces != nullptr) {
+    reject(out, "too_large: only text is read from files of this size");
   } else if (absl::Status status = decoder_->decode(record, document); !status.ok()) {
     reject(out, std_sv(status.message()));
     document = {};

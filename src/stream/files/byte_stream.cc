@@ -25,15 +25,18 @@ class PlainStream final : public ByteStream {
     do got = ::read(fd_.get(), out, n);
     while (got < 0 && errno == EINTR);
     if (got < 0) return io_error("cannot be read");
+    last_ = taken_;
     taken_ += static_cast<uint64_t>(got);
     counter_->fetch_add(static_cast<uint64_t>(got), std::memory_order_relaxed);
     return static_cast<size_t>(got);
   }
+  std::optional<uint64_t> stored_at() const override { return last_; }
   uint64_t disk_bytes() const override { return taken_; }
 
  private:
   Fd fd_;
   ByteCounter counter_;
+  uint64_t last_ = 0;
   uint64_t taken_ = 0;
 };
 
@@ -54,6 +57,7 @@ class Packed {
   size_t size() const { return end_ - begin_; }
   void take(size_t n) { begin_ += n; }
   uint64_t disk_bytes() const { return file_.disk_bytes(); }
+  uint64_t at() const { return file_.disk_bytes() - size(); }
 
  private:
   PlainStream file_;
@@ -77,6 +81,7 @@ class GzStream final : public ByteStream {
   absl::StatusOr<size_t> read(char* out, size_t n) override {
     if (!ready_) return absl::ResourceExhaustedError("no memory to unpack gz data");
     if (!damage_.ok()) return damage_;
+    stored_at_.reset();
     size_t done = 0;
     while (done == 0) {
       absl::StatusOr<bool> more = packed_.fill();
@@ -85,9 +90,14 @@ class GzStream final : public ByteStream {
         if (between_) return 0;
         return damage_ = absl::DataLossError("the gz data ends too early");
       }
-      if (between_ && !next_member()) {
-        if (damage_.ok()) continue;
-        return damage_;
+      if (between_) {
+        if (next_member()) {
+          stored_at_ = member_;
+        } else if (!damage_.ok()) {
+          return damage_;
+        } else {
+          continue;
+        }
       }
       size_t room = std::min<size_t>(n, 1U << 30);
       z_.next_in = reinterpret_cast<const Bytef*>(packed_.data());
@@ -106,6 +116,7 @@ class GzStream final : public ByteStream {
     }
     return done;
   }
+  std::optional<uint64_t> stored_at() const override { return stored_at_; }
   uint64_t disk_bytes() const override { return packed_.disk_bytes(); }
 
  private:
@@ -125,6 +136,7 @@ class GzStream final : public ByteStream {
     }
     ++members_;
     between_ = false;
+    member_ = packed_.at();
     return true;
   }
 
@@ -132,6 +144,8 @@ class GzStream final : public ByteStream {
   z_stream z_ = {};
   absl::Status damage_;
   uint64_t members_ = 0;
+  uint64_t member_ = 0;
+  std::optional<uint64_t> stored_at_;
   bool ready_ = false;
   bool between_ = true;
   bool padded_ = false;
@@ -152,6 +166,7 @@ class ZstStream final : public ByteStream {
     if (!context_) return absl::ResourceExhaustedError("no memory to unpack zst data");
     if (!damage_.ok()) return damage_;
     ZSTD_outBuffer output{out, n, 0};
+    stored_at_.reset();
     while (output.pos == 0) {
       if (!pending_) {
         absl::StatusOr<bool> more = packed_.fill();
@@ -161,6 +176,7 @@ class ZstStream final : public ByteStream {
           return damage_ = absl::DataLossError("the zst data ends too early");
         }
       }
+      if (between_) stored_at_ = packed_.at();
       // One block per call, and none while output is pending: an error loses what the same call has unpacked.
       ZSTD_inBuffer input{packed_.data(), pending_ ? 0 : std::min(packed_.size(), std::max<size_t>(hint_, 1)),
                           0};
@@ -177,11 +193,13 @@ class ZstStream final : public ByteStream {
     }
     return output.pos;
   }
+  std::optional<uint64_t> stored_at() const override { return stored_at_; }
   uint64_t disk_bytes() const override { return packed_.disk_bytes(); }
 
  private:
   Packed packed_;
   ZSTD_DCtx* context_;
+  std::optional<uint64_t> stored_at_;
   absl::Status damage_;
   size_t hint_ = 0;       // how many bytes complete the next block
   bool between_ = true;   // no frame is open

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -25,6 +26,9 @@ class ByteStream {
   // Up to n (> 0) bytes; 0 at the end. An error says what is wrong with the data, not where; every byte
   // before the damage has been given by then.
   virtual absl::StatusOr<size_t> read(char* out, size_t n) = 0;
+  // Where in the file, as it is stored, the bytes of the last read() begin, if that can be said: always in a
+  // plain file; in a packed one at the beginning of a member (gz) or frame (zst), which a read never crosses.
+  virtual std::optional<uint64_t> stored_at() const = 0;
   // Bytes of the file itself that were used so far.
   virtual uint64_t disk_bytes() const = 0;
 };

@@ -1,4 +1,5 @@
-// One file after the other, in the order of the listing; each is read by a LineReader or taken whole. The
+// One file after the other, in the order of the listing; each is read by a LineReader or a WarcReader, or
+// taken whole. The
 // position is what an earlier run had read, plus the files that were read to their end, plus the place in the
 // current one.
 
@@ -15,6 +16,7 @@
 #include "stream/files/listing.h"
 #include "stream/files/position.h"
 #include "stream/files/resume.h"
+#include "stream/files/warc_reader.h"
 #include "stream/files/whole_file.h"
 
 namespace doppel {
@@ -71,7 +73,7 @@ class FilesSource final : public Source {
     while (batch.records.size() < options_.batch_records && batch.problems.size() < options_.batch_records &&
            batch.bytes < options_.batch_bytes && file_ < listing_->files.size()) {
       if (reader_) {
-        if (reader_->take(batch) != LineReader::State::ended) return;
+        if (reader_->take(batch) != RecordReader::State::ended) return;
         if (!listing_->files[file_].pipe) writer_.add_done(reader_->mark());
         reader_.reset();
         ++file_;
@@ -121,8 +123,13 @@ class FilesSource final : public Source {
     } else if (!file.pipe) {
       mark = mark_of(fd.get());
     }
-    reader_ =
-        std::make_unique<LineReader>(options_, filling_, file, std::move(fd), counter_, std::move(mark));
+    if (file.warc) {
+      reader_ =
+          std::make_unique<WarcReader>(options_, filling_, file, std::move(fd), counter_, std::move(mark));
+    } else {
+      reader_ =
+          std::make_unique<LineReader>(options_, filling_, file, std::move(fd), counter_, std::move(mark));
+    }
     return true;
   }
 
@@ -134,8 +141,8 @@ class FilesSource final : public Source {
   Resume resume_;
   std::vector<Problem> problems_;  // found at the start
   size_t told_ = 0;
-  size_t file_ = 0;                     // the one being read, or the next
-  std::unique_ptr<LineReader> reader_;  // of file_
+  size_t file_ = 0;                       // the one being read, or the next
+  std::unique_ptr<RecordReader> reader_;  // of file_
   uint64_t total_ = 0;
   bool endless_ = false;
 };

@@ -14,8 +14,8 @@ struct FilesSourceOptions {
   // followed unless they lead back into themselves), pipes, or "-" for stdin.
   std::vector<std::string> paths;
   // "lines": every file is lines, one document each. "whole": every file is one document. "auto": by the
-  // name: .jsonl .ndjson .json (before .gz .zst) are lines, so are stdin and pipes;
-  // everything else is whole.
+  // name: .jsonl .ndjson .json (before .gz .zst) are lines, so are stdin and pipes; .warc is records;
+  // everything else is whole. .wacz, .arc and .arc.gz are refused.
   std::string layout = "auto";
   size_t batch_records = 1024;
   size_t batch_bytes = 8 << 20;       // closes a batch early; a single longer record is still taken whole

@@ -115,7 +115,7 @@ class FollowSource final : public Source, private Finds {
     const uint64_t hash = FollowPosition::path_hash(path);
     seen_.insert(hash);
     const InputFile described = describe_file(path, info, options_.layout);
-    const bool grows = described.lines && described.packing == Packing::none &&
+    const bool grows = described.lines && !described.warc && described.packing == Packing::none &&
                        (finder_.is_named(path) || !path.ends_with(".json") || options_.layout == "lines");
     const TailMark* known = position_.tail(key);
     if (known != nullptr) matched_.insert(key);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "stream/files/resume.h"
+#include "stream/files/warc_reader.h"
 
 namespace doppel {
 
@@ -36,8 +37,13 @@ LineReader::State FollowedFile::take(const FilesSourceOptions& options, const By
   if (!reader_) {
     if (!file_->pipe) ::lseek(fd_.get(), 0, SEEK_SET);
     if (!filling_) filling_ = std::make_unique<Filling>(options.buffer_bytes);
-    reader_ = std::make_unique<LineReader>(options, *filling_, *file_, Fd(::dup(fd_.get())), counter, mark_,
-                                           live_ && !finishing_);
+    if (file_->warc) {
+      reader_ =
+          std::make_unique<WarcReader>(options, *filling_, *file_, Fd(::dup(fd_.get())), counter, mark_);
+    } else {
+      reader_ = std::make_unique<LineReader>(options, *filling_, *file_, Fd(::dup(fd_.get())), counter, mark_,
+                                             live_ && !finishing_);
+    }
   }
   const size_t before = batch.records.size();
   const LineReader::State state = reader_->take(batch);

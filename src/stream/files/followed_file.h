@@ -51,7 +51,7 @@ class FollowedFile {
   bool live_;
   bool finishing_ = false;
   std::unique_ptr<Filling> filling_;
-  std::unique_ptr<LineReader> reader_;  // while there is something to read, or half a line
+  std::unique_ptr<RecordReader> reader_;  // while there is something to read, or half a line
 };
 
 }  // namespace doppel

@@ -11,10 +11,11 @@
 #include "stream/files/files_source.h"
 #include "stream/files/listing.h"
 #include "stream/files/position.h"
+#include "stream/files/record_reader.h"
 
 namespace doppel {
 
-class LineReader {
+class LineReader final : public RecordReader {
  public:
   // Reads `file` from where `mark` says; the file descriptor is at the start. All references outlive the
   // reader. live: the end of a file that is not packed is only where it ends today, and an empty pipe is not
@@ -22,16 +23,10 @@ class LineReader {
   LineReader(const FilesSourceOptions& options, Filling& filling, const InputFile& file, Fd fd,
              ByteCounter counter, LineMark mark, bool live = false);
 
-  enum class State { full, waiting, ended };
-  // Adds records until the batch is full, there is nothing more at the moment, or the file has ended.
-  State take(Batch& batch);
-  // A live file does not grow any more: what comes now is its end, also that of its last line.
-  void finish() { live_ = false; }
-  // Bytes that were read behind mark(): of a line that has not ended yet.
-  uint64_t open_bytes() const;
-
-  // How far the records handed out so far reach.
-  LineMark mark() const;
+  State take(Batch& batch) override;
+  void finish() override { live_ = false; }
+  uint64_t open_bytes() const override;
+  LineMark mark() const override;
 
  private:
   void skip_to_start(Batch& batch);

@@ -73,6 +73,8 @@ class Walk {
   void add_file(const std::string& path, const struct stat& info, bool pipe) {
     struct stat known = info;
     if (pipe) known.st_mode = S_IFIFO;
+    if (std::string_view why = refusal(path); layout_ == "auto" && !pipe && !why.empty())
+      return problem(path, std::string(why));
     out_.files.push_back(describe_file(path, known, layout_));
   }
 
@@ -97,7 +99,16 @@ InputFile describe_file(std::string path, const struct stat& info, const std::st
   file.lines =
       layout == "lines" || (layout == "auto" && (file.pipe || lower.ends_with(".jsonl") ||
                                                  lower.ends_with(".ndjson") || lower.ends_with(".json")));
+  file.warc = layout == "auto" && !file.pipe && lower.ends_with(".warc");
+  file.lines = file.lines || file.warc;
   return file;
+}
+
+std::string_view refusal(std::string_view path) {
+  if (path.ends_with(".wacz")) return "WACZ files are not read; unpack it and give its archive/*.warc.gz";
+  if (path.ends_with(".arc") || path.ends_with(".arc.gz"))
+    return "ARC files are not read; make WARC files of them (warcio recompress, or arc2warc)";
+  return {};
 }
 
 absl::StatusOr<Listing> list_files(const FilesSourceOptions& options) {

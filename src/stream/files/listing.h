@@ -20,6 +20,7 @@ struct InputFile {
   uint64_t device = 0;
   uint64_t inode = 0;
   bool lines = false;
+  bool warc = false;  // records of a WARC file; then lines is set, too: it is read in parts and can grow
   bool pipe = false;  // no size, no identity, no second reading ("-" is stdin)
   Packing packing = Packing::none;
 
@@ -33,6 +34,9 @@ struct Listing {
 
 // What its name and `info` say; `layout` as in FilesSourceOptions.
 InputFile describe_file(std::string path, const struct stat& info, const std::string& layout);
+
+// Why a file of that name is not read at all; empty: it is.
+std::string_view refusal(std::string_view path);
 
 absl::StatusOr<Listing> list_files(const FilesSourceOptions& options);
 

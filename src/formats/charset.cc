@@ -1,0 +1,327 @@
+// Conversion is ICU's, detection uchardet's; what is ours is which of several claims counts.
+
+#include "formats/charset.h"
+
+#include <simdjson.h>
+#include <uchardet.h>
+#include <unicode/ucnv.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <optional>
+
+namespace doppel {
+namespace {
+
+constexpr size_t kMetaBytes = 1024;
+constexpr size_t kLookBytes = 4096;
+constexpr size_t kDetectBytes = 64 << 10;
+
+constexpr std::string_view kUtf8 = "utf-8";
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
+
+// The place of `word` (lower case) in `text`, in any case.
+size_t find_word(std::string_view text, std::string_view word, size_t from = 0) {
+  for (size_t at = from; at + word.size() <= text.size(); ++at) {
+    if (lower(text[at]) == word[0] &&
+        std::equal(word.begin(), word.end(), text.begin() + static_cast<ptrdiff_t>(at),
+                   [](char a, char b) { return a == lower(b); })) {
+      return at;
+    }
+  }
+  return std::string_view::npos;
+}
+
+// What stands behind "charset" or "encoding": = "LABEL"
+std::string_view assigned(std::string_view text, std::string_view name) {
+  for (size_t at = find_word(text, name); at != std::string_view::npos; at = find_word(text, name, at + 1)) {
+    std::string_view rest = text.substr(at + name.size());
+    auto skip_space = [&] {
+      while (!rest.empty() && is_space(rest.front())) rest.remove_prefix(1);
+    };
+    skip_space();
+    if (rest.empty() || rest.front() != '=') continue;
+    rest.remove_prefix(1);
+    skip_space();
+    const char quote = !rest.empty() && (rest.front() == '"' || rest.front() == '\'') ? rest.front() : '\0';
+    if (quote != '\0') rest.remove_prefix(1);
+    size_t length = 0;
+    while (length < rest.size() && rest[length] != quote && !is_space(rest[length]) &&
+           std::string_view("\"';,>/?").find(rest[length]) == std::string_view::npos) {
+      ++length;
+    }
+    return rest.substr(0, length);
+  }
+  return {};
+}
+
+// What browsers take a label for, where that is not what it says; ICU's name for it.
+std::string icu_name(std::string_view label) {
+  while (!label.empty() && (is_space(label.front()) || label.front() == '"' || label.front() == '\''))
+    label.remove_prefix(1);
+  while (!label.empty() && (is_space(label.back()) || label.back() == '"' || label.back() == '\''))
+    label.remove_suffix(1);
+  std::string name(label);
+  std::transform(name.begin(), name.end(), name.begin(), lower);
+  static const std::map<std::string, std::string> kMeant{
+      {"utf8", "utf-8"},
+      {"unicode-1-1-utf-8", "utf-8"},
+      {"us-ascii", "windows-1252"},
+      {"ascii", "windows-1252"},
+      {"iso-8859-1", "windows-1252"},
+      {"iso8859-1", "windows-1252"},
+      {"iso_8859-1", "windows-1252"},
+      {"latin1", "windows-1252"},
+      {"latin-1", "windows-1252"},
+      {"l1", "windows-1252"},
+      {"cp1252", "windows-1252"},
+      {"x-cp1252", "windows-1252"},
+      {"cp1251", "windows-1251"},
+      {"win-1251", "windows-1251"},
+      {"x-cp1251", "windows-1251"},
+      {"iso-8859-9", "windows-1254"},
+      {"latin5", "windows-1254"},
+      {"iso-8859-11", "windows-874"},
+      {"tis-620", "windows-874"},
+      {"shift_jis", "ibm-943_P15A-2003"},
+      {"shift-jis", "ibm-943_P15A-2003"},
+      {"sjis", "ibm-943_P15A-2003"},
+      {"x-sjis", "ibm-943_P15A-2003"},
+      {"windows-31j", "ibm-943_P15A-2003"},
+      {"cp932", "ibm-943_P15A-2003"},
+      {"ms_kanji", "ibm-943_P15A-2003"},
+      {"euc-jp", "euc-jp-2007"},
+      {"x-euc-jp", "euc-jp-2007"},
+      {"gb2312", "gb18030"},
+      {"gb_2312-80", "gb18030"},
+      {"gb2312-80", "gb18030"},
+      {"x-gbk", "gb18030"},
+      {"gbk", "gb18030"},
+      {"cp936", "gb18030"},
+      {"windows-936", "gb18030"},
+      {"chinese", "gb18030"},
+      {"big5", "big5-hkscs"},
+      {"x-x-big5", "big5-hkscs"},
+      {"cn-big5", "big5-hkscs"},
+      {"cp950", "big5-hkscs"},
+      {"euc-kr", "windows-949"},
+      {"euckr", "windows-949"},
+      {"uhc", "windows-949"},
+      {"cp949", "windows-949"},
+      {"korean", "windows-949"},
+      {"ks_c_5601-1987", "windows-949"},
+      {"ksc5601", "windows-949"},
+      {"x-user-defined", "windows-1252"},
+      {"utf-16", "utf-16le"},
+      {"ucs-2", "utf-16le"},
+      {"unicode", "utf-16le"},
+      {"mac", "macintosh"},
+      {"x-mac-roman", "macintosh"},
+      {"maccyrillic", "x-mac-cyrillic"},
+  };
+  auto meant = kMeant.find(name);
+  return meant == kMeant.end() ? name : meant->second;
+}
+
+struct ByteOrderMark {
+  std::string_view bytes;
+  std::string_view charset;
+};
+constexpr std::array<ByteOrderMark, 5> kMarks{{{{"\xef\xbb\xbf", 3}, kUtf8},
+                                               {{"\xff\xfe\0\0", 4}, "utf-32le"},
+                                               {{"\0\0\xfe\xff", 4}, "utf-32be"},
+                                               {{"\xff\xfe", 2}, "utf-16le"},
+                                               {{"\xfe\xff", 2}, "utf-16be"}}};
+
+const ByteOrderMark* mark_of(std::string_view bytes) {
+  for (const ByteOrderMark& mark : kMarks) {
+    if (bytes.starts_with(mark.bytes)) return &mark;
+  }
+  return nullptr;
+}
+
+// UTF-16 of mostly Latin text without a mark: zeros on one side only.
+std::string_view wide_without_mark(std::string_view bytes) {
+  bytes = bytes.substr(0, kLookBytes);
+  size_t zeros[2] = {0, 0};
+  for (size_t i = 0; i < bytes.size(); ++i) zeros[i % 2] += bytes[i] == '\0' ? 1 : 0;
+  if (zeros[1] * 5 > bytes.size() && zeros[0] == 0) return "utf-16le";
+  if (zeros[0] * 5 > bytes.size() && zeros[1] == 0) return "utf-16be";
+  return {};
+}
+
+bool is_ascii(std::string_view bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](char c) { return static_cast<signed char>(c) >= 0; });
+}
+
+// Counts what is wrong, and lets ICU put U+FFFD in its place.
+void count_error(const void* context, UConverterToUnicodeArgs* arguments, const char* units, int32_t length,
+                 UConverterCallbackReason reason, UErrorCode* error) {
+  if (reason <= UCNV_IRREGULAR) ++*static_cast<size_t*>(const_cast<void*>(context));
+  UCNV_TO_U_CALLBACK_SUBSTITUTE(nullptr, arguments, units, length, reason, error);
+}
+
+}  // namespace
+
+struct CharsetDecoder::Converters {
+  struct Entry {
+    UConverter* converter = nullptr;
+    size_t errors = 0;
+  };
+  std::map<std::string, Entry, std::less<>> known;
+  UConverter* utf8 = nullptr;
+  uchardet_t detector = uchardet_new();
+
+  Converters() {
+    UErrorCode error = U_ZERO_ERROR;
+    utf8 = ucnv_open("UTF-8", &error);
+  }
+  ~Converters() {
+    for (auto& [name, entry] : known) ucnv_close(entry.converter);
+    ucnv_close(utf8);
+    uchardet_delete(detector);
+  }
+  Converters(const Converters&) = delete;
+  Converters& operator=(const Converters&) = delete;
+
+  // nullptr: there is no such charset.
+  Entry* find(const std::string& name) {
+    auto at = known.find(name);
+    if (at == known.end()) {
+      constexpr size_t kMost = 64;  // labels come from strangers
+      if (known.size() >= kMost || name.empty() || name.size() > 40) return nullptr;
+      UErrorCode error = U_ZERO_ERROR;
+      UConverter* converter = ucnv_open(name.c_str(), &error);
+      if (U_FAILURE(error)) converter = nullptr;
+      at = known.emplace(name, Entry{converter, 0}).first;
+      if (converter != nullptr) {
+        ucnv_setToUCallBack(converter, count_error, &at->second.errors, nullptr, nullptr, &error);
+      }
+    }
+    return at->second.converter == nullptr ? nullptr : &at->second;
+  }
+
+  // Replaces `out`; how many places were wrong.
+  size_t convert(Entry& from, std::string_view bytes, std::string& out) const {
+    from.errors = 0;
+    ucnv_reset(from.converter);
+    UErrorCode error = U_ZERO_ERROR;
+    std::array<UChar, 4096> pivot;
+    UChar* pivot_source = pivot.data();
+    UChar* pivot_target = pivot.data();
+    const char* source = bytes.data();
+    const char* end = source + bytes.size();
+    out.resize(bytes.size() + bytes.size() / 2 + 64);
+    size_t done = 0;
+    bool first = true;
+    for (;;) {
+      char* target = out.data() + done;
+      error = U_ZERO_ERROR;
+      ucnv_convertEx(utf8, from.converter, &target, out.data() + out.size(), &source, end, pivot.data(),
+                     &pivot_source, &pivot_target, pivot.data() + pivot.size(), first ? 1 : 0, 1, &error);
+      first = false;
+      done = static_cast<size_t>(target - out.data());
+      if (error != U_BUFFER_OVERFLOW_ERROR) break;
+      out.resize(out.size() * 2);
+    }
+    out.resize(done);
+    return U_FAILURE(error) ? from.errors + 1 : from.errors;
+  }
+
+  std::string detect(std::string_view bytes) const {
+    uchardet_reset(detector);
+    if (uchardet_handle_data(detector, bytes.data(), std::min(bytes.size(), kDetectBytes)) != 0) return {};
+    uchardet_data_end(detector);
+    return icu_name(uchardet_get_charset(detector));
+  }
+};
+
+bool looks_binary(std::string_view bytes) {
+  if (mark_of(bytes) != nullptr) return false;
+  bytes = bytes.substr(0, kLookBytes);
+  size_t zeros = 0;
+  size_t controls = 0;
+  for (char c : bytes) {
+    const auto u = static_cast<unsigned char>(c);
+    if (u == 0) ++zeros;
+    if (u < 0x20 && u != '\t' && u != '\n' && u != '\r' && u != '\f' && u != 0x1b) ++controls;
+  }
+  if (zeros > 0) return wide_without_mark(bytes).empty();
+  return controls * 100 > bytes.size();
+}
+
+std::string_view charset_parameter(std::string_view content_type) {
+  const size_t semicolon = content_type.find(';');
+  if (semicolon == std::string_view::npos) return {};
+  return assigned(content_type.substr(semicolon + 1), "charset");
+}
+
+std::string_view charset_of_meta(std::string_view bytes) {
+  bytes = bytes.substr(0, kMetaBytes);
+  if (bytes.starts_with("<?xml")) {
+    std::string_view label = assigned(bytes.substr(0, bytes.find('>')), "encoding");
+    if (!label.empty()) return label;
+  }
+  for (size_t at = find_word(bytes, "<meta"); at != std::string_view::npos;
+       at = find_word(bytes, "<meta", at + 1)) {
+    std::string_view tag = bytes.substr(at, bytes.find('>', at) - at);
+    std::string_view label = assigned(tag, "charset");
+    if (!label.empty()) return label;
+  }
+  return {};
+}
+
+CharsetDecoder::CharsetDecoder() : converters_(new Converters) {}
+CharsetDecoder::~CharsetDecoder() = default;
+
+std::string_view CharsetDecoder::decode(std::string_view bytes, std::string_view declared, bool html) {
+  std::optional<size_t> fewest;
+  // True: without errors, and in out_. Else the best so far is there.
+  auto attempt = [&](const std::string& name) {
+    Converters::Entry* entry = converters_->find(name);
+    if (entry == nullptr) return false;
+    const size_t errors = converters_->convert(*entry, bytes, other_);
+    if (!fewest || errors < *fewest) {
+      fewest = errors;
+      out_.swap(other_);
+    }
+    return errors == 0;
+  };
+
+  if (const ByteOrderMark* mark = mark_of(bytes)) {
+    bytes.remove_prefix(mark->bytes.size());
+    if (mark->charset == kUtf8 && simdjson::validate_utf8(bytes.data(), bytes.size())) return bytes;
+    attempt(std::string(mark->charset));
+    return out_;
+  }
+  const bool ascii = is_ascii(bytes);
+  if (ascii && bytes.find_first_of(std::string_view("\x1b\0", 2)) == std::string_view::npos) return bytes;
+  if (!ascii && simdjson::validate_utf8(bytes.data(), bytes.size())) return bytes;
+  if (!declared.empty() && attempt(icu_name(declared))) return out_;
+  if (html) {
+    std::string meta = icu_name(charset_of_meta(bytes));
+    // Whoever could read the tag did not read UTF-16.
+    if (meta.starts_with("utf-16")) meta = kUtf8;
+    if (!meta.empty() && attempt(meta)) return out_;
+  }
+  if (std::string_view wide = wide_without_mark(bytes); !wide.empty() && attempt(std::string(wide)))
+    return out_;
+  // What is almost all right in UTF-8 is UTF-8 with damage; no other charset has so little in common with the
+  // rest.
+  constexpr size_t kOneIn = 20;
+  const auto high = static_cast<size_t>(
+      std::count_if(bytes.begin(), bytes.end(), [](char c) { return static_cast<signed char>(c) < 0; }));
+  Converters::Entry* utf8 = high > 0 ? converters_->find(std::string(kUtf8)) : nullptr;
+  if (utf8 != nullptr && converters_->convert(*utf8, bytes, other_) * kOneIn <= high) return other_;
+  if (attempt(converters_->detect(bytes))) return out_;
+  if (ascii && !fewest) return bytes;
+  // Nothing fits. What was declared at least has a reason.
+  if (declared.empty()) attempt("windows-1252");
+  return out_;
+}
+
+}  // namespace doppel

@@ -1,0 +1,7 @@
+# A real crawl (nginx, wget) judged as a WARC file and by crawl logs that point into it.
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND)
+  add_test(NAME archive/site
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/archive_test.py --binary $<TARGET_FILE:doppel_cli>)
+  set_tests_properties(archive/site PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77)
+endif()

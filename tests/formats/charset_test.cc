@@ -1,0 +1,141 @@
+// Fixtures in data/charsets/ were encoded by Python's codecs: NAME.bytes and the same text as NAME.utf8.
+
+#include "formats/charset.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "text/utf8.h"
+
+namespace doppel {
+namespace {
+
+std::string fixture(const std::string& name) {
+  std::ifstream in(std::string(DOPPEL_SOURCE_DIR) + "/tests/formats/data/charsets/" + name, std::ios::binary);
+  EXPECT_TRUE(in) << name;
+  std::stringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+struct Case {
+  const char* file;
+  const char* label;  // what servers write
+};
+constexpr Case kCases[] = {
+    {"windows-1251", "windows-1251"},
+    {"windows-1251", "CP1251"},
+    {"windows-1252", "ISO-8859-1"},
+    {"windows-1252", "\"latin1\""},
+    {"shift_jis", "Shift_JIS"},
+    {"shift_jis", "x-sjis"},
+    {"euc_jp", "EUC-JP"},
+    {"gb18030", "GB18030"},
+    {"gb18030", "gb2312"},
+    {"big5", "Big5"},
+    {"euc_kr", "EUC-KR"},
+    {"euc_kr", "ks_c_5601-1987"},
+    {"utf-16-le", "utf-16"},
+    {"utf-16-be", "utf-16be"},
+    {"koi8_r", "koi8-r"},
+    {"iso2022_jp", "iso-2022-jp"},
+};
+
+TEST(Charset, Declared) {
+  CharsetDecoder decoder;
+  for (const Case& c : kCases) {
+    std::string file = c.file;
+    EXPECT_EQ(decoder.decode(fixture(file + ".bytes"), c.label, false), fixture(file + ".utf8")) << c.label;
+  }
+}
+
+TEST(Charset, Detected) {
+  CharsetDecoder decoder;
+  for (std::string file : {"windows-1251", "shift_jis", "euc_jp", "gb18030", "big5", "euc_kr", "koi8_r",
+                           "iso2022_jp", "utf-16-le"}) {
+    EXPECT_EQ(decoder.decode(fixture(file + ".bytes"), "", false), fixture(file + ".utf8")) << file;
+  }
+}
+
+// Declared as something that these bytes cannot be.
+TEST(Charset, WronglyDeclared) {
+  CharsetDecoder decoder;
+  const std::pair<const char*, const char*> cases[] = {
+      {"windows-1251", "utf-8"}, {"shift_jis", "utf-8"},      {"euc_kr", "utf-8"}, {"gb18030", "euc-jp"},
+      {"euc_jp", "utf-16le"},    {"big5", "no-such-charset"}, {"koi8_r", "utf-8"}, {"shift_jis", "euc-kr"}};
+  for (const auto& [file, label] : cases) {
+    EXPECT_EQ(decoder.decode(fixture(std::string(file) + ".bytes"), label, false),
+              fixture(std::string(file) + ".utf8"))
+        << file << " as " << label;
+  }
+  for (const char* label : {"windows-1252", "windows-1251", "shift_jis", "gb18030", ""}) {
+    EXPECT_EQ(decoder.decode("na\xc3\xafve caf\xc3\xa9", label, false), "na\xc3\xafve caf\xc3\xa9") << label;
+  }
+}
+
+TEST(Charset, ByteOrderMarksCountFirst) {
+  CharsetDecoder decoder;
+  const std::string text = fixture("utf-16-le.utf8");
+  EXPECT_EQ(decoder.decode("\xff\xfe" + fixture("utf-16-le.bytes"), "windows-1252", true), text);
+  EXPECT_EQ(decoder.decode("\xfe\xff" + fixture("utf-16-be.bytes"), "windows-1252", true), text);
+  EXPECT_EQ(decoder.decode("\xef\xbb\xbf" + text, "windows-1252", true), text);
+}
+
+TEST(Charset, MetaCountsForHtmlOnlyAndBehindTheHeader) {
+  CharsetDecoder decoder;
+  const std::string cyrillic = fixture("windows-1251.bytes");
+  for (std::string head : {R"(<meta charset="windows-1251">)", R"(<META CHARSET = windows-1251 />)",
+                           R"(<meta http-equiv="Content-Type" content='text/html; charset=windows-1251'>)",
+                           R"(<?xml version="1.0" encoding="windows-1251"?>)"}) {
+    EXPECT_EQ(decoder.decode(head + cyrillic, "", true), head + fixture("windows-1251.utf8")) << head;
+  }
+  const std::string latin = "<meta charset=windows-1251>caf\xe9";
+  EXPECT_EQ(decoder.decode(latin, "windows-1252", true), "<meta charset=windows-1251>caf\xc3\xa9");
+  EXPECT_EQ(charset_of_meta("<html><metadata charset=x>"), "x");
+  EXPECT_EQ(charset_of_meta(std::string(2000, ' ') + "<meta charset=x>"), "");
+  EXPECT_EQ(charset_of_meta("<meta charset"), "");
+}
+
+TEST(Charset, ParameterOfAType) {
+  EXPECT_EQ(charset_parameter("text/html; charset=utf-8"), "utf-8");
+  EXPECT_EQ(charset_parameter("text/html;Charset = \"a b\"; x=y"), "a");
+  EXPECT_EQ(charset_parameter("text/html"), "");
+  EXPECT_EQ(charset_parameter("charset=x"), "");
+}
+
+TEST(Charset, WhatIsWrongIsReplaced) {
+  CharsetDecoder decoder;
+  std::string text(400, 'x');
+  for (int i = 0; i < 20; ++i) text += "caf\xc3\xa9 ";
+  EXPECT_EQ(decoder.decode(text + "\xff ", "utf-8", false), text + "\xef\xbf\xbd ");
+  EXPECT_EQ(decoder.decode("", "utf-8", true), "");
+  EXPECT_EQ(decoder.decode("plain", "no-such", true), "plain");
+}
+
+TEST(Charset, TheResultIsAlwaysUtf8) {
+  CharsetDecoder decoder;
+  std::mt19937_64 random(7);
+  const char* labels[] = {"",     "utf-8",        "shift_jis", "gb18030", "utf-16", "iso-2022-jp",
+                          "big5", "windows-1252", "utf-7"};
+  for (int i = 0; i < 3000; ++i) {
+    std::string bytes(random() % 200, '\0');
+    for (char& c : bytes) c = static_cast<char>(random() % 3 == 0 ? random() % 128 : random());
+    const char* label = labels[random() % std::size(labels)];
+    EXPECT_TRUE(utf8::valid(decoder.decode(bytes, label, random() % 2 == 0))) << i << " " << label;
+  }
+}
+
+TEST(Charset, Binary) {
+  EXPECT_TRUE(looks_binary(std::string_view("\x89PNG\r\n\x1a\n\0\0", 10)));
+  EXPECT_TRUE(looks_binary("\x01\x02"));
+  EXPECT_FALSE(looks_binary("text\t\r\n"));
+  EXPECT_FALSE(looks_binary(fixture("utf-16-le.bytes") + "a"));
+  EXPECT_FALSE(looks_binary(fixture("iso2022_jp.bytes")));
+  EXPECT_FALSE(looks_binary(fixture("gb18030.bytes")));
+}
+
+}  // namespace
+}  // namespace doppel

@@ -1,0 +1,91 @@
+#include "formats/http.h"
+
+#include <gmock/gmock.h>
+#include <zlib.h>
+
+#include <random>
+
+#include "base/status.h"
+
+namespace doppel {
+namespace {
+
+using testing::HasSubstr;
+
+std::string gzip(std::string_view bytes, int window = 15 + 16) {
+  z_stream z = {};
+  deflateInit2(&z, 6, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY);
+  std::string out(deflateBound(&z, bytes.size()) + 64, '\0');
+  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  z.avail_in = static_cast<uInt>(bytes.size());
+  z.next_out = reinterpret_cast<Bytef*>(out.data());
+  z.avail_out = static_cast<uInt>(out.size());
+  deflate(&z, Z_FINISH);
+  out.resize(z.total_out);
+  deflateEnd(&z);
+  return out;
+}
+
+TEST(Http, Heads) {
+  auto http =
+      parse_http_response("HTTP/1.1 200 OK\r\nContent-type: text/html;\r\n charset=x\r\nX\r\n\r\nbody");
+  ASSERT_TRUE(http.ok());
+  EXPECT_EQ(http->status, 200);
+  EXPECT_EQ(http->content_type, "text/html;\r\n charset=x");
+  EXPECT_EQ(http->body, "body");
+  EXPECT_EQ(parse_http_response("HTTP/2 404\n\n")->status, 404);
+  EXPECT_EQ(parse_http_response("HTTP/1.0 200\r\ncontent-encoding : gzip\r\n\r\n")->content_encoding, "gzip");
+  for (const char* bad : {"", "GET / HTTP/1.1\r\n\r\n", "HTTP/1.1\r\n\r\n", "HTTP/1.1 abc\r\n\r\n",
+                          "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nA: b\r\n", "HTTP/1.1 200 OK"}) {
+    EXPECT_FALSE(parse_http_response(bad).ok()) << bad;
+  }
+}
+
+TEST(Http, Chunks) {
+  std::string out;
+  EXPECT_TRUE(decode_chunked("3\r\nabc\r\n0a;x=y\r\n0123456789\r\n0\r\n\r\n", out));
+  EXPECT_EQ(out, "abc0123456789");
+  EXPECT_TRUE(decode_chunked("3\nabc\n0\n\n", out));
+  EXPECT_EQ(out, "abc");
+  EXPECT_TRUE(decode_chunked("5\r\nabc", out));  // cut off
+  EXPECT_EQ(out, "abc");
+  EXPECT_FALSE(decode_chunked("<html>\r\n", out));
+  EXPECT_FALSE(decode_chunked("beef is on sale\r\n", out) && out.empty());
+  EXPECT_FALSE(decode_chunked("deadbeefs\r\nx", out));
+  EXPECT_TRUE(decode_chunked("ffffffffffffffff\r\nabc", out));
+  EXPECT_EQ(out, "abc");
+}
+
+TEST(Http, ContentEncodings) {
+  const std::string text = "some text some text some text";
+  std::string memory;
+  constexpr size_t kMax = 1 << 20;
+  EXPECT_EQ(*decode_content(gzip(text), "gzip", kMax, memory), text);
+  EXPECT_EQ(*decode_content(gzip(text), " X-Gzip ", kMax, memory), text);
+  EXPECT_EQ(*decode_content(gzip(text, 15), "deflate", kMax, memory), text);
+  EXPECT_EQ(*decode_content(gzip(text, -15), "deflate", kMax, memory), text);
+  EXPECT_EQ(*decode_content(gzip(gzip(text)), "gzip, gzip", kMax, memory), text);
+  EXPECT_EQ(*decode_content(gzip(gzip(text, 15)), "deflate,gzip", kMax, memory), text);
+  EXPECT_EQ(*decode_content(text, "identity", kMax, memory), text);
+  EXPECT_EQ(*decode_content(text, "", kMax, memory), text);
+  // Undone by the crawler, which kept the header.
+  for (const char* coding : {"gzip", "br", "zstd", "deflate"}) {
+    EXPECT_EQ(*decode_content("<html>" + text, coding, kMax, memory), "<html>" + text) << coding;
+  }
+  EXPECT_THAT(std::string(std_sv(decode_content(text, "compress", kMax, memory).status().message())),
+              HasSubstr("\"compress\" is none of"));
+  std::string half = gzip(std::string(5000, 'x') + text);
+  half.resize(half.size() - 6);
+  EXPECT_EQ(decode_content(half, "gzip", kMax, memory)->size(), 5000 + text.size());
+}
+
+TEST(Http, BombsAreBounded) {
+  std::string memory;
+  const std::string bomb = gzip(std::string(50 << 20, '\0'));
+  EXPECT_THAT(std::string(std_sv(decode_content(bomb, "gzip", 1 << 20, memory).status().message())),
+              HasSubstr("more than 1048576 bytes"));
+  EXPECT_LE(memory.capacity(), 4u << 20);
+}
+
+}  // namespace
+}  // namespace doppel

@@ -1,0 +1,22 @@
+// Any bytes under any label become UTF-8. The label ends at the first line feed.
+
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "formats/charset.h"
+#include "text/utf8.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  // Fresh ones now and then: labels are remembered.
+  static doppel::CharsetDecoder decoder;
+  std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const size_t line = bytes.find('\n');
+  if (line == std::string_view::npos) return 0;
+  std::string_view label = bytes.substr(0, line);
+  for (bool html : {false, true}) {
+    if (!doppel::utf8::valid(decoder.decode(bytes.substr(line + 1), label, html))) std::abort();
+  }
+  (void)doppel::charset_parameter(bytes);
+  return 0;
+}

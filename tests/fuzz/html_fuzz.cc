@@ -1,0 +1,23 @@
+// Any page has a text or is refused, in UTF-8, and the main text is never longer than the visible one.
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "formats/charset.h"
+#include "formats/html.h"
+#include "text/utf8.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static doppel::HtmlExtractor extractor;
+  static doppel::CharsetDecoder charsets;
+  std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const std::string page(charsets.decode(bytes, "", true));
+  auto visible = extractor.text(page, doppel::Extract::visible);
+  if (!visible.ok()) return 0;
+  const std::string text(*visible);
+  if (!doppel::utf8::valid(text)) std::abort();
+  auto main = extractor.text(page, doppel::Extract::main);
+  if (!main.ok() || main->size() > text.size()) std::abort();
+  return 0;
+}

@@ -1,0 +1,292 @@
+// FETCH over local files and over a real web server (nginx, where it is installed).
+
+#include "stream/warc/fetch_source.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <optional>
+
+#include "base/status.h"
+#include "stream/files_testing.h"
+
+namespace doppel {
+namespace {
+
+using testing::HasSubstr;
+
+std::string record_of(std::string_view uri, std::string_view text) {
+  std::string block = fmt::format("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>{}</p>", text);
+  return fmt::format(
+      "WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:1>\r\nWARC-Target-URI: {}\r\nWARC-Date: "
+      "2024-05-06T07:08:09Z\r\nContent-Type: application/http; msgtype=response\r\nContent-Length: "
+      "{}\r\n\r\n{}\r\n\r\n",
+      uri, block.size(), block);
+}
+
+std::string packed(std::string_view name, const std::string& bytes) {
+  return name.ends_with(".gz") ? gz(bytes) : name.ends_with(".zst") ? zst(bytes) : bytes;
+}
+
+// Two records, each a member; the second's offset.
+uint64_t write_two(const std::string& path, std::string_view name) {
+  const std::string first = packed(name, record_of("http://x/1", "first"));
+  write_file(path, first + packed(name, record_of("http://x/2", "second")));
+  return first.size();
+}
+
+std::unique_ptr<WarcRoot> root_at(const std::string& where, WarcRootOptions options = {}) {
+  auto root = open_warc_root(where, options);
+  EXPECT_TRUE(root.ok()) << root.status();
+  return root.ok() ? *std::move(root) : nullptr;
+}
+
+// What every root must do.
+void expect_reads(WarcRoot& root, const std::string& name, uint64_t second) {
+  auto one = root.read({name, 0}, 1);
+  ASSERT_TRUE(one.ok()) << one.status();
+  EXPECT_EQ(*one + "\r\n\r\n", record_of("http://x/1", "first"));
+  auto two = root.read({name, second}, 1);
+  ASSERT_TRUE(two.ok()) << two.status();
+  EXPECT_EQ(*two + "\r\n\r\n", record_of("http://x/2", "second"));
+  EXPECT_TRUE(absl::IsDataLoss(root.read({name, second + 3}, 1).status()));
+  EXPECT_TRUE(absl::IsNotFound(root.read({"none-" + name, 0}, 1).status()));
+  EXPECT_FALSE(root.read({name, 1'000'000}, 1).ok());
+}
+
+TEST(LocalRoot, ReadsRecordsWhereTheyAre) {
+  TemporaryDirectory directory;
+  auto root = root_at(directory.path());
+  for (const char* name : {"a.warc", "a.warc.gz", "a.warc.zst"}) {
+    expect_reads(*root, name, write_two(directory / name, name));
+  }
+}
+
+TEST(LocalRoot, FindsOpenFilesSubfoldersAndNewOnes) {
+  TemporaryDirectory directory;
+  auto root = root_at(directory.path());
+  write_two(directory / "a.warc.gz.open", "a.warc.gz");
+  EXPECT_TRUE(root->read({"a.warc.gz", 0}, 1).ok());
+  write_two(directory / "deep/er/b.warc.gz", "b.warc.gz");
+  EXPECT_TRUE(root->read({"b.warc.gz", 0}, 1).ok());
+  // Searched once a round only.
+  EXPECT_TRUE(absl::IsNotFound(root->read({"c.warc.gz", 0}, 1).status()));
+  write_two(directory / "deep/c.warc.gz.open", "c.warc.gz");
+  EXPECT_TRUE(absl::IsNotFound(root->read({"c.warc.gz", 0}, 1).status()));
+  EXPECT_TRUE(root->read({"c.warc.gz", 0}, 2).ok());
+  std::filesystem::rename(directory / "deep/c.warc.gz.open", directory / "deep/c.warc.gz");
+  EXPECT_TRUE(root->read({"c.warc.gz", 0}, 2).ok());
+}
+
+TEST(LocalRoot, DamageIsTold) {
+  TemporaryDirectory directory;
+  auto root = root_at(directory.path());
+  std::string bytes = gz(record_of("http://x/1", std::string(5000, 'x')));
+  write_file(directory / "cut.warc.gz", bytes.substr(0, bytes.size() / 2));
+  EXPECT_TRUE(absl::IsDataLoss(root->read({"cut.warc.gz", 0}, 1).status()));
+  bytes[bytes.size() / 2] ^= 0x55;
+  bytes[bytes.size() / 2 + 1] ^= 0x55;
+  write_file(directory / "bad.warc.gz", bytes);
+  EXPECT_FALSE(root->read({"bad.warc.gz", 0}, 1).ok());
+}
+
+TEST(LocalRoot, OfALargeRecordOnlyTheBeginning) {
+  TemporaryDirectory directory;
+  auto root = root_at(directory.path(), {.max_bytes = 100'000});
+  write_file(directory / "a.warc.gz", gz(record_of("http://x/1", std::string(5'000'000, 'x'))));
+  auto record = root->read({"a.warc.gz", 0}, 1);
+  ASSERT_TRUE(record.ok());
+  EXPECT_LT(record->size(), 70'000u);
+}
+
+TEST(FetchNames, StayBelowTheirRoot) {
+  for (const char* name : {"", "/etc/passwd", "../x", "a/../b", "a/.."})
+    EXPECT_FALSE(is_safe_filename(name)) << name;
+  for (const char* name : {"a.warc.gz", "b/a.warc", "..a", "a..b/c"})
+    EXPECT_TRUE(is_safe_filename(name)) << name;
+}
+
+// nginx on a port of its own. Its first process ends when the port is open.
+class Nginx {
+ public:
+  explicit Nginx(const std::string& directory) : directory_(directory) {
+    int probe = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    ::bind(probe, reinterpret_cast<sockaddr*>(&address), size);
+    ::getsockname(probe, reinterpret_cast<sockaddr*>(&address), &size);
+    ::close(probe);
+    const std::string host = fmt::format("127.0.0.1:{}", ntohs(address.sin_port));
+    url = "http://" + host;
+    write_file(directory + "/nginx.conf", fmt::format(R"(
+daemon on; pid {0}/pid; error_log {0}/error.log; worker_processes 1;
+events {{ worker_connections 64; }}
+http {{ access_log off; client_body_temp_path {0}/t1; proxy_temp_path {0}/t2; fastcgi_temp_path {0}/t3;
+  uwsgi_temp_path {0}/t4; scgi_temp_path {0}/t5;
+  server {{ listen {1};
+    location / {{ root {0}/files; }}
+    location /whole/ {{ alias {0}/files/; max_ranges 0; }}
+    location /forbidden/ {{ return 403; }}
+    location /gone/ {{ return 410; }}
+    location /away/ {{ return 503; }} }} }})",
+                                                      directory, host));
+    // It leaves its parent; so that its end can be waited for, it becomes our child.
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    running = std::system(fmt::format("nginx -q -c {}/nginx.conf >/dev/null 2>&1", directory).c_str()) == 0;
+  }
+  ~Nginx() {
+    if (!running) return;
+    const pid_t pid = std::atoi(read_back(directory_ + "/pid").c_str());
+    if (pid <= 1) return;
+    ::kill(pid, SIGTERM);
+    ::waitpid(pid, nullptr, 0);
+  }
+  Nginx(const Nginx&) = delete;
+  Nginx& operator=(const Nginx&) = delete;
+
+  std::string url;
+  bool running = false;
+
+ private:
+  std::string directory_;
+};
+
+TEST(HttpRoot, ReadsRangesOfARealServer) {
+  TemporaryDirectory directory;
+  Nginx nginx(directory.path());
+  if (!nginx.running) GTEST_SKIP() << "no nginx";
+  std::filesystem::permissions(directory.path(), std::filesystem::perms::all);
+  auto root = root_at(nginx.url + "/");
+  for (const char* name : {"a.warc", "a.warc.gz", "a.warc.zst"}) {
+    const uint64_t second = write_two(directory / "files" + "/" + name, name);
+    expect_reads(*root, name, second);
+    EXPECT_TRUE(absl::IsOutOfRange(root->read({name, 1'000'000}, 1).status()));
+    // A server that answers 200 to a range.
+    auto whole = root_at(nginx.url + "/whole");
+    auto two = whole->read({name, second}, 1);
+    ASSERT_TRUE(two.ok()) << two.status();
+    EXPECT_THAT(*two, HasSubstr("second"));
+  }
+  write_two(directory / "files/b.warc.gz.open", "b.warc.gz");
+  EXPECT_TRUE(root->read({"b.warc.gz", 0}, 1).ok());
+  std::string cut = gz(record_of("http://x/1", std::string(5000, 'x')));
+  write_file(directory / "files/cut.warc.gz", cut.substr(0, cut.size() - 30));
+  EXPECT_TRUE(absl::IsDataLoss(root->read({"cut.warc.gz", 0}, 1).status()));
+  EXPECT_TRUE(absl::IsPermissionDenied(root_at(nginx.url + "/forbidden")->read({"a", 0}, 1).status()));
+  EXPECT_TRUE(absl::IsNotFound(root_at(nginx.url + "/gone")->read({"a", 0}, 1).status()));
+  EXPECT_TRUE(absl::IsUnavailable(root_at(nginx.url + "/away")->read({"a", 0}, 1).status()));
+}
+
+TEST(HttpRoot, AServerThatIsNotThere) {
+  EXPECT_TRUE(absl::IsUnavailable(root_at("http://127.0.0.1:1")->read({"a", 0}, 1).status()));
+}
+
+// Crawl logs, as a source hands them over.
+class Messages final : public Source {
+ public:
+  explicit Messages(std::vector<std::string> values) : values_(std::move(values)) {
+    for (std::string& value : values_) value.reserve(value.size() + kRecordPadding);
+  }
+  absl::StatusOr<bool> next(Batch& batch) override {
+    batch = {};
+    if (done_) return false;
+    done_ = true;
+    for (const std::string& value : values_) {
+      Record& record = batch.records.emplace_back();
+      record.value = value;
+      record.source = "log";
+    }
+    return true;
+  }
+  uint64_t bytes_total() const override { return 0; }
+  uint64_t bytes_read() const override { return 0; }
+
+ private:
+  std::vector<std::string> values_;
+  bool done_ = false;
+};
+
+std::string message(std::string_view url, std::string_view file, uint64_t offset) {
+  return fmt::format(
+      R"({{"url":"{}","status_code":200,"mimetype":"text/html","warc_filename":"{}","warc_offset":{}}})", url,
+      file, offset);
+}
+
+TEST(FetchSource, GivesEachMessageItsRecordInOrder) {
+  TemporaryDirectory directory;
+  const uint64_t second = write_two(directory / "a.warc.gz", "a.warc.gz");
+  std::vector<std::string> values;
+  std::vector<std::string> expected;
+  for (int i = 0; i < 100; ++i) {
+    switch (i % 5) {
+      case 0:
+        values.push_back(message("http://x/1", "a.warc.gz", 0));
+        expected.emplace_back("first");
+        break;
+      case 1:
+        values.push_back(message("http://x/2", "a.warc.gz", second));
+        expected.emplace_back("second");
+        break;
+      case 2:
+        values.push_back(message("http://x/2", "a.warc.gz", 0));
+        expected.emplace_back("warc_mismatch");
+        break;
+      case 3:
+        values.push_back(message("http://x/2", "missing.warc.gz", 0));
+        expected.emplace_back("fetch_failed: missing.warc.gz is not below");
+        break;
+      default:
+        values.push_back(R"({"url":"dns:x","status_code":1,"warc_filename":"a.warc.gz","warc_offset":0})");
+        expected.emplace_back("not_http");
+    }
+  }
+  FetchOptions options{.roots = {directory.path()}, .parallel = 4};
+  options.format.format = "heritrix";
+  ASSERT_TRUE(fetches(options));
+  Messages messages(values);
+  auto source = make_fetch_source(messages, options);
+  ASSERT_TRUE(source.ok());
+  Batch batch;
+  ASSERT_TRUE(*(*source)->next(batch));
+  ASSERT_EQ(batch.records.size(), values.size());
+  auto decoder = make_decoder(options.format);
+  for (size_t i = 0; i < values.size(); ++i) {
+    Document document;
+    absl::Status status = decoder->decode(batch.records[i], document);
+    std::string got = !status.ok()            ? std::string(std_sv(status.message()))
+                      : document.skip.empty() ? std::string(document.text)
+                                              : std::string(document.skip);
+    EXPECT_THAT(got, HasSubstr(expected[i])) << i;
+    if (i % 5 == 0) {
+      EXPECT_EQ(document.warc->record_id, "urn:uuid:1");
+    }
+  }
+  EXPECT_FALSE(*(*source)->next(batch));
+}
+
+TEST(FetchSource, GivesUpOnARootThatIsAway) {
+  FetchOptions options{.roots = {"http://127.0.0.1:1"}, .max_wait_ms = 0};
+  options.format.format = "heritrix";
+  Messages messages({message("http://x/1", "a.warc.gz", 0)});
+  auto source = make_fetch_source(messages, options);
+  Batch batch;
+  ASSERT_TRUE(*(*source)->next(batch));
+  EXPECT_THAT(std::string(batch.records[0].not_fetched), HasSubstr("fetch_failed"));
+}
+
+TEST(FetchSource, ARootMustBeThere) {
+  Messages messages({});
+  FetchOptions options{.roots = {"/no/such/directory"}};
+  EXPECT_THAT(make_fetch_source(messages, options).status().ToString(), HasSubstr("warc.roots"));
+}
+
+}  // namespace
+}  // namespace doppel
