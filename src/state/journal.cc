@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
-#include "base/kill_point.h"
 #include "base/crc32c.h"
+#include "base/kill_point.h"
 #include "base/status.h"
 
 namespace doppel {

@@ -14,7 +14,7 @@ void reject(SignedDocument& out, std::string_view reason) {
 }  // namespace
 
 RecordSigner::RecordSigner(const Engine& engine, const FormatOptions& format, KeyPolicy keys)
-    : engine_(engine), keys_(keys), signer_(engine.make_signer()), decoder_(make_decoder(format)) {}
+    : signer_(engine.make_signer()), engine_(engine), decoder_(make_decoder(format)), keys_(keys) {}
 
 void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slices) {
   Document document;

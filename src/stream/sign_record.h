@@ -30,11 +30,11 @@ class RecordSigner {
   void sign_pieces(const Record& record, SignedDocument& out, uint8_t* slices);
   uint64_t key_tag(const Record& record);
 
-  const Engine& engine_;
-  KeyPolicy keys_;
   Signer signer_;
+  const Engine& engine_;
   std::unique_ptr<Decoder> decoder_;
   std::string key_;  // topic and key together
+  KeyPolicy keys_;
 };
 
 }  // namespace doppel
