@@ -140,9 +140,11 @@ absl::Status BatchReducer::add(std::string_view line, std::string& out) {
     if (key.starts_with("x ")) {
       band_ = -1;
     } else {
-      const auto [end, error] =
-          std::from_chars(key.data(), key.data() + std::min<size_t>(key.size(), 4), band_);
-      if (error != std::errc() || *end != ' ' || band_ < 0 || band_ >= options_.rule.banding.bands) {
+      const std::string_view band = key.substr(0, key.find(' '));
+      const char* const end = band.data() + band.size();
+      const auto parsed = std::from_chars(band.data(), end, band_);
+      if (parsed.ec != std::errc() || parsed.ptr != end || band.size() == key.size() || band_ < 0 ||
+          band_ >= options_.rule.banding.bands) {
         return invalid(fmt::format("'{}' is not the key of a band below {} or of a digest", one_line(key, 60),
                                    options_.rule.banding.bands));
       }
@@ -202,6 +204,7 @@ void BatchReducer::compare(const Member& a, const Member& b, std::string& out) {
 
 void BatchReducer::finish(std::string& out) {
   std::vector<std::pair<Place, size_t>> order;
+  order.reserve(group_.size());
   for (size_t i = 0; i < group_.size(); ++i) order.emplace_back(*parse_place(group_[i].name), i);
   std::sort(order.begin(), order.end());
   // Equal texts are compared with the first of them only; others with the first max_listed of their key.

@@ -38,7 +38,25 @@ absl::Status write_file(const std::string& path, std::string_view bytes) {
 }
 
 absl::Status write_reports(const LabFlags& flags, const std::vector<Report>& reports) {
-  std::string pages = "# The published experiments, run here\n\n";
+  std::string pages =
+      "# The published experiments, run here\n\n"
+      "`doppel lab` runs the experiments of five published systems and studies on which doppel stands, as "
+      "their authors\n"
+      "described them, on made documents or on yours (`--data`). Every table has the authors' figures beside "
+      "ours, and says with\n"
+      "how many runs and at which share of the study's size it was made. This page is what `--markdown` "
+      "writes.\n\n"
+      "* `doppel lab all` takes minutes, `--quick` seconds, `--full` has the studies' sizes and runs; "
+      "`--seed` repeats a run.\n"
+      "* `--csv DIR`, `--svg DIR`, `--html FILE`: the same as numbers, pictures, one page.\n"
+      "* `doppel lab map`, `reduce`, `pairs`, `sets` are the parts of the streaming job; "
+      "`scripts/lab-hadoop` runs them, and\n"
+      "  `doppel batch`, in a real Hadoop beside a pipe with `sort`. `doppel batch map|reduce|clusters` is "
+      "that job with doppel's own\n"
+      "  signatures, for the backfill of an archive: documents in the order of their time and id, verified "
+      "by compact sets, decided by\n"
+      "  the one rule; it was held against `doppel scan` with up to three reducers on 400 made documents, "
+      "and in Hadoop on the 123 of examples/news.jsonl.\n\n";
   const std::filesystem::path markdown(flags.markdown);
   const std::string pictures = markdown.stem().string();
   for (const Report& report : reports) {

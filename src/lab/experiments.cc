@@ -55,6 +55,8 @@ std::span<const Experiment> experiments() {
                  "50,000 sets with planted pairs between .85 and .97, by 25 rows x 39 bands and 16 x 60.\n"
                  "The same as a streaming job: doppel lab sets, map, reduce, pairs.",
                  mapreduce_experiment},
+      Experiment{"slips", "The studies' own slips, and where each is shown",
+                 "What the studies say and what is so.", slips_experiment},
       Experiment{"compare", "What doppel uses instead: sketches, bands and verification beside the studies'",
                  "The studies' signatures and bands and doppel's on the same documents: error, time, memory, "
                  "recall.",

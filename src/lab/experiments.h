@@ -28,6 +28,7 @@ absl::StatusOr<Report> shingles_experiment(const LabOptions& options);
 absl::StatusOr<Report> finder_experiment(const LabOptions& options);
 absl::StatusOr<Report> theory_experiment(const LabOptions& options);
 absl::StatusOr<Report> mapreduce_experiment(const LabOptions& options);
+absl::StatusOr<Report> slips_experiment(const LabOptions& options);
 absl::StatusOr<Report> compare_experiment(const LabOptions& options);
 
 // "15 runs, scale 0.2 (201 documents), seed 1", for the captions.

@@ -498,13 +498,6 @@ class Study {
         "stay at a fixed distance, so its estimates have errors of their own; a mixing function has none. "
         "Jenkins' mix costs a little more than "
         "a division here, too.");
-    report_.say(
-        "Two slips in the algorithms as they are printed: the union adds the elements of S2 that are \"not "
-        "contained in S1\" one by one, which is "
-        "right for two sets only; read literally as a loop over S1 it adds nothing. And the loop over "
-        "divisors keeps b if `absolute < minError` without "
-        "saying where minError begins: from 0, nothing is ever kept; it has to begin at infinity and to be "
-        "lowered each time, and `<` makes the smaller b win a tie.");
   }
 
   const LabOptions& options_;

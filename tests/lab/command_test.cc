@@ -160,6 +160,10 @@ TEST(LabCommand, Theory) {
   EXPECT_EQ(run_doppel("lab theory --banding 4").code, 2);
 }
 
+TEST(LabCommand, Slips) {
+  check_experiment("slips", {{"slips", 7}, {"slips_min_error", 6}, {"slips_union", 2}});
+}
+
 TEST(LabCommand, Compare) {
   check_experiment("compare --quick --scale .03", {{"compare_sketches", 8}, {"compare_finding", 4}});
 }
