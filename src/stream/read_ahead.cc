@@ -5,7 +5,9 @@
 namespace doppel {
 
 ReadAhead::ReadAhead(Source& source, bool in_background) : source_(source) {
-  if (in_background) thread_ = std::thread([this] { read_on(); });
+  if (!in_background) return;
+  source_.ask_before_closing([this] { return wanted_.load(); });
+  thread_ = std::thread([this] { read_on(); });
 }
 
 ReadAhead::~ReadAhead() {
@@ -14,6 +16,7 @@ ReadAhead::~ReadAhead() {
     std::lock_guard lock(mutex_);
     stopping_ = true;
   }
+  wanted_ = true;
   changed_.notify_all();
   thread_.join();
 }
@@ -42,7 +45,9 @@ bool ReadAhead::ready() {
 absl::StatusOr<bool> ReadAhead::next(Batch& batch) {
   if (!thread_.joinable()) return source_.next(batch);
   std::unique_lock lock(mutex_);
+  wanted_ = true;
   changed_.wait(lock, [&] { return ready_.has_value(); });
+  wanted_ = false;
   absl::StatusOr<bool> result = *ready_;
   if (!result.ok() || !*result) return result;  // stays: the end is the end
   std::swap(batch, batch_);

@@ -1,6 +1,9 @@
 #pragma once
-// Reads the next batch while the last one is worked on.
+// Reads the next batch while the last one is worked on. Only what is full is closed early: a batch that would
+// have to wait goes on growing, so a slow commit is followed by a larger batch and not by a queue of small
+// ones.
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -29,6 +32,7 @@ class ReadAhead {
   std::condition_variable changed_;
   std::optional<absl::StatusOr<bool>> ready_;  // the result for batch_, not yet taken
   Batch batch_;
+  std::atomic<bool> wanted_ = false;  // next() waits, or nobody will ask any more
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -4,6 +4,7 @@
 // committed together with the index, so that after a crash input, index and output agree again.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -40,6 +41,10 @@ class Source {
   // A live source waits for what others write: its next() returns after a tenth of a second at most, with an
   // empty batch if nothing came.
   virtual bool live() const { return false; }
+  // How a live source asks whether its batch is waited for: until it is, a batch that is not full may grow.
+  // Called once, before the first next(); `wanted` may be asked on the thread of next(), as long as that
+  // runs.
+  virtual void ask_before_closing(std::function<bool()> /*wanted*/) {}
   // How many bytes there are in all, for progress; 0 if unknown (stdin). In the unit of bytes_read().
   virtual uint64_t bytes_total() const = 0;
   virtual uint64_t bytes_read() const = 0;

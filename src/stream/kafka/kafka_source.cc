@@ -16,6 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr int kAskMs = 10'000;
 constexpr int kIdleMs = 100;    // how long next() waits for a first record
+constexpr int kGrowMs = 2;      // how often a batch whose time is over asks whether it is wanted
 constexpr size_t kChunk = 256;  // taken from the library at once
 
 }  // namespace
@@ -177,12 +178,13 @@ absl::Status KafkaSource::gather() {
   Clock::time_point deadline;
   while (gathered_.size() < options_.batch_records && gathered_bytes_ < options_.batch_bytes) {
     const bool any = !gathered_.empty();
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    if (any && left < 0) break;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    const bool over = any && left <= 0;
+    if (over && (!wanted_ || wanted_())) break;
     // One record first: only then does the batch's time begin.
     const size_t wanted = any ? std::min(kChunk, options_.batch_records - gathered_.size()) : 1;
-    const ssize_t n =
-        rd_kafka_consume_batch_queue(queue_, any ? static_cast<int>(left) : kIdleMs, chunk.data(), wanted);
+    const int wait_ms = over ? kGrowMs : any ? static_cast<int>(left) : kIdleMs;
+    const ssize_t n = rd_kafka_consume_batch_queue(queue_, wait_ms, chunk.data(), wanted);
     absl::Status status;
     for (ssize_t i = 0; i < n; ++i) {
       if (status.ok())

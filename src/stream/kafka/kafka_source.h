@@ -4,6 +4,7 @@
 // tools.
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -23,7 +24,7 @@ struct KafkaSourceOptions {
   std::vector<std::string> topics;  // names, or '^' and a regular expression
   size_t batch_records = 1000;
   size_t batch_bytes = 8 << 20;
-  int linger_ms = 20;  // a batch is closed so long after its first record
+  int linger_ms = 20;  // a batch is closed so long after its first record, or when it is wanted after that
   size_t queue_bytes = 256 << 20;
   bool from_latest = false;          // where a partition without progress begins
   bool continue_after_loss = false;  // records that were deleted unread: go on behind them
@@ -41,6 +42,7 @@ class KafkaSource final : public Source {
   // In order of topic, partition and offset within the batch.
   absl::StatusOr<bool> next(Batch& batch) override;
   bool live() const override { return true; }
+  void ask_before_closing(std::function<bool()> wanted) override { wanted_ = std::move(wanted); }
   uint64_t bytes_total() const override { return 0; }
   uint64_t bytes_read() const override { return bytes_read_; }
 
@@ -70,6 +72,7 @@ class KafkaSource final : public Source {
   void release();
 
   KafkaSourceOptions options_;
+  std::function<bool()> wanted_;
   Client consumer_;
   rd_kafka_queue_t* queue_ = nullptr;
   std::map<std::string, std::unique_ptr<std::string>, std::less<>> topic_names_;
