@@ -381,6 +381,11 @@ absl::StatusOr<StoredRow> StateDir::read_row(Seq seq) {
   impl_->one_row.resize(impl_->format->row_bytes());
   RETURN_IF_ERROR(
       impl_->hot.read_at(impl_->format->offset(seq), impl_->one_row.data(), impl_->one_row.size()));
+  // The hole where rows were given back, or where numbering began late.
+  const bool hole =
+      seq < impl_->state.lowest_live &&
+      std::all_of(impl_->one_row.begin(), impl_->one_row.end(), [](auto byte) { return byte == 0; });
+  if (hole) return StoredRow{.seq = seq, .removed = true};
   StoredRow stored;
   if (!impl_->format->decode(seq, impl_->one_row.data(), stored))
     return absl::DataLossError(

@@ -96,7 +96,8 @@ class StateDir {
 
   // Numbering begins here: only before the first commit. Rows below are a hole.
   absl::Status start_at(Seq seq);
-  // One committed row that was not given back; its views live until the next call.
+  // One committed row; its views live until the next call. One that was given back is removed and has no
+  // body.
   absl::StatusOr<StoredRow> read_row(Seq seq);
 
   Bodies& bodies();

@@ -153,6 +153,15 @@ Client::Client(const std::string& bootstrap, const Properties& properties) {
   handle_ = make_client(RD_KAFKA_PRODUCER, bootstrap, all);
 }
 
+// The answer is the controller's; the brokers' knowledge follows, and ours with theirs.
+void Client::await_partitions(const std::string& topic, int count) {
+  const auto deadline = Reader::Clock::now() + std::chrono::seconds(30);
+  while (partitions(topic) != count || leader(topic, count - 1) < 0) {
+    if (Reader::Clock::now() > deadline)
+      throw KafkaError(fmt::format("{} has no {} partitions", topic, count));
+  }
+}
+
 void Client::create_topic(const std::string& name, int partitions, const Properties& configs, int replicas) {
   ErrorText text{};
   NewTopic topic(rd_kafka_NewTopic_new(name.c_str(), partitions, replicas, text.data(), text.size()));
@@ -166,6 +175,7 @@ void Client::create_topic(const std::string& name, int partitions, const Propert
   size_t count = 0;
   check_topics(rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event.get()), &count),
                count, "create " + name);
+  await_partitions(name, partitions);
 }
 
 void Client::delete_topic(const std::string& name) {
@@ -196,6 +206,7 @@ void Client::add_partitions(const std::string& name, int total) {
   check_topics(
       rd_kafka_CreatePartitions_result_topics(rd_kafka_event_CreatePartitions_result(event.get()), &count),
       count, "partitions of " + name);
+  await_partitions(name, total);
 }
 
 void Client::delete_records(const std::string& topic, int32_t partition, int64_t offset) {
@@ -373,11 +384,15 @@ std::optional<Message> Reader::poll(int timeout_ms) {
 // The position tells, not the last offset: the end of a transaction takes an offset of its own, compaction
 // leaves gaps.
 std::vector<Message> Reader::read_to_end() {
+  const auto deadline = Clock::now() + std::chrono::seconds(120);
   std::vector<int64_t> end(partitions_);
   for (int p = 0; p < partitions_; ++p) {
     int64_t low = 0;
-    check(rd_kafka_query_watermark_offsets(handle_.get(), topic_.c_str(), p, &low, &end[p], kTimeoutMs),
-          "end of " + topic_);
+    rd_kafka_resp_err_t error{};
+    do {  // a leader that has just come may not know yet that it is one
+      error = rd_kafka_query_watermark_offsets(handle_.get(), topic_.c_str(), p, &low, &end[p], kTimeoutMs);
+    } while (error == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION && Clock::now() < deadline);
+    check(error, "end of " + topic_);
     if (low == end[p]) position_[p] = std::max(position_[p], end[p]);
   }
   const auto there = [&] {
@@ -386,7 +401,6 @@ std::vector<Message> Reader::read_to_end() {
     }
     return true;
   };
-  const auto deadline = Clock::now() + std::chrono::seconds(120);
   std::vector<Message> out;
   while (!there()) {
     if (Clock::now() > deadline) throw KafkaError("the end of " + topic_ + " does not come");

@@ -67,6 +67,8 @@ class Client {
   rd_kafka_t* handle() { return handle_.get(); }
 
  private:
+  void await_partitions(const std::string& topic, int count);
+
   ClientHandle handle_;
 };
 

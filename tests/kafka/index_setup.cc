@@ -130,16 +130,16 @@ StateContent read_state(const Options& options) {
   StateContent out;
   const absl::StatusOr<kafka::KafkaPosition> position = kafka::decode_position(r.source_position);
   if (!position.ok()) fail(position.status());
-  out.rest = fmt::format("next {}, lowest live {}, epoch {}", r.next_seq, r.lowest_live, r.epoch);
+  out.rest = fmt::format("next {}, epoch {}", r.next_seq, r.epoch);
   out.rest += fmt::format(", clock {:08x}", crc32c(r.clock));
   for (const LogProgress& p : position->progress_list())
     out.rest += fmt::format(", {}/{} to {}", p.topic, p.partition, p.next);
   std::string buffer;
   const absl::Status loaded = (*state)->load_rows([&](const StoredRow& row) {
-    if (row.seq < r.lowest_live) return;
+    if (row.seq < r.lowest_live || row.removed) return;
     std::string& text = out.rows[row.seq];
-    text = fmt::format("{} {} {} {} {}", row.row.digest.low, row.row.digest.high, row.row.id_tag,
-                       row.trusted_ms, row.removed);
+    text =
+        fmt::format("{} {} {} {}", row.row.digest.low, row.row.digest.high, row.row.id_tag, row.trusted_ms);
     if (row.row.slices != nullptr) text.append(reinterpret_cast<const char*>(row.row.slices), num_perm);
     if (row.row.mask != nullptr)
       text.append(reinterpret_cast<const char*>(row.row.mask), mask_words * sizeof(uint32_t));

@@ -9,19 +9,19 @@
 namespace doppel::testing {
 namespace {
 
-struct Case {
+struct ServeCase {
   const char* name;
   IndexSetup::Settings settings;
   int topics, partitions;
   WorkloadOptions workload;
 };
 
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+void PrintTo(const ServeCase& c, std::ostream* out) { *out << c.name; }
 
-class Serve : public ::testing::TestWithParam<Case> {};
+class Serve : public ::testing::TestWithParam<ServeCase> {};
 
 TEST_P(Serve, PublishesWhatMustBeSaid) {
-  const Case& c = GetParam();
+  const ServeCase& c = GetParam();
   const std::string& bootstrap = Broker::shared().bootstrap();
   IndexSetup setup(bootstrap, c.settings, c.partitions, c.topics);
   Client client(bootstrap);
@@ -47,26 +47,27 @@ TEST_P(Serve, PublishesWhatMustBeSaid) {
 INSTANTIATE_TEST_SUITE_P(
     Settings, Serve,
     ::testing::Values(
-        Case{"defaults", {}, 1, 3, {.documents = 600}},
-        Case{"removals", {{"tombstones", "key"}, {"kafka.batch_documents", "20"}}, 1, 3, {.documents = 600}},
-        Case{"updates",
-             {{"tombstones", "key"},
-              {"on_update", "replace"},
-              {"output.verdicts", "all"},
-              {"output.unique_topic", "~-unique"}},
-             1,
-             2,
-             {.documents = 600, .same_keys = 0.3}},
-        Case{"topics",
-             {{"kafka.topics", "['^~-in-.*']"}, {"verify", "signature"}, {"threads", "2"}},
-             2,
-             2,
-             {.documents = 600}},
-        Case{"expiry",
-             {{"expire_after", "20d"}, {"tombstones", "key"}},
-             1,
-             2,
-             {.documents = 4000, .mean_words = 25, .step_ms = 3'600'000}}),
+        ServeCase{"defaults", {}, 1, 3, {.documents = 600}},
+        ServeCase{
+            "removals", {{"tombstones", "key"}, {"kafka.batch_documents", "20"}}, 1, 3, {.documents = 600}},
+        ServeCase{"updates",
+                  {{"tombstones", "key"},
+                   {"on_update", "replace"},
+                   {"output.verdicts", "all"},
+                   {"output.unique_topic", "~-unique"}},
+                  1,
+                  2,
+                  {.documents = 600, .same_keys = 0.3}},
+        ServeCase{"topics",
+                  {{"kafka.topics", "['^~-in-.*']"}, {"verify", "signature"}, {"threads", "2"}},
+                  2,
+                  2,
+                  {.documents = 600}},
+        ServeCase{"expiry",
+                  {{"expire_after", "20d"}, {"tombstones", "key"}},
+                  1,
+                  2,
+                  {.documents = 4000, .mean_words = 25, .step_ms = 3'600'000}}),
     [](const auto& of) { return of.param.name; });
 
 }  // namespace

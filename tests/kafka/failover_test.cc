@@ -1,0 +1,75 @@
+// Brokers of our own: killed, restarted, one of three lost; and one that wants to know who asks.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "kafka/case.h"
+
+namespace doppel::testing {
+namespace {
+
+TEST(FailoverLong, ABrokerIsKilledAndComesBack) {
+  const auto broker = Broker::own();
+  Case c({{"kafka.batch_documents", "20"}, {"kafka.commit_deadline", "2s"}}, broker->bootstrap());
+  c.produce_next(100);
+  const auto daemon = c.start();
+  c.await_all(*daemon);
+  for (const bool longer_than_the_deadline : {false, true}) {
+    c.produce_next(150);
+    broker->kill();
+    if (longer_than_the_deadline) {
+      EXPECT_FALSE(daemon->await_exit(Daemon::Seconds(6)));
+    }
+    broker->restart();
+    c.await_all(*daemon);
+  }
+  c.finish(*daemon);
+}
+
+TEST(FailoverLong, TheLeadersOfThreeNodesMove) {
+  const auto broker = Broker::own(3);
+  Case c({{"kafka.batch_documents", "20"}}, broker->bootstrap());
+  c.produce_next(100);
+  const auto daemon = c.start();
+  c.await_all(*daemon);
+  for (int i = 0; i < 2; ++i) {
+    const int leader = c.client.leader(c.setup.options().kafka.index_log);
+    ASSERT_GT(leader, 0);
+    c.produce_next(100);
+    broker->kill(leader);
+    c.produce_next(50);
+    c.await_all(*daemon);
+    broker->restart(leader);
+  }
+  c.finish(*daemon);
+}
+
+// Since 3.9 brokers check the nonce of SCRAM as they should; libraries before 2.6.1 send one that they
+// refuse.
+TEST(FailoverLong, TlsAndSasl) {
+  const auto broker = Broker::own(1, true);
+  const std::string secured = "127.0.0.1:" + std::to_string(broker->port(1, 2));
+  const auto settings = [&](const std::string& mechanism, const std::string& password) {
+    return IndexSetup::Settings{
+        {"kafka.brokers", secured},
+        {"kafka.properties",
+         fmt::format(
+             "{{security.protocol: SASL_SSL, sasl.mechanism: {}, sasl.username: doppel, sasl.password: {}, "
+             "ssl.ca.location: {}/tls/ca.pem}}",
+             mechanism, password, broker->folder())}};
+  };
+  for (const std::string mechanism : {"PLAIN", "SCRAM-SHA-512"}) {
+    if (mechanism != "PLAIN" && rd_kafka_version() < 0x020601ff) continue;
+    Case c(settings(mechanism, "doppel-secret"), broker->bootstrap());
+    c.produce_next(200);
+    const auto daemon = c.start();
+    c.finish(*daemon);
+    EXPECT_EQ(daemon->said().find("doppel-secret"), std::string::npos);
+  }
+  Case wrong(settings("PLAIN", "something-else"), broker->bootstrap());
+  const auto refused = wrong.setup.serve();
+  EXPECT_TRUE(refused->await_line("uthentication failed")) << refused->said();
+}
+
+}  // namespace
+}  // namespace doppel::testing
