@@ -585,8 +585,7 @@ absl::Status discard_state(const std::string& directory, std::string* note) {
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
     const std::string name = entry.path().filename();
-    if (entry.is_regular_file() && name != "LOCK" && name != "hash.key" && name != kDamagedName)
-      files.push_back(entry.path());
+    if (name == "hot" || name == "bodies" || name.starts_with(kJournalName)) files.push_back(entry.path());
   }
   if (error) return io_error(fmt::format("{}: cannot be listed", directory), error.value());
   uint64_t bytes = 0;
