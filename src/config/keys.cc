@@ -394,6 +394,12 @@ std::vector<Key> make_keys() {
       "without judging anything again."));
   add(integer_key("state.checkpoint_documents", AT(checkpoint_documents), 1, 1'000'000'000'000,
                   "New originals between two checkpoints. Fewer make a start after a crash faster."));
+  add(duration_key("state.checkpoint_interval", AT(checkpoint_interval_ms), 1000,
+                   "And so much time at most, while documents come."));
+  add(integer_key(
+      "state.snapshots", AT(snapshots), 1, 100,
+      "How many checkpoints are kept, so that damage in the newest files costs only what came since "
+      "an older one."));
   add(text_key("temporary_directory", AT(temporary_directory),
                "Where runs without a state directory put their shingle sets; empty: TMPDIR or /tmp."));
 

@@ -49,6 +49,8 @@ struct Options {
   std::string state_directory;                // state.directory
   std::string fsync = "checkpoint";           // state.fsync: none | checkpoint | commit
   uint64_t checkpoint_documents = 1'000'000;  // state.checkpoint_documents
+  int64_t checkpoint_interval_ms = 300'000;   // state.checkpoint_interval
+  int snapshots = 2;                          // state.snapshots
   std::string temporary_directory;            // for runs without a state directory
 
   struct Kafka {

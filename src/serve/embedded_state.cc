@@ -18,6 +18,8 @@ absl::StatusOr<std::unique_ptr<StateDir>> open_embedded_state(const Options& o, 
                                 : o.fsync == "commit" ? Fsync::commit
                                                       : Fsync::checkpoint,
                        .checkpoint_documents = o.checkpoint_documents,
+                       .checkpoint_interval_ms = o.checkpoint_interval_ms,
+                       .snapshots = o.snapshots,
                        .sync_outputs = std::move(sync_outputs)};
   return StateDir::open(options, supports);
 }

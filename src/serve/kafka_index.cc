@@ -191,7 +191,9 @@ class Opening {
                      .fsync = o_.fsync == "none"     ? Fsync::none
                               : o_.fsync == "commit" ? Fsync::commit
                                                      : Fsync::checkpoint,
-                     .checkpoint_documents = o_.checkpoint_documents};
+                     .checkpoint_documents = o_.checkpoint_documents,
+                     .checkpoint_interval_ms = o_.checkpoint_interval_ms,
+                     .snapshots = o_.snapshots};
     if (identity.epoch) {
       out.epoch = identity.epoch->epoch;
     } else if (options_.rebuilt_from) {

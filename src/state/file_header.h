@@ -2,7 +2,7 @@
 // The first 48 bytes of hot, bodies and journal (little endian):
 //
 //    0  8   magic: "doppel", then the kind: 'H' hot, 'B' bodies, 'J' journal, then '\n'
-//    8  u32 version of the format, 1
+//    8  u32 version of the format, 2
 //   12  u32 num_perm     (hot; else 0)
 //   16  u32 mask_words   (hot; else 0)
 //   20  16  epoch: the UUID of the index that the file belongs to
@@ -26,7 +26,7 @@ absl::StatusOr<Epoch> make_epoch();            // a random (version 4) UUID
 std::string epoch_string(const Epoch& epoch);  // 8-4-4-4-12 hex digits
 
 constexpr size_t kFileHeaderBytes = 48;
-constexpr uint32_t kStateVersion = 1;
+constexpr uint32_t kStateVersion = 2;
 
 enum class FileKind : char { hot = 'H', bodies = 'B', journal = 'J' };
 

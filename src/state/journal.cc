@@ -1,6 +1,9 @@
 #include "state/journal.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
@@ -23,7 +26,9 @@ std::string encode(const CommitRecord& record, const Identity* identity) {
   put_fixed(out, record.hot_crc);
   put_fixed(out, record.bodies_crc);
   put_varint(out, record.lowest_live);
+  put_varint(out, record.keep_from);
   put_varint(out, record.documents);
+  put_fixed(out, record.made_ms);
   put_string(out, record.source_position);
   put_string(out, record.sink_position);
   put_string(out, record.clock);
@@ -52,7 +57,9 @@ bool decode(std::string_view payload, CommitRecord& record, Identity* identity) 
   record.hot_crc = reader.fixed<uint32_t>();
   record.bodies_crc = reader.fixed<uint32_t>();
   record.lowest_live = reader.varint();
+  record.keep_from = reader.varint();
   record.documents = reader.varint();
+  record.made_ms = reader.fixed<int64_t>();
   record.source_position = reader.string();
   record.sink_position = reader.string();
   record.clock = reader.string();
@@ -85,12 +92,13 @@ std::string framed(const std::string& payload, uint32_t& crc) {
 bool follows(const CommitRecord& before, const CommitRecord& next) {
   return next.commits == before.commits + 1 && next.next_seq >= before.next_seq &&
          next.bodies_end >= before.bodies_end && next.lowest_live >= before.lowest_live &&
+         next.keep_from >= before.keep_from && next.keep_from <= next.lowest_live &&
          next.lowest_live <= next.next_seq;
 }
 
 }  // namespace
 
-absl::StatusOr<JournalContents> read_journal(const File& file) {
+absl::StatusOr<JournalContents> read_journal(const File& file, bool checkpoint_only) {
   ASSIGN_OR_RETURN(const FileHeader header, read_header(file, FileKind::journal));
   JournalContents contents;
   contents.epoch = header.epoch;
@@ -120,6 +128,7 @@ absl::StatusOr<JournalContents> read_journal(const File& file) {
     }
     offset = entry.end;
     contents.entries.push_back(std::move(entry));
+    if (checkpoint_only) break;
   }
   if (contents.entries.empty()) {
     return absl::DataLossError(fmt::format(
@@ -133,21 +142,86 @@ absl::StatusOr<JournalContents> read_journal(const File& file) {
 JournalWriter::JournalWriter(File file, uint64_t start, const JournalEntry& last)
     : file_(std::move(file)), start_(start), end_(last.end), crc_(last.crc) {}
 
-absl::StatusOr<JournalWriter> JournalWriter::replace(const std::string& directory, const Epoch& epoch,
-                                                     const Identity& identity, const CommitRecord& checkpoint,
-                                                     bool durable) {
+namespace {
+
+constexpr int kJournalsMax = 100;
+
+std::string numbered(const std::string& directory, int number) {
+  const std::string path = join(directory, kJournalName);
+  return number == 0 ? path : fmt::format("{}.{}", path, number);
+}
+
+absl::Status move_file(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) == 0) return absl::OkStatus();
+  return io_error(fmt::format("{}: cannot be renamed to {}", from, to));
+}
+
+// Everything one number up (not at all if `kept` is negative); "journal" stays under its name too, so that
+// there is always one.
+absl::Status shift_journals(const std::string& directory, int kept) {
+  if (kept < 0) return absl::OkStatus();
+  for (int n = kJournalsMax; n > kept; --n) ::unlink(numbered(directory, n).c_str());
+  for (int n = kept; n > 1; --n) {
+    if (exists(numbered(directory, n - 1)))
+      RETURN_IF_ERROR(move_file(numbered(directory, n - 1), numbered(directory, n)));
+  }
+  const std::string newest = numbered(directory, 0);
+  const std::string before = numbered(directory, 1);
+  if (kept <= 0 || !exists(newest)) return absl::OkStatus();
+  ::unlink(before.c_str());
+  if (::link(newest.c_str(), before.c_str()) == 0) return absl::OkStatus();
+  return move_file(newest, before);  // no hard links here: a start finds the other one
+}
+
+}  // namespace
+
+std::vector<std::string> journal_paths(const std::string& directory) {
+  std::vector<std::string> paths;
+  for (int n = 0; n <= kJournalsMax; ++n) {
+    if (exists(numbered(directory, n))) paths.push_back(numbered(directory, n));
+  }
+  return paths;
+}
+
+std::string damaged_folder(const std::string& directory) { return join(directory, "damaged"); }
+
+absl::Status promote_journal(const std::string& directory, const std::string& path) {
+  const std::vector<std::string> paths = journal_paths(directory);
+  size_t at = 0;
+  while (at < paths.size() && paths[at] != path) ++at;
+  if (at == 0 && path == numbered(directory, 0)) return absl::OkStatus();
+  RETURN_IF_ERROR(make_directories(damaged_folder(directory)));
+  for (size_t i = 0; i < at; ++i) {
+    RETURN_IF_ERROR(
+        move_file(paths[i], join(damaged_folder(directory), paths[i].substr(directory.size() + 1))));
+  }
+  for (size_t i = at; i < paths.size(); ++i)
+    RETURN_IF_ERROR(move_file(paths[i], numbered(directory, static_cast<int>(i - at))));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<JournalWriter> JournalWriter::begin(const std::string& directory, const Epoch& epoch,
+                                                   const Identity& identity, const CommitRecord& checkpoint,
+                                                   const std::vector<CommitRecord>& since, int kept,
+                                                   bool durable) {
+  kill_point("before_checkpoint");
   ASSIGN_OR_RETURN(File file, File::open(join(directory, kNewJournalName), O_RDWR | O_CREAT | O_TRUNC));
   JournalEntry entry;
-  const std::string bytes = encode_header({.kind = FileKind::journal, .epoch = epoch}) +
-                            framed(encode(checkpoint, &identity), entry.crc);
+  std::string bytes = encode_header({.kind = FileKind::journal, .epoch = epoch}) +
+                      framed(encode(checkpoint, &identity), entry.crc);
+  const uint64_t start = bytes.size();
+  for (const CommitRecord& commit : since) bytes += framed(encode(commit, nullptr), entry.crc);
   entry.end = bytes.size();
   RETURN_IF_ERROR(file.write_at(0, bytes));
   if (durable) RETURN_IF_ERROR(file.sync());
+  kill_point("checkpoint_written");
+  RETURN_IF_ERROR(shift_journals(directory, kept));
   kill_point("before_journal_rename");
-  RETURN_IF_ERROR(file.rename_to(join(directory, kJournalName)));
+  RETURN_IF_ERROR(file.rename_to(numbered(directory, 0)));
   kill_point("after_journal_rename");
   if (durable) RETURN_IF_ERROR(sync_directory(directory));
-  return JournalWriter(std::move(file), entry.end, entry);
+  kill_point("checkpoint_renamed");
+  return JournalWriter(std::move(file), start, entry);
 }
 
 absl::Status JournalWriter::append(const CommitRecord& commit) {

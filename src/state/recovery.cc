@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/status.h"
 
 namespace doppel {
@@ -18,9 +20,30 @@ absl::StatusOr<std::string> fault_of(const File& file, uint64_t size, uint64_t f
 
 }  // namespace
 
+absl::StatusOr<Seq> first_bad_row(const File& hot, const HotFormat& format, const BodiesFile* bodies,
+                                  Seq from, Seq to, std::string& what) {
+  ASSIGN_OR_RETURN(const uint64_t size, hot.size());
+  const uint64_t rows = size < format.offset(0) ? 0 : (size - format.offset(0)) / format.row_bytes();
+  Seq good = from;
+  absl::Status body_status;
+  std::string buffer;
+  const absl::Status status = format.scan(hot, from, std::min<Seq>(to, rows), [&](StoredRow& stored) {
+    if (!body_status.ok()) return;
+    if (bodies != nullptr) body_status = bodies->read(stored.row.body, buffer).status();
+    if (body_status.ok()) good = stored.seq + 1;
+  });
+  for (const absl::Status& s : {status, body_status}) {
+    if (s.ok()) continue;
+    if (!absl::IsDataLoss(s)) return s;
+    what = std::string(s.message());
+    return good;
+  }
+  return to;  // too short a file is found where lengths are compared
+}
+
 absl::StatusOr<Recovery> choose_commit(const JournalContents& journal, const std::string& journal_path,
                                        const File& hot, const HotFormat& format, const File& bodies,
-                                       const std::function<bool(std::string_view)>& supports) {
+                                       Seq limit, const std::function<bool(std::string_view)>& supports) {
   Recovery recovery;
   if (!journal.damage.empty()) {
     recovery.notes.push_back(
@@ -40,10 +63,23 @@ absl::StatusOr<Recovery> choose_commit(const JournalContents& journal, const std
   RETURN_IF_ERROR(too_short(hot, hot_size, format.offset(checkpoint.next_seq)));
   RETURN_IF_ERROR(too_short(bodies, bodies_size, checkpoint.bodies_end));
 
+  if (checkpoint.next_seq > limit) {
+    return absl::DataLossError(
+        fmt::format("{}: row {} or its body is damaged, the checkpoint of {} needs it; "
+                    "restore the directory from a copy, or start a new one",
+                    hot.path(), limit, journal_path));
+  }
+
   size_t good = 0;
   for (; good + 1 < journal.entries.size(); ++good) {
     const CommitRecord& before = journal.entries[good].record;
     const CommitRecord& next = journal.entries[good + 1].record;
+    if (next.next_seq > limit) {
+      recovery.notes.push_back(fmt::format(
+          "commit {} cannot be used: row {} or its body is damaged; going on from the commit before",
+          next.commits, limit));
+      break;
+    }
     ASSIGN_OR_RETURN(std::string fault, fault_of(hot, hot_size, format.offset(before.next_seq),
                                                  format.offset(next.next_seq), next.hot_crc));
     if (fault.empty()) {

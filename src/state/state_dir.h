@@ -5,12 +5,15 @@
 //   bodies     per representative: metadata and coded set, a CRC32C each; rows say where
 //   journal    a checkpoint record, then one commit record per batch: how long the other files are,
 //              where the input and the outputs stand, what was removed or has expired
+//   journal.1  the one before, up to that checkpoint; journal.2 and so on: older ones
 //   hash.key   the 128-bit secret (mode 0600), made once if none is configured
 //   LOCK       held while a process uses the directory
 //
 // Columns and outputs are written before the commit record that counts them. At start the last commit
 // record that everything supports is the truth: files are cut to the lengths it names. A checkpoint
-// (periodic, and at a clean end) syncs the columns and replaces the journal by a fresh one, atomically.
+// (periodic, and at a clean end) syncs the columns beside the stream and then begins a fresh journal,
+// atomically. Where the newest commits turn out to be damaged, an older one is the truth: input, outputs and
+// index go back together.
 
 #include <cstdint>
 #include <functional>
@@ -44,6 +47,8 @@ struct StateOptions {
   std::optional<Epoch> epoch;
   Fsync fsync = Fsync::checkpoint;
   uint64_t checkpoint_documents = 1'000'000;  // representatives between checkpoints
+  int64_t checkpoint_interval_ms = 0;  // and so much time at most, while something is committed; 0: any
+  int snapshots = 2;                   // checkpoints that are kept, the newest included
   // Called before a checkpoint becomes durable (also one within commit()), unless fsync is none: syncs the
   // outputs, since after a power loss there is no going back behind a checkpoint. May be empty.
   std::function<absl::Status()> sync_outputs;
@@ -118,8 +123,8 @@ class StateDir {
 // journals into damaged/, in place of what an earlier call put there, so that open() starts anew. hash.key
 // stays. `note` says what was done. Only while nobody has the directory open.
 absl::Status discard_state(const std::string& directory, std::string* note = nullptr);
-// The next open() is DataLoss with this reason, until discard_state(): for damage that is found while
-// running.
+// For damage that is found while running. The next open() verifies every row and body and goes on from the
+// newest commit that holds; where none does, it is DataLoss with this reason.
 void mark_damaged(const std::string& directory, const std::string& reason);
 
 // The key to use with this directory (made and stored if there is none). `made` is set when it was made now.

@@ -50,6 +50,8 @@ Made make(uint64_t seed) {
 }
 
 void put(const TempDir& dir, const Files& files) {
+  for (const std::string& path : journal_paths(dir.path())) std::filesystem::remove(path);
+  std::filesystem::remove_all(dir.file("damaged"));
   for (const auto& [name, bytes] : files) write_file(dir.file(name), bytes);
 }
 
@@ -219,6 +221,138 @@ TEST(Damage, Anything) {
     put(dir, files);
     const int shown = reopen(dir, made.writer, true);
     if (shown >= 0 && round % 8 == 0) go_on(dir, made.writer, shown);
+  }
+}
+
+// ---- with older checkpoints
+
+// Everything of a directory with three checkpoints, at commits 4, 8 and 12, and commits up to 15.
+Made make_kept(uint64_t seed) {
+  const TempDir dir;
+  Made made{.writer = Writer(seed), .files = {}, .journal = {}, .at_checkpoint = {}};
+  StateOptions options = options_of(dir.path());
+  options.snapshots = 3;
+  {
+    auto state = StateDir::open(options, {});
+    EXPECT_TRUE(state.ok());
+    for (size_t i = 1; i <= 15; ++i) {
+      EXPECT_TRUE(made.writer.commit(**state).ok());
+      if (i % 4 == 0) {
+        EXPECT_TRUE((*state)->checkpoint().ok());
+      }
+    }
+  }
+  for (const std::string name : {"hot", "bodies", "journal", "journal.1", "journal.2"})
+    made.files[name] = read_file(dir.file(name));
+  EXPECT_FALSE(std::filesystem::exists(dir.file("journal.3")));
+  return made;
+}
+
+// Whatever happens to the newest journal, the one before reaches up to its checkpoint.
+TEST(Damage, AnOlderCheckpointTakesTheJournalsPlace) {
+  const Made made = make_kept(20);
+  const TempDir dir;
+  const std::string& journal = made.files.at("journal");
+  std::mt19937_64 random(20);
+  for (size_t at = 0; at <= journal.size(); at += 1 + random() % 5) {
+    SCOPED_TRACE(at);
+    Files files = made.files;
+    std::string& bytes = files["journal"];
+    switch (random() % 3) {
+      case 0:
+        bytes.resize(at);
+        break;
+      case 1:
+        if (at < bytes.size()) bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
+        break;
+      default:
+        bytes.insert(at, "x");
+        break;
+    }
+    if (at < 8 && random() % 2 == 0) files.erase("journal");
+    put(dir, files);
+    const int shown = reopen(dir, made.writer, false);
+    EXPECT_GE(shown, 12);
+    if (shown == 12 && random() % 3 == 0) go_on(dir, made.writer, shown);
+  }
+  // And the one before that.
+  Files files = made.files;
+  files["journal"] = "what is this, longer than any header could ever be, foreign";
+  files["journal.1"].resize(60);
+  put(dir, files);
+  EXPECT_EQ(reopen(dir, made.writer, false), 8);
+  go_on(dir, made.writer, 8);
+}
+
+// Damage in what came since the oldest checkpoint costs what came since; damage before it is an error or out
+// of sight. Never anything else.
+TEST(Damage, AnOlderCheckpointOutlivesDamagedColumns) {
+  const Made made = make_kept(21);
+  const TempDir dir;
+  constexpr uint64_t kRowBytes = 48 + 4 * kMaskWords + (kNumPerm + 3) / 4 * 4;
+  std::mt19937_64 random(21);
+  int went_back = 0;
+  for (size_t at = 0; at < made.files.at("hot").size(); at += 1 + random() % 20) {
+    SCOPED_TRACE(at);
+    Files files = made.files;
+    if (random() % 4 == 0) {
+      files["hot"].resize(at);
+    } else {
+      files["hot"][at] = static_cast<char>(files["hot"][at] ^ (1 << random() % 8));
+    }
+    put(dir, files);
+    const int shown = reopen(dir, made.writer, true);
+    const Seq seq = at < kFileHeaderBytes ? 0 : (at - kFileHeaderBytes) / kRowBytes;
+    if (seq >= made.writer.model(4).next_seq && seq >= made.writer.model(15).lowest_live) {
+      EXPECT_GE(shown, 4);
+      EXPECT_LE(made.writer.model(static_cast<size_t>(shown)).next_seq, seq);
+      went_back += shown < 12 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(went_back, 3);
+}
+
+// A body that is found damaged while running: the next start goes back to where it was not there.
+TEST(Damage, WhatWasMarkedIsVerifiedAndCutOff) {
+  const Made made = make_kept(22);
+  const TempDir dir;
+  std::mt19937_64 random(22);
+  for (size_t at = kFileHeaderBytes; at < made.files.at("bodies").size(); at += 1 + random() % 60) {
+    SCOPED_TRACE(at);
+    Files files = made.files;
+    files["bodies"][at] = static_cast<char>(files["bodies"][at] ^ (1 << random() % 8));
+    put(dir, files);
+    mark_damaged(dir.path(), "some body is damaged");
+    auto state = StateDir::open(options_of(dir.path()), {});
+    if (!state.ok()) {
+      EXPECT_EQ(state.status().code(), absl::StatusCode::kDataLoss);
+      EXPECT_THAT(std::string(state.status().message()), testing::HasSubstr("some body is damaged"));
+      EXPECT_THAT(std::string(state.status().message()), testing::HasSubstr(dir.file("bodies")));
+      std::filesystem::remove(dir.file("DAMAGED"));
+      continue;
+    }
+    EXPECT_FALSE(std::filesystem::exists(dir.file("DAMAGED")));
+    const uint64_t documents = (*state)->recovered().documents;
+    size_t shown = 0;
+    while (made.writer.model(shown).documents != documents) ++shown;
+    EXPECT_EQ(difference(**state, made.writer.seed(), made.writer.model(shown)), "");
+    EXPECT_GE(shown, 4u);
+  }
+}
+
+TEST(Damage, OutputsThatAreTooShortForTheNewestCheckpoint) {
+  const Made made = make_kept(23);
+  for (int reach = 3; reach <= 15; ++reach) {
+    const TempDir dir;
+    put(dir, made.files);
+    auto state = StateDir::open(options_of(dir.path()),
+                                [&](std::string_view sink) { return std::stoi(std::string(sink)) <= reach; });
+    if (reach < 4) {
+      EXPECT_EQ(state.status().code(), absl::StatusCode::kFailedPrecondition);
+      continue;
+    }
+    ASSERT_TRUE(state.ok()) << state.status();
+    EXPECT_EQ(matching(**state, made.writer), reach);
   }
 }
 

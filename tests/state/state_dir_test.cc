@@ -6,6 +6,7 @@
 
 #include "base/crc32c.h"
 #include "state/file_header.h"
+#include "state/journal.h"
 #include "support.h"
 
 namespace doppel::state_test {
@@ -78,7 +79,9 @@ TEST(StateDir, GoesBackToWhatTheOutputsSupport) {
     const TempDir dir;
     Writer writer(11);
     {
-      auto state = StateDir::open(options_of(dir.path()), {});
+      StateOptions options = options_of(dir.path());
+      options.snapshots = 1;
+      auto state = StateDir::open(options, {});
       ASSERT_TRUE(state.ok());
       for (int i = 0; i < 4; ++i) ASSERT_TRUE(writer.commit(**state).ok());
       ASSERT_TRUE((*state)->checkpoint().ok());
@@ -222,7 +225,7 @@ TEST(StateDir, ForeignFilesAreRefused) {
 
 TEST(StateDir, OtherVersionsAreRefused) {
   for (const char* name : {"hot", "bodies", "journal"}) {
-    for (const uint32_t version : {0u, 2u, 900u}) {
+    for (const uint32_t version : {0u, 1u, 900u}) {
       const TempDir dir;
       fill(dir.path(), 1);
       std::string bytes = read_file(dir.file(name));
@@ -353,30 +356,92 @@ TEST(StateDir, RowsCanBeReadAgain) {
   EXPECT_EQ((*state)->read_row(model.next_seq).status().code(), absl::StatusCode::kOutOfRange);
 }
 
-TEST(StateDir, DamageThatWasMarkedIsRefusedUntilItIsSetAside) {
+TEST(StateDir, WhatIsSetAsideLeavesANewDirectory) {
   const TempDir dir;
   ASSERT_TRUE(hash_key_of(dir.path(), nullptr).ok());
   const std::string key = read_file(dir.file("hash.key"));
-  for (uint64_t round = 0; round < 2; ++round) {
+  for (uint64_t round = 0; round < 3; ++round) {
     fill(dir.path(), 1);
     const std::string hot = read_file(dir.file("hot"));
-    mark_damaged(dir.path(), "the body at offset 77");
-    const auto refused = StateDir::open(options_of(dir.path()), {});
-    EXPECT_EQ(refused.status().code(), absl::StatusCode::kDataLoss);
-    EXPECT_THAT(std::string(refused.status().message()), HasSubstr("the body at offset 77"));
+    if (round == 1) mark_damaged(dir.path(), "the body at offset 77");
     std::string note;
     ASSERT_TRUE(discard_state(dir.path(), &note).ok());
     EXPECT_THAT(note, HasSubstr(dir.file("damaged")));
     EXPECT_EQ(read_file(dir.file("damaged/hot")), hot);
     EXPECT_EQ(read_file(dir.file("hash.key")), key);
-    auto state = StateDir::open(options_of(dir.path()), {});
-    ASSERT_TRUE(state.ok()) << state.status();
-    EXPECT_TRUE((*state)->recovered().fresh);
-    state->reset();
-    std::filesystem::remove(dir.file("journal"));  // as new again, for the next round
-    write_file(dir.file("hot"), "");
-    write_file(dir.file("bodies"), "");
+    EXPECT_FALSE(std::filesystem::exists(dir.file("journal")));
+    EXPECT_FALSE(std::filesystem::exists(dir.file("DAMAGED")));
   }
+  auto state = StateDir::open(options_of(dir.path()), {});
+  ASSERT_TRUE(state.ok()) << state.status();
+  EXPECT_TRUE((*state)->recovered().fresh);
+}
+
+TEST(StateDir, KeepsAsManyCheckpointsAsWished) {
+  for (int snapshots = 1; snapshots <= 4; ++snapshots) {
+    const TempDir dir;
+    StateOptions options = options_of(dir.path());
+    options.snapshots = snapshots;
+    Writer writer(31);
+    auto state = StateDir::open(options, {});
+    ASSERT_TRUE(state.ok());
+    for (int i = 0; i < 6; ++i) {
+      ASSERT_TRUE(writer.commit(**state).ok());
+      for (int again = 0; again < 3; ++again)
+        ASSERT_TRUE((*state)->checkpoint().ok());  // nothing new: no new one
+    }
+    EXPECT_EQ(journal_paths(dir.path()).size(), static_cast<size_t>(snapshots));
+    state->reset();
+    for (int n = 0; n < snapshots; ++n) {
+      const std::string name = n == 0 ? "journal" : "journal." + std::to_string(n);
+      const auto journal = read_journal(*File::open(dir.file(name), O_RDONLY));
+      ASSERT_TRUE(journal.ok());
+      EXPECT_EQ(journal->entries.front().record.commits, static_cast<uint64_t>(6 - n));
+      EXPECT_EQ(journal->entries.back().record.commits, static_cast<uint64_t>(n == 0 ? 6 : 7 - n));
+    }
+    // Fewer from now on.
+    options.snapshots = 1;
+    state = StateDir::open(options, {});
+    ASSERT_TRUE(state.ok());
+    ASSERT_TRUE(writer.commit(**state).ok());
+    ASSERT_TRUE((*state)->checkpoint().ok());
+    EXPECT_EQ(journal_paths(dir.path()).size(), 1u);
+  }
+}
+
+// The columns are synced beside the stream; commits that come meanwhile are in the new journal too.
+TEST(StateDir, ACheckpointIsMadeBesideTheStream) {
+  const TempDir dir;
+  Writer writer(32);
+  {
+    auto state = StateDir::open(options_of(dir.path(), Fsync::checkpoint, 5), {});
+    ASSERT_TRUE(state.ok());
+    for (int i = 0; i < 200; ++i) ASSERT_TRUE(writer.commit(**state).ok());
+  }
+  EXPECT_EQ(journal_paths(dir.path()).size(), 2u);
+  const auto journal = read_journal(*File::open(dir.file("journal"), O_RDONLY));
+  ASSERT_TRUE(journal.ok());
+  EXPECT_GT(journal->entries.front().record.commits, 1u);
+  EXPECT_EQ(journal->entries.back().record.commits, 200u);
+  auto state = StateDir::open(options_of(dir.path()), {});
+  ASSERT_TRUE(state.ok());
+  EXPECT_EQ(matching(**state, writer), 200);
+  EXPECT_THAT((*state)->recovered().notes, IsEmpty());
+}
+
+TEST(StateDir, ACheckpointIsDueAfterSomeTime) {
+  const TempDir dir;
+  StateOptions options = options_of(dir.path());
+  options.checkpoint_interval_ms = 1;
+  options.snapshots = 100;
+  Writer writer(33);
+  auto state = StateDir::open(options, {});
+  ASSERT_TRUE(state.ok());
+  while (journal_paths(dir.path()).size() < 4) ASSERT_TRUE(writer.commit(**state).ok());
+  state->reset();
+  state = StateDir::open(options, {});
+  ASSERT_TRUE(state.ok());
+  EXPECT_EQ(matching(**state, writer), static_cast<int>(writer.models().size()) - 1);
 }
 
 // What has died is kept as long as its end is to be told.
@@ -443,8 +508,10 @@ TEST(StateDir, ExpiredRowsGiveTheirSpaceBack) {
     ASSERT_TRUE((*state)->commit(commit).ok());
     commit.rows.clear();
     commit.lowest_live = kRows - 100;
-    ASSERT_TRUE((*state)->commit(commit).ok());
-    ASSERT_TRUE((*state)->checkpoint().ok());
+    for (int snapshots = 0; snapshots < 2; ++snapshots) {
+      ASSERT_TRUE((*state)->commit(commit).ok());
+      ASSERT_TRUE((*state)->checkpoint().ok());
+    }
   }
   EXPECT_LT(blocks("hot"), 40'000);
   EXPECT_LT(blocks("bodies"), 40'000);
