@@ -265,11 +265,12 @@ std::vector<Key> make_keys() {
       "it. With neither, "
       "a random key is made once and kept in the state directory; runs without one use a public key."));
 
-  add(choice_key("input.format", AT(input.format),
-                 {"auto", "json", "text", "html", "scrapy-cluster", "ache", "nutch", "news-please", "heritrix",
-                  "pages-jsonl", "warc"},
-                 "What a record is: json (an object), text or html (all of it), warc (one record), what a crawler "
-                 "writes, or auto: json for lines, text for whole files, WARC files by their names."));
+  add(choice_key(
+      "input.format", AT(input.format),
+      {"auto", "json", "text", "html", "scrapy-cluster", "ache", "nutch", "news-please", "heritrix",
+       "pages-jsonl", "warc"},
+      "What a record is: json (an object), text or html (all of it), warc (one record), what a crawler "
+      "writes, or auto: json for lines, text for whole files, WARC files by their names."));
   add(list_key(
       "input.id", AT(input.id_fields),
       "Fields that may hold a document's id, first found wins: a name, or a JSON pointer such as /meta/id."));
@@ -277,30 +278,35 @@ std::vector<Key> make_keys() {
   add(list_key("input.url", AT(input.url_fields), "Fields that may hold the URL."));
   add(list_key("input.date", AT(input.date_fields),
                "Fields that may hold the record time; expiry goes by it."));
+  add(list_key("input.scope", AT(input.scope_fields),
+               "Fields that make a scope together: documents of different scopes are never compared. None by "
+               "default."));
   add(list_key(
-      "input.scope", AT(input.scope_fields),
-      "Fields that make a scope together: documents of different scopes are never compared. None by default."));
-  add(list_key("input.tags", AT(input.tag_fields),
-               "Fields kept with an original as tags, as field or name=field, so that a crawl can be forgotten."));
+      "input.tags", AT(input.tag_fields),
+      "Fields kept with an original as tags, as field or name=field, so that a crawl can be forgotten."));
   add(list_key("input.passthrough", AT(input.passthrough_fields),
                "Fields repeated in events, as field or name=field."));
-  add(choice_key("input.body_encoding", AT(input.body_encoding), {"format", "text", "base64", "auto"},
-                 "How the text field holds the text: as it is, in base64, or either; format: what the format says."));
+  add(choice_key(
+      "input.body_encoding", AT(input.body_encoding), {"format", "text", "base64", "auto"},
+      "How the text field holds the text: as it is, in base64, or either; format: what the format says."));
   add(choice_key("input.extract", AT(input.extract), {"format", "none", "visible", "main"},
                  "What of an HTML page is compared: all bytes, what a reader sees, or of that the main text; "
                  "format: visible for HTML bodies, none for the rest. Changes signatures."));
   add(choice_key("input.id_from_key", AT(input.id_from_key), {"none", "raw", "urldecoded"},
                  "Whether Kafka's key is a document's id, as it is or URL-encoded."));
-  add(list_key("input.statuses", AT(input.statuses),
-               "HTTP statuses of responses that are documents; any takes all. Others are skipped and counted."));
+  add(list_key(
+      "input.statuses", AT(input.statuses),
+      "HTTP statuses of responses that are documents; any takes all. Others are skipped and counted."));
   add(list_key("input.content_types", AT(input.content_types),
                "Types of responses that are documents, such as text/*; any takes all."));
   add(size_key("input.max_bytes", AT(input.max_bytes), 1024, 1u << 30,
                "The largest body of a response; a larger one is rejected."));
 
-  add(list_key("warc.roots", AT(warc_roots),
-               "Where the WARC files lie that crawl logs (heritrix) point into: directories and http addresses."));
-  add(integer_key("fetch.parallel", AT(fetch_parallel), 1, 1024, "Records of WARC files read at the same time."));
+  add(list_key(
+      "warc.roots", AT(warc_roots),
+      "Where the WARC files lie that crawl logs (heritrix) point into: directories and http addresses."));
+  add(integer_key("fetch.parallel", AT(fetch_parallel), 1, 1024,
+                  "Records of WARC files read at the same time."));
   add(duration_key("fetch.max_wait", AT(fetch_max_wait_ms), 0,
                    "How long a root that does not answer is waited for before a record is given up."));
   add(duration_key("fetch.timeout", AT(fetch_timeout_ms), 100,

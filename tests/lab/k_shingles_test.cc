@@ -133,7 +133,7 @@ TEST(KShingles, BandsForAThreshold) {
   for (auto [threshold, bands] : wanted) EXPECT_EQ(bands_for(500, threshold), bands) << threshold;
   EXPECT_EQ(bands_for(1, .5), 1);
   EXPECT_EQ(bands_for(2, .75), 1);  // 1 and .5 are equally far: the smaller b
-  EXPECT_EQ(bands_for(7, 0), 7);  // of a prime there are two divisors
+  EXPECT_EQ(bands_for(7, 0), 7);    // of a prime there are two divisors
   EXPECT_NEAR(reached_threshold(500, 50), .6762, .0001);
 }
 
