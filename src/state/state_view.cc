@@ -95,7 +95,7 @@ struct StateView::Impl {
   }
 
   absl::Status open_columns() {
-    std::erase_if(removed, [&](Seq seq) { return seq < last.keep_from; });
+    absl::erase_if(removed, [&](Seq seq) { return seq < last.keep_from; });
     last.removed.assign(removed.begin(), removed.end());
     std::sort(last.removed.begin(), last.removed.end());
     format.emplace(identity.num_perm, identity.mask_words, epoch);

@@ -44,7 +44,7 @@ class Source {
   // How a live source asks whether its batch is waited for: until it is, a batch that is not full may grow.
   // Called once, before the first next(); `wanted` may be asked on the thread of next(), as long as that
   // runs.
-  virtual void ask_before_closing(std::function<bool()> /*wanted*/) {}
+  virtual void ask_before_closing(const std::function<bool()>& /*wanted*/) {}
   // How many bytes there are in all, for progress; 0 if unknown (stdin). In the unit of bytes_read().
   virtual uint64_t bytes_total() const = 0;
   virtual uint64_t bytes_read() const = 0;

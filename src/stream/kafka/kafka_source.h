@@ -42,7 +42,7 @@ class KafkaSource final : public Source {
   // In order of topic, partition and offset within the batch.
   absl::StatusOr<bool> next(Batch& batch) override;
   bool live() const override { return true; }
-  void ask_before_closing(std::function<bool()> wanted) override { wanted_ = std::move(wanted); }
+  void ask_before_closing(const std::function<bool()>& wanted) override { wanted_ = wanted; }
   uint64_t bytes_total() const override { return 0; }
   uint64_t bytes_read() const override { return bytes_read_; }
 
