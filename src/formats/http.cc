@@ -48,7 +48,8 @@ bool decode_chunked(std::string_view body, std::string& out) {
     const size_t line = body.find('\n');
     if (line == std::string_view::npos) return any;
     uint64_t size = 0;
-    const auto [end, error] = std::from_chars(body.data(), body.data() + line, size, 16);
+    const std::string_view head = body.substr(0, line);
+    const auto [end, error] = std::from_chars(head.begin(), head.end(), size, 16);
     if (error != std::errc()) return any;
     // Only space and a chunk extension may follow the number.
     const char* next = end;

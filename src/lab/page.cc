@@ -35,6 +35,7 @@ figcaption { color: var(--quiet); font-size: 14px; max-width: 80ch; }
 
 void add_table(Lines& page, const Table& table) {
   std::vector<bool> numbers;
+  numbers.reserve(table.columns.size());
   for (size_t c = 0; c < table.columns.size(); ++c) {
     numbers.push_back(std::any_of(table.rows.begin(), table.rows.end(),
                                   [&](const auto& row) { return row[c].number.has_value(); }));

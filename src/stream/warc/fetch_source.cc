@@ -50,6 +50,7 @@ class FetchSource final : public Source {
   }
 
   bool live() const override { return inner_.live(); }
+  void ask_before_closing(const std::function<bool()>& wanted) override { inner_.ask_before_closing(wanted); }
   uint64_t bytes_total() const override { return inner_.bytes_total(); }
   uint64_t bytes_read() const override { return inner_.bytes_read(); }
 

@@ -58,11 +58,11 @@ class LocalRoot final : public WarcRoot {
     Fd fd = open_either(root_ + "/" + name);
     if (fd.ok()) return fd;
     std::string path = known(name);
-    if (path.empty() || !(fd = open_either(path)).ok()) {
-      refresh(round);
-      path = known(name);
-      if (!path.empty()) fd = open_either(path);
-    }
+    if (!path.empty()) fd = open_either(path);
+    if (fd.ok()) return fd;
+    refresh(round);
+    path = known(name);
+    if (!path.empty()) fd = open_either(path);
     return fd;
   }
 
