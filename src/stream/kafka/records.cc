@@ -34,7 +34,7 @@ void copy_records(const std::vector<Gathered>& gathered, BufferPool& pool, Batch
   if (all_headers) all_headers->reserve(headers_total);
   char* at = buffer->bytes.get();
   const auto copy = [&](const void* from, size_t size) {
-    if (size != 0) std::memcpy(at, from, size);
+    if (from != nullptr && size != 0) std::memcpy(at, from, size);
     at += size;
     return std::string_view(at - size, size);
   };
