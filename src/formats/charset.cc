@@ -234,7 +234,8 @@ struct CharsetDecoder::Converters {
 
   std::string detect(std::string_view bytes) const {
     uchardet_reset(detector);
-    if (uchardet_handle_data(detector, bytes.data(), std::min(bytes.size(), kDetectBytes)) != 0) return {};
+    bytes = bytes.substr(0, kDetectBytes);
+    if (uchardet_handle_data(detector, bytes.data(), bytes.size()) != 0) return {};
     uchardet_data_end(detector);
     return icu_name(uchardet_get_charset(detector));
   }

@@ -191,7 +191,8 @@ class Picture {
   void legend() {
     for (size_t i = 0; i < plot_.series.size(); ++i) {
       const double x = 20 + static_cast<double>(i % 3) * 242;
-      const double y = 58 + static_cast<double>(i / 3) * 20.0;
+      const size_t row = i / 3;
+      const double y = 58 + static_cast<double>(row) * 20.0;
       const Series& s = plot_.series[i];
       if (s.look == Series::Look::dots || s.look == Series::Look::bars) {
         out_.line(R"(<circle class="f{}" cx="{:.1f}" cy="{:.1f}" r="4"/>)", i % kColours, x + 10, y - 4);
