@@ -175,6 +175,7 @@ std::string Prose::word(Random& random) const {
 
 std::vector<std::string> Prose::words(size_t count, Random& random) const {
   std::vector<std::string> out;
+  out.reserve(count);
   for (size_t i = 0; i < count; ++i) out.push_back(word(random));
   return out;
 }

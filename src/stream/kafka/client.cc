@@ -110,7 +110,7 @@ absl::StatusOr<Client> make(Conf conf, rd_kafka_type_t type) {
   std::array<char, 512> message{};
   rd_kafka_t* client = rd_kafka_new(type, conf.get(), message.data(), message.size());
   if (client == nullptr) return invalid(fmt::format("kafka: {}", message.data()));
-  static_cast<void>(conf.release());  // it owns the configuration now
+  [[maybe_unused]] const rd_kafka_conf_t* taken = conf.release();  // it owns the configuration now
   return Client(client);
 }
 
