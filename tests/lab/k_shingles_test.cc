@@ -165,8 +165,8 @@ TEST(Theory, SteepestPointIsTheLargestSlope) {
   EXPECT_EQ(steepest_point(1, 20), 0);
   EXPECT_EQ(steepest_point(1, 1), 0);
   for (auto [r, b] : {std::pair{2, 3}, {5, 20}, {6, 18}, {25, 39}, {4, 1}}) {
-    auto slope = [r = r, b = b](double s) {
-      return b * r * std::pow(s, r - 1) * std::pow(1 - std::pow(s, r), b - 1);
+    auto slope = [rows = r, bands = b](double s) {
+      return bands * rows * std::pow(s, rows - 1) * std::pow(1 - std::pow(s, rows), bands - 1);
     };
     const double at = steepest_point(r, b);
     double best = 0;
