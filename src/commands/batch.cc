@@ -97,7 +97,7 @@ int batch_main(int argc, char** argv) {
                              {"reduce", "those lines, sorted, to verified pairs"},
                              {"clusters", "all pairs to duplicates, by the one rule"}}) {
     CLI::App* sub = app.add_subcommand(name, about);
-    sub->callback([&part, name = name] { part = name; });
+    sub->callback([&part, chosen = name] { part = chosen; });
     if (std::string_view(name) == "clusters") continue;
     add_setting_flag(*sub, common, "-t,--threshold", "threshold");
     add_setting_flag(*sub, common, "--recall", "recall");

@@ -91,9 +91,10 @@ absl::Status Expiry::start_restore(Seq lowest_live, std::string_view state) {
   uint64_t n = in.varint();
   for (uint64_t i = 0; i < n && in.ok(); ++i) largest_.push_back(in.fixed<int64_t>());
   if (in.ok() && !in.rest().empty()) {
-    restored_first_.emplace();
-    restored_first_->number = in.varint();
-    restored_first_->youngest_ms = in.fixed<int64_t>();
+    Generation first;
+    first.number = in.varint();
+    first.youngest_ms = in.fixed<int64_t>();
+    restored_first_ = first;
   }
   if (!in.done()) return absl::DataLossError("the record times of a commit are damaged");
   std::make_heap(largest_.begin(), largest_.end(), std::greater<>());

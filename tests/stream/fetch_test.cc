@@ -121,8 +121,10 @@ class Nginx {
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof address;
-    ::bind(probe, reinterpret_cast<sockaddr*>(&address), size);
-    ::getsockname(probe, reinterpret_cast<sockaddr*>(&address), &size);
+    if (::bind(probe, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+        ::getsockname(probe, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+      throw std::runtime_error("no port is free");
+    }
     ::close(probe);
     const std::string host = fmt::format("127.0.0.1:{}", ntohs(address.sin_port));
     url = "http://" + host;
