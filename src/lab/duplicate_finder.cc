@@ -192,6 +192,7 @@ std::vector<LinearHash> draw_hashes(int k, const IntegerSets& sets, Encoding enc
   const uint64_t most = std::max<uint64_t>(2, sets.largest);
   const uint64_t c = encoding == Encoding::hash_codes ? 4'294'967'311 : prime_from(most + 1);
   std::vector<LinearHash> out;
+  out.reserve(static_cast<size_t>(k));
   for (int i = 0; i < k; ++i)
     out.push_back({.a = random.between(1, most - 1), .b = random.below(most), .c = c});
   return out;

@@ -90,7 +90,7 @@ absl::Status Transactor::commit(const Outbox& outbox) {
   bool fenced_once = false;
   for (int attempt = 1;; ++attempt) {
     delivered_log_offset_ = -1;
-    const absl::Status failed = send(outbox);
+    absl::Status failed = send(outbox);
     bool committed = failed.ok();
     if (committed) {
       log_offset_ = std::max(log_offset_, delivered_log_offset_);
