@@ -184,6 +184,7 @@ Pairs our_candidates(const Ways& ways, Banding banding, const HashKey& key) {
   Pairs out;
   for (int band = 0; band < banding.bands; ++band) {
     std::vector<std::pair<uint64_t, uint32_t>> table;
+    table.reserve(ways.slices.size());
     for (uint32_t d = 0; d < ways.slices.size(); ++d)
       table.emplace_back(keys.key(band, ways.slices[d].data()), d);
     std::sort(table.begin(), table.end());
@@ -271,6 +272,7 @@ absl::StatusOr<Report> compare_experiment(const LabOptions& options) {
   const HashKey key{.low = options.seed, .high = 1};
   for (size_t d = 0; d < documents.size(); ++d) {
     std::vector<uint64_t> hashes;
+    hashes.reserve(data.study.terms_of(d).size());
     for (uint32_t term : data.study.terms_of(d)) hashes.push_back(key.derive("term", term));
     data.hashes.push_back(std::move(hashes));
     if (d % (kCopies + 1) == 0) continue;

@@ -307,7 +307,8 @@ Table grid_table(const LabOptions& options, const Dataset& data, const BruteForc
       const Quality estimate = compare(fast.findDuplicates(.5), truth);
       const double seconds = watch.seconds();
       const LshFinder exact(minhash.signatures(), {.bands = bands, .buckets = buckets, .verify = &ids});
-      table.row({num(bands, 0), num(kLshFunctions / bands, 0), count(buckets), num(seconds, 4),
+      const int rows = kLshFunctions / bands;
+      table.row({num(bands, 0), num(rows, 0), count(buckets), num(seconds, 4),
                  count(fast.candidates().size()),
                  num(static_cast<double>(fast.candidates().size()) / (n * (n - 1) / 2) * 100, 3),
                  num(estimate.recall, 4), num(compare(exact.findDuplicates(.5), truth).recall, 4)});

@@ -90,6 +90,7 @@ Sums ask_all(const LSH& lsh, const MinHashMatrix& matrix, const std::vector<size
 std::vector<size_t> draw_queries(size_t wanted, size_t originals, uint64_t seed) {
   Random random(seed);
   std::vector<size_t> out;
+  out.reserve(wanted);
   for (size_t i = 0; i < wanted; ++i) out.push_back(random.below(originals) * (1 + kCopies));
   return out;
 }
@@ -260,8 +261,8 @@ absl::Status slip_table(const Setting& s, Report& report) {
       part.slots.insert(part.slots.end(), row.begin(), row.end());
     }
     ASSIGN_OR_RETURN(const LSH lsh, lsh_of(s, part, bands, true, false));
-    table.row({num(permutations, 0), num(bands, 0), num(permutations / bands, 0),
-               num(ask_all(lsh, part, queries).fps, 2)});
+    const int rows = permutations / bands;
+    table.row({num(permutations, 0), num(bands, 0), num(rows, 0), num(ask_all(lsh, part, queries).fps, 2)});
   }
   report.add(std::move(table));
   return absl::OkStatus();

@@ -368,6 +368,7 @@ class Study {
       options_.progress(fmt::format("shingles: documents, k = {}", k));
       const Stopwatch reading;
       std::vector<ShingleStrings> sets;
+      sets.reserve(texts.size());
       for (const std::string& text : texts) sets.push_back(k_shingles(text, {.k = k}));
       const double reading_seconds = reading.seconds();
       const Stopwatch comparing;
@@ -412,7 +413,8 @@ class Study {
     for (Plot& plot : plots) report_.add(std::move(plot));
     for (size_t t = 0; t < kThresholds.size(); ++t) {
       const int b = bands_for(kMost, kThresholds[t]);
-      table.row({num(kThresholds[t], 2), num(b, 0), num(kMost / b, 0), num(reached_threshold(kMost, b), 4),
+      const int rows = kMost / b;
+      table.row({num(kThresholds[t], 2), num(b, 0), num(rows, 0), num(reached_threshold(kMost, b), 4),
                  num(sums[t][0], 0), num(sums[t][1], 0), num(sums[t][2], 0), num(sums[t][3], 0)});
     }
     report_.add(std::move(table));
@@ -435,6 +437,7 @@ class Study {
       const std::vector<std::string> texts = make_documents(documents, 50);
       const Stopwatch reading;
       std::vector<ShingleStrings> sets;
+      sets.reserve(texts.size());
       for (const std::string& text : texts) sets.push_back(k_shingles(text, {.k = 5}));
       const double reading_seconds = reading.seconds();
       const Stopwatch comparing;

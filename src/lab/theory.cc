@@ -146,7 +146,7 @@ void band_example(Report& report) {
                .columns = {"band", "row", "D1", "D2", "D3", "D4"},
                .rows = {}};
   for (size_t row = 0; row < 12; ++row) {
-    std::vector<Cell> cells{num(static_cast<double>(row / 4 + 1), 0), num(static_cast<double>(row + 1), 0)};
+    std::vector<Cell> cells{count(row / 4 + 1), count(row + 1)};
     for (const auto& signature : signatures) cells.push_back(count(signature[row]));
     values.row(std::move(cells));
   }
@@ -197,7 +197,8 @@ void comparisons(const LabOptions& options, Report& report) {
     Random random(options.seed, n);
     const MinHashFinder minhash(ids, draw_hashes(kRows * kBands, ids, Encoding::own_ids, random));
     const LshFinder lsh(minhash.signatures(), {.bands = kBands, .buckets = 1'000'003});
-    const auto all = static_cast<double>(n * (n - 1) / 2);
+    const size_t pairs = n * (n - 1) / 2;
+    const auto all = static_cast<double>(pairs);
     table.row({count(n), num(all, 0), count(lsh.candidates().size()),
                num(static_cast<double>(lsh.candidates().size()) / all * 100, 3)});
   }

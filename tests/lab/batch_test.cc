@@ -6,6 +6,7 @@
 #include <map>
 #include <sstream>
 
+#include "absl/strings/str_cat.h"
 #include "commands/run_doppel.h"
 #include "lab/collection.h"
 #include "lab/random.h"
@@ -14,7 +15,6 @@ namespace doppel {
 namespace {
 
 using doppel::testing::Ran;
-using doppel::testing::read_file;
 using doppel::testing::run_doppel;
 using doppel::testing::TempDir;
 using doppel::testing::write_file;
@@ -62,8 +62,8 @@ std::vector<std::string> found_by(const std::string& lines, bool scan) {
     const std::string copy = scan ? member(line, "id", line.find("\"document\":")) : member(line, "id", 0);
     const std::string original =
         scan ? member(line, "id", line.find("\"original\":")) : member(line, "duplicate_of", 0);
-    out.push_back(copy + " " + original + " " + member(line, "similarity", 0) + " " +
-                  member(line, "kind", 0));
+    out.push_back(
+        absl::StrCat(copy, " ", original, " ", member(line, "similarity", 0), " ", member(line, "kind", 0)));
   }
   std::sort(out.begin(), out.end());
   return out;

@@ -16,6 +16,7 @@ int64_t now_ms() {
 
 std::vector<LogProgress> KafkaPosition::progress_list() const {
   std::vector<LogProgress> out;
+  out.reserve(progress.size());
   for (const auto& [name, p] : progress) out.push_back(p);
   return out;
 }

@@ -164,7 +164,7 @@ absl::StatusOr<bool> KafkaSource::next(Batch& batch) {
   batch = {};
   if (Clock::now() - looked_ > std::chrono::milliseconds(options_.metadata_ms))
     RETURN_IF_ERROR(add_partitions({}, false));
-  const absl::Status status = gather();
+  absl::Status status = gather();
   if (!status.ok()) {
     release();
     return status;
