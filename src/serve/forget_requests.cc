@@ -56,7 +56,7 @@ absl::StatusOr<std::string> leave_request(const std::string& state_directory, co
   std::error_code error;
   const fs::path folder = folder_of(state_directory);
   fs::create_directories(folder, error);
-  const std::string name =
+  std::string name =
       fmt::format("{}-{}", std::chrono::system_clock::now().time_since_epoch().count(), ::getpid());
   if (error || !write_file(folder / (name + ".request"), wish))
     return io_error(fmt::format("{}: cannot leave a request", folder.string()),
