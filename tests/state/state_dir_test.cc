@@ -413,19 +413,21 @@ TEST(StateDir, KeepsAsManyCheckpointsAsWished) {
 TEST(StateDir, ACheckpointIsMadeBesideTheStream) {
   const TempDir dir;
   Writer writer(32);
+  int commits = 0;
   {
     auto state = StateDir::open(options_of(dir.path(), Fsync::checkpoint, 5), {});
     ASSERT_TRUE(state.ok());
-    for (int i = 0; i < 200; ++i) ASSERT_TRUE(writer.commit(**state).ok());
+    // The disk decides when the columns are synced.
+    for (; journal_paths(dir.path()).size() < 2; ++commits) ASSERT_TRUE(writer.commit(**state).ok());
   }
   EXPECT_EQ(journal_paths(dir.path()).size(), 2u);
   const auto journal = read_journal(*File::open(dir.file("journal"), O_RDONLY));
   ASSERT_TRUE(journal.ok());
   EXPECT_GT(journal->entries.front().record.commits, 1u);
-  EXPECT_EQ(journal->entries.back().record.commits, 200u);
+  EXPECT_EQ(journal->entries.back().record.commits, static_cast<uint64_t>(commits));
   auto state = StateDir::open(options_of(dir.path()), {});
   ASSERT_TRUE(state.ok());
-  EXPECT_EQ(matching(**state, writer), 200);
+  EXPECT_EQ(matching(**state, writer), commits);
   EXPECT_THAT((*state)->recovered().notes, IsEmpty());
 }
 
