@@ -141,8 +141,8 @@ absl::Status BatchReducer::add(std::string_view line, std::string& out) {
       band_ = -1;
     } else {
       const std::string_view band = key.substr(0, key.find(' '));
-      const char* const end = band.data() + band.size();
-      const auto parsed = std::from_chars(band.data(), end, band_);
+      const char* const end = band.end();
+      const auto parsed = std::from_chars(band.begin(), end, band_);
       if (parsed.ec != std::errc() || parsed.ptr != end || band.size() == key.size() || band_ < 0 ||
           band_ >= options_.rule.banding.bands) {
         return invalid(fmt::format("'{}' is not the key of a band below {} or of a digest", one_line(key, 60),
