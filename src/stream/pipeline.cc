@@ -19,6 +19,18 @@ constexpr size_t kMatchGrain = 64;  // enough to hide memory latency
 struct Lane {
   Batch batch;
   Work work;
+  BatchTimes times;
+};
+
+// Adds its own life to a duration.
+class Timed {
+ public:
+  explicit Timed(BatchTimes::Duration& sum) : sum_(sum) {}
+  ~Timed() { sum_ += std::chrono::steady_clock::now() - start_; }
+
+ private:
+  BatchTimes::Duration& sum_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 void count(const Lane& lane, Counters& counters) {
@@ -73,7 +85,7 @@ class Run {
   absl::Status stages() {
     RETURN_IF_ERROR(read_and_sign());
     while (more_) {
-      executor_.wait(signing_);
+      wait_for_sign();
       std::swap(now_, next_);
       const absl::Status matched = match();
       RETURN_IF_ERROR(settle());  // the batch before: from here on nothing of it can be lost
@@ -93,9 +105,13 @@ class Run {
   absl::Status read_and_sign() {
     more_ = false;
     if (p_.stop()) return absl::OkStatus();
-    ASSIGN_OR_RETURN(more_, reader_.next(next_->batch));
-    if (!more_) return absl::OkStatus();
     Lane& lane = *next_;
+    lane.times = {};
+    {
+      const Timed timed(lane.times.read);
+      ASSIGN_OR_RETURN(more_, reader_.next(lane.batch));
+    }
+    if (!more_) return absl::OkStatus();
     lane.work.resize(lane.batch.records.size(), p_.engine.options());
     const auto num_perm = static_cast<size_t>(p_.engine.options().scheme.num_perm);
     executor_.start(signing_, lane.batch.records.size(), kSignGrain,
@@ -108,8 +124,14 @@ class Run {
     return absl::OkStatus();
   }
 
+  void wait_for_sign() {
+    const Timed timed(next_->times.sign);
+    executor_.wait(signing_);
+  }
+
   // MATCH for a whole batch, on all threads.
   absl::Status match() {
+    const Timed timed(now_->times.match);
     std::mutex mutex;
     absl::Status first_error;
     executor_.run(now_->work.sign.documents.size(), kMatchGrain, [&](int, size_t begin, size_t end) {
@@ -130,8 +152,14 @@ class Run {
       p_.progress(counters_);
       return absl::OkStatus();
     }
-    RETURN_IF_ERROR(p_.engine.resolve(now_->work));
-    RETURN_IF_ERROR(p_.sink.write({now_->batch, now_->work}));
+    {
+      const Timed timed(now_->times.resolve);
+      RETURN_IF_ERROR(p_.engine.resolve(now_->work));
+    }
+    {
+      const Timed timed(now_->times.write);
+      RETURN_IF_ERROR(p_.sink.write({now_->batch, now_->work}));
+    }
     std::swap(now_, settling_);
     unsettled_ = true;
     return absl::OkStatus();
@@ -140,11 +168,17 @@ class Run {
   absl::Status settle() {
     if (!unsettled_) return absl::OkStatus();
     unsettled_ = false;
-    RETURN_IF_ERROR(p_.sink.settle());
-    if (p_.journal != nullptr) {
-      RETURN_IF_ERROR(p_.journal->commit(settling_->batch, settling_->work.resolved, p_.sink.position()));
+    Lane& lane = *settling_;
+    {
+      const Timed timed(lane.times.settle);
+      RETURN_IF_ERROR(p_.sink.settle());
     }
-    count(*settling_, counters_);
+    if (p_.journal != nullptr) {
+      const Timed timed(lane.times.commit);
+      RETURN_IF_ERROR(p_.journal->commit(lane.batch, lane.work.resolved, p_.sink.position()));
+    }
+    count(lane, counters_);
+    p_.observe({lane.batch, lane.work}, lane.times);
     p_.progress(counters_);
     return absl::OkStatus();
   }

@@ -2,6 +2,7 @@
 // The data path: records of a Source through SIGN, MATCH and RESOLVE to a Sink, batch by batch, and one
 // commit per batch. run_pipeline() names all stages in order; it is the map of the program.
 
+#include <chrono>
 #include <functional>
 #include <string>
 
@@ -45,6 +46,12 @@ struct Counters {
   uint64_t duplicates() const { return exact + near; }
 };
 
+// How long each stage kept the loop of a batch.
+struct BatchTimes {
+  using Duration = std::chrono::steady_clock::duration;
+  Duration read{}, sign{}, match{}, resolve{}, write{}, settle{}, commit{};
+};
+
 struct Pipeline {
   Source& source;
   Engine& engine;
@@ -58,6 +65,8 @@ struct Pipeline {
   // Asked before each batch is resolved, and while there is none: may add wishes that come from outside the
   // stream (Work::forget). True: there is something to be done, with or without documents.
   std::function<bool(Work&)> wishes = [](Work&) { return false; };
+  // Shown each batch when it is settled, before its records go away.
+  std::function<void(const Decided&, const BatchTimes&)> observe = [](const Decided&, const BatchTimes&) {};
   // Told after each batch that is settled, and from time to time while there is none.
   std::function<void(const Counters&)> progress = [](const Counters&) {};
 };
