@@ -1,0 +1,85 @@
+#pragma once
+// A client that sends exactly the bytes that a test wants, well-formed or not.
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace doppel::testing {
+
+class RawClient {
+ public:
+  explicit RawClient(int port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(static_cast<uint16_t>(port));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(fd_, reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+  }
+  RawClient(RawClient&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  RawClient& operator=(RawClient&&) = delete;
+  ~RawClient() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int fd() const { return fd_; }
+
+  // False once the other side has closed.
+  bool send(std::string_view bytes) const {
+    while (!bytes.empty()) {
+      const ssize_t n = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (n <= 0) return false;
+      bytes.remove_prefix(static_cast<size_t>(n));
+    }
+    return true;
+  }
+  // All that comes until the other side closes, or a minute has passed.
+  std::string receive() const {
+    std::string out;
+    std::array<char, 65536> piece{};
+    for (;;) {
+      pollfd waiting{fd_, POLLIN, 0};
+      if (::poll(&waiting, 1, 60'000) <= 0) return out + " (no end)";
+      const ssize_t n = ::recv(fd_, piece.data(), piece.size(), 0);
+      if (n <= 0) return out;
+      out.append(piece.data(), static_cast<size_t>(n));
+    }
+  }
+
+ private:
+  int fd_;
+};
+
+// One exchange: what comes back for these bytes.
+inline std::string ask(int port, std::string_view bytes) {
+  const RawClient client(port);
+  client.send(bytes);
+  return client.receive();
+}
+
+inline std::string get(int port, const std::string& path, const std::string& headers = "") {
+  return ask(port, "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + headers + "\r\n");
+}
+
+inline std::string post(int port, const std::string& path, const std::string& body,
+                        const std::string& headers = "", const std::string& method = "POST") {
+  return ask(port, method + " " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
+                       std::to_string(body.size()) + "\r\n" + headers + "\r\n" + body);
+}
+
+inline int status_of(const std::string& response) {
+  return response.starts_with("HTTP/1.1 ") ? std::stoi(response.substr(9, 3)) : 0;
+}
+inline std::string body_of(const std::string& response) {
+  const size_t end = response.find("\r\n\r\n");
+  return end == std::string::npos ? "" : response.substr(end + 4);
+}
+
+}  // namespace doppel::testing
