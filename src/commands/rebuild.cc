@@ -46,17 +46,26 @@ int rebuild_main(int argc, char** argv) {
   CommonFlags common;
   RebuildOptions options;
   options.stop = [] { return g_stop != 0; };
-  std::string from, since;
+  std::string from, since, on_missing = "stop";
   app.add_option("--from", from, "log, state or documents")
       ->required()
       ->check(CLI::IsMember({"log", "state", "documents"}));
   app.add_option("--since", since, "documents: begin at this offset of every partition, or at this time");
   app.add_flag("--publish", options.publish, "documents: publish events too (they are off)");
+  app.add_option("--on-missing", on_missing,
+                 "documents: what to do when a document cannot be read any more from its WARC file")
+      ->check(CLI::IsMember({"stop", "skip"}))
+      ->capture_default_str();
+  app.add_option("--missing-as-in", options.missing_as_in,
+                 "documents: those that the index of this log could not read are not tried again, so that "
+                 "the verdicts are "
+                 "the same");
   add_common_flags(app, common);
   if (auto code = parse_flags(app, argc, argv)) return *code;
   options.from = from == "log"     ? RebuildOptions::From::log
                  : from == "state" ? RebuildOptions::From::state
                                    : RebuildOptions::From::documents;
+  options.missing_stops = on_missing == "stop";
   absl::Status status = since.empty() ? absl::OkStatus() : read_since(since, options);
   if (!status.ok()) return fail("rebuild", status, kExitUsage);
   absl::StatusOr<Config> config = load(common);

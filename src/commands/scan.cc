@@ -136,8 +136,8 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   source_options.stop = [] { return g_interrupted != 0; };
   ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
                    open_files_source(source_options, recovered.source_position));
-  std::unique_ptr<Source> fetching;
-  if (const FetchOptions fetch = fetch_options(o, source_options.stop); fetches(fetch)) {
+  std::unique_ptr<FetchSource> fetching;
+  if (const FetchOptions fetch = fetch_options(o); fetches(fetch)) {
     ASSIGN_OR_RETURN(fetching, make_fetch_source(*source, fetch));
   }
   flags.sink.context = {.scheme = fmt::format("{:016x}", key.derive(engine_opts.scheme.describe())),
@@ -149,7 +149,7 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   messages.attach(&progress);
   std::unique_ptr<StateJournal> journal;
   if (state != nullptr) journal = std::make_unique<StateJournal>(*state, engine);
-  Pipeline pipeline{.source = fetching != nullptr ? *fetching : *source,
+  Pipeline pipeline{.source = fetching != nullptr ? static_cast<Source&>(*fetching) : *source,
                     .engine = engine,
                     .sink = *sink,
                     .journal = journal.get(),

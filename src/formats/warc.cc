@@ -1,5 +1,7 @@
 #include "formats/warc.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <charconv>
 #include <utility>
@@ -80,6 +82,12 @@ absl::StatusOr<WarcRecord> parse_warc_record(std::string_view bytes) {
   out.head_bytes = static_cast<size_t>(rest->data() - bytes.data());
   out.block = rest->substr(0, out.content_length);
   return out;
+}
+
+absl::Status check_target(const WarcRecord& record, std::string_view url) {
+  if (record.target_uri == url) return absl::OkStatus();
+  return invalid(fmt::format("warc_mismatch: the record is of {}, the message of {}",
+                             record.target_uri.substr(0, 500), url.substr(0, 500)));
 }
 
 }  // namespace doppel

@@ -45,6 +45,9 @@ inline constexpr size_t kMaxWarcHead = 256 << 10;
 // off is as long as it is. The error: no record begins here, its head has no end or no length.
 absl::StatusOr<WarcRecord> parse_warc_record(std::string_view bytes);
 
+// Whether the record is of this URL; the error is a reason for a dead letter.
+absl::Status check_target(const WarcRecord& record, std::string_view url);
+
 // Whether there is the whole head of a record, so that parse_warc_record() can say something final.
 bool has_warc_head(std::string_view bytes);
 

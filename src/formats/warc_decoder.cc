@@ -52,10 +52,7 @@ absl::Status WarcDecoder::decode(const Record& record, Document& out) {
 
 absl::Status WarcDecoder::complete(std::string_view bytes, Document& out) {
   ASSIGN_OR_RETURN(WarcRecord warc, parse_warc_record(bytes));
-  if (warc.target_uri != out.url) {
-    return invalid(fmt::format("warc_mismatch: the record is of {}, the message of {}",
-                               warc.target_uri.substr(0, 500), out.url.substr(0, 500)));
-  }
+  RETURN_IF_ERROR(check_target(warc, out.url));
   if (!out.warc) out.warc.emplace();
   return take(warc, out);
 }

@@ -6,14 +6,18 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <tuple>
 
 #include "base/log.h"
 #include "base/status.h"
 #include "serve/kafka_run.h"
 #include "serve/log_from_state.h"
+#include "serve/report.h"
 #include "serve/setup.h"
 #include "state/file.h"
 #include "state/lock.h"
+#include "stream/kafka/log_reader.h"
 #include "stream/kafka/merge_source.h"
 #include "stream/pipeline.h"
 
@@ -81,6 +85,25 @@ absl::Status from_log(const Config& config, const RebuildOptions& r) {
   return absl::OkStatus();
 }
 
+// What another index could not read, by topic, partition and offset.
+absl::StatusOr<std::function<std::string(const Record&)>> missing_of(const KafkaPlan& plan,
+                                                                     const std::string& index_log) {
+  ASSIGN_OR_RETURN(kafka::LogReader log, kafka::LogReader::open(plan.client, index_log));
+  ASSIGN_OR_RETURN(const kafka::Watermarks bounds, log.bounds());
+  auto reasons = std::make_shared<std::map<std::tuple<std::string, int32_t, int64_t>, std::string>>();
+  RETURN_IF_ERROR(log.read(bounds.low, bounds.high, [&](const kafka::LogMessage& m) -> absl::Status {
+    ASSIGN_OR_RETURN(LogRecord record, parse_log_record(m.key, m.value, m.has_value));
+    if (auto* missing = std::get_if<LogMissing>(&record))
+      (*reasons)[{missing->topic, missing->partition, missing->offset}] = std::move(missing->reason);
+    return absl::OkStatus();
+  }));
+  return [reasons](const Record& record) {
+    const auto at =
+        reasons->find({std::string(record.source), record.partition, static_cast<int64_t>(record.offset)});
+    return at == reasons->end() ? std::string() : at->second;
+  };
+}
+
 // A new index log and a new state directory, from the topics up to where they end now.
 absl::Status from_documents(const Config& config, const RebuildOptions& r) {
   const Options& o = config.options;
@@ -103,6 +126,14 @@ absl::Status from_documents(const Config& config, const RebuildOptions& r) {
                                              .batch_bytes = o.batch_bytes,
                                              .stop = r.stop},
                                             bounds, index->position.progress_list()));
+  std::unique_ptr<FetchSource> fetching;
+  if (FetchOptions fetch = fetch_options(o); fetches(fetch)) {
+    fetch.missing_stops = r.missing_stops;
+    if (!r.missing_as_in.empty()) {
+      ASSIGN_OR_RETURN(fetch.known_missing, missing_of(plan, r.missing_as_in));
+    }
+    ASSIGN_OR_RETURN(fetching, make_fetch_source(*source, fetch));
+  }
   kafka::KafkaSinkOptions sink_of = sink_options(o, plan, *index);
   sink_of.events_off = !r.publish;
   kafka::KafkaSink sink(sink_of, *index->engine, *index->originals, *index->transactor, index->position);
@@ -112,7 +143,7 @@ absl::Status from_documents(const Config& config, const RebuildOptions& r) {
                                           {"already_done", source->bytes_read()},
                                           {"index_log", index->index_log},
                                           {"events", r.publish}});
-  Pipeline pipeline{.source = *source,
+  Pipeline pipeline{.source = fetching != nullptr ? static_cast<Source&>(*fetching) : *source,
                     .engine = *index->engine,
                     .sink = sink,
                     .journal = &journal,
@@ -122,7 +153,15 @@ absl::Status from_documents(const Config& config, const RebuildOptions& r) {
                     .stop = r.stop,
                     .wishes = [&](Work&) { return sink.has_more_to_tell(); },
                     .progress = [&](const Counters&) { telling(source->bytes_read()); }};
-  ASSIGN_OR_RETURN(const Counters counters, run_pipeline(pipeline));
+  const absl::StatusOr<Counters> counters = run_pipeline(pipeline);
+  if (fetching != nullptr) report_fetches(fetching->counts());
+  if (absl::IsFailedPrecondition(counters.status()) && r.missing_stops && fetching != nullptr &&
+      fetching->counts().given_up() > 0) {
+    return absl::FailedPreconditionError(fmt::format(
+        "{}\nThe same command goes on here once it can be read; with --on-missing skip, without it",
+        std_sv(counters.status().message())));
+  }
+  RETURN_IF_ERROR(counters.status());
   RETURN_IF_ERROR(index->state->checkpoint());
   if (r.stop()) return absl::CancelledError("interrupted; the same command goes on");
 
@@ -137,10 +176,11 @@ absl::Status from_documents(const Config& config, const RebuildOptions& r) {
     progress.push_back(p);
   }
   RETURN_IF_ERROR(complete_rebuild(*index, progress));
-  log::info("rebuilt from documents", {{"documents", counters.records},
-                                       {"unique", counters.unique},
-                                       {"duplicates", counters.duplicates()},
-                                       {"rejected", counters.rejected},
+  log::info("rebuilt from documents", {{"documents", counters->records},
+                                       {"unique", counters->unique},
+                                       {"duplicates", counters->duplicates()},
+                                       {"rejected", counters->rejected},
+                                       {"missing", fetching != nullptr ? fetching->counts().given_up() : 0},
                                        {"index_log", index->index_log},
                                        {"directory", o.state_directory}});
   return absl::OkStatus();

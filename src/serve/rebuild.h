@@ -15,6 +15,10 @@ struct RebuildOptions {
   int64_t since_offset = 0;  // documents: of every partition
   int64_t since_ms = -1;     // documents: or by record time
   bool publish = false;      // documents: events too
+  // documents: what cannot be read any more from WARC files ends the rebuild, or is left out and counted.
+  bool missing_stops = true;
+  // documents: an index log whose documents that could not be read are not tried again; empty: none.
+  std::string missing_as_in;
   std::function<bool()> stop = [] { return false; };
 };
 

@@ -45,4 +45,15 @@ void Report::end(const Counters& counters) const {
                         {"seconds", std::chrono::duration<double>(Clock::now() - start_).count()}});
 }
 
+void report_fetches(const FetchCounts& counts) {
+  log::info("fetched", {{"ok", counts.of(FetchResult::ok)},
+                        {"missing", counts.of(FetchResult::missing)},
+                        {"refused", counts.of(FetchResult::refused)},
+                        {"damaged", counts.of(FetchResult::damaged)},
+                        {"mismatch", counts.of(FetchResult::mismatch)},
+                        {"timed_out", counts.of(FetchResult::timed_out)},
+                        {"retries", counts.retries},
+                        {"bytes", counts.bytes}});
+}
+
 }  // namespace doppel

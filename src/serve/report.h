@@ -7,6 +7,7 @@
 
 #include "index/index.h"
 #include "stream/pipeline.h"
+#include "stream/warc/fetch_pool.h"
 
 namespace doppel {
 
@@ -30,5 +31,8 @@ class Report {
   Counters before_;
   uint64_t complaints_ = 0;
 };
+
+// How the records that crawl logs point to were read.
+void report_fetches(const FetchCounts& counts);
 
 }  // namespace doppel

@@ -127,10 +127,14 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   follow.files.stop = stop;
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source,
                    open_follow_source(follow, recovered.source_position));
+  std::unique_ptr<FetchSource> fetching;
+  if (const FetchOptions fetch = fetch_options(o); fetches(fetch)) {
+    ASSIGN_OR_RETURN(fetching, make_fetch_source(*source, fetch));
+  }
   log::info("ready", {{"input_listed_ms", ms_since(start)}, {"epoch", recovered.epoch}});
 
   ForgetRequests requests(o.state_directory, engine, state->bodies());
-  Pipeline pipeline{.source = *source,
+  Pipeline pipeline{.source = fetching != nullptr ? static_cast<Source&>(*fetching) : *source,
                     .engine = engine,
                     .sink = *sink,
                     .journal = &journal,
@@ -147,6 +151,7 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   RETURN_IF_ERROR(sink->finish());
   RETURN_IF_ERROR(state->checkpoint());
   report.end(counters);
+  if (fetching != nullptr) report_fetches(fetching->counts());
   return absl::OkStatus();
 }
 

@@ -87,10 +87,15 @@ absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop
   // The input goes on where the index log says; the offsets of the group are only kept up to date.
   ASSIGN_OR_RETURN(const std::unique_ptr<kafka::KafkaSource> source,
                    kafka::KafkaSource::open(source_options(o, plan), index->position.progress_list()));
+  std::unique_ptr<FetchSource> fetching;
+  if (const FetchOptions fetch = fetch_options(o); fetches(fetch)) {
+    ASSIGN_OR_RETURN(fetching, make_fetch_source(*source, fetch));
+  }
+  Source& documents = fetching != nullptr ? static_cast<Source&>(*fetching) : *source;
   if (o.dry_run) {
     say_ready(*index, *source);
     NoSink sink;
-    return run(o, *index, *source, sink, nullptr, stop, [](Work&) { return false; }, [] {});
+    return run(o, *index, documents, sink, nullptr, stop, [](Work&) { return false; }, [] {});
   }
   index->transactor->send_offsets_of(source->consumer());
   RETURN_IF_ERROR(write_progress(*index, source->beginnings()));
@@ -100,7 +105,8 @@ absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop
   say_ready(*index, *source);
   ForgetRequests requests(o.state_directory, *index->engine, index->state->bodies());
   const auto wishes = [&](Work& work) { return requests.fill(work) || sink.has_more_to_tell(); };
-  RETURN_IF_ERROR(run(o, *index, *source, sink, &journal, stop, wishes, [&] { requests.settled(); }));
+  RETURN_IF_ERROR(run(o, *index, documents, sink, &journal, stop, wishes, [&] { requests.settled(); }));
+  if (fetching != nullptr) report_fetches(fetching->counts());
   return index->state->checkpoint();
 }
 

@@ -98,13 +98,12 @@ absl::StatusOr<EngineOptions> engine_options(const Options& o, const HashKey& ke
   return out;
 }
 
-FetchOptions fetch_options(const Options& o, std::function<bool()> stop) {
+FetchOptions fetch_options(const Options& o) {
   return {.roots = o.warc_roots,
           .parallel = o.fetch_parallel,
           .max_wait_ms = o.fetch_max_wait_ms,
-          .root = {.max_bytes = o.input.max_bytes, .timeout_ms = o.fetch_timeout_ms},
-          .format = o.input,
-          .stop = std::move(stop)};
+          .root = {.max_bytes = o.input.max_bytes, .timeout_ms = o.fetch_timeout_ms, .cancel = {}},
+          .format = o.input};
 }
 
 int thread_count(const Options& options) {

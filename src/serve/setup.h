@@ -22,8 +22,8 @@ absl::StatusOr<HashKey> hash_key_to_look_with(Options options);
 
 absl::StatusOr<EngineOptions> engine_options(const Options& options, const HashKey& key);
 
-// How records that point into WARC files are fetched; `stop` ends waiting.
-FetchOptions fetch_options(const Options& options, std::function<bool()> stop);
+// How records that point into WARC files are fetched.
+FetchOptions fetch_options(const Options& options);
 
 // 0 becomes the number of processors.
 int thread_count(const Options& options);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <charconv>
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
@@ -13,7 +14,7 @@ namespace {
 
 constexpr uint8_t kHasSlices = 1;
 constexpr size_t kValueHead = 5;  // kind and checksum
-constexpr std::string_view kProgress = "progress/";
+constexpr std::string_view kProgress = "progress/", kMissing = "missing/";
 
 uint64_t big_endian(uint64_t x) {
   static_assert(std::endian::native == std::endian::little);
@@ -60,17 +61,30 @@ absl::Status damaged(std::string_view key, std::string_view what) {
   return absl::DataLossError(fmt::format("the record {} {}", name, what));
 }
 
+// Cuts "/NUMBER" off the end of a key.
+template <typename T>
+bool cut_number(std::string_view& key, T& out) {
+  const size_t slash = key.rfind('/');
+  if (slash == std::string_view::npos || slash == 0) return false;
+  const char* end = key.data() + key.size();
+  const auto [at, error] = std::from_chars(key.data() + slash + 1, end, out);
+  if (error != std::errc() || at != end || out < 0) return false;
+  key = key.substr(0, slash);
+  return true;
+}
+
 // progress/TOPIC/PARTITION; the topic holds no slash.
 bool split_progress_key(std::string_view key, LogProgress& out) {
   key.remove_prefix(kProgress.size());
-  const size_t slash = key.rfind('/');
-  if (slash == std::string_view::npos || slash == 0 || slash + 1 == key.size()) return false;
-  out.topic = key.substr(0, slash);
-  out.partition = 0;
-  for (char c : key.substr(slash + 1)) {
-    if (c < '0' || c > '9' || out.partition > 100'000'000) return false;
-    out.partition = out.partition * 10 + (c - '0');
-  }
+  if (!cut_number(key, out.partition)) return false;
+  out.topic = key;
+  return true;
+}
+
+bool split_missing_key(std::string_view key, LogMissing& out) {
+  key.remove_prefix(kMissing.size());
+  if (!cut_number(key, out.offset) || !cut_number(key, out.partition)) return false;
+  out.topic = key;
   return true;
 }
 
@@ -137,6 +151,12 @@ LogPlace put_log_progress(std::string& out, const LogProgress& record) {
   return writer.end();
 }
 
+LogPlace put_log_missing(std::string& out, const LogMissing& record) {
+  Writer writer(out, fmt::format("{}{}/{}/{}", kMissing, record.topic, record.partition, record.offset), 'M');
+  put_string(out, record.reason);
+  return writer.end();
+}
+
 LogPlace put_log_epoch(std::string& out, const LogEpoch& record) {
   Writer writer(out, "epoch", 'E');
   out.append(reinterpret_cast<const char*>(record.epoch.data()), record.epoch.size());
@@ -192,6 +212,11 @@ absl::StatusOr<LogRecord> parse_log_record(std::string_view key, std::string_vie
     progress.last_ms = in.fixed<int64_t>();
     progress.highest_ms = in.fixed<int64_t>();
     record = std::move(progress);
+  } else if (key.starts_with(kMissing) && kind == 'M') {
+    LogMissing missing;
+    if (!split_missing_key(key, missing)) return damaged(key, "names no record");
+    missing.reason = in.string();
+    record = std::move(missing);
   } else if (key == "epoch" && kind == 'E') {
     LogEpoch epoch;
     const std::string_view uuid = in.bytes(epoch.epoch.size());

@@ -18,14 +18,16 @@
 //                                    yet, string clock of expiry
 //   progress/TOPIC/PARTITION     'P' varint next offset, i32 leader epoch (-1: unknown), i64 timestamp of the
 //                                    record before, i64 highest timestamp: the truth for resuming
+//   missing/TOPIC/PARTITION/OFFSET
+//                                'M' string why the document that this record points to could not be read
 //   epoch                        'E' 16 UUID, string cluster, string data scheme, varint num_perm, varint
 //                                    mask_words, u8 complete (0: a rebuild is under way), string what it is
 //                                    rebuilt from
 //   rule                         'U' string rule
 //   owner                        'O' string the process that writes now
 //
-// A batch is one transaction: representatives (ascending), removals, expire, and at its end the progress of
-// the partitions that moved.
+// A batch is one transaction: representatives (ascending), what is missing, removals, expire, and at its end
+// the progress of the partitions that moved.
 
 #include <cstdint>
 #include <string>
@@ -69,6 +71,12 @@ struct LogProgress {
   int64_t last_ms = -1;
   int64_t highest_ms = -1;
 };
+struct LogMissing {
+  std::string topic;
+  int32_t partition = 0;
+  int64_t offset = 0;
+  std::string reason;
+};
 struct LogEpoch {
   Epoch epoch{};
   std::string cluster;
@@ -84,8 +92,8 @@ struct LogRule {
 struct LogOwner {
   std::string owner;
 };
-using LogRecord =
-    std::variant<LogRow, LogRemoved, LogDropped, LogExpire, LogProgress, LogEpoch, LogRule, LogOwner>;
+using LogRecord = std::variant<LogRow, LogRemoved, LogDropped, LogExpire, LogProgress, LogMissing, LogEpoch,
+                               LogRule, LogOwner>;
 
 // Appends key and value to `out`; the result says where the value begins. The body's views are copied.
 struct LogPlace {
@@ -96,6 +104,7 @@ LogPlace put_log_row(std::string& out, const StoredRow& row, int num_perm, int m
 LogPlace put_log_removed(std::string& out, const LogRemoved& record);
 LogPlace put_log_expire(std::string& out, const LogExpire& record);
 LogPlace put_log_progress(std::string& out, const LogProgress& record);
+LogPlace put_log_missing(std::string& out, const LogMissing& record);
 LogPlace put_log_epoch(std::string& out, const LogEpoch& record);
 LogPlace put_log_rule(std::string& out, const LogRule& record);
 LogPlace put_log_owner(std::string& out, const LogOwner& record);

@@ -10,8 +10,12 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include <condition_variable>
 #include <cstdlib>
+#include <map>
 #include <optional>
+#include <random>
+#include <set>
 
 #include "base/status.h"
 #include "stream/files_testing.h"
@@ -194,7 +198,8 @@ TEST(HttpRoot, AServerThatIsNotThere) {
 // Crawl logs, as a source hands them over.
 class Messages final : public Source {
  public:
-  explicit Messages(std::vector<std::string> values) : values_(std::move(values)) {
+  explicit Messages(std::vector<std::string> values, std::string position = "")
+      : values_(std::move(values)), position_(std::move(position)) {
     for (std::string& value : values_) value.reserve(value.size() + kRecordPadding);
   }
   absl::StatusOr<bool> next(Batch& batch) override {
@@ -205,7 +210,10 @@ class Messages final : public Source {
       Record& record = batch.records.emplace_back();
       record.value = value;
       record.source = "log";
+      record.partition = 0;
+      record.offset = batch.records.size() - 1;
     }
+    batch.position = position_;
     return true;
   }
   uint64_t bytes_total() const override { return 0; }
@@ -213,8 +221,19 @@ class Messages final : public Source {
 
  private:
   std::vector<std::string> values_;
+  std::string position_;
   bool done_ = false;
 };
+
+void for_each_record(Source& source, const std::function<void(const Record&)>& visit) {
+  Batch batch;
+  while (true) {
+    const absl::StatusOr<bool> more = source.next(batch);
+    ASSERT_TRUE(more.ok()) << more.status();
+    if (!*more) return;
+    for (const Record& record : batch.records) visit(record);
+  }
+}
 
 std::string message(std::string_view url, std::string_view file, uint64_t offset) {
   return fmt::format(
@@ -256,22 +275,247 @@ TEST(FetchSource, GivesEachMessageItsRecordInOrder) {
   Messages messages(values);
   auto source = make_fetch_source(messages, options);
   ASSERT_TRUE(source.ok());
-  Batch batch;
-  ASSERT_TRUE(*(*source)->next(batch));
-  ASSERT_EQ(batch.records.size(), values.size());
   auto decoder = make_decoder(options.format);
-  for (size_t i = 0; i < values.size(); ++i) {
+  size_t i = 0;
+  for_each_record(**source, [&](const Record& record) {
     Document document;
-    absl::Status status = decoder->decode(batch.records[i], document);
+    absl::Status status = decoder->decode(record, document);
     std::string got = !status.ok()            ? std::string(std_sv(status.message()))
                       : document.skip.empty() ? std::string(document.text)
                                               : std::string(document.skip);
     EXPECT_THAT(got, HasSubstr(expected[i])) << i;
-    if (i % 5 == 0) {
+    if (i++ % 5 == 0) {
       EXPECT_EQ(document.warc->record_id, "urn:uuid:1");
     }
+  });
+  EXPECT_EQ(i, values.size());
+  const FetchCounts counts = (*source)->counts();
+  EXPECT_EQ(counts.of(FetchResult::ok), 40u);
+  EXPECT_EQ(counts.of(FetchResult::mismatch), 20u);
+  EXPECT_EQ(counts.of(FetchResult::missing), 20u);
+  EXPECT_EQ(counts.given_up(), 40u);
+}
+
+// A root that does what its script says of the n-th read of each place, and waits where it is told to.
+class ScriptedRoot final : public WarcRoot {
+ public:
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool away = false;                 // nothing is answered
+    std::set<uint64_t> blocked;        // offsets whose reads wait
+    std::map<uint64_t, int> failures;  // so many times Unavailable, then the record
+    size_t reads = 0, under_way = 0, most_under_way = 0;
+    std::string text = "text";
+    void change(const std::function<void(State&)>& how) {
+      {
+        const std::lock_guard lock(mutex);
+        how(*this);
+      }
+      changed.notify_all();
+    }
+  };
+  explicit ScriptedRoot(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+  absl::StatusOr<std::string> read(const WarcPlace& place, uint64_t) override {
+    std::unique_lock lock(state_->mutex);
+    ++state_->reads;
+    state_->most_under_way = std::max(state_->most_under_way, ++state_->under_way);
+    state_->changed.notify_all();
+    state_->changed.wait(lock, [&] { return !state_->blocked.contains(place.offset); });
+    --state_->under_way;
+    if (state_->away) return absl::UnavailableError("away");
+    if (int& left = state_->failures[place.offset]; left != 0) {
+      if (left < 0) return absl::NotFoundError("never");
+      --left;
+      return absl::UnavailableError("try again");
+    }
+    std::string record = record_of(fmt::format("http://x/{}", place.offset), state_->text);
+    record.reserve(record.size() + kRecordPadding);
+    return record;
   }
-  EXPECT_FALSE(*(*source)->next(batch));
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+// `count` messages whose records are at the offsets 0, 1, ...; as of files (a position for the whole), or of
+// Kafka.
+struct Scripted {
+  explicit Scripted(size_t count, FetchOptions options = {}, std::string position = "") {
+    std::vector<std::string> values;
+    for (size_t i = 0; i < count; ++i) values.push_back(message(fmt::format("http://x/{}", i), "a.warc", i));
+    messages = std::make_unique<Messages>(values, std::move(position));
+    options.format.format = "heritrix";
+    auto cancel = std::make_shared<std::atomic<bool>>(false);
+    std::vector<std::unique_ptr<WarcRoot>> roots;
+    roots.push_back(std::make_unique<ScriptedRoot>(root));
+    source = make_fetch_source(*messages, options, std::move(roots), cancel);
+  }
+  ~Scripted() {
+    root->change([](auto& r) { r.blocked.clear(); });
+    source.reset();
+  }
+
+  std::shared_ptr<ScriptedRoot::State> root = std::make_shared<ScriptedRoot::State>();
+  std::unique_ptr<Messages> messages;
+  std::unique_ptr<FetchSource> source;
+};
+
+std::vector<uint64_t> offsets_of(const Batch& batch) {
+  std::vector<uint64_t> out;
+  for (const Record& record : batch.records) out.push_back(record.offset);
+  return out;
+}
+
+TEST(FetchSource, HandsOnWhatIsThereInOrder) {
+  Scripted s(5, {.parallel = 3});
+  s.root->change([](auto& root) { root.blocked = {2}; });
+  std::vector<uint64_t> got;
+  Batch batch;
+  while (got.size() < 2) {
+    ASSERT_TRUE(*s.source->next(batch));
+    for (uint64_t offset : offsets_of(batch)) got.push_back(offset);
+  }
+  EXPECT_EQ(got, (std::vector<uint64_t>{0, 1}));
+  ASSERT_TRUE(*s.source->next(batch));  // returns
+  EXPECT_TRUE(batch.records.empty());
+  s.root->change([](auto& root) { root.blocked.clear(); });
+  while (got.size() < 5) {
+    ASSERT_TRUE(*s.source->next(batch));
+    for (uint64_t offset : offsets_of(batch)) got.push_back(offset);
+  }
+  EXPECT_EQ(got, (std::vector<uint64_t>{0, 1, 2, 3, 4}));
+  EXPECT_FALSE(*s.source->next(batch));
+}
+
+TEST(FetchSource, APositionComesWithItsWholeBatch) {
+  Scripted s(4, {.parallel = 2, .max_bytes = 1}, "here");
+  s.root->change([](auto& root) { root.blocked = {3}; });
+  Batch batch;
+  ASSERT_TRUE(*s.source->next(batch));
+  EXPECT_TRUE(batch.records.empty());
+  EXPECT_TRUE(batch.position.empty());
+  s.root->change([](auto& root) { root.blocked.clear(); });
+  while (batch.records.empty()) ASSERT_TRUE(*s.source->next(batch));
+  EXPECT_EQ(batch.records.size(), 4u);
+  EXPECT_EQ(batch.position, "here");
+}
+
+TEST(FetchSource, WaitsForARootThatIsAway) {
+  Scripted s(20, {.parallel = 4});
+  s.root->change([](auto& root) { root.away = true; });
+  Batch batch;
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(*s.source->next(batch));
+    EXPECT_TRUE(batch.records.empty());
+  }
+  s.root->change([](auto& root) { root.away = false; });
+  size_t read = 0;
+  for_each_record(*s.source, [&](const Record& record) {
+    EXPECT_EQ(record.offset, read++);
+    EXPECT_TRUE(record.fetched.has_value());
+  });
+  EXPECT_EQ(read, 20u);
+  EXPECT_EQ(s.source->counts().of(FetchResult::ok), 20u);
+  EXPECT_GT(s.source->counts().retries, 0u);
+}
+
+TEST(FetchSource, GivesUpAfterAWhile) {
+  Scripted s(20, {.parallel = 4, .max_wait_ms = 150});
+  s.root->change([](auto& root) { root.away = true; });
+  size_t read = 0;
+  for_each_record(*s.source, [&](const Record& record) {
+    EXPECT_EQ(record.offset, read++);
+    EXPECT_EQ(record.not_fetched, "fetch_failed: away");
+  });
+  EXPECT_EQ(read, 20u);
+  EXPECT_EQ(s.source->counts().of(FetchResult::timed_out), 20u);
+}
+
+TEST(FetchSource, WhatIsMissingMayStop) {
+  for (const bool known : {false, true}) {
+    FetchOptions options{.missing_stops = true};
+    if (known) options.known_missing = [](const Record& r) { return r.offset == 1 ? "as before" : ""; };
+    Scripted s(3, options, "here");
+    s.root->change([](auto& root) { root.failures = {{1, -1}}; });
+    Batch batch;
+    absl::StatusOr<bool> more = true;
+    while (more.ok() && *more && batch.records.empty()) more = s.source->next(batch);
+    EXPECT_EQ(more.ok(), known);
+    if (known) {
+      EXPECT_EQ(batch.records[1].not_fetched, "as before");
+      EXPECT_EQ(s.root->reads, 2u);
+    } else {
+      EXPECT_THAT(more.status().ToString(),
+                  HasSubstr("log/0 at offset 1 cannot be read: fetch_failed: never"));
+    }
+  }
+}
+
+TEST(FetchSource, HoldsOnlySoMuch) {
+  Scripted s(50, {.parallel = 4, .max_bytes = 5'000});
+  s.root->change([](auto& root) { root.text = std::string(1000, 'x'); });
+  size_t read = 0, most = 0;
+  Batch batch;
+  while (*s.source->next(batch)) {
+    size_t bytes = 0;
+    for (const Record& record : batch.records) bytes += record.fetched->size();
+    most = std::max(most, bytes);
+    for (const Record& record : batch.records) EXPECT_EQ(record.offset, read++);
+  }
+  EXPECT_EQ(read, 50u);
+  EXPECT_LT(most, 5'000u + 4 * 1'400);
+  EXPECT_LE(s.root->most_under_way, 4u);
+}
+
+TEST(FetchSource, AnyFailuresGiveTheSameRecords) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 5; ++round) {
+    const size_t count = 1 + random() % 60;
+    FetchOptions options{.parallel = 1 + static_cast<int>(random() % 8), .max_bytes = 1 + random() % 5'000};
+    Scripted s(count, options, random() % 2 == 0 ? "here" : "");
+    std::map<uint64_t, int> failures;
+    for (size_t i = 0; i < count; ++i) {
+      if (random() % 8 == 0) failures[i] = random() % 3 == 0 ? -1 : 1;
+    }
+    s.root->change([&](auto& root) { root.failures = failures; });
+    size_t read = 0;
+    for_each_record(*s.source, [&](const Record& record) {
+      const bool missing = failures.contains(read) && failures[read] < 0;
+      EXPECT_EQ(record.offset, read++);
+      EXPECT_EQ(record.fetched.has_value(), !missing);
+      EXPECT_EQ(record.not_fetched.empty(), !missing);
+      if (record.fetched) {
+        EXPECT_THAT(std::string(*record.fetched), HasSubstr(fmt::format("http://x/{}\r\n", record.offset)));
+      }
+    });
+    EXPECT_EQ(read, count);
+  }
+}
+
+// A server that takes connections and says nothing.
+TEST(FetchSource, EndsWhileAServerIsSilent) {
+  int server = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(server, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(server, 8), 0);
+  ASSERT_EQ(::getsockname(server, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  FetchOptions options{.roots = {fmt::format("http://127.0.0.1:{}", ntohs(address.sin_port))},
+                       .root = {.timeout_ms = 600'000}};
+  options.format.format = "heritrix";
+  Messages messages({message("http://x/1", "a.warc.gz", 0)});
+  auto source = make_fetch_source(messages, options);
+  Batch batch;
+  ASSERT_TRUE(*(*source)->next(batch));
+  EXPECT_TRUE(batch.records.empty());
+  source->reset();
+  ::close(server);
 }
 
 TEST(FetchSource, GivesUpOnARootThatIsAway) {
@@ -279,9 +523,8 @@ TEST(FetchSource, GivesUpOnARootThatIsAway) {
   options.format.format = "heritrix";
   Messages messages({message("http://x/1", "a.warc.gz", 0)});
   auto source = make_fetch_source(messages, options);
-  Batch batch;
-  ASSERT_TRUE(*(*source)->next(batch));
-  EXPECT_THAT(std::string(batch.records[0].not_fetched), HasSubstr("fetch_failed"));
+  for_each_record(
+      **source, [](const Record& r) { EXPECT_THAT(std::string(r.not_fetched), HasSubstr("fetch_failed")); });
 }
 
 TEST(FetchSource, ARootMustBeThere) {

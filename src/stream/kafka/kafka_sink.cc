@@ -78,6 +78,14 @@ absl::Status KafkaSink::document(const Decided& decided, size_t i, size_t& row) 
         put_log_row(outbox_.bytes(), rows[row++], options_.num_perm, options_.mask_words, options_.scheme,
                     {.metadata = document.metadata, .coded_set = decided.work.matched[i].coded_set}));
   }
+  // Whoever judges these documents again can decide the same.
+  if (outcome.verdict == Verdict::rejected && !record.not_fetched.empty()) {
+    outbox_.add_log(options_.index_log.name,
+                    put_log_missing(outbox_.bytes(), {.topic = std::string(record.source),
+                                                      .partition = record.partition,
+                                                      .offset = static_cast<int64_t>(record.offset),
+                                                      .reason = document.reason}));
+  }
   if (options_.events_off) return absl::OkStatus();
   if (outcome.verdict == Verdict::unique) unique_copy(record);
   if (outcome.verdict == Verdict::rejected) dead_letter(record, "SIGN", document.reason);

@@ -4,48 +4,43 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 #include <utility>
 
 #include "base/status.h"
-#include "stream/executor.h"
 
 namespace doppel {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of one batch: what was read, and why not.
-struct Fetched {
-  std::vector<std::string> records;
-  std::vector<std::string> reasons;
-};
+constexpr auto kLongestWait = std::chrono::milliseconds(100);
 
-class FetchSource final : public Source {
+class FetchingSource final : public FetchSource {
  public:
-  FetchSource(Source& inner, std::vector<std::unique_ptr<WarcRoot>> roots, const FetchOptions& options)
-      : inner_(inner), roots_(std::move(roots)), options_(options), executor_(std::max(1, options.parallel)) {
-    for (int i = 0; i < executor_.threads(); ++i) decoders_.push_back(make_decoder(options_.format));
-  }
+  FetchingSource(Source& inner, std::vector<std::unique_ptr<WarcRoot>> roots, const FetchOptions& options,
+                 std::shared_ptr<std::atomic<bool>> cancel)
+      : inner_(inner),
+        options_(options),
+        decoder_(make_decoder(options_.format)),
+        pool_(std::move(roots),
+              {.parallel = options.parallel, .max_wait = std::chrono::milliseconds(options.max_wait_ms)},
+              std::move(cancel)) {}
 
   absl::StatusOr<bool> next(Batch& batch) override {
-    ASSIGN_OR_RETURN(bool more, inner_.next(batch));
-    if (!more || batch.records.empty()) return more;
-    ++round_;
-    auto fetched = std::make_shared<Fetched>();
-    fetched->records.resize(batch.records.size());
-    fetched->reasons.resize(batch.records.size());
-    executor_.run(batch.records.size(), 1, [&](int worker, size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i) {
-        fetch(*decoders_[static_cast<size_t>(worker)], batch.records[i], fetched->records[i],
-              fetched->reasons[i]);
-      }
-    });
-    for (size_t i = 0; i < batch.records.size(); ++i) {
-      if (!fetched->records[i].empty()) batch.records[i].fetched = fetched->records[i];
-      batch.records[i].not_fetched = fetched->reasons[i];
+    batch = {};
+    if (handed_ == waiting_.records.size()) {
+      ASSIGN_OR_RETURN(const bool more, inner_.next(batch));
+      if (!more || !plan(batch)) return more;
+      waiting_ = std::exchange(batch, {});
+      handed_ = 0;
+      pool_.start(fetches_, waiting_.position.empty() ? options_.max_bytes : UINT64_MAX);
     }
-    batch.memory.push_back(std::move(fetched));
+    const size_t done = pool_.await(Clock::now() + kLongestWait);
+    const bool all = done == waiting_.records.size();
+    // A position stands for the batch as a whole.
+    if (done == handed_ || (!all && !waiting_.position.empty())) return true;
+    pool_.taken(done);
+    RETURN_IF_ERROR(hand_on(done, batch));
     return true;
   }
 
@@ -53,55 +48,75 @@ class FetchSource final : public Source {
   void ask_before_closing(const std::function<bool()>& wanted) override { inner_.ask_before_closing(wanted); }
   uint64_t bytes_total() const override { return inner_.bytes_total(); }
   uint64_t bytes_read() const override { return inner_.bytes_read(); }
+  FetchCounts counts() const override { return pool_.counts(); }
 
  private:
-  void fetch(Decoder& decoder, const Record& record, std::string& out, std::string& reason) {
+  // What each record needs, or why it cannot be had. False: there is nothing of either.
+  bool plan(const Batch& batch) {
+    bool any = false;
+    fetches_.clear();
+    fetches_.resize(batch.records.size());
+    for (size_t i = 0; i < batch.records.size(); ++i) any |= plan(batch.records[i], fetches_[i]);
+    return any;
+  }
+
+  bool plan(const Record& record, Fetch& fetch) {
     Document document;
     // What is skipped or broken anyway is not worth a look.
-    if (record.null_value || record.pieces || !decoder.decode(record, document).ok()) return;
-    if (document.skip != "no_body" || !document.warc) return;
-    if (document.warc->filename.empty() || !document.warc->offset) return;
-    WarcPlace place{std::string(document.warc->filename), *document.warc->offset};
-    if (!is_safe_filename(place.filename)) {
-      reason = fmt::format("fetch_failed: \"{}\" is not a name below a root", place.filename);
-      return;
+    if (record.null_value || record.pieces || !decoder_->decode(record, document).ok()) return false;
+    if (document.skip != "no_body" || !document.warc) return false;
+    if (document.warc->filename.empty() || !document.warc->offset) return false;
+    if (!is_safe_filename(document.warc->filename)) {
+      fetch.reason = fmt::format("fetch_failed: \"{}\" is not a name below a root", document.warc->filename);
+      return true;
     }
-    absl::StatusOr<std::string> read = patiently(place);
-    if (read.ok()) {
-      out = *std::move(read);
-    } else {
-      reason = fmt::format("fetch_failed: {}", std_sv(read.status().message()));
-    }
+    if (options_.known_missing) fetch.reason = options_.known_missing(record);
+    fetch.known_missing = !fetch.reason.empty();
+    if (fetch.known_missing) return true;
+    fetch.wanted = true;
+    fetch.place = {std::string(document.warc->filename), *document.warc->offset};
+    fetch.url = document.url;
+    return true;
   }
 
-  absl::StatusOr<std::string> patiently(const WarcPlace& place) {
-    const Clock::time_point last = Clock::now() + std::chrono::milliseconds(options_.max_wait_ms);
-    for (auto pause = std::chrono::milliseconds(100);;
-         pause = std::min(pause * 2, std::chrono::milliseconds(5000))) {
-      absl::StatusOr<std::string> record = once(place);
-      if (!absl::IsUnavailable(record.status()) || options_.stop() || Clock::now() + pause > last)
-        return record;
-      std::this_thread::sleep_for(pause);
+  // The records up to `end`.
+  absl::Status hand_on(size_t end, Batch& batch) {
+    const bool all = end == waiting_.records.size();
+    batch.records.assign(waiting_.records.begin() + static_cast<ptrdiff_t>(handed_),
+                         waiting_.records.begin() + static_cast<ptrdiff_t>(end));
+    auto fetched = std::make_shared<std::vector<Fetch>>();
+    fetched->reserve(end - handed_);
+    for (size_t i = handed_; i < end; ++i) {
+      Record& record = batch.records[i - handed_];
+      const Fetch& fetch = fetched->emplace_back(std::move(fetches_[i]));
+      if (!fetch.reason.empty() && !fetch.known_missing && options_.missing_stops) {
+        return absl::FailedPreconditionError(fmt::format("{}/{} at offset {} cannot be read: {}",
+                                                         record.source, record.partition, record.offset,
+                                                         fetch.reason));
+      }
+      if (fetch.wanted && fetch.reason.empty()) record.fetched = fetch.record;
+      record.not_fetched = fetch.reason;
+      batch.bytes += record.value.size() + (record.key ? record.key->size() : 0);
     }
-  }
-
-  absl::StatusOr<std::string> once(const WarcPlace& place) {
-    absl::StatusOr<std::string> record = absl::NotFoundError("there is no root to look for WARC files");
-    for (const std::unique_ptr<WarcRoot>& root : roots_) {
-      absl::StatusOr<std::string> here = root->read(place, round_);
-      // A root that is away may be the one that has it.
-      if (!absl::IsNotFound(here.status()) || !absl::IsUnavailable(record.status())) record = std::move(here);
-      if (!absl::IsNotFound(record.status()) && !absl::IsUnavailable(record.status())) break;
+    if (handed_ == 0) batch.problems = std::move(waiting_.problems);
+    batch.memory = waiting_.memory;
+    batch.memory.push_back(fetched);
+    if (all) batch.position = std::move(waiting_.position);
+    handed_ = end;
+    if (all) {
+      waiting_ = {};
+      handed_ = 0;
     }
-    return record;
+    return absl::OkStatus();
   }
 
   Source& inner_;
-  std::vector<std::unique_ptr<WarcRoot>> roots_;
   const FetchOptions options_;
-  Executor executor_;
-  std::vector<std::unique_ptr<Decoder>> decoders_;
-  uint64_t round_ = 0;
+  const std::unique_ptr<Decoder> decoder_;
+  Batch waiting_;  // the records from handed_ on are not handed on
+  size_t handed_ = 0;
+  std::vector<Fetch> fetches_;  // parallel to them
+  FetchPool pool_;              // last: its threads use the fetches
 };
 
 }  // namespace
@@ -110,13 +125,22 @@ bool fetches(const FetchOptions& options) {
   return options.format.format == "heritrix" && !options.roots.empty();
 }
 
-absl::StatusOr<std::unique_ptr<Source>> make_fetch_source(Source& inner, const FetchOptions& options) {
+absl::StatusOr<std::unique_ptr<FetchSource>> make_fetch_source(Source& inner, const FetchOptions& options) {
+  auto cancel = std::make_shared<std::atomic<bool>>(false);
+  WarcRootOptions root_options = options.root;
+  root_options.cancel = cancel;
   std::vector<std::unique_ptr<WarcRoot>> roots;
   for (const std::string& root : options.roots) {
-    ASSIGN_OR_RETURN(std::unique_ptr<WarcRoot> opened, open_warc_root(root, options.root));
+    ASSIGN_OR_RETURN(std::unique_ptr<WarcRoot> opened, open_warc_root(root, root_options));
     roots.push_back(std::move(opened));
   }
-  return std::make_unique<FetchSource>(inner, std::move(roots), options);
+  return make_fetch_source(inner, options, std::move(roots), std::move(cancel));
+}
+
+std::unique_ptr<FetchSource> make_fetch_source(Source& inner, const FetchOptions& options,
+                                               std::vector<std::unique_ptr<WarcRoot>> roots,
+                                               std::shared_ptr<std::atomic<bool>> cancel) {
+  return std::make_unique<FetchingSource>(inner, std::move(roots), options, std::move(cancel));
 }
 
 }  // namespace doppel

@@ -9,6 +9,7 @@
 
 #include "formats/decoder.h"
 #include "stream/stream.h"
+#include "stream/warc/fetch_pool.h"
 #include "stream/warc/warc_root.h"
 
 namespace doppel {
@@ -17,17 +18,34 @@ struct FetchOptions {
   std::vector<std::string> roots;  // tried in order
   int parallel = 16;               // reads under way at once
   int64_t max_wait_ms = 600'000;   // how long a root that does not answer is waited for
+  // Of records that were read and are not handed on yet. A source whose batches have a position cannot be
+  // handed on in parts: it may hold more.
+  uint64_t max_bytes = 64 << 20;
   WarcRootOptions root;
   FormatOptions format;
-  // Asked while waiting: true ends it.
-  std::function<bool()> stop = [] { return false; };
+  // A record that could not be read for good: an error of next(), in place of a reason in
+  // Record::not_fetched.
+  bool missing_stops = false;
+  // Why a record is not to be tried, as an earlier run found; empty: it is. Does not stop.
+  std::function<std::string(const Record&)> known_missing;
 };
 
 // Whether records of this format point into WARC files, and there is a place to look for these.
 bool fetches(const FetchOptions& options);
 
-// While a root does not answer, next() waits, and with it the stream; after max_wait the record is given up.
-// `inner` outlives the result. What could not be read has the reason in Record::not_fetched.
-absl::StatusOr<std::unique_ptr<Source>> make_fetch_source(Source& inner, const FetchOptions& options);
+class FetchSource : public Source {
+ public:
+  virtual FetchCounts counts() const = 0;  // from any thread
+};
+
+// Live or not: next() returns after a tenth of a second, with what is there. What is not fetched yet waits,
+// and what comes after it waits with it, up to max_wait; then, or at once where waiting would not help,
+// Record::not_fetched has the reason. What was not handed on is not part of any position: it is read again by
+// the next run. `inner` outlives the result.
+absl::StatusOr<std::unique_ptr<FetchSource>> make_fetch_source(Source& inner, const FetchOptions& options);
+// The same over roots of the caller. `cancel` is set when the source goes away.
+std::unique_ptr<FetchSource> make_fetch_source(Source& inner, const FetchOptions& options,
+                                               std::vector<std::unique_ptr<WarcRoot>> roots,
+                                               std::shared_ptr<std::atomic<bool>> cancel);
 
 }  // namespace doppel

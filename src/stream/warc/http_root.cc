@@ -137,6 +137,14 @@ class HttpRoot final : public WarcRoot {
       return given->first->take({bytes, one * size}, given->second);
     };
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
+    if (options_.cancel) {
+      curl_xferinfo_callback ask = [](void* flag, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+        return static_cast<const std::atomic<bool>*>(flag)->load() ? 1 : 0;
+      };
+      curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+      curl_easy_setopt(curl, CURLOPT_XFERINFODATA, options_.cancel.get());
+      curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, ask);
+    }
     const CURLcode result = curl_easy_perform(curl);
     if (answer.complete) return answer.assembler.take();
     RETURN_IF_ERROR(answer.status);

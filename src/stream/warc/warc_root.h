@@ -1,6 +1,7 @@
 #pragma once
 // A place where WARC files lie: a directory, or a plain web server.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -16,8 +17,9 @@ struct WarcPlace {
 };
 
 struct WarcRootOptions {
-  uint64_t max_bytes = 16 << 20;  // of a record's block; more is cut off
-  int64_t timeout_ms = 30'000;    // without any byte
+  uint64_t max_bytes = 16 << 20;                    // of a record's block; more is cut off
+  int64_t timeout_ms = 30'000;                      // without any byte
+  std::shared_ptr<const std::atomic<bool>> cancel;  // set: reads that are under way end; may be empty
 };
 
 // Called by many threads.
