@@ -34,7 +34,7 @@ class Loader {
     size_t equals = std::min(variable.find('='), variable.size());
     std::string name = variable.substr(0, equals);
     std::string value = equals < variable.size() ? variable.substr(equals + 1) : "";
-    std::vector<std::string> known{"DOPPEL_CONFIG", "DOPPEL_HASH_KEY", "DOPPEL_SIMD"};
+    std::vector<std::string> known{"DOPPEL_CONFIG", "DOPPEL_HASH_KEY", "DOPPEL_HTTP_TOKEN", "DOPPEL_SIMD"};
     for (const Key& key : all_keys()) {
       known.push_back(environment_name(key.info.name));
       if (known.back() == name) return set(key, {false, {value}}, "environment " + name);
@@ -139,8 +139,8 @@ absl::StatusOr<Config> load_config(const ConfigInputs& inputs) {
 }
 
 std::vector<std::string> config_environment() {
-  static const std::set<std::string> others{"DOPPEL_CONFIG", "DOPPEL_HASH_KEY", "DOPPEL_KILL_AT",
-                                            "DOPPEL_SIMD"};
+  static const std::set<std::string> others{"DOPPEL_CONFIG", "DOPPEL_HASH_KEY", "DOPPEL_HTTP_TOKEN",
+                                            "DOPPEL_KILL_AT", "DOPPEL_SIMD"};
   std::vector<std::string> variables;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     std::string variable = *entry;

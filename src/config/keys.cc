@@ -409,6 +409,13 @@ std::vector<Key> make_keys() {
   add(text_key("temporary_directory", AT(temporary_directory),
                "Where runs without a state directory put their shingle sets; empty: TMPDIR or /tmp."));
 
+  add(text_key("http.listen", AT(http.listen),
+               "host:port (IPv4) of serve's HTTP server; port 0 takes any free one; empty: no server."));
+  add(text_key("http.token_file", AT(http.token_file),
+               "File with the bearer token that requests which change something must send; DOPPEL_HTTP_TOKEN "
+               "in the environment overrides it; with neither, such requests are refused."));
+  add(size_key("http.max_body", AT(http.max_body), 1024, 1u << 30, "The largest body of a request."));
+
   add(duration_key("shutdown_timeout", AT(shutdown_timeout_ms), 100,
                    "How long serve may take to stop after SIGTERM before it ends itself; nothing is lost "
                    "either way."));

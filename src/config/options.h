@@ -89,6 +89,12 @@ struct Options {
   bool dry_run = false;
   std::vector<std::string> accept_rule_change;
 
+  struct Http {
+    std::string listen = "127.0.0.1:9464";  // empty: no server
+    std::string token_file;                 // also DOPPEL_HTTP_TOKEN
+    uint64_t max_body = 16 << 20;           // bytes
+  } http;
+
   int64_t shutdown_timeout_ms = 30'000;  // shutdown_timeout
 
   std::string log_format = "text";  // log.format: text | json

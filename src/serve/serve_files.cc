@@ -73,6 +73,7 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   ASSIGN_OR_RETURN(const HashKey key, choose_hash_key(o, note));
   if (!note.empty()) log::warn(note);
   ASSIGN_OR_RETURN(EngineOptions engine_opts, engine_options(o, key));
+  ASSIGN_OR_RETURN(const std::unique_ptr<http::Server> server, open_http(o));
   log::info("starting", {{"input", absl::StrJoin(o.files.paths, ", ")},
                          {"output", o.files.output},
                          {"state", o.state_directory}});

@@ -77,6 +77,7 @@ absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop
   if (!note.empty()) log::warn(note);
   RETURN_IF_ERROR(check_format(o.input));
 
+  ASSIGN_OR_RETURN(const std::unique_ptr<http::Server> server, open_http(o));
   log::info("starting",
             {{"brokers", o.kafka.brokers}, {"index_log", o.kafka.index_log}, {"dry_run", o.dry_run}});
   ASSIGN_OR_RETURN(const KafkaPlan plan, plan_kafka(o, stop));

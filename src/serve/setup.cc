@@ -6,8 +6,10 @@
 #include <sstream>
 #include <thread>
 
+#include "base/log.h"
 #include "base/status.h"
 #include "fmt/format.h"
+#include "http/token.h"
 #include "state/state_dir.h"
 
 namespace doppel {
@@ -96,6 +98,16 @@ absl::StatusOr<EngineOptions> engine_options(const Options& o, const HashKey& ke
   ASSIGN_OR_RETURN(out.rule.max_documents, documents_within(o, out));
   out.shards = o.shards;
   return out;
+}
+
+absl::StatusOr<std::unique_ptr<http::Server>> open_http(const Options& o) {
+  if (o.http.listen.empty()) return nullptr;
+  http::ServerOptions options{.listen = o.http.listen, .max_body = o.http.max_body};
+  ASSIGN_OR_RETURN(options.token,
+                   http::load_token("http.token_file", o.http.token_file, "DOPPEL_HTTP_TOKEN"));
+  ASSIGN_OR_RETURN(std::unique_ptr<http::Server> server, http::Server::start(std::move(options)));
+  log::info("listening", {{"url", server->url()}});
+  return server;
 }
 
 FetchOptions fetch_options(const Options& o) {

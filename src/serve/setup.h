@@ -2,16 +2,21 @@
 // From settings to the parts that they describe; shared by all commands that judge documents.
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "config/options.h"
 #include "engine/engine.h"
+#include "http/server.h"
 #include "stream/pipeline.h"
 #include "stream/warc/fetch_source.h"
 #include "text/hash_key.h"
 
 namespace doppel {
+
+// The server of http.listen, with nothing routed yet; null if that is empty.
+absl::StatusOr<std::unique_ptr<http::Server>> open_http(const Options& options);
 
 // The configured key (DOPPEL_HASH_KEY, hash_key_file). Without one: that of the state directory, made if it
 // has none, and `note` says so; without a state directory a fixed, public one, so that runs can be repeated.

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ class Daemon {
     argv.push_back(nullptr);
     pid_ = ::fork();
     if (pid_ == 0) {
+      ::setenv("DOPPEL_HTTP_LISTEN", "", 0);  // several run beside each other; --set http.listen is stronger
       ::dup2(in[0], STDIN_FILENO);
       ::dup2(out[1], STDOUT_FILENO);
       ::dup2(err[1], STDERR_FILENO);

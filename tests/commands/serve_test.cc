@@ -130,5 +130,32 @@ TEST(Serve, RefusesWhatCannotWork) {
   EXPECT_EQ(read_file(dir / "mine"), "keep this\n");
 }
 
+TEST(Serve, SaysWhatIsWrongWithTheServer) {
+  TempDir dir;
+  fs::create_directories(dir / "in");
+  const auto arguments = [&](const std::string& state, const std::string& setting) {
+    return std::vector<std::string>{"serve", "--state", dir / state, "--set", setting, dir / "in"};
+  };
+  Daemon first(arguments("one", "http.listen=127.0.0.1:0"));
+  const std::string listening = first.log("listening");
+  const size_t at = listening.find("url=http://");
+  ASSERT_NE(at, std::string::npos) << listening;
+  const std::string place = listening.substr(at + 11);
+  Daemon second(arguments("two", "http.listen=" + place));
+  EXPECT_THAT(second.log("ERROR"),
+              HasSubstr("http.listen: cannot listen on " + place + ": the port is taken"));
+  EXPECT_EQ(second.wait(), 3);
+  Daemon third(arguments("two", "http.listen=nonsense"));
+  EXPECT_THAT(third.log("http.listen"), HasSubstr("not of the form host:port"));
+  EXPECT_EQ(third.wait(), 2);
+  write_file(dir / "token", "short");
+  Daemon fourth({"serve", "--state", dir / "two", "--set", "http.listen=127.0.0.1:0", "--set",
+                 "http.token_file=" + (dir / "token"), dir / "in"});
+  EXPECT_THAT(fourth.log("http.token_file"), HasSubstr("at least 16 characters"));
+  EXPECT_EQ(fourth.wait(), 2);
+  first.signal(SIGTERM);
+  EXPECT_EQ(first.wait(), 0);
+}
+
 }  // namespace
 }  // namespace doppel::testing

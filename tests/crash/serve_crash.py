@@ -124,7 +124,7 @@ class Daemon:
         log = open(self.log, "wb")
         self.process = subprocess.Popen(command, cwd=directory, stdout=subprocess.DEVNULL, stderr=log,
                                         preexec_fn=preexec,
-                                        env=dict(os.environ, DOPPEL_HASH_KEY=KEY, **(environment or {})))
+                                        env=dict(os.environ, DOPPEL_HASH_KEY=KEY, DOPPEL_HTTP_LISTEN="", **(environment or {})))
         log.close()
 
     def said(self):

@@ -19,8 +19,10 @@ std::vector<std::string> merged(const Daemon::Environment& changes) {
   std::vector<std::string> out;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string name(*entry, std::string(*entry).find('='));
-    if (!changes.contains(name)) out.emplace_back(*entry);
+    if (!changes.contains(name) && name != "DOPPEL_HTTP_LISTEN") out.emplace_back(*entry);
   }
+  if (!changes.contains("DOPPEL_HTTP_LISTEN"))  // several run beside each other
+    out.emplace_back("DOPPEL_HTTP_LISTEN=");
   for (const auto& [name, value] : changes) out.push_back(fmt::format("{}={}", name, value));
   return out;
 }
