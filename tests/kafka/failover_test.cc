@@ -44,8 +44,7 @@ TEST(FailoverLong, TheLeadersOfThreeNodesMove) {
   c.finish(*daemon);
 }
 
-// Since 3.9 brokers check the nonce of SCRAM as they should; libraries before 2.6.1 send one that they
-// refuse.
+// Since 4.0 brokers check the nonce of SCRAM strictly; libraries before 2.6.1 send one that they refuse.
 TEST(FailoverLong, TlsAndSasl) {
   const auto broker = Broker::own(1, true);
   const std::string secured = "127.0.0.1:" + std::to_string(broker->port(1, 2));
