@@ -23,19 +23,48 @@ int64_t number(const std::string& text, int64_t otherwise) {
   return out;
 }
 
+// Copies of documents keep the documents' times: a broker that deletes what is a week old would delete those
+// of an old crawl as soon as they are written.
+constexpr std::pair<const char*, const char*> kKeepForEver{"retention.ms", "-1"};
+
+using Configs = std::vector<std::pair<std::string, std::string>>;
+
 absl::StatusOr<kafka::OutputTopic> output_topic(rd_kafka_t* client, const Options& o, const std::string& name,
-                                                const std::string& purpose, int64_t message_bytes) {
+                                                const std::string& purpose, int64_t message_bytes,
+                                                const Configs& more = {}) {
   kafka::OutputTopic out{.name = name};
   if (name.empty()) return out;
+  Configs wanted{{"max.message.bytes", fmt::format("{}", message_bytes)}};
+  wanted.insert(wanted.end(), more.begin(), more.end());
   const TopicSpec spec{.name = name,
                        .purpose = purpose,
                        .partitions = o.kafka.partitions,
                        .replication = o.kafka.replication == 0 ? -1 : o.kafka.replication,
-                       .configs = {{"max.message.bytes", fmt::format("{}", message_bytes)}}};
+                       .configs = std::move(wanted)};
   RETURN_IF_ERROR(kafka::ensure_topic(client, spec, o.kafka.create_topics, o.kafka.brokers));
   ASSIGN_OR_RETURN(const std::vector<std::string> configs,
                    kafka::topic_configs(client, name, {"max.message.bytes"}));
   out.message_bytes_max = number(configs[0], out.message_bytes_max);
+  return out;
+}
+
+// As output_topic, of copies of documents.
+absl::StatusOr<kafka::OutputTopic> copies_topic(rd_kafka_t* client, const Options& o, const std::string& name,
+                                                const std::string& purpose, int64_t message_bytes) {
+  ASSIGN_OR_RETURN(kafka::OutputTopic out,
+                   output_topic(client, o, name, purpose, message_bytes, {kKeepForEver}));
+  if (name.empty()) return out;
+  ASSIGN_OR_RETURN(
+      const std::vector<std::string> configs,
+      kafka::topic_configs(client, name, {"cleanup.policy", "message.timestamp.type", "retention.ms"}));
+  const int64_t retention_ms = number(configs[2], -1);
+  if (configs[0].find("delete") != std::string::npos && configs[1] == "CreateTime" && retention_ms >= 0) {
+    log::warn("a topic of copies loses those of old documents: copies keep the documents' times",
+              {{"topic", name},
+               {"retention_ms", retention_ms},
+               {"to_keep_them", "kafka-configs.sh --alter --entity-type topics --entity-name " + name +
+                                    " --add-config retention.ms=-1"}});
+  }
   return out;
 }
 
@@ -96,9 +125,9 @@ absl::Status fill(const Options& o, KafkaPlan& plan) {
   }
   const int64_t copy = std::min<int64_t>(input + (64 << 10), 1'000'000'000);
   ASSIGN_OR_RETURN(plan.dead_letters,
-                   output_topic(client.get(), o, o.output.dead_letters, "dead letters", copy));
+                   copies_topic(client.get(), o, o.output.dead_letters, "dead letters", copy));
   ASSIGN_OR_RETURN(plan.unique,
-                   output_topic(client.get(), o, o.output.unique_topic, "unique documents", copy));
+                   copies_topic(client.get(), o, o.output.unique_topic, "unique documents", copy));
   for (const kafka::OutputTopic& topic : {plan.events, plan.dead_letters, plan.unique, plan.index_log})
     plan.message_bytes_max = std::max(plan.message_bytes_max, topic.message_bytes_max);
   plan.message_bytes_max = std::min<int64_t>(plan.message_bytes_max, 1'000'000'000);

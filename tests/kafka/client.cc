@@ -166,7 +166,10 @@ void Client::create_topic(const std::string& name, int partitions, const Propert
   ErrorText text{};
   NewTopic topic(rd_kafka_NewTopic_new(name.c_str(), partitions, replicas, text.data(), text.size()));
   if (topic == nullptr) throw KafkaError(text.data());
-  for (const auto& [key, value] : configs)
+  // What tests produce bears times of long ago; it is not to vanish for that.
+  Properties all{{"retention.ms", "-1"}};
+  for (const auto& [key, value] : configs) all[key] = value;
+  for (const auto& [key, value] : all)
     check(rd_kafka_NewTopic_set_config(topic.get(), key.c_str(), value.c_str()), key);
   rd_kafka_NewTopic_t* topics[] = {topic.get()};
   const Event event = administer(

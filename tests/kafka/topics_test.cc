@@ -50,6 +50,17 @@ TEST(Topics, ATopicThatWasMadeAnewIsRefused) {
   }
 }
 
+// Copies keep the documents' times, here of years ago; the broker would delete them after a week.
+TEST(Topics, CopiesOfOldDocumentsStay) {
+  Case c(IndexSetup::Settings{{"output.unique_topic", "~-unique"}});
+  const Options& options = c.setup.options();
+  c.client.create_topic(options.output.dead_letters, 1, {{"retention.ms", "604800000"}});
+  const auto daemon = c.start();
+  EXPECT_THAT(daemon->said(), HasSubstr("loses those of old documents"));
+  EXPECT_EQ(c.client.topic_configs(options.output.unique_topic)["retention.ms"], "-1");
+  c.finish(*daemon);
+}
+
 TEST(Topics, APartitionThatIsAddedIsReadFromItsBeginning) {
   Case c(IndexSetup::Settings{{"kafka.metadata_interval", "200ms"}});
   c.produce_next(200);

@@ -79,8 +79,8 @@ std::vector<LogBatch> batches_of(const std::vector<Message>& log, const Offsets&
     at = p->next;
   }
   close();
-  if (!batch.rows.empty() || !batch.removed.empty())
-    findings.emplace_back("the log ends with rows or removals that no progress record follows");
+  if (!batch.rows.empty()) findings.emplace_back("the log ends with rows that no progress record follows");
+  if (!batch.removed.empty()) out.push_back(std::move(batch));  // what was forgotten while nothing came
   return out;
 }
 
@@ -110,6 +110,13 @@ class Checker {
   void run(const std::vector<LogBatch>& batches, std::map<std::string, std::vector<Message>>& inputs) {
     for (const LogBatch& batch : batches) {
       std::vector<Seq> removed;
+      // Wishes come first in a batch; which there were is only told by what came of them.
+      for (const Seq seq : batch.removed) {
+        const auto original = originals_.find(seq);
+        if (original == originals_.end() || !result.forgotten.contains(original->second.event_id)) break;
+        slow_.forget(seq);
+      }
+      tell_removed(removed);
       size_t row = 0;
       for (const Range& range : batch.ranges) {
         std::vector<Message>& topic = inputs[range.topic];
@@ -130,10 +137,23 @@ class Checker {
     }
     for (Seq seq = 0; seq < slow_.lowest_live(); ++seq) {
       if (removed_.contains(seq)) continue;
-      removal_event(seq, "expired");
+      removal_event(seq, options_.max_documents > 0 ? "evicted" : "expired");
       ++result.expired;
     }
     result.batches = batches.size();
+  }
+
+  // Call before run().
+  void find_forgotten(const std::vector<Message>& events) {
+    simdjson::dom::parser parser;
+    for (const Message& m : events) {
+      std::string_view reason, cluster;
+      simdjson::dom::element e;
+      if (m.value && parser.parse(*m.value).get(e) == simdjson::SUCCESS &&
+          e["reason"].get(reason) == simdjson::SUCCESS && reason == "forgotten" &&
+          e["cluster_id"].get(cluster) == simdjson::SUCCESS)
+        result.forgotten.emplace(cluster);
+    }
   }
 
   void events(const std::vector<Message>& messages) {
@@ -238,6 +258,16 @@ class Checker {
         .type = "original-removed", .cluster = original.event_id, .reason = reason, .key = original.key};
   }
 
+  void tell_removed(std::vector<Seq>& removed) {
+    for (; told_ < slow_.removed().size(); ++told_) {
+      const Removed& gone = slow_.removed()[told_];
+      removed.push_back(gone.seq);
+      removed_.insert(gone.seq);
+      removal_event(gone.seq, std::string(removal_reason_name(gone.reason)));
+      ++result.removed;
+    }
+  }
+
   void document(const Message& m, const LogBatch& batch, size_t& row, std::vector<Seq>& removed) {
     ++result.documents;
     std::string bytes = m.value.value_or("");
@@ -260,13 +290,7 @@ class Checker {
             ? slow_.judge(document, slices_.data())
             : slow_.judge({.content = Content::empty, .timestamp_ms = document.timestamp_ms}, nullptr);
     if (document.action == SignedDocument::Action::remove) slow_.remove(document.id_tag);
-    for (; told_ < slow_.removed().size(); ++told_) {
-      const Removed& gone = slow_.removed()[told_];
-      removed.push_back(gone.seq);
-      removed_.insert(gone.seq);
-      removal_event(gone.seq, std::string(removal_reason_name(gone.reason)));
-      ++result.removed;
-    }
+    tell_removed(removed);
     if (document.action == SignedDocument::Action::remove) return;
     const Verdict verdict = scored ? outcome.verdict : verdict_without_text(document.content);
     const std::string id = fmt::format("{}/{}/{}", m.topic, m.partition, m.offset);
@@ -422,10 +446,12 @@ Verification verify_run(const std::string& bootstrap, const Options& options, co
       checker.finding(
           fmt::format("{}/{} is read to {}, but ends at {}", place.first, place.second, covered[place], end));
   }
+  const std::vector<Message> events = read_all(bootstrap, options.output.topic, properties);
+  checker.find_forgotten(events);
   checker.run(batches, documents);
   if (!options.output.dead_letters.empty())
     checker.dead_letters(read_all(bootstrap, options.output.dead_letters, properties));
-  checker.events(read_all(bootstrap, options.output.topic, properties));
+  checker.events(events);
   if (!options.output.unique_topic.empty())
     checker.unique_documents(read_all(bootstrap, options.output.unique_topic, properties));
   return checker.result;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +42,7 @@ class LogFollower {
 
 struct Verification {
   std::vector<std::string> findings;  // empty: all is right
+  std::set<std::string> forgotten;    // event ids: as it says; whether someone wished it is not known here
   size_t documents = 0, originals = 0, duplicates = 0, removed = 0, expired = 0, rejected = 0, batches = 0;
   std::string text() const;  // for a person
 };

@@ -16,6 +16,7 @@
 #include "kafka/broker.h"
 #include "kafka/index_setup.h"
 #include "kafka/workload.h"
+#include "serve/forget_requests.h"
 
 namespace doppel::testing {
 namespace {
@@ -30,6 +31,7 @@ struct Scenario {
   size_t documents_per_life;
   double mean_words;
   int64_t step_ms;
+  int wishes_per_life = 0;  // to forget something
 };
 
 // A setting that begins with ~ is a name with the index's own prefix.
@@ -77,6 +79,18 @@ const std::vector<Scenario>& scenarios() {
        60,
        80,
        60'000},
+      {"no room",
+       {{"max_documents", "300"},
+        {"tombstones", "key"},
+        {"kafka.batch_documents", "12"},
+        {"state.checkpoint_documents", "30"},
+        {"state.snapshots", "3"}},
+       1,
+       2,
+       60,
+       40,
+       60'000,
+       3},
   };
   return all;
 }
@@ -164,8 +178,20 @@ class Round {
     return false;
   }
 
+  // Of originals, of copies and of what is gone already.
+  void leave_wishes() {
+    for (int i = 0; i < scenario_.wishes_per_life; ++i) {
+      const Message& m = messages_[random_() % produced_];
+      const std::string id = fmt::format("{}/{}/{}", m.topic, m.partition, m.offset);
+      const auto left = leave_request(setup_.options().state_directory, "event_id=" + id);
+      if (!left.ok()) throw std::runtime_error(left.status().ToString());
+      wished_.insert(id);
+    }
+  }
+
   void life() {
     produce_some(scenario_.documents_per_life);
+    leave_wishes();
     Daemon::Environment environment;
     std::string point;
     const double kind = uniform(), when = uniform();
@@ -192,7 +218,9 @@ class Round {
 
   void ended(Daemon& daemon, const std::string& point, bool may_be_done) {
     const std::optional<int> code = daemon.await_exit(Seconds(30));
-    if (code != 137 && !(may_be_done && code == 0)) {
+    // The signal may come before the process has said that it wants to hear of it, or a word.
+    const bool not_begun = may_be_done && code == 143 && daemon.said().empty();
+    if (code != 137 && !not_begun && !(may_be_done && code == 0)) {
       finding(fmt::format("exit {}: {}", code.value_or(-1), daemon.said()));
       return;
     }
@@ -219,6 +247,10 @@ class Round {
   void compare() {
     const Verification result = setup_.verify();
     for (const std::string& f : result.findings) finding(f);
+    for (const std::string& id : result.forgotten) {
+      if (!wished_.contains(id)) finding("nobody wished to forget " + id);
+    }
+    if (wished_.size() > 30 && result.forgotten.empty()) finding("nothing was forgotten");
     const std::string difference = setup_.compare_with_rebuilt();
     if (!difference.empty()) finding(difference);
     const std::lock_guard lock(totals_.mutex);
@@ -236,6 +268,7 @@ class Round {
   Client client_;
   std::vector<Message> messages_;
   size_t produced_ = 0;
+  std::set<std::string> wished_;  // event ids to forget
   double life_s_ = 1;
   bool ok_ = true;
 };
