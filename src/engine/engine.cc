@@ -11,8 +11,6 @@
 namespace doppel {
 namespace {
 
-constexpr size_t kRestoreBatch = 256;
-
 IndexOptions index_options(const EngineOptions& o) {
   return {.num_perm = o.scheme.num_perm,
           .banding = o.rule.banding,
@@ -129,31 +127,11 @@ absl::Status Engine::start_restore(Seq first_row, Seq lowest_live, std::string_v
 }
 
 void Engine::restore(const StoredRow& row) {
-  const size_t n = restored_rows_.size();
-  const int num_perm = options_.scheme.num_perm;
-  const int bands = options_.rule.banding.bands;
-  const size_t mask_words = (bands + 31) / 32;
-  restored_slices_.resize(kRestoreBatch * num_perm);
-  restored_keys_.resize(kRestoreBatch * bands);
-  restored_masks_.resize(kRestoreBatch * mask_words);
-  Row copy = row.row;
-  if (copy.slices != nullptr) {
-    uint8_t* slices = restored_slices_.data() + n * num_perm;
-    std::memcpy(slices, row.row.slices, num_perm);
-    copy.slices = slices;
-    index_.band_keys(slices, restored_keys_.data() + n * bands);
-  }
-  uint32_t* mask = restored_masks_.data() + n * mask_words;
-  if (row.row.mask != nullptr) std::memcpy(mask, row.row.mask, mask_words * sizeof(uint32_t));
-  copy.mask = mask;
-  restored_rows_.push_back(copy);
-  if (row.removed) restored_removed_.push_back(row.seq);
+  index_.restore(row.row, row.removed);
   resolver_.restore_row(row);
-  if (restored_rows_.size() == kRestoreBatch) flush_restored();
 }
 
 void Engine::restore_removed(Seq seq, int64_t trusted_ms) {
-  flush_restored();
   index_.remove(seq);
   resolver_.expiry().known_late(seq, trusted_ms);
 }
@@ -163,17 +141,15 @@ absl::Status Engine::restore_clock(Seq lowest_live, std::string_view clock) {
   return resolver_.expiry().start_restore(restore_lowest_live_, clock);
 }
 
-void Engine::flush_restored() {
-  index_.insert(restored_rows_, restored_keys_.data());
-  restored_rows_.clear();
-  for (Seq seq : restored_removed_) index_.remove(seq);
-  restored_removed_.clear();
+void Engine::finish_restore(int threads, const Index::Run& run) {
+  resolver_.expiry().finish_restore();
+  if (restore_lowest_live_ > index_.lowest_live())
+    index_.expire_below(std::min(restore_lowest_live_, index_.next_seq()));
+  index_.build_tables(threads, run);
 }
 
 void Engine::finish_restore() {
-  flush_restored();
-  resolver_.expiry().finish_restore();
-  if (restore_lowest_live_ > index_.lowest_live()) index_.expire_below(restore_lowest_live_);
+  finish_restore(1, [](int, const std::function<void(int)>& part) { part(0); });
 }
 
 }  // namespace doppel

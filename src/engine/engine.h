@@ -62,14 +62,16 @@ class Engine {
   // What expiry knows, for the commit record.
   std::string clock() { return resolver_.expiry().state(); }
 
-  // Restoring, in this order: start(), every stored row ascending, finish().
+  // Restoring, in this order: start(), every stored row ascending, finish(), which makes the tables: on as
+  // many threads as `run` has, see Index::build_tables().
   absl::Status start_restore(Seq first_row, Seq lowest_live, std::string_view clock);
   void restore(const StoredRow& row);
   // A removal that is known only after its row was restored; its record time, if the row did not have it.
   void restore_removed(Seq seq, int64_t trusted_ms);
   // What is known only at the end: replaces what start_restore() was told.
   absl::Status restore_clock(Seq lowest_live, std::string_view clock);
-  void finish_restore();
+  void finish_restore(int threads, const Index::Run& run);
+  void finish_restore();  // on this thread alone
 
  private:
   EngineOptions options_;
@@ -78,12 +80,6 @@ class Engine {
   Resolver resolver_;
   uint64_t id_salt_;
   Seq restore_lowest_live_ = 0;
-  std::vector<uint8_t> restored_slices_;
-  std::vector<Row> restored_rows_;
-  std::vector<uint64_t> restored_keys_;
-  std::vector<Seq> restored_removed_;
-  std::vector<uint32_t> restored_masks_;
-  void flush_restored();
 };
 
 }  // namespace doppel

@@ -337,6 +337,77 @@ struct Index::Impl {
       insert_block(batch.subspan(at, std::min(kInsertBlock, batch.size() - at)), band_keys + at * bands);
   }
 
+  // Tables [first, last) of kinds, for all rows that live. Row by row in blocks: a block's slices stay close
+  // while one table after the other takes its keys from them.
+  void build_kinds(size_t first, size_t last) {
+    Insertion insertion;
+    insertion.source = &source;
+    insertion.window = {static_cast<uint32_t>(rows.low()) & kOrdinalMask,
+                        static_cast<uint32_t>(rows.next() - rows.low())};
+    Entries both[2];
+    for (Seq block = rows.low(); block < rows.next(); block += kInsertBlock) {
+      const Seq end = std::min(rows.next(), block + kInsertBlock);
+      gather_stored(first, block, end, both[first % 2]);
+      for (size_t i = 0; i < both[first % 2].count; ++i) fetch(both[first % 2].entries[i].at.home);
+      for (size_t kind = first; kind < last; ++kind) {
+        const Entries& now = both[kind % 2];
+        Entries& next = both[(kind + 1) % 2];
+        next.count = 0;
+        if (kind + 1 < last) gather_stored(kind + 1, block, end, next);
+        ask_for_room(now);
+        insertion.kind = static_cast<int>(kind);
+        for (size_t i = 0; i < std::max(now.count, next.count); ++i) {
+          if (i < next.count) fetch(next.entries[i].at.home);
+          if (i >= now.count) continue;
+          insertion.moved = 0;
+          const Entering& e = now.entries[i];
+          e.table->insert(e.h, static_cast<uint32_t>(block + e.document) & kOrdinalMask, insertion);
+        }
+      }
+    }
+  }
+
+  // The same as gather(), of rows that are in the store.
+  void gather_stored(size_t kind, Seq from, Seq to, Entries& out) {
+    out.count = 0;
+    for (Seq seq = from; seq < to; ++seq) {
+      const uint8_t* row = rows.at(seq);
+      const uint32_t flags = *rows.flags(row);
+      if ((flags & RowStore::kRemoved) != 0) continue;
+      uint64_t h = 0;
+      if (kind < bands) {
+        if ((flags & RowStore::kSliced) == 0 || (rows.mask(row)[kind / 32] >> (kind % 32) & 1) == 0) continue;
+        h = keys.key(static_cast<int>(kind), row);
+      } else if (kind == digests()) {
+        h = spread(rows.digest(row).low);
+      } else {
+        if (rows.id_tag(row) == 0) continue;
+        h = spread(rows.id_tag(row));
+      }
+      SlotTable& t = table(kind, h);
+      out.entries[out.count++] = {&t, t.place(h), h, static_cast<size_t>(seq - from)};
+    }
+  }
+
+  void build_tables(int parts, const Run& run) {
+    const uint64_t live = rows.next() - rows.low() - rows.removed();
+    const size_t count = tables.size();
+    const size_t kinds = count / shards;
+    if (live == 0) return;
+    // Between growing and growing again, each table at another point.
+    const double full = static_cast<double>(live) / static_cast<double>(shards) / kSlots / 0.9;
+    for (size_t t = 0; t < count; ++t) {
+      const double stagger = std::pow(1.25, static_cast<double>(t + 1) / static_cast<double>(count + 1));
+      tables[t] = SlotTable(std::max(8.0, full) * stagger, (uint64_t{1} << kOrdinalBits) / shards);
+    }
+    expired = false;
+    const auto n = static_cast<size_t>(std::max(1, parts));
+    run(static_cast<int>(n), [&](int part) {
+      const auto p = static_cast<size_t>(part);
+      build_kinds(p * kinds / n, (p + 1) * kinds / n);
+    });
+  }
+
   // What tables ask about their entries.
   struct Source final : EntrySource {
     explicit Source(const Impl& i) : impl(i) {}
@@ -405,6 +476,11 @@ void Index::expire_below(Seq seq) {
   impl_->expired = true;
 }
 void Index::start_at(Seq seq) { impl_->rows.start_at(seq); }
+void Index::restore(const Row& row, bool removed) {
+  const Seq seq = impl_->rows.append(row);
+  if (removed) impl_->rows.remove(seq);
+}
+void Index::build_tables(int parts, const Run& run) { impl_->build_tables(parts, run); }
 
 std::vector<Seq> Index::find_id(uint64_t id_tag) const {
   std::vector<Seq> found;
