@@ -124,7 +124,7 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   Bodies& bodies = state != nullptr ? state->bodies() : *temporary;
   Engine engine(engine_opts, bodies);
   if (state != nullptr && !recovered.fresh) {
-    RETURN_IF_ERROR(restore_engine(*state, engine));
+    RETURN_IF_ERROR(restore_engine(*state, engine, thread_count(o)));
     tell(fmt::format("going on after {} documents, {} originals known", with_commas(recovered.documents),
                      with_commas(engine.index().stats().live)));
   }

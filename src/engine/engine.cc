@@ -141,15 +141,11 @@ absl::Status Engine::restore_clock(Seq lowest_live, std::string_view clock) {
   return resolver_.expiry().start_restore(restore_lowest_live_, clock);
 }
 
-void Engine::finish_restore(int threads, const Index::Run& run) {
+void Engine::finish_restore(int threads) {
   resolver_.expiry().finish_restore();
   if (restore_lowest_live_ > index_.lowest_live())
     index_.expire_below(std::min(restore_lowest_live_, index_.next_seq()));
-  index_.build_tables(threads, run);
-}
-
-void Engine::finish_restore() {
-  finish_restore(1, [](int, const std::function<void(int)>& part) { part(0); });
+  index_.build_tables(threads);
 }
 
 }  // namespace doppel

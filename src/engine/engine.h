@@ -62,16 +62,14 @@ class Engine {
   // What expiry knows, for the commit record.
   std::string clock() { return resolver_.expiry().state(); }
 
-  // Restoring, in this order: start(), every stored row ascending, finish(), which makes the tables: on as
-  // many threads as `run` has, see Index::build_tables().
+  // Restoring, in this order: start(), every stored row ascending, finish(), which makes the tables.
   absl::Status start_restore(Seq first_row, Seq lowest_live, std::string_view clock);
   void restore(const StoredRow& row);
   // A removal that is known only after its row was restored; its record time, if the row did not have it.
   void restore_removed(Seq seq, int64_t trusted_ms);
   // What is known only at the end: replaces what start_restore() was told.
   absl::Status restore_clock(Seq lowest_live, std::string_view clock);
-  void finish_restore(int threads, const Index::Run& run);
-  void finish_restore();  // on this thread alone
+  void finish_restore(int threads = 1);
 
  private:
   EngineOptions options_;

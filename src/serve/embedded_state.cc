@@ -24,11 +24,11 @@ absl::StatusOr<std::unique_ptr<StateDir>> open_embedded_state(const Options& o, 
   return StateDir::open(options, supports);
 }
 
-absl::Status restore_engine(StateDir& state, Engine& engine) {
+absl::Status restore_engine(StateDir& state, Engine& engine, int threads) {
   const Recovered& recovered = state.recovered();
   RETURN_IF_ERROR(engine.start_restore(recovered.first_row, recovered.lowest_live, recovered.clock));
   RETURN_IF_ERROR(state.load_rows([&](const StoredRow& row) { engine.restore(row); }));
-  engine.finish_restore();
+  engine.finish_restore(threads);
   return absl::OkStatus();
 }
 

@@ -21,7 +21,7 @@ absl::StatusOr<std::unique_ptr<StateDir>> open_embedded_state(const Options& opt
                                                               std::function<absl::Status()> sync_outputs);
 
 // Loads what an earlier run left into the engine.
-absl::Status restore_engine(StateDir& state, Engine& engine);
+absl::Status restore_engine(StateDir& state, Engine& engine, int threads);
 
 // The state directory as the pipeline sees it.
 class StateJournal final : public Journal {

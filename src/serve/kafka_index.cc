@@ -290,7 +290,7 @@ class Opening {
                  {"per_second", static_cast<uint64_t>(rate)},
                  {"seconds_left", (bounds.high - index_->position.log_offset) / std::max(rate, 1.0)}});
     }));
-    engine.finish_restore();
+    engine.finish_restore(thread_count(o_));
     RETURN_IF_ERROR(check_rule(restorer.rule().value_or(rule_text_)));
     const IndexStats stats = engine.index().stats();
     log::info("the index is restored", {{"originals", stats.live},

@@ -99,7 +99,7 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   for (const std::string& told : recovered.notes) log::warn(told);
   engine_opts.initial_capacity = std::max<uint64_t>(1024, recovered.next_seq - recovered.first_row);
   Engine engine(engine_opts, state->bodies());
-  if (!recovered.fresh) RETURN_IF_ERROR(restore_engine(*state, engine));
+  if (!recovered.fresh) RETURN_IF_ERROR(restore_engine(*state, engine, thread_count(o)));
   log::info("index loaded", {{"documents", recovered.documents},
                              {"originals", engine.index().stats().live},
                              {"cut_bytes", recovered.cut_bytes},

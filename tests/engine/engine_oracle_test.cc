@@ -96,10 +96,10 @@ class Kept {
   }
 
   // As from a snapshot: what lives, and what was removed.
-  void restore_snapshot(Engine& engine, const std::string& clock) {
+  void restore_snapshot(Engine& engine, const std::string& clock, std::mt19937_64& random) {
     ASSERT_TRUE(engine.start_restore(lowest_live_, lowest_live_, clock).ok());
     for (Seq seq = lowest_live_; seq < rows_.size(); ++seq) engine.restore(view(seq));
-    engine.finish_restore();
+    engine.finish_restore(1 + static_cast<int>(random() % 30));
   }
 
   // As from a compacted log: removals come late, of some dead rows only the time is left, and what is dead
@@ -127,7 +127,7 @@ class Kept {
     }
     for (const Seq seq : late) engine.restore_removed(seq, rows_[seq].row.trusted_ms);
     ASSERT_TRUE(engine.restore_clock(lowest_live_, clock).ok());
-    engine.finish_restore();
+    engine.finish_restore(1 + static_cast<int>(random() % 30));
   }
 
  private:
@@ -162,7 +162,7 @@ History run_engine(const EngineOptions& options, const std::vector<Step>& steps,
       const std::string clock = engine->clock();
       engine = std::make_unique<Engine>(options, *bodies);
       if (random() % 2 == 0) {
-        kept.restore_snapshot(*engine, clock);
+        kept.restore_snapshot(*engine, clock, random);
       } else {
         kept.restore_log(*engine, clock, random);
       }
