@@ -1,7 +1,9 @@
 #include "engine/engine.h"
 
 #include <cmath>
-#include <cstring>
+#include <functional>
+#include <thread>
+#include <vector>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -145,7 +147,11 @@ void Engine::finish_restore(int threads) {
   resolver_.expiry().finish_restore();
   if (restore_lowest_live_ > index_.lowest_live())
     index_.expire_below(std::min(restore_lowest_live_, index_.next_seq()));
-  index_.build_tables(threads);
+  index_.build_tables(threads, [](int parts, const std::function<void(int)>& part) {
+    std::vector<std::jthread> others;
+    for (int p = 1; p < parts; ++p) others.emplace_back([&part, p] { part(p); });
+    part(0);
+  });
 }
 
 }  // namespace doppel

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
 
 #include "index/band_key.h"
 #include "index/compare.h"
@@ -390,7 +389,7 @@ struct Index::Impl {
     }
   }
 
-  void build_tables(int threads) {
+  void build_tables(int parts, const Run& run) {
     const uint64_t live = rows.next() - rows.low() - rows.removed();
     const size_t count = tables.size();
     const size_t kinds = count / shards;
@@ -402,11 +401,11 @@ struct Index::Impl {
       tables[t] = SlotTable(std::max(8.0, full) * stagger, (uint64_t{1} << kOrdinalBits) / shards);
     }
     expired = false;
-    const size_t n = std::clamp<size_t>(static_cast<size_t>(std::max(1, threads)), 1, kinds);
-    std::vector<std::jthread> others;
-    for (size_t p = 1; p < n; ++p)
-      others.emplace_back([=, this] { build_kinds(p * kinds / n, (p + 1) * kinds / n); });
-    build_kinds(0, kinds / n);
+    const auto n = static_cast<size_t>(std::max(1, parts));
+    run(static_cast<int>(n), [&](int part) {
+      const auto p = static_cast<size_t>(part);
+      build_kinds(p * kinds / n, (p + 1) * kinds / n);
+    });
   }
 
   // What tables ask about their entries.
@@ -481,7 +480,7 @@ void Index::restore(const Row& row, bool removed) {
   const Seq seq = impl_->rows.append(row);
   if (removed) impl_->rows.remove(seq);
 }
-void Index::build_tables(int threads) { impl_->build_tables(threads); }
+void Index::build_tables(int parts, const Run& run) { impl_->build_tables(parts, run); }
 
 std::vector<Seq> Index::find_id(uint64_t id_tag) const {
   std::vector<Seq> found;

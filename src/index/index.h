@@ -11,6 +11,7 @@
 // expire_below) runs. Writers are called from one thread at a time.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -135,9 +136,11 @@ class Index {
   // For restoring: numbering starts here instead of at 0. Only while empty.
   void start_at(Seq seq);
   // Restoring: rows as insert() takes them, removed ones too, but nothing is looked up before build_tables().
-  // It makes the tables of what lives then, in their final size, on so many threads: they share nothing.
+  // It makes the tables of what lives then, in their final size, in `parts` that share nothing: run(parts, f)
+  // calls f(0) to f(parts - 1), at the same time or not, and returns when all have returned.
   void restore(const Row& row, bool removed);
-  void build_tables(int threads);
+  using Run = std::function<void(int parts, const std::function<void(int)>& part)>;
+  void build_tables(int parts, const Run& run);
 
   // Live representatives with this id tag (track_ids), ascending. Tags may collide: check the body.
   std::vector<Seq> find_id(uint64_t id_tag) const;
