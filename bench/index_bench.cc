@@ -2,6 +2,7 @@
 // of fetching one random cache line per band.
 //
 //   index_bench [--docs=2000000] [--batch=256] [--hot=20000] [--singles=90]
+//   index_bench --restore [--docs=2000000]     only: all tables made at once, as a start does
 //
 // Prints lines "name value unit". Time is this thread's processor time. The first 90 % (--singles) are
 // inserts of their own, each timed (the worst one is reported); the rest goes by batches and gives the
@@ -18,11 +19,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <functional>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "base/simd.h"
@@ -35,6 +39,12 @@ namespace {
 double now_s() {
   timespec t{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+double process_s() {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
@@ -278,6 +288,27 @@ void run(size_t docs, size_t batch_size, size_t singles_percent) {
   line("inserts_over_1ms_with_fault", static_cast<double>(singles.slow_faults), "inserts");
 }
 
+// All tables at once from rows that are there, as a start does.
+void restore(size_t docs) {
+  Index index(IndexOptions{});
+  Random random{1};
+  Batch batch(index, 256);
+  for (size_t n = 0; n < docs; n += batch.rows.size()) {
+    batch.fill(index, random);
+    for (const Row& row : batch.rows) index.restore(row, false);
+  }
+  const double cpu = process_s();
+  const auto start = std::chrono::steady_clock::now();
+  index.build_tables(2, [](int parts, const std::function<void(int)>& part) {
+    std::vector<std::jthread> others;
+    for (int p = 1; p < parts; ++p) others.emplace_back([&part, p] { part(p); });
+    part(0);
+  });
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  line("build_tables_2_threads", seconds, "s");
+  line("build_tables_processor", process_s() - cpu, "s");
+}
+
 }  // namespace
 }  // namespace doppel
 
@@ -286,8 +317,10 @@ int main(int argc, char** argv) {
   size_t batch = 256;
   size_t hot = 20000;
   size_t singles = 90;
+  bool restore = false;
   for (int i = 1; i < argc; ++i) {
     const std::string_view arg = argv[i];
+    restore |= arg == "--restore";
     const size_t at = arg.find('=');
     const size_t value = at == arg.npos ? 0 : std::strtoull(argv[i] + at + 1, nullptr, 10);
     if (arg.starts_with("--docs=")) docs = value;
@@ -296,6 +329,10 @@ int main(int argc, char** argv) {
     if (arg.starts_with("--singles=")) singles = value;
   }
   std::printf("simd %s level\n", std::string(doppel::simd_name(doppel::simd_level())).c_str());
+  if (restore) {
+    doppel::restore(docs);
+    return 0;
+  }
   doppel::run(docs, batch, singles);
   if (hot >= 400) doppel::hot_keys(hot);
 }
