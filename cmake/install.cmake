@@ -1,12 +1,43 @@
-# What a program that embeds the detector needs: headers, the library, and a package for find_package(doppel).
+# What goes where. Component `runtime`: the program with its manual page, completion, example configuration, unit and
+# documents. Component `development`: what a program that embeds the detector needs, with a package for find_package(doppel).
 include(CMakePackageConfigHelpers)
 
+# --- The program --------------------------------------------------------------------------------------------------
+# Manual page and completion are what the program says of itself.
+set(said ${CMAKE_BINARY_DIR}/said)
+add_custom_command(OUTPUT ${said}/doppel.1 ${said}/doppel.bash ${said}/_doppel ${said}/doppel.fish
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${said}
+  COMMAND doppel_cli completion man > ${said}/doppel.1
+  COMMAND doppel_cli completion bash > ${said}/doppel.bash
+  COMMAND doppel_cli completion zsh > ${said}/_doppel
+  COMMAND doppel_cli completion fish > ${said}/doppel.fish
+  DEPENDS doppel_cli VERBATIM)
+add_custom_target(said ALL DEPENDS ${said}/doppel.1)
+
+install(TARGETS doppel_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
+install(FILES ${said}/doppel.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime)
+install(FILES ${said}/doppel.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME doppel COMPONENT runtime)
+install(FILES ${said}/_doppel DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT runtime)
+install(FILES ${said}/doppel.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT runtime)
+install(FILES config/doppel.yaml DESTINATION ${CMAKE_INSTALL_DATADIR}/doppel COMPONENT runtime)
+install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT runtime)
+install(FILES deploy/systemd/doppel.service DESTINATION lib/systemd/system COMPONENT runtime)
+# The unit names the program by its full path.
+install(CODE [[
+  if(NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+    set(unit "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/lib/systemd/system/doppel.service")
+    file(READ "${unit}" text)
+    string(REPLACE "/usr/bin/doppel" "${CMAKE_INSTALL_PREFIX}/bin/doppel" text "${text}")
+    file(WRITE "${unit}" "${text}")
+  endif()]] COMPONENT runtime)
+
+# --- The library --------------------------------------------------------------------------------------------------
 target_compile_features(doppel PUBLIC cxx_std_20)
-install(TARGETS doppel EXPORT doppelTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS doppel_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(DIRECTORY include/doppel DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES config/doppel.yaml DESTINATION ${CMAKE_INSTALL_DATADIR}/doppel)
-install(EXPORT doppelTargets NAMESPACE doppel:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/doppel)
+install(TARGETS doppel EXPORT doppelTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+install(DIRECTORY include/doppel DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+install(EXPORT doppelTargets NAMESPACE doppel:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/doppel COMPONENT development)
 file(WRITE ${CMAKE_BINARY_DIR}/doppelConfig.cmake
 "include(CMakeFindDependencyMacro)
 find_dependency(absl)
@@ -15,4 +46,31 @@ include(\${CMAKE_CURRENT_LIST_DIR}/doppelTargets.cmake)
 ")
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/doppelConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/doppelConfig.cmake ${CMAKE_BINARY_DIR}/doppelConfigVersion.cmake
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/doppel)
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/doppel COMPONENT development)
+
+# --- The Debian package: cpack -G DEB in the build folder ----------------------------------------------------------
+# The configuration that the unit reads; only in the package, because it has one place.
+install(FILES deploy/debian/doppel.yaml DESTINATION /etc/doppel COMPONENT debian EXCLUDE_FROM_ALL)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME doppel)
+set(CPACK_PACKAGE_CONTACT "doppel maintainers <maintainers@doppel.invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "near-duplicate detection in a stream of documents")
+set(CPACK_PACKAGE_DESCRIPTION "Reads documents from Kafka topics or files as they come, decides for each whether it repeats\
+ an earlier one, and publishes an event for every copy, exactly once.")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_SET_DESTDIR ON)
+set(CPACK_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL runtime debian)
+set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "passwd")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+file(WRITE ${CMAKE_BINARY_DIR}/debian/conffiles "/etc/doppel/doppel.yaml\n")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${CMAKE_BINARY_DIR}/debian/conffiles
+  ${PROJECT_SOURCE_DIR}/deploy/debian/postinst ${PROJECT_SOURCE_DIR}/deploy/debian/prerm ${PROJECT_SOURCE_DIR}/deploy/debian/postrm)
+include(CPack)

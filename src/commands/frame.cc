@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "commands/commands.h"
+#include "commands/describe.h"
 #include "config/nearest.h"
 #include "fmt/format.h"
 
@@ -26,13 +27,20 @@ constexpr std::string_view kExamples =
     "  doppel scan pages.jsonl > copies.jsonl        one line for each copy: of what, how similar\n"
     "  doppel scan --state seen/ today/*.jsonl.gz    compare with all earlier runs too, and remember\n";
 
+constexpr std::string_view kCompletion =
+    "words for the shell: bash, zsh or fish; or this help as a manual page: man";
+
+// While commands are asked to describe themselves: where parse_flags() puts it.
+CommandDescription* described = nullptr;
+
 constexpr size_t kHelpWidth = 80;  // of the column that explains a flag
 
 void print_help(std::span<const Command> commands) {
-  size_t width = 0;
+  size_t width = std::string_view("completion").size();
   for (const Command& command : commands) width = std::max(width, command.name.size());
   fmt::print("{}\nusage: doppel COMMAND [flags]\n\ncommands:\n", kAbout);
   for (const Command& command : commands) fmt::print("  {:<{}}  {}\n", command.name, width, command.summary);
+  fmt::print("  {:<{}}  {}\n", "completion", width, kCompletion);
   fmt::print("\n{}\n'doppel help COMMAND' shows a command's flags, 'doppel config keys' every setting.\n",
              kExamples);
 }
@@ -46,6 +54,7 @@ const Command* find_command(std::span<const Command> commands, std::string_view 
 int no_such_command(std::span<const Command> commands, std::string_view name) {
   std::vector<std::string> names;
   for (const Command& command : commands) names.emplace_back(command.name);
+  names.emplace_back("completion");
   fmt::print(stderr, "doppel: {}: no such command{}; 'doppel --help' lists them\n", name,
              did_you_mean(name, names));
   return kExitUsage;
@@ -75,7 +84,39 @@ int help_for(std::span<const Command> commands, std::string_view name) {
   return command->main(2, argv);
 }
 
+int completion_main(std::span<const Command> commands, int argc, char** argv) {
+  const std::string_view what = argc > 2 ? argv[2] : "";
+  if (argc == 3 && (what == "--help" || what == "-h")) {
+    fmt::print("doppel completion bash|zsh|fish|man: {}\n\n  source <(doppel completion bash)\n",
+               kCompletion);
+    return kExitDone;
+  }
+  if (argc != 3 || (what != "bash" && what != "zsh" && what != "fish" && what != "man")) {
+    fmt::print(stderr, "doppel completion: say for what: bash, zsh, fish or man\n");
+    return kExitUsage;
+  }
+  const std::vector<CommandDescription> all = describe_commands(commands);
+  fmt::print("{}", what == "man" ? manual_page(all, DOPPEL_VERSION, kAbout) : completion(what, all));
+  return kExitDone;
+}
+
 }  // namespace
+
+std::vector<CommandDescription> describe_commands(std::span<const Command> commands) {
+  std::vector<CommandDescription> all;
+  for (const Command& command : commands) {
+    CommandDescription one;
+    described = &one;
+    std::string name(command.name);
+    char* argv[] = {name.data(), nullptr};
+    command.main(1, argv);
+    described = nullptr;
+    one.name = command.name;
+    one.summary = command.summary;
+    all.push_back(std::move(one));
+  }
+  return all;
+}
 
 int run_command(std::span<const Command> commands, int argc, char** argv) {
   std::string_view first = argc > 1 ? argv[1] : "";
@@ -88,10 +129,16 @@ int run_command(std::span<const Command> commands, int argc, char** argv) {
     return kExitDone;
   }
   if (first == "--help" || first == "-h" || first == "help") {
+    if (argc > 2 && argv[2] == std::string_view("completion")) {
+      std::string flag = "--help";
+      char* its[] = {argv[0], argv[2], flag.data(), nullptr};
+      return completion_main(commands, 3, its);
+    }
     if (argc > 2) return help_for(commands, argv[2]);
     print_help(commands);
     return kExitDone;
   }
+  if (first == "completion") return completion_main(commands, argc, argv);
   const Command* command = find_command(commands, first);
   if (command == nullptr) return no_such_command(commands, first);
   return command->main(argc - 1, argv + 1);
@@ -138,6 +185,10 @@ std::string wrapped(std::string_view text, size_t width) {
 }
 
 std::optional<int> parse_flags(CLI::App& app, int argc, char** argv) {
+  if (described != nullptr) {
+    *described = describe(app);
+    return kExitDone;
+  }
   try {
     app.parse(argc, argv);
     return std::nullopt;

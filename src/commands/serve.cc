@@ -1,8 +1,10 @@
 // doppel serve: the daemon. Reads its settings, catches signals, and lets the mode that they name run.
 #include <CLI/CLI.hpp>
+#include <thread>
 
 #include "absl/strings/str_join.h"
 #include "base/log.h"
+#include "base/notify.h"
 #include "base/status.h"
 #include "commands/commands.h"
 #include "serve/serve_files.h"
@@ -38,11 +40,17 @@ void reload(const CommonFlags& flags, const Config& running) {
 
 int serve(const CommonFlags& flags, const Config& config) {
   configure_log(config.options);
+  notify::status("starting");
   Signals signals({.shutdown_timeout = std::chrono::milliseconds(config.options.shutdown_timeout_ms),
                    .timeout_code = kExitStopped,
                    .second_code = kExitInterrupted,
                    .reload = [&] { reload(flags, config); }});
-  const auto stop = [&] { return signals.stop(); };
+  // Whatever waits asks this now and then. The main loop's asking is what shows that it still turns.
+  const std::thread::id main_loop = std::this_thread::get_id();
+  const auto stop = [&] {
+    if (std::this_thread::get_id() == main_loop) notify::alive();
+    return signals.stop();
+  };
   const absl::Status status =
       config.options.kafka.brokers.empty() ? serve_files(config, stop) : serve_kafka(config, stop);
   if (status.ok() || absl::IsCancelled(status)) return kExitDone;

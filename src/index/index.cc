@@ -308,8 +308,7 @@ struct Index::Impl {
     insertion.expired = expired;
     insertion.window = {static_cast<uint32_t>(rows.low()) & kOrdinalMask,
                         static_cast<uint32_t>(rows.next() - rows.low())};
-    std::array<uint32_t, kInsertBlock> moved;
-    std::fill_n(moved.begin(), block.size(), 0);
+    std::array<uint32_t, kInsertBlock> moved{};
     Entries both[2];
     gather(0, block, band_keys, both[0]);
     for (size_t i = 0; i < both[0].count; ++i) fetch(both[0].entries[i].at.home);

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/log.h"
+#include "base/notify.h"
 #include "base/status.h"
 #include "serve/log_restorer.h"
 #include "serve/setup.h"
@@ -272,6 +273,7 @@ class Opening {
       log::info("loading the snapshot",
                 {{"rows", r.next_seq - r.first_row}, {"directory", o_.state_directory}});
     }
+    notify::still_starting(fmt::format("loading the snapshot: {} originals", r.next_seq - r.first_row));
     RETURN_IF_ERROR(engine.start_restore(r.first_row, r.lowest_live, r.clock));
     RETURN_IF_ERROR(index_->state->load_rows([&](const StoredRow& row) { engine.restore(row); }));
     const double snapshot_seconds = seconds_since(start);
@@ -279,10 +281,14 @@ class Opening {
     LogRestorer restorer(*index_->state, engine, index_->scheme, index_->position, index_->documents);
     const int64_t from = index_->position.log_offset;
     Clock::time_point said = Clock::now();
+    notify::still_starting(
+        fmt::format("reading the index log: {} records", std::max<int64_t>(bounds.high - from, 0)));
     RETURN_IF_ERROR(restorer.restore(log, bounds.high, [&](uint64_t) {
       if (Clock::now() - said < std::chrono::seconds(2)) return;
       said = Clock::now();
       const double done = static_cast<double>(index_->position.log_offset - from);
+      const double all = static_cast<double>(std::max<int64_t>(bounds.high - from, 1));
+      notify::still_starting(fmt::format("reading the index log: {:.0f} %", 100 * done / all));
       const double rate = done / std::max(seconds_since(start) - snapshot_seconds, 1e-3);
       log::info("reading the index log",
                 {{"offset", index_->position.log_offset},

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/log.h"
+#include "base/notify.h"
 #include "base/status.h"
 #include "stream/kafka/topics.h"
 
@@ -165,6 +166,7 @@ absl::StatusOr<KafkaPlan> plan_kafka(const Options& o, const std::function<bool(
     if (!told)
       log::warn("waiting for Kafka", {{"brokers", o.kafka.brokers}, {"says", std_sv(status.message())}});
     told = true;
+    notify::still_starting("waiting for Kafka");
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_join.h"
 #include "base/log.h"
+#include "base/notify.h"
 #include "base/status.h"
 #include "serve/embedded_state.h"
 #include "serve/files_sink.h"
@@ -83,6 +84,7 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
 
   // The index and how far the input was read, as of the last commit that the outputs support.
   Clock::time_point start = Clock::now();
+  notify::still_starting("loading the index");
   FilesSinkOptions sink_options{
       .mode = o.output.verdicts == "all" ? FilesOutput::all_events : FilesOutput::events,
       .output = o.files.output,
@@ -133,6 +135,7 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
     ASSIGN_OR_RETURN(fetching, make_fetch_source(*source, fetch));
   }
   log::info("ready", {{"input_listed_ms", ms_since(start)}, {"epoch", recovered.epoch}});
+  notify::ready();
 
   ForgetRequests requests(o.state_directory, engine, state->bodies());
   Pipeline pipeline{.source = fetching != nullptr ? static_cast<Source&>(*fetching) : *source,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "base/notify.h"
 #include "base/status.h"
 #include "serve/forget_requests.h"
 #include "serve/kafka_run.h"
@@ -64,6 +65,7 @@ void say_ready(const KafkaIndex& index, const kafka::KafkaSource& source) {
   log::info("ready", {{"partitions", source.partitions()},
                       {"originals", index.engine->index().stats().live},
                       {"epoch", epoch_string(index.epoch.epoch)}});
+  notify::ready();
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/notify.h"
 
 namespace doppel {
 namespace {
@@ -78,6 +79,7 @@ void Signals::run() {
       } else {
         log::info("stopping", {{"signal", info.ssi_signo == SIGTERM ? "SIGTERM" : "SIGINT"},
                                {"shutdown_timeout_ms", options_.shutdown_timeout.count()}});
+        notify::stopping();
         stop_ = true;
         begin_end();
       }

@@ -1,0 +1,38 @@
+#pragma once
+// What a command's CLI::App says of itself, as data: the source of --help is also that of the manual page and
+// of shell completion, so the three cannot differ.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "commands/commands.h"
+
+namespace doppel {
+
+struct FlagDescription {
+  std::vector<std::string> names;  // "-t", "--threshold"; empty: a positional
+  std::string positional;          // "PATH"
+  std::string value;               // "FILE"; empty: it takes none
+  std::string help;
+};
+
+struct CommandDescription {
+  std::string name;     // "serve"
+  std::string summary;  // one line
+  std::string about, footer;
+  std::vector<FlagDescription> flags;
+  std::vector<CommandDescription> subcommands;
+};
+
+CommandDescription describe(const CLI::App& app);
+
+// Every command of the table, in its order (frame.cc).
+std::vector<CommandDescription> describe_commands(std::span<const Command> commands);
+
+// The text of a manual page, troff; the words for a shell: bash, zsh or fish.
+std::string manual_page(const std::vector<CommandDescription>& commands, std::string_view version,
+                        std::string_view about);
+std::string completion(std::string_view shell, const std::vector<CommandDescription>& commands);
+
+}  // namespace doppel

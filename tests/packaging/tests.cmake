@@ -1,0 +1,13 @@
+# What is installed, packaged and deployed, tried as a user would. Label packaging: in the release build only.
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND AND NOT DOPPEL_SANITIZE)
+  set(packaging ${CMAKE_CURRENT_LIST_DIR})
+  function(packaging_test name timeout)
+    add_test(NAME packaging/${name} COMMAND Python3::Interpreter ${packaging}/${name}_test.py ${ARGN})
+    set_tests_properties(packaging/${name} PROPERTIES LABELS packaging TIMEOUT ${timeout} SKIP_RETURN_CODE 77)
+  endfunction()
+  packaging_test(install 120 --build ${CMAKE_BINARY_DIR})
+  packaging_test(unit 120 --source ${PROJECT_SOURCE_DIR} --binary $<TARGET_FILE:doppel_cli>)
+  packaging_test(notify 120 --binary $<TARGET_FILE:doppel_cli>)
+  packaging_test(deb 600 --build ${CMAKE_BINARY_DIR})
+endif()
