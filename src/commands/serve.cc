@@ -33,9 +33,16 @@ void reload(const CommonFlags& flags, const Config& running) {
     const bool at_once = now.key.starts_with("log.");
     if (!at_once && now.value != running.settings[i].value) later.push_back(now.key);
   }
+  // Said while the louder one of both levels holds.
+  const auto say = [&] {
+    log::info("settings read again",
+              {{"log_level", config->options.log_level}, {"needs_restart", absl::StrJoin(later, ", ")}});
+  };
+  const log::Level level = log::parse_level(config->options.log_level).value_or(log::Level::info);
+  const bool quieter = level > log::level();
+  if (quieter) say();
   configure_log(config->options);
-  log::info("settings read again",
-            {{"log_level", config->options.log_level}, {"needs_restart", absl::StrJoin(later, ", ")}});
+  if (!quieter) say();
 }
 
 int serve(const CommonFlags& flags, const Config& config) {

@@ -127,11 +127,13 @@ std::string Daemon::said() {
   return out;
 }
 
-uint64_t Daemon::resident_bytes() const {
-  std::ifstream in(fmt::format("/proc/{}/statm", pid_));
-  uint64_t total = 0, resident = 0;
-  in >> total >> resident;
-  return in ? resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
+uint64_t Daemon::peak_bytes() const {
+  std::ifstream in(fmt::format("/proc/{}/status", pid_));
+  for (std::string word; in >> word;) {
+    uint64_t kib = 0;
+    if (word == "VmHWM:" && in >> kib) return kib << 10;
+  }
+  return 0;
 }
 
 }  // namespace doppel::testing

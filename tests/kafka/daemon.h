@@ -39,8 +39,8 @@ class Daemon {
 
   std::string said();  // all of it so far, for messages of tests
 
-  // Resident memory now, and its peak; 0 once it has ended.
-  uint64_t resident_bytes() const;
+  // The most resident memory so far; 0 once it has ended.
+  uint64_t peak_bytes() const;
 
  private:
   void read_output();

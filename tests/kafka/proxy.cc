@@ -101,6 +101,7 @@ Proxy::~Proxy() {
     const std::lock_guard lock(mutex_);
     ending_ = true;
     cut();
+    changed_.notify_all();
   }
   shutdown(listener_, SHUT_RDWR);
   acceptor_.join();
@@ -125,6 +126,12 @@ void Proxy::cut_after(Api api) {
   const std::lock_guard lock(mutex_);
   cut_done_ = false;
   after_ = api;
+}
+
+void Proxy::delay(Api api, std::chrono::milliseconds time) {
+  const std::lock_guard lock(mutex_);
+  delayed_ = api;
+  delay_ = time;
 }
 
 bool Proxy::await_cut(int seconds) {
@@ -182,7 +189,9 @@ void Proxy::serve_client(Connection& connection) {
     if (frame.size() < 12) break;
     const auto api = big_endian<int16_t>(frame, 4);
     {
-      const std::lock_guard lock(mutex_);
+      std::unique_lock lock(mutex_);
+      if (delayed_ && static_cast<int16_t>(*delayed_) == api)
+        changed_.wait_for(lock, delay_, [this] { return ending_; });
       seen_.push_back(api);
       if (before_ && static_cast<int16_t>(*before_) == api) {
         before_.reset();

@@ -2,6 +2,7 @@
 // Stands between clients and one broker, and cuts connections where a test wants it. The addresses in the
 // broker's answers are rewritten, so that clients come back here whatever they were told.
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -40,6 +41,9 @@ class Proxy {
   // Waits until that has happened. False: it did not within `seconds`.
   bool await_cut(int seconds = 60);
 
+  // Every such request waits for so long before it is handed on: a slow link.
+  void delay(Api api, std::chrono::milliseconds time);
+
   // While down, new connections are closed at once, and a cut leaves it down if `stay_down` was asked for
   // before.
   void set_down(bool down);
@@ -62,7 +66,8 @@ class Proxy {
   int port_ = 0;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::optional<Api> before_, after_;
+  std::optional<Api> before_, after_, delayed_;
+  std::chrono::milliseconds delay_{0};
   bool cut_done_ = false;
   bool down_ = false;
   bool stay_down_ = false;

@@ -122,7 +122,7 @@ TEST(Topics, WhatCannotBeReadOrIsTooLargeIsADeadLetter) {
   poison[1].value = R"({"id":"a copy","url":"https://example.org/)" + std::string(4000, 'u') +
                     R"(","text":")" + text(100, "original") + "\"}";
   poison[2].value = "{";
-  poison[3].value = R"({"id":"large","text":")" + text(5'000'000, "large") + "\"}";
+  poison[3].value = R"({"id":"large","text":")" + text(5'600'000, "large") + "\"}";
   poison[4].value = R"({"id":"x","text":"x"})";
   poison[4].headers = {{"", "\xff\xfe"}, {"n", std::nullopt}, {"h", std::string(100'000, 'h')}};
   poison[5].value = R"({"id":")" + std::string(100'000, 'i') + R"(","text":"y"})";

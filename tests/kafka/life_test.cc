@@ -1,0 +1,145 @@
+// What a daemon's life has besides judging: settings read again, runs that leave nothing, indexes made again
+// from what is left, and outputs that are slower than the input.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <random>
+
+#include "kafka/case.h"
+#include "kafka/proxy.h"
+
+namespace doppel::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(Life, HangupReadsTheSettingsAgain) {
+  Case c;
+  const auto daemon = c.start();
+  c.setup.set({{"log.level", "warn"}, {"kafka.batch_documents", "7"}});
+  daemon->signal(SIGHUP);
+  // Said before it gets quieter.
+  const auto said = daemon->await_line("settings read again");
+  ASSERT_TRUE(said) << daemon->said();
+  EXPECT_THAT(*said, HasSubstr("kafka.batch_documents"));
+  c.finish(*daemon);
+  EXPECT_THAT(daemon->said(), Not(HasSubstr("INFO stopped")));
+}
+
+TEST(Life, ADryRunLeavesNothing) {
+  Case c;
+  c.produce_next(300);
+  const auto daemon = c.start();
+  c.await_all(*daemon);
+  Case::stop(*daemon);
+  const std::string& log = c.setup.options().kafka.index_log;
+  const size_t records = read_all(c.setup.bootstrap(), log).size();
+  const size_t events = read_all(c.setup.bootstrap(), c.setup.options().output.topic).size();
+
+  c.setup.set({{"dry_run", "true"}, {"state.directory", c.setup.path("dry")}});
+  const auto dry = c.start();
+  c.produce_next(100);
+  // It says in the end how many it has seen; until then nobody can know.
+  ASSERT_TRUE(dry->await_line("documents=100", Daemon::Seconds(30))) << dry->said();
+  Case::stop(*dry);
+  EXPECT_EQ(read_all(c.setup.bootstrap(), log).size(), records);
+  EXPECT_EQ(read_all(c.setup.bootstrap(), c.setup.options().output.topic).size(), events);
+
+  // Nothing of it is known to the next real one.
+  c.setup.set({{"dry_run", "false"}, {"state.directory", c.setup.path("state")}});
+  const auto again = c.start();
+  c.finish(*again);
+}
+
+TEST(Life, ALostLogIsMadeFromTheState) {
+  Case c(IndexSetup::Settings{{"tombstones", "key"}});
+  c.produce_next(400);
+  const auto daemon = c.start();
+  c.await_all(*daemon);
+  Case::stop(*daemon);
+  const std::vector<Message> before = read_all(c.setup.bootstrap(), c.setup.options().output.topic);
+  c.client.delete_topic(c.setup.options().kafka.index_log);
+  const auto refused = c.setup.serve();
+  EXPECT_EQ(refused->await_exit(), 3) << refused->said();
+  EXPECT_THAT(refused->said(), HasSubstr("rebuild --from state"));
+
+  c.setup.set({{"kafka.index_log", "~-index-2"}});
+  const Ran made = c.setup.run("rebuild --from state");
+  ASSERT_EQ(made.code, 0) << made.err;
+  const auto again = c.start();
+  c.produce_next(c.messages.size());
+  c.await_all(*again);
+  Case::stop(*again);
+  EXPECT_EQ(c.setup.compare_with_rebuilt(), "");
+  // The copies of what it knew before the loss are found.
+  EXPECT_GT(read_all(c.setup.bootstrap(), c.setup.options().output.topic).size(), before.size());
+}
+
+// Markers of removed originals may be gone from the log by then: such a snapshot must not be completed.
+TEST(Life, ASnapshotOlderThanTheLogsMarkersIsSetAside) {
+  Case c(IndexSetup::Settings{{"tombstones", "key"}});
+  c.client.create_topic(
+      c.setup.options().kafka.index_log, 1,
+      {{"cleanup.policy", "compact"}, {"max.message.bytes", "80000000"}, {"delete.retention.ms", "1"}});
+  c.produce_next(300);
+  const auto daemon = c.start();
+  c.await_all(*daemon);
+  Case::stop(*daemon);
+  const auto again = c.start();
+  EXPECT_THAT(again->said(), HasSubstr("set aside"));
+  c.finish(*again);
+}
+
+TEST(Life, RecordsDeletedUnreadStopARunningDaemon) {
+  Case c;
+  c.produce_next(200);
+  const auto daemon = c.start();
+  c.await_all(*daemon);
+  daemon->signal(SIGSTOP);
+  // The first may be under way to it already; what comes behind is not.
+  c.produce_next(200);
+  c.produce_next(200);
+  for (int partition = 0; partition < 3; ++partition) {
+    int64_t end = 0;
+    for (const Message& m : c.messages) {
+      if (m.partition == partition) end = std::max(end, m.offset + 1);
+    }
+    c.client.delete_records(c.setup.input(), partition, end);
+  }
+  daemon->signal(SIGCONT);
+  EXPECT_EQ(daemon->await_exit(), 3) << daemon->said();
+  EXPECT_THAT(daemon->said(), HasSubstr("on_data_loss"));
+}
+
+// 200 MB come in as fast as they can be read, and go out much slower, through queues that are bounded.
+TEST(Life, ASlowOutputHoldsTheInputBack) {
+  constexpr uint64_t kMemory = 400 << 20;
+  Proxy proxy(Broker::shared().port());
+  Case c({{"output.unique_topic", "~-unique"},
+          {"kafka.fetch_queue", "16MiB"},
+          {"max_memory", std::to_string(kMemory)}});
+  std::mt19937_64 random(1);
+  std::vector<Message> large(200);
+  for (Message& m : large) {
+    m.value = R"({"text":")";
+    while (m.value->size() < 1'000'000) *m.value += std::to_string(random()) + " ";
+    *m.value += "\"}";
+  }
+  c.client.produce(c.setup.input(), large);
+  c.setup.set({{"kafka.brokers", proxy.bootstrap()}});
+  proxy.delay(Api::produce, std::chrono::milliseconds(20));
+  const auto daemon = c.start();
+  c.await_all(*daemon);
+  const uint64_t peak = daemon->peak_bytes();
+  Case::stop(*daemon);
+  std::cout << "peak " << (peak >> 20) << " MiB\n";
+  EXPECT_GT(peak, 0U);
+  EXPECT_LT(peak, kMemory);
+  EXPECT_EQ(read_all(c.setup.bootstrap(), c.setup.options().output.unique_topic).size(), large.size());
+}
+
+}  // namespace
+}  // namespace doppel::testing
