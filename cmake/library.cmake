@@ -16,6 +16,7 @@ target_link_libraries(doppel
 # benchmarks use it.
 file(GLOB DOPPEL_APP CONFIGURE_DEPENDS
   src/formats/*.cc src/state/*.cc src/stream/*.cc src/stream/warc/*.cc src/stream/files/*.cc src/stream/kafka/*.cc src/serve/*.cc src/config/*.cc src/commands/*.cc src/insight/*.cc src/http/*.cc
+  src/metrics/*.cc
   src/lab/*.cc)
 if(NOT DOPPEL_APP)
   file(WRITE ${CMAKE_BINARY_DIR}/empty.cc "")
@@ -24,7 +25,7 @@ endif()
 add_library(doppel_app STATIC ${DOPPEL_APP})
 target_include_directories(doppel_app PUBLIC src)
 target_link_libraries(doppel_app
-  PUBLIC doppel doppel_build absl::flat_hash_map absl::flat_hash_set absl::inlined_vector absl::strings absl::span
+  PUBLIC doppel doppel_build PkgConfig::PROMETHEUS absl::flat_hash_map absl::flat_hash_set absl::inlined_vector absl::strings absl::span
          absl::time
          fmt::fmt CLI11::CLI11 Threads::Threads PkgConfig::XXHASH
   PRIVATE PkgConfig::RDKAFKA civetweb::civetweb simdjson::simdjson LibXml2::LibXml2 ICU::uc PkgConfig::UCHARDET PkgConfig::BROTLI CURL::libcurl yaml-cpp zstd::libzstd_shared ZLIB::ZLIB)

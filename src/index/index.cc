@@ -510,6 +510,8 @@ IndexStats Index::stats() const {
     IndexStats::Shard& shard = stats.shards[t % impl_->shards];
     shard.entries += table.entries();
     shard.bytes += table.bytes();
+    shard.spilled += table.side_entries();
+    shard.inserts += table.inserts();
     shard.load +=
         table.load() * static_cast<double>(impl_->shards) / static_cast<double>(impl_->tables.size());
     stats.table_bytes += table.bytes();

@@ -87,6 +87,8 @@ struct IndexStats {
   uint64_t moved_entries_max = 0;  // most entries that one insert moved for growth
   struct Shard {
     uint64_t entries = 0, bytes = 0;
+    uint64_t spilled = 0;  // of the entries: those that found no place near home
+    uint64_t inserts = 0;  // entries put there since the start, a restore included
     double load = 0;
   };
   std::vector<Shard> shards;

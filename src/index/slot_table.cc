@@ -73,6 +73,7 @@ void SlotTable::insert(uint64_t h, uint32_t ordinal, Insertion& insertion) {
   const auto home = static_cast<uint64_t>(at.home - buckets_);
   const uint32_t same = same_hash(*at.home, at.stored);
   const bool hot = same != 0 && std::popcount(same) >= kSameMax;
+  ++inserts_;
   if (hot || !put_near(home, at.stored, ordinal)) put_aside(h, home, at.stored, ordinal, insertion);
   if (entries_ > limit_ || growing() || cleaning_ != 0) maintain(insertion);
 }

@@ -99,6 +99,7 @@ class SlotTable {
 
   uint64_t entries() const { return entries_ + sides_; }
   uint64_t side_entries() const { return sides_; }
+  uint64_t inserts() const { return inserts_; }
   uint64_t bytes() const { return touched_ + sides_ * 20 + side_now_.bytes() + side_next_.bytes(); }
   double load() const { return static_cast<double>(entries_) / static_cast<double>(now_.buckets * kSlots); }
 
@@ -147,8 +148,9 @@ class SlotTable {
   uint64_t built_ = 0;     // while growing: buckets from here on belong to next_
   uint64_t cleaning_ = 0;  // buckets below it are still to be cleaned of expired entries
   uint64_t entries_ = 0;   // in buckets
-  uint64_t limit_ = 0;     // more entries than this: grow, or clean
-  uint64_t credit_ = 0;    // homes that inserts have paid for
+  uint64_t inserts_ = 0;
+  uint64_t limit_ = 0;   // more entries than this: grow, or clean
+  uint64_t credit_ = 0;  // homes that inserts have paid for
   uint64_t touched_ = 0;
   // Entries of homes below the frontier, and of the others.
   SideSet side_now_;

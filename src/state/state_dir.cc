@@ -74,10 +74,12 @@ struct StateDir::Impl {
   std::string rows;  // encoded, of one commit
   PodVector<char> one_row;
   bool failed = false;
+  CheckpointStats checkpoints;
 
   // A checkpoint whose columns are being synced, and the commits since.
   struct Pending {
     CommitRecord record;
+    Clock::time_point start;
     std::vector<CommitRecord> since;
     std::future<absl::Status> synced;
   };
@@ -96,7 +98,8 @@ struct StateDir::Impl {
   bool checkpoint_is_due() const;
   void start_checkpoint();
   absl::Status finish_checkpoint();
-  absl::Status begin_journal(CommitRecord checkpoint, const std::vector<CommitRecord>& since);
+  absl::Status begin_journal(CommitRecord checkpoint, const std::vector<CommitRecord>& since,
+                             Clock::time_point start);
   absl::Status checkpoint();
   void give_back();
 };
@@ -301,6 +304,7 @@ absl::Status StateDir::Impl::recover(const Supports& supports) {
     for (std::string& note : found->notes) recovered.notes.push_back(std::move(note));
     checkpoint_seq = journals[j].entries.front().record.next_seq;
     checkpoint_commits = journals[j].entries.front().record.commits;
+    checkpoints.last_ms = journals[j].entries.front().record.made_ms;
     for (size_t k = j; k < journals.size(); ++k)
       kept_from.push_back(journals[k].entries.front().record.keep_from);
     bodies = std::make_unique<BodiesFile>(std::move(bodies_file), state.bodies_end);
@@ -409,7 +413,10 @@ absl::Status StateDir::Impl::commit(const Commit& commit) {
   if (pending) {
     const bool ready = pending->synced.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
     // Too many commits beside it: better to wait than to keep them all in memory.
-    return ready || journal.commit_bytes() > 4 * kJournalBytesMax ? finish_checkpoint() : absl::OkStatus();
+    if (!ready && journal.commit_bytes() <= 4 * kJournalBytesMax) return absl::OkStatus();
+    absl::Status status = finish_checkpoint();
+    checkpoints.failed += status.ok() ? 0 : 1;
+    return status;
   }
   if (!checkpoint_is_due()) return absl::OkStatus();
   if (!durable()) return checkpoint();
@@ -430,6 +437,7 @@ void StateDir::Impl::start_checkpoint() {
   tidy(state.removed, state.keep_from);
   pending.emplace();
   pending->record = state;
+  pending->start = Clock::now();
   pending->synced = std::async(std::launch::async, [this]() -> absl::Status {
     RETURN_IF_ERROR(bodies->file().sync());
     return hot.sync();
@@ -440,10 +448,11 @@ absl::Status StateDir::Impl::finish_checkpoint() {
   Pending done = *std::exchange(pending, std::nullopt);
   RETURN_IF_ERROR(done.synced.get());
   if (options.sync_outputs) RETURN_IF_ERROR(options.sync_outputs());
-  return begin_journal(std::move(done.record), done.since);
+  return begin_journal(std::move(done.record), done.since, done.start);
 }
 
-absl::Status StateDir::Impl::begin_journal(CommitRecord checkpoint, const std::vector<CommitRecord>& since) {
+absl::Status StateDir::Impl::begin_journal(CommitRecord checkpoint, const std::vector<CommitRecord>& since,
+                                           Clock::time_point start) {
   // One without anything new would only push an older one out.
   const bool news = checkpoint.commits != checkpoint_commits;
   const int kept = news ? std::max(1, options.snapshots) - 1 : static_cast<int>(kept_from.size());
@@ -458,19 +467,23 @@ absl::Status StateDir::Impl::begin_journal(CommitRecord checkpoint, const std::v
   checkpoint_seq = checkpoint.next_seq;
   checkpoint_commits = checkpoint.commits;
   checkpoint_time = Clock::now();
+  ++checkpoints.made;
+  checkpoints.last_ms = checkpoint.made_ms;
+  checkpoints.last_s = std::chrono::duration<double>(checkpoint_time - start).count();
   give_back();
   return absl::OkStatus();
 }
 
 absl::Status StateDir::Impl::checkpoint() {
   if (pending) RETURN_IF_ERROR(finish_checkpoint());
+  const Clock::time_point start = Clock::now();
   if (durable()) {
     if (options.sync_outputs) RETURN_IF_ERROR(options.sync_outputs());
     RETURN_IF_ERROR(bodies->file().sync());
     RETURN_IF_ERROR(hot.sync());
   }
   tidy(state.removed, state.keep_from);
-  return begin_journal(state, {});
+  return begin_journal(state, {}, start);
 }
 
 // The space of rows that no checkpoint which is kept can ask for again.
@@ -575,7 +588,14 @@ absl::Status StateDir::checkpoint() {
   }
   absl::Status status = impl_->checkpoint();
   impl_->failed = !status.ok();
+  impl_->checkpoints.failed += status.ok() ? 0 : 1;
   return status;
+}
+
+CheckpointStats StateDir::checkpoint_stats() const {
+  CheckpointStats out = impl_->checkpoints;
+  out.commits_since = impl_->state.commits - impl_->checkpoint_commits;
+  return out;
 }
 
 absl::Status discard_state(const std::string& directory, std::string* note) {

@@ -80,6 +80,14 @@ struct Recovered {
   std::vector<std::string> notes;  // what a person should know
 };
 
+// Checkpoints of this run; the last one may be of an earlier run.
+struct CheckpointStats {
+  uint64_t made = 0, failed = 0;
+  int64_t last_ms = 0;  // when it was made, by the machine's clock
+  double last_s = 0;    // how long it took, syncing beside the stream included; 0: not of this run
+  uint64_t commits_since = 0;
+};
+
 class StateDir {
  public:
   // Makes the directory if there is none, takes the lock, finds the last good commit and cuts everything
@@ -112,6 +120,8 @@ class StateDir {
   // appends bodies.
   absl::Status commit(const Commit& commit);
   absl::Status checkpoint();
+  // On the thread that commits.
+  CheckpointStats checkpoint_stats() const;
 
  private:
   struct Impl;

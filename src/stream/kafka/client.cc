@@ -145,8 +145,13 @@ void Destroy::operator()(rd_kafka_t* client) const {
     log::warn("a client of Kafka does not end; it is left behind");
 }
 
-absl::StatusOr<Client> make_consumer(const ClientOptions& options, const Settings& ours) {
+absl::StatusOr<Client> make_consumer(const ClientOptions& options, const Settings& ours,
+                                     OnStatistics on_statistics, void* opaque) {
   ASSIGN_OR_RETURN(Conf conf, make_conf(options, ours, true));
+  if (on_statistics != nullptr) {
+    rd_kafka_conf_set_stats_cb(conf.get(), on_statistics);
+    rd_kafka_conf_set_opaque(conf.get(), opaque);
+  }
   ASSIGN_OR_RETURN(Client client, make(std::move(conf), RD_KAFKA_CONSUMER));
   rd_kafka_poll_set_consumer(client.get());
   return client;

@@ -32,7 +32,10 @@ using Client = std::unique_ptr<rd_kafka_t, Destroy>;
 using Settings = std::vector<std::pair<std::string, std::string>>;
 // `ours` are set after the user's. Settings that this version of the library does not know are left out if
 // their name ends in '?'.
-absl::StatusOr<Client> make_consumer(const ClientOptions& options, const Settings& ours);
+// `on_statistics`, if any, is called with JSON by whoever takes records (statistics.interval.ms).
+using OnStatistics = int (*)(rd_kafka_t*, char* json, size_t length, void* opaque);
+absl::StatusOr<Client> make_consumer(const ClientOptions& options, const Settings& ours,
+                                     OnStatistics on_statistics = nullptr, void* opaque = nullptr);
 using OnDelivery = void (*)(rd_kafka_t*, const rd_kafka_message_t*, void* opaque);
 absl::StatusOr<Client> make_producer(const ClientOptions& options, const Settings& ours,
                                      OnDelivery on_delivery, void* opaque);

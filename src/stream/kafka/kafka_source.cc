@@ -19,6 +19,11 @@ constexpr int kIdleMs = 100;    // how long next() waits for a first record
 constexpr int kGrowMs = 2;      // how often a batch whose time is over asks whether it is wanted
 constexpr size_t kChunk = 256;  // taken from the library at once
 
+int on_statistics(rd_kafka_t*, char* json, size_t length, void* opaque) {
+  static_cast<LatestStatistics*>(opaque)->take({json, length});
+  return 0;  // the library frees it
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<KafkaSource>> KafkaSource::open(const KafkaSourceOptions& options,
@@ -26,18 +31,20 @@ absl::StatusOr<std::unique_ptr<KafkaSource>> KafkaSource::open(const KafkaSource
   std::unique_ptr<KafkaSource> source(new KafkaSource(options));
   const std::string kilobytes =
       fmt::format("{}", std::clamp<size_t>(options.queue_bytes >> 10, 1024, 2'097'151));
-  ASSIGN_OR_RETURN(
-      source->consumer_,
-      make_consumer(options.client, {{"group.id", options.group},
-                                     {"enable.auto.commit", "false"},
-                                     {"enable.auto.offset.store", "false"},
-                                     {"auto.offset.reset", "error"},
-                                     {"enable.partition.eof", "false"},
-                                     {"topic.metadata.refresh.interval.ms", "30000"},
-                                     // A full queue stalls 2.0 for a second; newer ones can be told.
-                                     {"queued.max.messages.kbytes", kilobytes},
-                                     {"queued.min.messages", "1000000"},
-                                     {"fetch.queue.backoff.ms?", "5"}}));
+  ASSIGN_OR_RETURN(source->consumer_,
+                   make_consumer(options.client,
+                                 {{"group.id", options.group},
+                                  {"enable.auto.commit", "false"},
+                                  {"enable.auto.offset.store", "false"},
+                                  {"auto.offset.reset", "error"},
+                                  {"enable.partition.eof", "false"},
+                                  {"topic.metadata.refresh.interval.ms", "30000"},
+                                  // A full queue stalls 2.0 for a second; newer ones can be told.
+                                  {"queued.max.messages.kbytes", kilobytes},
+                                  {"queued.min.messages", "1000000"},
+                                  {"fetch.queue.backoff.ms?", "5"},
+                                  {"statistics.interval.ms", "1000"}},
+                                 &on_statistics, source->statistics_.get()));
   source->queue_ = rd_kafka_queue_get_consumer(source->consumer_.get());
   RETURN_IF_ERROR(source->add_partitions(progress, true));
   source->report_other_offsets(progress);

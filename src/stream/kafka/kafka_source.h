@@ -13,6 +13,7 @@
 #include "stream/buffers.h"
 #include "stream/kafka/client.h"
 #include "stream/kafka/records.h"
+#include "stream/kafka/statistics.h"
 #include "stream/kafka/topics.h"
 #include "stream/stream.h"
 
@@ -48,6 +49,8 @@ class KafkaSource final : public Source {
 
   rd_kafka_t* consumer() const { return consumer_.get(); }
   size_t partitions() const { return partitions_.size(); }
+  // Any thread, also when the source is gone.
+  std::shared_ptr<const LatestStatistics> statistics() const { return statistics_; }
   // Where partitions begin that `progress` did not name: to be written down, so that they begin there again.
   const std::vector<LogProgress>& beginnings() const { return beginnings_; }
 
@@ -73,6 +76,7 @@ class KafkaSource final : public Source {
 
   KafkaSourceOptions options_;
   std::function<bool()> wanted_;
+  std::shared_ptr<LatestStatistics> statistics_ = std::make_shared<LatestStatistics>();  // before consumer_
   Client consumer_;
   rd_kafka_queue_t* queue_ = nullptr;
   std::map<std::string, std::unique_ptr<std::string>, std::less<>> topic_names_;

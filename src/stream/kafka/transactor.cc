@@ -88,6 +88,7 @@ void Transactor::know_topic(const std::string& topic) {
 
 absl::Status Transactor::commit(const Outbox& outbox) {
   bool fenced_once = false;
+  const Clock::time_point start = Clock::now();
   for (int attempt = 1;; ++attempt) {
     delivered_log_offset_ = -1;
     absl::Status failed = send(outbox);
@@ -101,6 +102,7 @@ absl::Status Transactor::commit(const Outbox& outbox) {
       // Fenced by the broker's time-out, or by another process? That one leaves its name in the log, now or
       // when it fences us again.
       const bool fenced = absl::IsAborted(failed);
+      if (fenced) stats_.fenced.fetch_add(1, std::memory_order_relaxed);
       ASSIGN_OR_RETURN(committed, recover(outbox, fenced));
       if (!committed && (fenced ? fenced_once : attempt >= kAttempts && !absl::IsUnavailable(failed)))
         return failed;
@@ -109,6 +111,7 @@ absl::Status Transactor::commit(const Outbox& outbox) {
     }
     if (committed) {
       stats_.commits.fetch_add(1, std::memory_order_relaxed);
+      stats_.last_commit_s = std::chrono::duration<double>(Clock::now() - start).count();
       return absl::OkStatus();
     }
     stats_.resent.fetch_add(1, std::memory_order_relaxed);

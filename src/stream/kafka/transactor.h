@@ -45,7 +45,11 @@ class Transactor {
   void know_topic(const std::string& topic);
 
   struct Stats {
-    std::atomic<uint64_t> commits{0}, recoveries{0}, resent{0};
+    std::atomic<uint64_t> commits{0};
+    std::atomic<uint64_t> recoveries{0};   // it was unknown whether a transaction is committed
+    std::atomic<uint64_t> resent{0};       // it was not: aborted, and sent again
+    std::atomic<uint64_t> fenced{0};       // somebody (or the broker's time-out) took our place
+    std::atomic<double> last_commit_s{0};  // how long the last commit took, all attempts together
   };
   const Stats& stats() const { return stats_; }
 

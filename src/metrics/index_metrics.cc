@@ -1,0 +1,72 @@
+#include "metrics/index_metrics.h"
+
+#include <sys/stat.h>
+
+#include "metrics/process_metrics.h"
+
+namespace doppel {
+
+void IndexMetrics::publish(const IndexStats& index, const CheckpointStats& checkpoints) {
+  std::lock_guard lock(mutex_);
+  copy_ = {index, checkpoints};
+}
+
+uint64_t IndexMetrics::originals() const {
+  std::lock_guard lock(mutex_);
+  return copy_ ? copy_->index.live : 0;
+}
+
+void IndexMetrics::collect(Families& out) const {
+  out.gauge("doppel_index_documents_limit", "Representatives that the index takes before the oldest go.",
+            static_cast<double>(limits_.documents));
+  if (limits_.memory != 0)
+    out.gauge("doppel_index_bytes_limit", "Memory that the index may take (max_memory).",
+              static_cast<double>(limits_.memory));
+  collect_files(out);
+  collect_disk(out, directory_);
+
+  std::lock_guard lock(mutex_);
+  if (!copy_) return;
+  const IndexStats& index = copy_->index;
+  const auto number = [](uint64_t value) { return static_cast<double>(value); };
+  out.gauge("doppel_index_documents", "Live representatives.", number(index.live));
+  out.gauge("doppel_index_rows",
+            "Representatives in memory, dead ones whose place is not yet reused included.",
+            number(index.rows));
+  constexpr std::string_view kBytes = "Memory of the index.";
+  out.gauge("doppel_index_bytes", kBytes, number(index.table_bytes), {{"part", "tables"}});
+  out.gauge("doppel_index_bytes", kBytes, number(index.row_bytes), {{"part", "rows"}});
+  for (size_t i = 0; i < index.shards.size(); ++i) {
+    const IndexStats::Shard& shard = index.shards[i];
+    const Labels labels{{"shard", std::to_string(i)}};
+    out.gauge("doppel_index_load_ratio", "Share of the slots of the band tables that is in use.", shard.load,
+              labels);
+    out.gauge("doppel_index_entries", "Entries in the band tables.", number(shard.entries), labels);
+    out.gauge("doppel_index_spilled_entries", "Entries that found no place in or near their bucket.",
+              number(shard.spilled), labels);
+    out.counter("doppel_index_inserts_total", "Entries put into the band tables, by a restore too.",
+                number(shard.inserts), labels);
+  }
+  const CheckpointStats& snapshots = copy_->checkpoints;
+  out.counter("doppel_snapshots_total", "Snapshots (checkpoints of the state directory) made.",
+              number(snapshots.made));
+  out.counter("doppel_snapshot_failures_total", "Snapshots that failed; the daemon stops after one.",
+              number(snapshots.failed));
+  out.gauge("doppel_snapshot_duration_seconds", "How long the last snapshot took, beside the stream.",
+            snapshots.last_s);
+  out.gauge("doppel_snapshot_timestamp_seconds", "When the last snapshot was made; 0: none yet.",
+            static_cast<double>(snapshots.last_ms) / 1e3);
+  out.gauge("doppel_snapshot_uncovered_commits", "Commits since the last snapshot.",
+            number(snapshots.commits_since));
+}
+
+void IndexMetrics::collect_files(Families& out) const {
+  for (const char* name : {"hot", "bodies", "journal"}) {
+    struct stat info{};
+    if (::stat((directory_ + "/" + name).c_str(), &info) != 0) continue;
+    out.gauge("doppel_state_bytes", "What the files of the state directory take on the disk.",
+              static_cast<double>(info.st_blocks) * 512, {{"file", name}});
+  }
+}
+
+}  // namespace doppel

@@ -1,0 +1,65 @@
+#pragma once
+// All that a running doppel tells Prometheus. Counted on the pipeline's thread (observe, publish), shown on
+// any other (text); docs/metrics.md lists every metric.
+
+#include <atomic>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "metrics/index_metrics.h"
+#include "metrics/restore_progress.h"
+#include "metrics/stream_metrics.h"
+
+namespace doppel {
+
+struct MetricsOptions {
+  StreamMetricsOptions stream;
+  IndexLimits limits;
+  std::string state_directory;
+  std::string version;
+};
+
+class Metrics {
+ public:
+  explicit Metrics(const MetricsOptions& options);
+  ~Metrics();
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+
+  // ---- the pipeline's thread
+  void observe(const Decided& decided, const BatchTimes& times);
+  StreamMetrics& stream() { return stream_; }
+  // Copies what may be looked at on this thread only; a few times a second at most.
+  void publish(const Index& index, const StateDir& state);
+
+  // ---- a restore: any thread
+  void restoring(const RestoreProgress& progress);
+  void restored();  // ready
+
+  // ---- any thread
+  // Called at each scrape until the result goes away; what it reads must be safe to read then.
+  using Pull = std::function<void(Families&)>;
+  [[nodiscard]] std::shared_ptr<void> pull(Pull pull);
+  // In Prometheus' text format.
+  std::string text() const;
+
+ private:
+  class Everything;
+
+  const MetricsOptions options_;
+  StreamMetrics stream_;
+  IndexMetrics index_;
+  std::chrono::steady_clock::time_point published_{};
+  mutable std::mutex mutex_;  // of what follows
+  std::list<Pull> pulls_;
+  std::chrono::steady_clock::time_point restore_start_;
+  double restore_s_ = 0;
+  RestoreProgress restore_;
+  bool ready_ = false;
+  std::unique_ptr<Everything> everything_;
+};
+
+}  // namespace doppel

@@ -1,0 +1,82 @@
+#pragma once
+// What the stream did: counted batch by batch as they are settled, shown when asked for.
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "metrics/distribution.h"
+#include "metrics/families.h"
+#include "stream/pipeline.h"
+
+namespace doppel {
+
+struct StreamMetricsOptions {
+  Rule rule;
+  bool replay = false;  // a rebuild: documents that were judged before, kept out of rates
+  bool kafka = false;   // records have times, batches are transactions
+};
+
+// How far a partition is settled.
+struct SettledPartition {
+  std::string topic;
+  int32_t partition = 0;
+  int64_t next = 0;      // offset behind the last settled record
+  int64_t last_ms = -1;  // its record time
+};
+
+class StreamMetrics {
+ public:
+  explicit StreamMetrics(const StreamMetricsOptions& options);
+
+  // A batch is settled; on the pipeline's thread. `now_ms` is the machine's clock.
+  void observe(const Decided& decided, const BatchTimes& times, int64_t now_ms);
+  // A transaction is known to be committed.
+  void committed(double seconds);
+  // Where a partition, and the lowest live number, stood when the run began.
+  void begins_at(const SettledPartition& partition);
+  void begins_at(Seq lowest_live);
+
+  // Any thread.
+  void collect(Families& out) const;
+  std::vector<SettledPartition> settled() const;
+
+ private:
+  static constexpr size_t kOutcomes = 8;  // verdicts, the duplicates by kind
+  static constexpr size_t kStages = 7;
+  static constexpr size_t kReasons = 32;
+
+  struct Tally {
+    std::array<uint64_t, kOutcomes> documents{}, bytes{};
+    std::array<uint64_t, kReasons> rejected{}, skipped{};
+    uint64_t problems = 0;
+    std::array<uint64_t, 5> removals{};  // by RemovalReason, what RESOLVE removes by itself included
+    uint64_t listings_capped = 0, checks_capped = 0;
+  };
+
+  void count_document(const Decided& decided, size_t i);
+  void count_similarity(const Outcome& outcome, const Matched& matched);
+  void count_latency(const std::vector<Record>& records, int64_t now_ms);
+  void count_dead(const Resolved& resolved);
+  void advance(const std::vector<Record>& records);
+  void add_similarity(bool duplicate, uint32_t ppm);
+
+  const StreamMetricsOptions options_;
+  mutable std::mutex mutex_;  // taken once for each batch and once for each scrape
+  Tally tally_;
+  Distribution unique_similarity_, duplicate_similarity_;
+  std::array<uint8_t, 102> similarity_bucket_{};  // by hundredths, rounded up
+  Distribution candidates_, checks_, latency_, commit_;
+  std::vector<Distribution> stages_;
+  Seq lowest_live_ = 0;
+  int64_t last_document_ms_ = 0, last_commit_ms_ = 0;
+  std::map<std::pair<std::string, int32_t>, SettledPartition, std::less<>> settled_;
+};
+
+// .5 to 1 by .05, and by .01 within .05 of the threshold.
+std::vector<double> similarity_bounds(uint32_t threshold_ppm);
+
+}  // namespace doppel

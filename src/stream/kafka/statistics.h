@@ -1,0 +1,49 @@
+#pragma once
+// What librdkafka tells of a consumer from time to time, as far as somebody looks at it.
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace doppel::kafka {
+
+struct ConsumerStatistics {
+  struct Partition {
+    std::string topic;
+    int32_t partition = 0;
+    int64_t end = -1;      // of what is committed; -1: not known yet
+    int64_t fetched = -1;  // offset that is asked for next: behind markers that are no records
+    int64_t taken = -1;    // offset behind the last record that was taken from the queue
+    uint64_t queued = 0, queued_bytes = 0;
+    bool fetching = false;  // false: the library waits for a leader or an offset
+  };
+  struct Broker {
+    int32_t id = 0;
+    bool up = false;
+    double round_trip_s = 0;  // average since the last time
+  };
+  std::vector<Partition> partitions;
+  std::vector<Broker> brokers;
+  uint64_t rebalances = 0;  // of the group; partitions are assigned by us, so this stays
+  uint64_t received_bytes = 0, received_records = 0;
+  uint64_t request_errors = 0, request_timeouts = 0, disconnects = 0;
+  uint64_t queued_bytes() const;
+};
+
+// False: it is not what it should be; `out` is as it was.
+bool parse_statistics(std::string_view json, ConsumerStatistics& out);
+
+// The latest ones: written by the thread that reads, looked at by any other.
+class LatestStatistics {
+ public:
+  void take(std::string_view json);
+  ConsumerStatistics get() const;
+
+ private:
+  mutable std::mutex mutex_;
+  ConsumerStatistics latest_;
+};
+
+}  // namespace doppel::kafka

@@ -1,0 +1,254 @@
+// What is counted batch by batch, against a recount that looks at one document at a time.
+
+#include "metrics/stream_metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <sstream>
+
+#include "metrics/kafka_metrics.h"
+#include "metrics/reasons.h"
+#include "metrics/stream_run.h"
+
+namespace doppel {
+namespace {
+
+using Series = std::map<std::string, double>;
+
+// name{labels} -> value, as a scrape would show it; names with an inner le too.
+Series read(const std::string& text) {
+  Series out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    const size_t space = line.rfind(' ');
+    const bool fresh = out.emplace(line.substr(0, space), std::stod(line.substr(space))).second;
+    EXPECT_TRUE(fresh) << "twice: " << line;
+  }
+  return out;
+}
+
+Series shown(const StreamMetrics& metrics) {
+  Families families;
+  metrics.collect(families);
+  return read(to_text(families.take()));
+}
+
+// A second way to the same numbers: no buckets that are shared, no vectors, a comparison for each bound.
+struct Recount {
+  explicit Recount(const Rule& of) : rule(of) {}
+
+  void add(const std::string& name, double value = 1) { series[name] += value; }
+  void histogram(const std::string& name, std::string labels, const std::vector<std::string>& bounds,
+                 double value) {
+    const std::string comma = labels.empty() ? "" : ",";
+    for (const std::string& bound : bounds) {
+      if (bound == "+Inf" || value <= std::stod(bound))
+        add(name + "_bucket{" + labels + comma + "le=\"" + bound + "\"}");
+    }
+    if (!labels.empty()) labels = "{" + labels + "}";
+    add(name + "_count" + labels);
+    add(name + "_sum" + labels, value);
+  }
+
+  void observe(const Decided& decided, int64_t now_ms) {
+    for (size_t i = 0; i < decided.batch.records.size(); ++i) one(decided, i, now_ms);
+  }
+
+  void one(const Decided& decided, size_t i, int64_t now_ms) {
+    const Record& record = decided.batch.records[i];
+    const Outcome& outcome = decided.work.resolved.outcomes[i];
+    const std::string reason = decided.work.sign.documents[i].reason;
+    std::string verdict, kind = "none";
+    switch (outcome.verdict) {
+      case Verdict::unique:
+        verdict = "unique";
+        break;
+      case Verdict::duplicate:
+        verdict = "duplicate";
+        kind = outcome.kind == Kind::exact ? "exact" : "near";
+        break;
+      case Verdict::unscored:
+        verdict = "unscored";
+        break;
+      case Verdict::rejected:
+        verdict = "rejected";
+        add(std::string("doppel_rejected_total{reason=\"") +
+            (reason.find("JSON") != std::string::npos ? "not_json" : "no_text") + "\",replay=\"false\"}");
+        break;
+      case Verdict::skipped:
+        verdict = "skipped";
+        add("doppel_skipped_total{reason=\"null_value\",replay=\"false\"}");
+        break;
+      case Verdict::removal:
+        verdict = "removal";
+        break;
+    }
+    const std::string labels = "verdict=\"" + verdict + "\",kind=\"" + kind + "\",replay=\"false\"";
+    add("doppel_documents_total{" + labels + "}");
+    add("doppel_document_bytes_total{" + labels + "}", static_cast<double>(record.value.size()));
+    if (record.timestamp_ms >= 0) {
+      histogram("doppel_end_to_end_latency_seconds", "",
+                {"0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1", "2.5", "5", "10", "30", "60",
+                 "300", "1800", "7200", "86400", "+Inf"},
+                static_cast<double>(now_ms - record.timestamp_ms) / 1e3);
+    }
+    if (verdict != "unique" && verdict != "duplicate") return;
+    const Matched& matched = decided.work.matched[i];
+    int checks = 0;
+    double best = -1;
+    for (const Verified& v : matched.candidates) {
+      if (!v.checked) continue;
+      ++checks;
+      best = std::max(best, similarity_ppm(v.overlap) / 1e6);
+    }
+    const std::vector<std::string> counts{"0",  "1",   "2",   "4",   "8",    "16",  "32",
+                                          "64", "128", "256", "512", "1024", "+Inf"};
+    histogram("doppel_document_candidates", "", counts, static_cast<double>(matched.candidates.size()));
+    histogram("doppel_document_checks", "", {"0", "1", "2", "4", "8", "16", "32", "64", "+Inf"}, checks);
+    if (verdict == "duplicate") best = similarity_ppm(outcome.similarity) / 1e6;
+    if (best < 0) return;
+    histogram("doppel_similarity_ratio", "verdict=\"" + verdict + "\",replay=\"false\"",
+              {"0.5", "0.55", "0.6",  "0.65", "0.7",  "0.75", "0.76", "0.77", "0.78", "0.79",
+               "0.8", "0.81", "0.82", "0.83", "0.84", "0.85", "0.9",  "0.95", "1",    "+Inf"},
+              best);
+  }
+
+  const Rule& rule;
+  Series series;
+};
+
+TEST(StreamMetrics, CountWhatARecountCounts) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  constexpr int64_t kNow = 1'800'000'000'000;
+  const std::vector<testing::MadeRecord> records = testing::make_records(seed, 6000, kNow);
+  EngineOptions options;
+  options.rule = make_rule(0.8, 0.995, 128).value();
+  const std::unique_ptr<Bodies> bodies = memory_bodies();
+  Engine engine(options, *bodies);
+  testing::MadeSource source(records, 97);
+  testing::NoSink sink;
+  StreamMetrics metrics({.rule = options.rule, .kafka = true});
+  Recount recount(options.rule);
+  Pipeline pipeline{.source = source, .engine = engine, .sink = sink};
+  pipeline.observe = [&](const Decided& decided, const BatchTimes& times) {
+    metrics.observe(decided, times, kNow);
+    recount.observe(decided, kNow);
+  };
+  ASSERT_TRUE(run_pipeline(pipeline).ok());
+
+  const Series series = shown(metrics);
+  size_t compared = 0;
+  for (const auto& [name, value] : recount.series) {
+    const auto it = series.find(name);
+    ASSERT_NE(it, series.end()) << name;
+    EXPECT_NEAR(it->second, value, 1e-6 * value) << name;
+    ++compared;
+  }
+  EXPECT_GT(compared, 80u);                   // of every kind
+  for (const auto& [name, value] : series) {  // and nothing that the recount has not
+    if (name.starts_with("doppel_stage") || name.find("timestamp") != std::string::npos) continue;
+    if (value == 0) continue;
+    EXPECT_TRUE(recount.series.contains(name)) << name << " " << value;
+  }
+
+  std::map<int32_t, std::pair<int64_t, int64_t>> last;
+  for (const testing::MadeRecord& r : records)
+    last[r.partition] = {static_cast<int64_t>(r.offset) + 1, r.timestamp_ms};
+  for (const SettledPartition& p : metrics.settled()) {
+    EXPECT_EQ(p.topic, "documents");
+    EXPECT_EQ(std::pair(p.next, p.last_ms), last[p.partition]);
+  }
+  EXPECT_EQ(metrics.settled().size(), 3u);
+}
+
+TEST(StreamMetrics, SimilarityIsFineAroundTheThreshold) {
+  EXPECT_EQ(similarity_bounds(800'000).size(), 11u + 8u);
+  EXPECT_EQ(similarity_bounds(1'000'000).back(), 1.0);
+  EXPECT_EQ(similarity_bounds(500'000).front(), 0.5);
+}
+
+TEST(StreamMetrics, ExpiryAndEvictionAreToldApart) {
+  EngineOptions options;
+  options.rule = make_rule(0.8, 0.995, 128).value();
+  options.rule.max_documents = 100;
+  const std::unique_ptr<Bodies> bodies = memory_bodies();
+  Engine engine(options, *bodies);
+  const std::vector<testing::MadeRecord> records = testing::make_records(7, 3000, 1'800'000'000'000);
+  testing::MadeSource source(records, 50);
+  testing::NoSink sink;
+  StreamMetrics metrics({.rule = options.rule});
+  Pipeline pipeline{.source = source, .engine = engine, .sink = sink};
+  pipeline.observe = [&](const Decided& decided, const BatchTimes& times) {
+    metrics.observe(decided, times, 0);
+  };
+  ASSERT_TRUE(run_pipeline(pipeline).ok());
+  const Series series = shown(metrics);
+  EXPECT_EQ(series.at("doppel_originals_removed_total{reason=\"evicted\"}"),
+            static_cast<double>(engine.index().lowest_live()));
+  EXPECT_EQ(series.at("doppel_originals_removed_total{reason=\"expired\"}"), 0);
+}
+
+TEST(StreamMetrics, ReplayKeepsOutOfRates) {
+  StreamMetrics metrics({.rule = make_rule(0.8, 0.995, 128).value(), .replay = true});
+  for (const auto& [name, value] : shown(metrics)) {
+    if (!name.starts_with("doppel_documents_total")) continue;
+    EXPECT_NE(name.find("replay=\"true\""), std::string::npos) << name;
+  }
+}
+
+TEST(Reasons, HaveFewLabels) {
+  EXPECT_EQ(reject_kinds()[kind_of(reject_kinds(), "not JSON: a string has no end")].label, "not_json");
+  EXPECT_EQ(reject_kinds()[kind_of(reject_kinds(), "fetch_failed: 404 at x.warc.gz")].label, "fetch_failed");
+  EXPECT_EQ(reject_kinds()[kind_of(reject_kinds(), "something new")].label, "other");
+  EXPECT_EQ(skip_kinds()[kind_of(skip_kinds(), "record_type")].label, "record_type");
+}
+
+TEST(Lag, CountsRecordsAndNoMarkers) {
+  kafka::ConsumerStatistics::Partition p{.topic = "t", .end = 100, .fetched = 60, .taken = 40, .queued = 20};
+  EXPECT_EQ(lag_of(p, {.next = 40}), 60);
+  EXPECT_EQ(lag_of(p, {.next = 10}), 90);
+  // The last offset is a marker: everything that is a record is settled.
+  p = {.topic = "t", .end = 100, .fetched = 100, .taken = 99, .queued = 0};
+  EXPECT_EQ(lag_of(p, {.next = 99}), 0);
+  EXPECT_EQ(lag_of(p, {.next = 98}), 2);
+  p.end = -1;
+  EXPECT_EQ(lag_of(p, {.next = 98}), -1);
+}
+
+TEST(KafkaStatistics, AreReadOfTheLibrarysJson) {
+  kafka::ConsumerStatistics s;
+  ASSERT_TRUE(kafka::parse_statistics(
+      R"({"rxmsgs":12,"rxmsg_bytes":3400,"cgrp":{"rebalance_cnt":2},
+          "brokers":{"a:1/1":{"nodeid":1,"state":"UP","txerrs":1,"rxerrs":2,"req_timeouts":3,"disconnects":4,
+                              "rtt":{"avg":1500}},
+                     "GroupCoordinator":{"nodeid":-1,"state":"INIT","disconnects":1}},
+          "topics":{"t":{"partitions":{
+            "0":{"partition":0,"fetch_state":"active","fetchq_cnt":5,"fetchq_size":500,"next_offset":30,
+                 "app_offset":25,"ls_offset":40,"hi_offset":41},
+            "1":{"partition":1,"fetch_state":"offset-query","next_offset":-1001,"ls_offset":-1001},
+            "2":{"partition":2,"fetch_state":"none"},
+            "-1":{"partition":-1,"fetch_state":"none"}}}}})",
+      s));
+  ASSERT_EQ(s.partitions.size(), 2u);
+  EXPECT_EQ(s.partitions[0].end, 40);
+  EXPECT_EQ(s.partitions[0].taken, 25);
+  EXPECT_TRUE(s.partitions[0].fetching);
+  EXPECT_FALSE(s.partitions[1].fetching);
+  EXPECT_LT(s.partitions[1].end, 0);
+  EXPECT_EQ(s.queued_bytes(), 500u);
+  ASSERT_EQ(s.brokers.size(), 1u);
+  EXPECT_TRUE(s.brokers[0].up);
+  EXPECT_DOUBLE_EQ(s.brokers[0].round_trip_s, .0015);
+  EXPECT_EQ(s.disconnects, 5u);
+  EXPECT_EQ(s.request_errors, 3u);
+  EXPECT_EQ(s.rebalances, 2u);
+  EXPECT_FALSE(kafka::parse_statistics("{", s));
+  EXPECT_EQ(s.received_records, 12u);
+}
+
+}  // namespace
+}  // namespace doppel
