@@ -416,6 +416,8 @@ std::vector<Key> make_keys() {
                "in the environment overrides it; with neither, such requests are refused."));
   add(size_key("http.max_body", AT(http.max_body), 1024, 1u << 30, "The largest body of a request."));
 
+  add(duration_key("stall_timeout", AT(stall_timeout_ms), 1000,
+                   "How long the main loop may not turn before /live says that the daemon hangs."));
   add(duration_key("shutdown_timeout", AT(shutdown_timeout_ms), 100,
                    "How long serve may take to stop after SIGTERM before it ends itself; nothing is lost "
                    "either way."));

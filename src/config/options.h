@@ -96,6 +96,7 @@ struct Options {
   } http;
 
   int64_t shutdown_timeout_ms = 30'000;  // shutdown_timeout
+  int64_t stall_timeout_ms = 300'000;    // stall_timeout
 
   std::string log_format = "text";  // log.format: text | json
   std::string log_level = "info";   // log.level: debug | info | warn | error

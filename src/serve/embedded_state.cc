@@ -24,10 +24,21 @@ absl::StatusOr<std::unique_ptr<StateDir>> open_embedded_state(const Options& o, 
   return StateDir::open(options, supports);
 }
 
-absl::Status restore_engine(StateDir& state, Engine& engine, int threads) {
+absl::Status load_rows_into(StateDir& state, Engine& engine, const TellProgress& tell) {
+  constexpr uint64_t kTellEvery = 1 << 16;
+  const uint64_t total = state.recovered().next_seq - state.recovered().first_row;
+  uint64_t done = 0;
+  tell({"loading the snapshot", 0, total});
+  return state.load_rows([&](const StoredRow& row) {
+    engine.restore(row);
+    if (++done % kTellEvery == 0) tell({"loading the snapshot", done, total});
+  });
+}
+
+absl::Status restore_engine(StateDir& state, Engine& engine, int threads, const TellProgress& tell) {
   const Recovered& recovered = state.recovered();
   RETURN_IF_ERROR(engine.start_restore(recovered.first_row, recovered.lowest_live, recovered.clock));
-  RETURN_IF_ERROR(state.load_rows([&](const StoredRow& row) { engine.restore(row); }));
+  RETURN_IF_ERROR(load_rows_into(state, engine, tell));
   engine.finish_restore(threads);
   return absl::OkStatus();
 }

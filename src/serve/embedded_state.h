@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "config/options.h"
 #include "engine/engine.h"
+#include "metrics/restore_progress.h"
 #include "state/state_dir.h"
 #include "stream/pipeline.h"
 
@@ -21,7 +22,10 @@ absl::StatusOr<std::unique_ptr<StateDir>> open_embedded_state(const Options& opt
                                                               std::function<absl::Status()> sync_outputs);
 
 // Loads what an earlier run left into the engine.
-absl::Status restore_engine(StateDir& state, Engine& engine, int threads);
+absl::Status restore_engine(
+    StateDir& state, Engine& engine, int threads, const TellProgress& tell = [](const RestoreProgress&) {});
+// The step of it that takes time: the stored rows, between start_restore() and finish_restore().
+absl::Status load_rows_into(StateDir& state, Engine& engine, const TellProgress& tell);
 
 // The state directory as the pipeline sees it.
 class StateJournal final : public Journal {

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/status.h"
+#include "serve/embedded_state.h"
 #include "serve/log_restorer.h"
 #include "serve/setup.h"
 #include "state/lock.h"
@@ -275,7 +276,7 @@ class Opening {
     }
     notify::still_starting(fmt::format("loading the snapshot: {} originals", r.next_seq - r.first_row));
     RETURN_IF_ERROR(engine.start_restore(r.first_row, r.lowest_live, r.clock));
-    RETURN_IF_ERROR(index_->state->load_rows([&](const StoredRow& row) { engine.restore(row); }));
+    RETURN_IF_ERROR(load_rows_into(*index_->state, engine, options_.restoring));
     const double snapshot_seconds = seconds_since(start);
 
     LogRestorer restorer(*index_->state, engine, index_->scheme, index_->position, index_->documents);
@@ -283,7 +284,11 @@ class Opening {
     Clock::time_point said = Clock::now();
     notify::still_starting(
         fmt::format("reading the index log: {} records", std::max<int64_t>(bounds.high - from, 0)));
+    const auto to_read = static_cast<uint64_t>(bounds.high - from);
+    options_.restoring({"reading the index log", 0, to_read});
     RETURN_IF_ERROR(restorer.restore(log, bounds.high, [&](uint64_t) {
+      options_.restoring(
+          {"reading the index log", static_cast<uint64_t>(index_->position.log_offset - from), to_read});
       if (Clock::now() - said < std::chrono::seconds(2)) return;
       said = Clock::now();
       const double done = static_cast<double>(index_->position.log_offset - from);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "metrics/restore_progress.h"
 #include "serve/kafka_plan.h"
 #include "state/state_dir.h"
 #include "stream/kafka/kafka_position.h"
@@ -23,6 +24,7 @@ struct KafkaIndexOptions {
   // A rebuild from documents: a new log is begun, or an unfinished one is gone on with. What it is made from.
   std::optional<std::string> rebuilt_from = {};
   std::function<bool()> stop = [] { return false; };
+  TellProgress restoring = [](const RestoreProgress&) {};
 };
 
 struct KafkaIndex {

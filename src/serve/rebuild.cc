@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "serve/kafka_run.h"
 #include "serve/log_from_state.h"
+#include "serve/monitor.h"
 #include "serve/report.h"
 #include "serve/setup.h"
 #include "state/file.h"
@@ -85,6 +86,14 @@ absl::Status from_log(const Config& config, const RebuildOptions& r) {
   return absl::OkStatus();
 }
 
+// A rebuild may run beside a daemon that has the port: then it does without.
+std::unique_ptr<http::Server> open_http_beside(const Options& o) {
+  absl::StatusOr<std::unique_ptr<http::Server>> server = open_http(o);
+  if (server.ok()) return *std::move(server);
+  log::warn("the rebuild shows no metrics", {{"because", std_sv(server.status().message())}});
+  return nullptr;
+}
+
 // What another index could not read, by topic, partition and offset.
 absl::StatusOr<std::function<std::string(const Record&)>> missing_of(const KafkaPlan& plan,
                                                                      const std::string& index_log) {
@@ -105,9 +114,16 @@ absl::StatusOr<std::function<std::string(const Record&)>> missing_of(const Kafka
 }
 
 // A new index log and a new state directory, from the topics up to where they end now.
-absl::Status from_documents(const Config& config, const RebuildOptions& r) {
+absl::Status from_documents(const Config& config, const RebuildOptions& wished) {
   const Options& o = config.options;
   ASSIGN_OR_RETURN(const HashKey key, key_of(o));
+  ASSIGN_OR_RETURN(const EngineOptions engine, engine_options(o, key));
+  Monitor monitor({.options = o, .rule = engine.rule, .kafka = true, .replay = true, .stop = wished.stop});
+  RebuildOptions r = wished;
+  r.stop = [&] { return monitor.stop(); };
+  const std::unique_ptr<http::Server> server = open_http_beside(o);
+  if (server != nullptr) monitor.answer(*server);
+  monitor.restoring({"waiting for Kafka"});
   ASSIGN_OR_RETURN(const KafkaPlan plan, plan_kafka(o, r.stop));
   ASSIGN_OR_RETURN(std::vector<kafka::Bounds> bounds,
                    kafka::freeze_bounds(plan.client, o.kafka.topics, r.since_offset, r.since_ms));
@@ -116,7 +132,8 @@ absl::Status from_documents(const Config& config, const RebuildOptions& r) {
                                      .plan = plan,
                                      .key = key,
                                      .rebuilt_from = kafka::encode_bounds(bounds),
-                                     .stop = r.stop}));
+                                     .stop = r.stop,
+                                     .restoring = monitor.told()}));
   // Gone on with: the ends that were frozen then.
   ASSIGN_OR_RETURN(bounds, kafka::decode_bounds(index->epoch.rebuilt_from));
 
@@ -138,6 +155,10 @@ absl::Status from_documents(const Config& config, const RebuildOptions& r) {
   sink_of.events_off = !r.publish;
   kafka::KafkaSink sink(sink_of, *index->engine, *index->originals, *index->transactor, index->position);
   SnapshotJournal journal(*index, sink);
+  std::vector<std::shared_ptr<void>> watched{monitor.watch(*index->transactor)};
+  if (fetching != nullptr) watched.push_back(monitor.watch(*fetching));
+  monitor.progress(*index->engine, *index->state);
+  monitor.ready(*index->engine);
   Telling telling("rebuilding from documents", source->bytes_total(), source->bytes_read());
   log::info("rebuilding from documents", {{"records", source->bytes_total()},
                                           {"already_done", source->bytes_read()},
@@ -152,7 +173,12 @@ absl::Status from_documents(const Config& config, const RebuildOptions& r) {
                     .threads = thread_count(o),
                     .stop = r.stop,
                     .wishes = [&](Work&) { return sink.has_more_to_tell(); },
-                    .progress = [&](const Counters&) { telling(source->bytes_read()); }};
+                    .observe = monitor.observer(),
+                    .progress =
+                        [&](const Counters&) {
+                          monitor.progress(*index->engine, *index->state);
+                          telling(source->bytes_read());
+                        }};
   const absl::StatusOr<Counters> counters = run_pipeline(pipeline);
   if (fetching != nullptr) report_fetches(fetching->counts());
   if (absl::IsFailedPrecondition(counters.status()) && r.missing_stops && fetching != nullptr &&

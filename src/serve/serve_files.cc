@@ -13,6 +13,7 @@
 #include "serve/embedded_state.h"
 #include "serve/files_sink.h"
 #include "serve/forget_requests.h"
+#include "serve/monitor.h"
 #include "serve/report.h"
 #include "serve/setup.h"
 #include "stream/files/follow_source.h"
@@ -66,7 +67,7 @@ absl::Status check_places(const Options& o) {
 
 }  // namespace
 
-absl::Status serve_files(const Config& config, const std::function<bool()>& stop) {
+absl::Status serve_files(const Config& config, const std::function<bool()>& stop_wished) {
   const Options& o = config.options;
   RETURN_IF_ERROR(check_places(o));
   RETURN_IF_ERROR(check_format(o.input));
@@ -74,7 +75,10 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   ASSIGN_OR_RETURN(const HashKey key, choose_hash_key(o, note));
   if (!note.empty()) log::warn(note);
   ASSIGN_OR_RETURN(EngineOptions engine_opts, engine_options(o, key));
+  Monitor monitor({.options = o, .rule = engine_opts.rule, .stop = stop_wished});
+  const auto stop = [&] { return monitor.stop(); };
   ASSIGN_OR_RETURN(const std::unique_ptr<http::Server> server, open_http(o));
+  if (server != nullptr) monitor.answer(*server);
   log::info("starting", {{"input", absl::StrJoin(o.files.paths, ", ")},
                          {"output", o.files.output},
                          {"state", o.state_directory}});
@@ -101,7 +105,7 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   for (const std::string& told : recovered.notes) log::warn(told);
   engine_opts.initial_capacity = std::max<uint64_t>(1024, recovered.next_seq - recovered.first_row);
   Engine engine(engine_opts, state->bodies());
-  if (!recovered.fresh) RETURN_IF_ERROR(restore_engine(*state, engine, thread_count(o)));
+  if (!recovered.fresh) RETURN_IF_ERROR(restore_engine(*state, engine, thread_count(o), monitor.told()));
   log::info("index loaded", {{"documents", recovered.documents},
                              {"originals", engine.index().stats().live},
                              {"cut_bytes", recovered.cut_bytes},
@@ -134,6 +138,10 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   if (const FetchOptions fetch = fetch_options(o); fetches(fetch)) {
     ASSIGN_OR_RETURN(fetching, make_fetch_source(*source, fetch));
   }
+  std::shared_ptr<void> watched;
+  if (fetching != nullptr) watched = monitor.watch(*fetching);
+  monitor.progress(engine, *state);
+  monitor.ready(engine);
   log::info("ready", {{"input_listed_ms", ms_since(start)}, {"epoch", recovered.epoch}});
   notify::ready();
 
@@ -146,8 +154,10 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
                     .threads = thread_count(o),
                     .stop = stop,
                     .wishes = [&](Work& work) { return requests.fill(work); },
+                    .observe = monitor.observer(),
                     .progress =
                         [&](const Counters& counters) {
+                          monitor.progress(engine, *state);
                           requests.settled();
                           report.progress(counters);
                         }};

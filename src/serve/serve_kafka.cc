@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "serve/forget_requests.h"
 #include "serve/kafka_run.h"
+#include "serve/monitor.h"
 #include "serve/report.h"
 #include "serve/setup.h"
 #include "stream/kafka/kafka_source.h"
@@ -36,9 +37,8 @@ kafka::KafkaSourceOptions source_options(const Options& o, const KafkaPlan& plan
 }
 
 // Everything that a run has in common; what differs is where its decisions go.
-absl::Status run(const Options& o, KafkaIndex& index, Source& source, Sink& sink, Journal* journal,
-                 const std::function<bool()>& stop, std::function<bool(Work&)> wishes,
-                 std::function<void()> settled) {
+absl::Status run(const Options& o, Monitor& monitor, KafkaIndex& index, Source& source, Sink& sink,
+                 Journal* journal, std::function<bool(Work&)> wishes, std::function<void()> settled) {
   Report report(index.engine->index());
   Pipeline pipeline{.source = source,
                     .engine = *index.engine,
@@ -47,12 +47,15 @@ absl::Status run(const Options& o, KafkaIndex& index, Source& source, Sink& sink
                     .format = o.input,
                     .keys = key_policy(o),
                     .threads = thread_count(o),
-                    .stop = stop,
+                    .stop = [&] { return monitor.stop(); },
                     .wishes = std::move(wishes),
-                    .progress = [&](const Counters& counters) {
-                      settled();
-                      report.progress(counters);
-                    }};
+                    .observe = monitor.observer(),
+                    .progress =
+                        [&](const Counters& counters) {
+                          monitor.progress(*index.engine, *index.state);
+                          settled();
+                          report.progress(counters);
+                        }};
   const absl::StatusOr<Counters> counters = run_pipeline(pipeline);
   if (absl::IsDataLoss(counters.status()))
     mark_damaged(o.state_directory, std::string(counters.status().message()));
@@ -61,7 +64,8 @@ absl::Status run(const Options& o, KafkaIndex& index, Source& source, Sink& sink
   return absl::OkStatus();
 }
 
-void say_ready(const KafkaIndex& index, const kafka::KafkaSource& source) {
+void say_ready(Monitor& monitor, const KafkaIndex& index, const kafka::KafkaSource& source) {
+  monitor.ready(*index.engine);
   log::info("ready", {{"partitions", source.partitions()},
                       {"originals", index.engine->index().stats().live},
                       {"epoch", epoch_string(index.epoch.epoch)}});
@@ -70,7 +74,7 @@ void say_ready(const KafkaIndex& index, const kafka::KafkaSource& source) {
 
 }  // namespace
 
-absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop) {
+absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop_wished) {
   const Options& o = config.options;
   if (o.state_directory.empty())
     return invalid("state.directory: serve needs a place for its snapshots and its hash key");
@@ -79,13 +83,21 @@ absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop
   if (!note.empty()) log::warn(note);
   RETURN_IF_ERROR(check_format(o.input));
 
+  ASSIGN_OR_RETURN(const EngineOptions engine, engine_options(o, key));
+  Monitor monitor({.options = o, .rule = engine.rule, .kafka = true, .stop = stop_wished});
+  const auto stop = [&] { return monitor.stop(); };
   ASSIGN_OR_RETURN(const std::unique_ptr<http::Server> server, open_http(o));
+  if (server != nullptr) monitor.answer(*server);
+  monitor.restoring({"waiting for Kafka"});
   log::info("starting",
             {{"brokers", o.kafka.brokers}, {"index_log", o.kafka.index_log}, {"dry_run", o.dry_run}});
   ASSIGN_OR_RETURN(const KafkaPlan plan, plan_kafka(o, stop));
-  ASSIGN_OR_RETURN(
-      const std::unique_ptr<KafkaIndex> index,
-      open_kafka_index({.options = o, .plan = plan, .key = key, .read_only = o.dry_run, .stop = stop}));
+  ASSIGN_OR_RETURN(const std::unique_ptr<KafkaIndex> index, open_kafka_index({.options = o,
+                                                                              .plan = plan,
+                                                                              .key = key,
+                                                                              .read_only = o.dry_run,
+                                                                              .stop = stop,
+                                                                              .restoring = monitor.told()}));
 
   // The input goes on where the index log says; the offsets of the group are only kept up to date.
   ASSIGN_OR_RETURN(const std::unique_ptr<kafka::KafkaSource> source,
@@ -95,20 +107,24 @@ absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop
     ASSIGN_OR_RETURN(fetching, make_fetch_source(*source, fetch));
   }
   Source& documents = fetching != nullptr ? static_cast<Source&>(*fetching) : *source;
+  std::vector<std::shared_ptr<void>> watched{monitor.watch(*source, index->position.progress_list())};
+  if (fetching != nullptr) watched.push_back(monitor.watch(*fetching));
+  monitor.progress(*index->engine, *index->state);
   if (o.dry_run) {
-    say_ready(*index, *source);
+    say_ready(monitor, *index, *source);
     NoSink sink;
-    return run(o, *index, documents, sink, nullptr, stop, [](Work&) { return false; }, [] {});
+    return run(o, monitor, *index, documents, sink, nullptr, [](Work&) { return false; }, [] {});
   }
   index->transactor->send_offsets_of(source->consumer());
   RETURN_IF_ERROR(write_progress(*index, source->beginnings()));
   kafka::KafkaSink sink(sink_options(o, plan, *index), *index->engine, *index->originals, *index->transactor,
                         index->position);
   SnapshotJournal journal(*index, sink);
-  say_ready(*index, *source);
+  watched.push_back(monitor.watch(*index->transactor));
+  say_ready(monitor, *index, *source);
   ForgetRequests requests(o.state_directory, *index->engine, index->state->bodies());
   const auto wishes = [&](Work& work) { return requests.fill(work) || sink.has_more_to_tell(); };
-  RETURN_IF_ERROR(run(o, *index, documents, sink, &journal, stop, wishes, [&] { requests.settled(); }));
+  RETURN_IF_ERROR(run(o, monitor, *index, documents, sink, &journal, wishes, [&] { requests.settled(); }));
   if (fetching != nullptr) report_fetches(fetching->counts());
   return index->state->checkpoint();
 }
