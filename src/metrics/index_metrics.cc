@@ -44,7 +44,7 @@ void IndexMetrics::collect(Families& out) const {
     out.gauge("doppel_index_entries", "Entries in the band tables.", number(shard.entries), labels);
     out.gauge("doppel_index_spilled_entries", "Entries that found no place in or near their bucket.",
               number(shard.spilled), labels);
-    out.counter("doppel_index_inserts_total", "Entries put into the band tables, by a restore too.",
+    out.counter("doppel_index_inserts_total", "Entries put into the tables one by one since the start.",
                 number(shard.inserts), labels);
   }
   const CheckpointStats& snapshots = copy_->checkpoints;

@@ -79,8 +79,8 @@ void collect_consumer(Families& out, const kafka::ConsumerStatistics& statistics
     const Labels labels{{"broker", std::to_string(broker.id)}};
     out.gauge("doppel_kafka_broker_up", "Whether the connection to the broker stands.", broker.up ? 1 : 0,
               labels);
-    out.gauge("doppel_kafka_broker_round_trip_seconds", "Average round trip of the last second's requests.",
-              broker.round_trip_s, labels);
+    out.gauge("doppel_kafka_broker_throttle_seconds", "How long the broker's quotas let us wait, on average.",
+              broker.throttled_s, labels);
   }
 }
 

@@ -223,9 +223,9 @@ TEST(KafkaStatistics, AreReadOfTheLibrarysJson) {
   kafka::ConsumerStatistics s;
   ASSERT_TRUE(kafka::parse_statistics(
       R"({"rxmsgs":12,"rxmsg_bytes":3400,"cgrp":{"rebalance_cnt":2},
-          "brokers":{"a:1/1":{"nodeid":1,"state":"UP","txerrs":1,"rxerrs":2,"req_timeouts":3,"disconnects":4,
-                              "rtt":{"avg":1500}},
-                     "GroupCoordinator":{"nodeid":-1,"state":"INIT","disconnects":1}},
+          "brokers":{"a:1/1":{"nodeid":1,"source":"learned","state":"UP","txerrs":1,"rxerrs":2,"req_timeouts":3,"disconnects":4,
+                              "throttle":{"avg":1500}},
+                     "GroupCoordinator":{"nodeid":1,"source":"logical","state":"INIT","disconnects":1}},
           "topics":{"t":{"partitions":{
             "0":{"partition":0,"fetch_state":"active","fetchq_cnt":5,"fetchq_size":500,"next_offset":30,
                  "app_offset":25,"ls_offset":40,"hi_offset":41},
@@ -242,7 +242,7 @@ TEST(KafkaStatistics, AreReadOfTheLibrarysJson) {
   EXPECT_EQ(s.queued_bytes(), 500u);
   ASSERT_EQ(s.brokers.size(), 1u);
   EXPECT_TRUE(s.brokers[0].up);
-  EXPECT_DOUBLE_EQ(s.brokers[0].round_trip_s, .0015);
+  EXPECT_DOUBLE_EQ(s.brokers[0].throttled_s, 1.5);
   EXPECT_EQ(s.disconnects, 5u);
   EXPECT_EQ(s.request_errors, 3u);
   EXPECT_EQ(s.rebalances, 2u);

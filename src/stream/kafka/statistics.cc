@@ -38,14 +38,16 @@ void read_broker(dom::object b, ConsumerStatistics& out) {
   out.request_timeouts += count(b, "req_timeouts");
   out.disconnects += count(b, "disconnects");
   const int64_t id = number(b, "nodeid", -1);
-  if (id < 0) return;  // a connection without a node of its own
+  std::string_view source;
+  if (b["source"].get(source) != simdjson::SUCCESS) source = {};
+  if (id < 0 || source != "learned") return;  // a second connection to it, for the group or the start
   std::string_view state;
   if (b["state"].get(state) != simdjson::SUCCESS) state = {};
-  dom::object rtt;
-  const bool timed = b["rtt"].get(rtt) == simdjson::SUCCESS;
+  dom::object throttle;
+  const bool timed = b["throttle"].get(throttle) == simdjson::SUCCESS;
   out.brokers.push_back({.id = static_cast<int32_t>(id),
                          .up = state == "UP",
-                         .round_trip_s = timed ? static_cast<double>(count(rtt, "avg")) / 1e6 : 0});
+                         .throttled_s = timed ? static_cast<double>(count(throttle, "avg")) / 1e3 : 0});
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ struct ConsumerStatistics {
   struct Broker {
     int32_t id = 0;
     bool up = false;
-    double round_trip_s = 0;  // average since the last time
+    double throttled_s = 0;  // average since the last time: its quotas made us wait
   };
   std::vector<Partition> partitions;
   std::vector<Broker> brokers;
