@@ -16,7 +16,7 @@ target_link_libraries(doppel
 # benchmarks use it.
 file(GLOB DOPPEL_APP CONFIGURE_DEPENDS
   src/formats/*.cc src/state/*.cc src/stream/*.cc src/stream/warc/*.cc src/stream/files/*.cc src/stream/kafka/*.cc src/serve/*.cc src/config/*.cc src/commands/*.cc src/insight/*.cc src/http/*.cc
-  src/metrics/*.cc
+  src/metrics/*.cc src/status/*.cc
   src/lab/*.cc)
 if(NOT DOPPEL_APP)
   file(WRITE ${CMAKE_BINARY_DIR}/empty.cc "")

@@ -16,6 +16,7 @@
 #include "serve/monitor.h"
 #include "serve/report.h"
 #include "serve/setup.h"
+#include "serve/web.h"
 #include "stream/files/follow_source.h"
 
 namespace doppel {
@@ -141,6 +142,9 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   std::shared_ptr<void> watched;
   if (fetching != nullptr) watched = monitor.watch(*fetching);
   monitor.progress(engine, *state);
+  Web web(server.get(), {.config = config, .engine = engine, .bodies = state->bodies(), .checkpoint = [&] {
+                           return state->checkpoint();
+                         }});
   monitor.ready(engine);
   log::info("ready", {{"input_listed_ms", ms_since(start)}, {"epoch", recovered.epoch}});
   notify::ready();
@@ -153,12 +157,21 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
                     .format = o.input,
                     .threads = thread_count(o),
                     .stop = stop,
-                    .wishes = [&](Work& work) { return requests.fill(work); },
-                    .observe = monitor.observer(),
+                    .wishes =
+                        [&](Work& work) {
+                          const bool files = requests.fill(work);
+                          return web.wishes(work) || files;
+                        },
+                    .observe =
+                        [&](const Decided& decided, const BatchTimes& times) {
+                          monitor.metrics().observe(decided, times);
+                          web.observe(decided);
+                        },
                     .progress =
                         [&](const Counters& counters) {
                           monitor.progress(engine, *state);
                           requests.settled();
+                          web.progress(counters);
                           report.progress(counters);
                         }};
   ASSIGN_OR_RETURN(const Counters counters, run_pipeline(pipeline));

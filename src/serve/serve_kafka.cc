@@ -10,6 +10,7 @@
 #include "serve/monitor.h"
 #include "serve/report.h"
 #include "serve/setup.h"
+#include "serve/web.h"
 #include "stream/kafka/kafka_source.h"
 #include "stream/pipeline.h"
 
@@ -38,7 +39,8 @@ kafka::KafkaSourceOptions source_options(const Options& o, const KafkaPlan& plan
 
 // Everything that a run has in common; what differs is where its decisions go.
 absl::Status run(const Options& o, Monitor& monitor, KafkaIndex& index, Source& source, Sink& sink,
-                 Journal* journal, std::function<bool(Work&)> wishes, std::function<void()> settled) {
+                 Journal* journal, std::function<bool(Work&)> wishes, std::function<void()> settled,
+                 Web& web) {
   Report report(index.engine->index());
   Pipeline pipeline{.source = source,
                     .engine = *index.engine,
@@ -48,12 +50,21 @@ absl::Status run(const Options& o, Monitor& monitor, KafkaIndex& index, Source& 
                     .keys = key_policy(o),
                     .threads = thread_count(o),
                     .stop = [&] { return monitor.stop(); },
-                    .wishes = std::move(wishes),
-                    .observe = monitor.observer(),
+                    .wishes =
+                        [&](Work& work) {
+                          const bool others = wishes(work);
+                          return web.wishes(work) || others;
+                        },
+                    .observe =
+                        [&](const Decided& decided, const BatchTimes& times) {
+                          monitor.metrics().observe(decided, times);
+                          web.observe(decided);
+                        },
                     .progress =
                         [&](const Counters& counters) {
                           monitor.progress(*index.engine, *index.state);
                           settled();
+                          web.progress(counters);
                           report.progress(counters);
                         }};
   const absl::StatusOr<Counters> counters = run_pipeline(pipeline);
@@ -110,10 +121,13 @@ absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop
   std::vector<std::shared_ptr<void>> watched{monitor.watch(*source, index->position.progress_list())};
   if (fetching != nullptr) watched.push_back(monitor.watch(*fetching));
   monitor.progress(*index->engine, *index->state);
+  WebParts shown{
+      .config = config, .engine = *index->engine, .bodies = index->state->bodies(), .keys = key_policy(o)};
   if (o.dry_run) {
+    Web web(server.get(), shown);
     say_ready(monitor, *index, *source);
     NoSink sink;
-    return run(o, monitor, *index, documents, sink, nullptr, [](Work&) { return false; }, [] {});
+    return run(o, monitor, *index, documents, sink, nullptr, [](Work&) { return false; }, [] {}, web);
   }
   index->transactor->send_offsets_of(source->consumer());
   RETURN_IF_ERROR(write_progress(*index, source->beginnings()));
@@ -121,10 +135,13 @@ absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop
                         index->position);
   SnapshotJournal journal(*index, sink);
   watched.push_back(monitor.watch(*index->transactor));
-  say_ready(monitor, *index, *source);
   ForgetRequests requests(o.state_directory, *index->engine, index->state->bodies());
+  shown.checkpoint = [&] { return index->state->checkpoint(); };
+  Web web(server.get(), shown);
+  say_ready(monitor, *index, *source);
   const auto wishes = [&](Work& work) { return requests.fill(work) || sink.has_more_to_tell(); };
-  RETURN_IF_ERROR(run(o, monitor, *index, documents, sink, &journal, wishes, [&] { requests.settled(); }));
+  RETURN_IF_ERROR(
+      run(o, monitor, *index, documents, sink, &journal, wishes, [&] { requests.settled(); }, web));
   if (fetching != nullptr) report_fetches(fetching->counts());
   return index->state->checkpoint();
 }

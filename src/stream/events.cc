@@ -91,6 +91,8 @@ std::optional<int64_t> age_ms(const Metadata& document, const Metadata& original
   return std::nullopt;
 }
 
+}  // namespace
+
 std::string_view kind_name(Kind kind) { return kind == Kind::exact ? "exact" : "near"; }
 
 std::string_view verdict_name(Verdict verdict) {
@@ -110,8 +112,6 @@ std::string_view verdict_name(Verdict verdict) {
   }
   return "?";
 }
-
-}  // namespace
 
 std::string host_of(std::string_view url) {
   size_t scheme = url.find("://");

@@ -29,6 +29,9 @@ void append_verdict(std::string& out, const Metadata& document, const Metadata& 
 void append_verdict_event(std::string& out, const Metadata& document, const Outcome& outcome,
                           std::string_view reason);
 
+std::string_view kind_name(Kind kind);           // "exact", "near"
+std::string_view verdict_name(Verdict verdict);  // "unique", ...
+
 // The host of a URL in lower case, without user and port; empty if there is none.
 std::string host_of(std::string_view url);
 

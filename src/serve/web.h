@@ -1,0 +1,45 @@
+#pragma once
+// What a running daemon shows over HTTP: the API and the status page, between the server and the pipeline.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "http/server.h"
+#include "status/activity.h"
+#include "status/api.h"
+#include "status/mailbox.h"
+
+namespace doppel {
+
+struct WebParts {  // all outlive the Web
+  const Config& config;
+  const Engine& engine;
+  const Bodies& bodies;
+  KeyPolicy keys;
+  std::function<absl::Status()> checkpoint;  // on the pipeline's thread; empty: nothing is kept
+};
+
+class Web {
+ public:
+  // server: null where there is none; then nothing here costs anything.
+  Web(http::Server* server, WebParts parts);
+  // After this no handler looks at the parts; the server goes on, and answers 503.
+  ~Web();
+  Web(const Web&) = delete;
+  Web& operator=(const Web&) = delete;
+
+  // What the pipeline calls, under the same names.
+  bool wishes(Work& work);
+  void observe(const Decided& decided);
+  void progress(const Counters& counters);
+
+ private:
+  http::Server* server_;
+  Mailbox mailbox_;
+  Activity activity_;
+  Api api_;
+};
+
+}  // namespace doppel

@@ -1,0 +1,98 @@
+#pragma once
+// What happened lately, in bounded memory: clusters that grew, the last duplicates, the most-copied originals
+// and pairs of hosts, and rates of the last hour. Fed by the pipeline's thread once for each batch; read by
+// any.
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "status/heavy_hitters.h"
+#include "stream/pipeline.h"
+
+namespace doppel {
+
+struct Copy {            // one duplicate
+  std::string document;  // encoded metadata
+  Kind kind = Kind::none;
+  bool estimated = false;
+  uint32_t similarity_ppm = 0;
+  int64_t at_ms = 0;  // when it was settled
+};
+
+struct Cluster {
+  static constexpr size_t kMembers = 16;
+  Seq seq = 0;
+  std::string original;  // encoded metadata
+  uint64_t exact = 0, near = 0;
+  int64_t first_ms = 0, last_ms = 0;
+  int64_t since_ms = 0;                // what came before is not counted
+  std::array<Copy, kMembers> members;  // a ring
+  // The last ones, newest first.
+  std::vector<const Copy*> last() const;
+};
+
+struct LastEvent {
+  Copy copy;
+  std::string original;  // encoded metadata
+};
+
+// Counters at a time; two of them make rates.
+struct Sample {
+  int64_t at_ms = 0;
+  uint64_t documents = 0, unique = 0, exact = 0, near = 0, unscored = 0, rejected = 0, skipped = 0;
+  uint64_t bytes = 0, duplicate_bytes = 0;
+};
+
+class Activity {
+ public:
+  static constexpr size_t kClusters = 1024, kEvents = 50, kHitters = 256, kSamples = 361;
+  static constexpr int64_t kSampleMs = 10'000;
+  static constexpr size_t kMetadataMost = 2048;  // of what is kept here; longer ones lose their extras
+
+  explicit Activity(int64_t now_ms) : start_ms_(now_ms) {}
+
+  // The pipeline's thread. Times are given, so that tests need not wait.
+  void observe(const Decided& decided, int64_t now_ms);
+  void sample(const Counters& counters, int64_t now_ms);
+
+  // Any thread; copies.
+  int64_t start_ms() const { return start_ms_; }
+  std::optional<Cluster> cluster(Seq seq) const;
+  std::optional<Cluster> cluster(std::string_view cluster_id) const;         // event_id of the original
+  std::vector<LastEvent> events() const;                                     // newest first
+  std::vector<HeavyHitters<Seq>::Entry> originals(size_t n) const;           // note: encoded metadata
+  std::vector<HeavyHitters<std::string>::Entry> host_pairs(size_t n) const;  // "copy's host\noriginal's host"
+  std::vector<Sample> samples() const;  // oldest first, the last one as of now
+
+ private:
+  Cluster& grow(Seq seq, int64_t now_ms);
+
+  struct Slot {
+    Cluster cluster;
+    std::list<size_t>::iterator used;
+  };
+  const int64_t start_ms_;
+  mutable std::mutex mutex_;
+  std::vector<Slot> slots_;
+  std::list<size_t> used_;  // slots, the one that grew last first
+  absl::flat_hash_map<Seq, size_t> places_;
+  bool dropped_ = false;  // some cluster was dropped for another
+  std::array<LastEvent, kEvents> events_;
+  uint64_t event_count_ = 0;
+  HeavyHitters<Seq> originals_{kHitters};
+  HeavyHitters<std::string> hosts_{kHitters};
+  std::deque<Sample> samples_;
+  Sample now_;
+  std::string pair_;  // kept for its memory
+};
+
+}  // namespace doppel

@@ -1,0 +1,82 @@
+#pragma once
+// The API under /v1 (docs/openapi.yaml). Its handlers run on the server's threads and look at the index
+// through the mailbox; what is to be forgotten goes with the next batch through the log, as everything that
+// changes it.
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "http/server.h"
+#include "status/activity.h"
+#include "status/mailbox.h"
+#include "stream/sign_record.h"
+
+namespace doppel {
+
+struct ApiParts {  // all outlive the API
+  const Engine& engine;
+  const Bodies& bodies;
+  const Activity& activity;
+  Mailbox& mailbox;
+  FormatOptions format;
+  KeyPolicy keys;
+  std::function<absl::Status()> checkpoint;  // on the pipeline's thread
+  bool writes = true;                        // false: nothing may be forgotten (dry_run)
+};
+
+class Api {
+ public:
+  explicit Api(ApiParts parts);
+  // From here until close().
+  void route(http::Server& server);
+
+  // The pipeline's thread. fill: before a batch is resolved; adds to Work::forget. settled: it is committed.
+  bool fill(Work& work);
+  void settled();
+  // After the mailbox is closed: what is under way ends, and nothing of this is used any more.
+  void close();
+
+ private:
+  struct Original {
+    Seq seq = 0;
+    std::string metadata;  // encoded
+  };
+  using Wanted = std::function<bool(const struct Metadata&)>;
+  enum class Search { done, busy, unanswered };
+  Search find(const Wanted& wanted, std::vector<Original>& out) const;
+
+  http::Response check(const http::Request& request) const;
+  http::Response document(const http::Request& request) const;
+  http::Response forget_id(const http::Request& request);
+  http::Response forget_tag(const http::Request& request);
+  http::Response forget(const Wanted& wanted, const std::string& what);
+  http::Response cluster(const http::Request& request) const;
+  http::Response snapshot() const;
+
+  // Handlers hold it shared while they run; after close() they only say that they are closed.
+  struct Gate {
+    std::shared_mutex mutex;
+    bool closed = false;
+  };
+  http::Handler guarded(http::Handler handler) const;
+
+  const ApiParts parts_;
+  const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
+  mutable std::timed_mutex searching_;  // one search at a time
+
+  enum class Stage { none, waiting, taken, settled, closed };
+  std::mutex mutex_;  // of what follows
+  std::condition_variable changed_;
+  std::vector<Seq> forget_;
+  Stage stage_ = Stage::none;
+  std::timed_mutex forgetting_;  // one wish at a time
+};
+
+}  // namespace doppel

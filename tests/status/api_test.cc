@@ -1,0 +1,149 @@
+// The API of a running daemon, as its users see it.
+#include <gmock/gmock.h>
+
+#include "commands/daemon.h"
+#include "commands/run_doppel.h"
+#include "http/raw_client.h"
+
+namespace doppel::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kToken[] = "Authorization: Bearer correct-horse-battery\r\n";
+const std::string kJson = "Content-Type: application/json\r\n";
+
+std::string text(int i) {
+  std::string out;
+  for (int w = 0; w < 60; ++w) out += "word" + std::to_string(i * 100 + w) + " ";
+  return out;
+}
+std::string record(const std::string& id, const std::string& words, const std::string& crawl = "one") {
+  return R"({"id":")" + id + R"(","url":"http://h.example/)" + id + R"(","crawl":")" + crawl +
+         R"(","text":")" + words + "\"}\n";
+}
+
+class Api : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fs::create_directories(dir_ / "in");
+    write_file(dir_ / "token", "correct-horse-battery\n");
+    start();
+  }
+  void start() {
+    daemon_ = std::make_unique<Daemon>(
+        std::vector<std::string>{"serve", "--state", dir_ / "state", "--set", "output.verdicts=all", "--set",
+                                 "http.listen=127.0.0.1:0", "--set", "http.token_file=" + (dir_ / "token"),
+                                 "--set", "input.tags=crawl", dir_ / "in"});
+    const std::string line = daemon_->log("listening");
+    port_ = std::stoi(line.substr(line.rfind(':') + 1));
+    ASSERT_NE(daemon_->log("ready"), "");
+  }
+  void stop() {
+    daemon_->signal(SIGTERM);
+    EXPECT_EQ(daemon_->wait(), 0);
+  }
+  // Judged: its verdicts have come.
+  void feed(const std::string& file, const std::string& records) {
+    write_file(dir_ / ("tmp/" + file), records);
+    fs::rename(dir_ / ("tmp/" + file), dir_ / ("in/" + file));
+    for (const char c : records) {
+      if (c == '\n') {
+        EXPECT_NE(daemon_->line(), "");
+      }
+    }
+  }
+  std::string get(const std::string& path) const { return testing::get(port_, path); }
+  std::string call(const std::string& method, const std::string& path, const std::string& body = "",
+                   const std::string& headers = kToken) const {
+    return testing::post(port_, path, body, headers, method);
+  }
+
+  TempDir dir_;
+  std::unique_ptr<Daemon> daemon_;
+  int port_ = 0;
+};
+
+TEST_F(Api, ChecksAndInsertsNothing) {
+  feed("a.jsonl", record("a", text(1)) + record("b", text(2)));
+  for (int i = 0; i < 2; ++i) {
+    const std::string fresh = call("POST", "/v1/check", record("x", text(3)), kJson);
+    EXPECT_EQ(status_of(fresh), 200);
+    EXPECT_THAT(body_of(fresh), HasSubstr(R"({"verdict":"unique","matches":[]})"));
+  }
+  const std::string same = body_of(call("POST", "/v1/check", record("x", text(1)), kJson));
+  EXPECT_THAT(same, HasSubstr(R"("verdict":"duplicate","kind":"exact","similarity":1,)"));
+  EXPECT_THAT(same, HasSubstr(R"("original":{"id":"a",)"));
+  const std::string near = body_of(call("POST", "/v1/check", record("x", text(2) + "and more"), kJson));
+  EXPECT_THAT(near, HasSubstr(R"("kind":"near","similarity":0.96)"));
+  EXPECT_THAT(near, HasSubstr(R"("url":"http://h.example/b")"));
+  // Below the threshold: unique, and the match is shown all the same.
+  const std::string text_body = call("POST", "/v1/check", text(1), "Content-Type: text/plain\r\n");
+  EXPECT_THAT(body_of(text_body), HasSubstr(R"("kind":"exact")"));
+  EXPECT_EQ(status_of(call("POST", "/v1/check", "{", kJson)), 422);
+  EXPECT_EQ(status_of(call("POST", "/v1/check", "", kJson)), 400);
+  EXPECT_THAT(body_of(call("POST", "/v1/check", R"({"text":""})", kJson)),
+              HasSubstr(R"("verdict":"unscored")"));
+  stop();
+}
+
+TEST_F(Api, ForgetsThroughTheLog) {
+  feed("a.jsonl",
+       record("a", text(1), "one") + record("b/c d", text(2), "two") + record("e", text(4), "two"));
+  const std::string found = body_of(get("/v1/documents/b%2Fc%20d"));
+  EXPECT_THAT(found, HasSubstr(R"({"count":1,"originals":[{"id":"b/c d","event_id":")"));
+  EXPECT_EQ(status_of(get("/v1/documents/unknown")), 404);
+  EXPECT_EQ(status_of(call("DELETE", "/v1/documents/a", "", "")), 401);
+  EXPECT_EQ(status_of(get("/v1/documents/a")), 200);
+  EXPECT_THAT(body_of(call("DELETE", "/v1/documents/a")), HasSubstr(R"({"forgotten":1,)"));
+  EXPECT_EQ(status_of(get("/v1/documents/a")), 404);
+  EXPECT_EQ(status_of(call("DELETE", "/v1/documents/a")), 404);
+  EXPECT_EQ(status_of(call("DELETE", "/v1/documents?crawl=three")), 404);
+  EXPECT_EQ(status_of(call("DELETE", "/v1/documents")), 400);
+  EXPECT_THAT(body_of(call("DELETE", "/v1/documents?crawl=two")), HasSubstr(R"({"forgotten":2,)"));
+  EXPECT_EQ(status_of(call("POST", "/v1/snapshot")), 200);
+  EXPECT_EQ(status_of(call("POST", "/v1/snapshot", "", "")), 401);
+  stop();
+  start();
+  EXPECT_EQ(status_of(get("/v1/documents/a")), 404);
+  feed("b.jsonl", record("new", text(1)));
+  EXPECT_EQ(status_of(get("/v1/documents/new")), 200);
+  stop();
+}
+
+TEST_F(Api, ShowsClusters) {
+  std::string records = record("a", text(1)) + record("alone", text(2));
+  for (int i = 0; i < 20; ++i) records += record("copy" + std::to_string(i), text(1) + (i < 5 ? "" : "more"));
+  feed("a.jsonl", records);
+  const std::string cluster = body_of(get("/v1/clusters/a"));
+  EXPECT_THAT(cluster, HasSubstr(R"("live":true,"duplicates":{"exact":5,"near":15})"));
+  EXPECT_THAT(cluster, HasSubstr(R"("id":"copy19")"));
+  EXPECT_THAT(cluster, HasSubstr(R"("id":"copy4")"));
+  EXPECT_THAT(cluster, Not(HasSubstr(R"("id":"copy3")")));
+  const size_t at = cluster.find(R"("cluster_id":")") + 14;
+  std::string by_event = cluster.substr(at, cluster.find('"', at) - at);
+  for (size_t i = 0; (i = by_event.find('/', i)) != std::string::npos; i += 3) by_event.replace(i, 1, "%2F");
+  EXPECT_EQ(body_of(get("/v1/clusters/" + by_event)), cluster);
+  EXPECT_THAT(body_of(get("/v1/clusters/alone")),
+              HasSubstr(R"("duplicates":{"exact":0,"near":0},"first":null)"));
+  EXPECT_EQ(status_of(get("/v1/clusters/copy1")), 404);
+  EXPECT_EQ(status_of(call("DELETE", "/v1/documents/a")), 200);
+  EXPECT_THAT(body_of(get("/v1/clusters/" + by_event)), HasSubstr(R"("live":false)"));
+  stop();
+}
+
+TEST_F(Api, WritingIsOffWithoutAToken) {
+  stop();
+  daemon_ = std::make_unique<Daemon>(std::vector<std::string>{"serve", "--state", dir_ / "state", "--set",
+                                                              "http.listen=127.0.0.1:0", dir_ / "in"});
+  const std::string line = daemon_->log("listening");
+  port_ = std::stoi(line.substr(line.rfind(':') + 1));
+  ASSERT_NE(daemon_->log("ready"), "");
+  EXPECT_EQ(status_of(call("DELETE", "/v1/documents/a")), 403);
+  EXPECT_EQ(status_of(call("POST", "/v1/snapshot")), 403);
+  stop();
+}
+
+}  // namespace
+}  // namespace doppel::testing
