@@ -43,11 +43,16 @@ absl::Status restore_engine(StateDir& state, Engine& engine, int threads, const 
   return absl::OkStatus();
 }
 
-StateJournal::StateJournal(StateDir& state, Engine& engine)
+StateJournal::StateJournal(StateDir& state, Engine& engine, std::function<Seq()> announced)
     : state_(state),
       engine_(engine),
+      announced_(std::move(announced)),
       documents_(state.recovered().documents),
       position_(state.recovered().source_position) {}
+
+std::optional<Seq> StateJournal::keep_from() const {
+  return announced_ ? std::optional(announced_()) : std::nullopt;
+}
 
 absl::Status StateJournal::commit(const Batch& batch, const Resolved& resolved, std::string sink_position) {
   documents_ += batch.records.size();
@@ -59,7 +64,8 @@ absl::Status StateJournal::commit(const Batch& batch, const Resolved& resolved, 
                         .source_position = position_,
                         .sink_position = std::move(sink_position),
                         .clock = engine_.clock(),
-                        .documents = documents_});
+                        .documents = documents_,
+                        .keep_from = keep_from()});
 }
 
 absl::Status StateJournal::commit_outputs(std::string sink_position) {
@@ -68,7 +74,8 @@ absl::Status StateJournal::commit_outputs(std::string sink_position) {
                         .source_position = position_,
                         .sink_position = std::move(sink_position),
                         .clock = recovered.fresh ? engine_.clock() : recovered.clock,
-                        .documents = documents_});
+                        .documents = documents_,
+                        .keep_from = keep_from()});
 }
 
 }  // namespace doppel

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -30,14 +31,18 @@ absl::Status load_rows_into(StateDir& state, Engine& engine, const TellProgress&
 // The state directory as the pipeline sees it.
 class StateJournal final : public Journal {
  public:
-  StateJournal(StateDir& state, Engine& engine);
+  // `announced`: rows from there on are kept; without it, those that live.
+  StateJournal(StateDir& state, Engine& engine, std::function<Seq()> announced = nullptr);
   absl::Status commit(const Batch& batch, const Resolved& resolved, std::string sink_position) override;
   // Commits how far the outputs are, and nothing else.
   absl::Status commit_outputs(std::string sink_position);
 
  private:
+  std::optional<Seq> keep_from() const;
+
   StateDir& state_;
   Engine& engine_;
+  std::function<Seq()> announced_;
   uint64_t documents_;
   std::string position_;  // of the source, as of the last commit: an empty batch need not tell it
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "base/bytes.h"
 #include "base/kill_point.h"
@@ -15,18 +16,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Path and length of each output, as they stand in a commit.
+// Path and length of each output, as they stand in a commit. Without a path: up to which number the end of
+// originals is told.
 struct Length {
   std::string path;
   uint64_t bytes = 0;
 };
 
-std::vector<Length> parse_position(std::string_view position) {
-  std::vector<Length> out;
+struct Position {
+  std::vector<Length> lengths;
+  std::optional<Seq> announced;
+};
+
+Position parse_position(std::string_view position) {
+  Position out;
   ByteReader in(position);
   while (in.ok() && !in.rest().empty()) {
     std::string path(in.string());
-    out.push_back({std::move(path), in.varint()});
+    if (path.empty()) {
+      out.announced = in.varint();
+    } else {
+      out.lengths.push_back({std::move(path), in.varint()});
+    }
   }
   return out;
 }
@@ -58,7 +69,7 @@ fs::path kept_path(const std::string& directory, std::string_view source) {
 }  // namespace
 
 bool FilesSink::supports(const FilesSinkOptions& options, std::string_view position) {
-  for (const Length& length : parse_position(position)) {
+  for (const Length& length : parse_position(position).lengths) {
     if (length.path != options.output && length.path != options.keep && length.path != options.rejects)
       continue;
     std::error_code error;
@@ -69,7 +80,7 @@ bool FilesSink::supports(const FilesSinkOptions& options, std::string_view posit
 }
 
 std::string FilesSink::foreign_output(const FilesSinkOptions& options, std::string_view position) {
-  const std::vector<Length> lengths = parse_position(position);
+  const std::vector<Length> lengths = parse_position(position).lengths;
   for (const std::string& path : {options.output, options.keep, options.rejects}) {
     std::error_code error;
     const bool known =
@@ -83,7 +94,9 @@ absl::StatusOr<std::unique_ptr<FilesSink>> FilesSink::open(const FilesSinkOption
                                                            std::string_view position,
                                                            std::function<void(const std::string&)> report) {
   std::unique_ptr<FilesSink> sink(new FilesSink(options, std::move(report)));
-  const std::vector<Length> lengths = parse_position(position);
+  const auto [lengths, announced] = parse_position(position);
+  sink->lowest_live_ = options.lowest_live;
+  sink->announced_ = announced.value_or(options.lowest_live);
   const bool resume = !position.empty();
   ASSIGN_OR_RETURN(sink->output_, open_output(options.output, resume, lengths));
   ASSIGN_OR_RETURN(sink->keep_, open_output(options.keep, resume, lengths));
@@ -103,6 +116,10 @@ std::string FilesSink::position() const {
     put_string(out, file->path());
     put_varint(out, file->length());
   }
+  if (options_.originals != nullptr) {
+    put_string(out, "");
+    put_varint(out, announced_);
+  }
   return out;
 }
 
@@ -112,9 +129,28 @@ absl::Status FilesSink::write(const Decided& decided) {
     RETURN_IF_ERROR(write_one(decided.batch.records[i], decided.work.sign.documents[i],
                               decided.work.resolved.outcomes[i]));
   }
+  if (options_.originals != nullptr) RETURN_IF_ERROR(ends(decided));
   kill_point("before_outputs");
   RETURN_IF_ERROR(hand_on(options_.sync));
   kill_point("after_outputs");
+  return absl::OkStatus();
+}
+
+absl::Status FilesSink::ends(const Decided& decided) {
+  const auto tell = [&](const End& end) -> absl::Status {
+    Metadata metadata;
+    RETURN_IF_ERROR(decode_metadata(end.metadata, metadata));
+    line_.clear();
+    append_original_removed(line_, options_.context, metadata, removal_reason_name(end.reason));
+    line_ += '\n';
+    output_->append(line_);
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(tell_removed(decided, *options_.originals, tell));
+  const Resolved& resolved = decided.work.resolved;
+  lowest_live_ = resolved.lowest_live;
+  ASSIGN_OR_RETURN(announced_,
+                   tell_expired(resolved, announced_, *options_.engine, *options_.originals, tell));
   return absl::OkStatus();
 }
 

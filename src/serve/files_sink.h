@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "stream/ends.h"
 #include "stream/events.h"
 #include "stream/files/output_file.h"
 #include "stream/pipeline.h"
@@ -29,6 +30,10 @@ struct FilesSinkOptions {
   std::string rejects;     // file for rejected lines
   bool sync = false;       // sync the files at every commit
   EventContext context;
+  // To tell the end of originals among the events; both outlive the sink. nullptr: it is not told.
+  const Engine* engine = nullptr;
+  StoredOriginals* originals = nullptr;
+  Seq lowest_live = 0;  // of the index as it was loaded
 };
 
 class FilesSink : public Sink {
@@ -47,12 +52,17 @@ class FilesSink : public Sink {
   std::string position() const override;
   // Everything that was written survives a power loss.
   absl::Status sync();
+  // Originals whose end is not told yet: a batch without documents goes on telling it.
+  bool has_more_to_tell() const { return announced_ < lowest_live_; }
+  // The end of all before is told: they need not be kept.
+  Seq announced() const { return announced_; }
   // The clusters, if that was asked for.
   absl::Status finish();
 
  private:
   FilesSink(const FilesSinkOptions& options, std::function<void(const std::string&)> report)
       : options_(options), report_(std::move(report)) {}
+  absl::Status ends(const Decided& decided);
   absl::Status write_one(const Record& record, const SignedDocument& document, const Outcome& outcome);
   absl::Status keep(const Record& record);
   absl::Status hand_on(bool to_disk);  // everything written so far: to the system, or to the disk
@@ -70,6 +80,7 @@ class FilesSink : public Sink {
   std::vector<Cluster> clusters_;  // in the order of their first duplicate
   absl::flat_hash_map<Seq, size_t> cluster_of_;
   std::string line_;
+  Seq announced_ = 0, lowest_live_ = 0;
 };
 
 }  // namespace doppel

@@ -14,6 +14,7 @@
 #include "serve/embedded_state.h"
 #include "serve/log_restorer.h"
 #include "serve/setup.h"
+#include "serve/state_originals.h"
 #include "state/lock.h"
 #include "state/scheme.h"
 #include "stream/kafka/log_reader.h"
@@ -28,39 +29,6 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
-
-// Rows of the state directory, and those that are newer than its last commit, of the index.
-class OriginalsOf final : public kafka::StoredOriginals {
- public:
-  OriginalsOf(StateDir& state, Engine& engine) : state_(state), engine_(engine) {}
-
-  absl::StatusOr<Original> original(Seq seq) override {
-    Original out;
-    BodyRef body;
-    absl::StatusOr<StoredRow> stored = state_.read_row(seq);
-    if (stored.ok()) {
-      out.trusted_ms = stored->trusted_ms;
-      out.removed = stored->removed;
-      body = stored->row.body;
-    } else if (absl::IsOutOfRange(stored.status())) {
-      body = engine_.index().row(seq).body;  // of the batch at hand
-    } else {
-      return stored.status();
-    }
-    if (body.size == 0) {
-      out.removed = true;  // its record was compacted away before this state was made
-      return out;
-    }
-    ASSIGN_OR_RETURN(const Body read, state_.bodies().read(body, buffer_));
-    out.metadata = read.metadata;
-    return out;
-  }
-
- private:
-  StateDir& state_;
-  Engine& engine_;
-  std::string buffer_;
-};
 
 // Who the log says it is: read from its beginning until that is known.
 struct LogIdentity {
@@ -269,7 +237,7 @@ class Opening {
     engine_options_.initial_capacity = std::max<uint64_t>(1024, expected);
     index_->engine = std::make_unique<Engine>(engine_options_, index_->state->bodies());
     Engine& engine = *index_->engine;
-    index_->originals = std::make_unique<OriginalsOf>(*index_->state, engine);
+    index_->originals = stored_originals(*index_->state, engine);
     if (!r.fresh) {
       log::info("loading the snapshot",
                 {{"rows", r.next_seq - r.first_row}, {"directory", o_.state_directory}});

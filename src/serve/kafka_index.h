@@ -31,7 +31,7 @@ struct KafkaIndex {
   std::unique_ptr<kafka::Transactor> transactor;
   std::unique_ptr<StateDir> state;
   std::unique_ptr<Engine> engine;
-  std::unique_ptr<kafka::StoredOriginals> originals;
+  std::unique_ptr<StoredOriginals> originals;
   kafka::KafkaPosition position;
   LogEpoch epoch;
   std::string index_log;

@@ -16,6 +16,7 @@
 #include "serve/monitor.h"
 #include "serve/report.h"
 #include "serve/setup.h"
+#include "serve/state_originals.h"
 #include "serve/web.h"
 #include "stream/files/follow_source.h"
 
@@ -121,10 +122,14 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   }
   sink_options.context = {.scheme = fmt::format("{:016x}", key.derive(engine_opts.scheme.describe())),
                           .epoch = recovered.epoch};
+  const std::unique_ptr<StoredOriginals> originals = stored_originals(*state, engine);
+  sink_options.engine = &engine;
+  sink_options.originals = originals.get();
+  sink_options.lowest_live = recovered.lowest_live;
   Report report(engine.index());
   ASSIGN_OR_RETURN(sink, FilesSink::open(sink_options, recovered.sink_position,
                                          [&](const std::string& message) { report.complain(message); }));
-  StateJournal journal(*state, engine);
+  StateJournal journal(*state, engine, [&] { return sink->announced(); });
   RETURN_IF_ERROR(journal.commit_outputs(sink->position()));  // they are ours from here on
 
   start = Clock::now();
@@ -160,7 +165,7 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
                     .wishes =
                         [&](Work& work) {
                           const bool files = requests.fill(work);
-                          return web.wishes(work) || files;
+                          return web.wishes(work) || files || sink->has_more_to_tell();
                         },
                     .observe =
                         [&](const Decided& decided, const BatchTimes& times) {

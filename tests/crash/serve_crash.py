@@ -39,8 +39,9 @@ def check(condition, message):
 class World:
     """Where documents come from: a directory that fills, or a log that grows and is rotated."""
 
-    def __init__(self, rng, directory, rotates):
+    def __init__(self, rng, directory, rotates, room=0):
         self.rng, self.directory, self.rotates = rng, directory, rotates
+        self.room = room  # max_documents: of older originals the end is told
         self.words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(2, 9))) for _ in range(2000)]
         self.texts = {}  # by id
         self.recent, self.rejected, self.rotated, self.pending = [], 0, 0, ""
@@ -154,7 +155,14 @@ def count_lines(path):
 
 def all_judged(world):
     # A rejected line has an event too: with all verdicts each record is one line.
-    return count_lines(os.path.join(world.directory, "state/events")) == len(world.texts) + world.rejected
+    path = os.path.join(world.directory, "state/events")
+    content = b""
+    if os.path.exists(path):
+        with open(path, "rb") as f:
+            content = f.read()
+    told = content.count(b'"type":"original-removed"')
+    evicted = max(0, content.count(b'"verdict":"unique"') - world.room) if world.room else 0
+    return content.count(b"\n") - told == len(world.texts) + world.rejected and told == evicted
 
 
 def await_all(daemon, world, seconds=60):
@@ -169,16 +177,22 @@ def await_all(daemon, world, seconds=60):
 
 def verify(binary, world):
     """Each document once; and the verdicts are those of a scan in the order in which they were judged."""
-    order, found = [], []
+    order, found, unique, removed = [], [], [], []
     with open(os.path.join(world.directory, "state/events")) as f:
         for line in f:
             event = json.loads(line)
             if event["type"] == "duplicate-of":
                 order.append(event["document"]["id"])
                 found.append((order[-1], event["kind"], event["similarity"], event["original"]["id"]))
+            elif event["type"] == "original-removed":
+                check(event["reason"] == "evicted", line)
+                removed.append(event["original"]["id"])
             elif event["verdict"] != "rejected":
                 order.append(event["id"])
                 found.append((order[-1], event["verdict"]))
+                unique += [event["id"]] if event["verdict"] == "unique" else []
+    oldest = unique[:-world.room] if world.room else []
+    check(removed == oldest, f"the end of {len(removed)} originals is told, not of {len(oldest)}; see {world.directory}")
     twice = {name for name in order if order.count(name) > 1} if len(set(order)) != len(order) else set()
     check(not twice, f"judged more than once: {sorted(twice)[:5]}; see {world.directory}")
     missing = set(world.texts) - set(order)
@@ -186,7 +200,7 @@ def verify(binary, world):
     rejects = count_lines(os.path.join(world.directory, "state/rejects"))
     check(rejects == world.rejected, f"{rejects} rejects, not {world.rejected}; see {world.directory}")
     records = "".join(json.dumps({"id": name, "text": world.texts[name]}) + "\n" for name in order)
-    scan = subprocess.run([binary, "scan", "--all", "-q", "-"], input=records, capture_output=True, text=True,
+    scan = subprocess.run([binary, "scan", "--all", "-q", "--set", f"max_documents={world.room}", "-"], input=records, capture_output=True, text=True,
                           env=dict(os.environ, DOPPEL_HASH_KEY=KEY))
     check(scan.returncode == 0, scan.stderr)
     for line, got in zip(scan.stdout.splitlines(), found, strict=True):
@@ -197,15 +211,16 @@ def verify(binary, world):
     return len(order)
 
 
-def options_of(rng):
-    return ["--set", f"batch_documents={rng.choice([3, 20, 256])}",
+def options_of(rng, world):
+    return ["--set", f"max_documents={world.room}",
+            "--set", f"batch_documents={rng.choice([3, 20, 256])}",
             "--set", f"state.checkpoint_documents={rng.choice([10, 100, 100000])}",
             "--set", f"state.fsync={rng.choice(['none', 'checkpoint', 'commit'])}",
             "--threads", rng.choice(["1", "2"])]
 
 
 def kill_again_and_again(rng, binary, directory, rotates, kills):
-    world = World(rng, directory, rotates)
+    world = World(rng, directory, rotates, room=0 if rotates else 150)
     killed = points = 0
     for i in range(kills):
         environment = {}
@@ -214,7 +229,7 @@ def kill_again_and_again(rng, binary, directory, rotates, kills):
             environment["DOPPEL_KILL_AT"] = f"{rng.choice(POINTS)}:{rng.randint(1, 6)}"
         if rng.random() < 0.5:
             world.grow(rng.randint(1, 60))
-        daemon = Daemon(binary, directory, world.paths(), options_of(rng), environment)
+        daemon = Daemon(binary, directory, world.paths(), options_of(rng, world), environment)
         if at_point:
             for _ in range(rng.randint(1, 5)):
                 world.grow(rng.randint(1, 30))
@@ -231,13 +246,13 @@ def kill_again_and_again(rng, binary, directory, rotates, kills):
             check(code in (0, -how), f"exit {code}: {daemon.said()}")
             killed += code == -signal.SIGKILL
         if rotates and i % 6 == 5:
-            daemon = Daemon(binary, directory, world.paths(), options_of(rng))
+            daemon = Daemon(binary, directory, world.paths(), options_of(rng, world))
             world.end_line()
             await_all(daemon, world)
             daemon.end(signal.SIGKILL)
             world.grow(rng.randint(0, 20))
             world.rotate()
-    daemon = Daemon(binary, directory, world.paths(), options_of(rng))
+    daemon = Daemon(binary, directory, world.paths(), options_of(rng, world))
     world.end_line()
     await_all(daemon, world)
     code = daemon.end(signal.SIGTERM)

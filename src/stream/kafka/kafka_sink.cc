@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_set.h"
-
 #include "base/log.h"
 #include "base/status.h"
 #include "stream/metadata.h"
@@ -13,7 +11,6 @@
 namespace doppel::kafka {
 namespace {
 
-constexpr Seq kTellAtOnce = 2000;         // ends told in one transaction
 constexpr size_t kMessageOverhead = 512;  // of a record and its batch, besides what we put into it
 
 size_t headers_size(std::span<const Header> headers) {
@@ -166,17 +163,17 @@ void KafkaSink::dead_letter(const Record& record, std::string_view stage, std::s
 
 // ---- the end of representatives
 
-absl::Status KafkaSink::tell_end(std::string_view encoded_metadata, RemovalReason reason) {
+absl::Status KafkaSink::tell_end(const End& end) {
   if (options_.events_off) return absl::OkStatus();
   Metadata metadata;
-  RETURN_IF_ERROR(decode_metadata(encoded_metadata, metadata));
+  RETURN_IF_ERROR(decode_metadata(end.metadata, metadata));
   outbox_.header("ce_specversion", "1.0");
   outbox_.header("ce_type", "original-removed");
   outbox_.header("ce_source", options_.context.epoch);
   outbox_.header("ce_id", metadata.event_id() + "/removed");
   outbox_.header("content-type", "application/json");
   const size_t at = outbox_.bytes().size();
-  append_original_removed(outbox_.bytes(), options_.context, metadata, removal_reason_name(reason));
+  append_original_removed(outbox_.bytes(), options_.context, metadata, removal_reason_name(end.reason));
   const Outbox::Span value = outbox_.span_since(at);
   std::optional<Outbox::Span> key;
   if (metadata.key) key = outbox_.put(*metadata.key);
@@ -185,48 +182,29 @@ absl::Status KafkaSink::tell_end(std::string_view encoded_metadata, RemovalReaso
 }
 
 absl::Status KafkaSink::removals(const Decided& decided) {
-  const Resolved& resolved = decided.work.resolved;
-  for (const Removed& removed : resolved.removed) {
-    LogRemoved marker{.seq = removed.seq};
-    if (!resolved.rows.empty() && removed.seq >= resolved.rows.front().seq) {
-      // It came with this batch.
-      marker.trusted_ms = resolved.rows[removed.seq - resolved.rows.front().seq].trusted_ms;
-      size_t i = 0;
-      while (resolved.outcomes[i].verdict != Verdict::unique || resolved.outcomes[i].seq != removed.seq) ++i;
-      RETURN_IF_ERROR(tell_end(decided.work.sign.documents[i].metadata, removed.reason));
-    } else {
-      ASSIGN_OR_RETURN(const StoredOriginals::Original original, originals_.original(removed.seq));
-      marker.trusted_ms = original.trusted_ms;
-      RETURN_IF_ERROR(tell_end(original.metadata, removed.reason));
-    }
-    outbox_.add_log(options_.index_log.name, put_log_removed(outbox_.bytes(), marker));
-  }
-  return absl::OkStatus();
+  return tell_removed(decided, originals_, [&](const End& end) {
+    const absl::Status told = tell_end(end);
+    outbox_.add_log(options_.index_log.name,
+                    put_log_removed(outbox_.bytes(), {.seq = end.seq, .trusted_ms = end.trusted_ms}));
+    return told;
+  });
 }
 
-// What has expired or was evicted is dead at once; its end is told in steps, so that no transaction grows
-// without bound.
 absl::Status KafkaSink::expirations(const Resolved& resolved) {
   LogExpire& expire = next_.expire;
   const std::string clock = engine_.clock();
   const bool moved = resolved.lowest_live > expire.lowest_live || clock != expire.clock;
   expire.lowest_live = std::max(expire.lowest_live, resolved.lowest_live);
   expire.clock = clock;
-  // What came with this batch and is dead already is told after the next.
-  const Seq stored = resolved.rows.empty() ? expire.lowest_live : resolved.rows.front().seq;
-  const Seq end = std::min({expire.lowest_live, expire.announced + kTellAtOnce, stored});
-  absl::flat_hash_set<Seq> told;
-  for (const Removed& removed : resolved.removed) told.insert(removed.seq);
-  for (Seq seq = expire.announced; seq < end; ++seq) {
-    ASSIGN_OR_RETURN(const StoredOriginals::Original original, originals_.original(seq));
-    if (!original.removed && !told.contains(seq))
-      RETURN_IF_ERROR(tell_end(original.metadata, engine_.why_dead(original.trusted_ms)));
+  ASSIGN_OR_RETURN(const Seq announced, tell_expired(resolved, expire.announced, engine_, originals_,
+                                                     [&](const End& end) { return tell_end(end); }));
+  for (Seq seq = expire.announced; seq < announced; ++seq) {
     const size_t at = outbox_.bytes().size();
     put_log_key(outbox_.bytes(), seq);
     outbox_.add(options_.index_log.name, outbox_.span_since(at), std::nullopt).partition = 0;
   }
-  if (!moved && end == expire.announced) return absl::OkStatus();
-  expire.announced = std::max(end, expire.announced);
+  if (!moved && announced == expire.announced) return absl::OkStatus();
+  expire.announced = announced;
   outbox_.add_log(options_.index_log.name, put_log_expire(outbox_.bytes(), expire));
   return absl::OkStatus();
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "stream/ends.h"
 #include "stream/events.h"
 #include "stream/kafka/kafka_position.h"
 #include "stream/kafka/transactor.h"
@@ -29,18 +30,6 @@ struct KafkaSinkOptions {
   EventContext context;
   uint64_t scheme = 0;  // fingerprint
   int num_perm = 128, mask_words = 1;
-};
-
-// What is read again of a representative whose end is to be told.
-class StoredOriginals {
- public:
-  virtual ~StoredOriginals() = default;
-  struct Original {
-    std::string metadata;
-    int64_t trusted_ms = kNoTime;
-    bool removed = false;  // before: its end was told then
-  };
-  virtual absl::StatusOr<Original> original(Seq seq) = 0;
 };
 
 class KafkaSink final : public Sink {
@@ -65,7 +54,7 @@ class KafkaSink final : public Sink {
   void dead_letter(const Record& record, std::string_view stage, std::string_view reason);
   void unique_copy(const Record& record);
   absl::Status removals(const Decided& decided);
-  absl::Status tell_end(std::string_view encoded_metadata, RemovalReason reason);
+  absl::Status tell_end(const End& end);
   absl::Status expirations(const Resolved& resolved);
   void advance(const Batch& batch);
   bool fits(const OutputTopic& topic, size_t bytes) const;
