@@ -35,3 +35,7 @@ target_link_libraries(kafka_crash PRIVATE kafka_support CLI11::CLI11 GTest::gtes
 add_test(NAME kafka/crash COMMAND ${PROJECT_SOURCE_DIR}/scripts/crash --program $<TARGET_FILE:kafka_crash>
   --kills 300 --minutes 9 --verbose)
 set_tests_properties(kafka/crash PROPERTIES FIXTURES_REQUIRED kafka LABELS "kafka;crash" TIMEOUT 900)
+
+# Makes tests/data/upgrade/NAME: see tests/data/upgrade/make.
+add_executable(make_upgrade_fixture EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/upgrade/make_fixture.cc)
+target_link_libraries(make_upgrade_fixture PRIVATE kafka_support GTest::gtest)

@@ -1,0 +1,48 @@
+#pragma once
+// An index log as a file: key, whether there is a value, value, one record after the other.
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "commands/run_doppel.h"
+#include "kafka/client.h"
+
+namespace doppel::testing {
+
+inline std::string encode_log(const std::vector<Message>& log) {
+  std::string out;
+  for (const Message& m : log) {
+    put_string(out, m.key.value_or(""));
+    put_varint(out, m.value.has_value() ? 1 : 0);
+    put_string(out, m.value.value_or(""));
+  }
+  return out;
+}
+
+inline std::vector<Message> decode_log(const std::string& bytes) {
+  std::vector<Message> out;
+  ByteReader in(bytes);
+  while (in.ok() && !in.rest().empty()) {
+    Message m;
+    m.key = in.string();
+    const bool has_value = in.varint() != 0;
+    const std::string value(in.string());
+    if (has_value) m.value = value;
+    out.push_back(std::move(m));
+  }
+  if (!in.ok()) throw std::runtime_error("the fixture is damaged");
+  return out;
+}
+
+// As doppel inspect says it.
+inline std::string index_checksum(const std::string& state) {
+  const Ran ran = run_doppel(fmt::format("inspect --json '{}'", state));
+  const size_t at = ran.out.find("\"index_checksum\":\"");
+  return at == std::string::npos ? ran.err : ran.out.substr(at + 18, ran.out.find('"', at + 18) - at - 18);
+}
+
+}  // namespace doppel::testing
