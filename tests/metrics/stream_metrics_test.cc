@@ -223,8 +223,9 @@ TEST(KafkaStatistics, AreReadOfTheLibrarysJson) {
   kafka::ConsumerStatistics s;
   ASSERT_TRUE(kafka::parse_statistics(
       R"({"rxmsgs":12,"rxmsg_bytes":3400,"cgrp":{"rebalance_cnt":2},
-          "brokers":{"a:1/1":{"nodeid":1,"source":"learned","state":"UP","txerrs":1,"rxerrs":2,"req_timeouts":3,"disconnects":4,
+          "brokers":{"a:1/1":{"nodeid":1,"source":"learned","state":"DOWN","txerrs":1,"rxerrs":2,"req_timeouts":3,"disconnects":4,
                               "throttle":{"avg":1500}},
+                     "b:1/1":{"nodeid":1,"source":"configured","state":"UP"},
                      "GroupCoordinator":{"nodeid":1,"source":"logical","state":"INIT","disconnects":1}},
           "topics":{"t":{"partitions":{
             "0":{"partition":0,"fetch_state":"active","fetchq_cnt":5,"fetchq_size":500,"next_offset":30,

@@ -2,6 +2,7 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace doppel::kafka {
@@ -40,11 +41,17 @@ void read_broker(dom::object b, ConsumerStatistics& out) {
   const int64_t id = number(b, "nodeid", -1);
   std::string_view source;
   if (b["source"].get(source) != simdjson::SUCCESS) source = {};
-  if (id < 0 || source != "learned") return;  // a second connection to it, for the group or the start
+  if (id < 0 || source == "logical") return;  // another connection to it, for the group
   std::string_view state;
   if (b["state"].get(state) != simdjson::SUCCESS) state = {};
   dom::object throttle;
   const bool timed = b["throttle"].get(throttle) == simdjson::SUCCESS;
+  // The address that was configured, and the one that the cluster tells, may be two connections.
+  const auto same = [&](const ConsumerStatistics::Broker& broker) { return broker.id == id; };
+  if (const auto at = std::find_if(out.brokers.begin(), out.brokers.end(), same); at != out.brokers.end()) {
+    at->up = at->up || state == "UP";
+    return;
+  }
   out.brokers.push_back({.id = static_cast<int32_t>(id),
                          .up = state == "UP",
                          .throttled_s = timed ? static_cast<double>(count(throttle, "avg")) / 1e3 : 0});
