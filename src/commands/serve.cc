@@ -45,6 +45,12 @@ void reload(const CommonFlags& flags, const Config& running) {
   if (!quieter) say();
 }
 
+int exit_code(const absl::Status& status) {
+  if (status.ok() || absl::IsCancelled(status)) return kExitDone;
+  if (absl::IsInvalidArgument(status) || absl::IsNotFound(status)) return kExitUsage;
+  return absl::IsAborted(status) ? kExitReplaced : kExitStopped;
+}
+
 int serve(const CommonFlags& flags, const Config& config) {
   configure_log(config.options);
   notify::status("starting");
@@ -58,12 +64,13 @@ int serve(const CommonFlags& flags, const Config& config) {
     if (std::this_thread::get_id() == main_loop) notify::alive();
     return signals.stop();
   };
+  const auto ending = [&](const absl::Status& why) { signals.ends(exit_code(why)); };
   const absl::Status status =
-      config.options.kafka.brokers.empty() ? serve_files(config, stop) : serve_kafka(config, stop);
-  if (status.ok() || absl::IsCancelled(status)) return kExitDone;
-  if (absl::IsInvalidArgument(status) || absl::IsNotFound(status)) return fail("serve", status, kExitUsage);
-  log::error("stopped by an error", {{"error", std_sv(status.message())}});
-  return absl::IsAborted(status) ? kExitReplaced : kExitStopped;
+      config.options.kafka.brokers.empty() ? serve_files(config, stop) : serve_kafka(config, stop, ending);
+  const int code = exit_code(status);
+  if (code == kExitUsage) return fail("serve", status, kExitUsage);
+  if (code != kExitDone) log::error("stopped by an error", {{"error", std_sv(status.message())}});
+  return code;
 }
 
 }  // namespace

@@ -85,7 +85,8 @@ void say_ready(Monitor& monitor, const KafkaIndex& index, const kafka::KafkaSour
 
 }  // namespace
 
-absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop_wished) {
+absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop_wished,
+                         const std::function<void(const absl::Status&)>& ending) {
   const Options& o = config.options;
   if (o.state_directory.empty())
     return invalid("state.directory: serve needs a place for its snapshots and its hash key");
@@ -140,8 +141,12 @@ absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop
   Web web(server.get(), shown);
   say_ready(monitor, *index, *source);
   const auto wishes = [&](Work& work) { return requests.fill(work) || sink.has_more_to_tell(); };
-  RETURN_IF_ERROR(
-      run(o, monitor, *index, documents, sink, &journal, wishes, [&] { requests.settled(); }, web));
+  const absl::Status ran =
+      run(o, monitor, *index, documents, sink, &journal, wishes, [&] { requests.settled(); }, web);
+  if (!ran.ok()) {
+    ending(ran);  // clients of a broker that is away may take their time to go
+    return ran;
+  }
   if (fetching != nullptr) report_fetches(fetching->counts());
   return index->state->checkpoint();
 }

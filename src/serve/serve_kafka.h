@@ -10,6 +10,8 @@ namespace doppel {
 
 // Returns when `stop` says so (then everything up to here is committed and the state directory is
 // checkpointed), or with what must stop the process. Aborted: another process has taken over the index.
-absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop);
+// `ending` is told of that before anything is taken down.
+absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop,
+                         const std::function<void(const absl::Status&)>& ending);
 
 }  // namespace doppel

@@ -28,7 +28,7 @@ sigset_t watched() {
 
 }  // namespace
 
-Signals::Signals(SignalOptions options) : options_(std::move(options)) {
+Signals::Signals(SignalOptions options) : options_(std::move(options)), timeout_code_(options_.timeout_code) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   const sigset_t set = watched();
@@ -46,7 +46,8 @@ Signals::~Signals() {
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
-void Signals::ends() {
+void Signals::ends(int timeout_code) {
+  timeout_code_ = timeout_code;
   ends_ = true;
   ::eventfd_write(wake_.get(), 1);
 }
@@ -88,7 +89,7 @@ void Signals::run() {
       log::error(
           "the end took longer than shutdown_timeout; what is not committed is done again at the next start",
           {{"shutdown_timeout_ms", options_.shutdown_timeout.count()}});
-      ::_exit(options_.timeout_code);
+      ::_exit(timeout_code_);
     }
   }
 }

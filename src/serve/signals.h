@@ -32,8 +32,9 @@ class Signals {
 
   // Someone asked for the end.
   bool stop() const { return stop_.load(std::memory_order_relaxed); }
-  // The end begins for another reason (an error): it must not take longer than the timeout either.
-  void ends();
+  // The end begins for another reason (an error): it must not take longer than the timeout either, and ends
+  // with `timeout_code` if it does.
+  void ends(int timeout_code);
 
  private:
   void run();
@@ -41,6 +42,7 @@ class Signals {
   SignalOptions options_;
   std::atomic<bool> stop_ = false;
   std::atomic<bool> ends_ = false;
+  std::atomic<int> timeout_code_;
   std::atomic<bool> done_ = false;
   Fd signals_, wake_;
   std::thread thread_;

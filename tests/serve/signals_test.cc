@@ -42,7 +42,7 @@ TEST(Signals, ReloadIsNoEnd) {
 TEST(Signals, NothingIsLeftBehind) {
   {
     Signals signals({});
-    signals.ends();
+    signals.ends(3);
   }
   sigset_t blocked;
   pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
@@ -64,8 +64,8 @@ TEST_F(SignalsDeathTest, AnEndThatHangsIsCutShort) {
       testing::ExitedWithCode(3), "longer than shutdown_timeout");
   EXPECT_EXIT(
       {
-        Signals signals({.shutdown_timeout = milliseconds(50), .timeout_code = 4});
-        signals.ends();  // an error, and then something hangs
+        Signals signals({.shutdown_timeout = milliseconds(50), .timeout_code = 3});
+        signals.ends(4);  // an error, and then something hangs
         for (;;) ::pause();
       },
       testing::ExitedWithCode(4), "longer than shutdown_timeout");
