@@ -36,7 +36,7 @@ if(DOPPEL_SANITIZE STREQUAL "thread")
   target_link_libraries(doppel_app INTERFACE $<TARGET_OBJECTS:doppel_c11_threads>)
 endif()
 
-set_source_files_properties(src/commands/frame.cc src/serve/monitor.cc PROPERTIES COMPILE_DEFINITIONS
+set_source_files_properties(src/commands/frame.cc src/serve/monitor.cc src/serve/web.cc PROPERTIES COMPILE_DEFINITIONS
   "DOPPEL_VERSION=\"${PROJECT_VERSION}\"")
 
 # Kernels are named for the instructions they need; base/simd.h chooses at run time.

@@ -147,9 +147,11 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   std::shared_ptr<void> watched;
   if (fetching != nullptr) watched = monitor.watch(*fetching);
   monitor.progress(engine, *state);
-  Web web(server.get(), {.config = config, .engine = engine, .bodies = state->bodies(), .checkpoint = [&] {
-                           return state->checkpoint();
-                         }});
+  Web web(server.get(), {.config = config,
+                         .engine = engine,
+                         .bodies = state->bodies(),
+                         .checkpoint = [&] { return state->checkpoint(); },
+                         .snapshots = [&] { return state->checkpoint_stats(); }});
   monitor.ready(engine);
   log::info("ready", {{"input_listed_ms", ms_since(start)}, {"epoch", recovered.epoch}});
   notify::ready();

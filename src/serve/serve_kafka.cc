@@ -2,15 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/status.h"
+#include "metrics/kafka_metrics.h"
 #include "serve/forget_requests.h"
 #include "serve/kafka_run.h"
 #include "serve/monitor.h"
 #include "serve/report.h"
 #include "serve/setup.h"
 #include "serve/web.h"
+#include "stream/kafka/kafka_position.h"
 #include "stream/kafka/kafka_source.h"
 #include "stream/pipeline.h"
 
@@ -75,6 +79,23 @@ absl::Status run(const Options& o, Monitor& monitor, KafkaIndex& index, Source& 
   return absl::OkStatus();
 }
 
+std::vector<PageData::Lag> lags_of(const kafka::ConsumerStatistics& statistics,
+                                   const std::vector<SettledPartition>& all_settled) {
+  std::vector<PageData::Lag> out;
+  for (const auto& partition : statistics.partitions) {
+    PageData::Lag& lag = out.emplace_back(
+        PageData::Lag{.topic = partition.topic, .partition = partition.partition, .records = -1});
+    for (const SettledPartition& settled : all_settled) {
+      if (settled.topic != partition.topic || settled.partition != partition.partition) continue;
+      lag.records = lag_of(partition, settled);
+      if (lag.records == 0) lag.seconds = 0;
+      if (lag.records > 0 && settled.last_ms >= 0)
+        lag.seconds = static_cast<double>(std::max<int64_t>(0, kafka::now_ms() - settled.last_ms)) / 1e3;
+    }
+  }
+  return out;
+}
+
 void say_ready(Monitor& monitor, const KafkaIndex& index, const kafka::KafkaSource& source) {
   monitor.ready(*index.engine);
   log::info("ready", {{"partitions", source.partitions()},
@@ -124,6 +145,9 @@ absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop
   monitor.progress(*index->engine, *index->state);
   WebParts shown{
       .config = config, .engine = *index->engine, .bodies = index->state->bodies(), .keys = key_policy(o)};
+  shown.lags = [&monitor, statistics = source->statistics()] {
+    return lags_of(statistics->get(), monitor.metrics().stream().settled());
+  };
   if (o.dry_run) {
     Web web(server.get(), shown);
     say_ready(monitor, *index, *source);
@@ -137,6 +161,7 @@ absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop
   SnapshotJournal journal(*index, sink);
   watched.push_back(monitor.watch(*index->transactor));
   ForgetRequests requests(o.state_directory, *index->engine, index->state->bodies());
+  shown.snapshots = [&] { return index->state->checkpoint_stats(); };
   shown.checkpoint = [&] { return index->state->checkpoint(); };
   Web web(server.get(), shown);
   say_ready(monitor, *index, *source);

@@ -10,6 +10,7 @@
 #include "status/activity.h"
 #include "status/api.h"
 #include "status/mailbox.h"
+#include "status/page.h"
 
 namespace doppel {
 
@@ -18,7 +19,11 @@ struct WebParts {  // all outlive the Web
   const Engine& engine;
   const Bodies& bodies;
   KeyPolicy keys;
-  std::function<absl::Status()> checkpoint;  // on the pipeline's thread; empty: nothing is kept
+  // On the pipeline's thread; empty: nothing is kept.
+  std::function<absl::Status()> checkpoint;
+  std::function<CheckpointStats()> snapshots;
+  // Any thread; empty: there are no partitions.
+  std::function<std::vector<PageData::Lag>()> lags;
 };
 
 class Web {
@@ -36,7 +41,10 @@ class Web {
   void progress(const Counters& counters);
 
  private:
+  http::Response page();
+
   http::Server* server_;
+  WebParts parts_;
   Mailbox mailbox_;
   Activity activity_;
   Api api_;

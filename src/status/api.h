@@ -36,6 +36,8 @@ class Api {
   explicit Api(ApiParts parts);
   // From here until close().
   void route(http::Server& server);
+  // As its own handlers are: after close() it is not called any more, and none is running.
+  http::Handler guarded(http::Handler handler) const;
 
   // The pipeline's thread. fill: before a batch is resolved; adds to Work::forget. settled: it is committed.
   bool fill(Work& work);
@@ -65,7 +67,6 @@ class Api {
     std::shared_mutex mutex;
     bool closed = false;
   };
-  http::Handler guarded(http::Handler handler) const;
 
   const ApiParts parts_;
   const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();

@@ -1,0 +1,58 @@
+#pragma once
+// The status page: one HTML text without scripts and without anything to be loaded. A pure function of what
+// it shows; every text from outside is escaped.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "index/index.h"
+#include "state/state_dir.h"
+#include "status/activity.h"
+
+namespace doppel {
+
+struct IndexFacts {
+  IndexStats stats;
+  uint64_t body_bytes = 0;
+  std::optional<CheckpointStats> snapshots;  // none: nothing is kept
+};
+
+struct PageData {
+  std::string version;
+  std::string mode;  // "Kafka", "files"
+  int64_t now_ms = 0, start_ms = 0;
+
+  std::vector<Sample> samples;  // oldest first
+
+  std::optional<IndexFacts> index;  // none: the stream did not answer in time
+  uint64_t originals_most = 0;      // 0: any number
+
+  struct Lag {
+    std::string topic;
+    int32_t partition = 0;
+    int64_t records = 0;
+    std::optional<double> seconds;
+  };
+  std::optional<std::vector<Lag>> lags;  // none: there are no partitions
+
+  std::vector<LastEvent> events;
+  std::vector<HeavyHitters<Seq>::Entry> originals;
+  std::vector<HeavyHitters<std::string>::Entry> host_pairs;
+
+  struct Setting {
+    std::string key, value, origin;
+  };
+  std::vector<Setting> settings;  // secrets hidden
+};
+
+std::string status_page(const PageData& data);
+
+// For text and for attributes in double quotes; what is no UTF-8 and control characters become U+FFFD.
+void append_html(std::string& out, std::string_view text);
+// "http://user:secret@host/" without what stands before the host.
+std::string without_credentials(std::string_view text);
+
+}  // namespace doppel
