@@ -3,3 +3,7 @@ add_test(NAME http/openapi
   COMMAND ${CMAKE_CURRENT_LIST_DIR}/openapi_test.sh $<TARGET_FILE:doppel_cli> ${PROJECT_SOURCE_DIR}/docs/openapi.yaml
           ${CMAKE_BINARY_DIR}/schemathesis)
 set_tests_properties(http/openapi PROPERTIES LABELS http TIMEOUT 900)
+# Bad clients while the stream goes on; alone on the machine, since it compares throughputs.
+add_test(NAME http/bad_input
+  COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/bad_input_test.py --binary $<TARGET_FILE:doppel_cli>)
+set_tests_properties(http/bad_input PROPERTIES LABELS "http;slow" TIMEOUT 300 RUN_SERIAL ON)
