@@ -46,12 +46,20 @@ absl::StatusOr<std::unique_ptr<KafkaSource>> KafkaSource::open(const KafkaSource
                                   {"statistics.interval.ms", "1000"}},
                                  &on_statistics, source->statistics_.get()));
   source->queue_ = rd_kafka_queue_get_consumer(source->consumer_.get());
+  source->statistics_->ask_ends(
+      [consumer = source->consumer_.get()](const std::string& topic, int32_t partition) {
+        int64_t low = -1, high = -1;
+        rd_kafka_get_watermark_offsets(consumer, topic.c_str(), partition, &low,
+                                       &high);  // what it knows; asks nobody
+        return high;
+      });
   RETURN_IF_ERROR(source->add_partitions(progress, true));
   source->report_other_offsets(progress);
   return source;
 }
 
 KafkaSource::~KafkaSource() {
+  statistics_->ask_ends({});
   release();
   if (queue_ != nullptr) rd_kafka_queue_destroy(queue_);
 }

@@ -102,7 +102,16 @@ void LatestStatistics::take(std::string_view json) {
 
 ConsumerStatistics LatestStatistics::get() const {
   std::lock_guard lock(mutex_);
-  return latest_;
+  ConsumerStatistics out = latest_;
+  if (!ends_) return out;
+  for (ConsumerStatistics::Partition& p : out.partitions)
+    p.end = std::max(p.end, ends_(p.topic, p.partition));
+  return out;
+}
+
+void LatestStatistics::ask_ends(Ends ends) {
+  std::lock_guard lock(mutex_);
+  ends_ = std::move(ends);
 }
 
 }  // namespace doppel::kafka

@@ -2,6 +2,7 @@
 // What librdkafka tells of a consumer from time to time, as far as somebody looks at it.
 
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -41,9 +42,15 @@ class LatestStatistics {
   void take(std::string_view json);
   ConsumerStatistics get() const;
 
+  // How to ask for the end of a partition as far as it is known now: the statistics are as old as the last
+  // call of the one who reads. Until this returns with an empty function, the one before may be called.
+  using Ends = std::function<int64_t(const std::string& topic, int32_t partition)>;
+  void ask_ends(Ends ends);
+
  private:
   mutable std::mutex mutex_;
   ConsumerStatistics latest_;
+  Ends ends_;
 };
 
 }  // namespace doppel::kafka
