@@ -1,0 +1,197 @@
+// Commits, and checkpoints from which a start goes on.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/crc32c.h"
+#include "base/kill_point.h"
+#include "base/status.h"
+#include "state/state_dir_impl.h"
+
+namespace doppel {
+namespace {
+
+constexpr uint64_t kJournalBytesMax = 64 << 20;  // of commits, then a checkpoint is due
+
+int64_t now_ms() {
+  using std::chrono::duration_cast, std::chrono::milliseconds, std::chrono::system_clock;
+  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+absl::Status StateDir::Impl::check(const Commit& commit) const {
+  Seq next = state.next_seq;
+  uint64_t body_end = last_body_end;
+  for (const StoredRow& stored : commit.rows) {
+    if (stored.seq != next++) {
+      return absl::InternalError(fmt::format("commit: row {} where {} was expected", stored.seq, next - 1));
+    }
+    const BodyRef body = stored.row.body;
+    if (body.size == 0) continue;
+    if (body.offset < body_end || body.offset + body.size > bodies->bytes()) {
+      return absl::InternalError(
+          fmt::format("commit: the body of row {} at offset {} is out of order", stored.seq, body.offset));
+    }
+    body_end = body.offset + body.size;
+  }
+  if (commit.lowest_live < state.lowest_live || commit.lowest_live > next) {
+    return absl::InternalError(
+        fmt::format("commit: lowest live number {} after {}", commit.lowest_live, state.lowest_live));
+  }
+  if (commit.keep_from > commit.lowest_live) {
+    return absl::InternalError(
+        fmt::format("commit: rows from {} on are kept, but the lowest live number is {}", *commit.keep_from,
+                    commit.lowest_live));
+  }
+  for (const Seq seq : commit.removed) {
+    if (seq >= next) return absl::InternalError(fmt::format("commit: {} is removed, but not stored", seq));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StateDir::Impl::commit(const Commit& commit) {
+  RETURN_IF_ERROR(check(commit));
+  CommitRecord next{.commits = state.commits + 1,
+                    .next_seq = state.next_seq + commit.rows.size(),
+                    .lowest_live = commit.lowest_live,
+                    .keep_from = std::max(state.keep_from, commit.keep_from.value_or(commit.lowest_live)),
+                    .documents = commit.documents,
+                    .made_ms = now_ms(),
+                    .source_position = commit.source_position,
+                    .sink_position = commit.sink_position,
+                    .clock = commit.clock,
+                    .removed = commit.removed};
+  rows.clear();
+  for (const StoredRow& stored : commit.rows) {
+    format->append(stored, rows);
+    if (stored.removed) next.removed.push_back(stored.seq);
+    if (stored.row.body.size != 0) last_body_end = stored.row.body.offset + stored.row.body.size;
+  }
+  tidy(next.removed, next.keep_from);
+
+  RETURN_IF_ERROR(bodies->flush());
+  next.bodies_end = bodies->bytes();
+  next.bodies_crc = bodies->take_crc();
+  kill_point("after_bodies");
+  RETURN_IF_ERROR(hot.write_at(format->offset(state.next_seq), rows));
+  kill_point("after_rows");
+  next.hot_crc = crc32c(rows);
+  const bool each = options.fsync == Fsync::commit;
+  if (each) {
+    RETURN_IF_ERROR(bodies->file().sync());
+    RETURN_IF_ERROR(hot.sync());
+  }
+  RETURN_IF_ERROR(journal.append(next));
+  kill_point("after_commit");
+  if (each) RETURN_IF_ERROR(journal.sync());
+
+  std::vector<Seq> before = std::move(state.removed);
+  removed.insert(next.removed.begin(), next.removed.end());
+  if (pending) pending->since.push_back(next);
+  before.insert(before.end(), next.removed.begin(), next.removed.end());
+  state = std::move(next);
+  state.removed = std::move(before);
+  if (pending) {
+    const bool ready = pending->synced.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    // Too many commits beside it: better to wait than to keep them all in memory.
+    if (!ready && journal.commit_bytes() <= 4 * kJournalBytesMax) return absl::OkStatus();
+    absl::Status status = finish_checkpoint();
+    checkpoints.failed += status.ok() ? 0 : 1;
+    return status;
+  }
+  if (!checkpoint_is_due()) return absl::OkStatus();
+  if (!durable()) return checkpoint();
+  start_checkpoint();
+  return absl::OkStatus();
+}
+
+bool StateDir::Impl::checkpoint_is_due() const {
+  const bool late =
+      options.checkpoint_interval_ms > 0 &&
+      Clock::now() - checkpoint_time >= std::chrono::milliseconds(options.checkpoint_interval_ms);
+  return late || state.next_seq - checkpoint_seq >= options.checkpoint_documents ||
+         journal.commit_bytes() > kJournalBytesMax;
+}
+
+// The columns are synced beside the stream: what this takes grows with what came since the last time.
+void StateDir::Impl::start_checkpoint() {
+  tidy(state.removed, state.keep_from);
+  pending.emplace();
+  pending->record = state;
+  pending->start = Clock::now();
+  pending->synced = std::async(std::launch::async, [this]() -> absl::Status {
+    RETURN_IF_ERROR(bodies->file().sync());
+    return hot.sync();
+  });
+}
+
+absl::Status StateDir::Impl::finish_checkpoint() {
+  Pending done = *std::exchange(pending, std::nullopt);
+  RETURN_IF_ERROR(done.synced.get());
+  if (options.sync_outputs) RETURN_IF_ERROR(options.sync_outputs());
+  return begin_journal(std::move(done.record), done.since, done.start);
+}
+
+absl::Status StateDir::Impl::begin_journal(CommitRecord checkpoint, const std::vector<CommitRecord>& since,
+                                           Clock::time_point start) {
+  // One without anything new would only push an older one out.
+  const bool news = checkpoint.commits != checkpoint_commits;
+  const int kept = news ? std::max(1, options.snapshots) - 1 : static_cast<int>(kept_from.size());
+  checkpoint.hot_crc = checkpoint.bodies_crc = 0;
+  checkpoint.made_ms = now_ms();
+  if (news || kept_from.empty()) {
+    kept_from.insert(kept_from.begin(), checkpoint.keep_from);
+    kept_from.resize(std::min(kept_from.size(), static_cast<size_t>(kept) + 1));
+  }
+  ASSIGN_OR_RETURN(journal, JournalWriter::begin(options.directory, epoch, identity, checkpoint, since,
+                                                 news ? kept : -1, durable()));
+  checkpoint_seq = checkpoint.next_seq;
+  checkpoint_commits = checkpoint.commits;
+  checkpoint_time = Clock::now();
+  ++checkpoints.made;
+  checkpoints.last_ms = checkpoint.made_ms;
+  checkpoints.last_s = std::chrono::duration<double>(checkpoint_time - start).count();
+  give_back();
+  return absl::OkStatus();
+}
+
+absl::Status StateDir::Impl::checkpoint() {
+  if (pending) RETURN_IF_ERROR(finish_checkpoint());
+  const Clock::time_point start = Clock::now();
+  if (durable()) {
+    if (options.sync_outputs) RETURN_IF_ERROR(options.sync_outputs());
+    RETURN_IF_ERROR(bodies->file().sync());
+    RETURN_IF_ERROR(hot.sync());
+  }
+  tidy(state.removed, state.keep_from);
+  return begin_journal(state, {}, start);
+}
+
+// The space of rows that no checkpoint which is kept can ask for again.
+// Best effort: where it fails, files are only larger than they must be.
+void StateDir::Impl::give_back() {
+  const Seq lowest = *std::min_element(kept_from.begin(), kept_from.end());
+  if (lowest <= punched) return;
+  hot.punch(kFileHeaderBytes, format->offset(lowest));
+  punched = lowest;
+  if (lowest == state.next_seq) {
+    bodies->give_back_below(state.bodies_end);
+    return;
+  }
+  // Bodies stand in the order of rows; some of the next rows has one.
+  PodVector<char> bytes(format->row_bytes());
+  for (Seq seq = lowest; seq < std::min(lowest + 1000, state.next_seq); ++seq) {
+    StoredRow stored;
+    if (!hot.read_at(format->offset(seq), bytes.data(), bytes.size()).ok() ||
+        !format->decode(seq, bytes.data(), stored)) {
+      return;
+    }
+    if (stored.row.body.size == 0) continue;
+    bodies->give_back_below(stored.row.body.offset);
+    return;
+  }
+}
+
+}  // namespace doppel

@@ -1,0 +1,93 @@
+#pragma once
+// The inside of a state directory, shared by the files that open it (state_open.cc), commit to it
+// (state_commit.cc) and show it (state_dir.cc).
+//
+// One data path: rows and bodies are written once, to where they stay; a commit is a small record that
+// says how much of them counts. So the state costs a row and a body for each representative, and what
+// a crash leaves behind the last good record is simply cut off.
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "base/pod_vector.h"
+#include "state/bodies_file.h"
+#include "state/file_header.h"
+#include "state/hot_file.h"
+#include "state/journal.h"
+#include "state/lock.h"
+#include "state/scheme.h"
+#include "state/state_dir.h"
+
+namespace doppel {
+
+inline constexpr std::string_view kDamagedName = "DAMAGED";
+
+struct StateDir::Impl {
+  using Clock = std::chrono::steady_clock;
+
+  StateOptions options;
+  std::string hot_path, bodies_path, journal_path;
+  Epoch epoch{};
+  Identity identity;
+  File lock;
+  File hot;
+  std::optional<HotFormat> format;
+  std::unique_ptr<BodiesFile> bodies;
+  JournalWriter journal;
+  CommitRecord state;                // as of the last commit; `removed`: all, not tidied
+  absl::flat_hash_set<Seq> removed;  // the same, to be looked up
+  Seq checkpoint_seq = 0;
+  uint64_t checkpoint_commits = 0;
+  Clock::time_point checkpoint_time = Clock::now();
+  std::vector<Seq> kept_from;  // of the checkpoints that are kept, the newest first
+  // Bodies come in the order of rows: then space is given back by cutting below one offset.
+  uint64_t last_body_end = 0;
+  Seq punched = 0;  // rows below have been given back
+  Recovered recovered;
+  std::string rows;  // encoded, of one commit
+  PodVector<char> one_row;
+  bool failed = false;
+  CheckpointStats checkpoints;
+
+  // A checkpoint whose columns are being synced, and the commits since.
+  struct Pending {
+    CommitRecord record;
+    Clock::time_point start;
+    std::vector<CommitRecord> since;
+    std::future<absl::Status> synced;
+  };
+  std::optional<Pending> pending;
+
+  bool durable() const { return options.fsync != Fsync::none; }
+  absl::Status open(const Supports& supports);
+  absl::Status create();
+  absl::Status recover(const Supports& supports);
+  absl::Status check_header(const FileHeader& header, const File& file) const;
+  absl::Status refuse_differences(const Identity& stored) const;
+  absl::Status open_columns(File& bodies_file);
+  absl::Status cut(const JournalContents& contents, const JournalEntry& entry, const File& bodies_file);
+  absl::Status check(const Commit& commit) const;
+  absl::Status commit(const Commit& commit);
+  bool checkpoint_is_due() const;
+  void start_checkpoint();
+  absl::Status finish_checkpoint();
+  absl::Status begin_journal(CommitRecord checkpoint, const std::vector<CommitRecord>& since,
+                             Clock::time_point start);
+  absl::Status checkpoint();
+  void give_back();
+};
+
+// Ascending, each once, none below `lowest`.
+inline void tidy(std::vector<Seq>& removed, Seq lowest) {
+  std::sort(removed.begin(), removed.end());
+  removed.erase(std::unique(removed.begin(), removed.end()), removed.end());
+  removed.erase(removed.begin(), std::lower_bound(removed.begin(), removed.end(), lowest));
+}
+
+}  // namespace doppel

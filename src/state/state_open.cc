@@ -1,0 +1,251 @@
+// What a start finds in a state directory: made anew, or the newest commit that all files support.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <utility>
+
+#include "base/status.h"
+#include "state/recovery.h"
+#include "state/state_dir_impl.h"
+
+namespace doppel {
+namespace {
+
+constexpr uint64_t kBodiesEnd = uint64_t{1} << 40;
+
+}  // namespace
+
+absl::Status StateDir::Impl::open(const Supports& supports) {
+  const std::string& directory = options.directory;
+  RETURN_IF_ERROR(make_directories(directory));
+  ASSIGN_OR_RETURN(lock, lock_directory(directory));
+  hot_path = join(directory, "hot");
+  bodies_path = join(directory, "bodies");
+  journal_path = join(directory, kJournalName);
+  ::unlink(join(directory, kNewJournalName).c_str());  // a checkpoint that was not finished
+  identity = {options.data_scheme, options.rule, options.num_perm, options.mask_words};
+  RETURN_IF_ERROR(journal_paths(directory).empty() ? create() : recover(supports));
+
+  if (options.epoch && *options.epoch != epoch) {
+    return absl::FailedPreconditionError(fmt::format("{}: holds index {}, not {}", directory,
+                                                     epoch_string(epoch), epoch_string(*options.epoch)));
+  }
+  recovered.epoch = epoch_string(epoch);
+  recovered.fresh = state.commits == 0;
+  recovered.next_seq = state.next_seq;
+  recovered.first_row = recovered.lowest_live = state.lowest_live;
+  recovered.source_position = state.source_position;
+  recovered.sink_position = state.sink_position;
+  recovered.clock = state.clock;
+  recovered.documents = state.documents;
+  tidy(state.removed, state.keep_from);
+  removed.insert(state.removed.begin(), state.removed.end());
+  struct stat info{};
+  const std::string key_path = join(directory, "hash.key");
+  if (::stat(key_path.c_str(), &info) == 0 && (info.st_mode & 0077) != 0) {
+    recovered.notes.push_back(
+        fmt::format("{0}: others than its owner may use the secret key; run: chmod 600 {0}", key_path));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StateDir::Impl::create() {
+  // A start that was killed before its first checkpoint leaves headers at most. Anything more is
+  // an index that lost its journal, or not ours.
+  for (const auto& [path, kind] : {std::pair(hot_path, FileKind::hot), {bodies_path, FileKind::bodies}}) {
+    struct stat info{};
+    if (::stat(path.c_str(), &info) != 0 || static_cast<uint64_t>(info.st_size) <= kFileHeaderBytes) continue;
+    ASSIGN_OR_RETURN(const File file, File::open(path, O_RDONLY));
+    const bool ours = read_header(file, kind).ok();
+    return absl::Status(
+        ours ? absl::StatusCode::kDataLoss : absl::StatusCode::kFailedPrecondition,
+        fmt::format(
+            "{}: holds {} bytes, but {} is missing; restore the journal, or use another state directory",
+            path, info.st_size, journal_path));
+  }
+  if (options.epoch) {
+    epoch = *options.epoch;
+  } else {
+    ASSIGN_OR_RETURN(epoch, make_epoch());
+  }
+  format.emplace(options.num_perm, options.mask_words, epoch);
+  ASSIGN_OR_RETURN(hot, File::open(hot_path, O_RDWR | O_CREAT | O_TRUNC));
+  RETURN_IF_ERROR(hot.write_at(0, encode_header({.kind = FileKind::hot,
+                                                 .num_perm = static_cast<uint32_t>(options.num_perm),
+                                                 .mask_words = static_cast<uint32_t>(options.mask_words),
+                                                 .epoch = epoch})));
+  ASSIGN_OR_RETURN(File file, File::open(bodies_path, O_RDWR | O_CREAT | O_TRUNC));
+  RETURN_IF_ERROR(file.write_at(0, encode_header({.kind = FileKind::bodies, .epoch = epoch})));
+  bodies = std::make_unique<BodiesFile>(std::move(file), kFileHeaderBytes);
+  return checkpoint();
+}
+
+absl::Status StateDir::Impl::check_header(const FileHeader& header, const File& file) const {
+  if (header.epoch != epoch) {
+    return absl::DataLossError(fmt::format(
+        "{}: belongs to index {}, {} to index {}; restore all files of the directory from one copy",
+        file.path(), epoch_string(header.epoch), journal_path, epoch_string(epoch)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StateDir::Impl::refuse_differences(const Identity& stored) const {
+  // num_perm and mask_words shape the rows; they are compared like any other name.
+  const auto shape = [](const Identity& i) {
+    return fmt::format("{}\nnum_perm={}\nmask_words={}\n", i.data_scheme, i.num_perm, i.mask_words);
+  };
+  std::vector<std::string> differences = scheme_differences(shape(stored), shape(identity));
+  for (std::string& difference : rule_differences(stored.rule, identity.rule, options.accepted))
+    differences.push_back(std::move(difference));
+  if (differences.empty()) return absl::OkStatus();
+  std::string message = fmt::format(
+      "{}: this index was made with other settings; use those, or a new state directory", options.directory);
+  for (const std::string& difference : differences) message.append("\n  ").append(difference);
+  return absl::FailedPreconditionError(message);
+}
+
+absl::Status StateDir::Impl::open_columns(File& bodies_file) {
+  for (const std::string& path : {hot_path, bodies_path}) {
+    if (exists(path)) continue;
+    return absl::DataLossError(
+        fmt::format("{}: is missing; restore it, or use another state directory", path));
+  }
+  ASSIGN_OR_RETURN(hot, File::open(hot_path, O_RDWR));
+  ASSIGN_OR_RETURN(bodies_file, File::open(bodies_path, O_RDWR));
+  return absl::OkStatus();
+}
+
+// The newest journal that is good in itself and that the columns support.
+absl::Status StateDir::Impl::recover(const Supports& supports) {
+  const std::string& directory = options.directory;
+  std::vector<std::string> paths = journal_paths(directory);
+  std::vector<JournalContents> journals;  // the readable ones, the newest first
+  std::vector<std::string> readable;
+  absl::Status first_error;
+  std::vector<std::string> notes;
+  const auto cannot_use = [&](const absl::Status& why) {
+    if (first_error.ok()) first_error = why;
+    notes.emplace_back(why.message());
+  };
+  if (paths.front() != journal_path) notes.push_back(fmt::format("{}: is missing", journal_path));
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(const File file, File::open(path, O_RDONLY));
+    // Of older ones the commits are read when it comes to that.
+    absl::StatusOr<JournalContents> contents = read_journal(file, !journals.empty());
+    if (contents.ok()) {
+      journals.push_back(*std::move(contents));
+      readable.push_back(path);
+    } else if (absl::IsFailedPrecondition(contents.status())) {
+      return contents.status();  // of another version
+    } else {
+      cannot_use(contents.status());
+    }
+  }
+  if (journals.empty()) return first_error;
+  RETURN_IF_ERROR(refuse_differences(journals.front().identity));
+  epoch = journals.front().epoch;
+  format.emplace(options.num_perm, options.mask_words, epoch);
+  File bodies_file;
+  RETURN_IF_ERROR(open_columns(bodies_file));
+  ASSIGN_OR_RETURN(const FileHeader hot_header, read_header(hot, FileKind::hot));
+  RETURN_IF_ERROR(check_header(hot_header, hot));
+  ASSIGN_OR_RETURN(const FileHeader bodies_header, read_header(bodies_file, FileKind::bodies));
+  RETURN_IF_ERROR(check_header(bodies_header, bodies_file));
+
+  // Rows that came between the oldest checkpoint and the newest are verified, because there it helps to know;
+  // after damage was found, everything is.
+  const std::string mark = join(directory, kDamagedName);
+  std::string reason;
+  if (std::ifstream text(mark); text) std::getline(text, reason);
+  const CommitRecord& newest = journals.front().entries.back().record;
+  Seq limit = newest.next_seq;
+  std::string damage;
+  if (exists(mark)) {
+    const BodiesFile all(File::open(bodies_path, O_RDONLY).value_or(File()), kBodiesEnd);
+    ASSIGN_OR_RETURN(limit, first_bad_row(hot, *format, &all, newest.keep_from, newest.next_seq, damage));
+  } else if (journals.size() > 1) {
+    const Seq to = journals.front().entries.front().record.next_seq;
+    const Seq from = std::max(journals.back().entries.front().record.next_seq, newest.lowest_live);
+    Seq bad = to;
+    if (from < to) {
+      ASSIGN_OR_RETURN(bad, first_bad_row(hot, *format, nullptr, from, to, damage));
+    }
+    if (bad < to) limit = bad;
+  }
+  if (!damage.empty()) notes.push_back(damage);
+
+  for (size_t j = 0; j < journals.size(); ++j) {
+    if (j > 0) {
+      ASSIGN_OR_RETURN(const File file, File::open(readable[j], O_RDONLY));
+      ASSIGN_OR_RETURN(journals[j], read_journal(file));
+      absl::Status fits = refuse_differences(journals[j].identity);
+      if (fits.ok() && journals[j].epoch != epoch)
+        fits = absl::DataLossError(fmt::format("{}: belongs to another index", readable[j]));
+      if (!fits.ok()) {
+        cannot_use(fits);
+        continue;
+      }
+    }
+    absl::StatusOr<Recovery> found =
+        choose_commit(journals[j], readable[j], hot, *format, bodies_file, limit, supports);
+    if (!found.ok()) {
+      cannot_use(found.status());
+      continue;
+    }
+    const JournalEntry& chosen = journals[j].entries[found->entry];
+    if (readable[j] != journal_path) {
+      notes.push_back(fmt::format("going on from commit {} of {}", chosen.record.commits, readable[j]));
+    }
+    RETURN_IF_ERROR(promote_journal(directory, readable[j]));
+    RETURN_IF_ERROR(cut(journals[j], chosen, bodies_file));
+    if (exists(mark)) {
+      notes.push_back(fmt::format("{}; everything was verified: {}", reason,
+                                  damage.empty() ? "nothing is damaged now" : "what was damaged is cut off"));
+      ::unlink(mark.c_str());
+    }
+    state = chosen.record;
+    state.removed.clear();
+    for (size_t i = 0; i <= found->entry; ++i) {
+      const std::vector<Seq>& more = journals[j].entries[i].record.removed;
+      state.removed.insert(state.removed.end(), more.begin(), more.end());
+    }
+    recovered.notes = std::move(notes);
+    for (std::string& note : found->notes) recovered.notes.push_back(std::move(note));
+    checkpoint_seq = journals[j].entries.front().record.next_seq;
+    checkpoint_commits = journals[j].entries.front().record.commits;
+    checkpoints.last_ms = journals[j].entries.front().record.made_ms;
+    for (size_t k = j; k < journals.size(); ++k)
+      kept_from.push_back(journals[k].entries.front().record.keep_from);
+    bodies = std::make_unique<BodiesFile>(std::move(bodies_file), state.bodies_end);
+    ASSIGN_OR_RETURN(File file, File::open(journal_path, O_RDWR));
+    journal = JournalWriter(std::move(file), journals[j].entries.front().end, chosen);
+    return absl::OkStatus();
+  }
+  if (!reason.empty() && absl::IsDataLoss(first_error))
+    return absl::DataLossError(fmt::format("{}: {}", reason, std_sv(first_error.message())));
+  return first_error;
+}
+
+// The journal first: were the columns cut first and the machine lost power in between, records of the
+// journal would count what is no longer there (which recovery would find, but why rely on it).
+absl::Status StateDir::Impl::cut(const JournalContents& contents, const JournalEntry& entry,
+                                 const File& bodies_file) {
+  const auto cut_one = [&](const File& file, uint64_t length) -> absl::Status {
+    ASSIGN_OR_RETURN(const uint64_t size, file.size());
+    if (size <= length) return absl::OkStatus();
+    recovered.cut_bytes += size - length;
+    RETURN_IF_ERROR(file.cut(length));
+    return durable() ? file.sync() : absl::OkStatus();
+  };
+  if (contents.file_bytes > entry.end) {
+    ASSIGN_OR_RETURN(const File file, File::open(journal_path, O_RDWR));
+    RETURN_IF_ERROR(cut_one(file, entry.end));
+  }
+  RETURN_IF_ERROR(cut_one(hot, format->offset(entry.record.next_seq)));
+  return cut_one(bodies_file, entry.record.bodies_end);
+}
+
+}  // namespace doppel
