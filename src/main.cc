@@ -6,6 +6,7 @@ int main(int argc, char** argv) {
       {"serve", "the daemon: documents from Kafka or files as they come, events out", doppel::serve_main},
       {"rebuild", "an index made again, from its log, its state or the documents", doppel::rebuild_main},
       {"forget", "originals forgotten by id or tag", doppel::forget_main},
+      {"clusters", "events gathered into whole clusters", doppel::clusters_main},
       {"health", "whether a running daemon lives, or is ready", doppel::health_main},
       {"inspect", "what a state directory holds, and whether all of it is whole", doppel::inspect_main},
       {"tune", "what a threshold means, and which one fits your documents", doppel::tune_main},

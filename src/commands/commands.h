@@ -28,6 +28,7 @@ int scan_main(int argc, char** argv);
 int serve_main(int argc, char** argv);
 int rebuild_main(int argc, char** argv);
 int forget_main(int argc, char** argv);
+int clusters_main(int argc, char** argv);
 int health_main(int argc, char** argv);
 int inspect_main(int argc, char** argv);
 int tune_main(int argc, char** argv);
