@@ -12,6 +12,7 @@
 #include <future>
 #include <mutex>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -172,7 +173,13 @@ absl::Status Server::Impl::open() {
   mg_init_library(MG_FEATURES_DEFAULT);
   std::array<char, 256> text{};
   unsigned code = 0;
-  mg_error_data failure{&code, text.data(), text.size()};
+  mg_error_data failure{};
+  failure.text = text.data();
+  failure.text_buffer_size = text.size();
+  // A pointer in civetweb 1.15, a number from 1.16 on.
+  [&](auto& code_of) {
+    if constexpr (std::is_pointer_v<std::remove_reference_t<decltype(code_of)>>) code_of = &code;
+  }(failure.code);
   mg_init_data init{&callbacks, this, settings.data()};
   context = mg_start2(&init, &failure);
   if (context == nullptr) {

@@ -1,6 +1,7 @@
 #pragma once
 // Showing what others have written: documents, names and ids may hold anything.
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 

@@ -91,7 +91,7 @@ void add_table(Lines& out, const Table& table) {
   }
 }
 
-std::string quoted(std::string_view s) {
+std::string csv_field(std::string_view s) {
   if (s.find_first_of(",\"\n") == std::string_view::npos) return std::string(s);
   std::string out = "\"";
   for (char c : s) {
@@ -162,12 +162,12 @@ std::string terminal_text(const Report& report) {
 
 std::string csv(const Table& table) {
   std::string out;
-  for (size_t c = 0; c < table.columns.size(); ++c) out += (c > 0 ? "," : "") + quoted(table.columns[c]);
+  for (size_t c = 0; c < table.columns.size(); ++c) out += (c > 0 ? "," : "") + csv_field(table.columns[c]);
   out += '\n';
   for (const auto& row : table.rows) {
     for (size_t c = 0; c < row.size(); ++c) {
       if (c > 0) out += ',';
-      out += row[c].number ? fmt::format("{}", *row[c].number) : quoted(row[c].text);
+      out += row[c].number ? fmt::format("{}", *row[c].number) : csv_field(row[c].text);
     }
     out += '\n';
   }
@@ -177,7 +177,7 @@ std::string csv(const Table& table) {
 std::string csv(const Plot& plot) {
   std::string out = "series,x,y\n";
   for (const Series& series : plot.series) {
-    for (auto [x, y] : series.points) out += fmt::format("{},{},{}\n", quoted(series.name), x, y);
+    for (auto [x, y] : series.points) out += fmt::format("{},{},{}\n", csv_field(series.name), x, y);
   }
   return out;
 }

@@ -10,4 +10,15 @@ if(Python3_FOUND AND NOT DOPPEL_SANITIZE)
   packaging_test(unit 120 --source ${PROJECT_SOURCE_DIR} --binary $<TARGET_FILE:doppel_cli>)
   packaging_test(notify 120 --binary $<TARGET_FILE:doppel_cli>)
   packaging_test(deb 600 --build ${CMAKE_BINARY_DIR})
+
+  add_test(NAME packaging/venv COMMAND ${packaging}/venv $<TARGET_FILE:Python3::Interpreter> ${CMAKE_BINARY_DIR}/packaging-venv)
+  set_tests_properties(packaging/venv PROPERTIES LABELS packaging TIMEOUT 300 FIXTURES_SETUP packaging_venv)
+  add_test(NAME packaging/deploy COMMAND ${CMAKE_BINARY_DIR}/packaging-venv/bin/python ${packaging}/deploy_test.py
+    --source ${PROJECT_SOURCE_DIR} --binary $<TARGET_FILE:doppel_cli>)
+  set_tests_properties(packaging/deploy PROPERTIES LABELS packaging TIMEOUT 120 FIXTURES_REQUIRED packaging_venv
+    WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+
+  add_test(NAME packaging/consumer COMMAND ${CMAKE_BINARY_DIR}/packaging-venv/bin/python ${packaging}/consumer_test.py
+    --source ${PROJECT_SOURCE_DIR} --binary $<TARGET_FILE:doppel_cli> --kafka ${CMAKE_BINARY_DIR}/kafka-tests)
+  set_tests_properties(packaging/consumer PROPERTIES LABELS "kafka;packaging" TIMEOUT 300 FIXTURES_REQUIRED "packaging_venv;kafka")
 endif()

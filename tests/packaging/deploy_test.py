@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Dockerfile, deploy/compose and deploy/kubernetes: valid for the strictest checkers there are, and in agreement with each
+other: paths, ports, names, topics, users, limits. usage: deploy_test.py --source DIR --binary DOPPEL
+Runs in the environment that tests/packaging/venv makes.
+"""
+import argparse
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import yaml
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--source", required=True)
+parser.add_argument("--binary", required=True)
+ARGS = parser.parse_args()
+SOURCE = pathlib.Path(ARGS.source)
+TOOLS = pathlib.Path(sys.executable).parent
+problems = []
+
+
+def check(good, message):
+    if not good:
+        problems.append(message)
+
+
+def run(*command):
+    done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    check(done.returncode == 0, f"{' '.join(map(str, command))}:\n{done.stdout}")
+    return done.stdout
+
+
+def load(path):
+    return yaml.safe_load((SOURCE / path).read_text())
+
+
+def seconds(duration):
+    number, unit = re.fullmatch(r"(\d+)\s*(s|m|min|h)?", str(duration)).groups()
+    return int(number) * {None: 1, "s": 1, "m": 60, "min": 60, "h": 3600}[unit]
+
+
+def bytes_of(size):
+    number, unit = re.fullmatch(r"(\d+)([KMG]i?B?)", size).groups()
+    return int(number) << {"K": 10, "M": 20, "G": 30}[unit[0]]
+
+
+def port_of(config):
+    return int(config["http"]["listen"].rsplit(":", 1)[1])
+
+
+defaults = dict(re.findall(r"^(\S+)\n    .*; default: (.*)$", run(ARGS.binary, "config", "keys"), re.M))
+shutdown = seconds(defaults["shutdown_timeout"])
+
+# --- Dockerfile -----------------------------------------------------------------------------------
+run(TOOLS / "hadolint", SOURCE / "Dockerfile")
+docker = (SOURCE / "Dockerfile").read_text()
+uid, gid = re.search(r"^USER (\d+):(\d+)$", docker, re.M).groups()
+check(f"--uid {uid}" in docker and f"--gid {gid}" in docker, "Dockerfile: USER is not the user that it makes")
+image_env = dict(re.findall(r"(DOPPEL_\w+)=(\S+)", docker))
+image_volume = re.search(r"^VOLUME (\S+)$", docker, re.M).group(1)
+exposed = int(re.search(r"^EXPOSE (\d+)$", docker, re.M).group(1))
+
+# --- What doppel reads in each deployment ---------------------------------------------------------
+configs = {name: load(f"deploy/{name}/doppel.yaml") for name in ("compose", "kubernetes", "debian")}
+for name, config in configs.items():
+    run(ARGS.binary, "config", "check", SOURCE / f"deploy/{name}/doppel.yaml")
+    check("http" not in config or config["http"]["listen"] == f"0.0.0.0:{exposed}", f"{name}: http.listen is not what the image exposes")
+    check(config["state"]["directory"] == image_volume, f"{name}: state.directory is not {image_volume}")
+
+# --- Compose --------------------------------------------------------------------------------------
+folder = SOURCE / "deploy/compose"
+run("docker-compose", "-f", folder / "compose.yaml", "config", "-q")
+services = load("deploy/compose/compose.yaml")["services"]
+volumes = load("deploy/compose/compose.yaml")["volumes"]
+for name, service in services.items():
+    for volume in service.get("volumes", []):
+        origin = volume.split(":")[0]
+        check(origin in volumes if origin[0] not in "./" else (folder / origin).exists(), f"compose: {name} mounts {origin}, which is not there")
+    for needed in service.get("depends_on", {}):
+        check(needed in services, f"compose: {name} depends on {needed}")
+pom = (SOURCE / "scripts/kafka.d/pom.xml").read_text()
+kafka_version = re.search(r"<kafka.version>([^<]+)<", pom).group(1)
+for name in ("kafka", "topics", "producer"):
+    check(services[name]["image"] == f"apache/kafka:{kafka_version}", f"compose: {name} is not Kafka {kafka_version}, with which doppel is tested")
+config = configs["compose"]
+broker, broker_port = config["kafka"]["brokers"].split(":")
+kafka_env = services["kafka"]["environment"]
+check(broker in services and f"PLAINTEXT://{broker}:{broker_port}" == kafka_env["KAFKA_ADVERTISED_LISTENERS"], "compose: doppel's broker is not what kafka advertises")
+check(f"PLAINTEXT://:{broker_port}" in kafka_env["KAFKA_LISTENERS"], "compose: kafka does not listen where doppel asks")
+(topic,) = config["kafka"]["topics"]
+for name in ("topics", "producer"):
+    command = " ".join(services[name]["command"])
+    check(f"--topic {topic}" in command.replace(",", ""), f"compose: {name} is not about doppel's topic {topic}")
+    check(config["kafka"]["brokers"] in command, f"compose: {name} asks another broker")
+mounts = {v.split(":")[1]: v.split(":")[0] for v in services["doppel"]["volumes"]}
+check(mounts.get(image_env["DOPPEL_CONFIG"]) == "./doppel.yaml", "compose: doppel.yaml is not mounted where the image looks")
+check(image_volume in mounts, "compose: the state has no volume")
+check(services["doppel"]["read_only"] is True, "compose: the root file system is not read-only")
+check(services["doppel"]["ports"] == [f"127.0.0.1:{port_of(config)}:{port_of(config)}"], "compose: not http.listen's port is published")
+check(seconds(services["doppel"]["stop_grace_period"]) > shutdown, "compose: stop_grace_period is not above shutdown_timeout")
+scraped = load("deploy/compose/prometheus.yml")["scrape_configs"][0]["static_configs"][0]["targets"]
+check(scraped == [f"doppel:{port_of(config)}"], "compose: Prometheus does not scrape doppel")
+run("promtool", "check", "config", "--syntax-only", folder / "prometheus.yml")
+
+# --- Kubernetes -----------------------------------------------------------------------------------
+folder = SOURCE / "deploy/kubernetes"
+listed = load("deploy/kubernetes/kustomization.yaml")
+there = {f.name for f in folder.glob("*.yaml")} - {"kustomization.yaml", "doppel.yaml"}
+check(set(listed["resources"]) == there, f"kubernetes: listed are {sorted(listed['resources'])}, there are {sorted(there)}")
+check(listed["configMapGenerator"][0]["files"] == ["doppel.yaml"], "kubernetes: the config map is not made of doppel.yaml")
+for name in sorted(there - {"servicemonitor.yaml"}):  # the operator's kind is in no schema of Kubernetes
+    said = run(TOOLS / "kubernetes-validate", "--strict", folder / name)
+    check("WARN" not in said, said)
+kind = {r["kind"]: r for r in (load(f"deploy/kubernetes/{name}") for name in there)}
+config = configs["kubernetes"]
+stateful = kind["StatefulSet"]["spec"]
+pod = stateful["template"]["spec"]
+(container,) = pod["containers"]
+labels = stateful["template"]["metadata"]["labels"]
+for what, selector in (("StatefulSet", stateful["selector"]["matchLabels"]), ("Service", kind["Service"]["spec"]["selector"]),
+                       ("PodDisruptionBudget", kind["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"]),
+                       ("NetworkPolicy", kind["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"])):
+    check(selector == labels, f"kubernetes: {what} selects other pods")
+check(kind["ServiceMonitor"]["spec"]["selector"]["matchLabels"] == kind["Service"]["metadata"]["labels"], "kubernetes: ServiceMonitor selects another service")
+check(kind["ServiceMonitor"]["spec"]["endpoints"][0]["port"] == kind["Service"]["spec"]["ports"][0]["name"], "kubernetes: ServiceMonitor names another port")
+check(stateful["replicas"] == 1, "kubernetes: one index, one process")
+check(stateful["serviceName"] == kind["Service"]["metadata"]["name"], "kubernetes: serviceName is another service")
+check(container["ports"][0]["containerPort"] == port_of(config) == kind["Service"]["spec"]["ports"][0]["port"], "kubernetes: not http.listen's port")
+check(not config["http"]["listen"].startswith("127."), "kubernetes: probes cannot reach the loopback")
+security = pod["securityContext"]
+check([str(security[k]) for k in ("runAsUser", "runAsGroup", "fsGroup")] == [uid, gid, gid], "kubernetes: another user than the image's")
+check(pod["terminationGracePeriodSeconds"] > shutdown, "kubernetes: terminationGracePeriodSeconds is not above shutdown_timeout")
+check(container["startupProbe"]["periodSeconds"] * container["startupProbe"]["failureThreshold"] >= 3600, "kubernetes: startupProbe does not cover a long restore")
+check(bytes_of(container["resources"]["limits"]["memory"]) > bytes_of(config["max_memory"]), "kubernetes: the limit is not above max_memory")
+check(kind["PodDisruptionBudget"]["spec"]["maxUnavailable"] >= 1, "kubernetes: drains are blocked")
+paths = {m["mountPath"]: m["name"] for m in container["volumeMounts"]}
+check(paths.get(str(pathlib.Path(image_env["DOPPEL_CONFIG"]).parent)) == "config", "kubernetes: no configuration where the image looks")
+check(paths.get(image_volume) == stateful["volumeClaimTemplates"][0]["metadata"]["name"], "kubernetes: the state has no volume")
+kafka_port = int(config["kafka"]["brokers"].rsplit(":", 1)[1])
+check(any(p["port"] == kafka_port for rule in kind["NetworkPolicy"]["spec"]["egress"] for p in rule["ports"]), "kubernetes: NetworkPolicy keeps doppel from Kafka")
+if shutil.which("kustomize"):
+    (pathlib.Path.cwd() / "rendered.yaml").write_text(run("kustomize", "build", folder))
+    run(TOOLS / "kubernetes-validate", "--strict", "rendered.yaml")
+
+if problems:
+    sys.exit("\n".join(problems))
+print(f"Dockerfile, {len(services)} services and {len(kind)} objects are valid and agree")
