@@ -107,6 +107,10 @@ absl::StatusOr<std::unique_ptr<http::Server>> open_http(const Options& o) {
                    http::load_token("http.token_file", o.http.token_file, "DOPPEL_HTTP_TOKEN"));
   ASSIGN_OR_RETURN(std::unique_ptr<http::Server> server, http::Server::start(std::move(options)));
   log::info("listening", {{"url", server->url()}});
+  // Until the index is there.
+  server->route("GET", "/", [](const http::Request&) {
+    return http::error(503, "the index is being restored; /ready says how far it is");
+  });
   return server;
 }
 
