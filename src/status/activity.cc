@@ -111,7 +111,7 @@ Cluster& Activity::grow(Seq seq, int64_t now_ms) {
 void Activity::sample(const Counters& counters, int64_t now_ms) {
   const std::lock_guard lock(mutex_);
   now_ = sample_of(counters, now_ms);
-  if (!samples_.empty() && now_ms - samples_.back().at_ms < kSampleMs) return;
+  if (now_ms - samples_.back().at_ms < kSampleMs) return;
   samples_.push_back(now_);
   if (samples_.size() > kSamples) samples_.pop_front();
 }
@@ -155,7 +155,7 @@ std::vector<HeavyHitters<std::string>::Entry> Activity::host_pairs(size_t n) con
 std::vector<Sample> Activity::samples() const {
   const std::lock_guard lock(mutex_);
   std::vector<Sample> out(samples_.begin(), samples_.end());
-  if (!out.empty() && now_.at_ms > out.back().at_ms) out.push_back(now_);
+  if (now_.at_ms > out.back().at_ms) out.push_back(now_);
   return out;
 }
 

@@ -58,7 +58,7 @@ class Activity {
   static constexpr int64_t kSampleMs = 10'000;
   static constexpr size_t kMetadataMost = 2048;  // of what is kept here; longer ones lose their extras
 
-  explicit Activity(int64_t now_ms) : start_ms_(now_ms) {}
+  explicit Activity(int64_t now_ms) : start_ms_(now_ms), samples_{Sample{.at_ms = now_ms}} {}
 
   // The pipeline's thread. Times are given, so that tests need not wait.
   void observe(const Decided& decided, int64_t now_ms);
@@ -90,7 +90,7 @@ class Activity {
   uint64_t event_count_ = 0;
   HeavyHitters<Seq> originals_{kHitters};
   HeavyHitters<std::string> hosts_{kHitters};
-  std::deque<Sample> samples_;
+  std::deque<Sample> samples_;  // the first one from before anything came
   Sample now_;
   std::string pair_;  // kept for its memory
 };

@@ -123,6 +123,15 @@ TEST(Activity, AnHourOfSamples) {
   EXPECT_EQ(samples.front().documents, 3'600'000u);
 }
 
+// The first that is seen may be a batch that is done: it counts too.
+TEST(Activity, WhatCameBeforeTheFirstLookCounts) {
+  Activity activity(1000);
+  activity.sample({.records = 123}, 1500);
+  ASSERT_THAT(activity.samples(), SizeIs(2));
+  EXPECT_EQ(activity.samples().front().documents, 0u);
+  EXPECT_EQ(activity.samples().back().documents, 123u);
+}
+
 // Against exact counts: no count too low, none too high by more than it says, and what is frequent is there.
 TEST(HeavyHitters, AgainstExactCounts) {
   const unsigned seed = std::random_device()();
