@@ -104,6 +104,11 @@ scraped = load("deploy/compose/prometheus.yml")["scrape_configs"][0]["static_con
 check(scraped == [f"doppel:{port_of(config)}"], "compose: Prometheus does not scrape doppel")
 run("promtool", "check", "config", "--syntax-only", folder / "prometheus.yml")
 
+check(services["grafana"]["environment"]["PROMETHEUS_URL"] == "http://prometheus:9090", "compose: Grafana asks another Prometheus")
+check("PROMETHEUS_URL" in next((SOURCE / "deploy/grafana/provisioning/datasources").glob("*.y*ml")).read_text(), "compose: Grafana's source is not set by PROMETHEUS_URL")
+(provider,) = yaml.safe_load(next((SOURCE / "deploy/grafana/provisioning/dashboards").glob("*.y*ml")).read_text())["providers"]
+check(f"../grafana/dashboards:{provider['options']['path']}:ro" in services["grafana"]["volumes"], "compose: dashboards are not where Grafana looks")
+
 # --- Kubernetes -----------------------------------------------------------------------------------
 folder = SOURCE / "deploy/kubernetes"
 listed = load("deploy/kubernetes/kustomization.yaml")
