@@ -1,9 +1,13 @@
-# Pages whose commands are executed, on a broker of their own that the page itself starts.
+# Pages whose commands are executed, those with Kafka on a broker of their own that the page itself starts.
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND AND NOT DOPPEL_SANITIZE)
-  foreach(page getting-started)
-    add_test(NAME docs/${page} COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/run_page.py
+  function(page_test page)
+    add_test(NAME docs/${page} COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/docs/run_page.py
       --source ${PROJECT_SOURCE_DIR} --binary $<TARGET_FILE:doppel_cli> docs/${page}.md)
-    set_tests_properties(docs/${page} PROPERTIES LABELS "kafka;packaging" TIMEOUT 300)
-  endforeach()
+    set_tests_properties(docs/${page} PROPERTIES TIMEOUT 300 ${ARGN})
+  endfunction()
+  page_test(configuration)
+  page_test(getting-started LABELS "kafka;packaging")
+
+  add_test(NAME docs/all_settings COMMAND ${PROJECT_SOURCE_DIR}/scripts/docs-configuration --check $<TARGET_FILE:doppel_cli>)
 endif()
