@@ -94,11 +94,6 @@ class Loader {
   void check_together() {
     const Options& o = config_.options;
     check_input(o.input);
-    if (o.stall_timeout_ms <= 2 * o.kafka.commit_deadline_ms) {
-      wrong_together(
-          {"stall_timeout", "kafka.commit_deadline"},
-          "stall_timeout must be more than twice kafka.commit_deadline: a commit may take that long");
-    }
     if (o.threshold == 0) {
       return wrong_together({"threshold"},
                             "0 would make every document a copy of the first (0.5 to 0.95 are usual)");

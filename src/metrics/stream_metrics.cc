@@ -207,6 +207,7 @@ void StreamMetrics::advance(const std::vector<Record>& records) {
 std::vector<SettledPartition> StreamMetrics::settled() const {
   std::lock_guard lock(mutex_);
   std::vector<SettledPartition> out;
+  out.reserve(settled_.size());
   for (const auto& [name, partition] : settled_) out.push_back(partition);
   return out;
 }

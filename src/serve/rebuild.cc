@@ -153,6 +153,7 @@ absl::Status from_documents(const Config& config, const RebuildOptions& wished) 
   }
   kafka::KafkaSinkOptions sink_of = sink_options(o, plan, *index);
   sink_of.events_off = !r.publish;
+  sink_of.waiting = [&] { monitor.stop(); };
   kafka::KafkaSink sink(sink_of, *index->engine, *index->originals, *index->transactor, index->position);
   SnapshotJournal journal(*index, sink);
   std::vector<std::shared_ptr<void>> watched{monitor.watch(*index->transactor)};

@@ -156,8 +156,9 @@ absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop
   }
   index->transactor->send_offsets_of(source->consumer());
   RETURN_IF_ERROR(write_progress(*index, source->beginnings()));
-  kafka::KafkaSink sink(sink_options(o, plan, *index), *index->engine, *index->originals, *index->transactor,
-                        index->position);
+  kafka::KafkaSinkOptions sink_of = sink_options(o, plan, *index);
+  sink_of.waiting = [&] { monitor.stop(); };
+  kafka::KafkaSink sink(sink_of, *index->engine, *index->originals, *index->transactor, index->position);
   SnapshotJournal journal(*index, sink);
   watched.push_back(monitor.watch(*index->transactor));
   ForgetRequests requests(o.state_directory, *index->engine, index->state->bodies());

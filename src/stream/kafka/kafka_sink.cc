@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/log.h"
 #include "base/status.h"
@@ -49,6 +50,7 @@ absl::Status KafkaSink::write(const Decided& decided) {
 }
 
 absl::Status KafkaSink::settle() {
+  while (commit_.wait_for(std::chrono::seconds(1)) != std::future_status::ready) options_.waiting();
   RETURN_IF_ERROR(commit_.get());
   position_ = std::move(next_);
   position_.log_offset = transactor_.log_offset();

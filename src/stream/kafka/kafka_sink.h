@@ -4,6 +4,7 @@
 // commit begin; settle() waits until it is known.
 
 #include <cstdint>
+#include <functional>
 #include <future>
 #include <map>
 #include <string>
@@ -30,6 +31,8 @@ struct KafkaSinkOptions {
   EventContext context;
   uint64_t scheme = 0;  // fingerprint
   int num_perm = 128, mask_words = 1;
+  // Called every second while settle() waits for Kafka.
+  std::function<void()> waiting = [] {};
 };
 
 class KafkaSink final : public Sink {
