@@ -1,13 +1,13 @@
 # Pages whose commands are executed, those with Kafka on a broker of their own that the page itself starts.
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND AND NOT DOPPEL_SANITIZE)
-  function(page_test page)
+  function(page_test page labels)
     add_test(NAME docs/${page} COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/docs/run_page.py
       --source ${PROJECT_SOURCE_DIR} --binary $<TARGET_FILE:doppel_cli> docs/${page}.md)
-    set_tests_properties(docs/${page} PROPERTIES TIMEOUT 300 ${ARGN})
+    set_tests_properties(docs/${page} PROPERTIES TIMEOUT 300 LABELS "${labels}")
   endfunction()
-  page_test(configuration)
-  page_test(getting-started LABELS "kafka;packaging")
+  page_test(configuration "")
+  page_test(getting-started "kafka;packaging")
 
   add_test(NAME docs/all_settings COMMAND ${PROJECT_SOURCE_DIR}/scripts/docs-configuration --check $<TARGET_FILE:doppel_cli>)
 endif()
