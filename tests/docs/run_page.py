@@ -3,7 +3,8 @@
 
 The shell starts in an empty folder that has what a checkout has (scripts/kafka, examples, config) and finds doppel in its
 PATH; the ports that the page names are exchanged for free ones. What a reader would see with his eyes stands in comments
-behind a block, <!-- check: COMMAND -->, and must succeed. Blocks of another language than sh are not executed.
+behind a block, <!-- check: COMMAND -->, and must succeed; a program before a | that ends early (grep -q, head) may not:
+pipefail sees it end by SIGPIPE. Blocks of another language than sh are not executed.
 """
 import argparse
 import os
