@@ -10,5 +10,6 @@ if(Python3_FOUND)
 endif()
 if(Python3_FOUND)
   add_test(NAME metrics/alerts COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/alerts_test.py ${PROJECT_SOURCE_DIR})
-  set_tests_properties(metrics/alerts PROPERTIES TIMEOUT 120)
+  # Seconds of processor time for each of the cases.
+  set_tests_properties(metrics/alerts PROPERTIES TIMEOUT 600 LABELS prometheus)
 endif()
