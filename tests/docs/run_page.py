@@ -27,7 +27,7 @@ SOURCE = pathlib.Path(ARGS.source)
 
 page = (SOURCE / ARGS.page).read_text()
 steps = [(m.group(1) or m.group(2), page.count("\n", 0, m.start()) + 1)
-         for m in re.finditer(r"^```sh\n(.*?)^```$|^<!-- check: (.*?) -->$", page, re.M | re.S)]
+         for m in re.finditer(r"^```sh\n(.*?)^```$|^<!-- check: (.*?)\s-->$", page, re.M | re.S)]
 assert steps, f"{ARGS.page} has no ```sh block"
 
 

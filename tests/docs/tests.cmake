@@ -8,6 +8,7 @@ if(Python3_FOUND AND NOT DOPPEL_SANITIZE)
   endfunction()
   page_test(configuration "")
   page_test(getting-started "kafka;packaging")
+  page_test(operations "kafka;packaging")
 
   add_test(NAME docs/all_settings COMMAND ${PROJECT_SOURCE_DIR}/scripts/docs-configuration --check $<TARGET_FILE:doppel_cli>)
 endif()
