@@ -384,6 +384,14 @@ std::optional<Message> Reader::poll(int timeout_ms) {
   return to_message(m.get());
 }
 
+namespace {
+bool is_passing(rd_kafka_resp_err_t error) {
+  return error == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION ||
+         error == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION || error == RD_KAFKA_RESP_ERR__TRANSPORT ||
+         error == RD_KAFKA_RESP_ERR__TIMED_OUT;
+}
+}  // namespace
+
 // The position tells, not the last offset: the end of a transaction takes an offset of its own, compaction
 // leaves gaps.
 std::vector<Message> Reader::read_to_end() {
@@ -392,9 +400,9 @@ std::vector<Message> Reader::read_to_end() {
   for (int p = 0; p < partitions_; ++p) {
     int64_t low = 0;
     rd_kafka_resp_err_t error{};
-    do {  // a leader that has just come may not know yet that it is one
+    do {  // a leader that has just come may not know yet that it is one, and we may not know of it
       error = rd_kafka_query_watermark_offsets(handle_.get(), topic_.c_str(), p, &low, &end[p], kTimeoutMs);
-    } while (error == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION && Clock::now() < deadline);
+    } while (is_passing(error) && Clock::now() < deadline);
     check(error, "end of " + topic_);
     if (low == end[p]) position_[p] = std::max(position_[p], end[p]);
   }
