@@ -210,8 +210,12 @@ void Server::Impl::answer(mg_connection* connection) {
   }
   if (response.status >= 400 && (info.content_length != 0)) {
     if (socket >= 0) ::shutdown(socket, SHUT_WR);
-    const Cutter::Watch watch(cutter, socket, kDrainTime);
-    drain(connection, kDrainedBytes);
+    {
+      const Cutter::Watch watch(cutter, socket, kDrainTime);
+      drain(connection, kDrainedBytes);
+    }
+    // Without it civetweb reads the rest of the body, a gigabyte where one is sent.
+    if (socket >= 0) ::shutdown(socket, SHUT_RDWR);
   }
 }
 

@@ -116,6 +116,16 @@ TEST(Server, TakesBodiesUpToTheLimit) {
   EXPECT_EQ(body_of(careful.receive()), "abc");
 }
 
+TEST(Server, DoesNotReadWhatItRefused) {
+  const auto server = start({.max_body = 100'000});
+  const RawClient endless(server->port());
+  ASSERT_TRUE(endless.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n"));
+  const std::string piece(1 << 20, 'x');
+  int pieces = 0;
+  while (pieces < 900 && endless.send(piece)) ++pieces;
+  EXPECT_LT(pieces, 64);  // 4 MiB are read for the sake of an honest sender, the rest is what sockets hold
+}
+
 TEST(Server, WritingNeedsTheToken) {
   const std::string good = std::string("Authorization: Bearer ") + kToken + "\r\n";
   {
