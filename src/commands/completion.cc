@@ -28,6 +28,7 @@ std::vector<std::string> flag_names(const CommandDescription& command) {
 
 std::vector<std::string> command_names(const std::vector<CommandDescription>& commands) {
   std::vector<std::string> names;
+  names.reserve(commands.size());
   for (const CommandDescription& command : commands) names.push_back(command.name);
   return names;
 }

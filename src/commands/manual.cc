@@ -31,6 +31,7 @@ std::string as_it_stands(std::string_view text) { return ".PP\n.nf\n" + lines(te
 
 std::string flag(const FlagDescription& flag) {
   std::vector<std::string> names;
+  names.reserve(flag.names.size());
   for (const std::string& name : flag.names) names.push_back("\\fB" + escaped(name) + "\\fR");
   std::string head = names.empty() ? "\\fI" + escaped(flag.positional) + "\\fR" : absl::StrJoin(names, ", ");
   if (!names.empty() && !flag.value.empty()) head += " \\fI" + escaped(flag.value) + "\\fR";

@@ -167,7 +167,7 @@ absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop
   Web web(server.get(), shown);
   say_ready(monitor, *index, *source);
   const auto wishes = [&](Work& work) { return requests.fill(work) || sink.has_more_to_tell(); };
-  const absl::Status ran =
+  absl::Status ran =
       run(o, monitor, *index, documents, sink, &journal, wishes, [&] { requests.settled(); }, web);
   if (!ran.ok()) {
     ending(ran);  // clients of a broker that is away may take their time to go

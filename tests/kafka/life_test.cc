@@ -14,7 +14,6 @@ namespace doppel::testing {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 TEST(Life, HangupReadsTheSettingsAgain) {
   Case c;

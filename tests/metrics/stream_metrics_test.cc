@@ -2,6 +2,7 @@
 
 #include "metrics/stream_metrics.h"
 
+#include <absl/strings/str_cat.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -46,7 +47,7 @@ struct Recount {
     const std::string comma = labels.empty() ? "" : ",";
     for (const std::string& bound : bounds) {
       if (bound == "+Inf" || value <= std::stod(bound))
-        add(name + "_bucket{" + labels + comma + "le=\"" + bound + "\"}");
+        add(absl::StrCat(name, "_bucket{", labels, comma, "le=\"", bound, "\"}"));
     }
     if (!labels.empty()) labels = "{" + labels + "}";
     add(name + "_count" + labels);

@@ -45,7 +45,7 @@ uint64_t write_two(const std::string& path, std::string_view name) {
   return first.size();
 }
 
-std::unique_ptr<WarcRoot> root_at(const std::string& where, WarcRootOptions options = {}) {
+std::unique_ptr<WarcRoot> root_at(const std::string& where, const WarcRootOptions& options = {}) {
   auto root = open_warc_root(where, options);
   EXPECT_TRUE(root.ok()) << root.status();
   return root.ok() ? *std::move(root) : nullptr;
