@@ -1,6 +1,7 @@
 #include "status/api.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/log.h"
 #include "base/status.h"
@@ -162,8 +163,8 @@ Response Api::check(const Request& request) const {
       kAnswerTime);
   if (!answered) return busy();
   if (!status.ok()) return http::error(500, "the index cannot be read; the log says why");
-  std::stable_sort(matches.begin(), matches.end(), [](const Match& a, const Match& b) {
-    return a.exact != b.exact ? a.exact : a.ppm > b.ppm;
+  std::sort(matches.begin(), matches.end(), [](const Match& a, const Match& b) {
+    return std::tuple(!a.exact, b.ppm, a.seq) < std::tuple(!b.exact, a.ppm, b.seq);
   });
 
   JsonWriter json;

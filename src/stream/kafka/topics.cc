@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <regex>
 #include <thread>
 
 #include "base/log.h"
 #include "base/status.h"
+#include "stream/kafka/topic_pattern.h"
 
 namespace doppel::kafka {
 namespace {
@@ -90,14 +90,12 @@ absl::Status create_topic(rd_kafka_t* client, const TopicSpec& spec) {
 absl::StatusOr<std::vector<TopicPartitions>> find_topics(rd_kafka_t* client,
                                                          const std::vector<std::string>& names) {
   ASSIGN_OR_RETURN(const Metadata metadata, ask_metadata(client));
-  std::vector<std::regex> patterns;
+  std::vector<TopicPattern> patterns;
   for (const std::string& name : names) {
     if (!name.starts_with('^')) continue;
-    try {
-      patterns.emplace_back(name + ".*", std::regex::extended);
-    } catch (const std::regex_error& e) {
-      return invalid(fmt::format("kafka.topics: {}: not a regular expression: {}", name, e.what()));
-    }
+    absl::StatusOr<TopicPattern> pattern = TopicPattern::compile(name);
+    if (!pattern.ok()) return invalid("kafka.topics: " + std::string(pattern.status().message()));
+    patterns.push_back(*std::move(pattern));
   }
   std::vector<TopicPartitions> out;
   for (int t = 0; t < metadata->topic_cnt; ++t) {
@@ -105,7 +103,7 @@ absl::StatusOr<std::vector<TopicPartitions>> find_topics(rd_kafka_t* client,
     const std::string name = topic.topic;
     if (topic.err != RD_KAFKA_RESP_ERR_NO_ERROR || topic.partition_cnt == 0) continue;
     const bool fits = std::any_of(patterns.begin(), patterns.end(),
-                                  [&](const std::regex& pattern) { return std::regex_match(name, pattern); });
+                                  [&](const TopicPattern& pattern) { return pattern.fits(name); });
     if ((!fits || name.starts_with("__")) && std::find(names.begin(), names.end(), name) == names.end())
       continue;
     TopicPartitions& found = out.emplace_back();
