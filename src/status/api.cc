@@ -192,8 +192,8 @@ Response Api::check(const Request& request) const {
 
 // Newest first. The places of bodies are copied on the pipeline's thread, piece by piece; they are read here.
 Api::Search Api::find(const Wanted& wanted, std::vector<Original>& out) const {
-  const std::unique_lock one(searching_, kAnswerTime);
-  if (!one.owns_lock()) return Search::busy;
+  const Turn::Lock one(searching_, kAnswerTime);
+  if (!one.owns()) return Search::busy;
   const auto deadline = std::chrono::steady_clock::now() + kSearchTime;
   const Index& index = parts_.engine.index();
   std::optional<Seq> end;
@@ -241,8 +241,8 @@ Response Api::document(const Request& request) const {
 
 Response Api::forget(const Wanted& wanted, const std::string& what) {
   if (!parts_.writes) return http::error(403, "this daemon changes nothing (dry_run)");
-  const std::unique_lock one(forgetting_, kAnswerTime);
-  if (!one.owns_lock()) return busy();
+  const Turn::Lock one(forgetting_, kAnswerTime);
+  if (!one.owns()) return busy();
   std::vector<Original> found;
   if (find(wanted, found) != Search::done) return busy();
   if (found.empty()) return http::error(404, "no original fits");

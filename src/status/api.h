@@ -16,6 +16,7 @@
 #include "http/server.h"
 #include "status/activity.h"
 #include "status/mailbox.h"
+#include "status/turn.h"
 #include "stream/sign_record.h"
 
 namespace doppel {
@@ -70,14 +71,14 @@ class Api {
 
   const ApiParts parts_;
   const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
-  mutable std::timed_mutex searching_;  // one search at a time
+  mutable Turn searching_;  // one search at a time
 
   enum class Stage { none, waiting, taken, settled, closed };
   std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
   std::vector<Seq> forget_;
   Stage stage_ = Stage::none;
-  std::timed_mutex forgetting_;  // one wish at a time
+  Turn forgetting_;  // one wish at a time
 };
 
 }  // namespace doppel

@@ -1,0 +1,45 @@
+#include "status/turn.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+namespace doppel {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(Turn, OneAtATime) {
+  Turn turn;
+  int inside = 0, all = 0;  // guarded by the turn
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 500; ++i) {
+        const Turn::Lock one(turn, std::chrono::minutes(1));
+        ASSERT_TRUE(one.owns());
+        EXPECT_EQ(++inside, 1);
+        ++all;
+        --inside;
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(all, 2000);
+}
+
+TEST(Turn, SendsAwayWhoWaitsTooLong) {
+  Turn turn;
+  {
+    const Turn::Lock one(turn, milliseconds(0));
+    EXPECT_TRUE(one.owns());
+    const Turn::Lock other(turn, milliseconds(1));
+    EXPECT_FALSE(other.owns());
+  }
+  const Turn::Lock again(turn, milliseconds(0));
+  EXPECT_TRUE(again.owns());
+}
+
+}  // namespace
+}  // namespace doppel
