@@ -23,9 +23,12 @@ struct Document {
   std::string_view scope;               // documents of different scopes never meet; empty: one scope for all
   std::optional<int64_t> timestamp_ms;  // record time, drives expiry
 
+  // Of the bytes that the text was made of, as given, with its algorithm: "sha1:3I42H3S6...". In a stream an
+  // equal one makes an exact copy; a Detector hands it through.
+  std::string_view payload_digest;
+
   // Handed through to events; none of it changes a verdict.
   std::string_view content_type;
-  std::string_view payload_digest;  // as given, with its algorithm: "sha1:3I42H3S6..."
   std::optional<WarcOrigin> warc;
   std::string_view tags;         // "name=value" lines, such as a crawl's id
   std::string_view passthrough;  // chosen fields as members of a JSON object: "a":1,"b":"x"

@@ -76,7 +76,8 @@ void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies
              with_commas(c.duplicates()), with_commas(c.exact), with_commas(c.near),
              judged == 0 ? "" : fmt::format(", {:.1f} % of documents", 100.0 * c.duplicates() / judged));
   if (c.unscored != 0) fmt::print(stderr, "  {} without text (unscored)\n", with_commas(c.unscored));
-  if (c.skipped != 0) fmt::print(stderr, "  {} skipped\n", with_commas(c.skipped));
+  for (const auto& [reason, count] : c.skipped_by)
+    fmt::print(stderr, "  {} skipped: {}\n", with_commas(count), reason);
   if (c.rejected != 0) fmt::print(stderr, "  {} rejected\n", with_commas(c.rejected));
   if (c.problems != 0)
     fmt::print(stderr, "  {} inputs could not be read as a whole\n", with_commas(c.problems));
@@ -136,10 +137,8 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   source_options.stop = [] { return g_interrupted != 0; };
   ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
                    open_files_source(source_options, recovered.source_position));
-  std::unique_ptr<FetchSource> fetching;
-  if (const FetchOptions fetch = fetch_options(o); fetches(fetch)) {
-    ASSIGN_OR_RETURN(fetching, make_fetch_source(*source, fetch));
-  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<FetchSource> fetching,
+                   fetch_from(*source, fetch_options(o, source_options.stop), engine));
   flags.sink.context = {.scheme = fmt::format("{:016x}", key.derive(engine_opts.scheme.describe())),
                         .epoch = recovered.epoch};
   ASSIGN_OR_RETURN(sink, FilesSink::open(flags.sink, recovered.sink_position,
@@ -156,6 +155,7 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
                     .format = o.input,
                     .threads = thread_count(o),
                     .stop = [] { return g_interrupted != 0; },
+                    .read_now = late_reader(fetching.get()),
                     .progress = [&](const Counters& counters) { progress.update(counters); }};
   ASSIGN_OR_RETURN(Counters counters, run_pipeline(pipeline));
   RETURN_IF_ERROR(sink->finish());

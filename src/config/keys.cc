@@ -127,6 +127,14 @@ Key list_key(std::string name, At at, std::string help) {
   return key;
 }
 
+// A list in which "name=value" may also be written as a group.
+template <typename At>
+Key named_list_key(std::string name, At at, std::string help) {
+  Key key = list_key(std::move(name), at, std::move(help));
+  key.info.type = "list of text, or names and values";
+  return key;
+}
+
 template <typename At>
 Key bool_key(std::string name, At at, std::string help) {
   Key key;
@@ -257,6 +265,12 @@ std::vector<Key> make_keys() {
       "shingle_words", AT(shingle_words), 1, 64,
       "How many consecutive words are compared as one. Fewer find rewritten text, more ignore common "
       "phrases."));
+  add(integer_key("min_shingles", AT(min_shingles), 1, 1'000'000,
+                  "A text with fewer runs of shingle_words words is a copy only of an equal text."));
+  add(choice_key("normaliser", AT(normaliser), {"default", "loose", "none"},
+                 "What makes words equal: default ignores case and forms of characters; loose also accents, "
+                 "and takes all "
+                 "digits for one; none ignores nothing."));
   add(size_key(
       "max_record", AT(max_record), 1024, 15u << 20,
       "The largest stored set and metadata of one original; a larger one is compared by its sketch."));
@@ -281,11 +295,12 @@ std::vector<Key> make_keys() {
   add(list_key("input.scope", AT(input.scope_fields),
                "Fields that make a scope together: documents of different scopes are never compared. None by "
                "default."));
-  add(list_key(
+  add(named_list_key(
       "input.tags", AT(input.tag_fields),
-      "Fields kept with an original as tags, as field or name=field, so that a crawl can be forgotten."));
-  add(list_key("input.passthrough", AT(input.passthrough_fields),
-               "Fields repeated in events, as field or name=field."));
+      "Fields kept with an original as tags, as field or name=field, or a group of name: field, so that a "
+      "crawl can be forgotten."));
+  add(named_list_key("input.passthrough", AT(input.passthrough_fields),
+                     "Fields repeated in events, as field or name=field, or a group of name: field."));
   add(choice_key(
       "input.body_encoding", AT(input.body_encoding), {"format", "text", "base64", "auto"},
       "How the text field holds the text: as it is, in base64, or either; format: what the format says."));
@@ -305,6 +320,9 @@ std::vector<Key> make_keys() {
   add(list_key(
       "warc.roots", AT(warc_roots),
       "Where the WARC files lie that crawl logs (heritrix) point into: directories and http addresses."));
+  add(list_key("warc.cdxj", AT(warc_cdxj),
+               "Sorted CDXJ files, or directories of such, that say where a capture stands when a crawl log "
+               "does not."));
   add(integer_key("fetch.parallel", AT(fetch_parallel), 1, 1024,
                   "Records of WARC files read at the same time."));
   add(duration_key("fetch.max_wait", AT(fetch_max_wait_ms), 0,

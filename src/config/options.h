@@ -31,12 +31,15 @@ struct Options {
   int num_perm = 128;
   std::string sketch = "fast";  // fast | classic
   int shingle_words = 5;
-  uint64_t max_record = 1'000'000;  // bytes of a representative's body; a larger set is left out
-  std::string hash_key_file;        // 32 hex digits; also DOPPEL_HASH_KEY
+  int min_shingles = 1;                // fewer: only an equal text makes a copy
+  std::string normaliser = "default";  // default | loose | none
+  uint64_t max_record = 1'000'000;     // bytes of a representative's body; a larger set is left out
+  std::string hash_key_file;           // 32 hex digits; also DOPPEL_HASH_KEY
 
   FormatOptions input;  // input.*
 
   std::vector<std::string> warc_roots;  // warc.roots: directories and http addresses
+  std::vector<std::string> warc_cdxj;   // warc.cdxj: files and directories
   int fetch_parallel = 16;              // fetch.parallel
   int64_t fetch_max_wait_ms = 600'000;  // fetch.max_wait
   int64_t fetch_timeout_ms = 30'000;    // fetch.timeout

@@ -86,7 +86,7 @@ class Reader {
       return error(mark, fmt::format("{}: no value; leave the line out for the default, {}", key.info.name,
                                      key.info.default_value));
     }
-    if (value.IsMap() && key.info.type == "names and values") {
+    if (value.IsMap() && key.info.type.find("names and values") != std::string::npos) {
       raw.list = true;
       flatten(value, "", raw.items);
       return set_(key, raw, place(mark));

@@ -21,7 +21,8 @@ IndexOptions index_options(const EngineOptions& o) {
           .shards = o.shards,
           .key = o.scheme.key,
           .initial_capacity = o.initial_capacity,
-          .track_ids = o.track_ids};
+          .track_ids = o.track_ids,
+          .track_payloads = static_cast<bool>(o.payload_of)};
 }
 
 }  // namespace
@@ -76,7 +77,7 @@ void Work::resize(size_t documents, const EngineOptions& options) {
 Engine::Engine(const EngineOptions& options, Bodies& bodies)
     : options_(options),
       index_(index_options(options)),
-      matcher_(options_.rule, index_, bodies),
+      matcher_(options_.rule, index_, bodies, options_.payload_of),
       resolver_(options_.rule, index_, bodies, matcher_),
       id_salt_(options.scheme.key.derive("id")) {}
 
@@ -88,8 +89,16 @@ absl::Status Engine::match(Work& work, size_t begin, size_t end, MatchCounters& 
   return matcher_.match(work.sign, begin, end, work.band_keys, work.matched, counters);
 }
 
-absl::Status Engine::resolve(Work& work) {
-  return resolver_.resolve(work.sign, work.band_keys, work.matched, work.forget, work.resolved);
+absl::Status Engine::resolve(Work& work, const std::function<absl::Status(size_t)>& read) {
+  const std::lock_guard lock(growing_);
+  return resolver_.resolve(work.sign, work.band_keys, work.matched, work.forget, read, work.resolved);
+}
+
+bool Engine::knows_payload(const Digest& payload) const {
+  const std::shared_lock lock(growing_);
+  std::string metadata;
+  const absl::StatusOr<std::optional<Seq>> found = matcher_.find_payload(payload, metadata);
+  return found.ok() && found->has_value();
 }
 
 RemovalReason Engine::why_dead(int64_t trusted_ms) const {

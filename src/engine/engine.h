@@ -3,7 +3,9 @@
 // time), RESOLVE (one thread). It owns no threads and does no I/O but through Bodies.
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <shared_mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +23,8 @@ struct EngineOptions {
   Rule rule;
   int shards = 1;
   bool track_ids = false;
+  // What is known of the bytes that documents were made of; empty: nothing.
+  Matcher::PayloadOf payload_of;
   uint64_t initial_capacity = 1024;
 };
 
@@ -52,7 +56,11 @@ class Engine {
 
   Signer make_signer() const { return Signer(options_.scheme); }
   absl::Status match(Work& work, size_t begin, size_t end, MatchCounters& counters) const;
-  absl::Status resolve(Work& work);
+  // `read`: see Resolver.
+  absl::Status resolve(Work& work, const std::function<absl::Status(size_t)>& read = {});
+  // Whether an original is known that was made of the same bytes. From any thread, also while a batch is
+  // resolved, after which it may not be so any more.
+  bool knows_payload(const Digest& payload) const;
   // What resolve() would say of one matched document, alone; nothing is inserted.
   Outcome decide(const Work& work, size_t i) const;
 
@@ -77,6 +85,7 @@ class Engine {
   Matcher matcher_;
   Resolver resolver_;
   uint64_t id_salt_;
+  mutable std::shared_mutex growing_;  // held while the index changes
   Seq restore_lowest_live_ = 0;
 };
 

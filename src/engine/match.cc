@@ -7,6 +7,7 @@
 namespace doppel {
 
 void Matched::clear() {
+  same_payload.reset();
   exact.reset();
   candidates.clear();
   counts.clear();
@@ -16,8 +17,26 @@ void Matched::clear() {
   coded_set.clear();
 }
 
-Matcher::Matcher(const Rule& rule, const Index& index, const Bodies& bodies)
-    : rule_(rule), index_(index), bodies_(bodies) {}
+uint32_t payload_bits(const Digest& payload) {
+  if (payload == Digest()) return 0;
+  return std::max<uint32_t>(1, static_cast<uint32_t>(payload.low) & ((1u << kPayloadBits) - 1));
+}
+
+Matcher::Matcher(const Rule& rule, const Index& index, const Bodies& bodies, PayloadOf payload_of)
+    : rule_(rule), index_(index), bodies_(bodies), payload_of_(std::move(payload_of)) {}
+
+absl::StatusOr<std::optional<Seq>> Matcher::find_payload(const Digest& payload, std::string& metadata) const {
+  if (!payload_of_ || payload == Digest()) return std::nullopt;
+  thread_local std::string buffer;
+  for (const Seq seq : index_.find_payload(payload_bits(payload))) {
+    const absl::StatusOr<Body> body = bodies_.read(index_.row(seq).body, buffer);
+    RETURN_IF_ERROR(body.status());
+    if (payload_of_(body->metadata) != payload) continue;
+    metadata.assign(body->metadata);
+    return seq;
+  }
+  return std::nullopt;
+}
 
 absl::Status Matcher::match(const SignedBatch& batch, size_t begin, size_t end, std::span<uint64_t> band_keys,
                             std::span<Matched> matched, MatchCounters& counters) const {
@@ -31,7 +50,10 @@ absl::Status Matcher::match(const SignedBatch& batch, size_t begin, size_t end, 
   for (size_t i = begin; i < end; ++i) {
     const SignedDocument& document = batch.documents[i];
     matched[i].clear();
-    if (document.action != SignedDocument::Action::judge || document.content > Content::digest_only) continue;
+    if (document.action != SignedDocument::Action::judge) continue;
+    ASSIGN_OR_RETURN(matched[i].same_payload, find_payload(document.payload, matched[i].metadata));
+    if (matched[i].same_payload.has_value()) matched[i].described = matched[i].same_payload;
+    if (document.content > Content::digest_only) continue;
     Query query{.digest = document.digest};
     if (document.content == Content::shingled) {
       query.slices = batch.slices.data() + i * num_perm;

@@ -3,6 +3,7 @@
 // passed the prefilter, the best max_checks of them verified. Read-only; any number of threads may work
 // on disjoint parts of a batch.
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,7 +36,11 @@ inline bool better(const Verified& a, const Verified& b) {
   return !more_similar(b.overlap, a.overlap) && a.seq < b.seq;
 }
 
+// What the index keeps of a payload in memory; 0: not known.
+uint32_t payload_bits(const Digest& payload);
+
 struct Matched {
+  std::optional<Seq> same_payload;              // a representative that was made of the same bytes
   std::optional<Seq> exact;                     // a representative with this digest
   absl::InlinedVector<Verified, 2> candidates;  // most equal slices first, then earliest
   absl::InlinedVector<BandCount, 2> counts;     // see Found
@@ -56,8 +61,13 @@ struct MatchCounters {  // of one call, to be added up
 
 class Matcher {
  public:
+  // The payload of a document whose metadata this is; zeros: not known.
+  using PayloadOf = std::function<Digest(std::string_view metadata)>;
   // All outlive the matcher.
-  Matcher(const Rule& rule, const Index& index, const Bodies& bodies);
+  Matcher(const Rule& rule, const Index& index, const Bodies& bodies, PayloadOf payload_of);
+
+  // The live representative with this payload, and its metadata.
+  absl::StatusOr<std::optional<Seq>> find_payload(const Digest& payload, std::string& metadata) const;
 
   // Fills matched[begin..end) and band_keys for the same documents. DataLoss: a body could not be read.
   absl::Status match(const SignedBatch& batch, size_t begin, size_t end, std::span<uint64_t> band_keys,
@@ -74,6 +84,7 @@ class Matcher {
   const Rule& rule_;
   const Index& index_;
   const Bodies& bodies_;
+  const PayloadOf payload_of_;
 };
 
 }  // namespace doppel

@@ -14,6 +14,7 @@ void Newcomers::start_batch(size_t documents) {
   entries_.clear();
   listings_.clear();
   digests_.clear();
+  payloads_.clear();
   ids_.clear();
   seen_.clear();
   size_t wanted = std::bit_ceil(std::max<size_t>(documents * banding_.bands * 2, 64));
@@ -26,6 +27,7 @@ void Newcomers::add(const Entry& entry, const uint64_t* band_keys) {
   entries_.push_back(entry);
   seen_.push_back(0);
   digests_[entry.digest.low] = number;
+  if (entry.payload != Digest()) payloads_[entry.payload.low] = number;
   if (entry.id_tag != 0) {
     const auto [last, first] = ids_.try_emplace(entry.id_tag, number);
     entries_.back().same_id = first ? kEnd : std::exchange(last->second, number);
@@ -44,6 +46,13 @@ const Newcomers::Entry* Newcomers::find_digest(const Digest& digest) const {
   if (it == digests_.end()) return nullptr;
   const Entry& entry = entries_[it->second];
   return entry.digest == digest && live(entry) ? &entry : nullptr;
+}
+
+const Newcomers::Entry* Newcomers::find_payload(const Digest& payload) const {
+  auto it = payloads_.find(payload.low);
+  if (it == payloads_.end()) return nullptr;
+  const Entry& entry = entries_[it->second];
+  return entry.payload == payload && live(entry) ? &entry : nullptr;
 }
 
 void Newcomers::find_id(uint64_t id_tag, const std::function<void(const Entry&)>& visit) const {

@@ -20,6 +20,7 @@ class Newcomers {
     size_t document = 0;              // place in the batch
     const uint8_t* slices = nullptr;  // nullptr: digest only
     Digest digest;
+    Digest payload;  // zeros: not known
     uint64_t id_tag = 0;
     int64_t trusted_ms = kNoTime;
     BandMask mask;
@@ -36,6 +37,9 @@ class Newcomers {
 
   // The live newcomer with this digest.
   const Entry* find_digest(const Digest& digest) const;
+
+  // The live newcomer with this payload.
+  const Entry* find_payload(const Digest& payload) const;
 
   // Calls `visit` for the live newcomers with this id tag (not 0), ascending.
   void find_id(uint64_t id_tag, const std::function<void(const Entry&)>& visit) const;
@@ -67,8 +71,9 @@ class Newcomers {
   uint64_t head_mask_ = 0;
   std::vector<uint32_t> seen_;  // by entry: stamp of the document that counted it last
   uint32_t stamp_ = 0;
-  absl::flat_hash_map<uint64_t, uint32_t> digests_;  // digest.low -> the last entry with it
-  absl::flat_hash_map<uint64_t, uint32_t> ids_;      // id tag -> the last entry with it
+  absl::flat_hash_map<uint64_t, uint32_t> digests_;   // digest.low -> the last entry with it
+  absl::flat_hash_map<uint64_t, uint32_t> payloads_;  // the same
+  absl::flat_hash_map<uint64_t, uint32_t> ids_;       // id tag -> the last entry with it
 };
 
 }  // namespace doppel

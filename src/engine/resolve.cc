@@ -53,13 +53,15 @@ Resolver::Resolver(const Rule& rule, Index& index, Bodies& bodies, const Matcher
       newcomers_(index.options().num_perm, rule.banding, rule.min_equal, lowest_live_) {}
 
 absl::Status Resolver::resolve(const SignedBatch& sign, std::span<uint64_t> band_keys,
-                               std::span<Matched> matched, std::span<const Seq> forget, Resolved& out) {
+                               std::span<Matched> matched, std::span<const Seq> forget,
+                               const std::function<absl::Status(size_t)>& read, Resolved& out) {
   const Batch batch{sign, band_keys, matched, index_.options().num_perm, rule_.banding.bands};
   out.outcomes.assign(sign.documents.size(), {});
   out.rows.clear();
   out.removed.clear();
   out.listings_capped = 0;
   out_ = &out;
+  read_ = &read;
   died_ = false;
   lowest_live_ = std::max(expiry_.lowest_live(), index_.lowest_live());
   newcomers_.start_batch(sign.documents.size());
@@ -84,11 +86,21 @@ absl::Status Resolver::resolve(const SignedBatch& sign, std::span<uint64_t> band
 absl::Status Resolver::judge(const Batch& batch, size_t i, Outcome& outcome) {
   const SignedDocument& document = batch.document(i);
   Matched& matched = batch.matched[i];
+  if (document.payload != Digest()) {
+    Digest digest;
+    RETURN_IF_ERROR(find_payload(batch, i, outcome, digest));
+    if (outcome.verdict == Verdict::duplicate) {
+      // The text of the same bytes is the same.
+      if (document.replace && document.id_tag != 0) replace(document.id_tag, digest);
+      return absl::OkStatus();
+    }
+    if (document.content == Content::unread && *read_) RETURN_IF_ERROR((*read_)(i));
+  }
   if (document.content > Content::digest_only) {
     outcome.verdict = verdict_without_text(document.content);
     return absl::OkStatus();
   }
-  if (document.replace && document.id_tag != 0) replace(document);
+  if (document.replace && document.id_tag != 0) replace(document.id_tag, document.digest);
   outcome.verdict = Verdict::duplicate;
   if (matched.exact.has_value() && index_.live(*matched.exact)) {
     outcome.kind = Kind::exact;
@@ -111,6 +123,28 @@ absl::Status Resolver::judge(const Batch& batch, size_t i, Outcome& outcome) {
     if (found) return absl::OkStatus();
   }
   become_representative(batch, i, outcome);
+  return absl::OkStatus();
+}
+
+// An original of the same payload, and the digest of its text.
+absl::Status Resolver::find_payload(const Batch& batch, size_t i, Outcome& outcome, Digest& digest) {
+  Matched& matched = batch.matched[i];
+  if (matched.same_payload.has_value() && index_.live(*matched.same_payload)) {
+    outcome.seq = *matched.same_payload;
+    RETURN_IF_ERROR(matcher_.describe(outcome.seq, matched));
+    outcome.original = matched.metadata;
+    digest = index_.row(outcome.seq).digest;
+  } else if (const Newcomers::Entry* twin = newcomers_.find_payload(batch.document(i).payload)) {
+    outcome.seq = twin->seq;
+    outcome.original = batch.document(twin->document).metadata;
+    digest = twin->digest;
+  } else {
+    return absl::OkStatus();
+  }
+  outcome.verdict = Verdict::duplicate;
+  outcome.kind = Kind::exact;
+  outcome.similarity = {1, 1};
+  outcome.same_payload = true;
   return absl::OkStatus();
 }
 
@@ -174,6 +208,7 @@ void Resolver::become_representative(const Batch& batch, size_t i, Outcome& outc
   entry.document = i;
   entry.slices = batch.slices(i);
   entry.digest = document.digest;
+  entry.payload = document.payload;
   entry.id_tag = document.id_tag;
   entry.mask.assign((batch.bands + 31) / 32, 0);
   if (entry.slices != nullptr) {
@@ -219,12 +254,12 @@ void Resolver::remove_id(uint64_t id_tag) {
 }
 
 // The same text again under its id is no new one.
-void Resolver::replace(const SignedDocument& document) {
-  for (const Seq seq : index_.find_id(document.id_tag)) {
-    if (index_.row(seq).digest != document.digest) remove(seq, RemovalReason::replaced);
+void Resolver::replace(uint64_t id_tag, const Digest& digest) {
+  for (const Seq seq : index_.find_id(id_tag)) {
+    if (index_.row(seq).digest != digest) remove(seq, RemovalReason::replaced);
   }
-  newcomers_.find_id(document.id_tag, [&](const Newcomers::Entry& e) {
-    if (e.digest != document.digest) remove(e.seq, RemovalReason::replaced);
+  newcomers_.find_id(id_tag, [&](const Newcomers::Entry& e) {
+    if (e.digest != digest) remove(e.seq, RemovalReason::replaced);
   });
 }
 
@@ -258,6 +293,7 @@ absl::Status Resolver::grow_index(const Batch& batch) {
     rows.push_back({.slices = entry.slices,
                     .digest = entry.digest,
                     .id_tag = entry.id_tag,
+                    .payload = payload_bits(entry.payload),
                     .body = *body,
                     .mask = entry.mask.data()});
     std::memcpy(&new_keys_[e * batch.bands], batch.keys(entry.document), batch.bands * sizeof(uint64_t));

@@ -2,6 +2,7 @@
 // RESOLVE: walks a batch in order, applies the one rule, and only then lets the index grow. Sequential
 // and small: everything that can be done in parallel was done by SIGN and MATCH.
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,7 +18,8 @@ namespace doppel {
 struct Outcome {
   Verdict verdict = Verdict::unscored;
   Kind kind = Kind::none;
-  bool estimated = false;  // similarity comes from slices
+  bool estimated = false;     // similarity comes from slices
+  bool same_payload = false;  // found by its payload
   Overlap similarity{0, 1};
   Seq seq = 0;                // unique: its own number; duplicate: its original's
   std::string_view original;  // duplicate: the original's metadata; valid as long as the batch
@@ -63,8 +65,11 @@ class Resolver {
   // Removes what is to be forgotten (what is dead already is passed over), decides the batch, appends the
   // bodies of its representatives and inserts them. `matched` must have been made since the last call. After
   // an error (a body could not be read or written) the index is not to be used further.
+  // `read`: fills a document of the batch that is unread, and what MATCH says of it. Called where the
+  // original has gone since.
   absl::Status resolve(const SignedBatch& batch, std::span<uint64_t> band_keys, std::span<Matched> matched,
-                       std::span<const Seq> forget, Resolved& out);
+                       std::span<const Seq> forget, const std::function<absl::Status(size_t)>& read,
+                       Resolved& out);
 
   Expiry& expiry() { return expiry_; }
   const Expiry& expiry() const { return expiry_; }
@@ -74,11 +79,12 @@ class Resolver {
  private:
   struct Batch;
   absl::Status judge(const Batch& batch, size_t i, Outcome& outcome);
+  absl::Status find_payload(const Batch& batch, size_t i, Outcome& outcome, Digest& digest);
   absl::Status choose_near(const Batch& batch, size_t i, Outcome& outcome, bool& found);
   void become_representative(const Batch& batch, size_t i, Outcome& outcome);
   void remove(Seq seq, RemovalReason reason);
   void remove_id(uint64_t id_tag);
-  void replace(const SignedDocument& document);
+  void replace(uint64_t id_tag, const Digest& digest);
   void make_room(Seq seq);
   void expire_to(Seq lowest_live);
   absl::Status grow_index(const Batch& batch);
@@ -91,6 +97,7 @@ class Resolver {
   Seq lowest_live_ = 0;
   Newcomers newcomers_;
   bool died_ = false;  // something that MATCH saw alive has died in this batch
+  const std::function<absl::Status(size_t)>* read_ = nullptr;
   Resolved* out_ = nullptr;
   std::vector<uint32_t> listed_;
   std::vector<uint64_t> new_keys_;

@@ -32,21 +32,30 @@ std::string Scheme::describe() const {
   std::string fingerprint;
   uint64_t print = key.derive("fingerprint");
   for (int shift = 28; shift >= 0; shift -= 4) fingerprint.push_back(kHex[print >> shift & 15]);
-  return line("hash_key_fingerprint", fingerprint) + line("normaliser", std::to_string(kNormaliserVersion)) +
+  return line("hash_key_fingerprint", fingerprint) +
+         line("normaliser", std::string(normalisation_name(normalisation))) +
          line("unicode", std::string(kUnicodeVersion)) +
          line("shingle_words", std::to_string(shingle_words)) +
          line("sketch", std::string(sketch_family_name(family))) +
          line("num_perm", std::to_string(num_perm)) + line("slice_bits", "8") + line("set_format", "1") +
-         line("max_record", std::to_string(max_record)) + text;
+         line("max_record", std::to_string(max_record)) +
+         (min_shingles > 1 ? line("min_shingles", std::to_string(min_shingles)) : std::string()) + text;
 }
 
 Signer::Signer(const Scheme& scheme)
     : scheme_(scheme),
       digester_(scheme.key),
       sketcher_(scheme.family, scheme.num_perm, scheme.key),
-      shingler_(scheme.key, scheme.shingle_words),
+      shingler_(scheme.key, scheme.shingle_words, scheme.normalisation),
       slots_(scheme.num_perm),
       max_values_(scheme.max_record * 8 / kBitsPerValue) {}
+
+Digest Signer::payload(std::string_view payload_digest, std::string_view scope) const {
+  if (payload_digest.empty()) return {};
+  Digest out = digester_.digest(payload_digest);
+  if (!scope.empty()) apply_scope(scheme_.key, scope, out, nullptr, 0);
+  return out;
+}
 
 void Signer::sign(std::string_view text, std::string_view scope, SignedDocument& out, uint8_t* slices) {
   constexpr size_t kOneShot = 1 << 20;
@@ -64,7 +73,8 @@ void Signer::sign(std::string_view text, std::string_view scope, SignedDocument&
   shingler_.finish(shingles_);
   out.tops.resize(shingles_.size());
   for (size_t i = 0; i < shingles_.size(); ++i) out.tops[i] = static_cast<uint32_t>(shingles_[i] >> 32);
-  if (shingles_.empty()) {
+  if (shingles_.size() < static_cast<size_t>(std::max(1, scheme_.min_shingles))) {
+    out.tops = {};
     out.content = text.empty() ? Content::empty : Content::digest_only;
     if (!scope.empty()) apply_scope(scheme_.key, scope, out.digest, nullptr, 0);
     return;
@@ -82,7 +92,8 @@ void Signer::begin(std::string_view scope) {
   digest_stream_.emplace(digester_);
   scope_ = scope;
   tops_.clear();
-  any_text_ = any_shingle_ = left_out_ = false;
+  any_text_ = left_out_ = false;
+  shingle_count_ = 0;
   sketcher_.clear(slots_.data());
   shingles_.clear();
 }
@@ -103,18 +114,18 @@ void Signer::end(SignedDocument& out, uint8_t* slices) {
   if (!left_out_ && too_many_values(tops_)) leave_out();
   out.digest = digest_stream_->finish();
   digest_stream_.reset();
-  out.set_left_out = left_out_;
-  out.tops.assign(tops_.begin(), tops_.end());
-  out.content = any_shingle_ ? Content::shingled : any_text_ ? Content::digest_only : Content::empty;
-  if (any_shingle_) sketcher_.slices(slots_.data(), slices);
-  if (!scope_.empty()) {
-    apply_scope(scheme_.key, scope_, out.digest, any_shingle_ ? slices : nullptr, scheme_.num_perm);
-  }
+  const bool enough = shingle_count_ >= static_cast<uint64_t>(std::max(1, scheme_.min_shingles));
+  out.set_left_out = left_out_ && enough;
+  out.tops.assign(tops_.begin(), enough ? tops_.end() : tops_.begin());
+  out.content = enough ? Content::shingled : any_text_ ? Content::digest_only : Content::empty;
+  if (enough) sketcher_.slices(slots_.data(), slices);
+  if (!scope_.empty())
+    apply_scope(scheme_.key, scope_, out.digest, enough ? slices : nullptr, scheme_.num_perm);
 }
 
 void Signer::absorb() {
   if (shingles_.empty()) return;
-  any_shingle_ = true;
+  shingle_count_ += shingles_.size();
   sketcher_.update(slots_.data(), shingles_);
   if (!left_out_) {
     for (uint64_t shingle : shingles_) tops_.push_back(static_cast<uint32_t>(shingle >> 32));

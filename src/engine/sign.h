@@ -23,6 +23,8 @@ struct Scheme {
   SketchFamily family = SketchFamily::fast;
   int num_perm = 128;
   int shingle_words = 5;
+  int min_shingles = 1;  // fewer: only the digest counts
+  Normalisation normalisation = Normalisation::standard;
   uint64_t max_record = 1'000'000;  // bytes of a coded set and its metadata; a larger set is left out
   std::string text;                 // "name=value" lines: how texts were made of records, where that matters
 
@@ -31,16 +33,18 @@ struct Scheme {
 
 enum class Content : uint8_t {
   shingled,     // has slices
-  digest_only,  // text below one shingle: only an equal digest makes it a copy
+  digest_only,  // text below min_shingles: only an equal digest makes it a copy
   empty,        // no text: unscored
   rejected,     // could not be decoded; `reason` says why
   skipped,      // no document to be judged; `reason` says why
+  unread,       // its text was not looked for, because the index knows its payload
 };
 
 // What is said of a document that is not compared at all.
 inline Verdict verdict_without_text(Content content) {
   return content == Content::empty     ? Verdict::unscored
          : content == Content::skipped ? Verdict::skipped
+         : content == Content::unread  ? Verdict::skipped
                                        : Verdict::rejected;
 }
 
@@ -51,6 +55,9 @@ struct SignedDocument {
   Content content = Content::empty;
   bool set_left_out = false;  // too many shingles for max_record: verified by signature
   Digest digest;
+  // Names the bytes that the text was made of, and the scope; zeros: not known. Where an original was made of
+  // the same ones, nothing else is looked at, not even whether there is a text.
+  Digest payload;
   uint64_t id_tag = 0;   // of what a removal names; 0: none
   bool replace = false;  // where it is judged: what stands under id_tag with another digest is removed first
   int64_t timestamp_ms = kNoTime;
@@ -77,6 +84,9 @@ class Signer {
   // Fills digest, content, tops, set_left_out of `out` and its `slices` (num_perm bytes).
   void sign(std::string_view text, std::string_view scope, SignedDocument& out, uint8_t* slices);
 
+  // What names these bytes in this scope, by a digest of them as it was given.
+  Digest payload(std::string_view payload_digest, std::string_view scope) const;
+
   // The same in pieces, for a document that is not held in memory.
   void begin(std::string_view scope);
   void update(std::string_view piece);
@@ -99,7 +109,8 @@ class Signer {
   std::optional<Digester::Stream> digest_stream_;
   std::string scope_;
   PodVector<uint32_t> tops_;
-  bool any_text_ = false, any_shingle_ = false, left_out_ = false;
+  bool any_text_ = false, left_out_ = false;
+  uint64_t shingle_count_ = 0;  // repeats included
 };
 
 }  // namespace doppel

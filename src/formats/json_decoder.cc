@@ -327,7 +327,7 @@ class JsonDecoder final : public Decoder {
       out.skip = "no_body";
       return absl::OkStatus();
     }
-    return warc_->complete(*record.fetched, out);
+    return warc_->complete(*record.fetched, record.revisited, out);
   }
 
   absl::Status take_text(Document& out) {

@@ -50,7 +50,9 @@ struct Record {
   // The WARC record that the value points to, as read by FETCH (followed by kRecordPadding bytes), or why it
   // could not be. Neither: nobody looked.
   std::optional<std::string_view> fetched;
+  bool revisited = false;  // a revisit record was read, and this is what it refers to
   std::string_view not_fetched;
+  bool payload_known = false;           // nobody looked, because an original of the same payload is known
   std::shared_ptr<PieceReader> pieces;  // set instead of `value` for a whole file above the source's limit
 };
 

@@ -50,11 +50,19 @@ absl::Status WarcDecoder::decode(const Record& record, Document& out) {
   return take(warc, out);
 }
 
-absl::Status WarcDecoder::complete(std::string_view bytes, Document& out) {
+absl::Status WarcDecoder::complete(std::string_view bytes, bool revisited, Document& out) {
   ASSIGN_OR_RETURN(WarcRecord warc, parse_warc_record(bytes));
-  RETURN_IF_ERROR(check_target(warc, out.url));
   if (!out.warc) out.warc.emplace();
-  return take(warc, out);
+  if (!revisited) {
+    RETURN_IF_ERROR(check_target(warc, out.url));
+    return take(warc, out);
+  }
+  // The text is the other record's, the capture is not.
+  const WarcOrigin origin = *out.warc;
+  RETURN_IF_ERROR(take(warc, out));
+  out.warc = origin;
+  out.warc->target_uri = out.url;
+  return absl::OkStatus();
 }
 
 absl::Status WarcDecoder::take(const WarcRecord& record, Document& out) {

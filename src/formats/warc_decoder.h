@@ -19,8 +19,8 @@ class WarcDecoder final : public Decoder {
   absl::Status decode(const Record& record, Document& out) override;
 
   // For a message that only points to the record `bytes`: adds the text and what the message does not say.
-  // The record must be of the same URL.
-  absl::Status complete(std::string_view bytes, Document& out);
+  // The record must be of the same URL, or the one that a revisit record of it refers to.
+  absl::Status complete(std::string_view bytes, bool revisited, Document& out);
 
  private:
   absl::Status take(const WarcRecord& record, Document& out);

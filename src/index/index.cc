@@ -16,9 +16,10 @@
 namespace doppel {
 namespace {
 
-constexpr size_t kBlock = 16;         // queries that are probed before the rows they hit are compared
-constexpr size_t kAhead = 3;          // queries between asking for a bucket's line and reading it
-constexpr size_t kInsertBlock = 256;  // rows that are entered table by table
+constexpr size_t kBlock = 16;           // queries that are probed before the rows they hit are compared
+constexpr size_t kAhead = 3;            // queries between asking for a bucket's line and reading it
+constexpr size_t kNoKind = ~size_t{0};  // of a table that is not kept
+constexpr size_t kInsertBlock = 256;    // rows that are entered table by table
 
 // Hits of one query: ordinals of rows that may match, repeats removed. Few: compared with each other; many:
 // through a small hash table, so that the cost stays linear when all bands are hot.
@@ -55,7 +56,7 @@ struct Index::Impl {
         bands(static_cast<size_t>(o.banding.bands)),
         shards(static_cast<size_t>(std::max(1, o.shards))),
         source(*this) {
-    const size_t kinds = bands + 1 + (o.track_ids ? 1 : 0);
+    const size_t kinds = bands + 1 + (o.track_ids ? 1 : 0) + (o.track_payloads ? 1 : 0);
     const size_t count = kinds * shards;
     // A small index touches about two megabytes at most, whatever was hinted.
     const size_t most = kHugePage / sizeof(Bucket) / count;
@@ -73,7 +74,14 @@ struct Index::Impl {
   const SlotTable& table(size_t kind, uint64_t h) const { return tables[kind * shards + shard_of(h)]; }
   SlotTable& table(size_t kind, uint64_t h) { return tables[kind * shards + shard_of(h)]; }
   size_t digests() const { return bands; }
-  size_t ids() const { return bands + 1; }
+  size_t ids() const { return options.track_ids ? bands + 1 : kNoKind; }
+  size_t payloads() const {
+    return options.track_payloads ? bands + 1 + (options.track_ids ? 1 : 0) : kNoKind;
+  }
+  // What a stored row is entered by in a table that is not a band's; 0: not at all (but for digests).
+  uint64_t name_of(size_t kind, const uint8_t* row) const {
+    return kind == digests() ? rows.digest(row).low : kind == ids() ? rows.id_tag(row) : rows.payload(row);
+  }
   static uint64_t spread(uint64_t value) { return mix64(value ^ 0x5bd1e9955bd1e995u); }
 
   // The number that an ordinal stands for; outside the window if it is that of a row long gone.
@@ -96,7 +104,7 @@ struct Index::Impl {
   int match(const uint8_t* slices, Seq seq, EqualBits equal_bits, uint64_t* bits, uint32_t* matched) const {
     if (!rows.in_window(seq)) return -1;
     const uint8_t* row = rows.at(seq);
-    if (*rows.flags(row) != RowStore::kSliced) return -1;
+    if (!rows.comparable(row)) return -1;
     const int equal = equal_bits(row, slices, options.num_perm, bits);
     const uint32_t* mask = rows.mask(row);
     uint32_t any = 0;
@@ -236,11 +244,26 @@ struct Index::Impl {
       const Seq seq = seq_of(ordinal);
       if (!rows.in_window(seq)) continue;
       const uint8_t* row = rows.at(seq);
-      if (*rows.flags(row) != RowStore::kSliced || (rows.mask(row)[band / 32] >> (band % 32) & 1) == 0)
-        continue;
+      if (!rows.comparable(row) || (rows.mask(row)[band / 32] >> (band % 32) & 1) == 0) continue;
       count += std::equal(slices + first, slices + first + options.banding.rows, row + first) ? 1 : 0;
     }
     return count;
+  }
+
+  // Live rows that are entered under this name, ascending.
+  std::vector<Seq> find_named(size_t kind, uint64_t name) const {
+    std::vector<Seq> found;
+    if (kind == kNoKind || name == 0) return found;
+    PodVector<uint32_t> hits;
+    PodVector<uint32_t> repeats;
+    find(kind, spread(name), hits);
+    remove_repeats(hits, repeats);
+    for (uint32_t ordinal : hits) {
+      const Seq seq = seq_of(ordinal);
+      if (rows.live(seq) && name_of(kind, rows.at(seq)) == name) found.push_back(seq);
+    }
+    std::sort(found.begin(), found.end());
+    return found;
   }
 
   // One document's entry in one table.
@@ -265,8 +288,9 @@ struct Index::Impl {
         if (row.slices == nullptr || (row.mask[kind / 32] >> (kind % 32) & 1) == 0) continue;
         h = band_keys[i * bands + kind];
       } else {
-        if (kind == ids() && row.id_tag == 0) continue;
-        h = spread(kind == digests() ? row.digest.low : row.id_tag);
+        const uint64_t named = kind == digests() ? row.digest.low : kind == ids() ? row.id_tag : row.payload;
+        if (kind != digests() && named == 0) continue;
+        h = spread(named);
       }
       SlotTable& t = table(kind, h);
       out.entries[out.count++] = {&t, t.place(h), h, i};
@@ -377,11 +401,10 @@ struct Index::Impl {
       if (kind < bands) {
         if ((flags & RowStore::kSliced) == 0 || (rows.mask(row)[kind / 32] >> (kind % 32) & 1) == 0) continue;
         h = keys.key(static_cast<int>(kind), row);
-      } else if (kind == digests()) {
-        h = spread(rows.digest(row).low);
       } else {
-        if (rows.id_tag(row) == 0) continue;
-        h = spread(rows.id_tag(row));
+        const uint64_t named = name_of(kind, row);
+        if (kind != digests() && named == 0) continue;
+        h = spread(named);
       }
       SlotTable& t = table(kind, h);
       out.entries[out.count++] = {&t, t.place(h), h, static_cast<size_t>(seq - from)};
@@ -413,8 +436,7 @@ struct Index::Impl {
     uint64_t hash_of(int kind, uint32_t ordinal) const override {
       const uint8_t* row = impl.rows.at(impl.seq_of(ordinal));
       if (static_cast<size_t>(kind) < impl.bands) return impl.keys.key(kind, row);
-      return spread(static_cast<size_t>(kind) == impl.digests() ? impl.rows.digest(row).low
-                                                                : impl.rows.id_tag(row));
+      return spread(impl.name_of(static_cast<size_t>(kind), row));
     }
     void prefetch(int kind, uint32_t ordinal) const override {
       const Seq seq = impl.seq_of(ordinal);
@@ -442,8 +464,10 @@ BytesEach bytes_each(const IndexOptions& options) {
   // A table: ten entries in 64 bytes, filled to 91 % at most, grown by a fourth. Between growing and growing
   // again the average table takes this much for an entry.
   constexpr double kTableBytes = 64.0 / 10 / 0.91 * (0.25 / 0.22314355131);
-  return {.row = static_cast<double>(RowStore(options).stride()),
-          .tables = (options.banding.bands + 1 + (options.track_ids ? 1 : 0)) * kTableBytes};
+  return {
+      .row = static_cast<double>(RowStore(options).stride()),
+      .tables = (options.banding.bands + 1 + (options.track_ids ? 1 : 0) + (options.track_payloads ? 1 : 0)) *
+                kTableBytes};
 }
 
 Index::Index(const IndexOptions& options) : impl_(std::make_unique<Impl>(options)) {}
@@ -481,20 +505,9 @@ void Index::restore(const Row& row, bool removed) {
 }
 void Index::build_tables(int parts, const Run& run) { impl_->build_tables(parts, run); }
 
-std::vector<Seq> Index::find_id(uint64_t id_tag) const {
-  std::vector<Seq> found;
-  if (!impl_->options.track_ids || id_tag == 0) return found;
-  const uint64_t h = Impl::spread(id_tag);
-  PodVector<uint32_t> hits;
-  PodVector<uint32_t> repeats;
-  impl_->find(impl_->ids(), h, hits);
-  remove_repeats(hits, repeats);
-  for (uint32_t ordinal : hits) {
-    const Seq seq = impl_->seq_of(ordinal);
-    if (impl_->rows.live(seq) && impl_->rows.id_tag(impl_->rows.at(seq)) == id_tag) found.push_back(seq);
-  }
-  std::sort(found.begin(), found.end());
-  return found;
+std::vector<Seq> Index::find_id(uint64_t id_tag) const { return impl_->find_named(impl_->ids(), id_tag); }
+std::vector<Seq> Index::find_payload(uint32_t payload) const {
+  return impl_->find_named(impl_->payloads(), payload);
 }
 
 IndexStats Index::stats() const {

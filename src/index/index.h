@@ -36,6 +36,7 @@ struct IndexOptions {
   HashKey key;                       // salts of the band keys
   uint64_t initial_capacity = 1024;  // a hint; never changes a result
   bool track_ids = false;            // keep id tags, so that find_id() works
+  bool track_payloads = false;       // so that find_payload() works
 };
 
 // Where a representative's body (metadata and compact set) stands: opaque to the index.
@@ -45,13 +46,17 @@ struct BodyRef {
   bool operator==(const BodyRef&) const = default;
 };
 
+// Of a payload's digest only so much stands in memory: what has equal bits is a candidate.
+inline constexpr int kPayloadBits = 30;
+
 using BandMask = absl::InlinedVector<uint32_t, 1>;  // bit j: band j; (bands + 31) / 32 words
 
 // A representative as it stands in memory, about 160 bytes. Views into the index or into the caller's memory.
 struct Row {
   const uint8_t* slices = nullptr;  // num_perm; nullptr: below one shingle, listed in no band, digest only
   Digest digest;
-  uint64_t id_tag = 0;  // kept only with track_ids; 0: none, never found
+  uint64_t id_tag = 0;   // kept only with track_ids; 0: none, never found
+  uint32_t payload = 0;  // kPayloadBits of what names the bytes that the document was made of; 0: none
   BodyRef body;
   const uint32_t* mask = nullptr;  // the bands in which it is listed; ignored without slices
 };
@@ -146,6 +151,9 @@ class Index {
 
   // Live representatives with this id tag (track_ids), ascending. Tags may collide: check the body.
   std::vector<Seq> find_id(uint64_t id_tag) const;
+
+  // The same of payloads (track_payloads).
+  std::vector<Seq> find_payload(uint32_t payload) const;
 
   IndexStats stats() const;
 

@@ -41,7 +41,7 @@ Seq RowStore::append(const Row& row) {
   store(out + digest_ + 8, row.digest.high);
   store(out + body_, (row.body.offset << 24) | (row.body.size & 0xffffff));
   if (track_ids_) store(out + id_, row.id_tag);
-  store<uint32_t>(out + flags_, row.slices != nullptr ? kSliced : 0);
+  store<uint32_t>(out + flags_, (row.slices != nullptr ? kSliced : 0) | row.payload << kPayloadShift);
   return next_++;
 }
 
@@ -84,6 +84,7 @@ Row RowStore::row(Seq seq) const {
   }
   row.digest = digest(p);
   row.id_tag = id_tag(p);
+  row.payload = payload(p);
   const auto body = load<uint64_t>(p + body_);
   row.body = {body >> 24, static_cast<uint32_t>(body & 0xffffff)};
   return row;

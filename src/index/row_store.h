@@ -3,7 +3,7 @@
 // back to the system as a whole.
 //
 // One row: slices (num_perm, padded to 8), digest (16), body (8: 40 bits of offset, 24 of size), id tag (8,
-// only if kept), mask words and one word of flags. 160 bytes with 128 slices.
+// only if kept), mask words and one word of flags and payload. 160 bytes with 128 slices.
 
 #include <cstdint>
 #include <deque>
@@ -19,6 +19,7 @@ class RowStore {
   static constexpr int kChunkBits = 16;
   static constexpr uint32_t kRemoved = 1;  // flags
   static constexpr uint32_t kSliced = 2;
+  static constexpr int kPayloadShift = 2;  // above them
 
   explicit RowStore(const IndexOptions& options);
 
@@ -47,6 +48,9 @@ class RowStore {
   uint64_t id_tag(const uint8_t* row) const { return track_ids_ ? load<uint64_t>(row + id_) : 0; }
   const uint32_t* mask(const uint8_t* row) const { return reinterpret_cast<const uint32_t*>(row + mask_); }
   const uint32_t* flags(const uint8_t* row) const { return reinterpret_cast<const uint32_t*>(row + flags_); }
+  uint32_t payload(const uint8_t* row) const { return *flags(row) >> kPayloadShift; }
+  // It has slices and was not removed.
+  bool comparable(const uint8_t* row) const { return (*flags(row) & (kRemoved | kSliced)) == kSliced; }
   size_t digest_offset() const { return digest_; }
   size_t stride() const { return stride_; }
 

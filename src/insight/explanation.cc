@@ -37,7 +37,7 @@ Measured measure(const Scheme& scheme, const NamedText& input, ExplainedText& ou
   Measured m;
   m.slices.resize(scheme.num_perm);
   Signer(scheme).sign(input.text, input.scope, m.document, m.slices.data());
-  Shingler shingler(scheme.key, scheme.shingle_words);
+  Shingler shingler(scheme.key, scheme.shingle_words, scheme.normalisation);
   shingler.update(input.text, m.shingles);
   shingler.finish(m.shingles);
   Sketcher sketcher(scheme.family, scheme.num_perm, scheme.key);

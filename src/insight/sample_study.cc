@@ -25,7 +25,7 @@ SampleStudy::SampleStudy(const EngineOptions& options, uint64_t shingles_max, ui
       shingles_max_(shingles_max),
       steps_max_(steps_max),
       signer_(options.scheme),
-      shingler_(options.scheme.key, options.scheme.shingle_words) {}
+      shingler_(options.scheme.key, options.scheme.shingle_words, options.scheme.normalisation) {}
 
 void SampleStudy::add(std::string_view text, std::string_view scope, size_t metadata_bytes) {
   const size_t num_perm = options_.scheme.num_perm;

@@ -85,6 +85,7 @@ absl::Status LogRestorer::row(const LogRow& r) {
   StoredRow stored{.seq = r.seq, .trusted_ms = r.trusted_ms};
   stored.row.digest = r.digest;
   stored.row.id_tag = r.id_tag;
+  stored.row.payload = r.payload;
   stored.row.body = body;
   stored.row.slices = r.slices.empty() ? nullptr : reinterpret_cast<const uint8_t*>(r.slices.data());
   stored.row.mask = r.mask.data();

@@ -143,14 +143,12 @@ absl::Status from_documents(const Config& config, const RebuildOptions& wished) 
                                              .batch_bytes = o.batch_bytes,
                                              .stop = r.stop},
                                             bounds, index->position.progress_list()));
-  std::unique_ptr<FetchSource> fetching;
-  if (FetchOptions fetch = fetch_options(o); fetches(fetch)) {
-    fetch.missing_stops = r.missing_stops;
-    if (!r.missing_as_in.empty()) {
-      ASSIGN_OR_RETURN(fetch.known_missing, missing_of(plan, r.missing_as_in));
-    }
-    ASSIGN_OR_RETURN(fetching, make_fetch_source(*source, fetch));
+  FetchOptions fetch = fetch_options(o, r.stop);
+  fetch.missing_stops = r.missing_stops;
+  if (!r.missing_as_in.empty()) {
+    ASSIGN_OR_RETURN(fetch.known_missing, missing_of(plan, r.missing_as_in));
   }
+  ASSIGN_OR_RETURN(const std::unique_ptr<FetchSource> fetching, fetch_from(*source, fetch, *index->engine));
   kafka::KafkaSinkOptions sink_of = sink_options(o, plan, *index);
   sink_of.events_off = !r.publish;
   sink_of.waiting = [&] { monitor.stop(); };
@@ -174,6 +172,7 @@ absl::Status from_documents(const Config& config, const RebuildOptions& wished) 
                     .threads = thread_count(o),
                     .stop = r.stop,
                     .wishes = [&](Work&) { return sink.has_more_to_tell(); },
+                    .read_now = late_reader(fetching.get()),
                     .observe = monitor.observer(),
                     .progress =
                         [&](const Counters&) {

@@ -10,6 +10,16 @@ namespace {
 constexpr double kEverySeconds = 10;
 constexpr uint64_t kComplaints = 10;
 
+// "status:3 type:1"
+std::string by_reason(const Counters& counters) {
+  std::string out;
+  for (const auto& [reason, count] : counters.skipped_by) {
+    if (!out.empty()) out += ' ';
+    out += reason + ':' + std::to_string(count);
+  }
+  return out;
+}
+
 }  // namespace
 
 void Report::progress(const Counters& now) {
@@ -28,6 +38,7 @@ void Report::progress(const Counters& now) {
                          {"duplicates", now.duplicates()},
                          {"rejected", now.rejected},
                          {"skipped", now.skipped},
+                         {"skipped_by", by_reason(now)},
                          {"originals", index_.stats().live}});
   before_ = now;
 }
@@ -41,6 +52,8 @@ void Report::end(const Counters& counters) const {
                         {"unique", counters.unique},
                         {"duplicates", counters.duplicates()},
                         {"rejected", counters.rejected},
+                        {"skipped", counters.skipped},
+                        {"skipped_by", by_reason(counters)},
                         {"problems", counters.problems},
                         {"seconds", std::chrono::duration<double>(Clock::now() - start_).count()}});
 }

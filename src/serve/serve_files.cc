@@ -140,10 +140,8 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   follow.files.stop = stop;
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source,
                    open_follow_source(follow, recovered.source_position));
-  std::unique_ptr<FetchSource> fetching;
-  if (const FetchOptions fetch = fetch_options(o); fetches(fetch)) {
-    ASSIGN_OR_RETURN(fetching, make_fetch_source(*source, fetch));
-  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<FetchSource> fetching,
+                   fetch_from(*source, fetch_options(o, stop), engine));
   std::shared_ptr<void> watched;
   if (fetching != nullptr) watched = monitor.watch(*fetching);
   monitor.progress(engine, *state);
@@ -169,6 +167,7 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
                           const bool files = requests.fill(work);
                           return web.wishes(work) || files || sink->has_more_to_tell();
                         },
+                    .read_now = late_reader(fetching.get()),
                     .observe =
                         [&](const Decided& decided, const BatchTimes& times) {
                           monitor.metrics().observe(decided, times);

@@ -8,6 +8,7 @@
 #include "base/notify.h"
 #include "base/status.h"
 #include "metrics/kafka_metrics.h"
+#include "serve/firehose.h"
 #include "serve/forget_requests.h"
 #include "serve/kafka_run.h"
 #include "serve/monitor.h"
@@ -42,11 +43,12 @@ kafka::KafkaSourceOptions source_options(const Options& o, const KafkaPlan& plan
 }
 
 // Everything that a run has in common; what differs is where its decisions go.
-absl::Status run(const Options& o, Monitor& monitor, KafkaIndex& index, Source& source, Sink& sink,
-                 Journal* journal, std::function<bool(Work&)> wishes, std::function<void()> settled,
-                 Web& web) {
+absl::Status run(const Options& o, Monitor& monitor, KafkaIndex& index, Source& source, FetchSource* fetching,
+                 Sink& sink, Journal* journal, std::function<bool(Work&)> wishes,
+                 std::function<void()> settled, Web& web) {
   Report report(index.engine->index());
-  Pipeline pipeline{.source = source,
+  FirehoseWatch firehose;
+  Pipeline pipeline{.source = fetching != nullptr ? static_cast<Source&>(*fetching) : source,
                     .engine = *index.engine,
                     .sink = sink,
                     .journal = journal,
@@ -59,10 +61,13 @@ absl::Status run(const Options& o, Monitor& monitor, KafkaIndex& index, Source& 
                           const bool others = wishes(work);
                           return web.wishes(work) || others;
                         },
+                    .read_now = late_reader(fetching),
                     .observe =
                         [&](const Decided& decided, const BatchTimes& times) {
                           monitor.metrics().observe(decided, times);
                           web.observe(decided);
+                          if (const std::string warning = firehose.observe(decided); !warning.empty())
+                            log::warn(warning);
                         },
                     .progress =
                         [&](const Counters& counters) {
@@ -76,6 +81,7 @@ absl::Status run(const Options& o, Monitor& monitor, KafkaIndex& index, Source& 
     mark_damaged(o.state_directory, std::string(counters.status().message()));
   RETURN_IF_ERROR(counters.status());
   report.end(*counters);
+  if (fetching != nullptr) report_fetches(fetching->counts());
   return absl::OkStatus();
 }
 
@@ -135,11 +141,8 @@ absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop
   // The input goes on where the index log says; the offsets of the group are only kept up to date.
   ASSIGN_OR_RETURN(const std::unique_ptr<kafka::KafkaSource> source,
                    kafka::KafkaSource::open(source_options(o, plan), index->position.progress_list()));
-  std::unique_ptr<FetchSource> fetching;
-  if (const FetchOptions fetch = fetch_options(o); fetches(fetch)) {
-    ASSIGN_OR_RETURN(fetching, make_fetch_source(*source, fetch));
-  }
-  Source& documents = fetching != nullptr ? static_cast<Source&>(*fetching) : *source;
+  ASSIGN_OR_RETURN(const std::unique_ptr<FetchSource> fetching,
+                   fetch_from(*source, fetch_options(o, stop), *index->engine));
   std::vector<std::shared_ptr<void>> watched{monitor.watch(*source, index->position.progress_list())};
   if (fetching != nullptr) watched.push_back(monitor.watch(*fetching));
   monitor.progress(*index->engine, *index->state);
@@ -152,7 +155,8 @@ absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop
     Web web(server.get(), shown);
     say_ready(monitor, *index, *source);
     NoSink sink;
-    return run(o, monitor, *index, documents, sink, nullptr, [](Work&) { return false; }, [] {}, web);
+    return run(
+        o, monitor, *index, *source, fetching.get(), sink, nullptr, [](Work&) { return false; }, [] {}, web);
   }
   index->transactor->send_offsets_of(source->consumer());
   RETURN_IF_ERROR(write_progress(*index, source->beginnings()));
@@ -167,13 +171,12 @@ absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop
   Web web(server.get(), shown);
   say_ready(monitor, *index, *source);
   const auto wishes = [&](Work& work) { return requests.fill(work) || sink.has_more_to_tell(); };
-  absl::Status ran =
-      run(o, monitor, *index, documents, sink, &journal, wishes, [&] { requests.settled(); }, web);
+  absl::Status ran = run(
+      o, monitor, *index, *source, fetching.get(), sink, &journal, wishes, [&] { requests.settled(); }, web);
   if (!ran.ok()) {
     ending(ran);  // clients of a broker that is away may take their time to go
     return ran;
   }
-  if (fetching != nullptr) report_fetches(fetching->counts());
   return index->state->checkpoint();
 }
 

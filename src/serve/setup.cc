@@ -11,6 +11,7 @@
 #include "fmt/format.h"
 #include "http/token.h"
 #include "state/state_dir.h"
+#include "stream/metadata.h"
 
 namespace doppel {
 namespace {
@@ -62,8 +63,10 @@ absl::StatusOr<uint64_t> documents_within(const Options& o, const EngineOptions&
   // Batches that are read, signed, matched and settled; what was fetched ahead; the rest of the program.
   const uint64_t buffers =
       (96 << 20) + 6 * o.batch_bytes + (o.kafka.brokers.empty() ? 0 : o.kafka.fetch_queue);
-  const BytesEach each = bytes_each(
-      {.num_perm = engine.scheme.num_perm, .banding = engine.rule.banding, .track_ids = engine.track_ids});
+  const BytesEach each = bytes_each({.num_perm = engine.scheme.num_perm,
+                                     .banding = engine.rule.banding,
+                                     .track_ids = engine.track_ids,
+                                     .track_payloads = static_cast<bool>(engine.payload_of)});
   const double room = static_cast<double>(o.max_memory) - static_cast<double>(buffers);
   constexpr double kLeast = 10'000;
   if (room < kLeast * each.sum()) {
@@ -86,6 +89,10 @@ absl::StatusOr<EngineOptions> engine_options(const Options& o, const HashKey& ke
                 .family = o.sketch == "classic" ? SketchFamily::classic : SketchFamily::fast,
                 .num_perm = o.num_perm,
                 .shingle_words = o.shingle_words,
+                .min_shingles = o.min_shingles,
+                .normalisation = o.normaliser == "loose"  ? Normalisation::loose
+                                 : o.normaliser == "none" ? Normalisation::none
+                                                          : Normalisation::standard,
                 .max_record = o.max_record,
                 .text = describe_format(o.input)};
   ASSIGN_OR_RETURN(out.rule, make_rule(o.threshold, o.recall, o.num_perm, o.bands, o.rows));
@@ -95,6 +102,8 @@ absl::StatusOr<EngineOptions> engine_options(const Options& o, const HashKey& ke
   out.rule.expire_after_ms = o.expire_after_ms;
   out.rule.replace = o.on_update == "replace";
   out.track_ids = o.tombstones == "key" || out.rule.replace;
+  if (o.input.format == "heritrix" || o.input.format == "warc" || o.input.format == "auto")
+    out.payload_of = payload_of_metadata;
   ASSIGN_OR_RETURN(out.rule.max_documents, documents_within(o, out));
   out.shards = o.shards;
   return out;
@@ -114,12 +123,32 @@ absl::StatusOr<std::unique_ptr<http::Server>> open_http(const Options& o) {
   return server;
 }
 
-FetchOptions fetch_options(const Options& o) {
+FetchOptions fetch_options(const Options& o, std::function<bool()> stop) {
   return {.roots = o.warc_roots,
+          .cdxj = o.warc_cdxj,
           .parallel = o.fetch_parallel,
           .max_wait_ms = o.fetch_max_wait_ms,
           .root = {.max_bytes = o.input.max_bytes, .timeout_ms = o.fetch_timeout_ms, .cancel = {}},
-          .format = o.input};
+          .format = o.input,
+          .stop = std::move(stop)};
+}
+
+absl::StatusOr<std::unique_ptr<FetchSource>> fetch_from(Source& inner, FetchOptions options,
+                                                        const Engine& engine) {
+  if (!fetches(options)) return nullptr;
+  auto signer = std::make_shared<Signer>(engine.make_signer());
+  options.knows_payload = [signer, &engine](const Document& document) {
+    return engine.knows_payload(signer->payload(document.payload_digest, document.scope));
+  };
+  return make_fetch_source(inner, options);
+}
+
+std::function<absl::Status(Record&, std::vector<std::shared_ptr<const void>>&)> late_reader(
+    FetchSource* fetching) {
+  if (fetching == nullptr) return {};
+  return [fetching](Record& record, std::vector<std::shared_ptr<const void>>& memory) {
+    return fetching->read_now(record, memory);
+  };
 }
 
 int thread_count(const Options& options) {

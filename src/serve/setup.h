@@ -27,8 +27,15 @@ absl::StatusOr<HashKey> hash_key_to_look_with(Options options);
 
 absl::StatusOr<EngineOptions> engine_options(const Options& options, const HashKey& key);
 
-// How records that point into WARC files are fetched.
-FetchOptions fetch_options(const Options& options);
+// How records that point into WARC files are fetched; `stop` ends waiting.
+FetchOptions fetch_options(const Options& options, std::function<bool()> stop);
+// The source whose records are fetched, if they are to be: in place of `inner`, which outlives it, as the
+// engine does. What the engine knows by its payload is not read.
+absl::StatusOr<std::unique_ptr<FetchSource>> fetch_from(Source& inner, FetchOptions options,
+                                                        const Engine& engine);
+// Pipeline::read_now of it; empty for nullptr.
+std::function<absl::Status(Record&, std::vector<std::shared_ptr<const void>>&)> late_reader(
+    FetchSource* fetching);
 
 // 0 becomes the number of processors.
 int thread_count(const Options& options);

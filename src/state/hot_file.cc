@@ -36,7 +36,7 @@ void HotFormat::append(const StoredRow& stored, std::string& out) const {
   const size_t start = out.size();
   out.resize(start + row_bytes_);  // zeros
   char* p = out.data() + start;
-  store(p + 4, row.slices != nullptr ? kHasSlices : 0);
+  store(p + 4, (row.slices != nullptr ? kHasSlices : 0) | row.payload << 1);
   store(p + 8, row.body.offset | uint64_t{row.body.size} << kOffsetBits);
   store(p + 16, row.id_tag);
   store(p + 24, stored.trusted_ms);
@@ -58,6 +58,7 @@ bool HotFormat::decode(Seq seq, const char* bytes, StoredRow& stored) const {
   row.body.offset = body & ((uint64_t{1} << kOffsetBits) - 1);
   row.body.size = static_cast<uint32_t>(body >> kOffsetBits);
   row.id_tag = load<uint64_t>(bytes + 16);
+  row.payload = load<uint32_t>(bytes + 4) >> 1;
   row.digest.low = load<uint64_t>(bytes + 32);
   row.digest.high = load<uint64_t>(bytes + 40);
   row.mask = reinterpret_cast<const uint32_t*>(bytes + kFixedBytes);

@@ -4,7 +4,9 @@
 //
 //    0  u32 CRC32C of the rest of the row, seeded with the CRC32C of epoch and number (u64): a row that
 //           stands at another place, or in another index, does not fit
-//    4  u32 flags: bit 0: it has slices (clear: below one shingle, zeros instead)
+//    4  u32 flags: bit 0: it has slices (clear: below one shingle, zeros instead); bits 1 to 30: its
+//    payload's
+//           bits, 0 if none is known
 //    8  u64 body: offset in "bodies" (low 40 bits), size << 40; size 0: none
 //   16  u64 id tag
 //   24  i64 record time in milliseconds; the least i64: none

@@ -12,7 +12,7 @@
 namespace doppel {
 namespace {
 
-constexpr uint8_t kHasSlices = 1;
+constexpr uint8_t kHasSlices = 1, kHasPayload = 2;
 constexpr size_t kValueHead = 5;  // kind and checksum
 constexpr std::string_view kProgress = "progress/", kMissing = "missing/";
 
@@ -95,6 +95,7 @@ LogRow read_row(Seq seq, ByteReader& in) {
   row.digest.low = in.fixed<uint64_t>();
   row.digest.high = in.fixed<uint64_t>();
   row.id_tag = in.fixed<uint64_t>();
+  if ((flags & kHasPayload) != 0) row.payload = in.fixed<uint32_t>();
   row.trusted_ms = in.fixed<int64_t>();
   const uint64_t words = in.varint();
   for (uint64_t i = 0; i < words && in.ok(); ++i) row.mask.push_back(in.fixed<uint32_t>());
@@ -112,10 +113,11 @@ LogPlace put_log_row(std::string& out, const StoredRow& stored, int num_perm, in
   Writer writer(out, stored.seq, 'R');
   const Row& row = stored.row;
   put_fixed<uint64_t>(out, scheme);
-  put_fixed<uint8_t>(out, row.slices != nullptr ? kHasSlices : 0);
+  put_fixed<uint8_t>(out, (row.slices != nullptr ? kHasSlices : 0) | (row.payload != 0 ? kHasPayload : 0));
   put_fixed<uint64_t>(out, row.digest.low);
   put_fixed<uint64_t>(out, row.digest.high);
   put_fixed<uint64_t>(out, row.id_tag);
+  if (row.payload != 0) put_fixed<uint32_t>(out, row.payload);
   put_fixed<int64_t>(out, stored.trusted_ms);
   const int words = row.mask != nullptr ? mask_words : 0;
   put_varint(out, static_cast<uint64_t>(words));

@@ -5,9 +5,10 @@
 //   key                          value: u8 kind, u32 CRC32C of key, kind and the rest; then
 //   u64 big endian: a number     'R' a representative
 //                                    u64 fingerprint of the data scheme
-//                                    u8  flags: bit 0: it has slices
+//                                    u8  flags: bit 0: it has slices; bit 1: its payload is known
 //                                    16  digest, low half first
 //                                    u64 id tag
+//                                    u32 its payload's bits, where it is known
 //                                    i64 record time that expiry trusts, in milliseconds; the least i64: none
 //                                    varint mask words, that many u32
 //                                    varint length of the slices, the slices
@@ -46,6 +47,7 @@ struct LogRow {  // views into the record
   uint64_t scheme = 0;
   Digest digest;
   uint64_t id_tag = 0;
+  uint32_t payload = 0;
   int64_t trusted_ms = kNoTime;
   BandMask mask;
   std::string_view slices;  // empty: below one shingle

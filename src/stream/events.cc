@@ -149,6 +149,7 @@ void append_duplicate_of(std::string& out, const EventContext& context, const Me
   bool_member(out, "same_url", !document.url.empty() && document.url == original.url);
   std::string host = host_of(document.url);
   bool_member(out, "same_host", !host.empty() && host == host_of(original.url));
+  if (outcome.same_payload) bool_member(out, "same_payload", true);
   member(out, "age_seconds");
   const std::optional<int64_t> age = age_ms(document, original);
   out += age ? std::to_string(*age / 1000) : "null";

@@ -11,7 +11,7 @@
 namespace doppel {
 namespace {
 
-enum Flags : uint8_t { kHasDate = 1, kWholeFile = 2, kHasPartition = 4, kHasMore = 8 };
+enum Flags : uint8_t { kHasDate = 1, kWholeFile = 2, kHasPartition = 4, kHasMore = 8, kHasPayload = 16 };
 enum More : uint8_t {
   kKey = 1,
   kArrival = 2,
@@ -64,17 +64,27 @@ Metadata metadata_of(const Record& record, const Document& document) {
   return out;
 }
 
+Digest payload_of_metadata(std::string_view encoded) {
+  Metadata metadata;
+  return decode_metadata(encoded, metadata).ok() ? metadata.payload : Digest();
+}
+
 void encode_metadata(const Metadata& m, std::string& out) {
   const uint8_t more = more_of(m);
   out.clear();
   out.push_back(static_cast<char>((m.date_ms ? kHasDate : 0) | (m.whole_file ? kWholeFile : 0) |
-                                  (m.partition >= 0 ? kHasPartition : 0) | (more != 0 ? kHasMore : 0)));
+                                  (m.partition >= 0 ? kHasPartition : 0) | (more != 0 ? kHasMore : 0) |
+                                  (m.payload != Digest() ? kHasPayload : 0)));
   put_string(out, m.source);
   if (m.partition >= 0) put_varint(out, static_cast<uint64_t>(m.partition));
   put_varint(out, m.offset);
   put_string(out, m.id);
   put_string(out, m.url);
   if (m.date_ms) put_fixed<int64_t>(out, *m.date_ms);
+  if (m.payload != Digest()) {
+    put_fixed<uint64_t>(out, m.payload.low);
+    put_fixed<uint64_t>(out, m.payload.high);
+  }
   if (more == 0) return;
   put_fixed<uint8_t>(out, more);
   if (m.key) put_string(out, *m.key);
@@ -101,6 +111,10 @@ absl::Status decode_metadata(std::string_view encoded, Metadata& m) {
   m.url = in.string();
   if ((flags & kHasDate) != 0) m.date_ms = in.fixed<int64_t>();
   m.whole_file = (flags & kWholeFile) != 0;
+  if ((flags & kHasPayload) != 0) {
+    m.payload.low = in.fixed<uint64_t>();
+    m.payload.high = in.fixed<uint64_t>();
+  }
   const uint8_t more = (flags & kHasMore) != 0 ? in.fixed<uint8_t>() : 0;
   if ((more & kKey) != 0) m.key = in.string();
   if ((more & kArrival) != 0) m.arrival_ms = in.fixed<int64_t>();

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "doppel/document.h"
 #include "stream/stream.h"
+#include "text/digest.h"
 
 namespace doppel {
 
@@ -24,6 +25,7 @@ struct Metadata {           // views into the encoded form, or into what it was 
   std::optional<std::string_view> key;  // Kafka's
   std::string_view content_type;
   std::string_view payload_digest;
+  Digest payload;  // the same with the scope, as the engine knows it; zeros: none
   std::optional<WarcOrigin> warc;
   std::string_view tags;
   std::string_view passthrough;
@@ -34,6 +36,8 @@ struct Metadata {           // views into the encoded form, or into what it was 
   // the name of a whole file, else the event_id.
   std::string name() const;
 };
+
+Digest payload_of_metadata(std::string_view encoded);
 
 Metadata metadata_of(const Record& record, const Document& document);
 

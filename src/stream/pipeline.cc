@@ -2,6 +2,7 @@
 
 #include <array>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -56,6 +57,7 @@ void count(const Lane& lane, Counters& counters) {
         break;
       case Verdict::skipped:
         ++counters.skipped;
+        ++counters.skipped_by[lane.work.sign.documents[i].reason];
         break;
       case Verdict::removal:
         ++counters.removals;
@@ -154,7 +156,7 @@ class Run {
     }
     {
       const Timed timed(now_->times.resolve);
-      RETURN_IF_ERROR(p_.engine.resolve(now_->work));
+      RETURN_IF_ERROR(p_.engine.resolve(now_->work, [this](size_t i) { return read_late(i); }));
     }
     {
       const Timed timed(now_->times.write);
@@ -163,6 +165,18 @@ class Run {
     std::swap(now_, settling_);
     unsettled_ = true;
     return absl::OkStatus();
+  }
+
+  // In the midst of RESOLVE: a document that was thought to need no reading.
+  absl::Status read_late(size_t i) {
+    if (!p_.read_now) return absl::OkStatus();
+    Lane& lane = *now_;
+    RETURN_IF_ERROR(p_.read_now(lane.batch.records[i], lane.batch.memory));
+    if (!late_signer_) late_signer_.emplace(p_.engine, p_.format, p_.keys);
+    const auto num_perm = static_cast<size_t>(p_.engine.options().scheme.num_perm);
+    late_signer_->sign(lane.batch.records[i], lane.work.sign.documents[i],
+                       lane.work.sign.slices.data() + i * num_perm);
+    return p_.engine.match(lane.work, i, i + 1, counters_.match);
   }
 
   absl::Status settle() {
@@ -187,6 +201,7 @@ class Run {
   Executor executor_;
   ReadAhead reader_;
   std::vector<RecordSigner> signers_;
+  std::optional<RecordSigner> late_signer_;  // of the thread that resolves
   std::array<Lane, 3> lanes_;
   Lane* now_ = &lanes_[0];
   Lane* next_ = &lanes_[1];

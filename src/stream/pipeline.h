@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <string>
 
 #include "engine/engine.h"
@@ -42,6 +43,7 @@ struct Counters {
   uint64_t unique = 0, exact = 0, near = 0, unscored = 0, rejected = 0, skipped = 0, removals = 0,
            problems = 0;
   uint64_t listings_capped = 0;
+  std::map<std::string, uint64_t> skipped_by;  // by reason
   MatchCounters match;
   uint64_t duplicates() const { return exact + near; }
 };
@@ -65,6 +67,9 @@ struct Pipeline {
   // Asked before each batch is resolved, and while there is none: may add wishes that come from outside the
   // stream (Work::forget). True: there is something to be done, with or without documents.
   std::function<bool(Work&)> wishes = [](Work&) { return false; };
+  // Reads what was left out because its payload was known (Record::payload_known): its original has gone
+  // since. `memory` keeps it. Empty: nothing is ever left out.
+  std::function<absl::Status(Record&, std::vector<std::shared_ptr<const void>>& memory)> read_now;
   // Shown each batch when it is settled, before its records go away.
   std::function<void(const Decided&, const BatchTimes&)> observe = [](const Decided&, const BatchTimes&) {};
   // Told after each batch that is settled, and from time to time while there is none.

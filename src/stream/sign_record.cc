@@ -24,6 +24,7 @@ void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slic
   out.set_left_out = false;
   out.id_tag = keys_.used() ? key_tag(record) : 0;
   out.replace = keys_.replace;
+  out.payload = {};
   if (record.null_value) {
     out.content = Content::skipped;
     out.reason = "null_value";
@@ -34,16 +35,23 @@ void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slic
     reject(out, "too_large: only text is read from files of this size");
   } else if (absl::Status status = decoder_->decode(record, document); !status.ok()) {
     reject(out, std_sv(status.message()));
-    document = {};
+    // What cannot be had may be known by its payload all the same.
+    if (record.not_fetched.empty()) document = {};
+    out.payload = signer_.payload(document.payload_digest, document.scope);
   } else if (!document.skip.empty()) {
     out.content = Content::skipped;
     out.reason = document.skip;
+    if (is_elsewhere(document)) out.payload = signer_.payload(document.payload_digest, document.scope);
+    if (record.payload_known) out.content = Content::unread;
   } else {
     signer_.sign(document.text, document.scope, out, slices);
+    out.payload = signer_.payload(document.payload_digest, document.scope);
   }
   // Record time is Kafka's; without Kafka it is what the document says.
   out.timestamp_ms = record.timestamp_ms >= 0 ? record.timestamp_ms : document.timestamp_ms.value_or(kNoTime);
-  encode_metadata(metadata_of(record, document), out.metadata);
+  Metadata metadata = metadata_of(record, document);
+  metadata.payload = out.payload;
+  encode_metadata(metadata, out.metadata);
   if (out.metadata.size() > kMaxMetadata) {
     reject(out, "id, url and other metadata together are longer than 65536 bytes");
     encode_metadata(metadata_of(record, {}), out.metadata);

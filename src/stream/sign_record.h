@@ -19,6 +19,11 @@ struct KeyPolicy {
   bool used() const { return tombstones || replace; }
 };
 
+// A document whose text is in a record that is not at hand: its payload's digest may tell enough.
+inline bool is_elsewhere(const Document& document) {
+  return document.skip == "no_body" || document.skip == "revisit_unresolved";
+}
+
 class RecordSigner {
  public:
   RecordSigner(const Engine& engine, const FormatOptions& format, KeyPolicy keys);

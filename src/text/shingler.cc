@@ -4,7 +4,10 @@
 
 #include "text/shingler.h"
 
+#include <algorithm>
 #include <cstring>
+#include <memory>
+#include <span>
 
 #include "text/kernels.h"
 #include "text/normaliser.h"
@@ -16,13 +19,37 @@ constexpr size_t kMaxWords = 64;
 constexpr size_t kMaxBlockWords = Normaliser::kMaxSettled / 2 + 2;
 static_assert(Normaliser::kFront + Normaliser::kMaxSettled < 0x10000, "edges are 16 bits");
 static_assert(Normaliser::kFront >= kWordBlock);
+// In decomposed text: digits become 0, and U+0300 to U+036F (CC 80 to CD AF) go. What is settled holds whole
+// code points.
+std::span<uint8_t> loosened(std::span<uint8_t> text) {
+  size_t kept = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const uint8_t c = text[i];
+    if ((c == 0xcc || (c == 0xcd && i + 1 < text.size() && text[i + 1] <= 0xaf)) && i + 1 < text.size()) {
+      ++i;
+    } else {
+      text[kept++] = c >= '0' && c <= '9' ? '0' : c;
+    }
+  }
+  return text.first(kept);
+}
+
 }  // namespace
 
 struct Shingler::State {
-  State(const HashKey& key, int shingle_words)
-      : keys(key), words(shingle_words), kernels(text_kernels(simd_level())), normaliser(kernels) {}
+  State(const HashKey& key, int shingle_words, Normalisation how)
+      : keys(key),
+        words(shingle_words),
+        normalisation(how),
+        kernels(text_kernels(simd_level())),
+        normaliser(kernels) {
+    if (how == Normalisation::none)
+      raw = std::make_unique<uint8_t[]>(Normaliser::kFront + Normaliser::kMaxSettled + kKernelSlack);
+  }
 
   void use_settled(PodVector<uint64_t>& out);
+  void use_raw(const uint8_t* p, const uint8_t* end, PodVector<uint64_t>& out);
+  void use(std::span<uint8_t> text, PodVector<uint64_t>& out);
   void combine(size_t fresh, PodVector<uint64_t>& out);
   void finish(PodVector<uint64_t>& out);
   void begin_if_ended() {
@@ -32,8 +59,10 @@ struct Shingler::State {
 
   const WordKeys keys;
   const int words;
+  const Normalisation normalisation;
   const TextKernels& kernels;
   Normaliser normaliser;
+  std::unique_ptr<uint8_t[]> raw;  // a block of text as it is (Normalisation::none)
 
   // The open word: what its whole blocks hashed to, and 1 to 16 bytes that were not hashed yet.
   bool word_open = false;
@@ -49,7 +78,24 @@ struct Shingler::State {
 };
 
 void Shingler::State::use_settled(PodVector<uint64_t>& out) {
-  std::span<uint8_t> text = normaliser.settled();
+  const std::span<uint8_t> text = normaliser.settled();
+  use(normalisation == Normalisation::loose ? loosened(text) : text, out);
+}
+
+// Capital letters become bytes that belong to words: no text without normalisation is compared with one that
+// has it.
+void Shingler::State::use_raw(const uint8_t* p, const uint8_t* end, PodVector<uint64_t>& out) {
+  while (p != end) {
+    const auto n = std::min<size_t>(static_cast<size_t>(end - p), Normaliser::kBlock);
+    uint8_t* text = raw.get() + Normaliser::kFront;
+    std::transform(p, p + n, text,
+                   [](uint8_t c) { return static_cast<uint8_t>(c >= 'A' && c <= 'Z' ? c | 0x80 : c); });
+    use({text, n}, out);
+    p += n;
+  }
+}
+
+void Shingler::State::use(std::span<uint8_t> text, PodVector<uint64_t>& out) {
   if (text.empty()) return;
   uint8_t* base = text.data() - Normaliser::kFront;
   size_t count = 0;
@@ -98,9 +144,11 @@ void Shingler::State::combine(size_t fresh, PodVector<uint64_t>& out) {
 
 void Shingler::State::finish(PodVector<uint64_t>& out) {
   begin_if_ended();
-  normaliser.finish();
-  use_settled(out);
-  normaliser.drop_settled();
+  if (!raw) {
+    normaliser.finish();
+    use_settled(out);
+    normaliser.drop_settled();
+  }
   if (word_open) {
     hashes[kept] = hash_word(word_tail, word_tail_size, keys, word_state);
     word_open = false;
@@ -111,7 +159,20 @@ void Shingler::State::finish(PodVector<uint64_t>& out) {
   ended = true;
 }
 
-Shingler::Shingler(const HashKey& key, int words) : state_(new State(key, words)) {}
+std::string_view normalisation_name(Normalisation normalisation) {
+  switch (normalisation) {
+    case Normalisation::standard:
+      break;
+    case Normalisation::loose:
+      return "loose-1";
+    case Normalisation::none:
+      return "none-1";
+  }
+  return "1";
+}
+
+Shingler::Shingler(const HashKey& key, int words, Normalisation normalisation)
+    : state_(new State(key, words, normalisation)) {}
 Shingler::~Shingler() = default;
 Shingler::Shingler(Shingler&&) noexcept = default;
 Shingler& Shingler::operator=(Shingler&&) noexcept = default;
@@ -120,6 +181,7 @@ void Shingler::update(std::string_view piece, PodVector<uint64_t>& out) {
   const auto* p = reinterpret_cast<const uint8_t*>(piece.data());
   const uint8_t* end = p + piece.size();
   state_->begin_if_ended();
+  if (state_->raw) return state_->use_raw(p, end, out);
   while (p != end) {
     p = state_->normaliser.fill(p, end);
     state_->use_settled(out);

@@ -17,10 +17,19 @@
 
 namespace doppel {
 
+// What makes words equal. Each has a version of its own; changing one makes signatures that do not compare.
+enum class Normalisation : uint8_t {
+  standard,  // compatibility decomposition, case folding, canonical order
+  loose,     // the same, then every digit is 0 and marks of Latin, Greek and Cyrillic letters are dropped
+  none,      // bytes as they are; words are runs of ASCII letters, digits, underscores, and bytes above 127
+};
+// For the data scheme: "1", "loose-1", "none-1".
+std::string_view normalisation_name(Normalisation normalisation);
+
 class Shingler {
  public:
   // words: how many consecutive words make a shingle, 1 to 64.
-  Shingler(const HashKey& key, int words);
+  Shingler(const HashKey& key, int words, Normalisation normalisation = Normalisation::standard);
   ~Shingler();
   Shingler(Shingler&&) noexcept;
   Shingler& operator=(Shingler&&) noexcept;
@@ -40,8 +49,7 @@ class Shingler {
   std::unique_ptr<State> state_;
 };
 
-// What signatures depend on besides the key; part of the data scheme.
-inline constexpr int kNormaliserVersion = 1;
+// What signatures depend on besides; part of the data scheme.
 inline constexpr std::string_view kUnicodeVersion = "15.0";
 
 }  // namespace doppel

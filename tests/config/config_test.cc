@@ -88,6 +88,7 @@ input:
   text: [/a/b, body]
   url: link, href
   scope: []
+  tags: {crawl: /crawl_name, year: /year}
 )");
   ASSERT_TRUE(config.ok()) << config.status();
   const Options& o = config->options;
@@ -103,6 +104,7 @@ input:
   EXPECT_THAT(o.input.text_fields, ElementsAre("/a/b", "body"));
   EXPECT_THAT(o.input.url_fields, ElementsAre("link", "href"));
   EXPECT_THAT(o.input.scope_fields, IsEmpty());
+  EXPECT_THAT(o.input.tag_fields, ElementsAre("crawl=/crawl_name", "year=/year"));
 }
 
 // Each of the million thresholds with six digits is the double nearest to it, and the integer that its digits

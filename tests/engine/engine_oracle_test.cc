@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <random>
 #include <string>
@@ -20,6 +21,7 @@ struct Step {
   std::vector<Seq> forget;  // a batch begins with this step, and with these removals
   std::string id;
   std::string text;
+  std::string payload;  // digest of the bytes that the text was made of; texts may differ all the same
   std::string scope;
   int64_t timestamp_ms = kNoTime;
 };
@@ -58,6 +60,7 @@ std::vector<Step> make_steps(uint64_t seed, size_t n) {
       for (uint64_t c = 0; c < changes; ++c) words[below(words.size())] = "x" + std::to_string(below(50));
       for (const std::string& w : words) step.text += w + " ";
       if (below(10) == 0) step.scope = "other";
+      if (below(3) == 0) step.payload = "sha1:" + std::to_string(below(60));
     }
     steps.push_back(step);
   }
@@ -68,6 +71,7 @@ struct History {
   std::vector<SlowOutcome> outcomes;
   std::vector<Removed> removed;
   Seq lowest_live = 0;
+  uint64_t unread = 0, read_late = 0;
 };
 
 void sign(Signer& signer, const Step& step, const EngineOptions& options, uint64_t tag, SignedDocument& out,
@@ -76,8 +80,16 @@ void sign(Signer& signer, const Step& step, const EngineOptions& options, uint64
   out.action = step.remove ? SignedDocument::Action::remove : SignedDocument::Action::judge;
   out.timestamp_ms = step.timestamp_ms;
   out.id_tag = tag;
-  out.metadata = step.id;
+  out.payload = step.remove ? Digest() : signer.payload(step.payload, step.scope);
+  out.metadata =
+      step.id + '\0' + std::string(reinterpret_cast<const char*>(&out.payload), sizeof out.payload);
   if (!step.remove) signer.sign(step.text, step.scope, out, slices);
+}
+
+Digest payload_of(std::string_view metadata) {
+  Digest out;
+  std::memcpy(static_cast<void*>(&out), metadata.data() + metadata.size() - sizeof out, sizeof out);
+  return out;
 }
 
 // What the durable form of an index keeps of it.
@@ -111,7 +123,8 @@ class Kept {
     for (Seq seq = first; seq < rows_.size(); ++seq) {
       StoredRow row = view(seq);
       const bool dead = row.removed || seq < lowest_live_;
-      if (dead && random() % 2 == 0) row.row.slices = nullptr, row.row.digest = {}, row.row.id_tag = 0;
+      if (dead && random() % 2 == 0)
+        row.row.slices = nullptr, row.row.digest = {}, row.row.id_tag = 0, row.row.payload = 0;
       if (row.removed && random() % 2 == 0) {
         late.push_back(seq);
         row.removed = false;
@@ -169,14 +182,29 @@ History run_engine(const EngineOptions& options, const std::vector<Step>& steps,
     }
     work.resize(n, options);
     work.forget = steps[at].forget;
-    for (size_t i = 0; i < n; ++i) {
+    const auto sign_one = [&](size_t i) {
       sign(signer, steps[at + i], options, engine->id_tag(steps[at + i].id), work.sign.documents[i],
            work.sign.slices.data() + i * options.scheme.num_perm);
+    };
+    for (size_t i = 0; i < n; ++i) {
+      sign_one(i);
+      SignedDocument& document = work.sign.documents[i];
+      // Known when it came: not read, unless it turns out to be needed.
+      if (document.action == SignedDocument::Action::judge && engine->knows_payload(document.payload)) {
+        document.content = Content::unread;
+        document.digest = {};
+        ++run.unread;
+      }
     }
     MatchCounters counters;
     EXPECT_TRUE(engine->match(work, 0, n / 2, counters).ok());
     EXPECT_TRUE(engine->match(work, n / 2, n, counters).ok());
-    EXPECT_TRUE(engine->resolve(work).ok());
+    const auto read = [&](size_t i) {
+      ++run.read_late;
+      sign_one(i);
+      return engine->match(work, i, i + 1, counters);
+    };
+    EXPECT_TRUE(engine->resolve(work, read).ok());
     for (const Outcome& o : work.resolved.outcomes) {
       run.outcomes.push_back({o.verdict, o.kind,
                               o.verdict == Verdict::duplicate ? o.similarity : Overlap{0, 1},
@@ -220,6 +248,7 @@ EngineOptions random_options(std::mt19937_64& random) {
   EngineOptions options;
   options.scheme.key = {random(), random()};
   options.track_ids = true;
+  options.payload_of = payload_of;
   options.rule = make_rule(0.5 + 0.1 * static_cast<double>(random() % 5), 0.9, 128).value();
   if (random() % 2 == 0) options.rule.max_listed = 2;
   if (random() % 2 == 0) options.rule.max_checks = 1 + static_cast<int>(random() % 3);
@@ -236,7 +265,7 @@ EngineOptions random_options(std::mt19937_64& random) {
 
 TEST(EngineOracle, SaysWhatTheSlowRuleSays) {
   std::random_device device;
-  uint64_t near = 0, exact = 0, unique = 0, expired = 0;
+  uint64_t near = 0, exact = 0, unique = 0, expired = 0, unread = 0, read_late = 0;
   std::map<RemovalReason, uint64_t> removed;
   for (int round = 0; round < 12; ++round) {
     const uint64_t seed = device();
@@ -265,6 +294,8 @@ TEST(EngineOracle, SaysWhatTheSlowRuleSays) {
             << static_cast<int>(fast.outcomes[i].verdict) << " of " << fast.outcomes[i].seq << ", expected "
             << static_cast<int>(slow.outcomes[i].verdict) << " of " << slow.outcomes[i].seq;
       }
+      unread += fast.unread;
+      read_late += fast.read_late;
       EXPECT_EQ(fast.removed, slow.removed);
       EXPECT_EQ(fast.lowest_live, slow.lowest_live);
     }
@@ -277,6 +308,8 @@ TEST(EngineOracle, SaysWhatTheSlowRuleSays) {
   EXPECT_GT(removed[RemovalReason::replaced], 10u);
   EXPECT_GT(removed[RemovalReason::forgotten], 10u);
   EXPECT_GT(expired, 0u);
+  EXPECT_GT(unread, 100u);
+  EXPECT_GT(read_late, 10u);
 }
 
 }  // namespace

@@ -27,10 +27,15 @@ class SlowEngine {
 
   SlowOutcome judge(const SignedDocument& document, const uint8_t* slices) {
     expire(document.timestamp_ms);
-    if (document.content <= Content::digest_only && document.replace && document.id_tag != 0) {
-      for (Entry& r : entries_) {
-        if (r.id_tag == document.id_tag && r.digest != document.digest) kill(r, RemovalReason::replaced);
+    if (document.payload != Digest()) {
+      for (const Entry& r : entries_) {
+        if (!r.live || r.payload != document.payload) continue;
+        if (document.replace && document.id_tag != 0) replace(document.id_tag, r.digest);
+        return {Verdict::duplicate, Kind::exact, {1, 1}, r.seq};
       }
+    }
+    if (document.content <= Content::digest_only && document.replace && document.id_tag != 0) {
+      replace(document.id_tag, document.digest);
     }
     if (document.content == Content::empty) return {.verdict = Verdict::unscored};
     if (document.content == Content::rejected) return {.verdict = Verdict::rejected};
@@ -39,6 +44,7 @@ class SlowEngine {
     }
     Entry entry{.seq = next_++,
                 .digest = document.digest,
+                .payload = document.payload,
                 .id_tag = document.id_tag,
                 .timestamp_ms = trusted(document.timestamp_ms)};
     if (document.content == Content::shingled) {
@@ -80,7 +86,7 @@ class SlowEngine {
  private:
   struct Entry {
     Seq seq = 0;
-    Digest digest;
+    Digest digest, payload;
     uint64_t id_tag = 0;
     int64_t timestamp_ms = kNoTime;
     std::vector<uint8_t> slices;  // empty: below one shingle
@@ -94,6 +100,12 @@ class SlowEngine {
     if (!r.live) return;
     r.live = false;
     removed_.push_back({r.seq, reason});
+  }
+
+  void replace(uint64_t id_tag, Digest digest) {
+    for (Entry& r : entries_) {
+      if (r.id_tag == id_tag && r.digest != digest) kill(r, RemovalReason::replaced);
+    }
   }
 
   // Everything below is dead.

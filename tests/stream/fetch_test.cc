@@ -496,6 +496,30 @@ TEST(FetchSource, AnyFailuresGiveTheSameRecords) {
   }
 }
 
+// Two of them are known by their payload, and one has to be read after all.
+TEST(FetchSource, WhatIsKnownIsNotRead) {
+  FetchOptions options;
+  options.knows_payload = [](const Document& document) {
+    return document.url == "http://x/1" || document.url == "http://x/2";
+  };
+  Scripted s(4, options);
+  s.root->change([](auto& root) { root.failures = {{2, 1}}; });
+  std::vector<std::shared_ptr<const void>> memory;
+  size_t read = 0;
+  for_each_record(*s.source, [&](const Record& given) {
+    const bool known = read == 1 || read == 2;
+    EXPECT_EQ(given.payload_known, known);
+    EXPECT_EQ(given.fetched.has_value(), !known);
+    if (read++ != 2) return;
+    Record record = given;
+    ASSERT_TRUE(s.source->read_now(record, memory).ok());
+    EXPECT_FALSE(record.payload_known);
+    EXPECT_THAT(std::string(record.fetched.value_or("")), HasSubstr("http://x/2"));
+  });
+  EXPECT_EQ(read, 4u);
+  EXPECT_EQ(s.root->reads, 4u);
+}
+
 // A server that takes connections and says nothing.
 TEST(FetchSource, EndsWhileAServerIsSilent) {
   int server = ::socket(AF_INET, SOCK_STREAM, 0);

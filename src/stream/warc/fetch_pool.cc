@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "formats/decoder.h"
 #include "formats/warc.h"
 
 namespace doppel {
@@ -34,6 +35,11 @@ FetchResult result_of(const absl::Status& status) {
   }
 }
 
+std::string reason_of(FetchResult result, const absl::Status& status) {
+  if (result == FetchResult::ok) return {};
+  return (result == FetchResult::mismatch ? "" : "fetch_failed: ") + std::string(std_sv(status.message()));
+}
+
 }  // namespace
 
 std::string_view fetch_result_name(FetchResult result) {
@@ -46,9 +52,9 @@ uint64_t FetchCounts::given_up() const {
   return std::accumulate(results.begin() + 1, results.end(), uint64_t{0});
 }
 
-FetchPool::FetchPool(std::vector<std::unique_ptr<WarcRoot>> roots, const FetchPoolOptions& options,
-                     std::shared_ptr<std::atomic<bool>> cancel)
-    : roots_(std::move(roots)), options_(options), cancel_(std::move(cancel)) {
+FetchPool::FetchPool(std::vector<std::unique_ptr<WarcRoot>> roots, std::unique_ptr<CdxjIndex> cdxj,
+                     const FetchPoolOptions& options, std::shared_ptr<std::atomic<bool>> cancel)
+    : roots_(std::move(roots)), cdxj_(std::move(cdxj)), options_(options), cancel_(std::move(cancel)) {
   for (int i = 0; i < std::max(1, options_.parallel); ++i) threads_.emplace_back([this] { work(); });
 }
 
@@ -94,6 +100,27 @@ void FetchPool::taken(size_t count) {
   changed_.notify_all();
 }
 
+absl::Status FetchPool::fetch_now(Fetch& fetch, const std::function<bool()>& stop) {
+  const Clock::time_point last = Clock::now() + options_.max_wait;
+  for (auto pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
+    absl::StatusOr<std::string> record = read(fetch, UINT64_MAX);
+    const FetchResult result = result_of(record.status());
+    std::unique_lock lock(mutex_);
+    if (result != FetchResult::timed_out || Clock::now() >= last) {
+      ++counts_.results[static_cast<size_t>(result)];
+      fetch.reason = reason_of(result, record.status());
+      if (record.ok()) fetch.record = *std::move(record);
+      return absl::OkStatus();
+    }
+    ++counts_.retries;
+    const auto again = std::min(Clock::now() + pause, last);
+    while (Clock::now() < again) {
+      if (stop()) return absl::CancelledError("stopped");
+      changed_.wait_until(lock, std::min(again, Clock::now() + kFirstPause));
+    }
+  }
+}
+
 FetchCounts FetchPool::counts() const {
   const std::lock_guard lock(mutex_);
   return counts_;
@@ -131,7 +158,7 @@ void FetchPool::work() {
       continue;
     }
     due_.erase(std::find_if(due_.begin(), due_.end(), [&](const auto& each) { return each.second == *i; }));
-    const Fetch& fetch = (*fetches_)[*i];
+    Fetch& fetch = (*fetches_)[*i];
     const uint64_t round = round_;
     lock.unlock();
     absl::StatusOr<std::string> record = read(fetch, round);
@@ -142,19 +169,41 @@ void FetchPool::work() {
   }
 }
 
+// The record that is meant; of a revisit record the one that it refers to, if that can be found.
+absl::StatusOr<std::string> FetchPool::read(Fetch& fetch, uint64_t round) const {
+  WarcPlace place = fetch.place;
+  if (place.filename.empty()) {
+    ASSIGN_OR_RETURN(place, cdxj_->find(fetch.url, fetch.time_ms));
+    if (!is_safe_filename(place.filename))
+      return absl::DataLossError(fmt::format("\"{}\" is not a name below a root", place.filename));
+  }
+  ASSIGN_OR_RETURN(std::string record, read_at(place, round));
+  absl::StatusOr<WarcRecord> head = parse_warc_record(record);
+  if (!head.ok()) return absl::DataLossError(head.status().message());
+  RETURN_IF_ERROR(check_target(*head, fetch.url));
+  if (head->type != WarcType::revisit || !cdxj_ || head->refers_to_uri.empty()) return record;
+  const absl::StatusOr<WarcPlace> original =
+      cdxj_->find(head->refers_to_uri, parse_time(head->refers_to_date));
+  if (!original.ok() || !is_safe_filename(original->filename)) return record;
+  absl::StatusOr<std::string> followed = read_at(*original, round);
+  if (absl::IsUnavailable(followed.status())) return followed;
+  const absl::StatusOr<WarcRecord> found =
+      followed.ok() ? parse_warc_record(*followed) : absl::StatusOr<WarcRecord>(followed.status());
+  if (!found.ok() || found->type == WarcType::revisit || !check_target(*found, head->refers_to_uri).ok())
+    return record;
+  fetch.revisited = true;
+  return followed;
+}
+
 // From the first root that has it.
-absl::StatusOr<std::string> FetchPool::read(const Fetch& fetch, uint64_t round) const {
+absl::StatusOr<std::string> FetchPool::read_at(const WarcPlace& place, uint64_t round) const {
   absl::StatusOr<std::string> record = absl::NotFoundError("there is no root to look for WARC files");
   for (const std::unique_ptr<WarcRoot>& root : roots_) {
-    absl::StatusOr<std::string> here = root->read(fetch.place, round);
+    absl::StatusOr<std::string> here = root->read(place, round);
     // A root that is away may be the one that has it.
     if (!absl::IsNotFound(here.status()) || !absl::IsUnavailable(record.status())) record = std::move(here);
     if (!absl::IsNotFound(record.status()) && !absl::IsUnavailable(record.status())) break;
   }
-  RETURN_IF_ERROR(record.status());
-  absl::StatusOr<WarcRecord> head = parse_warc_record(*record);
-  if (!head.ok()) return absl::DataLossError(head.status().message());
-  RETURN_IF_ERROR(check_target(*head, fetch.url));
   return record;
 }
 
@@ -169,8 +218,7 @@ void FetchPool::end(size_t i, absl::StatusOr<std::string> record) {
     quiet_since_ = now;
     return finish(i, result, {});
   }
-  std::string reason(std_sv(record.status().message()));
-  if (result != FetchResult::mismatch) reason = "fetch_failed: " + reason;
+  std::string reason = reason_of(result, record.status());
   if (result != FetchResult::timed_out) {
     quiet_since_ = now;
     return finish(i, result, std::move(reason));

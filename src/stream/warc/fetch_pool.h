@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "stream/warc/cdxj_index.h"
 #include "stream/warc/warc_root.h"
 
 namespace doppel {
@@ -44,13 +45,16 @@ struct FetchCounts {
 // What one record of the batch needs. Filled by its owner, then given to the pool, which fills the rest.
 struct Fetch {
   bool wanted = false;
+  bool payload_known = false;  // and therefore it is not
   bool known_missing = false;  // `reason` is that of an earlier run
-  WarcPlace place;
-  std::string url;  // what the record must be of
+  WarcPlace place;             // no file name: it is looked up by URL and time
+  std::string url;             // what the record must be of
+  std::optional<int64_t> time_ms;
 
   bool done = false;
-  std::string record;  // with kRecordPadding readable bytes behind it
-  std::string reason;  // not empty: why it could not be read
+  std::string record;      // with kRecordPadding readable bytes behind it
+  bool revisited = false;  // it is the one that a revisit record refers to
+  std::string reason;      // not empty: why it could not be read
 };
 
 struct FetchPoolOptions {
@@ -63,8 +67,9 @@ class FetchPool {
   using Clock = std::chrono::steady_clock;
 
   // `cancel` is set at the end, so that reads that are under way end.
-  FetchPool(std::vector<std::unique_ptr<WarcRoot>> roots, const FetchPoolOptions& options,
-            std::shared_ptr<std::atomic<bool>> cancel);
+  // `cdxj` may be nullptr.
+  FetchPool(std::vector<std::unique_ptr<WarcRoot>> roots, std::unique_ptr<CdxjIndex> cdxj,
+            const FetchPoolOptions& options, std::shared_ptr<std::atomic<bool>> cancel);
   ~FetchPool();
 
   // Begins to fetch what is wanted of a batch; of the one before everything is done. Not more than
@@ -78,6 +83,9 @@ class FetchPool {
   // The first `count` are not held any more.
   void taken(size_t count);
 
+  // One record at once, on the thread that asks; beside what is under way.
+  absl::Status fetch_now(Fetch& fetch, const std::function<bool()>& stop);
+
   FetchCounts counts() const;
 
  private:
@@ -88,7 +96,8 @@ class FetchPool {
 
   void work();
   std::optional<size_t> choose(Clock::time_point now, std::optional<Clock::time_point>& next) const;
-  absl::StatusOr<std::string> read(const Fetch& fetch, uint64_t round) const;
+  absl::StatusOr<std::string> read(Fetch& fetch, uint64_t round) const;
+  absl::StatusOr<std::string> read_at(const WarcPlace& place, uint64_t round) const;
   void end(size_t i, absl::StatusOr<std::string> record);
   void finish(size_t i, FetchResult result, std::string reason);
   bool is_full() const { return held_ >= max_bytes_; }
@@ -96,6 +105,7 @@ class FetchPool {
   bool is_awaited(size_t i) const { return i == first_open_ && first_open_ == taken_; }
 
   const std::vector<std::unique_ptr<WarcRoot>> roots_;
+  const std::unique_ptr<CdxjIndex> cdxj_;
   const FetchPoolOptions options_;
   const std::shared_ptr<std::atomic<bool>> cancel_;
 

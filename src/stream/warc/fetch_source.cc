@@ -17,12 +17,14 @@ constexpr auto kLongestWait = std::chrono::milliseconds(100);
 
 class FetchingSource final : public FetchSource {
  public:
-  FetchingSource(Source& inner, std::vector<std::unique_ptr<WarcRoot>> roots, const FetchOptions& options,
-                 std::shared_ptr<std::atomic<bool>> cancel)
+  FetchingSource(Source& inner, std::vector<std::unique_ptr<WarcRoot>> roots, std::unique_ptr<CdxjIndex> cdxj,
+                 const FetchOptions& options, std::shared_ptr<std::atomic<bool>> cancel)
       : inner_(inner),
         options_(options),
         decoder_(make_decoder(options_.format)),
-        pool_(std::move(roots),
+        late_decoder_(make_decoder(options_.format)),
+        looks_up_(cdxj != nullptr),
+        pool_(std::move(roots), std::move(cdxj),
               {.parallel = options.parallel, .max_wait = std::chrono::milliseconds(options.max_wait_ms)},
               std::move(cancel)) {}
 
@@ -50,23 +52,43 @@ class FetchingSource final : public FetchSource {
   uint64_t bytes_read() const override { return inner_.bytes_read(); }
   FetchCounts counts() const override { return pool_.counts(); }
 
+  absl::Status read_now(Record& record, std::vector<std::shared_ptr<const void>>& memory) override {
+    auto fetch = std::make_shared<Fetch>();
+    record.payload_known = false;
+    plan(*late_decoder_, record, *fetch, {});
+    if (fetch->wanted) RETURN_IF_ERROR(pool_.fetch_now(*fetch, options_.stop));
+    RETURN_IF_ERROR(give(*fetch, record));
+    memory.push_back(std::move(fetch));
+    return absl::OkStatus();
+  }
+
  private:
   // What each record needs, or why it cannot be had. False: there is nothing of either.
-  bool plan(const Batch& batch) {
+  bool plan(Batch& batch) {
     bool any = false;
     fetches_.clear();
     fetches_.resize(batch.records.size());
-    for (size_t i = 0; i < batch.records.size(); ++i) any |= plan(batch.records[i], fetches_[i]);
+    for (size_t i = 0; i < batch.records.size(); ++i) {
+      Fetch& fetch = fetches_[i];
+      any |= plan(*decoder_, batch.records[i], fetch, options_.knows_payload);
+      batch.records[i].payload_known = fetch.payload_known;
+    }
     return any;
   }
 
-  bool plan(const Record& record, Fetch& fetch) {
+  using KnowsPayload = std::function<bool(const Document&)>;
+  bool plan(Decoder& decoder, const Record& record, Fetch& fetch, const KnowsPayload& knows_payload) const {
     Document document;
     // What is skipped or broken anyway is not worth a look.
-    if (record.null_value || record.pieces || !decoder_->decode(record, document).ok()) return false;
-    if (document.skip != "no_body" || !document.warc) return false;
-    if (document.warc->filename.empty() || !document.warc->offset) return false;
-    if (!is_safe_filename(document.warc->filename)) {
+    if (record.null_value || record.pieces || !decoder.decode(record, document).ok()) return false;
+    if (document.skip != "no_body") return false;
+    const bool placed = document.warc && !document.warc->filename.empty() && document.warc->offset;
+    if (!placed && (!looks_up_ || document.url.empty())) return false;
+    if (knows_payload && knows_payload(document)) {
+      fetch.payload_known = true;
+      return false;
+    }
+    if (placed && !is_safe_filename(document.warc->filename)) {
       fetch.reason = fmt::format("fetch_failed: \"{}\" is not a name below a root", document.warc->filename);
       return true;
     }
@@ -74,9 +96,21 @@ class FetchingSource final : public FetchSource {
     fetch.known_missing = !fetch.reason.empty();
     if (fetch.known_missing) return true;
     fetch.wanted = true;
-    fetch.place = {std::string(document.warc->filename), *document.warc->offset};
+    if (placed) fetch.place = {std::string(document.warc->filename), *document.warc->offset};
     fetch.url = document.url;
+    fetch.time_ms = document.timestamp_ms;
     return true;
+  }
+
+  absl::Status give(const Fetch& fetch, Record& record) const {
+    if (!fetch.reason.empty() && !fetch.known_missing && options_.missing_stops) {
+      return absl::FailedPreconditionError(fmt::format("{}/{} at offset {} cannot be read: {}", record.source,
+                                                       record.partition, record.offset, fetch.reason));
+    }
+    if (fetch.wanted && fetch.reason.empty()) record.fetched = fetch.record;
+    record.revisited = fetch.revisited;
+    record.not_fetched = fetch.reason;
+    return absl::OkStatus();
   }
 
   // The records up to `end`.
@@ -89,13 +123,7 @@ class FetchingSource final : public FetchSource {
     for (size_t i = handed_; i < end; ++i) {
       Record& record = batch.records[i - handed_];
       const Fetch& fetch = fetched->emplace_back(std::move(fetches_[i]));
-      if (!fetch.reason.empty() && !fetch.known_missing && options_.missing_stops) {
-        return absl::FailedPreconditionError(fmt::format("{}/{} at offset {} cannot be read: {}",
-                                                         record.source, record.partition, record.offset,
-                                                         fetch.reason));
-      }
-      if (fetch.wanted && fetch.reason.empty()) record.fetched = fetch.record;
-      record.not_fetched = fetch.reason;
+      RETURN_IF_ERROR(give(fetch, record));
       batch.bytes += record.value.size() + (record.key ? record.key->size() : 0);
     }
     if (handed_ == 0) batch.problems = std::move(waiting_.problems);
@@ -112,7 +140,8 @@ class FetchingSource final : public FetchSource {
 
   Source& inner_;
   const FetchOptions options_;
-  const std::unique_ptr<Decoder> decoder_;
+  const std::unique_ptr<Decoder> decoder_, late_decoder_;
+  const bool looks_up_;
   Batch waiting_;  // the records from handed_ on are not handed on
   size_t handed_ = 0;
   std::vector<Fetch> fetches_;  // parallel to them
@@ -134,13 +163,18 @@ absl::StatusOr<std::unique_ptr<FetchSource>> make_fetch_source(Source& inner, co
     ASSIGN_OR_RETURN(std::unique_ptr<WarcRoot> opened, open_warc_root(root, root_options));
     roots.push_back(std::move(opened));
   }
-  return make_fetch_source(inner, options, std::move(roots), std::move(cancel));
+  std::unique_ptr<CdxjIndex> cdxj;
+  if (!options.cdxj.empty()) {
+    ASSIGN_OR_RETURN(cdxj, CdxjIndex::open(options.cdxj));
+  }
+  return std::make_unique<FetchingSource>(inner, std::move(roots), std::move(cdxj), options,
+                                          std::move(cancel));
 }
 
 std::unique_ptr<FetchSource> make_fetch_source(Source& inner, const FetchOptions& options,
                                                std::vector<std::unique_ptr<WarcRoot>> roots,
                                                std::shared_ptr<std::atomic<bool>> cancel) {
-  return std::make_unique<FetchingSource>(inner, std::move(roots), options, std::move(cancel));
+  return std::make_unique<FetchingSource>(inner, std::move(roots), nullptr, options, std::move(cancel));
 }
 
 }  // namespace doppel

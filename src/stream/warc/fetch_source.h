@@ -16,6 +16,7 @@ namespace doppel {
 
 struct FetchOptions {
   std::vector<std::string> roots;  // tried in order
+  std::vector<std::string> cdxj;   // files and directories that say where captures stand
   int parallel = 16;               // reads under way at once
   int64_t max_wait_ms = 600'000;   // how long a root that does not answer is waited for
   // Of records that were read and are not handed on yet. A source whose batches have a position cannot be
@@ -26,6 +27,11 @@ struct FetchOptions {
   // A record that could not be read for good: an error of next(), in place of a reason in
   // Record::not_fetched.
   bool missing_stops = false;
+  // Whether an original of the same payload is known now: such a record is not read (Record::payload_known).
+  // On the thread of next(); empty: none is.
+  std::function<bool(const Document&)> knows_payload;
+  // Asked by read_now() while a root is away: true ends it.
+  std::function<bool()> stop = [] { return false; };
   // Why a record is not to be tried, as an earlier run found; empty: it is. Does not stop.
   std::function<std::string(const Record&)> known_missing;
 };
@@ -35,6 +41,9 @@ bool fetches(const FetchOptions& options);
 
 class FetchSource : public Source {
  public:
+  // The record of one that was left out because its payload was known, and is not any more; `memory` keeps
+  // it. Waits. From one thread, which may be another than that of next().
+  virtual absl::Status read_now(Record& record, std::vector<std::shared_ptr<const void>>& memory) = 0;
   virtual FetchCounts counts() const = 0;  // from any thread
 };
 

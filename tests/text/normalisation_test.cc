@@ -1,0 +1,125 @@
+// The normalisers besides the default one, against what they say of themselves; and values that must never
+// change.
+
+#include <gtest/gtest.h>
+
+#include "base/simd.h"
+#include "reference.h"
+#include "text/shingler.h"
+#include "text/words.h"
+
+namespace doppel {
+namespace {
+
+namespace ref = reference;
+using Hashes = std::vector<uint64_t>;
+constexpr HashKey kKey{0x0123456789abcdef, 0xfedcba9876543210};
+
+Hashes shingled(std::string_view text, int size, Normalisation how, ref::Random* cuts = nullptr) {
+  Shingler shingler(kKey, size, how);
+  PodVector<uint64_t> out;
+  while (cuts != nullptr && !text.empty()) {
+    const size_t n = std::min(text.size(), 1 + ref::below(*cuts, 5000));
+    shingler.update(text.substr(0, n), out);
+    text.remove_prefix(n);
+  }
+  shingler.update(text, out);
+  shingler.finish(out);
+  return {out.begin(), out.end()};
+}
+
+std::vector<std::string> loose_words(std::string_view text) {
+  std::vector<std::string> out;
+  for (const WordSpan& word : split_words(text)) {
+    std::string kept;
+    for (size_t i = 0; i < word.text.size(); ++i) {
+      const auto c = static_cast<unsigned char>(word.text[i]);
+      const auto next = static_cast<unsigned char>(i + 1 < word.text.size() ? word.text[i + 1] : 0);
+      const int two = (c & 0x1f) << 6 | (next & 0x3f);
+      if ((c & 0xe0) == 0xc0 && two >= 0x300 && two <= 0x36f) {
+        ++i;
+      } else {
+        kept += c >= '0' && c <= '9' ? '0' : static_cast<char>(c);
+      }
+    }
+    if (!kept.empty()) out.push_back(kept);
+  }
+  return out;
+}
+
+std::vector<std::string> raw_words(std::string_view text) {
+  std::vector<std::string> out(1);
+  for (const char each : text) {
+    const auto c = static_cast<unsigned char>(each);
+    const bool upper = c >= 'A' && c <= 'Z';
+    if (upper || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c >= 0x80) {
+      out.back() += static_cast<char>(upper ? c | 0x80 : c);
+    } else if (!out.back().empty()) {
+      out.emplace_back();
+    }
+  }
+  if (out.back().empty()) out.pop_back();
+  return out;
+}
+
+TEST(Normalisation, IsWhatItSays) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    ref::Random random(seed);
+    std::string text;
+    for (size_t part = 1 + ref::below(random, 6); part > 0; --part) {
+      if (ref::below(random, 3) == 0) {
+        for (size_t k = ref::below(random, 9000); k > 0; --k)
+          text += static_cast<char>(ref::below(random, 0x80));
+      } else {
+        text += ref::to_utf8(ref::random_text(random, ref::below(random, 9000)));
+      }
+      if (ref::below(random, 3) == 0)
+        text +=
+            "Ca\xcc\x81"
+            "f\xc3\xa9 \xd0\x99 2024 \xef\xbc\x91";
+    }
+    for (const Simd level : {Simd::scalar, Simd::avx2, Simd::avx512}) {
+      force_simd(level);
+      for (const int size : {1, 5}) {
+        ASSERT_EQ(shingled(text, size, Normalisation::loose, &random),
+                  ref::shingles(loose_words(text), kKey, size));
+        ASSERT_EQ(shingled(text, size, Normalisation::none, &random),
+                  ref::shingles(raw_words(text), kKey, size));
+      }
+    }
+    force_simd(simd_supported());
+  }
+}
+
+TEST(Normalisation, WhatIsEqual) {
+  const auto equal = [](std::string_view a, std::string_view b, Normalisation how) {
+    return shingled(a, 2, how) == shingled(b, 2, how);
+  };
+  using enum Normalisation;
+  EXPECT_TRUE(equal("Caf\xc3\xa9 noir 1999", "cafe NOIR 2024", loose));
+  EXPECT_FALSE(equal("Caf\xc3\xa9 noir 1999", "cafe noir 1999", standard));
+  EXPECT_FALSE(equal("Cafe noir", "cafe noir", none));
+  EXPECT_TRUE(equal("cafe, noir", "cafe noir.", none));
+  EXPECT_TRUE(
+      equal("\xd0\x99\xd0\xbe\xd0\xb3 \xce\x86\xce\xbb", "\xd0\xb8\xd0\xbe\xd0\xb3 \xce\xb1\xce\xbb", loose));
+}
+
+// Signatures are stored for years: the bytes of these must not change under the names that the scheme has.
+TEST(Normalisation, GoldenValues) {
+  constexpr std::string_view kText = "The Caf\xc3\xa9 at No. 42 opened in 1999, \xd0\x99\xd0\xbe\xd0\xb3.";
+  const auto golden = [&](Normalisation how) {
+    uint64_t sum = 0;
+    for (const uint64_t hash : shingled(kText, 3, how)) sum = sum * 31 + hash;
+    return sum;
+  };
+  EXPECT_EQ(normalisation_name(Normalisation::standard), "1");
+  EXPECT_EQ(golden(Normalisation::standard), 4517496197547179929u);
+  EXPECT_EQ(normalisation_name(Normalisation::loose), "loose-1");
+  EXPECT_EQ(golden(Normalisation::loose), 1984480991666661327u);
+  EXPECT_EQ(normalisation_name(Normalisation::none), "none-1");
+  EXPECT_EQ(golden(Normalisation::none), 1252212959358414788u);
+}
+
+}  // namespace
+}  // namespace doppel
