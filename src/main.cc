@@ -9,6 +9,8 @@ int main(int argc, char** argv) {
       {"clusters", "events gathered into whole clusters", doppel::clusters_main},
       {"health", "whether a running daemon lives, or is ready", doppel::health_main},
       {"inspect", "what a state directory holds, and whether all of it is whole", doppel::inspect_main},
+      {"revisits", "revisit records in place of copies with the same payload, for archives",
+       doppel::revisits_main},
       {"tune", "what a threshold means, and which one fits your documents", doppel::tune_main},
       {"explain", "why two documents are, or are not, duplicates", doppel::explain_main},
       {"config", "check settings, show them and where they come from", doppel::config_main},

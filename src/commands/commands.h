@@ -31,6 +31,7 @@ int forget_main(int argc, char** argv);
 int clusters_main(int argc, char** argv);
 int health_main(int argc, char** argv);
 int inspect_main(int argc, char** argv);
+int revisits_main(int argc, char** argv);
 int tune_main(int argc, char** argv);
 int explain_main(int argc, char** argv);
 int config_main(int argc, char** argv);

@@ -52,6 +52,7 @@ struct Record {
   std::optional<std::string_view> fetched;
   bool revisited = false;  // a revisit record was read, and this is what it refers to
   std::string_view not_fetched;
+  bool known_missing = false;           // an earlier run could not read it, and it was not tried again
   bool payload_known = false;           // nobody looked, because an original of the same payload is known
   std::shared_ptr<PieceReader> pieces;  // set instead of `value` for a whole file above the source's limit
 };

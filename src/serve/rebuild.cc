@@ -144,7 +144,6 @@ absl::Status from_documents(const Config& config, const RebuildOptions& wished) 
                                              .stop = r.stop},
                                             bounds, index->position.progress_list()));
   FetchOptions fetch = fetch_options(o, r.stop);
-  fetch.missing_stops = r.missing_stops;
   if (!r.missing_as_in.empty()) {
     ASSIGN_OR_RETURN(fetch.known_missing, missing_of(plan, r.missing_as_in));
   }
@@ -152,6 +151,7 @@ absl::Status from_documents(const Config& config, const RebuildOptions& wished) 
   kafka::KafkaSinkOptions sink_of = sink_options(o, plan, *index);
   sink_of.events_off = !r.publish;
   sink_of.waiting = [&] { monitor.stop(); };
+  sink_of.missing_stops = r.missing_stops;
   kafka::KafkaSink sink(sink_of, *index->engine, *index->originals, *index->transactor, index->position);
   SnapshotJournal journal(*index, sink);
   std::vector<std::shared_ptr<void>> watched{monitor.watch(*index->transactor)};
@@ -181,8 +181,7 @@ absl::Status from_documents(const Config& config, const RebuildOptions& wished) 
                         }};
   const absl::StatusOr<Counters> counters = run_pipeline(pipeline);
   if (fetching != nullptr) report_fetches(fetching->counts());
-  if (absl::IsFailedPrecondition(counters.status()) && r.missing_stops && fetching != nullptr &&
-      fetching->counts().given_up() > 0) {
+  if (absl::IsFailedPrecondition(counters.status()) && r.missing_stops && fetching != nullptr) {
     return absl::FailedPreconditionError(fmt::format(
         "{}\nThe same command goes on here once it can be read; with --on-missing skip, without it",
         std_sv(counters.status().message())));
@@ -206,7 +205,7 @@ absl::Status from_documents(const Config& config, const RebuildOptions& wished) 
                                        {"unique", counters->unique},
                                        {"duplicates", counters->duplicates()},
                                        {"rejected", counters->rejected},
-                                       {"missing", fetching != nullptr ? fetching->counts().given_up() : 0},
+                                       {"missing", sink.missing()},
                                        {"index_log", index->index_log},
                                        {"directory", o.state_directory}});
   return absl::OkStatus();

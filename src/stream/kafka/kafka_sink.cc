@@ -79,6 +79,11 @@ absl::Status KafkaSink::document(const Decided& decided, size_t i, size_t& row) 
   }
   // Whoever judges these documents again can decide the same.
   if (outcome.verdict == Verdict::rejected && !record.not_fetched.empty()) {
+    if (options_.missing_stops && !record.known_missing) {
+      return absl::FailedPreconditionError(fmt::format("{}/{} at offset {} cannot be read: {}", record.source,
+                                                       record.partition, record.offset, document.reason));
+    }
+    ++missing_;
     outbox_.add_log(options_.index_log.name,
                     put_log_missing(outbox_.bytes(), {.topic = std::string(record.source),
                                                       .partition = record.partition,

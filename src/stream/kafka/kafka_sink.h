@@ -27,6 +27,8 @@ struct OutputTopic {
 struct KafkaSinkOptions {
   OutputTopic events, dead_letters, unique, index_log;
   bool all_verdicts = false;
+  bool missing_stops =
+      false;  // a document that could not be read is an error of write(), unless that is known_missing
   bool events_off = false;  // a rebuild that only fills the index log
   EventContext context;
   uint64_t scheme = 0;  // fingerprint
@@ -49,6 +51,8 @@ class KafkaSink final : public Sink {
   // Representatives whose end is not told yet: a batch without documents goes on telling it.
   bool has_more_to_tell() const { return position_.expire.announced < position_.expire.lowest_live; }
   const KafkaPosition& where() const { return position_; }
+  // Documents that could not be read for good.
+  uint64_t missing() const { return missing_; }
 
  private:
   absl::Status document(const Decided& decided, size_t i, size_t& row);
@@ -67,6 +71,7 @@ class KafkaSink final : public Sink {
   StoredOriginals& originals_;
   KafkaPosition position_, next_;  // as of the last settled batch; of the one that is being committed
   Outbox outbox_;
+  uint64_t missing_ = 0;
   Transactor& transactor_;
   std::future<absl::Status> commit_;
 };

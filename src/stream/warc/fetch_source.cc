@@ -42,7 +42,7 @@ class FetchingSource final : public FetchSource {
     // A position stands for the batch as a whole.
     if (done == handed_ || (!all && !waiting_.position.empty())) return true;
     pool_.taken(done);
-    RETURN_IF_ERROR(hand_on(done, batch));
+    hand_on(done, batch);
     return true;
   }
 
@@ -57,7 +57,7 @@ class FetchingSource final : public FetchSource {
     record.payload_known = false;
     plan(*late_decoder_, record, *fetch, {});
     if (fetch->wanted) RETURN_IF_ERROR(pool_.fetch_now(*fetch, options_.stop));
-    RETURN_IF_ERROR(give(*fetch, record));
+    give(*fetch, record);
     memory.push_back(std::move(fetch));
     return absl::OkStatus();
   }
@@ -102,19 +102,15 @@ class FetchingSource final : public FetchSource {
     return true;
   }
 
-  absl::Status give(const Fetch& fetch, Record& record) const {
-    if (!fetch.reason.empty() && !fetch.known_missing && options_.missing_stops) {
-      return absl::FailedPreconditionError(fmt::format("{}/{} at offset {} cannot be read: {}", record.source,
-                                                       record.partition, record.offset, fetch.reason));
-    }
+  static void give(const Fetch& fetch, Record& record) {
     if (fetch.wanted && fetch.reason.empty()) record.fetched = fetch.record;
     record.revisited = fetch.revisited;
     record.not_fetched = fetch.reason;
-    return absl::OkStatus();
+    record.known_missing = fetch.known_missing;
   }
 
   // The records up to `end`.
-  absl::Status hand_on(size_t end, Batch& batch) {
+  void hand_on(size_t end, Batch& batch) {
     const bool all = end == waiting_.records.size();
     batch.records.assign(waiting_.records.begin() + static_cast<ptrdiff_t>(handed_),
                          waiting_.records.begin() + static_cast<ptrdiff_t>(end));
@@ -123,7 +119,7 @@ class FetchingSource final : public FetchSource {
     for (size_t i = handed_; i < end; ++i) {
       Record& record = batch.records[i - handed_];
       const Fetch& fetch = fetched->emplace_back(std::move(fetches_[i]));
-      RETURN_IF_ERROR(give(fetch, record));
+      give(fetch, record);
       batch.bytes += record.value.size() + (record.key ? record.key->size() : 0);
     }
     if (handed_ == 0) batch.problems = std::move(waiting_.problems);
@@ -135,7 +131,6 @@ class FetchingSource final : public FetchSource {
       waiting_ = {};
       handed_ = 0;
     }
-    return absl::OkStatus();
   }
 
   Source& inner_;

@@ -24,15 +24,12 @@ struct FetchOptions {
   uint64_t max_bytes = 64 << 20;
   WarcRootOptions root;
   FormatOptions format;
-  // A record that could not be read for good: an error of next(), in place of a reason in
-  // Record::not_fetched.
-  bool missing_stops = false;
   // Whether an original of the same payload is known now: such a record is not read (Record::payload_known).
   // On the thread of next(); empty: none is.
   std::function<bool(const Document&)> knows_payload;
   // Asked by read_now() while a root is away: true ends it.
   std::function<bool()> stop = [] { return false; };
-  // Why a record is not to be tried, as an earlier run found; empty: it is. Does not stop.
+  // Why a record is not to be tried, as an earlier run found (Record::known_missing); empty: it is.
   std::function<std::string(const Record&)> known_missing;
 };
 
