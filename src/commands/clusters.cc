@@ -1,5 +1,7 @@
 // doppel clusters: events gathered into whole clusters. What the daemon keeps in memory of a cluster is
 // bounded; the events have all of it.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
@@ -11,6 +13,7 @@
 #include "commands/commands.h"
 #include "fmt/format.h"
 #include "formats/event_reader.h"
+#include "serve/event_topic.h"
 #include "stream/json_text.h"
 
 namespace doppel {
@@ -70,19 +73,55 @@ class Clusters {
   absl::flat_hash_set<std::string> seen_;
 };
 
-absl::Status gather(std::istream& in, const std::string& name, Clusters& clusters) {
-  EventReader reader;
-  std::string line;
-  for (uint64_t number = 1; std::getline(in, line); ++number) {
-    if (line.empty()) continue;
+class Gatherer {
+ public:
+  absl::Status add(const std::string& place, const std::string& text) {
     ReadEvent event;
-    if (const absl::Status status = reader.read(line, event); !status.ok())
-      return invalid(fmt::format("{}:{}: {}", name, number, std_sv(status.message())));
-    clusters.add(event);
+    if (const absl::Status status = reader_.read(text, event); !status.ok())
+      return invalid(fmt::format("{}: {}", place, std_sv(status.message())));
+    clusters_.add(event);
+    return absl::OkStatus();
   }
-  if (in.bad()) return io_error(name + ": cannot be read");
-  return absl::OkStatus();
-}
+
+  absl::Status lines(std::istream& in, const std::string& name) {
+    std::string line;
+    for (uint64_t number = 1; std::getline(in, line); ++number) {
+      if (!line.empty()) RETURN_IF_ERROR(add(fmt::format("{}:{}", name, number), line));
+    }
+    return in.bad() ? io_error(name + ": cannot be read") : absl::OkStatus();
+  }
+
+  absl::Status topic(const Options& options, const std::string& name) {
+    const bool terminal = ::isatty(STDERR_FILENO) != 0;
+    const absl::Status status = read_event_topic(
+        options, name,
+        [this](const std::string& place, const std::string& event) { return add(place, event); },
+        [&](double done) {
+          if (terminal) fmt::print(stderr, "\r{}: {:.0f} %", name, done * 100);
+        });
+    if (terminal) fmt::print(stderr, "\r\033[K");
+    return status;
+  }
+
+  // A file, - for stdin, or a topic of the configured brokers.
+  absl::Status input(const Options& options, const std::string& name) {
+    if (name == "-") return lines(std::cin, "stdin");
+    if (std::ifstream in(name); in) return lines(in, name);
+    if (name.find('/') != std::string::npos) return invalid(name + ": cannot be opened");
+    if (options.kafka.brokers.empty()) {
+      return invalid(name +
+                     ": there is no such file; if it is a topic, name the brokers: --config FILE, or "
+                     "--set kafka.brokers=HOST:PORT");
+    }
+    return topic(options, name);
+  }
+
+  const Clusters& clusters() const { return clusters_; }
+
+ private:
+  EventReader reader_;
+  Clusters clusters_;
+};
 
 }  // namespace
 
@@ -94,28 +133,30 @@ int clusters_main(int argc, char** argv) {
       "once.\n"
       "An original that was forgotten meanwhile has a member \"removed\" with the reason. All copies are "
       "held in\n"
-      "memory until the end.\n\n"
+      "memory until the end. A topic is read as committed, from its beginning to what it holds now.\n\n"
       "Examples:\n"
       "  doppel clusters --events duplicates.jsonl > clusters.jsonl\n"
-      "  kcat -C -e -q -b localhost:9092 -t doppel-duplicates | doppel clusters --events -",
+      "  doppel clusters --events doppel-duplicates --config doppel.yaml > clusters.jsonl\n"
+      "  zstdcat events/*.zst | doppel clusters --events -",
       "doppel clusters");
-  std::vector<std::string> files;
-  app.add_option("--events", files, "files of events, - for stdin")->required();
-  app.footer("Exit codes: 0 done; 2 wrong usage, or a line that is no event.");
+  std::vector<std::string> inputs;
+  CommonFlags common;
+  app.add_option("--events", inputs,
+                 "files of events, - for stdin, or topics of the configured kafka.brokers (what is a file is "
+                 "no topic)")
+      ->required();
+  add_common_flags(app, common);
+  app.footer("Exit codes: 0 done; 2 wrong usage, or what is no event; 3 it cannot be read or written.");
   if (auto code = parse_flags(app, argc, argv)) return *code;
-  Clusters clusters;
-  for (const std::string& file : files) {
-    absl::Status status;
-    if (file == "-") {
-      status = gather(std::cin, "stdin", clusters);
-    } else if (std::ifstream in(file); in) {
-      status = gather(in, file, clusters);
-    } else {
-      status = io_error(file + ": cannot be opened");
-    }
-    if (!status.ok()) return fail("clusters", status, kExitUsage);
+  const absl::StatusOr<Config> config = load(common);
+  if (!config.ok()) return fail("clusters", config.status(), kExitUsage);
+  Gatherer gatherer;
+  for (const std::string& input : inputs) {
+    const absl::Status status = gatherer.input(config->options, input);
+    if (!status.ok())
+      return fail("clusters", status, absl::IsInvalidArgument(status) ? kExitUsage : kExitStopped);
   }
-  clusters.write();
+  gatherer.clusters().write();
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
     return fail("clusters", "stdout: cannot be written", kExitStopped);
   return kExitDone;

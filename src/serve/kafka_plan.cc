@@ -137,15 +137,19 @@ absl::Status fill(const Options& o, KafkaPlan& plan) {
 
 }  // namespace
 
-absl::StatusOr<KafkaPlan> plan_kafka(const Options& o, const std::function<bool()>& stop) {
-  KafkaPlan plan;
-  plan.client.brokers = o.kafka.brokers;
-  plan.client.client_id = o.kafka.client_id;
+absl::StatusOr<kafka::ClientOptions> kafka_client(const Options& o) {
+  kafka::ClientOptions client{.brokers = o.kafka.brokers, .properties = {}, .client_id = o.kafka.client_id};
   for (const std::string& item : o.kafka.properties) {
     const size_t equals = item.find('=');
-    plan.client.properties.emplace_back(item.substr(0, equals), item.substr(equals + 1));
+    client.properties.emplace_back(item.substr(0, equals), item.substr(equals + 1));
   }
-  RETURN_IF_ERROR(kafka::check_properties(plan.client));
+  RETURN_IF_ERROR(kafka::check_properties(client));
+  return client;
+}
+
+absl::StatusOr<KafkaPlan> plan_kafka(const Options& o, const std::function<bool()>& stop) {
+  KafkaPlan plan;
+  ASSIGN_OR_RETURN(plan.client, kafka_client(o));
   if (o.kafka.topics.empty()) return invalid("kafka.topics: name at least one input topic");
   if (o.output.topic.empty()) return invalid("output.topic: name the topic of events");
   for (const std::string& ours :

@@ -19,6 +19,9 @@ struct KafkaPlan {
   int64_t log_delete_retention_ms = 86'400'000;
 };
 
+// How to reach the brokers; an error names the property that is wrong.
+absl::StatusOr<kafka::ClientOptions> kafka_client(const Options& options);
+
 // Finds, checks and (if wished) makes the topics. Waits for the brokers as long as `stop` says no. An error
 // names the key or the topic and what would be right.
 absl::StatusOr<KafkaPlan> plan_kafka(const Options& options, const std::function<bool()>& stop);

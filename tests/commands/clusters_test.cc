@@ -58,6 +58,9 @@ TEST(ClustersCommand, SaysWhatIsGoneAndWhatIsWrong) {
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("events:2: "));
   EXPECT_EQ(run_doppel("clusters --events /no/such/file").code, 2);
+  const Ran neither = run_doppel("clusters --events doppel-duplicates");
+  EXPECT_EQ(neither.code, 2);
+  EXPECT_THAT(neither.err, HasSubstr("kafka.brokers"));
   EXPECT_EQ(run_doppel("clusters").code, 2);
 }
 

@@ -1,0 +1,35 @@
+#include "serve/event_topic.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/status.h"
+#include "serve/kafka_plan.h"
+#include "stream/kafka/merge_source.h"
+
+namespace doppel {
+
+absl::Status read_event_topic(
+    const Options& options, const std::string& topic,
+    const std::function<absl::Status(const std::string& place, const std::string& event)>& visit,
+    const std::function<void(double)>& told) {
+  ASSIGN_OR_RETURN(const kafka::ClientOptions client, kafka_client(options));
+  ASSIGN_OR_RETURN(const std::vector<kafka::Bounds> bounds, kafka::freeze_bounds(client, {topic}, 0, -1));
+  ASSIGN_OR_RETURN(const std::unique_ptr<kafka::MergeSource> source,
+                   kafka::MergeSource::open({.client = client}, bounds, {}));
+  const auto total = static_cast<double>(std::max<uint64_t>(1, source->bytes_total()));
+  Batch batch;
+  std::string event;
+  while (true) {
+    ASSIGN_OR_RETURN(const bool more, source->next(batch));
+    if (!more) return absl::OkStatus();
+    for (const Record& record : batch.records) {
+      event.assign(record.value);
+      RETURN_IF_ERROR(visit(fmt::format("{}/{}", record.source, record.offset), event));
+    }
+    told(static_cast<double>(source->bytes_read()) / total);
+  }
+}
+
+}  // namespace doppel

@@ -1,0 +1,45 @@
+// doppel clusters on a topic: what it says of the same events in a file.
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <fstream>
+#include <tuple>
+
+#include "kafka/case.h"
+
+namespace doppel::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(ClustersOfTopic, AreThoseOfItsEvents) {
+  Case c({{"tombstones", "key"}, {"kafka.partitions", "3"}});
+  c.produce_next(c.messages.size());
+  const auto daemon = c.start();
+  c.await_all(*daemon);
+  Case::stop(*daemon);
+
+  std::vector<Message> events = read_all(c.setup.bootstrap(), c.setup.options().output.topic);
+  std::sort(events.begin(), events.end(), [](const Message& a, const Message& b) {
+    return std::tie(a.timestamp_ms, a.partition, a.offset) < std::tie(b.timestamp_ms, b.partition, b.offset);
+  });
+  std::ofstream file(c.setup.path("events.jsonl"));
+  for (const Message& event : events) file << event.value.value() << "\n";
+  file.close();
+  const Ran expected = run_doppel("clusters --events " + c.setup.path("events.jsonl"));
+  ASSERT_EQ(expected.code, 0) << expected.err;
+  EXPECT_THAT(expected.out, HasSubstr("\"cluster_id\""));
+  EXPECT_THAT(expected.out, HasSubstr("\"removed\""));
+
+  const Ran read = c.setup.run("clusters --events " + c.setup.options().output.topic);
+  ASSERT_EQ(read.code, 0) << read.err;
+  EXPECT_EQ(read.out, expected.out);
+
+  const Ran unknown = c.setup.run("clusters --events no-such-topic");
+  EXPECT_EQ(unknown.code, 3);
+  EXPECT_THAT(unknown.err, HasSubstr("the topic no-such-topic does not exist"));
+}
+
+}  // namespace
+}  // namespace doppel::testing
