@@ -97,7 +97,7 @@ struct Batch {
   }
   void set(const Index& index, size_t i, size_t k, size_t bands, Digest digest) {
     index.band_keys(&slices[i * k], &keys[i * bands]);
-    rows[i] = {&slices[i * k], digest, 0, {i, 100}, mask.data()};
+    rows[i] = {.slices = &slices[i * k], .digest = digest, .body = {i, 100}, .mask = mask.data()};
     queries[i] = {&slices[i * k], &keys[i * bands], digest};
   }
 

@@ -62,8 +62,11 @@ struct Pair {
     std::vector<Row> views;
     std::vector<uint64_t> all_keys;
     for (const auto& row : rows) {
-      views.push_back({row.slices.empty() ? nullptr : row.slices.data(), row.digest, row.id_tag, row.body,
-                       row.mask.data()});
+      views.push_back({.slices = row.slices.empty() ? nullptr : row.slices.data(),
+                       .digest = row.digest,
+                       .id_tag = row.id_tag,
+                       .body = row.body,
+                       .mask = row.mask.data()});
       const auto k = keys(row.slices);
       all_keys.insert(all_keys.end(), k.begin(), k.end());
       reference.insert(row);
@@ -270,7 +273,7 @@ TEST(IndexOracle, InvariantUnderLayout) {
       index.band_keys(slices.data(), keys.data());
       const Query query{slices.data(), keys.data(), digest};
       if (i % 10 == 0) index.lookup({&query, 1}, {&found.emplace_back(), 1});
-      const Row row{slices.data(), digest, 0, {}, &mask};
+      const Row row{.slices = slices.data(), .digest = digest, .body = {}, .mask = &mask};
       index.insert({&row, 1}, keys.data());
       if (i % 7 == 0) index.remove(random() % index.next_seq());
       if (i % 500 == 499) index.expire_below(index.next_seq() - std::min<Seq>(index.next_seq(), 4000));

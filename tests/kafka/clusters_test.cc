@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(ClustersOfTopic, AreThoseOfItsEvents) {
-  Case c({{"tombstones", "key"}, {"kafka.partitions", "3"}});
+  Case c(IndexSetup::Settings{{"tombstones", "key"}, {"kafka.partitions", "3"}});
   c.produce_next(c.messages.size());
   const auto daemon = c.start();
   c.await_all(*daemon);
