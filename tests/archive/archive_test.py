@@ -92,6 +92,19 @@ def crawl_logs(cdx, shape):
     return "\n".join(lines) + "\n"
 
 
+# A record of the file is named by its WARC-Record-ID, a message by its URL.
+def urls_of(warcs):
+    fields = [line.split() for line in (warcs / "site.cdx").read_text().splitlines()[1:]]
+    return {f[-1].strip("<>"): f[0] for f in fields}
+
+
+def by_url(lines, urls):
+    """URL -> verdict and the original's URL, of the lines that `scan --all` writes."""
+    names = {line["event_id"]: urls.get(line["id"], line["id"]) for line in lines}
+    return {names[line["event_id"]]: (line["verdict"], names[line["cluster_id"]])
+            for line in lines if line["verdict"] in ("unique", "duplicate")}
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--binary", required=True)
@@ -112,11 +125,15 @@ def main():
             nginx.close()
 
 
-def judge(binary, work, warcs, nginx, copied):
-    base = f"http://127.0.0.1:{nginx.port}"
+def crawl(work, warcs, base):
     subprocess.run(["wget", "-q", "-e", "robots=off", "-r", "-l", "5", "--no-proxy", "--delete-after", "-P", work / "mirror",
                     f"--warc-file={warcs}/site", "--warc-cdx", f"{base}/index.html"], check=True)
-    warc = warcs / "site.warc.gz"
+    return warcs / "site.warc.gz"
+
+
+def judge(binary, work, warcs, nginx, copied):
+    base = f"http://127.0.0.1:{nginx.port}"
+    warc = crawl(work, warcs, base)
 
     def scan(*arguments):
         run = subprocess.run([binary, "scan", "-q", "--all", "--set", "input.extract=main", *map(str, arguments)],
@@ -125,16 +142,10 @@ def judge(binary, work, warcs, nginx, copied):
             sys.exit(f"{arguments}: exit {run.returncode}\n{run.stdout[-2000:]}{run.stderr}")
         return [json.loads(line) for line in run.stdout.splitlines()]
 
-    # A record of the file is named by its WARC-Record-ID, a message by its URL.
-    urls = {}
-    for line in (warcs / "site.cdx").read_text().splitlines()[1:]:
-        fields = line.split()
-        urls[fields[-1].strip("<>")] = fields[0]
+    urls = urls_of(warcs)
 
     def verdicts(lines):
-        names = {line["event_id"]: urls.get(line["id"], line["id"]) for line in lines}
-        return {names[line["event_id"]]: (line["verdict"], names[line["cluster_id"]])
-                for line in lines if line["verdict"] in ("unique", "duplicate")}
+        return by_url(lines, urls)
 
     expected = verdicts(scan(warc))
     pages = {url.rsplit("/", 1)[1]: url for url in expected if url.endswith(".html")}
@@ -179,4 +190,5 @@ def judge(binary, work, warcs, nginx, copied):
     return 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -11,3 +11,9 @@ if(Python3_FOUND)
       --venv ${CMAKE_BINARY_DIR}/venv-warcio)
   set_tests_properties(archive/revisits PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
 endif()
+if(Python3_FOUND)
+  add_test(NAME archive/kafka
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/kafka_test.py --binary $<TARGET_FILE:doppel_cli>
+      --kafka ${CMAKE_BINARY_DIR}/kafka-tests)
+  set_tests_properties(archive/kafka PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 FIXTURES_REQUIRED kafka LABELS kafka)
+endif()
