@@ -23,7 +23,7 @@ parser.add_argument("--source", required=True)
 parser.add_argument("--binary", required=True)
 parser.add_argument("page")
 ARGS = parser.parse_args()
-SOURCE = pathlib.Path(ARGS.source)
+SOURCE = pathlib.Path(ARGS.source).resolve()
 
 page = (SOURCE / ARGS.page).read_text()
 steps = [(m.group(1) or m.group(2), page.count("\n", 0, m.start()) + 1)

@@ -274,6 +274,7 @@ class Checker {
     const size_t size = bytes.size();
     bytes.resize(size + kRecordPadding);
     std::vector<Header> headers;
+    headers.reserve(m.headers.size());
     for (const auto& [name, value] : m.headers) headers.push_back({name, value});
     Record record{.value = std::string_view(bytes).substr(0, size), .null_value = !m.value.has_value()};
     if (m.key) record.key = *m.key;
