@@ -26,6 +26,11 @@ void keep(std::string& to, std::string_view encoded) {
   encode_metadata(m, to);
 }
 
+std::string url_host(std::string_view encoded) {
+  Metadata m;
+  return decode_metadata(encoded, m).ok() ? host_of(m.url) : std::string();
+}
+
 Sample sample_of(const Counters& c, int64_t now_ms) {
   return {.at_ms = now_ms,
           .documents = c.records,
@@ -53,6 +58,11 @@ std::vector<const Copy*> Cluster::last() const {
 void Activity::observe(const Decided& decided, int64_t now_ms) {
   const std::lock_guard lock(mutex_);
   const std::vector<Outcome>& outcomes = decided.work.resolved.outcomes;
+  size_t left = static_cast<size_t>(std::count_if(
+      outcomes.begin(), outcomes.end(), [](const Outcome& o) { return o.verdict == Verdict::duplicate; }));
+  const uint64_t stride = 1 + left / kLookedAt;
+  random_ = random_ * 6364136223846793005 + 1442695040888963407;
+  const uint64_t phase = random_ >> 33;
   for (size_t i = 0; i < outcomes.size(); ++i) {
     const Outcome& outcome = outcomes[i];
     if (outcome.verdict != Verdict::duplicate) continue;
@@ -61,24 +71,28 @@ void Activity::observe(const Decided& decided, int64_t now_ms) {
     Copy& member = cluster.members[(cluster.exact + cluster.near) % Cluster::kMembers];
     ++(outcome.kind == Kind::exact ? cluster.exact : cluster.near);
     cluster.last_ms = now_ms;
-    if (cluster.original.empty()) keep(cluster.original, outcome.original);
+    if (cluster.original.empty()) {
+      keep(cluster.original, outcome.original);
+      cluster.host = url_host(cluster.original);
+    }
     keep(member.document, document);
     member.kind = outcome.kind;
     member.estimated = outcome.estimated;
     member.similarity_ppm = similarity_ppm(outcome.similarity);
     member.at_ms = now_ms;
 
-    LastEvent& event = events_[event_count_++ % kEvents];
-    event.copy = member;
-    event.original.assign(cluster.original);
+    if (--left < kEvents) {
+      LastEvent& event = events_[event_count_++ % kEvents];
+      event.copy = member;
+      event.original.assign(cluster.original);
+    }
 
-    auto& hitter = originals_.add(outcome.seq);
+    if ((left + phase) % stride != 0) continue;
+    auto& hitter = originals_.add(outcome.seq, stride);
     if (hitter.note.empty()) hitter.note = cluster.original;
-    Metadata from, to;
-    if (decode_metadata(member.document, from).ok() && decode_metadata(cluster.original, to).ok()) {
-      pair_ = host_of(from.url);
-      const std::string original_host = host_of(to.url);
-      if (!pair_.empty() && !original_host.empty()) hosts_.add(pair_ + "\n" + original_host);
+    if (!cluster.host.empty()) {
+      pair_ = url_host(member.document);
+      if (!pair_.empty()) hosts_.add(pair_.append(1, '\n').append(cluster.host), stride);
     }
   }
 }
@@ -102,6 +116,7 @@ Cluster& Activity::grow(Seq seq, int64_t now_ms) {
   Cluster& cluster = slots_[used_.front()].cluster;
   cluster.seq = seq;
   cluster.original.clear();
+  cluster.host.clear();
   cluster.exact = cluster.near = 0;
   cluster.first_ms = now_ms;
   cluster.since_ms = dropped_ ? now_ms : start_ms_;

@@ -32,6 +32,7 @@ struct Cluster {
   static constexpr size_t kMembers = 16;
   Seq seq = 0;
   std::string original;  // encoded metadata
+  std::string host;      // of its URL
   uint64_t exact = 0, near = 0;
   int64_t first_ms = 0, last_ms = 0;
   int64_t since_ms = 0;                // what came before is not counted
@@ -55,6 +56,8 @@ struct Sample {
 class Activity {
  public:
   static constexpr size_t kClusters = 1024, kEvents = 50, kHitters = 256, kSamples = 361;
+  // Of more duplicates in one batch some stand for all among the most-copied.
+  static constexpr size_t kLookedAt = 64;
   static constexpr int64_t kSampleMs = 10'000;
   static constexpr size_t kMetadataMost = 2048;  // of what is kept here; longer ones lose their extras
 
@@ -92,6 +95,7 @@ class Activity {
   HeavyHitters<std::string> hosts_{kHitters};
   std::deque<Sample> samples_;  // the first one from before anything came
   Sample now_;
+  uint64_t random_ = 1;
   std::string pair_;  // kept for its memory
 };
 

@@ -24,31 +24,30 @@ class HeavyHitters {
 
   explicit HeavyHitters(size_t size) : size_(size) {}
 
-  // The entry of the key; its note is empty if it is new.
-  Entry& add(const Key& key) {
-    ++total_;
+  // The entry of the key, which came `times` more; its note is empty if it is new.
+  Entry& add(const Key& key, uint64_t times = 1) {
+    total_ += times;
     const auto found = places_.find(key);
     if (found != places_.end()) {
-      ++counts_[found->second];
+      counts_[found->second] += times;
       Entry& entry = entries_[found->second];
-      ++entry.count;
+      entry.count += times;
       return entry;
     }
     if (entries_.size() < size_) {
       places_.emplace(key, entries_.size());
-      counts_.push_back(1);
-      return entries_.emplace_back(Entry{.key = key, .count = 1});
+      counts_.push_back(times);
+      return entries_.emplace_back(Entry{.key = key, .count = times});
     }
-    const size_t least =
-        static_cast<size_t>(std::min_element(counts_.begin(), counts_.end()) - counts_.begin());
+    const size_t least = find_least();
     Entry& entry = entries_[least];
     places_.erase(entry.key);
     places_.emplace(key, least);
     entry.key = key;
     entry.error = entry.count;
     entry.note.clear();
-    ++entry.count;
-    ++counts_[least];
+    entry.count += times;
+    counts_[least] += times;
     return entry;
   }
 
@@ -66,10 +65,23 @@ class HeavyHitters {
   uint64_t total() const { return total_; }
 
  private:
+  // Counts only grow, so the search goes on where the last one ended, until none is left that is as small.
+  size_t find_least() {
+    for (; next_ < counts_.size(); ++next_) {
+      if (counts_[next_] == least_) return next_;
+    }
+    next_ = 0;
+    least_ = *std::min_element(counts_.begin(), counts_.end());
+    while (counts_[next_] != least_) ++next_;
+    return next_;
+  }
+
   const size_t size_;
   uint64_t total_ = 0;
   std::vector<Entry> entries_;
   std::vector<uint64_t> counts_;  // of the entries, side by side: the least one is looked for
+  uint64_t least_ = 0;            // no count is smaller once all entries are taken
+  size_t next_ = 0;               // before it no entry has as few
   absl::flat_hash_map<Key, size_t> places_;
 };
 
