@@ -75,7 +75,8 @@ with tempfile.TemporaryDirectory() as temporary:
     (image,) = json.loads(run("podman", *store, "image", "inspect", "doppel"))
     config = image["Config"]
     assert re.fullmatch(r"\d+:\d+", config["User"]), config["User"]
-    assert config["Healthcheck"]["Test"][-2:] == ["/usr/bin/doppel", "health"], config["Healthcheck"]
+    healthcheck = image.get("Healthcheck") or config.get("Healthcheck")
+    assert healthcheck and healthcheck["Test"][-2:] == ["/usr/bin/doppel", "health"], healthcheck
     assert image["Size"] < SIZE_MAX, f"{image['Size'] >> 20} MiB"
     print(f"built in {time.monotonic() - began:.0f} s, {image['Size'] >> 20} MiB with its base", flush=True)
 

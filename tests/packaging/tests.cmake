@@ -10,6 +10,7 @@ if(Python3_FOUND AND NOT DOPPEL_SANITIZE)
   packaging_test(unit 120 --source ${PROJECT_SOURCE_DIR} --binary $<TARGET_FILE:doppel_cli>)
   packaging_test(notify 120 --binary $<TARGET_FILE:doppel_cli>)
   packaging_test(deb 600 --build ${CMAKE_BINARY_DIR})
+  packaging_test(image 1800 --source ${PROJECT_SOURCE_DIR})  # a quarter of an hour where its compiler cache is cold
 
   add_test(NAME packaging/venv COMMAND ${packaging}/venv $<TARGET_FILE:Python3::Interpreter> ${CMAKE_BINARY_DIR}/packaging-venv)
   set_tests_properties(packaging/venv PROPERTIES LABELS packaging TIMEOUT 300 FIXTURES_SETUP packaging_venv)
