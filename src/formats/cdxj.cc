@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
+#include <vector>
 
 #include "absl/strings/str_join.h"
 #include "formats/decoder.h"
@@ -30,29 +32,35 @@ std::string_view without_www(std::string_view host) {
   return host.substr(end + 1);
 }
 
-std::string reversed(std::string_view host) {
-  std::vector<std::string_view> labels;
-  for (size_t at = 0; at <= host.size();) {
-    const size_t dot = std::min(host.find('.', at), host.size());
-    labels.push_back(host.substr(at, dot - at));
-    at = dot + 1;
+std::vector<std::string_view> pieces_of(std::string_view text, char separator) {
+  std::vector<std::string_view> out;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(separator, at), text.size());
+    out.push_back(text.substr(at, end - at));
+    at = end + 1;
   }
+  return out;
+}
+
+// absl's string_view is another type than std's on Debian 12: its own formatter does not know ours.
+std::string joined(std::span<const std::string_view> pieces, std::string_view separator) {
+  return absl::StrJoin(pieces, {separator.data(), separator.size()},
+                       [](std::string* out, std::string_view piece) { out->append(piece); });
+}
+
+std::string reversed(std::string_view host) {
   const bool is_address =
       host.find_first_not_of("0123456789.") == std::string_view::npos || host.starts_with('[');
   if (is_address) return std::string(host);
-  return absl::StrJoin(labels.rbegin(), labels.rend(), ",",
-                       [](std::string* out, std::string_view label) { out->append(label); });
+  std::vector<std::string_view> labels = pieces_of(host, '.');
+  std::reverse(labels.begin(), labels.end());
+  return joined(labels, ",");
 }
 
 std::string sorted_arguments(std::string_view query) {
-  std::vector<std::string> arguments;
-  for (size_t at = 0; at <= query.size();) {
-    const size_t end = std::min(query.find('&', at), query.size());
-    arguments.emplace_back(query.substr(at, end - at));
-    at = end + 1;
-  }
+  std::vector<std::string_view> arguments = pieces_of(query, '&');
   std::sort(arguments.begin(), arguments.end());
-  return absl::StrJoin(arguments, "&");
+  return joined(arguments, "&");
 }
 
 bool number_of(simdjson::dom::element element, uint64_t& out) {

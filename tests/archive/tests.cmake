@@ -4,14 +4,10 @@ if(Python3_FOUND)
   add_test(NAME archive/site
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/archive_test.py --binary $<TARGET_FILE:doppel_cli>)
   set_tests_properties(archive/site PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77)
-endif()
-if(Python3_FOUND)
   add_test(NAME archive/revisits
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/revisits_test.py --binary $<TARGET_FILE:doppel_cli>
       --venv ${CMAKE_BINARY_DIR}/venv-warcio)
   set_tests_properties(archive/revisits PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
-endif()
-if(Python3_FOUND)
   add_test(NAME archive/kafka
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/kafka_test.py --binary $<TARGET_FILE:doppel_cli>
       --kafka ${CMAKE_BINARY_DIR}/kafka-tests)

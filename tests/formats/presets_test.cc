@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "formats/decoder.h"
+#include "formats/preset_names.h"
 
 namespace doppel {
 namespace {
@@ -71,7 +72,7 @@ std::string decoded(const std::string& preset, const std::string& value,
   return shown(status, document);
 }
 
-class Presets : public testing::TestWithParam<std::string> {};
+class Presets : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Presets, AreDecodedAsTheirProducersMeanThem) {
   const fs::path folder = fs::path(DOPPEL_SOURCE_DIR) / "tests/formats/data" / GetParam();
@@ -94,14 +95,7 @@ TEST_P(Presets, AreDecodedAsTheirProducersMeanThem) {
   EXPECT_GT(cases, 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Presets,
-                         testing::Values("json", "scrapy-cluster", "ache", "nutch", "news-please",
-                                         "pages-jsonl", "heritrix", "warc"),
-                         [](const auto& preset) {
-                           std::string name = preset.param;
-                           std::erase(name, '-');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(All, Presets, testing::presets_with_fixtures(), testing::preset_test_name);
 
 }  // namespace
 }  // namespace doppel

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 
+#include "formats/preset_names.h"
 #include "kafka/broker.h"
 #include "kafka/index_setup.h"
 
@@ -132,14 +133,7 @@ TEST_P(PresetTopics, EventsNameWhatTheProducerMeant) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, PresetTopics,
-                         ::testing::Values("json", "scrapy-cluster", "ache", "nutch", "news-please",
-                                           "pages-jsonl", "heritrix", "warc"),
-                         [](const auto& preset) {
-                           std::string name = preset.param;
-                           std::erase(name, '-');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(All, PresetTopics, presets_with_fixtures(), preset_test_name);
 
 }  // namespace
 }  // namespace doppel::testing
