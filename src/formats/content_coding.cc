@@ -85,7 +85,8 @@ absl::Status unzstd(std::string_view in, size_t max_bytes, std::string& out, boo
   size_t used = 0;
   out.resize(std::min(max_bytes + 1, std::max(kStep, in.size() * 4)));
   while (true) {
-    ZSTD_outBuffer output{out.data() + used, grow(out, used, max_bytes), 0};
+    const size_t room = grow(out, used, max_bytes);  // moves `out`: before its address is asked for
+    ZSTD_outBuffer output{out.data() + used, room, 0};
     const size_t result = ZSTD_decompressStream(context.get(), &output, &input);
     used += output.pos;
     begun = begun || used > 0;

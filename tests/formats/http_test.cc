@@ -1,7 +1,9 @@
 #include "formats/http.h"
 
+#include <brotli/encode.h>
 #include <gmock/gmock.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include <random>
 
@@ -25,6 +27,31 @@ std::string gzip(std::string_view bytes, int window = 15 + 16) {
   deflateEnd(&z);
   return out;
 }
+
+std::string brotli(std::string_view bytes) {
+  std::string out(BrotliEncoderMaxCompressedSize(bytes.size()) + 64, '\0');
+  size_t size = out.size();
+  BrotliEncoderCompress(5, 18, BROTLI_MODE_GENERIC, bytes.size(),
+                        reinterpret_cast<const uint8_t*>(bytes.data()), &size,
+                        reinterpret_cast<uint8_t*>(out.data()));
+  out.resize(size);
+  return out;
+}
+
+std::string zstd(std::string_view bytes) {
+  std::string out(ZSTD_compressBound(bytes.size()), '\0');
+  out.resize(ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), 3));
+  return out;
+}
+
+// By the name that HTTP has for it.
+std::string pack(std::string_view coding, std::string_view bytes) {
+  if (coding == "br") return brotli(bytes);
+  if (coding == "zstd") return zstd(bytes);
+  return gzip(bytes, coding == "gzip" ? 15 + 16 : 15);
+}
+
+constexpr std::string_view kCodings[] = {"gzip", "deflate", "br", "zstd"};
 
 TEST(Http, Heads) {
   auto http =
@@ -79,12 +106,40 @@ TEST(Http, ContentEncodings) {
   EXPECT_EQ(decode_content(half, "gzip", kMax, memory)->size(), 5000 + text.size());
 }
 
+// Of every size, packed well or not at all: the room for it grows while it is unpacked.
+TEST(Http, WhatIsPackedComesBackWhatever) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  constexpr size_t kMax = 3 << 20;
+  for (int round = 0; round < 60; ++round) {
+    const size_t size = round == 0 ? kMax : size_t{1} << (random() % 22);
+    std::string text(size - random() % size, ' ');
+    const uint64_t letters = 1 + random() % 256;
+    const size_t same = 1 + random() % 1000;  // of these in a row
+    for (size_t i = 0; i < text.size(); i += same) {
+      std::fill_n(text.begin() + static_cast<ptrdiff_t>(i), std::min(same, text.size() - i),
+                  static_cast<char>(random() % letters));
+    }
+    for (const std::string_view coding : kCodings) {
+      std::string memory;
+      auto unpacked = decode_content(pack(coding, text), coding, kMax, memory);
+      ASSERT_TRUE(unpacked.ok()) << coding << " " << text.size() << ": " << unpacked.status();
+      EXPECT_TRUE(*unpacked == text) << coding << " " << text.size();
+    }
+  }
+}
+
 TEST(Http, BombsAreBounded) {
-  std::string memory;
-  const std::string bomb = gzip(std::string(50 << 20, '\0'));
-  EXPECT_THAT(std::string(std_sv(decode_content(bomb, "gzip", 1 << 20, memory).status().message())),
-              HasSubstr("more than 1048576 bytes"));
-  EXPECT_LE(memory.capacity(), 4u << 20);
+  const std::string zeros(50 << 20, '\0');
+  for (const std::string_view coding : kCodings) {
+    std::string memory;
+    EXPECT_THAT(std::string(std_sv(
+                    decode_content(pack(coding, zeros), coding, 1 << 20, memory).status().message())),
+                HasSubstr("more than 1048576 bytes"))
+        << coding;
+    EXPECT_LE(memory.capacity(), 4u << 20) << coding;
+  }
 }
 
 }  // namespace
