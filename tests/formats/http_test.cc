@@ -134,9 +134,9 @@ TEST(Http, BombsAreBounded) {
   const std::string zeros(50 << 20, '\0');
   for (const std::string_view coding : kCodings) {
     std::string memory;
-    EXPECT_THAT(std::string(std_sv(
-                    decode_content(pack(coding, zeros), coding, 1 << 20, memory).status().message())),
-                HasSubstr("more than 1048576 bytes"))
+    EXPECT_THAT(
+        std::string(std_sv(decode_content(pack(coding, zeros), coding, 1 << 20, memory).status().message())),
+        HasSubstr("more than 1048576 bytes"))
         << coding;
     EXPECT_LE(memory.capacity(), 4u << 20) << coding;
   }
