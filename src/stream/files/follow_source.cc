@@ -109,7 +109,7 @@ class FollowSource final : public Source, private Finds {
     if (auto it = files_.find(key); it != files_.end()) {
       const File file = it->second;
       if (file->path() != path || file->leaving) move(file, path);
-      if (file->has_more()) enqueue(file);
+      if (file->may_differ()) enqueue(file);
       return true;
     }
     const uint64_t hash = FollowPosition::path_hash(path);
@@ -229,11 +229,15 @@ class FollowSource final : public Source, private Finds {
     if (known != nullptr) position_.set_tail(file->mark());
     files_[key] = file;
     at_[path] = file;
-    if (before != nullptr && (before->queued || before->waits)) {
-      before->successor = file;
-      file->waits = true;
-    }
+    wait_for(before, file);
     enqueue(file);
+  }
+
+  // What is left of a log's earlier file comes before the later one.
+  static void wait_for(const File& before, const File& file) {
+    if (before == nullptr || !(before->queued || before->waits) || file->queued || file->waits) return;
+    before->successor = file;
+    file->waits = true;
   }
 
   static Problem cut(const std::string& path, const LineMark& mark) {
@@ -260,7 +264,7 @@ class FollowSource final : public Source, private Finds {
     file->leaving = true;
     file->quiet_since = Clock::now();
     leaving_.push_back(file);
-    left_[file->path()] = file;
+    wait_for(std::exchange(left_[file->path()], file), file);
     if (counts && finder_.is_named(file->path())) count_another(file->path());
     enqueue(file);
   }
@@ -472,6 +476,10 @@ class FollowSource final : public Source, private Finds {
       if (!tail.mark.path.empty() && !is_at(tail.mark.path, FileKey(tail.mark.device, tail.mark.inode)))
         moved.push_back(tail);
     }
+    // The earliest of a log first; each had a later name: log, log~1, log~10.
+    std::sort(moved.begin(), moved.end(), [](const TailMark& a, const TailMark& b) {
+      return std::pair(a.name.size(), a.name) < std::pair(b.name.size(), b.name);
+    });
     for (const TailMark& tail : moved) {
       count_another(tail.mark.path);
       const std::string directory = directory_of(tail.mark.path);
@@ -522,7 +530,7 @@ class FollowSource final : public Source, private Finds {
   absl::flat_hash_set<std::string> queued_;      // paths of it
   absl::flat_hash_map<FileKey, File> files_;     // of lines
   absl::flat_hash_map<std::string, File> at_;    // the same by path, while they are there
-  absl::flat_hash_map<std::string, File> left_;  // the first that left a path and is not done
+  absl::flat_hash_map<std::string, File> left_;  // the last that left a path and is not done
   std::vector<File> leaving_;
   std::vector<File> pipes_;
   absl::flat_hash_map<uint64_t, uint64_t> taken_;  // hash of a path -> signature

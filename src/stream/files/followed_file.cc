@@ -10,6 +10,14 @@
 #include "stream/files/warc_reader.h"
 
 namespace doppel {
+namespace {
+
+// Two writes within a tick of the file system's clock leave the same time of change.
+constexpr int64_t kTick = 20'000'000;
+
+int64_t in_ns(const timespec& t) { return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec; }
+
+}  // namespace
 
 FollowedFile::FollowedFile(std::shared_ptr<const InputFile> file, std::string path, Fd fd, LineMark mark,
                            bool live)
@@ -19,12 +27,26 @@ FollowedFile::FollowedFile(std::shared_ptr<const InputFile> file, std::string pa
       mark_(std::move(mark)),
       live_(live) {}
 
-bool FollowedFile::was_cut() const { return !file_->pipe && !is_file_of(fd_.get(), file_->packing, mark_); }
+bool FollowedFile::was_cut() {
+  if (file_->pipe) return false;
+  struct stat info = {};
+  timespec now = {};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  looked_at_ = 0;
+  if (::fstat(fd_.get(), &info) == 0 && in_ns(now) - in_ns(info.st_mtim) > kTick)
+    looked_at_ = in_ns(info.st_mtim);
+  return !is_file_of(fd_.get(), file_->packing, mark_);
+}
 
 bool FollowedFile::has_more() const {
   struct stat info = {};
   if (::fstat(fd_.get(), &info) != 0) return false;
   return static_cast<uint64_t>(info.st_size) != mark_.offset + (reader_ ? reader_->open_bytes() : 0);
+}
+
+bool FollowedFile::may_differ() const {
+  struct stat info = {};
+  return has_more() || (::fstat(fd_.get(), &info) == 0 && in_ns(info.st_mtim) != looked_at_);
 }
 
 LineReader::State FollowedFile::take(const FilesSourceOptions& options, const ByteCounter& counter,

@@ -23,9 +23,11 @@ class FollowedFile {
   std::shared_ptr<FollowedFile> successor;
 
   // Whether the open file is shorter than what was read, or another one by its head.
-  bool was_cut() const;
+  bool was_cut();
   // Whether there are bytes that were not read.
   bool has_more() const;
+  // Whether somebody wrote to it since was_cut() looked: has_more(), or as many bytes that may be others.
+  bool may_differ() const;
   // Adds records to the batch. A live file: `waiting` at its end.
   LineReader::State take(const FilesSourceOptions& options, const ByteCounter& counter, Batch& batch);
   // It does not grow any more: take() gives the rest, also a line without an end, and ends.
@@ -49,6 +51,7 @@ class FollowedFile {
   Fd fd_;
   LineMark mark_;
   bool live_;
+  int64_t looked_at_ = 0;  // its time of change when was_cut() looked, in ns; 0: look again
   bool finishing_ = false;
   std::unique_ptr<Filling> filling_;
   std::unique_ptr<RecordReader> reader_;  // while there is something to read, or half a line
