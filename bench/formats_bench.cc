@@ -10,9 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/base64.h"
 #include "formats/decoder.h"
-#include "formats/html.h"
 #include "stream/files/files_source.h"
 
 namespace doppel {
@@ -112,75 +110,6 @@ void decode_json(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<int64_t>(documents.size()) * state.iterations());
 }
 BENCHMARK(decode_json)->ArgNames({"bytes", "escapes"})->ArgsProduct({{500, 4096, 65536}, {0, 1}});
-
-std::string page(std::mt19937_64& random, size_t bytes) {
-  std::string out = "<!doctype html><html><head><title>t</title></head><body><ul class=\"nav\">";
-  auto words = [&](int n) {
-    for (; n > 0; --n) {
-      for (size_t k = 2 + random() % 8; k > 0; --k) out.push_back(static_cast<char>('a' + random() % 26));
-      out.push_back(' ');
-    }
-  };
-  for (int i = 0; i < 20; ++i) {
-    out += "<li><a href=\"/section/" + std::to_string(random()) + "\">";
-    words(2);
-    out += "</a></li>";
-  }
-  while (out.size() < bytes) {
-    out += "</ul><p class=\"text\">";
-    words(40);
-    out += "<b>";
-    words(2);
-    out += "</b></p>";
-  }
-  return out + "</body></html>";
-}
-
-void html_text(benchmark::State& state) {
-  std::mt19937_64 random(1);
-  const std::string html = page(random, static_cast<size_t>(state.range(1)));
-  HtmlExtractor extractor;
-  for (auto _ : state) benchmark::DoNotOptimize(extractor.text(html, static_cast<Extract>(state.range(0))));
-  state.SetBytesProcessed(static_cast<int64_t>(html.size()) * state.iterations());
-}
-BENCHMARK(html_text)->ArgNames({"extract", "bytes"})->ArgsProduct({{1, 2}, {4096, 65536}});
-
-void base64(benchmark::State& state) {
-  std::string text(1 << 20, 'A');
-  for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>('a' + i * 7 % 26);
-  std::string out;
-  for (auto _ : state) {
-    if (!decode_base64(text, out)) state.SkipWithError("not decoded");
-  }
-  state.SetBytesProcessed(static_cast<int64_t>(text.size()) * state.iterations());
-}
-BENCHMARK(base64);
-
-// The fields of a preset among those of plain JSON, the same text.
-void decode_preset(benchmark::State& state, const char* format, const char* text_name) {
-  std::mt19937_64 random(1);
-  std::string json = document(random, 4096, false);
-  json.replace(json.find("\"text\""), 6, std::string("\"") + text_name + "\"");
-  json.reserve(json.size() + kRecordPadding);
-  FormatOptions options;
-  options.format = format;
-  options.extract = "none";
-  auto decoder = make_decoder(options);
-  Record record;
-  record.value = json;
-  Document out;
-  for (auto _ : state) {
-    if (!decoder->decode(record, out).ok()) state.SkipWithError("not decoded");
-    benchmark::DoNotOptimize(out);
-  }
-  state.SetBytesProcessed(static_cast<int64_t>(json.size()) * state.iterations());
-}
-BENCHMARK_CAPTURE(decode_preset, json, "json", "text");
-BENCHMARK_CAPTURE(decode_preset, scrapy_cluster, "scrapy-cluster", "body");
-BENCHMARK_CAPTURE(decode_preset, ache, "ache", "html");
-BENCHMARK_CAPTURE(decode_preset, nutch, "nutch", "content");
-BENCHMARK_CAPTURE(decode_preset, news_please, "news-please", "maintext");
-BENCHMARK_CAPTURE(decode_preset, pages_jsonl, "pages-jsonl", "text");
 
 }  // namespace
 }  // namespace doppel

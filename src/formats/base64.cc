@@ -102,6 +102,8 @@ bool decode_base64(std::string_view text, std::string& decoded) {
 
 bool is_base64_document(std::string_view text, std::string& decoded) {
   constexpr size_t kSure = 64;  // a word this long without a space is no text
+  // Most texts have a space soon.
+  if (text.substr(0, kSure).find(' ') != std::string_view::npos) return false;
   if (text.size() < 4 || !decode_base64(text, decoded) || decoded.empty()) return false;
   if (looks_binary(decoded)) return false;
   // Text in one word of few letters decodes too, into something that nobody writes.

@@ -18,7 +18,9 @@ bool is_html_type(std::string_view type) {
 }  // namespace
 
 std::string_view media_type(std::string_view content_type) {
-  std::string_view type = content_type.substr(0, content_type.find_first_of(";,"));
+  const auto* end =
+      std::find_if(content_type.begin(), content_type.end(), [](char c) { return c == ';' || c == ','; });
+  std::string_view type(content_type.begin(), end);
   while (!type.empty() && (type.front() == ' ' || type.front() == '\t')) type.remove_prefix(1);
   while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.remove_suffix(1);
   return type;
@@ -85,7 +87,7 @@ std::string_view Rules::skip_type(std::string_view content_type) const {
 
 std::string_view Rules::skip_url(std::string_view url) {
   const bool http =
-      equal_ignoring_case(url.substr(0, 7), "http://") || equal_ignoring_case(url.substr(0, 8), "https://");
+      equal_ignoring_case(url.substr(0, 8), "https://") || equal_ignoring_case(url.substr(0, 7), "http://");
   return http || url.empty() ? "" : "not_http";
 }
 

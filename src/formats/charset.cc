@@ -154,8 +154,26 @@ std::string_view wide_without_mark(std::string_view bytes) {
   return {};
 }
 
-bool is_ascii(std::string_view bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](char c) { return static_cast<signed char>(c) >= 0; });
+// What there is besides ASCII that says no more than its letters.
+struct Unusual {
+  bool high = false;    // bytes from 0x80 on
+  bool shifts = false;  // escapes and zeros, as ISO 2022 and UTF-16 have them
+};
+
+Unusual unusual(std::string_view bytes) {
+  constexpr size_t kBlock = 256;  // looked at as one, without a branch
+  Unusual out;
+  while (!bytes.empty() && !(out.high && out.shifts)) {
+    unsigned char high = 0, shifts = 0;
+    for (char c : bytes.substr(0, kBlock)) {
+      high |= static_cast<unsigned char>(c);
+      shifts |= static_cast<unsigned char>((c == '\0') | (c == '\x1b'));
+    }
+    out.high = out.high || high >= 0x80;
+    out.shifts = out.shifts || shifts != 0;
+    bytes.remove_prefix(std::min(kBlock, bytes.size()));
+  }
+  return out;
 }
 
 // Counts what is wrong, and lets ICU put U+FFFD in its place.
@@ -248,8 +266,9 @@ bool looks_binary(std::string_view bytes) {
   size_t controls = 0;
   for (char c : bytes) {
     const auto u = static_cast<unsigned char>(c);
-    if (u == 0) ++zeros;
-    if (u < 0x20 && u != '\t' && u != '\n' && u != '\r' && u != '\f' && u != 0x1b) ++controls;
+    zeros += u == 0 ? 1 : 0;
+    const bool is_control = (u < 0x20) & (u != '\t') & (u != '\n') & (u != '\r') & (u != '\f') & (u != 0x1b);
+    controls += is_control ? 1 : 0;
   }
   if (zeros > 0) return wide_without_mark(bytes).empty();
   return controls * 100 > bytes.size();
@@ -299,9 +318,9 @@ std::string_view CharsetDecoder::decode(std::string_view bytes, std::string_view
     attempt(std::string(mark->charset));
     return out_;
   }
-  const bool ascii = is_ascii(bytes);
-  if (ascii && bytes.find_first_of(std::string_view("\x1b\0", 2)) == std::string_view::npos) return bytes;
-  if (!ascii && simdjson::validate_utf8(bytes.data(), bytes.size())) return bytes;
+  const Unusual found = unusual(bytes);
+  if (!found.high && !found.shifts) return bytes;
+  if (found.high && simdjson::validate_utf8(bytes.data(), bytes.size())) return bytes;
   if (!declared.empty() && attempt(icu_name(declared))) return out_;
   if (html) {
     std::string meta = icu_name(charset_of_meta(bytes));
@@ -319,7 +338,7 @@ std::string_view CharsetDecoder::decode(std::string_view bytes, std::string_view
   Converters::Entry* utf8 = high > 0 ? converters_->find(std::string(kUtf8)) : nullptr;
   if (utf8 != nullptr && converters_->convert(*utf8, bytes, other_) * kOneIn <= high) return other_;
   if (attempt(converters_->detect(bytes))) return out_;
-  if (ascii && !fewest) return bytes;
+  if (!found.high && !fewest) return bytes;
   // Nothing fits. What was declared at least has a reason.
   if (declared.empty()) attempt("windows-1252");
   return out_;

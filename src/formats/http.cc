@@ -9,7 +9,8 @@ namespace doppel {
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
   auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return a.size() == b.size() &&
+  if (a.size() != b.size()) return false;
+  return a == b ||
          std::equal(a.begin(), a.end(), b.begin(), [&](char x, char y) { return lower(x) == lower(y); });
 }
 

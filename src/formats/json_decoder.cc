@@ -57,7 +57,8 @@ class JsonDecoder final : public Decoder {
       const WantedField& field = fields_[i];
       any_pointer_ = any_pointer_ || field.pointer;
       if (!field.pointer && field.from == WantedField::From::json)
-        by_length_[field.name.size() % by_length_.size()].push_back(static_cast<uint32_t>(i));
+        by_length_[field.name.size() % by_length_.size()].push_back(
+            {first_of(field.name), static_cast<uint32_t>(i)});
     }
     const bool extracts = preset_.reads_bodies || options.extract == "visible" || options.extract == "main";
     if (extracts || encoding_ != BodyEncoding::text) {
@@ -108,6 +109,12 @@ class JsonDecoder final : public Decoder {
     std::string_view warc_type;
   };
 
+  struct Named {
+    char first;      // letter of the name
+    uint32_t field;  // index
+  };
+  static char first_of(std::string_view name) { return name.empty() ? '\0' : name.front(); }
+
   absl::Status broken(std::string_view value, simdjson::error_code error) const {
     // Confluent's serialisers put a zero and the four bytes of a schema's number before the data.
     if (value.size() > 5 && value[0] == '\0') {
@@ -124,8 +131,10 @@ class JsonDecoder final : public Decoder {
   void find(dom::object object) {
     std::fill(found_.begin(), found_.end(), std::nullopt);
     for (dom::key_value_pair pair : object) {
-      for (uint32_t i : by_length_[pair.key.size() % by_length_.size()]) {
-        if (!found_[i] && fields_[i].name == pair.key) found_[i] = unwrapped(pair.value);
+      const char first = first_of(pair.key);
+      for (const Named& named : by_length_[pair.key.size() % by_length_.size()]) {
+        if (named.first == first && !found_[named.field] && fields_[named.field].name == pair.key)
+          found_[named.field] = unwrapped(pair.value);
       }
     }
     if (!any_pointer_) return;
@@ -189,6 +198,12 @@ class JsonDecoder final : public Decoder {
         case Role::response_headers:
           parts_.headers = element;
           break;
+        case Role::status:
+          if (int64_t status = 0; element.get(status) == simdjson::SUCCESS) {
+            parts_.status = status;
+            break;
+          }
+          [[fallthrough]];
         default:
           if (std::string_view value; scalar(element, field.role == Role::date ? date_ : other_, value)) {
             take_value(field.role, value, out);
@@ -356,8 +371,8 @@ class JsonDecoder final : public Decoder {
   const Preset& preset_;
   const BodyEncoding encoding_;
   std::vector<WantedField> fields_;
-  std::vector<std::optional<dom::element>> found_;   // parallel to fields_
-  std::array<std::vector<uint32_t>, 16> by_length_;  // indices of top-level fields, by the length of the name
+  std::vector<std::optional<dom::element>> found_;  // parallel to fields_
+  std::array<std::vector<Named>, 16> by_length_;    // top-level fields by the length of the name
   bool any_pointer_ = false;
   Gathered gathered_;
   Rules rules_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -16,6 +17,7 @@ constexpr int64_t kFirstMs = -62'135'596'800'000;  // 0001-01-01T00:00:00Z
 constexpr int64_t kLastMs = 253'402'300'799'999;   // 9999-12-31T23:59:59.999Z
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 // Reads a text from left to right; every function says whether what it wants was there.
 class Scanner {
@@ -195,11 +197,11 @@ std::optional<int64_t> epoch(std::string_view text) {
 }  // namespace
 
 std::optional<int64_t> parse_time(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return std::nullopt;
-  text = text.substr(first, text.find_last_not_of(kSpace) + 1 - first);
-  size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  if (text.empty()) return std::nullopt;
+  const size_t digits =
+      static_cast<size_t>(std::find_if_not(text.begin(), text.end(), is_digit) - text.begin());
   // A crawl log's "start+duration": the capture began then.
   if (digits == 17 && text[std::min<size_t>(17, text.size() - 1)] == '+') text = text.substr(0, 17);
   if (digits == text.size()) {
