@@ -1,18 +1,10 @@
 #include "formats/http.h"
 
-#include <algorithm>
 #include <charconv>
 
 #include "base/status.h"
 
 namespace doppel {
-
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  if (a.size() != b.size()) return false;
-  return a == b ||
-         std::equal(a.begin(), a.end(), b.begin(), [&](char x, char y) { return lower(x) == lower(y); });
-}
 
 absl::StatusOr<HttpResponse> parse_http_response(std::string_view message) {
   HttpResponse out;

@@ -51,7 +51,14 @@ std::optional<std::string_view> each_header(std::string_view text, Visit visit) 
   }
 }
 
-bool equal_ignoring_case(std::string_view a, std::string_view b);
+inline bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (lower(a[i]) != lower(b[i])) return false;
+  }
+  return true;
+}
 
 // Undoes "chunked". False: the body is not chunked (crawlers keep the header and undo it themselves), `out`
 // is unspecified. A body that is cut off gives what there is.
