@@ -363,6 +363,7 @@ struct Index::Impl {
   // Tables [first, last) of kinds, for all rows that live. Row by row in blocks: a block's slices stay close
   // while one table after the other takes its keys from them.
   void build_kinds(size_t first, size_t last) {
+    for (size_t t = first * shards; t < last * shards; ++t) tables[t].take_memory();
     Insertion insertion;
     insertion.source = &source;
     insertion.window = {static_cast<uint32_t>(rows.low()) & kOrdinalMask,

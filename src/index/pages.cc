@@ -54,4 +54,15 @@ void Pages::require(size_t bytes) {
   if (!grow(bytes)) out_of_memory();
 }
 
+void Pages::take_all() {
+#ifdef MADV_POPULATE_WRITE
+  if (madvise(data_, usable_, MADV_POPULATE_WRITE) == 0) return;
+#endif
+  // An older kernel.
+  for (size_t at = 0; at < usable_; at += kPage) {
+    volatile unsigned char& byte = data_[at];
+    byte = byte;
+  }
+}
+
 }  // namespace doppel

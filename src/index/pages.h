@@ -28,6 +28,10 @@ class Pages {
   // The same, but aborts.
   void require(size_t bytes);
 
+  // Takes the memory of all that may be touched, for whoever is going to use nearly all of it: a page that is
+  // read before it is written costs two faults, and the second one stops all other threads.
+  void take_all();
+
   unsigned char* data() const { return data_; }
 
  private:

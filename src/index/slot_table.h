@@ -55,6 +55,8 @@ class SlotTable {
   // Room for `buckets` at first (a fraction keeps tables apart that are rounded to the same number), for
   // about `entries_max` entries ever.
   SlotTable(double buckets, uint64_t entries_max);
+  // All of that room at once, where it is about to be filled.
+  void take_memory() { pages_.take_all(); }
 
   // Where a hash belongs, until the next insert.
   struct Place {

@@ -57,6 +57,10 @@ absl::Status File::read_at(uint64_t offset, void* out, size_t bytes) const {
   return absl::OkStatus();
 }
 
+void File::forget(uint64_t from, uint64_t to) const {
+  ::posix_fadvise(fd_, static_cast<off_t>(from), static_cast<off_t>(to - from), POSIX_FADV_DONTNEED);
+}
+
 absl::Status File::write_at(uint64_t offset, std::string_view bytes) const {
   while (!bytes.empty()) {
     const ssize_t n = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));

@@ -86,6 +86,7 @@ absl::Status HotFormat::scan(const File& file, Seq from, Seq to,
       }
       visit(stored);
     }
+    file.forget(offset(first), offset(first + rows));
   }
   return absl::OkStatus();
 }
