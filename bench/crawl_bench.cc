@@ -7,7 +7,6 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -20,7 +19,9 @@
 #include "formats/base64.h"
 #include "formats/decoder.h"
 #include "formats/html.h"
+#include "packed.h"
 #include "stream/files/files_source.h"
+#include "temporary_directory.h"
 
 namespace doppel {
 namespace {
@@ -192,26 +193,10 @@ PRESET(nutch, "nutch", kNutch, Names{"id", "content", "tstamp"});
 PRESET(news_please, "news-please", kNewsPlease, Names{"url", "maintext", "date_publish"});
 PRESET(pages_jsonl, "pages-jsonl", kPagesJsonl, Names{"id", "text", "ts"});
 
-std::string gzip_member(const std::string& bytes) {
-  z_stream z = {};
-  deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-  std::string out(deflateBound(&z, bytes.size()) + 64, '\0');
-  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  z.avail_in = static_cast<uInt>(bytes.size());
-  z.next_out = reinterpret_cast<Bytef*>(out.data());
-  z.avail_out = static_cast<uInt>(out.size());
-  deflate(&z, Z_FINISH);
-  out.resize(z.total_out);
-  deflateEnd(&z);
-  return out;
-}
-
 // Responses of 4 to 64 KB, as a crawler writes them; removed at the end.
 class WarcFile {
  public:
-  WarcFile() : folder_((std::filesystem::temp_directory_path() / "doppel-bench-XXXXXX").string()) {
-    if (::mkdtemp(folder_.data()) == nullptr) std::abort();
-    path = folder_ + "/crawl.warc.gz";
+  WarcFile() {
     std::ofstream out(path, std::ios::binary);
     Words words;
     for (int i = 0; i < 400; ++i) {
@@ -226,20 +211,18 @@ class WarcFile {
           "\r\nWARC-Date: 2024-05-06T07:08:09Z\r\nContent-Type: application/http; msgtype=response\r\n"
           "Content-Length: " +
           std::to_string(http.size()) + "\r\n\r\n" + http + "\r\n\r\n";
-      out << gzip_member(record);
+      out << gz(record);
       unpacked += record.size();
       ++records;
     }
   }
-  WarcFile(const WarcFile&) = delete;
-  WarcFile& operator=(const WarcFile&) = delete;
-  ~WarcFile() { std::filesystem::remove_all(folder_); }
-
-  std::string path;
-  size_t unpacked = 0, records = 0;
 
  private:
-  std::string folder_;
+  const TemporaryDirectory folder_;
+
+ public:
+  const std::string path = folder_ / "crawl.warc.gz";
+  size_t unpacked = 0, records = 0;
 };
 
 void warc_gz(benchmark::State& state) {

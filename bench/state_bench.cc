@@ -1,29 +1,15 @@
 // The state directory: what loading, committing and reading cost.
 
 #include <benchmark/benchmark.h>
-#include <stdlib.h>
 
-#include <filesystem>
 #include <random>
 #include <string>
 
 #include "state/state_dir.h"
+#include "temporary_directory.h"
 
 namespace doppel {
 namespace {
-
-class Directory {
- public:
-  Directory() {
-    std::string name = std::filesystem::temp_directory_path() / "doppel-bench-XXXXXX";
-    path_ = ::mkdtemp(name.data());
-  }
-  ~Directory() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 constexpr size_t kBatch = 1024;
 
@@ -64,7 +50,7 @@ void fill(StateDir& state, uint64_t batches) {
 }
 
 void LoadRows(benchmark::State& bench) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   const auto rows = static_cast<uint64_t>(bench.range(0));
   {
     const auto state = open(directory.path());
@@ -83,7 +69,7 @@ BENCHMARK(LoadRows)->Arg(1 << 20)->Unit(benchmark::kMillisecond);
 
 // After a crash: what came behind the checkpoint is checked byte for byte.
 void OpenAfterCrash(benchmark::State& bench) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   fill(*open(directory.path()), static_cast<uint64_t>(bench.range(0)) / kBatch);
   for (auto _ : bench) benchmark::DoNotOptimize(open(directory.path()));
   bench.SetItemsProcessed(bench.iterations() * bench.range(0));
@@ -91,7 +77,7 @@ void OpenAfterCrash(benchmark::State& bench) {
 BENCHMARK(OpenAfterCrash)->Arg(1 << 18)->Unit(benchmark::kMillisecond);
 
 void CommitBatch(benchmark::State& bench) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   const auto state = open(directory.path(), static_cast<Fsync>(bench.range(0)));
   Commit commit;
   std::vector<uint8_t> slices(128, 7);
@@ -123,7 +109,7 @@ BENCHMARK(CommitBatch)
     ->Unit(benchmark::kMillisecond);
 
 void ReadBody(benchmark::State& bench) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   const auto bodies = *temporary_bodies(directory.path());
   std::vector<BodyRef> refs;
   const std::string metadata(60, 'm'), set(760, 's');

@@ -30,7 +30,7 @@ class File {
 
   // All of `bytes` bytes, or an error: DataLoss where the file ends before.
   absl::Status read_at(uint64_t offset, void* out, size_t bytes) const;
-  // What was read up to here is not needed again: the page cache may use its memory for what follows.
+  // [from, to) is not read again soon: the page cache may use its memory for something else.
   void forget(uint64_t from, uint64_t to) const;
   absl::Status write_at(uint64_t offset, std::string_view bytes) const;
   absl::Status sync() const;  // fdatasync

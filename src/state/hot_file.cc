@@ -86,7 +86,6 @@ absl::Status HotFormat::scan(const File& file, Seq from, Seq to,
       }
       visit(stored);
     }
-    file.forget(offset(first), offset(first + rows));
   }
   return absl::OkStatus();
 }

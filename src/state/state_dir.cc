@@ -31,11 +31,20 @@ absl::Status StateDir::load_rows(const std::function<void(const StoredRow&)>& vi
   const Recovered& r = impl_->recovered;
   auto removed = impl_->state.removed.begin();
   const auto removed_end = impl_->state.removed.end();
-  return impl_->format->scan(impl_->hot, r.first_row, r.next_seq, [&](StoredRow& stored) {
+  const auto visit_stored = [&](StoredRow& stored) {
     while (removed != removed_end && *removed < stored.seq) ++removed;
     stored.removed = removed != removed_end && *removed == stored.seq;
     visit(stored);
-  });
+  };
+  // What was loaded is not read again: the page cache takes its memory for the next rows.
+  constexpr Seq kRowsAtOnce = Seq{1} << 18;
+  for (Seq from = r.first_row; from < r.next_seq;) {
+    const Seq to = std::min(r.next_seq, from + kRowsAtOnce);
+    RETURN_IF_ERROR(impl_->format->scan(impl_->hot, from, to, visit_stored));
+    impl_->hot.forget(impl_->format->offset(from), impl_->format->offset(to));
+    from = to;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status StateDir::start_at(Seq seq) {

@@ -2,31 +2,16 @@
 
 #include <brotli/encode.h>
 #include <gmock/gmock.h>
-#include <zlib.h>
-#include <zstd.h>
 
 #include <random>
 
 #include "base/status.h"
+#include "packed.h"
 
 namespace doppel {
 namespace {
 
 using testing::HasSubstr;
-
-std::string gzip(std::string_view bytes, int window = 15 + 16) {
-  z_stream z = {};
-  deflateInit2(&z, 6, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY);
-  std::string out(deflateBound(&z, bytes.size()) + 64, '\0');
-  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  z.avail_in = static_cast<uInt>(bytes.size());
-  z.next_out = reinterpret_cast<Bytef*>(out.data());
-  z.avail_out = static_cast<uInt>(out.size());
-  deflate(&z, Z_FINISH);
-  out.resize(z.total_out);
-  deflateEnd(&z);
-  return out;
-}
 
 std::string brotli(std::string_view bytes) {
   std::string out(BrotliEncoderMaxCompressedSize(bytes.size()) + 64, '\0');
@@ -38,17 +23,11 @@ std::string brotli(std::string_view bytes) {
   return out;
 }
 
-std::string zstd(std::string_view bytes) {
-  std::string out(ZSTD_compressBound(bytes.size()), '\0');
-  out.resize(ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), 3));
-  return out;
-}
-
 // By the name that HTTP has for it.
 std::string pack(std::string_view coding, std::string_view bytes) {
   if (coding == "br") return brotli(bytes);
-  if (coding == "zstd") return zstd(bytes);
-  return gzip(bytes, coding == "gzip" ? 15 + 16 : 15);
+  if (coding == "zstd") return zst(bytes);
+  return coding == "gzip" ? gz(bytes) : deflated(bytes, 15);
 }
 
 constexpr std::string_view kCodings[] = {"gzip", "deflate", "br", "zstd"};
@@ -87,12 +66,12 @@ TEST(Http, ContentEncodings) {
   const std::string text = "some text some text some text";
   std::string memory;
   constexpr size_t kMax = 1 << 20;
-  EXPECT_EQ(*decode_content(gzip(text), "gzip", kMax, memory), text);
-  EXPECT_EQ(*decode_content(gzip(text), " X-Gzip ", kMax, memory), text);
-  EXPECT_EQ(*decode_content(gzip(text, 15), "deflate", kMax, memory), text);
-  EXPECT_EQ(*decode_content(gzip(text, -15), "deflate", kMax, memory), text);
-  EXPECT_EQ(*decode_content(gzip(gzip(text)), "gzip, gzip", kMax, memory), text);
-  EXPECT_EQ(*decode_content(gzip(gzip(text, 15)), "deflate,gzip", kMax, memory), text);
+  EXPECT_EQ(*decode_content(gz(text), "gzip", kMax, memory), text);
+  EXPECT_EQ(*decode_content(gz(text), " X-Gzip ", kMax, memory), text);
+  EXPECT_EQ(*decode_content(deflated(text, 15), "deflate", kMax, memory), text);
+  EXPECT_EQ(*decode_content(deflated(text, -15), "deflate", kMax, memory), text);
+  EXPECT_EQ(*decode_content(gz(gz(text)), "gzip, gzip", kMax, memory), text);
+  EXPECT_EQ(*decode_content(gz(deflated(text, 15)), "deflate,gzip", kMax, memory), text);
   EXPECT_EQ(*decode_content(text, "identity", kMax, memory), text);
   EXPECT_EQ(*decode_content(text, "", kMax, memory), text);
   // Undone by the crawler, which kept the header.
@@ -101,7 +80,7 @@ TEST(Http, ContentEncodings) {
   }
   EXPECT_THAT(std::string(std_sv(decode_content(text, "compress", kMax, memory).status().message())),
               HasSubstr("\"compress\" is none of"));
-  std::string half = gzip(std::string(5000, 'x') + text);
+  std::string half = gz(std::string(5000, 'x') + text);
   half.resize(half.size() - 6);
   EXPECT_EQ(decode_content(half, "gzip", kMax, memory)->size(), 5000 + text.size());
 }

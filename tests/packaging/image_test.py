@@ -65,14 +65,17 @@ with tempfile.TemporaryDirectory() as temporary:
     cache.mkdir(parents=True, exist_ok=True)
     store = ["--root", folder / "images", "--runroot", folder / "run", "--storage-driver", "vfs"]
 
+    def podman(*command):
+        return run("podman", *store, "--cgroup-manager=cgroupfs", "--runtime", "runc", *command)
+
     # --- Built ------------------------------------------------------------------------------------
     base = re.search(r"^FROM (debian:13-slim) AS build$", (SOURCE / "Dockerfile").read_text(), re.M).group(1)
     run("mmdebstrap", "--variant=minbase", "trixie", folder / "base.tar", env={**os.environ, "TMPDIR": temporary})
-    run("podman", *store, "import", folder / "base.tar", f"docker.io/library/{base}")
+    podman("import", folder / "base.tar", f"docker.io/library/{base}")
     (folder / "base.tar").unlink()
     run("buildah", *store, "bud", "--format", "docker", "--isolation", "chroot", "--pull-never", "-t", "doppel", SOURCE,
         env={**os.environ, "TMPDIR": str(cache)})  # the Dockerfile's compiler cache
-    (image,) = json.loads(run("podman", *store, "image", "inspect", "doppel"))
+    (image,) = json.loads(podman("image", "inspect", "doppel"))
     config = image["Config"]
     assert re.fullmatch(r"\d+:\d+", config["User"]), config["User"]
     healthcheck = image.get("Healthcheck") or config.get("Healthcheck")
@@ -105,12 +108,9 @@ with tempfile.TemporaryDirectory() as temporary:
                 origin = state
             flags += ["-v", ":".join([str(origin), target, *mode])]
         port = free_port()
-        run("podman", *store, "--cgroup-manager=cgroupfs", "--runtime", "runc", "run", "--detach", "--name", "doppel", "--pull=never",
+        podman("run", "--detach", "--name", "doppel", "--pull=never",
             "--network=host", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024", "--no-healthcheck", *flags,
             "-e", f"DOPPEL_KAFKA_BROKERS={brokers}", "-e", f"DOPPEL_HTTP_LISTEN=127.0.0.1:{port}", "doppel")
-
-        def inside(*command):
-            return run("podman", *store, "--cgroup-manager=cgroupfs", "--runtime", "runc", *command)
 
         try:
             until("readiness", lambda: get(f"http://127.0.0.1:{port}/ready"))
@@ -120,7 +120,7 @@ with tempfile.TemporaryDirectory() as temporary:
                                    "beginning", "-c", "1", "-X", "isolation.level=read_committed"))
             assert event["type"] == "duplicate-of" and event["document"]["kafka"]["topic"] == documents, event
             print(f"{event['document']['id']} is a copy of {event['original']['id']}", flush=True)
-            assert inside("exec", "doppel", "/usr/bin/doppel", "health").strip()
+            assert podman("exec", "doppel", "/usr/bin/doppel", "health").strip()
 
             # The first scraped metric, with compose's configuration of Prometheus.
             scrape = (COMPOSE / "prometheus.yml").read_text()
@@ -137,16 +137,15 @@ with tempfile.TemporaryDirectory() as temporary:
                 return found and int(found[0]["value"][1]) == count
 
             until(f"a scraped doppel_documents_total of {count}", scraped)
-            inside("stop", "--time", "45", "doppel")
-            (state,) = json.loads(inside("container", "inspect", "doppel"))
-            assert state["State"]["ExitCode"] == 0, inside("logs", "doppel")
+            podman("stop", "--time", "45", "doppel")
+            (state,) = json.loads(podman("container", "inspect", "doppel"))
+            assert state["State"]["ExitCode"] == 0, podman("logs", "doppel")
         except Exception:
             print(subprocess.run(["podman", *map(str, store), "logs", "doppel"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                  text=True).stdout[-4000:], file=sys.stderr)
             raise
         finally:
-            subprocess.run(["podman", *map(str, store), "--cgroup-manager=cgroupfs", "--runtime", "runc", "rm", "-f", "doppel"],
-                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            podman("rm", "--force", "--ignore", "doppel")
     finally:
         if prometheus:
             prometheus.kill()

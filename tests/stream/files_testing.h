@@ -1,13 +1,10 @@
 #pragma once
-// A directory of its own, files in every packing, and a slow obvious line splitter.
+// Files of a test, and a slow obvious line splitter.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
-#include <zstd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -15,26 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "packed.h"
 #include "stream/files/files_source.h"
+#include "temporary_directory.h"
 
 namespace doppel {
-
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "doppel-test-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) std::abort();
-    path_ = name;
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 inline void write_file(const std::string& path, std::string_view bytes, bool append = false) {
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());
@@ -47,26 +29,6 @@ inline std::string read_back(const std::string& path) {
   std::ostringstream out;
   out << in.rdbuf();
   return out.str();
-}
-
-inline std::string gz(std::string_view bytes) {
-  z_stream z = {};
-  deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-  std::string out(deflateBound(&z, bytes.size()) + 64, '\0');
-  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  z.avail_in = static_cast<uInt>(bytes.size());
-  z.next_out = reinterpret_cast<Bytef*>(out.data());
-  z.avail_out = static_cast<uInt>(out.size());
-  deflate(&z, Z_FINISH);
-  out.resize(out.size() - z.avail_out);
-  deflateEnd(&z);
-  return out;
-}
-
-inline std::string zst(std::string_view bytes) {
-  std::string out(ZSTD_compressBound(bytes.size()), '\0');
-  out.resize(ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), 3));
-  return out;
 }
 
 struct Line {

@@ -9,14 +9,11 @@
 #include <memory>
 
 #include "base/status.h"
+#include "stream/files/changed.h"
 #include "stream/files/listing.h"
 
 namespace doppel {
 namespace {
-
-bool same_time(const timespec& a, const timespec& b) {
-  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
 
 std::string below(const std::string& directory, const char* name) {
   return directory.ends_with('/') ? directory + name : directory + "/" + name;
@@ -114,14 +111,9 @@ void Finder::look(const std::string& path, Growth growth) {
     return;
   }
   if (!S_ISREG(info.st_mode) || !wants(path)) return;
-  if (growth == Growth::unknown && info.st_size > 0) {
-    // Long untouched: whoever wrote it has finished.
-    timespec now = {};
-    ::clock_gettime(CLOCK_REALTIME, &now);
-    const auto age = std::chrono::seconds(now.tv_sec - info.st_mtim.tv_sec) +
-                     std::chrono::nanoseconds(now.tv_nsec - info.st_mtim.tv_nsec);
-    if (age >= options_.settle) growth = Growth::settled;
-  }
+  // Long untouched: whoever wrote it has finished.
+  if (growth == Growth::unknown && info.st_size > 0 && since_change(info) >= options_.settle)
+    growth = Growth::settled;
   if (finds_.found(path, info, growth)) {
     settling_.erase(path);
   } else {

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "stream/files/changed.h"
 #include "stream/files/resume.h"
 #include "stream/files/warc_reader.h"
 
@@ -13,9 +14,7 @@ namespace doppel {
 namespace {
 
 // Two writes within a tick of the file system's clock leave the same time of change.
-constexpr int64_t kTick = 20'000'000;
-
-int64_t in_ns(const timespec& t) { return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec; }
+constexpr auto kTick = std::chrono::milliseconds(20);
 
 }  // namespace
 
@@ -30,23 +29,24 @@ FollowedFile::FollowedFile(std::shared_ptr<const InputFile> file, std::string pa
 bool FollowedFile::was_cut() {
   if (file_->pipe) return false;
   struct stat info = {};
-  timespec now = {};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  looked_at_ = 0;
-  if (::fstat(fd_.get(), &info) == 0 && in_ns(now) - in_ns(info.st_mtim) > kTick)
-    looked_at_ = in_ns(info.st_mtim);
+  looked_at_.reset();
+  if (::fstat(fd_.get(), &info) == 0 && since_change(info) > kTick) looked_at_ = info.st_mtim;
   return !is_file_of(fd_.get(), file_->packing, mark_);
 }
 
 bool FollowedFile::has_more() const {
   struct stat info = {};
-  if (::fstat(fd_.get(), &info) != 0) return false;
-  return static_cast<uint64_t>(info.st_size) != mark_.offset + (reader_ ? reader_->open_bytes() : 0);
+  return ::fstat(fd_.get(), &info) == 0 && is_unread(info);
 }
 
 bool FollowedFile::may_differ() const {
   struct stat info = {};
-  return has_more() || (::fstat(fd_.get(), &info) == 0 && in_ns(info.st_mtim) != looked_at_);
+  return ::fstat(fd_.get(), &info) == 0 &&
+         (is_unread(info) || !looked_at_ || !same_time(*looked_at_, info.st_mtim));
+}
+
+bool FollowedFile::is_unread(const struct stat& info) const {
+  return static_cast<uint64_t>(info.st_size) != mark_.offset + (reader_ ? reader_->open_bytes() : 0);
 }
 
 LineReader::State FollowedFile::take(const FilesSourceOptions& options, const ByteCounter& counter,

@@ -1,8 +1,11 @@
 #pragma once
 // One file of lines that is followed: where it stands, and reading on from there.
 
+#include <sys/stat.h>
+
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "stream/files/follow_position.h"
@@ -22,7 +25,8 @@ class FollowedFile {
   std::chrono::steady_clock::time_point quiet_since;
   std::shared_ptr<FollowedFile> successor;
 
-  // Whether the open file is shorter than what was read, or another one by its head.
+  // Whether the open file is shorter than what was read, or another one by its head. Remembers when it had
+  // changed, for may_differ().
   bool was_cut();
   // Whether there are bytes that were not read.
   bool has_more() const;
@@ -43,6 +47,7 @@ class FollowedFile {
   TailMark mark() const;
 
  private:
+  bool is_unread(const struct stat& info) const;
   void refresh_head();
   void forget_reader();
 
@@ -51,7 +56,7 @@ class FollowedFile {
   Fd fd_;
   LineMark mark_;
   bool live_;
-  int64_t looked_at_ = 0;  // its time of change when was_cut() looked, in ns; 0: look again
+  std::optional<timespec> looked_at_;  // its time of change when was_cut() looked; none: look again
   bool finishing_ = false;
   std::unique_ptr<Filling> filling_;
   std::unique_ptr<RecordReader> reader_;  // while there is something to read, or half a line

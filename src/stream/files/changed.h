@@ -1,0 +1,23 @@
+#pragma once
+// When a file was changed last.
+
+#include <sys/stat.h>
+
+#include <chrono>
+#include <ctime>
+
+namespace doppel {
+
+inline bool same_time(const timespec& a, const timespec& b) {
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+// Below zero where the file's clock is ahead.
+inline std::chrono::nanoseconds since_change(const struct stat& info) {
+  timespec now = {};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return std::chrono::seconds(now.tv_sec - info.st_mtim.tv_sec) +
+         std::chrono::nanoseconds(now.tv_nsec - info.st_mtim.tv_nsec);
+}
+
+}  // namespace doppel
