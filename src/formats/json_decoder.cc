@@ -198,6 +198,12 @@ class JsonDecoder final : public Decoder {
         case Role::response_headers:
           parts_.headers = element;
           break;
+        case Role::status:
+          if (int64_t status = 0; element.get(status) == simdjson::SUCCESS) {
+            parts_.status = status;
+            break;
+          }
+          [[fallthrough]];
         default:
           if (std::string_view value; scalar(element, field.role == Role::date ? date_ : other_, value)) {
             take_value(field.role, value, out);
