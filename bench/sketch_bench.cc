@@ -41,8 +41,7 @@ PodVector<uint32_t> tops_of(const std::vector<uint64_t>& hashes) {
 std::vector<CompactSet> sets(size_t shingles) {
   std::vector<CompactSet> result;
   for (const auto& document : documents(shingles)) {
-    auto tops = tops_of(document);
-    make_compact_set(tops, result.emplace_back());
+    make_compact_set(tops_of(document), result.emplace_back());
   }
   return result;
 }
@@ -66,13 +65,10 @@ void make(benchmark::State& state, Simd level) {
   force_simd(level);
   std::vector<PodVector<uint32_t>> input;
   for (const auto& document : documents(state.range(0))) input.push_back(tops_of(document));
-  PodVector<uint32_t> tops;
   CompactSet set;
   size_t i = 0;
   for (auto _ : state) {
-    const auto& from = input[i++ % input.size()];
-    tops.assign(from.begin(), from.end());
-    make_compact_set(tops, set);
+    make_compact_set(input[i++ % input.size()], set);
     benchmark::DoNotOptimize(set.values.data());
   }
   state.SetItemsProcessed(state.iterations());
@@ -190,10 +186,8 @@ void overlaps(benchmark::State& state, Simd level) {
   for (size_t i = 0; i < a.size(); ++i) {
     size_t common = std::min(left[i].size(), right[i].size()) * state.range(1) / 100;
     std::copy_n(left[i].begin(), common, right[i].begin());
-    auto tops = tops_of(left[i]);
-    make_compact_set(tops, a[i]);
-    tops = tops_of(right[i]);
-    make_compact_set(tops, b[i]);
+    make_compact_set(tops_of(left[i]), a[i]);
+    make_compact_set(tops_of(right[i]), b[i]);
   }
   size_t i = 0;
   for (auto _ : state) {

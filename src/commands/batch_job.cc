@@ -92,7 +92,7 @@ std::string band_text(int band, uint64_t key) { return fmt::format("{:02} {:016x
 
 BatchMapper::BatchMapper(const EngineOptions& options, const FormatOptions& format)
     : options_(options),
-      signer_(options.scheme),
+      signer_(options.scheme, options.rule.verify == Verify::exact),
       decoder_(make_decoder(format)),
       keys_(options.rule.banding, options.scheme.key),
       slices_(static_cast<size_t>(options.scheme.num_perm)) {}
@@ -112,14 +112,11 @@ absl::Status BatchMapper::add(const Record& record, std::string& out) {
   std::string value = fmt::format("\t{} ", name);
   append_hex(slices_, value);
   value += ' ';
-  if (!made.set_left_out && options_.rule.verify == Verify::exact) {
-    CompactSet set;
-    make_compact_set(made.tops, set);
-    std::string coded;
-    encode_compact_set(set, coded);
-    append_hex(std::span(reinterpret_cast<const uint8_t*>(coded.data()), coded.size()), value);
-  } else {
+  if (made.coded_set.empty()) {
     value += '-';
+  } else {
+    append_hex(std::span(reinterpret_cast<const uint8_t*>(made.coded_set.data()), made.coded_set.size()),
+               value);
   }
   value += '\n';
   for (int band = 0; band < options_.rule.banding.bands; ++band) {

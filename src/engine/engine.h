@@ -54,7 +54,7 @@ class Engine {
   const Index& index() const { return index_; }
   uint64_t id_tag(std::string_view id) const;
 
-  Signer make_signer() const { return Signer(options_.scheme); }
+  Signer make_signer() const { return Signer(options_.scheme, options_.rule.verify == Verify::exact); }
   absl::Status match(Work& work, size_t begin, size_t end, MatchCounters& counters) const;
   // `read`: see Resolver.
   absl::Status resolve(Work& work, const std::function<absl::Status(size_t)>& read = {});

@@ -14,7 +14,6 @@ void Matched::clear() {
   described.reset();
   metadata.clear();
   has_set = false;
-  coded_set.clear();
 }
 
 uint32_t payload_bits(const Digest& payload) {
@@ -87,8 +86,6 @@ absl::Status Matcher::match(const SignedBatch& batch, size_t begin, size_t end, 
     }
     if (best != nullptr && reaches(best->overlap, rule_.threshold_ppm)) {
       RETURN_IF_ERROR(describe(best->seq, m));
-    } else if (rule_.verify == Verify::exact) {
-      ensure_coded_set(document, m);  // it will most likely be stored
     }
   }
   return absl::OkStatus();
@@ -107,7 +104,7 @@ absl::Status Matcher::verify(const SignedDocument& document, Matched& matched, V
   if (!body.ok()) return body.status();
   if (body->coded_set.empty()) return absl::OkStatus();  // left out when it was stored
   RETURN_IF_ERROR(decode_compact_set(body->coded_set, theirs));
-  ensure_set(document, matched);
+  RETURN_IF_ERROR(ensure_set(document, matched));
   candidate.estimated = false;
   candidate.overlap = overlap(matched.set, theirs);
   if (reaches(candidate.overlap, rule_.threshold_ppm)) {
@@ -133,18 +130,11 @@ absl::Status Matcher::describe(Seq seq, Matched& matched) const {
   return absl::OkStatus();
 }
 
-void Matcher::ensure_set(const SignedDocument& document, Matched& matched) {
-  if (matched.has_set) return;
-  thread_local PodVector<uint32_t> scratch;
-  scratch.assign(document.tops.begin(), document.tops.end());
-  make_compact_set(scratch, matched.set);
+absl::Status Matcher::ensure_set(const SignedDocument& document, Matched& matched) {
+  if (matched.has_set) return absl::OkStatus();
+  RETURN_IF_ERROR(decode_compact_set(document.coded_set, matched.set));
   matched.has_set = true;
-}
-
-void Matcher::ensure_coded_set(const SignedDocument& document, Matched& matched) {
-  if (!matched.coded_set.empty() || document.content != Content::shingled || document.set_left_out) return;
-  ensure_set(document, matched);
-  encode_compact_set(matched.set, matched.coded_set);
+  return absl::OkStatus();
 }
 
 }  // namespace doppel

@@ -48,7 +48,6 @@ struct Matched {
   std::string metadata;
   bool has_set = false;
   CompactSet set;
-  std::string coded_set;  // made where the document will probably become a representative
 
   void clear();
 };
@@ -77,8 +76,7 @@ class Matcher {
   absl::Status verify(const SignedDocument& document, Matched& matched, Verified& candidate) const;
   absl::Status describe(Seq seq, Matched& matched) const;  // makes `described` be seq
 
-  static void ensure_set(const SignedDocument& document, Matched& matched);
-  static void ensure_coded_set(const SignedDocument& document, Matched& matched);
+  static absl::Status ensure_set(const SignedDocument& document, Matched& matched);
 
  private:
   const Rule& rule_;

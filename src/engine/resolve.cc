@@ -175,8 +175,8 @@ absl::Status Resolver::choose_near(const Batch& batch, size_t i, Outcome& outcom
         candidate.overlap = overlap_from_slices(candidate.equal, batch.num_perm);
       } else {
         Matched& theirs = batch.matched[newcomer->document];
-        Matcher::ensure_set(document, matched);
-        Matcher::ensure_set(other, theirs);
+        RETURN_IF_ERROR(Matcher::ensure_set(document, matched));
+        RETURN_IF_ERROR(Matcher::ensure_set(other, theirs));
         candidate.overlap = overlap(matched.set, theirs.set);
       }
     } else if (!candidate.checked) {
@@ -285,10 +285,8 @@ absl::Status Resolver::grow_index(const Batch& batch) {
   for (size_t e = 0; e < entries.size(); ++e) {
     const Newcomers::Entry& entry = entries[e];
     const SignedDocument& document = batch.document(entry.document);
-    Matched& matched = batch.matched[entry.document];
-    if (rule_.verify == Verify::exact) Matcher::ensure_coded_set(document, matched);
     absl::StatusOr<BodyRef> body =
-        bodies_.append({.metadata = document.metadata, .coded_set = matched.coded_set});
+        bodies_.append({.metadata = document.metadata, .coded_set = document.coded_set});
     if (!body.ok()) return body.status();
     rows.push_back({.slices = entry.slices,
                     .digest = entry.digest,

@@ -55,11 +55,8 @@ Measured measure(const Scheme& scheme, const NamedText& input, ExplainedText& ou
   out.not_text = holds_other_bytes(input.text);
   m.has_set = out.content == Content::shingled && !out.set_left_out;
   if (m.has_set) {
-    PodVector<uint32_t> scratch(m.document.tops);
-    make_compact_set(scratch, m.set);
-    std::string coded;
-    encode_compact_set(m.set, coded);
-    out.set_bytes = coded.size();
+    m.has_set = decode_compact_set(m.document.coded_set, m.set).ok();
+    out.set_bytes = m.document.coded_set.size();
     out.set_bits = m.set.bits;
   }
   return m;

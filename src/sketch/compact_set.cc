@@ -61,7 +61,7 @@ bool is_bitmap_sound(const SetStreams& streams, uint64_t zeros) {
 
 }  // namespace
 
-void make_compact_set(PodVector<uint32_t>& tops, CompactSet& out) {
+void make_compact_set(std::span<const uint32_t> tops, CompactSet& out) {
   sort_tops(tops, out.values);
   out.bits = bits_for(count_distinct(out.values.data(), out.values.size()));
   out.values.resize(shift_distinct(out.values.data(), out.values.size(), 32 - out.bits));

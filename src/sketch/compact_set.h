@@ -22,9 +22,9 @@ struct CompactSet {
 };
 
 // The top 32 bits of shingle hashes: all that a compact set needs of them.
-// `tops` may hold repeats, in any order; it is used as scratch space. The result is a pure function of the
-// set and of nothing else (not of order or repeats).
-void make_compact_set(PodVector<uint32_t>& tops, CompactSet& out);
+// `tops` may hold repeats, in any order. The result is a pure function of the set and of nothing else (not of
+// order or repeats).
+void make_compact_set(std::span<const uint32_t> tops, CompactSet& out);
 
 // Appends the coded form, which carries its own length and CRC32C.
 void encode_compact_set(const CompactSet& set, std::string& out);

@@ -21,8 +21,8 @@ void insertion_sort(uint32_t* values, size_t n) {
   }
 }
 
-// Three passes of 11 bits, lowest first; the third ends in `sorted`.
-void radix_sort(PodVector<uint32_t>& values, PodVector<uint32_t>& sorted) {
+// Three passes of 11 bits, lowest first; the third ends in `sorted` again.
+void radix_sort(std::span<const uint32_t> values, PodVector<uint32_t>& sorted) {
   constexpr int kDigit = 11;
   constexpr uint32_t kMask = (1u << kDigit) - 1;
   std::array<std::array<uint32_t, kMask + 1>, 3> starts{};
@@ -35,13 +35,16 @@ void radix_sort(PodVector<uint32_t>& values, PodVector<uint32_t>& sorted) {
     uint32_t sum = 0;
     for (uint32_t& start : digit) sum += std::exchange(start, sum);
   }
+  PodVector<uint32_t> between;
+  between.resize(values.size());
   sorted.resize(values.size());
-  uint32_t* from = values.data();
-  uint32_t* to = sorted.data();
+  const std::array<const uint32_t*, 3> from = {values.data(), sorted.data(), between.data()};
+  const std::array<uint32_t*, 3> to = {sorted.data(), between.data(), sorted.data()};
   for (int pass = 0; pass < 3; ++pass) {
-    for (size_t i = 0; i < values.size(); ++i)
-      to[starts[pass][from[i] >> (pass * kDigit) & kMask]++] = from[i];
-    std::swap(from, to);
+    for (size_t i = 0; i < values.size(); ++i) {
+      const uint32_t v = from[pass][i];
+      to[pass][starts[pass][v >> (pass * kDigit) & kMask]++] = v;
+    }
   }
 }
 
@@ -55,7 +58,7 @@ bool has_vectors() {
 
 }  // namespace
 
-void sort_tops(PodVector<uint32_t>& tops, PodVector<uint32_t>& sorted) {
+void sort_tops(std::span<const uint32_t> tops, PodVector<uint32_t>& sorted) {
   const size_t n = tops.size();
   if (n <= (has_vectors() ? kFewForVectors : kFew)) {
     sorted.assign(tops.begin(), tops.end());

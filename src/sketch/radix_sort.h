@@ -7,13 +7,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "base/pod_vector.h"
 
 namespace doppel {
 
-// Sorts. Uses the contents of `tops` as scratch space; `sorted` must not be the same vector.
-void sort_tops(PodVector<uint32_t>& tops, PodVector<uint32_t>& sorted);
+// Sorts `tops` into `sorted`, which does not hold them.
+void sort_tops(std::span<const uint32_t> tops, PodVector<uint32_t>& sorted);
 
 // How many different values there are in sorted[0..n).
 size_t count_distinct(const uint32_t* sorted, size_t n);

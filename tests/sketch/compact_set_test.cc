@@ -16,7 +16,7 @@ PodVector<uint32_t> tops_of(const std::vector<uint64_t>& hashes) {
   return tops;
 }
 
-CompactSet made(PodVector<uint32_t> tops) {
+CompactSet made(const PodVector<uint32_t>& tops) {
   CompactSet set;
   make_compact_set(tops, set);
   return set;

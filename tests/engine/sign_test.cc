@@ -1,0 +1,103 @@
+#include "engine/sign.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace doppel {
+namespace {
+
+constexpr uint64_t kMaxRecord = 300;  // bytes: of larger sets than this many values none is made
+constexpr size_t kMaxValues = kMaxRecord * 8 / 12;
+
+struct Signed {
+  SignedDocument document;
+  std::vector<uint8_t> slices = std::vector<uint8_t>(128);
+  bool operator==(const Signed& other) const {
+    return document.digest == other.document.digest && document.content == other.document.content &&
+           document.set_left_out == other.document.set_left_out &&
+           document.coded_set == other.document.coded_set &&
+           (document.content != Content::shingled || slices == other.slices);
+  }
+};
+
+std::string random_text(std::mt19937_64& random) {
+  const size_t words = random() % 2 == 0 ? random() % 12 : random() % 600;
+  const size_t vocabulary = 1 + random() % 3000;
+  std::string text;
+  for (size_t i = 0; i < words; ++i) {
+    text += "w";
+    text += std::to_string(random() % vocabulary);
+    text += ' ';
+  }
+  return text;
+}
+
+// The set of a text, straight from its shingles. Nothing where there are too many of them.
+std::string slow_set(const Scheme& scheme, std::string_view text, bool& left_out) {
+  Shingler shingler(scheme.key, scheme.shingle_words, scheme.normalisation);
+  PodVector<uint64_t> shingles;
+  shingler.update(text, shingles);
+  shingler.finish(shingles);
+  std::set<uint32_t> tops;
+  for (const uint64_t shingle : shingles) tops.insert(static_cast<uint32_t>(shingle >> 32));
+  left_out = tops.size() > kMaxValues;
+  if (left_out || shingles.size() < static_cast<size_t>(scheme.min_shingles)) return {};
+  CompactSet set;
+  make_compact_set(PodVector<uint32_t>(tops.begin(), tops.end()), set);
+  std::string coded;
+  encode_compact_set(set, coded);
+  return coded;
+}
+
+TEST(Sign, TheSetIsThatOfTheShinglesAtOnceAndInPieces) {
+  const auto seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  const Scheme scheme{.key = {random(), random()}, .min_shingles = 3, .max_record = kMaxRecord};
+  Signer signer(scheme);  // one for all: nothing of a text may stay for the next
+  Signer without(scheme, false);
+  Signed once, pieces, bare;
+  size_t shingled = 0, left_out = 0, short_ones = 0;
+  for (int round = 0; round < 400; ++round) {
+    const std::string text = random_text(random);
+    const std::string_view scope = random() % 2 == 0 ? "a scope" : "";
+    signer.sign(text, scope, once.document, once.slices.data());
+    signer.begin(scope);
+    for (size_t at = 0; at < text.size();) {
+      const size_t size = 1 + random() % 1000;
+      signer.update(std::string_view(text).substr(at, size));
+      at += size;
+    }
+    signer.end(pieces.document, pieces.slices.data());
+    ASSERT_EQ(once, pieces);
+
+    bool too_many = false;
+    const std::string expected = slow_set(scheme, text, too_many);
+    ASSERT_EQ(once.document.coded_set, expected);
+    if (once.document.content == Content::shingled) {
+      ASSERT_EQ(once.document.set_left_out, too_many);
+      (too_many ? left_out : shingled) += 1;
+    } else {
+      ASSERT_FALSE(once.document.set_left_out);
+      ++short_ones;
+    }
+
+    without.sign(text, scope, bare.document, bare.slices.data());
+    ASSERT_EQ(bare.document.coded_set, "");
+    ASSERT_FALSE(bare.document.set_left_out);
+    bare.document.coded_set = once.document.coded_set;
+    bare.document.set_left_out = once.document.set_left_out;
+    ASSERT_EQ(bare, once);
+  }
+  EXPECT_GT(shingled, 0u);
+  EXPECT_GT(left_out, 0u);
+  EXPECT_GT(short_ones, 0u);
+}
+
+}  // namespace
+}  // namespace doppel
