@@ -269,6 +269,8 @@ class Opening {
                  {"per_second", static_cast<uint64_t>(rate)},
                  {"seconds_left", (bounds.high - index_->position.log_offset) / std::max(rate, 1.0)}});
     }));
+    // What came from the log becomes durable while the tables are built.
+    if (restorer.rows() != 0) index_->state->begin_checkpoint();
     engine.finish_restore(thread_count(o_));
     RETURN_IF_ERROR(check_rule(restorer.rule().value_or(rule_text_)));
     const IndexStats stats = engine.index().stats();

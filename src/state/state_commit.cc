@@ -158,7 +158,11 @@ absl::Status StateDir::Impl::begin_journal(CommitRecord checkpoint, const std::v
 }
 
 absl::Status StateDir::Impl::checkpoint() {
-  if (pending) RETURN_IF_ERROR(finish_checkpoint());
+  if (pending) {
+    const bool whole = pending->since.empty();
+    RETURN_IF_ERROR(finish_checkpoint());
+    if (whole) return absl::OkStatus();
+  }
   const Clock::time_point start = Clock::now();
   if (durable()) {
     if (options.sync_outputs) RETURN_IF_ERROR(options.sync_outputs());

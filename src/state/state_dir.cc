@@ -101,6 +101,10 @@ absl::Status StateDir::checkpoint() {
   return status;
 }
 
+void StateDir::begin_checkpoint() {
+  if (!impl_->failed && !impl_->pending && impl_->durable()) impl_->start_checkpoint();
+}
+
 CheckpointStats StateDir::checkpoint_stats() const {
   CheckpointStats out = impl_->checkpoints;
   out.commits_since = impl_->state.commits - impl_->checkpoint_commits;

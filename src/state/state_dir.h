@@ -120,6 +120,8 @@ class StateDir {
   // appends bodies.
   absl::Status commit(const Commit& commit);
   absl::Status checkpoint();
+  // Begins one beside what follows; the next commit that finds its columns synced makes it, or checkpoint().
+  void begin_checkpoint();
   // On the thread that commits.
   CheckpointStats checkpoint_stats() const;
 

@@ -431,6 +431,33 @@ TEST(StateDir, ACheckpointIsMadeBesideTheStream) {
   EXPECT_THAT((*state)->recovered().notes, IsEmpty());
 }
 
+// One that was begun before is the checkpoint, and what was committed since is in it all the same.
+TEST(StateDir, ACheckpointThatWasBegunIsFinished) {
+  for (const int since : {0, 3}) {
+    const TempDir dir;
+    Writer writer(34);
+    {
+      auto state = StateDir::open(options_of(dir.path(), Fsync::checkpoint, 1'000'000), {});
+      ASSERT_TRUE(state.ok());
+      for (int i = 0; i < 4; ++i) ASSERT_TRUE(writer.commit(**state).ok());
+      const uint64_t before = (*state)->checkpoint_stats().made;
+      (*state)->begin_checkpoint();
+      (*state)->begin_checkpoint();  // is under way already
+      EXPECT_EQ((*state)->checkpoint_stats().made, before);
+      for (int i = 0; i < since; ++i) ASSERT_TRUE(writer.commit(**state).ok());
+      ASSERT_TRUE((*state)->checkpoint().ok());
+      EXPECT_GT((*state)->checkpoint_stats().made, before);
+      EXPECT_EQ((*state)->checkpoint_stats().commits_since, 0u);
+    }
+    const auto journal = read_journal(*File::open(dir.file("journal"), O_RDONLY));
+    ASSERT_TRUE(journal.ok());
+    EXPECT_EQ(journal->entries.front().record.commits, static_cast<uint64_t>(4 + since));
+    auto state = StateDir::open(options_of(dir.path()), {});
+    ASSERT_TRUE(state.ok());
+    EXPECT_EQ(matching(**state, writer), 4 + since);
+  }
+}
+
 TEST(StateDir, ACheckpointIsDueAfterSomeTime) {
   const TempDir dir;
   StateOptions options = options_of(dir.path());
