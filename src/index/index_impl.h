@@ -1,0 +1,89 @@
+#pragma once
+// The inside of an index, shared by the files that look documents up (index_lookup.cc), enter them
+// (index_insert.cc) and show the whole (index.cc): the rows, and for each kind of key a table from its hash
+// to ordinals of rows. Kinds: the bands, then digests, ids and payloads as far as they are kept.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "index/band_key.h"
+#include "index/index.h"
+#include "index/row_store.h"
+#include "index/slot_table.h"
+
+namespace doppel {
+
+struct Index::Impl {
+  static constexpr size_t kNoKind = ~size_t{0};  // of a table that is not kept
+
+  explicit Impl(const IndexOptions& o);
+
+  size_t shard_of(uint64_t h) const { return (h & 0xffffffff) * shards >> 32; }
+  const SlotTable& table(size_t kind, uint64_t h) const { return tables[kind * shards + shard_of(h)]; }
+  SlotTable& table(size_t kind, uint64_t h) { return tables[kind * shards + shard_of(h)]; }
+  size_t digests() const { return bands; }
+  size_t ids() const { return options.track_ids ? bands + 1 : kNoKind; }
+  size_t payloads() const {
+    return options.track_payloads ? bands + 1 + (options.track_ids ? 1 : 0) : kNoKind;
+  }
+  // What a stored row is entered by in a table that is not a band's; 0: not at all (but for digests).
+  uint64_t name_of(size_t kind, const uint8_t* row) const {
+    return kind == digests() ? rows.digest(row).low : kind == ids() ? rows.id_tag(row) : rows.payload(row);
+  }
+  static uint64_t spread(uint64_t value) { return mix64(value ^ 0x5bd1e9955bd1e995u); }
+
+  // The number that an ordinal stands for; outside the window if it is that of a row long gone.
+  Seq seq_of(uint32_t ordinal) const {
+    return rows.low() + ((ordinal - static_cast<uint32_t>(rows.low())) & kOrdinalMask);
+  }
+
+  void lookup(std::span<const Query> queries, std::span<Found> out) const;
+  int count_listed(size_t band, uint64_t key, const uint8_t* slices) const;
+  // Live rows that are entered under this name, ascending.
+  std::vector<Seq> find_named(size_t kind, uint64_t name) const;
+  // Ordinals that may be entered under this hash, each once.
+  void find(size_t kind, uint64_t h, PodVector<uint32_t>& out) const;
+
+  void insert(std::span<const Row> batch, const uint64_t* band_keys);
+  void build_tables(int parts, const Run& run);
+  Window window() const {
+    return {static_cast<uint32_t>(rows.low()) & kOrdinalMask,
+            static_cast<uint32_t>(rows.next() - rows.low())};
+  }
+
+  // What tables ask about their entries.
+  struct Source final : EntrySource {
+    explicit Source(const Impl& i) : impl(i) {}
+    uint64_t hash_of(int kind, uint32_t ordinal) const override {
+      const uint8_t* row = impl.rows.at(impl.seq_of(ordinal));
+      if (static_cast<size_t>(kind) < impl.bands) return impl.keys.key(kind, row);
+      return spread(impl.name_of(static_cast<size_t>(kind), row));
+    }
+    void prefetch(int kind, uint32_t ordinal) const override {
+      const Seq seq = impl.seq_of(ordinal);
+      if (!impl.rows.in_window(seq)) return;
+      const bool band = static_cast<size_t>(kind) < impl.bands;
+      fetch(impl.rows.at(seq) +
+            (band ? static_cast<size_t>(kind * impl.options.banding.rows) : impl.rows.digest_offset()));
+    }
+    bool alive(uint32_t ordinal) const override { return impl.rows.live(impl.seq_of(ordinal)); }
+    const Impl& impl;
+  };
+
+  IndexOptions options;
+  RowStore rows;
+  BandKeys keys;
+  size_t bands;
+  size_t shards;
+  std::vector<SlotTable> tables;  // [kind * shards + shard]
+  Source source;
+  bool expired = false;  // expire_below() was called: tables may hold entries below the window
+  uint64_t moved_max = 0;
+
+ private:
+  struct Lookup;
+  struct Entering;
+};
+
+}  // namespace doppel
