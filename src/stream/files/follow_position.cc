@@ -1,5 +1,7 @@
 #include "stream/files/follow_position.h"
 
+#include <fmt/format.h>
+
 #include <xxhash.h>
 
 #include "base/bytes.h"
@@ -162,6 +164,11 @@ void FollowPosition::forget_tail(const FileKey& key) {
 uint64_t FollowPosition::count(const std::string& path) const {
   auto it = counts_.find(path);
   return it == counts_.end() ? 0 : it->second;
+}
+
+std::string FollowPosition::name_at(const std::string& path) const {
+  const uint64_t before = count(path);
+  return before == 0 ? path : fmt::format("{}~{}", path, before);
 }
 
 void FollowPosition::set_count(const std::string& path, uint64_t count) {

@@ -52,7 +52,10 @@ class FollowPosition {
   void set_tail(const TailMark& tail);
   void forget_tail(const FileKey& key);
 
+  // How many files had this path before; what events call the one that has it now.
   uint64_t count(const std::string& path) const;
+  std::string name_at(const std::string& path) const;
+  void count_another(const std::string& path) { set_count(path, count(path) + 1); }
   void set_count(const std::string& path, uint64_t count);
 
   // For looking through all of them.

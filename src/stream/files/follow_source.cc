@@ -1,9 +1,8 @@
-// A queue of files with something to read. The finder tells what is there; files of lines stay known as
-// FollowedFiles until they are gone, all others are taken once.
+// A queue of files with something to read. The finder tells what is there; files of lines stay known
+// (followed_logs.h) until they are gone, all others are taken once.
 
 #include "stream/files/follow_source.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -16,7 +15,7 @@
 
 #include "base/status.h"
 #include "stream/files/follow_position.h"
-#include "stream/files/followed_file.h"
+#include "stream/files/followed_logs.h"
 #include "stream/files/resume.h"
 #include "stream/files/whole_file.h"
 
@@ -24,14 +23,9 @@ namespace doppel {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using File = std::shared_ptr<FollowedFile>;
+using File = FollowedLogs::File;
 
 constexpr auto kLongestWait = std::chrono::milliseconds(100);
-
-bool is_at(const std::string& path, const FileKey& key) {
-  struct stat info = {};
-  return ::stat(path.c_str(), &info) == 0 && FileKey(info.st_dev, info.st_ino) == key;
-}
 
 // A file as it was when it was last taken.
 uint64_t signature(const struct stat& info) {
@@ -45,9 +39,10 @@ class FollowSource final : public Source, private Finds {
  public:
   FollowSource(const FollowOptions& options, FollowPosition position)
       : options_(options.files),
-        settle_(options.finder.settle),
         finder_(options.finder, *this),
         position_(std::move(position)),
+        logs_(options.finder.settle, finder_, position_, problems_,
+              [this](const File& file) { enqueue(file); }),
         filling_(options_.buffer_bytes) {}
 
   absl::Status start() {
@@ -62,9 +57,9 @@ class FollowSource final : public Source, private Finds {
       }
     }
     if (options_.paths.empty()) return invalid("nothing to follow");
-    find_moved();
+    logs_.find_moved();
     finder_.find_all();
-    for (const TailMark& tail : unmatched()) tell_lost(tail);
+    tell_lost();
     matched_.clear();
     return absl::OkStatus();
   }
@@ -78,7 +73,7 @@ class FollowSource final : public Source, private Finds {
     const Clock::time_point deadline = Clock::now() + kLongestWait;
     for (;;) {
       finder_.notice();
-      look_at_leaving();
+      logs_.look_at_leaving();
       fill(batch, deadline);
       for (Problem& problem : problems_) batch.problems.push_back(std::move(problem));
       problems_.clear();
@@ -106,12 +101,7 @@ class FollowSource final : public Source, private Finds {
 
   bool found(const std::string& path, const struct stat& info, Growth growth) override {
     const FileKey key(info.st_dev, info.st_ino);
-    if (auto it = files_.find(key); it != files_.end()) {
-      const File file = it->second;
-      if (file->path() != path || file->leaving) move(file, path);
-      if (file->may_differ()) enqueue(file);
-      return true;
-    }
+    if (logs_.found(key, path)) return true;
     const uint64_t hash = FollowPosition::path_hash(path);
     seen_.insert(hash);
     const InputFile described = describe_file(path, info, options_.layout);
@@ -121,7 +111,8 @@ class FollowSource final : public Source, private Finds {
     if (known != nullptr) matched_.insert(key);
     // A log that was renamed keeps being one, whatever its name is now.
     if (grows || (known != nullptr && !described.lines)) {
-      follow(path, known);
+      const absl::Status followed = logs_.follow(path, known);
+      if (!followed.ok()) problem({path, 0, 0, std::string(std_sv(followed.message()))});
       return true;
     }
     if (growth != Growth::closed) {
@@ -134,12 +125,7 @@ class FollowSource final : public Source, private Finds {
   }
 
   void gone(const std::string& path, bool for_good) override {
-    if (auto it = at_.find(path); it != at_.end()) {
-      // It may be an older file that went, and the next one is there already.
-      const File file = it->second;
-      if (!is_at(path, file->key())) leave(file);
-      return;
-    }
+    if (logs_.gone(path)) return;
     const uint64_t hash = FollowPosition::path_hash(path);
     taken_.erase(hash);
     if (!for_good) return;
@@ -147,17 +133,13 @@ class FollowSource final : public Source, private Finds {
     seen_before_.erase(hash);
     position_.forget_whole(hash);
     if (auto it = complete_at_.find(hash); it != complete_at_.end()) {
-      if (!files_.contains(it->second)) position_.forget_tail(it->second);
+      if (!logs_.knows(it->second)) position_.forget_tail(it->second);
       complete_at_.erase(it);
     }
   }
 
   void all_found() override {
-    std::vector<File> missing;
-    for (const auto& [path, file] : at_) {
-      if (!is_at(path, file->key())) missing.push_back(file);
-    }
-    for (const File& file : missing) leave(file);
+    logs_.look_at_paths();
     // What was here at the last search and is not now. Not while something may be read under a new name.
     if (queue_.empty() && problems_.empty()) {
       for (const uint64_t hash : seen_before_) {
@@ -183,120 +165,6 @@ class FollowSource final : public Source, private Finds {
     queue_.push_back({"", file});
   }
 
-  // What events call the file that is followed under this path now.
-  std::string name_at(const std::string& path) const {
-    const uint64_t before = position_.count(path);
-    return before == 0 ? path : fmt::format("{}~{}", path, before);
-  }
-  void count_another(const std::string& path) { position_.set_count(path, position_.count(path) + 1); }
-
-  static std::shared_ptr<InputFile> lines_file(const std::string& path, std::string name) {
-    auto file = std::make_shared<InputFile>();
-    file->path = path;
-    file->name = std::move(name);
-    file->lines = true;
-    return file;
-  }
-
-  // A file that is not followed yet.
-  void follow(const std::string& path, const TailMark* known) {
-    Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd.ok()) return problem({path, 0, 0, fmt::format("{}: {}", path, system_cause())});
-    LineMark mark = mark_of(fd.get());
-    const FileKey key(mark.device, mark.inode);
-    if (files_.contains(key)) return;
-    File before;
-    if (auto it = at_.find(path); it != at_.end()) {
-      before = it->second;
-      leave(before);
-    } else if (auto left = left_.find(path); left != left_.end()) {
-      before = left->second;
-    }
-    if (before != nullptr && !finder_.is_named(path)) count_another(path);
-    std::string name;
-    if (known != nullptr && is_file_of(fd.get(), Packing::none, known->mark)) {
-      mark = known->mark;
-      name = known->name.empty() ? path : known->name;
-    } else {
-      if (known != nullptr) {
-        problems_.push_back(cut(path, known->mark));
-        count_another(path);
-      }
-      name = name_at(path);
-    }
-    auto file =
-        std::make_shared<FollowedFile>(lines_file(path, std::move(name)), path, std::move(fd), mark, true);
-    if (known != nullptr) position_.set_tail(file->mark());
-    files_[key] = file;
-    at_[path] = file;
-    wait_for(before, file);
-    enqueue(file);
-  }
-
-  // What is left of a log's earlier file comes before the later one.
-  static void wait_for(const File& before, const File& file) {
-    if (before == nullptr || !(before->queued || before->waits) || file->queued || file->waits) return;
-    before->successor = file;
-    file->waits = true;
-  }
-
-  static Problem cut(const std::string& path, const LineMark& mark) {
-    return make_problem(path, mark.lines, mark.offset,
-                        "the file was cut or overwritten; it is read again from its start, as a new one");
-  }
-
-  void move(const File& file, const std::string& path) {
-    if (auto it = at_.find(file->path()); it != at_.end() && it->second == file) at_.erase(it);
-    if (auto it = left_.find(file->path()); it != left_.end() && it->second == file) left_.erase(it);
-    if (auto it = at_.find(path); it != at_.end()) leave(File(it->second));
-    // Its events keep the old name, so no other file may have that.
-    if (!finder_.is_named(file->path()) || !file->leaving) count_another(file->path());
-    file->moved_to(path);
-    file->leaving = false;
-    std::erase(leaving_, file);
-    at_[path] = file;
-  }
-
-  // Not under its path any more: it is read to its end, until nothing comes for a while.
-  void leave(const File& file, bool counts = true) {
-    if (auto it = at_.find(file->path()); it != at_.end() && it->second == file) at_.erase(it);
-    if (file->leaving) return;
-    file->leaving = true;
-    file->quiet_since = Clock::now();
-    leaving_.push_back(file);
-    wait_for(std::exchange(left_[file->path()], file), file);
-    if (counts && finder_.is_named(file->path())) count_another(file->path());
-    enqueue(file);
-  }
-
-  void look_at_leaving() {
-    const Clock::time_point now = Clock::now();
-    for (size_t i = 0; i < leaving_.size();) {
-      const File file = leaving_[i++];
-      if (file->queued || file->waits) continue;
-      if (file->has_more()) {
-        file->quiet_since = now;
-        enqueue(file);
-      } else if (now - file->quiet_since >= settle_) {
-        --i;
-        leaving_.erase(leaving_.begin() + static_cast<ptrdiff_t>(i));
-        file->finish();
-        if (file->has_open_line()) {
-          enqueue(file);
-        } else {
-          drop(file);
-        }
-      }
-    }
-  }
-
-  void drop(const File& file) {
-    if (auto it = left_.find(file->path()); it != left_.end() && it->second == file) left_.erase(it);
-    if (auto it = at_.find(file->path()); it != at_.end() && it->second == file) at_.erase(it);
-    files_.erase(file->key());
-    position_.forget_tail(file->key());
-  }
-
   // ---- reading
 
   bool has_room(const Batch& batch) const {
@@ -315,25 +183,7 @@ class FollowSource final : public Source, private Finds {
   // The front of the queue. False: the batch has no room for more.
   bool read_lines(File file, Batch& batch) {
     queue_.pop_front();
-    if (file->live() && file->was_cut()) {
-      const TailMark before = file->mark();
-      problems_.push_back(cut(file->path(), before.mark));
-      count_another(file->path());
-      auto anew =
-          std::make_shared<FollowedFile>(lines_file(file->path(), name_at(file->path())), file->path(),
-                                         Fd(::dup(file->fd())), mark_of(file->fd()), true);
-      anew->successor = std::move(file->successor);
-      anew->leaving = file->leaving;
-      anew->queued = true;
-      files_[file->key()] = anew;
-      for (auto* places : {&at_, &left_}) {
-        if (auto it = places->find(file->path()); it != places->end() && it->second == file)
-          it->second = anew;
-      }
-      std::replace(leaving_.begin(), leaving_.end(), file, anew);
-      file = anew;
-      position_.set_tail(file->mark());
-    }
+    if (file->live() && file->was_cut()) file = logs_.read_anew(file);
     const LineReader::State state = file->take(options_, counter_, batch);
     if (file->file().pipe) {
       file->queued = false;
@@ -349,19 +199,12 @@ class FollowSource final : public Source, private Finds {
     }
     file->queued = false;
     file->quiet_since = Clock::now();
-    if (state == LineReader::State::ended) end(file);
+    if (state == LineReader::State::ended) logs_.done(file);
     if (File next = std::exchange(file->successor, nullptr)) {
       next->waits = false;
       enqueue(next);
     }
     return true;
-  }
-
-  // Taken as a whole, read to its end after it left, or damaged.
-  void end(const File& file) {
-    if (file->leaving) return drop(file);
-    if (auto it = at_.find(file->path()); it != at_.end() && it->second == file) at_.erase(it);
-    files_.erase(file->key());
   }
 
   // The front of the queue, if it is not too large for this batch.
@@ -389,8 +232,8 @@ class FollowSource final : public Source, private Finds {
       position_.set_whole(hash, is);  // it may have been renamed
       return true;
     }
-    if (position_.whole_at(hash) != 0) count_another(path);
-    file.name = name_at(path);
+    if (position_.whole_at(hash) != 0) position_.count_another(path);
+    file.name = position_.name_at(path);
     auto kept = std::make_shared<const InputFile>(std::move(file));
     uint64_t mark = 0;
     batch.memory.push_back(kept);
@@ -409,18 +252,18 @@ class FollowSource final : public Source, private Finds {
       file.name = known->name;
       if (mark.path != path && !mark.path.empty()) {
         if (file.name.empty()) file.name = mark.path;
-        count_another(mark.path);
+        position_.count_another(mark.path);
         mark.path = path;
         position_.set_tail({mark, file.name});
       }
       if (mark.disk_length == file.size) return;
     } else {
-      if (known != nullptr && known->mark.path == path) count_another(path);
-      file.name = name_at(path);
+      if (known != nullptr && known->mark.path == path) position_.count_another(path);
+      file.name = position_.name_at(path);
     }
     auto lines = std::make_shared<FollowedFile>(std::make_shared<const InputFile>(std::move(file)), path,
                                                 std::move(fd), mark, false);
-    files_[lines->key()] = lines;
+    logs_.add_complete(lines);
     complete_at_[FollowPosition::path_hash(path)] = lines->key();
     lines->queued = true;
     queue_.push_front({"", lines});
@@ -466,72 +309,32 @@ class FollowSource final : public Source, private Finds {
     }
   }
 
-  // ---- what an earlier run knew
-
-  // Files that were rotated while nobody looked, and have a name now that is not followed: their rest comes
-  // first.
-  void find_moved() {
-    std::vector<TailMark> moved;
+  // Files of lines that an earlier run had begun, and that were not found again.
+  void tell_lost() {
+    std::vector<TailMark> lost;
     for (const auto& [key, tail] : position_.tails()) {
-      if (!tail.mark.path.empty() && !is_at(tail.mark.path, FileKey(tail.mark.device, tail.mark.inode)))
-        moved.push_back(tail);
+      if (!tail.mark.path.empty() && !logs_.knows(key) && !matched_.contains(key)) lost.push_back(tail);
     }
-    // The earliest of a log first; each had a later name: log, log~1, log~10.
-    std::sort(moved.begin(), moved.end(), [](const TailMark& a, const TailMark& b) {
-      return std::pair(a.name.size(), a.name) < std::pair(b.name.size(), b.name);
-    });
-    for (const TailMark& tail : moved) {
-      count_another(tail.mark.path);
-      const std::string directory = directory_of(tail.mark.path);
-      std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(directory.c_str()), ::closedir);
-      while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
-        if (entry->d_ino != tail.mark.inode) continue;
-        const std::string path = directory + "/" + entry->d_name;
-        Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-        if (finder_.wants(path) || !fd.ok() || !is_file_of(fd.get(), packing_at(tail.mark.path), tail.mark))
-          continue;
-        auto file = std::make_shared<FollowedFile>(lines_file(tail.mark.path, tail.name), tail.mark.path,
-                                                   std::move(fd), tail.mark, true);
-        files_[file->key()] = file;
-        leave(file, false);
-        break;
+    for (const TailMark& tail : lost) {
+      if (tail.mark.disk_length == 0) {
+        problems_.push_back(make_problem(
+            tail.mark.path, tail.mark.lines, tail.mark.offset,
+            "the last run was interrupted here, and the file is gone or was replaced; its rest is not read"));
       }
+      position_.forget_tail(FileKey(tail.mark.device, tail.mark.inode));
     }
-  }
-
-  static Packing packing_at(std::string_view path) { return packing_of(path); }
-
-  // Files of lines that were not found again.
-  std::vector<TailMark> unmatched() const {
-    std::vector<TailMark> out;
-    for (const auto& [key, tail] : position_.tails()) {
-      if (!tail.mark.path.empty() && !files_.contains(key) && !matched_.contains(key)) out.push_back(tail);
-    }
-    return out;
-  }
-
-  void tell_lost(const TailMark& tail) {
-    if (tail.mark.disk_length == 0) {
-      problems_.push_back(make_problem(
-          tail.mark.path, tail.mark.lines, tail.mark.offset,
-          "the last run was interrupted here, and the file is gone or was replaced; its rest is not read"));
-    }
-    position_.forget_tail(FileKey(tail.mark.device, tail.mark.inode));
   }
 
   const FilesSourceOptions options_;
-  const std::chrono::milliseconds settle_;
   Finder finder_;
   FollowPosition position_;
+  std::vector<Problem> problems_;
+  FollowedLogs logs_;
   Filling filling_;
   ByteCounter counter_ = std::make_shared<std::atomic<uint64_t>>(0);
   bool follows_ = false;  // more than pipes
   std::deque<Job> queue_;
-  absl::flat_hash_set<std::string> queued_;      // paths of it
-  absl::flat_hash_map<FileKey, File> files_;     // of lines
-  absl::flat_hash_map<std::string, File> at_;    // the same by path, while they are there
-  absl::flat_hash_map<std::string, File> left_;  // the last that left a path and is not done
-  std::vector<File> leaving_;
+  absl::flat_hash_set<std::string> queued_;  // paths of it
   std::vector<File> pipes_;
   absl::flat_hash_map<uint64_t, uint64_t> taken_;  // hash of a path -> signature
   absl::flat_hash_set<uint64_t> seen_, seen_before_;
@@ -539,7 +342,6 @@ class FollowSource final : public Source, private Finds {
       complete_at_;                       // hash of a path -> its file of lines that was taken whole
   absl::flat_hash_set<FileKey> matched_;  // at the start: known to the position, and found
   absl::flat_hash_set<std::string> told_;
-  std::vector<Problem> problems_;
 };
 
 }  // namespace
