@@ -112,11 +112,14 @@ absl::Status BatchMapper::add(const Record& record, std::string& out) {
   std::string value = fmt::format("\t{} ", name);
   append_hex(slices_, value);
   value += ' ';
-  if (made.coded_set.empty()) {
-    value += '-';
+  if (!made.set_left_out && options_.rule.verify == Verify::exact) {
+    CompactSet set;
+    make_compact_set(made.tops, set);
+    std::string coded;
+    encode_compact_set(set, coded);
+    append_hex(std::span(reinterpret_cast<const uint8_t*>(coded.data()), coded.size()), value);
   } else {
-    append_hex(std::span(reinterpret_cast<const uint8_t*>(made.coded_set.data()), made.coded_set.size()),
-               value);
+    value += '-';
   }
   value += '\n';
   for (int band = 0; band < options_.rule.banding.bands; ++band) {

@@ -14,6 +14,7 @@ void Matched::clear() {
   described.reset();
   metadata.clear();
   has_set = false;
+  coded_set.clear();
 }
 
 uint32_t payload_bits(const Digest& payload) {
@@ -86,6 +87,8 @@ absl::Status Matcher::match(const SignedBatch& batch, size_t begin, size_t end, 
     }
     if (best != nullptr && reaches(best->overlap, rule_.threshold_ppm)) {
       RETURN_IF_ERROR(describe(best->seq, m));
+    } else if (rule_.verify == Verify::exact) {
+      ensure_coded_set(document, m);  // it will most likely be stored
     }
   }
   return absl::OkStatus();
@@ -132,9 +135,18 @@ absl::Status Matcher::describe(Seq seq, Matched& matched) const {
 
 absl::Status Matcher::ensure_set(const SignedDocument& document, Matched& matched) {
   if (matched.has_set) return absl::OkStatus();
-  RETURN_IF_ERROR(decode_compact_set(document.coded_set, matched.set));
   matched.has_set = true;
+  if (!matched.coded_set.empty()) return decode_compact_set(matched.coded_set, matched.set);
+  make_compact_set(document.tops, matched.set);
   return absl::OkStatus();
+}
+
+void Matcher::ensure_coded_set(const SignedDocument& document, Matched& matched) {
+  if (!matched.coded_set.empty() || document.content != Content::shingled || document.set_left_out) return;
+  // Most documents are compared with none: then nobody needs the set itself, and one place serves them all.
+  thread_local CompactSet passing;
+  if (!matched.has_set) make_compact_set(document.tops, passing);
+  encode_compact_set(matched.has_set ? matched.set : passing, matched.coded_set);
 }
 
 }  // namespace doppel

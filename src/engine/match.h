@@ -48,6 +48,8 @@ struct Matched {
   std::string metadata;
   bool has_set = false;
   CompactSet set;
+  std::string
+      coded_set;  // made where the document will probably become a representative, of `set` or without
 
   void clear();
 };
@@ -77,6 +79,7 @@ class Matcher {
   absl::Status describe(Seq seq, Matched& matched) const;  // makes `described` be seq
 
   static absl::Status ensure_set(const SignedDocument& document, Matched& matched);
+  static void ensure_coded_set(const SignedDocument& document, Matched& matched);
 
  private:
   const Rule& rule_;

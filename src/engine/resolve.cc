@@ -285,8 +285,10 @@ absl::Status Resolver::grow_index(const Batch& batch) {
   for (size_t e = 0; e < entries.size(); ++e) {
     const Newcomers::Entry& entry = entries[e];
     const SignedDocument& document = batch.document(entry.document);
+    Matched& matched = batch.matched[entry.document];
+    if (rule_.verify == Verify::exact) Matcher::ensure_coded_set(document, matched);
     absl::StatusOr<BodyRef> body =
-        bodies_.append({.metadata = document.metadata, .coded_set = document.coded_set});
+        bodies_.append({.metadata = document.metadata, .coded_set = matched.coded_set});
     if (!body.ok()) return body.status();
     rows.push_back({.slices = entry.slices,
                     .digest = entry.digest,

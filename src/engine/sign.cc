@@ -66,9 +66,10 @@ void Signer::sign(std::string_view text, std::string_view scope, SignedDocument&
     end(out, slices);
     return;
   }
+  // The common case, kept free of copies: the values go straight into the result.
   out.digest = digester_.digest(text);
   out.set_left_out = false;
-  out.coded_set.clear();
+  out.tops.clear();
   shingles_.clear();
   shingler_.update(text, shingles_);
   shingler_.finish(shingles_);
@@ -79,10 +80,10 @@ void Signer::sign(std::string_view text, std::string_view scope, SignedDocument&
   }
   out.content = Content::shingled;
   if (with_sets_) {
-    tops_.resize(shingles_.size());
-    for (size_t i = 0; i < shingles_.size(); ++i) tops_[i] = static_cast<uint32_t>(shingles_[i] >> 32);
-    left_out_ = false;
-    code_set(out);
+    out.tops.resize(shingles_.size());
+    for (size_t i = 0; i < shingles_.size(); ++i) out.tops[i] = static_cast<uint32_t>(shingles_[i] >> 32);
+    out.set_left_out = too_many_values(out.tops);
+    if (out.set_left_out) out.tops = {};
   }
   sketcher_.clear(slots_.data());
   sketcher_.update(slots_.data(), shingles_);
@@ -114,12 +115,12 @@ void Signer::update(std::string_view piece) {
 void Signer::end(SignedDocument& out, uint8_t* slices) {
   shingler_.finish(shingles_);
   absorb();
+  if (!left_out_ && too_many_values(tops_)) leave_out();
   out.digest = digest_stream_->finish();
   digest_stream_.reset();
   const bool enough = shingle_count_ >= static_cast<uint64_t>(std::max(1, scheme_.min_shingles));
-  out.set_left_out = false;
-  out.coded_set.clear();
-  if (enough && with_sets_) code_set(out);
+  out.set_left_out = with_sets_ && left_out_ && enough;
+  out.tops.assign(tops_.begin(), enough ? tops_.end() : tops_.begin());
   out.content = enough ? Content::shingled : any_text_ ? Content::digest_only : Content::empty;
   if (enough) sketcher_.slices(slots_.data(), slices);
   if (!scope_.empty())
@@ -132,31 +133,22 @@ void Signer::absorb() {
   sketcher_.update(slots_.data(), shingles_);
   if (!left_out_) {
     for (uint64_t shingle : shingles_) tops_.push_back(static_cast<uint32_t>(shingle >> 32));
-    if (tops_.size() > 2 * max_values_ && too_many_values()) leave_out();
+    if (tops_.size() > 2 * max_values_ && too_many_values(tops_)) leave_out();
   }
   shingles_.clear();
 }
 
 // Whether more than max_values_ distinct values are there. Removes repeats where it has to look.
-bool Signer::too_many_values() {
-  if (tops_.size() <= max_values_) return false;
-  std::sort(tops_.begin(), tops_.end());
-  tops_.erase(std::unique(tops_.begin(), tops_.end()), tops_.end());
-  return tops_.size() > max_values_;
+bool Signer::too_many_values(PodVector<uint32_t>& tops) const {
+  if (tops.size() <= max_values_) return false;
+  std::sort(tops.begin(), tops.end());
+  tops.erase(std::unique(tops.begin(), tops.end()), tops.end());
+  return tops.size() > max_values_;
 }
 
 void Signer::leave_out() {
   left_out_ = true;
   tops_ = {};
-}
-
-// While the shingles are at hand: of what comes in, most is stored, and much of the rest compared.
-void Signer::code_set(SignedDocument& out) {
-  if (!left_out_ && too_many_values()) leave_out();
-  out.set_left_out = left_out_;
-  if (left_out_) return;
-  make_compact_set(tops_, set_);
-  encode_compact_set(set_, out.coded_set);
 }
 
 }  // namespace doppel

@@ -1,6 +1,6 @@
 #pragma once
-// SIGN: a document's text becomes its digest, its slices and its coded compact set. A pure function of the
-// bytes and the scheme: no I/O, no clock, no shared state. One Signer per thread.
+// SIGN: a document's text becomes its digest, its slices and the values of its compact set. A pure
+// function of the bytes and the scheme: no I/O, no clock, no shared state. One Signer per thread.
 
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,6 @@
 #include "base/pod_vector.h"
 #include "doppel/verdict.h"
 #include "engine/rule.h"
-#include "sketch/compact_set.h"
 #include "sketch/sketch.h"
 #include "text/digest.h"
 #include "text/shingler.h"
@@ -62,8 +61,8 @@ struct SignedDocument {
   uint64_t id_tag = 0;   // of what a removal names; 0: none
   bool replace = false;  // where it is judged: what stands under id_tag with another digest is removed first
   int64_t timestamp_ms = kNoTime;
-  std::string coded_set;  // of its shingles (compact_set.h); empty: left out, or the signer makes none
-  std::string metadata;   // opaque to the engine, stored with a representative
+  PodVector<uint32_t> tops;  // top halves of the shingle hashes, repeats included
+  std::string metadata;      // opaque to the engine, stored with a representative
   std::string reason;
 };
 
@@ -80,10 +79,10 @@ struct SignedBatch {
 
 class Signer {
  public:
-  // Without sets, where nothing is verified by them, coded_set stays empty.
+  // Without sets, where nothing is verified by them, tops stay empty and none is left out.
   explicit Signer(const Scheme& scheme, bool with_sets = true);
 
-  // Fills digest, content, coded_set, set_left_out of `out` and its `slices` (num_perm bytes).
+  // Fills digest, content, tops, set_left_out of `out` and its `slices` (num_perm bytes).
   void sign(std::string_view text, std::string_view scope, SignedDocument& out, uint8_t* slices);
 
   // What names these bytes in this scope, by a digest of them as it was given.
@@ -96,9 +95,8 @@ class Signer {
 
  private:
   void absorb();  // the shingles found so far go into the sketch and the set
-  bool too_many_values();
+  bool too_many_values(PodVector<uint32_t>& tops) const;
   void leave_out();
-  void code_set(SignedDocument& out);
 
   Scheme scheme_;
   bool with_sets_;
@@ -107,13 +105,12 @@ class Signer {
   Shingler shingler_;
   PodVector<uint64_t> shingles_;
   PodVector<uint64_t> slots_;
-  PodVector<uint32_t> tops_;  // top halves of the shingle hashes, repeats included
-  CompactSet set_;
   size_t max_values_;  // more distinct ones do not fit into max_record
 
   // Of the document between begin() and end().
   std::optional<Digester::Stream> digest_stream_;
   std::string scope_;
+  PodVector<uint32_t> tops_;
   bool any_text_ = false, left_out_ = false;
   uint64_t shingle_count_ = 0;  // repeats included
 };

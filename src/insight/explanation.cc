@@ -55,8 +55,10 @@ Measured measure(const Scheme& scheme, const NamedText& input, ExplainedText& ou
   out.not_text = holds_other_bytes(input.text);
   m.has_set = out.content == Content::shingled && !out.set_left_out;
   if (m.has_set) {
-    m.has_set = decode_compact_set(m.document.coded_set, m.set).ok();
-    out.set_bytes = m.document.coded_set.size();
+    make_compact_set(m.document.tops, m.set);
+    std::string coded;
+    encode_compact_set(m.set, coded);
+    out.set_bytes = coded.size();
     out.set_bits = m.set.bits;
   }
   return m;

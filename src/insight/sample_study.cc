@@ -47,7 +47,12 @@ void SampleStudy::add(std::string_view text, std::string_view scope, size_t meta
   sizes_.push_back(static_cast<uint32_t>(shingles_.size()));
   bytes_ += static_cast<double>(text.size());
   metadata_bytes_ += static_cast<double>(metadata_bytes);
-  set_bytes_ += static_cast<double>(signed_.coded_set.size());
+  if (!signed_.set_left_out) {
+    std::string coded;
+    make_compact_set(signed_.tops, set_);
+    encode_compact_set(set_, coded);
+    set_bytes_ += static_cast<double>(coded.size());
+  }
 }
 
 SampleStudy::Lists SampleStudy::build_lists() {

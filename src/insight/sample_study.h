@@ -81,6 +81,7 @@ class SampleStudy {
   Shingler shingler_;
   SignedDocument signed_;
   PodVector<uint64_t> shingles_;
+  CompactSet set_;
   std::vector<Posting> postings_;
   std::vector<uint32_t> sizes_;  // distinct shingles of each document
   std::vector<uint8_t> slices_;

@@ -20,7 +20,7 @@ void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slic
   Document document;
   out.action = SignedDocument::Action::judge;
   out.reason.clear();
-  out.coded_set.clear();
+  out.tops.clear();
   out.set_left_out = false;
   out.id_tag = keys_.used() ? key_tag(record) : 0;
   out.replace = keys_.replace;

@@ -2,8 +2,6 @@
 // The rule and the definition of candidates, word for word and by linear search: what the engine must
 // say for any batches, shards, table sizes and kernels. Only SIGN and the sets are shared with it.
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -51,9 +49,7 @@ class SlowEngine {
                 .timestamp_ms = trusted(document.timestamp_ms)};
     if (document.content == Content::shingled) {
       entry.slices.assign(slices, slices + options_.scheme.num_perm);
-      if (!document.coded_set.empty()) {
-        EXPECT_TRUE(decode_compact_set(document.coded_set, entry.set).ok());
-      }
+      make_compact_set(document.tops, entry.set);
       if (const Entry* original = most_similar(entry)) {
         --next_;
         return {Verdict::duplicate, Kind::near, similarity(entry, *original), original->seq};

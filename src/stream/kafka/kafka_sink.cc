@@ -75,7 +75,7 @@ absl::Status KafkaSink::document(const Decided& decided, size_t i, size_t& row) 
     outbox_.add_log(
         options_.index_log.name,
         put_log_row(outbox_.bytes(), rows[row++], options_.num_perm, options_.mask_words, options_.scheme,
-                    {.metadata = document.metadata, .coded_set = document.coded_set}));
+                    {.metadata = document.metadata, .coded_set = decided.work.matched[i].coded_set}));
   }
   // Whoever judges these documents again can decide the same.
   if (outcome.verdict == Verdict::rejected && !record.not_fetched.empty()) {
