@@ -48,8 +48,7 @@ struct Matched {
   std::string metadata;
   bool has_set = false;
   CompactSet set;
-  std::string
-      coded_set;  // made where the document will probably become a representative, of `set` or without
+  std::string coded_set;  // made where the document will probably become a representative
 
   void clear();
 };

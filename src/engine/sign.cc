@@ -95,8 +95,7 @@ void Signer::begin(std::string_view scope) {
   digest_stream_.emplace(digester_);
   scope_ = scope;
   tops_.clear();
-  any_text_ = false;
-  left_out_ = !with_sets_;
+  any_text_ = left_out_ = false;
   shingle_count_ = 0;
   sketcher_.clear(slots_.data());
   shingles_.clear();
@@ -119,7 +118,7 @@ void Signer::end(SignedDocument& out, uint8_t* slices) {
   out.digest = digest_stream_->finish();
   digest_stream_.reset();
   const bool enough = shingle_count_ >= static_cast<uint64_t>(std::max(1, scheme_.min_shingles));
-  out.set_left_out = with_sets_ && left_out_ && enough;
+  out.set_left_out = left_out_ && enough;
   out.tops.assign(tops_.begin(), enough ? tops_.end() : tops_.begin());
   out.content = enough ? Content::shingled : any_text_ ? Content::digest_only : Content::empty;
   if (enough) sketcher_.slices(slots_.data(), slices);
@@ -131,7 +130,7 @@ void Signer::absorb() {
   if (shingles_.empty()) return;
   shingle_count_ += shingles_.size();
   sketcher_.update(slots_.data(), shingles_);
-  if (!left_out_) {
+  if (with_sets_ && !left_out_) {
     for (uint64_t shingle : shingles_) tops_.push_back(static_cast<uint32_t>(shingle >> 32));
     if (tops_.size() > 2 * max_values_ && too_many_values(tops_)) leave_out();
   }

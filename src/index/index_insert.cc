@@ -75,6 +75,20 @@ struct Index::Impl::Entering {
     }
   }
 
+  // The entries of one table, while the homes of those in the next are asked for. moved: of each document.
+  static void enter(const Entries& now, const Entries& next, Seq first, Insertion& insertion,
+                    std::span<uint32_t, kInsertBlock> moved) {
+    ask_for_room(now);
+    for (size_t i = 0; i < std::max(now.count, next.count); ++i) {
+      if (i < next.count) fetch(next.entries[i].at.home);
+      if (i >= now.count) continue;
+      const Entry& e = now.entries[i];
+      insertion.moved = moved[e.document];
+      e.table->insert(e.h, static_cast<uint32_t>(first + e.document) & kOrdinalMask, insertion);
+      moved[e.document] = insertion.moved;
+    }
+  }
+
   // Rows first, then table by table; while one is filled, the homes in the next are asked for (a lookup of
   // the same batch has usually brought the lines, but not kept their translations).
   void insert_block(std::span<const Row> block, const uint64_t* band_keys) {
@@ -93,19 +107,10 @@ struct Index::Impl::Entering {
     gather(0, block, band_keys, both[0]);
     for (size_t i = 0; i < both[0].count; ++i) fetch(both[0].entries[i].at.home);
     for (size_t kind = 0; kind * impl.shards < impl.tables.size(); ++kind) {
-      const Entries& now = both[kind % 2];
       Entries& next = both[(kind + 1) % 2];
       gather(kind + 1, block, band_keys, next);
-      ask_for_room(now);
       insertion.kind = static_cast<int>(kind);
-      for (size_t i = 0; i < std::max(now.count, next.count); ++i) {
-        if (i < next.count) fetch(next.entries[i].at.home);
-        if (i >= now.count) continue;
-        const Entry& e = now.entries[i];
-        insertion.moved = moved[e.document];
-        e.table->insert(e.h, static_cast<uint32_t>(first + e.document) & kOrdinalMask, insertion);
-        moved[e.document] = insertion.moved;
-      }
+      enter(both[kind % 2], next, first, insertion, moved);
     }
     impl.moved_max = std::max<uint64_t>(
         impl.moved_max,
@@ -125,19 +130,12 @@ struct Index::Impl::Entering {
       gather_stored(first, block, end, both[first % 2]);
       for (size_t i = 0; i < both[first % 2].count; ++i) fetch(both[first % 2].entries[i].at.home);
       for (size_t kind = first; kind < last; ++kind) {
-        const Entries& now = both[kind % 2];
         Entries& next = both[(kind + 1) % 2];
         next.count = 0;
         if (kind + 1 < last) gather_stored(kind + 1, block, end, next);
-        ask_for_room(now);
         insertion.kind = static_cast<int>(kind);
-        for (size_t i = 0; i < std::max(now.count, next.count); ++i) {
-          if (i < next.count) fetch(next.entries[i].at.home);
-          if (i >= now.count) continue;
-          insertion.moved = 0;
-          const Entry& e = now.entries[i];
-          e.table->insert(e.h, static_cast<uint32_t>(block + e.document) & kOrdinalMask, insertion);
-        }
+        std::array<uint32_t, kInsertBlock> moved{};
+        enter(both[kind % 2], next, block, insertion, moved);
       }
     }
   }

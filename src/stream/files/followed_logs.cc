@@ -27,6 +27,11 @@ void wait_for(const File& before, const File& file) {
   file->waits = true;
 }
 
+// Unless another file has the path by now.
+void take_from_path(absl::flat_hash_map<std::string, File>& by_path, const File& file) {
+  if (auto it = by_path.find(file->path()); it != by_path.end() && it->second == file) by_path.erase(it);
+}
+
 Problem cut(const std::string& path, const LineMark& mark) {
   return make_problem(path, mark.lines, mark.offset,
                       "the file was cut or overwritten; it is read again from its start, as a new one");
@@ -172,12 +177,13 @@ File FollowedLogs::read_anew(const File& file) {
 
 void FollowedLogs::done(const File& file) {
   if (file->leaving) return drop(file);
-  if (auto it = at_.find(file->path()); it != at_.end() && it->second == file) at_.erase(it);
+  take_from_path(at_, file);
   files_.erase(file->key());
 }
 
 void FollowedLogs::move(const File& file, const std::string& path) {
-  forget_path(file);
+  take_from_path(at_, file);
+  take_from_path(left_, file);
   if (auto it = at_.find(path); it != at_.end()) leave(File(it->second));
   // Its events keep the old name, so no other file may have that.
   if (!finder_.is_named(file->path()) || !file->leaving) position_.count_another(file->path());
@@ -189,7 +195,7 @@ void FollowedLogs::move(const File& file, const std::string& path) {
 
 // Not under its path any more: it is read to its end, until nothing comes for a while.
 void FollowedLogs::leave(const File& file, bool counts) {
-  if (auto it = at_.find(file->path()); it != at_.end() && it->second == file) at_.erase(it);
+  take_from_path(at_, file);
   if (file->leaving) return;
   file->leaving = true;
   file->quiet_since = Clock::now();
@@ -200,15 +206,10 @@ void FollowedLogs::leave(const File& file, bool counts) {
 }
 
 void FollowedLogs::drop(const File& file) {
-  forget_path(file);
+  take_from_path(at_, file);
+  take_from_path(left_, file);
   files_.erase(file->key());
   position_.forget_tail(file->key());
-}
-
-void FollowedLogs::forget_path(const File& file) {
-  for (auto* places : {&at_, &left_}) {
-    if (auto it = places->find(file->path()); it != places->end() && it->second == file) places->erase(it);
-  }
 }
 
 }  // namespace doppel

@@ -59,7 +59,6 @@ class FollowedLogs {
   void move(const File& file, const std::string& path);
   void leave(const File& file, bool counts = true);
   void drop(const File& file);
-  void forget_path(const File& file);
 
   const std::chrono::milliseconds settle_;
   const Finder& finder_;
