@@ -76,6 +76,8 @@ void on_delivery(rd_kafka_t*, const rd_kafka_message_t* report, void*) {
   auto* delivery = static_cast<Delivery*>(report->_private);
   delivery->message->offset = report->offset;
   if (report->err != RD_KAFKA_RESP_ERR_NO_ERROR) *delivery->error = report->err;
+  if (report->offset < 0 && report->err == RD_KAFKA_RESP_ERR_NO_ERROR)
+    *delivery->error = RD_KAFKA_RESP_ERR__INCONSISTENT;
   --*delivery->left;
 }
 
@@ -148,7 +150,12 @@ ClientHandle make_client(rd_kafka_type_t type, const std::string& bootstrap, con
 }
 
 Client::Client(const std::string& bootstrap, const Properties& properties) {
-  Properties all{{"linger.ms", "1"}, {"message.max.bytes", "100000000"}, {"enable.idempotence", "true"}};
+  // One request at a time: the leader of a topic that was just made may refuse the first and take the second, and
+  // the library holds both for taken.
+  Properties all{{"linger.ms", "1"},
+                 {"message.max.bytes", "100000000"},
+                 {"enable.idempotence", "true"},
+                 {"max.in.flight", "1"}};
   for (const auto& [name, value] : properties) all[name] = value;
   handle_ = make_client(RD_KAFKA_PRODUCER, bootstrap, all);
 }

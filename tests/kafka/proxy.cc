@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 namespace doppel::testing {
 namespace {
@@ -72,6 +73,15 @@ void rewrite_addresses(std::string& frame, int from_port, int to_port) {
     frame.replace(at, to.size(), to);
 }
 
+// Where the protocol names this topic, behind its length (one more in the compact form). npos: nowhere.
+size_t find_topic(const std::string& frame, const std::string& topic) {
+  for (size_t at = frame.find(topic); at != std::string::npos; at = frame.find(topic, at + 1)) {
+    const auto length = static_cast<uint8_t>(frame[at - 1]);
+    if (length == topic.size() || length == topic.size() + 1) return at;
+  }
+  return std::string::npos;
+}
+
 }  // namespace
 
 struct Proxy::Connection {
@@ -118,14 +128,20 @@ std::string Proxy::bootstrap() const { return fmt::format("127.0.0.1:{}", port_)
 
 void Proxy::cut_before(Api api) {
   const std::lock_guard lock(mutex_);
-  cut_done_ = false;
+  done_ = false;
   before_ = api;
 }
 
 void Proxy::cut_after(Api api) {
   const std::lock_guard lock(mutex_);
-  cut_done_ = false;
+  done_ = false;
   after_ = api;
+}
+
+void Proxy::refuse_produce(const std::string& topic) {
+  const std::lock_guard lock(mutex_);
+  done_ = false;
+  refused_topic_ = topic;
 }
 
 void Proxy::delay(Api api, std::chrono::milliseconds time) {
@@ -134,9 +150,9 @@ void Proxy::delay(Api api, std::chrono::milliseconds time) {
   delay_ = time;
 }
 
-bool Proxy::await_cut(int seconds) {
+bool Proxy::await(int seconds) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, std::chrono::seconds(seconds), [this] { return cut_done_; });
+  return changed_.wait_for(lock, std::chrono::seconds(seconds), [this] { return done_; });
 }
 
 void Proxy::set_down(bool down) {
@@ -184,8 +200,9 @@ void Proxy::accept_loop() {
 
 // A request: length, then its kind, its version and its number.
 void Proxy::serve_client(Connection& connection) {
+  std::string held;
   while (true) {
-    const std::string frame = read_frame(connection.client);
+    std::string frame = read_frame(connection.client);
     if (frame.size() < 12) break;
     const auto api = big_endian<int16_t>(frame, 4);
     {
@@ -195,7 +212,7 @@ void Proxy::serve_client(Connection& connection) {
       seen_.push_back(api);
       if (before_ && static_cast<int16_t>(*before_) == api) {
         before_.reset();
-        cut_done_ = true;
+        done_ = true;
         down_ = down_ || stay_down_;
         cut();
         changed_.notify_all();
@@ -204,6 +221,24 @@ void Proxy::serve_client(Connection& connection) {
       if (after_ && static_cast<int16_t>(*after_) == api) {
         after_.reset();
         connection.swallow = big_endian<int32_t>(frame, 8);
+      }
+      if (!refused_topic_.empty() && api == static_cast<int16_t>(Api::produce)) {
+        const size_t at = find_topic(frame, refused_topic_);
+        if (at != std::string::npos && held.empty()) {
+          frame[at] = frame[at] == 'x' ? 'y' : 'x';
+          held = std::move(frame);
+          continue;
+        }
+        if (at != std::string::npos) {
+          frame.insert(0, std::exchange(held, ""));
+          refused_topic_.clear();
+          done_ = true;
+          changed_.notify_all();
+        }
+      }
+      if (!held.empty()) {
+        held += frame;
+        continue;
       }
     }
     if (!write_all(connection.broker, frame)) break;
@@ -219,7 +254,7 @@ void Proxy::serve_broker(Connection& connection) {
     {
       const std::lock_guard lock(mutex_);
       if (connection.swallow == big_endian<int32_t>(frame, 4)) {
-        cut_done_ = true;
+        done_ = true;
         down_ = down_ || stay_down_;
         cut();
         changed_.notify_all();

@@ -38,8 +38,13 @@ class Proxy {
   void cut_before(Api api);
   // The next such request is carried out, but instead of its answer all connections are cut.
   void cut_after(Api api);
-  // Waits until that has happened. False: it did not within `seconds`.
-  bool await_cut(int seconds = 60);
+  // Waits until a cut or a refusal has happened. False: it did not within `seconds`.
+  bool await(int seconds = 60);
+
+  // The next produce request for this topic is held until another one comes behind it, then both are handed on,
+  // the first as one for a topic that does not exist. The broker refuses the first and carries out the second,
+  // as a leader may that only just became one.
+  void refuse_produce(const std::string& topic);
 
   // Every such request waits for so long before it is handed on: a slow link.
   void delay(Api api, std::chrono::milliseconds time);
@@ -68,7 +73,8 @@ class Proxy {
   std::condition_variable changed_;
   std::optional<Api> before_, after_, delayed_;
   std::chrono::milliseconds delay_{0};
-  bool cut_done_ = false;
+  std::string refused_topic_;
+  bool done_ = false;
   bool down_ = false;
   bool stay_down_ = false;
   bool ending_ = false;

@@ -191,7 +191,7 @@ TEST(Support, AConnectionIsCutBeforeOrAfterTheEndOfATransaction) {
       proxy.cut_before(Api::end_txn);
     }
     EXPECT_EQ(t.commit(1'000), "_TIMED_OUT");
-    EXPECT_TRUE(proxy.await_cut());
+    EXPECT_TRUE(proxy.await());
     Reader reader(broker.bootstrap(), topic);
     if (after) {
       EXPECT_EQ(reader.read(1).size(), 1U);

@@ -44,8 +44,10 @@ Transactor::~Transactor() = default;
 
 void Transactor::delivered(rd_kafka_t*, const rd_kafka_message_t* message, void* opaque) {
   auto* self = static_cast<Transactor*>(opaque);
+  if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) return;  // the commit will fail
+  if (message->offset < 0) self->without_offset_ += 1;
   // Only records of the index log are marked.
-  if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR && message->_private != nullptr)
+  if (message->_private != nullptr)
     self->delivered_log_offset_ = std::max(self->delivered_log_offset_, message->offset + 1);
 }
 
@@ -91,6 +93,7 @@ absl::Status Transactor::commit(const Outbox& outbox) {
   const Clock::time_point start = Clock::now();
   for (int attempt = 1;; ++attempt) {
     delivered_log_offset_ = -1;
+    without_offset_ = 0;
     absl::Status failed = send(outbox);
     bool committed = failed.ok();
     if (committed) {
@@ -144,6 +147,7 @@ absl::Status Transactor::send(const Outbox& outbox) {
   kill_point("after_produce");
   RETURN_IF_ERROR(send_offsets(outbox));
   kill_point("after_send_offsets");
+  RETURN_IF_ERROR(await_offsets());
   kill_point("before_commit");
   RETURN_IF_ERROR(commit_until_known());
   kill_point("after_commit");
@@ -216,6 +220,22 @@ absl::Status Transactor::send_offsets(const Outbox& outbox) {
   }
   rd_kafka_consumer_group_metadata_destroy(group);
   return status;
+}
+
+// A leader that does not know this producer (the topic is new, or was not written for a day) takes whatever
+// sequence comes first. If it refuses the first request, because it does not lead yet, and takes the second, the
+// library holds the records of the first for acknowledged by the second, though they are nowhere. Nobody but
+// the broker gives offsets: a record without one is no record.
+absl::Status Transactor::await_offsets() {
+  const auto deadline = Clock::now() + std::chrono::milliseconds(options_.commit_deadline_ms);
+  rd_kafka_resp_err_t code{};
+  do {
+    code = rd_kafka_flush(producer_.get(), kTryMs);
+  } while (code == RD_KAFKA_RESP_ERR__TIMED_OUT && Clock::now() < deadline);
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return error("kafka: flush", code);
+  if (without_offset_ == 0) return absl::OkStatus();
+  return absl::UnavailableError(
+      fmt::format("kafka: {} records were acknowledged without an offset", without_offset_));
 }
 
 // On a producer whose commit timed out nothing but commit may be called; its last answer is true.

@@ -60,6 +60,7 @@ class Transactor {
   absl::Status send(const Outbox& outbox);
   absl::Status produce(const Outbox& outbox);
   absl::Status send_offsets(const Outbox& outbox);
+  absl::Status await_offsets();
   absl::Status commit_until_known();
   absl::StatusOr<bool> recover(const Outbox& outbox, bool fenced);
   absl::StatusOr<bool> is_in_log(const Outbox& outbox);
@@ -72,7 +73,9 @@ class Transactor {
   Client producer_;
   rd_kafka_t* consumer_ = nullptr;
   int64_t log_offset_ = 0;
-  int64_t delivered_log_offset_ = -1;  // set by delivery reports, on the thread that commits
+  // Set by delivery reports, on the thread that commits.
+  int64_t delivered_log_offset_ = -1;
+  size_t without_offset_ = 0;
   Stats stats_;
 };
 
