@@ -150,8 +150,8 @@ ClientHandle make_client(rd_kafka_type_t type, const std::string& bootstrap, con
 }
 
 Client::Client(const std::string& bootstrap, const Properties& properties) {
-  // One request at a time: the leader of a topic that was just made may refuse the first and take the second, and
-  // the library holds both for taken.
+  // One request at a time: the leader of a topic that was just made may refuse the first and take the second,
+  // and the library holds both for taken.
   Properties all{{"linger.ms", "1"},
                  {"message.max.bytes", "100000000"},
                  {"enable.idempotence", "true"},

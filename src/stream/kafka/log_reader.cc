@@ -28,6 +28,10 @@ absl::StatusOr<LogReader> LogReader::open(const ClientOptions& options, const st
                                                           {"auto.offset.reset", "error"},
                                                           {"enable.partition.eof", "true"},
                                                           {"check.crcs", "true"},
+                                                          // Behind the last record stands the end of its
+                                                          // transaction: only an empty answer tells that we
+                                                          // are there, and the broker is to give it at once.
+                                                          {"fetch.wait.max.ms", "10"},
                                                           {"queued.max.messages.kbytes", "262144"},
                                                           {"queued.min.messages", "1000000"},
                                                           {"fetch.queue.backoff.ms?", "5"}}));
@@ -54,7 +58,7 @@ absl::Status LogReader::read(int64_t from, int64_t to,
   bool done = false;
   int silent_ms = 0;
   while (!done && status.ok()) {
-    constexpr int kWaitMs = 100;
+    constexpr int kWaitMs = 10;  // it waits for so long if fewer messages are there than are asked for
     const ssize_t n = rd_kafka_consume_batch_queue(queue.get(), kWaitMs, messages.data(), messages.size());
     silent_ms = n == 0 ? silent_ms + kWaitMs : 0;
     if (silent_ms >= kSilenceMs) {

@@ -15,7 +15,7 @@ namespace doppel::kafka {
 namespace {
 
 constexpr int kAskMs = 10'000;
-constexpr int kWaitMs = 100;
+constexpr int kWaitMs = 10;  // it waits for so long if fewer records are there than are asked for
 constexpr int kSilenceMs = 60'000;
 constexpr size_t kChunk = 500;
 
@@ -84,13 +84,16 @@ absl::StatusOr<std::unique_ptr<MergeSource>> MergeSource::open(const MergeOption
                                                                const std::vector<Bounds>& bounds,
                                                                const std::vector<LogProgress>& progress) {
   std::unique_ptr<MergeSource> source(new MergeSource(options));
-  ASSIGN_OR_RETURN(source->consumer_, make_consumer(options.client, {{"group.id", "doppel-rebuild"},
-                                                                     {"enable.auto.commit", "false"},
-                                                                     {"enable.auto.offset.store", "false"},
-                                                                     {"auto.offset.reset", "error"},
-                                                                     {"enable.partition.eof", "true"},
-                                                                     {"queued.max.messages.kbytes", "65536"},
-                                                                     {"fetch.queue.backoff.ms?", "5"}}));
+  ASSIGN_OR_RETURN(
+      source->consumer_,
+      make_consumer(options.client, {{"group.id", "doppel-rebuild"},
+                                     {"enable.auto.commit", "false"},
+                                     {"enable.auto.offset.store", "false"},
+                                     {"auto.offset.reset", "error"},
+                                     {"enable.partition.eof", "true"},
+                                     {"fetch.wait.max.ms", "10"},  // the end is told by an empty answer
+                                     {"queued.max.messages.kbytes", "65536"},
+                                     {"fetch.queue.backoff.ms?", "5"}}));
   const PartitionList list(rd_kafka_topic_partition_list_new(static_cast<int>(bounds.size()) + 1));
   for (const Bounds& b : bounds) {
     auto partition = std::make_unique<Partition>();

@@ -223,9 +223,9 @@ absl::Status Transactor::send_offsets(const Outbox& outbox) {
 }
 
 // A leader that does not know this producer (the topic is new, or was not written for a day) takes whatever
-// sequence comes first. If it refuses the first request, because it does not lead yet, and takes the second, the
-// library holds the records of the first for acknowledged by the second, though they are nowhere. Nobody but
-// the broker gives offsets: a record without one is no record.
+// sequence comes first. If it refuses the first request, because it does not lead yet, and takes the second,
+// the library holds the records of the first for acknowledged by the second, though they are nowhere. Nobody
+// but the broker gives offsets: a record without one is no record.
 absl::Status Transactor::await_offsets() {
   const auto deadline = Clock::now() + std::chrono::milliseconds(options_.commit_deadline_ms);
   rd_kafka_resp_err_t code{};
