@@ -68,7 +68,7 @@ struct Options {
     int replication = 0;                // 0: the broker's default
     std::string start = "earliest";     // earliest | latest
     std::string on_data_loss = "stop";  // stop | continue
-    int batch_documents = 1000;
+    int batch_documents = 4000;
     int64_t batch_ms = 20;
     uint64_t fetch_queue = 256 << 20;
     int64_t metadata_interval_ms = 10'000;

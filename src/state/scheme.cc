@@ -30,14 +30,17 @@ std::vector<std::string> scheme_differences(std::string_view stored, std::string
   for (const auto& [name, value] : before) {
     const auto other = after.find(name);
     if (other == after.end()) {
-      out.push_back(fmt::format("{}: this directory was made with {}, now it is not set", name, value));
+      out.push_back(fmt::format("{}: the index was made with {}, now it is not set", name, value));
     } else if (other->second != value) {
-      out.push_back(fmt::format("{}: this directory was made with {}, now {}", name, value, other->second));
+      std::string line = fmt::format("{}: the index was made with {}, now {}", name, value, other->second);
+      if (name == "hash_key_fingerprint")
+        line += "; its key belongs in hash.key of the state directory, or in hash_key_file";
+      out.push_back(std::move(line));
     }
   }
   for (const auto& [name, value] : after) {
     if (!before.contains(name)) {
-      out.push_back(fmt::format("{}: this directory was made without it, now {}", name, value));
+      out.push_back(fmt::format("{}: the index was made without it, now {}", name, value));
     }
   }
   return out;

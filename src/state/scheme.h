@@ -7,7 +7,7 @@
 
 namespace doppel {
 
-// One line for every name whose value differs: "num_perm: this directory was made with 128, now 64".
+// One line for every name whose value differs: "num_perm: the index was made with 128, now 64".
 std::vector<std::string> scheme_differences(std::string_view stored, std::string_view now);
 
 // The same without the names that are accepted. Bands and rows shape what is stored: they are never accepted.

@@ -7,6 +7,7 @@
 #include "base/crc32c.h"
 #include "state/file_header.h"
 #include "state/journal.h"
+#include "state/scheme.h"
 #include "support.h"
 
 namespace doppel::state_test {
@@ -136,12 +137,14 @@ TEST(StateDir, NamesEverySettingThatDiffers) {
   const auto state = StateDir::open(other, {});
   ASSERT_EQ(state.status().code(), absl::StatusCode::kFailedPrecondition);
   const std::string message(state.status().message());
-  EXPECT_THAT(message, HasSubstr("num_perm: this directory was made with 18, now 64"));
-  EXPECT_THAT(message, HasSubstr("shingle_words: this directory was made with 5, now it is not set"));
-  EXPECT_THAT(message, HasSubstr("normaliser: this directory was made without it, now 2"));
-  EXPECT_THAT(message, HasSubstr("threshold: this directory was made with 0.8, now 0.9"));
+  EXPECT_THAT(message, HasSubstr("num_perm: the index was made with 18, now 64"));
+  EXPECT_THAT(message, HasSubstr("shingle_words: the index was made with 5, now it is not set"));
+  EXPECT_THAT(message, HasSubstr("normaliser: the index was made without it, now 2"));
+  EXPECT_THAT(message, HasSubstr("threshold: the index was made with 0.8, now 0.9"));
   EXPECT_THAT(message, testing::Not(HasSubstr("hash_key")));
   EXPECT_TRUE(StateDir::open(options_of(dir.path()), {}).ok());
+  EXPECT_THAT(scheme_differences("hash_key_fingerprint=0badcafe\n", "hash_key_fingerprint=01020304\n"),
+              testing::ElementsAre(HasSubstr("its key belongs in hash.key")));
 }
 
 TEST(StateDir, WrongCallsAreRefused) {
