@@ -33,6 +33,8 @@ std::string tune_json(const TuneReport& report);
 std::string tune_svg(const TuneReport& report);
 
 // The parts that both forms show.
+inline double threshold_of(const TuneReport& report) { return report.engine.rule.threshold_ppm / 1e6; }
+std::vector<double> similarities_around(double threshold);
 struct Alternative {
   Banding banding;
   bool chosen = false;
@@ -46,6 +48,9 @@ IndexShape index_shape(const TuneReport& report, Banding banding);
 struct WastedWork {
   double met = 0, verified = 0;
 };
+inline constexpr double kSpread = 100;  // such originals in the stated assumption
+// Slots of unrelated shingles have equal slices once in 256.
+inline double equal_slice_chance(double s) { return s + (1 - s) / 256; }
 WastedWork wasted_work(const Rule& rule, int num_perm, double count);
 
 }  // namespace doppel

@@ -1,229 +1,19 @@
 #include "config/keys.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include "absl/strings/str_join.h"
-#include "config/values.h"
-#include "fmt/format.h"
+#include "config/key_kinds.h"
 
 namespace doppel {
 namespace {
 
-// Every kind of key wraps a member of Options, given by `at`, a function Options& -> T&. Getters see a const
-// Options; they only read through it.
-template <typename At>
-const auto& read(const At& at, const Options& options) {
-  return at(const_cast<Options&>(options));
-}
-
-// Keys of one text; `set_text` does the rest.
-std::function<std::string(Options&, const RawValue&)> single(
-    std::string type, std::function<std::string(Options&, const std::string&)> set_text) {
-  return [type = std::move(type), set_text = std::move(set_text)](Options& options, const RawValue& value) {
-    if (value.list) return fmt::format("expected one {}, found a list", type);
-    return set_text(options, value.items.front());
-  };
-}
-
-// Doubles that hold millionths exactly: there and back is the identity. usual: what a person would write,
-// "0.5 to 0.95".
-template <typename At>
-Key number_key(std::string name, At at, int64_t least, int64_t most, const std::string& usual,
-               std::string help) {
-  Key key;
-  key.info = {std::move(name),
-              fmt::format("number, {} to {}", write_millionths(least), write_millionths(most)), "",
-              std::move(help)};
-  key.set = single("number", [=](Options& options, const std::string& text) -> std::string {
-    auto millionths = parse_millionths(text);
-    if (!millionths)
-      return fmt::format("{} is not a number with at most six digits after the point", shown(text));
-    if (*millionths < least || *millionths > most) {
-      return fmt::format("{} is not between {} and {} ({} are usual)", shown(text), write_millionths(least),
-                         write_millionths(most), usual);
-    }
-    at(options) = static_cast<double>(*millionths) / kMillion;
-    return {};
-  });
-  key.get = [=](const Options& options) {
-    return write_millionths(std::llround(read(at, options) * kMillion));
-  };
-  return key;
-}
-
-template <typename At>
-Key integer_key(std::string name, At at, uint64_t least, uint64_t most, std::string help) {
-  Key key;
-  key.info = {std::move(name), fmt::format("integer, {} to {}", least, most), "", std::move(help)};
-  key.set = single("integer", [=](Options& options, const std::string& text) -> std::string {
-    auto value = parse_integer(text);
-    if (!value) return fmt::format("{} is not an integer", shown(text));
-    if (*value < least || *value > most)
-      return fmt::format("{} is not between {} and {}", shown(text), least, most);
-    at(options) = static_cast<std::remove_reference_t<decltype(at(options))>>(*value);
-    return {};
-  });
-  key.get = [=](const Options& options) { return fmt::format("{}", read(at, options)); };
-  return key;
-}
-
-template <typename At>
-Key size_key(std::string name, At at, uint64_t least, uint64_t most, std::string help) {
-  Key key;
-  key.info = {std::move(name), fmt::format("size, {} to {}", write_size(least), write_size(most)), "",
-              std::move(help)};
-  key.set = single("size", [=](Options& options, const std::string& text) -> std::string {
-    auto bytes = parse_size(text);
-    if (!bytes) return fmt::format("{} is not a size (such as 1000, 64KiB, 8MiB, 1GB)", shown(text));
-    if (*bytes < least || *bytes > most) {
-      return fmt::format("{} is not between {} and {}", shown(text), write_size(least), write_size(most));
-    }
-    at(options) = *bytes;
-    return {};
-  });
-  key.get = [=](const Options& options) { return write_size(read(at, options)); };
-  return key;
-}
-
-template <typename At>
-Key text_key(std::string name, At at, std::string help) {
-  Key key;
-  key.info = {std::move(name), "text", "", std::move(help)};
-  key.set = single("text", [=](Options& options, const std::string& text) -> std::string {
-    at(options) = text;
-    return {};
-  });
-  key.get = [=](const Options& options) { return write_text(read(at, options)); };
-  return key;
-}
-
-template <typename At>
-Key choice_key(std::string name, At at, const std::vector<std::string>& choices, std::string help) {
-  Key key;
-  key.info = {std::move(name), fmt::format("one of {}", absl::StrJoin(choices, ", ")), "", std::move(help)};
-  key.set = single("word", [=](Options& options, const std::string& text) -> std::string {
-    if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
-      return fmt::format("{} is not one of {}", shown(text), absl::StrJoin(choices, ", "));
-    }
-    at(options) = text;
-    return {};
-  });
-  key.get = [=](const Options& options) { return read(at, options); };
-  return key;
-}
-
-template <typename At>
-Key list_key(std::string name, At at, std::string help) {
-  Key key;
-  key.info = {std::move(name), "list of text", "", std::move(help)};
-  key.set = [=](Options& options, const RawValue& value) -> std::string {
-    std::vector<std::string> items = value.list ? value.items : split_list(value.items.front());
-    if (std::find(items.begin(), items.end(), "") != items.end()) return "an item of the list is empty";
-    at(options) = std::move(items);
-    return {};
-  };
-  key.get = [=](const Options& options) { return write_list(read(at, options)); };
-  return key;
-}
-
-// A list in which "name=value" may also be written as a group.
-template <typename At>
-Key named_list_key(std::string name, At at, std::string help) {
-  Key key = list_key(std::move(name), at, std::move(help));
-  key.info.type = "list of text, or names and values";
-  return key;
-}
-
-template <typename At>
-Key bool_key(std::string name, At at, std::string help) {
-  Key key;
-  key.info = {std::move(name), "true or false", "", std::move(help)};
-  key.set = single("true or false", [=](Options& options, const std::string& text) -> std::string {
-    if (text != "true" && text != "false") return fmt::format("{} is neither true nor false", shown(text));
-    at(options) = text == "true";
-    return {};
-  });
-  key.get = [=](const Options& options) { return read(at, options) ? "true" : "false"; };
-  return key;
-}
-
-template <typename At>
-Key duration_key(std::string name, At at, int64_t least_ms, std::string help) {
-  Key key;
-  key.info = {std::move(name), "duration", "", std::move(help)};
-  key.set = single("duration", [=](Options& options, const std::string& text) -> std::string {
-    const auto ms = parse_duration(text);
-    if (!ms) return fmt::format("{} is not a duration (such as 30d, 12h, 90s, 500ms)", shown(text));
-    if (*ms < least_ms) return fmt::format("{} is shorter than {}", shown(text), write_duration(least_ms));
-    at(options) = *ms;
-    return {};
-  });
-  key.get = [=](const Options& options) { return write_duration(read(at, options)); };
-  return key;
-}
-
-// A group of any names: "name=value" each.
-template <typename At>
-Key map_key(std::string name, At at, std::string help) {
-  Key key;
-  key.info = {std::move(name), "names and values", "", std::move(help)};
-  key.set = [=](Options& options, const RawValue& value) -> std::string {
-    std::vector<std::string> items = value.list ? value.items : split_list(value.items.front());
-    for (const std::string& item : items) {
-      const size_t equals = item.find('=');
-      if (equals == std::string::npos || equals == 0)
-        return fmt::format("{} is not of the form name=value", shown(item));
-    }
-    at(options) = std::move(items);
-    return {};
-  };
-  key.get = [=](const Options& options) {
-    std::vector<std::string> names;
-    for (const std::string& item : read(at, options))
-      names.push_back(item.substr(0, item.find('=')) + "=...");
-    return write_list(names);
-  };
-  return key;
-}
-
-Key expire_after_key(std::string help) {
-  Key key;
-  key.info = {"expire_after", "duration or never", "", std::move(help)};
-  key.set = single("duration", [](Options& options, const std::string& text) -> std::string {
-    bool never = text.empty() || text == "never";
-    auto ms = never ? 0 : parse_duration(text);
-    if (!ms) return fmt::format("{} is not a duration (such as 30d, 12h, 90s, 500ms) or never", shown(text));
-    if (*ms == 0 && !never) return "0 would expire every document at once; write never to keep all";
-    options.expire_after = never ? "" : text;
-    options.expire_after_ms = *ms;
-    return {};
-  });
-  key.get = [](const Options& options) {
-    return options.expire_after.empty() ? std::string("never") : write_text(options.expire_after);
-  };
-  return key;
-}
-
-// Whoever writes the key itself here would see it again in every listing of the settings.
-Key hash_key_file_key(std::string help) {
-  Key key = text_key("hash_key_file", [](Options& o) -> auto& { return o.hash_key_file; }, std::move(help));
-  key.set = [set = key.set](Options& options, const RawValue& value) -> std::string {
-    const std::string& text = value.items.empty() ? std::string() : value.items.front();
-    if (text.size() == 32 && text.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos) {
-      return "this looks like the key itself; give the path of a file that holds it, or set DOPPEL_HASH_KEY";
-    }
-    return set(options, value);
-  };
-  return key;
-}
+// In the order in which they are listed.
+using Add = std::function<void(Key)>;
 
 #define AT(member) [](Options& o) -> auto& { return o.member; }
 
-std::vector<Key> make_keys() {
-  std::vector<Key> keys;
-  auto add = [&](Key key) { keys.push_back(std::move(key)); };
-
+// When a document is a copy, and how long originals are kept.
+void rule_keys(const Add& add) {
   add(number_key("threshold", AT(threshold), 0, kMillion, "0.5 to 0.95",
                  "How similar a document must be to an earlier one to count as its copy: the share of word "
                  "sequences that both "
@@ -254,7 +44,10 @@ std::vector<Key> make_keys() {
       "max_memory", AT(max_memory), 0, uint64_t{1} << 50,
       "Memory for all of doppel, turned into a number of originals by what one takes and what buffers "
       "take; the smaller one of this and max_documents counts; 0 sets no limit."));
+}
 
+// What two signatures must have in common to be comparable: an index keeps these for life.
+void signature_keys(const Add& add) {
   add(integer_key(
       "num_perm", AT(num_perm), 8, 1024,
       "Slots of a sketch. More find copies with fewer errors and cost memory and time for each document."));
@@ -278,7 +71,10 @@ std::vector<Key> make_keys() {
       "File with the secret key of all hashes (32 hex digits); DOPPEL_HASH_KEY in the environment overrides "
       "it. With neither, "
       "a random key is made once and kept in the state directory; runs without one use a public key."));
+}
 
+// Where in a record the document is.
+void input_keys(const Add& add) {
   add(choice_key(
       "input.format", AT(input.format),
       {"auto", "json", "text", "html", "scrapy-cluster", "ache", "nutch", "news-please", "heritrix",
@@ -316,7 +112,10 @@ std::vector<Key> make_keys() {
                "Types of responses that are documents, such as text/*; any takes all."));
   add(size_key("input.max_bytes", AT(input.max_bytes), 1024, 1u << 30,
                "The largest body of a response; a larger one is rejected."));
+}
 
+// Records that lie elsewhere.
+void fetch_keys(const Add& add) {
   add(list_key(
       "warc.roots", AT(warc_roots),
       "Where the WARC files lie that crawl logs (heritrix) point into: directories and http addresses."));
@@ -329,7 +128,9 @@ std::vector<Key> make_keys() {
                    "How long a root that does not answer is waited for before a record is given up."));
   add(duration_key("fetch.timeout", AT(fetch_timeout_ms), 100,
                    "How long a web server may take to connect, or send nothing."));
+}
 
+void kafka_keys(const Add& add) {
   add(text_key("kafka.brokers", AT(kafka.brokers),
                "Kafka's addresses, host:port, separated by commas; empty: serve reads and writes files."));
   add(list_key(
@@ -376,6 +177,10 @@ std::vector<Key> make_keys() {
               "Any property of librdkafka (TLS, SASL, tuning); with consumer. or producer. before the name "
               "for one of "
               "them. Those that would break what doppel promises are refused."));
+}
+
+// Files in and out, topics out.
+void output_keys(const Add& add) {
   add(list_key("files.paths", AT(files.paths),
                "What serve follows without Kafka: directories into which documents are dropped, JSONL files "
                "as they grow and are rotated, or - for stdin."));
@@ -391,6 +196,10 @@ std::vector<Key> make_keys() {
                "A topic for the unique documents, unchanged (key, headers, bytes); empty: none."));
   add(choice_key("output.verdicts", AT(output.verdicts), {"duplicates", "all"},
                  "Events for duplicates only, or a small one for every document too."));
+}
+
+// What comes again under an old name, and what may change about an index.
+void update_keys(const Add& add) {
   add(choice_key(
       "tombstones", AT(tombstones), {"key", "ignore"},
       "What a null value does: forget the originals that stand under its topic and key, or nothing."));
@@ -401,7 +210,9 @@ std::vector<Key> make_keys() {
                "threshold_ppm "
                "and min_equal. Bands and rows cannot: they shape what is stored."));
   add(bool_key("dry_run", AT(dry_run), "Judge, publish nothing, commit nothing."));
+}
 
+void work_keys(const Add& add) {
   add(integer_key("threads", AT(threads), 0, 1024,
                   "Threads that read, sign and compare; 0: one for each processor."));
   add(integer_key("shards", AT(shards), 1, 1024, "Parts of the index that are written in parallel."));
@@ -409,7 +220,9 @@ std::vector<Key> make_keys() {
                   "Documents judged and committed together. Never changes a verdict."));
   add(size_key("batch_bytes", AT(batch_bytes), 1024, 1u << 30,
                "A batch is closed early when its documents reach this size."));
+}
 
+void state_keys(const Add& add) {
   add(text_key("state.directory", AT(state_directory),
                "Where the index is kept between runs; empty: nothing is kept after the run."));
   add(choice_key(
@@ -426,14 +239,18 @@ std::vector<Key> make_keys() {
       "an older one."));
   add(text_key("temporary_directory", AT(temporary_directory),
                "Where runs without a state directory put their shingle sets; empty: TMPDIR or /tmp."));
+}
 
+void http_keys(const Add& add) {
   add(text_key("http.listen", AT(http.listen),
                "host:port (IPv4) of serve's HTTP server; port 0 takes any free one; empty: no server."));
   add(text_key("http.token_file", AT(http.token_file),
                "File with the bearer token that requests which change something must send; DOPPEL_HTTP_TOKEN "
                "in the environment overrides it; with neither, such requests are refused."));
   add(size_key("http.max_body", AT(http.max_body), 1024, 1u << 30, "The largest body of a request."));
+}
 
+void process_keys(const Add& add) {
   add(duration_key("stall_timeout", AT(stall_timeout_ms), 1000,
                    "How long the main loop may not turn before /live says that the daemon hangs."));
   add(duration_key("shutdown_timeout", AT(shutdown_timeout_ms), 100,
@@ -443,13 +260,29 @@ std::vector<Key> make_keys() {
                  "The form of the daemon's log on stderr: a line for people, or a JSON object a line."));
   add(choice_key("log.level", AT(log_level), {"debug", "info", "warn", "error"},
                  "What the daemon's log leaves out. Read again on SIGHUP."));
-
-  Options defaults;
-  for (Key& key : keys) key.info.default_value = key.get(defaults);
-  return keys;
 }
 
 #undef AT
+
+std::vector<Key> make_keys() {
+  std::vector<Key> keys;
+  const Add add = [&](Key key) { keys.push_back(std::move(key)); };
+  rule_keys(add);
+  signature_keys(add);
+  input_keys(add);
+  fetch_keys(add);
+  kafka_keys(add);
+  output_keys(add);
+  update_keys(add);
+  work_keys(add);
+  state_keys(add);
+  http_keys(add);
+  process_keys(add);
+
+  const Options defaults;
+  for (Key& key : keys) key.info.default_value = key.get(defaults);
+  return keys;
+}
 
 }  // namespace
 

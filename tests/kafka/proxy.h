@@ -41,9 +41,9 @@ class Proxy {
   // Waits until a cut or a refusal has happened. False: it did not within `seconds`.
   bool await(int seconds = 60);
 
-  // The next produce request for this topic is held until another one comes behind it, then both are handed on,
-  // the first as one for a topic that does not exist. The broker refuses the first and carries out the second,
-  // as a leader may that only just became one.
+  // The next produce request for this topic is held until another one comes behind it, then both are handed
+  // on, the first as one for a topic that does not exist. The broker refuses the first and carries out the
+  // second, as a leader may that only just became one.
   void refuse_produce(const std::string& topic);
 
   // Every such request waits for so long before it is handed on: a slow link.

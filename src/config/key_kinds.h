@@ -1,0 +1,226 @@
+#pragma once
+// The kinds of settings: what may be written for each, what is said about everything else, and how it is
+// written back.
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "config/keys.h"
+#include "config/values.h"
+#include "fmt/format.h"
+
+namespace doppel {
+
+// Every kind of key wraps a member of Options, given by `at`, a function Options& -> T&. Getters see a const
+// Options; they only read through it.
+template <typename At>
+const auto& read(const At& at, const Options& options) {
+  return at(const_cast<Options&>(options));
+}
+
+// Keys of one text; `set_text` does the rest.
+inline std::function<std::string(Options&, const RawValue&)> single(
+    std::string type, std::function<std::string(Options&, const std::string&)> set_text) {
+  return [type = std::move(type), set_text = std::move(set_text)](Options& options, const RawValue& value) {
+    if (value.list) return fmt::format("expected one {}, found a list", type);
+    return set_text(options, value.items.front());
+  };
+}
+
+// Doubles that hold millionths exactly: there and back is the identity. usual: what a person would write,
+// "0.5 to 0.95".
+template <typename At>
+Key number_key(std::string name, At at, int64_t least, int64_t most, const std::string& usual,
+               std::string help) {
+  Key key;
+  key.info = {std::move(name),
+              fmt::format("number, {} to {}", write_millionths(least), write_millionths(most)), "",
+              std::move(help)};
+  key.set = single("number", [=](Options& options, const std::string& text) -> std::string {
+    auto millionths = parse_millionths(text);
+    if (!millionths)
+      return fmt::format("{} is not a number with at most six digits after the point", shown(text));
+    if (*millionths < least || *millionths > most) {
+      return fmt::format("{} is not between {} and {} ({} are usual)", shown(text), write_millionths(least),
+                         write_millionths(most), usual);
+    }
+    at(options) = static_cast<double>(*millionths) / kMillion;
+    return {};
+  });
+  key.get = [=](const Options& options) {
+    return write_millionths(std::llround(read(at, options) * kMillion));
+  };
+  return key;
+}
+
+template <typename At>
+Key integer_key(std::string name, At at, uint64_t least, uint64_t most, std::string help) {
+  Key key;
+  key.info = {std::move(name), fmt::format("integer, {} to {}", least, most), "", std::move(help)};
+  key.set = single("integer", [=](Options& options, const std::string& text) -> std::string {
+    auto value = parse_integer(text);
+    if (!value) return fmt::format("{} is not an integer", shown(text));
+    if (*value < least || *value > most)
+      return fmt::format("{} is not between {} and {}", shown(text), least, most);
+    at(options) = static_cast<std::remove_reference_t<decltype(at(options))>>(*value);
+    return {};
+  });
+  key.get = [=](const Options& options) { return fmt::format("{}", read(at, options)); };
+  return key;
+}
+
+template <typename At>
+Key size_key(std::string name, At at, uint64_t least, uint64_t most, std::string help) {
+  Key key;
+  key.info = {std::move(name), fmt::format("size, {} to {}", write_size(least), write_size(most)), "",
+              std::move(help)};
+  key.set = single("size", [=](Options& options, const std::string& text) -> std::string {
+    auto bytes = parse_size(text);
+    if (!bytes) return fmt::format("{} is not a size (such as 1000, 64KiB, 8MiB, 1GB)", shown(text));
+    if (*bytes < least || *bytes > most) {
+      return fmt::format("{} is not between {} and {}", shown(text), write_size(least), write_size(most));
+    }
+    at(options) = *bytes;
+    return {};
+  });
+  key.get = [=](const Options& options) { return write_size(read(at, options)); };
+  return key;
+}
+
+template <typename At>
+Key text_key(std::string name, At at, std::string help) {
+  Key key;
+  key.info = {std::move(name), "text", "", std::move(help)};
+  key.set = single("text", [=](Options& options, const std::string& text) -> std::string {
+    at(options) = text;
+    return {};
+  });
+  key.get = [=](const Options& options) { return write_text(read(at, options)); };
+  return key;
+}
+
+template <typename At>
+Key choice_key(std::string name, At at, const std::vector<std::string>& choices, std::string help) {
+  Key key;
+  key.info = {std::move(name), fmt::format("one of {}", absl::StrJoin(choices, ", ")), "", std::move(help)};
+  key.set = single("word", [=](Options& options, const std::string& text) -> std::string {
+    if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
+      return fmt::format("{} is not one of {}", shown(text), absl::StrJoin(choices, ", "));
+    }
+    at(options) = text;
+    return {};
+  });
+  key.get = [=](const Options& options) { return read(at, options); };
+  return key;
+}
+
+template <typename At>
+Key list_key(std::string name, At at, std::string help) {
+  Key key;
+  key.info = {std::move(name), "list of text", "", std::move(help)};
+  key.set = [=](Options& options, const RawValue& value) -> std::string {
+    std::vector<std::string> items = value.list ? value.items : split_list(value.items.front());
+    if (std::find(items.begin(), items.end(), "") != items.end()) return "an item of the list is empty";
+    at(options) = std::move(items);
+    return {};
+  };
+  key.get = [=](const Options& options) { return write_list(read(at, options)); };
+  return key;
+}
+
+// A list in which "name=value" may also be written as a group.
+template <typename At>
+Key named_list_key(std::string name, At at, std::string help) {
+  Key key = list_key(std::move(name), at, std::move(help));
+  key.info.type = "list of text, or names and values";
+  return key;
+}
+
+template <typename At>
+Key bool_key(std::string name, At at, std::string help) {
+  Key key;
+  key.info = {std::move(name), "true or false", "", std::move(help)};
+  key.set = single("true or false", [=](Options& options, const std::string& text) -> std::string {
+    if (text != "true" && text != "false") return fmt::format("{} is neither true nor false", shown(text));
+    at(options) = text == "true";
+    return {};
+  });
+  key.get = [=](const Options& options) { return read(at, options) ? "true" : "false"; };
+  return key;
+}
+
+template <typename At>
+Key duration_key(std::string name, At at, int64_t least_ms, std::string help) {
+  Key key;
+  key.info = {std::move(name), "duration", "", std::move(help)};
+  key.set = single("duration", [=](Options& options, const std::string& text) -> std::string {
+    const auto ms = parse_duration(text);
+    if (!ms) return fmt::format("{} is not a duration (such as 30d, 12h, 90s, 500ms)", shown(text));
+    if (*ms < least_ms) return fmt::format("{} is shorter than {}", shown(text), write_duration(least_ms));
+    at(options) = *ms;
+    return {};
+  });
+  key.get = [=](const Options& options) { return write_duration(read(at, options)); };
+  return key;
+}
+
+// A group of any names: "name=value" each.
+template <typename At>
+Key map_key(std::string name, At at, std::string help) {
+  Key key;
+  key.info = {std::move(name), "names and values", "", std::move(help)};
+  key.set = [=](Options& options, const RawValue& value) -> std::string {
+    std::vector<std::string> items = value.list ? value.items : split_list(value.items.front());
+    for (const std::string& item : items) {
+      const size_t equals = item.find('=');
+      if (equals == std::string::npos || equals == 0)
+        return fmt::format("{} is not of the form name=value", shown(item));
+    }
+    at(options) = std::move(items);
+    return {};
+  };
+  key.get = [=](const Options& options) {
+    std::vector<std::string> names;
+    for (const std::string& item : read(at, options))
+      names.push_back(item.substr(0, item.find('=')) + "=...");
+    return write_list(names);
+  };
+  return key;
+}
+
+inline Key expire_after_key(std::string help) {
+  Key key;
+  key.info = {"expire_after", "duration or never", "", std::move(help)};
+  key.set = single("duration", [](Options& options, const std::string& text) -> std::string {
+    bool never = text.empty() || text == "never";
+    auto ms = never ? 0 : parse_duration(text);
+    if (!ms) return fmt::format("{} is not a duration (such as 30d, 12h, 90s, 500ms) or never", shown(text));
+    if (*ms == 0 && !never) return "0 would expire every document at once; write never to keep all";
+    options.expire_after = never ? "" : text;
+    options.expire_after_ms = *ms;
+    return {};
+  });
+  key.get = [](const Options& options) {
+    return options.expire_after.empty() ? std::string("never") : write_text(options.expire_after);
+  };
+  return key;
+}
+
+// Whoever writes the key itself here would see it again in every listing of the settings.
+inline Key hash_key_file_key(std::string help) {
+  Key key = text_key("hash_key_file", [](Options& o) -> auto& { return o.hash_key_file; }, std::move(help));
+  key.set = [set = key.set](Options& options, const RawValue& value) -> std::string {
+    const std::string& text = value.items.empty() ? std::string() : value.items.front();
+    if (text.size() == 32 && text.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos) {
+      return "this looks like the key itself; give the path of a file that holds it, or set DOPPEL_HASH_KEY";
+    }
+    return set(options, value);
+  };
+  return key;
+}
+
+}  // namespace doppel
