@@ -24,6 +24,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr int kTryMs = 10'000;  // for one call to the broker
 constexpr int kAttempts = 3;    // with an error that waiting does not cure
+constexpr std::chrono::seconds kSettling(10);
+constexpr std::chrono::milliseconds kSettlingStep(20);
 
 // What is to be done after an error of a transaction's call.
 bool try_again(const rd_kafka_error_t* error) {
@@ -278,7 +280,17 @@ absl::Status Transactor::refuse_if_taken_over() {
 // Reads the committed log from where we know it to its end. Aborted if another process has left its name.
 absl::Status Transactor::read_on(const std::function<void(const LogRecord&)>& visit) {
   ASSIGN_OR_RETURN(LogReader reader, LogReader::open(options_.client, options_.index_log));
-  ASSIGN_OR_RETURN(const Watermarks bounds, reader.bounds());
+  ASSIGN_OR_RETURN(Watermarks bounds, reader.bounds());
+  // A broker that was just started may not show yet what it has committed.
+  if (bounds.high < log_offset_) {
+    log::warn("the index log ends before what was committed; waiting for the broker",
+              {{"ends_at", fmt::format("{}", bounds.high)}, {"committed", fmt::format("{}", log_offset_)}});
+  }
+  for (const auto deadline = Clock::now() + kSettling;
+       bounds.high < log_offset_ && Clock::now() < deadline;) {
+    std::this_thread::sleep_for(kSettlingStep);
+    ASSIGN_OR_RETURN(bounds, reader.bounds());
+  }
   if (bounds.high < log_offset_) {
     return absl::FailedPreconditionError(fmt::format("{} ends at {}, before offset {} that was committed",
                                                      options_.index_log, bounds.high, log_offset_));
