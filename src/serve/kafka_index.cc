@@ -91,13 +91,13 @@ class Opening {
  private:
   absl::Status open_transactor() {
     kafka::TransactorOptions transactor{
-        .client = options_.plan.client,
-        .transactional_id = options_.plan.transactional_id,
+        .producer = {.client = options_.plan.client,
+                     .transactional_id = options_.plan.transactional_id,
+                     .transaction_timeout_ms = static_cast<int>(o_.kafka.transaction_timeout_ms),
+                     .commit_deadline_ms = static_cast<int>(o_.kafka.commit_deadline_ms),
+                     .message_bytes_max = options_.plan.message_bytes_max},
         .index_log = options_.plan.index_log.name,
-        .owner = owner_name(),
-        .transaction_timeout_ms = static_cast<int>(o_.kafka.transaction_timeout_ms),
-        .commit_deadline_ms = static_cast<int>(o_.kafka.commit_deadline_ms),
-        .message_bytes_max = options_.plan.message_bytes_max};
+        .owner = owner_name()};
     owner_ = transactor.owner;
     ASSIGN_OR_RETURN(index_->transactor, kafka::Transactor::open(transactor, options_.stop));
     for (const kafka::OutputTopic& topic :

@@ -112,7 +112,7 @@ absl::Status prepare_index_log(rd_kafka_t* client, const Options& o, KafkaPlan& 
 
 absl::Status fill(const Options& o, KafkaPlan& plan) {
   // A producer: it belongs to no group.
-  ASSIGN_OR_RETURN(const kafka::Client client, kafka::make_producer(plan.client, {}, nullptr, nullptr));
+  ASSIGN_OR_RETURN(const kafka::Client client, kafka::make_producer(plan.client, {}));
   ASSIGN_OR_RETURN(plan.cluster, kafka::cluster_id(client.get()));
   RETURN_IF_ERROR(prepare_index_log(client.get(), o, plan));
   ASSIGN_OR_RETURN(plan.events, output_topic(client.get(), o, o.output.topic, "events", kEventBytes));

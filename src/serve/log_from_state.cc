@@ -63,11 +63,12 @@ class Publishing {
     position_.expire.clock = r.clock;
     epoch_.epoch = state_->epoch();
 
-    ASSIGN_OR_RETURN(transactor_, kafka::Transactor::open({.client = plan_.client,
+    ASSIGN_OR_RETURN(transactor_,
+                     kafka::Transactor::open({.producer = {.client = plan_.client,
                                                            .transactional_id = plan_.transactional_id,
-                                                           .index_log = plan_.index_log.name,
                                                            .message_bytes_max = plan_.message_bytes_max},
-                                                          stop_));
+                                              .index_log = plan_.index_log.name},
+                                             stop_));
     RETURN_IF_ERROR(begin());
     RETURN_IF_ERROR(rows());
     return finish();

@@ -152,7 +152,7 @@ class Run {
     const bool wishes = p_.wishes(now_->work);
     if (now_->batch.records.empty() && now_->batch.problems.empty() && !wishes) {
       p_.progress(counters_);
-      return absl::OkStatus();
+      return p_.sink.idle();
     }
     {
       const Timed timed(now_->times.resolve);

@@ -27,6 +27,8 @@ class Sink {
   virtual absl::Status write(const Decided& decided) = 0;
   // Returns when it is certain that what write() took stays. Called once after each write(), before the next.
   virtual absl::Status settle() { return absl::OkStatus(); }
+  // Called now and then while there is nothing to write.
+  virtual absl::Status idle() { return absl::OkStatus(); }
   // How far the outputs are, for the commit; asked after settle().
   virtual std::string position() const = 0;
 };

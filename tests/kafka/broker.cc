@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <random>
 #include <stdexcept>
 
@@ -59,6 +60,13 @@ std::unique_ptr<Broker> Broker::own(int nodes, bool tls_sasl) {
 
 int Broker::port(int node, int which) const {
   return std::stoi(bootstrap_.substr(bootstrap_.find(':') + 1)) + 3 * (node - 1) + which;
+}
+
+pid_t Broker::pid(int node) const {
+  pid_t pid = 0;
+  std::ifstream(fmt::format("{}/node-{}/pid", folder_, node)) >> pid;
+  if (pid <= 0) throw std::runtime_error(fmt::format("{}: node {} has no pid", folder_, node));
+  return pid;
 }
 
 std::string Broker::run(const std::string& arguments) const {

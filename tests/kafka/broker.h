@@ -1,6 +1,8 @@
 #pragma once
 // A Kafka to test against, started by scripts/kafka.
 
+#include <sys/types.h>
+
 #include <memory>
 #include <string>
 
@@ -22,6 +24,8 @@ class Broker {
   const std::string& bootstrap() const { return bootstrap_; }
   int port(int node = 1, int which = 0) const;  // which: 0 for clients, 2 SASL_SSL
   const std::string& folder() const { return folder_; }
+
+  pid_t pid(int node = 1) const;  // for who cannot wait for scripts/kafka
 
   // node 0: all. Each returns when it is done; they throw what scripts/kafka said where it failed.
   void kill(int node = 0);

@@ -87,6 +87,7 @@ size_t find_topic(const std::string& frame, const std::string& topic) {
 struct Proxy::Connection {
   int client = -1, broker = -1;
   std::optional<int32_t> swallow;  // the answer with this number is not handed on: everything is cut
+  std::optional<int32_t> act_at;   // before the answer with this number is handed on: act_()
   std::thread from_client, from_broker;
   void shut() const {
     shutdown(client, SHUT_RDWR);
@@ -136,6 +137,13 @@ void Proxy::cut_after(Api api) {
   const std::lock_guard lock(mutex_);
   done_ = false;
   after_ = api;
+}
+
+void Proxy::act_after(Api api, std::function<void()> act) {
+  const std::lock_guard lock(mutex_);
+  done_ = false;
+  acts_after_ = api;
+  act_ = std::move(act);
 }
 
 void Proxy::refuse_produce(const std::string& topic) {
@@ -222,6 +230,10 @@ void Proxy::serve_client(Connection& connection) {
         after_.reset();
         connection.swallow = big_endian<int32_t>(frame, 8);
       }
+      if (acts_after_ && static_cast<int16_t>(*acts_after_) == api) {
+        acts_after_.reset();
+        connection.act_at = big_endian<int32_t>(frame, 8);
+      }
       if (!refused_topic_.empty() && api == static_cast<int16_t>(Api::produce)) {
         const size_t at = find_topic(frame, refused_topic_);
         if (at != std::string::npos && held.empty()) {
@@ -259,6 +271,12 @@ void Proxy::serve_broker(Connection& connection) {
         cut();
         changed_.notify_all();
         break;
+      }
+      if (connection.act_at == big_endian<int32_t>(frame, 4)) {
+        connection.act_at.reset();
+        act_();
+        done_ = true;
+        changed_.notify_all();
       }
     }
     rewrite_addresses(frame, broker_port_, port_);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -38,7 +39,9 @@ class Proxy {
   void cut_before(Api api);
   // The next such request is carried out, but instead of its answer all connections are cut.
   void cut_after(Api api);
-  // Waits until a cut or a refusal has happened. False: it did not within `seconds`.
+  // The next such request is carried out; before its answer is handed on, `act` is called.
+  void act_after(Api api, std::function<void()> act);
+  // Waits until a cut, a refusal or an act has happened. False: it did not within `seconds`.
   bool await(int seconds = 60);
 
   // The next produce request for this topic is held until another one comes behind it, then both are handed
@@ -74,6 +77,8 @@ class Proxy {
   std::optional<Api> before_, after_, delayed_;
   std::chrono::milliseconds delay_{0};
   std::string refused_topic_;
+  std::optional<Api> acts_after_;
+  std::function<void()> act_;
   bool done_ = false;
   bool down_ = false;
   bool stay_down_ = false;

@@ -158,9 +158,10 @@ absl::StatusOr<Client> make_consumer(const ClientOptions& options, const Setting
 }
 
 absl::StatusOr<Client> make_producer(const ClientOptions& options, const Settings& ours,
-                                     OnDelivery on_delivery, void* opaque) {
+                                     OnDelivery on_delivery, OnTrouble on_trouble, void* opaque) {
   ASSIGN_OR_RETURN(Conf conf, make_conf(options, ours, false));
   rd_kafka_conf_set_dr_msg_cb(conf.get(), on_delivery);
+  if (on_trouble != nullptr) rd_kafka_conf_set_error_cb(conf.get(), on_trouble);
   rd_kafka_conf_set_opaque(conf.get(), opaque);
   return make(std::move(conf), RD_KAFKA_PRODUCER);
 }

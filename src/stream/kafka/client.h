@@ -36,9 +36,12 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 using OnStatistics = int (*)(rd_kafka_t*, char* json, size_t length, void* opaque);
 absl::StatusOr<Client> make_consumer(const ClientOptions& options, const Settings& ours,
                                      OnStatistics on_statistics = nullptr, void* opaque = nullptr);
+// Both are called by whoever polls the producer or waits for it. `on_trouble`: a connection broke.
 using OnDelivery = void (*)(rd_kafka_t*, const rd_kafka_message_t*, void* opaque);
+using OnTrouble = void (*)(rd_kafka_t*, int code, const char* reason, void* opaque);
 absl::StatusOr<Client> make_producer(const ClientOptions& options, const Settings& ours,
-                                     OnDelivery on_delivery, void* opaque);
+                                     OnDelivery on_delivery = nullptr, OnTrouble on_trouble = nullptr,
+                                     void* opaque = nullptr);
 
 // "what: message (CODE)". Fenced: Aborted; what may succeed later: Unavailable; else Internal.
 absl::Status error(const std::string& what, rd_kafka_resp_err_t code);

@@ -58,6 +58,8 @@ absl::Status KafkaSink::settle() {
   return absl::OkStatus();
 }
 
+absl::Status KafkaSink::idle() { return transactor_.look_after(); }
+
 bool KafkaSink::fits(const OutputTopic& topic, size_t bytes) const {
   return static_cast<int64_t>(bytes + kMessageOverhead) <= topic.message_bytes_max;
 }

@@ -46,6 +46,7 @@ class KafkaSink final : public Sink {
 
   absl::Status write(const Decided& decided) override;
   absl::Status settle() override;
+  absl::Status idle() override;
   std::string position() const override { return encode_position(position_); }
 
   // Representatives whose end is not told yet: a batch without documents goes on telling it.

@@ -20,11 +20,22 @@ struct DestroyQueue {
 
 }  // namespace
 
-absl::StatusOr<LogReader> LogReader::open(const ClientOptions& options, const std::string& topic) {
+absl::StatusOr<LogReader> LogReader::open(const ClientOptions& options, const std::string& topic,
+                                          int32_t partition) {
+  return make(options, topic, partition, "read_committed");
+}
+
+absl::StatusOr<LogReader> LogReader::open_uncommitted(const ClientOptions& options, const std::string& topic,
+                                                      int32_t partition) {
+  return make(options, topic, partition, "read_uncommitted");
+}
+
+absl::StatusOr<LogReader> LogReader::make(const ClientOptions& options, const std::string& topic,
+                                          int32_t partition, const std::string& isolation) {
   ASSIGN_OR_RETURN(Client client, make_consumer(options, {{"group.id", "doppel-index-log"},
                                                           {"enable.auto.commit", "false"},
                                                           {"enable.auto.offset.store", "false"},
-                                                          {"isolation.level", "read_committed"},
+                                                          {"isolation.level", isolation},
                                                           {"auto.offset.reset", "error"},
                                                           {"enable.partition.eof", "true"},
                                                           {"check.crcs", "true"},
@@ -35,14 +46,16 @@ absl::StatusOr<LogReader> LogReader::open(const ClientOptions& options, const st
                                                           {"queued.max.messages.kbytes", "262144"},
                                                           {"queued.min.messages", "1000000"},
                                                           {"fetch.queue.backoff.ms?", "5"}}));
-  return LogReader(std::move(client), options, topic);
+  return LogReader(std::move(client), options, topic, partition);
 }
 
-absl::StatusOr<Watermarks> LogReader::bounds() { return watermarks(client_.get(), topic_, 0, kAskMs); }
+absl::StatusOr<Watermarks> LogReader::bounds() {
+  return watermarks(client_.get(), topic_, partition_, kAskMs);
+}
 
 absl::Status LogReader::seek(int64_t from) {
   PartitionList list(rd_kafka_topic_partition_list_new(1));
-  rd_kafka_topic_partition_list_add(list.get(), topic_.c_str(), 0)->offset = from;
+  rd_kafka_topic_partition_list_add(list.get(), topic_.c_str(), partition_)->offset = from;
   const rd_kafka_resp_err_t code = rd_kafka_assign(client_.get(), list.get());
   if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return error("cannot read " + topic_, code);
   return absl::OkStatus();

@@ -1,5 +1,7 @@
 #include "stream/kafka/outbox.h"
 
+#include <algorithm>
+
 namespace doppel::kafka {
 
 void Outbox::clear() {
@@ -8,6 +10,15 @@ void Outbox::clear() {
   headers_.clear();
   headers_taken_ = 0;
   progress.clear();
+}
+
+void Outbox::swap(Outbox& other) noexcept {
+  bytes_.swap(other.bytes_);
+  messages_.swap(other.messages_);
+  headers_.swap(other.headers_);
+  std::swap(headers_taken_, other.headers_taken_);
+  topics_.swap(other.topics_);
+  progress.swap(other.progress);
 }
 
 Outbox::Span Outbox::put(std::string_view bytes) {
@@ -27,8 +38,10 @@ void Outbox::headers(std::span<const Header> headers) {
 }
 
 Outbox::Message& Outbox::add(const std::string& topic, std::optional<Span> key, std::optional<Span> value) {
+  auto known = std::find(topics_.begin(), topics_.end(), topic);
+  if (known == topics_.end()) known = topics_.insert(topics_.end(), topic);
   Message& message = messages_.emplace_back();
-  message.topic = &topic;
+  message.topic = &*known;
   message.key = key;
   message.value = value;
   message.headers_begin = headers_taken_;

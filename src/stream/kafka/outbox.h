@@ -1,8 +1,9 @@
 #pragma once
 // Everything that one transaction publishes, encoded, with the input that it covers. It is made before the
-// transaction begins and kept until its commit is known, so that the same bytes can be sent again.
+// transaction begins and kept until readers see it, so that the same bytes can be sent again.
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,7 +30,17 @@ class Outbox {
     std::optional<Span> key, value;
     uint32_t headers_begin = 0, headers_end = 0;
     int64_t timestamp_ms = 0;  // 0: now
+
+    // Where it was stored when it was sent last; offset -1: nowhere, as far as is known.
+    int32_t stored_in = -1;
+    int64_t offset = -1;
+    bool seen = false;  // by readers: it is committed
   };
+
+  Outbox() = default;
+  Outbox(const Outbox&) = delete;
+  Outbox& operator=(const Outbox&) = delete;
+  void swap(Outbox& other) noexcept;
 
   void clear();
 
@@ -44,12 +55,12 @@ class Outbox {
   void header(std::string_view name, std::optional<std::string_view> value);
   void headers(std::span<const Header> headers);
   void forget_headers() { headers_.resize(headers_taken_); }
-  // `topic` outlives the outbox.
   Message& add(const std::string& topic, std::optional<Span> key, std::optional<Span> value);
   // A record of the index log.
   void add_log(const std::string& topic, LogPlace place);
 
   const std::vector<Message>& messages() const { return messages_; }
+  std::vector<Message>& messages() { return messages_; }
   const std::vector<HeaderSpan>& all_headers() const { return headers_; }
 
   std::vector<LogProgress> progress;  // of the partitions that moved
@@ -59,6 +70,7 @@ class Outbox {
   std::vector<Message> messages_;
   std::vector<HeaderSpan> headers_;
   uint32_t headers_taken_ = 0;
+  std::deque<std::string> topics_;  // that messages name; a deque's strings stay where they are
 };
 
 }  // namespace doppel::kafka

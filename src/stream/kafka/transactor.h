@@ -1,48 +1,50 @@
 #pragma once
-// One transaction after the other, each exactly once. What makes it so: a batch stays encoded until its
-// commit is known, and the progress records in the index log tell whether it is.
+// One batch after the other, each published exactly once. What makes it so: a batch stays encoded until
+// readers see it, and what they see is looked up wherever an answer of the broker is missing or may be wrong.
 
 #include <atomic>
 #include <functional>
+#include <memory>
+#include <set>
+#include <span>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "stream/kafka/log_reader.h"
 #include "stream/kafka/outbox.h"
+#include "stream/kafka/producer.h"
 
 namespace doppel::kafka {
 
 struct TransactorOptions {
-  ClientOptions client;
-  std::string transactional_id;
+  ProducerOptions producer;
   std::string index_log;
   std::string owner;  // of this process, unique
-  int transaction_timeout_ms = 60'000;
-  int commit_deadline_ms = 30'000;  // after it the producer is given up, and the log is asked
-  int64_t message_bytes_max = 1'000'000;
 };
 
 class Transactor {
  public:
-  // Fences whoever used the id before and settles its open transaction. Waits for the broker as long as
-  // `stop` says no.
+  // Fences whoever used the id before and settles its open transaction: from then on the index log ends where
+  // readers see its end. Waits for the broker as long as `stop` says no.
   static absl::StatusOr<std::unique_ptr<Transactor>> open(const TransactorOptions& options,
                                                           std::function<bool()> stop);
-  ~Transactor();
 
   // For lag tools only: the group's offsets go with each transaction from now on. `consumer` outlives this.
-  void send_offsets_of(rd_kafka_t* consumer) { consumer_ = consumer; }
+  void send_offsets_of(rd_kafka_t* consumer) { producer_.send_offsets_of(consumer); }
   // Where the index log is read on when it must be asked.
   void start_at(int64_t log_offset) { log_offset_ = log_offset; }
 
-  // Returns when the outbox is known to be committed, once. Aborted: another process has taken over; whatever
-  // else comes must stop the process too.
-  absl::Status commit(const Outbox& outbox);
+  // Returns when the outbox is known to be committed, once, and keeps what it holds: the caller has an older
+  // one then, to be cleared. Aborted: another process has taken over; whatever else comes must stop the
+  // process too.
+  absl::Status commit(Outbox& outbox);
+  // To be called now and then while there is nothing to commit: a batch that the broker has forgotten to mark
+  // as committed would stay unseen until the next one. Does nothing unless a connection broke.
+  absl::Status look_after();
 
   // Behind the last record of the index log that was committed here.
   int64_t log_offset() const { return log_offset_; }
-  // Asks the topic's metadata, so that the first transaction does not wait for it.
-  void know_topic(const std::string& topic);
+  void know_topic(const std::string& topic) { producer_.know_topic(topic); }
 
   struct Stats {
     std::atomic<uint64_t> commits{0};
@@ -54,28 +56,24 @@ class Transactor {
   const Stats& stats() const { return stats_; }
 
  private:
+  using Outboxes = std::span<Outbox* const>;
+
   explicit Transactor(TransactorOptions options, std::function<bool()> stop)
-      : options_(std::move(options)), stop_(std::move(stop)) {}
-  absl::Status init();
-  absl::Status send(const Outbox& outbox);
-  absl::Status produce(const Outbox& outbox);
-  absl::Status send_offsets(const Outbox& outbox);
-  absl::Status await_offsets();
-  absl::Status commit_until_known();
-  absl::StatusOr<bool> recover(const Outbox& outbox, bool fenced);
-  absl::StatusOr<bool> is_in_log(const Outbox& outbox);
+      : options_(std::move(options)), producer_(options_.producer, stop), stop_(std::move(stop)) {}
+  absl::Status settle_log();
+  absl::Status publish(Outboxes outboxes, absl::Status failed);
+  absl::Status recover(Outboxes outboxes, bool fenced, bool& committed);
+  absl::Status drop_what_hangs(Visibility& visibility, const std::set<std::string>& topics);
+  absl::Status insist(const std::function<absl::Status()>& attempt);
+  absl::Status await_readers(Outboxes outboxes);
   absl::Status refuse_if_taken_over();
-  absl::Status read_on(const std::function<void(const LogRecord&)>& visit);
-  static void delivered(rd_kafka_t*, const rd_kafka_message_t* message, void* opaque);
+  absl::Status read_on();
 
   TransactorOptions options_;
+  Producer producer_;
   std::function<bool()> stop_;
-  Client producer_;
-  rd_kafka_t* consumer_ = nullptr;
   int64_t log_offset_ = 0;
-  // Set by delivery reports, on the thread that commits.
-  int64_t delivered_log_offset_ = -1;
-  size_t without_offset_ = 0;
+  Outbox last_;  // the last one that was committed
   Stats stats_;
 };
 
