@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
+#include <random>
+#include <thread>
 
 #include "kafka/case.h"
 #include "kafka/proxy.h"
@@ -101,6 +105,32 @@ TEST(FailoverLong, ADaemonThatIsKilledWithItsBrokerFindsTheForgottenBatch) {
     f.c.await_all(*daemon);
   }
   f.c.finish(*daemon);
+}
+
+// The broker is killed in the midst of work, and now and then the daemon too.
+TEST(FailoverLong, ABrokerIsKilledAtAnyMoment) {
+  const char* given = std::getenv("FAILOVER_SEED");
+  const unsigned seed = given != nullptr ? std::stoul(given) : std::random_device()();
+  fmt::print("FAILOVER_SEED={}\n", seed);
+  std::mt19937 random(seed);
+  const auto broker = Broker::own();
+  Case c({{"kafka.batch_documents", "5"}, {"kafka.commit_deadline", "2s"}}, broker->bootstrap(), 1000);
+  c.produce_next(100);
+  auto daemon = c.start();
+  c.await_all(*daemon);
+  for (int i = 0; i < 5 && !::testing::Test::HasFailure(); ++i) {
+    c.produce_next(60 + random() % 100);
+    // Nothing to wait for: that it is any moment is what is tested.
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 150));
+    const bool both = random() % 3 == 0;
+    ::kill(broker->pid(), SIGKILL);
+    if (both) daemon->kill();
+    broker->restart();
+    if (both) daemon = c.start();
+    if (random() % 2 == 0) c.await_all(*daemon);
+  }
+  c.finish(*daemon);
+  if (::testing::Test::HasFailure()) fmt::print("{}\n", daemon->said());
 }
 
 TEST(FailoverLong, TheLeadersOfThreeNodesMove) {

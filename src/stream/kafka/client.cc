@@ -91,6 +91,8 @@ absl::StatusOr<Conf> make_conf(const ClientOptions& options, const Settings& our
   rd_kafka_conf_set_error_cb(conf.get(), on_error);
   RETURN_IF_ERROR(set(conf.get(), "bootstrap.servers", options.brokers, "kafka.brokers: "));
   RETURN_IF_ERROR(set(conf.get(), "client.id", options.client_id, ""));
+  // By default the library waits up to ten seconds before it tries a broker again that is back already.
+  RETURN_IF_ERROR(set(conf.get(), "reconnect.backoff.max.ms", "1000", ""));
   for (const auto& [full_name, value] : options.properties) {
     std::string_view name = full_name;
     if (applies(name, consumer))
