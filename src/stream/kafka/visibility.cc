@@ -49,8 +49,10 @@ absl::StatusOr<std::vector<Visibility::Partition>> Visibility::hanging(const std
   std::vector<Suspect> suspects;
   ASSIGN_OR_RETURN(const std::vector<TopicPartitions> found,
                    find_topics(all_.get(), {topics.begin(), topics.end()}));
-  if (found.size() != topics.size())
-    return absl::UnavailableError("kafka: the broker does not know all of our topics yet");
+  std::set<std::string> unknown = topics;
+  for (const TopicPartitions& t : found) unknown.erase(t.topic);
+  if (!unknown.empty())
+    return absl::UnavailableError("kafka: the broker does not know the topic " + *unknown.begin());
   for (const TopicPartitions& t : found) {
     for (const int32_t partition : t.partitions) {
       Suspect suspect{.where = {t.topic, partition}};
