@@ -15,6 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr int kAskMs = 10'000;
+constexpr int kAskGroupMs = 2'000;
 constexpr int kIdleMs = 100;    // how long next() waits for a first record
 constexpr int kGrowMs = 2;      // how often a batch whose time is over asks whether it is wanted
 constexpr size_t kChunk = 256;  // taken from the library at once
@@ -155,13 +156,14 @@ absl::StatusOr<KafkaSource::Partition> KafkaSource::place(const std::string& top
   return out;
 }
 
-// The group's offsets decide nothing. Where they differ somebody moved them, and may wonder.
+// The group's offsets decide nothing. Where they differ somebody moved them, and may wonder. A broker that
+// has not marked the last ones as committed does not tell them; they are not waited for.
 void KafkaSource::report_other_offsets(const std::vector<LogProgress>& progress) {
   if (progress.empty()) return;
   const PartitionList list(rd_kafka_topic_partition_list_new(static_cast<int>(progress.size())));
   for (const LogProgress& p : progress)
     rd_kafka_topic_partition_list_add(list.get(), p.topic.c_str(), p.partition);
-  if (rd_kafka_committed(consumer_.get(), list.get(), kAskMs) != RD_KAFKA_RESP_ERR_NO_ERROR) return;
+  if (rd_kafka_committed(consumer_.get(), list.get(), kAskGroupMs) != RD_KAFKA_RESP_ERR_NO_ERROR) return;
   for (int i = 0; i < list->cnt; ++i) {
     const int64_t offset = list->elems[i].offset;
     if (offset == progress[i].next) continue;
