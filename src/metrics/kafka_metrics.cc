@@ -40,7 +40,7 @@ void collect_transactions(Families& out, const TransactionCounts& counts) {
               "Times another producer, or a time-out of the broker, took our place.",
               static_cast<double>(counts.fenced));
   out.counter("doppel_transaction_recoveries_total",
-              "Times the index log had to be asked whether a transaction is committed.",
+              "Times the broker had to be asked whether a transaction is committed.",
               static_cast<double>(counts.recoveries));
 }
 
