@@ -85,7 +85,8 @@ TEST(Faults, AnUnknownCommitIsFoundOut) {
       c.produce_next(200);
       ASSERT_TRUE(proxy.await());
       if (long_outage) {
-        EXPECT_TRUE(daemon->await_line("asking the broker what is committed", Daemon::Seconds(60))) << daemon->said();
+        EXPECT_TRUE(daemon->await_line("asking the broker what is committed", Daemon::Seconds(60)))
+            << daemon->said();
         proxy.set_down(false);
       }
       c.finish(*daemon);
