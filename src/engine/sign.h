@@ -61,7 +61,7 @@ struct SignedDocument {
   uint64_t id_tag = 0;   // of what a removal names; 0: none
   bool replace = false;  // where it is judged: what stands under id_tag with another digest is removed first
   int64_t timestamp_ms = kNoTime;
-  PodVector<uint32_t> tops;  // top halves of the shingle hashes, repeats included
+  PodVector<uint32_t> tops;  // top halves of the shingle hashes, in any order, some repeated
   std::string metadata;      // opaque to the engine, stored with a representative
   std::string reason;
 };
