@@ -70,6 +70,7 @@ absl::StatusOr<std::vector<Visibility::Partition>> Visibility::hanging(const std
     if (suspects.empty() || Clock::now() >= deadline) break;
   }
   std::vector<Partition> out;
+  out.reserve(suspects.size());
   for (Suspect& s : suspects) out.push_back(std::move(s.where));
   return out;
 }
@@ -79,11 +80,11 @@ absl::StatusOr<bool> Visibility::sees(const Partition& where, const std::vector<
   ASSIGN_OR_RETURN(const Watermarks bounds, reader.bounds());
   if (offsets.front() < bounds.low) return true;  // deleted, and it was settled before it could be
   bool seen = false;
-  const absl::Status read = reader.read(offsets.front(), std::min(offsets.back() + 1, bounds.high),
-                                        [&](const LogMessage& m) -> absl::Status {
-                                          seen = std::binary_search(offsets.begin(), offsets.end(), m.offset);
-                                          return seen ? absl::CancelledError() : absl::OkStatus();
-                                        });
+  absl::Status read = reader.read(offsets.front(), std::min(offsets.back() + 1, bounds.high),
+                                  [&](const LogMessage& m) -> absl::Status {
+                                    seen = std::binary_search(offsets.begin(), offsets.end(), m.offset);
+                                    return seen ? absl::CancelledError() : absl::OkStatus();
+                                  });
   if (!read.ok() && !seen) return read;
   return seen;
 }
