@@ -9,6 +9,7 @@ pipefail sees it end by SIGPIPE. Blocks of another language than sh are not exec
 import argparse
 import os
 import pathlib
+import random
 import re
 import signal
 import socket
@@ -32,11 +33,20 @@ assert steps, f"{ARGS.page} has no ```sh block"
 
 
 def free_ports(count):
-    """Apart from each other: Kafka takes the ones behind its own too."""
-    sockets = [socket.socket() for _ in range(count)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    return [str(s.getsockname()[1]) for s in sockets]
+    """Each with two free ones behind it, which Kafka takes too; below those that connections are given, and apart from
+    those that scripts/kafka chooses for itself."""
+    found = []
+    for first in random.sample(range(15_000, 20_000, 3), 1_666):
+        try:
+            for port in range(first, first + 3):
+                with socket.socket() as s:
+                    s.bind(("127.0.0.1", port))
+        except OSError:
+            continue
+        found.append(str(first))
+        if len(found) == count:
+            return found
+    sys.exit("no free ports")
 
 
 with tempfile.TemporaryDirectory() as temporary:
