@@ -54,6 +54,14 @@ struct ForgottenMarkers {
     fmt::print("the broker forgot its markers {} times\n", forgot);
   }
 
+  // A daemon that has committed a hundred documents.
+  std::unique_ptr<Daemon> begin() {
+    c.produce_next(100);
+    auto daemon = c.start();
+    c.await_all(*daemon);
+    return daemon;
+  }
+
   // The broker ends with the commit of the next batch. False: it has not.
   bool kill_with_a_commit(Daemon& daemon, size_t documents) {
     daemon.signal(SIGSTOP);  // the documents are to be there before
@@ -66,9 +74,7 @@ struct ForgottenMarkers {
 
 TEST(FailoverLong, ALastBatchIsFinishedThatTheBrokerForgot) {
   ForgottenMarkers f;
-  f.c.produce_next(100);
-  const auto daemon = f.c.start();
-  f.c.await_all(*daemon);
+  const auto daemon = f.begin();
   for (int i = 0; i < 3 && !::testing::Test::HasFailure(); ++i) {
     ASSERT_TRUE(f.kill_with_a_commit(*daemon, 1));
     f.broker->restart();
@@ -79,9 +85,7 @@ TEST(FailoverLong, ALastBatchIsFinishedThatTheBrokerForgot) {
 
 TEST(FailoverLong, ABatchIsNotLostThatTheBrokerForgotWhileTheNextWasUnderWay) {
   ForgottenMarkers f;
-  f.c.produce_next(100);
-  const auto daemon = f.c.start();
-  f.c.await_all(*daemon);
+  const auto daemon = f.begin();
   for (int i = 0; i < 3 && !::testing::Test::HasFailure(); ++i) {
     ASSERT_TRUE(f.kill_with_a_commit(*daemon, 200));
     const bool next_fails = i != 1;  // and its abort takes along what hangs, or its commit does
@@ -102,9 +106,7 @@ TEST(FailoverLong, ABatchIsNotLostThatTheBrokerForgotWhileTheNextWasUnderWay) {
 
 TEST(FailoverLong, ADaemonThatIsKilledWithItsBrokerFindsTheForgottenBatch) {
   ForgottenMarkers f;
-  f.c.produce_next(100);
-  auto daemon = f.c.start();
-  f.c.await_all(*daemon);
+  auto daemon = f.begin();
   for (int i = 0; i < 3 && !::testing::Test::HasFailure(); ++i) {
     ASSERT_TRUE(f.kill_with_a_commit(*daemon, 20));
     daemon->kill();
