@@ -24,6 +24,15 @@ RUN --mount=type=bind,from=build,source=/build/doppel.deb,target=/doppel.deb \
     apt-get install -y --no-install-recommends ca-certificates /doppel.deb && \
     rm -rf /var/lib/apt/lists/* /var/cache/apt /var/log/apt /var/log/dpkg.log && \
     install -d -o doppel -g doppel -m 0700 /var/lib/doppel
+# docker build --build-arg REVISION="$(git rev-parse HEAD)" --build-arg CREATED="$(date -u +%FT%TZ)" says what was built, and when.
+ARG REVISION=unknown CREATED=unknown
+LABEL org.opencontainers.image.title="doppel" \
+      org.opencontainers.image.description="Near-duplicate detection in a stream of documents" \
+      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.base.name="docker.io/library/debian:13-slim" \
+      org.opencontainers.image.revision="$REVISION" \
+      org.opencontainers.image.created="$CREATED"
 ENV DOPPEL_CONFIG=/etc/doppel/doppel.yaml
 # Where http.listen is 0.0.0.0:9464 in the mounted settings; the default is the loopback.
 EXPOSE 9464

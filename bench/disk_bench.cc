@@ -3,7 +3,7 @@
 //
 //   disk_bench [--fill 50000] [--docs 10000] [--reads-per-second 3000] [--threads 8] [--copies 0.3]
 //
-// The bodies themselves are in memory. Around them stands a model of a page cache of a fifth of
+// The bodies themselves are in memory. Around them is a model of a page cache of a fifth of
 // their bytes (4 KiB pages, least recently used goes; what is written enters it too) above a disk that does
 // one read after the other, each in 1/3000 s: a read that misses the cache sleeps until the disk would have
 // answered. The index is first filled without sleeping; then the measured documents come, of which

@@ -1,7 +1,7 @@
 // The index at size: unique documents looked up and inserted until there are --docs of them, against the time
-// of fetching one random cache line per band.
+// of fetching one random cache line per table.
 //
-//   index_bench [--docs=2000000] [--batch=256] [--hot=20000] [--singles=90]
+//   index_bench [--docs=2000000] [--batch=256] [--hot=20000] [--singles=90] [--bands=11 --rows=4]
 //   index_bench --restore [--docs=2000000]     only: all tables made at once, as a start does
 //
 // Prints lines "name value unit". Time is this thread's processor time. The first 90 % (--singles) are
@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "base/simd.h"
+#include "engine/memory_ahead.h"
 #include "index/index.h"
 #include "index/pages.h"
 
@@ -117,9 +118,8 @@ void warm_memory(size_t bytes) {
   for (size_t at = 0; at < bytes; at += 4096) pages.data()[at] = 1;
 }
 
-// One random line for each of 18 bands, prefetched a few documents ahead, in as much memory as the tables
-// use.
-double baseline_ns(size_t bytes, double* fresh_ns_per_byte) {
+// One random line for each table, prefetched a few documents ahead, in as much memory as the tables use.
+double baseline_ns(size_t bytes, uint64_t tables, double* fresh_ns_per_byte) {
   Pages pages(bytes, bytes, 0);
   pages.require(bytes);
   unsigned char* p = pages.data();
@@ -135,11 +135,11 @@ double baseline_ns(size_t bytes, double* fresh_ns_per_byte) {
   uint64_t sum = 0;
   for (uint64_t repeat = 0; repeat < 5; ++repeat) {
     constexpr uint64_t kDocs = 200000;
-    constexpr uint64_t kAhead = 3 * 18;
-    const uint64_t first = repeat * kDocs * 18;
+    const uint64_t ahead = 3 * tables;
+    const uint64_t first = repeat * kDocs * tables;
     const double start = now_s();
-    for (uint64_t i = first; i < first + kDocs * 18; ++i) {
-      __builtin_prefetch(address(i + kAhead));
+    for (uint64_t i = first; i < first + kDocs * tables; ++i) {
+      __builtin_prefetch(address(i + ahead));
       sum += *address(i);
     }
     best = std::min(best, (now_s() - start) / kDocs * 1e9);
@@ -149,8 +149,9 @@ double baseline_ns(size_t bytes, double* fresh_ns_per_byte) {
 }
 
 // Documents whose bands all carry a full key, as copies of a template do.
-void hot_keys(size_t docs) {
+void hot_keys(size_t docs, Banding banding) {
   IndexOptions options;
+  options.banding = banding;
   Index index(options);
   Random random{7};
   Batch batch(index, 100);
@@ -222,10 +223,15 @@ struct Memory {
   }
 };
 
-void run(size_t docs, size_t batch_size, size_t singles_percent) {
+void run(size_t docs, size_t batch_size, size_t singles_percent, Banding banding) {
   warm_memory(docs * 330 + (size_t{64} << 20));
   const double rss_before = rss_bytes();
-  Index index(IndexOptions{});
+  // As a daemon does: a thread of its own takes the memory that is filled next.
+  MemoryAhead memory_ahead;
+  IndexOptions options;
+  options.banding = banding;
+  options.fresh = [&](void* at, size_t bytes) { memory_ahead.take(at, bytes); };
+  Index index(options);
   Random random{1};
   Batch batch(index, batch_size);
   const auto bands = static_cast<size_t>(index.options().banding.bands);
@@ -262,7 +268,7 @@ void run(size_t docs, size_t batch_size, size_t singles_percent) {
   }
   const IndexStats stats = index.stats();
   double fresh = 0;
-  const double baseline = baseline_ns(stats.table_bytes, &fresh);
+  const double baseline = baseline_ns(stats.table_bytes, bands + 1, &fresh);
   line("docs", static_cast<double>(stats.rows), "documents");
   line("lookup", total.lookup(), "ns/doc");
   line("insert", total.insert(), "ns/doc");
@@ -289,8 +295,10 @@ void run(size_t docs, size_t batch_size, size_t singles_percent) {
 }
 
 // All tables at once from rows that are there, as a start does.
-void restore(size_t docs) {
-  Index index(IndexOptions{});
+void restore(size_t docs, Banding banding) {
+  IndexOptions options;
+  options.banding = banding;
+  Index index(options);
   Random random{1};
   Batch batch(index, 256);
   for (size_t n = 0; n < docs; n += batch.rows.size()) {
@@ -318,6 +326,7 @@ int main(int argc, char** argv) {
   size_t hot = 20000;
   size_t singles = 90;
   bool restore = false;
+  doppel::Banding banding = doppel::IndexOptions().banding;
   for (int i = 1; i < argc; ++i) {
     const std::string_view arg = argv[i];
     restore |= arg == "--restore";
@@ -326,13 +335,15 @@ int main(int argc, char** argv) {
     if (arg.starts_with("--docs=")) docs = value;
     if (arg.starts_with("--batch=")) batch = std::max<size_t>(1, value);
     if (arg.starts_with("--hot=")) hot = value;
+    if (arg.starts_with("--bands=")) banding.bands = static_cast<int>(value);
+    if (arg.starts_with("--rows=")) banding.rows = static_cast<int>(value);
     if (arg.starts_with("--singles=")) singles = value;
   }
   std::printf("simd %s level\n", std::string(doppel::simd_name(doppel::simd_level())).c_str());
   if (restore) {
-    doppel::restore(docs);
+    doppel::restore(docs, banding);
     return 0;
   }
-  doppel::run(docs, batch, singles);
-  if (hot >= 400) doppel::hot_keys(hot);
+  doppel::run(docs, batch, singles, banding);
+  if (hot >= 400) doppel::hot_keys(hot, banding);
 }

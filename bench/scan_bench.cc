@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -29,25 +30,22 @@ struct Flags {
 // Representatives that no document is similar to.
 void prefill(Engine& engine, uint64_t count) {
   constexpr size_t kStep = 512;
-  const int num_perm = engine.options().scheme.num_perm;
-  const int bands = engine.options().rule.banding.bands;
-  std::vector<uint8_t> slices(kStep * num_perm);
-  std::vector<uint64_t> keys(kStep * bands);
-  std::vector<uint32_t> mask((bands + 31) / 32, ~0u);
+  const auto num_perm = static_cast<size_t>(engine.options().scheme.num_perm);
+  Work work;
+  MatchCounters counters;
   uint64_t state = 1;
   for (uint64_t at = 0; at < count; at += kStep) {
     const size_t n = std::min<uint64_t>(kStep, count - at);
-    std::vector<Row> rows;
+    work.resize(n, engine.options());
     for (size_t i = 0; i < n * num_perm; i += 8) {
       state = mix64(state + 0x9e3779b97f4a7c15u);
-      std::memcpy(&slices[i], &state, 8);
+      std::memcpy(&work.sign.slices[i], &state, 8);
     }
     for (size_t i = 0; i < n; ++i) {
-      engine.index().band_keys(&slices[i * num_perm], &keys[i * bands]);
-      rows.push_back(
-          {.slices = &slices[i * num_perm], .digest = {mix64(at + i), ~(at + i)}, .mask = mask.data()});
+      work.sign.documents[i].content = Content::shingled;
+      work.sign.documents[i].digest = {mix64(at + i), ~(at + i)};
     }
-    engine.index().insert(rows, keys.data());
+    if (!engine.match(work, 0, n, counters).ok() || !engine.resolve(work).ok()) std::abort();
   }
 }
 

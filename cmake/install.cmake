@@ -1,5 +1,5 @@
 # What goes where. Component `runtime`: the program with its manual page, completion, example configuration, unit and
-# documents. Component `development`: what a program that embeds the detector needs, with a package for find_package(doppel).
+# documents. Component `development`: what a program that embeds the detector needs, with packages for find_package(doppel) and pkg-config.
 include(CMakePackageConfigHelpers)
 
 # --- The program --------------------------------------------------------------------------------------------------
@@ -47,6 +47,13 @@ include(\${CMAKE_CURRENT_LIST_DIR}/doppelTargets.cmake)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/doppelConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/doppelConfig.cmake ${CMAKE_BINARY_DIR}/doppelConfigVersion.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/doppel COMPONENT development)
+# The same for pkg-config. The prefix is known when it is installed: cmake --install may name another one.
+install(CODE "set(CMAKE_INSTALL_LIBDIR \"${CMAKE_INSTALL_LIBDIR}\")
+  set(CMAKE_INSTALL_INCLUDEDIR \"${CMAKE_INSTALL_INCLUDEDIR}\")
+  set(PROJECT_VERSION \"${PROJECT_VERSION}\")
+  set(PROJECT_DESCRIPTION \"${PROJECT_DESCRIPTION}\")
+  configure_file(\"${PROJECT_SOURCE_DIR}/cmake/doppel.pc.in\"
+    \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig/doppel.pc\" @ONLY)" COMPONENT development)
 
 # --- The Debian package: cpack -G DEB in the build folder ----------------------------------------------------------
 # The configuration that the unit reads; only in the package, because it has one place.
@@ -56,8 +63,9 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME doppel)
 set(CPACK_PACKAGE_CONTACT "doppel maintainers <maintainers@doppel.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "near-duplicate detection in a stream of documents")
-set(CPACK_PACKAGE_DESCRIPTION "Reads documents from Kafka topics or files as they come, decides for each whether it repeats\
- an earlier one, and publishes an event for every copy, exactly once.")
+set(CPACK_PACKAGE_DESCRIPTION "Reads documents from Kafka topics or files as they come, decides for each
+whether it repeats an earlier one, and publishes an event for every copy,
+exactly once.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_SET_DESTDIR ON)
 set(CPACK_INSTALL_PREFIX /usr)
@@ -73,4 +81,5 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 file(WRITE ${CMAKE_BINARY_DIR}/debian/conffiles "/etc/doppel/doppel.yaml\n")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${CMAKE_BINARY_DIR}/debian/conffiles
   ${PROJECT_SOURCE_DIR}/deploy/debian/postinst ${PROJECT_SOURCE_DIR}/deploy/debian/prerm ${PROJECT_SOURCE_DIR}/deploy/debian/postrm)
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/debian_files.cmake)
 include(CPack)

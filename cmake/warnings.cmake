@@ -1,7 +1,9 @@
 # The one place that says what the compiler must accept without a word.
 # (Designated initialisers leave members at their defaults on purpose.)
 add_library(doppel_build INTERFACE)
-target_compile_options(doppel_build INTERFACE -Wall -Wextra -Werror -Wno-missing-field-initializers -Wshadow -Wnon-virtual-dtor -fno-omit-frame-pointer)
+# In files that are compiled as one, a local name may be another file's global one.
+set(DOPPEL_SHADOW_WARNINGS $<$<NOT:$<BOOL:${DOPPEL_UNITY}>>:-Wshadow>)
+target_compile_options(doppel_build INTERFACE -Wall -Wextra -Werror -Wno-missing-field-initializers ${DOPPEL_SHADOW_WARNINGS} -Wnon-virtual-dtor -fno-omit-frame-pointer)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # g++ 12 sees overlaps in std::string's own appending of short literals.
   target_compile_options(doppel_build INTERFACE -Wno-restrict)

@@ -32,13 +32,13 @@ struct DetectorOptions {
   int max_checks = 64;               // candidates that are verified for one document
   int64_t expire_after_ms = 0;       // in the documents' own time; 0: never
   uint64_t hash_key[2] = {};         // secret; anything fixed if documents come from friends
-  int shards = 1;
+  int shards = 1;                    // parts of the index, which take 268 million documents each
 };
 
 // One detector is used by one thread at a time.
 class Detector {
  public:
-  // The error says which option is impossible, and what would be possible.
+  // The error names the option that is impossible, its value, and what would be possible.
   static absl::StatusOr<std::unique_ptr<Detector>> create(const DetectorOptions& options);
   ~Detector();
 

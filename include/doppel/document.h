@@ -18,7 +18,7 @@ struct WarcOrigin {
 
 struct Document {
   std::string_view id;                  // the caller's name for it
-  std::string_view text;                // UTF-8; what is not becomes a separator
+  std::string_view text;                // UTF-8; invalid bytes become separators
   std::string_view url;                 // optional
   std::string_view scope;               // documents of different scopes never meet; empty: one scope for all
   std::optional<int64_t> timestamp_ms;  // record time, drives expiry

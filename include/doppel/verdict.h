@@ -11,7 +11,7 @@ enum class Verdict : uint8_t {
   duplicate,  // it repeats an earlier unique document
   unscored,   // it has no text
   rejected,   // it could not be decoded
-  removal,    // not a document, but the wish to forget one
+  removal,    // not a document, but a request to forget one
   skipped,    // a record that is no document to be judged
 };
 

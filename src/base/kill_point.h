@@ -1,9 +1,10 @@
 #pragma once
 // Named places at which the crash harness ends the process, as a power cut would: DOPPEL_KILL_AT=NAME:COUNT
 // sends SIGKILL to the process itself at its COUNT-th pass through kill_point("NAME"); several are separated
-// by commas. Without the variable a point costs one branch.
+// by commas. Without the variable a point costs one branch. A simulation takes its own function instead.
 
 #include <atomic>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,9 +29,12 @@ class KillPoints {
 };
 
 namespace kill_point_internal {
-extern const bool armed;
+extern bool armed;
 void pass(std::string_view name);
 }  // namespace kill_point_internal
+
+// Called at every point from now on. Before other threads begin.
+void on_kill_points(std::function<void(std::string_view name)> function);
 
 inline void kill_point(std::string_view name) {
   if (kill_point_internal::armed) [[unlikely]]

@@ -122,7 +122,7 @@ void append_value(std::string& out, Form form, const Value& value) {
       value.is());
 }
 
-// In the text form a message stands as it is, but on one line.
+// In the text form a message is unchanged, but on one line.
 void append_message(std::string& out, std::string_view message) {
   for (const char c : message) {
     const auto byte = static_cast<unsigned char>(c);
@@ -151,6 +151,7 @@ void configure(Form form, Level least) {
 }
 
 Level level() { return g_level.load(std::memory_order_relaxed); }
+Form form() { return g_form.load(std::memory_order_relaxed); }
 
 std::string line(Form form, int64_t time_ms, Level level, std::string_view message, Fields fields) {
   std::string out;

@@ -6,7 +6,7 @@
 //   b"}
 //
 // Every line is one write(2), whatever its values hold: what could break a line is escaped. Any thread may
-// call; not for signal handlers. What cannot be written is lost without a word: there is no one to tell.
+// call; not for signal handlers. Messages that cannot be written are lost silently.
 
 #include <concepts>
 #include <cstdint>
@@ -54,6 +54,7 @@ using Fields = std::initializer_list<Field>;
 // Text and info until someone says otherwise; may be changed at any time.
 void configure(Form form, Level least);
 Level level();
+Form form();
 inline bool enabled(Level l) { return l >= level(); }
 
 void write(Level level, std::string_view message, Fields fields = {});

@@ -23,9 +23,9 @@ Supervisor& supervisor() {
   return of_environment;
 }
 
-void tell(std::string_view message) {
+void send(std::string_view message) {
   const std::lock_guard lock(mutex);
-  supervisor().tell(message);
+  supervisor().send(message);
 }
 
 uint64_t number(const char* text) {
@@ -70,7 +70,7 @@ Supervisor::Supervisor(Supervisor&& other) noexcept
       interval_us_(other.interval_us_),
       due_us_(other.due_us_) {}
 
-void Supervisor::tell(std::string_view message) const {
+void Supervisor::send(std::string_view message) const {
   if (socket_ < 0) return;
   sockaddr_un to{};
   to.sun_family = AF_UNIX;
@@ -86,17 +86,17 @@ bool Supervisor::alive_is_due(uint64_t now_us) {
   return true;
 }
 
-void ready() { tell("READY=1\nSTATUS=ready"); }
-void status(std::string_view text) { tell(status_line(text)); }
-void stopping() { tell("STOPPING=1\nSTATUS=stopping"); }
-void still_starting(std::string_view text) { tell(status_line(text) + "\nEXTEND_TIMEOUT_USEC=120000000"); }
+void ready() { send("READY=1\nSTATUS=ready"); }
+void status(std::string_view text) { send(status_line(text)); }
+void stopping() { send("STOPPING=1\nSTATUS=stopping"); }
+void still_starting(std::string_view text) { send(status_line(text) + "\nEXTEND_TIMEOUT_USEC=120000000"); }
 
 void alive() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   const std::lock_guard lock(mutex);
   if (supervisor().alive_is_due(
           static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count()))) {
-    supervisor().tell("WATCHDOG=1");
+    supervisor().send("WATCHDOG=1");
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What the daemon tells the supervisor that started it (systemd, Type=notify): that it is ready, what it is
-// doing, that it is alive, that it ends. Datagrams to the socket named in NOTIFY_SOCKET, as sd_notify(3)
+// What the daemon reports to the supervisor that started it (systemd, Type=notify): that it is ready, what it
+// is doing, that it is alive, that it ends. Datagrams to the socket named in NOTIFY_SOCKET, as sd_notify(3)
 // describes them; without the variable every call does nothing. Any thread may call.
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class Supervisor {
   Supervisor& operator=(Supervisor&&) = delete;
 
   // A supervisor that does not listen is not our problem: nothing waits, nothing fails.
-  void tell(std::string_view message) const;
+  void send(std::string_view message) const;
   // True at most once in a quarter of the watchdog's time.
   bool alive_is_due(uint64_t now_us);
 

@@ -23,10 +23,10 @@ Simd detect() {
 }
 
 Simd from_environment() {
-  const char* wish = std::getenv("DOPPEL_SIMD");
-  if (wish == nullptr) return simd_supported();
+  const char* setting = std::getenv("DOPPEL_SIMD");
+  if (setting == nullptr) return simd_supported();
   for (Simd level : {Simd::scalar, Simd::avx2, Simd::avx512}) {
-    if (simd_name(level) == wish) return std::min(level, simd_supported());
+    if (simd_name(level) == setting) return std::min(level, simd_supported());
   }
   return simd_supported();
 }

@@ -35,7 +35,7 @@ std::optional<std::string> from_hex(std::string_view text) {
   return out;
 }
 
-// What would end a field of a line, and what is not shown, as %xx.
+// Characters that would end a field of a line, and invisible ones, as %xx.
 std::string percent_coded(std::string_view id) {
   std::string out;
   for (char c : id) {
@@ -100,7 +100,8 @@ BatchMapper::BatchMapper(const EngineOptions& options, const FormatOptions& form
 absl::Status BatchMapper::add(const Record& record, std::string& out) {
   Document document;
   RETURN_IF_ERROR(decoder_->decode(record, document));
-  if (document.id.empty()) return invalid("no id: the parts of a job know a document by nothing else");
+  if (document.id.empty())
+    return invalid("the document has no id, which the parts of a job need to identify it");
   SignedDocument made;
   signer_.sign(document.text, document.scope, made, slices_.data());
   if (made.content == Content::empty) return absl::OkStatus();

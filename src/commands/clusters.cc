@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <fstream>
 #include <iostream>
 
@@ -11,9 +10,11 @@
 #include "absl/container/flat_hash_set.h"
 #include "base/status.h"
 #include "commands/commands.h"
+#include "commands/say.h"
 #include "fmt/format.h"
 #include "formats/event_reader.h"
 #include "serve/event_topic.h"
+#include "stream/files/places.h"
 #include "stream/json_text.h"
 
 namespace doppel {
@@ -58,8 +59,8 @@ class Clusters {
         removed = ",\"removed\":";
         append_json_string(removed, cluster.removed);
       }
-      fmt::print("{},\"size\":{},\"duplicates\":[{}]{}}}\n", cluster.head, cluster.copies + 1,
-                 cluster.members, removed);
+      print_out("{},\"size\":{},\"duplicates\":[{}]{}}}\n", cluster.head, cluster.copies + 1, cluster.members,
+                removed);
     }
   }
 
@@ -97,9 +98,9 @@ class Gatherer {
         options, name,
         [this](const std::string& place, const std::string& event) { return add(place, event); },
         [&](double done) {
-          if (terminal) fmt::print(stderr, "\r{}: {:.0f} %", name, done * 100);
+          if (terminal) print_err("\r{}: {:.0f} %", name, done * 100);
         });
-    if (terminal) fmt::print(stderr, "\r\033[K");
+    if (terminal) print_err("\r\033[K");
     return status;
   }
 
@@ -127,13 +128,14 @@ class Gatherer {
 
 int clusters_main(int argc, char** argv) {
   CLI::App app(
-      "Gathers events (duplicate-of, docs/events.md) into clusters: a line for each original that has "
-      "copies,\n"
-      "in the order of the first copies, as `doppel scan --clusters` writes them. Repeated events count "
-      "once.\n"
-      "An original that was forgotten meanwhile has a member \"removed\" with the reason. All copies are "
-      "held in\n"
-      "memory until the end. A topic is read as committed, from its beginning to what it holds now.\n\n"
+      "Collects events (duplicate-of, docs/events.md) into clusters: one line per original that has copies, "
+      "in the\n"
+      "order of the first copies, as `doppel scan --clusters` writes them. Repeated events count once. If "
+      "an\n"
+      "original was removed in the meantime, its line has a member \"removed\" with the reason. All copies "
+      "are kept\n"
+      "in memory until the end. A topic is read with read_committed, from its beginning to its current "
+      "end.\n\n"
       "Examples:\n"
       "  doppel clusters --events duplicates.jsonl > clusters.jsonl\n"
       "  doppel clusters --events doppel-duplicates --config doppel.yaml > clusters.jsonl\n"
@@ -142,14 +144,20 @@ int clusters_main(int argc, char** argv) {
   std::vector<std::string> inputs;
   CommonFlags common;
   app.add_option("--events", inputs,
-                 "files of events, - for stdin, or topics of the configured kafka.brokers (what is a file is "
-                 "no topic)")
+                 "files of events, - for stdin, or topics of the configured kafka.brokers (an existing file "
+                 "is not read as a topic)")
       ->required();
   add_common_flags(app, common);
-  app.footer("Exit codes: 0 done; 2 wrong usage, or what is no event; 3 it cannot be read or written.");
+  app.footer("Exit codes: 0 done; 2 wrong usage, or a line that is not an event; 3 a read or write error.");
   if (auto code = parse_flags(app, argc, argv)) return *code;
   const absl::StatusOr<Config> config = load(common);
   if (!config.ok()) return fail("clusters", config.status(), kExitUsage);
+  const NamedPath outputs[] = {{"clusters", "-"}};
+  std::vector<NamedPath> places;
+  places.reserve(inputs.size());
+  for (const std::string& input : inputs) places.push_back({"--events", input});
+  if (const absl::Status status = check_outputs(outputs, places); !status.ok())
+    return fail("clusters", status, kExitUsage);
   Gatherer gatherer;
   for (const std::string& input : inputs) {
     const absl::Status status = gatherer.input(config->options, input);
@@ -157,8 +165,6 @@ int clusters_main(int argc, char** argv) {
       return fail("clusters", status, absl::IsInvalidArgument(status) ? kExitUsage : kExitStopped);
   }
   gatherer.clusters().write();
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-    return fail("clusters", "stdout: cannot be written", kExitStopped);
   return kExitDone;
 }
 

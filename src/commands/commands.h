@@ -25,6 +25,7 @@ class Option;
 namespace doppel {
 
 int scan_main(int argc, char** argv);
+int sign_main(int argc, char** argv);
 int serve_main(int argc, char** argv);
 int rebuild_main(int argc, char** argv);
 int forget_main(int argc, char** argv);
@@ -34,6 +35,7 @@ int inspect_main(int argc, char** argv);
 int revisits_main(int argc, char** argv);
 int tune_main(int argc, char** argv);
 int explain_main(int argc, char** argv);
+int text_main(int argc, char** argv);
 int config_main(int argc, char** argv);
 int lab_main(int argc, char** argv);
 int batch_main(int argc, char** argv);
@@ -48,15 +50,14 @@ struct Command {
 int run_command(std::span<const Command> commands, int argc, char** argv);
 
 struct CommonFlags {
-  std::string config_file;  // --config, else DOPPEL_CONFIG
-  std::vector<std::pair<std::string, std::string>>
-      sets;  // --set and flags that stand for a key, as they came
+  std::string config_file;                                // --config, else DOPPEL_CONFIG
+  std::vector<std::pair<std::string, std::string>> sets;  // --set and flags that set a key, in their order
   bool verbose = false;
 };
 
 // --config FILE, --set KEY=VALUE, -v. `flags` must outlive the parsing.
 void add_common_flags(CLI::App& app, CommonFlags& flags);
-// A flag that stands for a key: add_setting_flag(app, flags, "-t,--threshold", "threshold"). Its help is the
+// A flag that sets a key: add_setting_flag(app, flags, "-t,--threshold", "threshold"). Its help is the
 // key's.
 CLI::Option* add_setting_flag(CLI::App& app, CommonFlags& flags, const std::string& names,
                               const std::string& key);

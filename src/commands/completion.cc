@@ -39,20 +39,76 @@ std::string key_words() {
   return absl::StrJoin(words, " ");
 }
 
+// Cases of `case`, by key: what may be written for it.
+std::string bash_key_cases() {
+  std::string out;
+  for (const KeyInfo& key : config_keys()) {
+    const std::vector<std::string> choices = choices_of(key);
+    if (!choices.empty())
+      out += fmt::format("      {}) values='{}' ;;\n", key.name, absl::StrJoin(choices, " "));
+  }
+  return out;
+}
+
+void bash_flag_cases(std::string& out, const std::string& command, const CommandDescription& described) {
+  for (const FlagDescription& flag : described.flags) {
+    if (flag.names.empty() || flag.value.empty()) continue;
+    std::vector<std::string> patterns;
+    patterns.reserve(flag.names.size());
+    for (const std::string& name : flag.names) patterns.push_back(fmt::format("'{} {}'", command, name));
+    const std::string of = absl::StrJoin(patterns, "|");
+    if (flag.offer == Offer::choices) {
+      out += fmt::format("    {}) offer=words values='{}' ;;\n", of, absl::StrJoin(flag.choices, " "));
+    } else if (flag.offer == Offer::directories) {
+      out += fmt::format("    {}) offer=directories ;;\n", of);
+    } else if (flag.offer == Offer::nothing) {
+      out += fmt::format("    {}) offer=nothing ;;\n", of);
+    }
+  }
+  for (const CommandDescription& sub : described.subcommands) bash_flag_cases(out, command, sub);
+}
+
 // Bash and zsh take the same: zsh runs it through bashcompinit.
 std::string bash_words(const std::vector<CommandDescription>& commands) {
   std::string out =
       "# Made by doppel completion; do not edit.\n"
       "_doppel() {\n"
-      "  local word=${COMP_WORDS[COMP_CWORD]} before= words=\n"
+      "  local word=${COMP_WORDS[COMP_CWORD]} before= words= values= offer= key= prefix= at=$COMP_CWORD\n"
       "  COMPREPLY=()\n"
-      "  [ \"$COMP_CWORD\" -lt 1 ] || before=${COMP_WORDS[COMP_CWORD-1]}\n";
+      "  [ \"$COMP_CWORD\" -lt 1 ] || before=${COMP_WORDS[COMP_CWORD-1]}\n"
+      // Bash makes three words of KEY=VALUE, zsh one.
+      "  if [ \"$word\" = = ]; then\n"
+      "    word=\n"
+      "    at=$((at + 1))\n"
+      "    before='='\n"
+      "  fi\n"
+      "  if [ \"$before\" = = ] && [ \"$at\" -gt 3 ]; then\n"
+      "    before=${COMP_WORDS[at-2]}\n"
+      "    case ${COMP_WORDS[at-3]} in\n"
+      "      --set) key=$before ;;\n"
+      "      =) [ \"${COMP_WORDS[at-4]}\" != --set ] || key=$before ;;\n"
+      "    esac\n"
+      "  elif [ \"$before\" = --set ] && [[ $word == *=* ]]; then\n"
+      "    key=${word%%=*}\n"
+      "    prefix=$key=\n"
+      "    word=${word#*=}\n"
+      "  fi\n";
   out += fmt::format(
       "  if [ \"$COMP_CWORD\" -eq 1 ] || {{ [ \"$COMP_CWORD\" -eq 2 ] && [ \"$before\" = help ]; }}; then\n"
       "    COMPREPLY=($(compgen -W '{} completion help --help --version' -- \"$word\"))\n"
       "    return\n"
       "  fi\n",
       absl::StrJoin(command_names(commands), " "));
+  out += "  if [ -n \"$key\" ]; then\n    case $key in\n" + bash_key_cases() +
+         "    esac\n"
+         "    if [ -n \"$values\" ]; then\n"
+         "      COMPREPLY=($(compgen -P \"$prefix\" -W \"$values\" -- \"$word\"))\n"
+         "    else\n"
+         "      compopt -o filenames 2>/dev/null\n"
+         "      COMPREPLY=($(compgen -P \"$prefix\" -f -- \"$word\"))\n"
+         "    fi\n"
+         "    return\n"
+         "  fi\n";
   out += fmt::format(
       "  if [ \"$before\" = --set ]; then\n"
       "    compopt -o nospace 2>/dev/null\n"
@@ -70,8 +126,20 @@ std::string bash_words(const std::vector<CommandDescription>& commands) {
     out += " ;;\n";
   }
   out +=
+      "    completion) words='bash zsh fish man' ;;\n"
       "  esac\n"
-      "  if [[ $word == -* || ( $COMP_CWORD -eq 2 && $words != -* ) ]]; then\n"
+      "  case \"${COMP_WORDS[1]} $before\" in\n";
+  for (const CommandDescription& command : commands) bash_flag_cases(out, command.name, command);
+  out +=
+      "  esac\n"
+      "  if [ \"$offer\" = words ]; then\n"
+      "    COMPREPLY=($(compgen -W \"$values\" -- \"$word\"))\n"
+      "  elif [ \"$offer\" = directories ]; then\n"
+      "    compopt -o filenames 2>/dev/null\n"
+      "    COMPREPLY=($(compgen -d -- \"$word\"))\n"
+      "  elif [ \"$offer\" = nothing ]; then\n"
+      "    :\n"
+      "  elif [[ $word == -* || ( $COMP_CWORD -eq 2 && $words != -* ) ]]; then\n"
       "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
       "  else\n"
       "    compopt -o filenames 2>/dev/null\n"
@@ -82,9 +150,41 @@ std::string bash_words(const std::vector<CommandDescription>& commands) {
   return out;
 }
 
+// "verify=exact verify=signature bands="
+std::string setting_words() {
+  std::vector<std::string> words;
+  for (const KeyInfo& key : config_keys()) {
+    const std::vector<std::string> choices = choices_of(key);
+    for (const std::string& choice : choices) words.push_back(key.name + "=" + choice);
+    if (choices.empty()) words.push_back(key.name + "=");
+  }
+  return absl::StrJoin(words, " ");
+}
+
 std::string fish_quoted(std::string_view text) {
   return "'" + absl::StrReplaceAll(absl_sv(text.substr(0, text.find('\n'))), {{"\\", "\\\\"}, {"'", "\\'"}}) +
          "'";
+}
+
+std::string fish_value(const FlagDescription& flag) {
+  if (flag.value.empty()) return "";
+  if (flag.value == "KEY=VALUE") return fmt::format(" -x -a '{}'", setting_words());
+  if (flag.offer == Offer::choices) return fmt::format(" -x -a '{}'", absl::StrJoin(flag.choices, " "));
+  if (flag.offer == Offer::directories) return " -x -a '(__fish_complete_directories)'";
+  return flag.offer == Offer::files ? " -r -F" : " -x";
+}
+
+void fish_flags(std::string& out, const std::string& in, const CommandDescription& command) {
+  for (const FlagDescription& flag : command.flags) {
+    if (flag.names.empty()) continue;
+    out += in;
+    for (const std::string& name : flag.names)
+      out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+    out += fmt::format("{} -d {}\n", fish_value(flag), fish_quoted(flag.help));
+  }
+  for (const CommandDescription& sub : command.subcommands) {
+    fish_flags(out, fmt::format("complete -c doppel -n '__fish_seen_subcommand_from {}'", sub.name), sub);
+  }
 }
 
 std::string fish_words(const std::vector<CommandDescription>& commands) {
@@ -96,14 +196,11 @@ std::string fish_words(const std::vector<CommandDescription>& commands) {
         fmt::format("complete -c doppel -n '__fish_seen_subcommand_from {}'", command.name);
     for (const CommandDescription& sub : command.subcommands)
       out += fmt::format("{} -a {} -d {}\n", in, sub.name, fish_quoted(sub.summary));
-    for (const FlagDescription& flag : command.flags) {
-      if (flag.names.empty()) continue;
-      out += in;
-      for (const std::string& name : flag.names)
-        out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
-      out += fmt::format("{} -d {}\n", flag.value.empty() ? "" : " -r", fish_quoted(flag.help));
-    }
+    fish_flags(out, in, command);
   }
+  out +=
+      "complete -c doppel -n __fish_use_subcommand -f -a completion -d 'words for the shell'\n"
+      "complete -c doppel -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish man'\n";
   return out;
 }
 

@@ -10,11 +10,16 @@
 
 namespace doppel {
 
+// What a shell offers for the value of a flag.
+enum class Offer { nothing, choices, files, directories };
+
 struct FlagDescription {
   std::vector<std::string> names;  // "-t", "--threshold"; empty: a positional
   std::string positional;          // "PATH"
   std::string value;               // "FILE"; empty: it takes none
   std::string help;
+  Offer offer = Offer::nothing;
+  std::vector<std::string> choices;
 };
 
 struct CommandDescription {
@@ -26,6 +31,8 @@ struct CommandDescription {
 };
 
 CommandDescription describe(const CLI::App& app);
+// The words that a setting may be; empty: it is not one of a few.
+std::vector<std::string> choices_of(const KeyInfo& key);
 
 // Every command of the table, in its order (frame.cc).
 std::vector<CommandDescription> describe_commands(std::span<const Command> commands);

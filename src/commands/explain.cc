@@ -2,49 +2,54 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 
 #include "base/status.h"
 #include "commands/commands.h"
 #include "commands/explain_input.h"
 #include "commands/explain_report.h"
-#include "fmt/format.h"
+#include "commands/say.h"
 #include "insight/explain_page.h"
 #include "insight/terminal.h"
 #include "serve/setup.h"
-#include "stream/files/output_file.h"
+#include "stream/files/places.h"
+#include "stream/files/whole_output.h"
 
 namespace doppel {
 namespace {
 
 struct ExplainFlags {
   std::vector<std::string> names;
-  std::string in, html;
+  std::string in, html, config_file;
   size_t context = 12;
   bool json = false, ascii = false;
 };
 
 absl::Status explain_pair(const Config& config, const ExplainFlags& flags) {
   const Options& o = config.options;
+  const std::vector<NamedPath> outputs{{"--html", flags.html}};
+  std::vector<NamedPath> inputs{
+      {"--in", flags.in}, {"--config", flags.config_file}, {"hash_key_file", o.hash_key_file}};
+  for (const std::string& name : flags.names) {
+    if (flags.in.empty()) inputs.push_back({"document", name});
+  }
+  RETURN_IF_ERROR(check_outputs(outputs, inputs));
   ASSIGN_OR_RETURN(HashKey key, hash_key_to_look_with(o));
   ASSIGN_OR_RETURN(EngineOptions engine, engine_options(o, key));
-  absl::StatusOr<ExplainPair> pair = flags.in.empty()
-                                         ? two_files(flags.names[0], flags.names[1], o.input)
-                                         : two_ids(flags.in, flags.names[0], flags.names[1], o.input);
+  absl::StatusOr<ExplainPair> pair =
+      flags.in.empty() ? two_files(flags.names[0], flags.names[1], o.input)
+                       : two_ids(flags.in, flags.names[0], flags.names[1], o.input, outputs);
   if (!pair.ok()) return pair.status();
   const auto& [a, b] = *pair;
   const Explanation e = explain(engine, {a.name, a.text, a.scope}, {b.name, b.text, b.scope});
   const TextDiff diff = diff_texts(a.text, b.text);
   if (!flags.html.empty()) {
-    ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, OutputFile::open(flags.html));
-    file->append(explain_page(e, diff));
-    RETURN_IF_ERROR(file->flush());
+    RETURN_IF_ERROR(write_whole_output(flags.html, explain_page(e, diff)));
     if (flags.html == "-") return absl::OkStatus();
   }
   const ExplainStyle style{.colour = colour_wanted(STDOUT_FILENO),
                            .utf8 = utf8_locale() && !flags.ascii,
                            .context = flags.context};
-  fmt::print("{}", flags.json ? explain_json(e, diff) : explain_text(e, diff, style));
+  print_out("{}", flags.json ? explain_json(e, diff) : explain_text(e, diff, style));
   return absl::OkStatus();
 }
 
@@ -52,9 +57,9 @@ absl::Status explain_pair(const Config& config, const ExplainFlags& flags) {
 
 int explain_main(int argc, char** argv) {
   CLI::App app(
-      "Says why two documents are, or are not, duplicates of each other: how similar they are, whether "
-      "doppel\n"
-      "would find the pair, what it would decide, and which passages differ.\n\n"
+      "Shows why two documents are duplicates of each other or not: how similar they are, whether doppel "
+      "would\n"
+      "find the pair, what it would decide, and which passages differ.\n\n"
       "Examples:\n"
       "  doppel explain draft.txt final.txt\n"
       "  doppel explain --in crawl.jsonl page-17 page-4711 --html why.html\n"
@@ -63,27 +68,29 @@ int explain_main(int argc, char** argv) {
   ExplainFlags flags;
   CommonFlags common;
   app.add_option("DOCUMENT", flags.names,
-                 "two files, or with --in two ids; the first one counts as the earlier")
+                 "two files, or with --in two ids or URLs; the first one counts as the earlier")
       ->expected(2)
       ->required();
-  app.add_option("--in", flags.in, "the file that holds both, one JSON document a line")->type_name("FILE");
+  app.add_option("--in", flags.in, "the file that holds both, one JSON document per line")->type_name("FILE");
   app.add_option("--html", flags.html, "write a page with both texts side by side; - is stdout")
       ->type_name("FILE");
-  app.add_option("--context", flags.context, "equal words shown beside a change")->capture_default_str();
+  app.add_option("--context", flags.context, "number of equal words to show beside a change")
+      ->capture_default_str();
   add_setting_flag(app, common, "-t,--threshold", "threshold");
   add_setting_flag(app, common, "--format", "input.format");
   add_setting_flag(app, common, "--id-field", "input.id");
   add_setting_flag(app, common, "--text-field", "input.text");
   app.add_flag("--json", flags.json, "one line of JSON instead of text");
-  app.add_flag("--ascii", flags.ascii, "no characters beyond ASCII but for the documents' own");
+  app.add_flag("--ascii", flags.ascii, "use ASCII only, except for the documents' own text");
   add_common_flags(app, common);
   app.footer(
-      "Exit codes: 0 explained, whatever the verdict; 2 wrong usage, or a document that is not there; 3 "
+      "Exit codes: 0 explained, whatever the verdict; 2 wrong usage, or a document that does not exist; 3 "
       "stopped\n"
       "by an error.");
   if (auto code = parse_flags(app, argc, argv)) return *code;
   absl::StatusOr<Config> config = load(common);
   if (!config.ok()) return fail("explain", config.status(), kExitUsage);
+  flags.config_file = common.config_file;
   absl::Status status = explain_pair(*config, flags);
   if (status.ok()) return kExitDone;
   const bool usage =

@@ -24,7 +24,7 @@ std::string place(const Record& record) {
 // cannot be, if none could; `rejected` counts them.
 absl::Status each_document(const FilesSourceOptions& options, const FormatOptions& format, uint64_t& rejected,
                            const std::function<bool(const Record&, const Document&)>& visit) {
-  RETURN_IF_ERROR(check_format(format));
+  RETURN_IF_ERROR(check_format_of_texts(format));
   ASSIGN_OR_RETURN(std::unique_ptr<Source> source, open_files_source(options, ""));
   std::unique_ptr<Decoder> decoder = make_decoder(format);
   absl::Status first_error;
@@ -57,8 +57,21 @@ absl::Status each_document(const FilesSourceOptions& options, const FormatOption
   return any ? absl::OkStatus() : first_error;
 }
 
+bool is_named(std::string_view wanted, std::string_view name, const Metadata& metadata,
+              const Document& document) {
+  return name == wanted || metadata.event_id() == wanted || (!document.url.empty() && document.url == wanted);
+}
+
+absl::Status not_there(const std::string& path, uint64_t documents, std::string_view wanted,
+                       const std::vector<std::string>& ids) {
+  const bool url = wanted.find("://") != std::string_view::npos;
+  return absl::NotFoundError(fmt::format("{}: none of {} documents has the {} {}{}", path, documents,
+                                         url ? "URL" : "id", shown(wanted), did_you_mean(wanted, ids)));
+}
+
 absl::StatusOr<ExplainInput> one_file(const std::string& path, const FormatOptions& format) {
-  FilesSourceOptions options{.paths = {path}, .max_whole_bytes = kLargest};
+  FilesSourceOptions options{
+      .paths = {path}, .charsets = format.format == "html", .max_whole_bytes = kLargest};
   if (path == "-") options.layout = "whole";
   ExplainInput input{.name = path};
   uint64_t documents = 0;
@@ -89,26 +102,33 @@ absl::StatusOr<ExplainPair> two_files(const std::string& a, const std::string& b
 }
 
 absl::StatusOr<ExplainPair> two_ids(const std::string& path, const std::string& a, const std::string& b,
-                                    const FormatOptions& format) {
+                                    const FormatOptions& format, const std::vector<NamedPath>& outputs) {
   std::array<std::optional<ExplainInput>, 2> found;
   const std::array<std::string_view, 2> wanted{a, b};
   std::vector<std::string> ids;
   uint64_t documents = 0;
   uint64_t rejected = 0;
+  auto know = [&ids](std::string_view id) {
+    if (!id.empty() && ids.size() < kIdsKept) ids.emplace_back(id);
+  };
   auto visit = [&](const Record& record, const Document& document) {
+    if (!document.skip.empty()) return true;  // the request for a page has its URL, too
     ++documents;
     const Metadata metadata{
         .source = record.source, .offset = record.offset, .id = document.id, .whole_file = record.whole_file};
     const std::string name = metadata.name();
     for (size_t side = 0; side < 2; ++side) {
-      if (found[side].has_value() || (name != wanted[side] && metadata.event_id() != wanted[side])) continue;
+      if (found[side].has_value() || !is_named(wanted[side], name, metadata, document)) continue;
       found[side] = {.name = name, .text = std::string(document.text), .scope = std::string(document.scope)};
       break;  // the same id twice: the second one is the next document with it
     }
-    if (ids.size() < kIdsKept) ids.push_back(name);
+    know(name);
+    know(document.url);
     return !found[0].has_value() || !found[1].has_value();
   };
-  RETURN_IF_ERROR(each_document({.paths = {path}, .max_whole_bytes = kLargest}, format, rejected, visit));
+  RETURN_IF_ERROR(each_document(
+      {.paths = {path}, .charsets = format.format == "html", .max_whole_bytes = kLargest, .outputs = outputs},
+      format, rejected, visit));
   std::string missing;
   for (size_t side = 0; side < 2; ++side) {
     if (found[side].has_value()) continue;
@@ -116,13 +136,60 @@ absl::StatusOr<ExplainPair> two_ids(const std::string& path, const std::string& 
     if (a == b && side == 1 && found[0].has_value()) {
       missing += fmt::format("{}: only one document has the id {}", path, shown(b));
     } else {
-      missing += fmt::format("{}: none of {} documents has the id {}{}", path, documents, shown(wanted[side]),
-                             did_you_mean(wanted[side], ids));
+      missing += std_sv(not_there(path, documents, wanted[side], ids).message());
     }
     if (rejected != 0) missing += fmt::format("; {} records could not be read", rejected);
   }
   if (!missing.empty()) return absl::NotFoundError(missing);
   return ExplainPair{*std::move(found[0]), *std::move(found[1])};
+}
+
+absl::StatusOr<std::vector<FoundDocument>> documents_of(const std::vector<std::string>& paths,
+                                                        const FormatOptions& format) {
+  std::vector<FoundDocument> found;
+  uint64_t rejected = 0;
+  RETURN_IF_ERROR(each_document({.paths = paths, .max_whole_bytes = kLargest}, format, rejected,
+                                [&](const Record& record, const Document& document) {
+                                  if (!document.skip.empty()) return true;
+                                  const Metadata metadata = metadata_of(record, document);
+                                  found.push_back({metadata.name(), std::string(document.url),
+                                                   std::string(document.text)});
+                                  return true;
+                                }));
+  if (found.empty()) return invalid(fmt::format("{}: no document in it", paths.front()));
+  return found;
+}
+
+absl::StatusOr<std::vector<FoundDocument>> documents_named(const std::vector<std::string>& paths,
+                                                           const std::vector<std::string>& names,
+                                                           const FormatOptions& format) {
+  std::vector<std::optional<FoundDocument>> found(names.size());
+  std::vector<std::string> ids;
+  size_t left = names.size();
+  uint64_t documents = 0;
+  uint64_t rejected = 0;
+  auto visit = [&](const Record& record, const Document& document) {
+    if (!document.skip.empty()) return true;
+    ++documents;
+    const Metadata metadata = metadata_of(record, document);
+    const std::string name = metadata.name();
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (found[i] || !is_named(names[i], name, metadata, document)) continue;
+      found[i] = {name, std::string(document.url), std::string(document.text)};
+      --left;
+    }
+    for (const std::string& id : {name, std::string(document.url)}) {
+      if (!id.empty() && ids.size() < kIdsKept) ids.push_back(id);
+    }
+    return left > 0;
+  };
+  RETURN_IF_ERROR(each_document({.paths = paths, .max_whole_bytes = kLargest}, format, rejected, visit));
+  std::vector<FoundDocument> out;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!found[i]) return not_there(paths.front(), documents, names[i], ids);
+    out.push_back(*std::move(found[i]));
+  }
+  return out;
 }
 
 }  // namespace doppel

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "commands/commands.h"
+#include "commands/say.h"
 #include "fmt/format.h"
 #include "serve/forget_requests.h"
 #include "state/lock.h"
@@ -12,36 +13,53 @@
 namespace doppel {
 namespace {
 
-absl::Status forget(const Options& o, const std::string& wish, int wait_seconds) {
-  if (o.state_directory.empty()) return invalid("state.directory: which index? Name its directory");
-  if (!exists(o.state_directory)) return invalid(o.state_directory + ": there is no such directory");
-  ASSIGN_OR_RETURN(const std::string name, leave_request(o.state_directory, wish));
-  const bool running = absl::IsUnavailable(lock_directory(o.state_directory).status());
-  if (!running) {
-    fmt::print("no daemon uses {} now: the wish is kept and carried out when one starts\n",
-               o.state_directory);
-    return absl::OkStatus();
-  }
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(wait_seconds);
-  while (std::chrono::steady_clock::now() < end) {
+using Clock = std::chrono::steady_clock;
+
+// Waits while the daemon makes progress, and wait_seconds longer.
+absl::Status await(const Options& o, const std::string& name, int wait_seconds) {
+  const auto patience = std::chrono::seconds(wait_seconds);
+  auto end = Clock::now() + patience, show = Clock::now() + std::chrono::seconds(1);
+  RequestProgress seen;
+  while (Clock::now() < end) {
     if (const auto forgotten = take_answer(o.state_directory, name)) {
-      fmt::print("forgot {} original{}\n", *forgotten, *forgotten == 1 ? "" : "s");
+      print_out("forgot {} original{}\n", *forgotten, *forgotten == 1 ? "" : "s");
       return *forgotten != 0 ? absl::OkStatus() : absl::NotFoundError("there is no such original");
+    }
+    if (const auto now = request_progress(o.state_directory, name); now && *now != seen) {
+      seen = *now;
+      end = Clock::now() + patience;
+      if (Clock::now() >= show && seen.of != 0) {
+        show = Clock::now() + std::chrono::seconds(1);
+        print_err("doppel forget: {} {} of {} originals\n", seen.stage == "searching" ? "searched" : "forgot",
+                  seen.done, seen.of);
+      }
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  return absl::DeadlineExceededError(
-      fmt::format("no answer within {} s; the wish is kept and will be carried out", wait_seconds));
+  return absl::DeadlineExceededError(fmt::format(
+      "no answer and no progress within {} s; the request is kept and will be carried out", wait_seconds));
+}
+
+absl::Status forget(const Options& o, const std::string& request, int wait_seconds) {
+  if (o.dry_run) return invalid("dry_run: not with forget, which leaves a request");
+  if (o.state_directory.empty()) return invalid("state.directory: name the directory of the index");
+  if (!exists(o.state_directory)) return invalid(o.state_directory + ": there is no such directory");
+  ASSIGN_OR_RETURN(const std::string name, leave_request(o.state_directory, request));
+  if (directory_in_use(o.state_directory)) return await(o, name, wait_seconds);
+  print_out("no daemon uses {} now: the request is kept and carried out when one starts\n",
+            o.state_directory);
+  return absl::OkStatus();
 }
 
 }  // namespace
 
 int forget_main(int argc, char** argv) {
   CLI::App app(
-      "Forgets originals: their next copy is new again, and original-removed tells the consumers. The daemon "
-      "that owns "
-      "the state directory does it, with its next batch, through the index log: it survives restarts and "
-      "rebuilds.\n\n"
+      "Forgets originals: their next copy is unique again, and consumers get original-removed. The daemon "
+      "that owns\n"
+      "the state directory searches for them beside the stream and removes them with its next batches, "
+      "through the\n"
+      "index log, so restarts and rebuilds keep the removal.\n\n"
       "Examples:\n"
       "  doppel forget --config doppel.yaml --id https://example.org/page\n"
       "  doppel forget --config doppel.yaml --where crawl=2026-11",
@@ -51,23 +69,23 @@ int forget_main(int argc, char** argv) {
   int wait = 30;
   auto* by_id = app.add_option("--id", id, "the document's id, as events show it");
   auto* by_event = app.add_option("--event-id", event_id, "its event_id: topic/partition/offset");
-  auto* by_tag = app.add_option("--where", where, "all with this tag: NAME=VALUE");
+  auto* by_tag = app.add_option("--where", where, "all originals with this tag: NAME=VALUE");
   by_id->excludes(by_event)->excludes(by_tag);
   by_event->excludes(by_tag);
-  app.add_option("--wait", wait, "seconds to wait for the daemon's answer")->capture_default_str();
+  app.add_option("--wait", wait, "seconds to wait for an answer, or for progress")->capture_default_str();
   add_setting_flag(app, common, "--state", "state.directory");
   add_common_flags(app, common);
   if (auto code = parse_flags(app, argc, argv)) return *code;
   if (id.empty() && event_id.empty() && where.empty())
-    return fail("forget", "say what: --id, --event-id or --where", kExitUsage);
+    return fail("forget", "name the originals: --id, --event-id or --where", kExitUsage);
   if (!where.empty() && where.find('=') == std::string::npos)
     return fail("forget", "--where: expected NAME=VALUE, such as crawl=2026-11", kExitUsage);
   absl::StatusOr<Config> config = load(common);
   if (!config.ok()) return fail("forget", config.status(), kExitUsage);
-  const std::string wish = !id.empty()         ? "id=" + id
-                           : !event_id.empty() ? "event_id=" + event_id
-                                               : "tag=" + where;
-  absl::Status status = forget(config->options, wish, wait);
+  const std::string request = !id.empty()         ? "id=" + id
+                              : !event_id.empty() ? "event_id=" + event_id
+                                                  : "tag=" + where;
+  absl::Status status = forget(config->options, request, wait);
   if (status.ok()) return kExitDone;
   if (absl::IsNotFound(status)) return fail("forget", status, kExitSomeFailed);
   return fail("forget", status, absl::IsInvalidArgument(status) ? kExitUsage : kExitStopped);

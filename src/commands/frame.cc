@@ -1,13 +1,15 @@
 // How a command is found by its name, and the flags, messages and help that all of them share.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cassert>
-#include <cstdio>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
+#include "base/check.h"
 #include "base/status.h"
 #include "commands/commands.h"
 #include "commands/describe.h"
+#include "commands/say.h"
 #include "config/nearest.h"
 #include "fmt/format.h"
 
@@ -15,20 +17,20 @@ namespace doppel {
 namespace {
 
 constexpr std::string_view kAbout =
-    "doppel finds near-duplicate documents in a stream. It reads documents one after the other and says of "
-    "each\n"
-    "whether it repeats one that came before: word for word, or nearly, as pages do that differ in a date, a "
-    "menu or\n"
-    "a few sentences. The first of its kind is an original and is remembered; later ones are reported as its "
-    "copies.\n";
+    "doppel finds near-duplicate documents in a stream. It reads documents in order and decides for each one "
+    "whether\n"
+    "it repeats an earlier one: word for word, or nearly, like pages that differ in a date, a menu or a few "
+    "sentences.\n"
+    "The first document of its kind is an original, and doppel keeps it in an index. It reports later ones "
+    "as copies.\n";
 
 constexpr std::string_view kExamples =
     "examples:\n"
-    "  doppel scan pages.jsonl > copies.jsonl        one line for each copy: of what, how similar\n"
-    "  doppel scan --state seen/ today/*.jsonl.gz    compare with all earlier runs too, and remember\n";
+    "  doppel scan pages.jsonl > copies.jsonl        one line per copy: its original and similarity\n"
+    "  doppel scan --state seen/ today/*.jsonl.gz    also compare with all earlier runs\n";
 
 constexpr std::string_view kCompletion =
-    "words for the shell: bash, zsh or fish; or this help as a manual page: man";
+    "completion for a shell (bash, zsh or fish), or this help as a manual page (man)";
 
 // While commands are asked to describe themselves: where parse_flags() puts it.
 CommandDescription* described = nullptr;
@@ -38,11 +40,11 @@ constexpr size_t kHelpWidth = 80;  // of the column that explains a flag
 void print_help(std::span<const Command> commands) {
   size_t width = std::string_view("completion").size();
   for (const Command& command : commands) width = std::max(width, command.name.size());
-  fmt::print("{}\nusage: doppel COMMAND [flags]\n\ncommands:\n", kAbout);
-  for (const Command& command : commands) fmt::print("  {:<{}}  {}\n", command.name, width, command.summary);
-  fmt::print("  {:<{}}  {}\n", "completion", width, kCompletion);
-  fmt::print("\n{}\n'doppel help COMMAND' shows a command's flags, 'doppel config keys' every setting.\n",
-             kExamples);
+  print_out("{}\nusage: doppel COMMAND [flags]\n\ncommands:\n", kAbout);
+  for (const Command& command : commands) print_out("  {:<{}}  {}\n", command.name, width, command.summary);
+  print_out("  {:<{}}  {}\n", "completion", width, kCompletion);
+  print_out("\n{}\n'doppel help COMMAND' shows a command's flags, 'doppel config keys' every setting.\n",
+            kExamples);
 }
 
 const Command* find_command(std::span<const Command> commands, std::string_view name) {
@@ -55,8 +57,7 @@ int no_such_command(std::span<const Command> commands, std::string_view name) {
   std::vector<std::string> names;
   for (const Command& command : commands) names.emplace_back(command.name);
   names.emplace_back("completion");
-  fmt::print(stderr, "doppel: {}: no such command{}; 'doppel --help' lists them\n", name,
-             did_you_mean(name, names));
+  print_err("doppel: {}: no such command{}; 'doppel --help' lists them\n", name, did_you_mean(name, names));
   return kExitUsage;
 }
 
@@ -87,16 +88,15 @@ int help_for(std::span<const Command> commands, std::string_view name) {
 int completion_main(std::span<const Command> commands, int argc, char** argv) {
   const std::string_view what = argc > 2 ? argv[2] : "";
   if (argc == 3 && (what == "--help" || what == "-h")) {
-    fmt::print("doppel completion bash|zsh|fish|man: {}\n\n  source <(doppel completion bash)\n",
-               kCompletion);
+    print_out("doppel completion bash|zsh|fish|man: {}\n\n  source <(doppel completion bash)\n", kCompletion);
     return kExitDone;
   }
   if (argc != 3 || (what != "bash" && what != "zsh" && what != "fish" && what != "man")) {
-    fmt::print(stderr, "doppel completion: say for what: bash, zsh, fish or man\n");
+    print_err("doppel completion: name one of bash, zsh, fish or man\n");
     return kExitUsage;
   }
   const std::vector<CommandDescription> all = describe_commands(commands);
-  fmt::print("{}", what == "man" ? manual_page(all, DOPPEL_VERSION, kAbout) : completion(what, all));
+  print_out("{}", what == "man" ? manual_page(all, DOPPEL_VERSION, kAbout) : completion(what, all));
   return kExitDone;
 }
 
@@ -118,14 +118,15 @@ std::vector<CommandDescription> describe_commands(std::span<const Command> comma
   return all;
 }
 
-int run_command(std::span<const Command> commands, int argc, char** argv) {
-  std::string_view first = argc > 1 ? argv[1] : "";
+namespace {
+
+int run_named(std::span<const Command> commands, std::string_view first, int argc, char** argv) {
   if (first.empty()) {
     print_help(commands);
     return kExitUsage;
   }
   if (first == "--version") {
-    fmt::print("doppel {}\n", DOPPEL_VERSION);
+    print_out("doppel {}\n", DOPPEL_VERSION);
     return kExitDone;
   }
   if (first == "--help" || first == "-h" || first == "help") {
@@ -144,6 +145,22 @@ int run_command(std::span<const Command> commands, int argc, char** argv) {
   return command->main(argc - 1, argv + 1);
 }
 
+}  // namespace
+
+int run_command(std::span<const Command> commands, int argc, char** argv) {
+  prepare_standard_streams();
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  const int code = run_named(commands, first, argc, argv);
+  flush_out();
+  if (stdout_error() == 0) return code;
+  // The supervisor of a daemon must see that it failed; the message says why.
+  if (first == "serve" && code != kExitDone) return code;
+  if (stdout_error() == EPIPE) end_as_closed();
+  if (code == kExitStopped) return code;  // it has said so
+  return fail(find_command(commands, first) != nullptr ? first : "",
+              fmt::format("stdout: cannot be written: {}", std::strerror(stdout_error())), kExitStopped);
+}
+
 void add_common_flags(CLI::App& app, CommonFlags& flags) {
   app.add_option("--config", flags.config_file, "YAML file with settings (or in DOPPEL_CONFIG)")
       ->type_name("FILE");
@@ -158,14 +175,14 @@ void add_common_flags(CLI::App& app, CommonFlags& flags) {
       },
       "set any key for this run; may be repeated");
   set->type_name("KEY=VALUE")->trigger_on_parse();
-  app.add_flag("-v,--verbose", flags.verbose, "say more about what is done");
+  app.add_flag("-v,--verbose", flags.verbose, "log more details");
 }
 
 CLI::Option* add_setting_flag(CLI::App& app, CommonFlags& flags, const std::string& names,
                               const std::string& key) {
   const auto& keys = config_keys();
   auto info = std::find_if(keys.begin(), keys.end(), [&](const KeyInfo& k) { return k.name == key; });
-  assert(info != keys.end());
+  DOPPEL_CHECK(info != keys.end(), "a flag of a command sets a key that there is", std::string_view(key));
   auto set = [&flags, &name = info->name](const std::string& value) { flags.sets.emplace_back(name, value); };
   std::string help = wrapped(fmt::format("{} Default: {}.", info->help, info->default_value), kHelpWidth);
   auto* option = app.add_option_function<std::string>(names, set, help);
@@ -193,11 +210,11 @@ std::optional<int> parse_flags(CLI::App& app, int argc, char** argv) {
     app.parse(argc, argv);
     return std::nullopt;
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app.help());
+    print_out("{}", app.help());
     return kExitDone;
   } catch (const CLI::ParseError& e) {
-    fmt::print(stderr, "{}: {}{}; '{} --help' shows the flags\n", app.get_name(), e.what(), meant_flag(app),
-               app.get_name());
+    print_err("{}: {}{}; '{} --help' shows the flags\n", app.get_name(), e.what(), meant_flag(app),
+              app.get_name());
     return kExitUsage;
   }
 }
@@ -216,9 +233,11 @@ int fail(std::string_view command, const absl::Status& error, int code) {
 }
 
 int fail(std::string_view command, std::string_view message, int code) {
+  // Nobody reads: the command ends without a word.
+  if (stdout_error() == EPIPE && command != "serve") return code;
   while (!message.empty()) {
     size_t end = std::min(message.find('\n'), message.size());
-    fmt::print(stderr, "doppel {}: {}\n", command, message.substr(0, end));
+    print_err("doppel{}{}: {}\n", command.empty() ? "" : " ", command, message.substr(0, end));
     message.remove_prefix(std::min(end + 1, message.size()));
   }
   return code;

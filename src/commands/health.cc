@@ -3,6 +3,7 @@
 
 #include "base/status.h"
 #include "commands/commands.h"
+#include "commands/say.h"
 #include "fmt/format.h"
 #include "http/get.h"
 #include "http/server.h"
@@ -12,9 +13,9 @@ namespace {
 
 // Where the daemon of this configuration listens, as seen from this machine.
 absl::StatusOr<std::string> address_of(const Options& o) {
-  if (o.http.listen.empty()) return invalid("http.listen is empty: the daemon has no server to be asked");
+  if (o.http.listen.empty()) return invalid("http.listen is empty: the daemon has no HTTP server");
   ASSIGN_OR_RETURN(const auto listen, http::split_listen(o.http.listen));
-  if (listen.second == 0) return invalid("http.listen takes any free port; name the address (--url)");
+  if (listen.second == 0) return invalid("http.listen uses any free port; name the address (--url)");
   const std::string host = listen.first == "0.0.0.0" ? "127.0.0.1" : listen.first;
   return fmt::format("http://{}:{}", host, listen.second);
 }
@@ -23,11 +24,11 @@ absl::StatusOr<std::string> address_of(const Options& o) {
 
 int health_main(int argc, char** argv) {
   CLI::App app(
-      "Asks a running daemon whether it lives: its main loop turns, or waits for Kafka. With --ready, "
+      "Checks whether a daemon is alive: its main loop turns, or waits for Kafka. With --ready it checks "
       "whether\n"
-      "its index is restored and the stream runs.\n\n"
+      "the index is restored and the stream runs.\n\n"
       "Examples:\n"
-      "  doppel health                               the daemon of the default address\n"
+      "  doppel health                               the daemon at the default address\n"
       "  doppel health --config /etc/doppel.yaml --ready\n"
       "  doppel health --url http://127.0.0.1:9470",
       "doppel health");
@@ -35,11 +36,11 @@ int health_main(int argc, char** argv) {
   std::string url;
   bool ready = false;
   int seconds = 5;
-  app.add_option("--url", url, "address of the daemon (default: as http.listen says)");
-  app.add_flag("--ready", ready, "ask whether it is ready");
-  app.add_option("--wait", seconds, "seconds for the answer (default 5)")->check(CLI::Range(1, 3600));
+  app.add_option("--url", url, "address of the daemon (default: http.listen)");
+  app.add_flag("--ready", ready, "check whether it is ready");
+  app.add_option("--wait", seconds, "seconds to wait for the answer (default 5)")->check(CLI::Range(1, 3600));
   add_common_flags(app, common);
-  app.footer("Exit codes: 0 yes; 1 no, or nobody answers; 2 wrong usage or configuration.");
+  app.footer("Exit codes: 0 yes; 1 no, or no answer; 2 wrong usage or configuration.");
   if (auto code = parse_flags(app, argc, argv)) return *code;
   if (url.empty()) {
     const absl::StatusOr<Config> config = load(common);
@@ -55,7 +56,7 @@ int health_main(int argc, char** argv) {
     const bool wrong = absl::IsInvalidArgument(answer.status());
     return fail("health", answer.status(), wrong ? kExitUsage : kExitSomeFailed);
   }
-  fmt::print("{}", answer->body);
+  print_out("{}", answer->body);
   return answer->status == 200 ? kExitDone : kExitSomeFailed;
 }
 

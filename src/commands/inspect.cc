@@ -3,11 +3,12 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <cstdio>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "commands/commands.h"
 #include "commands/progress.h"
+#include "commands/say.h"
 #include "fmt/format.h"
 #include "formats/decoder.h"
 #include "insight/json_writer.h"
@@ -19,18 +20,11 @@
 namespace doppel {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 struct Contents {
   uint64_t live = 0, removed = 0, dead = 0;  // dead: below the lowest live number, but kept
   uint64_t without_slices = 0, without_set = 0;
   std::string checksum;
 };
-
-int64_t now_ms() {
-  using std::chrono::duration_cast, std::chrono::milliseconds, std::chrono::system_clock;
-  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
-}
 
 // On a terminal, for what takes longer than two seconds.
 class ReadProgress {
@@ -38,12 +32,12 @@ class ReadProgress {
   void operator()(double share) {
     const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     if (seconds < 2 || ::isatty(STDERR_FILENO) == 0 || share <= 0) return;
-    fmt::print(stderr, "\r{:.0f} % verified, {} left \x1b[K", 100 * share,
-               human_seconds(seconds * (1 - share) / share));
+    print_err("\r{:.0f} % verified, {} left \x1b[K", 100 * share,
+              human_seconds(seconds * (1 - share) / share));
     shown_ = true;
   }
   ~ReadProgress() {
-    if (shown_) fmt::print(stderr, "\r\x1b[K");
+    if (shown_) print_err("\r\x1b[K");
   }
 
  private:
@@ -73,8 +67,9 @@ Contents read_all(StateView& view) {
 }
 
 std::string age(int64_t made_ms) {
-  return fmt::format("{}, {} ago", format_time(made_ms / 1000 * 1000),
-                     human_seconds(static_cast<double>(std::max<int64_t>(0, now_ms() - made_ms)) / 1000));
+  return fmt::format(
+      "{}, {} ago", format_time(made_ms / 1000 * 1000),
+      human_seconds(static_cast<double>(std::max<int64_t>(0, Clock::unix_ms() - made_ms)) / 1000));
 }
 
 // "name=value" lines on one line.
@@ -87,9 +82,9 @@ std::string on_one_line(std::string lines) {
 void show(const std::string& directory, const StateView& view, const Contents& contents) {
   const CommitRecord& last = view.last();
   const auto line = [](std::string_view name, const std::string& text) {
-    fmt::print("  {:<15}{}\n", name, text);
+    print_out("  {:<15}{}\n", name, text);
   };
-  fmt::print("{}\n", printable(directory));
+  print_out("{}\n", printable(directory));
   line("epoch", epoch_string(view.epoch()));
   line("data scheme", printable(on_one_line(view.identity().data_scheme)));
   line("rule", printable(on_one_line(view.identity().rule)));
@@ -197,10 +192,10 @@ std::string bands_of(const Row& row, int words) {
 
 void show_document(const StoredDocument& d, const Metadata& m, int words) {
   const auto line = [](std::string_view name, const std::string& text) {
-    if (!text.empty()) fmt::print("  {:<15}{}\n", name, text);
+    if (!text.empty()) print_out("  {:<15}{}\n", name, text);
   };
   const Row& row = d.row.row;
-  fmt::print("{}\n", printable(m.name()));
+  print_out("{}\n", printable(m.name()));
   line("event id", printable(m.event_id()));
   line("number", fmt::format("{}, {}", d.row.seq, d.live ? "live" : d.row.removed ? "removed" : "dead"));
   line("id", printable(m.id));
@@ -236,7 +231,7 @@ void json_document(const StoredDocument& d, const Metadata& m, int words) {
   json.number("body_bytes", row.body.size);
   json.number("metadata_bytes", d.body.metadata.size());
   json.number("set_bytes", d.body.coded_set.size());
-  fmt::print("{}", json.finish());
+  print_out("{}", json.finish());
 }
 
 int look_for(StateView& view, const std::string& wanted, bool as_json) {
@@ -259,7 +254,7 @@ int look_for(StateView& view, const std::string& wanted, bool as_json) {
               kExitSomeFailed);
 }
 
-int tell_damage(const StateView& view) {
+int print_damage(const StateView& view) {
   for (const Damage& d : view.damage())
     fail("inspect", fmt::format("{}: damaged at offset {}: {}", d.file, d.offset, d.what), 0);
   if (view.more_damage() != 0)
@@ -271,9 +266,9 @@ int tell_damage(const StateView& view) {
 
 int inspect_main(int argc, char** argv) {
   CLI::App app(
-      "Shows what a state directory holds and verifies every checksum in it. Changes nothing; the directory "
-      "may be "
-      "in use by\na daemon: shown is its last commit.\n\n"
+      "Shows the contents of a state directory and verifies every checksum. The command changes nothing. If "
+      "a daemon\n"
+      "uses the directory, it shows the last commit.\n\n"
       "Examples:\n"
       "  doppel inspect /var/lib/doppel\n"
       "  doppel inspect --json /var/lib/doppel | jq -r .index_checksum    equal for equal indexes\n"
@@ -283,11 +278,9 @@ int inspect_main(int argc, char** argv) {
   bool as_json = false;
   app.add_option("DIR", directory, "the state directory")->required();
   app.add_option("--document", document,
-                 "the originals with this id, url or event_id, and what is stored of them");
-  app.add_flag("--json", as_json, "for machines: one line of JSON");
-  app.footer(
-      "Exit codes: 0 all is whole; 1 damage was found, or no such document; 2 wrong usage; 3 cannot be "
-      "read.");
+                 "show the originals with this id, url or event_id, and what is stored of them");
+  app.add_flag("--json", as_json, "one line of JSON, for programs");
+  app.footer("Exit codes: 0 no damage; 1 damage, or no such document; 2 wrong usage; 3 a read error.");
   if (auto code = parse_flags(app, argc, argv)) return *code;
   while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
 
@@ -297,16 +290,16 @@ int inspect_main(int argc, char** argv) {
   if (!view.ok()) return fail("inspect", view.status(), kExitStopped);
   if (!document.empty()) {
     const int code = look_for(**view, document, as_json);
-    return std::max(code, tell_damage(**view));
+    return std::max(code, print_damage(**view));
   }
   const Contents contents = read_all(**view);
   if (as_json) {
-    fmt::print("{}", json_of(directory, **view, contents));
+    print_out("{}", json_of(directory, **view, contents));
   } else {
     show(directory, **view, contents);
-    if ((*view)->damage().empty()) fmt::print("  {:<15}every row and body fits its checksum\n", "verified");
+    if ((*view)->damage().empty()) print_out("  {:<15}every row and body fits its checksum\n", "verified");
   }
-  return tell_damage(**view);
+  return print_damage(**view);
 }
 
 }  // namespace doppel

@@ -1,19 +1,21 @@
-// doppel lab: the published experiments on which doppel stands, run here: tables, plots, one page.
+// doppel lab: the published experiments behind doppel, run here: tables, plots, one page.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <mutex>
 #include <thread>
 
 #include "base/status.h"
 #include "commands/commands.h"
+#include "commands/say.h"
 #include "fmt/format.h"
 #include "lab/experiments.h"
 #include "lab/map_reduce.h"
+#include "stream/files/places.h"
+#include "stream/files/whole_output.h"
 
 namespace doppel {
 namespace {
@@ -27,58 +29,56 @@ struct LabFlags {
   std::string csv, svg, html, markdown;
 };
 
-absl::Status write_file(const std::string& path, std::string_view bytes) {
+absl::Status write_file(const LabFlags& flags, const std::string& path, std::string_view bytes) {
+  const NamedPath outputs[] = {{"written", path}};
+  const NamedPath inputs[] = {{"--data", flags.options.data}, {"--truth", flags.options.truth}};
+  RETURN_IF_ERROR(check_outputs(outputs, inputs));
   std::error_code error;
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   if (!parent.empty()) std::filesystem::create_directories(parent, error);
-  std::ofstream out(path, std::ios::binary);
-  out << bytes;
-  if (!out.flush()) return io_error(path);
-  return absl::OkStatus();
+  return write_whole_output(path, bytes);
 }
 
 absl::Status write_reports(const LabFlags& flags, const std::vector<Report>& reports) {
   std::string pages =
       "# The published experiments, run here\n\n"
-      "`doppel lab` runs the experiments of five published systems and studies on which doppel stands, as "
-      "their authors\n"
-      "described them, on made documents or on yours (`--data`). Every table has the authors' figures beside "
-      "ours, and says with\n"
-      "how many runs and at which share of the study's size it was made. This page is what `--markdown` "
-      "writes.\n\n"
-      "* `doppel lab all` takes minutes, `--quick` seconds, `--full` has the studies' sizes and runs; "
+      "`doppel lab` repeats the experiments of five published systems and studies behind doppel, as their "
+      "authors described them, on generated documents or on yours (`--data`). Every table shows the authors' "
+      "figures beside ours, with the number of runs and the scale: the size of the data as a share of the "
+      "study's size. `--markdown` writes this page, and `scripts/wrap-markdown` wraps it.\n\n"
+      "* `doppel lab all` takes minutes, `--quick` seconds. `--full` has the studies' sizes and runs. "
       "`--seed` repeats a run.\n"
-      "* `--csv DIR`, `--svg DIR`, `--html FILE`: the same as numbers, pictures, one page.\n"
-      "* `doppel lab map`, `reduce`, `pairs`, `sets` are the parts of the streaming job; "
-      "`scripts/lab-hadoop` runs them, and\n"
-      "  `doppel batch`, in a real Hadoop beside a pipe with `sort`. `doppel batch map|reduce|clusters` is "
-      "that job with doppel's own\n"
-      "  signatures, for the backfill of an archive: documents in the order of their time and id, verified "
-      "by compact sets, decided by\n"
-      "  the one rule; it was held against `doppel scan` with up to three reducers on 400 made documents, "
-      "and in Hadoop on the 123 of examples/news.jsonl.\n\n";
+      "* `--csv DIR`, `--svg DIR` and `--html FILE` write the same results as numbers, pictures and one "
+      "page.\n"
+      "* `doppel lab map`, `reduce`, `pairs` and `sets` are the parts of the streaming job. "
+      "`scripts/lab-hadoop` runs them, and `doppel batch`, in a real Hadoop and in a pipe with `sort`. "
+      "`doppel batch map|reduce|clusters` is that job with doppel's own signatures, for the backfill of an "
+      "archive: it orders documents by time and id, verifies candidates by compact sets, and decides by the "
+      "one rule. It was compared with `doppel scan`, with up to three reducers on 400 generated documents, "
+      "and in Hadoop on the 123 documents of examples/news.jsonl.\n\n";
   const std::filesystem::path markdown(flags.markdown);
   const std::string pictures = markdown.stem().string();
   for (const Report& report : reports) {
     for (const lab::Block& block : report.blocks) {
       if (const auto* table = std::get_if<lab::Table>(&block)) {
         if (!flags.csv.empty())
-          RETURN_IF_ERROR(write_file(flags.csv + "/" + table->name + ".csv", csv(*table)));
+          RETURN_IF_ERROR(write_file(flags, flags.csv + "/" + table->name + ".csv", csv(*table)));
       } else if (const auto* plot = std::get_if<lab::Plot>(&block)) {
         const std::string picture = svg(*plot, report.command);
         if (!flags.csv.empty())
-          RETURN_IF_ERROR(write_file(flags.csv + "/" + plot->name + ".csv", csv(*plot)));
-        if (!flags.svg.empty()) RETURN_IF_ERROR(write_file(flags.svg + "/" + plot->name + ".svg", picture));
+          RETURN_IF_ERROR(write_file(flags, flags.csv + "/" + plot->name + ".csv", csv(*plot)));
+        if (!flags.svg.empty())
+          RETURN_IF_ERROR(write_file(flags, flags.svg + "/" + plot->name + ".svg", picture));
         if (!flags.markdown.empty()) {
-          RETURN_IF_ERROR(
-              write_file((markdown.parent_path() / pictures / (plot->name + ".svg")).string(), picture));
+          RETURN_IF_ERROR(write_file(
+              flags, (markdown.parent_path() / pictures / (plot->name + ".svg")).string(), picture));
         }
       }
     }
     pages += lab::markdown(report, pictures);
   }
-  if (!flags.html.empty()) RETURN_IF_ERROR(write_file(flags.html, lab::html_page(reports)));
-  if (!flags.markdown.empty()) RETURN_IF_ERROR(write_file(flags.markdown, pages));
+  if (!flags.html.empty()) RETURN_IF_ERROR(write_file(flags, flags.html, lab::html_page(reports)));
+  if (!flags.markdown.empty()) RETURN_IF_ERROR(write_file(flags, flags.markdown, pages));
   return absl::OkStatus();
 }
 
@@ -88,10 +88,10 @@ class ProgressLine {
   void show(std::string_view text) {
     if (!wanted_) return;
     const std::lock_guard lock(mutex_);
-    fmt::print(stderr, "\r\033[K{}", text);
+    print_err("\r\033[K{}", text);
   }
   ~ProgressLine() {
-    if (wanted_) fmt::print(stderr, "\r\033[K");
+    if (wanted_) print_err("\r\033[K");
   }
 
  private:
@@ -115,7 +115,23 @@ std::string command_line(int argc, char** argv) {
   return line;
 }
 
+// Before hours of work: nothing is written over the documents or their true pairs, or among them.
+absl::Status check_places(const LabFlags& flags) {
+  const std::vector<NamedPath> outputs{{"--html", flags.html}, {"--markdown", flags.markdown}};
+  const std::vector<NamedPath> inputs{{"--data", flags.options.data}, {"--truth", flags.options.truth}};
+  RETURN_IF_ERROR(check_outputs(outputs, inputs));
+  if (flags.options.data.empty()) return absl::OkStatus();
+  for (const auto& [flag, path] : {NamedPath{"--html", flags.html}, NamedPath{"--markdown", flags.markdown},
+                                   NamedPath{"--csv", flags.csv}, NamedPath{"--svg", flags.svg}}) {
+    if (path.empty() || !lies_in(path, flags.options.data)) continue;
+    return invalid(fmt::format("{}: {} lies in {}, which is read (--data); name another place", flag, path,
+                               flags.options.data));
+  }
+  return absl::OkStatus();
+}
+
 int run_experiments(LabFlags& flags, const std::vector<const lab::Experiment*>& wanted) {
+  if (const absl::Status status = check_places(flags); !status.ok()) return fail("lab", status, kExitUsage);
   if (flags.quick) flags.options.size = lab::Size::quick;
   if (flags.full) flags.options.size = lab::Size::full;
   std::vector<Report> reports;
@@ -132,8 +148,8 @@ int run_experiments(LabFlags& flags, const std::vector<const lab::Experiment*>& 
         return fail(fmt::format("lab {}", experiment->name), status, usage ? kExitUsage : kExitStopped);
       }
       progress.show("");
-      fmt::print("{}seed {}, {:.1f} s\n\n", lab::terminal_text(*report), flags.options.seed, watch.seconds());
-      std::fflush(stdout);
+      print_out("{}seed {}, {:.1f} s\n\n", lab::terminal_text(*report), flags.options.seed, watch.seconds());
+      flush_out();
       reports.push_back(*std::move(report));
     }
   }
@@ -144,7 +160,8 @@ int run_experiments(LabFlags& flags, const std::vector<const lab::Experiment*>& 
 void add_flags(CLI::App& app, LabFlags& flags, bool own_data) {
   LabOptions& o = flags.options;
   app.add_option("--seed", o.seed, "of everything that is drawn")->capture_default_str();
-  app.add_option("--runs", o.runs, "how often what is drawn is drawn again; default: by --quick or --full")
+  app.add_option("--runs", o.runs,
+                 "number of runs with new random data; default: as --quick or --full define")
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("N");
   app.add_option("--scale", o.scale, "share of the study's number of documents")
@@ -158,10 +175,10 @@ void add_flags(CLI::App& app, LabFlags& flags, bool own_data) {
   app.add_flag("--wide", o.wide, "64-bit arithmetic where the study's wraps at 32 bits");
   if (own_data) {
     app.add_option("--data", o.data,
-                   "your own documents instead of made ones: a folder of text files, or what the "
+                   "your own documents instead of generated ones: a folder of text files, or what the "
                    "experiment names")
         ->type_name("PATH");
-    app.add_option("--truth", o.truth, "the true pairs of --data, where the experiment wants them")
+    app.add_option("--truth", o.truth, "the true pairs of --data, if the experiment needs them")
         ->type_name("FILE");
   }
   auto banding = [&o](const std::string& text) {
@@ -196,12 +213,10 @@ void add_streaming(CLI::App& app, StreamFlags& flags) {
   lab::MapReduceOptions& o = flags.options;
   auto part = [&](const char* name, const char* about) {
     CLI::App* sub = app.add_subcommand(name, about);
-    sub->add_option("--max-shingle", o.max_shingle,
-                    "no shingle is larger; all parts of a job must be told the same")
+    sub->add_option("--max-shingle", o.max_shingle, "the largest shingle; equal in all parts of a job")
         ->check(CLI::Range(1u, 4'000'000'000u))
         ->capture_default_str();
-    sub->add_option("--seed", o.seed, "of all functions; all parts of a job must have the same")
-        ->capture_default_str();
+    sub->add_option("--seed", o.seed, "of all functions; equal in all parts of a job")->capture_default_str();
     sub->callback([&flags, name] { flags.part = name; });
     return sub;
   };
@@ -221,7 +236,7 @@ void add_streaming(CLI::App& app, StreamFlags& flags) {
   reduce->add_flag("--every-band", o.every_band,
                    "print a pair at every band that it shares, to see why one is enough");
   threshold(part("pairs", "`ID SHINGLE ...` to all pairs at the threshold, exactly"));
-  part("sets", "make sets with planted pairs between .85 and .97")
+  part("sets", "generate sets with planted pairs between .85 and .97")
       ->add_option("--sets", flags.sets, "how many")
       ->check(CLI::Range(1, 10'000'000))
       ->capture_default_str();
@@ -231,11 +246,13 @@ absl::Status run_streaming(const StreamFlags& flags) {
   lab::MapReduceOptions o = flags.options;
   o.threshold_ppm = static_cast<uint32_t>(std::lround(flags.threshold * 1e6));
   std::ios::sync_with_stdio(false);
-  if (flags.part == "map") return run_mapper(o, std::cin, std::cout);
+  StdoutBuffer buffer;
+  std::ostream stdout_stream(&buffer);
+  if (flags.part == "map") return run_mapper(o, std::cin, stdout_stream);
   if (flags.part == "reduce") {
-    ASSIGN_OR_RETURN(const lab::ReduceCounters counters, run_reducer(o, std::cin, std::cout));
-    fmt::print(stderr, "reduce: {} records, {} candidates, {} similar, {} printed\n", counters.records,
-               counters.candidates, counters.similar, counters.printed);
+    ASSIGN_OR_RETURN(const lab::ReduceCounters counters, run_reducer(o, std::cin, stdout_stream));
+    print_err("reduce: {} records, {} candidates, {} similar, {} printed\n", counters.records,
+              counters.candidates, counters.similar, counters.printed);
     return absl::OkStatus();
   }
   std::string out;
@@ -248,17 +265,17 @@ absl::Status run_streaming(const StreamFlags& flags) {
     ASSIGN_OR_RETURN(const std::vector<lab::ShingleSet> sets, lab::read_sets(std::cin, o.max_shingle));
     for (auto [a, b] : exact_pairs(sets, o.threshold_ppm)) out += fmt::format("{}\t{}\n", a, b);
   }
-  std::cout << out;
-  return std::cout.flush() ? absl::OkStatus() : io_error("stdout");
+  write_out(out);
+  return absl::OkStatus();
 }
 
 }  // namespace
 
 int lab_main(int argc, char** argv) {
   CLI::App app(
-      "Runs the published experiments on which doppel stands as their authors described them, on documents "
-      "of\n"
-      "yours or on made ones, and shows each result beside theirs.\n\n"
+      "Runs the published experiments behind doppel as their authors described them, on your documents or "
+      "on\n"
+      "generated ones, and shows each result beside the authors'.\n\n"
       "Examples:\n"
       "  doppel lab all --quick                        everything, in seconds\n"
       "  doppel lab all --html lab.html                everything, in minutes, as a page\n"

@@ -26,7 +26,7 @@ std::string lines(std::string_view text) {
   return out;
 }
 
-// Lines stay lines: examples and tables stand in these texts.
+// Lines stay lines, because these texts hold examples and tables.
 std::string as_it_stands(std::string_view text) { return ".PP\n.nf\n" + lines(text) + ".fi\n"; }
 
 std::string flag(const FlagDescription& flag) {

@@ -1,17 +1,17 @@
 #include "commands/progress.h"
+#include "commands/say.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "fmt/format.h"
 #include "insight/show.h"
 
 namespace doppel {
 
-Progress::Progress(const Source& source, const Index& index, bool wanted)
+Progress::Progress(const Source& source, const Originals& index, bool wanted)
     : source_(source),
       index_(index),
       shown_(wanted && isatty(STDERR_FILENO) != 0),
@@ -25,7 +25,7 @@ double Progress::seconds() const {
 }
 
 void Progress::clear() {
-  if (on_screen_) fmt::print(stderr, "\r\x1b[K");
+  if (on_screen_) print_err("\r\x1b[K");
   on_screen_ = false;
 }
 
@@ -35,7 +35,7 @@ void Progress::update(const Counters& c) {
   if (now - last_ < std::chrono::milliseconds(200)) return;
   last_ = now;
   const double s = seconds();
-  const IndexStats stats = index_.stats();
+  const OriginalsStats stats = index_.stats();
   std::string line = fmt::format("{} documents  {}/s  {:.0f} MB/s  {:.1f} % duplicates  index {}",
                                  with_commas(c.records), with_commas(static_cast<uint64_t>(c.records / s)),
                                  c.bytes / 1e6 / s, c.records == 0 ? 0.0 : 100.0 * c.duplicates() / c.records,
@@ -47,8 +47,7 @@ void Progress::update(const Counters& c) {
     line += fmt::format("  {:.0f} %  {} left", 100.0 * std::min(read, total) / total,
                         human_seconds(std::max(0.0, left)));
   }
-  fmt::print(stderr, "\r{}\x1b[K", line);
-  std::fflush(stderr);
+  print_err("\r{}\x1b[K", line);
   on_screen_ = true;
 }
 

@@ -12,7 +12,7 @@ namespace doppel {
 class Progress {
  public:
   // Shows nothing unless stderr is a terminal.
-  Progress(const Source& source, const Index& index, bool wanted);
+  Progress(const Source& source, const Originals& index, bool wanted);
   ~Progress();
 
   void update(const Counters& counters);
@@ -22,7 +22,7 @@ class Progress {
 
  private:
   const Source& source_;
-  const Index& index_;
+  const Originals& index_;
   bool shown_;
   bool on_screen_ = false;
   std::chrono::steady_clock::time_point start_, last_;

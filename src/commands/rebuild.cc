@@ -6,6 +6,7 @@
 #include "commands/commands.h"
 #include "fmt/format.h"
 #include "formats/decoder.h"
+#include "serve/kafka_plan.h"
 #include "serve/rebuild.h"
 
 namespace doppel {
@@ -32,12 +33,13 @@ absl::Status read_since(const std::string& text, RebuildOptions& out) {
 
 int rebuild_main(int argc, char** argv) {
   CLI::App app(
-      "Makes an index again. Interrupted, the same command goes on where it was.\n\n"
-      "  --from log        the state directory, from the index log: exact, and needs no document\n"
-      "  --from state      a lost index log, from an intact state directory, into a new topic\n"
-      "  --from documents  a new index log and state directory, from what the input topics hold now. Set "
-      "both to new\n"
-      "                    names; other settings may change too. Then point serve at them.\n\n"
+      "Rebuilds an index. After an interruption the same command continues.\n\n"
+      "  --from log        restore the state directory from the index log; it is exact and needs no "
+      "documents\n"
+      "  --from state      publish a lost index log again from an intact state directory, to a new topic\n"
+      "  --from documents  make a new index log and state directory from the current input topics. Set both "
+      "to new\n"
+      "                    names; other settings may change too. Then configure serve with them.\n\n"
       "Examples:\n"
       "  doppel rebuild --config doppel.yaml --from log\n"
       "  doppel rebuild --config doppel.yaml --from documents --since 2026-01-01 --set threshold=0.7 \\\n"
@@ -51,15 +53,14 @@ int rebuild_main(int argc, char** argv) {
       ->required()
       ->check(CLI::IsMember({"log", "state", "documents"}));
   app.add_option("--since", since, "documents: begin at this offset of every partition, or at this time");
-  app.add_flag("--publish", options.publish, "documents: publish events too (they are off)");
+  app.add_flag("--publish", options.publish, "documents: also publish events (default: none)");
   app.add_option("--on-missing", on_missing,
                  "documents: what to do when a document cannot be read any more from its WARC file")
       ->check(CLI::IsMember({"stop", "skip"}))
       ->capture_default_str();
   app.add_option("--missing-as-in", options.missing_as_in,
-                 "documents: those that the index of this log could not read are not tried again, so that "
-                 "the verdicts are "
-                 "the same");
+                 "documents: do not try the documents that the index of this log could not read, so that the "
+                 "verdicts are the same");
   add_common_flags(app, common);
   if (auto code = parse_flags(app, argc, argv)) return *code;
   options.from = from == "log"     ? RebuildOptions::From::log
@@ -70,11 +71,15 @@ int rebuild_main(int argc, char** argv) {
   if (!status.ok()) return fail("rebuild", status, kExitUsage);
   absl::StatusOr<Config> config = load(common);
   if (!config.ok()) return fail("rebuild", config.status(), kExitUsage);
+  if (config->options.dry_run)
+    return fail("rebuild", "dry_run: not with rebuild, which writes an index", kExitUsage);
   struct sigaction action = {};
   action.sa_handler = on_signal;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-  status = rebuild(*config, options);
+  const absl::StatusOr<std::unique_ptr<kafka::Cluster>> cluster = connect_kafka(config->options);
+  if (!cluster.ok()) return fail("rebuild", cluster.status(), kExitUsage);
+  status = rebuild(*config, **cluster, options);
   if (status.ok()) return kExitDone;
   if (absl::IsCancelled(status)) return fail("rebuild", status, kExitInterrupted);
   return fail("rebuild", status, absl::IsInvalidArgument(status) ? kExitUsage : kExitStopped);

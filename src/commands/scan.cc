@@ -2,21 +2,25 @@
 // outputs, and lets the pipeline run.
 #include <unistd.h>
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 
-#include <cstdio>
 #include <filesystem>
 #include <functional>
 
 #include "base/status.h"
 #include "commands/commands.h"
 #include "commands/progress.h"
+#include "commands/say.h"
 #include "fmt/format.h"
 #include "insight/show.h"
+#include "serve/cdxj_output.h"
 #include "serve/embedded_state.h"
 #include "serve/files_sink.h"
 #include "serve/setup.h"
 #include "stream/files/files_source.h"
+#include "stream/files/listing.h"
+#include "stream/files/places.h"
 
 namespace doppel {
 namespace {
@@ -26,6 +30,7 @@ constexpr uint64_t kMessagesShown = 20;
 struct ScanFlags {
   std::vector<std::string> paths;
   FilesSinkOptions sink;
+  std::string config_file, cdxj;
   bool all = false, clusters = false, quiet = false;
 };
 
@@ -42,9 +47,7 @@ void catch_signals() {
   action.sa_handler = on_signal;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-  // A closed pipe and a file size limit come back as errors of write().
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // comes back as an error of write()
 }
 
 // Messages about single records and inputs: the first ones are shown, the rest is counted.
@@ -55,8 +58,8 @@ class Messages {
   void say(const std::string& message) {
     if (count_++ >= kMessagesShown || quiet_) return;
     if (progress_ != nullptr) progress_->clear();
-    fmt::print(stderr, "doppel scan: {}\n", message);
-    if (count_ == kMessagesShown) fmt::print(stderr, "doppel scan: further ones are only counted\n");
+    print_err("doppel scan: {}\n", message);
+    if (count_ == kMessagesShown) print_err("doppel scan: further messages of this kind are only counted\n");
   }
 
  private:
@@ -66,43 +69,133 @@ class Messages {
 };
 
 void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies, double seconds) {
-  const IndexStats stats = engine.index().stats();
-  const uint64_t judged = c.unique + c.duplicates();
-  fmt::print(stderr, "{} documents, {} in {} ({}/s, {:.1f} MB/s)\n", with_commas(c.records),
-             human_bytes(c.bytes), human_seconds(seconds),
-             with_commas(static_cast<uint64_t>(c.records / std::max(seconds, 1e-9))),
-             c.bytes / 1e6 / std::max(seconds, 1e-9));
-  fmt::print(stderr, "  {} unique, {} duplicates ({} exact, {} near){}\n", with_commas(c.unique),
-             with_commas(c.duplicates()), with_commas(c.exact), with_commas(c.near),
-             judged == 0 ? "" : fmt::format(", {:.1f} % of documents", 100.0 * c.duplicates() / judged));
-  if (c.unscored != 0) fmt::print(stderr, "  {} without text (unscored)\n", with_commas(c.unscored));
+  const OriginalsStats stats = engine.originals().stats();
+  const uint64_t unique = c.unique - c.bytes_unique, copies = c.duplicates() - c.bytes_copies;
+  const uint64_t bytes_only = c.bytes_unique + c.bytes_copies;
+  const uint64_t documents = c.records - c.skipped - bytes_only;
+  print_err("{} documents{}, {} in {} ({}/s, {:.1f} MB/s)\n", with_commas(documents),
+            documents == c.records ? "" : fmt::format(" in {} records", with_commas(c.records)),
+            human_bytes(c.bytes), human_seconds(seconds),
+            with_commas(static_cast<uint64_t>(c.records / std::max(seconds, 1e-9))),
+            c.bytes / 1e6 / std::max(seconds, 1e-9));
+  print_err(
+      "  {} unique, {} duplicates ({} exact, {} near){}\n", with_commas(unique), with_commas(copies),
+      with_commas(c.exact - c.bytes_copies), with_commas(c.near),
+      unique + copies == 0 ? "" : fmt::format(", {:.1f} % of documents", 100.0 * copies / (unique + copies)));
+  if (bytes_only != 0) {
+    print_err("  {} other records compared by payload digest alone: {} unique, {} duplicates\n",
+              with_commas(bytes_only), with_commas(c.bytes_unique), with_commas(c.bytes_copies));
+  }
+  if (c.unscored != 0) print_err("  {} without text (unscored)\n", with_commas(c.unscored));
   for (const auto& [reason, count] : c.skipped_by)
-    fmt::print(stderr, "  {} skipped: {}\n", with_commas(count), reason);
-  if (c.rejected != 0) fmt::print(stderr, "  {} rejected\n", with_commas(c.rejected));
-  if (c.problems != 0)
-    fmt::print(stderr, "  {} inputs could not be read as a whole\n", with_commas(c.problems));
-  fmt::print(stderr, "  index: {} originals, {} in memory, {} on disk\n", with_commas(stats.live),
-             human_bytes(stats.row_bytes + stats.table_bytes), human_bytes(bodies.bytes()));
+    print_err("  {} skipped: {}\n", with_commas(count), reason);
+  if (c.rejected != 0) print_err("  {} rejected\n", with_commas(c.rejected));
+  if (c.problems != 0) print_err("  {} inputs could not be read as a whole\n", with_commas(c.problems));
+  print_err("  index: {} originals, {} in memory, {} on disk\n", with_commas(stats.live),
+            human_bytes(stats.row_bytes + stats.table_bytes), human_bytes(bodies.bytes()));
   if (c.match.checks_capped != 0) {
-    fmt::print(stderr, "  {} documents had more candidates than max_checks\n",
-               with_commas(c.match.checks_capped));
+    print_err("  {} documents had more candidates than max_checks\n", with_commas(c.match.checks_capped));
   }
   if (c.listings_capped != 0) {
-    fmt::print(stderr, "  {} times a band was full (max_listed)\n", with_commas(c.listings_capped));
+    print_err("  {} times a band was full (max_listed)\n", with_commas(c.listings_capped));
+  }
+}
+
+std::vector<NamedPath> outputs_of(const ScanFlags& flags) {
+  return {{"--output", flags.sink.output},
+          {"--keep", flags.sink.keep},
+          {"--rejects", flags.sink.rejects},
+          {"--cdxj", flags.cdxj}};
+}
+
+// Nothing is written over what is read, nor into the state directory.
+absl::Status check_places(const Config& config, const ScanFlags& flags) {
+  const Options& o = config.options;
+  if (is_signed(o.input)) {
+    for (const auto& [what, value] :
+         {std::pair("--keep", flags.sink.keep + flags.sink.keep_directory),
+          std::pair("--keep-files", flags.sink.keep_files), std::pair("--cdxj", flags.cdxj)}) {
+      if (value.empty()) continue;
+      return invalid(
+          fmt::format("{}: not with input.format: signed, which holds no documents; write verdicts "
+                      "(--all), and choose from the documents by them",
+                      what));
+    }
+  }
+  if (o.dry_run && !o.state_directory.empty())
+    return invalid("dry_run: not with --state, which remembers; without it scan judges and keeps nothing");
+  if (o.dry_run && !(flags.sink.keep_files + flags.sink.keep_directory).empty())
+    return invalid("dry_run: not with --keep or --keep-files, which write");
+  for (const auto& [what, path] : outputs_of(flags)) {
+    if (o.dry_run && !path.empty() && path != "-")
+      return invalid(fmt::format("dry_run: not with {}, which writes {}", what, path));
+  }
+  std::vector<NamedPath> inputs{{"--config", flags.config_file}, {"hash_key_file", o.hash_key_file}};
+  for (const std::string& path : flags.paths) inputs.push_back({"input", path});
+  for (const std::string& path : o.warc_cdxj) inputs.push_back({"warc.cdxj", path});
+  const std::vector<NamedPath> outputs = outputs_of(flags);
+  RETURN_IF_ERROR(check_outputs(outputs, inputs));
+  for (const auto& [what, path] : outputs) {
+    if (path.empty() || path == "-" || o.state_directory.empty() || !lies_in(path, o.state_directory))
+      continue;
+    return invalid(fmt::format("{}: {} lies in the state directory {}; name a place outside", what, path,
+                               o.state_directory));
+  }
+  for (const std::string& path : flags.paths) {
+    const auto refuse = [&](const std::string& what, const std::string& directory) {
+      return invalid(fmt::format("{} lies in {} ({}), where doppel writes; name another directory", path,
+                                 directory, what));
+    };
+    if (path == "-") continue;
+    if (!o.state_directory.empty() && lies_in(path, o.state_directory))
+      return refuse("--state", o.state_directory);
+    if (!flags.sink.keep_files.empty() && lies_in(path, flags.sink.keep_files))
+      return refuse("--keep-files", flags.sink.keep_files);
+    if (!flags.sink.keep_directory.empty() && lies_in(path, flags.sink.keep_directory))
+      return refuse("--keep", flags.sink.keep_directory);
+  }
+  return absl::OkStatus();
+}
+
+// What this run writes is left out where a directory is read.
+void leave_out_outputs(FilesSourceOptions& source, const Options& o, const ScanFlags& flags,
+                       std::string_view position) {
+  for (const NamedPath& output : outputs_of(flags)) {
+    if (FilesSink::is_known(position, output.path)) {
+      source.own_outputs.push_back(output.path);
+    } else {
+      source.outputs.push_back(output);
+    }
+  }
+  for (const std::string& directory : {o.state_directory, flags.sink.keep_files, flags.sink.keep_directory}) {
+    if (!directory.empty()) source.output_directories.push_back(directory);
   }
 }
 
 absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
-  const Options& o = config.options;
+  RETURN_IF_ERROR(check_places(config, flags));
+  Options o = config.options;
+  std::unique_ptr<CdxjOutput> cdxj;
+  RETURN_IF_ERROR(learn_signed_format(flags.paths, !o.state_directory.empty(), o.input));
+  if (!o.state_directory.empty() || !flags.cdxj.empty()) {
+    ASSIGN_OR_RETURN(const Listing listing, list_files({.paths = flags.paths}));
+    // How their pages are read is a part of what an index that is kept was made with.
+    o.input.warc_files =
+        !o.state_directory.empty() && std::any_of(listing.files.begin(), listing.files.end(),
+                                                  [](const InputFile& file) { return file.warc; });
+    absl::flat_hash_map<std::string, uint64_t> sizes;
+    for (const InputFile& file : listing.files) sizes[file.source()] = file.size;
+    if (!flags.cdxj.empty()) cdxj = std::make_unique<CdxjOutput>(std::move(sizes));
+  }
   Messages messages(flags.quiet);
-  auto tell = [&](const std::string& text) {
-    if (!flags.quiet && !text.empty()) fmt::print(stderr, "doppel scan: {}\n", text);
+  auto note = [&](const std::string& text) {
+    if (!flags.quiet && !text.empty()) print_err("doppel scan: {}\n", text);
   };
 
   // The rule and the key.
   std::string key_note;
   ASSIGN_OR_RETURN(HashKey key, choose_hash_key(o, key_note));
-  tell(key_note);
+  note(key_note);
   ASSIGN_OR_RETURN(EngineOptions engine_opts, engine_options(o, key));
   RETURN_IF_ERROR(check_format(o.input));
 
@@ -117,7 +210,9 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
     auto supports = [&](std::string_view position) { return FilesSink::supports(flags.sink, position); };
     ASSIGN_OR_RETURN(state, open_embedded_state(o, engine_opts, supports, sync_outputs));
     recovered = state->recovered();
-    for (const std::string& note : recovered.notes) tell(note);
+    RETURN_IF_ERROR(
+        FilesSink::check_outputs_are_there(flags.sink, recovered.sink_position, o.state_directory));
+    for (const std::string& each : recovered.notes) note(each);
     engine_opts.initial_capacity = std::max<uint64_t>(1024, recovered.next_seq - recovered.first_row);
   } else {
     ASSIGN_OR_RETURN(temporary, temporary_bodies(o.temporary_directory));
@@ -126,14 +221,20 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   Engine engine(engine_opts, bodies);
   if (state != nullptr && !recovered.fresh) {
     RETURN_IF_ERROR(restore_engine(*state, engine, thread_count(o)));
-    tell(fmt::format("going on after {} documents, {} originals known", with_commas(recovered.documents),
-                     with_commas(engine.index().stats().live)));
+    note(fmt::format("continuing after {} documents, with {} originals", with_commas(recovered.documents),
+                     with_commas(engine.originals().stats().live)));
   }
 
   // Input and outputs, where the last commit left them.
   FilesSourceOptions source_options{.paths = flags.paths};
+  leave_out_outputs(source_options, o, flags, recovered.sink_position);
   source_options.batch_records = o.batch_documents;
   source_options.batch_bytes = o.batch_bytes;
+  source_options.charsets = o.input.format == "html";
+  if (is_signed(o.input)) {
+    source_options.layout = "signed";
+    source_options.signed_scheme = engine_opts.scheme.describe();
+  }
   source_options.stop = [] { return g_interrupted != 0; };
   ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
                    open_files_source(source_options, recovered.source_position));
@@ -144,7 +245,7 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   ASSIGN_OR_RETURN(sink, FilesSink::open(flags.sink, recovered.sink_position,
                                          [&](const std::string& message) { messages.say(message); }));
 
-  Progress progress(*source, engine.index(), !flags.quiet);
+  Progress progress(*source, engine.originals(), !flags.quiet);
   messages.attach(&progress);
   std::unique_ptr<StateJournal> journal;
   if (state != nullptr) journal = std::make_unique<StateJournal>(*state, engine);
@@ -156,15 +257,20 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
                     .threads = thread_count(o),
                     .stop = [] { return g_interrupted != 0; },
                     .read_now = late_reader(fetching.get()),
+                    .observe =
+                        [&](const Decided& decided, const BatchTimes&) {
+                          if (cdxj != nullptr) cdxj->add(decided.batch);
+                        },
                     .progress = [&](const Counters& counters) { progress.update(counters); }};
   ASSIGN_OR_RETURN(Counters counters, run_pipeline(pipeline));
   RETURN_IF_ERROR(sink->finish());
+  if (cdxj != nullptr) RETURN_IF_ERROR(cdxj->write(flags.cdxj));
   if (state != nullptr) RETURN_IF_ERROR(state->checkpoint());
 
   progress.clear();
   if (!flags.quiet) print_summary(counters, engine, bodies, progress.seconds());
   if (g_interrupted != 0) {
-    tell("interrupted; everything up to here is written");
+    note("interrupted; everything up to here is written");
     return kExitInterrupted;
   }
   return counters.rejected + counters.problems != 0 ? kExitSomeFailed : kExitDone;
@@ -174,10 +280,13 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
 
 int scan_main(int argc, char** argv) {
   CLI::App app(
-      "Says for every document whether it repeats an earlier one.\n\n"
-      "Reads files, directories or stdin in order: JSONL (.jsonl, .ndjson, .json; also .gz, .zst) one "
-      "document a line,\n"
-      "any other file one document. Writes one JSON line per duplicate, or per document with --all.\n\n"
+      "Decides for every document whether it repeats an earlier one.\n\n"
+      "The command reads files, directories or stdin in order: JSONL (.jsonl, .ndjson, .json; also .gz, "
+      ".zst) with one\n"
+      "document per line, the records of WARC files (also inside WACZ files), and any other file as one "
+      "document. It\n"
+      "recognises gzip and zstd by their content. It writes one JSON line per duplicate, or per document "
+      "with --all.\n\n"
       "Examples:\n"
       "  doppel scan crawl.jsonl.gz > duplicates.jsonl\n"
       "  doppel scan --all --threshold 0.7 articles/ | jq .verdict\n"
@@ -190,14 +299,19 @@ int scan_main(int argc, char** argv) {
   auto* all = app.add_flag("--all", flags.all, "a line per document, in input order, with its verdict");
   app.add_flag("--clusters", flags.clusters, "a line per cluster: the original and its duplicates")
       ->excludes(all);
-  app.add_option("--keep", flags.sink.keep, "write the unique lines, unchanged, to this file");
+  app.add_option("--keep", flags.sink.keep,
+                 "write the unique lines (or WARC records), unchanged, to this file; or one file per input "
+                 "below a directory (DIR/)");
   app.add_option("--keep-files", flags.sink.keep_files, "copy unique whole files below this directory");
   app.add_option("--rejects", flags.sink.rejects,
                  "write lines that could not be read, unchanged, to this file");
+  app.add_option("--cdxj", flags.cdxj,
+                 "write a CDXJ file of the captures in the WARC files that this run has read");
   add_setting_flag(app, common, "--state", "state.directory");
   add_setting_flag(app, common, "-t,--threshold", "threshold");
   add_setting_flag(app, common, "--threads", "threads");
   add_setting_flag(app, common, "--format", "input.format");
+  add_setting_flag(app, common, "--extract", "input.extract");
   add_setting_flag(app, common, "--id-field", "input.id");
   add_setting_flag(app, common, "--text-field", "input.text");
   add_setting_flag(app, common, "--url-field", "input.url");
@@ -207,9 +321,9 @@ int scan_main(int argc, char** argv) {
   app.footer(
       "Exit codes: 0 done; 1 done, but some records were rejected or inputs could not be read; 2 wrong usage "
       "or\n"
-      "configuration; 3 stopped by an error (what was written is consistent, with --state a new run goes "
-      "on);\n"
-      "130 interrupted (likewise).");
+      "configuration; 3 stopped by an error (the output is consistent, and with --state a new run "
+      "continues);\n"
+      "70 a defect of doppel was found, and nothing was written after it; 130 interrupted (as with 3).");
   if (auto code = parse_flags(app, argc, argv)) return *code;
   if (flags.paths.empty()) flags.paths.emplace_back("-");
   flags.sink.mode = flags.all        ? FilesOutput::verdicts
@@ -219,11 +333,20 @@ int scan_main(int argc, char** argv) {
   absl::StatusOr<Config> config = load(common);
   if (!config.ok()) return fail("scan", config.status(), kExitUsage);
   if (flags.clusters && !config->options.state_directory.empty()) {
-    return fail(
-        "scan",
-        "--clusters shows one run as a whole and cannot be continued: with --state write events (or --all) "
-        "and group them by cluster_id",
-        kExitUsage);
+    return fail("scan",
+                "--clusters covers one whole run and cannot be continued: with --state write events (or "
+                "--all) and group them by cluster_id",
+                kExitUsage);
+  }
+  flags.config_file = common.config_file;
+  std::error_code none;
+  if (flags.sink.keep.ends_with('/') || std::filesystem::is_directory(flags.sink.keep, none))
+    std::swap(flags.sink.keep, flags.sink.keep_directory);
+  if (!flags.sink.keep_directory.empty() && !config->options.state_directory.empty()) {
+    return fail("scan",
+                "--keep: --state does not support a directory, because it stores the length of each file; "
+                "name a file",
+                kExitUsage);
   }
   catch_signals();
   absl::StatusOr<int> code = scan(*config, flags);

@@ -7,6 +7,7 @@
 #include "base/notify.h"
 #include "base/status.h"
 #include "commands/commands.h"
+#include "serve/kafka_plan.h"
 #include "serve/serve_files.h"
 #include "serve/serve_kafka.h"
 #include "serve/signals.h"
@@ -51,6 +52,13 @@ int exit_code(const absl::Status& status) {
   return absl::IsAborted(status) ? kExitReplaced : kExitStopped;
 }
 
+absl::Status run(const Config& config, const std::function<bool()>& stop,
+                 const std::function<void(const absl::Status&)>& ending) {
+  if (config.options.kafka.brokers.empty()) return serve_files(config, stop);
+  ASSIGN_OR_RETURN(const std::unique_ptr<kafka::Cluster> cluster, connect_kafka(config.options));
+  return serve_kafka(config, *cluster, {.stop = stop, .ending = ending, .real = true});
+}
+
 int serve(const CommonFlags& flags, const Config& config) {
   configure_log(config.options);
   notify::status("starting");
@@ -65,8 +73,7 @@ int serve(const CommonFlags& flags, const Config& config) {
     return signals.stop();
   };
   const auto ending = [&](const absl::Status& why) { signals.ends(exit_code(why)); };
-  const absl::Status status =
-      config.options.kafka.brokers.empty() ? serve_files(config, stop) : serve_kafka(config, stop, ending);
+  const absl::Status status = run(config, stop, ending);
   const int code = exit_code(status);
   if (code == kExitUsage) return fail("serve", status, kExitUsage);
   if (code != kExitDone) log::error("stopped by an error", {{"error", std_sv(status.message())}});
@@ -77,12 +84,12 @@ int serve(const CommonFlags& flags, const Config& config) {
 
 int serve_main(int argc, char** argv) {
   CLI::App app(
-      "The daemon: judges documents as they come, publishes an event for each duplicate, and remembers.\n\n"
-      "With kafka.brokers it reads and writes Kafka topics. Without, it follows files: a directory into "
-      "which\n"
-      "documents are dropped, a JSONL file as it grows and is rotated, or stdin. Either way every document "
-      "is\n"
-      "judged exactly once, whatever stops the process: start it again, and it goes on.\n\n"
+      "Runs the daemon: it judges documents when they arrive, and publishes an event for each duplicate.\n\n"
+      "With kafka.brokers it reads and writes Kafka topics. Without, it follows files: directories that "
+      "receive\n"
+      "documents, JSONL files that grow and are rotated, or stdin. It judges every document exactly once, "
+      "whatever\n"
+      "stops the process: start it again, and it continues.\n\n"
       "Examples:\n"
       "  doppel serve --state index -o duplicates.jsonl inbox/          text files, .jsonl, .json, .gz\n"
       "  doppel serve --state index -o duplicates.jsonl /var/log/crawl.jsonl\n"
@@ -101,15 +108,18 @@ int serve_main(int argc, char** argv) {
   add_setting_flag(app, common, "--log-level", "log.level");
   add_common_flags(app, common);
   app.footer(
-      "Signals: SIGTERM and SIGINT finish the batch at hand, commit and exit 0, a second one exits at once;\n"
-      "SIGHUP reads the settings again (log.*, the rest needs a restart).\n"
+      "Signals: on SIGTERM and SIGINT it commits the current batch and exits with 0; a second signal ends it "
+      "at once.\n"
+      "On SIGHUP it reads the settings again (log.*; the rest needs a restart).\n"
       "Exit codes: 0 done; 2 wrong usage or configuration; 3 stopped by an error, or not done within\n"
-      "shutdown_timeout; 75 another process has taken over the index; 130 a second signal. Nothing is lost "
-      "in any case.");
+      "shutdown_timeout; 70 a defect was found (an invariant was broken), and nothing was written after it;\n"
+      "75 another process has taken over the index (start it again, and it is a standby); 130 a second "
+      "signal.\n"
+      "Nothing is lost in any case.");
   if (auto code = parse_flags(app, argc, argv)) return *code;
   for (const std::string& path : paths) {
     if (path.find(',') == std::string::npos) continue;
-    return fail("serve", path + ": a path with a comma must stand in the configuration file (files.paths)",
+    return fail("serve", path + ": write a path with a comma into the configuration file (files.paths)",
                 kExitUsage);
   }
   if (!paths.empty()) common.sets.emplace_back("files.paths", absl::StrJoin(paths, ","));

@@ -9,9 +9,10 @@
 namespace doppel {
 namespace {
 
-void json_sample(JsonWriter& json, const TuneSample& sample) {
+void json_sample(JsonWriter& json, std::string_view key, const TuneSample& sample, std::string_view extract) {
   const StudyResult& s = sample.result;
-  json.open("sample", '{');
+  json.open(key, '{');
+  if (!extract.empty()) json.text("extract", extract);
   json.text("name", sample.name);
   json.text("choice", "first");
   json.boolean("whole", sample.whole && s.left_out == 0);
@@ -112,7 +113,8 @@ std::string tune_json(const TuneReport& r) {
     json.close();
   }
   json.close();
-  if (r.sample.has_value()) json_sample(json, *r.sample);
+  if (r.sample.has_value()) json_sample(json, "sample", *r.sample, r.extract);
+  if (r.other.has_value()) json_sample(json, "other_extraction", *r.other, r.other_extract);
   return json.finish();
 }
 

@@ -54,7 +54,7 @@ WastedWork wasted_work(const Rule& rule, int num_perm, double count) {
   for (int i = 0; i < kSteps; ++i) {
     const double s = t * (i + 0.5) / kSteps;
     const double meets = meeting_probability(s, rule.banding);
-    // Whoever meets has the rows of a band equal already.
+    // Documents that share a band have its rows equal already.
     const double passes =
         at_least(rule.min_equal - rule.banding.rows, num_perm - rule.banding.rows, equal_slice_chance(s));
     work.met += meets * count / kSteps;

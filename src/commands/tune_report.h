@@ -26,6 +26,9 @@ struct TuneReport {
   bool banding_given = false;  // bands and rows were set, not chosen
   uint64_t memory_budget = 0;  // 0: none
   std::optional<TuneSample> sample;
+  // Of pages: what the sample's texts are, and the same documents by the other extraction.
+  std::string extract, other_extract;
+  std::optional<TuneSample> other;
 };
 
 std::string tune_text(const TuneReport& report, bool utf8);

@@ -2,13 +2,17 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/status.h"
+#include "commands/say.h"
 #include "fmt/format.h"
 #include "insight/show.h"
 #include "stream/files/files_source.h"
+#include "stream/files/listing.h"
 #include "stream/metadata.h"
+#include "stream/sign_record.h"
 
 namespace doppel {
 namespace {
@@ -27,10 +31,10 @@ class Waiting {
     }
     last_ = now;
     on_screen_ = true;
-    fmt::print(stderr, "\r\x1b[K{} {} of {}", what, with_commas(done), with_commas(of));
+    print_err("\r\x1b[K{} {} of {}", what, with_commas(done), with_commas(of));
   }
   void clear() {
-    if (on_screen_) fmt::print(stderr, "\r\x1b[K");
+    if (on_screen_) print_err("\r\x1b[K");
     on_screen_ = false;
   }
 
@@ -54,8 +58,18 @@ absl::Status read_pieces(const Record& record, std::string& text) {
 
 absl::StatusOr<TuneSample> measure_sample(const TuneSampleOptions& options, const EngineOptions& engine) {
   RETURN_IF_ERROR(check_format(options.format));
-  ASSIGN_OR_RETURN(std::unique_ptr<Source> source, open_files_source({.paths = options.paths}, ""));
-  std::unique_ptr<Decoder> decoder = make_decoder(options.format);
+  ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
+                   open_files_source({.paths = options.paths,
+                                      .layout = is_signed(options.format) ? "signed" : "auto",
+                                      .signed_scheme = engine.scheme.describe(),
+                                      .charsets = options.format.format == "html",
+                                      .outputs = options.outputs},
+                                     ""));
+  const bool is_signed_already = is_signed(options.format);
+  std::unique_ptr<Decoder> decoder = is_signed_already ? nullptr : make_decoder(options.format);
+  RecordSigner signer(engine.scheme, engine.with_sets(), options.format, {});
+  SignedDocument signed_document;
+  std::vector<uint8_t> slices(static_cast<size_t>(engine.scheme.num_perm));
   SampleStudy study(engine);
   Waiting waiting;
   TuneSample sample;
@@ -82,7 +96,10 @@ absl::StatusOr<TuneSample> measure_sample(const TuneSampleOptions& options, cons
       ++sample.records;
       Document document;
       absl::Status status;
-      if (record.pieces != nullptr) {
+      if (is_signed_already) {
+        signer.sign(record, signed_document, slices.data());
+        if (signed_document.content == Content::rejected) status = invalid(signed_document.reason);
+      } else if (record.pieces != nullptr) {
         status = read_pieces(record, large);
         document.text = large;
       } else {
@@ -94,10 +111,14 @@ absl::StatusOr<TuneSample> measure_sample(const TuneSampleOptions& options, cons
                             std_sv(status.message())));
         continue;
       }
+      waiting.show("reading document", sample.records, options.documents);
+      if (is_signed_already) {
+        study.add_signed(signed_document, slices.data(), record.value.size());
+        continue;
+      }
       metadata.clear();
       encode_metadata(metadata_of(record, document), metadata);
       study.add(document.text, document.scope, metadata.size());
-      waiting.show("reading document", sample.records, options.documents);
     }
   }
   sample.without_text = study.without_text();
@@ -110,6 +131,21 @@ absl::StatusOr<TuneSample> measure_sample(const TuneSampleOptions& options, cons
   sample.result =
       study.finish([&](uint64_t done, uint64_t of) { waiting.show("comparing document", done, of); });
   return sample;
+}
+
+absl::StatusOr<std::string> extract_of_pages(const TuneSampleOptions& options) {
+  FormatOptions format = options.format;
+  if (is_signed(format)) return "";
+  ASSIGN_OR_RETURN(const Listing listing, list_files({.paths = options.paths}));
+  for (const InputFile& file : listing.files) {
+    if (file.pipe) return "";
+    format.warc_files = format.warc_files || file.warc;
+  }
+  const std::string described = describe_format(format);
+  for (const char* extract : {"visible", "main"}) {
+    if (described.find(fmt::format("={}", extract)) != std::string::npos) return extract;
+  }
+  return "";
 }
 
 }  // namespace doppel

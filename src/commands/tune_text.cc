@@ -221,6 +221,23 @@ void show_sample(Lines& out, const TuneReport& r, bool utf8) {
   show_valley(out, r);
 }
 
+// The same pages by their visible and by their main text.
+void show_extractions(Lines& out, const TuneReport& r) {
+  const StudyResult& a = r.sample->result;
+  const StudyResult& b = r.other->result;
+  out.line("");
+  out.line("The same pages by input.extract: {} (above) and {}", r.extract, r.other_extract);
+  out.line("");
+  out.line("  {:<22}  {:>12}  {:>12}", "", r.extract, r.other_extract);
+  out.line("  {:<22}  {:>12}  {:>12}", "documents with text", with_commas(a.documents),
+           with_commas(b.documents));
+  out.line("  {:<22}  {:>12}  {:>12}", "text on average", with_unit(a.bytes), with_unit(b.bytes));
+  for (size_t i = 0; i < a.thresholds.size() && i < b.thresholds.size(); ++i) {
+    out.line("  {:<22}  {:>12}  {:>12}", fmt::format("duplicates at {:.2f}", a.thresholds[i].threshold),
+             with_commas(a.thresholds[i].duplicates), with_commas(b.thresholds[i].duplicates));
+  }
+}
+
 }  // namespace
 
 std::string tune_text(const TuneReport& report, bool utf8) {
@@ -231,6 +248,7 @@ std::string tune_text(const TuneReport& report, bool utf8) {
   show_work(out, report);
   show_alternatives(out, report);
   if (report.sample.has_value()) show_sample(out, report, utf8);
+  if (report.other.has_value()) show_extractions(out, report);
   return out.take();
 }
 

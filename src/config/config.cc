@@ -15,6 +15,7 @@
 #include "config/nearest.h"
 #include "config/values.h"
 #include "config/yaml_file.h"
+#include "engine/limits.h"
 #include "fmt/format.h"
 #include "index/banding.h"
 
@@ -39,6 +40,9 @@ class Loader {
       known.push_back(environment_name(key.info.name));
       if (known.back() == name) return set(key, {false, {value}}, "environment " + name);
     }
+    std::string rest;
+    if (const Key* key = find_named_variable(name, rest))
+      return set(*key, {true, {rest + "=" + value}}, "environment " + name);
     errors_.push_back(
         fmt::format("environment {}: no such setting{}", shown(name), did_you_mean(name, known)));
   }
@@ -46,6 +50,9 @@ class Loader {
   void command_line(const std::string& name, const std::string& value) {
     const Key* key = find_key(name);
     if (key != nullptr) return set(*key, {false, {value}}, "command line");
+    std::string rest;
+    if (const Key* named = find_named(name, rest))
+      return set(*named, {true, {rest + "=" + value}}, "command line");
     errors_.push_back(
         fmt::format("command line: {}: no such key{}", shown(name), did_you_mean(name, key_names())));
   }
@@ -72,7 +79,7 @@ class Loader {
     return found == origins_.end() ? "default" : found->second;
   }
 
-  // The mistake is in several keys at once; it is reported where the first of them that was set stands.
+  // The mistake is in several keys at once; it is reported at the first of them that was set.
   void wrong_together(std::initializer_list<std::string> keys, const std::string& message) {
     for (const std::string& key : keys) {
       if (origin(key) == "default") continue;
@@ -91,13 +98,29 @@ class Loader {
     errors_.push_back(where == "default" ? message : where + ": " + message);
   }
 
+  // What is written of documents as they came is not in a signed record.
+  void check_signed() {
+    const Options& o = config_.options;
+    if (!is_signed(o.input)) return;
+    for (const auto& [key, value] : {std::pair("files.unique", &o.files.unique),
+                                     std::pair("output.unique_topic", &o.output.unique_topic)}) {
+      if (value->empty()) continue;
+      wrong_together({key},
+                     fmt::format("{}: not with input.format: signed, which holds no documents; leave it "
+                                 "out, and choose the unique ones from the source by the events",
+                                 *value));
+    }
+  }
+
+  void check_tables(int bands) {
+    const absl::Status status = within_tables(bands, config_.options.shards);
+    if (!status.ok()) wrong_together({"shards", "bands", "num_perm"}, std::string(status.message()));
+  }
+
   void check_together() {
     const Options& o = config_.options;
     check_input(o.input);
-    if (o.threshold == 0) {
-      return wrong_together({"threshold"},
-                            "0 would make every document a copy of the first (0.5 to 0.95 are usual)");
-    }
+    check_signed();
     if ((o.bands == 0) != (o.rows == 0)) {
       return wrong_together({"bands", "rows"},
                             fmt::format("bands is {} and rows is {}; set both, or none to have them "
@@ -111,9 +134,10 @@ class Loader {
     }
     if (o.bands == 0) {
       auto banding = choose_banding(o.threshold, o.recall, o.num_perm);
-      if (banding.ok()) return;
+      if (banding.ok()) return check_tables(banding->bands);
       return wrong_together({"threshold", "recall", "num_perm"}, std::string(banding.status().message()));
     }
+    check_tables(o.bands);
     double meets = meeting_probability(o.threshold, {o.bands, o.rows});
     if (origin("recall") != "default" && meets < o.recall) {
       wrong_together({"recall"},

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "config/keys.h"
 #include "config/values.h"
+#include "engine/limits.h"
 #include "fmt/format.h"
 
 namespace doppel {
@@ -71,6 +72,18 @@ Key integer_key(std::string name, At at, uint64_t least, uint64_t most, std::str
   });
   key.get = [=](const Options& options) { return fmt::format("{}", read(at, options)); };
   return key;
+}
+
+// Keys whose range is one of the table's.
+template <typename At>
+Key number_key(const Limit& limit, At at, const std::string& usual, std::string help) {
+  return number_key(std::string(limit.name), at, limit.least, limit.most, usual, std::move(help));
+}
+
+template <typename At>
+Key integer_key(const Limit& limit, At at, std::string help) {
+  return integer_key(std::string(limit.name), at, static_cast<uint64_t>(limit.least),
+                     static_cast<uint64_t>(limit.most), std::move(help));
 }
 
 template <typename At>
@@ -168,19 +181,30 @@ Key duration_key(std::string name, At at, int64_t least_ms, std::string help) {
   return key;
 }
 
-// A group of any names: "name=value" each.
+// A group of any names: "name=value" each. Values may be secret: no message and no listing shows one.
 template <typename At>
 Key map_key(std::string name, At at, std::string help) {
   Key key;
+  const std::string name_of = name;
   key.info = {std::move(name), "names and values", "", std::move(help)};
+  key.named_values = true;
   key.set = [=](Options& options, const RawValue& value) -> std::string {
-    std::vector<std::string> items = value.list ? value.items : split_list(value.items.front());
-    for (const std::string& item : items) {
-      const size_t equals = item.find('=');
-      if (equals == std::string::npos || equals == 0)
-        return fmt::format("{} is not of the form name=value", shown(item));
+    const std::vector<std::string> items = value.list ? value.items : split_list(value.items.front());
+    for (size_t i = 0; i < items.size(); ++i) {
+      const size_t equals = items[i].find('=');
+      if (equals == std::string::npos || equals == 0) {
+        return fmt::format(
+            "item {} of {} is not of the form name=value (not shown, it may be secret). A value with a "
+            "comma: set {}.NAME",
+            i + 1, items.size(), name_of);
+      }
     }
-    at(options) = std::move(items);
+    std::vector<std::string>& all = at(options);
+    for (const std::string& item : items) {
+      const std::string begin = item.substr(0, item.find('=') + 1);
+      std::erase_if(all, [&](const std::string& before) { return before.starts_with(begin); });
+      all.push_back(item);
+    }
     return {};
   };
   key.get = [=](const Options& options) {
@@ -199,6 +223,8 @@ inline Key expire_after_key(std::string help) {
     bool never = text.empty() || text == "never";
     auto ms = never ? 0 : parse_duration(text);
     if (!ms) return fmt::format("{} is not a duration (such as 30d, 12h, 90s, 500ms) or never", shown(text));
+    if (*ms > limits::kExpireAfter.most)
+      return fmt::format("{} is longer than {}", shown(text), write_duration(limits::kExpireAfter.most));
     if (*ms == 0 && !never) return "0 would expire every document at once; write never to keep all";
     options.expire_after = never ? "" : text;
     options.expire_after_ms = *ms;
@@ -210,7 +236,7 @@ inline Key expire_after_key(std::string help) {
   return key;
 }
 
-// Whoever writes the key itself here would see it again in every listing of the settings.
+// A key written here itself would be shown in every listing of the settings.
 inline Key hash_key_file_key(std::string help) {
   Key key = text_key("hash_key_file", [](Options& o) -> auto& { return o.hash_key_file; }, std::move(help));
   key.set = [set = key.set](Options& options, const RawValue& value) -> std::string {

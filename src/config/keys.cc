@@ -14,63 +14,59 @@ using Add = std::function<void(Key)>;
 
 // When a document is a copy, and how long originals are kept.
 void rule_keys(const Add& add) {
-  add(number_key("threshold", AT(threshold), 0, kMillion, "0.5 to 0.95",
-                 "How similar a document must be to an earlier one to count as its copy: the share of word "
-                 "sequences that both "
-                 "have (Jaccard). 1 means equal but for case, punctuation and spacing."));
-  add(number_key("recall", AT(recall), 0, kMillion, "0.95 to 0.999",
-                 "The wished probability that a copy exactly at the threshold is found. Bands and rows are "
-                 "chosen from it; more "
-                 "recall means more bands, memory and time."));
-  add(choice_key(
-      "verify", AT(verify), {"exact", "signature"},
-      "exact compares stored shingle sets; signature estimates from the sketch, needs no disk and errs near "
-      "the threshold."));
-  add(integer_key("bands", AT(bands), 0, 1024,
-                  "Number of bands; 0 chooses bands and rows from threshold and recall."));
-  add(integer_key("rows", AT(rows), 0, 1024, "Slices for each band; 0 chooses. Set together with bands."));
-  add(integer_key(
-      "max_listed", AT(max_listed), 1, 65535,
-      "How many live originals with the same key one band lists. Bounds the work that boilerplate causes."));
-  add(integer_key("max_checks", AT(max_checks), 1, 65535,
-                  "How many candidates of one document are compared with it, the most promising first."));
+  add(number_key(
+      limits::kThreshold, AT(threshold), "0.5 to 0.95",
+      "The Jaccard similarity from which a document is a duplicate of an earlier one: the share of word "
+      "sequences that both have. 1 means equal except for case, punctuation and spacing."));
+  add(number_key(limits::kRecall, AT(recall), "0.95 to 0.999",
+                 "Target recall for pairs exactly at the threshold. doppel chooses bands and rows from it. "
+                 "Higher recall needs more bands, memory and time."));
+  add(choice_key("verify", AT(verify), {"exact", "signature"},
+                 "exact compares stored shingle sets. signature estimates from the sketch: it needs no disk, "
+                 "and it errs near the threshold."));
+  add(integer_key(limits::kBands, AT(bands),
+                  "Number of bands. 0: doppel chooses bands and rows from threshold and recall."));
+  add(integer_key(limits::kRows, AT(rows),
+                  "Slots in each band. 0: doppel chooses. Set it together with bands."));
+  add(integer_key(limits::kMaxListed, AT(max_listed),
+                  "The most live originals that one band lists under one key. It bounds the work that "
+                  "boilerplate causes."));
+  add(integer_key(limits::kMaxChecks, AT(max_checks),
+                  "The most candidates that one document is compared with, the most promising first."));
   add(
-      expire_after_key("Originals older than this (in record time, not by the clock) are forgotten; their "
-                       "next copy is new again."));
-  add(integer_key("max_documents", AT(max_documents), 0, kDocumentsMax,
-                  "How many originals are kept: when there would be more, the oldest is forgotten; 0 keeps "
-                  "all."));
-  add(size_key(
-      "max_memory", AT(max_memory), 0, uint64_t{1} << 50,
-      "Memory for all of doppel, turned into a number of originals by what one takes and what buffers "
-      "take; the smaller one of this and max_documents counts; 0 sets no limit."));
+      expire_after_key("Originals older than this are removed, and their next copy is unique again. Age is "
+                       "measured in record time, not by the clock."));
+  add(integer_key(
+      limits::kMaxDocuments, AT(max_documents),
+      "The most originals that are kept. When there would be more, the oldest is removed. 0: no limit."));
+  add(size_key("max_memory", AT(max_memory), 0, uint64_t{1} << 50,
+               "The memory for all of doppel. doppel computes from it how many originals fit beside the "
+               "buffers; the smaller one of this and max_documents applies. 0: no limit."));
 }
 
 // What two signatures must have in common to be comparable: an index keeps these for life.
 void signature_keys(const Add& add) {
   add(integer_key(
-      "num_perm", AT(num_perm), 8, 1024,
-      "Slots of a sketch. More find copies with fewer errors and cost memory and time for each document."));
-  add(choice_key(
-      "sketch", AT(sketch), {"fast", "classic"},
-      "fast is Fast Similarity Sketching; classic is MinHash with num_perm hashes, slower, for comparison."));
+      limits::kNumPerm, AT(num_perm),
+      "Slots of a sketch. More slots make fewer errors and cost memory and time for each document."));
+  add(choice_key("sketch", AT(sketch), {"fast", "classic"},
+                 "fast: Fast Similarity Sketching. classic: MinHash with num_perm hash functions, which is "
+                 "slower, for comparison."));
   add(integer_key(
-      "shingle_words", AT(shingle_words), 1, 64,
-      "How many consecutive words are compared as one. Fewer find rewritten text, more ignore common "
-      "phrases."));
-  add(integer_key("min_shingles", AT(min_shingles), 1, 1'000'000,
-                  "A text with fewer runs of shingle_words words is a copy only of an equal text."));
+      limits::kShingleWords, AT(shingle_words),
+      "The number of consecutive words in a shingle. Fewer find reworded text, more ignore common phrases."));
+  add(integer_key(limits::kMinShingles, AT(min_shingles),
+                  "A text with fewer shingles is a duplicate only of an equal text."));
   add(choice_key("normaliser", AT(normaliser), {"default", "loose", "none"},
-                 "What makes words equal: default ignores case and forms of characters; loose also accents, "
-                 "and takes all "
-                 "digits for one; none ignores nothing."));
+                 "What makes words equal. default ignores case and forms of characters. loose also ignores "
+                 "accents and takes all digits for one. none ignores nothing."));
   add(size_key(
-      "max_record", AT(max_record), 1024, 15u << 20,
-      "The largest stored set and metadata of one original; a larger one is compared by its sketch."));
-  add(hash_key_file_key(
-      "File with the secret key of all hashes (32 hex digits); DOPPEL_HASH_KEY in the environment overrides "
-      "it. With neither, "
-      "a random key is made once and kept in the state directory; runs without one use a public key."));
+      std::string(limits::kMaxRecord.name), AT(max_record), limits::kMaxRecord.least, limits::kMaxRecord.most,
+      "The largest stored set with metadata of one original. A larger one is compared by its sketch."));
+  add(
+      hash_key_file_key("File with the secret key of all hashes (32 hex digits). DOPPEL_HASH_KEY in the "
+                        "environment overrides it. With neither, doppel makes a random key once and keeps it "
+                        "in the state directory; runs without a state directory use a public key."));
 }
 
 // Where in a record the document is.
@@ -78,188 +74,211 @@ void input_keys(const Add& add) {
   add(choice_key(
       "input.format", AT(input.format),
       {"auto", "json", "text", "html", "scrapy-cluster", "ache", "nutch", "news-please", "heritrix",
+       "pages-jsonl", "warc", "signed"},
+      "What a record is: json (an object), text or html (the whole record), warc (one record), the format of "
+      "a crawler, signed (made by doppel sign), or auto: json for lines, text for whole files, WARC files by "
+      "their content."));
+  add(choice_key(
+      "input.signed_format", AT(input.signed_format),
+      {"auto", "json", "text", "html", "scrapy-cluster", "ache", "nutch", "news-please", "heritrix",
        "pages-jsonl", "warc"},
-      "What a record is: json (an object), text or html (all of it), warc (one record), what a crawler "
-      "writes, or auto: json for lines, text for whole files, WARC files by their names."));
-  add(list_key(
-      "input.id", AT(input.id_fields),
-      "Fields that may hold a document's id, first found wins: a name, or a JSON pointer such as /meta/id."));
+      "With input.format signed: the format that the records had before they were signed. scan and "
+      "tune find it in the file."));
+  add(list_key("input.id", AT(input.id_fields),
+               "Fields that may hold the document's id: names, or JSON pointers such as /meta/id. The first "
+               "one that is present counts."));
   add(list_key("input.text", AT(input.text_fields), "Fields that may hold the text to compare."));
   add(list_key("input.url", AT(input.url_fields), "Fields that may hold the URL."));
   add(list_key("input.date", AT(input.date_fields),
                "Fields that may hold the record time; expiry goes by it."));
   add(list_key("input.scope", AT(input.scope_fields),
-               "Fields that make a scope together: documents of different scopes are never compared. None by "
-               "default."));
-  add(named_list_key(
-      "input.tags", AT(input.tag_fields),
-      "Fields kept with an original as tags, as field or name=field, or a group of name: field, so that a "
-      "crawl can be forgotten."));
+               "Fields that together make the scope. Documents of different scopes are never compared. By "
+               "default there is none."));
+  add(named_list_key("input.tags", AT(input.tag_fields),
+                     "Fields that are kept with an original as tags, so that a crawl can be forgotten: field "
+                     "or name=field, or a group of name: field."));
   add(named_list_key("input.passthrough", AT(input.passthrough_fields),
-                     "Fields repeated in events, as field or name=field, or a group of name: field."));
+                     "Fields that events repeat: field or name=field, or a group of name: field."));
   add(choice_key(
       "input.body_encoding", AT(input.body_encoding), {"format", "text", "base64", "auto"},
-      "How the text field holds the text: as it is, in base64, or either; format: what the format says."));
-  add(choice_key("input.extract", AT(input.extract), {"format", "none", "visible", "main"},
-                 "What of an HTML page is compared: all bytes, what a reader sees, or of that the main text; "
-                 "format: visible for HTML bodies, none for the rest. Changes signatures."));
+      "How the text field is encoded: text, base64, or auto for either. format: as the format defines it."));
+  add(choice_key(
+      "input.extract", AT(input.extract), {"format", "none", "visible", "main"},
+      "The part of an HTML page that is compared: none (all bytes), visible (what a reader sees), or main "
+      "(the main text). format: main for HTML bodies, none for everything else. Changes signatures."));
   add(choice_key("input.id_from_key", AT(input.id_from_key), {"none", "raw", "urldecoded"},
-                 "Whether Kafka's key is a document's id, as it is or URL-encoded."));
-  add(list_key(
-      "input.statuses", AT(input.statuses),
-      "HTTP statuses of responses that are documents; any takes all. Others are skipped and counted."));
+                 "Whether Kafka's key is the document's id: as it is (raw), or URL-encoded."));
+  add(list_key("input.statuses", AT(input.statuses),
+               "HTTP statuses of responses that are documents; any accepts all. Other responses are skipped "
+               "and counted."));
   add(list_key("input.content_types", AT(input.content_types),
-               "Types of responses that are documents, such as text/*; any takes all."));
+               "Content types of responses that are documents, such as text/*; any accepts all. Of other "
+               "types only payload digests are compared."));
   add(size_key("input.max_bytes", AT(input.max_bytes), 1024, 1u << 30,
                "The largest body of a response; a larger one is rejected."));
 }
 
 // Records that lie elsewhere.
 void fetch_keys(const Add& add) {
+  add(list_key("warc.roots", AT(warc_roots),
+               "Directories and HTTP addresses of the WARC files that crawl logs (heritrix) refer to."));
   add(list_key(
-      "warc.roots", AT(warc_roots),
-      "Where the WARC files lie that crawl logs (heritrix) point into: directories and http addresses."));
-  add(list_key("warc.cdxj", AT(warc_cdxj),
-               "Sorted CDXJ files, or directories of such, that say where a capture stands when a crawl log "
-               "does not."));
+      "warc.cdxj", AT(warc_cdxj),
+      "Sorted CDXJ files, or directories of them. They locate captures where a crawl log does not."));
   add(integer_key("fetch.parallel", AT(fetch_parallel), 1, 1024,
-                  "Records of WARC files read at the same time."));
+                  "Records of WARC files that are read at the same time."));
   add(duration_key("fetch.max_wait", AT(fetch_max_wait_ms), 0,
-                   "How long a root that does not answer is waited for before a record is given up."));
+                   "How long doppel waits for a root that does not answer before it gives up on a record."));
   add(duration_key("fetch.timeout", AT(fetch_timeout_ms), 100,
-                   "How long a web server may take to connect, or send nothing."));
+                   "How long a web server may take to connect, or may send nothing."));
 }
 
 void kafka_keys(const Add& add) {
   add(text_key("kafka.brokers", AT(kafka.brokers),
-               "Kafka's addresses, host:port, separated by commas; empty: serve reads and writes files."));
-  add(list_key(
-      "kafka.topics", AT(kafka.topics),
-      "Input topics; a name that begins with ^ is a regular expression. All of their partitions belong to "
-      "one index."));
-  add(text_key(
-      "kafka.group", AT(kafka.group),
-      "The consumer group whose offsets are kept up to date for lag tools; doppel itself goes by its index "
-      "log."));
+               "Kafka's addresses, host:port, separated by commas. Empty: serve reads and writes files."));
+  add(list_key("kafka.topics", AT(kafka.topics),
+               "Input topics. A name that begins with ^ is a regular expression. One index owns all of their "
+               "partitions."));
+  add(text_key("kafka.group", AT(kafka.group),
+               "The consumer group whose offsets are updated for lag tools. doppel itself uses the progress "
+               "in its index log."));
   add(text_key("kafka.index_log", AT(kafka.index_log),
-               "The compacted topic with one partition that is the durable form of the index."));
-  add(text_key(
-      "kafka.transactional_id", AT(kafka.transactional_id),
-      "Empty: follows from the index log. Two processes with the same one: the older is fenced and ends."));
+               "The compacted topic with one partition that holds the index."));
+  add(text_key("kafka.transactional_id", AT(kafka.transactional_id),
+               "Empty: follows from the index log. The daemons of one index share it: of them, one at a time "
+               "writes."));
+  add(choice_key(
+      "kafka.takeover", AT(kafka.takeover), {"standby", "now"},
+      "What a daemon does while another one serves the same index. standby: it follows the index log "
+      "and takes over when the other one is gone for kafka.session_timeout. now: it takes over at "
+      "once, and the other one ends with exit code 75."));
+  add(duration_key("kafka.session_timeout", AT(kafka.session_timeout_ms), 1000,
+                   "A daemon that the group coordinator has not heard of for so long is gone. The brokers' "
+                   "group.min.session.timeout.ms is 6s unless somebody changed it."));
   add(text_key("kafka.client_id", AT(kafka.client_id),
-               "What the broker's logs and quotas call this process."));
-  add(bool_key("kafka.create_topics", AT(kafka.create_topics),
-               "Make topics that are missing; false: a start without them says which command makes them."));
+               "The name of this process in the broker's logs and quotas."));
+  add(bool_key(
+      "kafka.create_topics", AT(kafka.create_topics),
+      "Create topics that are missing. false: a start without them names the command that creates them."));
   add(integer_key("kafka.partitions", AT(kafka.partitions), 1, 10'000,
-                  "Partitions of output topics that are made. The index log always has one."));
+                  "Partitions of output topics that doppel creates. The index log always has one."));
   add(integer_key("kafka.replication", AT(kafka.replication), 0, 10,
-                  "Replicas of topics that are made; 0: the broker's default."));
+                  "Replicas of topics that doppel creates. 0: the broker's default."));
   add(choice_key("kafka.start", AT(kafka.start), {"earliest", "latest"},
                  "Where a new index begins to read its topics."));
   add(choice_key("kafka.on_data_loss", AT(kafka.on_data_loss), {"stop", "continue"},
-                 "What to do when records were deleted from an input topic before they were read."));
+                 "What doppel does when records were deleted from an input topic before it read them."));
   add(integer_key("kafka.batch_documents", AT(kafka.batch_documents), 1, 100'000,
-                  "Documents in one transaction, at most. Never changes a verdict."));
+                  "The most documents in one transaction. Never changes a verdict."));
   add(duration_key("kafka.batch_time", AT(kafka.batch_ms), 0,
-                   "A transaction is closed so long after its first document."));
-  add(size_key(
-      "kafka.fetch_queue", AT(kafka.fetch_queue), 1 << 20, 2047u << 20,
-      "Memory for records that were fetched ahead. Below a second of input it slows old libraries down."));
+                   "A transaction is closed this long after its first document."));
+  add(size_key("kafka.fetch_queue", AT(kafka.fetch_queue), 1 << 20, 2047u << 20,
+               "Memory for records that are fetched ahead. Less than a second of input slows old versions of "
+               "librdkafka down."));
   add(duration_key("kafka.metadata_interval", AT(kafka.metadata_interval_ms), 100,
-                   "How often new partitions and topics are looked for."));
+                   "How often doppel looks for new topics and partitions."));
+  add(duration_key("kafka.transaction_timeout", AT(kafka.transaction_timeout_ms), 1000,
+                   "The broker aborts a transaction that stays open for longer. Keep it above the time that "
+                   "a broker needs to restart."));
   add(duration_key(
-      "kafka.transaction_timeout", AT(kafka.transaction_timeout_ms), 1000,
-      "The broker aborts a transaction that is open for so long. Keep it above the time in which a "
-      "broker restarts."));
-  add(duration_key("kafka.commit_deadline", AT(kafka.commit_deadline_ms), 1000,
-                   "A commit without an answer for so long is looked up in the index log."));
+      "kafka.commit_deadline", AT(kafka.commit_deadline_ms), 1000,
+      "If a commit has no answer for this long, doppel looks up in the index log whether it succeeded."));
   add(map_key("kafka.properties", AT(kafka.properties),
-              "Any property of librdkafka (TLS, SASL, tuning); with consumer. or producer. before the name "
-              "for one of "
-              "them. Those that would break what doppel promises are refused."));
+              "Properties of librdkafka (TLS, SASL, tuning). With consumer. or producer. before its name, a "
+              "property applies to one of them. File, environment and command line are merged name by name; "
+              "kafka.properties.NAME sets one. NAME: {file: PATH} reads a secret from a file. Properties "
+              "that would break exactly-once are refused."));
 }
 
 // Files in and out, topics out.
 void output_keys(const Add& add) {
   add(list_key("files.paths", AT(files.paths),
-               "What serve follows without Kafka: directories into which documents are dropped, JSONL files "
-               "as they grow and are rotated, or - for stdin."));
-  add(text_key("files.output", AT(files.output), "Where serve writes events without Kafka; - is stdout."));
+               "What serve follows without Kafka: directories that receive documents, JSONL files that grow "
+               "and are rotated, or - for stdin."));
+  add(text_key("files.output", AT(files.output), "Where serve writes events without Kafka. - is stdout."));
   add(text_key("files.unique", AT(files.unique),
-               "A file for the unique lines, unchanged, of serve without Kafka; empty: none."));
+               "A file for the unique lines, unchanged (serve without Kafka). Empty: none."));
   add(text_key("files.rejects", AT(files.rejects),
-               "A file for lines that could not be read, unchanged, of serve without Kafka; empty: none."));
+               "A file for lines that could not be read, unchanged (serve without Kafka). Empty: none."));
   add(text_key("output.topic", AT(output.topic), "The topic of duplicate-of and original-removed events."));
   add(text_key("output.dead_letters", AT(output.dead_letters),
-               "The topic of records that could not be read, unchanged; empty: they are only counted."));
+               "The topic for records that could not be read, unchanged. Empty: they are only counted."));
   add(text_key("output.unique_topic", AT(output.unique_topic),
-               "A topic for the unique documents, unchanged (key, headers, bytes); empty: none."));
-  add(choice_key("output.verdicts", AT(output.verdicts), {"duplicates", "all"},
-                 "Events for duplicates only, or a small one for every document too."));
+               "A topic for the unique documents, unchanged (key, headers, bytes). Empty: none."));
+  add(choice_key(
+      "output.verdicts", AT(output.verdicts), {"duplicates", "all"},
+      "duplicates: events for duplicates only. all: also a small event for every other document."));
+  add(choice_key("output.key", AT(output.key), {"input", "cluster_id", "original_id"},
+                 "The key of an event on Kafka: the key of the document's record, or the cluster_id or id of "
+                 "the original. The last two put all events of a cluster into one partition."));
 }
 
 // What comes again under an old name, and what may change about an index.
 void update_keys(const Add& add) {
   add(choice_key(
       "tombstones", AT(tombstones), {"key", "ignore"},
-      "What a null value does: forget the originals that stand under its topic and key, or nothing."));
+      "key: a null value removes the originals under its topic and key. ignore: it does nothing."));
   add(choice_key("on_update", AT(on_update), {"keep", "replace"},
-                 "What a new text under an old key does: leave the old original, or forget it first."));
-  add(list_key("accept_rule_change", AT(accept_rule_change),
-               "Names of the rule (as a refused start shows them) that an existing index may change, such as "
-               "threshold_ppm "
-               "and min_equal. Bands and rows cannot: they shape what is stored."));
-  add(bool_key("dry_run", AT(dry_run), "Judge, publish nothing, commit nothing."));
+                 "keep: a new text under a known key leaves the old original. replace: the old original is "
+                 "removed first."));
+  add(list_key(
+      "accept_rule_change", AT(accept_rule_change),
+      "Names of the rule that may change for an existing index, such as threshold_ppm and min_equal; a "
+      "refused start shows them. Bands and rows cannot change, because the stored data depends on them."));
+  add(bool_key("dry_run", AT(dry_run),
+               "Judge documents, but publish, commit and create nothing. On Kafka the index is read from its "
+               "log into a temporary directory. scan accepts it without outputs; other commands refuse it."));
 }
 
 void work_keys(const Add& add) {
-  add(integer_key("threads", AT(threads), 0, 1024,
-                  "Threads that read, sign and compare; 0: one for each processor."));
-  add(integer_key("shards", AT(shards), 1, 1024, "Parts of the index that are written in parallel."));
+  add(integer_key(limits::kThreads, AT(threads),
+                  "Threads that read, sign and compare. 0: one for each processor."));
+  add(integer_key(
+      limits::kShards, AT(shards),
+      "Parts of the index, which take 268 million originals each. A document is looked up in all of "
+      "them, so use more than 1 only where one is not enough."));
   add(integer_key("batch_documents", AT(batch_documents), 1, 1'000'000,
-                  "Documents judged and committed together. Never changes a verdict."));
+                  "Documents that are judged and committed together. Never changes a verdict."));
   add(size_key("batch_bytes", AT(batch_bytes), 1024, 1u << 30,
                "A batch is closed early when its documents reach this size."));
 }
 
 void state_keys(const Add& add) {
   add(text_key("state.directory", AT(state_directory),
-               "Where the index is kept between runs; empty: nothing is kept after the run."));
-  add(choice_key(
-      "state.fsync", AT(fsync), {"none", "checkpoint", "commit"},
-      "When data is forced to the disk. Every choice survives a killed process; commit survives power loss "
-      "without judging anything again."));
+               "Where the index is kept between runs. Empty: nothing is kept after the run."));
+  add(choice_key("state.fsync", AT(fsync), {"none", "checkpoint", "commit"},
+                 "When data is forced to disk. Every choice survives a killed process; with commit no "
+                 "document is judged again after a power loss."));
   add(integer_key("state.checkpoint_documents", AT(checkpoint_documents), 1, 1'000'000'000'000,
                   "New originals between two checkpoints. Fewer make a start after a crash faster."));
   add(duration_key("state.checkpoint_interval", AT(checkpoint_interval_ms), 1000,
-                   "And so much time at most, while documents come."));
-  add(integer_key(
-      "state.snapshots", AT(snapshots), 1, 100,
-      "How many checkpoints are kept, so that damage in the newest files costs only what came since "
-      "an older one."));
+                   "The longest time between two checkpoints while documents arrive."));
+  add(integer_key("state.snapshots", AT(snapshots), 1, 100,
+                  "How many checkpoints are kept. If the newest files are damaged, doppel continues from an "
+                  "older checkpoint."));
   add(text_key("temporary_directory", AT(temporary_directory),
-               "Where runs without a state directory put their shingle sets; empty: TMPDIR or /tmp."));
+               "Where runs without a state directory keep their shingle sets. Empty: TMPDIR or /tmp."));
 }
 
 void http_keys(const Add& add) {
   add(text_key("http.listen", AT(http.listen),
-               "host:port (IPv4) of serve's HTTP server; port 0 takes any free one; empty: no server."));
+               "host:port (IPv4) of serve's HTTP server. Port 0: any free port. Empty: no server."));
   add(text_key("http.token_file", AT(http.token_file),
-               "File with the bearer token that requests which change something must send; DOPPEL_HTTP_TOKEN "
-               "in the environment overrides it; with neither, such requests are refused."));
+               "File with the bearer token for requests that change something. DOPPEL_HTTP_TOKEN in the "
+               "environment overrides it. With neither, such requests are refused."));
   add(size_key("http.max_body", AT(http.max_body), 1024, 1u << 30, "The largest body of a request."));
 }
 
 void process_keys(const Add& add) {
   add(duration_key("stall_timeout", AT(stall_timeout_ms), 1000,
-                   "How long the main loop may not turn before /live says that the daemon hangs."));
-  add(duration_key("shutdown_timeout", AT(shutdown_timeout_ms), 100,
-                   "How long serve may take to stop after SIGTERM before it ends itself; nothing is lost "
-                   "either way."));
+                   "How long the main loop may be stuck before /live reports the daemon as stalled."));
+  add(duration_key(
+      "shutdown_timeout", AT(shutdown_timeout_ms), 100,
+      "How long serve may take to stop after SIGTERM before it ends itself. Nothing is lost either way."));
   add(choice_key("log.format", AT(log_format), {"text", "json"},
-                 "The form of the daemon's log on stderr: a line for people, or a JSON object a line."));
+                 "The form of the log on stderr: text for people, or one JSON object per line."));
   add(choice_key("log.level", AT(log_level), {"debug", "info", "warn", "error"},
-                 "What the daemon's log leaves out. Read again on SIGHUP."));
+                 "The least important messages that are logged. SIGHUP makes the daemon read it again."));
 }
 
 #undef AT
@@ -303,6 +322,28 @@ const std::vector<KeyInfo>& config_keys() {
 const Key* find_key(std::string_view name) {
   for (const Key& key : all_keys()) {
     if (key.info.name == name) return &key;
+  }
+  return nullptr;
+}
+
+const Key* find_named(std::string_view name, std::string& rest) {
+  for (const Key& key : all_keys()) {
+    const std::string begin = key.info.name + ".";
+    if (!key.named_values || !name.starts_with(begin) || name.size() == begin.size()) continue;
+    rest = name.substr(begin.size());
+    return &key;
+  }
+  return nullptr;
+}
+
+const Key* find_named_variable(std::string_view variable, std::string& rest) {
+  for (const Key& key : all_keys()) {
+    const std::string begin = environment_name(key.info.name) + "_";
+    if (!key.named_values || !variable.starts_with(begin) || variable.size() == begin.size()) continue;
+    rest.clear();
+    for (const char c : variable.substr(begin.size()))
+      rest += c == '_' ? '.' : (c >= 'A' && c <= 'Z') ? static_cast<char>(c - 'A' + 'a') : c;
+    return &key;
   }
   return nullptr;
 }

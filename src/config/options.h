@@ -10,13 +10,10 @@
 
 namespace doppel {
 
-// The tables of the index number what lives with 28 bits.
-inline constexpr uint64_t kDocumentsMax = 250'000'000;
-
 struct Options {
   // The rule: which documents are copies.
   double threshold = 0.8;
-  double recall = 0.995;         // wished probability that a pair at the threshold meets in a band
+  double recall = 0.995;         // target probability that a pair at the threshold shares a band
   std::string verify = "exact";  // exact | signature
   int bands = 0;                 // 0: chosen from threshold and recall
   int rows = 0;
@@ -61,7 +58,9 @@ struct Options {
     std::vector<std::string> topics;
     std::string group = "doppel";
     std::string index_log = "doppel-index";
-    std::string transactional_id;  // empty: follows from the index log
+    std::string transactional_id;      // empty: follows from the index log
+    std::string takeover = "standby";  // standby | now
+    int64_t session_timeout_ms = 10'000;
     std::string client_id = "doppel";
     bool create_topics = false;
     int partitions = 6;                 // of topics that are made
@@ -86,6 +85,7 @@ struct Options {
     std::string dead_letters = "doppel-dead-letters";
     std::string unique_topic;
     std::string verdicts = "duplicates";  // duplicates | all
+    std::string key = "input";            // input | cluster_id | original_id
   } output;
   std::string tombstones = "ignore";  // key | ignore
   std::string on_update = "keep";     // keep | replace

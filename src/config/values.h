@@ -30,7 +30,7 @@ std::string write_duration(int64_t ms);  // in the largest unit that is exact
 // "a, b", "[a, b]" or "a": the form of lists on the command line and in the environment. Items are trimmed.
 std::vector<std::string> split_list(std::string_view text);
 
-// As it would stand in the file: in quotes where YAML needs them.
+// The value in the form of the file: in quotes if YAML needs them.
 std::string write_text(std::string_view text);
 std::string write_list(const std::vector<std::string>& items);
 

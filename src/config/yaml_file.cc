@@ -18,6 +18,16 @@ namespace {
 
 constexpr size_t kMostBytes = 1 << 20;  // no configuration is larger; a mistaken path may well be
 
+// What is wrong, or nothing.
+std::string read_text(const std::string& file, std::string& text) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> in(std::fopen(file.c_str(), "rb"), std::fclose);
+  if (in == nullptr) return std::strerror(errno);
+  text.assign(kMostBytes + 1, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), in.get()));
+  if (std::ferror(in.get()) != 0) return std::strerror(errno);
+  return text.size() > kMostBytes ? "larger than 1 MiB; this is not a configuration" : "";
+}
+
 std::string kind(const YAML::Node& node) {
   if (node.IsMap()) return "a group of settings";
   if (node.IsSequence()) return "a list";
@@ -70,6 +80,14 @@ class Reader {
       return;
     }
     const Key* key = find_key(name);
+    std::string rest;
+    if (const Key* named = key == nullptr ? find_named(name, rest) : nullptr) {
+      RawValue raw{.list = true, .items = {}};
+      YAML::Node group;
+      group[rest] = value;
+      flatten(*named, group, "", raw.items);
+      return set_(*named, raw, place(mark));
+    }
     if (key == nullptr) {
       std::vector<std::string> names = key_names();
       names.insert(names.end(), groups.begin(), groups.end());
@@ -88,7 +106,7 @@ class Reader {
     }
     if (value.IsMap() && key.info.type.find("names and values") != std::string::npos) {
       raw.list = true;
-      flatten(value, "", raw.items);
+      flatten(key, value, "", raw.items);
       return set_(key, raw, place(mark));
     }
     if (value.IsMap())
@@ -107,16 +125,36 @@ class Reader {
     set_(key, raw, place(mark));
   }
 
-  // {a: {b: c}} and {a.b: c} are "a.b=c".
-  static void flatten(const YAML::Node& group, const std::string& prefix, std::vector<std::string>& out) {
+  // {a: {b: c}} and {a.b: c} are "a.b=c". Of named values, {a: {file: PATH}} is the content of that file.
+  void flatten(const Key& key, const YAML::Node& group, const std::string& prefix,
+               std::vector<std::string>& out) {
     for (const auto& entry : group) {
       const std::string name = prefix + entry.first.as<std::string>("");
-      if (entry.second.IsMap()) {
-        flatten(entry.second, name + ".", out);
+      const YAML::Node& value = entry.second;
+      if (key.named_values && value.IsMap() && value.size() == 1 && value["file"]) {
+        add_from_file(key, name, value["file"], out);
+      } else if (value.IsMap()) {
+        flatten(key, value, name + ".", out);
+      } else if (!value.IsScalar()) {
+        error(entry.first.Mark(), fmt::format("{}.{}: expected a value, not {}", key.info.name, name,
+                                              value.IsNull() ? "nothing" : "a list"));
       } else {
-        out.push_back(name + "=" + entry.second.as<std::string>(""));
+        out.push_back(name + "=" + value.Scalar());
       }
     }
+  }
+
+  // A secret that is mounted as a file; a line's end at its end is not part of it.
+  void add_from_file(const Key& key, const std::string& name, const YAML::Node& path,
+                     std::vector<std::string>& out) {
+    const std::string where = fmt::format("{}.{}", key.info.name, name);
+    if (!path.IsScalar()) return error(path.Mark(), where + ": file: expected the path of a file");
+    std::string content;
+    const std::string problem = read_text(path.Scalar(), content);
+    if (!problem.empty())
+      return error(path.Mark(), fmt::format("{}: file {}: {}", where, shown(path.Scalar()), problem));
+    while (content.ends_with('\n') || content.ends_with('\r')) content.pop_back();
+    out.push_back(name + "=" + content);
   }
 
   std::string file_;
@@ -133,14 +171,10 @@ void parse_yaml(const std::string& text, const std::string& file, const SetValue
 }
 
 void read_yaml_file(const std::string& file, const SetValue& set, std::vector<std::string>& errors) {
-  auto fail = [&](const std::string& why) { errors.push_back(fmt::format("{}: {}", file, why)); };
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> in(std::fopen(file.c_str(), "rb"), std::fclose);
-  if (in == nullptr) return fail(std::strerror(errno));
-  std::string text(kMostBytes + 1, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), in.get()));
-  if (std::ferror(in.get()) != 0) return fail(std::strerror(errno));
-  if (text.size() > kMostBytes) return fail("larger than 1 MiB; this is not a configuration");
-  parse_yaml(text, file, set, errors);
+  std::string text;
+  const std::string problem = read_text(file, text);
+  if (problem.empty()) return parse_yaml(text, file, set, errors);
+  errors.push_back(fmt::format("{}: {}", file, problem));
 }
 
 }  // namespace doppel

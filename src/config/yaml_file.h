@@ -1,5 +1,5 @@
 #pragma once
-// The YAML file as a flat list of settings, each with the line it stands on. The only user of yaml-cpp.
+// The YAML file as a flat list of settings, each with its line. The only user of yaml-cpp.
 
 #include <functional>
 #include <string>

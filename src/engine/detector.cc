@@ -2,6 +2,7 @@
 
 #include "base/status.h"
 #include "engine/engine.h"
+#include "engine/limits.h"
 
 namespace doppel {
 namespace {
@@ -42,11 +43,17 @@ struct Detector::Impl {
 };
 
 absl::StatusOr<std::unique_ptr<Detector>> Detector::create(const DetectorOptions& o) {
+  RETURN_IF_ERROR(within(limits::kShingleWords, o.shingle_words));
+  RETURN_IF_ERROR(within(limits::kMaxListed, o.max_listed));
+  RETURN_IF_ERROR(within(limits::kMaxChecks, o.max_checks));
+  RETURN_IF_ERROR(within(limits::kExpireAfter, o.expire_after_ms, "expire_after_ms"));
+  RETURN_IF_ERROR(within(limits::kShards, o.shards));
   EngineOptions options;
   options.scheme.key = {o.hash_key[0], o.hash_key[1]};
   options.scheme.num_perm = o.num_perm;
   options.scheme.shingle_words = o.shingle_words;
   ASSIGN_OR_RETURN(options.rule, make_rule(o.threshold, o.recall, o.num_perm, o.bands, o.rows));
+  RETURN_IF_ERROR(within_tables(options.rule.banding.bands, o.shards));
   options.rule.verify = o.verify_by_signature ? Verify::signature : Verify::exact;
   options.rule.max_listed = o.max_listed;
   options.rule.max_checks = o.max_checks;
@@ -89,15 +96,15 @@ Judgement Detector::query(const Document& document) const {
 
 bool Detector::remove(std::string_view id) {
   bool any = false;
-  for (Seq seq : impl_->engine.index().find_id(impl_->engine.id_tag(id)))
-    any |= impl_->engine.index().remove(seq);
+  for (Seq seq : impl_->engine.originals().find_id(impl_->engine.id_tag(id)))
+    any |= impl_->engine.originals().remove(seq);
   return any;
 }
 
-size_t Detector::size() const { return impl_->engine.index().stats().live; }
+size_t Detector::size() const { return impl_->engine.originals().stats().live; }
 
 uint64_t Detector::memory_bytes() const {
-  IndexStats stats = impl_->engine.index().stats();
+  const OriginalsStats stats = impl_->engine.originals().stats();
   return stats.table_bytes + stats.row_bytes + impl_->bodies->bytes();
 }
 

@@ -1,104 +1,137 @@
 #include "engine/engine.h"
 
-#include <cmath>
+#include <algorithm>
 #include <functional>
 #include <thread>
 #include <vector>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "base/check.h"
 #include "base/status.h"
+#include "engine/limits.h"
 
 namespace doppel {
-namespace {
 
 IndexOptions index_options(const EngineOptions& o) {
   return {.num_perm = o.scheme.num_perm,
           .banding = o.rule.banding,
           .min_equal = o.rule.min_equal,
           .max_listed = o.rule.max_listed,
-          .shards = o.shards,
           .key = o.scheme.key,
           .initial_capacity = o.initial_capacity,
           .track_ids = o.track_ids,
-          .track_payloads = static_cast<bool>(o.payload_of)};
+          .track_payloads = static_cast<bool>(o.payload_of),
+          .rows_max = o.rows_max};
+}
+
+namespace {
+
+IndexOptions with_memory(IndexOptions options, MemoryAhead& memory) {
+  options.fresh = [&memory](void* at, size_t bytes) { memory.take(at, bytes); };
+  return options;
 }
 
 }  // namespace
 
-absl::StatusOr<Rule> make_rule(double threshold, double recall, int num_perm, int bands, int rows) {
-  Rule rule;
-  if (!(threshold > 0 && threshold <= 1)) return invalid("threshold must be above 0 and at most 1");
-  rule.threshold_ppm = static_cast<uint32_t>(std::llround(threshold * 1e6));
-  if (bands != 0 || rows != 0) {
-    if (bands < 1 || rows < 1) return invalid("bands and rows must be given together, both at least 1");
-    if (bands * rows > num_perm) {
-      return invalid("bands x rows is " + std::to_string(bands * rows) + ", more than num_perm (" +
-                     std::to_string(num_perm) + ")");
-    }
-    rule.banding = {.bands = bands, .rows = rows};
-  } else {
-    ASSIGN_OR_RETURN(rule.banding, choose_banding(threshold, recall, num_perm));
-  }
-  rule.min_equal = min_equal_slices(rule.threshold_ppm, num_perm);
-  return rule;
-}
-
-std::string describe_rule(const Rule& rule) {
-  auto line = [](const char* name, const std::string& value) {
-    return std::string(name) + "=" + value + "\n";
-  };
-  std::string out = line("threshold_ppm", std::to_string(rule.threshold_ppm)) +
-                    line("bands", std::to_string(rule.banding.bands)) +
-                    line("rows", std::to_string(rule.banding.rows)) +
-                    line("verify", rule.verify == Verify::exact ? "exact" : "signature") +
-                    line("min_equal", std::to_string(rule.min_equal)) +
-                    line("max_listed", std::to_string(rule.max_listed)) +
-                    line("max_checks", std::to_string(rule.max_checks)) +
-                    line("expire_after_ms", std::to_string(rule.expire_after_ms));
-  // What was added later is named only where it is in use, so that older directories stay what they are.
-  if (rule.max_documents != 0) out += line("max_documents", std::to_string(rule.max_documents));
-  if (rule.replace) out += line("on_update", "replace");
-  if (rule.expire_after_ms != 0) {
-    out += line("generation", std::to_string(rule.generation)) +
-           line("watermark_rank", std::to_string(rule.watermark_rank));
-  }
-  return out;
-}
-
 void Work::resize(size_t documents, const EngineOptions& options) {
   sign.resize(documents, options.scheme.num_perm);
   band_keys.resize(documents * options.rule.banding.bands);
-  matched.resize(documents);
+  sets.resize(documents);
+  answers.resize(documents * static_cast<size_t>(options.shards));
   forget.clear();
 }
 
 Engine::Engine(const EngineOptions& options, Bodies& bodies)
     : options_(options),
-      index_(index_options(options)),
-      matcher_(options_.rule, index_, bodies, options_.payload_of),
-      resolver_(options_.rule, index_, bodies, matcher_),
-      id_salt_(options.scheme.key.derive("id")) {}
-
-uint64_t Engine::id_tag(std::string_view id) const {
-  return XXH3_64bits_withSeed(id.data(), id.size(), id_salt_);
-}
+      bodies_(bodies),
+      originals_(options_.rule, static_cast<size_t>(options.shards),
+                 with_memory(index_options(options), memory_), bodies, options_.payload_of),
+      resolver_(options_.rule, options_.scheme.num_perm, originals_.owners()) {}
 
 absl::Status Engine::match(Work& work, size_t begin, size_t end, MatchCounters& counters) const {
-  return matcher_.match(work.sign, begin, end, work.band_keys, work.matched, counters);
+  const int num_perm = options_.scheme.num_perm;
+  const int bands = options_.rule.banding.bands;
+  for (size_t i = begin; i < end; ++i) {
+    work.sets[i].clear();
+    if (work.sign.documents[i].content == Content::shingled)
+      originals_.band_keys(work.sign.slices.data() + i * num_perm, work.band_keys.data() + i * bands);
+  }
+  const Answers answers{.all = work.answers, .owners = originals_.shards()};
+  RETURN_IF_ERROR(originals_.match(
+      {.batch = work.sign, .band_keys = work.band_keys, .sets = work.sets, .answers = answers}, begin, end,
+      counters));
+  if (options_.rule.verify == Verify::signature) return absl::OkStatus();
+  for (size_t i = begin; i < end; ++i) {
+    // It will most likely be stored.
+    const SignedDocument& document = work.sign.documents[i];
+    const auto of = answers.of(i);
+    if (document.action == SignedDocument::Action::judge &&
+        std::none_of(of.begin(), of.end(), [](const Answer& answer) { return answer.describes_any(); }))
+      work.sets[i].code(document);
+  }
+  return absl::OkStatus();
 }
 
-absl::Status Engine::resolve(Work& work, const std::function<absl::Status(size_t)>& read) {
+absl::Status Engine::resolve(Work& work, const ResolveHelp& help) {
   const std::lock_guard lock(growing_);
-  return resolver_.resolve(work.sign, work.band_keys, work.matched, work.forget, read, work.resolved);
+  work.forget.erase(std::remove_if(work.forget.begin(), work.forget.end(),
+                                   [this](Seq seq) { return !originals_.live(seq); }),
+                    work.forget.end());
+  size_t applied = 0;  // of what the batch has removed
+  const Ask ask{.read = help.read, .again = [&](size_t i) {
+                  originals_.apply_deaths(work.resolved, applied);
+                  applied = work.resolved.removed.size();
+                  MatchCounters counters;
+                  return match(work, i, i + 1, counters);
+                }};
+  RETURN_IF_ERROR(resolver_.resolve(
+      {.batch = work.sign,
+       .band_keys = work.band_keys,
+       .sets = work.sets,
+       .answers = {.all = work.answers, .owners = originals_.shards(), .covered = originals_.cut()},
+       .forget = work.forget},
+      ask, work.resolved));
+  check_originals(work.resolved);
+  return apply(work, help);
+}
+
+// RESOLVE believes what it was answered; here is the index itself.
+void Engine::check_originals(const Resolved& resolved) const {
+  const Seq first = originals_.next_seq();
+  for (size_t i = 0; i < resolved.outcomes.size(); ++i) {
+    const Outcome& outcome = resolved.outcomes[i];
+    if (outcome.verdict != Verdict::duplicate || outcome.seq >= first || originals_.live(outcome.seq))
+      continue;
+    const bool died_since = outcome.seq < resolved.lowest_live ||
+                            std::any_of(
+                                resolved.removed.begin(), resolved.removed.end(),
+                                [&](const Removed& removed) { return removed.seq == outcome.seq; });
+    DOPPEL_CHECK(died_since, "an original lived when its copy came", i, outcome.seq, first);
+  }
+}
+
+absl::Status Engine::apply(Work& work, const ResolveHelp& help) {
+  originals_.apply_deaths(work.resolved, 0);
+  RETURN_IF_ERROR(originals_.room_for(work.resolved.rows));
+  RETURN_IF_ERROR(append_bodies(work));
+  originals_.apply(work.resolved, work.band_keys, help.threads, help.run);
+  return absl::OkStatus();
+}
+
+absl::Status Engine::append_bodies(Work& work) {
+  for (size_t r = 0; r < work.resolved.rows.size(); ++r) {
+    const size_t i = work.resolved.places[r];
+    const SignedDocument& document = work.sign.documents[i];
+    if (options_.with_sets()) work.sets[i].code(document);
+    ASSIGN_OR_RETURN(work.resolved.rows[r].row.body,
+                     bodies_.append({.metadata = document.metadata, .coded_set = work.sets[i].coded}));
+  }
+  return absl::OkStatus();
 }
 
 bool Engine::knows_payload(const Digest& payload) const {
   const std::shared_lock lock(growing_);
-  std::string metadata;
-  const absl::StatusOr<std::optional<Seq>> found = matcher_.find_payload(payload, metadata);
-  return found.ok() && found->has_value();
+  Answer answer;
+  return originals_.find_payload(payload, answer).ok() && answer.same_payload.has_value();
 }
 
 RemovalReason Engine::why_dead(int64_t trusted_ms) const {
@@ -108,42 +141,53 @@ RemovalReason Engine::why_dead(int64_t trusted_ms) const {
 
 Outcome Engine::decide(const Work& work, size_t i) const {
   const SignedDocument& document = work.sign.documents[i];
-  const Matched& matched = work.matched[i];
   if (document.content > Content::digest_only) {
     return {.verdict = verdict_without_text(document.content)};
   }
   Outcome outcome{.verdict = Verdict::unique};
+  const std::span<const Answer> answers =
+      std::span(work.answers).subspan(i * originals_.shards(), originals_.shards());
+  std::vector<Verified> candidates;
+  for (const Answer& answer : answers) {
+    if (answer.exact.has_value()) {
+      return {.verdict = Verdict::duplicate,
+              .kind = Kind::exact,
+              .similarity = {1, 1},
+              .seq = *answer.exact,
+              .original = answer.about(*answer.exact).value_or("")};
+    }
+    candidates.insert(candidates.end(), answer.candidates.begin(), answer.candidates.end());
+  }
+  std::sort(candidates.begin(), candidates.end(), checked_before);
   const Verified* best = nullptr;
-  for (const Verified& candidate : matched.candidates) {
-    if (candidate.checked && (best == nullptr || better(candidate, *best))) best = &candidate;
-  }
-  if (matched.exact.has_value()) {
-    outcome = {
-        .verdict = Verdict::duplicate, .kind = Kind::exact, .similarity = {1, 1}, .seq = *matched.exact};
-  } else if (best != nullptr && reaches(best->overlap, options_.rule.threshold_ppm)) {
-    outcome = {.verdict = Verdict::duplicate,
-               .kind = Kind::near,
-               .estimated = best->estimated,
-               .similarity = best->overlap,
-               .seq = best->seq};
-  }
-  if (outcome.verdict == Verdict::duplicate) outcome.original = matched.metadata;
+  for (size_t c = 0; c < std::min<size_t>(candidates.size(), static_cast<size_t>(options_.rule.max_checks));
+       ++c)
+    if (best == nullptr || better(candidates[c], *best)) best = &candidates[c];
+  if (best == nullptr || !reaches(best->overlap, options_.rule.threshold_ppm)) return outcome;
+  outcome = {.verdict = Verdict::duplicate,
+             .kind = Kind::near,
+             .estimated = best->estimated,
+             .similarity = best->overlap,
+             .seq = best->seq};
+  for (const Answer& answer : answers)
+    if (const auto about = answer.about(best->seq)) outcome.original = *about;
   return outcome;
 }
 
 absl::Status Engine::start_restore(Seq first_row, Seq lowest_live, std::string_view clock) {
-  index_.start_at(first_row);
+  originals_.start_at(first_row);
   restore_lowest_live_ = lowest_live;
   return resolver_.expiry().start_restore(lowest_live, clock);
 }
 
-void Engine::restore(const StoredRow& row) {
-  index_.restore(row.row, row.removed);
+absl::Status Engine::restore(const StoredRow& row) {
+  RETURN_IF_ERROR(originals_.restore(row));
   resolver_.restore_row(row);
+  return absl::OkStatus();
 }
 
 void Engine::restore_removed(Seq seq, int64_t trusted_ms) {
-  index_.remove(seq);
+  originals_.remove(seq);
   resolver_.expiry().known_late(seq, trusted_ms);
 }
 
@@ -153,14 +197,13 @@ absl::Status Engine::restore_clock(Seq lowest_live, std::string_view clock) {
 }
 
 void Engine::finish_restore(int threads) {
-  resolver_.expiry().finish_restore();
-  if (restore_lowest_live_ > index_.lowest_live())
-    index_.expire_below(std::min(restore_lowest_live_, index_.next_seq()));
-  index_.build_tables(threads, [](int parts, const std::function<void(int)>& part) {
-    std::vector<std::jthread> others;
-    for (int p = 1; p < parts; ++p) others.emplace_back([&part, p] { part(p); });
-    part(0);
-  });
+  originals_.finish_restore(restore_lowest_live_, threads,
+                            [](int parts, const std::function<void(int)>& part) {
+                              std::vector<std::jthread> others;
+                              for (int p = 1; p < parts; ++p) others.emplace_back([&part, p] { part(p); });
+                              part(0);
+                            });
+  resolver_.finish_restore(originals_.next_seq(), originals_.lowest_live());
 }
 
 }  // namespace doppel

@@ -1,6 +1,7 @@
 #pragma once
 // The engine: one index under one rule. SIGN (any thread, make_signer), MATCH (any threads, one batch at a
-// time), RESOLVE (one thread). It owns no threads and does no I/O but through Bodies.
+// time), RESOLVE (one thread), which then applies to the index what was decided. It owns no thread but one
+// that takes memory from the system ahead of the index, and does no I/O but through Bodies.
 
 #include <atomic>
 #include <functional>
@@ -8,10 +9,12 @@
 #include <shared_mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "engine/match.h"
+#include "engine/memory_ahead.h"
+#include "engine/originals.h"
 #include "engine/resolve.h"
 #include "engine/rule.h"
 #include "engine/sign.h"
@@ -21,27 +24,38 @@ namespace doppel {
 struct EngineOptions {
   Scheme scheme;
   Rule rule;
-  int shards = 1;
+  int shards = 1;  // over which originals are spread by their number
   bool track_ids = false;
   // What is known of the bytes that documents were made of; empty: nothing.
   Matcher::PayloadOf payload_of;
   uint64_t initial_capacity = 1024;
+  uint64_t rows_max = kIndexRowsMax;  // of each shard; less in tests
+
+  bool with_sets() const { return rule.verify == Verify::exact; }  // whether SIGN makes them
 };
 
-// A rule from what a user says; bands and rows 0: chosen. The error names what is impossible and what would
-// be possible.
-absl::StatusOr<Rule> make_rule(double threshold, double recall, int num_perm, int bands = 0, int rows = 0);
-std::string describe_rule(const Rule& rule);  // "name=value" lines
+// The index of these options.
+IndexOptions index_options(const EngineOptions& options);
 
 // Work on one batch, from SIGN to RESOLVE. Reused from batch to batch.
 struct Work {
   SignedBatch sign;
   PodVector<uint64_t> band_keys;
-  std::vector<Matched> matched;
-  std::vector<Seq> forget;  // removed before the first document of the batch
+  std::vector<DocumentSet> sets;
+  std::vector<Answer> answers;
+  std::vector<Seq> forget;  // removed before the first document of the batch; what is dead is passed over
   Resolved resolved;
 
   void resize(size_t documents, const EngineOptions& options);
+};
+
+// What the engine needs of its caller while it decides a batch.
+struct ResolveHelp {
+  // Fills a document of the batch that is unread, and matches it: its original has gone since.
+  std::function<absl::Status(size_t)> read;
+  // Where new originals are entered on several threads.
+  int threads = 1;
+  Index::Run run;
 };
 
 class Engine {
@@ -50,14 +64,16 @@ class Engine {
   Engine(const EngineOptions& options, Bodies& bodies);
 
   const EngineOptions& options() const { return options_; }
-  Index& index() { return index_; }
-  const Index& index() const { return index_; }
-  uint64_t id_tag(std::string_view id) const;
+  Originals& originals() { return originals_; }
+  const Originals& originals() const { return originals_; }
+  uint64_t id_tag(std::string_view id) const { return doppel::id_tag(options_.scheme.key, id); }
 
-  Signer make_signer() const { return Signer(options_.scheme, options_.rule.verify == Verify::exact); }
+  Signer make_signer() const { return Signer(options_.scheme, options_.with_sets()); }
   absl::Status match(Work& work, size_t begin, size_t end, MatchCounters& counters) const;
-  // `read`: see Resolver.
-  absl::Status resolve(Work& work, const std::function<absl::Status(size_t)>& read = {});
+  // Decides the batch, which was matched since the last call, and applies it: bodies of new originals are
+  // appended, the index grows. After an error (a body could not be read or written) it is not to be used
+  // further.
+  absl::Status resolve(Work& work, const ResolveHelp& help = {});
   // Whether an original is known that was made of the same bytes. From any thread, also while a batch is
   // resolved, after which it may not be so any more.
   bool knows_payload(const Digest& payload) const;
@@ -70,9 +86,12 @@ class Engine {
   // What expiry knows, for the commit record.
   std::string clock() { return resolver_.expiry().state(); }
 
+  // take_room() of its rule. Before the first resolve().
+  void take_room(std::string_view described) { doppel::take_room(options_.rule, described); }
+
   // Restoring, in this order: start(), every stored row ascending, finish(), which makes the tables.
   absl::Status start_restore(Seq first_row, Seq lowest_live, std::string_view clock);
-  void restore(const StoredRow& row);
+  absl::Status restore(const StoredRow& row);  // ResourceExhausted: more than its shards take
   // A removal that is known only after its row was restored; its record time, if the row did not have it.
   void restore_removed(Seq seq, int64_t trusted_ms);
   // What is known only at the end: replaces what start_restore() was told.
@@ -80,11 +99,15 @@ class Engine {
   void finish_restore(int threads = 1);
 
  private:
+  absl::Status apply(Work& work, const ResolveHelp& help);
+  absl::Status append_bodies(Work& work);
+  void check_originals(const Resolved& resolved) const;
+
   EngineOptions options_;
-  Index index_;
-  Matcher matcher_;
+  Bodies& bodies_;
+  MemoryAhead memory_;
+  Originals originals_;
   Resolver resolver_;
-  uint64_t id_salt_;
   mutable std::shared_mutex growing_;  // held while the index changes
   Seq restore_lowest_live_ = 0;
 };

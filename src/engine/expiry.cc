@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "base/bytes.h"
+#include "base/check.h"
 #include "base/status.h"
 
 namespace doppel {
@@ -18,6 +19,7 @@ Seq Expiry::observe(int64_t timestamp_ms) {
       std::pop_heap(largest_.begin(), largest_.end(), std::greater<>());
       largest_.pop_back();
     }
+    DOPPEL_CHECK(largest_.size() < rank_, "expiry keeps a bounded number of times", largest_.size(), rank_);
     largest_.push_back(timestamp_ms);
     std::push_heap(largest_.begin(), largest_.end(), std::greater<>());
   }
@@ -30,8 +32,9 @@ Seq Expiry::observe(int64_t timestamp_ms) {
 }
 
 bool Expiry::too_old(int64_t trusted_ms) const {
-  return expire_after_ms_ != 0 && largest_.size() == rank_ &&
-         trusted_ms < largest_.front() - expire_after_ms_;
+  if (expire_after_ms_ == 0 || largest_.size() != rank_) return false;
+  int64_t least = 0;  // of what has not expired
+  return !__builtin_sub_overflow(largest_.front(), expire_after_ms_, &least) && trusted_ms < least;
 }
 
 int64_t Expiry::trusted(int64_t timestamp_ms) const {
@@ -42,6 +45,8 @@ int64_t Expiry::trusted(int64_t timestamp_ms) const {
 void Expiry::added(Seq seq, int64_t trusted_ms) {
   if (expire_after_ms_ == 0 || seq < lowest_live_) return;
   const uint64_t number = generation_of(seq);
+  DOPPEL_CHECK(generations_.empty() || generations_.back().number <= number, "generations ascend", seq,
+               number, generations_.back().number);
   if (generations_.empty() || generations_.back().number != number) {
     if (!restoring_ && !generations_.empty() && generations_.back().youngest_ms == kNoTime) {
       generations_.pop_back();

@@ -3,16 +3,18 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/status.h"
 #include "engine/engine.h"
+#include "engine/signature_options.h"
 
 namespace doppel {
 
 struct LshIndex::Impl {
   Impl(const IndexOptions& options, const SignatureOptions& signature)
-      : index(options),
+      : signature_options(signature),
+        index(options),
         sketcher(SketchFamily::fast, signature.num_perm, options.key),
         slices(signature.num_perm),
         keys(options.banding.bands),
-        all_bands((options.banding.bands + 31) / 32, ~0u) {}
+        all_bands(options.banding.mask_words(), ~0u) {}
 
   // Slices and band keys of a signature, in `slices` and `keys`.
   void prepare(const Signature& signature, uint8_t* slices_out, uint64_t* keys_out) const {
@@ -20,6 +22,7 @@ struct LshIndex::Impl {
     index.band_keys(slices_out, keys_out);
   }
 
+  SignatureOptions signature_options;
   Index index;
   Sketcher sketcher;  // slices are taken alike in both families
   std::vector<uint8_t> slices;
@@ -30,6 +33,7 @@ struct LshIndex::Impl {
 };
 
 absl::StatusOr<std::unique_ptr<LshIndex>> LshIndex::create(const LshIndexOptions& o) {
+  RETURN_IF_ERROR(check_signature_options(o.signature));
   ASSIGN_OR_RETURN(Rule rule, make_rule(o.threshold, o.recall, o.signature.num_perm, o.bands, o.rows));
   IndexOptions options{.num_perm = o.signature.num_perm,
                        .banding = rule.banding,
@@ -41,7 +45,8 @@ absl::StatusOr<std::unique_ptr<LshIndex>> LshIndex::create(const LshIndexOptions
 LshIndex::LshIndex(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 LshIndex::~LshIndex() = default;
 
-bool LshIndex::insert(std::string_view id, const Signature& signature) {
+absl::StatusOr<bool> LshIndex::insert(std::string_view id, const Signature& signature) {
+  RETURN_IF_ERROR(check_same_options(impl_->signature_options, signature.options()));
   if (signature.empty() || contains(id)) return false;
   impl_->prepare(signature, impl_->slices.data(), impl_->keys.data());
   impl_->by_id.emplace(std::string(id), impl_->index.next_seq());
@@ -52,7 +57,8 @@ bool LshIndex::insert(std::string_view id, const Signature& signature) {
   return true;
 }
 
-std::vector<LshIndex::Match> LshIndex::query(const Signature& signature) const {
+absl::StatusOr<std::vector<LshIndex::Match>> LshIndex::query(const Signature& signature) const {
+  RETURN_IF_ERROR(check_same_options(impl_->signature_options, signature.options()));
   std::vector<Match> out;
   if (signature.empty()) return out;
   std::vector<uint8_t> slices(impl_->slices.size());

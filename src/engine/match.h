@@ -1,57 +1,22 @@
 #pragma once
-// MATCH: what the index, as of now, knows of each document: an equal digest, and the candidates that
+// MATCH: what an owner's index, as of now, knows of each document: an equal digest, and the candidates that
 // passed the prefilter, the best max_checks of them verified. Read-only; any number of threads may work
 // on disjoint parts of a batch.
 
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
-#include <vector>
+#include <string_view>
 
-#include "absl/container/inlined_vector.h"
+#include "engine/answer.h"
 #include "engine/bodies.h"
+#include "engine/document_set.h"
 #include "engine/rule.h"
+#include "engine/shard_set.h"
 #include "engine/sign.h"
 #include "index/index.h"
-#include "sketch/compact_set.h"
 
 namespace doppel {
-
-struct Verified {
-  Seq seq = 0;
-  int equal = 0;           // equal slices
-  bool checked = false;    // `overlap` is filled
-  bool estimated = false;  // from the slices, not from sets
-  Overlap overlap;
-};
-
-// The order in which candidates are verified: most equal slices, then earliest.
-inline bool checked_before(const Verified& a, const Verified& b) {
-  return a.equal != b.equal ? a.equal > b.equal : a.seq < b.seq;
-}
-// a is better than b as an original: more similar, or as similar and earlier.
-inline bool better(const Verified& a, const Verified& b) {
-  if (more_similar(a.overlap, b.overlap)) return true;
-  return !more_similar(b.overlap, a.overlap) && a.seq < b.seq;
-}
-
-// What the index keeps of a payload in memory; 0: not known.
-uint32_t payload_bits(const Digest& payload);
-
-struct Matched {
-  std::optional<Seq> same_payload;              // a representative that was made of the same bytes
-  std::optional<Seq> exact;                     // a representative with this digest
-  absl::InlinedVector<Verified, 2> candidates;  // most equal slices first, then earliest
-  absl::InlinedVector<BandCount, 2> counts;     // see Found
-  std::optional<Seq> described;                 // whose metadata this is
-  std::string metadata;
-  bool has_set = false;
-  CompactSet set;
-  std::string coded_set;  // made where the document will probably become a representative
-
-  void clear();
-};
 
 struct MatchCounters {  // of one call, to be added up
   uint64_t candidates = 0;
@@ -59,29 +24,37 @@ struct MatchCounters {  // of one call, to be added up
   uint64_t checks_capped = 0;  // documents that had more than max_checks candidates
 };
 
+// What MATCH reads of a batch, and what it writes: places for all documents.
+struct ToMatch {
+  const SignedBatch& batch;
+  std::span<const uint64_t> band_keys;  // of documents with slices
+  std::span<DocumentSet> sets;
+  Answers answers;
+};
+
 class Matcher {
  public:
   // The payload of a document whose metadata this is; zeros: not known.
   using PayloadOf = std::function<Digest(std::string_view metadata)>;
-  // All outlive the matcher.
-  Matcher(const Rule& rule, const Index& index, const Bodies& bodies, PayloadOf payload_of);
+  // All outlive the matcher. `shards`: those whose originals the index has, under their local numbers.
+  Matcher(const Rule& rule, const ShardSet& shards, const Index& index, const Bodies& bodies,
+          PayloadOf payload_of);
 
-  // The live representative with this payload, and its metadata.
-  absl::StatusOr<std::optional<Seq>> find_payload(const Digest& payload, std::string& metadata) const;
+  // The live original with this payload; describes it.
+  absl::Status find_payload(const Digest& payload, Answer& answer) const;
 
-  // Fills matched[begin..end) and band_keys for the same documents. DataLoss: a body could not be read.
-  absl::Status match(const SignedBatch& batch, size_t begin, size_t end, std::span<uint64_t> band_keys,
-                     std::span<Matched> matched, MatchCounters& counters) const;
-
-  // The steps of match(), for RESOLVE: where a removal in the batch lets a later candidate move up.
-  absl::Status verify(const SignedDocument& document, Matched& matched, Verified& candidate) const;
-  absl::Status describe(Seq seq, Matched& matched) const;  // makes `described` be seq
-
-  static absl::Status ensure_set(const SignedDocument& document, Matched& matched);
-  static void ensure_coded_set(const SignedDocument& document, Matched& matched);
+  // Fills the answers of this owner for documents [begin, end). DataLoss: a body could not be read.
+  absl::Status match(const ToMatch& work, size_t begin, size_t end, size_t owner, Cut as_of,
+                     MatchCounters& counters) const;
 
  private:
+  absl::Status verify_best(const SignedDocument& document, DocumentSet& set, Answer& answer) const;
+  absl::Status verify(const SignedDocument& document, DocumentSet& set, Verified& candidate,
+                      std::optional<Body>& body) const;
+  absl::StatusOr<Body> body(Seq seq) const;  // lives until the next call on this thread
+
   const Rule& rule_;
+  const ShardSet& shards_;
   const Index& index_;
   const Bodies& bodies_;
   const PayloadOf payload_of_;

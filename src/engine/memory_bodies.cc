@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/check.h"
 #include "base/status.h"
 #include "engine/bodies.h"
 
@@ -41,6 +42,8 @@ class MemoryBodies final : public Bodies {
       const std::unique_lock lock(mutex_);
       blocks_.push_back(std::move(block));
     }
+    DOPPEL_CHECK(offset >= end_ && offset + size <= blocks_.size() * kBlockBytes,
+                 "a body is behind all others, in one block", offset, size, end_, blocks_.size());
     // No reader knows this range before the caller has the reference.
     char* p = blocks_[offset / kBlockBytes].get() + offset % kBlockBytes;
     store(p, static_cast<uint32_t>(body.metadata.size()));

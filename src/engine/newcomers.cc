@@ -5,12 +5,18 @@
 #include <cstring>
 #include <utility>
 
+#include "base/check.h"
+#include "base/status.h"
+
 namespace doppel {
 
 Newcomers::Newcomers(int num_perm, Banding banding, int min_equal, const uint64_t& lowest_live)
     : num_perm_(num_perm), banding_(banding), min_equal_(min_equal), lowest_live_(lowest_live) {}
 
-void Newcomers::start_batch(size_t documents) {
+void Newcomers::start_batch(Cut batch, size_t documents) {
+  batch_ = batch;
+  kept_ = false;
+  copies_.clear();
   entries_.clear();
   listings_.clear();
   digests_.clear();
@@ -23,6 +29,8 @@ void Newcomers::start_batch(size_t documents) {
 }
 
 void Newcomers::add(const Entry& entry, const uint64_t* band_keys) {
+  DOPPEL_CHECK(entries_.empty() || entry.seq == entries_.back().seq + 1,
+               "the numbers of a batch's representatives ascend without gaps", entry.seq, entries_.size());
   auto number = static_cast<uint32_t>(entries_.size());
   entries_.push_back(entry);
   seen_.push_back(0);
@@ -65,15 +73,16 @@ void Newcomers::find_id(uint64_t id_tag, const std::function<void(const Entry&)>
   for (auto at = found.rbegin(); at != found.rend(); ++at) visit(entries_[*at]);
 }
 
-void Newcomers::find(const uint8_t* slices, const uint64_t* band_keys,
-                     absl::InlinedVector<Verified, 2>& candidates, std::span<uint32_t> listed) {
+void Newcomers::find(const uint8_t* slices, const uint64_t* band_keys, const std::vector<bool>& sees,
+                     std::vector<Verified>& candidates, std::span<uint32_t> listed) {
   ++stamp_;
   const int rows = banding_.rows;
   for (int band = 0; band < banding_.bands; ++band) {
     for (uint32_t at = heads_[band_keys[band] & head_mask_]; at != kEnd; at = listings_[at].next) {
       if (listings_[at].key != band_keys[band]) continue;
       const Entry& entry = entries_[listings_[at].entry];
-      if (!live(entry) || std::memcmp(entry.slices + band * rows, slices + band * rows, rows) != 0) continue;
+      if (!live(entry) || !sees[entry.owner]) continue;
+      if (std::memcmp(entry.slices + band * rows, slices + band * rows, rows) != 0) continue;
       ++listed[band];
       if (seen_[listings_[at].entry] == stamp_) continue;
       seen_[listings_[at].entry] = stamp_;
@@ -86,6 +95,27 @@ void Newcomers::find(const uint8_t* slices, const uint64_t* band_keys,
 Newcomers::Entry* Newcomers::at(Seq seq) {
   if (entries_.empty() || seq < entries_.front().seq || seq > entries_.back().seq) return nullptr;
   return &entries_[seq - entries_.front().seq];
+}
+
+absl::Status Newcomers::keep() {
+  if (std::exchange(kept_, true)) return absl::OkStatus();
+  for (Entry& entry : entries_) {
+    Copy& copy = *copies_.emplace_back(std::make_unique<Copy>());
+    copy.document.content = entry.document->content;
+    copy.document.set_left_out = entry.document->set_left_out;
+    copy.document.metadata = entry.metadata;
+    RETURN_IF_ERROR(entry.set->make(*entry.document));
+    copy.set.made = true;
+    copy.set.set = entry.set->set;
+    if (entry.slices != nullptr) {
+      copy.slices.assign(entry.slices, entry.slices + num_perm_);
+      entry.slices = copy.slices.data();
+    }
+    entry.metadata = copy.document.metadata;
+    entry.document = &copy.document;
+    entry.set = &copy.set;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace doppel

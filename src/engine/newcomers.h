@@ -1,15 +1,18 @@
 #pragma once
-// The small table of RESOLVE: representatives made since the number that MATCH answered for. They are
-// looked up here until the batch is done, and only then inserted into the index.
+// The originals that one batch made, until every owner's answers cover them: by number, digest, payload, id
+// tag and, through a small table of the bands' keys, by slices.
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "engine/match.h"
-#include "index/index.h"
+#include "engine/answer.h"
+#include "engine/document_set.h"
+#include "engine/sign.h"
 
 namespace doppel {
 
@@ -17,7 +20,8 @@ class Newcomers {
  public:
   struct Entry {
     Seq seq = 0;
-    size_t document = 0;              // place in the batch
+    size_t owner = 0;                 // see Owners
+    size_t place = 0;                 // of its document in the batch
     const uint8_t* slices = nullptr;  // nullptr: digest only
     Digest digest;
     Digest payload;  // zeros: not known
@@ -26,37 +30,50 @@ class Newcomers {
     BandMask mask;
     bool removed = false;
     uint32_t same_id = ~0u;  // the entry before with this id tag; ~0: none
+    // What this refers to is the batch's; see keep().
+    std::string_view metadata;
+    const SignedDocument* document = nullptr;
+    DocumentSet* set = nullptr;
   };
 
   Newcomers(int num_perm, Banding banding, int min_equal, const uint64_t& lowest_live);
 
-  void start_batch(size_t documents);
+  void start_batch(Cut batch, size_t documents);
+  Cut batch() const { return batch_; }
 
   // `entry.mask` says in which bands it is listed.
   void add(const Entry& entry, const uint64_t* band_keys);
 
-  // The live newcomer with this digest.
+  // The live newcomer with this digest, or this payload.
   const Entry* find_digest(const Digest& digest) const;
-
-  // The live newcomer with this payload.
   const Entry* find_payload(const Digest& payload) const;
 
   // Calls `visit` for the live newcomers with this id tag (not 0), ascending.
   void find_id(uint64_t id_tag, const std::function<void(const Entry&)>& visit) const;
 
-  // Appends to `candidates` the live newcomers that are candidates, and adds the listed ones to `listed`, by
-  // band.
-  void find(const uint8_t* slices, const uint64_t* band_keys, absl::InlinedVector<Verified, 2>& candidates,
-            std::span<uint32_t> listed);
+  // Appends the live newcomers that are candidates, and adds the listed ones to `listed`, by band. `sees`
+  // says by owner whether its originals count.
+  void find(const uint8_t* slices, const uint64_t* band_keys, const std::vector<bool>& sees,
+            std::vector<Verified>& candidates, std::span<uint32_t> listed);
 
   Entry* at(Seq seq);  // nullptr: not of this batch
   std::vector<Entry>& entries() { return entries_; }
+  const std::vector<Entry>& entries() const { return entries_; }
+
+  // Copies what belongs to the batch, so that the batch may be used again.
+  absl::Status keep();
+  bool kept() const { return kept_; }
 
  private:
   struct Listing {
     uint64_t key;
     uint32_t entry;
     uint32_t next;  // in the same chain; kEnd: none
+  };
+  struct Copy {
+    SignedDocument document;
+    DocumentSet set;
+    std::vector<uint8_t> slices;
   };
   static constexpr uint32_t kEnd = ~0u;
   bool live(const Entry& entry) const { return !entry.removed && entry.seq >= lowest_live_; }
@@ -65,6 +82,7 @@ class Newcomers {
   Banding banding_;
   int min_equal_;
   const uint64_t& lowest_live_;
+  Cut batch_ = 0;
   std::vector<Entry> entries_;
   std::vector<Listing> listings_;
   std::vector<uint32_t> heads_;
@@ -74,6 +92,8 @@ class Newcomers {
   absl::flat_hash_map<uint64_t, uint32_t> digests_;   // digest.low -> the last entry with it
   absl::flat_hash_map<uint64_t, uint32_t> payloads_;  // the same
   absl::flat_hash_map<uint64_t, uint32_t> ids_;       // id tag -> the last entry with it
+  std::vector<std::unique_ptr<Copy>> copies_;
+  bool kept_ = false;
 };
 
 }  // namespace doppel

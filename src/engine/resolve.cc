@@ -1,269 +1,302 @@
 #include "engine/resolve.h"
 
 #include <algorithm>
-#include <cstring>
 
+#include "base/check.h"
 #include "base/status.h"
 
 namespace doppel {
 
-std::string_view removal_reason_name(RemovalReason reason) {
-  switch (reason) {
-    case RemovalReason::removed:
-      return "removed";
-    case RemovalReason::replaced:
-      return "replaced";
-    case RemovalReason::forgotten:
-      return "forgotten";
-    case RemovalReason::expired:
-      return "expired";
-    case RemovalReason::evicted:
-      return "evicted";
-  }
-  return "";
-}
-
-std::vector<Seq> Resolved::removed_numbers() const {
-  std::vector<Seq> out;
-  out.reserve(removed.size());
-  for (const Removed& r : removed) out.push_back(r.seq);
-  return out;
-}
-
-struct Resolver::Batch {
-  const SignedBatch& sign;
-  std::span<uint64_t> band_keys;
-  std::span<Matched> matched;
-  int num_perm;
-  int bands;
-
-  const SignedDocument& document(size_t i) const { return sign.documents[i]; }
-  const uint8_t* slices(size_t i) const {
-    return document(i).content == Content::shingled ? sign.slices.data() + i * num_perm : nullptr;
-  }
-  const uint64_t* keys(size_t i) const { return band_keys.data() + i * bands; }
-};
-
-Resolver::Resolver(const Rule& rule, Index& index, Bodies& bodies, const Matcher& matcher)
+Resolver::Resolver(const Rule& rule, int num_perm, Owners owners)
     : rule_(rule),
-      index_(index),
-      bodies_(bodies),
-      matcher_(matcher),
+      num_perm_(num_perm),
       expiry_(rule),
-      newcomers_(index.options().num_perm, rule.banding, rule.min_equal, lowest_live_) {}
+      window_(num_perm, rule.banding, rule.min_equal, std::move(owners)) {}
 
-absl::Status Resolver::resolve(const SignedBatch& sign, std::span<uint64_t> band_keys,
-                               std::span<Matched> matched, std::span<const Seq> forget,
-                               const std::function<absl::Status(size_t)>& read, Resolved& out) {
-  const Batch batch{sign, band_keys, matched, index_.options().num_perm, rule_.banding.bands};
-  out.outcomes.assign(sign.documents.size(), {});
-  out.rows.clear();
-  out.removed.clear();
-  out.listings_capped = 0;
+void Resolver::finish_restore(Seq next_seq, Seq lowest_live) {
+  expiry_.finish_restore();
+  next_seq_ = next_seq;
+  window_.bury_below(std::max(lowest_live, expiry_.lowest_live()));
+}
+
+absl::Status Resolver::resolve(const ToResolve& work, const Ask& ask, Resolved& out) {
+  const size_t documents = work.batch.documents.size();
+  DOPPEL_CHECK(work.answers.documents() >= documents && work.sets.size() >= documents &&
+                   work.band_keys.size() >= documents * static_cast<size_t>(rule_.banding.bands) &&
+                   work.batch.slices.size() >= documents * static_cast<size_t>(num_perm_),
+               "each document of a batch has its place in what SIGN and MATCH found", documents,
+               work.answers.documents(), work.band_keys.size(), work.batch.slices.size());
+  work_ = &work;
+  ask_ = &ask;
   out_ = &out;
-  read_ = &read;
-  died_ = false;
-  lowest_live_ = std::max(expiry_.lowest_live(), index_.lowest_live());
-  newcomers_.start_batch(sign.documents.size());
+  out.clear();
+  out.outcomes.resize(documents);
+  window_.start_batch(cut_, documents, work.answers.covered);
+  expire_to(expiry_.lowest_live());
+  out.lowest_live = window_.lowest_live();
 
-  for (const Seq seq : forget) remove(seq, RemovalReason::forgotten);
-  for (size_t i = 0; i < sign.documents.size(); ++i) {
-    const SignedDocument& document = batch.document(i);
-    expire_to(expiry_.observe(document.timestamp_ms));
-    if (document.action == SignedDocument::Action::remove) {
-      remove_id(document.id_tag);
+  for (const Seq seq : work.forget) remove(seq, RemovalReason::forgotten);
+  for (size_t i = 0; i < documents; ++i) {
+    expire_to(expiry_.observe(document(i).timestamp_ms));
+    if (document(i).action == SignedDocument::Action::remove) {
+      remove_id(i);
       out.outcomes[i].verdict = Verdict::removal;
     } else {
-      RETURN_IF_ERROR(judge(batch, i, out.outcomes[i]));
+      RETURN_IF_ERROR(judge(i, out.outcomes[i]));
+      if (out.outcomes[i].verdict == Verdict::duplicate) check_original(i, out.outcomes[i]);
     }
   }
-
-  RETURN_IF_ERROR(grow_index(batch));
-  out.lowest_live = lowest_live_;
+  list_rows();
+  ++cut_;
   return absl::OkStatus();
 }
 
-absl::Status Resolver::judge(const Batch& batch, size_t i, Outcome& outcome) {
-  const SignedDocument& document = batch.document(i);
-  Matched& matched = batch.matched[i];
-  if (document.payload != Digest()) {
+const uint8_t* Resolver::slices(size_t i) const {
+  return document(i).content == Content::shingled
+             ? work_->batch.slices.data() + i * static_cast<size_t>(num_perm_)
+             : nullptr;
+}
+
+const uint64_t* Resolver::keys(size_t i) const {
+  return work_->band_keys.data() + i * static_cast<size_t>(rule_.banding.bands);
+}
+
+// The one rule's promises about an original, whatever found it.
+void Resolver::check_original(size_t i, const Outcome& outcome) const {
+  DOPPEL_CHECK(outcome.similarity.inter <= outcome.similarity.uni, "a similarity is at most 1", i,
+               outcome.seq, outcome.similarity.inter, outcome.similarity.uni);
+  DOPPEL_CHECK(outcome.seq < next_seq_ && !window_.dead(outcome.seq),
+               "an original was stored before its copy came, and lives", i, outcome.seq,
+               window_.lowest_live(), next_seq_);
+}
+
+absl::Status Resolver::judge(size_t i, Outcome& outcome) {
+  asked_.reset();
+  if (document(i).payload != Digest()) {
     Digest digest;
-    RETURN_IF_ERROR(find_payload(batch, i, outcome, digest));
-    if (outcome.verdict == Verdict::duplicate) {
+    if (find_payload(i, outcome, digest)) {
       // The text of the same bytes is the same.
-      if (document.replace && document.id_tag != 0) replace(document.id_tag, digest);
+      if (document(i).replace) replace(i, digest);
       return absl::OkStatus();
     }
-    if (document.content == Content::unread && *read_) RETURN_IF_ERROR((*read_)(i));
+    if (document(i).content == Content::unread && ask_->read) RETURN_IF_ERROR(ask_->read(i));
   }
-  if (document.content > Content::digest_only) {
-    outcome.verdict = verdict_without_text(document.content);
+  if (document(i).content > Content::digest_only) {
+    outcome.verdict = verdict_without_text(document(i).content);
     return absl::OkStatus();
   }
-  if (document.replace && document.id_tag != 0) replace(document.id_tag, document.digest);
-  outcome.verdict = Verdict::duplicate;
-  if (matched.exact.has_value() && index_.live(*matched.exact)) {
-    outcome.kind = Kind::exact;
-    outcome.similarity = {1, 1};
-    outcome.seq = *matched.exact;
-    RETURN_IF_ERROR(matcher_.describe(outcome.seq, matched));
-    outcome.original = matched.metadata;
-    return absl::OkStatus();
-  }
-  if (const Newcomers::Entry* twin = newcomers_.find_digest(document.digest)) {
-    outcome.kind = Kind::exact;
-    outcome.similarity = {1, 1};
-    outcome.seq = twin->seq;
-    outcome.original = batch.document(twin->document).metadata;
-    return absl::OkStatus();
-  }
-  if (document.content == Content::shingled) {
-    bool found = false;
-    RETURN_IF_ERROR(choose_near(batch, i, outcome, found));
-    if (found) return absl::OkStatus();
-  }
-  become_representative(batch, i, outcome);
-  return absl::OkStatus();
+  if (document(i).replace) replace(i, document(i).digest);
+  if (find_exact(i, outcome)) return absl::OkStatus();
+  if (slices(i) != nullptr) RETURN_IF_ERROR(choose_near(i, outcome));
+  return outcome.verdict == Verdict::duplicate ? absl::OkStatus() : become_original(i, outcome);
 }
 
-// An original of the same payload, and the digest of its text.
-absl::Status Resolver::find_payload(const Batch& batch, size_t i, Outcome& outcome, Digest& digest) {
-  Matched& matched = batch.matched[i];
-  if (matched.same_payload.has_value() && index_.live(*matched.same_payload)) {
-    outcome.seq = *matched.same_payload;
-    RETURN_IF_ERROR(matcher_.describe(outcome.seq, matched));
-    outcome.original = matched.metadata;
-    digest = index_.row(outcome.seq).digest;
-  } else if (const Newcomers::Entry* twin = newcomers_.find_payload(batch.document(i).payload)) {
-    outcome.seq = twin->seq;
-    outcome.original = batch.document(twin->document).metadata;
-    digest = twin->digest;
-  } else {
-    return absl::OkStatus();
-  }
+void Resolver::set_exact(size_t i, Seq seq, const Answer* answer, Outcome& outcome) const {
   outcome.verdict = Verdict::duplicate;
   outcome.kind = Kind::exact;
   outcome.similarity = {1, 1};
-  outcome.same_payload = true;
+  outcome.seq = seq;
+  outcome.original = answer != nullptr ? answer->about(seq).value_or("") : window_.at(seq)->metadata;
+  for (const Answer& each : work_->answers.of(i))
+    outcome.candidates += static_cast<uint32_t>(each.candidates.size()) + each.candidates_more;
+}
+
+// An original of the same payload, and the digest of its text.
+bool Resolver::find_payload(size_t i, Outcome& outcome, Digest& digest) const {
+  for (const Answer& answer : work_->answers.of(i)) {
+    if (!answer.same_payload.has_value() || window_.dead(answer.same_payload->seq)) continue;
+    set_exact(i, answer.same_payload->seq, &answer, outcome);
+    digest = answer.same_payload->digest;
+    return outcome.same_payload = true;
+  }
+  const Newcomers::Entry* twin = window_.find_payload(document(i).payload);
+  if (twin == nullptr) return false;
+  set_exact(i, twin->seq, nullptr, outcome);
+  digest = twin->digest;
+  return outcome.same_payload = true;
+}
+
+bool Resolver::find_exact(size_t i, Outcome& outcome) const {
+  for (const Answer& answer : work_->answers.of(i)) {
+    if (!answer.exact.has_value() || window_.dead(*answer.exact)) continue;
+    set_exact(i, *answer.exact, &answer, outcome);
+    return true;
+  }
+  const Newcomers::Entry* twin = window_.find_digest(document(i).digest);
+  if (twin == nullptr) return false;
+  set_exact(i, twin->seq, nullptr, outcome);
+  return true;
+}
+
+// Of all live candidates, of the owners and of the window, the most similar one that reaches the threshold.
+absl::Status Resolver::choose_near(size_t i, Outcome& outcome) {
+  ASSIGN_OR_RETURN(bool known, weigh(i, outcome));
+  if (known) return absl::OkStatus();
+  RETURN_IF_ERROR(ask_again(i));
+  ASSIGN_OR_RETURN(known, weigh(i, outcome));
+  DOPPEL_CHECK(known, "an answer as of now leaves nothing open", i, candidates_.size());
   return absl::OkStatus();
 }
 
-// Of all live candidates, of the index and of this batch, the most similar one that reaches the threshold.
-// Leaves in listed_ how many newcomers each band lists with this document's key.
-absl::Status Resolver::choose_near(const Batch& batch, size_t i, Outcome& outcome, bool& found) {
-  const SignedDocument& document = batch.document(i);
-  Matched& matched = batch.matched[i];
-  auto& candidates = matched.candidates;
-  if (died_) {
-    auto dead = [&](const Verified& c) { return !index_.live(c.seq); };
-    candidates.erase(std::remove_if(candidates.begin(), candidates.end(), dead), candidates.end());
-  }
-  listed_.assign(batch.bands, 0);
-  newcomers_.find(batch.slices(i), batch.keys(i), candidates, listed_);
-  if (candidates.empty()) return absl::OkStatus();
-  std::sort(candidates.begin(), candidates.end(), checked_before);
-
-  Verified* best = nullptr;
-  size_t checks = std::min<size_t>(candidates.size(), rule_.max_checks);
-  for (size_t c = 0; c < checks; ++c) {
-    Verified& candidate = candidates[c];
-    if (const Newcomers::Entry* newcomer = newcomers_.at(candidate.seq)) {
-      const SignedDocument& other = batch.document(newcomer->document);
-      candidate.checked = true;
-      candidate.estimated = rule_.verify == Verify::signature || document.set_left_out || other.set_left_out;
-      if (candidate.estimated) {
-        candidate.overlap = overlap_from_slices(candidate.equal, batch.num_perm);
-      } else {
-        Matched& theirs = batch.matched[newcomer->document];
-        RETURN_IF_ERROR(Matcher::ensure_set(document, matched));
-        RETURN_IF_ERROR(Matcher::ensure_set(other, theirs));
-        candidate.overlap = overlap(matched.set, theirs.set);
-      }
-    } else if (!candidate.checked) {
-      RETURN_IF_ERROR(matcher_.verify(document, matched, candidate));
+// False: an answer lacks what is needed, because an original in it has died.
+absl::StatusOr<bool> Resolver::weigh(size_t i, Outcome& outcome) {
+  if (!collect(i)) return false;
+  outcome.candidates = static_cast<uint32_t>(candidates_.size());
+  if (candidates_.empty()) return true;
+  outcome.checks = std::min(outcome.candidates, static_cast<uint32_t>(rule_.max_checks));
+  const Verified* best = nullptr;
+  for (size_t c = 0; c < outcome.checks; ++c) {
+    Verified& candidate = candidates_[c];
+    if (!candidate.checked) {
+      const Newcomers::Entry* newcomer = window_.at(candidate.seq);
+      if (newcomer == nullptr) return false;
+      RETURN_IF_ERROR(compare(i, *newcomer, candidate));
     }
     if (best == nullptr || better(candidate, *best)) best = &candidate;
   }
-  if (!reaches(best->overlap, rule_.threshold_ppm)) return absl::OkStatus();
-
-  found = true;
+  outcome.closest = best->overlap;
+  if (!reaches(best->overlap, rule_.threshold_ppm)) return true;
+  const std::optional<std::string_view> original = about(i, best->seq);
+  if (!original.has_value()) return false;
+  outcome.verdict = Verdict::duplicate;
   outcome.kind = Kind::near;
   outcome.similarity = best->overlap;
   outcome.estimated = best->estimated;
   outcome.seq = best->seq;
-  if (const Newcomers::Entry* newcomer = newcomers_.at(best->seq)) {
-    outcome.original = batch.document(newcomer->document).metadata;
-  } else {
-    RETURN_IF_ERROR(matcher_.describe(best->seq, matched));
-    outcome.original = matched.metadata;
+  outcome.original = *original;
+  return true;
+}
+
+// All live candidates, in the order in which they are verified; in listed_ how many originals of the window
+// each band lists with this document's key. False: an owner may have a better one that it has not named.
+bool Resolver::collect(size_t i) {
+  candidates_.clear();
+  listed_.assign(static_cast<size_t>(rule_.banding.bands), 0);
+  const std::span<const Answer> answers = work_->answers.of(i);
+  bool all = true;
+  for (const Answer& answer : answers) {
+    size_t live = 0;
+    for (const Verified& candidate : answer.candidates) {
+      if (window_.dead(candidate.seq)) continue;
+      candidates_.push_back(candidate);
+      ++live;
+    }
+    if (answer.candidates_more != 0 && live < static_cast<size_t>(rule_.max_checks)) all = false;
   }
+  window_.find(slices(i), keys(i), answers, candidates_, listed_);
+  if (candidates_.size() > 1) std::sort(candidates_.begin(), candidates_.end(), checked_before);
+  return all;
+}
+
+absl::Status Resolver::compare(size_t i, const Newcomers::Entry& newcomer, Verified& candidate) {
+  candidate.checked = true;
+  candidate.estimated =
+      rule_.verify == Verify::signature || document(i).set_left_out || newcomer.document->set_left_out;
+  if (candidate.estimated) {
+    candidate.overlap = overlap_from_slices(candidate.equal, num_perm_);
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(work_->sets[i].make(document(i)));
+  RETURN_IF_ERROR(newcomer.set->make(*newcomer.document));
+  candidate.overlap = overlap(work_->sets[i].set, newcomer.set->set);
   return absl::OkStatus();
 }
 
-void Resolver::become_representative(const Batch& batch, size_t i, Outcome& outcome) {
-  const SignedDocument& document = batch.document(i);
-  Newcomers::Entry entry;
-  entry.seq = index_.next_seq() + newcomers_.entries().size();
-  make_room(entry.seq);
-  entry.document = i;
-  entry.slices = batch.slices(i);
-  entry.digest = document.digest;
-  entry.payload = document.payload;
-  entry.id_tag = document.id_tag;
-  entry.mask.assign((batch.bands + 31) / 32, 0);
+std::optional<std::string_view> Resolver::about(size_t i, Seq seq) const {
+  if (const Newcomers::Entry* newcomer = window_.at(seq)) return newcomer->metadata;
+  for (const Answer& answer : work_->answers.of(i))
+    if (const std::optional<std::string_view> found = answer.about(seq)) return found;
+  return std::nullopt;
+}
+
+absl::Status Resolver::become_original(size_t i, Outcome& outcome) {
+  const Seq seq = next_seq_;
+  make_room(seq);
+  Newcomers::Entry entry{.seq = seq,
+                         .place = i,
+                         .slices = slices(i),
+                         .digest = document(i).digest,
+                         .payload = document(i).payload,
+                         .id_tag = document(i).id_tag,
+                         .trusted_ms = expiry_.trusted(document(i).timestamp_ms),
+                         .metadata = document(i).metadata,
+                         .document = &document(i),
+                         .set = &work_->sets[i]};
+  entry.mask.assign(static_cast<size_t>(rule_.banding.mask_words()), 0);
   if (entry.slices != nullptr) {
-    const auto& counts = batch.matched[i].counts;
-    auto count = counts.begin();
-    for (int band = 0; band < batch.bands; ++band) {
-      uint32_t in_index = 0;
-      if (count != counts.end() && count->band == band) in_index = (count++)->listed;
-      auto limit = static_cast<uint32_t>(rule_.max_listed);
-      if (in_index + listed_[band] >= limit && died_) {
-        in_index = index_.count_listed(band, batch.keys(i)[band], entry.slices);
-      }
-      if (in_index + listed_[band] < limit) {
+    // A band that seems to have room has it: no count is too low.
+    if (count_listed(i) && may_be_stale(i)) {
+      RETURN_IF_ERROR(ask_again(i));
+      collect(i);  // the owners cover more now, and the window less
+      count_listed(i);
+    }
+    for (size_t band = 0; band < listed_.size(); ++band) {
+      if (answered_[band] + listed_[band] < static_cast<uint32_t>(rule_.max_listed)) {
         entry.mask[band / 32] |= 1u << (band % 32);
       } else {
         ++out_->listings_capped;
       }
     }
   }
-  entry.trusted_ms = expiry_.trusted(document.timestamp_ms);
-  expiry_.added(entry.seq, entry.trusted_ms);
-  newcomers_.add(entry, batch.keys(i));
+  expiry_.added(seq, entry.trusted_ms);
+  window_.add(entry, keys(i));
+  ++next_seq_;
   outcome.verdict = Verdict::unique;
-  outcome.seq = entry.seq;
+  outcome.seq = seq;
+  return absl::OkStatus();
 }
 
-// Of the index or of this batch; what is dead already stays as it is.
+// Whether a band is full.
+bool Resolver::count_listed(size_t i) {
+  answered_.assign(listed_.size(), 0);
+  for (const Answer& answer : work_->answers.of(i))
+    for (const BandCount& count : answer.counts) answered_[count.band] += count.listed;
+  for (size_t band = 0; band < listed_.size(); ++band)
+    if (answered_[band] + listed_[band] >= static_cast<uint32_t>(rule_.max_listed)) return true;
+  return false;
+}
+
+// Whether something has died of which an answer does not know.
+bool Resolver::may_be_stale(size_t i) const {
+  if (asked_ == window_.deaths()) return false;
+  for (const Answer& answer : work_->answers.of(i))
+    if (window_.died_since(answer.as_of)) return true;
+  return false;
+}
+
+absl::Status Resolver::ask_again(size_t i) {
+  asked_ = window_.deaths();
+  return ask_->again(i);
+}
+
+// What is dead already stays as it is.
 void Resolver::remove(Seq seq, RemovalReason reason) {
-  if (Newcomers::Entry* newcomer = newcomers_.at(seq)) {
-    if (newcomer->removed || seq < lowest_live_) return;
-    newcomer->removed = true;
-  } else {
-    if (!index_.remove(seq)) return;
-    died_ = true;
-  }
-  out_->removed.push_back({seq, reason});
+  if (window_.bury(seq)) out_->removed.push_back({seq, reason});
 }
 
-void Resolver::remove_id(uint64_t id_tag) {
-  if (id_tag == 0) return;
-  for (const Seq seq : index_.find_id(id_tag)) remove(seq, RemovalReason::removed);
-  newcomers_.find_id(id_tag, [&](const Newcomers::Entry& e) { remove(e.seq, RemovalReason::removed); });
+void Resolver::remove_id(size_t i) {
+  for (const Named& named : same_id(i)) remove(named.seq, RemovalReason::removed);
 }
 
 // The same text again under its id is no new one.
-void Resolver::replace(uint64_t id_tag, const Digest& digest) {
-  for (const Seq seq : index_.find_id(id_tag)) {
-    if (index_.row(seq).digest != digest) remove(seq, RemovalReason::replaced);
-  }
-  newcomers_.find_id(id_tag, [&](const Newcomers::Entry& e) {
-    if (e.digest != digest) remove(e.seq, RemovalReason::replaced);
-  });
+void Resolver::replace(size_t i, const Digest& digest) {
+  for (const Named& named : same_id(i))
+    if (named.digest != digest) remove(named.seq, RemovalReason::replaced);
 }
 
-// Before a representative is made with this number: the oldest go, so that there are max_documents with it.
+// All originals with the document's id, ascending.
+std::vector<Named> Resolver::same_id(size_t i) const {
+  std::vector<Named> out;
+  if (document(i).id_tag == 0) return out;
+  for (const Answer& answer : work_->answers.of(i))
+    out.insert(out.end(), answer.same_id.begin(), answer.same_id.end());
+  window_.find_id(document(i).id_tag,
+                  [&](const Newcomers::Entry& entry) { out.push_back({entry.seq, entry.digest}); });
+  std::sort(out.begin(), out.end(), [](const Named& a, const Named& b) { return a.seq < b.seq; });
+  return out;
+}
+
+// Before an original is made with this number: the oldest go, so that there are max_documents with it.
 void Resolver::make_room(Seq seq) {
   if (rule_.max_documents == 0 || seq < rule_.max_documents) return;
   expiry_.evict_below(seq + 1 - rule_.max_documents);
@@ -271,41 +304,25 @@ void Resolver::make_room(Seq seq) {
 }
 
 void Resolver::expire_to(Seq lowest_live) {
-  if (lowest_live <= lowest_live_) return;
-  lowest_live_ = lowest_live;
-  index_.expire_below(std::min(lowest_live, index_.next_seq()));
-  died_ = true;
+  window_.bury_below(lowest_live);
+  out_->lowest_live = window_.lowest_live();
 }
 
-absl::Status Resolver::grow_index(const Batch& batch) {
-  std::vector<Newcomers::Entry>& entries = newcomers_.entries();
-  std::vector<Row> rows;
-  rows.reserve(entries.size());
-  new_keys_.resize(entries.size() * batch.bands);
-  for (size_t e = 0; e < entries.size(); ++e) {
-    const Newcomers::Entry& entry = entries[e];
-    const SignedDocument& document = batch.document(entry.document);
-    Matched& matched = batch.matched[entry.document];
-    if (rule_.verify == Verify::exact) Matcher::ensure_coded_set(document, matched);
-    absl::StatusOr<BodyRef> body =
-        bodies_.append({.metadata = document.metadata, .coded_set = matched.coded_set});
-    if (!body.ok()) return body.status();
-    rows.push_back({.slices = entry.slices,
-                    .digest = entry.digest,
-                    .id_tag = entry.id_tag,
-                    .payload = payload_bits(entry.payload),
-                    .body = *body,
-                    .mask = entry.mask.data()});
-    std::memcpy(&new_keys_[e * batch.bands], batch.keys(entry.document), batch.bands * sizeof(uint64_t));
-    out_->rows.push_back(
-        {.seq = entry.seq, .row = rows.back(), .trusted_ms = entry.trusted_ms, .removed = entry.removed});
+void Resolver::list_rows() {
+  for (const Newcomers::Entry& entry : window_.made()) {
+    DOPPEL_CHECK(rule_.banding.bands % 32 == 0 || entry.mask.back() >> (rule_.banding.bands % 32) == 0,
+                 "a representative is listed in bands that there are", entry.seq, entry.mask.back(),
+                 rule_.banding.bands);
+    out_->rows.push_back({.seq = entry.seq,
+                          .row = {.slices = entry.slices,
+                                  .digest = entry.digest,
+                                  .id_tag = entry.id_tag,
+                                  .payload = payload_bits(entry.payload),
+                                  .mask = entry.mask.data()},
+                          .trusted_ms = entry.trusted_ms,
+                          .removed = entry.removed});
+    out_->places.push_back(entry.place);
   }
-  index_.insert(rows, new_keys_.data());
-  for (const Newcomers::Entry& entry : entries) {
-    if (entry.removed) index_.remove(entry.seq);
-  }
-  if (lowest_live_ > index_.lowest_live()) index_.expire_below(std::min(lowest_live_, index_.next_seq()));
-  return absl::OkStatus();
 }
 
 }  // namespace doppel

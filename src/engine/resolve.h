@@ -1,106 +1,101 @@
 #pragma once
-// RESOLVE: walks a batch in order, applies the one rule, and only then lets the index grow. Sequential
-// and small: everything that can be done in parallel was done by SIGN and MATCH.
+// RESOLVE: walks a batch in order and applies the one rule. It knows no index: of each document it gets what
+// the owners of the originals answered (MATCH), and it adds what it has decided itself since. Sequential and
+// small: everything that can be done in parallel was done by SIGN and MATCH.
 
 #include <functional>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "doppel/verdict.h"
+#include "engine/answer.h"
 #include "engine/expiry.h"
-#include "engine/match.h"
-#include "engine/newcomers.h"
+#include "engine/resolved.h"
+#include "engine/window.h"
 
 namespace doppel {
 
-// What was decided about one document.
-struct Outcome {
-  Verdict verdict = Verdict::unscored;
-  Kind kind = Kind::none;
-  bool estimated = false;     // similarity comes from slices
-  bool same_payload = false;  // found by its payload
-  Overlap similarity{0, 1};
-  Seq seq = 0;                // unique: its own number; duplicate: its original's
-  std::string_view original;  // duplicate: the original's metadata; valid as long as the batch
+// What RESOLVE reads of a batch.
+struct ToResolve {
+  const SignedBatch& batch;
+  std::span<const uint64_t> band_keys;  // of documents with slices
+  std::span<DocumentSet> sets;
+  Answers answers;
+  std::span<const Seq> forget;  // live originals that are removed before the first document
 };
 
-struct StoredRow {  // views are valid as long as the batch (or the call that gave it)
-  Seq seq = 0;
-  Row row;
-  int64_t trusted_ms = kNoTime;  // record time as far as expiry trusts it; on disk only
-  bool removed = false;
-};
-
-// Why a representative is no more.
-enum class RemovalReason : uint8_t {
-  removed,    // its id was named
-  replaced,   // another text came under its id
-  forgotten,  // by request
-  expired,    // expire_after
-  evicted,    // max_documents
-};
-std::string_view removal_reason_name(RemovalReason reason);
-
-struct Removed {
-  Seq seq = 0;
-  RemovalReason reason = RemovalReason::removed;
-  bool operator==(const Removed&) const = default;
-};
-
-// Everything that a batch changes.
-struct Resolved {
-  std::vector<Outcome> outcomes;  // one per document of the batch
-  std::vector<StoredRow> rows;    // new representatives, ascending
-  std::vector<Removed> removed;   // one by one, in the order in which it happened
-  Seq lowest_live = 0;            // everything below is dead too: expired or evicted
-  std::vector<Seq> removed_numbers() const;
-  uint64_t listings_capped = 0;  // times a band did not list because it was full
+// Whom RESOLVE asks in the midst of a batch. Both are rare.
+struct Ask {
+  // Fills a document of the batch that is unread, and its answers: its original has gone since.
+  std::function<absl::Status(size_t document)> read;
+  // Renews the answers to a document: as of now, with everything that this batch has removed so far. Asked
+  // where a death lets a candidate move up that was not verified, or may have made room in a band that was
+  // full.
+  std::function<absl::Status(size_t document)> again;
 };
 
 class Resolver {
  public:
-  Resolver(const Rule& rule, Index& index, Bodies& bodies, const Matcher& matcher);
+  Resolver(const Rule& rule, int num_perm, Owners owners = {});
 
-  // Removes what is to be forgotten (what is dead already is passed over), decides the batch, appends the
-  // bodies of its representatives and inserts them. `matched` must have been made since the last call. After
-  // an error (a body could not be read or written) the index is not to be used further.
-  // `read`: fills a document of the batch that is unread, and what MATCH says of it. Called where the
-  // original has gone since.
-  absl::Status resolve(const SignedBatch& batch, std::span<uint64_t> band_keys, std::span<Matched> matched,
-                       std::span<const Seq> forget, const std::function<absl::Status(size_t)>& read,
-                       Resolved& out);
+  // Decides the batch. After an error it is not to be used further.
+  absl::Status resolve(const ToResolve& work, const Ask& ask, Resolved& out);
+  // How many batches were decided: what is decided next has this number.
+  Cut cut() const { return cut_; }
+  // Where answers to the next batch may not cover this one: copies what belongs to the batch.
+  absl::Status keep() { return window_.keep(); }
 
   Expiry& expiry() { return expiry_; }
   const Expiry& expiry() const { return expiry_; }
   // After a restore: expiry and numbering go on from here.
   void restore_row(const StoredRow& row) { expiry_.added(row.seq, row.trusted_ms); }
+  void finish_restore(Seq next_seq, Seq lowest_live);
 
  private:
-  struct Batch;
-  absl::Status judge(const Batch& batch, size_t i, Outcome& outcome);
-  absl::Status find_payload(const Batch& batch, size_t i, Outcome& outcome, Digest& digest);
-  absl::Status choose_near(const Batch& batch, size_t i, Outcome& outcome, bool& found);
-  void become_representative(const Batch& batch, size_t i, Outcome& outcome);
+  const SignedDocument& document(size_t i) const { return work_->batch.documents[i]; }
+  const uint8_t* slices(size_t i) const;
+  const uint64_t* keys(size_t i) const;
+
+  absl::Status judge(size_t i, Outcome& outcome);
+  void check_original(size_t i, const Outcome& outcome) const;
+  bool find_payload(size_t i, Outcome& outcome, Digest& digest) const;
+  bool find_exact(size_t i, Outcome& outcome) const;
+  void set_exact(size_t i, Seq seq, const Answer* answer, Outcome& outcome) const;
+
+  absl::Status choose_near(size_t i, Outcome& outcome);
+  absl::StatusOr<bool> weigh(size_t i, Outcome& outcome);
+  bool collect(size_t i);
+  absl::Status compare(size_t i, const Newcomers::Entry& newcomer, Verified& candidate);
+  std::optional<std::string_view> about(size_t i, Seq seq) const;
+
+  absl::Status become_original(size_t i, Outcome& outcome);
+  bool count_listed(size_t i);
+  bool may_be_stale(size_t i) const;
+  absl::Status ask_again(size_t i);
+
   void remove(Seq seq, RemovalReason reason);
-  void remove_id(uint64_t id_tag);
-  void replace(uint64_t id_tag, const Digest& digest);
+  void remove_id(size_t i);
+  void replace(size_t i, const Digest& digest);
+  std::vector<Named> same_id(size_t i) const;
   void make_room(Seq seq);
   void expire_to(Seq lowest_live);
-  absl::Status grow_index(const Batch& batch);
+  void list_rows();
 
   const Rule& rule_;
-  Index& index_;
-  Bodies& bodies_;
-  const Matcher& matcher_;
+  const int num_perm_;
   Expiry expiry_;
-  Seq lowest_live_ = 0;
-  Newcomers newcomers_;
-  bool died_ = false;  // something that MATCH saw alive has died in this batch
-  const std::function<absl::Status(size_t)>* read_ = nullptr;
+  Window window_;
+  Seq next_seq_ = 0;
+  Cut cut_ = 0;
+
+  // Of the batch at hand.
+  const ToResolve* work_ = nullptr;
+  const Ask* ask_ = nullptr;
   Resolved* out_ = nullptr;
-  std::vector<uint32_t> listed_;
-  std::vector<uint64_t> new_keys_;
+  // Of the document at hand.
+  std::vector<Verified> candidates_;
+  std::vector<uint32_t> listed_;    // by band: originals of the window with its key
+  std::vector<uint32_t> answered_;  // by band: those that the owners list
+  std::optional<uint64_t> asked_;   // it was asked again after so many deaths
 };
 
 }  // namespace doppel

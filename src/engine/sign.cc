@@ -3,6 +3,10 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "index/index.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 namespace doppel {
 namespace {
@@ -42,6 +46,15 @@ std::string Scheme::describe() const {
          (min_shingles > 1 ? line("min_shingles", std::to_string(min_shingles)) : std::string()) + text;
 }
 
+uint64_t id_tag(const HashKey& key, std::string_view id) {
+  return XXH3_64bits_withSeed(id.data(), id.size(), key.derive("id"));
+}
+
+uint32_t payload_bits(const Digest& payload) {
+  if (payload == Digest()) return 0;
+  return std::max<uint32_t>(1, static_cast<uint32_t>(payload.low) & ((1u << kPayloadBits) - 1));
+}
+
 Signer::Signer(const Scheme& scheme, bool with_sets)
     : scheme_(scheme),
       with_sets_(with_sets),
@@ -70,6 +83,7 @@ void Signer::sign(std::string_view text, std::string_view scope, SignedDocument&
   out.digest = digester_.digest(text);
   out.set_left_out = false;
   out.tops.clear();
+  out.coded_set.clear();
   shingles_.clear();
   shingler_.update(text, shingles_);
   shingler_.finish(shingles_);
@@ -119,6 +133,7 @@ void Signer::end(SignedDocument& out, uint8_t* slices) {
   digest_stream_.reset();
   const bool enough = shingle_count_ >= static_cast<uint64_t>(std::max(1, scheme_.min_shingles));
   out.set_left_out = left_out_ && enough;
+  out.coded_set.clear();
   out.tops.assign(tops_.begin(), enough ? tops_.end() : tops_.begin());
   out.content = enough ? Content::shingled : any_text_ ? Content::digest_only : Content::empty;
   if (enough) sketcher_.slices(slots_.data(), slices);

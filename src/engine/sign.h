@@ -59,12 +59,23 @@ struct SignedDocument {
   // the same ones, nothing else is looked at, not even whether there is a text.
   Digest payload;
   uint64_t id_tag = 0;   // of what a removal names; 0: none
-  bool replace = false;  // where it is judged: what stands under id_tag with another digest is removed first
+  bool replace = false;  // where it is judged: originals with its id_tag and another digest are removed first
   int64_t timestamp_ms = kNoTime;
   PodVector<uint32_t> tops;  // top halves of the shingle hashes, in any order, some repeated
+  std::string coded_set;     // in their place where the document was signed elsewhere: the coded set
   std::string metadata;      // opaque to the engine, stored with a representative
   std::string reason;
+  std::string record;  // of a rejected one that was signed elsewhere: what it was made of, opaque as well
+
+  // Whether it removes or replaces what its id names.
+  bool asks_for_id() const { return id_tag != 0 && (action == Action::remove || replace); }
 };
+
+// What an index keeps of a payload in memory; 0: not known.
+uint32_t payload_bits(const Digest& payload);
+
+// What the index knows an id by.
+uint64_t id_tag(const HashKey& key, std::string_view id);
 
 // A batch in the order of the stream. Slices of all documents lie side by side.
 struct SignedBatch {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/status.h"
+#include "engine/signature_options.h"
 #include "sketch/sketch.h"
 #include "text/shingler.h"
 
@@ -38,7 +40,14 @@ struct Signature::Impl {
   PodVector<uint64_t> shingles;
 };
 
-Signature::Signature(const SignatureOptions& options) : impl_(new Impl(options)) {}
+Signature::Signature() : impl_(new Impl(SignatureOptions{})) {}
+Signature::Signature(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+absl::StatusOr<Signature> Signature::create(const SignatureOptions& options) {
+  RETURN_IF_ERROR(check_signature_options(options));
+  return Signature(std::make_unique<Impl>(options));
+}
+
 Signature::~Signature() = default;
 Signature::Signature(Signature&&) noexcept = default;
 Signature& Signature::operator=(Signature&&) noexcept = default;
@@ -71,6 +80,7 @@ void Signature::begin_text() {
 }
 
 void Signature::add_piece(std::string_view piece) {
+  if (impl_->shingler == nullptr) begin_text();
   constexpr size_t kStep = 64 << 10;
   for (size_t at = 0; at < piece.size(); at += kStep) {
     impl_->shingler->update(piece.substr(at, kStep), impl_->shingles);
@@ -79,18 +89,22 @@ void Signature::add_piece(std::string_view piece) {
 }
 
 void Signature::end_text() {
+  if (impl_->shingler == nullptr) return;
   impl_->shingler->finish(impl_->shingles);
   impl_->take_shingles();
   impl_->shingler.reset();
 }
 
-void Signature::merge(const Signature& other) {
-  if (other.impl_->empty) return;
+absl::Status Signature::merge(const Signature& other) {
+  RETURN_IF_ERROR(check_same_options(impl_->options, other.impl_->options));
+  if (other.impl_->empty) return absl::OkStatus();
   impl_->sketcher.merge(impl_->slots.data(), other.impl_->slots.data());
   impl_->empty = false;
+  return absl::OkStatus();
 }
 
-double Signature::jaccard(const Signature& other) const {
+absl::StatusOr<double> Signature::jaccard(const Signature& other) const {
+  RETURN_IF_ERROR(check_same_options(impl_->options, other.impl_->options));
   if (impl_->empty || other.impl_->empty) return 0;
   return estimate_jaccard(impl_->slots.data(), other.impl_->slots.data(), impl_->options.num_perm);
 }

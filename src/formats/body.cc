@@ -27,13 +27,13 @@ std::string_view media_type(std::string_view content_type) {
 }
 
 BodyReader::BodyReader(const FormatOptions& options, bool always_html)
-    : extract_(options.extract == "none"   ? Extract::none
-               : options.extract == "main" ? Extract::main
-                                           : Extract::visible),
+    : extract_(options.extract == "none"      ? Extract::none
+               : options.extract == "visible" ? Extract::visible
+                                              : Extract::main),
       always_html_(always_html),
       max_bytes_(options.max_bytes) {}
 
-absl::StatusOr<std::string_view> BodyReader::text(const Body& body) {
+absl::StatusOr<std::string_view> BodyReader::text(const ResponseBody& body) {
   if (max_bytes_ > 0 && body.bytes.size() > max_bytes_) {
     return invalid(fmt::format("too_large: a body of {} bytes, more than input.max_bytes ({})",
                                body.bytes.size(), max_bytes_));

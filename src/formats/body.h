@@ -12,7 +12,7 @@
 
 namespace doppel {
 
-struct Body {
+struct ResponseBody {
   std::string_view bytes;
   bool unicode = false;           // a JSON string: nothing that says otherwise counts
   std::string_view content_type;  // as the server sent it; empty: unknown
@@ -26,7 +26,7 @@ class BodyReader {
   BodyReader(const FormatOptions& options, bool always_html);
 
   // The text lives until the next call, or as long as the bytes.
-  absl::StatusOr<std::string_view> text(const Body& body);
+  absl::StatusOr<std::string_view> text(const ResponseBody& body);
 
  private:
   Extract extract_;

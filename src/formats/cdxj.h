@@ -1,6 +1,6 @@
 #pragma once
 // Lines of CDXJ files, the sorted indexes of web archives: "com,example)/page 20240506070809 {...}", where
-// the object says in which WARC file the capture stands.
+// the object names the WARC file of the capture.
 
 #include <cstdint>
 #include <optional>

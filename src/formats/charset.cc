@@ -36,7 +36,7 @@ size_t find_word(std::string_view text, std::string_view word, size_t from = 0) 
   return std::string_view::npos;
 }
 
-// What stands behind "charset" or "encoding": = "LABEL"
+// The text behind "charset" or "encoding": = "LABEL"
 std::string_view assigned(std::string_view text, std::string_view name) {
   for (size_t at = find_word(text, name); at != std::string_view::npos; at = find_word(text, name, at + 1)) {
     std::string_view rest = text.substr(at + name.size());
@@ -324,7 +324,7 @@ std::string_view CharsetDecoder::decode(std::string_view bytes, std::string_view
   if (!declared.empty() && attempt(icu_name(declared))) return out_;
   if (html) {
     std::string meta = icu_name(charset_of_meta(bytes));
-    // Whoever could read the tag did not read UTF-16.
+    // The tag was readable as ASCII, so the text is not UTF-16.
     if (meta.starts_with("utf-16")) meta = kUtf8;
     if (!meta.empty() && attempt(meta)) return out_;
   }

@@ -88,8 +88,13 @@ absl::Status one_of(std::string_view option, const std::string& value,
 }  // namespace
 
 absl::Status check_format(const FormatOptions& options) {
-  if (!is_preset(options.format)) {
-    return invalid(fmt::format("input.format: \"{}\" is not one of {}", options.format, preset_names()));
+  if (!is_signed(options) && !is_preset(options.format)) {
+    return invalid(fmt::format("input.format: \"{}\" is not one of {}, {}", options.format, preset_names(),
+                               kSignedFormat));
+  }
+  if (!is_preset(options.signed_format)) {
+    return invalid(
+        fmt::format("input.signed_format: \"{}\" is not one of {}", options.signed_format, preset_names()));
   }
   RETURN_IF_ERROR(one_of("input.body_encoding", options.body_encoding, {"format", "text", "base64", "auto"}));
   RETURN_IF_ERROR(one_of("input.extract", options.extract, {"format", "none", "visible", "main"}));
@@ -103,21 +108,36 @@ absl::Status check_format(const FormatOptions& options) {
   return wanted_fields(options).status();
 }
 
+absl::Status check_format_of_texts(const FormatOptions& options) {
+  if (is_signed(options))
+    return invalid("input.format: signed records hold no texts; name the format of the documents (--format)");
+  return check_format(options);
+}
+
 std::unique_ptr<Decoder> make_decoder(const FormatOptions& options) {
   return std::make_unique<FrontDecoder>(options);
 }
 
+FormatOptions before_signing(const FormatOptions& options) {
+  FormatOptions out = options;
+  if (is_signed(options)) out.format = options.signed_format;
+  return out;
+}
+
 std::string describe_format(const FormatOptions& options) {
+  if (is_signed(options))
+    return options.signed_text ? *options.signed_text : describe_format(before_signing(options));
   const Preset& preset = preset_of(options.format);
   const bool asked = options.extract == "visible" || options.extract == "main";
   const bool bytes =
       preset.reads_bodies || (options.body_encoding != "format" && options.body_encoding != "text");
+  const std::string extract = options.extract == "format" ? "main" : options.extract;
   std::string out;
   if (preset.reads_bodies || asked) {
-    out += fmt::format("extract={}\n", asked                       ? options.extract
-                                       : options.extract == "none" ? "none"
-                                                                   : "visible");
-    if (options.extract != "none") out += fmt::format("html={}\n", kHtmlVersion);
+    out += fmt::format("extract={}\n", extract);
+    if (extract != "none") out += fmt::format("html={}\n", kHtmlVersion);
+  } else if (options.format == "auto" && options.warc_files) {
+    out += fmt::format("{}={} {}\n", kWarcPages, extract, kHtmlVersion);
   }
   if (bytes) out += fmt::format("charset={}\n", kCharsetVersion);
   return out;

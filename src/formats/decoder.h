@@ -33,13 +33,24 @@ struct FormatOptions {
   std::vector<std::string> passthrough_fields{};
 
   std::string body_encoding = "format";  // what the format says, or text, base64, auto
-  std::string extract = "format";    // what the format says (visible for HTML bodies), or none, visible, main
+  std::string extract = "format";    // what the format says (main for HTML bodies), or none, visible, main
+  bool warc_files = false;           // with auto: there are WARC files among the inputs
   std::string id_from_key = "none";  // raw, urldecoded: the key is the id
   // Responses that are documents; the others are skipped and counted. "any" is one.
   std::vector<std::string> statuses{"200"};
   std::vector<std::string> content_types{"text/html", "application/xhtml+xml", "text/plain"};
   uint64_t max_bytes = 16 << 20;  // of a body; a larger one is rejected. 0: no limit
+
+  // With the format "signed", which no decoder reads: the format that the records had before they were
+  // signed, and what describe_format() said of them where that is known.
+  std::string signed_format = "auto";
+  std::optional<std::string> signed_text;
 };
+
+inline constexpr std::string_view kSignedFormat = "signed";
+inline bool is_signed(const FormatOptions& options) { return options.format == kSignedFormat; }
+// The options for documents as they were before they were signed; the same where they are not.
+FormatOptions before_signing(const FormatOptions& options);
 
 class Decoder {
  public:
@@ -56,10 +67,15 @@ class Decoder {
 
 // Checks the options (bad pointers, unknown formats) once; then make as many decoders as there are threads.
 absl::Status check_format(const FormatOptions& options);
+// The same for callers that need texts.
+absl::Status check_format_of_texts(const FormatOptions& options);
 std::unique_ptr<Decoder> make_decoder(const FormatOptions& options);
 
-// What the text depends on besides the bytes, as "name=value" lines for the data scheme; empty where the text
-// stands in the record as it is.
+// The name under which the scheme of `auto` says how pages in WARC files are read, where it reads such files.
+inline constexpr std::string_view kWarcPages = "warc_pages";
+
+// What the text depends on besides the bytes, as "name=value" lines for the data scheme; empty if the
+// record holds the text unchanged.
 std::string describe_format(const FormatOptions& options);
 
 // ISO 8601 (with and without zone: UTC), "YYYY-MM-DD HH:MM:SS", dates alone, epoch seconds or milliseconds by

@@ -21,7 +21,7 @@ absl::Status EventReader::read(const std::string& line, ReadEvent& out) {
   dom::element root;
   if (const auto error = impl_->parser.parse(line).get(root)) return not_json(error);
   std::string_view type;
-  if (root["type"].get(type) != simdjson::SUCCESS) return invalid("no event: it has no type");
+  if (root["type"].get(type) != simdjson::SUCCESS) return invalid("not an event: it has no type");
   if (type == "duplicate-of") {
     out.type = ReadEvent::Type::duplicate_of;
   } else if (type == "original-removed") {
@@ -45,7 +45,7 @@ absl::Status EventReader::read(const std::string& line, ReadEvent& out) {
   text(out.kind, "/kind");
   double similarity = 0;
   if (root["similarity"].get(similarity) != simdjson::SUCCESS || !(similarity >= 0 && similarity <= 1))
-    return invalid("similarity is no number from 0 to 1");
+    return invalid("similarity is not a number from 0 to 1");
   out.similarity_ppm = static_cast<uint32_t>(std::llround(similarity * 1e6));
   return status;
 }

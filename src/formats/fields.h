@@ -20,7 +20,7 @@ enum class Role : unsigned char {
   scope,
   tag,
   passthrough,
-  // What the options do not name: only presets know where these stand.
+  // Fields without options: only presets define them.
   content_type,
   charset,
   status,

@@ -1,21 +1,17 @@
 #include "formats/html.h"
 
-#include <libxml/HTMLparser.h>
-#include <libxml/parserInternals.h>
-
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 #include <vector>
 
 #include "base/status.h"
+#include "formats/html_data.h"
 #include "formats/html_elements.h"
 #include "formats/html_main.h"
+#include "formats/html_parser.h"
 
 namespace doppel {
 namespace {
-
-std::string_view view(const xmlChar* text) { return reinterpret_cast<const char*>(text); }
 
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f'; }
 
@@ -31,125 +27,60 @@ bool hides(std::string_view style) {
 
 }  // namespace
 
-// One page: libxml2 calls start(), end() and characters() in the order of the page.
-class HtmlExtractor::Page {
+// One page: its events in order become text, and for `main` blocks and the elements around them.
+class HtmlExtractor::Page final : public HtmlEvents {
  public:
-  Page() {
-    static std::once_flag once;
-    std::call_once(once, xmlInitParser);
-    std::memset(&handler_, 0, sizeof handler_);
-    handler_.startElement = [](void* page, const xmlChar* name, const xmlChar** attributes) {
-      static_cast<Page*>(page)->start(view(name), attributes);
-    };
-    handler_.endElement = [](void* page, const xmlChar* name) { static_cast<Page*>(page)->end(view(name)); };
-    handler_.characters = [](void* page, const xmlChar* text, int length) {
-      static_cast<Page*>(page)->characters(
-          {reinterpret_cast<const char*>(text), static_cast<size_t>(length)});
-    };
-    handler_.ignorableWhitespace = handler_.characters;
-  }
-
   absl::StatusOr<std::string_view> text(std::string_view html, Extract what) {
+    blocks_.clear();
     if (what == Extract::none) return html;
     if (html.size() > kMaxBytes) return invalid("html: more than 1 GB");
     main_ = what == Extract::main;
-    text_.clear();
-    text_.reserve(html.size() / 2);
-    blocks_.clear();
-    block_ = {};
-    open_.clear();
-    skip_depth_ = 0;
-    elements_ = 0;
-    pending_ = Pending::none;
-    refused_ = nullptr;
+    data_.clear();
     // The parser takes a zero for the end.
     if (std::memchr(html.data(), '\0', html.size()) != nullptr) {
       without_zeros_.assign(html);
       std::replace(without_zeros_.begin(), without_zeros_.end(), '\0', ' ');
       html = without_zeros_;
     }
-    if (!html.empty()) parse(html);
-    if (refused_ != nullptr) return invalid(refused_);
+    RETURN_IF_ERROR(read(html));
     if (!main_) return text_;
     close_block();
-    return main_text(text_, blocks_, main_memory_);
+    const std::string_view chosen = chooser_.choose(text_, blocks_, nodes_);
+    return chooser_.nearly_empty() && read_data() ? data_text_ : chosen;
   }
 
- private:
-  // What stands between the text so far and the next.
-  enum class Pending : unsigned char { none, space, line };
-  static constexpr size_t kMaxBytes = 1'000'000'000;
+  void start(const Element& element, HtmlAttributes attributes) override {
+    Around here = around_.back();
+    here.element = &element;
+    if (!here.unseen) {
+      here.unseen = element.kind == ElementKind::unseen || is_hidden(attributes);
+      here.data = main_ && here.unseen && element.name == "script" && is_data(attributes);
+      if (here.data) data_.begin();
+      if (!here.unseen) enter(element, attributes, here);
+    }
+    around_.push_back(here);
+  }
 
-  void parse(std::string_view html) {
-    parser_ = htmlCreateMemoryParserCtxt(html.data(), static_cast<int>(html.size()));
-    if (parser_ == nullptr) {
-      refused_ = "html: no memory for the parser";
+  void end() override {
+    const Around here = around_.back();
+    around_.pop_back();
+    separate(*here.element);
+  }
+
+  void end_link() override {
+    for (size_t i = around_.size(); i > 0 && around_[i - 1].in_link; --i) around_[i - 1].in_link = false;
+  }
+
+  void text(std::string_view text) override {
+    const Around& here = around_.back();
+    if (here.unseen) {
+      if (here.data) data_.add(text);
       return;
     }
-    htmlSAXHandlerPtr own = parser_->sax;
-    parser_->sax = &handler_;
-    parser_->userData = this;
-    htmlCtxtUseOptions(parser_, HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING |
-                                    HTML_PARSE_NONET | HTML_PARSE_IGNORE_ENC);
-    xmlSwitchEncoding(parser_, XML_CHAR_ENCODING_UTF8);
-    // The parser compares every attribute of a tag with those before it. It forgets names beyond this limit,
-    // which no page that was written by people comes near.
-    xmlDictSetLimit(parser_->dict, kNamesBytes);
-    htmlParseDocument(parser_);
-    parser_->sax = own;
-    htmlFreeParserCtxt(parser_);
-    parser_ = nullptr;
-  }
-
-  void refuse(const char* reason) {
-    if (refused_ == nullptr) refused_ = reason;
-    xmlStopParser(parser_);
-  }
-
-  void start(std::string_view name, const xmlChar** attributes) {
-    if (refused_ != nullptr) return;
-    if (++elements_ > kMaxHtmlElements) return refuse("html: more than 1,000,000 elements");
-    if (open_.size() >= static_cast<size_t>(kMaxHtmlDepth)) return refuse("html: nested more than 512 deep");
-    const ElementKind kind = element_kind(name);
-    Open element{kind, block_.place};
-    if (skip_depth_ == 0) {
-      if (kind == ElementKind::unseen || is_hidden(attributes)) {
-        skip_depth_ = open_.size() + 1;
-      } else if (kind == ElementKind::cell) {
-        separate(Pending::space);
-        if (main_) close_block();
-      } else if (kind != ElementKind::in_line && kind != ElementKind::link) {
-        separate(Pending::line);
-      }
-      if (main_ && skip_depth_ == 0) enter(name, kind, attributes);
-    }
-    open_.push_back(element);
-  }
-
-  void end(std::string_view /*name*/) {
-    if (open_.empty() || refused_ != nullptr) return;
-    const Open element = open_.back();
-    open_.pop_back();
-    if (skip_depth_ > 0) {
-      if (skip_depth_ > open_.size()) skip_depth_ = 0;
-      if (skip_depth_ > 0) return;
-    }
-    if (element.kind == ElementKind::cell) {
-      separate(Pending::space);
-      if (main_) close_block();
-    } else if (element.kind != ElementKind::in_line && element.kind != ElementKind::link &&
-               element.kind != ElementKind::unseen) {
-      separate(Pending::line);
-    }
-    if (main_) block_.place = element.outside;
-  }
-
-  void characters(std::string_view text) {
-    if (skip_depth_ > 0) return;
     size_t at = 0;
     while (at < text.size()) {
       if (is_space(text[at])) {
-        separate(Pending::space);
+        pending_ = std::max(pending_, Pending::space);
         ++at;
         continue;
       }
@@ -159,66 +90,151 @@ class HtmlExtractor::Page {
         if (!text_.empty()) text_.push_back(pending_ == Pending::line ? '\n' : ' ');
         pending_ = Pending::none;
       }
+      if (main_ && !in_block_) {
+        in_block_ = true;
+        block_.begin = text_.size();
+        block_.node = here.node;
+        block_.heading = here.heading;
+        block_.title = here.title;
+      }
+      if (here.in_link) block_.link_bytes += at - begin;
       text_.append(text, begin, at - begin);
-      if (main_ && block_.place.in_link) block_.link_bytes += at - begin;
     }
   }
 
-  void separate(Pending what) {
-    pending_ = std::max(pending_, what);
-    if (main_ && what == Pending::line) close_block();
-  }
-
-  static bool is_hidden(const xmlChar** attributes) {
-    if (attributes == nullptr) return false;
-    for (; attributes[0] != nullptr; attributes += 2) {
-      std::string_view name = view(attributes[0]);
-      if (name == "hidden") return true;
-      if (name == "style" && attributes[1] != nullptr && hides(view(attributes[1]))) return true;
+  std::vector<HtmlPiece> pieces() const {
+    std::vector<HtmlPiece> out;
+    out.reserve(blocks_.size());
+    for (size_t i = 0; i < blocks_.size(); ++i) {
+      const std::string_view all = text_;
+      out.push_back({all.substr(blocks_[i].begin, blocks_[i].end - blocks_[i].begin), chooser_.fates()[i]});
     }
-    return false;
+    return out;
+  }
+  uint64_t steps() const { return parser_.steps(); }
+
+ private:
+  // What is between the text so far and the next.
+  enum class Pending : unsigned char { none, space, line };
+  static constexpr size_t kMaxBytes = 1'000'000'000;
+
+  // What is known of the text in an element.
+  struct Around {
+    const Element* element = nullptr;
+    uint32_t node = 0;
+    bool unseen = false, in_link = false, heading = false, title = false;
+    bool data = false;  // a script of data
+  };
+
+  absl::Status read(std::string_view html) {
+    text_.clear();
+    text_.reserve(html.size() / 2);
+    block_ = {};
+    in_block_ = false;
+    nodes_.assign(1, HtmlNode{});
+    around_.assign(1, Around{});
+    pending_ = Pending::none;
+    return html.empty() ? absl::OkStatus() : parser_.parse(html, *this);
   }
 
-  void enter(std::string_view name, ElementKind kind, const xmlChar** attributes) {
-    Place& place = block_.place;
-    if (kind == ElementKind::link) place.in_link = true;
-    if (kind == ElementKind::heading) place.heading = true;
-    place.enter(name);
-    if (attributes == nullptr || kind == ElementKind::in_line || kind == ElementKind::link) return;
+  // Whether the page's data has a text, in data_text_. It may hold markup and entities: it is read as a page
+  // is. The page's own text stays, because blocks are parts of it.
+  bool read_data() {
+    const std::string_view body = data_.body();
+    if (letters_of(body) < kEnoughLetters) return false;
+    main_ = false;
+    text_.swap(data_text_);
+    const bool read_it = read(body).ok();
+    text_.swap(data_text_);
+    if (!read_it || letters_of(data_text_) < kEnoughLetters) return false;
+    chooser_.drop_all();
+    return true;
+  }
+
+  static bool is_data(HtmlAttributes attributes) {
+    bool data = false;
+    attributes.each([&data](std::string_view name, std::string_view value) {
+      data = data || (name == "type" && ArticleData::is_data(value));
+    });
+    return data;
+  }
+
+  void separate(const Element& element) {
+    switch (element.kind) {
+      case ElementKind::block:
+      case ElementKind::heading:
+        pending_ = Pending::line;
+        break;
+      case ElementKind::cell:
+        pending_ = std::max(pending_, Pending::space);
+        break;
+      default:
+        return;
+    }
+    if (main_) close_block();
+  }
+
+  static bool is_hidden(HtmlAttributes attributes) {
+    bool hidden = false;
+    attributes.each([&hidden](std::string_view name, std::string_view value) {
+      hidden = hidden || name == "hidden" || (name == "style" && hides(value));
+    });
+    return hidden;
+  }
+
+  void enter(const Element& element, HtmlAttributes attributes, Around& here) {
+    separate(element);
+    if (!main_) return;
+    switch (element.kind) {
+      case ElementKind::link:
+        attributes.each([&here](std::string_view name, std::string_view) { here.in_link |= name == "href"; });
+        return;
+      case ElementKind::heading:
+        here.heading = true;
+        here.title = element.name == "h1";
+        break;
+      case ElementKind::block:
+      case ElementKind::cell:
+        break;
+      default:
+        return;
+    }
+    if (element.name == "br" || element.name == "hr") return;
+    HtmlNode node{.parent = here.node,
+                  .marks = marks_of_element(element.name),
+                  .running = element.name == "p" || element.name == "ul" || element.name == "ol" ||
+                             element.name == "blockquote" || element.name == "pre" ||
+                             element.name == "table" || element.name == "dl" ||
+                             element.kind == ElementKind::heading};
     // "has-sidebar" on these says nothing about the text in them.
-    if (name == "html" || name == "body") return;
-    for (; attributes[0] != nullptr; attributes += 2) {
-      if (attributes[1] != nullptr) place.enter_attribute(view(attributes[0]), view(attributes[1]));
+    if (element.name != "html" && element.name != "body") {
+      attributes.each([&node](std::string_view name, std::string_view value) {
+        node.marks |= marks_of_attribute(name, value);
+      });
     }
+    here.node = static_cast<uint32_t>(nodes_.size());
+    nodes_.push_back(node);
   }
 
   void close_block() {
-    if (text_.size() > block_.begin) {
-      block_.end = text_.size();
-      blocks_.push_back(block_);
-    }
-    block_.begin = text_.size();
-    block_.link_bytes = 0;
+    if (!in_block_) return;
+    block_.end = text_.size();
+    blocks_.push_back(block_);
+    block_ = {};
+    in_block_ = false;
   }
 
-  struct Open {
-    ElementKind kind;
-    Place outside;
-  };
-
-  static constexpr size_t kNamesBytes = 16 << 10;
-
-  htmlSAXHandler handler_;
-  htmlParserCtxtPtr parser_ = nullptr;
+  HtmlParser parser_;
+  MainText chooser_;
   bool main_ = false;
-  std::string text_, without_zeros_, main_memory_;
-  std::vector<Open> open_;
-  size_t skip_depth_ = 0;  // > 0: inside an element that is not seen, the one at this depth
-  size_t elements_ = 0;
+  ArticleData data_;
+  std::string text_, data_text_, without_zeros_;
+  std::vector<Around> around_;  // the page, then what is open
   Pending pending_ = Pending::none;
-  const char* refused_ = nullptr;
   std::vector<TextBlock> blocks_;
   TextBlock block_;
+  bool in_block_ = false;
+  std::vector<HtmlNode> nodes_;
 };
 
 HtmlExtractor::HtmlExtractor() : page_(new Page) {}
@@ -227,6 +243,9 @@ HtmlExtractor::~HtmlExtractor() = default;
 absl::StatusOr<std::string_view> HtmlExtractor::text(std::string_view html, Extract what) {
   return page_->text(html, what);
 }
+
+std::vector<HtmlPiece> HtmlExtractor::pieces() const { return page_->pieces(); }
+uint64_t HtmlExtractor::steps() const { return page_->steps(); }
 
 bool looks_like_html(std::string_view text) {
   constexpr size_t kLook = 1024;

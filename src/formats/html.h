@@ -5,18 +5,21 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "formats/html_main.h"
 
 namespace doppel {
 
 // Part of the data scheme of formats that read HTML: raise it when the same page gives another text.
-inline constexpr int kHtmlVersion = 1;
+inline constexpr int kHtmlVersion = 3;
 
 enum class Extract : unsigned char {
   none,     // the markup itself
   visible,  // what a reader sees: no scripts, styles, hidden elements, comments, noscript
-  main      // of that, without navigation, headers, footers and other boilerplate
+  main      // of that, without navigation, headers, footers and other boilerplate; where next to nothing is
+            // left, the articleBody of the page's data (JSON-LD)
 };
 
 // What is more than this is refused: nothing that a person would read.
@@ -25,6 +28,12 @@ inline constexpr size_t kMaxHtmlElements = 1'000'000;
 
 // Whether bytes that nobody has named begin like HTML.
 bool looks_like_html(std::string_view text);
+
+// A block of the page's visible text, and what `main` made of it.
+struct HtmlPiece {
+  std::string_view text;
+  BlockFate fate;
+};
 
 // One for each thread.
 class HtmlExtractor {
@@ -36,6 +45,12 @@ class HtmlExtractor {
 
   // `html` is UTF-8. Blocks end in line feeds, white space is one space. The text lives until the next call.
   absl::StatusOr<std::string_view> text(std::string_view html, Extract what);
+
+  // All blocks of the last page by `main`, in the order of the page. Views live until the next call of
+  // text().
+  std::vector<HtmlPiece> pieces() const;
+  // What the last page cost besides libxml2's own work, in elements and bytes looked at.
+  uint64_t steps() const;
 
  private:
   class Page;

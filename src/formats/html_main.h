@@ -1,34 +1,61 @@
 #pragma once
-// Which of a page's blocks are what the page is for. No words of any language are known here: a block is
-// judged by its length, by how much of it is links, by what surrounds it, and by what its elements say of
-// themselves.
+// Which of a page's blocks are what the page is for.
 
-#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "formats/html_region.h"
+
 namespace doppel {
 
-// What is known of the place of a block from the elements around it.
-struct Place {
-  bool in_link = false;
-  bool heading = false;
-  bool boilerplate = false;  // nav, footer, aside ..., by name, role, class or id
-  bool content = false;      // main, article, itemprop=articleBody
-
-  void enter(std::string_view element);
-  void enter_attribute(std::string_view name, std::string_view value);
+// What becomes of a block, or why it is left out.
+enum class BlockFate : unsigned char {
+  taken,
+  boilerplate,  // it is in an element that says so
+  comment,      // of a reader
+  title,        // of the page, above its text
+  outside,      // of the region with the text
+  links,
+  little  // short, and not between text
 };
+std::string_view fate_name(BlockFate fate);
 
-struct TextBlock {
-  size_t begin = 0;  // in the page's visible text
-  size_t end = 0;
-  size_t link_bytes = 0;
-  Place place;
+// An ideograph counts three.
+uint32_t letters_of(std::string_view text);
+
+// One for each thread; linear in blocks and nodes.
+class MainText {
+ public:
+  // The chosen blocks, a line each; all of `text` where there is nothing but links and boilerplate. Lives
+  // until the next call, or as long as `text`.
+  std::string_view choose(std::string_view text, std::vector<TextBlock>& blocks,
+                          std::vector<HtmlNode>& nodes);
+
+  // Whether what was found on the last page is less than pages are for.
+  bool nearly_empty() const { return nearly_empty_; }
+  // The text is elsewhere: no block of the page is part of it.
+  void drop_all();
+
+  // What became of each block of the last page.
+  const std::vector<BlockFate>& fates() const { return fates_; }
+
+ private:
+  enum class Grade : unsigned char { bad, brief, linked, good };
+
+  Grade grade_of(size_t block);
+  void drop_title();
+  void settle();
+  uint32_t collect(std::string_view text);
+
+  std::vector<TextBlock>* blocks_ = nullptr;
+  std::vector<HtmlNode>* nodes_ = nullptr;
+  Region region_;
+  std::vector<BlockFate> fates_;
+  std::vector<Grade> grades_, before_, behind_;
+  std::string out_;
+  bool nearly_empty_ = false;
 };
-
-// The chosen blocks, a line each, in `memory`; all of `text` where too little would remain.
-std::string_view main_text(std::string_view text, const std::vector<TextBlock>& blocks, std::string& memory);
 
 }  // namespace doppel

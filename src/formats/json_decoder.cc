@@ -20,6 +20,9 @@ namespace {
 
 namespace dom = simdjson::dom;
 
+// What Confluent's serialisers put before the data: a zero, and the number of a schema in four bytes.
+constexpr size_t kFrame = 5;
+
 constexpr std::string_view kPagesFormat = "json-pages-1.0";
 
 // "a", "b" or "c"
@@ -71,10 +74,13 @@ class JsonDecoder final : public Decoder {
 
   absl::Status decode(const Record& record, Document& out) override {
     std::string_view value = record.value;
+    const bool framed = is_framed(value);
+    if (framed) value.remove_prefix(kFrame);
     if (value.starts_with("\xef\xbb\xbf")) value.remove_prefix(3);
     dom::element root;
     // The record's padding is all that the parser needs: nothing is copied.
-    if (auto error = parser_.parse(value.data(), value.size(), false).get(root)) return broken(value, error);
+    if (auto error = parser_.parse(value.data(), value.size(), false).get(root))
+      return broken(record.value, framed, error);
     dom::object object;
     if (root.get(object) != simdjson::SUCCESS) {
       return invalid(fmt::format("not JSON as expected: {} in place of an object", name_of(root.type())));
@@ -115,12 +121,20 @@ class JsonDecoder final : public Decoder {
   };
   static char first_of(std::string_view name) { return name.empty() ? '\0' : name.front(); }
 
-  absl::Status broken(std::string_view value, simdjson::error_code error) const {
-    // Confluent's serialisers put a zero and the four bytes of a schema's number before the data.
-    if (value.size() > 5 && value[0] == '\0') {
+  // No JSON begins with a zero.
+  static bool is_framed(std::string_view value) { return value.size() > kFrame && value[0] == '\0'; }
+
+  absl::Status broken(std::string_view value, bool framed, simdjson::error_code error) const {
+    if (framed) {
+      uint32_t schema = 0;
+      for (size_t i = 1; i < kFrame; ++i) schema = schema << 8 | static_cast<uint8_t>(value[i]);
       return invalid(
-          "schema_registry_encoded: the value begins with a schema registry's magic byte; doppel reads plain "
-          "JSON, so let the producer write it without a schema, or convert the topic");
+          fmt::format("schema_registry_encoded: the value begins with the number of a schema in a registry "
+                      "({}), and no JSON follows: "
+                      "it is Avro or Protobuf. doppel reads JSON, also behind such a number; let the "
+                      "producer write JSON, or "
+                      "convert the topic",
+                      schema));
     }
     if (preset_.name == "scrapy-cluster" && value == "json failed to parse") {
       return invalid("not encoded: the crawler itself could not encode this page (\"json failed to parse\")");
@@ -316,8 +330,8 @@ class JsonDecoder final : public Decoder {
     }
     if (!has_text) {
       return invalid(
-          "pages without text: the crawler was not told to keep it; run it with --text to-pages (older "
-          "versions: --text)");
+          "pages without text: the crawler did not keep it; run it with --text to-pages (older versions: "
+          "--text)");
     }
     out.skip = "header";
     return absl::OkStatus();
@@ -348,7 +362,7 @@ class JsonDecoder final : public Decoder {
   absl::Status take_text(Document& out) {
     if (preset_.joins_arrays && join_sorted(parts_.text, text_joined_)) out.text = text_joined_;
     if (!bodies_) return absl::OkStatus();
-    Body body{
+    ResponseBody body{
         .bytes = out.text, .unicode = true, .content_type = out.content_type, .charset = parts_.charset};
     const bool base64 = encoding_ == BodyEncoding::base64      ? decode_base64(body.bytes, decoded_)
                         : encoding_ == BodyEncoding::automatic ? is_base64_document(body.bytes, decoded_)

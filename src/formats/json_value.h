@@ -23,7 +23,7 @@ bool scalar(simdjson::dom::element element, ScalarMemory& memory, std::string_vi
 // Null or an empty array.
 bool is_nothing(simdjson::dom::element element);
 
-// ["x"] stands for "x", as search engines write it.
+// ["x"] means "x", as search engines write it.
 simdjson::dom::element unwrapped(simdjson::dom::element element);
 
 // The strings of an array, sorted, a line each.

@@ -1,6 +1,6 @@
 #pragma once
-// What each format is: where its parts stand, and how it differs from plain JSON. docs/pipelines.md names the
-// producers.
+// The definition of each format: the fields of its parts, and how it differs from plain JSON.
+// docs/pipelines.md names the producers.
 
 #include <span>
 #include <string_view>
@@ -21,7 +21,7 @@ struct Preset {
   bool text_elsewhere = false;  // the record has none: it is in a WARC file
   bool text_may_be_missing = false;
   bool joins_arrays = false;  // several values are a set: sorted and joined
-  bool none_is_null = false;  // the word "None" stands for nothing
+  bool none_is_null = false;  // the word "None" means that there is no value
   bool key_is_url = false;    // the key is the URL, encoded, and names the document
   std::span<const std::string_view> id, text, url, date;
   std::span<const std::pair<Role, std::string_view>> more;

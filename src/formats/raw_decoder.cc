@@ -24,7 +24,7 @@ class RawDecoder final : public Decoder {
 
   absl::Status decode(const Record& record, Document& out) override {
     out = {};
-    Body body{.bytes = record.value};
+    ResponseBody body{.bytes = record.value};
     if (!fields_.empty()) take_fields(record, body, out);
     if (bodies_) {
       out.skip = rules_.skip_type(out.content_type);
@@ -41,7 +41,7 @@ class RawDecoder final : public Decoder {
   bool reads_pieces() const override { return !bodies_; }
 
  private:
-  void take_fields(const Record& record, Body& body, Document& out) {
+  void take_fields(const Record& record, ResponseBody& body, Document& out) {
     std::array<bool, kRoles> done{};
     gathered_.clear();
     for (const WantedField& field : fields_) {

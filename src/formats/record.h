@@ -35,7 +35,7 @@ struct Record {
   // left in: bytes are handed on unchanged, JSON takes it for white space and the text decoder drops it.
   // Followed by kRecordPadding bytes.
   std::string_view value;
-  bool null_value = false;              // Kafka's null: the wish to forget what stands under the key
+  bool null_value = false;              // Kafka's null: a request to forget the originals under the key
   std::optional<std::string_view> key;  // Kafka's; nullopt: none
   std::span<const Header> headers;      // Kafka's
   std::string_view source;              // the file's path as given (or found), or the topic

@@ -4,8 +4,11 @@
 #include <simdjson.h>
 #include <xxhash.h>
 
+#include <algorithm>
+
 #include "base/status.h"
 #include "formats/decoder.h"
+#include "formats/http.h"
 #include "formats/json_value.h"
 
 namespace doppel {
@@ -33,44 +36,105 @@ std::string record_id(std::string_view event_id) {
                      high & 0xffff, low >> 48, low & 0xffffffffffff);
 }
 
+// What a revisit record says in its own way, of the head of the record that it replaces.
+constexpr std::string_view kReplaced[] = {
+    "WARC-Type",           "WARC-Profile",      "WARC-Refers-To", "WARC-Refers-To-Target-URI",
+    "WARC-Refers-To-Date", "WARC-Block-Digest", "Content-Length"};
+
+void append_reference(std::string& out, std::string_view id, std::string_view uri, std::string_view date) {
+  out += fmt::format("WARC-Profile: {}\r\n", kProfile);
+  if (!id.empty()) out += fmt::format("WARC-Refers-To: <{}>\r\n", id);
+  out += fmt::format("WARC-Refers-To-Target-URI: {}\r\nWARC-Refers-To-Date: {}\r\n", uri, date);
+}
+
+NamedRecord named_record(dom::element of) {
+  NamedRecord out{.file = std::string(text_at(of, "/file")),
+                  .filename = std::string(text_at(of, "/warc/filename")),
+                  .offset = std::nullopt,
+                  .record_id = std::string(text_at(of, "/warc/record_id")),
+                  .target_uri = std::string(first_of(text_at(of, "/warc/target_uri"), text_at(of, "/url"))),
+                  .date = std::string(first_of(text_at(of, "/warc/date"), text_at(of, "/date"))),
+                  .digest = std::string(text_at(of, "/digest"))};
+  uint64_t offset = 0;
+  if (of.at_pointer("/warc/offset").get(offset) == simdjson::SUCCESS) out.offset = offset;
+  return out;
+}
+
+bool has_line_end(std::string_view value) {
+  return value.find_first_of(std::string_view("\r\n\0", 3)) != std::string_view::npos;
+}
+
+// Nothing: no copy by payload. `root` lives as long as the parser.
+absl::StatusOr<std::optional<PayloadCopy>> read_event(dom::parser& parser, std::string_view event,
+                                                      dom::element& root) {
+  const simdjson::padded_string json(event);
+  if (auto error = parser.parse(json).get(root)) return not_json(error);
+  if (text_at(root, "/type") != "duplicate-of") return std::nullopt;
+  bool same_payload = false;
+  if (root.at_pointer("/relation/same_payload").get(same_payload) != simdjson::SUCCESS || !same_payload)
+    return std::nullopt;
+  dom::element document, original;
+  if (root["document"].get(document) != simdjson::SUCCESS ||
+      root["original"].get(original) != simdjson::SUCCESS)
+    return std::nullopt;
+  PayloadCopy out{named_record(document), named_record(original)};
+  if (out.copy.digest.empty() || out.copy.digest != out.original.digest) return std::nullopt;
+  for (const NamedRecord* record : {&out.copy, &out.original}) {
+    if (record->target_uri.empty() || record->date.empty())
+      return invalid("the event does not say both URLs and both dates");
+    for (const std::string* value :
+         {&record->target_uri, &record->date, &record->record_id, &record->digest}) {
+      if (has_line_end(*value)) return invalid("a value of the event has a line end in it");
+    }
+  }
+  return out;
+}
+
 }  // namespace
+
+absl::StatusOr<std::optional<PayloadCopy>> payload_copy_of_event(std::string_view event) {
+  dom::parser parser;
+  dom::element root;
+  return read_event(parser, event, root);
+}
 
 absl::StatusOr<std::string> revisit_of_event(std::string_view event) {
   dom::parser parser;
   dom::element root;
-  const simdjson::padded_string json(event);
-  if (auto error = parser.parse(json).get(root)) return not_json(error);
-  if (text_at(root, "/type") != "duplicate-of") return std::string();
-  bool same_payload = false;
-  if (root.at_pointer("/relation/same_payload").get(same_payload) != simdjson::SUCCESS || !same_payload)
-    return std::string();
-  const std::string_view digest = text_at(root, "/document/digest");
-  if (digest.empty() || digest != text_at(root, "/original/digest")) return std::string();
-
-  const std::string_view url =
-      first_of(text_at(root, "/document/warc/target_uri"), text_at(root, "/document/url"));
-  const std::string_view date =
-      first_of(text_at(root, "/document/warc/date"), text_at(root, "/document/date"));
-  const std::string_view id = text_at(root, "/original/warc/record_id");
-  const std::string_view uri =
-      first_of(text_at(root, "/original/warc/target_uri"), text_at(root, "/original/url"));
-  const std::string_view when =
-      first_of(text_at(root, "/original/warc/date"), text_at(root, "/original/date"));
-  if (url.empty() || date.empty() || uri.empty() || when.empty())
-    return invalid("the event does not say both URLs and both dates");
-  for (const std::string_view value : {url, date, id, uri, when, digest}) {
-    if (value.find_first_of(std::string_view("\r\n\0", 3)) != std::string_view::npos)
-      return invalid("a value of the event has a line end in it");
-  }
+  ASSIGN_OR_RETURN(const std::optional<PayloadCopy> read, read_event(parser, event, root));
+  if (!read) return std::string();
+  const auto& [copy, original] = *read;
   std::string out = fmt::format(
       "WARC/1.1\r\nWARC-Type: revisit\r\nWARC-Record-ID: <{}>\r\nWARC-Date: {}\r\nWARC-Target-URI: {}\r\n"
-      "WARC-Payload-Digest: {}\r\nWARC-Profile: {}\r\n",
-      record_id(text_at(root, "/event_id")), date, url, digest, kProfile);
-  if (!id.empty()) out += fmt::format("WARC-Refers-To: <{}>\r\n", id);
-  out += fmt::format(
-      "WARC-Refers-To-Target-URI: {}\r\nWARC-Refers-To-Date: {}\r\nContent-Length: 0\r\n\r\n\r\n\r\n", uri,
-      when);
-  return out;
+      "WARC-Payload-Digest: {}\r\n",
+      record_id(text_at(root, "/event_id")), copy.date, copy.target_uri, copy.digest);
+  append_reference(out, original.record_id, original.target_uri, original.date);
+  return out + "Content-Length: 0\r\n\r\n\r\n\r\n";
+}
+
+bool NamedRecord::is(const WarcRecord& record) const {
+  return record.target_uri == target_uri && record.payload_digest == digest &&
+         (record_id.empty() || record.record_id == record_id);
+}
+
+absl::StatusOr<std::string> revisit_of_record(std::string_view head, std::string_view http_head,
+                                              const WarcRecord& original) {
+  for (const std::string_view value : {original.record_id, original.target_uri, original.date}) {
+    if (has_line_end(value)) return invalid("a value of the original's head has a line end in it");
+  }
+  std::string out = "WARC/1.1\r\nWARC-Type: revisit\r\n";
+  each_header(head.substr(std::min(head.size(), head.find('\n') + 1)), [&](std::string_view name,
+                                                                           std::string_view value) {
+    for (const std::string_view replaced : kReplaced) {
+      if (equal_ignoring_case(name, replaced)) return;
+    }
+    // WARC/1.0 has brackets around it.
+    if (equal_ignoring_case(name, "WARC-Target-URI") && value.starts_with('<') && value.ends_with('>'))
+      value = value.substr(1, value.size() - 2);
+    out += fmt::format("{}: {}\r\n", name, value);
+  });
+  append_reference(out, original.record_id, original.target_uri, original.date);
+  return out + fmt::format("Content-Length: {}\r\n\r\n{}\r\n\r\n", http_head.size(), http_head);
 }
 
 }  // namespace doppel

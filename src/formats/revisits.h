@@ -1,10 +1,13 @@
 #pragma once
 // What an archive may keep in place of a copy: a revisit record (WARC 1.1), made of a duplicate-of event.
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "formats/warc.h"
 
 namespace doppel {
 
@@ -12,5 +15,29 @@ namespace doppel {
 // must have the copy itself; whatever else is equal. The error: this is no event, or one that lacks what a
 // record must say.
 absl::StatusOr<std::string> revisit_of_event(std::string_view event);
+
+// What an event says of a record in a WARC file.
+struct NamedRecord {
+  std::string file;      // as the run that judged it called it; empty: it read no files
+  std::string filename;  // without folders
+  std::optional<uint64_t> offset;
+  std::string record_id, target_uri, date, digest;
+
+  // Whether this is that record.
+  bool is(const WarcRecord& record) const;
+};
+
+struct PayloadCopy {
+  NamedRecord copy, original;
+};
+
+// Nothing where revisit_of_event() is empty; the same errors.
+absl::StatusOr<std::optional<PayloadCopy>> payload_copy_of_event(std::string_view event);
+
+// The whole revisit record in place of a response record: `head` is that record's, as it is, and `http_head`
+// the beginning of its block up to the payload. The record keeps its id, its date and all else that its head
+// says, except for the digest of its block. The error: a value of the original has a line end in it.
+absl::StatusOr<std::string> revisit_of_record(std::string_view head, std::string_view http_head,
+                                              const WarcRecord& original);
 
 }  // namespace doppel

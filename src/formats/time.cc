@@ -149,7 +149,7 @@ std::optional<int64_t> compact(std::string_view text) {
 }
 
 // Mon, 06 May 2024 07:08:09 GMT (HTTP, mail)
-std::optional<int64_t> http(std::string_view text) {
+std::optional<int64_t> http_date(std::string_view text) {
   Scanner in(text);
   Clock c;
   int ignored = 0;
@@ -212,7 +212,7 @@ std::optional<int64_t> parse_time(std::string_view text) {
   if (digits == 8 && (text[8] == 'T' || text[8] == 't')) return compact(text);
   if (text[0] == '-' || (digits > 0 && text[digits] == '.')) return epoch(text);
   if (text.size() > 3 && text[3] == ' ') return java(text);
-  return http(text);
+  return http_date(text);
 }
 
 std::string format_time(int64_t ms) {

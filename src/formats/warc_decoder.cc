@@ -101,7 +101,7 @@ absl::Status WarcDecoder::take(const WarcRecord& record, Document& out) {
 absl::Status WarcDecoder::take_response(const WarcRecord& record, Document& out) {
   out.skip = Rules::skip_url(record.target_uri);
   if (!out.skip.empty()) return absl::OkStatus();
-  Body body{.bytes = record.block, .content_type = record.content_type};
+  ResponseBody body{.bytes = record.block, .content_type = record.content_type};
   if (is_http(record.content_type)) {
     ASSIGN_OR_RETURN(HttpResponse http, parse_http_response(record.block));
     out.content_type = http.content_type;
@@ -126,7 +126,7 @@ absl::Status WarcDecoder::take_response(const WarcRecord& record, Document& out)
   return take_body(body, out);
 }
 
-absl::Status WarcDecoder::take_body(Body body, Document& out) {
+absl::Status WarcDecoder::take_body(ResponseBody body, Document& out) {
   if (looks_binary(body.bytes)) {
     out.skip = "binary";
     return absl::OkStatus();

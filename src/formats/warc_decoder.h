@@ -25,7 +25,7 @@ class WarcDecoder final : public Decoder {
  private:
   absl::Status take(const WarcRecord& record, Document& out);
   absl::Status take_response(const WarcRecord& record, Document& out);
-  absl::Status take_body(Body body, Document& out);
+  absl::Status take_body(ResponseBody body, Document& out);
 
   Rules rules_;
   BodyReader bodies_;

@@ -1,6 +1,7 @@
 #pragma once
-// Cuts off clients that take too long. civetweb's time-out begins anew with every byte of a body, so a client
-// that sends one now and then would hold a thread for ever; and it does not tell which socket is whose.
+// Cuts off clients that take too long. civetweb's time-out restarts with every byte of a body, so a client
+// that sends one now and then would hold a thread for ever; and it does not say which socket belongs to which
+// client.
 
 #include <chrono>
 #include <condition_variable>
@@ -46,7 +47,7 @@ class Cutter {
   std::thread thread_;
 };
 
-// The socket of this process that is connected to that peer and stands on that port here; -1: none.
+// The socket of this process that is connected to that peer and has that local port; -1: none.
 int find_socket(const std::string& peer, int peer_port, int local_port);
 
 }  // namespace doppel::http

@@ -26,7 +26,6 @@ void append_header(std::string& out, std::string_view name, std::string_view val
 bool read_head(const mg_request_info& info, Request& request) {
   request.method = text(info.request_method);
   request.path = text(info.local_uri_raw);
-  request.peer = info.remote_addr;
   for (int i = 0; i < info.num_headers; ++i)
     request.headers.emplace_back(text(info.http_headers[i].name), text(info.http_headers[i].value));
   auto query = parse_query(text(info.query_string));

@@ -111,7 +111,7 @@ absl::StatusOr<Answer> get(const std::string& url, std::chrono::milliseconds tim
   const size_t body = text.find("\r\n\r\n");
   if (!text.starts_with("HTTP/1.") || body == std::string::npos ||
       std::from_chars(text.data() + space + 1, text.data() + body, out.status).ec != std::errc()) {
-    return absl::UnavailableError(absl_sv(url + ": what answers there is no web server"));
+    return absl::UnavailableError(absl_sv(url + ": the program that answers there is not a web server"));
   }
   out.body = text.substr(body + 4);
   return out;

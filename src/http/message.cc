@@ -41,6 +41,21 @@ std::optional<std::string_view> Request::header(std::string_view name) const {
 }
 
 // The messages are ours or come from civetweb: what could break the JSON is left out, not escaped.
+Response token_needed(std::string_view message) {
+  Response out = error(401, message);
+  out.headers.emplace_back("WWW-Authenticate", "Bearer");
+  return out;
+}
+
+Response page(int status, std::string html) {
+  Response out{.status = status, .body = std::move(html), .content_type = "text/html; charset=utf-8"};
+  out.headers = {{"Content-Security-Policy",
+                  "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+                  "form-action 'none'; frame-ancestors 'none'"},
+                 {"Referrer-Policy", "no-referrer"}};
+  return out;
+}
+
 Response error(int status, std::string_view message) {
   Response out{.status = status};
   out.body = "{\"error\":{\"status\":" + std::to_string(status) + ",\"message\":\"";

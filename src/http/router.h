@@ -19,7 +19,7 @@ enum class Access { open, token };
 
 struct Route {
   std::string method;
-  std::vector<std::string> parts;  // of the pattern; "{name}" stands for one part of any text
+  std::vector<std::string> parts;  // of the pattern; "{name}" matches one part with any text
   Handler handler;
   Access access = Access::open;
 };

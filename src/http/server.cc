@@ -62,8 +62,8 @@ absl::Status try_listen(const std::string& listen, const addrinfo& at) {
     const int error = errno;
     std::string message = "http.listen: cannot listen on " + listen;
     status = error == EADDRINUSE
-                 ? absl::UnavailableError(message +
-                                          ": the port is taken; name another, or \"\" to go without a server")
+                 ? absl::UnavailableError(
+                       message + ": the port is in use; name another one, or \"\" to disable the server")
                  : io_error(message, error);
   }
   ::close(fd);
@@ -116,7 +116,12 @@ absl::StatusOr<std::pair<std::string, int>> split_listen(const std::string& list
     return wrong();
   const int port = std::stoi(digits);
   if (port > 65535) return wrong();
-  if (host.find(':') != std::string::npos) return wrong();
+  if (host.find(':') != std::string::npos) {
+    return invalid("http.listen: " + listen +
+                   " is an IPv6 address, which the HTTP library of this build cannot listen on; name an IPv4 "
+                   "address, such as 127.0.0.1:" +
+                   digits + " behind a proxy, or 0.0.0.0:" + digits + " for all");
+  }
   if (host.empty()) return wrong();
   return std::pair(host, port);
 }
@@ -221,26 +226,28 @@ void Server::Impl::answer(mg_connection* connection) {
 
 Response Server::Impl::respond(mg_connection* connection, const mg_request_info& info, int socket) {
   Request request;
-  if (info.local_uri_raw == nullptr) return error(400, "the address is not of this server");
+  if (info.local_uri_raw == nullptr) return error(400, "the address does not belong to this server");
   if (!read_head(info, request)) return error(400, "the query holds a broken escape");
   Router::Match match = router.find(request.method, request.path);
   if (match.broken) return error(400, "the path holds a broken escape");
   if (match.route == nullptr && match.allowed.empty()) return error(404, "there is nothing at this address");
   if (match.route == nullptr) {
-    Response out = error(405, "this address does not take this method");
+    Response out = error(405, "this address does not support this method");
     std::string allowed;
     for (const std::string& method : match.allowed) allowed += (allowed.empty() ? "" : ", ") + method;
     out.headers.emplace_back("Allow", allowed);
     return out;
   }
+  if (!options.token.empty()) {
+    const bool right = bearer_is(request.header("authorization").value_or(""), options.token);
+    request.token = right ? Request::Token::right : Request::Token::missing;
+  }
   if (match.route->access == Access::token) {
     if (options.token.empty())
-      return error(403, "writing is off: no token is configured (http.token_file or DOPPEL_HTTP_TOKEN)");
-    if (!bearer_is(request.header("authorization").value_or(""), options.token)) {
-      Response out = error(401, "a bearer token is needed, and this is not it");
-      out.headers.emplace_back("WWW-Authenticate", "Bearer");
-      return out;
-    }
+      return error(403,
+                   "changes are disabled: no token is configured (http.token_file or DOPPEL_HTTP_TOKEN)");
+    if (request.token != Request::Token::right)
+      return token_needed("a bearer token is needed, and this one is wrong");
   }
   request.params = std::move(match.params);
   std::string body;
@@ -252,7 +259,7 @@ Response Server::Impl::respond(mg_connection* connection, const mg_request_info&
       case Body::too_large:
         return error(413, "the body is larger than " + std::to_string(options.max_body) + " bytes");
       case Body::broken:
-        return error(408, "the body did not come whole, or not in time");
+        return error(408, "the body did not arrive completely in time");
     }
   }
   request.body = body;

@@ -1,8 +1,8 @@
 #include "index/index.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "base/check.h"
 #include "index/index_impl.h"
 
 namespace doppel {
@@ -12,30 +12,29 @@ Index::Impl::Impl(const IndexOptions& o)
       rows(o),
       keys(o.banding, o.key),
       bands(static_cast<size_t>(o.banding.bands)),
-      shards(static_cast<size_t>(std::max(1, o.shards))),
       source(*this) {
-  const size_t kinds = bands + 1 + (o.track_ids ? 1 : 0) + (o.track_payloads ? 1 : 0);
-  const size_t count = kinds * shards;
+  DOPPEL_CHECK(o.num_perm >= 1 && o.banding.bands >= 1 && o.banding.rows >= 1 &&
+                   o.banding.bands <= o.num_perm / o.banding.rows,
+               "the rows of all bands are slots of the sketch", o.num_perm, o.banding.bands, o.banding.rows);
+  const size_t count = bands + 1 + (o.track_ids ? 1 : 0) + (o.track_payloads ? 1 : 0);
   // A small index touches about two megabytes at most, whatever was hinted.
-  const size_t most = kHugePage / sizeof(Bucket) / count;
-  const double room = std::clamp(static_cast<double>(o.initial_capacity) / static_cast<double>(8 * shards),
-                                 8.0, std::max(8.0, static_cast<double>(most)));
+  const auto most = static_cast<uint64_t>(kHugePage / LineTable::bytes_each()) / count;
   tables.reserve(count);
-  for (size_t t = 0; t < count; ++t) {
-    // Tables grow by a fourth at a time: from sizes spread evenly over one such step, at different times.
-    const double stagger = std::pow(1.25, static_cast<double>(t) / static_cast<double>(count));
-    tables.emplace_back(room * stagger, (uint64_t{1} << kOrdinalBits) / shards);
-  }
+  for (size_t t = 0; t < count; ++t)
+    tables.emplace_back(table_options(t, count, std::min(o.initial_capacity, most)));
+}
+
+LineTable::Options Index::Impl::table_options(size_t number, size_t count, uint64_t entries) const {
+  return {.entries = entries,
+          .phase = static_cast<double>(number) / static_cast<double>(count),
+          .entries_max = uint64_t{1} << kOrdinalBits};
 }
 
 BytesEach bytes_each(const IndexOptions& options) {
-  // A table: ten entries in 64 bytes, filled to 91 % at most, grown by a fourth. Between growing and growing
-  // again the average table takes this much for an entry.
-  constexpr double kTableBytes = 64.0 / 10 / 0.91 * (0.25 / 0.22314355131);
   return {
       .row = static_cast<double>(RowStore(options).stride()),
       .tables = (options.banding.bands + 1 + (options.track_ids ? 1 : 0) + (options.track_payloads ? 1 : 0)) *
-                kTableBytes};
+                LineTable::bytes_each()};
 }
 
 Index::Index(const IndexOptions& options) : impl_(std::make_unique<Impl>(options)) {}
@@ -48,14 +47,19 @@ void Index::band_keys(const uint8_t* slices, uint64_t* out) const {
 }
 
 void Index::lookup(std::span<const Query> queries, std::span<Found> out) const {
+  DOPPEL_CHECK(out.size() >= queries.size(), "a lookup has room for each answer", queries.size(), out.size());
   impl_->lookup(queries, out);
 }
 
 int Index::count_listed(int band, uint64_t band_key, const uint8_t* slices) const {
+  DOPPEL_CHECK(band >= 0 && band < impl_->options.banding.bands,
+               "a band that is asked for is one of the index's", band, impl_->options.banding.bands);
   return impl_->count_listed(static_cast<size_t>(band), band_key, slices);
 }
 
-void Index::insert(std::span<const Row> rows, const uint64_t* band_keys) { impl_->insert(rows, band_keys); }
+void Index::insert(std::span<const Row> rows, const uint64_t* band_keys, int parts, const Run& run) {
+  impl_->insert(rows, band_keys, parts, run);
+}
 
 Seq Index::next_seq() const { return impl_->rows.next(); }
 Seq Index::lowest_live() const { return impl_->rows.low(); }
@@ -63,7 +67,11 @@ bool Index::live(Seq seq) const { return impl_->rows.live(seq); }
 Row Index::row(Seq seq) const { return impl_->rows.row(seq); }
 bool Index::remove(Seq seq) { return impl_->rows.remove(seq); }
 void Index::expire_below(Seq seq) {
+  const Seq before = impl_->rows.low();
   impl_->rows.expire_below(seq);
+  DOPPEL_CHECK(impl_->rows.low() >= before && impl_->rows.low() <= impl_->rows.next(),
+               "the lowest live number never goes back and is at most the next number", before,
+               impl_->rows.low(), impl_->rows.next(), seq);
   impl_->expired = true;
 }
 void Index::start_at(Seq seq) { impl_->rows.start_at(seq); }
@@ -85,16 +93,11 @@ IndexStats Index::stats() const {
   stats.live = stats.rows - rows.removed();
   stats.row_bytes = rows.bytes();
   stats.moved_entries_max = impl_->moved_max;
-  stats.shards.resize(impl_->shards);
-  for (size_t t = 0; t < impl_->tables.size(); ++t) {
-    const SlotTable& table = impl_->tables[t];
-    IndexStats::Shard& shard = stats.shards[t % impl_->shards];
-    shard.entries += table.entries();
-    shard.bytes += table.bytes();
-    shard.spilled += table.side_entries();
-    shard.inserts += table.inserts();
-    shard.load +=
-        table.load() * static_cast<double>(impl_->shards) / static_cast<double>(impl_->tables.size());
+  for (const LineTable& table : impl_->tables) {
+    stats.entries += table.entries();
+    stats.spilled += table.side_entries();
+    stats.inserts += table.inserts();
+    stats.load += table.load() / static_cast<double>(impl_->tables.size());
     stats.table_bytes += table.bytes();
   }
   return stats;

@@ -4,8 +4,8 @@
 //
 // What it promises (DESIGN: "candidates are a pure function"): representative r is a candidate of
 // document d iff in at least one band all of the band's slices are equal and r is listed in that band, r is
-// live, and at least `min_equal` of all slices are equal. Fingerprints, buckets, shards, growth and
-// dead slots only find this faster or slower; none of them can add or lose a candidate.
+// live, and at least `min_equal` of all slices are equal. Fingerprints, lines, growth and dead slots only
+// find this faster or slower; none of them can add or lose a candidate.
 //
 // Threads: lookup() may run on any number of threads at once, but not while a writer (insert, remove,
 // expire_below) runs. Writers are called from one thread at a time.
@@ -20,6 +20,7 @@
 #include "absl/container/inlined_vector.h"
 #include "base/pod_vector.h"
 #include "index/banding.h"
+#include "index/pages.h"
 #include "text/digest.h"
 #include "text/hash_key.h"
 
@@ -27,31 +28,35 @@ namespace doppel {
 
 using Seq = uint64_t;  // a representative's number in the order of the stream; never reused
 
+// From the lowest live number to the next; insert() and build_tables() take no more.
+inline constexpr uint64_t kIndexRowsMax = (uint64_t{1} << 28) - 1;
+
 struct IndexOptions {
   int num_perm = 128;
-  Banding banding{18, 6};
-  int min_equal = 80;                // of num_perm slices, for a candidate
-  int max_listed = 256;              // live representatives with one key that a band lists
-  int shards = 1;                    // tables are split by key over this many shards
-  HashKey key;                       // salts of the band keys
-  uint64_t initial_capacity = 1024;  // a hint; never changes a result
-  bool track_ids = false;            // keep id tags, so that find_id() works
-  bool track_payloads = false;       // so that find_payload() works
+  Banding banding{11, 4};
+  int min_equal = 80;                 // of num_perm slices, for a candidate
+  int max_listed = 256;               // live representatives with one key that a band lists
+  HashKey key;                        // salts of the band keys
+  uint64_t initial_capacity = 1024;   // a hint; never changes a result
+  bool track_ids = false;             // keep id tags, so that find_id() works
+  bool track_payloads = false;        // so that find_payload() works
+  FreshMemory fresh;                  // for inserts; may be empty
+  uint64_t rows_max = kIndexRowsMax;  // what callers refuse to exceed; less in tests
 };
 
-// Where a representative's body (metadata and compact set) stands: opaque to the index.
+// Where a representative's body (metadata and compact set) is: opaque to the index.
 struct BodyRef {
   uint64_t offset = 0;  // < 2^40
   uint32_t size = 0;    // < 2^24; 0: there is none
   bool operator==(const BodyRef&) const = default;
 };
 
-// Of a payload's digest only so much stands in memory: what has equal bits is a candidate.
+// Only so much of a payload's digest is in memory: what has equal bits is a candidate.
 inline constexpr int kPayloadBits = 30;
 
-using BandMask = absl::InlinedVector<uint32_t, 1>;  // bit j: band j; (bands + 31) / 32 words
+using BandMask = absl::InlinedVector<uint32_t, 1>;  // bit j: band j; Banding::mask_words()
 
-// A representative as it stands in memory, about 160 bytes. Views into the index or into the caller's memory.
+// A representative in memory, about 160 bytes. Views into the index or into the caller's memory.
 struct Row {
   const uint8_t* slices = nullptr;  // num_perm; nullptr: below one shingle, listed in no band, digest only
   Digest digest;
@@ -90,13 +95,10 @@ struct IndexStats {
   uint64_t table_bytes = 0;  // band and digest tables, what is touched
   uint64_t row_bytes = 0;
   uint64_t moved_entries_max = 0;  // most entries that one insert moved for growth
-  struct Shard {
-    uint64_t entries = 0, bytes = 0;
-    uint64_t spilled = 0;  // of the entries: those that found no place near home
-    uint64_t inserts = 0;  // entries put there since the start, a restore included
-    double load = 0;
-  };
-  std::vector<Shard> shards;
+  uint64_t entries = 0;            // in all tables
+  uint64_t spilled = 0;            // of the entries: those that found no place near home
+  uint64_t inserts = 0;            // entries put there since the start, a restore included
+  double load = 0;                 // share of the tables' slots that is in use
 };
 
 // What one representative takes in memory, computed from the layout of rows and tables; what a table has in
@@ -126,10 +128,14 @@ class Index {
   // How many live representatives are listed in `band` with exactly the key of these slices, now.
   int count_listed(int band, uint64_t band_key, const uint8_t* slices) const;
 
+  // Work in parts that share nothing: run(parts, f) calls f(0) to f(parts - 1), at the same time or not, and
+  // returns when all have returned.
+  using Run = std::function<void(int parts, const std::function<void(int)>& part)>;
+
   // Appends representatives with numbers next_seq(), next_seq() + 1, ... `band_keys` holds rows.size() x
   // bands keys (rows without slices: ignored). Tables grow as needed, by a bounded number of moves for each
-  // insert.
-  void insert(std::span<const Row> rows, const uint64_t* band_keys);
+  // insert. With `run`, each part enters all rows into some of the tables.
+  void insert(std::span<const Row> rows, const uint64_t* band_keys, int parts = 1, const Run& run = {});
 
   Seq next_seq() const;
   Seq lowest_live() const;   // everything below is dead (expired)
@@ -143,10 +149,8 @@ class Index {
   // For restoring: numbering starts here instead of at 0. Only while empty.
   void start_at(Seq seq);
   // Restoring: rows as insert() takes them, removed ones too, but nothing is looked up before build_tables().
-  // It makes the tables of what lives then, in their final size, in `parts` that share nothing: run(parts, f)
-  // calls f(0) to f(parts - 1), at the same time or not, and returns when all have returned.
+  // It makes the tables of what lives then, in their final size, in parts.
   void restore(const Row& row, bool removed);
-  using Run = std::function<void(int parts, const std::function<void(int)>& part)>;
   void build_tables(int parts, const Run& run);
 
   // Live representatives with this id tag (track_ids), ascending. Tags may collide: check the body.

@@ -9,8 +9,8 @@
 
 #include "index/band_key.h"
 #include "index/index.h"
+#include "index/line_table.h"
 #include "index/row_store.h"
-#include "index/slot_table.h"
 
 namespace doppel {
 
@@ -19,9 +19,7 @@ struct Index::Impl {
 
   explicit Impl(const IndexOptions& o);
 
-  size_t shard_of(uint64_t h) const { return (h & 0xffffffff) * shards >> 32; }
-  const SlotTable& table(size_t kind, uint64_t h) const { return tables[kind * shards + shard_of(h)]; }
-  SlotTable& table(size_t kind, uint64_t h) { return tables[kind * shards + shard_of(h)]; }
+  LineTable::Options table_options(size_t number, size_t count, uint64_t entries) const;
   size_t digests() const { return bands; }
   size_t ids() const { return options.track_ids ? bands + 1 : kNoKind; }
   size_t payloads() const {
@@ -33,7 +31,7 @@ struct Index::Impl {
   }
   static uint64_t spread(uint64_t value) { return mix64(value ^ 0x5bd1e9955bd1e995u); }
 
-  // The number that an ordinal stands for; outside the window if it is that of a row long gone.
+  // The number of an ordinal; outside the window if it is that of a row long gone.
   Seq seq_of(uint32_t ordinal) const {
     return rows.low() + ((ordinal - static_cast<uint32_t>(rows.low())) & kOrdinalMask);
   }
@@ -45,9 +43,9 @@ struct Index::Impl {
   // Ordinals that may be entered under this hash, each once.
   void find(size_t kind, uint64_t h, PodVector<uint32_t>& out) const;
 
-  void insert(std::span<const Row> batch, const uint64_t* band_keys);
+  void insert(std::span<const Row> batch, const uint64_t* band_keys, int parts, const Run& run);
   void build_tables(int parts, const Run& run);
-  Window window() const {
+  OrdinalWindow window() const {
     return {static_cast<uint32_t>(rows.low()) & kOrdinalMask,
             static_cast<uint32_t>(rows.next() - rows.low())};
   }
@@ -75,8 +73,7 @@ struct Index::Impl {
   RowStore rows;
   BandKeys keys;
   size_t bands;
-  size_t shards;
-  std::vector<SlotTable> tables;  // [kind * shards + shard]
+  std::vector<LineTable> tables;  // by kind
   Source source;
   bool expired = false;  // expire_below() was called: tables may hold entries below the window
   uint64_t moved_max = 0;

@@ -2,189 +2,211 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
+#include <numeric>
 
+#include "base/check.h"
 #include "index/fetch.h"
 #include "index/index_impl.h"
 
 namespace doppel {
 namespace {
 
-constexpr size_t kInsertBlock = 256;  // rows that are entered table by table
+constexpr size_t kInsertBlock = 64;  // rows that are entered table by table
 
 }  // namespace
 
 struct Index::Impl::Entering {
+  explicit Entering(Impl& index) : impl(index) {}
+
   Impl& impl;
   RowStore& rows = impl.rows;
   size_t bands = impl.bands;
 
-  // One document's entry in one table.
-  struct Entry {
-    SlotTable* table;
-    SlotTable::Place at;  // before anything of the block was entered: a hint
-    uint64_t h;
-    size_t document;
-  };
+  // What a block enters in the tables of one kind.
   struct Entries {
-    std::array<Entry, kInsertBlock> entries;
+    std::array<uint64_t, kInsertBlock> h;
+    std::array<uint32_t, kInsertBlock> ordinals;
+    std::array<LineTable::Place, kInsertBlock> places;
     size_t count = 0;
+    void add(uint64_t hash, Seq seq) {
+      h[count] = hash;
+      ordinals[count++] = static_cast<uint32_t>(seq) & kOrdinalMask;
+    }
+  };
+  struct Late {
+    LineTable* table;
+    LineTable::Place at;
+    uint64_t h;
+    uint32_t ordinal;
+  };
+  struct Payment {
+    LineTable* table;
+    uint32_t inserts;
+    int kind;
   };
 
-  void gather(size_t kind, std::span<const Row> block, const uint64_t* band_keys, Entries& out) {
-    out.count = 0;
-    if (kind * impl.shards >= impl.tables.size()) return;
+  const LineKernels& kernels = line_kernels_for(simd_level());
+  Entries both[2];         // of this kind and the next
+  PodVector<Late> late;    // of all kinds: what found no place at home
+  PodVector<Late> aside;   // and none in the overflow line
+  PodVector<Payment> due;  // of all kinds
+  Insertion insertion;
+
+  void gather(size_t kind, std::span<const Row> block, Seq first, const uint64_t* band_keys, Entries& out) {
     for (size_t i = 0; i < block.size(); ++i) {
       const Row& row = block[i];
-      uint64_t h = 0;
       if (kind < bands) {
         if (row.slices == nullptr || (row.mask[kind / 32] >> (kind % 32) & 1) == 0) continue;
-        h = band_keys[i * bands + kind];
+        out.add(band_keys[i * bands + kind], first + i);
       } else {
         const uint64_t named = kind == impl.digests() ? row.digest.low
                                : kind == impl.ids()   ? row.id_tag
                                                       : row.payload;
-        if (kind != impl.digests() && named == 0) continue;
-        h = spread(named);
-      }
-      SlotTable& t = impl.table(kind, h);
-      out.entries[out.count++] = {&t, t.place(h), h, i};
-    }
-  }
-
-  // Where homes are full, asks for the lines that the entries go on to, in steps; fewer are left at each.
-  static void ask_for_room(const Entries& entering) {
-    std::array<uint8_t, kInsertBlock> left;
-    static_assert(kInsertBlock <= 256);
-    for (size_t i = 0; i < entering.count; ++i) left[i] = static_cast<uint8_t>(i);
-    size_t count = entering.count;
-    for (uint32_t step = 0; step < SlotTable::kRoomSteps; ++step) {
-      size_t full = 0;
-      for (size_t i = 0; i < count; ++i) {
-        const Entry& e = entering.entries[left[i]];
-        left[full] = left[i];
-        full += e.table->full(e.at, step) ? 1 : 0;
-      }
-      count = full;
-      for (size_t i = 0; i < count; ++i) {
-        const Entry& e = entering.entries[left[i]];
-        e.table->prefetch_room(e.at, step);
+        if (kind == impl.digests() || named != 0) out.add(spread(named), first + i);
       }
     }
   }
 
-  // The entries of one table, while the homes of those in the next are asked for. moved: of each document.
-  static void enter(const Entries& now, const Entries& next, Seq first, Insertion& insertion,
-                    std::span<uint32_t, kInsertBlock> moved) {
-    ask_for_room(now);
-    for (size_t i = 0; i < std::max(now.count, next.count); ++i) {
-      if (i < next.count) fetch(next.entries[i].at.home);
-      if (i >= now.count) continue;
-      const Entry& e = now.entries[i];
-      insertion.moved = moved[e.document];
-      e.table->insert(e.h, static_cast<uint32_t>(first + e.document) & kOrdinalMask, insertion);
-      moved[e.document] = insertion.moved;
+  // The same, of rows that are in the store.
+  void gather_stored(size_t kind, Seq from, Seq to, Entries& out) {
+    for (Seq seq = from; seq < to; ++seq) {
+      const uint8_t* row = rows.at(seq);
+      const uint32_t flags = *rows.flags(row);
+      if ((flags & RowStore::kRemoved) != 0) continue;
+      if (kind < bands) {
+        if ((flags & RowStore::kSliced) == 0 || (rows.mask(row)[kind / 32] >> (kind % 32) & 1) == 0) continue;
+        out.add(impl.keys.key(static_cast<int>(kind), row), seq);
+      } else {
+        const uint64_t named = impl.name_of(kind, row);
+        if (kind == impl.digests() || named != 0) out.add(spread(named), seq);
+      }
     }
   }
 
-  // Rows first, then table by table; while one is filled, the homes in the next are asked for (a lookup of
-  // the same batch has usually brought the lines, but not kept their translations).
-  void insert_block(std::span<const Row> block, const uint64_t* band_keys) {
-    const Seq first = rows.next();
-    if (first + block.size() - rows.low() > kOrdinalMask) {
-      std::fputs("doppel: more than 2^28 representatives between the lowest live one and the next\n", stderr);
-      std::abort();
+  void find_places(size_t kind, Entries& entries) {
+    impl.tables[kind].places(kernels, entries.h.data(), entries.count, entries.places.data());
+    for (size_t i = 0; i < entries.count; ++i) fetch(entries.places[i].home);
+  }
+
+  // Enters what a block of rows has for kinds [first, last). While one is filled, the homes of the next are
+  // asked for (a lookup of the same batch has usually brought the lines, but not kept their translations).
+  // What finds its home full waits until all homes are written: then the lines and runs where it goes on to
+  // are asked for, for all kinds together. Tables grow last, when nobody needs a place any more.
+  template <typename Gather>
+  void enter(size_t first, size_t last, const Gather& gather) {
+    const auto ask = [&](size_t kind) {
+      Entries& entries = both[kind % 2];
+      entries.count = 0;
+      if (kind >= last) return;
+      gather(kind, entries);
+      find_places(kind, entries);
+    };
+    late.clear();
+    due.clear();
+    ask(first);
+    for (size_t kind = first; kind < last; ++kind) {
+      ask(kind + 1);
+      const Entries& now = both[kind % 2];
+      std::array<uint32_t, kInsertBlock + 1> full;
+      const size_t fulls = kernels.put_homes(now.places.data(), now.ordinals.data(), now.count, full.data());
+      for (size_t x = 0; x < fulls; ++x) {
+        const size_t i = full[x];
+        fetch(overflow_of(now.places[i].home));
+        late.push_back({&impl.tables[kind], now.places[i], now.h[i], now.ordinals[i]});
+      }
+      due.push_back({&impl.tables[kind], static_cast<uint32_t>(now.count), static_cast<int>(kind)});
     }
-    for (const Row& row : block) rows.append(row);
-    Insertion insertion;
-    insertion.source = &impl.source;
-    insertion.expired = impl.expired;
-    insertion.window = impl.window();
-    std::array<uint32_t, kInsertBlock> moved{};
-    Entries both[2];
-    gather(0, block, band_keys, both[0]);
-    for (size_t i = 0; i < both[0].count; ++i) fetch(both[0].entries[i].at.home);
-    for (size_t kind = 0; kind * impl.shards < impl.tables.size(); ++kind) {
-      Entries& next = both[(kind + 1) % 2];
-      gather(kind + 1, block, band_keys, next);
-      insertion.kind = static_cast<int>(kind);
-      enter(both[kind % 2], next, first, insertion, moved);
+    enter_late();
+    for (const Payment& payment : due) {
+      insertion.kind = payment.kind;
+      payment.table->pay(payment.inserts, insertion);
     }
-    impl.moved_max = std::max<uint64_t>(
-        impl.moved_max,
-        *std::max_element(moved.begin(), moved.begin() + static_cast<ptrdiff_t>(block.size())));
+  }
+
+  void enter_late() {
+    aside.clear();
+    for (const Late& e : late) {
+      if (LineTable::put_overflow(e.at, e.ordinal)) continue;
+      e.table->prefetch_run(e.h);
+      aside.push_back(e);
+    }
+    for (const Late& e : aside) e.table->prefetch_aside(e.h);
+    for (const Late& e : aside) e.table->put_aside(e.h, e.at, e.ordinal, insertion);
+  }
+
+  // Rows that are in the store, from `first` on, go into the tables of kinds [from, to). Says the most
+  // entries that one of these inserts moved.
+  uint64_t enter_rows(size_t from, size_t to, std::span<const Row> batch, Seq first,
+                      const uint64_t* band_keys) {
+    const size_t kinds = impl.tables.size();
+    uint64_t most = 0;
+    for (size_t at = 0; at < batch.size(); at += kInsertBlock) {
+      const std::span<const Row> block = batch.subspan(at, std::min(kInsertBlock, batch.size() - at));
+      const auto documents = static_cast<uint32_t>(block.size());
+      insertion = {.source = &impl.source,
+                   .window = impl.window(),
+                   .expired = impl.expired,
+                   .moved_max = static_cast<uint32_t>(kMovesMax * documents * (to - from) / kinds),
+                   .fresh = &impl.options.fresh};
+      enter(from, to,
+            [&](size_t kind, Entries& out) { gather(kind, block, first + at, band_keys + at * bands, out); });
+      most = std::max<uint64_t>(most, (insertion.moved + documents - 1) / documents);
+    }
+    return most;
   }
 
   // Tables [first, last) of kinds, for all rows that live. Row by row in blocks: a block's slices stay close
   // while one table after the other takes its keys from them.
   void build_kinds(size_t first, size_t last) {
-    for (size_t t = first * impl.shards; t < last * impl.shards; ++t) impl.tables[t].take_memory();
-    Insertion insertion;
-    insertion.source = &impl.source;
-    insertion.window = impl.window();
-    Entries both[2];
+    for (size_t t = first; t < last; ++t) impl.tables[t].take_memory();
     for (Seq block = rows.low(); block < rows.next(); block += kInsertBlock) {
       const Seq end = std::min(rows.next(), block + kInsertBlock);
-      gather_stored(first, block, end, both[first % 2]);
-      for (size_t i = 0; i < both[first % 2].count; ++i) fetch(both[first % 2].entries[i].at.home);
-      for (size_t kind = first; kind < last; ++kind) {
-        Entries& next = both[(kind + 1) % 2];
-        next.count = 0;
-        if (kind + 1 < last) gather_stored(kind + 1, block, end, next);
-        insertion.kind = static_cast<int>(kind);
-        std::array<uint32_t, kInsertBlock> moved{};
-        enter(both[kind % 2], next, block, insertion, moved);
-      }
-    }
-  }
-
-  // The same as gather(), of rows that are in the store.
-  void gather_stored(size_t kind, Seq from, Seq to, Entries& out) {
-    out.count = 0;
-    for (Seq seq = from; seq < to; ++seq) {
-      const uint8_t* row = rows.at(seq);
-      const uint32_t flags = *rows.flags(row);
-      if ((flags & RowStore::kRemoved) != 0) continue;
-      uint64_t h = 0;
-      if (kind < bands) {
-        if ((flags & RowStore::kSliced) == 0 || (rows.mask(row)[kind / 32] >> (kind % 32) & 1) == 0) continue;
-        h = impl.keys.key(static_cast<int>(kind), row);
-      } else {
-        const uint64_t named = impl.name_of(kind, row);
-        if (kind != impl.digests() && named == 0) continue;
-        h = spread(named);
-      }
-      SlotTable& t = impl.table(kind, h);
-      out.entries[out.count++] = {&t, t.place(h), h, static_cast<size_t>(seq - from)};
+      insertion = {
+          .source = &impl.source, .window = impl.window(), .moved_max = kMovesMax * uint32_t{kInsertBlock}};
+      enter(first, last, [&](size_t kind, Entries& out) { gather_stored(kind, block, end, out); });
     }
   }
 };
 
-void Index::Impl::insert(std::span<const Row> batch, const uint64_t* band_keys) {
-  Entering enter{*this};
-  for (size_t at = 0; at < batch.size(); at += kInsertBlock)
-    enter.insert_block(batch.subspan(at, std::min(kInsertBlock, batch.size() - at)), band_keys + at * bands);
+void Index::Impl::insert(std::span<const Row> batch, const uint64_t* band_keys, int parts, const Run& run) {
+  const Seq first = rows.next();
+  static_assert(kIndexRowsMax == kOrdinalMask);
+  DOPPEL_CHECK(first + batch.size() - rows.low() <= kIndexRowsMax, "as many rows live as there are ordinals",
+               rows.low(), first, batch.size());
+  for (const Row& row : batch) rows.append(row);
+  const size_t kinds = tables.size();
+  const size_t n = run ? std::clamp<size_t>(static_cast<size_t>(parts), 1, kinds) : 1;
+  std::vector<uint64_t> moved(n);
+  const auto part = [&](int p) {
+    const auto at = static_cast<size_t>(p);
+    moved[at] = Entering(*this).enter_rows(at * kinds / n, (at + 1) * kinds / n, batch, first, band_keys);
+  };
+  if (n == 1) {
+    part(0);
+  } else {
+    run(static_cast<int>(n), part);
+  }
+  const uint64_t most = std::accumulate(moved.begin(), moved.end(), uint64_t{0});
+  DOPPEL_CHECK(most <= kMovesMax + n, "an insert moves a bounded number of entries", most, first);
+  moved_max = std::max(moved_max, most);
 }
 
 void Index::Impl::build_tables(int parts, const Run& run) {
   const uint64_t live = rows.next() - rows.low() - rows.removed();
-  const size_t count = tables.size();
-  const size_t kinds = count / shards;
+  const size_t kinds = tables.size();
+  DOPPEL_CHECK(rows.next() - rows.low() <= kIndexRowsMax, "as many rows live as there are ordinals",
+               rows.low(), rows.next());
   if (live == 0) return;
-  // Between growing and growing again, each table at another point.
-  const double full = static_cast<double>(live) / static_cast<double>(shards) / kSlots / 0.9;
-  for (size_t t = 0; t < count; ++t) {
-    const double stagger = std::pow(1.25, static_cast<double>(t + 1) / static_cast<double>(count + 1));
-    tables[t] = SlotTable(std::max(8.0, full) * stagger, (uint64_t{1} << kOrdinalBits) / shards);
-  }
+  for (size_t t = 0; t < kinds; ++t) tables[t] = LineTable(table_options(t, kinds, live + 1));
   expired = false;
   const auto n = static_cast<size_t>(std::max(1, parts));
   run(static_cast<int>(n), [&](int part) {
     const auto p = static_cast<size_t>(part);
-    Entering{*this}.build_kinds(p * kinds / n, (p + 1) * kinds / n);
+    Entering(*this).build_kinds(p * kinds / n, (p + 1) * kinds / n);
   });
+  const uint64_t entered = tables[digests()].entries();
+  DOPPEL_CHECK(entered == live, "every row that lives has one entry in the tables of digests", entered, live,
+               rows.low(), rows.next());
 }
 
 }  // namespace doppel

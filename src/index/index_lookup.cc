@@ -11,8 +11,9 @@
 namespace doppel {
 namespace {
 
-constexpr size_t kBlock = 16;  // queries that are probed before the rows they hit are compared
-constexpr size_t kAhead = 3;   // queries between asking for a bucket's line and reading it
+constexpr size_t kBlock = 64;         // queries whose homes are asked for at once
+constexpr size_t kFew = 16;           // queries whose rows are asked for before they are compared
+constexpr size_t kProbesMost = 2048;  // as long as their lines fit into the cache: fewer where bands are many
 
 // Hits of one query: ordinals of rows that may match, repeats removed. Few: compared with each other; many:
 // through a small hash table, so that the cost stays linear when all bands are hot.
@@ -46,8 +47,6 @@ struct Index::Impl::Lookup {
   const RowStore& rows = impl.rows;
   size_t bands = impl.bands;
 
-  void prefetch(size_t kind, uint64_t h) const { fetch(impl.table(kind, h).place(h).home); }
-
   // Compares the row with the query's slices. Sets one bit of `matched` for every band where it is listed and
   // all slices are equal; returns the number of equal slices, or -1 if no band matches or the row is not
   // alive.
@@ -73,32 +72,75 @@ struct Index::Impl::Lookup {
     return any != 0 ? equal : -1;
   }
 
-  // Entries that stand away from their home: asked for at once, read when the rest of the block has been
-  // probed.
-  struct Deferred {
-    const SlotTable* table;
-    SlotTable::Place at;
+  struct Aside {
+    const LineTable* table;
     uint64_t h;
-    PodVector<uint32_t>* out;
+    bool band;
   };
   struct Scratch {
-    PodVector<uint32_t> hits[kBlock];  // ordinals of rows that may match
+    PodVector<uint32_t> hits[kBlock];  // ordinals of rows that may match, those aside excepted
     PodVector<uint32_t> digest_hits[kBlock];
-    PodVector<Deferred> deferred;
+    PodVector<uint32_t> all_hits[kFew];
+    PodVector<uint32_t> sliced;          // queries that have slices
+    PodVector<uint64_t> h;               // of these, band by band; then the digests of all
+    PodVector<LineTable::Place> places;  // of the same
+    PodVector<uint32_t> promising;       // numbers of those where something may be found
+    PodVector<Aside> aside[kBlock];      // runs of side sets that are still to be looked at
     PodVector<uint32_t> repeats;
     PodVector<uint64_t> bits;
     PodVector<uint32_t> matched;
     PodVector<uint16_t> counts;
   };
 
-  void probe(size_t kind, uint64_t h, PodVector<uint32_t>& out, PodVector<Deferred>& deferred) const {
-    const SlotTable& t = impl.table(kind, h);
-    const SlotTable::Place at = t.place(h);
-    if (SlotTable::maybe_home(at)) SlotTable::find_home(at, out);
-    if (SlotTable::maybe_elsewhere(at)) {
-      t.prefetch_elsewhere(at);
-      deferred.push_back({&t, at, h, &out});
+  // Looks the block up in one table after the other: asks for all homes, looks into all without a branch on
+  // what they say, and goes on where there may be something.
+  void probe(std::span<const Query> block, Scratch& s) const {
+    const LineKernels& kernels = line_kernels_for(simd_level());
+    s.sliced.clear();
+    for (size_t i = 0; i < block.size(); ++i) {
+      if (block[i].slices != nullptr) s.sliced.push_back(static_cast<uint32_t>(i));
     }
+    const size_t n = s.sliced.size();
+    const size_t all = bands * n + block.size();
+    s.h.resize(all);
+    s.places.resize(all);
+    s.promising.resize(all + 1);
+    for (size_t band = 0; band < bands; ++band) {
+      for (size_t i = 0; i < n; ++i) s.h[band * n + i] = block[s.sliced[i]].band_keys[band];
+      find_places(kernels, band, band * n, n, s);
+    }
+    for (size_t i = 0; i < block.size(); ++i) s.h[bands * n + i] = spread(block[i].digest.low);
+    find_places(kernels, impl.digests(), bands * n, block.size(), s);
+
+    const size_t promising = kernels.promising(s.places.data(), all, s.promising.data());
+    for (size_t x = 0; x < promising; ++x) {
+      const LineTable::Place& at = s.places[s.promising[x]];
+      if (LineTable::maybe_elsewhere(at)) fetch(overflow_of(at.home));
+    }
+    for (size_t x = 0; x < promising; ++x) {
+      const size_t p = s.promising[x];
+      const LineTable::Place& at = s.places[p];
+      const size_t kind = n == 0 ? bands : std::min(p / n, bands);
+      const bool band = kind < bands;
+      const size_t query = band ? s.sliced[p - kind * n] : p - bands * n;
+      PodVector<uint32_t>& out = band ? s.hits[query] : s.digest_hits[query];
+      LineTable::find_home(at, out);
+      if (!LineTable::maybe_elsewhere(at)) continue;
+      LineTable::find_overflow(at, out);
+      if (!LineTable::maybe_aside(at)) continue;
+      const LineTable& table = impl.tables[kind];
+      table.prefetch_run(s.h[p]);
+      s.aside[query].push_back({&table, s.h[p], band});
+    }
+    for (size_t i = 0; i < block.size(); ++i) {
+      for (const Aside& a : s.aside[i]) a.table->prefetch_aside(a.h);
+    }
+  }
+
+  // Of the hashes [first, first + n), which all belong to one kind.
+  void find_places(const LineKernels& kernels, size_t kind, size_t first, size_t n, Scratch& s) const {
+    impl.tables[kind].places(kernels, s.h.data() + first, n, s.places.data() + first);
+    for (size_t i = first; i < first + n; ++i) fetch(s.places[i].home);
   }
 
   void prefetch_row(uint32_t ordinal, bool whole) const {
@@ -142,44 +184,33 @@ struct Index::Impl::Lookup {
     });
   }
 
-  // Asks for the lines of one query and probes those of another that were asked for before. In turn, so that
-  // the memory has always something to do.
-  void step(const Query* next, const Query* query, PodVector<uint32_t>* hits,
-            PodVector<uint32_t>* digest_hits, Scratch& s) const {
-    const uint64_t* ask = next != nullptr && next->slices != nullptr ? next->band_keys : nullptr;
-    const uint64_t* keys_here = query != nullptr && query->slices != nullptr ? query->band_keys : nullptr;
-    for (size_t j = 0; j < bands; ++j) {
-      if (ask != nullptr) prefetch(j, ask[j]);
-      if (keys_here != nullptr) probe(j, keys_here[j], *hits, s.deferred);
-    }
-    if (next != nullptr) prefetch(impl.digests(), spread(next->digest.low));
-    if (query != nullptr) probe(impl.digests(), spread(query->digest.low), *digest_hits, s.deferred);
-  }
-
   void lookup(std::span<const Query> queries, std::span<Found> out) const {
     const EqualBits equal_bits = equal_bits_for(simd_level());
     Scratch s;
     s.bits.resize(static_cast<size_t>(impl.options.num_perm) / 64 + 2);
     s.matched.resize(bands / 32 + 1);
-    const size_t n = queries.size();
-    for (size_t i = 0; i < std::min(kAhead, n); ++i) step(&queries[i], nullptr, nullptr, nullptr, s);
-    for (size_t base = 0; base < n; base += kBlock) {
-      const size_t count = std::min(kBlock, n - base);
-      s.deferred.clear();
+    const size_t most = std::clamp<size_t>(kProbesMost / (bands + 1), 8, kBlock);
+    for (size_t base = 0; base < queries.size(); base += most) {
+      const size_t count = std::min(most, queries.size() - base);
       for (size_t i = 0; i < count; ++i) {
-        const Query* next = base + i + kAhead < n ? &queries[base + i + kAhead] : nullptr;
         s.hits[i].clear();
         s.digest_hits[i].clear();
-        step(next, &queries[base + i], &s.hits[i], &s.digest_hits[i], s);
+        s.aside[i].clear();
       }
-      for (const Deferred& d : s.deferred) d.table->find_elsewhere(d.h, d.at, *d.out);
-      for (size_t i = 0; i < count; ++i) {
-        if (s.hits[i].size() > 1) remove_repeats(s.hits[i], s.repeats);
-        for (uint32_t ordinal : s.hits[i]) prefetch_row(ordinal, true);
-        for (uint32_t ordinal : s.digest_hits[i]) prefetch_row(ordinal, false);
-      }
-      for (size_t i = 0; i < count; ++i) {
-        decide(queries[base + i], s.hits[i], s.digest_hits[i], equal_bits, s, out[base + i]);
+      probe(queries.subspan(base, count), s);
+      // Where keys are hot, the hits of a few queries fill the cache.
+      for (size_t first = 0; first < count; first += kFew) {
+        const size_t last = std::min(first + kFew, count);
+        for (size_t i = first; i < last; ++i) {
+          PodVector<uint32_t>& hits = s.all_hits[i - first];
+          hits.assign(s.hits[i].begin(), s.hits[i].end());
+          for (const Aside& a : s.aside[i]) a.table->find_aside(a.h, a.band ? hits : s.digest_hits[i]);
+          if (hits.size() > 1) remove_repeats(hits, s.repeats);
+          for (uint32_t ordinal : hits) prefetch_row(ordinal, true);
+          for (uint32_t ordinal : s.digest_hits[i]) prefetch_row(ordinal, false);
+        }
+        for (size_t i = first; i < last; ++i)
+          decide(queries[base + i], s.all_hits[i - first], s.digest_hits[i], equal_bits, s, out[base + i]);
       }
     }
   }
@@ -190,10 +221,9 @@ void Index::Impl::lookup(std::span<const Query> queries, std::span<Found> out) c
 }
 
 void Index::Impl::find(size_t kind, uint64_t h, PodVector<uint32_t>& out) const {
-  const SlotTable& t = table(kind, h);
-  const SlotTable::Place at = t.place(h);
-  SlotTable::find_home(at, out);
-  if (SlotTable::maybe_elsewhere(at)) t.find_elsewhere(h, at, out);
+  const LineTable& t = tables[kind];
+  const LineTable::Place at = t.place(h);
+  t.find(h, at, out);
   PodVector<uint32_t> scratch;
   remove_repeats(out, scratch);
 }

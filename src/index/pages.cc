@@ -54,7 +54,15 @@ void Pages::require(size_t bytes) {
   if (!grow(bytes)) out_of_memory();
 }
 
+void Pages::announce(size_t used, size_t lead, const FreshMemory& fresh) {
+  const size_t from = std::max(announced_, round_up(used, kPage));
+  const size_t wanted = used + lead;
+  announced_ = std::min(usable_, wanted > huge_from_ ? round_up(wanted, kHugePage) : round_up(wanted, kPage));
+  if (from < announced_ && fresh) fresh(data_ + from, announced_ - from);
+}
+
 void Pages::take_all() {
+  announced_ = usable_;
 #ifdef MADV_POPULATE_WRITE
   if (madvise(data_, usable_, MADV_POPULATE_WRITE) == 0) return;
 #endif

@@ -3,9 +3,15 @@
 // used (and paid for) from the front as they are touched, zero before the first touch.
 
 #include <cstddef>
+#include <functional>
 #include <utility>
 
 namespace doppel {
+
+// Hears of memory that is about to be used for the first time, so that another thread may take it from the
+// system meanwhile: the first touch of a huge page takes up to a millisecond. It need not do anything. The
+// memory may have been given back when it gets there.
+using FreshMemory = std::function<void(void* at, size_t bytes)>;
 
 class Pages {
  public:
@@ -28,13 +34,21 @@ class Pages {
   // The same, but aborts.
   void require(size_t bytes);
 
-  // Takes the memory of all that may be touched, for whoever is going to use nearly all of it: a page that is
-  // read before it is written costs two faults, and the second one stops all other threads.
+  // Takes the memory of all that may be touched, for a caller that is going to use nearly all of it: a page
+  // that is read before it is written costs two faults, and the second one stops all other threads.
   void take_all();
+
+  // So much is in use, and `lead` more will be soon: announces what that is, as far as it may be touched.
+  void ahead(size_t used, size_t lead, const FreshMemory& fresh) {
+    if (used + lead > announced_ && announced_ < usable_) announce(used, lead, fresh);
+  }
+  // How much it has announced, from the front.
+  size_t announced() const { return announced_; }
 
   unsigned char* data() const { return data_; }
 
  private:
+  void announce(size_t used, size_t lead, const FreshMemory& fresh);
   void swap(Pages& other) noexcept {
     std::swap(mapping_, other.mapping_);
     std::swap(mapped_, other.mapped_);
@@ -42,6 +56,7 @@ class Pages {
     std::swap(usable_, other.usable_);
     std::swap(reserved_, other.reserved_);
     std::swap(huge_from_, other.huge_from_);
+    std::swap(announced_, other.announced_);
   }
 
   void* mapping_ = nullptr;
@@ -50,6 +65,7 @@ class Pages {
   size_t usable_ = 0;
   size_t reserved_ = 0;
   size_t huge_from_ = 0;
+  size_t announced_ = 0;
 };
 
 inline constexpr size_t kHugePage = size_t{2} << 20;

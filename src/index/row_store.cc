@@ -4,13 +4,15 @@
 #include <cstring>
 
 #include "base/bytes.h"
+#include "base/check.h"
 
 namespace doppel {
 
 RowStore::RowStore(const IndexOptions& options)
     : num_perm_(static_cast<size_t>(options.num_perm)),
-      mask_words_((static_cast<size_t>(options.banding.bands) + 31) / 32),
-      track_ids_(options.track_ids) {
+      mask_words_(static_cast<size_t>(options.banding.mask_words())),
+      track_ids_(options.track_ids),
+      fresh_(options.fresh) {
   digest_ = (num_perm_ + 7) / 8 * 8;
   body_ = digest_ + 16;
   id_ = body_ + 8;
@@ -20,17 +22,36 @@ RowStore::RowStore(const IndexOptions& options)
 }
 
 void RowStore::start_at(Seq seq) {
+  DOPPEL_CHECK(low_ == next_, "numbering begins elsewhere only while there are no rows", low_, next_, seq);
   chunks_.clear();
   low_ = next_ = seq;
   first_chunk_ = seq >> kChunkBits;
 }
 
+Pages RowStore::make_chunk(bool first) const {
+  const size_t bytes = stride_ << kChunkBits;
+  // The first chunk may stay nearly empty for ever: no huge pages there.
+  Pages pages(bytes, bytes, first ? bytes : 0);
+  pages.require(bytes);
+  return pages;
+}
+
 Seq RowStore::append(const Row& row) {
-  const size_t chunk_bytes = stride_ << kChunkBits;
+  DOPPEL_CHECK(row.body.offset >> kBodyOffsetBits == 0 && row.body.size >> (64 - kBodyOffsetBits) == 0,
+               "offset and length of a body fit into its row", next_, row.body.offset, row.body.size);
+  DOPPEL_CHECK(row.slices == nullptr || row.mask != nullptr,
+               "a row with slices says in which bands it is listed", next_);
   if ((next_ >> kChunkBits) - first_chunk_ >= chunks_.size()) {
-    // The first chunk may stay nearly empty for ever: no huge pages there.
-    const size_t huge_from = chunks_.empty() ? chunk_bytes : 0;
-    chunks_.emplace_back(Chunk{Pages(chunk_bytes, chunk_bytes, huge_from)}).pages.require(chunk_bytes);
+    chunks_.emplace_back(Chunk{next_chunk_ ? std::move(*next_chunk_) : make_chunk(chunks_.empty())});
+    next_chunk_.reset();
+  }
+  const uint64_t number = next_ & ((uint64_t{1} << kChunkBits) - 1);
+  if (number % 64 == 0) {
+    chunks_.back().pages.ahead((number + 64) * stride_, kHugePage, fresh_);
+    if (number >= kAheadFrom && fresh_) {
+      if (!next_chunk_) next_chunk_ = make_chunk(false);
+      next_chunk_->ahead(0, kHugePage, fresh_);
+    }
   }
   uint8_t* out = mutable_at(next_);
   if (row.slices != nullptr) {
@@ -73,9 +94,11 @@ void RowStore::expire_below(Seq seq) {
   }
   low_ = seq;
   if (chunks_.empty()) first_chunk_ = low_ >> kChunkBits;
+  DOPPEL_CHECK(removed_ <= next_ - low_, "no more rows are removed than there are", removed_, low_, next_);
 }
 
 Row RowStore::row(Seq seq) const {
+  DOPPEL_CHECK(in_window(seq), "a row that is asked for is in the window", seq, low_, next_);
   const uint8_t* p = at(seq);
   Row row;
   if (*flags(p) & kSliced) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 
 #include "base/bytes.h"
 #include "index/index.h"
@@ -17,6 +18,7 @@ namespace doppel {
 class RowStore {
  public:
   static constexpr int kChunkBits = 16;
+  static constexpr int kBodyOffsetBits = 40;
   static constexpr uint32_t kRemoved = 1;  // flags
   static constexpr uint32_t kSliced = 2;
   static constexpr int kPayloadShift = 2;  // above them
@@ -37,7 +39,7 @@ class RowStore {
   void expire_below(Seq seq);
   Row row(Seq seq) const;
 
-  // The bytes of a row in the window, and what stands where in them.
+  // The bytes of a row in the window, and their layout.
   const uint8_t* at(Seq seq) const {
     const uint64_t chunk = (seq >> kChunkBits) - first_chunk_;
     return chunks_[chunk].pages.data() + (seq & ((uint64_t{1} << kChunkBits) - 1)) * stride_;
@@ -55,6 +57,9 @@ class RowStore {
   size_t stride() const { return stride_; }
 
  private:
+  // The next chunk is made when this share of the last one is in use: the system gives memory slowly.
+  static constexpr uint64_t kAheadFrom = (uint64_t{1} << kChunkBits) * 3 / 4;
+  Pages make_chunk(bool first) const;
   struct Chunk {
     Pages pages;
     uint64_t removed = 0;  // of its rows that are not expired
@@ -67,8 +72,10 @@ class RowStore {
   bool track_ids_;
   size_t digest_, body_, id_, mask_, flags_, stride_;  // offsets in a row
 
+  FreshMemory fresh_;
   std::deque<Chunk> chunks_;
-  uint64_t first_chunk_ = 0;  // number of chunks_[0]
+  std::optional<Pages> next_chunk_;  // if it is made
+  uint64_t first_chunk_ = 0;         // number of chunks_[0]
   Seq low_ = 0;
   Seq next_ = 0;
   uint64_t removed_ = 0;

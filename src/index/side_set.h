@@ -1,15 +1,13 @@
 #pragma once
-// Entries of a band table that stand in no bucket: what found all buckets near its home full, and what many
-// equals stand at home of. One sorted run for every 128 buckets of a layout: an insert costs about one fresh
-// line, and growth and cleaning find what belongs to a range of homes.
+// Entries of a table that stand in no line: what found home and overflow line full, and what many equals
+// stand at home of. One sorted run for every four groups: an insert costs one or two fresh lines, and growth
+// finds what belongs to a group.
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
+#include <deque>
 #include <span>
 #include <vector>
-
-#include "index/fetch.h"
 
 namespace doppel {
 
@@ -23,44 +21,33 @@ class SideSet {
   using Run = std::vector<Entry>;  // sorted
 
   SideSet() = default;
-  explicit SideSet(uint64_t buckets) : runs_(buckets / kSpan + 1) {}
+  explicit SideSet(uint64_t groups) { cover(groups); }
+  // There is a run for each group below this from now on.
+  void cover(uint64_t groups) {
+    while (runs_.size() * kSpan < groups) runs_.emplace_back();
+  }
 
-  // Of the entries at home in this bucket and its neighbours: those of a group always stand together.
-  Run& run(uint64_t home) { return runs_[home / kSpan]; }
-  const Run& run(uint64_t home) const { return runs_[home / kSpan]; }
-  static bool same_run(uint64_t home, uint64_t other) { return home / kSpan == other / kSpan; }
+  // Of the entries at home in this group: those of a group always stand together.
+  Run& run(uint64_t group) { return runs_[group / kSpan]; }
+  const Run& run(uint64_t group) const { return runs_[group / kSpan]; }
 
-  // All entries of this hash; its home must be given.
-  std::span<const Entry> equals(uint64_t home, uint64_t h) const {
-    const Run& r = run(home);
-    const auto first = std::lower_bound(r.begin(), r.end(), Entry{h, 0});
+  // All entries of this hash.
+  static std::span<const Entry> equals(const Run& run, uint64_t h) {
+    const auto first = std::lower_bound(run.begin(), run.end(), Entry{h, 0});
     auto last = first;
-    while (last != r.end() && last->h == h) ++last;
+    while (last != run.end() && last->h == h) ++last;
     return {first, last};
   }
-  void insert(uint64_t home, Entry entry) {
-    Run& r = run(home);
-    r.insert(std::upper_bound(r.begin(), r.end(), entry), entry);
+  static void insert(Run& run, Entry entry) {
+    run.insert(std::upper_bound(run.begin(), run.end(), entry), entry);
   }
-  // Entries in order, all of the run of this home.
-  void insert(uint64_t home, std::span<const Entry> entries) {
-    Run& r = run(home);
-    Run merged;
-    merged.reserve(r.size() + entries.size());
-    std::merge(entries.begin(), entries.end(), r.begin(), r.end(), std::back_inserter(merged));
-    r.swap(merged);
-  }
-
-  void prefetch(uint64_t home) const {
-    const Run& r = run(home);
-    for (size_t at = 0; at < std::min<size_t>(r.size(), 16); at += 4) fetch(r.data() + at);
-  }
+  const std::deque<Run>& runs() const { return runs_; }
 
   uint64_t bytes() const { return runs_.size() * sizeof(Run); }  // without the entries
 
  private:
-  static constexpr uint64_t kSpan = 128;
-  std::vector<Run> runs_;
+  static constexpr uint64_t kSpan = 4;
+  std::deque<Run> runs_;  // which takes one more without a look at the others
 };
 
 }  // namespace doppel

@@ -142,8 +142,9 @@ static std::string count_of_words(uint64_t n) { return with_commas(n) + (n == 1 
 std::string difference_in_words(const TextDiff& diff) {
   if (diff.a_words.empty() && diff.b_words.empty()) return "Neither text has words.";
   if (diff.removed + diff.added == 0) {
-    return diff.a == diff.b ? "Nothing differs."
-                            : "No word differs, only case, spacing or punctuation, which do not count.";
+    return diff.a == diff.b
+               ? "Nothing differs."
+               : "No word differs. Only case, spacing or punctuation differ, which do not count.";
   }
   return fmt::format("What differs: {} removed, {} added, {} equal.{}", count_of_words(diff.removed),
                      with_commas(diff.added), with_commas(diff.equal),

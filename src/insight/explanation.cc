@@ -172,45 +172,45 @@ PlainWords in_plain_words(const Explanation& e) {
       words.headline = "near duplicate";
       say.push_back(
           fmt::format("Similarity {} reaches the threshold {}: {}.", similarity, threshold, decided_by));
-      say.push_back(fmt::format("They met in {}, so the pair was found and verified.", bands));
+      say.push_back(fmt::format("They share {}, so the pair was found and verified.", bands));
       break;
     case Finding::near_miss:
       words.headline = "no duplicate: a near miss";
       say.push_back(
           fmt::format("Similarity {} is below the threshold {}: {}.", similarity, threshold, decided_by));
-      say.push_back(fmt::format("They met in {}, so the pair was found, verified and turned down.", bands));
+      say.push_back(fmt::format("They share {}, so the pair was found and verified, and rejected.", bands));
       break;
     case Finding::prefilter:
       words.headline = "no duplicate: not similar enough to be verified";
       say.push_back(
-          fmt::format("They met in {}, but only {} of {} slices are equal; a pair at the threshold {} has at "
-                      "least {} but for one "
-                      "time in some millions.",
+          fmt::format("They share {}, but only {} of {} slices are equal. A pair at the threshold {} has at "
+                      "least {}, except for one pair in some millions.",
                       bands, e.equal_slices, e.num_perm, threshold, e.rule.min_equal));
       say.push_back(fmt::format("The similarity is {}: {}.", similarity, decided_by));
       break;
     case Finding::apart:
-      words.headline = "no duplicate: they never met";
-      say.push_back(fmt::format(
-          "No band is equal, so the pair is no candidate and would not be looked at; a pair of this "
-          "similarity meets with a probability of {}.",
-          as_chance(e.meets())));
+      words.headline = "no duplicate: they share no band";
+      say.push_back(
+          fmt::format("No band is equal, so the pair is not a candidate and would not be compared. A pair of "
+                      "this similarity shares a band with a probability of {}.",
+                      as_chance(e.meets())));
       say.push_back(fmt::format("The similarity is {}, below the threshold {}: {}.", similarity, threshold,
                                 decided_by));
       break;
     case Finding::missed:
-      words.headline = "missed: similar enough, but they never met";
+      words.headline = "missed: similar enough, but they share no band";
       say.push_back(
           fmt::format("Similarity {} reaches the threshold {}: {}.", similarity, threshold, decided_by));
       say.push_back(
           fmt::format("But no band is equal, so doppel would not find the pair. That happens to {} of pairs "
-                      "of this similarity; with another hash key other bands would be equal.",
+                      "of this similarity. With another hash key other bands would be equal.",
                       as_chance(1 - e.meets())));
       break;
     case Finding::scopes:
       words.headline = "no duplicate: different scopes";
-      say.push_back(fmt::format("Their scopes differ ({} and {}); documents of different scopes never meet.",
-                                one_line(e.a.scope, 40), one_line(e.b.scope, 40)));
+      say.push_back(fmt::format(
+          "Their scopes differ ({} and {}), and documents of different scopes are never compared.",
+          one_line(e.a.scope, 40), one_line(e.b.scope, 40)));
       break;
     case Finding::too_short:
       words.headline = "no duplicate: too short to compare";
@@ -230,10 +230,10 @@ PlainWords in_plain_words(const Explanation& e) {
   }
   if (e.comparable && !e.estimated &&
       reaches(e.exact, e.rule.threshold_ppm) != reaches(e.decisive, e.rule.threshold_ppm)) {
-    say.push_back(fmt::format(
-        "Compact sets decide ({} of {}): they keep {} bits of a shingle, and this pair is so near "
-        "the threshold that it shows.",
-        e.decisive.inter, e.decisive.uni, std::min(e.a.set_bits, e.b.set_bits)));
+    say.push_back(
+        fmt::format("Compact sets decide ({} of {}): they keep {} bits of a shingle, and this pair is so "
+                    "near the threshold that the rounding matters.",
+                    e.decisive.inter, e.decisive.uni, std::min(e.a.set_bits, e.b.set_bits)));
   }
   for (const auto* side : {&e.a, &e.b}) {
     if (side->not_text) {

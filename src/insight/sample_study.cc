@@ -55,6 +55,22 @@ void SampleStudy::add(std::string_view text, std::string_view scope, size_t meta
   }
 }
 
+void SampleStudy::add_signed(const SignedDocument& document, const uint8_t* slices, size_t bytes) {
+  if (document.content != Content::shingled) {
+    ++(document.content == Content::empty ? without_text_ : too_short_);
+    return;
+  }
+  CompactSet& set = sets_.emplace_back();
+  // What was left out is compared by slices alone.
+  if (!decode_compact_set(document.coded_set, set).ok()) set = {};
+  slices_.insert(slices_.end(), slices, slices + options_.scheme.num_perm);
+  sizes_.push_back(static_cast<uint32_t>(set.values.size()));
+  values_ += set.values.size();
+  bytes_ += static_cast<double>(bytes);
+  metadata_bytes_ += static_cast<double>(document.metadata.size());
+  set_bytes_ += static_cast<double>(document.coded_set.size());
+}
+
 SampleStudy::Lists SampleStudy::build_lists() {
   std::sort(postings_.begin(), postings_.end());
   Lists lists;
@@ -107,15 +123,18 @@ uint64_t SampleStudy::documents_within(const Lists& lists) const {
   return steps.size();
 }
 
-void SampleStudy::judge(uint64_t i, std::span<const uint32_t> others, std::vector<uint32_t>& shared,
-                        StudyResult& out) {
+// The same of pairs of signed documents.
+uint64_t SampleStudy::signed_documents_within() const {
+  const auto most = static_cast<uint64_t>(std::sqrt(2.0 * static_cast<double>(steps_max_)));
+  return std::min<uint64_t>(sizes_.size(), most);
+}
+
+void SampleStudy::judge(uint64_t i, std::span<const Other> others, StudyResult& out) {
   const size_t num_perm = options_.scheme.num_perm;
   const uint8_t* mine = slices_.data() + i * num_perm;
   bool duplicate = false;
   std::array<bool, kStudyThresholds.size()> duplicate_at{};
-  for (uint32_t j : others) {
-    const Overlap overlap{shared[j], uint64_t{sizes_[i]} + sizes_[j] - shared[j]};
-    shared[j] = 0;
+  for (const auto& [j, overlap] : others) {
     const uint32_t ppm = similarity_ppm(overlap);
     ++out.pairs[std::min<uint32_t>(ppm / 10'000, 99)];
     const uint8_t* theirs = slices_.data() + j * num_perm;
@@ -154,16 +173,31 @@ void SampleStudy::judge(uint64_t i, std::span<const uint32_t> others, std::vecto
   }
 }
 
-StudyResult SampleStudy::finish(const std::function<void(uint64_t, uint64_t)>& progress) {
+void SampleStudy::compare_signed(StudyResult& out, const std::function<void(uint64_t, uint64_t)>& progress) {
+  const auto num_perm = static_cast<size_t>(options_.scheme.num_perm);
+  // Unrelated ones have a slice in 256 equal; a similarity of .1 is a tenth of them.
+  const int some = static_cast<int>(num_perm / 16);
+  out.documents = signed_documents_within();
+  std::vector<Other> others;
+  for (uint64_t i = 0; i < out.documents; ++i) {
+    const uint8_t* mine = slices_.data() + i * num_perm;
+    others.clear();
+    for (uint32_t j = 0; j < i; ++j) {
+      const int equal = equal_slices(mine, slices_.data() + j * num_perm, static_cast<int>(num_perm));
+      if (equal < some) continue;
+      const bool sets = sizes_[i] != 0 && sizes_[j] != 0;
+      others.push_back(
+          {j, sets ? overlap(sets_[i], sets_[j]) : overlap_from_slices(equal, static_cast<int>(num_perm))});
+    }
+    judge(i, others, out);
+    if (i % 256 == 0) progress(i, out.documents);
+  }
+}
+
+void SampleStudy::compare_texts(StudyResult& out, const std::function<void(uint64_t, uint64_t)>& progress) {
   const uint64_t added = sizes_.size();
   Lists lists = build_lists();
-  StudyResult out;
   out.documents = documents_within(lists);
-  out.left_out = added - out.documents;
-  out.pairs.resize(100);
-  for (double t : kStudyThresholds) out.thresholds.push_back({.threshold = t});
-  original_.assign(added, false);
-  for (auto& original : original_at_) original.assign(added, false);
 
   // Which lists each document is in; lists fill up as documents come by, so that all pairs look back.
   std::vector<uint64_t> lists_of(added + 1);
@@ -178,21 +212,38 @@ StudyResult SampleStudy::finish(const std::function<void(uint64_t, uint64_t)>& p
   }
   std::vector<uint32_t> filled(lists.weight.size());
   std::vector<uint32_t> shared(added);
-  std::vector<uint32_t> others;
+  std::vector<uint32_t> sharing;
+  std::vector<Other> others;
   for (uint64_t i = 0; i < out.documents; ++i) {
-    others.clear();
+    sharing.clear();
     for (uint64_t p = lists_of[i]; p < lists_of[i + 1]; ++p) {
       const uint32_t list = list_numbers[p];
       const uint32_t* earlier = lists.documents.data() + lists.begin[list];
       for (uint32_t k = 0; k < filled[list]; ++k) {
-        if (shared[earlier[k]] == 0) others.push_back(earlier[k]);
+        if (shared[earlier[k]] == 0) sharing.push_back(earlier[k]);
         shared[earlier[k]] += lists.weight[list];
       }
       ++filled[list];
     }
-    judge(i, others, shared, out);
+    others.clear();
+    for (const uint32_t j : sharing) {
+      others.push_back({j, {shared[j], uint64_t{sizes_[i]} + sizes_[j] - shared[j]}});
+      shared[j] = 0;
+    }
+    judge(i, others, out);
     if (i % 256 == 0) progress(i, out.documents);
   }
+}
+
+StudyResult SampleStudy::finish(const std::function<void(uint64_t, uint64_t)>& progress) {
+  const uint64_t added = sizes_.size();
+  StudyResult out;
+  out.pairs.resize(100);
+  for (double t : kStudyThresholds) out.thresholds.push_back({.threshold = t});
+  original_.assign(added, false);
+  for (auto& original : original_at_) original.assign(added, false);
+  sets_.empty() ? compare_texts(out, progress) : compare_signed(out, progress);
+  out.left_out = added - out.documents;
   if (out.estimates > 0) out.estimate_rmse = std::sqrt(squared_error_ / static_cast<double>(out.estimates));
   if (added > 0) {
     const auto n = static_cast<double>(added);

@@ -2,10 +2,12 @@
 // A rule, measured on documents of the user's own: exact similarities of all pairs, and what bands, prefilter
 // and estimates make of them.
 //
-// All pairs: an inverted index from shingle to documents. Shingles that stand in exactly the same documents
+// All pairs: an inverted index from shingle to documents. Shingles that occur in exactly the same documents
 // (a menu on every page, the text of a whole cluster) are counted together as one list with a weight, so
 // that copies and boilerplate, which are what a sample is full of, cost one step instead of hundreds. Pairs
-// that share no shingle have similarity 0 and are not looked at.
+// that share no shingle have similarity 0 and are not looked at. Documents that were signed elsewhere have no
+// shingles: of them all pairs are compared by slices, and by their sets where slices say that they share
+// something (a similarity of .1 and more, as good as always).
 
 #include <array>
 #include <cstdint>
@@ -52,7 +54,9 @@ class SampleStudy {
 
   // A document of the sample; too short ones count only here.
   void add(std::string_view text, std::string_view scope, size_t metadata_bytes);
-  bool full() const { return postings_.size() >= shingles_max_; }
+  // One that was signed elsewhere. A sample has documents of one kind only.
+  void add_signed(const SignedDocument& document, const uint8_t* slices, size_t bytes);
+  bool full() const { return postings_.size() >= shingles_max_ || values_ >= shingles_max_; }
   uint64_t documents() const { return sizes_.size(); }
   uint64_t without_text() const { return without_text_; }
   uint64_t too_short() const { return too_short_; }
@@ -69,11 +73,18 @@ class SampleStudy {
   struct Lists {
     std::vector<uint64_t> begin;      // of each list in `documents`, and the end
     std::vector<uint32_t> documents;  // ascending in each list
-    std::vector<uint32_t> weight;     // shingles that each list stands for
+    std::vector<uint32_t> weight;     // the number of shingles that each list represents
   };
   Lists build_lists();
   uint64_t documents_within(const Lists& lists) const;
-  void judge(uint64_t i, std::span<const uint32_t> others, std::vector<uint32_t>& shared, StudyResult& out);
+  uint64_t signed_documents_within() const;
+  struct Other {
+    uint32_t document;
+    Overlap overlap;
+  };
+  void compare_texts(StudyResult& out, const std::function<void(uint64_t, uint64_t)>& progress);
+  void compare_signed(StudyResult& out, const std::function<void(uint64_t, uint64_t)>& progress);
+  void judge(uint64_t i, std::span<const Other> others, StudyResult& out);
 
   EngineOptions options_;
   uint64_t shingles_max_, steps_max_;
@@ -85,6 +96,8 @@ class SampleStudy {
   std::vector<Posting> postings_;
   std::vector<uint32_t> sizes_;  // distinct shingles of each document
   std::vector<uint8_t> slices_;
+  std::vector<CompactSet> sets_;  // of documents that were signed elsewhere
+  uint64_t values_ = 0;           // in them
   uint64_t without_text_ = 0, too_short_ = 0;
   double bytes_ = 0, set_bytes_ = 0, metadata_bytes_ = 0;
   std::vector<bool> original_;                                          // under the rule

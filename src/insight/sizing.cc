@@ -15,7 +15,7 @@ int up_to_multiple(int n, int of) { return (n + of - 1) / of * of; }
 }  // namespace
 
 IndexCost index_cost(const IndexShape& shape) {
-  const int mask_bytes = 4 * ((shape.banding.bands + 31) / 32);
+  const int mask_bytes = 4 * shape.banding.mask_words();
   IndexCost cost;
   const BytesEach memory = bytes_each({.num_perm = shape.num_perm, .banding = shape.banding});
   cost.row = memory.row;

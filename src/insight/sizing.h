@@ -1,6 +1,6 @@
 #pragma once
 // What an index takes in memory and on disk, computed from the layout of its parts. The constants of the
-// computation stand here and nowhere else; a test holds them against a real index.
+// computation are only here; a test compares them with a real index.
 
 #include <cstdint>
 

@@ -12,7 +12,8 @@ namespace {
 
 constexpr double kWidth = 760, kLeft = 76, kRight = 736;
 constexpr double kCurveTop = 84, kCurveBottom = 364;
-constexpr double kPairsTop = 452, kPairsBottom = 612;
+constexpr double kPairsTop = 474, kPairsBottom = 634;
+constexpr double kRuleLabels = 280;  // the widest label beside the curve
 
 struct Theme {
   const char *ground, *ink, *quiet, *line, *curve, *mark, *good;
@@ -107,11 +108,13 @@ void draw_chances(Svg& svg, const RulePicture& p) {
   };
   dot(steepest, at_steepest);
   dot(p.threshold, at_threshold);
-  // The curve leaves the upper left free.
-  const double label_x = x_of(std::min(steepest, p.threshold)) - 14;
-  const bool room = label_x > kLeft + 190;
+  // The curve leaves the upper left free, also of the threshold's line if there is room; a curve that rises
+  // early leaves the lower right free.
+  double label_x = x_of(std::min(steepest, p.threshold)) - 14;
+  if (label_x < kLeft + kRuleLabels) label_x = x_of(steepest) - 14;
+  const bool room = label_x >= kLeft + kRuleLabels;
   const char* anchor = room ? "end" : "start";
-  const double left = room ? label_x : x_of(std::max(steepest, p.threshold)) + 14;
+  const double left = room ? label_x : kRight - kRuleLabels;
   const double first = room ? kCurveTop + 24 : kCurveBottom - 70;
   svg.label("halo mark", left, first, anchor,
             fmt::format("threshold {:.2f}: {} meet", p.threshold, as_chance(at_threshold)));
@@ -134,7 +137,7 @@ void draw_pairs(Svg& svg, const RulePicture& p) {
   auto y = [&](double count) {
     return kPairsBottom - (std::log10(count) - low) / (top_power - low) * (kPairsBottom - kPairsTop);
   };
-  svg.label("quiet", kLeft, kPairsTop - 14, "start", "pairs of " + p.sample + ", by similarity");
+  svg.label("quiet", kLeft, kPairsTop - 36, "start", "pairs of " + p.sample + ", by similarity");
   for (int power = 0; power <= static_cast<int>(top_power); ++power) {
     if (top_power > 6 && power % 2 == 1) continue;
     const double count = std::pow(10, power);
@@ -154,8 +157,8 @@ void draw_pairs(Svg& svg, const RulePicture& p) {
   svg.stroke("threshold", x_of(p.threshold), kPairsTop, x_of(p.threshold), kPairsBottom);
   if (p.suggested > 0) {
     svg.stroke("suggested", x_of(p.suggested), kPairsTop, x_of(p.suggested), kPairsBottom);
-    svg.label("halo good", x_of(p.suggested), kPairsTop - 14, "middle",
-              fmt::format("fits: {:.2f}", p.suggested));
+    const double x = std::clamp(x_of(p.suggested), kLeft, kRight - 20);  // so that its end is not cut off
+    svg.label("halo good", x, kPairsTop - 14, "middle", fmt::format("fits: {:.2f}", p.suggested));
   }
 }
 
@@ -170,7 +173,7 @@ double steepest_similarity(Banding banding) {
 }
 
 std::string draw_rule(const RulePicture& p) {
-  const double height = p.pairs.empty() ? 416 : 664;
+  const double height = p.pairs.empty() ? 416 : 686;
   Svg svg;
   svg.line(
       R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img">)",

@@ -14,7 +14,7 @@ bool colour_wanted(int fd);
 
 struct CurvePlot {
   std::function<double(double)> curve;  // 0..1 -> 0..1
-  double mark = 0.8;                    // where the upright line stands
+  double mark = 0.8;                    // the position of the upright line
   std::string mark_label;
   int width = 60, height = 12;  // characters
 };

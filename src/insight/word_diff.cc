@@ -103,7 +103,7 @@ bool Differ::middle(const Range& r, Run& snake) {
   int* b = backward_.data() + zero;
   f[1] = b[1] = 0;
   f[-1] = b[-1] = kNone;
-  // One diagonal of one search; at(x, y) tells whether the next words are equal.
+  // One diagonal of one search; at(x, y) says whether the next words are equal.
   auto advance = [n, m](int* v, int k, int& x0, auto at) {
     int right = v[k - 1] + 1;
     int down = v[k + 1];

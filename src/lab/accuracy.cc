@@ -180,16 +180,14 @@ absl::StatusOr<Report> accuracy_experiment(const LabOptions& options) {
     for (int run = 0; run < of; ++run) sum += static_cast<double>(found[static_cast<size_t>(run)][n][e]);
     return sum / of;
   };
-  Table table{
-      .name = "accuracy_table1",
-      .title = "Table 1: pairs off by more than the error",
-      .caption =
-          conditions(options, runs, scale, documents.size()) +
-          " The study: 15 runs, 1,001 documents, 500,500 pairs. Theory: what independent permutations would "
-          "give on these very pairs.",
-      .columns = {"error", "permutations", "pairs off", "% of pairs", "theory", "theory, %", "study",
-                  "study, %"},
-      .rows = {}};
+  Table table{.name = "accuracy_table1",
+              .title = "Table 1: pairs off by more than the error",
+              .caption = conditions(options, runs, scale, documents.size()) +
+                         " The study: 15 runs, 1,001 documents, 500,500 pairs. Theory: the result of "
+                         "independent permutations on the same pairs.",
+              .columns = {"error", "permutations", "pairs off", "% of pairs", "theory", "theory, %", "study",
+                          "study, %"},
+              .rows = {}};
   for (size_t e = 0; e < kErrors.size(); ++e) {
     for (size_t n = 0; n < kPermutations.size(); ++n) {
       const double off = mean(n, e, runs);
@@ -202,14 +200,10 @@ absl::StatusOr<Report> accuracy_experiment(const LabOptions& options) {
   report.add(std::move(table));
   report.say(
       "Our reading: the share falls with permutations and error as the binomial law says, because the error "
-      "of an estimate is "
-      "sqrt(J(1-J)/n). The study's counts fit documents whose mean similarity is about an eighth; where ours "
-      "differ from "
-      "its, it is by the spread of similarities in the documents, which the theory's column, computed from "
-      "our "
-      "pairs, follows. Counts differ from run to run by more than chance among independent pairs would, "
-      "because one run's functions "
-      "are those of all its pairs.");
+      "of an estimate is sqrt(J(1-J)/n). The study's counts fit documents whose mean similarity is about an "
+      "eighth; our counts differ because the similarities in our documents are spread differently. The "
+      "theory's column is computed from our pairs and follows this. Counts vary from run to run more than "
+      "independent pairs would, because all pairs of a run share the same functions.");
 
   const int figure_runs = std::min(runs, 10);
   Plot plot{.name = "accuracy_figure1",
@@ -235,10 +229,9 @@ absl::StatusOr<Report> accuracy_experiment(const LabOptions& options) {
   report.add(wrapping_table(options));
   report.say(
       "Up to p = 46,340 a x + b stays below 2^31 and the function is a permutation. Above it wraps: several "
-      "terms get the same "
-      "value, and equal minima of different terms count as agreement. The loss of images is large, that of "
-      "accuracy is small as long as documents have far fewer terms than p; it is the reason to hash "
-      "instead.");
+      "terms get the same value, and equal minima of different terms count as agreement. Many images are "
+      "lost, but little accuracy as long as documents have far fewer terms than p. This is the reason to "
+      "hash instead.");
   return report;
 }
 

@@ -12,8 +12,10 @@
 namespace doppel::lab {
 namespace {
 
-constexpr double kWidth = 760, kLeft = 84, kRight = 736, kTop = 92;
+constexpr double kWidth = 760, kLeft = 84, kRight = 736;
 constexpr double kPlotHeight = 300;
+constexpr double kLetter = 7.8, kSmallLetter = 6.6;  // of a wide font
+constexpr double kMarkRow = 14;
 constexpr size_t kColours = 8;
 constexpr std::array<const char*, kColours> kLight{"#0969da", "#bc4c00", "#1a7f37", "#8250df",
                                                    "#bf3989", "#6e7781", "#9a6700", "#0a7ea4"};
@@ -129,8 +131,12 @@ class Picture {
   Picture(const Plot& plot, std::string_view command) : plot_(plot), command_(command) {}
 
   std::string draw() {
-    const size_t legend_rows = (plot_.series.size() + 2) / 3;
-    top_ = kTop + 20.0 * static_cast<double>(legend_rows) - 20;
+    legend_columns_ = columns();
+    const size_t legend_rows = (plot_.series.size() + legend_columns_ - 1) / legend_columns_;
+    const double legend_bottom = 38 + 20.0 * static_cast<double>(legend_rows);
+    const std::vector<size_t> rows = mark_rows();
+    const size_t above = rows.empty() ? 0 : *std::max_element(rows.begin(), rows.end());
+    top_ = legend_bottom + 34 + kMarkRow * static_cast<double>(above);
     bottom_ = top_ + kPlotHeight;
     const double height = bottom_ + 78;
     const auto [x, y] = axes();
@@ -144,18 +150,18 @@ class Picture {
     legend();
     grid(x, y);
     for (size_t i = 0; i < plot_.series.size(); ++i) series(i, x, y);
-    for (const Mark& mark : plot_.marks) {
-      out_.line(R"(<line class="axis mark" x1="{0:.1f}" y1="{1:.1f}" x2="{0:.1f}" y2="{2:.1f}"/>)", x(mark.x),
-                top_, bottom_);
-      const bool left = x(mark.x) > (kLeft + kRight) / 2;
-      label("q small", x(mark.x) + (left ? -5 : 5), top_ + 12, left ? "end" : "start", mark.label);
+    for (size_t i = 0; i < plot_.marks.size(); ++i) {
+      const double at = x(plot_.marks[i].x), label_y = top_ - 10 - kMarkRow * static_cast<double>(rows[i]);
+      out_.line(R"(<line class="axis mark" x1="{0:.1f}" y1="{1:.1f}" x2="{0:.1f}" y2="{2:.1f}"/>)", at, top_,
+                bottom_);
+      label("q small", mark_label_x(plot_.marks[i], at), label_y, "middle", plot_.marks[i].label);
     }
     label("", (kLeft + kRight) / 2, bottom_ + 40, "middle", plot_.x_label);
     const double middle = (top_ + bottom_) / 2;
     out_.line(
         R"x(<text x="20" y="{0:.1f}" text-anchor="middle" transform="rotate(-90 20 {0:.1f})">{1}</text>)x",
         middle, html_escape(plot_.y_label));
-    label("q small", 20, bottom_ + 66, "start", "$ " + one_line(command_, 120));
+    label("q small", 20, bottom_ + 66, "start", "$ " + one_line(command_, 105));
     out_.raw("</svg>\n");
     return out_.take();
   }
@@ -188,10 +194,48 @@ class Picture {
               html_escape(text));
   }
 
+  // So many that the longest name has room.
+  size_t columns() const {
+    size_t longest = 0;
+    for (const Series& s : plot_.series) longest = std::max(longest, s.name.size());
+    const double width = 26 + kLetter * static_cast<double>(longest) + 10;
+    return static_cast<size_t>(std::clamp((kWidth - 20) / width, 1.0, 3.0));
+  }
+
+  // Beyond the ends of the axis there is little room.
+  static double mark_label_x(const Mark& mark, double at) {
+    const double half = kSmallLetter * static_cast<double>(mark.label.size()) / 2;
+    return std::clamp(at, kLeft + half, std::max(kLeft + half, kWidth - 4 - half));
+  }
+
+  // Labels of marks are above the plot, where no curve is; those that would touch are one above the other.
+  std::vector<size_t> mark_rows() {
+    const auto [x, y] = axes();
+    std::vector<size_t> rows;
+    std::vector<std::pair<double, double>> taken;
+    for (const Mark& mark : plot_.marks) {
+      const double middle = mark_label_x(mark, x(mark.x));
+      const double half = kSmallLetter * static_cast<double>(mark.label.size()) / 2 + 3;
+      size_t row = 0;
+      for (bool again = true; again;) {
+        again = false;
+        for (size_t i = 0; i < rows.size(); ++i) {
+          if (rows[i] != row || middle - half > taken[i].second || taken[i].first > middle + half) continue;
+          ++row;
+          again = true;
+        }
+      }
+      rows.push_back(row);
+      taken.emplace_back(middle - half, middle + half);
+    }
+    return rows;
+  }
+
   void legend() {
     for (size_t i = 0; i < plot_.series.size(); ++i) {
-      const double x = 20 + static_cast<double>(i % 3) * 242;
-      const size_t row = i / 3;
+      const double width = (kWidth - 34) / static_cast<double>(legend_columns_);
+      const double x = 20 + static_cast<double>(i % legend_columns_) * width;
+      const size_t row = i / legend_columns_;
       const double y = 58 + static_cast<double>(row) * 20.0;
       const Series& s = plot_.series[i];
       if (s.look == Series::Look::dots || s.look == Series::Look::bars) {
@@ -246,6 +290,7 @@ class Picture {
   const Plot& plot_;
   std::string_view command_;
   double top_ = 0, bottom_ = 0;
+  size_t legend_columns_ = 3;
   Lines out_;
 };
 

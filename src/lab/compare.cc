@@ -288,19 +288,17 @@ absl::StatusOr<Report> compare_experiment(const LabOptions& options) {
   options.progress("compare: bands");
   finding_table(data, ways, options.seed + 3, caption, report);
   report.say(
-      "Sketch: fast similarity sketching takes one pass over the document and its error is that of 128 "
-      "independent permutations or less; the studies' "
-      "take a pass for each permutation. Memory: 8 bits of a slot are enough, because a slot that is equal "
-      "by chance, one in 256, is known and "
-      "subtracted. Hashing: keyed 64-bit hashes need no table of all terms, no prime, and cannot be met on "
-      "purpose; permutations of row numbers "
-      "need to know every term in advance, and stop being permutations above 46,340.");
+      "Sketch: Fast Similarity Sketching needs one pass over the document, and its error is at most that of "
+      "128 independent permutations. The studies' sketches need a pass for each permutation. Memory: 8 bits "
+      "of a slot are enough, because one slot in 256 is equal by chance, and the estimate subtracts that. "
+      "Hashing: keyed 64-bit hashes need no table of all terms and no prime, and nobody can craft "
+      "collisions. Permutations of row numbers require that every term is known in advance, and are no "
+      "longer permutations above 46,340.");
   report.say(
-      "Bands: keys of 64 bits instead of about N buckets, so that no unrelated pair meets because the table "
-      "is small. Verification: no sketch of "
-      "this size decides well near a threshold, whoever makes it (the column \"wrong at .8\"); 8-bit slices "
-      "are enough to sort out what is far away, and "
-      "compact sets, 11 to 17 bits for each element on disk, decide what is left as exact sets would.");
+      "Bands: keys of 64 bits instead of about N buckets, so that no unrelated pair shares a bucket because "
+      "the table is small. Verification: no sketch of this size decides well near a threshold (the column "
+      "\"wrong at .8\"). 8-bit slices are enough to exclude very different documents. Compact sets, with 11 "
+      "to 17 bits for each element on disk, decide the remaining pairs as exact sets would.");
   return report;
 }
 

@@ -55,22 +55,21 @@ absl::StatusOr<Report> finder_experiment(const LabOptions& options) {
   Report report{
       .name = "finder", .title = "DuplicateFinder, step by step", .command = options.command, .blocks = {}};
   ASSIGN_OR_RETURN(const std::vector<Dataset> all, datasets(options));
-  Table truth_table{.name = "finder_truth",
-                    .title = "The given truth, found exactly",
-                    .caption =
-                        "Pairs above the threshold by sets of words, and how many of the true pairs are "
-                        "among them. Of the made sets the "
-                        "truth is what was planted, uniform in J from .5 to 1.",
-                    .columns = {"articles", "documents", "true pairs", "least J of a true pair",
-                                "largest J of another", "found at .3", "of them true", "found at .5",
-                                "of them true", "found at .9", "of them true"},
-                    .rows = {}};
+  Table truth_table{
+      .name = "finder_truth",
+      .title = "The given truth, found exactly",
+      .caption =
+          "Pairs above the threshold by sets of words, and how many of the true pairs are among them. In the "
+          "generated sets the true pairs are the planted ones, uniform in J from .5 to 1.",
+      .columns = {"articles", "documents", "true pairs", "least J of a true pair", "largest J of another",
+                  "found at .3", "of them true", "found at .5", "of them true", "found at .9",
+                  "of them true"},
+      .rows = {}};
   Table codes_table{.name = "finder_hash_codes",
                     .title = "String.hashCode instead of own numbers",
                     .caption =
-                        "Colliding: words whose code another word has already. Expected of random codes: n^2 "
-                        "/ 2^33. False equalities: pairs of "
-                        "articles whose similarity the codes change.",
+                        "Colliding: words whose code another word already has. Expected for random codes: "
+                        "n^2 / 2^33. False equalities: pairs of articles whose similarity the codes change.",
                     .columns = {"articles", "distinct words", "colliding", "expected",
                                 "articles that lose a word", "false equalities"},
                     .rows = {}};
@@ -135,34 +134,29 @@ absl::StatusOr<Report> finder_experiment(const LabOptions& options) {
   random_words_row(options.seed, codes_table);
   report.add(std::move(truth_table));
   report.say(
-      "The given articles cannot tell a good finder from a bad one: their true pairs are nearly equal and "
-      "everything else is far away, so that "
-      "any threshold between gives the same pairs. The made ones have pairs at every similarity from .5 to "
-      "1.");
+      "The given articles do not separate good finders from bad ones: their true pairs are nearly equal and "
+      "all other pairs are very different, so any threshold between gives the same pairs. The generated "
+      "articles have pairs at every similarity from .5 to 1.");
   for (Table& table : tables) report.add(std::move(table));
   report.add(std::move(plot));
   report.add(std::move(codes_table));
   report.say(
-      "Why are integers faster? A word is hashed and compared letter by letter for every pair of documents "
-      "again; a number is made once per "
-      "word, and two sorted lists are merged without looking anything up. Which numbers? Own ids cost a hash "
-      "table while reading, are small and never "
-      "equal for different words. String.hashCode costs no table, but different words may be equal: by "
-      "chance for one pair in 2^32, by construction "
-      "whenever anyone wants (Aa and BB; any number of words of AaBB blocks), and mixed-case words collide "
-      "far more often than random codes. A false "
-      "equality raises a similarity and cannot be noticed afterwards.");
+      "Why are integers faster? A word must be hashed and compared letter by letter again for every pair of "
+      "documents. A number is made once per word, and two sorted lists of numbers can be merged without "
+      "look-ups. Which numbers? Own ids need a hash table while reading; they are small, and different words "
+      "never share one. String.hashCode needs no table, but different words may share a code: one pair in "
+      "2^32 by chance, any number of words by construction (Aa and BB; all words of AaBB blocks), and "
+      "mixed-case words far more often than with random codes. A false equality raises a similarity and "
+      "cannot be detected afterwards.");
   report.say(
       "What does k decide? The error of an estimate is sqrt(J(1-J)/k): with k = 10 a pair at .5 looks like "
-      ".34 to .66, so that at the threshold "
-      ".3 the multitude of unrelated pairs brings false ones, and near the threshold of .9 a tenth is lost. "
-      "Time grows with k. How to choose b? With few "
-      "bands of many rows pairs near the threshold do not meet; with many bands of two rows everything "
-      "meets. How many buckets? With fewer than "
-      "documents, chance candidates dominate the time; from about 40 per document on more of them only cost "
-      "memory and clearing. Exact verification costs "
-      "little, because few pairs are left, and makes precision 1: the only errors left are pairs that never "
-      "met.");
+      ".34 to .66, so at the threshold .3 the many unrelated pairs produce false positives, and at the "
+      "threshold .9 a tenth of the pairs is lost. Time grows with k. How to choose b? With few bands of many "
+      "rows, pairs near the threshold share no bucket; with many bands of two rows, all pairs do. How many "
+      "buckets? With fewer buckets than documents, random candidates dominate the time; above about 40 per "
+      "document, more buckets only cost memory and time to clear them. Exact verification costs little, "
+      "because few pairs are left, and makes precision 1: the only remaining errors are pairs that never "
+      "share a bucket.");
   return report;
 }
 

@@ -27,12 +27,12 @@ Timed timed(const std::string& step, const BruteForce& brute, const Make& make) 
 std::vector<Timed> all_steps(const LabOptions& options, const Dataset& data, const BruteForce& brute,
                              const IntegerSets& ids, const IntegerSets& codes) {
   std::vector<Timed> out;
-  auto tell = [&](std::string_view step) {
+  auto begin_step = [&](std::string_view step) {
     options.progress(fmt::format("finder: {}, {}", data.name, step));
   };
-  tell("sets of words");
+  begin_step("sets of words");
   out.push_back(timed("sets of words", brute, [&] { return WordSetFinder(data.articles); }));
-  tell("integers");
+  begin_step("integers");
   const Stopwatch numbering;
   integer_sets(data.articles, Encoding::own_ids);
   const double numbering_seconds = numbering.seconds();
@@ -40,7 +40,7 @@ std::vector<Timed> all_steps(const LabOptions& options, const Dataset& data, con
   out.back().seconds += numbering_seconds;
   out.push_back(timed("integers: String.hashCode", brute, [&] { return IntegerFinder(codes); }));
   for (int k : kFunctions) {
-    tell(fmt::format("MinHash, k = {}", k));
+    begin_step(fmt::format("MinHash, k = {}", k));
     Random random(options.seed, static_cast<uint64_t>(k));
     const std::vector<LinearHash> hashes = draw_hashes(k, ids, Encoding::own_ids, random);
     out.push_back(
@@ -51,7 +51,7 @@ std::vector<Timed> all_steps(const LabOptions& options, const Dataset& data, con
     out.push_back(timed(fmt::format("MinHash, hashCode, k = {}", k), brute,
                         [&] { return MinHashFinder(codes, of_codes); }));
   }
-  tell("LSH");
+  begin_step("LSH");
   Random random(options.seed, kLshFunctions);
   const std::vector<LinearHash> hashes = draw_hashes(kLshFunctions, ids, Encoding::own_ids, random);
   const Stopwatch making;

@@ -178,12 +178,10 @@ absl::StatusOr<Report> mapreduce_experiment(const LabOptions& options) {
   report.add(std::move(results));
   report.add(std::move(recall));
   report.say(
-      "Our reading: the first banding's threshold (1/b)^(1/r) is .864, near enough to .9 that one in "
-      "eighteen pairs at .9 never meets. "
-      "The second has as many functions and finds every pair; it pays with candidates between .8 and .9, "
-      "each of which costs one exact "
-      "comparison. As bucket numbers are below n, unrelated sets meet by chance as well: N^2 / 2n of them "
-      "per band.");
+      "Our reading: the first banding's threshold (1/b)^(1/r) is .864, so close to .9 that one in eighteen "
+      "pairs at .9 never shares a bucket. The second has as many functions and finds every pair, but it has "
+      "more candidates between .8 and .9, each of which costs one exact comparison. Bucket numbers are below "
+      "n, so unrelated sets also share buckets by chance: N^2 / 2n pairs per band.");
   report.say(
       "The same runs as text: doppel lab sets > sets.txt; doppel lab map --rows 16 --bands 60 < sets.txt | "
       "LC_ALL=C sort | doppel lab reduce --rows 16 "

@@ -179,7 +179,7 @@ absl::Status table4(const Setting& s, Report& report) {
       .caption =
           caption +
           " dup: copies found after the filter, fns: not found, both per query of 7; fps: candidates before "
-          "the filter that are no copies; fpr = fps / (fps + dup); fnr = fns / documents that share no "
+          "the filter that are not copies; fpr = fps / (fps + dup); fnr = fns / documents that share no "
           "bucket (at a smaller scale there are fewer of these, and fnr is higher by as much).",
       .columns = {"bands", "(1/b)^(1/r)", "study", "dup", "study, dup", "fps", "study, fps", "fpr",
                   "study, fpr", "fns", "study, fns", "fnr (1e-5)", "study, fnr"},
@@ -189,10 +189,8 @@ absl::Status table4(const Setting& s, Report& report) {
       .title = "Where false positives and negatives come from, copies " + s.variant_name,
       .caption = caption +
                  " A table of about N buckets holds about one other document per bucket, so each of b bands "
-                 "gives one "
-                 "false positive. One tuple of (a, b) for all bands, as the study, or one each, changes "
-                 "nothing; 2^32 "
-                 "buckets remove them.",
+                 "gives one false positive. It makes no difference whether all bands share one tuple of (a, "
+                 "b), as in the study, or each has its own. 2^32 buckets remove these false positives.",
       .columns = {"bands", "fps, one tuple", "fps / bands", "fps, a tuple per band", "fps, 2^32 buckets",
                   "missed by LSH", "removed by the estimate", "study's fps / bands"},
       .rows = {}};
@@ -247,9 +245,8 @@ absl::Status slip_table(const Setting& s, Report& report) {
   Table table{.name = "near_duplicates_slip",
               .title = "\"Increasing the permutations increases the false positives\": it is the bands",
               .caption = s.conditions +
-                         " 60 queries. With the bands fixed, more permutations leave the false positives "
-                         "where they are; with "
-                         "the rows fixed there are more bands, and each brings its own.",
+                         " 60 queries. With fixed bands, more permutations do not change the false "
+                         "positives. With fixed rows there are more bands, and each adds false positives.",
               .columns = {"permutations", "bands", "rows", "fps"},
               .rows = {}};
   const std::vector<size_t> queries = draw_queries(60, s.originals, s.options.seed + 6);
@@ -306,13 +303,11 @@ absl::StatusOr<Report> near_duplicates_experiment(const LabOptions& options) {
   }
   report.say(
       "Our reading: copies at .95 to .97, as the text of the study says, are nearly all found with 60 bands "
-      "or more, and nothing is "
-      "left to explain its 1.15 missing ones. Copies drawn from normal(.925, .03) give its table: about one "
-      "in five is below .9 by itself, "
-      "and the estimate removes it rightly. False positives are about as many as bands at any number of "
-      "documents, because the tables "
-      "grow with the documents and hold one other document per bucket; a bucket number of 32 bits costs "
-      "nothing and removes them.");
+      "or more, which does not explain the 1.15 copies that the study misses. Copies drawn from normal(.925, "
+      ".03) reproduce its table: about one in five is below .9, and the estimate correctly removes it. There "
+      "are about as many false positives as bands at any number of documents, because the tables grow with "
+      "the documents and hold one other document per bucket; a bucket number of 32 bits costs nothing and "
+      "removes them.");
   return report;
 }
 

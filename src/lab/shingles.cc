@@ -49,13 +49,11 @@ void Study::findings() {
                   found_.copies_4, found_.copies_5, found_.copies_8, found_.word_length));
   report_.add(std::move(table));
   report_.say(
-      "Our reading: with k = 1 documents are sets of letters, which all documents share; from about the "
-      "length of a word on, shingles "
-      "cross words and see the order. A remainder modulo the number of rows is a permutation of the rows "
-      "but a very regular one: neighbours "
-      "stay at a fixed distance, so its estimates have errors of their own; a mixing function has none. "
-      "Jenkins' mix costs a little more than "
-      "a division here, too.");
+      "Our reading: with k = 1 documents are sets of letters, which all documents share. From about the "
+      "length of a word on, shingles cross words and depend on their order. A remainder modulo the number of "
+      "rows is a very regular permutation of the rows: neighbours stay at a fixed distance, which adds "
+      "errors to the estimates. A mixing function adds none. Jenkins' mix costs a little more than a "
+      "division here, too.");
 }
 
 }  // namespace shingles

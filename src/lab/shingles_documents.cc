@@ -45,9 +45,8 @@ absl::Status Study::many_documents() {
               .title = "Bands that are chosen for a threshold, and what they find over k = 1 to 15",
               .caption = conditions +
                          " A copy: exact J >= threshold; false positive: a candidate below it; false "
-                         "negative: a copy that is no "
-                         "candidate. Sums over k.",
-              .columns = {"threshold wished", "bands", "rows", "threshold reached", "candidates", "copies",
+                         "negative: a copy that is not a candidate. Sums over k.",
+              .columns = {"target threshold", "bands", "rows", "threshold reached", "candidates", "copies",
                           "false positives", "false negatives"},
               .rows = {}};
   std::array<std::array<double, 4>, kThresholds.size()> sums{};

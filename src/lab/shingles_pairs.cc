@@ -43,12 +43,11 @@ void Study::make_pairs() {
   double letters = 0;
   for (const std::string& word : words) letters += static_cast<double>(word.size()) / 50;
   found_.word_length = letters;
-  report_.say(
-      fmt::format("Pairs of documents: random permutations of the same 50 words (mean length {:.2f} "
-                  "letters, the study's documents 5.84), so that a pair "
-                  "has all its words in common and none of its order. Characters are taken as they are, "
-                  "with spaces unless said otherwise.",
-                  letters));
+  report_.say(fmt::format(
+      "Pairs of documents: random permutations of the same 50 words (mean length {:.2f} letters, the study's "
+      "documents 5.84), so that the documents of a pair have all words in common but not their order. "
+      "Characters are not normalised, and spaces are included unless a figure says otherwise.",
+      letters));
 }
 
 void Study::similarities() {
@@ -82,11 +81,11 @@ void Study::similarities() {
   Plot seven = figure(7, "similarity against k, mean", caption(), x, "Jaccard similarity (%)");
   seven.series.push_back(mean_series("mean of five pairs", exact));
   report_.add(std::move(seven));
-  each(figure(8, "time of an exact similarity, each pair", caption("With making the sets."), x,
+  each(figure(8, "time of an exact similarity, each pair", caption("The time includes making the sets."), x,
               "microseconds"),
        micros);
-  Plot nine =
-      figure(9, "time of an exact similarity, mean", caption("With making the sets."), x, "microseconds");
+  Plot nine = figure(9, "time of an exact similarity, mean", caption("The time includes making the sets."), x,
+                     "microseconds");
   nine.series.push_back(mean_series("mean of five pairs", micros));
   report_.add(std::move(nine));
   Plot ten = figure(10, "similarity with and without spaces", caption("Means."), x, "Jaccard similarity (%)");

@@ -24,8 +24,8 @@ int literal_bands(int n, double threshold, double min_error, bool lowered) {
 Table list_of_slips() {
   const double exact = std::pow(.94, 50);
   Table table{.name = "slips",
-              .title = "What the studies say, and what is so",
-              .caption = "1 run, scale 1; no chance is involved but in the tables that are named.",
+              .title = "What the studies say, and what is correct",
+              .caption = "1 run, scale 1; only the named tables involve chance.",
               .columns = {"the study says", "it is", "shown in"},
               .rows = {}};
   auto row = [&](const std::string& says, const std::string& is, const std::string& shown) {
@@ -57,8 +57,7 @@ Table loop_table() {
   Table table{
       .name = "slips_min_error",
       .title = "The loop over divisors of n = 500, read in three ways",
-      .caption =
-          "1 run, scale 1. As it must be: minError begins at infinity and is lowered. 0: nothing is kept.",
+      .caption = "1 run, scale 1. Correct: minError begins at infinity and is lowered. 0: nothing is kept.",
       .columns = {"threshold", "as it must be", "begins at 0", "begins at 1, never lowered"},
       .rows = {}};
   for (double t : {0.0, .2, .42, .64, .8, 1.0}) {
@@ -71,13 +70,13 @@ Table loop_table() {
 // The union of three sets by the rule "add what is not contained in S1", and by the right one.
 Table union_table() {
   const std::vector<std::vector<std::string>> sets{{"a", "b"}, {"b", "c"}, {"c", "d"}};
-  Table table{.name = "slips_union",
-              .title = "The union of {a, b}, {b, c}, {c, d}",
-              .caption =
-                  "1 run, scale 1. A row that is there twice gets two hash values, and the estimate is of "
-                  "other sets.",
-              .columns = {"rule", "rows", "how many"},
-              .rows = {}};
+  Table table{
+      .name = "slips_union",
+      .title = "The union of {a, b}, {b, c}, {c, d}",
+      .caption =
+          "1 run, scale 1. A row that occurs twice gets two hash values, so the estimate is for other sets.",
+      .columns = {"rule", "rows", "how many"},
+      .rows = {}};
   for (bool right : {false, true}) {
     std::vector<std::string> rows = sets[0];
     auto contains = [](const std::vector<std::string>& all, const std::string& x) {

@@ -56,7 +56,7 @@ absl::Status hashed_shingles(const LabOptions& options, Report& report) {
     const Prose prose(options.seed);
     Random random(options.seed, 1);
     text = joined(prose.words(static_cast<size_t>(options.by_size(20'000, 150'000, 300'000)), random));
-    what = "made prose";
+    what = "generated prose";
   }
   Table table{.name = "theory_hashed_shingles",
               .title = "Shingles of k characters, hashed to 32 bits",
@@ -81,10 +81,9 @@ absl::Status hashed_shingles(const LabOptions& options, Report& report) {
   }
   report.add(std::move(table));
   report.say(
-      "The rule of thumb: k so large that 20^k is much more than the length of a text, or every document has "
-      "every shingle. It is met from k = 5 or 6 on. "
-      "From k = 8 on there are more possible shingles than 32-bit numbers; still a text uses so few of them "
-      "that hashes hardly ever collide.");
+      "The rule of thumb: choose k so large that 20^k is much more than the length of a text; otherwise "
+      "every document has every shingle. k = 5 or 6 is enough. From k = 8 on there are more possible "
+      "shingles than 32-bit numbers, but a text uses so few of them that hashes hardly ever collide.");
   return absl::OkStatus();
 }
 
@@ -155,8 +154,7 @@ void band_example(Report& report) {
               .title = "Its 3 x 4 table of band hashes",
               .caption =
                   "Each band has a table of its own: D1 and D3 match in band 1, D1 and D4 in band 3. D1 in "
-                  "band 1 and D2 in band 2 have equal "
-                  "hashes and are no match.",
+                  "band 1 and D2 in band 2 have equal hashes and do not match.",
               .columns = {"band", "D1", "D2", "D3", "D4", "matches"},
               .rows = {}};
   for (size_t band = 0; band < 3; ++band) {
@@ -183,12 +181,13 @@ void band_example(Report& report) {
 
 void comparisons(const LabOptions& options, Report& report) {
   constexpr int kRows = 5, kBands = 20;
-  Table table{.name = "theory_comparisons",
-              .title = "Comparisons with and without LSH",
-              .caption = fmt::format("1 run, made articles, one in ten a near-copy, seed {}; b = {}, r = {}.",
-                                     options.seed, kBands, kRows),
-              .columns = {"documents", "all pairs", "compared with LSH", "% of all pairs"},
-              .rows = {}};
+  Table table{
+      .name = "theory_comparisons",
+      .title = "Comparisons with and without LSH",
+      .caption = fmt::format("1 run, generated articles, one in ten a near-copy, seed {}; b = {}, r = {}.",
+                             options.seed, kBands, kRows),
+      .columns = {"documents", "all pairs", "compared with LSH", "% of all pairs"},
+      .rows = {}};
   for (size_t n : {100, 300, 1000, 3000}) {
     if (n > static_cast<size_t>(options.by_size(300, 3000, 3000))) continue;
     options.progress(fmt::format("theory: comparisons of {} documents", n));
@@ -214,9 +213,8 @@ void s_curves(const LabOptions& options, Report& report) {
   Plot plot{.name = "theory_s_curves",
             .title = "S-curves: 1-(1-s^r)^b",
             .caption =
-                "Dots on each curve: the point of steepest slope, and (1/b)^(1/r), where it is taken to "
-                "turn. With r = 1 there is no "
-                "such point: the curve is steepest at 0.",
+                "Dots on each curve: the point of steepest slope, and (1/b)^(1/r), which is commonly used as "
+                "the turning point. With r = 1 there is no such point: the curve is steepest at 0.",
             .x_label = "Jaccard similarity s",
             .y_label = "probability to become a candidate",
             .y_from = 0,
@@ -247,15 +245,15 @@ void s_curves(const LabOptions& options, Report& report) {
 }
 
 void below_or_above(Report& report) {
-  Table table{.name = "theory_below_above",
-              .title = "Choosing bands for a threshold below or above the wanted one (.8), 120 functions",
-              .caption =
-                  "False negatives: share of pairs uniform in .8 to 1 that do not meet; false positives: "
-                  "share of pairs uniform in 0 to .8 that do. Exact "
-                  "integrals. The study's \"when the threshold is higher, more false positives\" is "
-                  "reversed: a higher one has fewer, and more false negatives.",
-              .columns = {"r", "b", "(1/b)^(1/r)", "false negatives (%)", "false positives (%)"},
-              .rows = {}};
+  Table table{
+      .name = "theory_below_above",
+      .title = "Choosing bands for a threshold below or above the wanted one (.8), 120 functions",
+      .caption =
+          "False negatives: share of pairs uniform in .8 to 1 that share no bucket; false positives: share "
+          "of pairs uniform in 0 to .8 that share one. Exact integrals. The study's \"when the threshold is "
+          "higher, more false positives\" is reversed: a higher one has fewer, and more false negatives.",
+      .columns = {"r", "b", "(1/b)^(1/r)", "false negatives (%)", "false positives (%)"},
+      .rows = {}};
   for (int r : {3, 4, 5, 6, 8, 10, 12, 15, 20, 30}) {
     const int b = 120 / r;
     double missed = 0;
@@ -273,8 +271,8 @@ void below_or_above(Report& report) {
   Table slip{.name = "theory_one_in",
              .title = "\"One in 1.6 will fail\"",
              .caption =
-                 "A pair of similarity .94 in 20 bands of 50 rows. The study rounds .94^50 to .05 and takes "
-                 "the share that is found for the share that fails.",
+                 "A pair of similarity .94 in 20 bands of 50 rows. The study rounds .94^50 to .05 and "
+                 "reports the share that is found as the share that fails.",
              .columns = {"", ".94^50", "found", "fails", "one in ... fails"},
              .rows = {}};
   for (double p : {.05, std::pow(.94, 50)}) {

@@ -1,5 +1,5 @@
 #pragma once
-// Metric families as they are shown: built anew for each scrape from plain numbers, so that what is counted
+// Metric families as they are shown: built for each scrape from plain numbers, so that what is counted
 // needs no library and what belongs together is read together.
 
 #include <prometheus/metric_family.h>

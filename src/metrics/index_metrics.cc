@@ -6,9 +6,14 @@
 
 namespace doppel {
 
-void IndexMetrics::publish(const IndexStats& index, const CheckpointStats& checkpoints) {
+void IndexMetrics::publish(const OriginalsStats& index, const CheckpointStats& checkpoints) {
   std::lock_guard lock(mutex_);
   copy_ = {index, checkpoints};
+}
+
+void IndexMetrics::holds(uint64_t documents) {
+  std::lock_guard lock(mutex_);
+  limits_.documents = documents;
 }
 
 uint64_t IndexMetrics::originals() const {
@@ -17,34 +22,34 @@ uint64_t IndexMetrics::originals() const {
 }
 
 void IndexMetrics::collect(Families& out) const {
-  out.gauge("doppel_index_documents_limit", "Representatives that the index takes before the oldest go.",
-            static_cast<double>(limits_.documents));
-  if (limits_.memory != 0)
-    out.gauge("doppel_index_bytes_limit", "Memory that the index may take (max_memory).",
-              static_cast<double>(limits_.memory));
   collect_files(out);
   collect_disk(out, directory_);
 
   std::lock_guard lock(mutex_);
+  out.gauge("doppel_index_documents_limit", "Limit of live originals; above it the oldest are removed.",
+            static_cast<double>(limits_.documents));
+  if (limits_.memory != 0)
+    out.gauge("doppel_index_bytes_limit", "Memory that the index may take (max_memory).",
+              static_cast<double>(limits_.memory));
   if (!copy_) return;
-  const IndexStats& index = copy_->index;
+  const OriginalsStats& index = copy_->index;
   const auto number = [](uint64_t value) { return static_cast<double>(value); };
   out.gauge("doppel_index_documents", "Live representatives.", number(index.live));
-  out.gauge("doppel_index_rows",
-            "Representatives in memory, dead ones whose place is not yet reused included.",
+  out.gauge("doppel_index_rows", "Originals in memory, including removed ones whose place is not reused yet.",
             number(index.rows));
   constexpr std::string_view kBytes = "Memory of the index.";
   out.gauge("doppel_index_bytes", kBytes, number(index.table_bytes), {{"part", "tables"}});
   out.gauge("doppel_index_bytes", kBytes, number(index.row_bytes), {{"part", "rows"}});
   for (size_t i = 0; i < index.shards.size(); ++i) {
-    const IndexStats::Shard& shard = index.shards[i];
+    const IndexStats& shard = index.shards[i];
     const Labels labels{{"shard", std::to_string(i)}};
     out.gauge("doppel_index_load_ratio", "Share of the slots of the band tables that is in use.", shard.load,
               labels);
     out.gauge("doppel_index_entries", "Entries in the band tables.", number(shard.entries), labels);
-    out.gauge("doppel_index_spilled_entries", "Entries that found no place in or near their bucket.",
+    out.gauge("doppel_index_spilled_entries",
+              "Entries that did not fit into their line or the overflow line of their block.",
               number(shard.spilled), labels);
-    out.counter("doppel_index_inserts_total", "Entries put into the tables one by one since the start.",
+    out.counter("doppel_index_inserts_total", "Entries inserted one by one since the start.",
                 number(shard.inserts), labels);
   }
   const CheckpointStats& snapshots = copy_->checkpoints;
@@ -64,7 +69,7 @@ void IndexMetrics::collect_files(Families& out) const {
   for (const char* name : {"hot", "bodies", "journal"}) {
     struct stat info{};
     if (::stat((directory_ + "/" + name).c_str(), &info) != 0) continue;
-    out.gauge("doppel_state_bytes", "What the files of the state directory take on the disk.",
+    out.gauge("doppel_state_bytes", "Disk space of the state directory's files.",
               static_cast<double>(info.st_blocks) * 512, {{"file", name}});
   }
 }

@@ -1,12 +1,12 @@
 #pragma once
-// Index and snapshots: copied on the pipeline's thread, where they may be looked at, and shown to whoever
-// asks.
+// Index and snapshots: copied on the pipeline's thread, where they may be looked at, and shown to the thread
+// that asks.
 
 #include <mutex>
 #include <optional>
 #include <string>
 
-#include "index/index.h"
+#include "engine/originals.h"
 #include "metrics/families.h"
 #include "state/state_dir.h"
 
@@ -20,10 +20,12 @@ struct IndexLimits {
 class IndexMetrics {
  public:
   IndexMetrics(const IndexLimits& limits, std::string state_directory)
-      : limits_(limits), directory_(std::move(state_directory)) {}
+      : directory_(std::move(state_directory)), limits_(limits) {}
 
+  // How many an index that was made earlier takes.
+  void holds(uint64_t documents);
   // On the thread that owns them.
-  void publish(const IndexStats& index, const CheckpointStats& checkpoints);
+  void publish(const OriginalsStats& index, const CheckpointStats& checkpoints);
 
   // Any thread. Nothing of the index before the first publish().
   void collect(Families& out) const;
@@ -31,14 +33,14 @@ class IndexMetrics {
 
  private:
   struct Copy {
-    IndexStats index;
+    OriginalsStats index;
     CheckpointStats checkpoints;
   };
   void collect_files(Families& out) const;
 
-  const IndexLimits limits_;
   const std::string directory_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // of what follows
+  IndexLimits limits_;
   std::optional<Copy> copy_;
 };
 

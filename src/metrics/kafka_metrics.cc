@@ -18,8 +18,7 @@ void collect_lag(Families& out, const kafka::ConsumerStatistics::Partition& part
             static_cast<double>(lag), labels);
   if (lag != 0 && settled->last_ms < 0) return;  // nothing of it was read yet
   const int64_t behind_ms = lag == 0 ? 0 : std::max<int64_t>(0, now_ms - settled->last_ms);
-  out.gauge("doppel_consumer_lag_seconds",
-            "Age of the last settled record while there are records that are not; else 0.",
+  out.gauge("doppel_consumer_lag_seconds", "Age of the last settled record while records wait; else 0.",
             static_cast<double>(behind_ms) / 1e3, labels);
 }
 
@@ -34,13 +33,14 @@ int64_t lag_of(const kafka::ConsumerStatistics::Partition& partition, const Sett
 
 void collect_transactions(Families& out, const TransactionCounts& counts) {
   out.counter("doppel_transactions_total", "Transactions committed.", static_cast<double>(counts.commits));
-  out.counter("doppel_transaction_aborts_total", "Transactions given up; their batch is sent again.",
+  out.counter("doppel_transaction_aborts_total",
+              "Transactions that were aborted and whose batch was sent again.",
               static_cast<double>(counts.aborts));
   out.counter("doppel_transaction_fenced_total",
-              "Times another producer, or a time-out of the broker, took our place.",
+              "How often another producer or a time-out of the broker fenced doppel's producer.",
               static_cast<double>(counts.fenced));
   out.counter("doppel_transaction_recoveries_total",
-              "Times the broker had to be asked whether a transaction is committed.",
+              "How often doppel had to look up whether a transaction is committed.",
               static_cast<double>(counts.recoveries));
 }
 
@@ -48,12 +48,13 @@ void collect_consumer(Families& out, const kafka::ConsumerStatistics& statistics
                       const std::vector<SettledPartition>& settled, uint64_t queue_limit, int64_t now_ms) {
   for (const auto& partition : statistics.partitions) collect_lag(out, partition, settled, now_ms);
   const auto number = [](uint64_t value) { return static_cast<double>(value); };
-  out.gauge("doppel_assigned_partitions", "Partitions that are read.", number(statistics.partitions.size()));
+  out.gauge("doppel_assigned_partitions", "Partitions that doppel reads.",
+            number(statistics.partitions.size()));
   out.counter("doppel_rebalances_total",
-              "Rebalances of the group; partitions are assigned by doppel, so none.",
+              "Rebalances of the group; doppel assigns itself all partitions, so 0 is normal.",
               number(statistics.rebalances));
   const uint64_t queued = statistics.queued_bytes();
-  out.gauge("doppel_fetch_queue_bytes", "Records fetched and not yet taken.", number(queued));
+  out.gauge("doppel_fetch_queue_bytes", "Fetched records that doppel has not taken yet.", number(queued));
   out.gauge("doppel_fetch_queue_limit_bytes", "Where fetching pauses (kafka.fetch_queue).",
             number(queue_limit));
   // A full queue pauses all of them.
@@ -61,7 +62,7 @@ void collect_consumer(Families& out, const kafka::ConsumerStatistics& statistics
       static_cast<uint64_t>(std::count_if(statistics.partitions.begin(), statistics.partitions.end(),
                                           [](const auto& partition) { return !partition.fetching; }));
   const uint64_t full = queued >= queue_limit ? statistics.partitions.size() - waiting : 0;
-  constexpr std::string_view kPaused = "Partitions from which nothing is fetched for now.";
+  constexpr std::string_view kPaused = "Partitions from which doppel fetches nothing at present.";
   out.gauge("doppel_paused_partitions", kPaused, number(full), {{"reason", "queue_full"}});
   out.gauge("doppel_paused_partitions", kPaused, number(waiting), {{"reason", "broker"}});
 
@@ -69,18 +70,18 @@ void collect_consumer(Families& out, const kafka::ConsumerStatistics& statistics
               number(statistics.received_bytes));
   out.counter("doppel_kafka_received_records_total", "Records received.",
               number(statistics.received_records));
-  out.counter("doppel_kafka_request_errors_total", "Requests and answers that failed.",
+  out.counter("doppel_kafka_request_errors_total", "Failed requests and answers.",
               number(statistics.request_errors));
-  out.counter("doppel_kafka_request_timeouts_total", "Requests that were not answered in time.",
+  out.counter("doppel_kafka_request_timeouts_total", "Requests without an answer in time.",
               number(statistics.request_timeouts));
-  out.counter("doppel_kafka_disconnects_total", "Connections that ended, idle ones included.",
+  out.counter("doppel_kafka_disconnects_total", "Connections that ended, including idle ones.",
               number(statistics.disconnects));
   for (const auto& broker : statistics.brokers) {
     const Labels labels{{"broker", std::to_string(broker.id)}};
-    out.gauge("doppel_kafka_broker_up", "Whether the connection to the broker stands.", broker.up ? 1 : 0,
+    out.gauge("doppel_kafka_broker_up", "1 if the consumer is connected to the broker.", broker.up ? 1 : 0,
               labels);
-    out.gauge("doppel_kafka_broker_throttle_seconds", "How long the broker's quotas let us wait, on average.",
-              broker.throttled_s, labels);
+    out.gauge("doppel_kafka_broker_throttle_seconds",
+              "How long the broker's quotas delay doppel, on average.", broker.throttled_s, labels);
   }
 }
 

@@ -2,17 +2,11 @@
 
 #include <prometheus/collectable.h>
 
+#include "base/clock.h"
 #include "metrics/process_metrics.h"
 
 namespace doppel {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-int64_t now_ms() {
-  using std::chrono::duration_cast, std::chrono::milliseconds, std::chrono::system_clock;
-  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
-}
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -27,7 +21,7 @@ class Metrics::Everything final : public prometheus::Collectable {
 
   std::vector<prometheus::MetricFamily> Collect() const override {
     Families out;
-    out.gauge("doppel_build_info", "Always 1; the labels tell what runs.", 1,
+    out.gauge("doppel_build_info", "Always 1; the labels describe the build.", 1,
               {{"version", m_.options_.version},
                {"mode", m_.options_.stream.kafka ? "kafka" : "files"},
                {"replay", m_.options_.stream.replay ? "true" : "false"}});
@@ -35,6 +29,8 @@ class Metrics::Everything final : public prometheus::Collectable {
     m_.index_.collect(out);
     std::lock_guard lock(m_.mutex_);
     out.gauge("doppel_ready", "1 when the index is restored and the stream runs.", m_.ready_ ? 1 : 0);
+    out.gauge("doppel_standby", "1 while another daemon serves the index, and this one follows its log.",
+              !m_.ready_ && m_.restore_.phase == kStandingBy ? 1 : 0);
     out.gauge("doppel_restore_duration_seconds", "How long restoring the index took, or takes so far.",
               m_.ready_ ? m_.restore_s_ : seconds_since(m_.restore_start_));
     const double total = static_cast<double>(m_.restore_.total);
@@ -61,10 +57,10 @@ Metrics::Metrics(const MetricsOptions& options)
 Metrics::~Metrics() = default;
 
 void Metrics::observe(const Decided& decided, const BatchTimes& times) {
-  stream_.observe(decided, times, now_ms());
+  stream_.observe(decided, times, Clock::unix_ms());
 }
 
-void Metrics::publish(const Index& index, const StateDir& state) {
+void Metrics::publish(const Originals& index, const StateDir& state) {
   constexpr std::chrono::milliseconds kEvery(200);
   const Clock::time_point now = Clock::now();
   if (now - published_ < kEvery) return;

@@ -1,6 +1,6 @@
 #pragma once
-// All that a running doppel tells Prometheus. Counted on the pipeline's thread (observe, publish), shown on
-// any other (text); docs/metrics.md lists every metric.
+// Everything that a running doppel reports to Prometheus. Counted on the pipeline's thread (observe,
+// publish), shown on any other (text); docs/metrics.md lists every metric.
 
 #include <atomic>
 #include <functional>
@@ -32,8 +32,9 @@ class Metrics {
   // ---- the pipeline's thread
   void observe(const Decided& decided, const BatchTimes& times);
   StreamMetrics& stream() { return stream_; }
+  IndexMetrics& index() { return index_; }
   // Copies what may be looked at on this thread only; a few times a second at most.
-  void publish(const Index& index, const StateDir& state);
+  void publish(const Originals& index, const StateDir& state);
 
   // ---- a restore: any thread
   void restoring(const RestoreProgress& progress);

@@ -17,6 +17,9 @@ constexpr ReasonKind kRejects[] = {
     {"warc_mismatch", "warc_mismatch"},
     {"warc", "warc"},
     {"fetch_failed", "fetch_failed"},
+    {"signed with", "other_scheme"},
+    {"no signed record", "no_signed_record"},
+    {"a signed record", "no_signed_record"},
     {"id, url and", "metadata_too_long"},
     {"id", "bad_field"},
     {"url", "bad_field"},
@@ -35,6 +38,7 @@ constexpr ReasonKind kSkips[] = {
     {"record_type", "record_type"},
     {"revisit_unresolved", "revisit_unresolved"},
     {"not_http", "not_http"},
+    {"repeated", "repeated"},
     {"fetch_failed", "fetch_failed"},
     {"", "other"},
 };

@@ -1,6 +1,6 @@
 #pragma once
 // Why records are rejected or skipped, as a label: a reason in words names sizes and fields and would make a
-// series of each; its beginning tells which of a few kinds it is.
+// series of each; its beginning gives one of a few kinds.
 
 #include <cstddef>
 #include <span>

@@ -12,7 +12,10 @@ struct RestoreProgress {
   uint64_t done = 0, total = 0;
 };
 
+// The phase of a daemon that waits for its turn, and follows the log meanwhile.
+inline constexpr const char* kStandingBy = "standing by";
+
 // Told from time to time, on the thread that restores.
-using TellProgress = std::function<void(const RestoreProgress&)>;
+using ReportProgress = std::function<void(const RestoreProgress&)>;
 
 }  // namespace doppel

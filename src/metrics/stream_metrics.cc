@@ -12,7 +12,7 @@ namespace {
 struct OutcomeName {
   std::string_view verdict, kind;
 };
-// Duplicates stand here by kind, the rest as they are declared.
+// Duplicates are here by kind, the rest in the order of their declaration.
 constexpr OutcomeName kOutcomeNames[] = {{"unique", "none"},   {"duplicate", "exact"}, {"duplicate", "near"},
                                          {"unscored", "none"}, {"rejected", "none"},   {"skipped", "none"},
                                          {"removal", "none"}};
@@ -108,7 +108,7 @@ void StreamMetrics::count_document(const Decided& decided, size_t i) {
   ++tally_.documents[place];
   tally_.bytes[place] += record.value.size();
   if (outcome.verdict == Verdict::unique || outcome.verdict == Verdict::duplicate) {
-    count_similarity(outcome, decided.work.matched[i]);
+    count_similarity(outcome);
   } else if (outcome.verdict == Verdict::rejected) {
     ++tally_.rejected[kind_of(reject_kinds(), decided.work.sign.documents[i].reason)];
   } else if (outcome.verdict == Verdict::skipped) {
@@ -117,30 +117,22 @@ void StreamMetrics::count_document(const Decided& decided, size_t i) {
 }
 
 // Of unique documents: how close they were to being copies.
-void StreamMetrics::count_similarity(const Outcome& outcome, const Matched& matched) {
-  const size_t candidates = matched.candidates.size();
-  if (candidates == 0) {  // most documents
+void StreamMetrics::count_similarity(const Outcome& outcome) {
+  if (outcome.candidates == 0) {  // most documents
     candidates_.add(0, 1, 0);
     checks_.add(0, 1, 0);
-    if (outcome.verdict == Verdict::duplicate) add_similarity(true, similarity_ppm(outcome.similarity));
-    return;
+  } else {
+    const auto add = [](Distribution& values, uint32_t count) {
+      values.add(count <= 1 ? count : values.bucket_of(count), 1, count);
+    };
+    add(candidates_, outcome.candidates);
+    add(checks_, outcome.checks);
+    if (outcome.candidates > static_cast<uint32_t>(options_.rule.max_checks)) ++tally_.checks_capped;
   }
-  size_t checks = 0;
-  Overlap best{0, 1};
-  for (const Verified& candidate : matched.candidates) {
-    if (!candidate.checked) continue;
-    ++checks;
-    if (more_similar(candidate.overlap, best)) best = candidate.overlap;
-  }
-  candidates_.add(candidates <= 1 ? candidates : candidates_.bucket_of(static_cast<double>(candidates)), 1,
-                  static_cast<double>(candidates));
-  checks_.add(checks <= 1 ? checks : checks_.bucket_of(static_cast<double>(checks)), 1,
-              static_cast<double>(checks));
-  if (candidates > static_cast<size_t>(options_.rule.max_checks)) ++tally_.checks_capped;
   if (outcome.verdict == Verdict::duplicate) {
     add_similarity(true, similarity_ppm(outcome.similarity));
-  } else if (checks != 0) {
-    add_similarity(false, similarity_ppm(best));
+  } else if (outcome.checks != 0) {
+    add_similarity(false, similarity_ppm(outcome.closest));
   }
 }
 
@@ -177,18 +169,18 @@ void StreamMetrics::count_latency(const std::vector<Record>& records, int64_t no
 void StreamMetrics::count_dead(const Resolved& resolved) {
   for (const Removed& removed : resolved.removed) ++tally_.removals[static_cast<size_t>(removed.reason)];
   if (resolved.lowest_live > lowest_live_) {
-    // Which of two limits moved the lowest live number is told by where it stands.
+    // The new lowest live number shows which of the two limits moved it.
     const Rule& rule = options_.rule;
-    const bool full = rule.max_documents != 0 && !resolved.rows.empty() &&
-                      resolved.rows.back().seq + 1 - resolved.lowest_live == rule.max_documents;
-    const bool evicted = rule.max_documents != 0 && (rule.expire_after_ms == 0 || full);
+    const bool full = max_documents_ != 0 && !resolved.rows.empty() &&
+                      resolved.rows.back().seq + 1 - resolved.lowest_live == max_documents_;
+    const bool evicted = max_documents_ != 0 && (rule.expire_after_ms == 0 || full);
     tally_.removals[static_cast<size_t>(evicted ? RemovalReason::evicted : RemovalReason::expired)] +=
         resolved.lowest_live - lowest_live_;
   }
   lowest_live_ = std::max(lowest_live_, resolved.lowest_live);
 }
 
-// Records of a partition stand together.
+// Records of a partition are adjacent.
 void StreamMetrics::advance(const std::vector<Record>& records) {
   for (size_t i = 0; i < records.size(); ++i) {
     const Record& record = records[i];
@@ -236,41 +228,42 @@ void StreamMetrics::collect(Families& out) const {
                   {{"reason", std::string(label)}, {"replay", replay}});
   };
   by_reason("doppel_rejected_total", "Records that could not be decoded.", reject_kinds(), tally_.rejected);
-  by_reason("doppel_skipped_total", "Records that are no documents to be judged.", skip_kinds(),
-            tally_.skipped);
-  out.counter("doppel_input_problems_total", "Inputs that could not be read, besides single records.",
+  by_reason("doppel_skipped_total", "Records that are not judged.", skip_kinds(), tally_.skipped);
+  out.counter("doppel_input_problems_total", "Inputs that could not be read as a whole.",
               static_cast<double>(tally_.problems));
 
   constexpr std::string_view kSimilarity =
-      "Similarity to the original (duplicates) or to the most similar representative compared (unique ones).";
+      "Similarity to the original (duplicates) or to the most similar candidate (unique documents).";
   out.histogram("doppel_similarity_ratio", kSimilarity, duplicate_similarity_,
                 {{"verdict", "duplicate"}, {"replay", replay}});
   out.histogram("doppel_similarity_ratio", kSimilarity, unique_similarity_,
                 {{"verdict", "unique"}, {"replay", replay}});
-  out.histogram("doppel_document_candidates", "Candidates that the index gave, by document.", candidates_);
-  out.histogram("doppel_document_checks", "Candidates whose sets were compared, by document.", checks_);
+  out.histogram("doppel_document_candidates", "Candidates that the index found for a document.", candidates_);
+  out.histogram("doppel_document_checks", "Candidates of a document whose sets were compared.", checks_);
   out.counter("doppel_checks_capped_total", "Documents with more candidates than max_checks.",
               static_cast<double>(tally_.checks_capped));
-  out.counter("doppel_listings_capped_total",
-              "Times a band did not list a representative because max_listed with the same key were there.",
-              static_cast<double>(tally_.listings_capped));
+  out.counter(
+      "doppel_listings_capped_total",
+      "How often a band did not list an original because it already listed max_listed under the same key.",
+      static_cast<double>(tally_.listings_capped));
   for (size_t reason = 0; reason < tally_.removals.size(); ++reason)
-    out.counter("doppel_originals_removed_total", "Representatives that are no more, by why.",
+    out.counter("doppel_originals_removed_total", "Originals that were removed, by reason.",
                 static_cast<double>(tally_.removals[reason]),
                 {{"reason", std::string(removal_reason_name(static_cast<RemovalReason>(reason)))}});
 
   for (size_t stage = 0; stage < kStages; ++stage)
-    out.histogram("doppel_stage_duration_seconds", "How long a stage kept the loop, by batch.",
+    out.histogram("doppel_stage_duration_seconds", "How long the main loop waited for a stage of a batch.",
                   stages_[stage], {{"stage", std::string(kStageNames[stage])}});
   out.gauge("doppel_last_document_timestamp_seconds", "When the last document was settled; 0: none yet.",
             static_cast<double>(last_document_ms_) / 1e3);
   out.gauge("doppel_last_commit_timestamp_seconds", "When the last batch was committed; 0: none yet.",
             static_cast<double>(last_commit_ms_) / 1e3);
   if (!options_.kafka) return;
-  out.histogram("doppel_end_to_end_latency_seconds", "From the record's time to its settled verdict.",
+  out.histogram("doppel_end_to_end_latency_seconds", "From the record's timestamp to its settled verdict.",
                 latency_);
   out.histogram("doppel_transaction_commit_duration_seconds",
-                "From the beginning of a transaction to its commit known, with everything it took.", commit_);
+                "From the begin of a transaction until it is known to be committed, all attempts together.",
+                commit_);
 }
 
 }  // namespace doppel

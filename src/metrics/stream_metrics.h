@@ -39,6 +39,8 @@ class StreamMetrics {
   // Where a partition, and the lowest live number, stood when the run began.
   void begins_at(const SettledPartition& partition);
   void begins_at(Seq lowest_live);
+  // Before the first observe(): Rule::max_documents of the index that was restored.
+  void holds(uint64_t max_documents) { max_documents_ = max_documents; }
 
   // Any thread.
   void collect(Families& out) const;
@@ -58,7 +60,7 @@ class StreamMetrics {
   };
 
   void count_document(const Decided& decided, size_t i);
-  void count_similarity(const Outcome& outcome, const Matched& matched);
+  void count_similarity(const Outcome& outcome);
   void count_latency(const std::vector<Record>& records, int64_t now_ms);
   void count_dead(const Resolved& resolved);
   void advance(const std::vector<Record>& records);
@@ -72,6 +74,7 @@ class StreamMetrics {
   Distribution candidates_, checks_, latency_, commit_;
   std::vector<Distribution> stages_;
   Seq lowest_live_ = 0;
+  uint64_t max_documents_ = options_.rule.max_documents;
   int64_t last_document_ms_ = 0, last_commit_ms_ = 0;
   std::map<std::pair<std::string, int32_t>, SettledPartition, std::less<>> settled_;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// The state directory where there is no Kafka: it is all there is, and each batch ends with a commit that
+// The state directory without Kafka: it is the only copy of the index, and each batch ends with a commit that
 // holds index, input and outputs together.
 
 #include <functional>
@@ -16,17 +16,18 @@
 
 namespace doppel {
 
-// `supports` as StateDir::open(); `sync_outputs` as StateOptions.
-absl::StatusOr<std::unique_ptr<StateDir>> open_embedded_state(const Options& options,
-                                                              const EngineOptions& engine,
+// `supports` as StateDir::open(); `sync_outputs` as StateOptions. The engine's rule takes from the index its
+// bands, and how many originals it was made to hold.
+absl::StatusOr<std::unique_ptr<StateDir>> open_embedded_state(const Options& options, EngineOptions& engine,
                                                               const StateDir::Supports& supports,
                                                               std::function<absl::Status()> sync_outputs);
 
 // Loads what an earlier run left into the engine.
 absl::Status restore_engine(
-    StateDir& state, Engine& engine, int threads, const TellProgress& tell = [](const RestoreProgress&) {});
+    StateDir& state, Engine& engine, int threads,
+    const ReportProgress& report = [](const RestoreProgress&) {});
 // The step of it that takes time: the stored rows, between start_restore() and finish_restore().
-absl::Status load_rows_into(StateDir& state, Engine& engine, const TellProgress& tell);
+absl::Status load_rows_into(StateDir& state, Engine& engine, const ReportProgress& report);
 
 // The state directory as the pipeline sees it.
 class StateJournal final : public Journal {
@@ -34,7 +35,7 @@ class StateJournal final : public Journal {
   // `announced`: rows from there on are kept; without it, those that live.
   StateJournal(StateDir& state, Engine& engine, std::function<Seq()> announced = nullptr);
   absl::Status commit(const Batch& batch, const Resolved& resolved, std::string sink_position) override;
-  // Commits how far the outputs are, and nothing else.
+  // Commits the lengths of the outputs only.
   absl::Status commit_outputs(std::string sink_position);
 
  private:
@@ -44,7 +45,7 @@ class StateJournal final : public Journal {
   Engine& engine_;
   std::function<Seq()> announced_;
   uint64_t documents_;
-  std::string position_;  // of the source, as of the last commit: an empty batch need not tell it
+  std::string position_;  // of the source, at the last commit: an empty batch need not give it
 };
 
 }  // namespace doppel

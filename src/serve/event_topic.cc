@@ -14,10 +14,11 @@ absl::Status read_event_topic(
     const Options& options, const std::string& topic,
     const std::function<absl::Status(const std::string& place, const std::string& event)>& visit,
     const std::function<void(double)>& told) {
-  ASSIGN_OR_RETURN(const kafka::ClientOptions client, kafka_client(options));
-  ASSIGN_OR_RETURN(const std::vector<kafka::Bounds> bounds, kafka::freeze_bounds(client, {topic}, 0, -1));
+  ASSIGN_OR_RETURN(const std::unique_ptr<kafka::Cluster> cluster, connect_kafka(options));
+  ASSIGN_OR_RETURN(const std::vector<kafka::Bounds> bounds,
+                   kafka::freeze_bounds(*cluster, {.names = {topic}, .never = {}}, 0, -1));
   ASSIGN_OR_RETURN(const std::unique_ptr<kafka::MergeSource> source,
-                   kafka::MergeSource::open({.client = client}, bounds, {}));
+                   kafka::MergeSource::open(*cluster, {}, bounds, {}));
   const auto total = static_cast<double>(std::max<uint64_t>(1, source->bytes_total()));
   Batch batch;
   std::string event;

@@ -7,17 +7,20 @@
 #include <optional>
 
 #include "base/bytes.h"
+#include "base/check.h"
 #include "base/kill_point.h"
 #include "base/status.h"
+#include "formats/warc.h"
 #include "stream/json_text.h"
+#include "stream/rejected_record.h"
 
 namespace doppel {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Path and length of each output, as they stand in a commit. Without a path: up to which number the end of
-// originals is told.
+// Path and length of each output, as a commit holds them. Without a path: up to which number the end of
+// originals is written.
 struct Length {
   std::string path;
   uint64_t bytes = 0;
@@ -79,6 +82,28 @@ bool FilesSink::supports(const FilesSinkOptions& options, std::string_view posit
   return true;
 }
 
+absl::Status FilesSink::check_outputs_are_there(const FilesSinkOptions& options, std::string_view position,
+                                                const std::string& state) {
+  for (const Length& length : parse_position(position).lengths) {
+    if (length.bytes == 0) continue;
+    if (length.path != options.output && length.path != options.keep && length.path != options.rejects)
+      continue;
+    std::error_code error;
+    if (fs::exists(length.path, error)) continue;
+    return invalid(
+        fmt::format("{}: the file is gone, but the state in {} has written {} bytes to it, which are not "
+                    "written again: put it "
+                    "back, name another output for what comes, or begin with another state directory",
+                    length.path, state, length.bytes));
+  }
+  return absl::OkStatus();
+}
+
+bool FilesSink::is_known(std::string_view position, const std::string& path) {
+  const std::vector<Length> lengths = parse_position(position).lengths;
+  return std::any_of(lengths.begin(), lengths.end(), [&](const Length& l) { return l.path == path; });
+}
+
 std::string FilesSink::foreign_output(const FilesSinkOptions& options, std::string_view position) {
   const std::vector<Length> lengths = parse_position(position).lengths;
   for (const std::string& path : {options.output, options.keep, options.rejects}) {
@@ -137,7 +162,7 @@ absl::Status FilesSink::write(const Decided& decided) {
 }
 
 absl::Status FilesSink::ends(const Decided& decided) {
-  const auto tell = [&](const End& end) -> absl::Status {
+  const auto write = [&](const End& end) -> absl::Status {
     Metadata metadata;
     RETURN_IF_ERROR(decode_metadata(end.metadata, metadata));
     line_.clear();
@@ -146,11 +171,14 @@ absl::Status FilesSink::ends(const Decided& decided) {
     output_->append(line_);
     return absl::OkStatus();
   };
-  RETURN_IF_ERROR(tell_removed(decided, *options_.originals, tell));
+  RETURN_IF_ERROR(write_removed(decided, *options_.originals, write));
   const Resolved& resolved = decided.work.resolved;
   lowest_live_ = resolved.lowest_live;
-  ASSIGN_OR_RETURN(announced_,
-                   tell_expired(resolved, announced_, *options_.engine, *options_.originals, tell));
+  ASSIGN_OR_RETURN(const Seq announced,
+                   write_expired(resolved, announced_, *options_.engine, *options_.originals, write));
+  DOPPEL_CHECK(announced >= announced_ && announced <= std::max(announced_, lowest_live_),
+               "only the end of what is dead is written, once", announced, announced_, lowest_live_);
+  announced_ = announced;
   return absl::OkStatus();
 }
 
@@ -185,26 +213,61 @@ absl::Status FilesSink::write_one(const Record& record, const SignedDocument& do
   }
   output_->append(line_);
 
+  if (!options_.keep_directory.empty() && !record.whole_file) RETURN_IF_ERROR(keep_beside(record.source));
   if (outcome.verdict == Verdict::unique) RETURN_IF_ERROR(keep(record));
   if (outcome.verdict == Verdict::rejected) {
-    report_(record.line != 0 ? fmt::format("{}:{} (byte {}): {}", record.source, record.line, record.offset,
-                                           document.reason)
-                             : fmt::format("{}: {}", record.source, document.reason));
-    if (rejects_ != nullptr && !record.whole_file) {
-      rejects_->append(record.value);
+    RejectedRecord signed_elsewhere;
+    const Record& rejected = *signed_elsewhere.of(&record, document);
+    report_(rejected.line != 0 ? fmt::format("{}:{} (byte {}): {}", rejected.source, rejected.line,
+                                             rejected.offset, document.reason)
+                               : fmt::format("{}: {}", rejected.source, document.reason));
+    if (rejects_ != nullptr && !rejected.whole_file) {
+      rejects_->append(rejected.value);
       rejects_->append("\n");
     }
   }
   return absl::OkStatus();
 }
 
+// The file of this input becomes keep_. Inputs are read one after the other, so only one is open.
+absl::Status FilesSink::keep_beside(std::string_view source) {
+  if (keep_ != nullptr && kept_source_ == source) return absl::OkStatus();
+  if (keep_ != nullptr) RETURN_IF_ERROR(keep_->finish());
+  keep_.reset();
+  const fs::path to = kept_path(options_.keep_directory, source == "-" ? "stdin.jsonl" : source);
+  const auto [known, fresh] = kept_.try_emplace(to.string(), source);
+  if (!fresh && known->second != source) {
+    return invalid(fmt::format("{} and {} would both be kept as {}; give them in two runs", known->second,
+                               source, to.string()));
+  }
+  std::error_code error;
+  fs::create_directories(to.parent_path(), error);
+  // Removed first: it may be a link to something else.
+  if (fresh && !error) fs::remove(to, error);
+  if (error) return io_error(to.string(), error.value());
+  ASSIGN_OR_RETURN(keep_, fresh ? OutputFile::open(to.string())
+                                : OutputFile::resume(to.string(), fs::file_size(to, error)));
+  kept_source_ = source;
+  return absl::OkStatus();
+}
+
 absl::Status FilesSink::keep(const Record& record) {
   if (!record.whole_file) {
-    if (keep_ != nullptr) {
+    if (keep_ == nullptr) return absl::OkStatus();
+    if (!record.warc) {
       keep_->append(record.value);
       keep_->append("\n");
+      return absl::OkStatus();
     }
-    return absl::OkStatus();
+    const absl::StatusOr<WarcRecord> head = parse_warc_record(record.value);
+    if (!head.ok() || head->head_bytes + head->content_length != record.value.size()) {
+      report_(fmt::format("{}: byte {}: the record is not kept: it is too large to be held", record.source,
+                          record.offset));
+      return absl::OkStatus();
+    }
+    keep_->append(record.value);
+    keep_->append("\r\n\r\n");
+    return keep_->is_packed() ? keep_->flush() : absl::OkStatus();  // a member for each record
   }
   if (options_.keep_files.empty()) return absl::OkStatus();
   fs::path to = kept_path(options_.keep_files, record.source);
@@ -244,7 +307,10 @@ absl::Status FilesSink::finish() {
                                 cluster.members));
   }
   clusters_.clear();
-  return output_->flush();
+  for (OutputFile* file : {output_.get(), keep_.get(), rejects_.get()}) {
+    if (file != nullptr) RETURN_IF_ERROR(file->finish());
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace doppel

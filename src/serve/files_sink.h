@@ -25,12 +25,13 @@ enum class FilesOutput {
 struct FilesSinkOptions {
   FilesOutput mode = FilesOutput::events;
   std::string output = "-";
-  std::string keep;        // file for unique lines; empty: none
-  std::string keep_files;  // directory for unique whole files
-  std::string rejects;     // file for rejected lines
-  bool sync = false;       // sync the files at every commit
+  std::string keep;            // file for unique lines; empty: none
+  std::string keep_directory;  // in place of `keep`: a file below it for each input. Not with a position
+  std::string keep_files;      // directory for unique whole files
+  std::string rejects;         // file for rejected lines
+  bool sync = false;           // sync the files at every commit
   EventContext context;
-  // To tell the end of originals among the events; both outlive the sink. nullptr: it is not told.
+  // Needed to publish original-removed events; both outlive the sink. nullptr: none are published.
   const Engine* engine = nullptr;
   StoredOriginals* originals = nullptr;
   Seq lowest_live = 0;  // of the index as it was loaded
@@ -38,13 +39,18 @@ struct FilesSinkOptions {
 
 class FilesSink : public Sink {
  public:
-  // `position` of an earlier run, or empty. `report` is told of what is wrong with a record or an input, in
+  // `position` of an earlier run, or empty. `report` receives what is wrong with a record or an input, in
   // words.
   static absl::StatusOr<std::unique_ptr<FilesSink>> open(const FilesSinkOptions& options,
                                                          std::string_view position,
                                                          std::function<void(const std::string&)> report);
   // An output that is there, is not empty, and that `position` does not know; empty: none is.
   static std::string foreign_output(const FilesSinkOptions& options, std::string_view position);
+  // InvalidArgument: `position` has bytes of an output that is not there any more. `state`: the directory.
+  static absl::Status check_outputs_are_there(const FilesSinkOptions& options, std::string_view position,
+                                              const std::string& state);
+  // Whether `position` is of a run that wrote to this file.
+  static bool is_known(std::string_view position, const std::string& path);
   // Whether the outputs are as long as `position` says.
   static bool supports(const FilesSinkOptions& options, std::string_view position);
 
@@ -52,9 +58,9 @@ class FilesSink : public Sink {
   std::string position() const override;
   // Everything that was written survives a power loss.
   absl::Status sync();
-  // Originals whose end is not told yet: a batch without documents goes on telling it.
-  bool has_more_to_tell() const { return announced_ < lowest_live_; }
-  // The end of all before is told: they need not be kept.
+  // Removed originals that are not announced yet: a batch without documents announces more of them.
+  bool has_more_to_write() const { return announced_ < lowest_live_; }
+  // All originals before it are announced, so they need not be kept.
   Seq announced() const { return announced_; }
   // The clusters, if that was asked for.
   absl::Status finish();
@@ -65,6 +71,7 @@ class FilesSink : public Sink {
   absl::Status ends(const Decided& decided);
   absl::Status write_one(const Record& record, const SignedDocument& document, const Outcome& outcome);
   absl::Status keep(const Record& record);
+  absl::Status keep_beside(std::string_view source);
   absl::Status hand_on(bool to_disk);  // everything written so far: to the system, or to the disk
   void add_to_cluster(const Metadata& document, const Metadata& original, const Outcome& outcome);
 
@@ -77,7 +84,9 @@ class FilesSink : public Sink {
   FilesSinkOptions options_;
   std::function<void(const std::string&)> report_;
   std::unique_ptr<OutputFile> output_, keep_, rejects_;
-  std::vector<Cluster> clusters_;  // in the order of their first duplicate
+  std::string kept_source_;                             // keep_directory: whose file keep_ is
+  absl::flat_hash_map<std::string, std::string> kept_;  // path -> the source that it is of
+  std::vector<Cluster> clusters_;                       // in the order of their first duplicate
   absl::flat_hash_map<Seq, size_t> cluster_of_;
   std::string line_;
   Seq announced_ = 0, lowest_live_ = 0;

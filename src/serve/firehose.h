@@ -1,5 +1,5 @@
 #pragma once
-// Notices that a topic with everything and the topics that it is copied to are read together: then nearly
+// Detects that a topic with all documents and the topics with its copies are read together: then nearly
 // every document comes twice.
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace doppel {
 
 class FirehoseWatch {
  public:
-  // Looks at the first documents; of more than nine in ten copies with the URL and time of an original in
-  // another topic, the warning, once; else empty.
+  // Checks the first documents. If more than nine in ten are copies with the URL and time of an original in
+  // another topic, it returns the warning, once; else an empty text.
   std::string observe(const Decided& decided);
 
  private:

@@ -1,14 +1,17 @@
 #pragma once
-// An index whose durable form is a log in Kafka, opened for writing by this process alone: the predecessor is
-// fenced, the newest good snapshot is loaded and completed from the log.
+// An index whose durable form is a log in Kafka, opened for writing by this process alone: the newest good
+// snapshot is loaded and completed from the log beside an owner that still writes. When it is our turn, the
+// log is claimed, which fences that one, and the rest is read.
 
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "metrics/restore_progress.h"
 #include "serve/kafka_plan.h"
+#include "serve/standby.h"
 #include "state/state_dir.h"
 #include "stream/kafka/kafka_position.h"
 #include "stream/kafka/kafka_sink.h"
@@ -21,10 +24,14 @@ struct KafkaIndexOptions {
   HashKey key;
   bool fresh_state = false;  // do not use the snapshot: the log alone
   bool read_only = false;    // the log is only read: nobody is fenced, and there is no transactor
-  // A rebuild from documents: a new log is begun, or an unfinished one is gone on with. What it is made from.
+  std::string owner = {};    // our unique name in the log; empty: one is made up
+  std::launch sync_on = std::launch::async;  // as StateOptions
+  // A rebuild from documents: the inputs of a new log, or of an unfinished one that it continues.
   std::optional<std::string> rebuilt_from = {};
+  // Until it is our turn the log is followed beside its owner; empty: it is.
+  Standby* standby = nullptr;
   std::function<bool()> stop = [] { return false; };
-  TellProgress restoring = [](const RestoreProgress&) {};
+  ReportProgress restoring = [](const RestoreProgress&) {};
 };
 
 struct KafkaIndex {
@@ -42,10 +49,5 @@ struct KafkaIndex {
 // Aborted: another process has taken over. FailedPrecondition: snapshot, log and configuration do not belong
 // together; the message says what differs and what to do.
 absl::StatusOr<std::unique_ptr<KafkaIndex>> open_kafka_index(const KafkaIndexOptions& options);
-
-// Writes down where the input begins.
-absl::Status write_progress(KafkaIndex& index, const std::vector<LogProgress>& progress);
-// Ends a rebuild: where the input goes on, and that the log is complete, in one transaction.
-absl::Status complete_rebuild(KafkaIndex& index, const std::vector<LogProgress>& progress);
 
 }  // namespace doppel

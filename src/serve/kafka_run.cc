@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/kill_point.h"
 #include "base/status.h"
 
@@ -17,11 +19,15 @@ kafka::KafkaSinkOptions sink_options(const Options& o, const KafkaPlan& plan, co
       .dead_letters = plan.dead_letters,
       .unique = plan.unique,
       .index_log = plan.index_log,
+      .key = o.output.key == "cluster_id"    ? kafka::EventKey::cluster_id
+             : o.output.key == "original_id" ? kafka::EventKey::original_id
+                                             : kafka::EventKey::input,
       .all_verdicts = o.output.verdicts == "all",
       .context = {.scheme = fmt::format("{:016x}", index.scheme), .epoch = epoch_string(index.epoch.epoch)},
       .scheme = index.scheme,
       .num_perm = o.num_perm,
-      .mask_words = static_cast<int>(index.epoch.mask_words)};
+      .mask_words = static_cast<int>(index.epoch.mask_words),
+      .refresh_ms = std::min<int64_t>(3'600'000, plan.log_delete_retention_ms / 8)};
 }
 
 absl::Status SnapshotJournal::commit(const Batch& batch, const Resolved& resolved,

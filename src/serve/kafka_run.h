@@ -1,5 +1,5 @@
 #pragma once
-// What a run over an index in Kafka is put together from: for the daemon and for rebuilds.
+// The parts of a run over an index in Kafka, for the daemon and for rebuilds.
 
 #include "serve/kafka_index.h"
 #include "stream/pipeline.h"

@@ -1,14 +1,17 @@
 #include "serve/log_from_state.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <optional>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "serve/kafka_index.h"
 #include "serve/setup.h"
+#include "state/journal.h"
 #include "stream/kafka/log_reader.h"
 
 namespace doppel {
@@ -23,8 +26,8 @@ struct Published {
   Seq next_seq = 0;
 };
 
-absl::StatusOr<Published> published(const KafkaPlan& plan, int64_t& end) {
-  ASSIGN_OR_RETURN(kafka::LogReader reader, kafka::LogReader::open(plan.client, plan.index_log.name));
+absl::StatusOr<Published> published(const KafkaPlan& plan) {
+  ASSIGN_OR_RETURN(kafka::LogReader reader, kafka::LogReader::open(*plan.kafka, {plan.index_log.name, 0}));
   ASSIGN_OR_RETURN(const kafka::Watermarks bounds, reader.bounds());
   Published out;
   RETURN_IF_ERROR(reader.read(bounds.low, bounds.high, [&](const kafka::LogMessage& m) -> absl::Status {
@@ -33,7 +36,6 @@ absl::StatusOr<Published> published(const KafkaPlan& plan, int64_t& end) {
     if (const auto* row = std::get_if<LogRow>(&record)) out.next_seq = row->seq + 1;
     return absl::OkStatus();
   }));
-  end = bounds.high;
   return out;
 }
 
@@ -43,10 +45,12 @@ class Publishing {
       : o_(config.options), plan_(plan), stop_(stop) {}
 
   absl::Status run(const HashKey& key) {
-    ASSIGN_OR_RETURN(const EngineOptions engine, engine_options(o_, key));
+    ASSIGN_OR_RETURN(EngineOptions engine, engine_options(o_, key));
+    if (const std::optional<LastCommit> last = last_commit(o_.state_directory))
+      keep_banding(engine.rule, last->rule);
     epoch_.data_scheme = engine.scheme.describe();
     epoch_.num_perm = static_cast<uint32_t>(o_.num_perm);
-    epoch_.mask_words = static_cast<uint32_t>((engine.rule.banding.bands + 31) / 32);
+    epoch_.mask_words = static_cast<uint32_t>(engine.rule.banding.mask_words());
     epoch_.cluster = plan_.cluster;
     scheme_ = key.derive(epoch_.data_scheme);
     rule_ = describe_rule(engine.rule);
@@ -57,18 +61,22 @@ class Publishing {
                                              .mask_words = static_cast<int>(epoch_.mask_words)},
                                             {}));
     const Recovered& r = state_->recovered();
+    rule_ = r.rule;
     if (r.fresh)
       return absl::FailedPreconditionError(o_.state_directory + ": holds no index to be published");
     ASSIGN_OR_RETURN(position_, kafka::decode_position(r.source_position));
     position_.expire.clock = r.clock;
     epoch_.epoch = state_->epoch();
 
-    ASSIGN_OR_RETURN(transactor_,
-                     kafka::Transactor::open({.producer = {.client = plan_.client,
-                                                           .transactional_id = plan_.transactional_id,
-                                                           .message_bytes_max = plan_.message_bytes_max},
-                                              .index_log = plan_.index_log.name},
-                                             stop_));
+    // Before the claim, which would end a daemon that writes to this log.
+    ASSIGN_OR_RETURN(const Published before, published(plan_));
+    RETURN_IF_ERROR(check(before));
+    kafka::TransactorOptions transactor;
+    transactor.producer.transactions.id = plan_.transactional_id;
+    transactor.producer.transactions.batch_bytes_max = plan_.batch_bytes_max;
+    transactor.index_log = log();
+    transactor.owner = fmt::format("rebuild/{}/{}", ::getpid(), Clock::unix_ms());
+    ASSIGN_OR_RETURN(transactor_, kafka::Transactor::open(*plan_.kafka, transactor, stop_));
     RETURN_IF_ERROR(begin());
     RETURN_IF_ERROR(rows());
     return finish();
@@ -77,17 +85,20 @@ class Publishing {
  private:
   const std::string& log() const { return plan_.index_log.name; }
 
+  absl::Status check(const Published& before) const {
+    if (!before.epoch || (before.epoch->epoch == epoch_.epoch && !before.epoch->complete &&
+                          before.epoch->rebuilt_from == kFromState)) {
+      return absl::OkStatus();
+    }
+    return absl::FailedPreconditionError(
+        fmt::format("the index log {} already holds index {}; a lost log is published to a new topic", log(),
+                    epoch_string(before.epoch->epoch)));
+  }
+
   absl::Status begin() {
-    int64_t end = 0;
-    ASSIGN_OR_RETURN(const Published before, published(plan_, end));
-    transactor_->start_at(end);
+    ASSIGN_OR_RETURN(const Published before, published(plan_));
+    RETURN_IF_ERROR(check(before));
     if (before.epoch) {
-      if (before.epoch->epoch != epoch_.epoch || before.epoch->complete ||
-          before.epoch->rebuilt_from != kFromState) {
-        return absl::FailedPreconditionError(
-            fmt::format("the index log {} already holds index {}; a lost log is published to a new topic",
-                        log(), epoch_string(before.epoch->epoch)));
-      }
       from_ = before.next_seq;
       return absl::OkStatus();
     }
@@ -101,16 +112,17 @@ class Publishing {
   absl::Status send() {
     RETURN_IF_ERROR(transactor_->commit(outbox_));
     outbox_.clear();
-    if (stop_()) return absl::CancelledError("interrupted; the same command goes on");
+    if (stop_()) return absl::CancelledError("interrupted; the same command continues");
     return absl::OkStatus();
   }
 
   absl::Status rows() {
     const Recovered& r = state_->recovered();
+    rule_ = r.rule;
     std::string body;
     absl::Status status;
     size_t in_outbox = 0;
-    auto said = std::chrono::steady_clock::now();
+    auto said = Clock::now();
     RETURN_IF_ERROR(state_->load_rows([&](const StoredRow& row) {
       if (!status.ok() || row.seq < from_) return;
       if (row.row.body.size != 0) {
@@ -128,7 +140,7 @@ class Publishing {
       if (++in_outbox < kRowsAtOnce) return;
       in_outbox = 0;
       status = send();
-      const auto now = std::chrono::steady_clock::now();
+      const auto now = Clock::now();
       if (now - said < std::chrono::seconds(2)) return;
       said = now;
       log::info("publishing the index log",
@@ -145,7 +157,8 @@ class Publishing {
         outbox_.add_log(log(), put_log_progress(outbox_.bytes(), p));
     } else {
       log::warn(
-          "the state directory is of another cluster: its offsets are left out, input begins at kafka.start",
+          "the state directory belongs to another cluster: doppel ignores its offsets, and the input begins "
+          "at kafka.start",
           {{"cluster", position_.cluster}});
       position_.progress.clear();
     }
@@ -153,10 +166,11 @@ class Publishing {
     outbox_.add_log(log(), put_log_epoch(outbox_.bytes(), epoch_));
     RETURN_IF_ERROR(transactor_->commit(outbox_));
     const Recovered& r = state_->recovered();
+    rule_ = r.rule;
     position_.cluster = plan_.cluster;
     position_.index_log = log();
     position_.log_offset = transactor_->log_offset();
-    position_.covered_ms = kafka::now_ms();
+    position_.covered_ms = Clock::unix_ms();
     RETURN_IF_ERROR(state_->commit({.lowest_live = r.lowest_live,
                                     .source_position = encode_position(position_),
                                     .clock = r.clock,
@@ -183,11 +197,12 @@ class Publishing {
 
 }  // namespace
 
-absl::Status log_from_state(const Config& config, const std::function<bool()>& stop) {
+absl::Status log_from_state(const Config& config, kafka::Cluster& cluster,
+                            const std::function<bool()>& stop) {
   const Options& o = config.options;
   std::string note;
   ASSIGN_OR_RETURN(const HashKey key, choose_hash_key(o, note));
-  ASSIGN_OR_RETURN(const KafkaPlan plan, plan_kafka(o, stop));
+  ASSIGN_OR_RETURN(const KafkaPlan plan, plan_kafka(o, cluster, {.stop = stop}));
   return Publishing(config, plan, stop).run(key);
 }
 

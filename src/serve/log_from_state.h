@@ -8,7 +8,11 @@
 
 namespace doppel {
 
-// Interrupted, the same call goes on behind the last representative that the log holds.
-absl::Status log_from_state(const Config& config, const std::function<bool()>& stop);
+namespace kafka {
+class Cluster;
+}
+
+// After an interruption the same call continues behind the last representative in the log.
+absl::Status log_from_state(const Config& config, kafka::Cluster& cluster, const std::function<bool()>& stop);
 
 }  // namespace doppel

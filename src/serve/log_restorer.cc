@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/mutation.h"
 #include "base/status.h"
 
 namespace doppel {
@@ -25,6 +28,7 @@ absl::Status LogRestorer::restore(kafka::LogReader& log, int64_t end,
                                   const std::function<void(uint64_t)>& progress) {
   log_ = &log;
   end_ = end;
+  removed_later_.reset();
   uint64_t records = 0;
   const absl::Status read =
       log.read(position_.log_offset, end, [&](const kafka::LogMessage& m) -> absl::Status {
@@ -35,13 +39,16 @@ absl::Status LogRestorer::restore(kafka::LogReader& log, int64_t end,
         }
         position_.log_offset = m.offset + 1;
         position_.covered_ms = m.timestamp_ms;
-        if (++pending_ >= kCommitRecords) RETURN_IF_ERROR(flush());
+        // Before the first row it is not known yet where the numbers begin.
+        const bool begun = !fresh_ || rows_restored_ != 0;
+        if (++pending_ >= kCommitRecords && begun) RETURN_IF_ERROR(flush());
         if (++records % 1024 == 0) progress(records);
         return absl::OkStatus();
       });
   RETURN_IF_ERROR(read);
-  position_.log_offset = end;
-  position_.covered_ms = kafka::now_ms();  // up to now there is nothing else
+  RETURN_IF_ERROR(go_to(position_.expire.lowest_live));
+  position_.log_offset = std::max(position_.log_offset, end);
+  position_.covered_ms = Clock::unix_ms();  // up to now there is nothing else
   RETURN_IF_ERROR(flush());
   progress(records);
   return engine_.restore_clock(position_.expire.lowest_live, position_.expire.clock);
@@ -51,14 +58,18 @@ absl::Status LogRestorer::apply(const kafka::LogMessage& m) {
   ASSIGN_OR_RETURN(LogRecord record, parse_log_record(m.key, m.value, m.has_value));
   if (const auto* r = std::get_if<LogRow>(&record)) return row(*r);
   if (const auto* r = std::get_if<LogRemoved>(&record)) {
-    if (r->seq < next_seq_) {
-      engine_.restore_removed(r->seq, r->trusted_ms);
-      removed_.push_back(r->seq);
-    }
+    if (r->seq >= next_seq_)  // its row was compacted away
+      return mutated(Mutation::numbers_are_given_again) ? absl::OkStatus() : go_to(r->seq + 1);
+    engine_.restore_removed(r->seq, r->trusted_ms);
+    removed_.push_back(r->seq);
   } else if (auto* e = std::get_if<LogExpire>(&record)) {
-    position_.expire = std::move(*e);
+    // A batch that was sent again may come behind a later one. The window never moves back.
+    const LogExpire& now = position_.expire;
+    if (e->lowest_live >= now.lowest_live && e->announced >= now.announced) position_.expire = std::move(*e);
   } else if (auto* u = std::get_if<LogRule>(&record)) {
     rule_ = std::move(u->rule);
+  } else if (auto* epoch = std::get_if<LogEpoch>(&record)) {
+    epoch_ = std::move(*epoch);
   } else if (auto* p = std::get_if<LogProgress>(&record)) {
     position_.progress[{p->topic, p->partition}] = std::move(*p);
   }
@@ -66,21 +77,15 @@ absl::Status LogRestorer::apply(const kafka::LogMessage& m) {
 }
 
 absl::Status LogRestorer::row(const LogRow& r) {
-  if (r.seq < next_seq_) return absl::OkStatus();  // the state directory has it
+  if (r.seq < next_seq_) return refuse_another(r);
   if (r.scheme != scheme_)
     return absl::FailedPreconditionError(
         "the record was made under another data scheme than this configuration's");
   const auto num_perm = static_cast<size_t>(engine_.options().scheme.num_perm);
-  const size_t words = (engine_.options().rule.banding.bands + 31) / 32;
+  const auto words = static_cast<size_t>(engine_.options().rule.banding.mask_words());
   if ((!r.slices.empty() && (r.slices.size() != num_perm || r.mask.size() != words)))
     return absl::DataLossError("the record's slices have another size than this index's");
-  if (fresh_ && rows_restored_ == 0 && r.seq != 0) {
-    // The head of the log was compacted away.
-    RETURN_IF_ERROR(state_.start_at(r.seq));
-    RETURN_IF_ERROR(engine_.start_restore(r.seq, r.seq, {}));
-    next_seq_ = r.seq;
-  }
-  RETURN_IF_ERROR(fill_gap(r.seq));
+  RETURN_IF_ERROR(go_to(r.seq));
   ASSIGN_OR_RETURN(const BodyRef body, state_.bodies().append(r.body));
   StoredRow stored{.seq = r.seq, .trusted_ms = r.trusted_ms};
   stored.row.digest = r.digest;
@@ -92,14 +97,41 @@ absl::Status LogRestorer::row(const LogRow& r) {
   return keep(stored, r.slices);
 }
 
-// Numbers whose records were compacted away: removed, or dead for long.
-absl::Status LogRestorer::fill_gap(Seq to) {
+// A number is given once. Two different rows under one come from two writers at once; the log does not say
+// then which original is whose.
+absl::Status LogRestorer::refuse_another(const LogRow& r) {
+  StoredRow known;
+  const Seq first_pending = next_seq_ - rows_.size();
+  if (r.seq >= first_pending) {
+    known = rows_[r.seq - first_pending];
+  } else if (r.seq >= state_.recovered().first_row) {
+    ASSIGN_OR_RETURN(known, state_.read_row(r.seq));
+  } else {
+    return absl::OkStatus();  // dead for long
+  }
+  if (known.removed && known.row.body.size == 0) return absl::OkStatus();  // only its number is known
+  if (known.row.digest == r.digest && known.row.id_tag == r.id_tag) return absl::OkStatus();
+  return absl::DataLossError(fmt::format(
+      "the log holds original {} twice, with different contents: two processes wrote it at the same "
+      "time. doppel rebuild --from documents makes a log that can be trusted",
+      r.seq));
+}
+
+// The records of all numbers below that did not come were compacted away: removed, or dead for long. Their
+// numbers are never given again.
+absl::Status LogRestorer::go_to(Seq to) {
+  if (fresh_ && rows_restored_ == 0 && to > next_seq_) {
+    // The head of the log.
+    RETURN_IF_ERROR(state_.start_at(to));
+    RETURN_IF_ERROR(engine_.start_restore(to, to, {}));
+    next_seq_ = to;
+  }
   while (next_seq_ < to) {
     if (!removed_later_) RETURN_IF_ERROR(find_removed(position_.log_offset));
     StoredRow dead{.seq = next_seq_, .removed = true};
     const auto marker = removed_later_->find(next_seq_);
     if (marker != removed_later_->end()) dead.trusted_ms = marker->second;
-    const BandMask none((engine_.options().rule.banding.bands + 31) / 32, 0);
+    const BandMask none(static_cast<size_t>(engine_.options().rule.banding.mask_words()), 0);
     dead.row.mask = none.data();
     RETURN_IF_ERROR(keep(dead, {}));
   }
@@ -121,18 +153,21 @@ absl::Status LogRestorer::find_removed(int64_t from) {
 // The engine takes it now, the state directory with the next flush: until then its slices and mask are kept
 // here.
 absl::Status LogRestorer::keep(const StoredRow& row, std::string_view slices) {
-  engine_.restore(row);
+  RETURN_IF_ERROR(engine_.restore(row));
   ++next_seq_;
   ++rows_restored_;
   rows_.push_back(row);
   slices_.emplace_back(slices);
-  const size_t words = (engine_.options().rule.banding.bands + 31) / 32;
+  const auto words = static_cast<size_t>(engine_.options().rule.banding.mask_words());
   masks_.emplace_back(row.row.mask, row.row.mask + words);
   return absl::OkStatus();
 }
 
 absl::Status LogRestorer::flush() {
   pending_ = 0;
+  fresh_ = false;
+  DOPPEL_CHECK(rows_.size() == slices_.size() && rows_.size() == masks_.size(),
+               "each row is kept with its slices and its mask", rows_.size(), slices_.size(), masks_.size());
   for (size_t i = 0; i < rows_.size(); ++i) {
     rows_[i].row.slices = slices_[i].empty() ? nullptr : reinterpret_cast<const uint8_t*>(slices_[i].data());
     rows_[i].row.mask = masks_[i].data();

@@ -17,21 +17,25 @@ namespace doppel {
 
 class LogRestorer {
  public:
-  // `position` is where the state directory stands; all outlive the restorer.
+  // `position` is the state directory's position in the log; all outlive the restorer.
   LogRestorer(StateDir& state, Engine& engine, uint64_t scheme, kafka::KafkaPosition& position,
               uint64_t documents);
 
-  // Reads [position.log_offset, end). `progress` is told how many records were read.
+  // Reads [position.log_offset, end). `progress` gets the number of records that were read. May be called
+  // again with a later end.
   absl::Status restore(kafka::LogReader& log, int64_t end, const std::function<void(uint64_t)>& progress);
 
   uint64_t rows() const { return rows_restored_; }
+  Seq next_seq() const { return next_seq_; }
   // The last one that was read.
   const std::optional<std::string>& rule() const { return rule_; }
+  const std::optional<LogEpoch>& epoch() const { return epoch_; }
 
  private:
   absl::Status apply(const kafka::LogMessage& message);
   absl::Status row(const LogRow& row);
-  absl::Status fill_gap(Seq to);
+  absl::Status refuse_another(const LogRow& row);
+  absl::Status go_to(Seq to);
   absl::Status keep(const StoredRow& row, std::string_view slices);
   absl::Status flush();
   // Of representatives whose record is gone and whose marker comes later, in [from, end).
@@ -46,7 +50,7 @@ class LogRestorer {
   int64_t end_ = 0;
 
   Seq next_seq_;
-  bool fresh_;
+  bool fresh_;                   // nothing was committed yet
   std::vector<StoredRow> rows_;  // not yet committed to the state directory
   std::vector<Seq> removed_;
   std::vector<std::string> slices_;
@@ -55,6 +59,7 @@ class LogRestorer {
   std::optional<std::map<Seq, int64_t>> removed_later_;
   uint64_t rows_restored_ = 0;
   std::optional<std::string> rule_;
+  std::optional<LogEpoch> epoch_;
 };
 
 }  // namespace doppel

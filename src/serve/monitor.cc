@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
+#include "engine/limits.h"
 #include "metrics/fetch_metrics.h"
 #include "metrics/kafka_metrics.h"
 #include "stream/kafka/kafka_position.h"
@@ -9,11 +11,14 @@
 namespace doppel {
 namespace {
 
+uint64_t most_documents(const Rule& rule) {
+  return rule.max_documents != 0 ? rule.max_documents : static_cast<uint64_t>(limits::kMaxDocuments.most);
+}
+
 MetricsOptions metrics_options(const Monitor::About& about) {
   const Options& o = about.options;
   return {.stream = {.rule = about.rule, .replay = about.replay, .kafka = about.kafka},
-          .limits = {.documents = about.rule.max_documents != 0 ? about.rule.max_documents : kDocumentsMax,
-                     .memory = o.max_memory},
+          .limits = {.documents = most_documents(about.rule), .memory = o.max_memory},
           .state_directory = o.state_directory,
           .version = DOPPEL_VERSION};
 }
@@ -39,6 +44,8 @@ void Monitor::answer(http::Server& server) {
   });
   server.route("GET", "/live", [this](const http::Request&) { return live(); });
   server.route("GET", "/ready", [this](const http::Request&) { return readiness(); });
+  // Until the stream runs.
+  server.route("GET", "/", [this](const http::Request&) { return starting_page(); });
   server.route("GET", "/version", [](const http::Request&) {
     return http::Response{.body = "{\"name\":\"doppel\",\"version\":\"" DOPPEL_VERSION "\"}\n"};
   });
@@ -55,9 +62,28 @@ http::Response Monitor::live() const {
 http::Response Monitor::readiness() const {
   std::lock_guard lock(mutex_);
   if (ready_) return {.body = "{\"status\":\"ready\"}\n"};
+  if (restore_.phase == kStandingBy) return {.status = 503, .body = "{\"status\":\"standby\"}\n"};
   return {.status = 503,
           .body = fmt::format("{{\"status\":\"restoring\",\"step\":\"{}\",\"done\":{},\"of\":{}}}\n",
                               restore_.phase, restore_.done, restore_.total)};
+}
+
+http::Response Monitor::starting_page() const {
+  std::lock_guard lock(mutex_);
+  std::string what = restore_.phase;
+  if (ready_) {
+    what = "running; /metrics has its figures";  // a rebuild has no other page
+  } else if (restore_.phase == kStandingBy) {
+    what = "standing by: another daemon serves this index; this one follows its log";
+  } else if (restore_.total > 0) {
+    what += fmt::format(": {:.0f} %",
+                        100 * static_cast<double>(restore_.done) / static_cast<double>(restore_.total));
+  }
+  return http::page(ready_ ? 200 : 503,
+                    fmt::format("<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">"
+                                "<meta http-equiv=\"refresh\" content=\"2\"><title>doppel: {0}</title>"
+                                "<h1>doppel</h1><p>{0}</p></html>\n",
+                                what));
 }
 
 void Monitor::restoring(const RestoreProgress& progress) {
@@ -68,7 +94,9 @@ void Monitor::restoring(const RestoreProgress& progress) {
 }
 
 void Monitor::ready(const Engine& engine) {
-  metrics_.stream().begins_at(engine.index().lowest_live());
+  metrics_.stream().begins_at(engine.originals().lowest_live());
+  metrics_.stream().holds(engine.options().rule.max_documents);
+  metrics_.index().holds(most_documents(engine.options().rule));
   metrics_.restored();
   std::lock_guard lock(mutex_);
   ready_ = true;
@@ -80,7 +108,7 @@ void Monitor::progress(const Engine& engine, const StateDir& state) {
     if (commits != commits_) metrics_.stream().committed(transactions_->last_commit_s);
     commits_ = commits;
   }
-  metrics_.publish(engine.index(), state);
+  metrics_.publish(engine.originals(), state);
 }
 
 std::shared_ptr<void> Monitor::watch(const FetchSource& fetching) {
@@ -95,7 +123,7 @@ std::shared_ptr<void> Monitor::watch(const kafka::KafkaSource& source,
           {.topic = p.topic, .partition = p.partition, .next = p.next, .last_ms = p.last_ms});
   }
   return metrics_.pull([this, statistics = source.statistics()](Families& out) {
-    collect_consumer(out, statistics->get(), metrics_.stream().settled(), queue_bytes_, kafka::now_ms());
+    collect_consumer(out, statistics->get(), metrics_.stream().settled(), queue_bytes_, Clock::unix_ms());
   });
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What the outside can ask of a running daemon: /metrics, /live, /ready, /version. It is there before the
-// index is restored, and answers whatever Kafka does.
+// The pages of a running daemon: /metrics, /live, /ready, /version. They are there before the
+// index is restored, and answer whatever Kafka does.
 
 #include <atomic>
 #include <chrono>
@@ -35,8 +35,8 @@ class Monitor {
 
   Metrics& metrics() { return metrics_; }
 
-  // To be asked instead of About::stop by everything that waits or goes round: that is how a loop that hangs
-  // is told from one that waits.
+  // Waiting code and the main loop call this instead of About::stop. So the monitor can distinguish a loop
+  // that hangs from one that waits.
   bool stop() {
     turned_ms_.store(now_ms(), std::memory_order_relaxed);
     return stop_();
@@ -47,7 +47,7 @@ class Monitor {
   void ready(const Engine& engine);
 
   // As KafkaIndexOptions::restoring and Pipeline::observe take them.
-  TellProgress told() {
+  ReportProgress progress_reports() {
     return [this](const RestoreProgress& progress) { restoring(progress); };
   }
   std::function<void(const Decided&, const BatchTimes&)> observer() {
@@ -58,7 +58,7 @@ class Monitor {
 
   // ---- shown as long as the result lives
   [[nodiscard]] std::shared_ptr<void> watch(const FetchSource& fetching);
-  // Where the partitions stand now comes from `position` and the source.
+  // The current positions of the partitions come from `position` and the source.
   [[nodiscard]] std::shared_ptr<void> watch(const kafka::KafkaSource& source,
                                             const std::vector<LogProgress>& position);
   [[nodiscard]] std::shared_ptr<void> watch(const kafka::Transactor& transactor);
@@ -67,6 +67,7 @@ class Monitor {
   static int64_t now_ms();  // of a clock that only goes forward
   http::Response live() const;
   http::Response readiness() const;
+  http::Response starting_page() const;
 
   const int64_t stall_timeout_ms_;
   const uint64_t queue_bytes_;

@@ -5,14 +5,15 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <tuple>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "serve/kafka_run.h"
 #include "serve/log_from_state.h"
+#include "serve/log_writes.h"
 #include "serve/monitor.h"
 #include "serve/report.h"
 #include "serve/setup.h"
@@ -25,12 +26,10 @@
 namespace doppel {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // A line every two seconds: how far, how fast, how long.
-class Telling {
+class RebuildLog {
  public:
-  Telling(std::string what, uint64_t total, uint64_t already)
+  RebuildLog(std::string what, uint64_t total, uint64_t already)
       : what_(std::move(what)), total_(total), begin_(already) {}
 
   void operator()(uint64_t done) {
@@ -59,13 +58,13 @@ absl::StatusOr<HashKey> key_of(const Options& o) {
   return key;
 }
 
-// The state directory anew. Interrupted, it goes on: what was read is committed, and a marker says that it
-// may be used.
-absl::Status from_log(const Config& config, const RebuildOptions& r) {
+// Makes the state directory again. After an interruption it continues: what was read is committed, and a
+// marker says that it may be used.
+absl::Status from_log(const Config& config, kafka::Cluster& cluster, const RebuildOptions& r) {
   const Options& o = config.options;
   namespace fs = std::filesystem;
   ASSIGN_OR_RETURN(const HashKey key, key_of(o));
-  ASSIGN_OR_RETURN(const KafkaPlan plan, plan_kafka(o, r.stop));
+  ASSIGN_OR_RETURN(const KafkaPlan plan, plan_kafka(o, cluster, {.stop = r.stop}));
   const fs::path marker = fs::path(o.state_directory) / "rebuilding";
   std::error_code error;
   const bool going_on = fs::exists(marker, error);
@@ -74,14 +73,14 @@ absl::Status from_log(const Config& config, const RebuildOptions& r) {
     RETURN_IF_ERROR(make_directories(o.state_directory));  // it may be what was lost
     RETURN_IF_ERROR(lock_directory(o.state_directory).status());
     RETURN_IF_ERROR(discard_state(o.state_directory));
-    std::ofstream(marker) << o.kafka.index_log << '\n';
+    RETURN_IF_ERROR(write_durably(marker, o.kafka.index_log + "\n"));
   }
   ASSIGN_OR_RETURN(
       index, open_kafka_index({.options = o, .plan = plan, .key = key, .read_only = true, .stop = r.stop}));
   RETURN_IF_ERROR(index->state->checkpoint());
   fs::remove(marker, error);
   log::info("rebuilt from the index log", {{"directory", o.state_directory},
-                                           {"originals", index->engine->index().stats().live},
+                                           {"originals", index->engine->originals().stats().live},
                                            {"log_offset", index->position.log_offset}});
   return absl::OkStatus();
 }
@@ -90,14 +89,14 @@ absl::Status from_log(const Config& config, const RebuildOptions& r) {
 std::unique_ptr<http::Server> open_http_beside(const Options& o) {
   absl::StatusOr<std::unique_ptr<http::Server>> server = open_http(o);
   if (server.ok()) return *std::move(server);
-  log::warn("the rebuild shows no metrics", {{"because", std_sv(server.status().message())}});
+  log::warn("the rebuild serves no metrics", {{"because", std_sv(server.status().message())}});
   return nullptr;
 }
 
 // What another index could not read, by topic, partition and offset.
 absl::StatusOr<std::function<std::string(const Record&)>> missing_of(const KafkaPlan& plan,
                                                                      const std::string& index_log) {
-  ASSIGN_OR_RETURN(kafka::LogReader log, kafka::LogReader::open(plan.client, index_log));
+  ASSIGN_OR_RETURN(kafka::LogReader log, kafka::LogReader::open(*plan.kafka, {index_log, 0}));
   ASSIGN_OR_RETURN(const kafka::Watermarks bounds, log.bounds());
   auto reasons = std::make_shared<std::map<std::tuple<std::string, int32_t, int64_t>, std::string>>();
   RETURN_IF_ERROR(log.read(bounds.low, bounds.high, [&](const kafka::LogMessage& m) -> absl::Status {
@@ -114,32 +113,32 @@ absl::StatusOr<std::function<std::string(const Record&)>> missing_of(const Kafka
 }
 
 // A new index log and a new state directory, from the topics up to where they end now.
-absl::Status from_documents(const Config& config, const RebuildOptions& wished) {
+absl::Status from_documents(const Config& config, kafka::Cluster& cluster, const RebuildOptions& given) {
   const Options& o = config.options;
   ASSIGN_OR_RETURN(const HashKey key, key_of(o));
   ASSIGN_OR_RETURN(const EngineOptions engine, engine_options(o, key));
-  Monitor monitor({.options = o, .rule = engine.rule, .kafka = true, .replay = true, .stop = wished.stop});
-  RebuildOptions r = wished;
+  Monitor monitor({.options = o, .rule = engine.rule, .kafka = true, .replay = true, .stop = given.stop});
+  RebuildOptions r = given;
   r.stop = [&] { return monitor.stop(); };
   const std::unique_ptr<http::Server> server = open_http_beside(o);
   if (server != nullptr) monitor.answer(*server);
   monitor.restoring({"waiting for Kafka"});
-  ASSIGN_OR_RETURN(const KafkaPlan plan, plan_kafka(o, r.stop));
+  ASSIGN_OR_RETURN(const KafkaPlan plan, plan_kafka(o, cluster, {.stop = r.stop}));
   ASSIGN_OR_RETURN(std::vector<kafka::Bounds> bounds,
-                   kafka::freeze_bounds(plan.client, o.kafka.topics, r.since_offset, r.since_ms));
+                   kafka::freeze_bounds(cluster, plan.inputs, r.since_offset, r.since_ms));
   ASSIGN_OR_RETURN(const std::unique_ptr<KafkaIndex> index,
                    open_kafka_index({.options = o,
                                      .plan = plan,
                                      .key = key,
                                      .rebuilt_from = kafka::encode_bounds(bounds),
                                      .stop = r.stop,
-                                     .restoring = monitor.told()}));
+                                     .restoring = monitor.progress_reports()}));
   // Gone on with: the ends that were frozen then.
   ASSIGN_OR_RETURN(bounds, kafka::decode_bounds(index->epoch.rebuilt_from));
 
   ASSIGN_OR_RETURN(const std::unique_ptr<kafka::MergeSource> source,
-                   kafka::MergeSource::open({.client = plan.client,
-                                             .batch_records = static_cast<size_t>(o.kafka.batch_documents),
+                   kafka::MergeSource::open(cluster,
+                                            {.batch_records = static_cast<size_t>(o.kafka.batch_documents),
                                              .batch_bytes = o.batch_bytes,
                                              .stop = r.stop},
                                             bounds, index->position.progress_list()));
@@ -152,13 +151,14 @@ absl::Status from_documents(const Config& config, const RebuildOptions& wished) 
   sink_of.events_off = !r.publish;
   sink_of.waiting = [&] { monitor.stop(); };
   sink_of.missing_stops = r.missing_stops;
-  kafka::KafkaSink sink(sink_of, *index->engine, *index->originals, *index->transactor, index->position);
+  kafka::KafkaSink sink(cluster, sink_of, *index->engine, *index->originals, *index->transactor,
+                        index->position);
   SnapshotJournal journal(*index, sink);
   std::vector<std::shared_ptr<void>> watched{monitor.watch(*index->transactor)};
   if (fetching != nullptr) watched.push_back(monitor.watch(*fetching));
   monitor.progress(*index->engine, *index->state);
   monitor.ready(*index->engine);
-  Telling telling("rebuilding from documents", source->bytes_total(), source->bytes_read());
+  RebuildLog rebuild_log("rebuilding from documents", source->bytes_total(), source->bytes_read());
   log::info("rebuilding from documents", {{"records", source->bytes_total()},
                                           {"already_done", source->bytes_read()},
                                           {"index_log", index->index_log},
@@ -171,30 +171,31 @@ absl::Status from_documents(const Config& config, const RebuildOptions& wished) 
                     .keys = key_policy(o),
                     .threads = thread_count(o),
                     .stop = r.stop,
-                    .wishes = [&](Work&) { return sink.has_more_to_tell(); },
+                    .requests = [&](Work&) { return sink.has_more_to_do(); },
                     .read_now = late_reader(fetching.get()),
                     .observe = monitor.observer(),
                     .progress =
                         [&](const Counters&) {
                           monitor.progress(*index->engine, *index->state);
-                          telling(source->bytes_read());
+                          rebuild_log(source->bytes_read());
                         }};
   const absl::StatusOr<Counters> counters = run_pipeline(pipeline);
   if (fetching != nullptr) report_fetches(fetching->counts());
   if (absl::IsFailedPrecondition(counters.status()) && r.missing_stops && fetching != nullptr) {
-    return absl::FailedPreconditionError(fmt::format(
-        "{}\nThe same command goes on here once it can be read; with --on-missing skip, without it",
-        std_sv(counters.status().message())));
+    return absl::FailedPreconditionError(
+        fmt::format("{}\nThe same command continues here once the document can be read. With --on-missing "
+                    "skip it continues without it",
+                    std_sv(counters.status().message())));
   }
   RETURN_IF_ERROR(counters.status());
   RETURN_IF_ERROR(index->state->checkpoint());
-  if (r.stop()) return absl::CancelledError("interrupted; the same command goes on");
+  if (r.stop()) return absl::CancelledError("interrupted; the same command continues");
 
   index->position = sink.where();
   std::vector<LogProgress> progress;
   for (const kafka::Bounds& b : bounds) {
     LogProgress p = index->position.progress[{b.topic, b.partition}];
-    if (p.next < b.end) p.last_ms = -1;  // what stands right before the end was no record for us
+    if (p.next < b.end) p.last_ms = -1;  // the entry right before the end was no record for us
     p.topic = b.topic;
     p.partition = b.partition;
     p.next = b.end;
@@ -213,18 +214,17 @@ absl::Status from_documents(const Config& config, const RebuildOptions& wished) 
 
 }  // namespace
 
-absl::Status rebuild(const Config& config, const RebuildOptions& options) {
-  if (config.options.state_directory.empty())
-    return invalid("state.directory: name the directory to be made");
+absl::Status rebuild(const Config& config, kafka::Cluster& cluster, const RebuildOptions& options) {
+  if (config.options.state_directory.empty()) return invalid("state.directory: name the directory to create");
   switch (options.from) {
     case RebuildOptions::From::log:
-      return from_log(config, options);
+      return from_log(config, cluster, options);
     case RebuildOptions::From::documents:
-      return from_documents(config, options);
+      return from_documents(config, cluster, options);
     case RebuildOptions::From::state:
       break;
   }
-  return log_from_state(config, options.stop);
+  return log_from_state(config, cluster, options.stop);
 }
 
 }  // namespace doppel

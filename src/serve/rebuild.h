@@ -10,6 +10,10 @@
 
 namespace doppel {
 
+namespace kafka {
+class Cluster;
+}
+
 struct RebuildOptions {
   enum class From { log, state, documents } from = From::log;
   int64_t since_offset = 0;  // documents: of every partition
@@ -23,6 +27,6 @@ struct RebuildOptions {
 };
 
 // Cancelled: interrupted; the same call goes on where it was.
-absl::Status rebuild(const Config& config, const RebuildOptions& options);
+absl::Status rebuild(const Config& config, kafka::Cluster& cluster, const RebuildOptions& options);
 
 }  // namespace doppel

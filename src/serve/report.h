@@ -1,11 +1,11 @@
 #pragma once
-// What a daemon says about its stream while it runs: a line now and then, and the first of the complaints
+// Logs the progress of a daemon: a line now and then, and the first complaints
 // about single records.
 
 #include <chrono>
 #include <string_view>
 
-#include "index/index.h"
+#include "engine/originals.h"
 #include "stream/pipeline.h"
 #include "stream/warc/fetch_pool.h"
 
@@ -14,18 +14,18 @@ namespace doppel {
 class Report {
  public:
   // `index` outlives the report.
-  explicit Report(const Index& index) : index_(index) {}
+  explicit Report(const Originals& index) : index_(index) {}
 
   // At most every ten seconds, and only if something came.
   void progress(const Counters& now);
-  // At most ten between two lines of progress; the rest is counted there.
+  // Logs at most ten complaints between two lines of progress, which count the rest.
   void complain(std::string_view message);
   // The whole run.
   void end(const Counters& counters) const;
 
  private:
   using Clock = std::chrono::steady_clock;
-  const Index& index_;
+  const Originals& index_;
   Clock::time_point start_ = Clock::now();
   Clock::time_point said_ = start_;
   Counters before_;

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "absl/strings/str_join.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/status.h"
@@ -19,20 +20,20 @@
 #include "serve/state_originals.h"
 #include "serve/web.h"
 #include "stream/files/follow_source.h"
+#include "stream/files/places.h"
 
 namespace doppel {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 int64_t ms_since(Clock::time_point start) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count();
 }
 
-bool is_below(const fs::path& path, const fs::path& directory) {
-  const fs::path relative = path.lexically_relative(directory);
-  return !relative.empty() && *relative.begin() != "..";
+std::vector<NamedPath> outputs_of(const Options& o) {
+  return {
+      {"files.output", o.files.output}, {"files.unique", o.files.unique}, {"files.rejects", o.files.rejects}};
 }
 
 // What we write must not come back as input.
@@ -43,25 +44,30 @@ absl::Status check_places(const Options& o) {
         "nothing to read: name files or directories (files.paths), or Kafka (kafka.brokers, kafka.topics)");
   }
   if (o.state_directory.empty()) {
-    return invalid("state.directory: serve needs a place for its index, so that a new start goes on");
+    return invalid(
+        "state.directory: serve needs a directory for its index, so that the next start can continue");
   }
   if (o.dry_run)
     return invalid("dry_run: not with files; doppel scan without --state judges and keeps nothing");
+  const std::vector<NamedPath> outputs = outputs_of(o);
+  std::vector<NamedPath> inputs{{"hash_key_file", o.hash_key_file}};
+  for (const std::string& input : files.paths) inputs.push_back({"files.paths", input});
+  RETURN_IF_ERROR(check_outputs(outputs, inputs));
   std::error_code error;
   for (const std::string& input : files.paths) {
     if (!fs::is_directory(input, error)) continue;
-    const fs::path directory = fs::weakly_canonical(input, error);
-    for (const std::string& place : {files.output, files.unique, files.rejects, o.state_directory}) {
-      if (place.empty() || place == "-") continue;
-      if (is_below(fs::weakly_canonical(fs::absolute(place), error), directory)) {
-        return invalid(fmt::format("{}: is below {}, which is read; what is written there would come back",
-                                   place, input));
-      }
+    std::vector<NamedPath> written = outputs;
+    written.push_back({"state.directory", o.state_directory});
+    for (const auto& [what, place] : written) {
+      if (place.empty() || place == "-" || !lies_in(place, input)) continue;
+      return invalid(
+          fmt::format("{}: is below {}, which is read; what is written there would come back", place, input));
     }
   }
-  for (const std::string& input : files.paths) {
-    for (const std::string& place : {files.output, files.unique, files.rejects}) {
-      if (input != "-" && input == place) return invalid(fmt::format("{}: is both read and written", place));
+  for (const auto& [what, place] : outputs) {
+    if (!place.empty() && place != "-" && lies_in(place, o.state_directory)) {
+      return invalid(fmt::format("{}: {} lies in the state directory {}; name a place outside", what, place,
+                                 o.state_directory));
     }
   }
   return absl::OkStatus();
@@ -69,7 +75,7 @@ absl::Status check_places(const Options& o) {
 
 }  // namespace
 
-absl::Status serve_files(const Config& config, const std::function<bool()>& stop_wished) {
+absl::Status serve_files(const Config& config, const std::function<bool()>& stop_requested) {
   const Options& o = config.options;
   RETURN_IF_ERROR(check_places(o));
   RETURN_IF_ERROR(check_format(o.input));
@@ -77,7 +83,7 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   ASSIGN_OR_RETURN(const HashKey key, choose_hash_key(o, note));
   if (!note.empty()) log::warn(note);
   ASSIGN_OR_RETURN(EngineOptions engine_opts, engine_options(o, key));
-  Monitor monitor({.options = o, .rule = engine_opts.rule, .stop = stop_wished});
+  Monitor monitor({.options = o, .rule = engine_opts.rule, .stop = stop_requested});
   const auto stop = [&] { return monitor.stop(); };
   ASSIGN_OR_RETURN(const std::unique_ptr<http::Server> server, open_http(o));
   if (server != nullptr) monitor.answer(*server);
@@ -85,7 +91,8 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
                          {"output", o.files.output},
                          {"state", o.state_directory}});
   if (o.files.output == "-" && o.files.paths != std::vector<std::string>{"-"}) {
-    log::warn("stdout cannot be cut back after a crash: some events may come twice; set files.output");
+    log::warn(
+        "doppel cannot truncate stdout after a crash, so some events may appear twice; set files.output");
   }
 
   // The index and how far the input was read, as of the last commit that the outputs support.
@@ -104,12 +111,15 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
                        [&](std::string_view position) { return FilesSink::supports(sink_options, position); },
                        [&] { return sink != nullptr ? sink->sync() : absl::OkStatus(); }));
   const Recovered& recovered = state->recovered();
+  RETURN_IF_ERROR(
+      FilesSink::check_outputs_are_there(sink_options, recovered.sink_position, o.state_directory));
   for (const std::string& told : recovered.notes) log::warn(told);
   engine_opts.initial_capacity = std::max<uint64_t>(1024, recovered.next_seq - recovered.first_row);
   Engine engine(engine_opts, state->bodies());
-  if (!recovered.fresh) RETURN_IF_ERROR(restore_engine(*state, engine, thread_count(o), monitor.told()));
+  if (!recovered.fresh)
+    RETURN_IF_ERROR(restore_engine(*state, engine, thread_count(o), monitor.progress_reports()));
   log::info("index loaded", {{"documents", recovered.documents},
-                             {"originals", engine.index().stats().live},
+                             {"originals", engine.originals().stats().live},
                              {"cut_bytes", recovered.cut_bytes},
                              {"ms", ms_since(start)}});
 
@@ -126,7 +136,7 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   sink_options.engine = &engine;
   sink_options.originals = originals.get();
   sink_options.lowest_live = recovered.lowest_live;
-  Report report(engine.index());
+  Report report(engine.originals());
   ASSIGN_OR_RETURN(sink, FilesSink::open(sink_options, recovered.sink_position,
                                          [&](const std::string& message) { report.complain(message); }));
   StateJournal journal(*state, engine, [&] { return sink->announced(); });
@@ -135,8 +145,18 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   start = Clock::now();
   FollowOptions follow;
   follow.files.paths = o.files.paths;
+  // Links may still lead to them.
+  follow.finder.left_out = {o.state_directory};
+  for (const auto& [what, path] : outputs_of(o)) {
+    if (!path.empty() && path != "-") follow.finder.left_out.push_back(path);
+  }
   follow.files.batch_records = static_cast<size_t>(o.batch_documents);
   follow.files.batch_bytes = o.batch_bytes;
+  follow.files.charsets = o.input.format == "html";
+  if (is_signed(o.input)) {
+    follow.files.layout = "signed";
+    follow.files.signed_scheme = engine_opts.scheme.describe();
+  }
   follow.files.stop = stop;
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source,
                    open_follow_source(follow, recovered.source_position));
@@ -145,16 +165,18 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   std::shared_ptr<void> watched;
   if (fetching != nullptr) watched = monitor.watch(*fetching);
   monitor.progress(engine, *state);
+  Forgetting forgetting(engine, state->bodies());
+  ForgetRequests requests(o.state_directory, forgetting);
   Web web(server.get(), {.config = config,
                          .engine = engine,
                          .bodies = state->bodies(),
+                         .forgetting = &forgetting,
                          .checkpoint = [&] { return state->checkpoint(); },
                          .snapshots = [&] { return state->checkpoint_stats(); }});
   monitor.ready(engine);
   log::info("ready", {{"input_listed_ms", ms_since(start)}, {"epoch", recovered.epoch}});
   notify::ready();
 
-  ForgetRequests requests(o.state_directory, engine, state->bodies());
   Pipeline pipeline{.source = fetching != nullptr ? static_cast<Source&>(*fetching) : *source,
                     .engine = engine,
                     .sink = *sink,
@@ -162,10 +184,10 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
                     .format = o.input,
                     .threads = thread_count(o),
                     .stop = stop,
-                    .wishes =
+                    .requests =
                         [&](Work& work) {
-                          const bool files = requests.fill(work);
-                          return web.wishes(work) || files || sink->has_more_to_tell();
+                          requests.look();
+                          return forgetting.fill(work) || sink->has_more_to_write();
                         },
                     .read_now = late_reader(fetching.get()),
                     .observe =
@@ -176,7 +198,8 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
                     .progress =
                         [&](const Counters& counters) {
                           monitor.progress(engine, *state);
-                          requests.settled();
+                          forgetting.settled();
+                          requests.answer();
                           web.progress(counters);
                           report.progress(counters);
                         }};

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/status.h"
@@ -11,10 +14,14 @@
 #include "serve/firehose.h"
 #include "serve/forget_requests.h"
 #include "serve/kafka_run.h"
+#include "serve/log_writes.h"
 #include "serve/monitor.h"
 #include "serve/report.h"
 #include "serve/setup.h"
+#include "serve/standby.h"
 #include "serve/web.h"
+#include "state/file.h"
+#include "state/lock.h"
 #include "stream/kafka/kafka_position.h"
 #include "stream/kafka/kafka_source.h"
 #include "stream/pipeline.h"
@@ -29,24 +36,46 @@ class NoSink final : public Sink {
   std::string position() const override { return {}; }
 };
 
-kafka::KafkaSourceOptions source_options(const Options& o, const KafkaPlan& plan) {
-  return {.client = plan.client,
-          .group = o.kafka.group,
-          .topics = o.kafka.topics,
-          .batch_records = static_cast<size_t>(o.kafka.batch_documents),
-          .batch_bytes = o.batch_bytes,
-          .linger_ms = static_cast<int>(o.kafka.batch_ms),
-          .queue_bytes = o.kafka.fetch_queue,
-          .from_latest = o.kafka.start == "latest",
-          .continue_after_loss = o.kafka.on_data_loss == "continue",
-          .metadata_ms = static_cast<int>(o.kafka.metadata_interval_ms)};
+// A dry run reads the index into a directory of its own: neither snapshots nor topics change.
+class DryRun {
+ public:
+  DryRun() = default;
+  DryRun(const DryRun&) = delete;
+  DryRun& operator=(const DryRun&) = delete;
+  ~DryRun() {
+    std::error_code ignored;
+    if (!directory_.empty()) std::filesystem::remove_all(directory_, ignored);
+  }
+  // The options themselves where it is none.
+  absl::StatusOr<Options> options_of(Options o) {
+    if (!o.dry_run) return o;
+    const char* variable = std::getenv("TMPDIR");
+    std::string place = !o.temporary_directory.empty()             ? o.temporary_directory
+                        : variable != nullptr && *variable != '\0' ? variable
+                                                                   : "/tmp";
+    place += "/doppel-dry-run-XXXXXX";
+    if (::mkdtemp(place.data()) == nullptr) return io_error(place + ": cannot be made for a dry run");
+    directory_ = o.state_directory = place;
+    o.kafka.create_topics = false;
+    return o;
+  }
+
+ private:
+  std::string directory_;
+};
+
+kafka::KafkaSourceOptions source_options(const Options& o, const KafkaPlan& plan, bool step_by_step,
+                                         const std::function<bool()>& stop) {
+  kafka::KafkaSourceOptions out = kafka_source_options(o, plan.inputs, stop);
+  out.in_background = !step_by_step;
+  return out;
 }
 
 // Everything that a run has in common; what differs is where its decisions go.
 absl::Status run(const Options& o, Monitor& monitor, KafkaIndex& index, Source& source, FetchSource* fetching,
-                 Sink& sink, Journal* journal, std::function<bool(Work&)> wishes,
-                 std::function<void()> settled, Web& web) {
-  Report report(index.engine->index());
+                 Sink& sink, Journal* journal, const std::function<bool(Work&)>& requests,
+                 const std::function<void()>& settled, Web& web) {
+  Report report(index.engine->originals());
   FirehoseWatch firehose;
   Pipeline pipeline{.source = fetching != nullptr ? static_cast<Source&>(*fetching) : source,
                     .engine = *index.engine,
@@ -56,11 +85,7 @@ absl::Status run(const Options& o, Monitor& monitor, KafkaIndex& index, Source& 
                     .keys = key_policy(o),
                     .threads = thread_count(o),
                     .stop = [&] { return monitor.stop(); },
-                    .wishes =
-                        [&](Work& work) {
-                          const bool others = wishes(work);
-                          return web.wishes(work) || others;
-                        },
+                    .requests = requests,
                     .read_now = late_reader(fetching),
                     .observe =
                         [&](const Decided& decided, const BatchTimes& times) {
@@ -96,7 +121,7 @@ std::vector<PageData::Lag> lags_of(const kafka::ConsumerStatistics& statistics,
       lag.records = lag_of(partition, settled);
       if (lag.records == 0) lag.seconds = 0;
       if (lag.records > 0 && settled.last_ms >= 0)
-        lag.seconds = static_cast<double>(std::max<int64_t>(0, kafka::now_ms() - settled.last_ms)) / 1e3;
+        lag.seconds = static_cast<double>(std::max<int64_t>(0, Clock::unix_ms() - settled.last_ms)) / 1e3;
     }
   }
   return out;
@@ -105,42 +130,58 @@ std::vector<PageData::Lag> lags_of(const kafka::ConsumerStatistics& statistics,
 void say_ready(Monitor& monitor, const KafkaIndex& index, const kafka::KafkaSource& source) {
   monitor.ready(*index.engine);
   log::info("ready", {{"partitions", source.partitions()},
-                      {"originals", index.engine->index().stats().live},
+                      {"originals", index.engine->originals().stats().live},
                       {"epoch", epoch_string(index.epoch.epoch)}});
   notify::ready();
 }
 
 }  // namespace
 
-absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop_wished,
-                         const std::function<void(const absl::Status&)>& ending) {
-  const Options& o = config.options;
-  if (o.state_directory.empty())
-    return invalid("state.directory: serve needs a place for its snapshots and its hash key");
+absl::Status serve_kafka(const Config& config, kafka::Cluster& cluster, const ServeKafka& how) {
+  if (config.options.state_directory.empty())
+    return invalid("state.directory: serve needs a directory for its snapshots and its hash key");
   std::string note;
-  ASSIGN_OR_RETURN(const HashKey key, choose_hash_key(o, note));
+  ASSIGN_OR_RETURN(const HashKey key, config.options.dry_run ? hash_key_to_look_with(config.options)
+                                                             : choose_hash_key(config.options, note));
+  DryRun dry_run;
+  ASSIGN_OR_RETURN(const Options o, dry_run.options_of(config.options));
   if (!note.empty()) log::warn(note);
   RETURN_IF_ERROR(check_format(o.input));
+  RETURN_IF_ERROR(make_directories(o.state_directory));
+  RETURN_IF_ERROR(
+      lock_directory(o.state_directory).status());  // one in use is refused before Kafka is waited for
 
   ASSIGN_OR_RETURN(const EngineOptions engine, engine_options(o, key));
-  Monitor monitor({.options = o, .rule = engine.rule, .kafka = true, .stop = stop_wished});
+  Monitor monitor({.options = o, .rule = engine.rule, .kafka = true, .stop = how.stop});
   const auto stop = [&] { return monitor.stop(); };
   ASSIGN_OR_RETURN(const std::unique_ptr<http::Server> server, open_http(o));
   if (server != nullptr) monitor.answer(*server);
   monitor.restoring({"waiting for Kafka"});
   log::info("starting",
             {{"brokers", o.kafka.brokers}, {"index_log", o.kafka.index_log}, {"dry_run", o.dry_run}});
-  ASSIGN_OR_RETURN(const KafkaPlan plan, plan_kafka(o, stop));
-  ASSIGN_OR_RETURN(const std::unique_ptr<KafkaIndex> index, open_kafka_index({.options = o,
-                                                                              .plan = plan,
-                                                                              .key = key,
-                                                                              .read_only = o.dry_run,
-                                                                              .stop = stop,
-                                                                              .restoring = monitor.told()}));
+  const PlanOptions waiting{.stop = stop, .await_topics = true};
+  ASSIGN_OR_RETURN(const KafkaPlan plan,
+                   plan_kafka(o, cluster, how.real ? real_cluster(o, waiting) : waiting));
+  Standby standby;
+  if (o.kafka.takeover == "standby" && !o.dry_run) {
+    ASSIGN_OR_RETURN(standby, Standby::join(o, plan, monitor.progress_reports()));
+  }
+  const auto where = how.step_by_step ? std::launch::deferred : std::launch::async;
+  ASSIGN_OR_RETURN(const std::unique_ptr<KafkaIndex> index,
+                   open_kafka_index({.options = o,
+                                     .plan = plan,
+                                     .key = key,
+                                     .read_only = o.dry_run,
+                                     .owner = how.owner,
+                                     .sync_on = where,
+                                     .standby = &standby,
+                                     .stop = stop,
+                                     .restoring = monitor.progress_reports()}));
 
   // The input goes on where the index log says; the offsets of the group are only kept up to date.
   ASSIGN_OR_RETURN(const std::unique_ptr<kafka::KafkaSource> source,
-                   kafka::KafkaSource::open(source_options(o, plan), index->position.progress_list()));
+                   kafka::KafkaSource::open(cluster, source_options(o, plan, how.step_by_step, stop),
+                                            index->position.progress_list()));
   ASSIGN_OR_RETURN(const std::unique_ptr<FetchSource> fetching,
                    fetch_from(*source, fetch_options(o, stop), *index->engine));
   std::vector<std::shared_ptr<void>> watched{monitor.watch(*source, index->position.progress_list())};
@@ -158,23 +199,39 @@ absl::Status serve_kafka(const Config& config, const std::function<bool()>& stop
     return run(
         o, monitor, *index, *source, fetching.get(), sink, nullptr, [](Work&) { return false; }, [] {}, web);
   }
-  index->transactor->send_offsets_of(source->consumer());
+  index->transactor->send_offsets_to(o.kafka.group);
   RETURN_IF_ERROR(write_progress(*index, source->beginnings()));
   kafka::KafkaSinkOptions sink_of = sink_options(o, plan, *index);
   sink_of.waiting = [&] { monitor.stop(); };
-  kafka::KafkaSink sink(sink_of, *index->engine, *index->originals, *index->transactor, index->position);
+  sink_of.commit =
+      how.step_by_step ? kafka::CommitThread::Where::in_turn : kafka::CommitThread::Where::beside;
+  kafka::KafkaSink sink(cluster, sink_of, *index->engine, *index->originals, *index->transactor,
+                        index->position);
   SnapshotJournal journal(*index, sink);
   watched.push_back(monitor.watch(*index->transactor));
-  ForgetRequests requests(o.state_directory, *index->engine, index->state->bodies());
+  Forgetting forgetting(*index->engine, index->state->bodies(),
+                        how.step_by_step ? Forgetting::Search::in_turn : Forgetting::Search::beside);
+  ForgetRequests requests(o.state_directory, forgetting);
+  shown.forgetting = &forgetting;
   shown.snapshots = [&] { return index->state->checkpoint_stats(); };
   shown.checkpoint = [&] { return index->state->checkpoint(); };
   Web web(server.get(), shown);
   say_ready(monitor, *index, *source);
-  const auto wishes = [&](Work& work) { return requests.fill(work) || sink.has_more_to_tell(); };
-  absl::Status ran = run(
-      o, monitor, *index, *source, fetching.get(), sink, &journal, wishes, [&] { requests.settled(); }, web);
+  const auto requested = [&](Work& work) {
+    standby.keep();
+    requests.look();
+    return forgetting.fill(work) || sink.has_more_to_do();
+  };
+  const auto settled = [&] {
+    forgetting.settled();
+    requests.answer();
+  };
+  absl::Status ran =
+      run(o, monitor, *index, *source, fetching.get(), sink, &journal, requested, settled, web);
   if (!ran.ok()) {
-    ending(ran);  // clients of a broker that is away may take their time to go
+    how.ending(ran);  // clients of a broker that is away may take their time to go
+    // What a person must change stops a start. A daemon that ran may be started again.
+    if (absl::IsInvalidArgument(ran) || absl::IsNotFound(ran)) return absl::InternalError(ran.message());
     return ran;
   }
   return index->state->checkpoint();

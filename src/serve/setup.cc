@@ -8,9 +8,11 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "engine/limits.h"
 #include "fmt/format.h"
 #include "http/token.h"
 #include "state/state_dir.h"
+#include "stream/files/signed_header.h"
 #include "stream/metadata.h"
 
 namespace doppel {
@@ -40,7 +42,8 @@ absl::StatusOr<HashKey> choose_hash_key(const Options& options, std::string& not
   absl::StatusOr<HashKey> key = hash_key_of(options.state_directory, &made);
   if (made) {
     note = fmt::format(
-        "made a new hash key in {}/hash.key; signatures made with different keys do not compare, so keep it",
+        "created a new hash key in {}/hash.key; keep it, because signatures with different keys are not "
+        "comparable",
         options.state_directory);
   }
   return key;
@@ -57,9 +60,9 @@ namespace {
 
 std::string mebibytes(double bytes) { return fmt::format("{:.0f} MiB", bytes / (1 << 20)); }
 
-// The smaller one of max_documents and what max_memory has room for; 0: any number.
+// What max_memory has room for, with the buffers as they are set now.
 absl::StatusOr<uint64_t> documents_within(const Options& o, const EngineOptions& engine) {
-  if (o.max_memory == 0) return o.max_documents;
+  if (o.max_memory == 0) return 0;
   // Batches that are read, signed, matched and settled; what was fetched ahead; the rest of the program.
   const uint64_t buffers =
       (96 << 20) + 6 * o.batch_bytes + (o.kafka.brokers.empty() ? 0 : o.kafka.fetch_queue);
@@ -76,9 +79,7 @@ absl::StatusOr<uint64_t> documents_within(const Options& o, const EngineOptions&
                     mebibytes(static_cast<double>(o.max_memory)), mebibytes(static_cast<double>(buffers)),
                     kLeast, mebibytes(kLeast * each.sum())));
   }
-  const auto documents =
-      static_cast<uint64_t>(std::min(room / each.sum(), static_cast<double>(kDocumentsMax)));
-  return o.max_documents == 0 ? documents : std::min(documents, o.max_documents);
+  return static_cast<uint64_t>(std::min(room / each.sum(), static_cast<double>(limits::kMaxDocuments.most)));
 }
 
 }  // namespace
@@ -102,11 +103,23 @@ absl::StatusOr<EngineOptions> engine_options(const Options& o, const HashKey& ke
   out.rule.expire_after_ms = o.expire_after_ms;
   out.rule.replace = o.on_update == "replace";
   out.track_ids = o.tombstones == "key" || out.rule.replace;
-  if (o.input.format == "heritrix" || o.input.format == "warc" || o.input.format == "auto")
-    out.payload_of = payload_of_metadata;
-  ASSIGN_OR_RETURN(out.rule.max_documents, documents_within(o, out));
+  const std::string& format = is_signed(o.input) ? o.input.signed_format : o.input.format;
+  if (format == "heritrix" || format == "warc" || format == "auto") out.payload_of = payload_of_metadata;
+  ASSIGN_OR_RETURN(const uint64_t documents, documents_within(o, out));
+  set_room(out.rule, o.max_memory, documents, o.max_documents);
   out.shards = o.shards;
   return out;
+}
+
+void keep_banding(Rule& rule, std::string_view stored) {
+  const Banding chosen = rule.banding;
+  if (!take_banding(rule, stored)) return;
+  const double meets = meeting_probability(rule.threshold_ppm / 1e6, rule.banding);
+  log::info("the index keeps the bands that it was made with",
+            {{"bands", rule.banding.bands},
+             {"rows", rule.banding.rows},
+             {"recall", fmt::format("{:.4f}", meets)},
+             {"a_new_index_has", fmt::format("{} x {}", chosen.bands, chosen.rows)}});
 }
 
 absl::StatusOr<std::unique_ptr<http::Server>> open_http(const Options& o) {
@@ -116,11 +129,18 @@ absl::StatusOr<std::unique_ptr<http::Server>> open_http(const Options& o) {
                    http::load_token("http.token_file", o.http.token_file, "DOPPEL_HTTP_TOKEN"));
   ASSIGN_OR_RETURN(std::unique_ptr<http::Server> server, http::Server::start(std::move(options)));
   log::info("listening", {{"url", server->url()}});
-  // Until the index is there.
-  server->route("GET", "/", [](const http::Request&) {
-    return http::error(503, "the index is being restored; /ready says how far it is");
-  });
   return server;
+}
+
+absl::Status learn_signed_format(const std::vector<std::string>& paths, bool kept, FormatOptions& input) {
+  if (!is_signed(input)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::optional<SignedFileHeader> header, first_signed_header(paths));
+  if (!header) return absl::OkStatus();
+  input.signed_format = header->format;
+  input.signed_text = header->text;
+  // How pages in WARC files were read is a part only of what is kept.
+  if (!kept) input.signed_text = scheme_of_records({.text = header->text}).text;
+  return absl::OkStatus();
 }
 
 FetchOptions fetch_options(const Options& o, std::function<bool()> stop) {

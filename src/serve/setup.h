@@ -22,10 +22,18 @@ absl::StatusOr<std::unique_ptr<http::Server>> open_http(const Options& options);
 // has none, and `note` says so; without a state directory a fixed, public one, so that runs can be repeated.
 absl::StatusOr<HashKey> choose_hash_key(const Options& options, std::string& note);
 
-// The same for commands that only look: nothing is made where there is no key yet.
+// The same for commands that only read: creates no key if there is none.
 absl::StatusOr<HashKey> hash_key_to_look_with(Options options);
 
 absl::StatusOr<EngineOptions> engine_options(const Options& options, const HashKey& key);
+
+// An index keeps the bands that it was made with: where they are chosen, they are those of `stored`, the
+// description of its rule (empty: it is new). Says so.
+void keep_banding(Rule& rule, std::string_view stored);
+
+// The format that signed records had before, as the first of these files says; nothing where it cannot be
+// seen. kept: for an index that is kept.
+absl::Status learn_signed_format(const std::vector<std::string>& paths, bool kept, FormatOptions& input);
 
 // How records that point into WARC files are fetched; `stop` ends waiting.
 FetchOptions fetch_options(const Options& options, std::function<bool()> stop);

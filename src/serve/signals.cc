@@ -75,7 +75,7 @@ void Signals::run() {
       if (info.ssi_signo == SIGHUP) {
         options_.reload();
       } else if (stop_) {
-        log::warn("a second signal: ending at once; what is not committed is done again at the next start");
+        log::warn("a second signal: ending at once; the next start repeats what is not committed");
         ::_exit(options_.second_code);
       } else {
         log::info("stopping", {{"signal", info.ssi_signo == SIGTERM ? "SIGTERM" : "SIGINT"},
@@ -87,7 +87,7 @@ void Signals::run() {
     }
     if (deadline && Clock::now() >= *deadline) {
       log::error(
-          "the end took longer than shutdown_timeout; what is not committed is done again at the next start",
+          "the shutdown took longer than shutdown_timeout; the next start repeats what is not committed",
           {{"shutdown_timeout_ms", options_.shutdown_timeout.count()}});
       ::_exit(timeout_code_);
     }

@@ -1,5 +1,5 @@
 #pragma once
-// The life of a daemon, as the outside asks for it: SIGTERM and SIGINT end it in order, SIGHUP has it look at
+// How signals control a daemon: SIGTERM and SIGINT end it in order, SIGHUP makes it look at
 // its settings again. One thread waits for signals; nothing is done in a handler.
 
 #include <atomic>

@@ -18,7 +18,7 @@ class OriginalsOf final : public StoredOriginals {
       out.removed = stored->removed;
       body = stored->row.body;
     } else if (absl::IsOutOfRange(stored.status())) {
-      body = engine_.index().row(seq).body;  // of the batch at hand
+      body = engine_.originals().row(seq).body;  // of the batch at hand
     } else {
       return stored.status();
     }

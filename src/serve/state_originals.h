@@ -1,5 +1,5 @@
 #pragma once
-// Originals whose end is to be told, read again from the state directory.
+// Reads originals from the state directory whose removal must still be announced.
 
 #include <memory>
 

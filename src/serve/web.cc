@@ -2,21 +2,20 @@
 
 #include <chrono>
 
+#include "base/clock.h"
+
 namespace doppel {
 namespace {
 
-int64_t now_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
+// Often enough for the eye, and rarely enough for a text to be read.
+constexpr int kRefreshS = 30;
 
 }  // namespace
 
 Web::Web(http::Server* server, WebParts parts)
     : server_(server),
       parts_(std::move(parts)),
-      activity_(now_ms()),
+      activity_(Clock::unix_ms()),
       api_({.engine = parts_.engine,
             .bodies = parts_.bodies,
             .activity = activity_,
@@ -24,10 +23,12 @@ Web::Web(http::Server* server, WebParts parts)
             .format = parts_.config.options.input,
             .keys = parts_.keys,
             .checkpoint = parts_.checkpoint,
-            .writes = !parts_.config.options.dry_run}) {
+            .forgetting = parts_.forgetting}) {
   if (server_ == nullptr) return;
   api_.route(*server_);
-  server_->route("GET", "/", api_.guarded([this](const http::Request&) { return page(); }));
+  server_->route("GET", "/", api_.guarded([this](const http::Request& r) { return page(r); }));
+  server_->route("GET", "/clusters/{id}",
+                 api_.guarded([this](const http::Request& r) { return cluster(r); }));
 }
 
 Web::~Web() {
@@ -35,19 +36,29 @@ Web::~Web() {
   api_.close();      // nobody is left
 }
 
-http::Response Web::page() {
+http::Response Web::cluster(const http::Request& request) const {
+  const std::string id(*request.param("id"));
+  const std::optional<Cluster> found = activity_.cluster(id);
+  return found ? http::page(200, cluster_page(id, *found, Clock::unix_ms()))
+               : http::page(404, no_cluster_page(id));
+}
+
+http::Response Web::page(const http::Request& request) {
+  const bool hold = !request.query.empty() && request.query.front().first == "hold";
   PageData data{.version = DOPPEL_VERSION,
                 .mode = parts_.lags ? "Kafka" : "files",
-                .now_ms = now_ms(),
+                .now_ms = Clock::unix_ms(),
                 .start_ms = activity_.start_ms(),
+                .refresh_s = hold ? 0 : kRefreshS,
                 .samples = activity_.samples(),
                 .originals_most = parts_.engine.options().rule.max_documents,
                 .events = activity_.events(),
+                .dead_letters = activity_.dead_letters(),
                 .originals = activity_.originals(10),
                 .host_pairs = activity_.host_pairs(10)};
   IndexFacts facts;
   const auto look = [&] {
-    facts.stats = parts_.engine.index().stats();
+    facts.stats = parts_.engine.originals().stats();
     if (parts_.snapshots) facts.snapshots = parts_.snapshots();
   };
   if (mailbox_.ask(look, std::chrono::seconds(1))) {
@@ -57,24 +68,16 @@ http::Response Web::page() {
   if (parts_.lags) data.lags = parts_.lags();
   for (const Setting& setting : parts_.config.settings)
     data.settings.push_back({.key = setting.key, .value = setting.value, .origin = setting.origin});
-  http::Response out{.body = status_page(data), .content_type = "text/html; charset=utf-8"};
-  out.headers = {{"Content-Security-Policy",
-                  "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-                  "form-action 'none'; frame-ancestors 'none'"},
-                 {"Referrer-Policy", "no-referrer"}};
-  return out;
+  return http::page(200, status_page(data));
 }
 
-bool Web::wishes(Work& work) { return server_ != nullptr && api_.fill(work); }
-
 void Web::observe(const Decided& decided) {
-  if (server_ != nullptr) activity_.observe(decided, now_ms());
+  if (server_ != nullptr) activity_.observe(decided, Clock::unix_ms());
 }
 
 void Web::progress(const Counters& counters) {
   if (server_ == nullptr) return;
-  api_.settled();
-  activity_.sample(counters, now_ms());
+  activity_.sample(counters, Clock::unix_ms());
   mailbox_.answer();
 }
 

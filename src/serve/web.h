@@ -18,7 +18,9 @@ struct WebParts {  // all outlive the Web
   const Config& config;
   const Engine& engine;
   const Bodies& bodies;
-  KeyPolicy keys;
+  KeyPolicy keys = {};
+  // Null: nothing may be forgotten (dry_run).
+  Forgetting* forgetting = nullptr;
   // On the pipeline's thread; empty: nothing is kept.
   std::function<absl::Status()> checkpoint;
   std::function<CheckpointStats()> snapshots;
@@ -36,12 +38,12 @@ class Web {
   Web& operator=(const Web&) = delete;
 
   // What the pipeline calls, under the same names.
-  bool wishes(Work& work);
   void observe(const Decided& decided);
   void progress(const Counters& counters);
 
  private:
-  http::Response page();
+  http::Response page(const http::Request& request);
+  http::Response cluster(const http::Request& request) const;
 
   http::Server* server_;
   WebParts parts_;

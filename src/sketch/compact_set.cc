@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "base/bytes.h"
+#include "base/check.h"
 #include "base/crc32c.h"
 #include "base/simd.h"
 #include "base/status.h"
@@ -74,6 +75,8 @@ void encode_compact_set(const CompactSet& set, std::string& out) {
   put_fixed(out, uint32_t{0});
   SetShape shape{set.values.size(), set.values.empty() ? 0 : set.bits};
   out.push_back(static_cast<char>(shape.bits));
+  DOPPEL_CHECK(shape.n == 0 || (set.bits >= 1 && set.bits <= 32 && (shape.n - 1) >> set.bits == 0),
+               "a compact set has no more values than its bits can tell apart", shape.n, set.bits);
   if (shape.n != 0) {
     const Kernels run = kernels();
     shape.zeros = run.sum_quotients(set.values.data(), shape.n, shape.remainder_bits());

@@ -3,6 +3,7 @@
 
 #include "sketch/overlap.h"
 
+#include "base/check.h"
 #include "base/simd.h"
 #include "sketch/compact_set.h"
 
@@ -51,6 +52,8 @@ Overlap overlap(const CompactSet& a, const CompactSet& b) {
   const int shift = b.bits - a.bits;
   uint64_t inter = common_values(a.values.data(), a.values.size(), b.values.data(), b.values.size(), shift);
   uint64_t sizes = a.values.size() + distinct_shifted(b.values.data(), b.values.size(), shift);
+  DOPPEL_CHECK(inter <= sizes - inter, "two sets share no more than they have together", inter, sizes,
+               a.values.size(), b.values.size());
   return {inter, sizes - inter};
 }
 

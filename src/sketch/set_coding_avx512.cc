@@ -80,7 +80,7 @@ void encode_streams_avx512(const uint32_t* values, const SetStreams& streams) {
     }
   }
   __m512i before = _mm512_set1_epi32(-1);
-  // Where the one of value i - 1 stands; -1 before the first.
+  // The position of the one bit of value i - 1; -1 before the first.
   __m512i position = _mm512_set1_epi32(-1);
   uint64_t far_position = ~uint64_t{0};
   for (size_t i = 0; i < n; i += 16) {

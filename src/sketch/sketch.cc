@@ -3,8 +3,8 @@
 #include "sketch/sketch.h"
 
 #include <algorithm>
-#include <cassert>
 
+#include "base/check.h"
 #include "base/simd.h"
 #include "sketch/classic.h"
 #include "sketch/fast_rounds.h"
@@ -97,7 +97,8 @@ std::string_view sketch_family_name(SketchFamily family) {
 
 Sketcher::Sketcher(SketchFamily family, int num_perm, const HashKey& key)
     : family_(family), num_perm_(num_perm) {
-  assert(num_perm >= 8 && num_perm <= kMaxSlots);
+  DOPPEL_CHECK(num_perm >= 8 && num_perm <= kMaxSlots, "a sketch has 8 to kMaxSlots slots", num_perm,
+               kMaxSlots);
   if (family == SketchFamily::classic) {
     for (int i = 0; i < num_perm; ++i) keys_.push_back(key.derive("classic sketch", i));
     return;

@@ -33,7 +33,7 @@ class Sketcher {
 
   // Adds shingles. Any split of a set over calls gives the same slots; repeats change nothing.
   // The hashes must be uniformly distributed over 64 bits, as the text stage makes them: the first round
-  // takes their bits as they are. Whoever has other numbers mixes them first.
+  // takes their bits as they are. Callers with other numbers must mix them first.
   void update(uint64_t* slots, std::span<const uint64_t> shingles) const;
 
   // slots = the sketch of the union.

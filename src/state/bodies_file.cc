@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "base/bytes.h"
+#include "base/check.h"
 #include "base/crc32c.h"
 #include "base/status.h"
 #include "state/state_dir.h"
@@ -51,6 +52,8 @@ absl::StatusOr<BodyRef> BodiesFile::append(const Body& body) {
     char* p = unflushed_.data() + start;
     store(p, body_crc(offset, {p + kCrcBytes, size - kCrcBytes}));
   }
+  DOPPEL_CHECK(size <= limit && offset + size <= kOffsetEnd, "a body is as long as was reckoned", size, limit,
+               offset);
   end_.store(offset + size, std::memory_order_relaxed);
   return BodyRef{.offset = offset, .size = static_cast<uint32_t>(size)};
 }
@@ -96,6 +99,8 @@ absl::Status BodiesFile::flush() {
   // Readers may read this memory meanwhile; only this thread changes it. After an error all of it is
   // still here, and the next flush() writes it to the same place again.
   const uint64_t from = flushed_.load(std::memory_order_relaxed);
+  DOPPEL_CHECK(from + unflushed_.size() == bytes(), "the lengths of bodies in the file and in memory add up",
+               from, unflushed_.size(), bytes());
   RETURN_IF_ERROR(file_.write_at(from, unflushed_));
   crc_ = crc32c(unflushed_, crc_);
   const std::unique_lock lock(mutex_);

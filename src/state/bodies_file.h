@@ -1,6 +1,6 @@
 #pragma once
-// The file "bodies": a header (file_header.h), then the bodies back to back; rows say where each
-// stands and how long it is.
+// The file "bodies": a header (file_header.h), then the bodies back to back; each row has the place
+// and the size of its body.
 //
 //    0  u32 CRC32C of the rest of the body, seeded with the CRC32C of its offset (u64)
 //    4  varint length of the metadata

@@ -104,6 +104,23 @@ absl::Status File::rename_to(const std::string& path) {
   return absl::OkStatus();
 }
 
+absl::Status write_durably(const std::string& path, std::string_view text, mode_t mode) {
+  const std::string beside = path + ".tmp";
+  absl::Status status;
+  {
+    ASSIGN_OR_RETURN(File file, File::open(beside, O_WRONLY | O_CREAT | O_TRUNC, mode));
+    status = file.write_at(0, text);
+    if (status.ok()) status = file.sync();
+    if (status.ok()) status = file.rename_to(path);
+  }
+  if (!status.ok()) {
+    ::unlink(beside.c_str());
+    return status;
+  }
+  const size_t slash = path.rfind('/');
+  return sync_directory(slash == std::string::npos ? "." : path.substr(0, std::max<size_t>(slash, 1)));
+}
+
 absl::Status sync_directory(const std::string& path) {
   ASSIGN_OR_RETURN(const File directory, File::open(path, O_RDONLY | O_DIRECTORY));
   while (::fsync(directory.fd()) != 0) {

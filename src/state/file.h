@@ -45,6 +45,9 @@ class File {
   std::string path_;
 };
 
+// The file holds exactly `text` when this returns OK, also after a power loss; before, and after an error, it
+// is as it was. Written beside it (PATH.tmp), synced, renamed, and the directory synced.
+absl::Status write_durably(const std::string& path, std::string_view text, mode_t mode = 0600);
 // Makes the entries of a directory durable.
 absl::Status sync_directory(const std::string& path);
 // mkdir -p, mode 0700 for what is made.

@@ -13,6 +13,8 @@ namespace {
 
 std::string magic(FileKind kind) { return {'d', 'o', 'p', 'p', 'e', 'l', static_cast<char>(kind), '\n'}; }
 
+uint32_t newest(FileKind kind) { return kind == FileKind::journal ? kJournalVersion : kStateVersion; }
+
 }  // namespace
 
 absl::StatusOr<Epoch> make_epoch() {
@@ -34,7 +36,7 @@ std::string epoch_string(const Epoch& epoch) {
 
 std::string encode_header(const FileHeader& header) {
   std::string out = magic(header.kind);
-  put_fixed(out, kStateVersion);
+  put_fixed(out, newest(header.kind));
   put_fixed(out, header.num_perm);
   put_fixed(out, header.mask_words);
   out.append(header.epoch.begin(), header.epoch.end());
@@ -62,7 +64,7 @@ absl::StatusOr<FileHeader> read_header(const File& file, FileKind kind) {
   ByteReader reader(std::string_view(bytes).substr(8));
   const auto version = reader.fixed<uint32_t>();
   // Asked first: another version may keep its checksum elsewhere. Where ours fits, it is no damage.
-  if (version != kStateVersion) {
+  if (version < kStateVersion || version > newest(kind)) {
     const std::string_view all = bytes;
     const bool fits =
         load<uint32_t>(bytes.data() + kFileHeaderBytes - 4) == crc32c(all.substr(0, kFileHeaderBytes - 4));
@@ -71,9 +73,9 @@ absl::StatusOr<FileHeader> read_header(const File& file, FileKind kind) {
         fmt::format("{}: written in version {} of the format, this program reads version {}; use the program "
                     "that wrote it, or a "
                     "new state directory",
-                    file.path(), version, kStateVersion));
+                    file.path(), version, newest(kind)));
   }
-  FileHeader header{.kind = kind};
+  FileHeader header{.kind = kind, .version = version};
   header.num_perm = reader.fixed<uint32_t>();
   header.mask_words = reader.fixed<uint32_t>();
   const std::string_view epoch = reader.bytes(header.epoch.size());

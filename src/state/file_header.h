@@ -2,7 +2,7 @@
 // The first 48 bytes of hot, bodies and journal (little endian):
 //
 //    0  8   magic: "doppel", then the kind: 'H' hot, 'B' bodies, 'J' journal, then '\n'
-//    8  u32 version of the format, 2
+//    8  u32 version of the format: 2, of a journal 3 (of an older one 2)
 //   12  u32 num_perm     (hot; else 0)
 //   16  u32 mask_words   (hot; else 0)
 //   20  16  epoch: the UUID of the index that the file belongs to
@@ -27,11 +27,13 @@ std::string epoch_string(const Epoch& epoch);  // 8-4-4-4-12 hex digits
 
 constexpr size_t kFileHeaderBytes = 48;
 constexpr uint32_t kStateVersion = 2;
+constexpr uint32_t kJournalVersion = 3;
 
 enum class FileKind : char { hot = 'H', bodies = 'B', journal = 'J' };
 
 struct FileHeader {
   FileKind kind = FileKind::hot;
+  uint32_t version = 0;  // as read; written is the newest of the kind
   uint32_t num_perm = 0;
   uint32_t mask_words = 0;
   Epoch epoch{};
@@ -39,7 +41,8 @@ struct FileHeader {
 };
 
 std::string encode_header(const FileHeader& header);
-// The error says whether the file is foreign, damaged or of another version of the format.
+// Journals of version 2 are read too. The error says whether the file is foreign, damaged or of another
+// version of the format.
 absl::StatusOr<FileHeader> read_header(const File& file, FileKind kind);
 
 }  // namespace doppel

@@ -61,8 +61,9 @@ absl::StatusOr<HashKey> parse_hash_key(std::string_view hex) {
     } else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f') {
       digit = static_cast<uint64_t>(c | 0x20) - 'a' + 10;
     } else {
-      return invalid(fmt::format("a hash key has {} hexadecimal digits, character {} of this one is none",
-                                 kDigits, i + 1));
+      return invalid(fmt::format(
+          "a hash key has {} hexadecimal digits; character {} of this one is not a hexadecimal digit",
+          kDigits, i + 1));
     }
     words[i / 16] = words[i / 16] << 4 | digit;
   }

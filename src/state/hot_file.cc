@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/bytes.h"
+#include "base/check.h"
 #include "base/crc32c.h"
 #include "base/pod_vector.h"
 #include "base/status.h"
@@ -33,6 +34,10 @@ uint32_t HotFormat::seed(Seq seq) const {
 
 void HotFormat::append(const StoredRow& stored, std::string& out) const {
   const Row& row = stored.row;
+  DOPPEL_CHECK(row.body.offset >> kOffsetBits == 0 && row.body.size >> (64 - kOffsetBits) == 0,
+               "offset and length of a body fit into its row", stored.seq, row.body.offset, row.body.size);
+  DOPPEL_CHECK(row.payload >> kPayloadBits == 0, "the bits of a payload fit into its row", stored.seq,
+               row.payload);
   const size_t start = out.size();
   out.resize(start + row_bytes_);  // zeros
   char* p = out.data() + start;

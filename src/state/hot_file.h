@@ -1,9 +1,9 @@
 #pragma once
 // The file "hot": a header (file_header.h), then one row for every representative, in order of their
-// numbers from 0, all of one length, so that row s stands at 48 + s * row_bytes.
+// numbers from 0, all of one length, so that row s begins at 48 + s * row_bytes.
 //
 //    0  u32 CRC32C of the rest of the row, seeded with the CRC32C of epoch and number (u64): a row that
-//           stands at another place, or in another index, does not fit
+//           is at another place, or in another index, does not fit
 //    4  u32 flags: bit 0: it has slices (clear: below one shingle, zeros instead); bits 1 to 30: its
 //    payload's
 //           bits, 0 if none is known
@@ -22,7 +22,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "engine/resolve.h"
+#include "engine/resolved.h"
 #include "state/file.h"
 #include "state/file_header.h"
 

@@ -183,6 +183,12 @@ LogPlace put_log_owner(std::string& out, const LogOwner& record) {
   return writer.end();
 }
 
+LogPlace put_log_batch(std::string& out, const LogBatch& record) {
+  Writer writer(out, "batch", 'B');
+  put_varint(out, record.records);
+  return writer.end();
+}
+
 void put_log_key(std::string& out, Seq seq) { put_fixed<uint64_t>(out, big_endian(seq)); }
 
 absl::StatusOr<LogRecord> parse_log_record(std::string_view key, std::string_view value, bool has_value) {
@@ -199,7 +205,9 @@ absl::StatusOr<LogRecord> parse_log_record(std::string_view key, std::string_vie
   const char kind = value.front();
   LogRecord record;
   if (numbered && kind == 'R') {
-    record = read_row(seq, in);
+    const LogRow row = read_row(seq, in);
+    if (row.payload >> kPayloadBits != 0) return damaged(key, "has an impossible payload");
+    record = row;
   } else if (numbered && kind == 'X') {
     record = LogRemoved{seq, in.fixed<int64_t>()};
   } else if (key == "expire" && kind == 'L') {
@@ -234,6 +242,8 @@ absl::StatusOr<LogRecord> parse_log_record(std::string_view key, std::string_vie
     record = LogRule{std::string(in.string())};
   } else if (key == "owner" && kind == 'O') {
     record = LogOwner{std::string(in.string())};
+  } else if (key == "batch" && kind == 'B') {
+    record = LogBatch{in.varint()};
   } else {
     return damaged(key,
                    fmt::format("is of a kind ({}) that this version does not know", static_cast<int>(kind)));

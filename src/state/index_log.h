@@ -25,10 +25,11 @@
 //                                    mask_words, u8 complete (0: a rebuild is under way), string what it is
 //                                    rebuilt from
 //   rule                         'U' string rule
-//   owner                        'O' string the process that writes now
+//   owner                        'O' string the process that writes now: its claim (docs/adr/0018)
+//   batch                        'B' varint how many records its transaction wrote here, this one included
 //
-// A batch is one transaction: representatives (ascending), what is missing, removals, expire, and at its end
-// the progress of the partitions that moved.
+// A batch is one transaction: representatives (ascending), what is missing, removals, expire, the progress of
+// the partitions that moved, and at its end the number of its records.
 
 #include <cstdint>
 #include <string>
@@ -37,7 +38,7 @@
 
 #include "absl/status/statusor.h"
 #include "engine/bodies.h"
-#include "engine/resolve.h"
+#include "engine/resolved.h"
 #include "state/file_header.h"
 
 namespace doppel {
@@ -62,7 +63,7 @@ struct LogDropped {
 };
 struct LogExpire {
   Seq lowest_live = 0;
-  Seq announced = 0;  // the end of everything below was told
+  Seq announced = 0;  // original-removed was published for everything below
   std::string clock;
 };
 struct LogProgress {
@@ -94,8 +95,11 @@ struct LogRule {
 struct LogOwner {
   std::string owner;
 };
+struct LogBatch {
+  uint64_t records = 0;
+};
 using LogRecord = std::variant<LogRow, LogRemoved, LogDropped, LogExpire, LogProgress, LogMissing, LogEpoch,
-                               LogRule, LogOwner>;
+                               LogRule, LogOwner, LogBatch>;
 
 // Appends key and value to `out`; the result says where the value begins. The body's views are copied.
 struct LogPlace {
@@ -110,6 +114,7 @@ LogPlace put_log_missing(std::string& out, const LogMissing& record);
 LogPlace put_log_epoch(std::string& out, const LogEpoch& record);
 LogPlace put_log_rule(std::string& out, const LogRule& record);
 LogPlace put_log_owner(std::string& out, const LogOwner& record);
+LogPlace put_log_batch(std::string& out, const LogBatch& record);
 // A null value under this key: LogDropped.
 void put_log_key(std::string& out, Seq seq);
 

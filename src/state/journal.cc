@@ -1,11 +1,16 @@
 #include "state/journal.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
+#include "absl/strings/numbers.h"
 #include "base/bytes.h"
+#include "base/check.h"
 #include "base/crc32c.h"
 #include "base/kill_point.h"
 #include "base/status.h"
@@ -14,10 +19,10 @@ namespace doppel {
 namespace {
 
 constexpr size_t kFrameBytes = 8;
-enum RecordType : uint8_t { kCheckpoint = 1, kCommit = 2 };
+enum RecordType : uint8_t { kCheckpoint = 1, kWholeCommit = 2, kCommit = 3 };
 
-// `identity` is given for a checkpoint.
-std::string encode(const CommitRecord& record, const Identity* identity) {
+// `identity` is given for a checkpoint, `position` for a commit.
+std::string encode(const CommitRecord& record, const Identity* identity, const PositionDelta* position) {
   std::string out;
   out.push_back(static_cast<char>(identity != nullptr ? kCheckpoint : kCommit));
   put_varint(out, record.commits);
@@ -29,12 +34,17 @@ std::string encode(const CommitRecord& record, const Identity* identity) {
   put_varint(out, record.keep_from);
   put_varint(out, record.documents);
   put_fixed(out, record.made_ms);
-  put_string(out, record.source_position);
+  if (position != nullptr) {
+    put_delta(out, *position);
+  } else {
+    put_string(out, record.source_position);
+  }
   put_string(out, record.sink_position);
   put_string(out, record.clock);
   put_varint(out, record.removed.size());
   Seq before = 0;
   for (const Seq seq : record.removed) {
+    DOPPEL_CHECK(seq >= before, "removed numbers ascend in a commit record", seq, before);
     put_varint(out, seq - before);
     before = seq;
   }
@@ -47,10 +57,11 @@ std::string encode(const CommitRecord& record, const Identity* identity) {
   return out;
 }
 
-bool decode(std::string_view payload, CommitRecord& record, Identity* identity) {
+bool decode(std::string_view payload, JournalEntry& entry, Identity* identity) {
+  CommitRecord& record = entry.record;
   ByteReader reader(payload);
   const auto type = reader.fixed<uint8_t>();
-  if (type != (identity != nullptr ? kCheckpoint : kCommit)) return false;
+  if (identity != nullptr ? type != kCheckpoint : type != kCommit && type != kWholeCommit) return false;
   record.commits = reader.varint();
   record.next_seq = reader.varint();
   record.bodies_end = reader.varint();
@@ -60,7 +71,11 @@ bool decode(std::string_view payload, CommitRecord& record, Identity* identity) 
   record.keep_from = reader.varint();
   record.documents = reader.varint();
   record.made_ms = reader.fixed<int64_t>();
-  record.source_position = reader.string();
+  if (type == kCommit) {
+    entry.position = take_delta(reader);
+  } else {
+    record.source_position = reader.string();
+  }
   record.sink_position = reader.string();
   record.clock = reader.string();
   const uint64_t removed = reader.varint();
@@ -80,20 +95,31 @@ bool decode(std::string_view payload, CommitRecord& record, Identity* identity) 
   return reader.done();
 }
 
-std::string framed(const std::string& payload, uint32_t& crc) {
+std::string framed(std::string_view payload, uint32_t& crc) {
   std::string out;
   put_fixed(out, static_cast<uint32_t>(payload.size()));
   crc = crc32c(payload, crc32c(out, crc));
   put_fixed(out, crc);
-  return out + payload;
+  out.append(payload);
+  return out;
 }
 
-// Does `next` follow `before`, in one index that only grows?
+}  // namespace
+
 bool follows(const CommitRecord& before, const CommitRecord& next) {
   return next.commits == before.commits + 1 && next.next_seq >= before.next_seq &&
          next.bodies_end >= before.bodies_end && next.lowest_live >= before.lowest_live &&
          next.keep_from >= before.keep_from && next.keep_from <= next.lowest_live &&
          next.lowest_live <= next.next_seq;
+}
+
+namespace {
+
+// `length`: of the source position before this entry, then of its own.
+bool position_fits(const JournalEntry& entry, uint64_t& length) {
+  if (entry.position) return fits(*entry.position, length);
+  length = entry.record.source_position.size();
+  return true;
 }
 
 }  // namespace
@@ -102,12 +128,14 @@ absl::StatusOr<JournalContents> read_journal(const File& file, bool checkpoint_o
   ASSIGN_OR_RETURN(const FileHeader header, read_header(file, FileKind::journal));
   JournalContents contents;
   contents.epoch = header.epoch;
+  contents.version = header.version;
   ASSIGN_OR_RETURN(contents.file_bytes, file.size());
   std::string bytes(contents.file_bytes, '\0');
   RETURN_IF_ERROR(file.read_at(0, bytes.data(), bytes.size()));
 
   uint64_t offset = kFileHeaderBytes;
   uint32_t crc = 0;
+  uint64_t position_bytes = 0;
   while (offset < bytes.size()) {
     const std::string_view rest = std::string_view(bytes).substr(offset);
     const uint64_t length = rest.size() < kFrameBytes ? 0 : load<uint32_t>(rest.data());
@@ -120,7 +148,8 @@ absl::StatusOr<JournalContents> read_journal(const File& file, bool checkpoint_o
     JournalEntry entry{.record = {}, .end = offset + kFrameBytes + length, .crc = crc};
     const bool first = contents.entries.empty();
     if (crc != load<uint32_t>(rest.data() + 4) ||
-        !decode(payload, entry.record, first ? &contents.identity : nullptr) ||
+        !decode(payload, entry, first ? &contents.identity : nullptr) ||
+        !position_fits(entry, position_bytes) ||
         (!first && !follows(contents.entries.back().record, entry.record))) {
       contents.damage = fmt::format("the record at offset {} is damaged ({} of {} bytes stand behind it)",
                                     offset, bytes.size() - entry.end, bytes.size());
@@ -139,8 +168,21 @@ absl::StatusOr<JournalContents> read_journal(const File& file, bool checkpoint_o
   return contents;
 }
 
-JournalWriter::JournalWriter(File file, uint64_t start, const JournalEntry& last)
-    : file_(std::move(file)), start_(start), end_(last.end), crc_(last.crc) {}
+std::string JournalContents::source_position(size_t entry) const {
+  size_t whole = entry;
+  while (entries[whole].position) --whole;
+  std::string out = entries[whole].record.source_position;
+  for (size_t i = whole + 1; i <= entry; ++i) apply(*entries[i].position, out);
+  return out;
+}
+
+std::string encode_commit(const CommitRecord& commit, std::string_view position_before) {
+  const PositionDelta position = delta_of(position_before, commit.source_position);
+  return encode(commit, nullptr, &position);
+}
+
+JournalWriter::JournalWriter(File file, uint32_t version, uint64_t start, const JournalEntry& last)
+    : file_(std::move(file)), version_(version), start_(start), end_(last.end), crc_(last.crc) {}
 
 namespace {
 
@@ -149,6 +191,22 @@ constexpr int kJournalsMax = 100;
 std::string numbered(const std::string& directory, int number) {
   const std::string path = join(directory, kJournalName);
   return number == 0 ? path : fmt::format("{}.{}", path, number);
+}
+
+// Of the journals that are there, upwards; 0 is "journal".
+std::vector<int> journal_numbers(const std::string& directory) {
+  std::vector<int> out;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with(kJournalName)) continue;
+    int number = 0;
+    if (name.size() > kJournalName.size() && !absl::SimpleAtoi(name.substr(kJournalName.size() + 1), &number))
+      continue;
+    if (number <= kJournalsMax && join(directory, name) == numbered(directory, number)) out.push_back(number);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
 }
 
 absl::Status move_file(const std::string& from, const std::string& to) {
@@ -160,10 +218,14 @@ absl::Status move_file(const std::string& from, const std::string& to) {
 // there is always one.
 absl::Status shift_journals(const std::string& directory, int kept) {
   if (kept < 0) return absl::OkStatus();
-  for (int n = kJournalsMax; n > kept; --n) ::unlink(numbered(directory, n).c_str());
-  for (int n = kept; n > 1; --n) {
-    if (exists(numbered(directory, n - 1)))
-      RETURN_IF_ERROR(move_file(numbered(directory, n - 1), numbered(directory, n)));
+  const std::vector<int> numbers = journal_numbers(directory);
+  for (auto n = numbers.rbegin(); n != numbers.rend() && *n > 0; ++n) {
+    const std::string path = numbered(directory, *n);
+    if (*n >= kept) {
+      ::unlink(path.c_str());
+    } else {
+      RETURN_IF_ERROR(move_file(path, numbered(directory, *n + 1)));
+    }
   }
   const std::string newest = numbered(directory, 0);
   const std::string before = numbered(directory, 1);
@@ -177,10 +239,23 @@ absl::Status shift_journals(const std::string& directory, int kept) {
 
 std::vector<std::string> journal_paths(const std::string& directory) {
   std::vector<std::string> paths;
-  for (int n = 0; n <= kJournalsMax; ++n) {
-    if (exists(numbered(directory, n))) paths.push_back(numbered(directory, n));
-  }
+  for (const int n : journal_numbers(directory)) paths.push_back(numbered(directory, n));
   return paths;
+}
+
+std::optional<LastCommit> last_commit(const std::string& directory) {
+  const std::vector<std::string> journals = journal_paths(directory);
+  if (journals.empty()) return std::nullopt;
+  const absl::StatusOr<File> file = File::open(journals.front(), O_RDONLY);
+  if (!file.ok()) return std::nullopt;
+  absl::StatusOr<JournalContents> journal = read_journal(*file);
+  if (!journal.ok() || journal->entries.empty()) return std::nullopt;
+  std::string position = journal->source_position(journal->entries.size() - 1);
+  LastCommit out{.epoch = journal->epoch,
+                 .rule = journal->identity.rule,
+                 .record = std::move(journal->entries.back().record)};
+  out.record.source_position = std::move(position);
+  return out;
 }
 
 std::string damaged_folder(const std::string& directory) { return join(directory, "damaged"); }
@@ -202,15 +277,25 @@ absl::Status promote_journal(const std::string& directory, const std::string& pa
 
 absl::StatusOr<JournalWriter> JournalWriter::begin(const std::string& directory, const Epoch& epoch,
                                                    const Identity& identity, const CommitRecord& checkpoint,
-                                                   const std::vector<CommitRecord>& since, int kept,
+                                                   const std::vector<std::string>& since, int kept,
                                                    bool durable) {
   kill_point("before_checkpoint");
   ASSIGN_OR_RETURN(File file, File::open(join(directory, kNewJournalName), O_RDWR | O_CREAT | O_TRUNC));
   JournalEntry entry;
   std::string bytes = encode_header({.kind = FileKind::journal, .epoch = epoch}) +
-                      framed(encode(checkpoint, &identity), entry.crc);
+                      framed(encode(checkpoint, &identity, nullptr), entry.crc);
   const uint64_t start = bytes.size();
-  for (const CommitRecord& commit : since) bytes += framed(encode(commit, nullptr), entry.crc);
+  CommitRecord before = checkpoint;
+  uint64_t position_bytes = checkpoint.source_position.size();
+  for (const std::string& commit : since) {
+    JournalEntry next;
+    DOPPEL_CHECK(
+        decode(commit, next, nullptr) && position_fits(next, position_bytes) && follows(before, next.record),
+        "the commits of a new journal follow each other", before.commits, next.record.commits,
+        before.next_seq, next.record.next_seq);
+    bytes += framed(commit, entry.crc);
+    before = std::move(next.record);
+  }
   entry.end = bytes.size();
   RETURN_IF_ERROR(file.write_at(0, bytes));
   if (durable) RETURN_IF_ERROR(file.sync());
@@ -221,12 +306,15 @@ absl::StatusOr<JournalWriter> JournalWriter::begin(const std::string& directory,
   kill_point("after_journal_rename");
   if (durable) RETURN_IF_ERROR(sync_directory(directory));
   kill_point("checkpoint_renamed");
-  return JournalWriter(std::move(file), start, entry);
+  return JournalWriter(std::move(file), kJournalVersion, start, entry);
 }
 
-absl::Status JournalWriter::append(const CommitRecord& commit) {
+absl::Status JournalWriter::append(std::string_view commit) {
+  DOPPEL_CHECK(end_ >= start_ && start_ > kFileHeaderBytes, "commits stand behind the checkpoint", start_,
+               end_);
+  DOPPEL_CHECK(takes_commits(), "a journal of an older version takes no commits of this one", version_);
   uint32_t crc = crc_;
-  const std::string bytes = framed(encode(commit, nullptr), crc);
+  const std::string bytes = framed(commit, crc);
   RETURN_IF_ERROR(file_.write_at(end_, bytes));
   end_ += bytes.size();
   crc_ = crc;

@@ -30,4 +30,9 @@ absl::StatusOr<File> lock_directory(const std::string& directory) {
   return file;
 }
 
+bool directory_in_use(const std::string& directory) {
+  const absl::StatusOr<File> file = File::open(join(directory, "LOCK"), O_RDONLY);
+  return file.ok() && ::flock(file->fd(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 }  // namespace doppel

@@ -11,5 +11,7 @@ namespace doppel {
 
 // Held as long as the result lives.
 absl::StatusOr<File> lock_directory(const std::string& directory);
+// Whether a process holds it now. Writes nothing: root may ask without leaving files of its own.
+bool directory_in_use(const std::string& directory);
 
 }  // namespace doppel

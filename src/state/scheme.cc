@@ -3,13 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 
 namespace doppel {
 namespace {
 
-std::map<std::string_view, std::string_view> parse(std::string_view lines) {
-  std::map<std::string_view, std::string_view> values;
+constexpr std::string_view kReadAgain =
+    "; this version reads pages in another way: create the index again from the documents";
+
+using Values = std::map<std::string_view, std::string_view>;
+
+Values parse(std::string_view lines) {
+  Values values;
   while (!lines.empty()) {
     const size_t end = lines.find('\n');
     const std::string_view line = lines.substr(0, end);
@@ -21,6 +27,11 @@ std::map<std::string_view, std::string_view> parse(std::string_view lines) {
   return values;
 }
 
+// The setting by its name.
+std::string asked(std::string_view name, std::string_view value) {
+  return name == "extract" ? fmt::format("; that was input.extract: {}", value) : "";
+}
+
 }  // namespace
 
 std::vector<std::string> scheme_differences(std::string_view stored, std::string_view now) {
@@ -30,31 +41,122 @@ std::vector<std::string> scheme_differences(std::string_view stored, std::string
   for (const auto& [name, value] : before) {
     const auto other = after.find(name);
     if (other == after.end()) {
-      out.push_back(fmt::format("{}: the index was made with {}, now it is not set", name, value));
+      // A run over other files: their texts do not depend on it.
+      if (name == "warc_pages") continue;
+      out.push_back(fmt::format("{}: the index was made with {}, now it is not set{}", name, value,
+                                asked(name, value)));
     } else if (other->second != value) {
       std::string line = fmt::format("{}: the index was made with {}, now {}", name, value, other->second);
       if (name == "hash_key_fingerprint")
         line += "; its key belongs in hash.key of the state directory, or in hash_key_file";
+      line += asked(name, value);
+      if (name == "html" || name == "warc_pages") line += kReadAgain;
       out.push_back(std::move(line));
     }
   }
   for (const auto& [name, value] : after) {
     if (!before.contains(name)) {
-      out.push_back(fmt::format("{}: the index was made without it, now {}", name, value));
+      out.push_back(fmt::format("{}: the index was made without it, now {}{}", name, value,
+                                name == "warc_pages" ? kReadAgain : ""));
     }
   }
   return out;
 }
 
+std::vector<std::string> signed_differences(std::string_view signed_with, std::string_view now) {
+  const auto before = parse(signed_with);
+  const auto after = parse(now);
+  std::vector<std::string> out;
+  const auto differs = [&](std::string_view name, std::string_view signed_value, std::string_view value) {
+    std::string line =
+        fmt::format("{}: the records were signed with {}, this run expects {}", name, signed_value, value);
+    if (name == "hash_key_fingerprint") line += " (hash_key_file or DOPPEL_HASH_KEY must be the signer's)";
+    if (name == "extract" || name == "html" || name == "charset")
+      line += " (input.signed_format and input.extract say how they were read)";
+    out.push_back(std::move(line));
+  };
+  for (const auto& [name, value] : before) {
+    const auto other = after.find(name);
+    if (other != after.end() ? other->second != value : name != "warc_pages")
+      differs(name, value, other == after.end() ? "none" : other->second);
+  }
+  for (const auto& [name, value] : after)
+    if (!before.contains(name) && name != "warc_pages") differs(name, "none", value);
+  return out;
+}
+
+namespace {
+
+constexpr std::string_view kMemory = "max_memory";
+constexpr std::string_view kDocuments = "max_documents";
+constexpr std::string_view kInMemory = "documents_in_memory";
+
+std::string_view value_of(const Values& values, std::string_view name) {
+  const auto found = values.find(name);
+  return found == values.end() ? std::string_view() : found->second;
+}
+
+uint64_t number(std::string_view digits) {
+  uint64_t value = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return value;
+}
+
+bool is_accepted(const std::vector<std::string>& accepted, std::string_view name) {
+  return std::find(accepted.begin(), accepted.end(), name) != accepted.end();
+}
+
+// Made by an earlier version, which stored the smaller one of max_documents and what max_memory gave.
+bool holds_only_the_number(const Values& before, const Values& after) {
+  if (before.contains(kMemory) || !after.contains(kMemory) || !before.contains(kDocuments)) return false;
+  return !after.contains(kDocuments) ||
+         number(value_of(before, kDocuments)) <= number(value_of(after, kDocuments));
+}
+
+// The stored documents_in_memory that goes on to count; empty: none does.
+std::string_view kept_room(const Values& before, const Values& after,
+                           const std::vector<std::string>& accepted) {
+  if (!after.contains(kMemory)) return {};
+  if (value_of(before, kMemory) == value_of(after, kMemory)) return value_of(before, kInMemory);
+  if (!holds_only_the_number(before, after) || is_accepted(accepted, kMemory)) return {};
+  const std::string_view documents = value_of(before, kDocuments);
+  // It was max_documents that counted, and it does still.
+  const bool set =
+      documents == value_of(after, kDocuments) && number(value_of(after, kInMemory)) >= number(documents);
+  return set ? std::string_view() : documents;
+}
+
+}  // namespace
+
 std::vector<std::string> rule_differences(std::string_view stored, std::string_view now,
                                           const std::vector<std::string>& accepted) {
+  const Values before = parse(stored);
+  const Values after = parse(now);
   std::vector<std::string> out = scheme_differences(stored, now);
   std::erase_if(out, [&](const std::string& difference) {
-    const std::string name = difference.substr(0, difference.find(':'));
+    const std::string_view name = std::string_view(difference).substr(0, difference.find(':'));
+    if (name == kInMemory) return true;  // it follows from max_memory
+    if ((name == kDocuments || name == kMemory) && holds_only_the_number(before, after)) return true;
     const bool shapes = name == "bands" || name == "rows";
-    return !shapes && std::find(accepted.begin(), accepted.end(), name) != accepted.end();
+    return !shapes && is_accepted(accepted, name);
   });
   return out;
+}
+
+std::string rule_in_force(std::string_view stored, std::string_view now,
+                          const std::vector<std::string>& accepted) {
+  std::string out(now);
+  const std::string_view room = kept_room(parse(stored), parse(now), accepted);
+  if (room.empty()) return out;
+  const size_t value = out.find(std::string(kInMemory) + "=") + kInMemory.size() + 1;
+  return out.replace(value, out.find('\n', value) - value, room);
+}
+
+absl::Status refuse_differences(const std::string& what, const std::vector<std::string>& differences) {
+  if (differences.empty()) return absl::OkStatus();
+  std::string message = what;
+  for (const std::string& difference : differences) message.append("\n  ").append(difference);
+  return absl::FailedPreconditionError(message);
 }
 
 }  // namespace doppel

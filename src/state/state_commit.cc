@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "base/crc32c.h"
 #include "base/kill_point.h"
+#include "base/mutation.h"
 #include "base/status.h"
 #include "state/state_dir_impl.h"
 
@@ -14,51 +16,42 @@ namespace {
 
 constexpr uint64_t kJournalBytesMax = 64 << 20;  // of commits, then a checkpoint is due
 
-int64_t now_ms() {
-  using std::chrono::duration_cast, std::chrono::milliseconds, std::chrono::system_clock;
-  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
-}
-
 }  // namespace
 
-absl::Status StateDir::Impl::check(const Commit& commit) const {
+// The conditions of every commit: each later start would trust a wrong one.
+void StateDir::Impl::check(const Commit& commit) const {
   Seq next = state.next_seq;
   uint64_t body_end = last_body_end;
   for (const StoredRow& stored : commit.rows) {
-    if (stored.seq != next++) {
-      return absl::InternalError(fmt::format("commit: row {} where {} was expected", stored.seq, next - 1));
-    }
+    DOPPEL_CHECK(stored.seq == next, "the numbers of committed rows ascend without gaps", stored.seq, next);
+    ++next;
     const BodyRef body = stored.row.body;
     if (body.size == 0) continue;
-    if (body.offset < body_end || body.offset + body.size > bodies->bytes()) {
-      return absl::InternalError(
-          fmt::format("commit: the body of row {} at offset {} is out of order", stored.seq, body.offset));
-    }
+    DOPPEL_CHECK(body.offset >= body_end && body.offset + body.size <= bodies->bytes(),
+                 "bodies stand in the order of their rows, within what was appended", stored.seq, body.offset,
+                 body.size, body_end, bodies->bytes());
     body_end = body.offset + body.size;
   }
-  if (commit.lowest_live < state.lowest_live || commit.lowest_live > next) {
-    return absl::InternalError(
-        fmt::format("commit: lowest live number {} after {}", commit.lowest_live, state.lowest_live));
-  }
-  if (commit.keep_from > commit.lowest_live) {
-    return absl::InternalError(
-        fmt::format("commit: rows from {} on are kept, but the lowest live number is {}", *commit.keep_from,
-                    commit.lowest_live));
-  }
-  for (const Seq seq : commit.removed) {
-    if (seq >= next) return absl::InternalError(fmt::format("commit: {} is removed, but not stored", seq));
-  }
-  return absl::OkStatus();
+  DOPPEL_CHECK(commit.lowest_live >= state.lowest_live && commit.lowest_live <= next,
+               "the lowest live number never goes back and is at most the next number", commit.lowest_live,
+               state.lowest_live, next);
+  DOPPEL_CHECK(commit.keep_from.value_or(0) <= commit.lowest_live, "rows that live are kept",
+               commit.keep_from.value_or(0), commit.lowest_live);
+  for (const Seq seq : commit.removed)
+    DOPPEL_CHECK(seq < next, "what a commit removes was stored", seq, next);
+  DOPPEL_CHECK(commit.documents >= state.documents, "the count of judged documents never goes back",
+               commit.documents, state.documents);
 }
 
 absl::Status StateDir::Impl::commit(const Commit& commit) {
-  RETURN_IF_ERROR(check(commit));
+  check(commit);
+  if (!journal.takes_commits()) RETURN_IF_ERROR(checkpoint());
   CommitRecord next{.commits = state.commits + 1,
                     .next_seq = state.next_seq + commit.rows.size(),
                     .lowest_live = commit.lowest_live,
                     .keep_from = std::max(state.keep_from, commit.keep_from.value_or(commit.lowest_live)),
                     .documents = commit.documents,
-                    .made_ms = now_ms(),
+                    .made_ms = Clock::unix_ms(),
                     .source_position = commit.source_position,
                     .sink_position = commit.sink_position,
                     .clock = commit.clock,
@@ -78,23 +71,27 @@ absl::Status StateDir::Impl::commit(const Commit& commit) {
   RETURN_IF_ERROR(hot.write_at(format->offset(state.next_seq), rows));
   kill_point("after_rows");
   next.hot_crc = crc32c(rows);
+  DOPPEL_CHECK(rows.size() == commit.rows.size() * format->row_bytes(), "all rows have one length",
+               rows.size(), commit.rows.size(), format->row_bytes());
+  // A start would cut a record off that does not follow the one before, and everything behind it.
+  DOPPEL_CHECK(follows(state, next), "a commit follows the one before", state.commits, next.commits,
+               state.next_seq, next.next_seq, state.bodies_end, next.bodies_end, state.lowest_live,
+               next.lowest_live, state.keep_from, next.keep_from);
   const bool each = options.fsync == Fsync::commit;
-  if (each) {
-    RETURN_IF_ERROR(bodies->file().sync());
-    RETURN_IF_ERROR(hot.sync());
-  }
-  RETURN_IF_ERROR(journal.append(next));
+  if (each) RETURN_IF_ERROR(sync_columns());
+  std::string record = encode_commit(next, state.source_position);
+  RETURN_IF_ERROR(journal.append(record));
   kill_point("after_commit");
   if (each) RETURN_IF_ERROR(journal.sync());
 
   std::vector<Seq> before = std::move(state.removed);
   removed.insert(next.removed.begin(), next.removed.end());
-  if (pending) pending->since.push_back(next);
+  if (pending) pending->since.push_back(std::move(record));
   before.insert(before.end(), next.removed.begin(), next.removed.end());
   state = std::move(next);
   state.removed = std::move(before);
   if (pending) {
-    const bool ready = pending->synced.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    const bool ready = pending->synced.wait_for(std::chrono::seconds(0)) != std::future_status::timeout;
     // Too many commits beside it: better to wait than to keep them all in memory.
     if (!ready && journal.commit_bytes() <= 4 * kJournalBytesMax) return absl::OkStatus();
     absl::Status status = finish_checkpoint();
@@ -115,16 +112,19 @@ bool StateDir::Impl::checkpoint_is_due() const {
          journal.commit_bytes() > kJournalBytesMax;
 }
 
+absl::Status StateDir::Impl::sync_columns() {
+  if (mutated(Mutation::columns_are_not_synced)) return absl::OkStatus();
+  RETURN_IF_ERROR(bodies->file().sync());
+  return hot.sync();
+}
+
 // The columns are synced beside the stream: what this takes grows with what came since the last time.
 void StateDir::Impl::start_checkpoint() {
   tidy(state.removed, state.keep_from);
   pending.emplace();
   pending->record = state;
   pending->start = Clock::now();
-  pending->synced = std::async(std::launch::async, [this]() -> absl::Status {
-    RETURN_IF_ERROR(bodies->file().sync());
-    return hot.sync();
-  });
+  pending->synced = std::async(options.sync_on, [this] { return sync_columns(); });
 }
 
 absl::Status StateDir::Impl::finish_checkpoint() {
@@ -134,13 +134,19 @@ absl::Status StateDir::Impl::finish_checkpoint() {
   return begin_journal(std::move(done.record), done.since, done.start);
 }
 
-absl::Status StateDir::Impl::begin_journal(CommitRecord checkpoint, const std::vector<CommitRecord>& since,
+absl::Status StateDir::Impl::begin_journal(CommitRecord checkpoint, const std::vector<std::string>& since,
                                            Clock::time_point start) {
   // One without anything new would only push an older one out.
   const bool news = checkpoint.commits != checkpoint_commits;
+  DOPPEL_CHECK(checkpoint.commits >= checkpoint_commits && checkpoint.next_seq >= checkpoint_seq,
+               "a checkpoint is never older than the one before", checkpoint.commits, checkpoint_commits,
+               checkpoint.next_seq, checkpoint_seq);
+  DOPPEL_CHECK(checkpoint.commits + since.size() == state.commits,
+               "a checkpoint and the commits since are all commits", checkpoint.commits, since.size(),
+               state.commits);
   const int kept = news ? std::max(1, options.snapshots) - 1 : static_cast<int>(kept_from.size());
   checkpoint.hot_crc = checkpoint.bodies_crc = 0;
-  checkpoint.made_ms = now_ms();
+  checkpoint.made_ms = Clock::unix_ms();
   if (news || kept_from.empty()) {
     kept_from.insert(kept_from.begin(), checkpoint.keep_from);
     kept_from.resize(std::min(kept_from.size(), static_cast<size_t>(kept) + 1));
@@ -166,8 +172,7 @@ absl::Status StateDir::Impl::checkpoint() {
   const Clock::time_point start = Clock::now();
   if (durable()) {
     if (options.sync_outputs) RETURN_IF_ERROR(options.sync_outputs());
-    RETURN_IF_ERROR(bodies->file().sync());
-    RETURN_IF_ERROR(hot.sync());
+    RETURN_IF_ERROR(sync_columns());
   }
   tidy(state.removed, state.keep_from);
   return begin_journal(state, {}, start);
@@ -178,13 +183,15 @@ absl::Status StateDir::Impl::checkpoint() {
 void StateDir::Impl::give_back() {
   const Seq lowest = *std::min_element(kept_from.begin(), kept_from.end());
   if (lowest <= punched) return;
+  DOPPEL_CHECK(lowest <= state.keep_from && lowest <= state.next_seq,
+               "the space of rows that are kept is not given back", lowest, state.keep_from, state.next_seq);
   hot.punch(kFileHeaderBytes, format->offset(lowest));
   punched = lowest;
   if (lowest == state.next_seq) {
     bodies->give_back_below(state.bodies_end);
     return;
   }
-  // Bodies stand in the order of rows; some of the next rows has one.
+  // Bodies are in the order of rows; one of the next rows has a body.
   PodVector<char> bytes(format->row_bytes());
   for (Seq seq = lowest; seq < std::min(lowest + 1000, state.next_seq); ++seq) {
     StoredRow stored;

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
+#include "base/check.h"
 #include "base/status.h"
 #include "state/recovery.h"
 #include "state/state_dir_impl.h"
@@ -47,9 +47,11 @@ absl::Status StateDir::load_rows(const std::function<void(const StoredRow&)>& vi
   return absl::OkStatus();
 }
 
+void StateDir::set_rule(std::string rule) { impl_->identity.rule = std::move(rule); }
+
 absl::Status StateDir::start_at(Seq seq) {
   Impl& i = *impl_;
-  if (i.state.commits != 0) return absl::InternalError("start_at: something was committed already");
+  DOPPEL_CHECK(i.state.commits == 0, "numbering begins before the first commit", i.state.commits, seq);
   RETURN_IF_ERROR(i.hot.cut(i.format->offset(seq)));  // a hole
   i.state.next_seq = i.state.lowest_live = i.state.keep_from = seq;
   i.kept_from.clear();
@@ -119,7 +121,7 @@ absl::Status discard_state(const std::string& directory, std::string* note) {
   std::error_code error;
   fs::remove_all(to, error);
   fs::create_directories(to, error);
-  if (error) return io_error(fmt::format("{}: cannot be made anew", to.string()), error.value());
+  if (error) return io_error(fmt::format("{}: cannot be created again", to.string()), error.value());
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
     const std::string name = entry.path().filename();
@@ -129,12 +131,15 @@ absl::Status discard_state(const std::string& directory, std::string* note) {
   uint64_t bytes = 0;
   files.push_back(join(directory, kDamagedName));
   for (const fs::path& file : files) {
+    if (file.filename() == kDamagedName) RETURN_IF_ERROR(sync_directory(directory));
     bytes += fs::file_size(file, error);
     fs::rename(file, to / file.filename(), error);
     if (error) {
       return io_error(fmt::format("{}: cannot be moved to {}", file.string(), to.string()), error.value());
     }
   }
+  RETURN_IF_ERROR(sync_directory(to.string()));
+  RETURN_IF_ERROR(sync_directory(directory));
   if (note != nullptr) {
     *note = fmt::format("{} files with {} bytes are in {} now; they can be deleted", files.size(), bytes,
                         to.string());
@@ -143,7 +148,8 @@ absl::Status discard_state(const std::string& directory, std::string* note) {
 }
 
 void mark_damaged(const std::string& directory, const std::string& reason) {
-  std::ofstream(join(directory, kDamagedName)) << reason << '\n';
+  // Without it the next start finds the same damage later, when it reads there.
+  write_durably(join(directory, kDamagedName), reason + "\n").IgnoreError();
 }
 
 }  // namespace doppel

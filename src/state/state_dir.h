@@ -4,7 +4,7 @@
 //   hot        one row per representative, in order: what the index holds in memory, a CRC32C each
 //   bodies     per representative: metadata and coded set, a CRC32C each; rows say where
 //   journal    a checkpoint record, then one commit record per batch: how long the other files are,
-//              where the input and the outputs stand, what was removed or has expired
+//              the positions of input and outputs, what was removed or has expired
 //   journal.1  the one before, up to that checkpoint; journal.2 and so on: older ones
 //   hash.key   the 128-bit secret (mode 0600), made once if none is configured
 //   LOCK       held while a process uses the directory
@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,7 +26,7 @@
 
 #include "absl/status/statusor.h"
 #include "engine/bodies.h"
-#include "engine/resolve.h"
+#include "engine/resolved.h"
 #include "index/index.h"
 #include "state/file_header.h"
 #include "text/hash_key.h"
@@ -47,8 +48,9 @@ struct StateOptions {
   std::optional<Epoch> epoch;
   Fsync fsync = Fsync::checkpoint;
   uint64_t checkpoint_documents = 1'000'000;  // representatives between checkpoints
-  int64_t checkpoint_interval_ms = 0;  // and so much time at most, while something is committed; 0: any
-  int snapshots = 2;                   // checkpoints that are kept, the newest included
+  int64_t checkpoint_interval_ms = 0;        // and so much time at most, while something is committed; 0: any
+  int snapshots = 2;                         // checkpoints that are kept, the newest included
+  std::launch sync_on = std::launch::async;  // where checkpoints sync the columns; deferred: in commit()
   // Called before a checkpoint becomes durable (also one within commit()), unless fsync is none: syncs the
   // outputs, since after a power loss there is no going back behind a checkpoint. May be empty.
   std::function<absl::Status()> sync_outputs;
@@ -71,6 +73,7 @@ struct Commit {
 struct Recovered {
   bool fresh = true;  // nothing was ever committed
   std::string epoch;  // UUID of this index
+  std::string rule;   // in force (rule_in_force() of scheme.h)
   Seq next_seq = 0;
   Seq first_row = 0;  // rows below are gone
   Seq lowest_live = 0;
@@ -91,7 +94,7 @@ struct CheckpointStats {
 class StateDir {
  public:
   // Makes the directory if there is none, takes the lock, finds the last good commit and cuts everything
-  // behind it off. DataLoss: it is damaged, and could be made anew from elsewhere. FailedPrecondition: it is
+  // behind it off. DataLoss: it is damaged, and could be made again from elsewhere. FailedPrecondition: it is
   // good, but was made with other settings, for another index, by another version, or does not fit the
   // outputs. Unavailable: another process uses it. The caller puts the fingerprint of its hash key into
   // data_scheme, so that another key is refused like any other difference. supports: asked of each candidate
@@ -109,6 +112,8 @@ class StateDir {
 
   // Numbering begins here: only before the first commit. Rows below are a hole.
   absl::Status start_at(Seq seq);
+  // The rule in force, where more than the directory says what it is: the next checkpoint holds it.
+  void set_rule(std::string rule);
   // One committed row; its views live until the next call. One that was given back is removed and has no
   // body.
   absl::StatusOr<StoredRow> read_row(Seq seq);
@@ -117,7 +122,7 @@ class StateDir {
   // Durable (as far as fsync says) when it returns OK. After an error nothing more may be committed: the
   // directory is still as of the last commit for the next open(). The outputs must have been flushed (and
   // synced where fsync is commit) before. Makes a checkpoint where one is due. Call on the thread that
-  // appends bodies.
+  // appends bodies. What contradicts what was committed before (numbers, bodies, counts) ends the process.
   absl::Status commit(const Commit& commit);
   absl::Status checkpoint();
   // Begins one beside what follows; the next commit that finds its columns synced makes it, or checkpoint().
@@ -132,11 +137,13 @@ class StateDir {
 };
 
 // A directory that open() finds damaged, where the index can be had from elsewhere: moves its columns and
-// journals into damaged/, in place of what an earlier call put there, so that open() starts anew. hash.key
-// stays. `note` says what was done. Only while nobody has the directory open.
+// journals into damaged/, in place of what an earlier call put there, so that open() starts with nothing.
+// hash.key stays. `note` says what was done. Only while nobody has the directory open.
 absl::Status discard_state(const std::string& directory, std::string* note = nullptr);
 // For damage that is found while running. The next open() verifies every row and body and goes on from the
 // newest commit that holds; where none does, it is DataLoss with this reason.
+// A broken invariant (base/check.h) leaves the same mark in every directory that is open: what was committed
+// was checked before, and what the memory held since is gone with the process, so verified files may go on.
 void mark_damaged(const std::string& directory, const std::string& reason);
 
 // The key to use with this directory (made and stored if there is none). `made` is set when it was made now.

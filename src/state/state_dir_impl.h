@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "base/check.h"
+#include "base/clock.h"
 #include "base/pod_vector.h"
 #include "state/bodies_file.h"
 #include "state/file_header.h"
@@ -29,13 +31,12 @@ namespace doppel {
 inline constexpr std::string_view kDamagedName = "DAMAGED";
 
 struct StateDir::Impl {
-  using Clock = std::chrono::steady_clock;
-
   StateOptions options;
   std::string hot_path, bodies_path, journal_path;
   Epoch epoch{};
   Identity identity;
   File lock;
+  std::optional<MarkIfBroken> mark_if_broken;
   File hot;
   std::optional<HotFormat> format;
   std::unique_ptr<BodiesFile> bodies;
@@ -59,7 +60,7 @@ struct StateDir::Impl {
   struct Pending {
     CommitRecord record;
     Clock::time_point start;
-    std::vector<CommitRecord> since;
+    std::vector<std::string> since;  // encoded: their positions share what they have in common
     std::future<absl::Status> synced;
   };
   std::optional<Pending> pending;
@@ -72,12 +73,13 @@ struct StateDir::Impl {
   absl::Status refuse_differences(const Identity& stored) const;
   absl::Status open_columns(File& bodies_file);
   absl::Status cut(const JournalContents& contents, const JournalEntry& entry, const File& bodies_file);
-  absl::Status check(const Commit& commit) const;
+  void check(const Commit& commit) const;
   absl::Status commit(const Commit& commit);
   bool checkpoint_is_due() const;
   void start_checkpoint();
   absl::Status finish_checkpoint();
-  absl::Status begin_journal(CommitRecord checkpoint, const std::vector<CommitRecord>& since,
+  absl::Status sync_columns();
+  absl::Status begin_journal(CommitRecord checkpoint, const std::vector<std::string>& since,
                              Clock::time_point start);
   absl::Status checkpoint();
   void give_back();

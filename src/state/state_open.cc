@@ -1,4 +1,4 @@
-// What a start finds in a state directory: made anew, or the newest commit that all files support.
+// What a start finds in a state directory: nothing, or the newest commit that all files support.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,6 +22,7 @@ absl::Status StateDir::Impl::open(const Supports& supports) {
   const std::string& directory = options.directory;
   RETURN_IF_ERROR(make_directories(directory));
   ASSIGN_OR_RETURN(lock, lock_directory(directory));
+  mark_if_broken.emplace(join(directory, kDamagedName));
   hot_path = join(directory, "hot");
   bodies_path = join(directory, "bodies");
   journal_path = join(directory, kJournalName);
@@ -34,6 +35,7 @@ absl::Status StateDir::Impl::open(const Supports& supports) {
                                                      epoch_string(epoch), epoch_string(*options.epoch)));
   }
   recovered.epoch = epoch_string(epoch);
+  recovered.rule = identity.rule;
   recovered.fresh = state.commits == 0;
   recovered.next_seq = state.next_seq;
   recovered.first_row = recovered.lowest_live = state.lowest_live;
@@ -197,16 +199,18 @@ absl::Status StateDir::Impl::recover(const Supports& supports) {
     }
     const JournalEntry& chosen = journals[j].entries[found->entry];
     if (readable[j] != journal_path) {
-      notes.push_back(fmt::format("going on from commit {} of {}", chosen.record.commits, readable[j]));
+      notes.push_back(fmt::format("continuing from commit {} of {}", chosen.record.commits, readable[j]));
     }
     RETURN_IF_ERROR(promote_journal(directory, readable[j]));
     RETURN_IF_ERROR(cut(journals[j], chosen, bodies_file));
     if (exists(mark)) {
       notes.push_back(fmt::format("{}; everything was verified: {}", reason,
-                                  damage.empty() ? "nothing is damaged now" : "what was damaged is cut off"));
+                                  damage.empty() ? "no damage is left" : "what was damaged is cut off"));
       ::unlink(mark.c_str());
     }
+    identity.rule = rule_in_force(journals[j].identity.rule, options.rule, options.accepted);
     state = chosen.record;
+    state.source_position = journals[j].source_position(found->entry);
     state.removed.clear();
     for (size_t i = 0; i <= found->entry; ++i) {
       const std::vector<Seq>& more = journals[j].entries[i].record.removed;
@@ -221,7 +225,7 @@ absl::Status StateDir::Impl::recover(const Supports& supports) {
       kept_from.push_back(journals[k].entries.front().record.keep_from);
     bodies = std::make_unique<BodiesFile>(std::move(bodies_file), state.bodies_end);
     ASSIGN_OR_RETURN(File file, File::open(journal_path, O_RDWR));
-    journal = JournalWriter(std::move(file), journals[j].entries.front().end, chosen);
+    journal = JournalWriter(std::move(file), journals[j].version, journals[j].entries.front().end, chosen);
     return absl::OkStatus();
   }
   if (!reason.empty() && absl::IsDataLoss(first_error))

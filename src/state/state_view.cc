@@ -83,6 +83,7 @@ struct StateView::Impl {
       for (const JournalEntry& entry : contents.entries)
         removed.insert(entry.record.removed.begin(), entry.record.removed.end());
       last = end.record;
+      last.source_position = contents.source_position(contents.entries.size() - 1);
     } else if (contents.epoch != epoch) {
       found(path, 0, "belongs to another index");
     }

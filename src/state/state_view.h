@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "engine/bodies.h"
-#include "engine/resolve.h"
+#include "engine/resolved.h"
 #include "state/journal.h"
 
 namespace doppel {
@@ -50,7 +50,7 @@ class StateView {
   uint64_t disk_bytes() const;
 
   // Reads every row that is kept and its body, ascending, and verifies all checksums. `visit` may be empty;
-  // false ends it. `progress` is told the share that is done.
+  // false ends it. `progress` is called with the share that is done.
   void read(const std::function<bool(const StoredDocument&)>& visit,
             const std::function<void(double)>& progress);
   // What was found so far, by open() and read(); `more` counts what is not listed.

@@ -1,5 +1,7 @@
 #include "status/activity.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "stream/events.h"
@@ -44,6 +46,12 @@ Sample sample_of(const Counters& c, int64_t now_ms) {
           .duplicate_bytes = c.duplicate_bytes};
 }
 
+std::string place_of(const Record& record) {
+  if (record.partition >= 0) return fmt::format("{}/{}/{}", record.source, record.partition, record.offset);
+  if (record.line > 0) return fmt::format("{}:{}", record.source, record.line);
+  return record.whole_file ? std::string(record.source) : fmt::format("{}@{}", record.source, record.offset);
+}
+
 }  // namespace
 
 std::vector<const Copy*> Cluster::last() const {
@@ -60,6 +68,7 @@ void Activity::observe(const Decided& decided, int64_t now_ms) {
   const std::vector<Outcome>& outcomes = decided.work.resolved.outcomes;
   size_t left = static_cast<size_t>(std::count_if(
       outcomes.begin(), outcomes.end(), [](const Outcome& o) { return o.verdict == Verdict::duplicate; }));
+  keep_dead_letters(decided, now_ms);
   const uint64_t stride = 1 + left / kLookedAt;
   random_ = random_ * 6364136223846793005 + 1442695040888963407;
   const uint64_t phase = random_ >> 33;
@@ -94,6 +103,22 @@ void Activity::observe(const Decided& decided, int64_t now_ms) {
       pair_ = url_host(member.document);
       if (!pair_.empty()) hosts_.add(pair_.append(1, '\n').append(cluster.host), stride);
     }
+  }
+}
+
+// Of a batch, the last ones: what falls out of the list at once is not copied.
+void Activity::keep_dead_letters(const Decided& decided, int64_t now_ms) {
+  const std::vector<Outcome>& outcomes = decided.work.resolved.outcomes;
+  std::vector<size_t> last;
+  for (size_t i = std::min(outcomes.size(), decided.batch.records.size());
+       i-- > 0 && last.size() < kDeadLetters;)
+    if (outcomes[i].verdict == Verdict::rejected) last.push_back(i);
+  for (; !last.empty(); last.pop_back()) {
+    const size_t i = last.back();
+    dead_letters_.push_front({.where = place_of(decided.batch.records[i]),
+                              .reason = decided.work.sign.documents[i].reason,
+                              .at_ms = now_ms});
+    if (dead_letters_.size() > kDeadLetters) dead_letters_.pop_back();
   }
 }
 
@@ -155,6 +180,11 @@ std::vector<LastEvent> Activity::events() const {
   for (uint64_t i = 0; i < std::min<uint64_t>(event_count_, kEvents); ++i)
     out.push_back(events_[(event_count_ - 1 - i) % kEvents]);
   return out;
+}
+
+std::vector<DeadLetter> Activity::dead_letters() const {
+  const std::lock_guard lock(mutex_);
+  return {dead_letters_.begin(), dead_letters_.end()};
 }
 
 std::vector<HeavyHitters<Seq>::Entry> Activity::originals(size_t n) const {

@@ -46,6 +46,13 @@ struct LastEvent {
   std::string original;  // encoded metadata
 };
 
+// A record that could not be read, or whose document may not be kept.
+struct DeadLetter {
+  std::string where;  // "topic/partition/offset", "path:line"
+  std::string reason;
+  int64_t at_ms = 0;
+};
+
 // Counters at a time; two of them make rates.
 struct Sample {
   int64_t at_ms = 0;
@@ -55,8 +62,8 @@ struct Sample {
 
 class Activity {
  public:
-  static constexpr size_t kClusters = 1024, kEvents = 50, kHitters = 256, kSamples = 361;
-  // Of more duplicates in one batch some stand for all among the most-copied.
+  static constexpr size_t kClusters = 1024, kEvents = 50, kDeadLetters = 10, kHitters = 256, kSamples = 361;
+  // The most-copied count a sample of a batch with more duplicates than this.
   static constexpr size_t kLookedAt = 64;
   static constexpr int64_t kSampleMs = 10'000;
   static constexpr size_t kMetadataMost = 2048;  // of what is kept here; longer ones lose their extras
@@ -72,12 +79,14 @@ class Activity {
   std::optional<Cluster> cluster(Seq seq) const;
   std::optional<Cluster> cluster(std::string_view cluster_id) const;         // event_id of the original
   std::vector<LastEvent> events() const;                                     // newest first
+  std::vector<DeadLetter> dead_letters() const;                              // newest first
   std::vector<HeavyHitters<Seq>::Entry> originals(size_t n) const;           // note: encoded metadata
   std::vector<HeavyHitters<std::string>::Entry> host_pairs(size_t n) const;  // "copy's host\noriginal's host"
   std::vector<Sample> samples() const;  // oldest first, the last one as of now
 
  private:
   Cluster& grow(Seq seq, int64_t now_ms);
+  void keep_dead_letters(const Decided& decided, int64_t now_ms);
 
   struct Slot {
     Cluster cluster;
@@ -91,6 +100,7 @@ class Activity {
   bool dropped_ = false;  // some cluster was dropped for another
   std::array<LastEvent, kEvents> events_;
   uint64_t event_count_ = 0;
+  std::deque<DeadLetter> dead_letters_;  // newest first
   HeavyHitters<Seq> originals_{kHitters};
   HeavyHitters<std::string> hosts_{kHitters};
   std::deque<Sample> samples_;  // the first one from before anything came

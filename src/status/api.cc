@@ -1,5 +1,7 @@
 #include "status/api.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
 
@@ -17,16 +19,17 @@ using http::Response;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kAnswerTime{5'000};
-constexpr milliseconds kSearchTime{60'000};
-constexpr milliseconds kCommitTime{30'000};
 constexpr milliseconds kSnapshotTime{60'000};
 constexpr Seq kSlice = 100'000;  // originals that one question looks at
 constexpr size_t kShownMost = 100;
 
-Response busy() {
-  Response out = http::error(503, "the stream is busy or restoring, or other requests wait; try again");
+Response try_again(int status, std::string_view message) {
+  Response out = http::error(status, message);
   out.headers.emplace_back("Retry-After", "5");
   return out;
+}
+Response busy() {
+  return try_again(503, "the stream is busy or restoring, or other requests wait; try again");
 }
 
 void write_document(JsonWriter& json, std::string_view key, const Metadata& m) {
@@ -60,13 +63,13 @@ void write_similarity(JsonWriter& json, uint32_t ppm, bool estimated) {
   json.boolean("estimated", estimated);
 }
 
-bool has_tag(std::string_view tags, std::string_view wanted) {
-  while (!tags.empty()) {
-    const size_t end = std::min(tags.find('\n'), tags.size());
-    if (tags.substr(0, end) == wanted) return true;
-    tags.remove_prefix(std::min(end + 1, tags.size()));
-  }
-  return false;
+// A list of originals, of which the metadata of the first ones is at hand.
+template <typename List, typename MetadataOf>
+void write_originals(JsonWriter& json, const List& list, const MetadataOf& metadata_of) {
+  json.open("originals", '[');
+  for (size_t i = 0; i < std::min<size_t>(list.size(), kShownMost); ++i)
+    write_original(json, "", metadata_of(list[i]));
+  json.close();
 }
 
 // A candidate of a checked document.
@@ -102,32 +105,32 @@ void Api::route(http::Server& server) {
 }
 
 Response Api::forget_id(const Request& request) {
-  const std::string id(*request.param("id"));
-  return forget([&](const Metadata& m) { return m.name() == id || m.event_id() == id; }, "id=" + id);
+  return forget("any_id=" + std::string(*request.param("id")));
 }
 
 Response Api::forget_tag(const Request& request) {
   if (request.query.size() != 1 || request.query.front().first.empty() ||
       request.query.front().second.empty())
     return http::error(400, "name one tag and its value, such as ?crawl=ID");
-  const std::string tag = request.query.front().first + "=" + request.query.front().second;
-  return forget([&](const Metadata& m) { return has_tag(m.tags, tag); }, "tag=" + tag);
+  return forget("tag=" + request.query.front().first + "=" + request.query.front().second);
 }
 
 Response Api::check(const Request& request) const {
   if (request.body.empty())
-    return http::error(400, "the body is the document, as it would stand in the input");
+    return http::error(400, "send the document as the body, in the form of the input");
   std::string bytes(request.body);
   bytes.append(kRecordPadding, '\0');
   Record record;
   record.value = std::string_view(bytes).substr(0, request.body.size());
   record.source = "check";
   record.whole_file = request.header("content-type").value_or("").starts_with("text/");
-  record.warc = parts_.format.format == "warc";
+  const FormatOptions format = before_signing(parts_.format);
+  record.warc = format.format == "warc";
 
   Work work;
   work.resize(1, parts_.engine.options());
-  RecordSigner signer(parts_.engine, parts_.format, parts_.keys);
+  const EngineOptions& options = parts_.engine.options();
+  RecordSigner signer(options.scheme, options.with_sets(), format, parts_.keys);
   SignedDocument& document = work.sign.documents.front();
   signer.sign(record, document, work.sign.slices.data());
   if (document.content == Content::rejected)
@@ -145,19 +148,20 @@ Response Api::check(const Request& request) const {
         if (!status.ok()) return;
         outcome = parts_.engine.decide(work, 0);
         original = outcome.original;
-        const Index& index = parts_.engine.index();
-        const Matched& matched = work.matched.front();
-        if (matched.exact)
-          matches.push_back({.seq = *matched.exact,
-                             .ppm = 1'000'000,
-                             .exact = true,
-                             .body = index.row(*matched.exact).body});
-        for (const Verified& candidate : matched.candidates) {
-          if (!candidate.checked || candidate.seq == matched.exact) continue;
-          matches.push_back({.seq = candidate.seq,
-                             .ppm = similarity_ppm(candidate.overlap),
-                             .estimated = candidate.estimated,
-                             .body = index.row(candidate.seq).body});
+        const Originals& originals = parts_.engine.originals();
+        for (const Answer& answer : work.answers) {
+          if (answer.exact)
+            matches.push_back({.seq = *answer.exact,
+                               .ppm = 1'000'000,
+                               .exact = true,
+                               .body = originals.row(*answer.exact).body});
+          for (const Verified& candidate : answer.candidates) {
+            if (!candidate.checked || candidate.seq == answer.exact) continue;
+            matches.push_back({.seq = candidate.seq,
+                               .ppm = similarity_ppm(candidate.overlap),
+                               .estimated = candidate.estimated,
+                               .body = originals.row(candidate.seq).body});
+          }
         }
       },
       kAnswerTime);
@@ -191,103 +195,96 @@ Response Api::check(const Request& request) const {
 }
 
 // Newest first. The places of bodies are copied on the pipeline's thread, piece by piece; they are read here.
-Api::Search Api::find(const Wanted& wanted, std::vector<Original>& out) const {
-  const Turn::Lock one(searching_, kAnswerTime);
-  if (!one.owns()) return Search::busy;
-  const auto deadline = std::chrono::steady_clock::now() + kSearchTime;
-  const Index& index = parts_.engine.index();
+// Anyone who can connect may ask where there is no token: so it ends soon, and there is one at a time.
+std::optional<Response> Api::find(const Request& request, const OriginalsWanted& wanted,
+                                  std::vector<Original>& out) const {
+  if (request.token == Request::Token::missing)
+    return http::token_needed(
+        "the lookup of an id reads the names of all originals: a bearer token is needed");
+  const bool open = request.token == Request::Token::none_configured;
+  const Turn::Lock one(searching_, open ? milliseconds(0) : kAnswerTime);
+  if (!one.owns())
+    return try_again(429, "another id is being looked up, and there is one at a time; try again");
+  const milliseconds time = open ? parts_.open_search : parts_.token_search;
+  const auto deadline = std::chrono::steady_clock::now() + time;
+  const Originals& index = parts_.engine.originals();
   std::optional<Seq> end;
+  Seq begun = 0, lowest = 0;
   std::vector<std::pair<Seq, BodyRef>> piece;
   std::string buffer;
-  for (;;) {
-    if (std::chrono::steady_clock::now() > deadline) return Search::busy;
-    bool last = false;
+  do {
     piece.clear();
     const auto copy = [&] {
-      if (!end) end = index.next_seq();
-      const Seq lowest = index.lowest_live();
+      if (!end) end = begun = index.next_seq();
+      lowest = index.lowest_live();
       Seq seq = *end;
       for (Seq n = 0; n < kSlice && seq > lowest; ++n) {
         --seq;
         if (index.live(seq)) piece.emplace_back(seq, index.row(seq).body);
       }
       end = seq;
-      last = seq <= lowest;
     };
-    if (!parts_.mailbox.ask(copy, kAnswerTime)) return Search::unanswered;
+    if (!parts_.mailbox.ask(copy, kAnswerTime)) return busy();
     for (const auto& [seq, ref] : piece) {
+      if (std::chrono::steady_clock::now() > deadline) {
+        return try_again(503,
+                         fmt::format("the lookup ended after {2} s, when it had read the names of the newest "
+                                     "{0} of {1} originals{3}",
+                                     begun - seq, begun - lowest, std::chrono::duration<double>(time).count(),
+                                     open ? "; with a token (http.token_file) it may take longer" : ""));
+      }
       const auto body = parts_.bodies.read(ref, buffer);
       Metadata m;
-      if (!body.ok() || !decode_metadata(body->metadata, m).ok()) continue;
-      if (wanted(m)) out.push_back({.seq = seq, .metadata = std::string(body->metadata)});
+      if (!body.ok() || !decode_metadata(body->metadata, m).ok() || !wanted.fits(m)) continue;
+      out.push_back({.seq = seq});
+      if (out.size() <= kShownMost) out.back().metadata = body->metadata;
     }
-    if (last) return Search::done;
-  }
+  } while (*end > lowest);
+  return std::nullopt;
 }
 
 Response Api::document(const Request& request) const {
-  const std::string id(*request.param("id"));
   std::vector<Original> found;
-  if (find([&](const Metadata& m) { return m.name() == id || m.event_id() == id; }, found) != Search::done)
-    return busy();
+  if (auto refused = find(request, OriginalsWanted::any_id(*request.param("id")), found))
+    return *std::move(refused);
   if (found.empty()) return http::error(404, "no original has this id or event_id");
   JsonWriter json;
   json.number("count", found.size());
-  json.open("originals", '[');
-  for (size_t i = 0; i < std::min(found.size(), kShownMost); ++i) write_original(json, "", found[i].metadata);
-  json.close();
+  write_originals(json, found, [](const Original& original) { return original.metadata; });
   return {.body = json.finish()};
 }
 
-Response Api::forget(const Wanted& wanted, const std::string& what) {
-  if (!parts_.writes) return http::error(403, "this daemon changes nothing (dry_run)");
-  const Turn::Lock one(forgetting_, kAnswerTime);
-  if (!one.owns()) return busy();
-  std::vector<Original> found;
-  if (find(wanted, found) != Search::done) return busy();
-  if (found.empty()) return http::error(404, "no original fits");
-  std::unique_lock lock(mutex_);
-  if (stage_ == Stage::closed) return busy();
-  for (const Original& original : found) forget_.push_back(original.seq);
-  stage_ = Stage::waiting;
-  changed_.wait_for(lock, kCommitTime, [&] { return stage_ == Stage::settled || stage_ == Stage::closed; });
-  if (stage_ != Stage::settled) {
-    if (stage_ == Stage::waiting) forget_.clear(), stage_ = Stage::none;
-    return busy();
-  }
-  stage_ = Stage::none;
-  log::info("forgot originals by request", {{"request", what}, {"originals", found.size()}});
+Response Api::forget(const std::string& what) {
+  if (parts_.forgetting == nullptr) return http::error(403, "this daemon changes nothing (dry_run)");
+  absl::StatusOr<OriginalsWanted> wanted = OriginalsWanted::parse(what);
+  if (!wanted.ok()) return http::error(400, std_sv(wanted.status().message()));
+  const Forgetting::Ticket ticket =
+      parts_.forgetting->ask({.wanted = *std::move(wanted), .shown_most = kShownMost});
+  if (ticket == nullptr) return busy();
+  const Forgetting::Progress progress = parts_.forgetting->await(ticket, parts_.forget);
+  if (progress.stage == Forgetting::Stage::closed) return busy();
   JsonWriter json;
-  json.number("forgotten", found.size());
-  json.open("originals", '[');
-  for (size_t i = 0; i < std::min(found.size(), kShownMost); ++i) write_original(json, "", found[i].metadata);
-  json.close();
+  if (progress.stage != Forgetting::Stage::done) {
+    const bool removing = progress.stage == Forgetting::Stage::removing;
+    json.boolean("complete", false);
+    json.number("forgotten", progress.removed);
+    json.number("searched", progress.searched);
+    json.number("to_search", progress.to_search);
+    if (removing) {
+      json.number("found", progress.found);
+    } else {
+      json.null("found");
+    }
+    return {.status = 202, .body = json.finish()};
+  }
+  if (progress.found == 0) return http::error(404, "no original fits");
+  json.number("forgotten", progress.found);
+  write_originals(json, progress.shown, [](const std::string& metadata) { return metadata; });
   return {.body = json.finish()};
-}
-
-bool Api::fill(Work& work) {
-  const std::lock_guard lock(mutex_);
-  if (stage_ != Stage::waiting) return false;
-  stage_ = Stage::taken;
-  work.forget.insert(work.forget.end(), forget_.begin(), forget_.end());
-  forget_.clear();
-  std::sort(work.forget.begin(), work.forget.end());
-  work.forget.erase(std::unique(work.forget.begin(), work.forget.end()), work.forget.end());
-  return true;
-}
-
-void Api::settled() {
-  const std::lock_guard lock(mutex_);
-  if (stage_ != Stage::taken) return;
-  stage_ = Stage::settled;
-  changed_.notify_all();
 }
 
 void Api::close() {
-  std::unique_lock lock(mutex_);
-  stage_ = Stage::closed;
-  changed_.notify_all();
-  lock.unlock();
+  if (parts_.forgetting != nullptr) parts_.forgetting->close();
   const std::unique_lock ended(gate_->mutex);
   gate_->closed = true;
 }
@@ -297,8 +294,7 @@ Response Api::cluster(const Request& request) const {
   std::optional<Cluster> cluster = parts_.activity.cluster(id);
   if (!cluster) {
     std::vector<Original> found;
-    if (find([&](const Metadata& m) { return m.name() == id || m.event_id() == id; }, found) != Search::done)
-      return busy();
+    if (auto refused = find(request, OriginalsWanted::any_id(id), found)) return *std::move(refused);
     if (found.empty()) return http::error(404, "no original has this id or event_id");
     cluster = parts_.activity.cluster(found.front().seq);
     if (!cluster) {
@@ -310,7 +306,7 @@ Response Api::cluster(const Request& request) const {
   }
   bool live = false;
   const auto look = [&] {
-    const Index& index = parts_.engine.index();
+    const Originals& index = parts_.engine.originals();
     live = cluster->seq >= index.lowest_live() && index.live(cluster->seq);
   };
   if (!parts_.mailbox.ask(look, kAnswerTime)) return busy();

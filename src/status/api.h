@@ -1,12 +1,11 @@
 #pragma once
 // The API under /v1 (docs/openapi.yaml). Its handlers run on the server's threads and look at the index
-// through the mailbox; what is to be forgotten goes with the next batch through the log, as everything that
+// through the mailbox; what is to be forgotten goes with the next batches through the log, as everything that
 // changes it.
 
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <shared_mutex>
 #include <string>
@@ -15,6 +14,7 @@
 #include "engine/engine.h"
 #include "http/server.h"
 #include "status/activity.h"
+#include "status/forgetting.h"
 #include "status/mailbox.h"
 #include "status/turn.h"
 #include "stream/sign_record.h"
@@ -29,7 +29,10 @@ struct ApiParts {  // all outlive the API
   FormatOptions format;
   KeyPolicy keys;
   std::function<absl::Status()> checkpoint;  // on the pipeline's thread
-  bool writes = true;                        // false: nothing may be forgotten (dry_run)
+  Forgetting* forgetting = nullptr;          // null: nothing may be forgotten (dry_run)
+  // How long a look-up of an id may take, for anyone where there is no token and for who has the token; and
+  // how long who forgets waits until all of it is done.
+  std::chrono::milliseconds open_search{5'000}, token_search{60'000}, forget{60'000};
 };
 
 class Api {
@@ -40,26 +43,23 @@ class Api {
   // As its own handlers are: after close() it is not called any more, and none is running.
   http::Handler guarded(http::Handler handler) const;
 
-  // The pipeline's thread. fill: before a batch is resolved; adds to Work::forget. settled: it is committed.
-  bool fill(Work& work);
-  void settled();
   // After the mailbox is closed: what is under way ends, and nothing of this is used any more.
   void close();
 
  private:
   struct Original {
     Seq seq = 0;
-    std::string metadata;  // encoded
+    std::string metadata;  // encoded; of the first ones only
   };
-  using Wanted = std::function<bool(const struct Metadata&)>;
-  enum class Search { done, busy, unanswered };
-  Search find(const Wanted& wanted, std::vector<Original>& out) const;
+  // Nothing: the search is done. Else the answer that says why not.
+  std::optional<http::Response> find(const http::Request& request, const OriginalsWanted& wanted,
+                                     std::vector<Original>& out) const;
 
   http::Response check(const http::Request& request) const;
   http::Response document(const http::Request& request) const;
   http::Response forget_id(const http::Request& request);
   http::Response forget_tag(const http::Request& request);
-  http::Response forget(const Wanted& wanted, const std::string& what);
+  http::Response forget(const std::string& what);
   http::Response cluster(const http::Request& request) const;
   http::Response snapshot() const;
 
@@ -72,13 +72,6 @@ class Api {
   const ApiParts parts_;
   const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
   mutable Turn searching_;  // one search at a time
-
-  enum class Stage { none, waiting, taken, settled, closed };
-  std::mutex mutex_;  // of what follows
-  std::condition_variable changed_;
-  std::vector<Seq> forget_;
-  Stage stage_ = Stage::none;
-  Turn forgetting_;  // one wish at a time
 };
 
 }  // namespace doppel

@@ -12,7 +12,7 @@
 namespace doppel {
 namespace {
 
-constexpr double kWidth = 600, kLeft = 62, kRight = 8, kTop = 18, kBottom = 24;
+constexpr double kWidth = 600, kLeft = 80, kRight = 8, kTop = 18, kBottom = 24;
 constexpr int64_t kHourMs = 3'600'000, kMinuteMs = 60'000;
 
 struct Frame {

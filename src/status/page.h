@@ -1,6 +1,6 @@
 #pragma once
-// The status page: one HTML text without scripts and without anything to be loaded. A pure function of what
-// it shows; every text from outside is escaped.
+// The status page and the page of a cluster: an HTML text without scripts and without anything to be loaded.
+// A pure function of what it shows; every text from outside is escaped.
 
 #include <cstdint>
 #include <optional>
@@ -8,14 +8,14 @@
 #include <string_view>
 #include <vector>
 
-#include "index/index.h"
+#include "engine/originals.h"
 #include "state/state_dir.h"
 #include "status/activity.h"
 
 namespace doppel {
 
 struct IndexFacts {
-  IndexStats stats;
+  OriginalsStats stats;
   uint64_t body_bytes = 0;
   std::optional<CheckpointStats> snapshots;  // none: nothing is kept
 };
@@ -24,6 +24,7 @@ struct PageData {
   std::string version;
   std::string mode;  // "Kafka", "files"
   int64_t now_ms = 0, start_ms = 0;
+  int refresh_s = 0;  // 0: the browser shows it as it is until it is asked again
 
   std::vector<Sample> samples;  // oldest first
 
@@ -39,6 +40,7 @@ struct PageData {
   std::optional<std::vector<Lag>> lags;  // none: there are no partitions
 
   std::vector<LastEvent> events;
+  std::vector<DeadLetter> dead_letters;
   std::vector<HeavyHitters<Seq>::Entry> originals;
   std::vector<HeavyHitters<std::string>::Entry> host_pairs;
 
@@ -49,10 +51,14 @@ struct PageData {
 };
 
 std::string status_page(const PageData& data);
+// An original with its last copies; the address of its cluster in the API is `id` below /v1/clusters.
+std::string cluster_page(std::string_view id, const Cluster& cluster, int64_t now_ms);
+// What is said of a cluster that is not among those that grew lately.
+std::string no_cluster_page(std::string_view id);
 
 // For text and for attributes in double quotes; what is no UTF-8 and control characters become U+FFFD.
 void append_html(std::string& out, std::string_view text);
-// "http://user:secret@host/" without what stands before the host.
+// "http://user:secret@host/" without the user and the secret.
 std::string without_credentials(std::string_view text);
 
 }  // namespace doppel

@@ -1,6 +1,6 @@
 #pragma once
-// One at a time, and whoever waits too long is sent away. (A std::timed_mutex would do, but TSan does not
-// know its timed lock.)
+// One caller at a time; a caller that waits too long is refused. (A std::timed_mutex would do, but TSan does
+// not know its timed lock.)
 
 #include <chrono>
 #include <condition_variable>

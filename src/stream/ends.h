@@ -1,5 +1,5 @@
 #pragma once
-// The end of representatives, for a Sink that tells it: which ones a batch removed, and, some at a time,
+// Removed representatives, for a Sink that announces them: which ones a batch removed, and, some at a time,
 // which ones have expired or were evicted.
 
 #include <functional>
@@ -12,14 +12,14 @@
 
 namespace doppel {
 
-// What is read again of a representative whose end is to be told.
+// What is read again of a removed representative, to announce it.
 class StoredOriginals {
  public:
   virtual ~StoredOriginals() = default;
   struct Original {
     std::string metadata;
     int64_t trusted_ms = kNoTime;
-    bool removed = false;  // before: its end was told then
+    bool removed = false;  // before: it was announced then
   };
   virtual absl::StatusOr<Original> original(Seq seq) = 0;
 };
@@ -30,14 +30,15 @@ struct End {
   int64_t trusted_ms = kNoTime;
   std::string_view metadata;
 };
-using TellEnd = std::function<absl::Status(const End&)>;
+using WriteEnd = std::function<absl::Status(const End&)>;
 
 // The representatives that the batch removed, in the order in which it did.
-absl::Status tell_removed(const Decided& decided, StoredOriginals& originals, const TellEnd& tell);
+absl::Status write_removed(const Decided& decided, StoredOriginals& originals, const WriteEnd& write);
 
-// What is dead below resolved.lowest_live, from `announced` on: dead at once, but told in steps, so that no
-// batch grows without bound. Returns what is announced then; less than lowest_live: there is more to tell.
-absl::StatusOr<Seq> tell_expired(const Resolved& resolved, Seq announced, const Engine& engine,
-                                 StoredOriginals& originals, const TellEnd& tell);
+// What is dead below resolved.lowest_live, from `announced` on: dead at once, but announced in steps, so that
+// no batch grows without bound. Returns what is announced then; less than lowest_live: more must be
+// announced.
+absl::StatusOr<Seq> write_expired(const Resolved& resolved, Seq announced, const Engine& engine,
+                                  StoredOriginals& originals, const WriteEnd& write);
 
 }  // namespace doppel

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "formats/decoder.h"
 #include "stream/json_text.h"
 
@@ -129,8 +130,21 @@ std::string host_of(std::string_view url) {
   return out;
 }
 
+namespace {
+
+// On Kafka an event_id names one record for ever. Places in a file come again when it is read again or
+// replaced.
+void check_not_itself(const Metadata& document, const Metadata& original) {
+  DOPPEL_CHECK(document.partition < 0 || document.partition != original.partition ||
+                   document.offset != original.offset || document.source != original.source,
+               "an original is not its own document", document.source, document.partition, document.offset);
+}
+
+}  // namespace
+
 void append_duplicate_of(std::string& out, const EventContext& context, const Metadata& document,
                          const Metadata& original, const Outcome& outcome) {
+  check_not_itself(document, original);
   out += '{';
   text_member(out, "type", "duplicate-of");
   member(out, "version");
@@ -184,6 +198,7 @@ namespace {
 void verdict_members(std::string& out, const Metadata& document, const Metadata& original,
                      const Outcome& outcome, std::string_view reason) {
   const bool duplicate = outcome.verdict == Verdict::duplicate;
+  if (duplicate) check_not_itself(document, original);
   text_member(out, "id", document.name());
   text_member(out, "verdict", verdict_name(outcome.verdict));
   optional_text(out, "duplicate_of", duplicate ? original.name() : "");

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/resolve.h"
+#include "engine/resolved.h"
 #include "stream/metadata.h"
 
 namespace doppel {

@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/check.h"
+
 namespace doppel {
 
 struct Executor::State {
@@ -20,12 +22,14 @@ struct Executor::State {
   void do_one(std::unique_lock<std::mutex>& lock, Job& job, int worker) {
     size_t begin = job.next;
     size_t end = std::min(job.count, begin + job.grain);
+    DOPPEL_CHECK(begin < end, "a part that a worker takes is not empty", begin, end, job.count);
     job.next = end;
     if (end == job.count) std::erase(jobs, &job);
     ++job.running;
     lock.unlock();
     job.do_part(worker, begin, end);
     lock.lock();
+    DOPPEL_CHECK(job.running > 0, "a job counts those who work on it", job.running, job.next, job.count);
     if (--job.running == 0 && job.next == job.count) part_done.notify_all();
   }
 
@@ -55,6 +59,10 @@ Executor::~Executor() {
 }
 
 void Executor::start(Job& job, size_t count, size_t grain, Job::Part do_part) {
+  begin(job, count, grain, std::move(do_part), false);
+}
+
+void Executor::begin(Job& job, size_t count, size_t grain, Job::Part do_part, bool first) {
   job.do_part = std::move(do_part);
   job.count = count;
   job.grain = std::max<size_t>(1, grain);
@@ -62,7 +70,7 @@ void Executor::start(Job& job, size_t count, size_t grain, Job::Part do_part) {
   if (count == 0) return;
   {
     std::lock_guard lock(state_->mutex);
-    state_->jobs.push_back(&job);
+    state_->jobs.insert(first ? state_->jobs.begin() : state_->jobs.end(), &job);
   }
   state_->work_came.notify_all();
 }
@@ -75,7 +83,7 @@ void Executor::wait(Job& job) {
 
 void Executor::run(size_t count, size_t grain, Job::Part do_part) {
   Job job;
-  start(job, count, grain, std::move(do_part));
+  begin(job, count, grain, std::move(do_part), true);
   wait(job);
 }
 

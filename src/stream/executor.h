@@ -16,7 +16,7 @@ class Executor {
   int threads() const { return threads_; }
 
   // A range of `count` items, worked on in parts of `grain` by do_part(worker, begin, end); worker <
-  // threads() tells which thread it is, so that each can have its own tools.
+  // threads() says which thread it is, so that each can have its own tools.
   class Job {
    public:
     using Part = std::function<void(int worker, size_t begin, size_t end)>;
@@ -32,10 +32,13 @@ class Executor {
   void start(Job& job, size_t count, size_t grain, Job::Part do_part);
   // Helps with the job and returns when all of it is done.
   void wait(Job& job);
+  // Both at once, ahead of other jobs.
   void run(size_t count, size_t grain, Job::Part do_part);
 
  private:
   struct State;
+  void begin(Job& job, size_t count, size_t grain, Job::Part do_part, bool first);
+
   int threads_;
   std::unique_ptr<State> state_;
 };

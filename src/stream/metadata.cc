@@ -64,6 +64,40 @@ Metadata metadata_of(const Record& record, const Document& document) {
   return out;
 }
 
+namespace {
+
+// The place in Kafka that encoded metadata begins with; partition -1: it names none.
+struct KafkaPlace {
+  std::string_view source;
+  int32_t partition = -1;
+  uint64_t offset = 0;
+};
+
+KafkaPlace place_of(std::string_view encoded) {
+  ByteReader in(encoded);
+  const auto flags = in.fixed<uint8_t>();
+  KafkaPlace out{.source = in.string()};
+  if ((flags & kHasPartition) == 0) return {};
+  out.partition = static_cast<int32_t>(in.varint());
+  out.offset = in.varint();
+  return in.ok() ? out : KafkaPlace();
+}
+
+}  // namespace
+
+bool is_of_record(std::string_view encoded, const Record& record) {
+  if (record.partition < 0) return false;
+  const KafkaPlace place = place_of(encoded);
+  return place.partition == record.partition && place.offset == record.offset &&
+         place.source == record.source;
+}
+
+bool is_same_record(std::string_view encoded, std::string_view other) {
+  const KafkaPlace place = place_of(encoded), there = place_of(other);
+  return place.partition >= 0 && place.partition == there.partition && place.offset == there.offset &&
+         place.source == there.source;
+}
+
 Digest payload_of_metadata(std::string_view encoded) {
   Metadata metadata;
   return decode_metadata(encoded, metadata).ok() ? metadata.payload : Digest();

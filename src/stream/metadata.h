@@ -37,6 +37,12 @@ struct Metadata {           // views into the encoded form, or into what it was 
   std::string name() const;
 };
 
+// Whether encoded metadata names this very record of Kafka: topic, partition and offset, which are given
+// once. Of files it is false: one that is read twice, or replaced, has the same places again.
+bool is_of_record(std::string_view encoded, const Record& record);
+// Whether both are of one record of Kafka.
+bool is_same_record(std::string_view encoded, std::string_view other);
+
 Digest payload_of_metadata(std::string_view encoded);
 
 Metadata metadata_of(const Record& record, const Document& document);

@@ -6,9 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/status.h"
 #include "stream/executor.h"
+#include "stream/metadata.h"
 #include "stream/read_ahead.h"
+#include "stream/sign_record.h"
 
 namespace doppel {
 namespace {
@@ -23,7 +26,7 @@ struct Lane {
   BatchTimes times;
 };
 
-// Adds its own life to a duration.
+// Scope timer: adds its lifetime to a duration.
 class Timed {
  public:
   explicit Timed(BatchTimes::Duration& sum) : sum_(sum) {}
@@ -41,11 +44,14 @@ void count(const Lane& lane, Counters& counters) {
   counters.listings_capped += lane.work.resolved.listings_capped;
   for (size_t i = 0; i < lane.batch.records.size(); ++i) {
     const Outcome& outcome = lane.work.resolved.outcomes[i];
+    const bool bytes_only = is_bytes_only(lane.work.sign.documents[i].reason);
     switch (outcome.verdict) {
       case Verdict::unique:
+        if (bytes_only) ++counters.bytes_unique;
         ++counters.unique;
         break;
       case Verdict::duplicate:
+        if (bytes_only) ++counters.bytes_copies;
         ++(outcome.kind == Kind::exact ? counters.exact : counters.near);
         counters.duplicate_bytes += lane.batch.records[i].value.size();
         break;
@@ -71,8 +77,8 @@ void count(const Lane& lane, Counters& counters) {
 class Run {
  public:
   explicit Run(Pipeline& p)
-      : p_(p), executor_(p.threads), reader_(p.source, executor_.threads() > 1 || p.source.live()) {
-    for (int i = 0; i < executor_.threads(); ++i) signers_.emplace_back(p.engine, p.format, p.keys);
+      : p_(p), executor_(p.threads), reader_(p.source, executor_.threads() > 1 || p.source.in_background()) {
+    for (int i = 0; i < executor_.threads(); ++i) signers_.push_back(new_signer());
   }
 
   absl::StatusOr<Counters> run() {
@@ -83,6 +89,11 @@ class Run {
   }
 
  private:
+  RecordSigner new_signer() const {
+    const EngineOptions& options = p_.engine.options();
+    return {options.scheme, options.with_sets(), p_.format, p_.keys, p_.decoder ? p_.decoder() : nullptr};
+  }
+
   // The stages in order.
   absl::Status stages() {
     RETURN_IF_ERROR(read_and_sign());
@@ -149,15 +160,17 @@ class Run {
   }
 
   absl::Status resolve() {
-    const bool wishes = p_.wishes(now_->work);
-    if (now_->batch.records.empty() && now_->batch.problems.empty() && !wishes) {
+    const bool requests = p_.requests(now_->work);
+    if (now_->batch.records.empty() && now_->batch.problems.empty() && !requests) {
       p_.progress(counters_);
       return p_.sink.idle();
     }
     {
       const Timed timed(now_->times.resolve);
-      RETURN_IF_ERROR(p_.engine.resolve(now_->work, [this](size_t i) { return read_late(i); }));
+      RETURN_IF_ERROR(p_.engine.resolve(now_->work, help_));
     }
+    if (is_signed(p_.format)) drop_repeats();
+    check_decided();
     {
       const Timed timed(now_->times.write);
       RETURN_IF_ERROR(p_.sink.write({now_->batch, now_->work}));
@@ -167,12 +180,53 @@ class Run {
     return absl::OkStatus();
   }
 
+  // A signed record may come twice. The second one is no copy of the first: a consumer that deletes copies
+  // would delete the document.
+  void drop_repeats() {
+    for (size_t i = 0; i < now_->batch.records.size(); ++i) {
+      Outcome& outcome = now_->work.resolved.outcomes[i];
+      SignedDocument& document = now_->work.sign.documents[i];
+      if (outcome.verdict != Verdict::duplicate || !is_same_record(outcome.original, document.metadata))
+        continue;
+      outcome = {.verdict = Verdict::skipped};
+      document.reason = "repeated";
+    }
+  }
+
+  // What no sink may be given otherwise, and no index.
+  void check_decided() {
+    const std::vector<Record>& records = now_->batch.records;
+    const Resolved& resolved = now_->work.resolved;
+    DOPPEL_CHECK(!unsettled_, "a batch is settled before the next one is written", records.size());
+    DOPPEL_CHECK(resolved.outcomes.size() == records.size(), "every record has one verdict",
+                 resolved.outcomes.size(), records.size());
+    DOPPEL_CHECK(resolved.lowest_live >= lowest_live_, "the lowest live number never goes back",
+                 resolved.lowest_live, lowest_live_);
+    lowest_live_ = resolved.lowest_live;
+    size_t row = 0;
+    for (size_t i = 0; i < records.size(); ++i) {
+      const Outcome& outcome = resolved.outcomes[i];
+      if (outcome.verdict == Verdict::unique) {
+        DOPPEL_CHECK(row < resolved.rows.size() && resolved.rows[row].seq == outcome.seq,
+                     "each unique document has a row, in the order of the documents", i, outcome.seq, row,
+                     resolved.rows.size());
+        ++row;
+      } else if (outcome.verdict == Verdict::duplicate) {
+        DOPPEL_CHECK(is_signed(p_.format) || !is_of_record(outcome.original, records[i]),
+                     "an original is not its own document", records[i].source, records[i].partition,
+                     records[i].offset, outcome.seq);
+      }
+    }
+    DOPPEL_CHECK(row == resolved.rows.size(), "there are as many new rows as unique documents", row,
+                 resolved.rows.size());
+  }
+
   // In the midst of RESOLVE: a document that was thought to need no reading.
   absl::Status read_late(size_t i) {
     if (!p_.read_now) return absl::OkStatus();
     Lane& lane = *now_;
     RETURN_IF_ERROR(p_.read_now(lane.batch.records[i], lane.batch.memory));
-    if (!late_signer_) late_signer_.emplace(p_.engine, p_.format, p_.keys);
+    if (!late_signer_) late_signer_.emplace(new_signer());
     const auto num_perm = static_cast<size_t>(p_.engine.options().scheme.num_perm);
     late_signer_->sign(lane.batch.records[i], lane.work.sign.documents[i],
                        lane.work.sign.slices.data() + i * num_perm);
@@ -192,6 +246,10 @@ class Run {
       RETURN_IF_ERROR(p_.journal->commit(lane.batch, lane.work.resolved, p_.sink.position()));
     }
     count(lane, counters_);
+    const Counters& c = counters_;
+    DOPPEL_CHECK(c.records == c.unique + c.duplicates() + c.unscored + c.rejected + c.skipped + c.removals,
+                 "the counts of all verdicts add up to the records", c.records, c.unique, c.duplicates(),
+                 c.unscored, c.rejected, c.skipped, c.removals);
     p_.observe({lane.batch, lane.work}, lane.times);
     p_.progress(counters_);
     return absl::OkStatus();
@@ -206,9 +264,18 @@ class Run {
   Lane* now_ = &lanes_[0];
   Lane* next_ = &lanes_[1];
   Lane* settling_ = &lanes_[2];
+  const ResolveHelp help_{.read = [this](size_t i) { return read_late(i); },
+                          .threads = executor_.threads(),
+                          .run =
+                              [this](int parts, const std::function<void(int)>& part) {
+                                executor_.run(static_cast<size_t>(parts), 1, [&](int, size_t begin, size_t) {
+                                  part(static_cast<int>(begin));
+                                });
+                              }};
   Executor::Job signing_;
   bool more_ = false;       // there is a batch in `next`, and its signing has begun
   bool unsettled_ = false;  // there is a batch in `settling`
+  Seq lowest_live_ = 0;     // of the batch resolved last
   Counters counters_;
 };
 

@@ -44,6 +44,7 @@ struct Counters {
   uint64_t records = 0, bytes = 0, duplicate_bytes = 0;
   uint64_t unique = 0, exact = 0, near = 0, unscored = 0, rejected = 0, skipped = 0, removals = 0,
            problems = 0;
+  uint64_t bytes_unique = 0, bytes_copies = 0;  // of unique and exact: records without text, by payload
   uint64_t listings_capped = 0;
   std::map<std::string, uint64_t> skipped_by;  // by reason
   MatchCounters match;
@@ -62,19 +63,21 @@ struct Pipeline {
   Sink& sink;
   Journal* journal = nullptr;  // nullptr: nothing is kept
   FormatOptions format;
+  // Makes a decoder for each thread, where records are not bytes of a format. Empty: those of `format`.
+  std::function<std::unique_ptr<Decoder>()> decoder;
   KeyPolicy keys = {};
   int threads = 1;
   // Asked between batches: true ends the run cleanly.
   std::function<bool()> stop = [] { return false; };
-  // Asked before each batch is resolved, and while there is none: may add wishes that come from outside the
-  // stream (Work::forget). True: there is something to be done, with or without documents.
-  std::function<bool(Work&)> wishes = [](Work&) { return false; };
-  // Reads what was left out because its payload was known (Record::payload_known): its original has gone
-  // since. `memory` keeps it. Empty: nothing is ever left out.
+  // Called before each batch is resolved, and while there is none. It may add requests from outside the
+  // stream (Work::forget). True: the batch must run, also without documents.
+  std::function<bool(Work&)> requests = [](Work&) { return false; };
+  // Reads a record that was not read because its payload was known (Record::payload_known): its original was
+  // removed since. `memory` owns the bytes. Empty: every record is read at once.
   std::function<absl::Status(Record&, std::vector<std::shared_ptr<const void>>& memory)> read_now;
-  // Shown each batch when it is settled, before its records go away.
+  // Called with each settled batch, before its records go away.
   std::function<void(const Decided&, const BatchTimes&)> observe = [](const Decided&, const BatchTimes&) {};
-  // Told after each batch that is settled, and from time to time while there is none.
+  // Called after each settled batch, and from time to time while there is none.
   std::function<void(const Counters&)> progress = [](const Counters&) {};
 };
 

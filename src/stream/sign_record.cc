@@ -1,10 +1,15 @@
 #include "stream/sign_record.h"
 
+#include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "state/scheme.h"
 #include "stream/metadata.h"
+#include "stream/rejected_record.h"
 
 namespace doppel {
 namespace {
+
+constexpr uint64_t kBytes = 0x9e3779b97f4a7c15;  // no text has such a digest
 
 void reject(SignedDocument& out, std::string_view reason) {
   out.content = Content::rejected;
@@ -13,10 +18,31 @@ void reject(SignedDocument& out, std::string_view reason) {
 
 }  // namespace
 
-RecordSigner::RecordSigner(const Engine& engine, const FormatOptions& format, KeyPolicy keys)
-    : signer_(engine.make_signer()), engine_(engine), decoder_(make_decoder(format)), keys_(keys) {}
+Scheme scheme_of_records(Scheme scheme) {
+  const size_t at = scheme.text.find(kWarcPages);
+  if (at == 0 || (at != std::string::npos && scheme.text[at - 1] == '\n')) {
+    const size_t end = scheme.text.find('\n', at);
+    scheme.text.erase(at, end == std::string::npos ? end : end + 1 - at);
+  }
+  return scheme;
+}
+
+RecordSigner::RecordSigner(const Scheme& scheme, bool with_sets, const FormatOptions& format, KeyPolicy keys,
+                           std::unique_ptr<Decoder> decoder)
+    : signer_(scheme, with_sets),
+      hash_key_(scheme.key),
+      decoder_(std::move(decoder)),
+      keys_(keys),
+      scheme_(scheme_of_records(scheme).describe()),
+      fingerprint_(scheme_fingerprint(scheme_of_records(scheme))),
+      num_perm_(scheme.num_perm),
+      with_sets_(with_sets) {
+  if (decoder_ == nullptr && !is_signed(format)) decoder_ = make_decoder(format);
+}
 
 void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slices) {
+  out.record.clear();
+  if (decoder_ == nullptr) return take_signed(record, out, slices);
   Document document;
   out.action = SignedDocument::Action::judge;
   out.reason.clear();
@@ -43,6 +69,13 @@ void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slic
     out.reason = document.skip;
     if (is_elsewhere(document)) out.payload = signer_.payload(document.payload_digest, document.scope);
     if (record.payload_known) out.content = Content::unread;
+    if (!document.payload_digest.empty() && is_bytes_only(document.skip) &&
+        !document.url.starts_with("urn:")) {
+      out.payload = signer_.payload(document.payload_digest, document.scope);
+      // It takes part as a text would that nothing else resembles.
+      out.digest = {out.payload.low ^ kBytes, out.payload.high};
+      out.content = Content::digest_only;
+    }
   } else {
     signer_.sign(document.text, document.scope, out, slices);
     out.payload = signer_.payload(document.payload_digest, document.scope);
@@ -54,7 +87,9 @@ void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slic
   encode_metadata(metadata, out.metadata);
   if (out.metadata.size() > kMaxMetadata) {
     reject(out, "id, url and other metadata together are longer than 65536 bytes");
-    encode_metadata(metadata_of(record, {}), out.metadata);
+    metadata = metadata_of(record, {});
+    if (record.key && record.key->size() > kMaxMetadata / 2) metadata.key.reset();
+    encode_metadata(metadata, out.metadata);
   }
 }
 
@@ -76,7 +111,62 @@ uint64_t RecordSigner::key_tag(const Record& record) {
   key_.assign(record.source);
   key_.push_back('\0');
   key_.append(*record.key);
-  return engine_.id_tag(key_);
+  return id_tag(hash_key_, key_);
+}
+
+void RecordSigner::take_signed(const Record& record, SignedDocument& out, uint8_t* slices) {
+  const absl::Status status = record.null_value ? invalid("null_value") : read_signed(record, out, slices);
+  if (status.ok()) return;
+  out.action = SignedDocument::Action::judge;
+  out.payload = {};
+  out.id_tag = 0;
+  out.replace = false;
+  out.set_left_out = false;
+  out.timestamp_ms = kNoTime;  // nobody knows it: it must not move the expiry
+  out.tops.clear();
+  out.coded_set.clear();
+  out.record.clear();
+  reject(out, std_sv(status.message()));
+  if (record.null_value) out.content = Content::skipped;
+  encode_metadata(metadata_of(record, {}), out.metadata);
+}
+
+// Everything is looked at here: what is found out later stops the run.
+absl::Status RecordSigner::read_signed(const Record& record, SignedDocument& out, uint8_t* slices) {
+  ASSIGN_OR_RETURN(const uint64_t signed_with, fingerprint_of_signed_record(record.value));
+  if (signed_with != fingerprint_) {
+    std::string message = "signed with another data scheme or hash key";
+    for (const Header& header : record.headers) {
+      if (header.name != kSchemeHeader || !header.value) continue;
+      const std::vector<std::string> differences = signed_differences(*header.value, scheme_);
+      if (!differences.empty()) message += ": " + absl::StrJoin(differences, "; ");
+    }
+    return invalid(message);
+  }
+  SignedOrigin origin;
+  RETURN_IF_ERROR(decode_signed_record(record.value, fingerprint_, num_perm_, origin, out, slices));
+  Metadata metadata;
+  if (!decode_metadata(out.metadata, metadata).ok() || out.metadata.size() > kMaxMetadata)
+    return invalid("a signed record with impossible metadata");
+  if (!out.record.empty()) {
+    Record rejected;
+    std::vector<Header> headers;
+    RETURN_IF_ERROR(decode_rejected(out.record, rejected, headers));
+  }
+  if (!with_sets_) {
+    out.coded_set.clear();
+    out.set_left_out = false;
+  } else if (!out.coded_set.empty()) {
+    const absl::Status status = decode_compact_set(out.coded_set, set_);
+    if (!status.ok()) return invalid("a signed record whose set cannot be read");
+  } else if (out.content == Content::shingled && !out.set_left_out) {
+    return invalid("signed without its set (verify: signature); sign it with verify: exact");
+  }
+  if (out.action == SignedDocument::Action::remove && !keys_.tombstones)
+    out.action = SignedDocument::Action::judge;
+  if (!keys_.used()) out.id_tag = 0;
+  out.replace = keys_.replace;
+  return absl::OkStatus();
 }
 
 }  // namespace doppel

@@ -27,7 +27,7 @@ struct Batch {
   std::vector<Record> records;
   std::vector<Problem> problems;
   std::string
-      position;  // where the source stands after this batch (of files: successive ones share a long prefix)
+      position;  // the source's position after this batch (of files: successive ones share a long prefix)
   uint64_t bytes = 0;                               // of the records
   std::vector<std::shared_ptr<const void>> memory;  // keeps what the views point into
 };
@@ -41,6 +41,8 @@ class Source {
   // A live source waits for what others write: its next() returns after a tenth of a second at most, with an
   // empty batch if nothing came.
   virtual bool live() const { return false; }
+  // Whether the next batch is read on a thread of its own while the last one is worked on.
+  virtual bool in_background() const { return live(); }
   // How a live source asks whether its batch is waited for: until it is, a batch that is not full may grow.
   // Called once, before the first next(); `wanted` may be asked on the thread of next(), as long as that
   // runs.

@@ -68,7 +68,7 @@ size_t copy_letters(const uint8_t* in, size_t n, uint8_t* out) {
     const uint64_t lead = _mm512_cmpge_epu8_mask(v, _mm512_set1_epi8(static_cast<char>(0xc0)));
     const uint64_t long_lead = _mm512_cmpge_epu8_mask(v, _mm512_set1_epi8(static_cast<char>(0xe0)));
     const uint64_t after_lead = lead << 1;
-    // Each byte's predecessor; what stands before the first one does not matter.
+    // Each byte's predecessor; the value before the first one does not matter.
     const __m512i previous = _mm512_maskz_loadu_epi8(~uint64_t{1} & first_bits(n - i), in + i - 1);
     const uint64_t continuation = high & ~lead;
     const uint64_t bad = long_lead | (after_lead & ~continuation) |

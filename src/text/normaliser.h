@@ -2,7 +2,7 @@
 // UTF-8 in pieces to normalised text in blocks (normaliser version 1, docs/adr/0002-normaliser.md).
 //
 // What comes out is UTF-8 made for one cheap test: the bytes [a-z0-9_] and those >= 0x80 belong to
-// words, every other byte separates. Tokens of one character stand between spaces.
+// words, every other byte separates. Tokens of one character are between spaces.
 //
 //   while (p != end) { p = n.fill(p, end); use n.settled(); n.drop_settled(); }
 //   n.finish(); use n.settled(); n.drop_settled();
@@ -45,7 +45,7 @@ class Normaliser {
   void drop_settled();
 
  private:
-  // Where the output stands. fill() works on a copy of its own, which the compiler can keep in
+  // The end of the output. fill() works on a copy of its own, which the compiler can keep in
   // registers as long as nobody takes its address: stores of bytes may change anything that has one.
   // So what is inlined are methods, and the rare cases are functions from a State to the next one.
   struct State {

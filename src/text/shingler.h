@@ -1,7 +1,7 @@
 #pragma once
 // Text in, shingle hashes out: the whole of the text stage behind one small class.
 //
-// Bytes are decoded as UTF-8 (what is not UTF-8 becomes U+FFFD, a separator), decomposed for
+// Bytes are decoded as UTF-8 (invalid ones become U+FFFD, a separator), decomposed for
 // compatibility, case-folded and put into canonical order (normaliser version 1), cut into words, and
 // every run of `words` consecutive words becomes one 64-bit hash. A shingle never exists as a string.
 //

@@ -1,5 +1,5 @@
 #pragma once
-// The words of a text and where they stand in it: the slow, obvious form of what Shingler does, for
+// The words of a text and their places in it: the slow, obvious form of what Shingler does, for
 // people who want to see it, and for the tests to hold Shingler against.
 
 #include <cstddef>

@@ -8,6 +8,11 @@ if(Python3_FOUND)
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/revisits_test.py --binary $<TARGET_FILE:doppel_cli>
       --venv ${CMAKE_BINARY_DIR}/venv-warcio)
   set_tests_properties(archive/revisits PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+  # Installs pywb into the build folder.
+  add_test(NAME archive/rewrite
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/rewrite_test.py --binary $<TARGET_FILE:doppel_cli>
+      --venv ${CMAKE_BINARY_DIR}/venv-replay)
+  set_tests_properties(archive/rewrite PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS slow)
   add_test(NAME archive/kafka
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/kafka_test.py --binary $<TARGET_FILE:doppel_cli>
       --kafka ${CMAKE_BINARY_DIR}/kafka-tests)

@@ -50,16 +50,16 @@ TEST(Notify, TellsASocketInAFolderAndOneWithoutAFile) {
        {std::filesystem::temp_directory_path().string() + unique_name("/notify-"), unique_name("@notify-")}) {
     const Listener listener(name);
     const Supervisor supervisor(name, 0);
-    supervisor.tell("READY=1");
+    supervisor.send("READY=1");
     EXPECT_EQ(listener.next(), "READY=1") << name;
   }
 }
 
 TEST(Notify, NobodyListensAndNothingHappens) {
-  Supervisor(unique_name("@nobody-"), 0).tell("READY=1");
-  Supervisor("", 0).tell("READY=1");
-  Supervisor("relative", 0).tell("READY=1");
-  Supervisor("/" + std::string(200, 'x'), 0).tell("READY=1");
+  Supervisor(unique_name("@nobody-"), 0).send("READY=1");
+  Supervisor("", 0).send("READY=1");
+  Supervisor("relative", 0).send("READY=1");
+  Supervisor("/" + std::string(200, 'x'), 0).send("READY=1");
 }
 
 TEST(Notify, AliveIsDueFourTimesInTheWatchdogsTime) {

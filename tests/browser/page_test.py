@@ -169,12 +169,30 @@ def look(browser, url, width, scheme, scripts, pictures):
     check(browser.value("document.querySelectorAll('#rates svg polygon').length") == 4, f"{where}: no chart")
     check(browser.value("Math.max(...[...document.querySelectorAll('#rates polygon')].map(p => p.getBBox().height))") > 20, f"{where}: a flat chart")
 
+    labels = browser.value("[...document.querySelectorAll('svg')].map(s => [s, ...s.querySelectorAll('text')].map(e => {"
+                           " const r = e.getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom, e.textContent.slice(0, 20)]; }))")
+    for whole, *texts in labels:
+        for i, a in enumerate(texts):
+            check(whole[0] <= a[0] and whole[1] <= a[1] and a[2] <= whole[2] + 1 and a[3] <= whole[3] + 1, f"{where}: {a} leaves the chart {whole}")
+            for b in texts[:i]:
+                # Boxes of letters are higher than letters.
+                check(a[0] >= b[2] or b[0] >= a[2] or a[1] + 3 >= b[3] - 3 or b[1] + 3 >= a[3] - 3, f"{where}: {a} and {b} overlap")
+
     check(not browser.value("document.querySelector('#settings table').checkVisibility()"), f"{where}: the settings are open")
     browser.click("#settings summary")
     check(browser.value("document.querySelector('#settings table').checkVisibility()"), f"{where}: a click does not open the settings")
     check("http.listen" in browser.value("document.querySelector('#settings').innerText"), f"{where}: http.listen is not among the settings")
     check(browser.value("document.documentElement.scrollWidth") <= width, f"{where}: the settings are too wide")
     browser.click("#settings summary")
+    # Where columns have no place, each value has the name of its column beside it.
+    labels = browser.value("[...document.querySelectorAll('.labelled tbody tr:first-child td')].filter(td => td.checkVisibility())"
+                           ".map(td => getComputedStyle(td, '::before').content)")
+    heads = browser.value("[...document.querySelectorAll('.labelled thead')].some(h => h.checkVisibility())")
+    check(heads == (width > 640), f"{where}: heads of tables are {'there' if heads else 'missing'}")
+    check(len(labels) > 8 and all((label not in ("none", '""')) == (width < 640) for label in labels), f"{where}: labels {labels}")
+    check("this is no JSON" not in browser.value("document.querySelector('#dead').innerText"), f"{where}: a dead letter shows the record")
+    check("b.jsonl:1" in browser.value("document.querySelector('#dead').innerText"), f"{where}: no dead letter")
+    check(browser.value("document.querySelector('meta[http-equiv=refresh]').content") == "30", f"{where}: does not refresh itself")
     if pictures:
         browser.value("scrollTo(0, 0)")
         height = min(browser.value("document.documentElement.scrollHeight"), 1600)
@@ -198,15 +216,30 @@ def main():
         with urllib.request.urlopen(daemon.url + "/") as page:
             check("None yet" in page.read().decode(), "the page of an idle daemon")
         daemon.feed("a.jsonl", documents())
+        daemon.feed("b.jsonl", [["this is no JSON that has a text"]])
         for width in (360, 1600):
             for scheme in ("light", "dark"):
                 for scripts in (True, False):
                     look(browser, daemon.url, width, scheme, scripts, args.pictures)
         browser.events = []
-        browser.click("#events a[href^='/v1/clusters/']")
+        browser.click("#events a[href^='/clusters/']")
+        browser.await_event("Page.loadEventFired")
+        shown = browser.value("document.body.innerText")
+        check("near copies" in shown and "copy-" in shown and "{" not in shown, f"a click on a cluster shows {shown}")
+        if args.pictures:
+            picture = browser.call("Page.captureScreenshot")["data"]
+            (args.pictures / "cluster.png").write_bytes(base64.b64decode(picture))
+        browser.events = []
+        browser.click("footer a[href^='/v1/clusters/']")
         browser.await_event("Page.loadEventFired")
         cluster = json.loads(browser.value("document.body.innerText"))
-        check(cluster["live"] and cluster["duplicates"]["near"] > 0, f"a click on a cluster shows {cluster}")
+        check(cluster["live"] and cluster["duplicates"]["near"] > 0, f"the cluster as JSON shows {cluster}")
+        browser.open(daemon.url + "/clusters/no%2Fsuch%3Cb%3E")
+        status = browser.await_event("Network.responseReceived")["response"]["status"]
+        shown = browser.value("document.body.innerText")
+        check(status == 404 and "No cluster of this id" in shown, f"a cluster that there is not: {status}, {shown}")
+        browser.open(daemon.url + "/?hold")
+        check(browser.value("document.querySelectorAll('meta[http-equiv=refresh]').length") == 0, "a page that is held refreshes itself")
     finally:
         browser.close()
         daemon.stop()

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <string>
 
+#include "stream/kafka/librdkafka/connect.h"
+
 namespace doppel {
 namespace {
 
@@ -30,6 +32,8 @@ Result run(const std::string& arguments, const std::string& environment = "") {
   result.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   return result;
 }
+
+std::string library() { return kafka::library_version(); }
 
 class ConfigCommand : public ::testing::Test {
  protected:
@@ -87,10 +91,59 @@ TEST_F(ConfigCommand, ChecksAFile) {
   Result wrong = run("config check " + file_);
   EXPECT_EQ(wrong.code, 2);
   EXPECT_EQ(wrong.out, "doppel config: " + file_ +
-                           ":1: threshold: 2 is not between 0 and 1 (0.5 to 0.95 are usual)\n"
+                           ":1: threshold: 2 is not between 0.000001 and 1 (0.5 to 0.95 are usual)\n"
                            "doppel config: " +
                            file_ + ":2: state.fsnyc: no such key (did you mean state.fsync?)\n");
   EXPECT_EQ(run("config check " + file_ + ".missing").code, 2);
+}
+
+// Without asking anybody.
+TEST_F(ConfigCommand, ChecksTheSettingsOfKafka) {
+  const auto wrong = [&](const std::string& kafka, const std::string& why) {
+    write("kafka:\n  brokers: localhost\n  topics: [documents]\n" + kafka);
+    const Result result = run("config check " + file_);
+    EXPECT_EQ(result.code, 2) << kafka;
+    EXPECT_THAT(result.out, HasSubstr(why)) << kafka;
+  };
+  const auto property = [](const std::string& text) { return "  properties: {" + text + "}\n"; };
+  wrong(property("sasl.mechanisn: PLAIN"), "kafka.properties: sasl.mechanisn: librdkafka " + library() +
+                                               " has no such property (did you mean sasl.mechanism?)");
+  wrong(
+      property("producer.lingr.ms: 5, fetch.min.bytes: none"),
+      "kafka.properties: producer.lingr.ms: librdkafka " + library() + " has no such property (did you mean");
+  wrong(property("producer.lingr.ms: 5, fetch.min.bytes: none"), "kafka.properties: fetch.min.bytes: ");
+  wrong(property("security.protocol: SASL_SLL"), "Invalid value \"SASL_SLL\" for configuration property");
+  wrong(property(
+            "security.protocol: SASL_SSL, sasl.mechanism: SCRAM-SHA-1, sasl.username: u, sasl.password: p"),
+        "sasl.mechanism: SCRAM-SHA-1 is not known to librdkafka (" + library() + ")");
+  wrong(property("security.protocol: SASL_SSL, sasl.mechanism: PLAIN"),
+        "sasl.username and sasl.password must be set");
+  for (const std::string name : {"ssl.ca.location", "ssl.key.location", "ssl.certificate.location",
+                                 "ssl.keystore.location", "sasl.kerberos.keytab"}) {
+    wrong(property("security.protocol: SSL, " + name + ": /missing/file"),
+          "kafka.properties: " + name + ": /missing/file: No such file or directory");
+  }
+  for (const std::string broker :
+       {"kafka://localhost:9092", "http://localhost:9092/", "localhost:port", ":9092"}) {
+    write("kafka: {brokers: '" + broker + "', topics: [documents]}\n");
+    const Result result = run("config check " + file_);
+    EXPECT_EQ(result.code, 2);
+    EXPECT_THAT(result.out, HasSubstr("kafka.brokers: " + broker)) << broker;
+    EXPECT_THAT(result.out, HasSubstr("a broker is host:port, such as localhost:9092"));
+  }
+  write("kafka: {brokers: 'localhost:9092'}\n");
+  EXPECT_EQ(run("config check " + file_).out, "doppel config: kafka.topics: name at least one input topic\n");
+  write("kafka: {brokers: 'localhost, [::1]:9092,SASL_SSL://b:1', topics: [documents]}\n");
+  EXPECT_EQ(run("config check " + file_).code, 0);
+}
+
+TEST_F(ConfigCommand, ChecksTheEnvironmentToo) {
+  write("threshold: 0.9\n");
+  const Result both = run("config check " + file_ + " --set num_perm=64", "DOPPEL_STATE_FSYNC=commit");
+  EXPECT_THAT(both.out, HasSubstr("3 settings differ"));
+  EXPECT_EQ(run("config check " + file_, "DOPPEL_THRESHOLD=7").code, 2);
+  EXPECT_EQ(run("config check --connect " + file_).out,
+            "doppel config: kafka.brokers is empty: there is nothing to connect to\n");
 }
 
 TEST_F(ConfigCommand, PrintsWhatIsInEffectAsAFile) {

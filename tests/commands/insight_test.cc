@@ -65,7 +65,7 @@ TEST_F(ExplainCommand, WholeAnswerForTwoFiles) {
   EXPECT_THAT(result.out,
               StartsWith("near duplicate\n"
                          "  Similarity 0.333333 reaches the threshold 0.3: 5 of 15 shingles are in both.\n"
-                         "  They met in "));
+                         "  They share "));
   EXPECT_THAT(result.out, HasSubstr("  A  first.txt   27 bytes, 14 words, 10 shingles\n"
                                     "  B  second.txt  28 bytes, 14 words, 10 shingles\n"));
   EXPECT_THAT(result.out, HasSubstr("What differs: 1 word removed, 1 added, 13 equal.\n\n"
@@ -138,14 +138,14 @@ TEST_F(ExplainCommand, VerdictsDoNotDependOnTheKey) {
 TEST_F(TuneCommand, NumbersOfTheDefault) {
   const Result result = run("tune --memory 8GiB --svg curve.svg");
   EXPECT_EQ(result.code, 0);
-  EXPECT_THAT(result.out, StartsWith("18 bands of 6 rows, for threshold 0.8 and recall 0.995\n"));
-  // 1-(1-.8^6)^18 = .995782, 1-(1-.6^6)^18 = .576757
-  EXPECT_THAT(result.out, HasSubstr("0.80  99.58 %  <- threshold"));
-  EXPECT_THAT(result.out, HasSubstr("0.60  57.7 %"));
-  EXPECT_THAT(result.out, HasSubstr("memory      310 bytes"));
-  EXPECT_THAT(result.out, HasSubstr("8.00 GiB of memory hold about 27,700,000 originals"));
+  EXPECT_THAT(result.out, StartsWith("11 bands of 4 rows, for threshold 0.8 and recall 0.995\n"));
+  // 1-(1-.8^4)^11 = .996965, 1-(1-.6^4)^11 = .782777
+  EXPECT_THAT(result.out, HasSubstr("0.80  99.70 %  <- threshold"));
+  EXPECT_THAT(result.out, HasSubstr("0.60  78.3 %"));
+  EXPECT_THAT(result.out, HasSubstr("memory      257 bytes"));
+  EXPECT_THAT(result.out, HasSubstr("8.00 GiB of memory hold about 33,500,000 originals"));
   EXPECT_THAT(result.out, HasSubstr("assumed: 500 shingles"));
-  EXPECT_THAT(result.out, HasSubstr(">       18 x 6"));
+  EXPECT_THAT(result.out, HasSubstr(">       11 x 4"));
   for (char c : result.out) ASSERT_GE(c, 0) << "not ASCII in the C locale";
   EXPECT_THAT(read("curve.svg"), StartsWith("<svg xmlns"));
   EXPECT_THAT(run("tune", "LC_ALL=C.UTF-8").out, HasSubstr("┊"));

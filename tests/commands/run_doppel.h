@@ -50,7 +50,7 @@ struct Ran {
   std::string out, err;
 };
 
-// `arguments` are a shell's: quote what needs it. `environment` stands before the command.
+// `arguments` are a shell's: quote what needs it. `environment` precedes the command.
 inline Ran run_doppel(const std::string& arguments, const std::string& environment = "") {
   TempDir dir;
   std::string command = environment + " '" DOPPEL_BINARY "' " + arguments + " >'" + (dir / "out") + "' 2>'" +

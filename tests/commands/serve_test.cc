@@ -1,5 +1,9 @@
 // `doppel serve` on files, as a user runs it.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+
+#include <set>
+#include <sstream>
 
 #include "commands/daemon.h"
 #include "commands/run_doppel.h"
@@ -73,6 +77,70 @@ TEST(Serve, ForgetsWhileNothingComes) {
   EXPECT_EQ(daemon.wait(), 0);
 }
 
+// A request counts when it is on the disk: where it cannot get there, the command says so and leaves nothing.
+TEST(Serve, ARequestThatCannotBeSyncedIsNone) {
+  if (std::system("strace -qq -o /dev/null true 2>/dev/null") != 0) GTEST_SKIP() << "no strace";  // NOLINT
+  TempDir dir;
+  fs::create_directories(dir / "state");
+  // The search for leaks does not work beside strace.
+  const std::string trace =
+      "env ASAN_OPTIONS=detect_leaks=0 strace -f -qq -o /dev/null -e trace=fdatasync,fsync -e inject=";
+  const std::string forget = "forget --state '" + (dir / "state") + "' --id d1";
+  const Ran ran = run_doppel(forget, trace + "fdatasync:error=EIO:when=1");
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_THAT(ran.err, HasSubstr(".request.tmp: cannot sync: Input/output error"));
+  EXPECT_TRUE(fs::is_empty(dir / "state/requests"));
+  EXPECT_EQ(run_doppel(forget, trace + "fsync:error=EIO:when=1").code, 3);
+  EXPECT_EQ(run_doppel(forget).code, 0);
+  // No file of the daemon's is made for it: where root asks, it would be root's.
+  EXPECT_FALSE(fs::exists(dir / "state/LOCK"));
+}
+
+// Killed between two pieces of a large request: each original is removed once, and the answer is for all of
+// them.
+TEST(Serve, ForgetsInPiecesThroughACrash) {
+  TempDir dir;
+  constexpr int kOriginals = 12'000;
+  std::string records;
+  for (int i = 0; i < kOriginals; ++i) {
+    records += fmt::format(R"({{"id":"d{0}","crawl":"one","text":"d{0}"}})", i);
+    records += '\n';
+  }
+  write_file(dir / "in/a.jsonl", records + R"({"id":"last","text":"last"})" + "\n");
+  const std::vector<std::string> arguments{"serve",        "--state", dir / "state",      "-o",
+                                           dir / "events", "--set",   "input.tags=crawl", dir / "in"};
+  {
+    Daemon daemon(arguments);
+    ASSERT_NE(daemon.log("ready"), "");
+    while (run_doppel("forget --state '" + (dir / "state") + "' --id last").code != 0)
+      continue;  // not judged yet
+    daemon.signal(SIGTERM);
+    EXPECT_EQ(daemon.wait(), 0);
+  }
+  const Ran kept = run_doppel("forget --state '" + (dir / "state") + "' --where crawl=one");
+  EXPECT_EQ(kept.code, 0);
+  EXPECT_THAT(kept.out, HasSubstr("kept and carried out when one starts"));
+  {
+    ::setenv("DOPPEL_KILL_AT", "after_outputs:2", 1);
+    Daemon daemon(arguments);
+    ::unsetenv("DOPPEL_KILL_AT");
+    EXPECT_EQ(daemon.wait(), 128 + SIGKILL);
+  }
+  Daemon daemon(arguments);
+  EXPECT_THAT(daemon.log("forgot originals"), HasSubstr(R"(request="tag=crawl=one" originals=12000)"));
+  daemon.signal(SIGTERM);
+  EXPECT_EQ(daemon.wait(), 0);
+  std::istringstream events(read_file(dir / "events"));
+  std::set<std::string> removed;
+  size_t count = 0;
+  for (std::string line; std::getline(events, line); ++count) {
+    EXPECT_THAT(line, HasSubstr(R"("type":"original-removed")"));
+    removed.insert(line);
+  }
+  EXPECT_EQ(count, size_t{kOriginals + 1});
+  EXPECT_EQ(removed.size(), count);
+}
+
 TEST(Serve, StdinEndsAndIsJudgedLikeAScan) {
   TempDir dir;
   std::string records;
@@ -120,7 +188,7 @@ TEST(Serve, RefusesWhatCannotWork) {
     EXPECT_THAT(ran.err, HasSubstr(why));
   };
   refused("", "nothing to read: name files or directories (files.paths), or Kafka (kafka.brokers");
-  refused(in, "state.directory: serve needs a place");
+  refused(in, "state.directory: serve needs a directory");
   refused(state + "-o '" + (dir / "in/out") + "' " + in, "what is written there would come back");
   refused("--state '" + (dir / "in/state") + "' " + in, "what is written there would come back");
   refused(state + "'" + (dir / "no/file.jsonl") + "'", "neither a file nor its directory");
@@ -143,7 +211,7 @@ TEST(Serve, SaysWhatIsWrongWithTheServer) {
   const std::string place = listening.substr(at + 11);
   Daemon second(arguments("two", "http.listen=" + place));
   EXPECT_THAT(second.log("ERROR"),
-              HasSubstr("http.listen: cannot listen on " + place + ": the port is taken"));
+              HasSubstr("http.listen: cannot listen on " + place + ": the port is in use"));
   EXPECT_EQ(second.wait(), 3);
   Daemon third(arguments("two", "http.listen=nonsense"));
   EXPECT_THAT(third.log("http.listen"), HasSubstr("not of the form host:port"));

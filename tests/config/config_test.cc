@@ -113,7 +113,7 @@ TEST_F(ConfigTest, ThresholdIsNeverRounded) {
   const Key* key = find_key("threshold");
   Options options;
   char text[16];
-  for (uint32_t ppm = 0; ppm <= 1'000'000; ++ppm) {
+  for (uint32_t ppm = 1; ppm <= 1'000'000; ++ppm) {
     snprintf(text, sizeof text, "%u.%06u", ppm / 1'000'000, ppm % 1'000'000);
     ASSERT_EQ(key->set(options, {false, {text}}), "");
     ASSERT_EQ(std::llround(options.threshold * 1e6), ppm);
@@ -141,7 +141,7 @@ hash_key_file: 00112233445566778899aabbccddeeff
 recall: 0.9999999
 )"),
       ElementsAre(
-          "doppel.yaml:1: threshold: 1.4 is not between 0 and 1 (0.5 to 0.95 are usual)",
+          "doppel.yaml:1: threshold: 1.4 is not between 0.000001 and 1 (0.5 to 0.95 are usual)",
           "doppel.yaml:2: stat: no such key (did you mean state?)",
           "doppel.yaml:4: state.fsnyc: no such key (did you mean state.fsync?)",
           "doppel.yaml:5: state.fsync: sometimes is not one of none, checkpoint, commit",
@@ -155,7 +155,7 @@ recall: 0.9999999
           "doppel.yaml:11: max_record: 64x is not a size (such as 1000, 64KiB, 8MiB, 1GB)",
           "doppel.yaml:12: expire_after: 90 is not a duration (such as 30d, 12h, 90s, 500ms) or never",
           "doppel.yaml:13: num_perm: 12.5 is not an integer",
-          "doppel.yaml:14: shards: 0 is not between 1 and 1024",
+          "doppel.yaml:14: shards: 0 is not between 1 and 256",
           "doppel.yaml:15: hash_key_file: this looks like the key itself; give the path of a file that "
           "holds it, or set DOPPEL_HASH_KEY",
           "doppel.yaml:16: recall: 0.9999999 is not a number with at most six digits after the point"));
@@ -228,8 +228,9 @@ TEST_F(ConfigTest, ValuesMustFitTogether) {
       ElementsAre("doppel.yaml:1: rows: bands is 0 and rows is 6; set both, or none to have them chosen"));
   EXPECT_THAT(errors("threads: 1\nthreshold: 0.01\n"),
               ElementsAre(HasSubstr("doppel.yaml:2: threshold: no banding of")));
-  EXPECT_THAT(errors("recall: 1\n"),
-              ElementsAre("doppel.yaml:1: recall: recall must be above 0 and below 1"));
+  EXPECT_THAT(
+      errors("recall: 1\n"),
+      ElementsAre("doppel.yaml:1: recall: 1 is not between 0.000001 and 0.999999 (0.95 to 0.999 are usual)"));
   EXPECT_THAT(errors("bands: 4\nrows: 20\n"), IsEmpty());
   EXPECT_THAT(
       errors("bands: 4\nrows: 20\nrecall: 0.9\n"),
@@ -240,7 +241,8 @@ TEST_F(ConfigTest, ValuesMustFitTogether) {
               ElementsAre("doppel.yaml:2: input.text: at least one field is needed"));
   EXPECT_THAT(errors("input:\n  id: [id, /a~b]\n"),
               ElementsAre(HasSubstr("doppel.yaml:2: input.id: \"/a~b\" is not a JSON pointer")));
-  EXPECT_THAT(errors("threshold: 0\n"), ElementsAre(HasSubstr("doppel.yaml:1: threshold: 0 would make")));
+  EXPECT_THAT(errors("threshold: 0\n"),
+              ElementsAre(HasSubstr("doppel.yaml:1: threshold: 0 is not between 0.000001 and 1")));
 }
 
 TEST_F(ConfigTest, TheEnvironmentIsReadWithoutWhatIsNotConfiguration) {

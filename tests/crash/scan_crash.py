@@ -153,7 +153,7 @@ def kill_until_done(rng, binary, inputs, options, directory, kills, begin_s, all
         check(process.returncode in (0, 1, 130, -how), f"exit {process.returncode}: {said}")
         done += 1
         if process.returncode in (0, 1):
-            # Done before it was killed: a run more must change nothing, then begin anew.
+            # Done before it was killed: a run more must change nothing, then begin again.
             before = outputs(directory)
             code, said = finish(args, directory)
             check(code in (0, 1) and outputs(directory) == before, f"a run with nothing to do: exit {code}: {said}")

@@ -145,6 +145,14 @@ class Daemon:
         check(code is not None, f"no end after signal {how}: {self.said()}")
         return code
 
+    def stop(self):
+        """By SIGTERM, once the daemon has its handler: before, the signal ends it."""
+        end = time.time() + 60
+        while self.process.poll() is None and "starting" not in self.said():
+            check(time.time() < end, f"no start: {self.said()}")
+            time.sleep(0.01)
+        return self.end(signal.SIGTERM)
+
 
 def count_lines(path):
     if not os.path.exists(path):
@@ -234,7 +242,7 @@ def kill_again_and_again(rng, binary, directory, rotates, kills):
             for _ in range(rng.randint(1, 5)):
                 world.grow(rng.randint(1, 30))
             if daemon.wait(0.3) is None:
-                check(daemon.end(signal.SIGTERM) in (0, -signal.SIGKILL), daemon.said())
+                check(daemon.stop() in (0, -signal.SIGKILL), daemon.said())
             points += daemon.process.returncode == -signal.SIGKILL
             check(daemon.process.returncode in (0, -signal.SIGKILL), daemon.said())
         else:
@@ -255,7 +263,7 @@ def kill_again_and_again(rng, binary, directory, rotates, kills):
     daemon = Daemon(binary, directory, world.paths(), options_of(rng, world))
     world.end_line()
     await_all(daemon, world)
-    code = daemon.end(signal.SIGTERM)
+    code = daemon.stop()
     check(code == 0, f"the last end: exit {code}: {daemon.said()}")
     documents = verify(binary, world)
     print(f"{'log' if rotates else 'directory'}: {killed} killed at random, {points} at named points, "
@@ -290,7 +298,7 @@ def fail_calls(rng, binary, directory):
             stopped += 1
     daemon = Daemon(binary, directory, world.paths(), options)
     await_all(daemon, world)
-    check(daemon.end(signal.SIGTERM) == 0, daemon.said())
+    check(daemon.stop() == 0, daemon.said())
     check(stopped >= len(FAULTS), f"only {stopped} faults were met")
     print(f"faults: {stopped} times stopped by EIO, ENOSPC, EROFS; {verify(binary, world)} documents, each judged once",
           flush=True)
@@ -306,7 +314,7 @@ def short_writes(rng, binary, directory):
         end = time.time() + 60
         while daemon.process.poll() is None and not all_judged(world) and time.time() < end:
             time.sleep(0.01)
-        code = daemon.end(signal.SIGTERM) if daemon.process.poll() is None else daemon.process.returncode
+        code = daemon.stop()
         if code == 0:
             break
         check(code == 3 and "File too large" in daemon.said(), f"exit {code}: {daemon.said()}")
@@ -336,7 +344,7 @@ def full_and_read_only_disk(rng, binary, directory):
             end = time.time() + 60
             while daemon.process.poll() is None and not all_judged(world) and time.time() < end:
                 time.sleep(0.01)
-            code = daemon.end(signal.SIGTERM) if daemon.process.poll() is None else daemon.process.returncode
+            code = daemon.stop()
             if code == 0:
                 break
             check(code == 3 and "No space left on device" in daemon.said(), f"exit {code}: {daemon.said()}")

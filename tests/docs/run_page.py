@@ -2,7 +2,7 @@
 """Executes a page of docs/: every ```sh block, in order, in one shell. usage: run_page.py --source DIR --binary DOPPEL PAGE
 
 The shell starts in an empty folder that has what a checkout has (scripts/kafka, examples, config) and finds doppel in its
-PATH; the ports that the page names are exchanged for free ones. What a reader would see with his eyes stands in comments
+PATH; the ports that the page names are exchanged for free ones. What a reader would only look at is in comments
 behind a block, <!-- check: COMMAND -->, and must succeed; a program before a | that ends early (grep -q, head) may not:
 pipefail sees it end by SIGPIPE. Blocks of another language than sh are not executed.
 """

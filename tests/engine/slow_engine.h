@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,14 +25,14 @@ struct SlowOutcome {
 class SlowEngine {
  public:
   explicit SlowEngine(const EngineOptions& options) : options_(options) {}
+  virtual ~SlowEngine() = default;
 
   SlowOutcome judge(const SignedDocument& document, const uint8_t* slices) {
     expire(document.timestamp_ms);
     if (document.payload != Digest()) {
-      for (const Entry& r : entries_) {
-        if (!r.live || r.payload != document.payload) continue;
-        if (document.replace && document.id_tag != 0) replace(document.id_tag, r.digest);
-        return {Verdict::duplicate, Kind::exact, {1, 1}, r.seq};
+      if (const Entry* r = with_payload(document.payload)) {
+        if (document.replace && document.id_tag != 0) replace(document.id_tag, r->digest);
+        return {Verdict::duplicate, Kind::exact, {1, 1}, r->seq};
       }
     }
     if (document.content <= Content::digest_only && document.replace && document.id_tag != 0) {
@@ -39,9 +40,8 @@ class SlowEngine {
     }
     if (document.content == Content::empty) return {.verdict = Verdict::unscored};
     if (document.content == Content::rejected) return {.verdict = Verdict::rejected};
-    for (const Entry& r : entries_) {
-      if (r.live && r.digest == document.digest) return {Verdict::duplicate, Kind::exact, {1, 1}, r.seq};
-    }
+    if (const Entry* r = with_digest(document.digest))
+      return {Verdict::duplicate, Kind::exact, {1, 1}, r->seq};
     Entry entry{.seq = next_++,
                 .digest = document.digest,
                 .payload = document.payload,
@@ -60,11 +60,12 @@ class SlowEngine {
     if (!entry.slices.empty()) {
       for (int band = 0; band < options_.rule.banding.bands; ++band) {
         int listed = 0;
-        for (const Entry& r : entries_) listed += r.live && r.listed(band) && same_key(entry, r, band);
+        for (const Entry* r : listed_like(entry, band)) listed += r->live ? 1 : 0;
         if (listed < options_.rule.max_listed) entry.bands.push_back(band);
       }
     }
     entries_.push_back(entry);
+    added(entry);
     return {.verdict = Verdict::unique, .seq = entry.seq};
   }
 
@@ -82,7 +83,7 @@ class SlowEngine {
 
   Seq lowest_live() const { return lowest_live_; }
 
- private:
+ protected:
   struct Entry {
     Seq seq = 0;
     Digest digest, payload;
@@ -95,6 +96,40 @@ class SlowEngine {
     bool listed(int band) const { return std::find(bands.begin(), bands.end(), band) != bands.end(); }
   };
 
+  // The first that lives, in the order of numbers.
+  virtual const Entry* with_payload(const Digest& payload) const {
+    for (const Entry& r : entries_) {
+      if (r.live && r.payload == payload) return &r;
+    }
+    return nullptr;
+  }
+  virtual const Entry* with_digest(const Digest& digest) const {
+    for (const Entry& r : entries_) {
+      if (r.live && r.digest == digest) return &r;
+    }
+    return nullptr;
+  }
+  // All that are listed in a band under d's key, dead ones too, in any order.
+  virtual std::vector<const Entry*> listed_like(const Entry& d, int band) const {
+    std::vector<const Entry*> out;
+    for (const Entry& r : entries_) {
+      if (r.listed(band) && same_key(d, r, band)) out.push_back(&r);
+    }
+    return out;
+  }
+  virtual void added(const Entry& /*last*/) {}
+
+  bool same_key(const Entry& a, const Entry& b, int band) const {
+    const int rows = options_.rule.banding.rows;
+    if (a.slices.empty() || b.slices.empty()) return false;
+    return std::equal(a.slices.begin() + band * rows, a.slices.begin() + (band + 1) * rows,
+                      b.slices.begin() + band * rows);
+  }
+
+  EngineOptions options_;
+  std::vector<Entry> entries_;  // a number is a place here
+
+ private:
   void kill(Entry& r, RemovalReason reason) {
     if (!r.live) return;
     r.live = false;
@@ -115,13 +150,6 @@ class SlowEngine {
     }
   }
 
-  bool same_key(const Entry& a, const Entry& b, int band) const {
-    const int rows = options_.rule.banding.rows;
-    if (a.slices.empty() || b.slices.empty()) return false;
-    return std::equal(a.slices.begin() + band * rows, a.slices.begin() + (band + 1) * rows,
-                      b.slices.begin() + band * rows);
-  }
-
   int equal(const Entry& a, const Entry& b) const {
     int n = 0;
     for (size_t i = 0; i < a.slices.size(); ++i) n += a.slices[i] == b.slices[i] ? 1 : 0;
@@ -135,12 +163,13 @@ class SlowEngine {
   }
 
   const Entry* most_similar(const Entry& d) const {
+    std::set<const Entry*> meet;
+    for (int band = 0; band < options_.rule.banding.bands; ++band) {
+      for (const Entry* r : listed_like(d, band)) meet.insert(r);
+    }
     std::vector<const Entry*> candidates;
-    for (const Entry& r : entries_) {
-      if (!r.live || r.slices.empty() || equal(d, r) < options_.rule.min_equal) continue;
-      bool meets = false;
-      for (int band : r.bands) meets |= same_key(d, r, band);
-      if (meets) candidates.push_back(&r);
+    for (const Entry* r : meet) {
+      if (r->live && equal(d, *r) >= options_.rule.min_equal) candidates.push_back(r);
     }
     std::sort(candidates.begin(), candidates.end(), [&](const Entry* a, const Entry* b) {
       return equal(d, *a) != equal(d, *b) ? equal(d, *a) > equal(d, *b) : a->seq < b->seq;
@@ -185,8 +214,6 @@ class SlowEngine {
     }
   }
 
-  EngineOptions options_;
-  std::vector<Entry> entries_;
   std::vector<Removed> removed_;
   std::vector<int64_t> times_;
   Seq next_ = 0;

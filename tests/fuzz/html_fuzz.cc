@@ -1,4 +1,5 @@
-// Any page has a text or is refused, in UTF-8, and the main text is never longer than the visible one.
+// Any page has a text or is refused, in UTF-8, and the main text is never longer than the
+// visible one, unless it is the text of the page's data: then no block of the page is part of it.
 
 #include <cstdint>
 #include <cstdlib>
@@ -18,6 +19,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(*visible);
   if (!doppel::utf8::valid(text)) std::abort();
   auto main = extractor.text(page, doppel::Extract::main);
-  if (!main.ok() || main->size() > text.size()) std::abort();
+  if (!main.ok() || !doppel::utf8::valid(*main)) std::abort();
+  if (main->size() <= text.size()) return 0;
+  for (const doppel::HtmlPiece& piece : extractor.pieces())
+    if (piece.fate == doppel::BlockFate::taken) std::abort();
   return 0;
 }

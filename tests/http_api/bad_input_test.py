@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whoever can connect does what he can, while the stream goes on: 10,000 connections, clients that drip, bodies of a gigabyte, nonsense.
+"""Clients that may connect do their worst while the stream goes on: 10,000 connections, clients that drip, bodies of a gigabyte, nonsense.
 
   bad_input_test.py --binary build/release/doppel [--rounds 3] [--documents 120000]
 

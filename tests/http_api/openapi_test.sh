@@ -3,6 +3,7 @@
 # usage: openapi_test.sh DOPPEL OPENAPI_YAML VENV [SEED]
 set -euo pipefail
 
+here=$(cd "$(dirname "$0")" && pwd)
 doppel=$1 description=$2 venv=$3 seed=${4:-$RANDOM}
 if [ ! -e "$venv/done" ]; then
   python3 -m venv "$venv"
@@ -25,20 +26,23 @@ export DOPPEL_HTTP_TOKEN=correct-horse-battery
 mkfifo "$work/log"
 "$doppel" serve --state "$work/state" -o "$work/events" --set http.listen=127.0.0.1:0 --set input.tags=crawl "$work/in" 2> "$work/log" &
 daemon=$!
+exec 3< "$work/log"
 url=
-while read -r line; do
+while read -r line <&3; do
   echo "$line"
   case $line in
     *listening*) url=${line##*url=} ;;
     *" ready"*) break ;;
   esac
-done < "$work/log"
-cat "$work/log" > "$work/log.txt" &
+done
+cat <&3 > "$work/log.txt" &
+[ -n "$url" ]
 
 echo "seed $seed"
 cd "$work"
 # What a document may look like is a matter of input.format, so a body is neither right nor wrong by the description.
 # TRACE is refused with 400 before anyone looks for its route; the other methods are tested with the server.
-"$venv/bin/st" run "$description" --url "$url" -H "Authorization: Bearer $DOPPEL_HTTP_TOKEN" \
+PYTHONPATH=$here PYTHONDONTWRITEBYTECODE=1 SCHEMATHESIS_HOOKS=schemathesis_hooks \
+  "$venv/bin/st" run "$description" --url "$url" -H "Authorization: Bearer $DOPPEL_HTTP_TOKEN" \
   --seed "$seed" --max-examples 25 --checks all --exclude-checks unsupported_method,positive_data_acceptance,negative_data_rejection --workers 2 --no-color --warnings off
 kill -0 "$daemon"

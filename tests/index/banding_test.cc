@@ -10,10 +10,10 @@
 namespace doppel {
 namespace {
 
-TEST(Banding, TheDefaultIs18By6) {
+TEST(Banding, TheDefaultIs11By4) {
   auto banding = choose_banding(.8, .995, 128);
   ASSERT_TRUE(banding.ok());
-  EXPECT_EQ(*banding, (Banding{18, 6}));
+  EXPECT_EQ(*banding, (Banding{11, 4}));
   EXPECT_EQ(min_equal_slices(800000, 128), 80);
 }
 
@@ -29,10 +29,16 @@ TEST(Banding, MeetingProbabilityIsTheFormula) {
 // Every (rows, bands) tried, from the definition.
 Banding brute_force(double threshold, double recall, int num_perm) {
   Banding best;
+  double least = 0;
   for (int rows = 1; rows <= num_perm; ++rows) {
     for (int bands = 1; bands * rows <= num_perm; ++bands) {
       if (meeting_probability(threshold, {bands, rows}) < recall) continue;
-      if (rows > best.rows) best = {bands, rows};
+      const Banding banding{bands, rows};
+      const double cost = banding_cost(threshold, banding);
+      if (best.rows == 0 || cost < least || (cost == least && rows > best.rows)) {
+        best = banding;
+        least = cost;
+      }
     }
   }
   return best;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <random>
+#include <thread>
 
 #include "base/simd.h"
 #include "index/index.h"
@@ -71,7 +72,13 @@ struct Pair {
       all_keys.insert(all_keys.end(), k.begin(), k.end());
       reference.insert(row);
     }
-    index.insert(views, all_keys.data());
+    // On one, two, three threads in turns.
+    index.insert(views, all_keys.data(), 1 + inserts++ % 3,
+                 [](int parts, const std::function<void(int)>& part) {
+                   std::vector<std::jthread> others;
+                   for (int p = 1; p < parts; ++p) others.emplace_back([&part, p] { part(p); });
+                   part(0);
+                 });
   }
 
   void expect_same(const std::vector<std::vector<uint8_t>>& slices,
@@ -100,6 +107,7 @@ struct Pair {
   IndexOptions options;
   Index index;
   ReferenceIndex reference;
+  int inserts = 0;
 };
 
 struct Workload {
@@ -113,8 +121,8 @@ struct Workload {
 
 void run(const IndexOptions& options, const Workload& work, uint64_t seed) {
   SCOPED_TRACE(testing::Message() << "seed " << seed << " bands " << options.banding.bands << " rows "
-                                  << options.banding.rows << " num_perm " << options.num_perm << " shards "
-                                  << options.shards << " capacity " << options.initial_capacity);
+                                  << options.banding.rows << " num_perm " << options.num_perm << " capacity "
+                                  << options.initial_capacity);
   Random random(seed);
   Documents documents(options, work.templates, work.copied, random);
   Pair pair(options);
@@ -226,7 +234,6 @@ TEST(IndexOracle, ManyShapes) {
     o.num_perm = shape.num_perm;
     o.banding = {shape.bands, shape.rows};
     o.min_equal = shape.min_equal;
-    o.shards = 1 + static_cast<int>(seed % 4);
     o.track_ids = seed % 2 == 0;
     o.max_listed = 1 + static_cast<int>(seed / 8 % 20);
     o.initial_capacity = std::array<uint64_t, 4>{0, 1, 1000, uint64_t{1} << 40}[seed / 2 % 4];
@@ -259,7 +266,6 @@ TEST(IndexOracle, InvariantUnderLayout) {
     force_simd(level);
     IndexOptions o = small(seed);
     o.min_equal = 12;
-    o.shards = 1 + static_cast<int>(level) * 3;
     o.initial_capacity = std::array<uint64_t, 3>{0, 1024, 1000000}[static_cast<size_t>(level)];
     Random random(seed);
     Documents documents(o, 40, .3, random);

@@ -49,7 +49,7 @@ class KafkaApi : public ::testing::Test {
   std::string remove(const std::string& what) const {
     return post(port_, "/v1/documents" + what, "", kToken, "DELETE");
   }
-  int looked_up(const std::string& id) const { return status_of(get(port_, "/v1/documents/" + id)); }
+  int looked_up(const std::string& id) const { return status_of(get(port_, "/v1/documents/" + id, kToken)); }
   bool told(const std::string& part) const {
     const std::vector<Message> events = read_all(setup_.bootstrap(), setup_.options().output.topic);
     return std::any_of(events.begin(), events.end(),

@@ -65,7 +65,7 @@ void check_partitions(const rd_kafka_topic_partition_list_t* list, const std::st
   for (int i = 0; i < list->cnt; ++i) check(list->elems[i].err, what);
 }
 
-// Whom a delivery report tells: one per message.
+// What a delivery report is given: one per message.
 struct Delivery {
   Message* message;
   size_t* left;
@@ -254,6 +254,85 @@ Properties Client::topic_configs(const std::string& topic) {
   return out;
 }
 
+// librdkafka 2.0 can only send all settings that a topic has of its own.
+void Client::set_topic_configs(const std::string& topic, const Properties& changes) {
+  const std::string what = "settings of " + topic;
+  const auto resource = [&] {
+    return Owned<rd_kafka_ConfigResource_t, rd_kafka_ConfigResource_destroy>(
+        rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str()));
+  };
+  const auto asked = resource();
+  rd_kafka_ConfigResource_t* all[] = {asked.get()};
+  const Event found = administer(
+      handle(), RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, what,
+      [&](auto* options, auto* queue) { rd_kafka_DescribeConfigs(handle(), all, 1, options, queue); });
+  size_t count = 0, entries = 0;
+  const rd_kafka_ConfigResource_t** resources =
+      rd_kafka_DescribeConfigs_result_resources(rd_kafka_event_DescribeConfigs_result(found.get()), &count);
+  const rd_kafka_ConfigEntry_t** list = rd_kafka_ConfigResource_configs(resources[0], &entries);
+  Properties wanted = changes;
+  for (size_t i = 0; i < entries; ++i) {
+    if (rd_kafka_ConfigEntry_source(list[i]) == RD_KAFKA_CONFIG_SOURCE_DYNAMIC_TOPIC_CONFIG)
+      wanted.try_emplace(rd_kafka_ConfigEntry_name(list[i]), rd_kafka_ConfigEntry_value(list[i]));
+  }
+  const auto changed = resource();
+  for (const auto& [name, value] : wanted)
+    check(rd_kafka_ConfigResource_set_config(changed.get(), name.c_str(), value.c_str()), what);
+  all[0] = changed.get();
+  const Event event = administer(
+      handle(), RD_KAFKA_ADMIN_OP_ALTERCONFIGS, what,
+      [&](auto* options, auto* queue) { rd_kafka_AlterConfigs(handle(), all, 1, options, queue); });
+  resources = rd_kafka_AlterConfigs_result_resources(rd_kafka_event_AlterConfigs_result(event.get()), &count);
+  for (size_t i = 0; i < count; ++i) check(rd_kafka_ConfigResource_error(resources[i]), what);
+  // The answer is the controller's; the broker's knowledge follows.
+  for (const auto& [name, value] : changes) {
+    for (const auto deadline = Reader::Clock::now() + std::chrono::seconds(30);
+         topic_configs(topic)[name] != value;) {
+      if (Reader::Clock::now() > deadline) throw KafkaError(fmt::format("{}: {} stays", what, name));
+    }
+  }
+}
+
+namespace {
+
+// A client that may not describe a topic does not see it.
+using AclBinding = Owned<rd_kafka_AclBinding_t, rd_kafka_AclBinding_destroy>;
+
+template <class New>
+AclBinding denial(const New& make, const std::string& topic, const std::string& user) {
+  ErrorText text{};
+  AclBinding out(make(RD_KAFKA_RESOURCE_TOPIC, topic.c_str(), RD_KAFKA_RESOURCE_PATTERN_LITERAL,
+                      ("User:" + user).c_str(), "*", RD_KAFKA_ACL_OPERATION_ALL,
+                      RD_KAFKA_ACL_PERMISSION_TYPE_DENY, text.data(), text.size()));
+  if (out == nullptr) throw KafkaError(text.data());
+  return out;
+}
+
+}  // namespace
+
+void Client::hide_topic(const std::string& topic, const std::string& user) {
+  const AclBinding deny = denial(rd_kafka_AclBinding_new, topic, user);
+  rd_kafka_AclBinding_t* all[] = {deny.get()};
+  const Event event =
+      administer(handle(), RD_KAFKA_ADMIN_OP_CREATEACLS, "hide " + topic,
+                 [&](auto* options, auto* queue) { rd_kafka_CreateAcls(handle(), all, 1, options, queue); });
+  size_t count = 0;
+  const rd_kafka_acl_result_t** results =
+      rd_kafka_CreateAcls_result_acls(rd_kafka_event_CreateAcls_result(event.get()), &count);
+  for (size_t i = 0; i < count; ++i) {
+    if (const rd_kafka_error_t* error = rd_kafka_acl_result_error(results[i]); error != nullptr)
+      throw KafkaError("hide " + topic + ": " + rd_kafka_error_string(error));
+  }
+}
+
+void Client::show_topic(const std::string& topic, const std::string& user) {
+  const AclBinding deny = denial(rd_kafka_AclBindingFilter_new, topic, user);
+  rd_kafka_AclBindingFilter_t* all[] = {deny.get()};
+  const Event event =
+      administer(handle(), RD_KAFKA_ADMIN_OP_DELETEACLS, "show " + topic,
+                 [&](auto* options, auto* queue) { rd_kafka_DeleteAcls(handle(), all, 1, options, queue); });
+}
+
 bool Client::topic_exists(const std::string& topic) { return partitions(topic) > 0; }
 
 int Client::partitions(const std::string& topic) {
@@ -399,7 +478,7 @@ bool is_passing(rd_kafka_resp_err_t error) {
 }
 }  // namespace
 
-// The position tells, not the last offset: the end of a transaction takes an offset of its own, compaction
+// The position counts, not the last offset: the end of a transaction takes an offset of its own, compaction
 // leaves gaps.
 std::vector<Message> Reader::read_to_end() {
   const auto deadline = Clock::now() + std::chrono::seconds(120);

@@ -51,6 +51,11 @@ class Client {
   // Records below `offset` are gone, as if retention had removed them.
   void delete_records(const std::string& topic, int32_t partition, int64_t offset);
   Properties topic_configs(const std::string& topic);
+  // The other settings of the topic stay as they are.
+  void set_topic_configs(const std::string& topic, const Properties& changes);
+  // Hides the topic from a user, or shows it again. Needs a broker with tls_sasl, which has an authorizer.
+  void hide_topic(const std::string& topic, const std::string& user);
+  void show_topic(const std::string& topic, const std::string& user);
   bool topic_exists(const std::string& topic);
   int partitions(const std::string& topic);  // 0: there is no such topic
   // The node that leads a partition; -1: none for now.

@@ -35,7 +35,8 @@ class IndexSetup {
   // Changes settings for later starts.
   void set(const Settings& settings);
 
-  std::unique_ptr<Daemon> serve(Daemon::Environment environment = {}) const;
+  // `state`: a directory other than the configured one.
+  std::unique_ptr<Daemon> serve(Daemon::Environment environment = {}, const std::string& state = "") const;
   // Another command with this configuration: "rebuild --from log".
   Ran run(const std::string& command) const;
 

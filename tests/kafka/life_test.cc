@@ -28,6 +28,28 @@ TEST(Life, HangupReadsTheSettingsAgain) {
   EXPECT_THAT(daemon->said(), Not(HasSubstr("INFO stopped")));
 }
 
+// Of an older version, for example, which chose others.
+TEST(Life, AnIndexKeepsTheBandsThatItWasMadeWith) {
+  Case c(IndexSetup::Settings{{"bands", "18"}, {"rows", "6"}});
+  c.produce_next(300);
+  const auto made = c.start();
+  c.await_all(*made);
+  Case::stop(*made);
+
+  c.setup.set({{"bands", "0"}, {"rows", "0"}});
+  const auto from_snapshot = c.start();
+  EXPECT_THAT(from_snapshot->said(),
+              HasSubstr("the index keeps the bands that it was made with bands=18 rows=6"));
+  c.produce_next(100);
+  c.await_all(*from_snapshot);
+  Case::stop(*from_snapshot);
+
+  c.setup.set({{"state.directory", c.setup.path("other")}});
+  const auto from_log = c.start();
+  EXPECT_THAT(from_log->said(), HasSubstr("bands=18 rows=6"));
+  c.finish(*from_log);
+}
+
 TEST(Life, ADryRunLeavesNothing) {
   Case c;
   c.produce_next(300);
@@ -78,18 +100,30 @@ TEST(Life, ALostLogIsMadeFromTheState) {
 }
 
 // Markers of removed originals may be gone from the log by then: such a snapshot must not be completed.
-TEST(Life, ASnapshotOlderThanTheLogsMarkersIsSetAside) {
+// The log forgets removals after delete.retention.ms. A snapshot is of no use then, unless nothing was
+// written since.
+TEST(Life, ASnapshotOlderThanTheLogsMarkersIsSetAsideWhereTheLogWentOn) {
   Case c(IndexSetup::Settings{{"tombstones", "key"}});
   c.client.create_topic(
       c.setup.options().kafka.index_log, 1,
       {{"cleanup.policy", "compact"}, {"max.message.bytes", "80000000"}, {"delete.retention.ms", "1"}});
-  c.produce_next(300);
-  const auto daemon = c.start();
+  c.produce_next(200);
+  auto daemon = c.start();
   c.await_all(*daemon);
   Case::stop(*daemon);
-  const auto again = c.start();
-  EXPECT_THAT(again->said(), HasSubstr("set aside"));
-  c.finish(*again);
+  const std::string state = c.setup.options().state_directory, older = c.setup.path("older");
+  std::filesystem::copy(state, older, std::filesystem::copy_options::recursive);
+
+  daemon = c.start();  // nothing was written since
+  EXPECT_THAT(daemon->said(), Not(HasSubstr("set aside")));
+  c.produce_next(100);
+  c.await_all(*daemon);
+  Case::stop(*daemon);
+
+  c.setup.set({{"state.directory", older}});
+  daemon = c.start();
+  EXPECT_THAT(daemon->said(), HasSubstr("set aside"));
+  c.finish(*daemon);
 }
 
 TEST(Life, RecordsDeletedUnreadStopARunningDaemon) {

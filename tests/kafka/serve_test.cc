@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+
 #include "kafka/broker.h"
 #include "kafka/index_setup.h"
 #include "kafka/workload.h"
@@ -42,6 +45,45 @@ TEST_P(Serve, PublishesWhatMustBeSaid) {
   EXPECT_GT(result.duplicates, 0U);
   EXPECT_EQ(setup.compare_with_rebuilt(), "");
   std::cout << result.text() << "\n";
+}
+
+// What follows `begin` in an event, up to the next quote.
+std::string text_after(const std::string& begin, const Message& event) {
+  const size_t at = event.value->find(begin);
+  if (at == std::string::npos) return "no " + begin;
+  const size_t from = at + begin.size();
+  return event.value->substr(from, event.value->find('"', from) - from);
+}
+
+TEST(EventKeys, AreOfTheRecordTheClusterOrTheOriginal) {
+  for (const std::string key : {"input", "cluster_id", "original_id"}) {
+    IndexSetup setup(Broker::shared().bootstrap(), {{"output.key", key}, {"kafka.partitions", "3"}});
+    Client client(setup.bootstrap());
+    std::vector<Message> messages = make_workload({.documents = 300, .topics = setup.inputs()});
+    std::set<std::string> keys;
+    for (const Message& m : messages)
+      if (m.key) keys.insert(*m.key);
+    produce(client, messages, 0, messages.size());
+    const auto daemon = setup.serve();
+    ASSERT_TRUE(setup.await_all(*daemon)) << daemon->said();
+    daemon->terminate();
+    ASSERT_EQ(daemon->await_exit(), 0) << daemon->said();
+    const std::vector<Message> events = read_all(setup.bootstrap(), setup.options().output.topic);
+    ASSERT_GT(events.size(), 20U);
+    std::map<std::string, std::set<int32_t>> partitions;
+    for (const Message& event : events) {
+      ASSERT_TRUE(event.value);
+      if (key == "input") {
+        EXPECT_TRUE(!event.key || keys.contains(*event.key));
+        continue;
+      }
+      ASSERT_TRUE(event.key) << *event.value;
+      EXPECT_EQ(*event.key,
+                text_after(key == "cluster_id" ? R"("cluster_id":")" : R"("original":{"id":")", event));
+      partitions[*event.key].insert(event.partition);
+    }
+    for (const auto& [name, where] : partitions) EXPECT_EQ(where.size(), 1U) << name;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -13,7 +13,7 @@ set_tests_properties(kafka/remove PROPERTIES FIXTURES_CLEANUP kafka LABELS kafka
 # What tests and the crash harness share: a broker, a client, a proxy that cuts connections, a daemon to torment.
 add_library(kafka_support STATIC
   ${CMAKE_CURRENT_LIST_DIR}/broker.cc ${CMAKE_CURRENT_LIST_DIR}/client.cc ${CMAKE_CURRENT_LIST_DIR}/daemon.cc
-  ${CMAKE_CURRENT_LIST_DIR}/proxy.cc ${CMAKE_CURRENT_LIST_DIR}/index_setup.cc ${CMAKE_CURRENT_LIST_DIR}/truth.cc ${CMAKE_CURRENT_LIST_DIR}/workload.cc)
+  ${CMAKE_CURRENT_LIST_DIR}/proxy.cc ${CMAKE_CURRENT_LIST_DIR}/index_setup.cc ${CMAKE_CURRENT_LIST_DIR}/state_content.cc ${CMAKE_CURRENT_LIST_DIR}/truth.cc ${CMAKE_CURRENT_LIST_DIR}/workload.cc)
 target_include_directories(kafka_support PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(kafka_support PUBLIC doppel_app doppel_oracle PkgConfig::RDKAFKA fmt::fmt simdjson::simdjson GTest::gtest
   PRIVATE doppel_build)
@@ -30,11 +30,15 @@ gtest_discover_tests(test_kafka TEST_PREFIX "kafka/" TEST_FILTER "*Long.*" TEST_
   DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 900 FIXTURES_REQUIRED kafka LABELS "kafka;slow")
 
 # The daemon is killed again and again; see scripts/crash, which does the same for as long as wished.
-add_executable(kafka_crash ${CMAKE_CURRENT_LIST_DIR}/crash/kafka_crash.cc)
+file(GLOB kafka_crash CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/crash/*.cc)
+add_executable(kafka_crash ${kafka_crash})
 target_link_libraries(kafka_crash PRIVATE kafka_support CLI11::CLI11 GTest::gtest)
 add_test(NAME kafka/crash COMMAND ${PROJECT_SOURCE_DIR}/scripts/crash --program $<TARGET_FILE:kafka_crash>
   --kills 300 --minutes 9 --verbose)
-set_tests_properties(kafka/crash PROPERTIES FIXTURES_REQUIRED kafka LABELS "kafka;crash" TIMEOUT 900)
+set_tests_properties(kafka/crash PROPERTIES FIXTURES_REQUIRED kafka LABELS "kafka;crash" TIMEOUT 900 COST 500)
+add_test(NAME kafka/takeovers COMMAND ${PROJECT_SOURCE_DIR}/scripts/crash --program $<TARGET_FILE:kafka_crash>
+  --takeovers 60 --minutes 12 --verbose)
+set_tests_properties(kafka/takeovers PROPERTIES FIXTURES_REQUIRED kafka LABELS "kafka;crash" TIMEOUT 900 COST 500)
 
 # Makes tests/data/upgrade/NAME: see tests/data/upgrade/make.
 add_executable(make_upgrade_fixture EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/upgrade/make_fixture.cc)

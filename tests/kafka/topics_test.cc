@@ -1,4 +1,4 @@
-// What happens to topics under the daemon: records deleted unread, topics made anew, partitions added, logs
+// What happens to topics under the daemon: records deleted unread, topics made again, partitions added, logs
 // compacted.
 
 #include <gmock/gmock.h>
@@ -46,7 +46,7 @@ TEST(Topics, ATopicThatWasMadeAnewIsRefused) {
     produce(c.client, others, 0, others.size());
     const auto refused = c.setup.serve();
     EXPECT_EQ(refused->await_exit(), 3) << refused->said();
-    EXPECT_THAT(refused->said(), HasSubstr("made anew"));
+    EXPECT_THAT(refused->said(), HasSubstr("made again"));
   }
 }
 
@@ -57,7 +57,7 @@ TEST(Topics, CopiesOfOldDocumentsStay) {
   // A century: warned of, and yet nothing is deleted while we look.
   c.client.create_topic(options.output.dead_letters, 1, {{"retention.ms", "3153600000000"}});
   const auto daemon = c.start();
-  EXPECT_THAT(daemon->said(), HasSubstr("loses those of old documents"));
+  EXPECT_THAT(daemon->said(), HasSubstr("loses copies of old documents"));
   EXPECT_EQ(c.client.topic_configs(options.output.unique_topic)["retention.ms"], "-1");
   c.finish(*daemon);
 }

@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "engine/slow_engine.h"
+#include "engine/indexed_engine.h"
 #include "serve/setup.h"
 #include "simdjson.h"
 #include "stream/metadata.h"
@@ -14,6 +14,8 @@
 
 namespace doppel::testing {
 namespace {
+
+constexpr size_t kLongKey = 500;
 
 constexpr size_t kFindingsMax = 20;  // one is enough to fail; more only help to see a pattern
 
@@ -41,13 +43,14 @@ LogRecord parsed(const Message& m) {
 }
 
 // A batch ends with progress records in ascending order; they go on with the next batch where they do not
-// ascend. The first record of a partition may also say where its input begins: no document stands before
+// ascend. The first record of a partition may also say where its input begins: no document is before
 // that.
 std::vector<LogBatch> batches_of(const std::vector<Message>& log, const Offsets& first,
                                  std::vector<std::string>& findings) {
   std::vector<LogBatch> out;
   LogBatch batch;
   Offsets progress;
+  std::map<Seq, int64_t> written;  // where in the log
   const auto close = [&] {
     if (!batch.ranges.empty()) out.push_back(std::exchange(batch, {}));
   };
@@ -56,7 +59,13 @@ std::vector<LogBatch> batches_of(const std::vector<Message>& log, const Offsets&
     const auto* p = std::get_if<LogProgress>(&record);
     if (p == nullptr) {
       close();
-      if (const auto* row = std::get_if<LogRow>(&record)) batch.rows.push_back(*row);
+      if (const auto* row = std::get_if<LogRow>(&record)) {
+        const auto [first_time, fresh] = written.try_emplace(row->seq, m.offset);
+        if (!fresh && findings.size() < kFindingsMax)
+          findings.push_back(fmt::format("log offset {}: number {} is written again, first at {}", m.offset,
+                                         row->seq, first_time->second));
+        batch.rows.push_back(*row);
+      }
       if (const auto* removed = std::get_if<LogRemoved>(&record)) batch.removed.push_back(removed->seq);
       if (const auto* expire = std::get_if<LogExpire>(&record)) batch.expire.push_back(*expire);
       continue;
@@ -103,20 +112,20 @@ class Checker {
         bodies_(memory_bodies()),
         names_(engine_options, *bodies_),
         keys_{.tombstones = options.tombstones == "key", .replace = options.on_update == "replace"},
-        signer_(names_, options.input, keys_),
+        signer_(names_.options().scheme, names_.options().with_sets(), options.input, keys_),
         slow_(engine_options),
         slices_(engine_options.scheme.num_perm) {}
 
   void run(const std::vector<LogBatch>& batches, std::map<std::string, std::vector<Message>>& inputs) {
     for (const LogBatch& batch : batches) {
       std::vector<Seq> removed;
-      // Wishes come first in a batch; which there were is only told by what came of them.
+      // Requests to forget come first in a batch; only their effects show which there were.
       for (const Seq seq : batch.removed) {
         const auto original = originals_.find(seq);
         if (original == originals_.end() || !result.forgotten.contains(original->second.event_id)) break;
         slow_.forget(seq);
       }
-      tell_removed(removed);
+      write_removed(removed);
       size_t row = 0;
       for (const Range& range : batch.ranges) {
         std::vector<Message>& topic = inputs[range.topic];
@@ -182,6 +191,10 @@ class Checker {
       if (m.header("ce_id") != id)
         finding(fmt::format("header ce_id {} of the event {}", m.header("ce_id"), id));
       const auto expected = expected_.find(id);
+      // A topic that takes smaller records than before: such an event goes without a long key.
+      if (said.type == "original-removed" && !m.key && expected != expected_.end() &&
+          expected->second.key.size() > kLongKey)
+        said.key = expected->second.key;
       if (!seen.insert(id).second) {
         finding("doubled: " + id);
       } else if (expected == expected_.end()) {
@@ -196,7 +209,7 @@ class Checker {
     }
   }
 
-  // Call before events(): an event that was too large stands here.
+  // Call before events(): an event that was too large is here.
   void dead_letters(const std::vector<Message>& messages) {
     std::set<std::string> seen;
     for (const Message& m : messages) {
@@ -212,12 +225,14 @@ class Checker {
         finding("doubled: dead letter " + id);
       } else if (expected == rejected_.end()) {
         finding("nobody expected the dead letter " + id);
-      } else if (m.key != expected->second->key || m.timestamp_ms != expected->second->timestamp_ms ||
+      } else if ((m.key != expected->second->key && m.header("doppel.left_out_key_bytes").empty()) ||
+                 m.timestamp_ms != expected->second->timestamp_ms ||
                  (m.value != expected->second->value && m.header("doppel.left_out_bytes").empty())) {
         finding("changed: dead letter " + id);
-      } else if (m.headers.size() < expected->second->headers.size() ||
-                 !std::equal(expected->second->headers.begin(), expected->second->headers.end(),
-                             m.headers.begin())) {
+      } else if (m.header("doppel.left_out_headers").empty() &&
+                 (m.headers.size() < expected->second->headers.size() ||
+                  !std::equal(expected->second->headers.begin(), expected->second->headers.end(),
+                              m.headers.begin()))) {
         finding("changed: headers of the dead letter " + id);
       }
     }
@@ -258,7 +273,7 @@ class Checker {
         .type = "original-removed", .cluster = original.event_id, .reason = reason, .key = original.key};
   }
 
-  void tell_removed(std::vector<Seq>& removed) {
+  void write_removed(std::vector<Seq>& removed) {
     for (; told_ < slow_.removed().size(); ++told_) {
       const Removed& gone = slow_.removed()[told_];
       removed.push_back(gone.seq);
@@ -291,7 +306,7 @@ class Checker {
             ? slow_.judge(document, slices_.data())
             : slow_.judge({.content = Content::empty, .timestamp_ms = document.timestamp_ms}, nullptr);
     if (document.action == SignedDocument::Action::remove) slow_.remove(document.id_tag);
-    tell_removed(removed);
+    write_removed(removed);
     if (document.action == SignedDocument::Action::remove) return;
     const Verdict verdict = scored ? outcome.verdict : verdict_without_text(document.content);
     const std::string id = fmt::format("{}/{}/{}", m.topic, m.partition, m.offset);
@@ -353,7 +368,7 @@ class Checker {
   Engine names_;
   KeyPolicy keys_;
   RecordSigner signer_;
-  SlowEngine slow_;
+  IndexedEngine slow_;
   std::vector<uint8_t> slices_;
   std::map<Seq, Original> originals_;
   std::set<Seq> removed_;
@@ -422,15 +437,21 @@ std::string Verification::text() const {
 
 Verification verify_run(const std::string& bootstrap, const Options& options, const HashKey& key,
                         const std::vector<std::string>& inputs, const Properties& properties) {
+  return verify_topics([&](const std::string& topic) { return read_all(bootstrap, topic, properties); },
+                       options, key, inputs);
+}
+
+Verification verify_topics(const ReadTopic& read, const Options& options, const HashKey& key,
+                           const std::vector<std::string>& inputs) {
   const absl::StatusOr<EngineOptions> engine = engine_options(options, key);
   if (!engine.ok()) throw KafkaError(engine.status().ToString());
   Checker checker(options, *engine);
-  const std::vector<Message> log = read_all(bootstrap, options.kafka.index_log, properties);
+  const std::vector<Message> log = read(options.kafka.index_log);
   std::map<std::string, std::vector<Message>> documents;
   Offsets first, ends;
   for (const std::string& topic : inputs) {
     std::vector<Message>& messages = documents[topic];
-    messages = read_all(bootstrap, topic, properties);
+    messages = read(topic);
     std::sort(messages.begin(), messages.end(), [](const Message& a, const Message& b) {
       return std::tie(a.partition, a.offset) < std::tie(b.partition, b.offset);
     });
@@ -447,14 +468,12 @@ Verification verify_run(const std::string& bootstrap, const Options& options, co
       checker.finding(
           fmt::format("{}/{} is read to {}, but ends at {}", place.first, place.second, covered[place], end));
   }
-  const std::vector<Message> events = read_all(bootstrap, options.output.topic, properties);
+  const std::vector<Message> events = read(options.output.topic);
   checker.find_forgotten(events);
   checker.run(batches, documents);
-  if (!options.output.dead_letters.empty())
-    checker.dead_letters(read_all(bootstrap, options.output.dead_letters, properties));
+  if (!options.output.dead_letters.empty()) checker.dead_letters(read(options.output.dead_letters));
   checker.events(events);
-  if (!options.output.unique_topic.empty())
-    checker.unique_documents(read_all(bootstrap, options.output.unique_topic, properties));
+  if (!options.output.unique_topic.empty()) checker.unique_documents(read(options.output.unique_topic));
   return checker.result;
 }
 

@@ -42,14 +42,19 @@ class LogFollower {
 
 struct Verification {
   std::vector<std::string> findings;  // empty: all is right
-  std::set<std::string> forgotten;    // event ids: as it says; whether someone wished it is not known here
+  std::set<std::string> forgotten;    // event ids: as it says; whether someone asked for it is not known here
   size_t documents = 0, originals = 0, duplicates = 0, removed = 0, expired = 0, rejected = 0, batches = 0;
   std::string text() const;  // for a person
 };
+
+// All that is committed in a topic.
+using ReadTopic = std::function<std::vector<Message>(const std::string& topic)>;
 
 // The topics named by `options` must hold all that was ever written to them. `inputs`: their names, without
 // expressions.
 Verification verify_run(const std::string& bootstrap, const Options& options, const HashKey& key,
                         const std::vector<std::string>& inputs, const Properties& properties = {});
+Verification verify_topics(const ReadTopic& read, const Options& options, const HashKey& key,
+                           const std::vector<std::string>& inputs);
 
 }  // namespace doppel::testing

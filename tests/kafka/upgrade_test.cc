@@ -8,7 +8,8 @@
 
 #include "kafka/case.h"
 #include "kafka/upgrade/fixture.h"
-#include "stream/kafka/topics.h"
+#include "stream/kafka/cluster.h"
+#include "stream/kafka/librdkafka/connect.h"
 
 namespace doppel::testing {
 namespace {
@@ -39,7 +40,8 @@ TEST(Upgrade, IndexLogsOfEarlierVersionsAreRead) {
     Case c(IndexSetup::Settings{{"tombstones", "key"}, {"expire_after", "3650d"}});
     const std::string& log = c.setup.options().kafka.index_log;
     std::vector<Message> records = decode_log(read_file(folder.path() / "index-log"));
-    const absl::StatusOr<std::string> cluster = kafka::cluster_id(c.client.handle());
+    const absl::StatusOr<std::string> cluster =
+        kafka::connect({.brokers = Broker::shared().bootstrap()})->id();
     ASSERT_TRUE(cluster.ok()) << cluster.status();
     move_to(*cluster, records);
     c.client.create_topic(log, 1, {{"cleanup.policy", "compact"}, {"max.message.bytes", "80000000"}});

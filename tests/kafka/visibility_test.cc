@@ -1,5 +1,7 @@
 #include "stream/kafka/visibility.h"
 
+#include "stream/kafka/librdkafka/connect.h"
+
 #include <gtest/gtest.h>
 
 #include "kafka/broker.h"
@@ -8,6 +10,7 @@
 namespace doppel::testing {
 namespace {
 
+using kafka::Place;
 using kafka::Visibility;
 
 class Visible : public ::testing::Test {
@@ -16,8 +19,8 @@ class Visible : public ::testing::Test {
     for (const std::string& t : {topic, other}) client.create_topic(t, 2);
     one.begin();
   }
-  Visibility visibility() { return *Visibility::open({.brokers = broker.bootstrap()}); }
-  std::vector<Visibility::Partition> hanging(int patience_ms = 50) {
+  Visibility visibility() { return Visibility(*cluster); }
+  std::vector<Place> hanging(int patience_ms = 50) {
     return visibility().hanging({topic, other}, std::chrono::milliseconds(patience_ms)).value();
   }
   void put(int32_t partition) {
@@ -29,6 +32,7 @@ class Visible : public ::testing::Test {
 
   Broker& broker = Broker::shared();
   Client client{broker.bootstrap()};
+  std::unique_ptr<kafka::Cluster> cluster = kafka::connect({.brokers = broker.bootstrap()});
   const std::string topic = unique_name("visible"), other = unique_name("visible");
   Transactions one{broker.bootstrap(), unique_name("transactions")};
 };
@@ -61,6 +65,23 @@ TEST_F(Visible, WhatWasAbortedIsNotSeenThoughOthersAre) {
   EXPECT_TRUE(hanging(10'000).empty());
   EXPECT_FALSE(*visibility().sees({topic, 0}, {0, 2}));
   EXPECT_TRUE(*visibility().sees({topic, 0}, {1}));
+}
+
+// To a reader, what compaction removed looks like what was aborted. A later record under its key is the
+// difference.
+TEST_F(Visible, WhatALaterRecordUnderItsKeyReplacedWasSeen) {
+  Message m;
+  m.key = "progress";
+  m.value = "1";
+  m.partition = 0;
+  one.produce(topic, m);  // 0
+  one.abort();
+  EXPECT_TRUE(hanging(10'000).empty());
+  m.value = "2";
+  client.produce(topic, m);
+  EXPECT_FALSE(*visibility().sees({topic, 0}, {0}));
+  EXPECT_FALSE(*visibility().sees({topic, 0}, {0}, {{"another", 0}}));
+  EXPECT_TRUE(*visibility().sees({topic, 0}, {0}, {{"progress", 0}}));
 }
 
 TEST_F(Visible, WhatWasDeletedWasSeen) {

@@ -122,7 +122,7 @@ TEST(Batch, WhatIsWrong) {
   const Ran mapped = run_doppel("batch map < " + (dir / "pages"), kKey);
   EXPECT_EQ(mapped.code, 0);
   EXPECT_THAT(mapped.err, HasSubstr("doppel batch map: stdin:2: not JSON"));
-  EXPECT_THAT(mapped.err, HasSubstr("stdin:3: no id"));
+  EXPECT_THAT(mapped.err, HasSubstr("stdin:3: the document has no id"));
   EXPECT_THAT(mapped.err, HasSubstr("reporter:counter:doppel,rejected,2"));
   write_file(dir / "records", mapped.out);
   // Another key, other settings, and damage.

@@ -97,20 +97,13 @@ struct Recount {
                 static_cast<double>(now_ms - record.timestamp_ms) / 1e3);
     }
     if (verdict != "unique" && verdict != "duplicate") return;
-    const Matched& matched = decided.work.matched[i];
-    int checks = 0;
-    double best = -1;
-    for (const Verified& v : matched.candidates) {
-      if (!v.checked) continue;
-      ++checks;
-      best = std::max(best, similarity_ppm(v.overlap) / 1e6);
-    }
     const std::vector<std::string> counts{"0",  "1",   "2",   "4",   "8",    "16",  "32",
                                           "64", "128", "256", "512", "1024", "+Inf"};
-    histogram("doppel_document_candidates", "", counts, static_cast<double>(matched.candidates.size()));
-    histogram("doppel_document_checks", "", {"0", "1", "2", "4", "8", "16", "32", "64", "+Inf"}, checks);
-    if (verdict == "duplicate") best = similarity_ppm(outcome.similarity) / 1e6;
-    if (best < 0) return;
+    histogram("doppel_document_candidates", "", counts, outcome.candidates);
+    histogram("doppel_document_checks", "", {"0", "1", "2", "4", "8", "16", "32", "64", "+Inf"},
+              outcome.checks);
+    if (verdict == "unique" && outcome.checks == 0) return;
+    const double best = similarity_ppm(verdict == "duplicate" ? outcome.similarity : outcome.closest) / 1e6;
     histogram("doppel_similarity_ratio", "verdict=\"" + verdict + "\",replay=\"false\"",
               {"0.5", "0.55", "0.6",  "0.65", "0.7",  "0.75", "0.76", "0.77", "0.78", "0.79",
                "0.8", "0.81", "0.82", "0.83", "0.84", "0.85", "0.9",  "0.95", "1",    "+Inf"},
@@ -189,7 +182,7 @@ TEST(StreamMetrics, ExpiryAndEvictionAreToldApart) {
   ASSERT_TRUE(run_pipeline(pipeline).ok());
   const Series series = shown(metrics);
   EXPECT_EQ(series.at("doppel_originals_removed_total{reason=\"evicted\"}"),
-            static_cast<double>(engine.index().lowest_live()));
+            static_cast<double>(engine.originals().lowest_live()));
   EXPECT_EQ(series.at("doppel_originals_removed_total{reason=\"expired\"}"), 0);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // Documents with planted near-copies, as many as wanted: (seed, number) -> document, a pure function. A copy
-// is made by making its origin anew and editing it, so nothing is kept, and any document can be had alone.
+// is made by making its origin again and editing it, so nothing is kept, and any document can be had alone.
 
 #include <cstdint>
 #include <optional>

@@ -24,7 +24,7 @@ bool has_digit(const std::string& unit) {
   return std::any_of(unit.begin(), unit.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// The word of a unit changes, what stands around it stays.
+// The word of a unit changes, what is around it stays.
 void replace_word(Language language, Random& random, std::string& unit) {
   std::string tail;
   for (std::string_view end : {",", ".", ".\n", ".\n\n"}) {

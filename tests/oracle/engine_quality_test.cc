@@ -17,8 +17,8 @@ constexpr double kTolerance = 0.005;
 constexpr size_t kBatch = 512;
 
 uint64_t seed_of_run() {
-  const char* wish = std::getenv("DOPPEL_TEST_SEED");
-  return wish != nullptr ? std::strtoull(wish, nullptr, 10) : 20260101;
+  const char* setting = std::getenv("DOPPEL_TEST_SEED");
+  return setting != nullptr ? std::strtoull(setting, nullptr, 10) : 20260101;
 }
 
 struct Judged {

@@ -16,7 +16,7 @@ struct Recipe {
   const char* common;  // the head of the vocabulary, most frequent first
   const char* onsets;  // the tail: one to four times onset + nucleus + coda
   const char* nuclei;
-  const char* codas;  // '-' stands for nothing
+  const char* codas;  // '-': nothing
   const char* comma;
   const char* stop;
   const char* open;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The .deb in a clean Debian 12: installed, used as its own user, upgraded, removed and purged without a trace.
+"""The .deb: without findings of lintian, then in a clean Debian: installed, used as its own user, upgraded, removed and purged without a trace.
 
 usage: deb_test.py --build BUILD_FOLDER. Needs root (exit 77 without) and Debian's mirror.
 """
@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import pathlib
+import platform
 import subprocess
 import sys
 import tempfile
@@ -34,7 +35,13 @@ def package(folder, version):
 with tempfile.TemporaryDirectory() as temporary:
     folder = pathlib.Path(temporary)
     root = folder / "root"
-    run("mmdebstrap", "--variant=minbase", "bookworm", root, env={**os.environ, "TMPDIR": temporary})
+    # The package disables the unit when it is removed, so that no link to it stays; debhelper's tools know no other enabled units
+    # than those that a package enabled.
+    packages = {version: package(folder, version) for version in ("1.0.0", "1.1.0")}
+    run("lintian", "--allow-root", "--fail-on", "error,warning", "--suppress-tags", "maintainer-script-calls-systemctl", packages["1.0.0"])
+
+    # The release that the package was built on: its dependencies are named there.
+    run("mmdebstrap", "--variant=minbase", platform.freedesktop_os_release()["VERSION_CODENAME"], root, env={**os.environ, "TMPDIR": temporary})
 
     def inside(*command, **more):
         return run("chroot", root, "env", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C", *command, **more)
@@ -49,7 +56,7 @@ with tempfile.TemporaryDirectory() as temporary:
         return files | set((root / "etc/passwd").read_text().splitlines()) | set((root / "etc/group").read_text().splitlines())
 
     for version in ("1.0.0", "1.1.0"):
-        (root / f"tmp/{version}.deb").write_bytes(package(folder, version).read_bytes())
+        (root / f"tmp/{version}.deb").write_bytes(packages[version].read_bytes())
     inside("apt-get", "update")
     # What the package needs first, so that what remains in the end is the package's own doing.
     needs = inside("dpkg-deb", "-f", "/tmp/1.0.0.deb", "Depends")

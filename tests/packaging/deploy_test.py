@@ -4,6 +4,7 @@ other: paths, ports, names, topics, users, limits. usage: deploy_test.py --sourc
 Runs in the environment that tests/packaging/venv makes.
 """
 import argparse
+import json
 import pathlib
 import re
 import subprocess
@@ -54,13 +55,18 @@ defaults = dict(re.findall(r"^(\S+)\n    .*; default: (.*)$", run(ARGS.binary, "
 shutdown = seconds(defaults["shutdown_timeout"])
 
 # --- Dockerfile -----------------------------------------------------------------------------------
-run(TOOLS / "hadolint", SOURCE / "Dockerfile")
 docker = (SOURCE / "Dockerfile").read_text()
 uid, gid = re.search(r"^USER (\d+):(\d+)$", docker, re.M).groups()
 check(f"--uid {uid}" in docker and f"--gid {gid}" in docker, "Dockerfile: USER is not the user that it makes")
 image_env = dict(re.findall(r"(DOPPEL_\w+)=(\S+)", docker))
 image_volume = re.search(r"^VOLUME (\S+)$", docker, re.M).group(1)
 exposed = int(re.search(r"^EXPOSE (\d+)$", docker, re.M).group(1))
+labels = dict(re.findall(r'org\.opencontainers\.image\.([\w.]+)="([^"]*)"', docker))
+version, description = re.search(r'^project\(doppel VERSION (\S+) .*DESCRIPTION "(.*)"\)', (SOURCE / "CMakeLists.txt").read_text(), re.M).groups()
+check((labels.get("version"), labels.get("description")) == (version, description), f"Dockerfile: its labels say {labels}, CMakeLists.txt says {version}, {description}")
+check(labels.get("base.name", "").endswith("/" + re.findall(r"^FROM (\S+)", docker, re.M)[-1]), "Dockerfile: base.name is not the image that it is built on")
+for name in ("title", "licenses", "revision", "created"):
+    check(labels.get(name), f"Dockerfile: no label {name}")
 
 # --- What doppel reads in each deployment ---------------------------------------------------------
 configs = {name: load(f"deploy/{name}/doppel.yaml") for name in ("compose", "kubernetes", "debian")}
@@ -118,8 +124,6 @@ check(listed["configMapGenerator"][0]["files"] == ["doppel.yaml"], "kubernetes: 
 rendered = [r for r in yaml.safe_load_all(run("kubectl", "kustomize", folder)) if r]  # what kubectl apply -k would apply
 with tempfile.TemporaryDirectory() as scratch:
     for resource in rendered:
-        if resource["kind"] == "ServiceMonitor":  # the operator's kind is in no schema of Kubernetes
-            continue
         path = pathlib.Path(scratch) / f"{resource['kind']}.yaml"
         path.write_text(yaml.safe_dump(resource))
         said = run(TOOLS / "kubernetes-validate", "--strict", path)
@@ -140,6 +144,21 @@ for what, selector in (("StatefulSet", stateful["selector"]["matchLabels"]), ("S
                        ("PodDisruptionBudget", kind["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"]),
                        ("NetworkPolicy", kind["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"])):
     check(selector == labels, f"kubernetes: {what} selects other pods")
+check("ServiceMonitor" not in kind, "kubernetes: a cluster without the Prometheus operator would refuse the ServiceMonitor")
+
+# What the Prometheus operator and Grafana's sidecar take; the operator's kinds are in no schema of Kubernetes.
+monitoring = {r["kind"]: r for r in yaml.safe_load_all(run("kubectl", "kustomize", folder / "monitoring")) if r}
+check(set(monitoring) == {"ServiceMonitor", "PrometheusRule", "ConfigMap"}, f"kubernetes/monitoring: rendered are {sorted(monitoring)}")
+for resource in monitoring.values():
+    check(resource["metadata"]["namespace"] == namespace, f"kubernetes/monitoring: {resource['kind']} is in another namespace")
+boards = {path.name: json.loads(path.read_text()) for path in (SOURCE / "deploy/grafana/dashboards").glob("*.json")}
+rendered_boards = {name: json.loads(text) for name, text in monitoring["ConfigMap"]["data"].items()}
+check(rendered_boards == boards and len(boards) == 4, f"kubernetes/monitoring: the config map has {sorted(rendered_boards)}")
+check(monitoring["ConfigMap"]["metadata"]["labels"].get("grafana_dashboard") == "1", "kubernetes/monitoring: Grafana's sidecar does not find the dashboards")
+check(sum(len(text) for text in monitoring["ConfigMap"]["data"].values()) < 900_000, "kubernetes/monitoring: too much for a config map")
+rules = [group for name in ("rules", "alerts") for group in load(f"deploy/prometheus/doppel-{name}.yml")["groups"]]
+check(monitoring["PrometheusRule"]["spec"]["groups"] == rules, "kubernetes/monitoring: other rules than in deploy/prometheus")
+kind["ServiceMonitor"] = monitoring["ServiceMonitor"]
 check(kind["ServiceMonitor"]["spec"]["selector"]["matchLabels"] == kind["Service"]["metadata"]["labels"], "kubernetes: ServiceMonitor selects another service")
 check(kind["ServiceMonitor"]["spec"]["endpoints"][0]["port"] == kind["Service"]["spec"]["ports"][0]["name"], "kubernetes: ServiceMonitor names another port")
 check(stateful["replicas"] == 1, "kubernetes: one index, one process")
@@ -159,7 +178,7 @@ kafka_port = int(config["kafka"]["brokers"].rsplit(":", 1)[1])
 check(any(p["port"] == kafka_port for rule in kind["NetworkPolicy"]["spec"]["egress"] for p in rule["ports"]), "kubernetes: NetworkPolicy keeps doppel from Kafka")
 volumes = {v["name"]: v for v in pod["volumes"]}
 check(volumes["config"]["configMap"]["name"] == kind["ConfigMap"]["metadata"]["name"], "kubernetes: the pods mount another config map")
-check(container["image"] == "doppel:" + listed["images"][0]["newTag"], f"kubernetes: the image is {container['image']}")
+check(container["image"] == f"doppel:{version}" == "doppel:" + listed["images"][0]["newTag"], f"kubernetes: the image is {container['image']}")
 
 if problems:
     sys.exit("\n".join(problems))

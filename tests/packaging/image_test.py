@@ -73,13 +73,15 @@ with tempfile.TemporaryDirectory() as temporary:
     run("mmdebstrap", "--variant=minbase", "trixie", folder / "base.tar", env={**os.environ, "TMPDIR": temporary})
     podman("import", folder / "base.tar", f"docker.io/library/{base}")
     (folder / "base.tar").unlink()
-    run("buildah", *store, "bud", "--format", "docker", "--isolation", "chroot", "--pull-never", "-t", "doppel", SOURCE,
+    run("buildah", *store, "bud", "--format", "docker", "--isolation", "chroot", "--pull-never", "-t", "doppel", "--build-arg", "REVISION=abc123", SOURCE,
         env={**os.environ, "TMPDIR": str(cache)})  # the Dockerfile's compiler cache
     (image,) = json.loads(podman("image", "inspect", "doppel"))
     config = image["Config"]
     assert re.fullmatch(r"\d+:\d+", config["User"]), config["User"]
     healthcheck = image.get("Healthcheck") or config.get("Healthcheck")
     assert healthcheck and healthcheck["Test"][-2:] == ["/usr/bin/doppel", "health"], healthcheck
+    labels = {name.rsplit("image.", 1)[1]: value for name, value in config["Labels"].items() if name.startswith("org.opencontainers.image.")}
+    assert labels["revision"] == "abc123" and labels["title"] == "doppel", labels
     assert image["Size"] < SIZE_MAX, f"{image['Size'] >> 20} MiB"
     print(f"built in {time.monotonic() - began:.0f} s, {image['Size'] >> 20} MiB with its base", flush=True)
 

@@ -58,6 +58,25 @@ with tempfile.TemporaryDirectory() as prefix:
     assert completed(bash, "doppel", "ser") == ["serve"]
     assert "--threshold" in completed(bash, "doppel", "scan", "--th")
     assert completed(bash, "doppel", "scan", "--set", "kafka.bro") == ["kafka.brokers="]
+    # Values: bash makes three words of KEY=VALUE, zsh one.
+    assert completed(bash, "doppel", "scan", "--set", "verify", "=") == ["exact", "signature"]
+    assert completed(bash, "doppel", "scan", "--set", "verify", "=", "s") == ["signature"]
+    assert completed(bash, "doppel", "scan", "--set", "=", "verify", "=", "s") == ["signature"]
+    assert completed(bash, "doppel", "scan", "--set", "verify=s") == ["verify=signature"]
+    assert completed(bash, "doppel", "scan", "--set", "dry_run=") == ["dry_run=true", "dry_run=false"]
+    assert completed(bash, "doppel", "scan", "--extract", "vi") == ["visible"]
+    assert completed(bash, "doppel", "scan", "--extract", "=", "vi") == ["visible"]
+    assert completed(bash, "doppel", "text", "--extract", "") == ["none", "visible", "main", "both"]
+    assert completed(bash, "doppel", "rebuild", "--from", "d") == ["documents"]
+    assert completed(bash, "doppel", "scan", "--format", "warc") == ["warc"]
+    assert completed(bash, "doppel", "scan", "--threads", "") == []
+    assert completed(bash, "doppel", "completion", "") == ["bash", "zsh", "fish", "man"]
+    (root / "words/folder").mkdir(parents=True)
+    (root / "words/file").touch()
+    words = f"{root}/words/"
+    assert sorted(completed(bash, "doppel", "scan", "--state", words)) == [words + "file", words + "folder"]
+    assert completed(bash, "doppel", "lab", "all", "--svg", words) == [words + "folder"]
+    assert completed(bash, "doppel", "scan", "--set", "state.directory", "=", words + "fo") == [words + "folder"]
     assert completed(bash, "doppel", "config", "ch") == ["check"]
     assert "--set" in completed(bash, "doppel", "config", "print", "--s")
     for shell, file in (("zsh", "share/zsh/site-functions/_doppel"), ("fish", "share/fish/vendor_completions.d/doppel.fish")):
@@ -65,8 +84,12 @@ with tempfile.TemporaryDirectory() as prefix:
             run(shell, "-n", root / file)
     if shutil.which("fish"):
         offered = run("fish", "--no-config", "-c", f"source {root / 'share/fish/vendor_completions.d/doppel.fish'}; "
-                      "complete -C 'doppel ser'; complete -C 'doppel scan --thres'", env={**os.environ, "HOME": prefix})
+                      "complete -C 'doppel ser'; complete -C 'doppel scan --thres'; "
+                      "complete -C 'doppel scan --set verify='; complete -C 'doppel text --extract b'; "
+                      f"complete -C 'doppel lab all --svg {words}'", env={**os.environ, "HOME": prefix})
         assert "serve\t" in offered and "--threshold\t" in offered, offered
+        assert "verify=signature" in offered and "\nboth" in offered, offered
+        assert "folder/" in offered and words + "file" not in offered, offered
 
     # The rest.
     run(doppel, "config", "check", root / "share/doppel/doppel.yaml")

@@ -10,7 +10,9 @@ if(Python3_FOUND AND NOT DOPPEL_SANITIZE)
   packaging_test(unit 120 --source ${PROJECT_SOURCE_DIR} --binary $<TARGET_FILE:doppel_cli>)
   packaging_test(notify 120 --binary $<TARGET_FILE:doppel_cli>)
   packaging_test(deb 600 --build ${CMAKE_BINARY_DIR})
+  packaging_test(release 300 --source ${PROJECT_SOURCE_DIR} --build ${CMAKE_BINARY_DIR})
   packaging_test(image 1800 --source ${PROJECT_SOURCE_DIR})  # a quarter of an hour where its compiler cache is cold
+  set_tests_properties(packaging/image PROPERTIES COST 900)  # so it begins first, and none waits for it at the end
 
   add_test(NAME packaging/venv COMMAND ${packaging}/venv $<TARGET_FILE:Python3::Interpreter> ${CMAKE_BINARY_DIR}/packaging-venv)
   set_tests_properties(packaging/venv PROPERTIES LABELS packaging TIMEOUT 300 FIXTURES_SETUP packaging_venv)
@@ -18,6 +20,14 @@ if(Python3_FOUND AND NOT DOPPEL_SANITIZE)
     --source ${PROJECT_SOURCE_DIR} --binary $<TARGET_FILE:doppel_cli>)
   set_tests_properties(packaging/deploy PROPERTIES LABELS packaging TIMEOUT 120 FIXTURES_REQUIRED packaging_venv
     WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+
+  add_test(NAME packaging/helm COMMAND ${CMAKE_BINARY_DIR}/packaging-venv/bin/python ${packaging}/helm_test.py
+    --source ${PROJECT_SOURCE_DIR} --binary $<TARGET_FILE:doppel_cli>)
+  set_tests_properties(packaging/helm PROPERTIES LABELS packaging TIMEOUT 120 FIXTURES_REQUIRED packaging_venv SKIP_RETURN_CODE 77)
+
+  add_test(NAME packaging/sbom COMMAND ${CMAKE_BINARY_DIR}/packaging-venv/bin/python ${packaging}/sbom_test.py
+    --source ${PROJECT_SOURCE_DIR} --build ${CMAKE_BINARY_DIR})
+  set_tests_properties(packaging/sbom PROPERTIES LABELS packaging TIMEOUT 120 FIXTURES_REQUIRED packaging_venv)
 
   add_test(NAME packaging/consumer COMMAND ${CMAKE_BINARY_DIR}/packaging-venv/bin/python ${packaging}/consumer_test.py
     --source ${PROJECT_SOURCE_DIR} --binary $<TARGET_FILE:doppel_cli> --kafka ${CMAKE_BINARY_DIR}/kafka-tests)

@@ -45,6 +45,6 @@ def seconds(duration):
 defaults = dict(re.findall(r"^(\S+)\n    .*; default: (.*)$",
                            subprocess.run([ARGS.binary, "config", "keys"], stdout=subprocess.PIPE, text=True, check=True).stdout, re.M))
 assert setting("Type") == "notify"
-assert set(setting("RestartPreventExitStatus").split()) == {"75", "2"}
+assert set(setting("RestartPreventExitStatus").split()) == {"2", "70"}
 assert seconds(setting("TimeoutStopSec")) > seconds(defaults["shutdown_timeout"])
 assert seconds(setting("WatchdogSec")) > 2 * seconds(defaults["kafka.commit_deadline"])

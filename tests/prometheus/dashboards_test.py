@@ -5,12 +5,15 @@ Grafana's own foundation SDK is installed, each file must also survive its schem
 import json
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
+import tempfile
 
 root = pathlib.Path(sys.argv[1])
 known = set(re.findall(r"^\| `(\w+)`", (root / "docs/metrics.md").read_text(), re.M))
 recorded = set(re.findall(r"record: (\S+)", (root / "deploy/prometheus/doppel-rules.yml").read_text()))
-wrong = []
+wrong, expressions = [], []
 
 
 def check_queries(where, expr):
@@ -40,9 +43,18 @@ def check_panel(board, panel, taken):
     if len(set(references)) != len(references) or not references:
         wrong.append(f"{where}: queries {references}")
     for target in panel["targets"]:
-        if not target["legendFormat"]:
+        legend = target["legendFormat"]
+        if not legend:
             wrong.append(f"{where}: a query without a legend")
+        # Legends are words. What labels say is a name where it names a thing of the user's, and a word of ours that is renamed otherwise.
+        fixed = re.sub(r"{{\w+}}", "", legend)
+        if re.search(r"_|^p\d+$", fixed) or (panel["type"] == "timeseries" and "/s" in fixed):
+            wrong.append(f"{where}: the legend {legend} is no word")
+        ours = set(re.findall(r"{{(\w+)}}", legend)) & {"verdict", "kind", "reason", "stage", "result"}
+        if ours and not any(t["id"] == "renameByRegex" and t["options"]["regex"] == "/_/g" for t in panel.get("transformations", [])):
+            wrong.append(f"{where}: {legend} shows {', '.join(sorted(ours))} as they are")
         check_queries(where, target["expr"])
+        expressions.append(target["expr"])
 
 
 def through_sdk(path, board):
@@ -91,9 +103,26 @@ for path in sorted((root / "deploy/grafana/dashboards").glob("*.json")):
     names = [v["name"] for v in board["templating"]["list"]]
     if names != ["datasource", "job", "instance", "topic"]:
         wrong.append(f"{path.name}: variables {names}")
-    if not any("runbook" in link["url"] for link in board["links"]):
+    if not any(re.match(r"[a-z]+://.*runbook", link["url"]) for link in board["links"]):
         wrong.append(f"{path.name}: no way to the runbook")
     checked = through_sdk(path, board) or checked
+titles = {panel["title"]: panel for board in boards.values() for panel in board["panels"]}
+for title, kind, unit in (("Up since", "stat", "dateTimeAsIso"), ("Processor cores", "timeseries", "short"), ("Resident memory", "timeseries", "bytes"),
+                          ("Events", "timeseries", "eps"), ("Alerts", "table", "none")):
+    panel = titles.get(title)
+    if not panel or (panel["type"], panel["fieldConfig"]["defaults"]["unit"]) != (kind, unit):
+        wrong.append(f"no panel {title} of kind {kind} and unit {unit}")
+
+# promtool takes each query, filled in as Grafana would.
+if shutil.which("promtool"):
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "queries.yml"
+        filled = [re.sub(r"\$__\w+", "5m", e) for e in expressions]
+        filled = [re.sub(r"\$\w+", ".*", e) for e in filled]
+        path.write_text(json.dumps({"groups": [{"name": "q", "rules": [{"record": f"q:{i}", "expr": e} for i, e in enumerate(filled)]}]}))
+        done = subprocess.run(["promtool", "check", "rules", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode != 0:
+            wrong.append(done.stdout)
 if len(boards) != 4:
     wrong.append(f"{len(boards)} dashboards")
 print("\n".join(wrong) or f"{len(boards)} dashboards, {'also by' if checked else 'not by'} Grafana's schema")

@@ -1,13 +1,16 @@
 """Draws a dashboard's panels as SVG from the series that Prometheus gave: plain lines, nothing smoothed, the axis from zero (or below)."""
 import html
 import math
+import time
 
 COLOURS = ["#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b", "#e377c2", "#7f7f7f", "#bcbd22"]
-UNIT = {"percentunit": (100, "%"), "s": (1, " s"), "bytes": (1, "B"), "Bps": (1, "B/s"), "cps": (1, "/s")}
+UNIT = {"percentunit": (100, "%"), "s": (1, " s"), "bytes": (1, "B"), "Bps": (1, "B/s"), "cps": (1, "/s"), "eps": (1, "/s")}
 COLUMNS, CELL, ROW = 24, 46, 26  # grid of Grafana, in pixels
 
 
 def number(value, unit):
+    if unit == "dateTimeAsIso":
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(value / 1000))
     scale, suffix = UNIT.get(unit, (1, ""))
     value *= scale
     for limit, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
@@ -68,6 +71,9 @@ def panel_svg(panel, series, begin, end):
         if points:
             out.append(f'<text x="{x + width / 2}" y="{y + height / 2 + 18}" font-size="26" text-anchor="middle">{number(points[-1][1], unit)}</text>')
         return out
+    if panel["type"] == "table":
+        now = [name for name, s in series if s and s[-1][0] > end - 5]
+        return out + [f'<text x="{x + 8}" y="{y + 36 + 14 * i}">{html.escape(name)}</text>' for i, name in enumerate(now)]
     if panel["type"] == "bargauge":
         return out + bars(series, x + 12, y + 28, width - 24, height - 48)
     shown = sorted(series, key=lambda s: -max((v for _, v in s[1] if math.isfinite(v)), default=0))[:8]

@@ -185,7 +185,7 @@ TEST_P(CompactSetLevels, EveryTruncationExtensionAndBitFlipIsAnError) {
   }
 }
 
-// Whoever can make a valid checksum gets an error or a valid set, and never much memory.
+// A forger of a valid checksum gets an error or a valid set, and never much memory.
 TEST_P(CompactSetLevels, HostileBytesWithARightChecksum) {
   int accepted = 0;
   for (int seed = 0; seed < 20'000; ++seed) {

@@ -110,6 +110,32 @@ TEST(Activity, LongMetadataIsCut) {
   EXPECT_EQ(name_of(cluster->members[0].document), std::string(500, 'x'));
 }
 
+TEST(Activity, KeepsWhyTheLastRecordsWereRejected) {
+  Activity activity(1000);
+  Batch batch;
+  Work work;
+  for (uint64_t i = 0; i < 30; ++i) {
+    batch.records.push_back({.source = "docs", .partition = 2, .offset = i});
+    work.sign.documents.emplace_back().reason = "reason " + std::to_string(i);
+    work.resolved.outcomes.push_back({.verdict = i % 2 == 0 ? Verdict::rejected : Verdict::unique});
+  }
+  activity.observe({batch, work}, 2000);
+  std::vector<DeadLetter> kept = activity.dead_letters();
+  ASSERT_EQ(kept.size(), Activity::kDeadLetters);
+  EXPECT_EQ(kept.front().where, "docs/2/28");
+  EXPECT_EQ(kept.front().reason, "reason 28");
+  EXPECT_EQ(kept.back().where, "docs/2/10");
+
+  batch.records = {{.source = "in/a.jsonl", .line = 7}};
+  work.resolved.outcomes.resize(1);
+  activity.observe({batch, work}, 3000);
+  kept = activity.dead_letters();
+  ASSERT_EQ(kept.size(), Activity::kDeadLetters);
+  EXPECT_EQ(kept[0].where, "in/a.jsonl:7");
+  EXPECT_EQ(kept[0].at_ms, 3000);
+  EXPECT_EQ(kept[1].where, "docs/2/28");
+}
+
 TEST(Activity, AnHourOfSamples) {
   Activity activity(0);
   Counters counters;

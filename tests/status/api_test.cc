@@ -54,7 +54,9 @@ class Api : public ::testing::Test {
       }
     }
   }
-  std::string get(const std::string& path) const { return testing::get(port_, path); }
+  std::string get(const std::string& path, const std::string& headers = kToken) const {
+    return testing::get(port_, path, headers);
+  }
   std::string call(const std::string& method, const std::string& path, const std::string& body = "",
                    const std::string& headers = kToken) const {
     return testing::post(port_, path, body, headers, method);
@@ -112,6 +114,25 @@ TEST_F(Api, ForgetsThroughTheLog) {
   stop();
 }
 
+TEST_F(Api, LooksIdsUpForTheTokenOnly) {
+  feed("a.jsonl", record("a", text(1)) + record("b", text(2)) + record("copy", text(1)));
+  EXPECT_EQ(status_of(get("/v1/documents/a")), 200);
+  EXPECT_EQ(status_of(get("/v1/documents/")), 404);
+  const std::string refused = get("/v1/documents/a", "");
+  EXPECT_EQ(status_of(refused), 401);
+  EXPECT_THAT(refused, HasSubstr("WWW-Authenticate: Bearer"));
+  EXPECT_THAT(body_of(refused), HasSubstr("a bearer token is needed"));
+  EXPECT_EQ(status_of(get("/v1/documents/a", "Authorization: Bearer wrong-horse-battery\r\n")), 401);
+  EXPECT_EQ(status_of(get("/v1/clusters/a", "")), 401);
+  // A cluster that has grown is known without a search.
+  const std::string cluster = body_of(get("/v1/clusters/a"));
+  const size_t at = cluster.find(R"("cluster_id":")") + 14;
+  std::string by_event = cluster.substr(at, cluster.find('"', at) - at);
+  for (size_t i = 0; (i = by_event.find('/', i)) != std::string::npos; i += 3) by_event.replace(i, 1, "%2F");
+  EXPECT_EQ(status_of(get("/v1/clusters/" + by_event, "")), 200);
+  stop();
+}
+
 TEST_F(Api, ShowsClusters) {
   std::string records = record("a", text(1)) + record("alone", text(2));
   for (int i = 0; i < 20; ++i) records += record("copy" + std::to_string(i), text(1) + (i < 5 ? "" : "more"));
@@ -142,6 +163,7 @@ TEST_F(Api, WritingIsOffWithoutAToken) {
   ASSERT_NE(daemon_->log("ready"), "");
   EXPECT_EQ(status_of(call("DELETE", "/v1/documents/a")), 403);
   EXPECT_EQ(status_of(call("POST", "/v1/snapshot")), 403);
+  EXPECT_EQ(status_of(get("/v1/documents/a", "")), 404);
   stop();
 }
 

@@ -20,7 +20,7 @@ FilesSourceOptions of(std::vector<std::string> paths) {
 }
 std::vector<std::string> values(const Taken& taken) {
   std::vector<std::string> out;
-  for (const Line& line : taken.lines) out.push_back(line.value);
+  for (const InputLine& line : taken.lines) out.push_back(line.value);
   return out;
 }
 std::string last_position(const Taken& taken) {
@@ -43,7 +43,7 @@ TEST(Files, OfADirectoryInByteOrderOfTheirPaths) {
   ASSERT_EQ(taken.problems.size(), 2u);
   std::string both = taken.problems[0].message + taken.problems[1].message;
   EXPECT_THAT(both, HasSubstr("dangling.txt: No such file or directory"));
-  EXPECT_THAT(both, HasSubstr("b/loop: a link back"));
+  EXPECT_THAT(both, HasSubstr("b/loop: a link to a directory"));
 }
 
 TEST(Files, ByLayout) {
@@ -92,7 +92,7 @@ TEST(Files, LargeOnesComeAsPieces) {
 TEST(Files, APieceThatCannotBeReadNamesItsFile) {
   TemporaryDirectory d;
   std::string large(700'000, 'x');
-  for (size_t i = 0; i < large.size(); ++i) large[i] = static_cast<char>(i * i >> 7);
+  for (size_t i = 0; i < large.size(); ++i) large[i] = static_cast<char>(' ' + (i * i >> 7) % 90);
   std::string bytes = gz(large);
   write_file(d / "a.txt.gz", bytes.substr(0, bytes.size() - 100));
   write_file(d / "b.txt", large);
@@ -139,7 +139,7 @@ TEST(Files, DamagedOnesGiveTheirCompleteLines) {
       EXPECT_EQ(taken.lines.back().value, "next");
       taken.lines.pop_back();
       if (cut) {
-        std::vector<Line> all = split_lines(content);
+        std::vector<InputLine> all = split_lines(content);
         all.resize(taken.lines.size());
         EXPECT_EQ(taken.lines, all);
         EXPECT_GE(taken.problems[0].offset, taken.lines.back().offset);
@@ -162,11 +162,10 @@ TEST(Files, NotPackedAtAllOrFollowedByRubbish) {
   write_file(d / "e.jsonl.zst", "");
   write_file(d / "f.txt.gz", gz("x").substr(0, 12));
   Taken taken = take_all(of({d.path()}));
-  EXPECT_THAT(values(taken), ElementsAre("one", "two"));
-  ASSERT_EQ(taken.problems.size(), 3u);
-  EXPECT_THAT(taken.problems[0].message, HasSubstr("a.jsonl.gz: line 1, byte 0: damaged gz data"));
-  EXPECT_THAT(taken.problems[1].message, HasSubstr("c.jsonl.gz: line 2, byte 4: something else follows"));
-  EXPECT_THAT(taken.problems[2].message, HasSubstr("f.txt.gz: byte "));
+  EXPECT_THAT(values(taken), ElementsAre("{\"plain\": 1}", "one", "two"));
+  ASSERT_EQ(taken.problems.size(), 2u);
+  EXPECT_THAT(taken.problems[0].message, HasSubstr("c.jsonl.gz: line 2, byte 4: something else follows"));
+  EXPECT_THAT(taken.problems[1].message, HasSubstr("f.txt.gz: byte "));
 }
 
 TEST(Files, ThatVanishOrMayNotBeRead) {
@@ -243,7 +242,7 @@ TEST(Position, GrowthIsReadAndNothingElse) {
   one.batch_records = 1;
   Taken more = take_all(one, last_position(taken));
   EXPECT_EQ(more.lines,
-            (std::vector<Line>{{"new", 4, 3}, {"between", 0, 1}, {"more", 2, 2}, {"wholeer", 0, 0}}));
+            (std::vector<InputLine>{{"new", 4, 3}, {"between", 0, 1}, {"more", 2, 2}, {"wholeer", 0, 0}}));
   for (size_t i = 0; i < more.positions.size(); ++i) {
     EXPECT_EQ(take_all(one, more.positions[i]).lines.size(), more.lines.size() - more.counts[i]) << i;
   }
@@ -262,14 +261,14 @@ TEST(Position, ALastLineWithoutEnd) {
     Taken second = take_all(of({path}), last_position(first));
     EXPECT_THAT(values(second), IsEmpty());
     add("3\n");
-    EXPECT_EQ(take_all(of({path}), last_position(first)).lines, (std::vector<Line>{{"3", 9, 3}}));
+    EXPECT_EQ(take_all(of({path}), last_position(first)).lines, (std::vector<InputLine>{{"3", 9, 3}}));
     // It became longer: the whole line comes.
     std::filesystem::remove(path);
     add("1\n{\"half");
     first = take_all(of({path}));
     add("\":1}\n3");
     Taken third = take_all(of({path}), last_position(first));
-    EXPECT_EQ(third.lines, (std::vector<Line>{{"{\"half\":1}", 2, 2}, {"3", 13, 3}}));
+    EXPECT_EQ(third.lines, (std::vector<InputLine>{{"{\"half\":1}", 2, 2}, {"3", 13, 3}}));
     EXPECT_THAT(values(take_all(of({path}), last_position(third))), IsEmpty());
   }
 }
@@ -344,7 +343,7 @@ TEST(Position, StaysCheapWithManyFiles) {
   ASSERT_EQ(all.lines.size(), 3000u);
   EXPECT_LE(last_position(all).size(), 3000u * 9 + 16);
   Taken rest = take_all(options, all.positions[14]);
-  EXPECT_EQ(rest.lines, std::vector<Line>(all.lines.begin() + 1500, all.lines.end()));
+  EXPECT_EQ(rest.lines, std::vector<InputLine>(all.lines.begin() + 1500, all.lines.end()));
 }
 
 }  // namespace

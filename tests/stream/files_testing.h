@@ -31,19 +31,19 @@ inline std::string read_back(const std::string& path) {
   return out.str();
 }
 
-struct Line {
+struct InputLine {
   std::string value;
   uint64_t offset = 0;
   uint64_t line = 0;
-  bool operator==(const Line&) const = default;
+  bool operator==(const InputLine&) const = default;
 };
-inline void PrintTo(const Line& line, std::ostream* out) {
+inline void PrintTo(const InputLine& line, std::ostream* out) {
   *out << line.line << "@" << line.offset << ":" << line.value.substr(0, 80);
 }
 
 // The oracle: what a person would do.
-inline std::vector<Line> split_lines(const std::string& content, size_t max_line = SIZE_MAX) {
-  std::vector<Line> out;
+inline std::vector<InputLine> split_lines(const std::string& content, size_t max_line = SIZE_MAX) {
+  std::vector<InputLine> out;
   std::istringstream in(content);
   std::string line;
   uint64_t offset = 0;
@@ -55,7 +55,7 @@ inline std::vector<Line> split_lines(const std::string& content, size_t max_line
 }
 
 struct Taken {
-  std::vector<Line> lines;
+  std::vector<InputLine> lines;
   std::vector<std::string> sources;  // parallel to lines
   std::vector<Problem> problems;
   std::vector<std::string> positions;  // after each batch

@@ -204,7 +204,7 @@ TEST_P(Follow, CutInPlaceIsSaid) {
   write_file(log, "three\n");
   f.await(4);
   EXPECT_EQ(f.documents[2], (Document{log + "~1/0", "three"}));
-  EXPECT_THAT(f.problems, ElementsAre(HasSubstr("line 2, byte 8: the file was cut or overwritten")));
+  EXPECT_THAT(f.problems, ElementsAre(HasSubstr("line 2, byte 8: the file was truncated or overwritten")));
   write_file(log, "other\nlonger\n");  // not shorter: told by its head
   f.await(7);
   EXPECT_EQ(f.documents[4], (Document{log + "~2/6", "longer"}));
@@ -291,7 +291,7 @@ TEST_P(Follow, AFileCutToTheSameLengthIsReadAnew) {
     ASSERT_EQ(f.documents.size(), 1u);
     EXPECT_EQ(f.documents[0].text + "\n", line);
     ASSERT_EQ(f.problems.size(), 1u);
-    EXPECT_THAT(f.problems[0], HasSubstr("was cut or overwritten"));
+    EXPECT_THAT(f.problems[0], HasSubstr("was truncated or overwritten"));
   }
   f.nothing_comes();
 }
@@ -330,8 +330,8 @@ TEST_P(Follow, WhatIsLeftOfRotatedLogsComesInTheirOrder) {
 // moment and goes on from what it committed last. Every document must come exactly once, of a log in order.
 TEST_P(Follow, EveryDocumentOnceWhateverHappens) {
   for (int round = 0; round < (GetParam() ? 3 : 4); ++round) {
-    const char* wish = std::getenv("DOPPEL_TEST_SEED");
-    const uint64_t seed = wish != nullptr ? std::stoull(wish) : std::random_device()();
+    const char* setting = std::getenv("DOPPEL_TEST_SEED");
+    const uint64_t seed = setting != nullptr ? std::stoull(setting) : std::random_device()();
     SCOPED_TRACE("DOPPEL_TEST_SEED=" + std::to_string(seed));
     std::mt19937_64 random(seed);
     const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };

@@ -115,7 +115,7 @@ TEST(Lines, AnOverlongLineIsAProblemWithItsPlace) {
     options.max_line_bytes = 99;
     options.buffer_bytes = 64;
     Taken taken = take_all(options);
-    EXPECT_EQ(taken.lines, (std::vector<Line>{{"one", 0, 1}, {"three", 1005, 3}}));
+    EXPECT_EQ(taken.lines, (std::vector<InputLine>{{"one", 0, 1}, {"three", 1005, 3}}));
     ASSERT_EQ(taken.problems.size(), 2u);
     EXPECT_THAT(taken.problems[0].message, HasSubstr("a.jsonl: line 2, byte 4: a line of 1000 bytes"));
     EXPECT_THAT(taken.problems[1].message, HasSubstr("a.jsonl: line 4, byte 1011: a line of 500 bytes"));
@@ -141,8 +141,8 @@ TEST(Lines, GoOnAfterAnyBatch) {
     ASSERT_GT(all.lines.size(), 60u);
     for (size_t i = 0; i < all.positions.size(); ++i) {
       Taken rest = take_all(options, all.positions[i]);
-      ASSERT_EQ(rest.lines,
-                std::vector<Line>(all.lines.begin() + static_cast<ptrdiff_t>(all.counts[i]), all.lines.end()))
+      ASSERT_EQ(rest.lines, std::vector<InputLine>(all.lines.begin() + static_cast<ptrdiff_t>(all.counts[i]),
+                                                   all.lines.end()))
           << i;
       EXPECT_TRUE(rest.problems.empty());
       // And once more from there, with what was carried over.
@@ -180,7 +180,7 @@ TEST(Lines, OfAPipeThatIsSlow) {
   EXPECT_EQ(batch.records.size(), 2u);  // it does not wait for a full batch
   ASSERT_EQ(::write(go_on[1], "!", 1), 1);
   Taken rest = take_all(*source);
-  EXPECT_EQ(rest.lines, (std::vector<Line>{{"three", 8, 3}, {"four", 14, 4}}));
+  EXPECT_EQ(rest.lines, (std::vector<InputLine>{{"three", 8, 3}, {"four", 14, 4}}));
 }
 
 TEST(Lines, OutliveTheSource) {

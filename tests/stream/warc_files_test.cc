@@ -10,6 +10,7 @@
 #include "formats/warc.h"
 #include "stream/files/byte_stream.h"
 #include "stream/files_testing.h"
+#include "zipped.h"
 
 namespace doppel {
 namespace {
@@ -177,8 +178,114 @@ TEST(WarcFiles, OthersAreRefusedByName) {
   Reading run = read({.paths = {directory.path()}});
   EXPECT_EQ(run.records.size(), 1u);
   ASSERT_EQ(run.problems.size(), 2u);
-  Reading alone = read({.paths = {directory / "a.wacz"}});
-  EXPECT_THAT(alone.problems[0], HasSubstr("WACZ files are not read"));
+  EXPECT_THAT(run.problems, testing::Contains(HasSubstr("a.wacz: this WACZ file cannot be read")));
+}
+
+// Each record comes with the place that it has in its own file.
+TEST(WarcFiles, AreReadInsideOfWaczFiles) {
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 6; ++round) {
+    TemporaryDirectory directory;
+    std::vector<std::vector<Put>> puts{random_puts(random), random_puts(random), random_puts(random)};
+    write_file(directory / "in/c.wacz",
+               zipped({{"datapackage.json", "{}"},
+                       {"archive/b.warc.gz", file_of(puts[1], Packing::gz)},
+                       {"archive/c.warc", file_of(puts[2], Packing::none)},
+                       {"archive/a.WARC.zst", file_of(puts[0], Packing::zst)},
+                       {"archive/notes.txt", "none"},
+                       {"archive/empty.warc.gz", ""},
+                       {"pages/pages.jsonl", "{}"}},
+                      {.large = round % 2 == 1, .comment = round % 3 == 0 ? "PK\5\6" : ""}));
+    FilesSourceOptions options{.paths = {directory / "in"}};
+    options.batch_records = 1 + random() % 10;
+    options.buffer_bytes = 1 + random() % 10'000;
+    Reading run = read(options);
+    EXPECT_TRUE(run.problems.empty()) << run.problems[0];
+    std::vector<Put> all;
+    for (const auto& part : puts) all.insert(all.end(), part.begin(), part.end());
+    ASSERT_EQ(run.records.size(), all.size());
+    for (size_t i = 0; i < all.size(); ++i) {
+      EXPECT_EQ(run.records[i].block, all[i].block);
+      EXPECT_EQ(run.records[i].offset, all[i].offset);
+      EXPECT_EQ(run.records[i].stored, all[i].stored);
+    }
+    // From every place that a run can be left at, the rest and nothing else; also without the file being
+    // named in between.
+    write_file(directory / "other/x.jsonl", "{}\n");
+    for (size_t i = 0; i < run.positions.size(); i += 1 + random() % 5) {
+      std::string position = run.positions[i];
+      if (i % 2 == 1) {
+        Batch batch;
+        auto other = must_open({.paths = {directory / "other"}}, position);
+        while (*other->next(batch)) {
+          EXPECT_TRUE(batch.problems.empty()) << batch.problems[0].message;
+          position = batch.position;
+        }
+      }
+      Reading rest = read(options, position);
+      EXPECT_TRUE(rest.problems.empty());
+      ASSERT_EQ(rest.records.size(), all.size() - run.counts[i]) << i;
+      for (size_t r = 0; r < rest.records.size(); ++r)
+        EXPECT_EQ(rest.records[r].offset, all[run.counts[i] + r].offset);
+    }
+  }
+}
+
+TEST(WarcFiles, OfDamagedWaczFilesAClearMessage) {
+  TemporaryDirectory directory;
+  std::vector<Put> puts{{"a"}};
+  const std::string warc = file_of(puts, Packing::none);
+  const std::string whole = zipped({{"archive/a.warc", warc}});
+  const std::string path = directory / "a.wacz";
+  const auto problem = [&](const std::string& bytes) {
+    write_file(path, bytes);
+    Reading run = read({.paths = {path}});
+    EXPECT_TRUE(run.records.empty());
+    return run.problems.empty() ? "" : run.problems[0];
+  };
+  EXPECT_THAT(problem(whole.substr(0, whole.size() - 1)),
+              HasSubstr(path + ": this WACZ file cannot be read: "));
+  EXPECT_THAT(problem("not a ZIP archive"), HasSubstr("it is not a ZIP archive"));
+  EXPECT_THAT(problem(zipped({{"pages/pages.jsonl", "{}"}})), HasSubstr("there is no archive/*.warc"));
+  EXPECT_THAT(
+      problem(zipped({{"archive/a.warc", warc}}, {.pack = true})),
+      testing::AllOf(HasSubstr(path + "/archive/a.warc: it is packed a second time"), HasSubstr("unpack")));
+  EXPECT_THAT(problem(zipped({{"archive/../../a.warc", warc}})), HasSubstr("leads out of the archive"));
+  EXPECT_THAT(problem(zipped({{"archive/a.warc", warc}}, {.encrypted = true})),
+              HasSubstr(path + "/archive/a.warc: it is encrypted"));
+  // A small archive cannot have any number of large members.
+  const auto problems = [&](const std::string& bytes) {
+    write_file(path, bytes);
+    Reading run = read({.paths = {path}});
+    EXPECT_EQ(run.records.size(), 1u);
+    return run.problems.size() == 1 ? run.problems[0] : std::to_string(run.problems.size());
+  };
+  EXPECT_THAT(problems(zipped({{"archive/a.warc", warc}, {"archive/b.warc", warc}}, {.shared = true})),
+              HasSubstr(path + "/archive/b.warc: it shares bytes with another member"));
+  EXPECT_THAT(problems(zipped({{"archive/a.warc", warc}, {"archive/a.warc", warc}})),
+              HasSubstr(path + "/archive/a.warc: there are two members of that name"));
+  // Sizes that no file has.
+  std::string wrong = zipped({{"archive/a.warc", warc}}, {.large = true});
+  const size_t sizes = wrong.rfind(std::string("\x01\0\x18\0", 4)) + 4;
+  wrong.replace(sizes, 16, std::string(16, '\xff'));
+  EXPECT_THAT(problem(wrong), HasSubstr(path + "/archive/a.warc: it lies behind the archive's end"));
+  EXPECT_THAT(problem(zipped({{"archive/a.warc", warc.substr(0, 100)}})),
+              HasSubstr(path + "/archive/a.warc: byte 0: the file ends"));
+  // Whatever bytes are wrong, nothing but a message comes of it.
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  for (int i = 0; i < 2000; ++i) {
+    std::string bytes = zipped({{"archive/a.warc", warc}}, {.large = i % 2 == 1});
+    for (int n = 0; n < 3; ++n)
+      bytes[bytes.size() - 1 - random() % (bytes.size() - warc.size())] = static_cast<char>(random());
+    if (i % 5 == 0) bytes.resize(random() % bytes.size());
+    write_file(path, bytes);
+    const Reading run = read({.paths = {path}});
+    EXPECT_LE(run.records.size(), 1u);
+  }
 }
 
 }  // namespace

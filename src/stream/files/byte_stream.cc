@@ -18,12 +18,18 @@ constexpr size_t kPackedBuffer = 256 << 10;
 
 class PlainStream final : public ByteStream {
  public:
-  PlainStream(Fd fd, ByteCounter counter) : fd_(std::move(fd)), counter_(std::move(counter)) {}
+  PlainStream(Fd fd, ByteCounter counter, std::string head, Part part)
+      : fd_(std::move(fd)), counter_(std::move(counter)), head_(std::move(head)), part_(part) {}
 
   absl::StatusOr<size_t> read(char* out, size_t n) override {
     ssize_t got = 0;
-    do got = ::read(fd_.get(), out, n);
-    while (got < 0 && errno == EINTR);
+    if (given_ < head_.size()) {
+      got = static_cast<ssize_t>(head_.copy(out, n, given_));
+      given_ += static_cast<size_t>(got);
+    } else {
+      do got = part_.is_all() ? ::read(fd_.get(), out, n) : read_part(out, n);
+      while (got < 0 && errno == EINTR);
+    }
     if (got < 0) return io_error("cannot be read");
     last_ = taken_;
     taken_ += static_cast<uint64_t>(got);
@@ -34,8 +40,16 @@ class PlainStream final : public ByteStream {
   uint64_t disk_bytes() const override { return taken_; }
 
  private:
+  ssize_t read_part(char* out, size_t n) const {
+    return ::pread(fd_.get(), out, std::min<uint64_t>(n, part_.size - taken_),
+                   static_cast<off_t>(part_.begin + taken_));
+  }
+
   Fd fd_;
   ByteCounter counter_;
+  std::string head_;
+  Part part_;
+  size_t given_ = 0;  // of it
   uint64_t last_ = 0;
   uint64_t taken_ = 0;
 };
@@ -43,7 +57,8 @@ class PlainStream final : public ByteStream {
 // The packed bytes on their way into a decompressor.
 class Packed {
  public:
-  Packed(Fd fd, ByteCounter counter) : file_(std::move(fd), std::move(counter)), buffer_(kPackedBuffer) {}
+  Packed(Fd fd, ByteCounter counter, std::string head, Part part)
+      : file_(std::move(fd), std::move(counter), std::move(head), part), buffer_(kPackedBuffer) {}
 
   // There is at least one byte to take. False: the file has ended.
   absl::StatusOr<bool> fill() {
@@ -69,7 +84,8 @@ class Packed {
 // Any number of gzip members one after the other; zeros may pad the end, as tar and tapes leave them.
 class GzStream final : public ByteStream {
  public:
-  GzStream(Fd fd, ByteCounter counter) : packed_(std::move(fd), std::move(counter)) {
+  GzStream(Fd fd, ByteCounter counter, std::string head, Part part)
+      : packed_(std::move(fd), std::move(counter), std::move(head), part) {
     ready_ = inflateInit2(&z_, 15 + 16) == Z_OK;
   }
   ~GzStream() override {
@@ -153,8 +169,8 @@ class GzStream final : public ByteStream {
 
 class ZstStream final : public ByteStream {
  public:
-  ZstStream(Fd fd, ByteCounter counter)
-      : packed_(std::move(fd), std::move(counter)), context_(ZSTD_createDCtx()) {
+  ZstStream(Fd fd, ByteCounter counter, std::string head, Part part)
+      : packed_(std::move(fd), std::move(counter), std::move(head), part), context_(ZSTD_createDCtx()) {
     // Archives packed with --long=31 exist; memory is taken only for files that need it.
     if (context_) ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax, sizeof(size_t) == 8 ? 31 : 30);
   }
@@ -220,16 +236,17 @@ Packing packing_of(std::string_view& name) {
   return Packing::none;
 }
 
-std::unique_ptr<ByteStream> make_byte_stream(Fd fd, Packing packing, ByteCounter counter) {
+std::unique_ptr<ByteStream> make_byte_stream(Fd fd, Packing packing, ByteCounter counter, std::string head,
+                                             Part part) {
   switch (packing) {
     case Packing::gz:
-      return std::make_unique<GzStream>(std::move(fd), std::move(counter));
+      return std::make_unique<GzStream>(std::move(fd), std::move(counter), std::move(head), part);
     case Packing::zst:
-      return std::make_unique<ZstStream>(std::move(fd), std::move(counter));
+      return std::make_unique<ZstStream>(std::move(fd), std::move(counter), std::move(head), part);
     case Packing::none:
       break;
   }
-  return std::make_unique<PlainStream>(std::move(fd), std::move(counter));
+  return std::make_unique<PlainStream>(std::move(fd), std::move(counter), std::move(head), part);
 }
 
 }  // namespace doppel

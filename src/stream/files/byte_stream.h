@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -13,6 +14,13 @@
 namespace doppel {
 
 enum class Packing { none, gz, zst };
+
+// A range of a file that is read as a file of its own; of no size: all of the file.
+struct Part {
+  uint64_t begin = 0;
+  uint64_t size = 0;
+  bool is_all() const { return size == 0; }
+};
 
 // By the end of the name; `name` loses that end.
 Packing packing_of(std::string_view& name);
@@ -33,6 +41,8 @@ class ByteStream {
   virtual uint64_t disk_bytes() const = 0;
 };
 
-std::unique_ptr<ByteStream> make_byte_stream(Fd fd, Packing packing, ByteCounter counter);
+// `head`: what was taken from `fd` already and comes first. Places are counted from the beginning of `part`.
+std::unique_ptr<ByteStream> make_byte_stream(Fd fd, Packing packing, ByteCounter counter,
+                                             std::string head = {}, Part part = {});
 
 }  // namespace doppel

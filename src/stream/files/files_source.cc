@@ -1,21 +1,25 @@
-// One file after the other, in the order of the listing; each is read by a LineReader or a WarcReader, or
-// taken whole. The
-// position is what an earlier run had read, plus the files that were read to their end, plus the place in the
-// current one.
+// One file after the other, in the order of the listing; each is read by a LineReader, a ValueReader, a
+// WarcReader or a SignedReader, or taken whole. The position is what an earlier run had read, plus the files
+// that were read to their end, plus the place in the current one.
 
 #include "stream/files/files_source.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 
 #include <utility>
 
 #include "base/status.h"
 #include "stream/buffers.h"
+#include "stream/files/content.h"
 #include "stream/files/line_reader.h"
 #include "stream/files/listing.h"
 #include "stream/files/position.h"
 #include "stream/files/resume.h"
+#include "stream/files/signed_reader.h"
+#include "stream/files/value_reader.h"
 #include "stream/files/warc_reader.h"
 #include "stream/files/whole_file.h"
 
@@ -29,7 +33,7 @@ class FilesSource final : public Source {
         listing_(std::make_shared<Listing>(std::move(listing))),
         filling_(options_.buffer_bytes) {
     problems_ = std::move(listing_->problems);
-    resume_ = find_resume_points(*listing_, position, writer_, problems_);
+    resume_ = find_resume_points(options_, *listing_, position, writer_, problems_);
     for (size_t i = 0; i < listing_->files.size(); ++i) {
       const InputFile& file = listing_->files[i];
       endless_ = endless_ || file.pipe;
@@ -87,11 +91,8 @@ class FilesSource final : public Source {
 
   // False: the file must wait for the next batch.
   bool open_file(Batch& batch) {
-    const InputFile& file = listing_->files[file_];
-    if (!file.lines && file.packing == Packing::none && !batch.records.empty() &&
-        batch.bytes + file.size > options_.batch_bytes) {
-      return false;
-    }
+    InputFile& file = listing_->files[file_];
+    if (file.pipe && !batch.records.empty()) return false;  // it may have nothing to say for long
     Fd fd(file.path == "-" ? ::dup(STDIN_FILENO) : ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
     auto from = resume_.from.find(file_);
     if (!fd.ok()) {
@@ -102,6 +103,21 @@ class FilesSource final : public Source {
       }
       ++file_;
       return true;
+    }
+    if (!file.pipe) {
+      look_inside(fd.get(), options_, file);
+    } else if (wait_for(fd.get())) {
+      look_inside_pipe(fd.get(), options_, file);
+    }
+    if (!file.refused.empty() && !file.values) {
+      batch.problems.push_back({file.path, 0, 0, fmt::format("{}: {}", file.shown(), file.refused)});
+      if (from != resume_.from.end()) writer_.take_pending();
+      ++file_;
+      return true;
+    }
+    if (!file.lines && file.packing == Packing::none && !batch.records.empty() &&
+        batch.bytes + file.size > options_.batch_bytes) {
+      return false;
     }
     if (!file.lines) {
       uint64_t mark = 0;
@@ -114,21 +130,37 @@ class FilesSource final : public Source {
     if (from != resume_.from.end()) {
       mark = from->second;
       writer_.take_pending();
-      if (!is_file_of(fd.get(), file.packing, mark)) {
+      if (!is_file_of(fd.get(), file.packing, mark, file.part)) {
         batch.problems.push_back(
             make_problem(file.path, mark.lines, mark.offset,
-                         "the file was replaced after the start; what followed here is not read"));
-        mark = mark_of(fd.get());
+                         "the file was replaced after the start; the rest of the old file is not read"));
+        mark = mark_of(fd.get(), file.part);
       }
     } else if (!file.pipe) {
-      mark = mark_of(fd.get());
+      mark = mark_of(fd.get(), file.part);
     }
-    if (file.warc) {
+    if (file.signed_records) {
+      reader_ =
+          std::make_unique<SignedReader>(options_, filling_, file, std::move(fd), counter_, std::move(mark));
+    } else if (file.warc) {
       reader_ =
           std::make_unique<WarcReader>(options_, filling_, file, std::move(fd), counter_, std::move(mark));
+    } else if (file.values) {
+      reader_ =
+          std::make_unique<ValueReader>(options_, filling_, file, std::move(fd), counter_, std::move(mark));
     } else {
       reader_ =
           std::make_unique<LineReader>(options_, filling_, file, std::move(fd), counter_, std::move(mark));
+    }
+    return true;
+  }
+
+  // Until there is something to read from a pipe, or its end. False: the run is stopped.
+  bool wait_for(int fd) const {
+    constexpr int kAskAgainMs = 100;
+    pollfd waiting{fd, POLLIN, 0};
+    while (::poll(&waiting, 1, kAskAgainMs) <= 0) {
+      if (options_.stop()) return false;
     }
     return true;
   }

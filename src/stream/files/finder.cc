@@ -33,6 +33,19 @@ std::string directory_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+Finder::Finder(FinderOptions options, Finds& finds) : options_(std::move(options)), finds_(finds) {
+  struct stat info = {};
+  for (const std::string& path : options_.left_out) {
+    if (::stat(path.c_str(), &info) == 0) left_out_.emplace_back(info.st_dev, info.st_ino);
+  }
+}
+
+bool Finder::is_left_out(const struct stat& info) const {
+  return !left_out_.empty() &&
+         std::find(left_out_.begin(), left_out_.end(),
+                   std::pair<uint64_t, uint64_t>(info.st_dev, info.st_ino)) != left_out_.end();
+}
+
 absl::Status Finder::add(const std::string& path) {
   struct stat info = {};
   if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
@@ -60,7 +73,7 @@ void Finder::watch(const std::string& directory) {
   if (options_.poll || !watcher_.watch(directory)) polls_ = true;
 }
 
-// Watched first: what comes while we look is told.
+// Watch first, so that changes during the search are reported.
 void Finder::find_all() {
   const Clock::time_point start = Clock::now();
   lost_ = false;
@@ -86,7 +99,7 @@ void Finder::directory(const std::string& path) {
     polls_ = true;  // until it is there again
     return;
   }
-  if (!visited_.emplace(info.st_dev, info.st_ino).second) return;
+  if (is_left_out(info) || !visited_.emplace(info.st_dev, info.st_ino).second) return;
   watch(path);
   below_.insert(path);
   std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(path.c_str()), ::closedir);
@@ -110,8 +123,8 @@ void Finder::look(const std::string& path, Growth growth) {
     if (below_.contains(directory_of(path)) && !is_skipped_name(path)) directory(path);
     return;
   }
-  if (!S_ISREG(info.st_mode) || !wants(path)) return;
-  // Long untouched: whoever wrote it has finished.
+  if (!S_ISREG(info.st_mode) || !wants(path) || is_left_out(info)) return;
+  // Unchanged for long: its writer has finished.
   if (growth == Growth::unknown && info.st_size > 0 && since_change(info) >= options_.settle)
     growth = Growth::settled;
   if (finds_.found(path, info, growth)) {
@@ -145,7 +158,7 @@ void Finder::look_at_settling() {
     const bool there = ::stat(path.c_str(), &info) == 0;
     const bool same = there && known.size == info.st_size && same_time(known.changed, info.st_mtim);
     if (there && info.st_size == 0) {
-      // An empty file stays unread where events will tell that it was written.
+      // An empty file stays unread if events will report a write.
       if (polls_) settle(path, info);
       continue;
     }
@@ -173,10 +186,11 @@ void Finder::notice() {
         look(change.path, Growth::unknown);
         break;
       case Change::Kind::changed: {
-        // Somebody writes, and its end will be told.
+        // A process writes, and the system will report when it closes the file.
         settling_.erase(change.path);
         struct stat info = {};
-        if (wants(change.path) && ::stat(change.path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
+        if (wants(change.path) && ::stat(change.path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
+            !is_left_out(info)) {
           finds_.found(change.path, info, Growth::unknown);
         }
         break;

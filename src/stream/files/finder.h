@@ -23,7 +23,7 @@ enum class Growth {
   closed,   // somebody has just finished it
 };
 
-// Whoever wants the files.
+// The receiver of the files.
 class Finds {
  public:
   virtual ~Finds() = default;
@@ -37,17 +37,18 @@ class Finds {
 };
 
 struct FinderOptions {
-  // A file is taken for complete when nobody told so and it has not changed for this long.
+  // Without a report from the system, a file counts as complete when it has not changed for this long.
   std::chrono::milliseconds settle{1000};
-  bool poll = false;                             // as if the system told nothing
-  std::chrono::milliseconds search_every{1000};  // at most so often, where nothing is told
+  bool poll = false;                             // as if the system reported nothing
+  std::chrono::milliseconds search_every{1000};  // at most so often, if the system reports nothing
+  std::vector<std::string> left_out;             // files and directories that are never found
 };
 
 class Finder {
  public:
   using Clock = std::chrono::steady_clock;
   // `finds` outlives the finder.
-  Finder(FinderOptions options, Finds& finds) : options_(options), finds_(finds) {}
+  Finder(FinderOptions options, Finds& finds);
 
   // A directory, or a file, which may be missing yet if its directory is not.
   absl::Status add(const std::string& path);
@@ -58,7 +59,7 @@ class Finder {
   void find_all();
   // Tells what has happened since; never waits.
   void notice();
-  // Until then nothing happens that fd() does not tell.
+  // Until then nothing happens without a signal on fd().
   Clock::time_point next_look() const;
   int fd() const { return watcher_.fd(); }
 
@@ -73,6 +74,7 @@ class Finder {
   void settle(const std::string& path, const struct stat& info);
   void look_at_settling();
   void watch(const std::string& directory);
+  bool is_left_out(const struct stat& info) const;
 
   FinderOptions options_;
   Finds& finds_;
@@ -82,8 +84,9 @@ class Finder {
   absl::flat_hash_set<std::string> below_;                      // directories whose files are wanted
   absl::flat_hash_set<std::pair<uint64_t, uint64_t>> visited_;  // of one search, so that links cannot loop
   absl::flat_hash_map<std::string, Settling> settling_;
+  std::vector<std::pair<uint64_t, uint64_t>> left_out_;
   std::vector<Change> changes_;
-  bool polls_ = false;  // some directory's changes are not told
+  bool polls_ = false;  // the system does not report some directory's changes
   bool lost_ = false;
   Clock::time_point next_search_ = Clock::time_point::max();
 };

@@ -11,7 +11,7 @@
 namespace doppel {
 namespace {
 
-constexpr size_t kSmallLog = 256;  // entries; not worth writing anew
+constexpr size_t kSmallLog = 256;  // entries; not worth rewriting
 
 absl::Status damaged(const char* how) {
   return absl::DataLossError(absl::string_view(std::string("the position of the input is damaged: ") + how));
@@ -176,7 +176,7 @@ void FollowPosition::set_count(const std::string& path, uint64_t count) {
   log_count(path, count);
 }
 
-// What is known must be changed before its entry is logged: the log may be written anew, from what is known.
+// What is known must be changed before its entry is logged: the log may be rewritten from the known files.
 void FollowPosition::log(std::string_view entry) {
   const size_t live = wholes_.size() + tails_.size() + counts_.size();
   if (entries_ > kSmallLog + 2 * live) return write_anew();

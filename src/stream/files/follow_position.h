@@ -1,6 +1,6 @@
 #pragma once
 // What a FollowSource remembers between runs. Its form is a log: what changes is appended, so that two
-// successive positions share all but their ends; once half of it is out of date it is written anew.
+// successive positions share all but their ends; once half of it is out of date it is rewritten.
 //
 //   "DFF" 0x01
 //   entries, of which a later one overrides an earlier one of the same file:

@@ -1,4 +1,4 @@
-// A queue of files with something to read. The finder tells what is there; files of lines stay known
+// A queue of files with something to read. The finder reports the files; files of lines stay known
 // (followed_logs.h) until they are gone, all others are taken once.
 
 #include "stream/files/follow_source.h"
@@ -14,9 +14,11 @@
 #include <utility>
 
 #include "base/status.h"
+#include "stream/files/content.h"
 #include "stream/files/follow_position.h"
 #include "stream/files/followed_logs.h"
 #include "stream/files/resume.h"
+#include "stream/files/wacz.h"
 #include "stream/files/whole_file.h"
 
 namespace doppel {
@@ -59,7 +61,8 @@ class FollowSource final : public Source, private Finds {
     if (options_.paths.empty()) return invalid("nothing to follow");
     logs_.find_moved();
     finder_.find_all();
-    tell_lost();
+    report_lost();
+    starting_ = false;
     matched_.clear();
     return absl::OkStatus();
   }
@@ -93,11 +96,12 @@ class FollowSource final : public Source, private Finds {
 
  private:
   struct Job {
-    std::string path;  // a file to be taken as a whole, or
-    File file;         // one of lines
+    std::string path;                                   // a file to be taken as a whole, or
+    File file;                                          // one of lines, or
+    std::shared_ptr<const InputFile> inside = nullptr;  // one in the WACZ file of this path
   };
 
-  // ---- what the finder tells
+  // ---- what the finder reports
 
   bool found(const std::string& path, const struct stat& info, Growth growth) override {
     const FileKey key(info.st_dev, info.st_ino);
@@ -105,10 +109,13 @@ class FollowSource final : public Source, private Finds {
     const uint64_t hash = FollowPosition::path_hash(path);
     seen_.insert(hash);
     const InputFile described = describe_file(path, info, options_.layout);
-    const bool grows = described.lines && !described.warc && described.packing == Packing::none &&
-                       (finder_.is_named(path) || !path.ends_with(".json") || options_.layout == "lines");
+    bool grows = described.lines && !described.warc && !described.signed_records &&
+                 described.packing == Packing::none &&
+                 (finder_.is_named(path) || !path.ends_with(".json") || options_.layout == "lines");
     const TailMark* known = position_.tail(key);
     if (known != nullptr) matched_.insert(key);
+    if (starting_) match_wacz(path, info);
+    if (grows && known == nullptr && info.st_size > 0 && !is_log(path, described)) grows = false;
     // A log that was renamed keeps being one, whatever its name is now.
     if (grows || (known != nullptr && !described.lines)) {
       const absl::Status followed = logs_.follow(path, known);
@@ -124,6 +131,13 @@ class FollowSource final : public Source, private Finds {
     return true;
   }
 
+  // Whether what its name promises is what is in it.
+  bool is_log(const std::string& path, InputFile file) const {
+    const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (fd.ok()) look_inside(fd.get(), options_, file);
+    return file.refused.empty() && !file.warc && !file.signed_records && file.packing == Packing::none;
+  }
+
   void gone(const std::string& path, bool for_good) override {
     if (logs_.gone(path)) return;
     const uint64_t hash = FollowPosition::path_hash(path);
@@ -133,7 +147,9 @@ class FollowSource final : public Source, private Finds {
     seen_before_.erase(hash);
     position_.forget_whole(hash);
     if (auto it = complete_at_.find(hash); it != complete_at_.end()) {
-      if (!logs_.knows(it->second)) position_.forget_tail(it->second);
+      for (const FileKey& key : it->second) {
+        if (!logs_.knows(key)) position_.forget_tail(key);
+      }
       complete_at_.erase(it);
     }
   }
@@ -176,7 +192,11 @@ class FollowSource final : public Source, private Finds {
     while (has_room(batch) && !queue_.empty()) {
       if (batch.records.empty() && Clock::now() >= deadline) return;
       const Job job = queue_.front();
-      if (!(job.file != nullptr ? read_lines(job.file, batch) : take_complete(job.path, batch))) return;
+      if (job.inside != nullptr) {
+        take_inside(*job.inside);
+      } else if (!(job.file != nullptr ? read_lines(job.file, batch) : take_complete(job.path, batch))) {
+        return;
+      }
     }
   }
 
@@ -215,7 +235,15 @@ class FollowSource final : public Source, private Finds {
       if (errno != ENOENT) problem({path, 0, 0, fmt::format("{}: {}", path, system_cause())});
       return take_off(path);
     }
+    if (take_wacz(path, fd.get(), info)) return true;
     InputFile file = describe_file(path, info, options_.layout);
+    look_inside(fd.get(), options_, file);
+    const std::string_view by_name = options_.layout == "auto" ? refusal(path) : std::string_view();
+    if (const std::string_view why = by_name.empty() ? file.refused : by_name; !why.empty()) {
+      problem({path, 0, 0, fmt::format("{}: {}", path, why)});
+      taken_[FollowPosition::path_hash(path)] = signature(info);
+      return take_off(path);
+    }
     if (!batch.records.empty() && file.packing == Packing::none &&
         batch.bytes + file.size > options_.batch_bytes) {
       return false;
@@ -224,7 +252,7 @@ class FollowSource final : public Source, private Finds {
     const uint64_t hash = FollowPosition::path_hash(path);
     taken_[hash] = signature(info);
     if (file.lines) {
-      take_complete_lines(path, std::move(fd), std::move(file), info);
+      take_complete_lines(path, std::move(fd), std::move(file));
       return true;
     }
     const uint64_t is = whole_mark_of(fd.get(), info);
@@ -243,11 +271,15 @@ class FollowSource final : public Source, private Finds {
   }
 
   // Goes on behind what was read of it earlier, as far as it is still the same.
-  void take_complete_lines(const std::string& path, Fd fd, InputFile file, const struct stat& info) {
-    LineMark mark = mark_of(fd.get());
-    const TailMark* known = position_.tail(FileKey(info.st_dev, info.st_ino));
-    if (known != nullptr && is_file_of(fd.get(), file.packing, known->mark)) {
-      complete_at_[FollowPosition::path_hash(path)] = FileKey(info.st_dev, info.st_ino);
+  void take_complete_lines(const std::string& on_disk, Fd fd, InputFile file) {
+    const std::string path = file.shown();
+    const FileKey key(file.device, file.inode);
+    std::vector<FileKey>& keys = complete_at_[FollowPosition::path_hash(on_disk)];
+    if (file.member.empty()) keys.clear();
+    keys.push_back(key);
+    LineMark mark = mark_of(fd.get(), file.part);
+    const TailMark* known = position_.tail(key);
+    if (known != nullptr && is_file_of(fd.get(), file.packing, known->mark, file.part)) {
       mark = known->mark;
       file.name = known->name;
       if (mark.path != path && !mark.path.empty()) {
@@ -264,9 +296,54 @@ class FollowSource final : public Source, private Finds {
     auto lines = std::make_shared<FollowedFile>(std::make_shared<const InputFile>(std::move(file)), path,
                                                 std::move(fd), mark, false);
     logs_.add_complete(lines);
-    complete_at_[FollowPosition::path_hash(path)] = lines->key();
     lines->queued = true;
     queue_.push_front({"", lines});
+  }
+
+  // The front of the queue. False: it is no WACZ file.
+  bool take_wacz(const std::string& path, int fd, const struct stat& info) {
+    if (options_.layout != "auto" || (!is_wacz_name(path) && !finder_.is_named(path))) return false;
+    absl::StatusOr<Wacz> inside = look_into_wacz(fd, path, info);
+    if (inside.ok() && inside->files.empty() && inside->problems.empty()) return false;
+    const uint64_t hash = FollowPosition::path_hash(path);
+    taken_[hash] = signature(info);
+    complete_at_.erase(hash);
+    take_off(path);
+    if (!inside.ok()) {
+      problem({path, 0, 0, std::string(std_sv(inside.status().message()))});
+      return true;
+    }
+    for (Problem& found : inside->problems) problem(std::move(found));
+    for (auto file = inside->files.rbegin(); file != inside->files.rend(); ++file)
+      queue_.push_front({path, nullptr, std::make_shared<const InputFile>(std::move(*file))});
+    return true;
+  }
+
+  // The front of the queue; `file` lives on.
+  void take_inside(const InputFile& file) {
+    queue_.pop_front();
+    struct stat info = {};
+    Fd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.ok() || ::fstat(fd.get(), &info) != 0 || inode_of(info.st_ino, file.part) != file.inode) {
+      problem({file.path, 0, 0, fmt::format("{}: the WACZ file is gone or was replaced", file.shown())});
+      return;
+    }
+    InputFile seen = file;
+    look_inside(fd.get(), options_, seen);
+    if (!seen.refused.empty()) {
+      problem({seen.path, 0, 0, fmt::format("{}: {}", seen.shown(), seen.refused)});
+      return;
+    }
+    take_complete_lines(file.path, std::move(fd), std::move(seen));
+  }
+
+  // Files in it that an earlier run had begun are there.
+  void match_wacz(const std::string& path, const struct stat& info) {
+    if (!is_wacz_name(path) && !finder_.is_named(path)) return;
+    const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const absl::StatusOr<Wacz> inside = look_into_wacz(fd.get(), path, info);
+    if (!inside.ok()) return;
+    for (const InputFile& file : inside->files) matched_.insert(FileKey(file.device, file.inode));
   }
 
   bool take_off(const std::string& path) {
@@ -291,6 +368,7 @@ class FollowSource final : public Source, private Finds {
     if (!fd.ok()) return io_error(path);
     auto file = lines_file(path, "");
     file->pipe = true;
+    file->signed_records = options_.layout == "signed";
     auto pipe = std::make_shared<FollowedFile>(std::move(file), path, std::move(fd), LineMark(), true);
     pipes_.push_back(pipe);
     enqueue(pipe);
@@ -310,7 +388,7 @@ class FollowSource final : public Source, private Finds {
   }
 
   // Files of lines that an earlier run had begun, and that were not found again.
-  void tell_lost() {
+  void report_lost() {
     std::vector<TailMark> lost;
     for (const auto& [key, tail] : position_.tails()) {
       if (!tail.mark.path.empty() && !logs_.knows(key) && !matched_.contains(key)) lost.push_back(tail);
@@ -332,14 +410,15 @@ class FollowSource final : public Source, private Finds {
   FollowedLogs logs_;
   Filling filling_;
   ByteCounter counter_ = std::make_shared<std::atomic<uint64_t>>(0);
+  bool starting_ = true;
   bool follows_ = false;  // more than pipes
   std::deque<Job> queue_;
   absl::flat_hash_set<std::string> queued_;  // paths of it
   std::vector<File> pipes_;
   absl::flat_hash_map<uint64_t, uint64_t> taken_;  // hash of a path -> signature
   absl::flat_hash_set<uint64_t> seen_, seen_before_;
-  absl::flat_hash_map<uint64_t, FileKey>
-      complete_at_;                       // hash of a path -> its file of lines that was taken whole
+  // hash of a path -> its files of lines that were taken whole
+  absl::flat_hash_map<uint64_t, std::vector<FileKey>> complete_at_;
   absl::flat_hash_set<FileKey> matched_;  // at the start: known to the position, and found
   absl::flat_hash_set<std::string> told_;
 };

@@ -7,7 +7,7 @@
 //     counts when its end is there. A file that was renamed away is read to its end before its successor
 //     under the old name; one that was cut is read again from its start, and that is said.
 //   * All other files (one document each, .json, compressed ones) are taken when they are complete: closed
-//     after they were written, moved here, or unchanged for a while when nobody told.
+//     after they were written, moved here, or unchanged for a while if the system reports nothing.
 //   * Names that are hidden or end in .tmp, .part or .open are left alone until they are renamed.
 //
 // Files are known by device, inode and the hash of their head, so none is read twice when it is renamed. A

@@ -1,5 +1,7 @@
 #include "stream/files/followed_file.h"
 
+#include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -7,7 +9,9 @@
 #include <utility>
 
 #include "stream/files/changed.h"
+#include "stream/files/content.h"
 #include "stream/files/resume.h"
+#include "stream/files/signed_reader.h"
 #include "stream/files/warc_reader.h"
 
 namespace doppel {
@@ -31,7 +35,7 @@ bool FollowedFile::was_cut() {
   struct stat info = {};
   looked_at_.reset();
   if (::fstat(fd_.get(), &info) == 0 && since_change(info) > kTick) looked_at_ = info.st_mtim;
-  return !is_file_of(fd_.get(), file_->packing, mark_);
+  return !is_file_of(fd_.get(), file_->packing, mark_, file_->part);
 }
 
 bool FollowedFile::has_more() const {
@@ -56,10 +60,25 @@ LineReader::State FollowedFile::take(const FilesSourceOptions& options, const By
       static_cast<uint64_t>(info.st_size) < mark_.offset + reader_->open_bytes()) {
     forget_reader();  // the open line was cut
   }
+  if (file_->pipe && !looked_inside_) {
+    pollfd waiting{fd_.get(), POLLIN, 0};
+    if (::poll(&waiting, 1, 0) == 0) return LineReader::State::waiting;
+    looked_inside_ = true;
+    InputFile seen = *file_;
+    look_inside_pipe(fd_.get(), options, seen);
+    file_ = std::make_shared<const InputFile>(std::move(seen));
+    if (!file_->refused.empty()) {
+      batch.problems.push_back({path_, 0, 0, fmt::format("{}: {}", path_, file_->refused)});
+      return LineReader::State::ended;
+    }
+  }
   if (!reader_) {
     if (!file_->pipe) ::lseek(fd_.get(), 0, SEEK_SET);
     if (!filling_) filling_ = std::make_unique<Filling>(options.buffer_bytes);
-    if (file_->warc) {
+    if (file_->signed_records) {
+      reader_ =
+          std::make_unique<SignedReader>(options, *filling_, *file_, Fd(::dup(fd_.get())), counter, mark_);
+    } else if (file_->warc) {
       reader_ =
           std::make_unique<WarcReader>(options, *filling_, *file_, Fd(::dup(fd_.get())), counter, mark_);
     } else {
@@ -97,7 +116,7 @@ TailMark FollowedFile::mark() const {
   return out;
 }
 
-// A file that was short when it was opened is told from others by what has been read of it since.
+// A file that was short when it was opened is recognised by what has been read of it since.
 void FollowedFile::refresh_head() {
   const size_t length = std::min<uint64_t>(mark_.offset, kHeadBytes);
   if (file_->packing != Packing::none || mark_.head_length >= length) return;

@@ -1,5 +1,5 @@
 #pragma once
-// One file of lines that is followed: where it stands, and reading on from there.
+// One file of lines that is followed: its position, and reading on from there.
 
 #include <sys/stat.h>
 
@@ -58,6 +58,7 @@ class FollowedFile {
   bool live_;
   std::optional<timespec> looked_at_;  // its time of change when was_cut() looked; none: look again
   bool finishing_ = false;
+  bool looked_inside_ = false;  // a pipe: by its first bytes
   std::unique_ptr<Filling> filling_;
   std::unique_ptr<RecordReader> reader_;  // while there is something to read, or half a line
 };

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "stream/files/resume.h"
+#include "stream/files/wacz.h"
 
 namespace doppel {
 namespace {
@@ -33,8 +34,9 @@ void take_from_path(absl::flat_hash_map<std::string, File>& by_path, const File&
 }
 
 Problem cut(const std::string& path, const LineMark& mark) {
-  return make_problem(path, mark.lines, mark.offset,
-                      "the file was cut or overwritten; it is read again from its start, as a new one");
+  return make_problem(
+      path, mark.lines, mark.offset,
+      "the file was truncated or overwritten; doppel reads it again from its start, as a new one");
 }
 
 }  // namespace
@@ -132,7 +134,9 @@ void FollowedLogs::look_at_leaving() {
 void FollowedLogs::find_moved() {
   std::vector<TailMark> moved;
   for (const auto& [key, tail] : position_.tails()) {
-    if (!tail.mark.path.empty() && !is_at(tail.mark.path, key)) moved.push_back(tail);
+    if (!tail.mark.path.empty() && !is_at(tail.mark.path, key) &&
+        !is_in_wacz(tail.mark.path, key.first, key.second))
+      moved.push_back(tail);
   }
   // The earliest of a log first; each had a later name: log, log~1, log~10.
   std::sort(moved.begin(), moved.end(), [](const TailMark& a, const TailMark& b) {
@@ -161,18 +165,19 @@ void FollowedLogs::find_moved() {
 File FollowedLogs::read_anew(const File& file) {
   problems_.push_back(cut(file->path(), file->mark().mark));
   position_.count_another(file->path());
-  auto anew = std::make_shared<FollowedFile>(lines_file(file->path(), position_.name_at(file->path())),
-                                             file->path(), Fd(::dup(file->fd())), mark_of(file->fd()), true);
-  anew->successor = std::move(file->successor);
-  anew->leaving = file->leaving;
-  anew->queued = true;
-  files_[file->key()] = anew;
+  auto renewed =
+      std::make_shared<FollowedFile>(lines_file(file->path(), position_.name_at(file->path())), file->path(),
+                                     Fd(::dup(file->fd())), mark_of(file->fd()), true);
+  renewed->successor = std::move(file->successor);
+  renewed->leaving = file->leaving;
+  renewed->queued = true;
+  files_[file->key()] = renewed;
   for (auto* places : {&at_, &left_}) {
-    if (auto it = places->find(file->path()); it != places->end() && it->second == file) it->second = anew;
+    if (auto it = places->find(file->path()); it != places->end() && it->second == file) it->second = renewed;
   }
-  std::replace(leaving_.begin(), leaving_.end(), file, File(anew));
-  position_.set_tail(anew->mark());
-  return anew;
+  std::replace(leaving_.begin(), leaving_.end(), file, File(renewed));
+  position_.set_tail(renewed->mark());
+  return renewed;
 }
 
 void FollowedLogs::done(const File& file) {

@@ -1,5 +1,5 @@
 #pragma once
-// The files of lines that are followed: which file stands under which path, which have left theirs (a log
+// The files of lines that are followed: which file has which path, which have left theirs (a log
 // that was rotated) and are read to their end, and who comes after whom. A log's earlier file is read to its
 // end before its successor under the old name; one that was cut is read again from its start, under a new
 // name in events.
@@ -23,7 +23,7 @@ class FollowedLogs {
  public:
   using File = std::shared_ptr<FollowedFile>;
 
-  // `position` and `problems` are its owner's, too. `enqueue` is told of files that have something to read;
+  // `position` and `problems` are its owner's, too. `enqueue` receives the files that have something to read;
   // it ignores those that are queued, or wait for another.
   FollowedLogs(std::chrono::milliseconds settle, const Finder& finder, FollowPosition& position,
                std::vector<Problem>& problems, std::function<void(const File&)> enqueue)
@@ -34,12 +34,12 @@ class FollowedLogs {
         enqueue_(std::move(enqueue)) {}
 
   bool knows(const FileKey& key) const { return files_.contains(key); }
-  // A known file stands under this path, or was written to. False: it is not known.
+  // A known file is now under this path, or was written to. False: it is not known.
   bool found(const FileKey& key, const std::string& path);
   // A file that is not known yet is followed; `known`: what an earlier run read of it. An error: it cannot be
   // opened.
   absl::Status follow(const std::string& path, const TailMark* known);
-  // Nothing stands under this path any more, or another file. False: it was no followed log's.
+  // There is no file under this path any more, or another one. False: it was no followed log's.
   bool gone(const std::string& path);
   // Those that are not under their paths leave.
   void look_at_paths();

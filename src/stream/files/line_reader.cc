@@ -7,25 +7,21 @@
 #include <cstring>
 
 #include "base/status.h"
+#include "stream/files/skip.h"
 
 namespace doppel {
-namespace {
-
-constexpr auto kPatience = std::chrono::milliseconds(20);
-constexpr size_t kSmallRead = 64 << 10;  // less room than this is not worth a system call
-
-}  // namespace
-
 LineReader::LineReader(const FilesSourceOptions& options, Filling& filling, const InputFile& file, Fd fd,
                        ByteCounter counter, LineMark mark, bool live)
     : options_(options),
       filling_(filling),
       file_(file),
       fd_(fd.get()),
-      stream_(make_byte_stream(std::move(fd), file.packing, std::move(counter))),
+      stream_(make_byte_stream(std::move(fd), file.packing, std::move(counter), file.head)),
+      pipe_(options, fd_),
       mark_(std::move(mark)),
       delivered_tail_(mark_.tail),
       live_(live) {
+  head_left_ = !file.head.empty();
   mark_.path = file.path;
   mark_.disk_length = 0;
   mark_.tail = 0;
@@ -51,35 +47,13 @@ uint64_t LineReader::open_bytes() const {
 
 void LineReader::skip_to_start(Batch& batch) {
   started_ = true;
-  // Records of different files never touch: what follows a record is never taken for its end.
-  begin_ = filling_.make_room(filling_.end(), 1);
-  filling_.data()[begin_++] = '\n';
-  filling_.appended(1);
-  scanned_ = begin_;
-  if (mark_.offset == 0) return;
-  if (file_.packing == Packing::none) {
-    if (::lseek(fd_, static_cast<off_t>(mark_.offset), SEEK_SET) >= 0) return;
-    batch.problems.push_back(make_problem(file_.path, 0, mark_.offset, system_cause()));
-    damaged_ = ended_ = true;
-    return;
-  }
-  std::unique_ptr<char[]> scratch(new char[kSmallRead]);
-  for (uint64_t left = mark_.offset; left > 0;) {
-    absl::StatusOr<size_t> got = stream_->read(scratch.get(), std::min<uint64_t>(left, kSmallRead));
-    if (!got.ok() || *got == 0) {
-      std::string cause = got.ok() ? "the data ends before the place that was reached earlier"
-                                   : std::string(std_sv(got.status().message()));
-      batch.problems.push_back(make_problem(file_.path, 0, mark_.offset - left, cause));
-      damaged_ = ended_ = true;
-      return;
-    }
-    left -= *got;
-  }
+  begin_ = scanned_ = begin_file(filling_);
+  if (!skip_to(mark_.offset, fd_, file_, *stream_, batch)) damaged_ = ended_ = true;
 }
 
 LineReader::State LineReader::take(Batch& batch) {
   if (!started_) skip_to_start(batch);
-  patient_ = false;
+  pipe_.begin();
   while (batch.records.size() < options_.batch_records && batch.problems.size() < options_.batch_records) {
     const char* base = filling_.data();
     const void* found = std::memchr(base + scanned_, '\n', filling_.end() - scanned_);
@@ -151,6 +125,7 @@ void LineReader::refill(Batch& batch) {
   begin_ = filling_.make_room(begin_, wanted);
   scanned_ = begin_ + open;
   absl::StatusOr<size_t> got = stream_->read(filling_.data() + filling_.end(), filling_.room());
+  head_left_ = false;
   at_end_ = got.ok() && *got == 0 && !file_.pipe && file_.packing == Packing::none;
   if (got.ok() && *got > 0) {
     filling_.appended(*got);
@@ -166,28 +141,19 @@ void LineReader::refill(Batch& batch) {
   }
 }
 
-// A batch with something in it does not wait long for a pipe to fill it. An empty one waits until the run is
-// stopped.
 bool LineReader::worth_waiting(const Batch& batch) {
-  pollfd waiting{fd_, POLLIN, 0};
-  if (live_) return ::poll(&waiting, 1, 0) != 0;
-  if (batch.records.empty()) {
-    constexpr int kAskAgainMs = 100;
-    while (::poll(&waiting, 1, kAskAgainMs) <= 0) {
-      if (!options_.stop()) continue;
-      ended_ = true;
-      begin_ = scanned_;  // half a line is not a record
-      break;
-    }
-    return true;
+  // What was read already does not show in a poll.
+  if (head_left_ || (file_.packing != Packing::none && !live_)) return true;
+  if (live_) {
+    pollfd waiting{fd_, POLLIN, 0};
+    return ::poll(&waiting, 1, 0) != 0;
   }
-  auto now = std::chrono::steady_clock::now();
-  if (!patient_) {
-    patient_ = true;
-    patience_ = now + kPatience;
+  const PipeWait::Answer answer = pipe_.ask(batch.records.empty());
+  if (answer == PipeWait::Answer::stopped) {
+    ended_ = true;
+    begin_ = scanned_;  // half a line is not a record
   }
-  auto left = std::chrono::duration_cast<std::chrono::milliseconds>(patience_ - now).count();
-  return ::poll(&waiting, 1, static_cast<int>(std::max<int64_t>(left, 0))) != 0;
+  return answer != PipeWait::Answer::deliver;
 }
 
 }  // namespace doppel

@@ -2,7 +2,6 @@
 // One file as records, one per line: read into a buffer, find the ends with memchr, hand out views. Only a
 // line that does not end in its buffer is moved, once, to the start of the next one.
 
-#include <chrono>
 #include <memory>
 #include <string>
 
@@ -10,6 +9,7 @@
 #include "stream/files/byte_stream.h"
 #include "stream/files/files_source.h"
 #include "stream/files/listing.h"
+#include "stream/files/pipe_wait.h"
 #include "stream/files/position.h"
 #include "stream/files/record_reader.h"
 
@@ -39,18 +39,18 @@ class LineReader final : public RecordReader {
   const InputFile& file_;
   int fd_;
   std::unique_ptr<ByteStream> stream_;
+  PipeWait pipe_;
   LineMark mark_;            // offset and lines: of what was handed out
   size_t begin_ = 0;         // of the open line, in the buffer
   size_t scanned_ = 0;       // no line feed before
   uint64_t skipped_ = 0;     // bytes of an overlong line that are gone already
   uint64_t delivered_tail_;  // > 0: the first line had this length when an earlier run took it
   bool live_;
-  bool at_end_ = false;  // the last read found nothing
+  bool head_left_ = false;  // InputFile::head was not taken yet
+  bool at_end_ = false;     // the last read found nothing
   bool started_ = false;
   bool ended_ = false;
   bool damaged_ = false;
-  std::chrono::steady_clock::time_point patience_;  // until then a batch from a pipe stays open
-  bool patient_ = false;
 };
 
 }  // namespace doppel

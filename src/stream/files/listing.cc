@@ -1,22 +1,34 @@
 #include "stream/files/listing.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <memory>
 #include <system_error>
+#include <tuple>
 
 #include "base/status.h"
+#include "stream/files/wacz.h"
 
 namespace doppel {
 namespace {
 
 class Walk {
  public:
-  Walk(const std::string& layout, Listing& out) : layout_(layout), out_(out) {}
+  Walk(const FilesSourceOptions& options, Listing& out) : layout_(options.layout), out_(out) {
+    for (const NamedPath& output : options.outputs) written(output, false);
+    for (const std::string& path : options.own_outputs) written({"", path}, true);
+    struct stat info = {};
+    for (const std::string& path : options.output_directories) {
+      if (::stat(path.c_str(), &info) == 0) left_out_.emplace_back(info.st_dev, info.st_ino);
+    }
+  }
 
   absl::Status add(const std::string& path) {
     struct stat info = {};
@@ -26,22 +38,54 @@ class Walk {
     }
     if (::stat(path.c_str(), &info) != 0) return io_error(path);
     if (!S_ISDIR(info.st_mode)) {
-      add_file(path, info, !S_ISREG(info.st_mode));
+      if (!add_wacz(path, info)) add_file(path, info, !S_ISREG(info.st_mode));
       return absl::OkStatus();
     }
     size_t first = out_.files.size();
     directory(path, info);
+    RETURN_IF_ERROR(lost_);
     std::sort(out_.files.begin() + static_cast<ptrdiff_t>(first), out_.files.end(),
-              [](const InputFile& a, const InputFile& b) { return a.path < b.path; });
+              [](const InputFile& a, const InputFile& b) {
+                return std::tie(a.path, a.member) < std::tie(b.path, b.member);
+              });
     return absl::OkStatus();
   }
 
  private:
+  struct Written {
+    NamedPath output;
+    Place place;
+    bool ours;
+  };
+
+  void written(const NamedPath& output, bool ours) {
+    const std::optional<Place> place =
+        output.path.empty() || output.path == "-" ? std::nullopt : place_of(output.path);
+    if (place && place->name.empty() && place->regular) written_.push_back({output, *place, ours});
+  }
+
+  // Whether a file that was found is one that we write.
+  bool is_written(const std::string& path, const struct stat& info) {
+    for (const Written& w : written_) {
+      if (w.place.device != info.st_dev || w.place.inode != info.st_ino) continue;
+      if (!w.ours && info.st_size > 0 && lost_.ok()) {
+        lost_ = invalid(fmt::format(
+            "{} ({}) would be written over {}, which is there already and lies in a directory that is read: "
+            "name another, or move the file away",
+            w.output.path, w.output.what, path));
+      }
+      return true;
+    }
+    return false;
+  }
+
   void problem(const std::string& path, const std::string& cause) {
     out_.problems.push_back({path, 0, 0, fmt::format("{}: {}", path, cause)});
   }
 
   void directory(const std::string& path, const struct stat& info) {
+    if (std::find(left_out_.begin(), left_out_.end(), std::pair(info.st_dev, info.st_ino)) != left_out_.end())
+      return;
     std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(path.c_str()), ::closedir);
     if (!entries) return problem(path, system_cause());
     // Only a directory that we are inside of can close a loop.
@@ -56,11 +100,12 @@ class Walk {
       if (::stat(child.c_str(), &child_info) != 0) {
         problem(child, system_cause());
       } else if (S_ISREG(child_info.st_mode)) {
+        if (is_written(child, child_info) || (is_wacz_name(child) && add_wacz(child, child_info))) continue;
         add_file(child, child_info, false);
       } else if (S_ISDIR(child_info.st_mode)) {
         if (std::find(above_.begin(), above_.end(), std::pair(child_info.st_dev, child_info.st_ino)) !=
             above_.end()) {
-          problem(child, "a link back to a directory that it is in; not followed");
+          problem(child, "a link to a directory that contains it; not followed");
         } else {
           directory(child, child_info);
         }
@@ -68,6 +113,22 @@ class Walk {
     }
     if (errno != 0) problem(path, system_cause());
     above_.pop_back();
+  }
+
+  // False: it is none.
+  bool add_wacz(const std::string& path, const struct stat& info) {
+    if (layout_ != "auto" || !S_ISREG(info.st_mode)) return false;
+    const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.ok()) return false;  // reported when it is its turn
+    absl::StatusOr<Wacz> inside = look_into_wacz(fd.get(), path, info);
+    if (!inside.ok()) {
+      out_.problems.push_back({path, 0, 0, std::string(std_sv(inside.status().message()))});
+      return true;
+    }
+    if (inside->files.empty() && inside->problems.empty()) return false;
+    std::move(inside->files.begin(), inside->files.end(), std::back_inserter(out_.files));
+    std::move(inside->problems.begin(), inside->problems.end(), std::back_inserter(out_.problems));
+    return true;
   }
 
   void add_file(const std::string& path, const struct stat& info, bool pipe) {
@@ -80,7 +141,9 @@ class Walk {
 
   const std::string& layout_;
   Listing& out_;
-  std::vector<std::pair<dev_t, ino_t>> above_;
+  std::vector<std::pair<dev_t, ino_t>> above_, left_out_;
+  std::vector<Written> written_;
+  absl::Status lost_;  // what would be written over
 };
 
 }  // namespace
@@ -100,23 +163,36 @@ InputFile describe_file(std::string path, const struct stat& info, const std::st
       layout == "lines" || (layout == "auto" && (file.pipe || lower.ends_with(".jsonl") ||
                                                  lower.ends_with(".ndjson") || lower.ends_with(".json")));
   file.warc = layout == "auto" && !file.pipe && lower.ends_with(".warc");
-  file.lines = file.lines || file.warc;
+  file.signed_records = layout == "signed";
+  file.lines = file.lines || file.warc || file.signed_records;
   return file;
 }
 
+uint64_t inode_of(uint64_t inode, const Part& part) {
+  if (part.is_all()) return inode;
+  const uint64_t fields[] = {inode, part.begin, part.size};
+  return XXH3_64bits(fields, sizeof fields);
+}
+
 std::string_view refusal(std::string_view path) {
-  if (path.ends_with(".wacz")) return "WACZ files are not read; unpack it and give its archive/*.warc.gz";
-  if (path.ends_with(".arc") || path.ends_with(".arc.gz"))
+  std::string name(path.substr(path.rfind('/') + 1));
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::string_view unpacked = name;
+  packing_of(unpacked);
+  if (unpacked.ends_with(".arc"))
     return "ARC files are not read; make WARC files of them (warcio recompress, or arc2warc)";
+  if (unpacked.ends_with(".csv") || unpacked.ends_with(".tsv"))
+    return "tables are not read; make JSON lines of it: duckdb -c \"COPY (FROM 'FILE') TO 'FILE.jsonl'\"";
   return {};
 }
 
 absl::StatusOr<Listing> list_files(const FilesSourceOptions& options) {
-  if (options.layout != "auto" && options.layout != "lines" && options.layout != "whole") {
-    return invalid(fmt::format("layout \"{}\": not one of auto, lines, whole", options.layout));
+  if (options.layout != "auto" && options.layout != "lines" && options.layout != "whole" &&
+      options.layout != "signed") {
+    return invalid(fmt::format("layout \"{}\": not one of auto, lines, whole, signed", options.layout));
   }
   Listing listing;
-  Walk walk(options.layout, listing);
+  Walk walk(options, listing);
   for (const std::string& path : options.paths) RETURN_IF_ERROR(walk.add(path));
   if (listing.files.empty()) {
     std::string message = "nothing to read";

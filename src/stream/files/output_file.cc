@@ -7,8 +7,11 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "base/check.h"
+#include "base/standard_streams.h"
 #include "base/status.h"
 #include "stream/files/fd.h"
+#include "stream/files/packer.h"
 
 namespace doppel {
 
@@ -16,6 +19,8 @@ struct OutputFile::State {
   std::string path;
   Fd fd;
   std::string buffer;
+  std::unique_ptr<Packer> packer;  // null: written as it comes
+  std::string packed;              // of what was in the buffer
   uint64_t written = 0;
   bool regular = false;
   bool sync_directory = false;  // the file was made by us: its name is not durable yet
@@ -41,6 +46,8 @@ absl::Status cannot_open(const std::string& path) {
   return io_error(path, error);
 }
 
+Packing packing_of_path(std::string_view path) { return packing_of(path); }
+
 bool is_missing(const std::string& path) {
   struct stat info = {};
   return ::stat(path.c_str(), &info) != 0 && errno == ENOENT;
@@ -52,8 +59,13 @@ OutputFile::OutputFile(std::unique_ptr<State> state) : state_(std::move(state)) 
 OutputFile::~OutputFile() = default;
 
 absl::StatusOr<std::unique_ptr<OutputFile>> OutputFile::open(const std::string& path) {
+  return open(path, packing_of_path(path));
+}
+
+absl::StatusOr<std::unique_ptr<OutputFile>> OutputFile::open(const std::string& path, Packing packing) {
   auto state = std::make_unique<State>();
   state->path = path;
+  state->packer = make_packer(packing);
   if (path != "-") {
     state->sync_directory = is_missing(path);
     state->fd = Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
@@ -69,6 +81,7 @@ absl::StatusOr<std::unique_ptr<OutputFile>> OutputFile::resume(const std::string
   auto state = std::make_unique<State>();
   state->path = path;
   state->written = keep_bytes;
+  state->packer = make_packer(packing_of_path(path));
   if (path != "-") {
     bool missing = is_missing(path);
     if (missing && keep_bytes > 0) {
@@ -100,22 +113,39 @@ void OutputFile::append(std::string_view bytes) { state_->buffer.append(bytes); 
 
 absl::Status OutputFile::flush() {
   State& s = *state_;
+  if (s.packer != nullptr && !s.buffer.empty()) {
+    RETURN_IF_ERROR(s.packer->pack(s.buffer, s.packed));
+    s.buffer.clear();
+  }
+  std::string& bytes = s.packer != nullptr ? s.packed : s.buffer;
   size_t done = 0;
   absl::Status status;
-  while (done < s.buffer.size()) {
-    ssize_t n = ::write(s.number(), s.buffer.data() + done, s.buffer.size() - done);
+  while (done < bytes.size()) {
+    ssize_t n = ::write(s.number(), bytes.data() + done, bytes.size() - done);
     if (n < 0) {
       if (errno == EINTR) continue;
       int error = errno;
-      status = io_error(fmt::format("{}: cannot write at byte {}", s.path, s.written), error);
+      if (s.path == "-") note_stdout_error(error);
+      status = io_error(
+          fmt::format("{}: cannot write at byte {}", s.path == "-" ? "stdout" : s.path, s.written), error);
       break;
     }
+    DOPPEL_CHECK(static_cast<size_t>(n) <= bytes.size() - done, "no more is written than there is",
+                 std::string_view(s.path), n, bytes.size(), done);
     done += static_cast<size_t>(n);
     s.written += static_cast<uint64_t>(n);
   }
-  s.buffer.erase(0, done);
+  bytes.erase(0, done);
   return status;
 }
+
+absl::Status OutputFile::finish() {
+  State& s = *state_;
+  if (s.packer != nullptr && length() == 0) RETURN_IF_ERROR(s.packer->pack({}, s.packed));
+  return flush();
+}
+
+bool OutputFile::is_packed() const { return state_->packer != nullptr; }
 
 absl::Status OutputFile::sync() {
   RETURN_IF_ERROR(flush());
@@ -132,7 +162,9 @@ absl::Status OutputFile::sync() {
   return absl::OkStatus();
 }
 
-uint64_t OutputFile::length() const { return state_->written + state_->buffer.size(); }
+uint64_t OutputFile::length() const {
+  return state_->written + state_->packed.size() + state_->buffer.size();
+}
 const std::string& OutputFile::path() const { return state_->path; }
 
 }  // namespace doppel

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "stream/files/byte_stream.h"
 
 namespace doppel {
 
@@ -16,14 +17,19 @@ class OutputFile {
   // "-" is stdout (never cut). With `keep_bytes` the file is cut to that length and continued; it is an error
   // if it is shorter (the message names both lengths). Without, an existing file is replaced (opened with
   // O_TRUNC).
+  // A name that ends in .gz or .zst is packed so: what one flush() writes is a member (frame) of its own.
   static absl::StatusOr<std::unique_ptr<OutputFile>> open(const std::string& path);
+  static absl::StatusOr<std::unique_ptr<OutputFile>> open(const std::string& path, Packing packing);
   static absl::StatusOr<std::unique_ptr<OutputFile>> resume(const std::string& path, uint64_t keep_bytes);
 
   ~OutputFile();  // closes; what was not flushed is lost on purpose (it was not committed)
   void append(std::string_view bytes);  // buffered, cannot fail
-  absl::Status flush();     // write() everything; ENOSPC, EIO, EPIPE come out here, naming the file
-  absl::Status sync();      // flush + fdatasync (nothing more for pipes)
-  uint64_t length() const;  // bytes appended and kept so far, buffered ones included
+  absl::Status flush();  // write() everything; ENOSPC, EIO, EPIPE come out here, naming the file
+  absl::Status sync();   // flush + fdatasync (nothing more for pipes)
+  // flush() at the end of all: a packed file that holds nothing becomes one that can be unpacked.
+  absl::Status finish();
+  uint64_t length() const;  // bytes of the file so far, buffered ones (as they came) included
+  bool is_packed() const;
   const std::string& path() const;
 
  private:

@@ -47,7 +47,7 @@ struct Position {
   std::vector<uint64_t> wholes;
 };
 
-// A mark as it stands in a position, without its path.
+// A mark in the form of a position, without its path.
 void put_mark(std::string& out, const LineMark& mark);
 LineMark take_mark(ByteReader& in);
 

@@ -8,6 +8,9 @@
 #include <array>
 #include <map>
 
+#include "stream/files/content.h"
+#include "stream/files/wacz.h"
+
 namespace doppel {
 namespace {
 
@@ -17,9 +20,15 @@ struct Head {
   std::string_view first(size_t n) const { return {bytes.data(), std::min(length, n)}; }
 };
 
-bool read_head(int fd, struct stat& info, Head& head) {
+bool read_head(int fd, const Part& part, struct stat& info, Head& head) {
   if (::fstat(fd, &info) != 0) return false;
-  ssize_t got = ::pread(fd, head.bytes.data(), head.bytes.size(), 0);
+  size_t most = head.bytes.size();
+  if (!part.is_all()) {
+    info.st_ino = inode_of(info.st_ino, part);
+    info.st_size = static_cast<off_t>(part.size);
+    most = std::min<uint64_t>(most, part.size);
+  }
+  ssize_t got = ::pread(fd, head.bytes.data(), most, static_cast<off_t>(part.begin));
   head.length = got < 0 ? 0 : static_cast<size_t>(got);
   return got >= 0;
 }
@@ -34,17 +43,17 @@ bool matches(const LineMark& mark, const struct stat& info, const Head& head, bo
 
 }  // namespace
 
-bool is_file_of(int fd, Packing packing, const LineMark& mark) {
+bool is_file_of(int fd, Packing packing, const LineMark& mark, const Part& part) {
   struct stat info = {};
   Head head;
-  return read_head(fd, info, head) && matches(mark, info, head, packing != Packing::none);
+  return read_head(fd, part, info, head) && matches(mark, info, head, packing != Packing::none);
 }
 
-LineMark mark_of(int fd) {
+LineMark mark_of(int fd, const Part& part) {
   struct stat info = {};
   Head head;
   LineMark mark;
-  if (!read_head(fd, info, head)) return mark;
+  if (!read_head(fd, part, info, head)) return mark;
   mark.device = info.st_dev;
   mark.inode = info.st_ino;
   mark.head_length = head.length;
@@ -52,8 +61,8 @@ LineMark mark_of(int fd) {
   return mark;
 }
 
-Resume find_resume_points(const Listing& listing, const Position& position, PositionWriter& writer,
-                          std::vector<Problem>& problems) {
+Resume find_resume_points(const FilesSourceOptions& options, Listing& listing, const Position& position,
+                          PositionWriter& writer, std::vector<Problem>& problems) {
   Resume resume;
   resume.skip.resize(listing.files.size());
   std::unordered_map<uint64_t, size_t> wholes;  // and how many such there are
@@ -70,14 +79,15 @@ Resume find_resume_points(const Listing& listing, const Position& position, Posi
   std::vector<size_t> grown;
 
   for (size_t f = 0; f < listing.files.size(); ++f) {
-    const InputFile& file = listing.files[f];
+    InputFile& file = listing.files[f];
     if (file.pipe) continue;
     auto [mark, last] = by_inode.equal_range(std::pair(file.device, file.inode));
-    if (file.lines ? mark == last : wholes.empty()) continue;
+    if (mark == last && wholes.empty()) continue;
     Fd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     struct stat info = {};
     Head head;
-    if (!fd.ok() || !read_head(fd.get(), info, head)) continue;  // told when it is its turn
+    if (!fd.ok() || !read_head(fd.get(), file.part, info, head)) continue;  // reported when its turn comes
+    look_inside(fd.get(), options, file);
     auto size = static_cast<uint64_t>(info.st_size);
     if (!file.lines) {
       auto known = wholes.find(whole_mark(info.st_dev, info.st_ino, size, head.first(size)));
@@ -112,9 +122,10 @@ Resume find_resume_points(const Listing& listing, const Position& position, Posi
     if (fates[i] == Fate::found) continue;
     bool unfinished = mark.disk_length == 0;
     struct stat info = {};
-    bool gone = fates[i] == Fate::replaced ||
-                (unfinished && (::stat(mark.path.c_str(), &info) != 0 || info.st_dev != mark.device ||
-                                info.st_ino != mark.inode));
+    bool gone =
+        fates[i] == Fate::replaced ||
+        (unfinished && !is_in_wacz(mark.path, mark.device, mark.inode) &&
+         (::stat(mark.path.c_str(), &info) != 0 || info.st_dev != mark.device || info.st_ino != mark.inode));
     if (!gone) {
       writer.add_done(mark);  // not among the paths this time
     } else if (unfinished) {

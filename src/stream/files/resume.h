@@ -14,14 +14,15 @@ struct Resume {
   std::unordered_map<size_t, LineMark> from;  // by listed file: go on there
 };
 
-// Fills `writer` with all that was known. What is gone for good is told in `problems`.
-Resume find_resume_points(const Listing& listing, const Position& position, PositionWriter& writer,
-                          std::vector<Problem>& problems);
+// Fills `writer` with all that was known. `problems` receives what is gone for good. Files that may be
+// known are looked into (content.h).
+Resume find_resume_points(const FilesSourceOptions& options, Listing& listing, const Position& position,
+                          PositionWriter& writer, std::vector<Problem>& problems);
 
 // Whether the open file is the one of the mark, at least as long as it was then.
-bool is_file_of(int fd, Packing packing, const LineMark& mark);
+bool is_file_of(int fd, Packing packing, const LineMark& mark, const Part& part = {});
 
 // The identity of an open file, to be read from its start.
-LineMark mark_of(int fd);
+LineMark mark_of(int fd, const Part& part = {});
 
 }  // namespace doppel

@@ -21,9 +21,9 @@ WarcReader::WarcReader(const FilesSourceOptions& options, Filling& filling, cons
       filling_(filling),
       file_(file),
       fd_(fd.get()),
-      stream_(make_byte_stream(std::move(fd), file.packing, std::move(counter))),
+      stream_(make_byte_stream(std::move(fd), file.packing, std::move(counter), file.head, file.part)),
       mark_(std::move(mark)) {
-  mark_.path = file.path;
+  mark_.path = file.shown();
   mark_.disk_length = 0;
   mark_.tail = 0;
 }
@@ -99,7 +99,7 @@ void WarcReader::skip_empty_lines(Batch& batch) {
 
 void WarcReader::damage(Batch& batch, uint64_t offset, const std::string& cause) {
   damaged_ = ended_ = true;
-  batch.problems.push_back(make_problem(file_.path, 0, offset, cause));
+  batch.problems.push_back(make_problem(file_.shown(), 0, offset, cause));
 }
 
 // False: the batch is full without it, or the file is damaged.

@@ -1,5 +1,5 @@
 #pragma once
-// What happens in directories, as the system tells it (inotify). Events are hints: whoever gets one looks
+// Changes in directories, as the system reports them (inotify). Events are hints: the receiver of one looks
 // at the file itself.
 
 #include <string>
@@ -18,7 +18,7 @@ struct Change {
     moved,      // gone from here, perhaps to another name
     deleted,    // gone for good
     directory,  // a directory appeared
-    lost,       // events were lost, or a watched directory has gone: look at everything anew
+    lost,       // events were lost, or a watched directory has gone: look at everything again
   };
   Kind kind;
   std::string path;
@@ -27,7 +27,8 @@ struct Change {
 class Watcher {
  public:
   Watcher();
-  // False: what changes in this directory will not be told (the limit of watches, a network file system).
+  // False: the system will not report changes in this directory (the limit of watches, a network file
+  // system).
   bool watch(const std::string& directory);
   // What has happened since; never waits.
   void take(std::vector<Change>& changes);

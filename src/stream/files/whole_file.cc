@@ -96,7 +96,7 @@ void read_whole_file(const FilesSourceOptions& options, Filling& filling, const 
     return;
   }
 
-  std::unique_ptr<ByteStream> stream = make_byte_stream(std::move(fd), file.packing, counter);
+  std::unique_ptr<ByteStream> stream = make_byte_stream(std::move(fd), file.packing, counter, file.head);
   size_t begin =
       filling.make_room(filling.end(), file.packing == Packing::none ? size + 1 : std::max<size_t>(size, 1));
   for (;;) {

@@ -1,18 +1,15 @@
 #include "stream/kafka/kafka_position.h"
 
-#include <chrono>
-
 #include "base/bytes.h"
 
 namespace doppel::kafka {
 namespace {
-constexpr std::string_view kMagic = "DKP\x01";
-}
 
-int64_t now_ms() {
-  using std::chrono::duration_cast, std::chrono::milliseconds, std::chrono::system_clock;
-  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
-}
+constexpr std::string_view kName = "DKP";
+constexpr std::string_view kMagic = "DKP\x02";
+constexpr std::string_view kMagic1 = "DKP\x01";  // without the epoch's offset
+
+}  // namespace
 
 std::vector<LogProgress> KafkaPosition::progress_list() const {
   std::vector<LogProgress> out;
@@ -21,7 +18,7 @@ std::vector<LogProgress> KafkaPosition::progress_list() const {
   return out;
 }
 
-bool is_kafka_position(std::string_view bytes) { return bytes.starts_with(kMagic); }
+bool is_kafka_position(std::string_view bytes) { return bytes.starts_with(kName); }
 
 std::string encode_position(const KafkaPosition& position) {
   std::string out(kMagic);
@@ -31,6 +28,7 @@ std::string encode_position(const KafkaPosition& position) {
   put_varint(out, static_cast<uint64_t>(position.covered_ms));
   put_varint(out, position.expire.lowest_live);
   put_varint(out, position.expire.announced);
+  put_varint(out, static_cast<uint64_t>(position.epoch_offset + 1));
   put_varint(out, position.progress.size());
   for (const auto& [name, p] : position.progress) {
     put_string(out, p.topic);
@@ -46,6 +44,9 @@ std::string encode_position(const KafkaPosition& position) {
 absl::StatusOr<KafkaPosition> decode_position(std::string_view bytes) {
   if (!is_kafka_position(bytes))
     return absl::FailedPreconditionError("the state directory was not made with Kafka; use another one");
+  const bool first_version = bytes.starts_with(kMagic1);
+  if (!first_version && !bytes.starts_with(kMagic))
+    return absl::FailedPreconditionError("the state directory was made by a newer version of doppel");
   ByteReader in(bytes.substr(kMagic.size()));
   KafkaPosition out;
   out.cluster = in.string();
@@ -54,6 +55,7 @@ absl::StatusOr<KafkaPosition> decode_position(std::string_view bytes) {
   out.covered_ms = static_cast<int64_t>(in.varint());
   out.expire.lowest_live = in.varint();
   out.expire.announced = in.varint();
+  if (!first_version) out.epoch_offset = static_cast<int64_t>(in.varint()) - 1;
   const uint64_t n = in.varint();
   for (uint64_t i = 0; i < n && in.ok(); ++i) {
     LogProgress p{.topic = std::string(in.string())};

@@ -16,15 +16,14 @@ namespace doppel::kafka {
 struct KafkaPosition {
   std::string cluster;
   std::string index_log;
-  int64_t log_offset = 0;  // everything before it is covered
-  int64_t covered_ms = 0;  // by the clock of the machine: when the last covered record was written
+  int64_t log_offset = 0;     // everything before it is covered
+  int64_t covered_ms = 0;     // by the clock of the machine: nothing else was in the log at this time
+  int64_t epoch_offset = -1;  // of the record that says which index this is, complete; -1: not known
   LogExpire expire;
   std::map<std::pair<std::string, int32_t>, LogProgress> progress;
 
   std::vector<LogProgress> progress_list() const;
 };
-
-int64_t now_ms();  // the machine's clock, milliseconds since 1970
 
 std::string encode_position(const KafkaPosition& position);
 absl::StatusOr<KafkaPosition> decode_position(std::string_view bytes);

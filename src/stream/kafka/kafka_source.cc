@@ -3,58 +3,50 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
+#include <tuple>
 
 #include "absl/strings/str_join.h"
 #include "base/log.h"
+#include "base/mutation.h"
 #include "base/status.h"
 
 namespace doppel::kafka {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-constexpr int kAskMs = 10'000;
 constexpr int kAskGroupMs = 2'000;
 constexpr int kIdleMs = 100;    // how long next() waits for a first record
 constexpr int kGrowMs = 2;      // how often a batch whose time is over asks whether it is wanted
-constexpr size_t kChunk = 256;  // taken from the library at once
-
-int on_statistics(rd_kafka_t*, char* json, size_t length, void* opaque) {
-  static_cast<LatestStatistics*>(opaque)->take({json, length});
-  return 0;  // the library frees it
-}
+constexpr size_t kChunk = 256;  // taken from the consumer at once
+constexpr std::chrono::milliseconds kPause(200);  // before the broker is asked again
+constexpr std::chrono::seconds kLookForMissing(1);
+constexpr std::chrono::minutes kSayAgain(1);
+constexpr std::chrono::seconds kDeleted(
+    30);  // a topic that had partitions, and that no broker knows any more
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<KafkaSource>> KafkaSource::open(const KafkaSourceOptions& options,
+absl::StatusOr<std::unique_ptr<KafkaSource>> KafkaSource::open(Cluster& cluster,
+                                                               const KafkaSourceOptions& options,
                                                                const std::vector<LogProgress>& progress) {
-  std::unique_ptr<KafkaSource> source(new KafkaSource(options));
-  const std::string kilobytes =
-      fmt::format("{}", std::clamp<size_t>(options.queue_bytes >> 10, 1024, 2'097'151));
-  ASSIGN_OR_RETURN(source->consumer_,
-                   make_consumer(options.client,
-                                 {{"group.id", options.group},
-                                  {"enable.auto.commit", "false"},
-                                  {"enable.auto.offset.store", "false"},
-                                  {"auto.offset.reset", "error"},
-                                  {"enable.partition.eof", "false"},
-                                  {"topic.metadata.refresh.interval.ms", "30000"},
-                                  // A full queue stalls 2.0 for a second; newer ones can be told.
-                                  {"queued.max.messages.kbytes", kilobytes},
-                                  {"queued.min.messages", "1000000"},
-                                  {"fetch.queue.backoff.ms?", "5"},
-                                  {"statistics.interval.ms", "1000"}},
-                                 &on_statistics, source->statistics_.get()));
-  source->queue_ = rd_kafka_queue_get_consumer(source->consumer_.get());
+  std::unique_ptr<KafkaSource> source(new KafkaSource(cluster, options));
+  for (const LogProgress& p : progress) source->progress_[{p.topic, p.partition}] = p;
+  ASSIGN_OR_RETURN(source->consumer_, cluster.consumer({.group = options.group,
+                                                        .queue_bytes = options.queue_bytes,
+                                                        .statistics = source->statistics_.get()}));
   source->statistics_->ask_ends(
       [consumer = source->consumer_.get()](const std::string& topic, int32_t partition) {
-        int64_t low = -1, high = -1;
-        rd_kafka_get_watermark_offsets(consumer, topic.c_str(), partition, &low,
-                                       &high);  // what it knows; asks nobody
-        return high;
+        return consumer->known_end({topic, partition});
       });
-  RETURN_IF_ERROR(source->add_partitions(progress, true));
+  bool said = false;
+  while (true) {
+    absl::Status looked = source->look(true);
+    if (looked.ok()) break;
+    if (!absl::IsUnavailable(looked)) return looked;
+    if (options.stop()) return absl::CancelledError("stopped while waiting for Kafka");
+    if (!said) log::warn("waiting for the input topics", {{"says", std_sv(looked.message())}});
+    said = true;
+    Clock::sleep(kPause);
+  }
   source->report_other_offsets(progress);
   return source;
 }
@@ -62,115 +54,132 @@ absl::StatusOr<std::unique_ptr<KafkaSource>> KafkaSource::open(const KafkaSource
 KafkaSource::~KafkaSource() {
   statistics_->ask_ends({});
   release();
-  if (queue_ != nullptr) rd_kafka_queue_destroy(queue_);
 }
 
 // ---- which partitions, and from where
 
-absl::Status KafkaSource::add_partitions(const std::vector<LogProgress>& progress, bool first) {
+absl::Status KafkaSource::look(bool first) {
   looked_ = Clock::now();
-  absl::StatusOr<std::vector<TopicPartitions>> found = find_topics(consumer_.get(), options_.topics);
-  if (!found.ok()) {
-    if (!first && absl::IsUnavailable(found.status())) return absl::OkStatus();  // later
-    return found.status();
-  }
-  for (const std::string& name : options_.topics) {
-    const bool there =
-        std::any_of(found->begin(), found->end(), [&](const auto& t) { return t.topic == name; });
-    if (!there && !name.starts_with('^')) {
-      return absl::NotFoundError(
-          fmt::format("the input topic {} {}", name, first ? "does not exist" : "has been deleted"));
-    }
-  }
-  if (found->empty() && first)
-    log::warn("no topic fits yet", {{"topics", absl::StrJoin(options_.topics, " ")}});
-
-  PartitionList added(rd_kafka_topic_partition_list_new(16));
-  for (const TopicPartitions& topic : *found) {
+  ASSIGN_OR_RETURN(const std::vector<TopicPartitions> found, find_topics(cluster_, options_.topics));
+  RETURN_IF_ERROR(say_missing(found));
+  std::vector<Partition> added;
+  for (const TopicPartitions& topic : found) {
     for (const int32_t partition : topic.partitions) {
-      if (partitions_.contains({topic.topic, partition})) continue;
-      const auto known = std::find_if(progress.begin(), progress.end(), [&](const LogProgress& p) {
-        return p.topic == topic.topic && p.partition == partition;
-      });
-      int64_t from = 0;
-      // A partition that came after its topic's others is read from its beginning, whatever kafka.start says.
-      const bool latest = first && options_.from_latest &&
-                          std::none_of(progress.begin(), progress.end(),
-                                       [&](const LogProgress& p) { return p.topic == topic.topic; });
-      absl::StatusOr<Partition> placed =
-          place(topic.topic, partition, known == progress.end() ? nullptr : &*known, latest, from);
-      if (!first && absl::IsUnavailable(placed.status())) continue;  // later
+      const Place where{topic.topic, partition};
+      if (tags_.contains(where)) continue;
+      absl::StatusOr<Partition> placed = place(where, first);
+      // Its leader is not there yet, or not known.
+      if (!first && (absl::IsUnavailable(placed.status()) || absl::IsNotFound(placed.status()))) continue;
+      if (absl::IsNotFound(placed.status())) return absl::UnavailableError(placed.status().message());
       RETURN_IF_ERROR(placed.status());
-      partitions_.emplace(Name{topic.topic, partition}, *placed);
-      if (first && known == progress.end())
-        beginnings_.push_back({.topic = topic.topic, .partition = partition, .next = placed->next});
-      rd_kafka_topic_partition_list_add(added.get(), topic.topic.c_str(), partition)->offset = from;
-      if (!first) log::info("a new partition", {{"topic", topic.topic}, {"partition", partition}});
+      added.push_back(*std::move(placed));
     }
   }
-  if (added->cnt == 0) return absl::OkStatus();
-  if (first) {
-    const rd_kafka_resp_err_t code = rd_kafka_assign(consumer_.get(), added.get());
-    return code == RD_KAFKA_RESP_ERR_NO_ERROR ? absl::OkStatus() : error("kafka: assign", code);
+  if (added.empty()) return absl::OkStatus();
+  std::vector<Consumer::Assignment> more;
+  for (Partition& p : added) {
+    const auto tag = static_cast<uint32_t>(partitions_.size());
+    more.push_back({.place = p.place, .from = p.from, .tag = tag});
+    if (first && !progress_.contains(p.place))
+      beginnings_.push_back({.topic = p.place.topic, .partition = p.place.partition, .next = p.next});
+    if (!first)
+      log::info("a new partition",
+                {{"topic", p.place.topic}, {"partition", p.place.partition}, {"from", p.next}});
+    tags_.emplace(p.place, tag);
+    partitions_.push_back(std::move(p));
   }
-  return error("kafka: assign", rd_kafka_incremental_assign(consumer_.get(), added.get()));
+  return consumer_->assign(more);
 }
 
-absl::StatusOr<KafkaSource::Partition> KafkaSource::place(const std::string& topic, int32_t partition,
-                                                          const LogProgress* progress, bool latest,
-                                                          int64_t& from) {
-  ASSIGN_OR_RETURN(const Watermarks marks, watermarks(consumer_.get(), topic, partition, kAskMs));
-  auto name = topic_names_.find(topic);
+// Topics that are configured by name, and not there: they may come. One that was there may be away for a
+// moment; if it stays away it was deleted.
+absl::Status KafkaSource::say_missing(const std::vector<TopicPartitions>& found) {
+  for (const std::string& name : options_.topics.names) {
+    if (name.starts_with('^')) continue;
+    if (std::any_of(found.begin(), found.end(), [&](const auto& t) { return t.topic == name; })) {
+      missing_.erase(name);
+      continue;
+    }
+    const auto now = Clock::now();
+    const auto [it, fresh] = missing_.try_emplace(name, Missing{now, now});
+    const bool was_there = topic_names_.contains(name);
+    if (was_there && now - it->second.since > kDeleted) {
+      return absl::FailedPreconditionError(fmt::format(
+          "the input topic {} has been deleted: no broker has known it for {} s", name, kDeleted.count()));
+    }
+    if (!fresh && now - it->second.said < kSayAgain) continue;
+    it->second.said = now;
+    log::warn(was_there ? "an input topic has disappeared; waiting for it"
+                        : "an input topic does not exist or is not accessible; waiting for it",
+              {{"topic", name}});
+  }
+  if (found.empty() && missing_.empty() && partitions_.empty() && !said_none_)
+    log::warn("no topic matches yet", {{"topics", absl::StrJoin(options_.topics.names, " ")}});
+  said_none_ = true;
+  return absl::OkStatus();
+}
+
+bool KafkaSource::topic_has_progress(const std::string& topic) const {
+  return std::any_of(progress_.begin(), progress_.end(),
+                     [&](const auto& p) { return p.first.topic == topic; });
+}
+
+absl::StatusOr<KafkaSource::Partition> KafkaSource::place(const Place& where, bool first) {
+  ASSIGN_OR_RETURN(const Watermarks marks, cluster_.watermarks(where, Isolation::committed));
+  auto name = topic_names_.find(where.topic);
   if (name == topic_names_.end())
-    name = topic_names_.emplace(topic, std::make_unique<std::string>(topic)).first;
-  Partition out{.topic = name->second.get()};
-  if (progress == nullptr) {
-    from = out.next = latest ? marks.high : marks.low;
+    name = topic_names_.emplace(where.topic, std::make_unique<std::string>(where.topic)).first;
+  Partition out{.place = where, .topic = name->second.get()};
+  const auto known = !first && mutated(Mutation::progress_of_late_topics_is_ignored) ? progress_.end()
+                                                                                     : progress_.find(where);
+  if (known == progress_.end()) {
+    // A partition that came after its topic's others is read from its beginning, whatever kafka.start says.
+    const bool latest = first && options_.from_latest && !topic_has_progress(where.topic);
+    out.from = out.next = latest ? marks.high : marks.low;
     return out;
   }
-  out.next = progress->next;
+  const LogProgress& progress = known->second;
+  out.next = progress.next;
   if (out.next > marks.high) {
-    return absl::FailedPreconditionError(
-        fmt::format("{0}/{1} ends at offset {2}, but it was read up to {3} before: the topic was deleted and "
-                    "made anew, or lost "
-                    "records. To start over with it, use a new index log and state directory (doppel rebuild "
-                    "--from documents)",
-                    topic, partition, marks.high, out.next));
+    return absl::FailedPreconditionError(fmt::format(
+        "{0}/{1} ends at offset {2}, but it was read up to {3} before: the topic was deleted and made "
+        "again, or lost records. To start over with it, use a new index log and state directory (doppel "
+        "rebuild --from documents)",
+        where.topic, where.partition, marks.high, out.next));
   }
   if (out.next < marks.low) {
     const std::string message = fmt::format(
-        "{}/{} begins at offset {}, but it was read only up to {}: {} records were deleted unread", topic,
-        partition, marks.low, out.next, marks.low - out.next);
-    if (!options_.continue_after_loss) {
+        "{}/{} begins at offset {}, but it was read only up to {}: {} records were deleted unread",
+        where.topic, where.partition, marks.low, out.next, marks.low - out.next);
+    if (!options_.continue_after_loss)
       return absl::FailedPreconditionError(message +
-                                           "; to go on without them, set kafka.on_data_loss: continue");
-    }
+                                           "; to continue without them, set kafka.on_data_loss: continue");
     log::error("input is lost", {{"says", message}});
     out.next = marks.low;
   }
-  from = out.next;
-  if (out.next > marks.low && progress->last_ms >= 0) {
-    from = out.next - 1;
-    out.check_ms = progress->last_ms;
+  out.from = out.next;
+  if (out.next > marks.low && progress.last_ms >= 0) {
+    out.from = out.next - 1;
+    out.check_ms = progress.last_ms;
   }
   return out;
 }
 
 // The group's offsets decide nothing. Where they differ somebody moved them, and may wonder. A broker that
-// has not marked the last ones as committed does not tell them; they are not waited for.
+// has not marked the last ones as committed does not say them; they are not waited for.
 void KafkaSource::report_other_offsets(const std::vector<LogProgress>& progress) {
   if (progress.empty()) return;
-  const PartitionList list(rd_kafka_topic_partition_list_new(static_cast<int>(progress.size())));
-  for (const LogProgress& p : progress)
-    rd_kafka_topic_partition_list_add(list.get(), p.topic.c_str(), p.partition);
-  if (rd_kafka_committed(consumer_.get(), list.get(), kAskGroupMs) != RD_KAFKA_RESP_ERR_NO_ERROR) return;
-  for (int i = 0; i < list->cnt; ++i) {
-    const int64_t offset = list->elems[i].offset;
-    if (offset == progress[i].next) continue;
-    log::warn("the group's offset is not where the index log is; it is ignored",
+  std::vector<Place> places;
+  places.reserve(progress.size());
+  for (const LogProgress& p : progress) places.push_back({p.topic, p.partition});
+  const absl::StatusOr<std::vector<int64_t>> offsets = consumer_->group_offsets(places, kAskGroupMs);
+  if (!offsets.ok()) return;
+  for (size_t i = 0; i < places.size(); ++i) {
+    if ((*offsets)[i] == progress[i].next) continue;
+    log::warn("the group's offset differs from the index log; it is ignored",
               {{"topic", progress[i].topic},
                {"partition", progress[i].partition},
-               {"group_offset", offset},
+               {"group_offset", (*offsets)[i]},
                {"index_log", progress[i].next}});
   }
 }
@@ -179,8 +188,12 @@ void KafkaSource::report_other_offsets(const std::vector<LogProgress>& progress)
 
 absl::StatusOr<bool> KafkaSource::next(Batch& batch) {
   batch = {};
-  if (Clock::now() - looked_ > std::chrono::milliseconds(options_.metadata_ms))
-    RETURN_IF_ERROR(add_partitions({}, false));
+  const auto every = missing_.empty() ? std::chrono::milliseconds(options_.metadata_ms)
+                                      : std::chrono::milliseconds(kLookForMissing);
+  if (Clock::now() - looked_ > every) {
+    const absl::Status looked = look(false);
+    if (!absl::IsUnavailable(looked)) RETURN_IF_ERROR(looked);  // else later
+  }
   absl::Status status = gather();
   if (!status.ok()) {
     release();
@@ -191,7 +204,6 @@ absl::StatusOr<bool> KafkaSource::next(Batch& batch) {
 }
 
 absl::Status KafkaSource::gather() {
-  std::array<rd_kafka_message_t*, kChunk> chunk;
   Clock::time_point deadline;
   while (gathered_.size() < options_.batch_records && gathered_bytes_ < options_.batch_bytes) {
     const bool any = !gathered_.empty();
@@ -201,95 +213,75 @@ absl::Status KafkaSource::gather() {
     // One record first: only then does the batch's time begin.
     const size_t wanted = any ? std::min(kChunk, options_.batch_records - gathered_.size()) : 1;
     const int wait_ms = over ? kGrowMs : any ? static_cast<int>(left) : kIdleMs;
-    const ssize_t n = rd_kafka_consume_batch_queue(queue_, wait_ms, chunk.data(), wanted);
+    chunk_.clear();
+    const absl::Status polled = consumer_->poll(wanted, wait_ms, chunk_);
     absl::Status status;
-    for (ssize_t i = 0; i < n; ++i) {
+    for (size_t i = 0; i < chunk_.size(); ++i) {
       if (status.ok())
-        status = take(chunk[i]);
+        status = take(chunk_[i]);
       else
-        rd_kafka_message_destroy(chunk[i]);
+        consumer_->release(std::span(chunk_).subspan(i, 1));
     }
     RETURN_IF_ERROR(status);
+    if (!polled.ok()) RETURN_IF_ERROR(source_error(polled));
     if (gathered_.empty()) break;
     if (!any) deadline = Clock::now() + std::chrono::milliseconds(options_.linger_ms);
   }
   return absl::OkStatus();
 }
 
-absl::Status KafkaSource::take(rd_kafka_message_t* m) {
-  if (m->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    absl::Status status = source_error(m);
-    rd_kafka_message_destroy(m);
-    return status;
-  }
-  const auto it = partitions_.find({rd_kafka_topic_name(m->rkt), m->partition});
-  if (it == partitions_.end()) {
-    rd_kafka_message_destroy(m);
-    return absl::OkStatus();
-  }
-  Partition& partition = it->second;
-  if (m->offset < partition.next) {
-    const bool same =
-        m->offset == partition.next - 1 && rd_kafka_message_timestamp(m, nullptr) == partition.check_ms;
-    const int64_t offset = m->offset;
-    rd_kafka_message_destroy(m);
+// Takes the record over, or gives it back.
+absl::Status KafkaSource::take(const Incoming& record) {
+  Partition& partition = partitions_[record.tag];
+  if (record.offset < partition.next) {
+    const bool same = record.offset == partition.next - 1 && record.timestamp_ms == partition.check_ms;
+    const int64_t offset = record.offset;
+    consumer_->release({&record, 1});
     if (same) return absl::OkStatus();
     return absl::FailedPreconditionError(fmt::format(
         "{}/{} holds another record at offset {} than the one that was read: the topic was deleted and made "
-        "anew. To "
+        "again. To "
         "start over with it, use a new index log and state directory (doppel rebuild --from documents)",
-        *partition.topic, it->first.second, offset));
+        *partition.topic, partition.place.partition, offset));
   }
-  partition.next = m->offset + 1;
-  gathered_.push_back({m, partition.topic});
-  gathered_bytes_ += size_of(m);
+  partition.next = record.offset + 1;
+  gathered_.push_back({record, partition.topic, partition.place.partition});
+  gathered_bytes_ += record.bytes();
   return absl::OkStatus();
 }
 
-absl::Status KafkaSource::source_error(const rd_kafka_message_t* m) {
-  const std::string place = m->rkt != nullptr
-                                ? fmt::format("{}/{}", rd_kafka_topic_name(m->rkt), m->partition)
-                                : std::string("kafka");
-  switch (m->err) {
-    case RD_KAFKA_RESP_ERR__PARTITION_EOF:
-      return absl::OkStatus();
-    case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET: {
-      const std::string message = fmt::format("{}: records were deleted before they were read ({})", place,
-                                              rd_kafka_message_errstr(m));
-      return absl::FailedPreconditionError(
-          message + "; to go on without them, set kafka.on_data_loss: continue and start again");
-    }
-    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
-    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
-    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
-      return absl::NotFoundError(fmt::format("{}: the input topic has been deleted", place));
-    default:
-      break;
+absl::Status KafkaSource::source_error(const absl::Status& failed) {
+  if (absl::IsOutOfRange(failed)) {
+    return absl::FailedPreconditionError(
+        fmt::format("records were deleted before they were read: {}; to continue without them, set "
+                    "kafka.on_data_loss: continue and start again",
+                    std_sv(failed.message())));
   }
-  absl::Status status = error(place, m->err, rd_kafka_message_errstr(m));
-  if (absl::IsUnavailable(status)) {  // the library goes on by itself
-    log::warn("input waits for the broker", {{"says", std_sv(status.message())}});
+  if (absl::IsUnavailable(failed)) {  // the consumer goes on by itself
+    log::warn("input waits for the broker", {{"says", std_sv(failed.message())}});
     return absl::OkStatus();
   }
-  return status;
+  if (absl::IsNotFound(failed)) {  // look() decides whether the topic was deleted, and says so
+    if (missing_.empty()) looked_ = Clock::time_point();
+    return absl::OkStatus();
+  }
+  return failed;
 }
 
-// Sorts what was gathered and copies it: parsers read past the end of a value, and the library gets its
-// memory back.
+// Sorts what was gathered and copies it.
 void KafkaSource::hand_over(Batch& batch) {
   std::sort(gathered_.begin(), gathered_.end(), [](const Gathered& a, const Gathered& b) {
     const int names = a.topic == b.topic ? 0 : a.topic->compare(*b.topic);
     return names != 0 ? names < 0
-                      : std::tie(a.message->partition, a.message->offset) <
-                            std::tie(b.message->partition, b.message->offset);
+                      : std::tie(a.partition, a.record.offset) < std::tie(b.partition, b.record.offset);
   });
-  copy_records(gathered_, pool_, batch);
+  copy_records(*consumer_, gathered_, pool_, batch);
   bytes_read_ += batch.bytes;
   release();
 }
 
 void KafkaSource::release() {
-  for (const Gathered& g : gathered_) rd_kafka_message_destroy(g.message);
+  for (const Gathered& g : gathered_) consumer_->release({&g.record, 1});
   gathered_.clear();
   gathered_bytes_ = 0;
 }

@@ -1,17 +1,16 @@
 #pragma once
-// Topics as a stream. Partitions are assigned by us, never by a group: one index owns all of them. Where
-// reading begins is told by the progress records of the index log; offsets of the group are only for lag
-// tools.
+// Topics as a stream. Partitions are assigned by us, never by a group: one index owns all of them. Progress
+// records of the index log say where reading begins; offsets of the group are only for lag tools.
 
-#include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "state/index_log.h"
 #include "stream/buffers.h"
-#include "stream/kafka/client.h"
 #include "stream/kafka/records.h"
 #include "stream/kafka/statistics.h"
 #include "stream/kafka/topics.h"
@@ -20,9 +19,8 @@
 namespace doppel::kafka {
 
 struct KafkaSourceOptions {
-  ClientOptions client;
   std::string group;
-  std::vector<std::string> topics;  // names, or '^' and a regular expression
+  Inputs topics;
   size_t batch_records = 1000;
   size_t batch_bytes = 8 << 20;
   int linger_ms = 20;  // a batch is closed so long after its first record, or when it is wanted after that
@@ -30,24 +28,28 @@ struct KafkaSourceOptions {
   bool from_latest = false;          // where a partition without progress begins
   bool continue_after_loss = false;  // records that were deleted unread: go on behind them
   int metadata_ms = 10'000;          // how often new topics and partitions are looked for
+  bool in_background = true;         // next() may be called on a thread of its own
+  std::function<bool()> stop = [] { return false; };
 };
 
 class KafkaSource final : public Source {
  public:
-  // Checks that what `progress` says fits what the topics hold: a topic that was made anew, or records that
-  // were deleted before they were read, are errors that say so.
-  static absl::StatusOr<std::unique_ptr<KafkaSource>> open(const KafkaSourceOptions& options,
+  // Waits until the brokers answer. A topic that is not there yet is waited for beside the others. What
+  // `progress` says is compared with what the topics hold, whenever they appear: a topic that was deleted and
+  // made again, or records that were deleted before they were read, are errors that say so.
+  static absl::StatusOr<std::unique_ptr<KafkaSource>> open(Cluster& cluster,
+                                                           const KafkaSourceOptions& options,
                                                            const std::vector<LogProgress>& progress);
   ~KafkaSource() override;
 
   // In order of topic, partition and offset within the batch.
   absl::StatusOr<bool> next(Batch& batch) override;
   bool live() const override { return true; }
+  bool in_background() const override { return options_.in_background; }
   void ask_before_closing(const std::function<bool()>& wanted) override { wanted_ = wanted; }
   uint64_t bytes_total() const override { return 0; }
   uint64_t bytes_read() const override { return bytes_read_; }
 
-  rd_kafka_t* consumer() const { return consumer_.get(); }
   size_t partitions() const { return partitions_.size(); }
   // Any thread, also when the source is gone.
   std::shared_ptr<const LatestStatistics> statistics() const { return statistics_; }
@@ -55,37 +57,48 @@ class KafkaSource final : public Source {
   const std::vector<LogProgress>& beginnings() const { return beginnings_; }
 
  private:
-  using Name = std::pair<std::string, int32_t>;
   struct Partition {
+    Place place;
     const std::string* topic = nullptr;  // lives as long as the source
     int64_t next = 0;                    // to be read
+    int64_t from = 0;                    // where reading begins: at `next`, or one before it
     // The record before `next` must be the one that was read: its time is compared when it comes again.
     int64_t check_ms = -1;
   };
 
-  explicit KafkaSource(KafkaSourceOptions options) : options_(std::move(options)), pool_(8 << 20) {}
-  absl::Status add_partitions(const std::vector<LogProgress>& progress, bool first);
-  absl::StatusOr<Partition> place(const std::string& topic, int32_t partition, const LogProgress* progress,
-                                  bool latest, int64_t& from);
+  KafkaSource(Cluster& cluster, KafkaSourceOptions options)
+      : cluster_(cluster), options_(std::move(options)), pool_(8 << 20) {}
+  absl::Status look(bool first);
+  absl::Status say_missing(const std::vector<TopicPartitions>& found);
+  absl::StatusOr<Partition> place(const Place& place, bool first);
+  bool topic_has_progress(const std::string& topic) const;
   void report_other_offsets(const std::vector<LogProgress>& progress);
   absl::Status gather();
-  absl::Status take(rd_kafka_message_t* message);
-  absl::Status source_error(const rd_kafka_message_t* message);
+  absl::Status take(const Incoming& record);
+  absl::Status source_error(const absl::Status& failed);
   void hand_over(Batch& batch);
   void release();
 
+  Cluster& cluster_;
   KafkaSourceOptions options_;
   std::function<bool()> wanted_;
   std::shared_ptr<LatestStatistics> statistics_ = std::make_shared<LatestStatistics>();  // before consumer_
-  Client consumer_;
-  rd_kafka_queue_t* queue_ = nullptr;
+  std::unique_ptr<Consumer> consumer_;
+  std::map<Place, LogProgress> progress_;  // of the start
   std::map<std::string, std::unique_ptr<std::string>, std::less<>> topic_names_;
-  std::map<Name, Partition> partitions_;
+  std::vector<Partition> partitions_;  // by tag
+  std::map<Place, uint32_t> tags_;
+  struct Missing {
+    Clock::time_point since, said;
+  };
+  std::map<std::string, Missing> missing_;  // topics that are configured
+  bool said_none_ = false;
   std::vector<LogProgress> beginnings_;
+  std::vector<Incoming> chunk_;
   std::vector<Gathered> gathered_;  // of the batch at hand
   size_t gathered_bytes_ = 0;
   BufferPool pool_;
-  std::chrono::steady_clock::time_point looked_;
+  Clock::time_point looked_;
   uint64_t bytes_read_ = 0;
 };
 

@@ -1,14 +1,15 @@
 #pragma once
-// Reads an index log, or any other partition: committed records only, to an end that is asked for first.
-// Positions are compared, never the offsets of records: commit markers and compaction leave gaps.
+// Reads an index log, or any other partition, to an end that is asked for first. Positions are compared,
+// never the offsets of records: commit markers and compaction leave gaps.
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "stream/kafka/client.h"
+#include "stream/kafka/cluster.h"
 
 namespace doppel::kafka {
 
@@ -17,40 +18,34 @@ struct LogMessage {  // views are valid during the call
   bool has_value = true;
   int64_t offset = 0;
   int64_t timestamp_ms = 0;
+  std::span<const Header> headers;  // only where they were asked for
 };
 
 class LogReader {
  public:
-  static absl::StatusOr<LogReader> open(const ClientOptions& options, const std::string& topic,
-                                        int32_t partition = 0);
-  // One that reads what is not committed, too.
-  static absl::StatusOr<LogReader> open_uncommitted(const ClientOptions& options, const std::string& topic,
-                                                    int32_t partition = 0);
+  // `cluster` outlives the reader. Several readers may read one partition side by side.
+  static absl::StatusOr<LogReader> open(Cluster& cluster, const Place& place,
+                                        Isolation isolation = Isolation::committed);
 
-  // Another one for the same log, to be read beside this one.
-  absl::StatusOr<LogReader> again() const { return open(options_, topic_, partition_); }
+  // Another one for the same partition, to be read beside this one.
+  absl::StatusOr<LogReader> again() const { return open(*cluster_, place_, isolation_); }
 
-  // The first offset there is and the end of what can be read. Of what is committed, ask after
-  // Transactor::open(): only then is every transaction of a predecessor settled.
-  absl::StatusOr<Watermarks> bounds();
+  // The first offset there is and the end of what can be read. Of an index log, the end is final only behind
+  // a claim (docs/adr/0018): until then its owner may go on writing.
+  absl::StatusOr<Watermarks> bounds() { return cluster_->watermarks(place_, isolation_); }
 
-  // Every record in [from, to), in order. `visit` may end it with an error. Called again as often as wished.
-  absl::Status read(int64_t from, int64_t to, const std::function<absl::Status(const LogMessage&)>& visit);
+  // Every record in [from, to), in order. `visit` may end it with an error. May be called again.
+  using Visit = std::function<absl::Status(const LogMessage&)>;
+  absl::Status read(int64_t from, int64_t to, const Visit& visit, bool with_headers = false);
 
  private:
-  LogReader(Client client, ClientOptions options, std::string topic, int32_t partition)
-      : client_(std::move(client)),
-        options_(std::move(options)),
-        topic_(std::move(topic)),
-        partition_(partition) {}
-  static absl::StatusOr<LogReader> make(const ClientOptions& options, const std::string& topic,
-                                        int32_t partition, const std::string& isolation);
-  absl::Status seek(int64_t from);
+  LogReader(Cluster& cluster, Place place, Isolation isolation, std::unique_ptr<Consumer> consumer)
+      : cluster_(&cluster), place_(std::move(place)), isolation_(isolation), consumer_(std::move(consumer)) {}
 
-  Client client_;
-  ClientOptions options_;
-  std::string topic_;
-  int32_t partition_;
+  Cluster* cluster_;
+  Place place_;
+  Isolation isolation_;
+  std::unique_ptr<Consumer> consumer_;
 };
 
 }  // namespace doppel::kafka

@@ -13,7 +13,8 @@
 
 #include "state/index_log.h"
 #include "stream/buffers.h"
-#include "stream/kafka/client.h"
+#include "stream/kafka/cluster.h"
+#include "stream/kafka/topics.h"
 #include "stream/stream.h"
 
 namespace doppel::kafka {
@@ -28,12 +29,10 @@ std::string encode_bounds(const std::vector<Bounds>& bounds);
 absl::StatusOr<std::vector<Bounds>> decode_bounds(std::string_view bytes);
 
 // What the topics hold now, from an offset or (if from_ms >= 0) from the first record that is not older.
-absl::StatusOr<std::vector<Bounds>> freeze_bounds(const ClientOptions& client,
-                                                  const std::vector<std::string>& topics, int64_t from_offset,
+absl::StatusOr<std::vector<Bounds>> freeze_bounds(Cluster& cluster, const Inputs& topics, int64_t from_offset,
                                                   int64_t from_ms);
 
 struct MergeOptions {
-  ClientOptions client;
   size_t batch_records = 1000;
   size_t batch_bytes = 8 << 20;
   std::function<bool()> stop = [] { return false; };
@@ -42,7 +41,7 @@ struct MergeOptions {
 class MergeSource final : public Source {
  public:
   // Partitions that `progress` names go on there.
-  static absl::StatusOr<std::unique_ptr<MergeSource>> open(const MergeOptions& options,
+  static absl::StatusOr<std::unique_ptr<MergeSource>> open(Cluster& cluster, const MergeOptions& options,
                                                            const std::vector<Bounds>& bounds,
                                                            const std::vector<LogProgress>& progress);
   ~MergeSource() override;
@@ -55,16 +54,17 @@ class MergeSource final : public Source {
   struct Partition {
     Bounds bounds;
     int64_t next = 0;
-    rd_kafka_queue_t* queue = nullptr;
-    std::deque<rd_kafka_message_t*> heads;
+    uint32_t tag = 0;
+    std::deque<Incoming> heads;
     bool done() const { return heads.empty() && next >= bounds.end; }
   };
   explicit MergeSource(MergeOptions options) : options_(std::move(options)), pool_(8 << 20) {}
   absl::Status fetch(Partition& partition);
 
   MergeOptions options_;
-  Client consumer_;
+  std::unique_ptr<Consumer> consumer_;
   std::vector<std::unique_ptr<Partition>> partitions_;
+  std::vector<Incoming> chunk_;
   BufferPool pool_;
   uint64_t records_total_ = 0, records_read_ = 0;
 };

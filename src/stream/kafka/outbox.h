@@ -34,7 +34,8 @@ class Outbox {
     // Where it was stored when it was sent last; offset -1: nowhere, as far as is known.
     int32_t stored_in = -1;
     int64_t offset = -1;
-    bool seen = false;  // by readers: it is committed
+    bool seen = false;     // by readers: it is committed
+    bool refused = false;  // it was larger than its topic takes
   };
 
   Outbox() = default;
@@ -58,6 +59,14 @@ class Outbox {
   Message& add(const std::string& topic, std::optional<Span> key, std::optional<Span> value);
   // A record of the index log.
   void add_log(const std::string& topic, LogPlace place);
+  // Ends the batch in the log: its last record says how many there are.
+  void seal(const std::string& index_log);
+
+  // Messages that are the same in `before`, and seen there, are seen here, too: this batch was made again.
+  void take_seen(const Outbox& before);
+
+  // Of key, value and headers together.
+  size_t bytes_of(const Message& message) const;
 
   const std::vector<Message>& messages() const { return messages_; }
   std::vector<Message>& messages() { return messages_; }
@@ -66,6 +75,8 @@ class Outbox {
   std::vector<LogProgress> progress;  // of the partitions that moved
 
  private:
+  std::string text_of(const Message& message) const;
+
   std::string bytes_;
   std::vector<Message> messages_;
   std::vector<HeaderSpan> headers_;

@@ -3,68 +3,52 @@
 #include <cstring>
 
 namespace doppel::kafka {
-namespace {
 
-// Headers of a message; the views live as long as the message does.
-size_t count_headers(const rd_kafka_message_t* m, rd_kafka_headers_t** headers) {
-  *headers = nullptr;
-  return rd_kafka_message_headers(m, headers) == RD_KAFKA_RESP_ERR_NO_ERROR ? rd_kafka_header_cnt(*headers)
-                                                                            : 0;
-}
-
-}  // namespace
-
-void copy_records(const std::vector<Gathered>& gathered, BufferPool& pool, Batch& batch) {
-  size_t bytes = 0, headers_total = 0;
-  rd_kafka_headers_t* headers = nullptr;
-  for (const auto& [m, topic] : gathered) {
-    bytes += size_of(m) + kRecordPadding;
-    const size_t n = count_headers(m, &headers);
-    headers_total += n;
-    for (size_t h = 0; h < n; ++h) {
-      const char* name = nullptr;
-      const void* value = nullptr;
-      size_t size = 0;
-      rd_kafka_header_get_all(headers, h, &name, &value, &size);
-      bytes += std::strlen(name) + size;
-    }
+void copy_records(Consumer& consumer, const std::vector<Gathered>& gathered, BufferPool& pool, Batch& batch) {
+  if (gathered.empty()) return;
+  size_t bytes = 0;
+  std::vector<Header> headers;  // of all, one after the other; they still point into the consumer's memory
+  std::vector<size_t> headers_end;  // by record
+  headers_end.reserve(gathered.size());
+  for (const Gathered& g : gathered) {
+    bytes += g.record.bytes() + kRecordPadding;
+    const size_t first = headers.size();
+    consumer.headers(g.record, headers);
+    headers_end.push_back(headers.size());
+    for (size_t h = first; h < headers.size(); ++h)
+      bytes += headers[h].name.size() + (headers[h].value ? headers[h].value->size() : 0);
   }
   const std::shared_ptr<Buffer> buffer = pool.get(bytes);
-  auto all_headers = headers_total == 0 ? nullptr : std::make_shared<std::vector<Header>>();
-  if (all_headers) all_headers->reserve(headers_total);
   char* at = buffer->bytes.get();
-  const auto copy = [&](const void* from, size_t size) {
-    if (from != nullptr && size != 0) std::memcpy(at, from, size);
-    at += size;
-    return std::string_view(at - size, size);
+  const auto copy = [&](std::string_view from) {
+    if (!from.empty()) std::memcpy(at, from.data(), from.size());
+    at += from.size();
+    return std::string_view(at - from.size(), from.size());
   };
-  batch.records.reserve(gathered.size());
-  for (const auto& [m, topic] : gathered) {
-    Record& record = batch.records.emplace_back();
-    record.source = *topic;
-    record.partition = m->partition;
-    record.offset = static_cast<uint64_t>(m->offset);
-    record.timestamp_ms = rd_kafka_message_timestamp(m, nullptr);
-    record.null_value = m->payload == nullptr;
-    record.value = copy(m->payload, m->len);
-    at += kRecordPadding;
-    if (m->key != nullptr) record.key = copy(m->key, m->key_len);
-    const size_t n = count_headers(m, &headers);
-    const size_t first = n == 0 ? 0 : all_headers->size();
-    for (size_t h = 0; h < n; ++h) {
-      const char* name = nullptr;
-      const void* value = nullptr;
-      size_t size = 0;
-      rd_kafka_header_get_all(headers, h, &name, &value, &size);
-      Header& header = all_headers->emplace_back(Header{copy(name, std::strlen(name)), std::nullopt});
-      if (value != nullptr) header.value = copy(value, size);
-    }
-    if (n != 0) record.headers = std::span<const Header>(*all_headers).subspan(first, n);
-    batch.bytes += size_of(m);
+  for (Header& h : headers) {
+    h.name = copy(h.name);
+    if (h.value) h.value = copy(*h.value);
   }
-  if (gathered.empty()) return;
+  const auto all_headers = std::make_shared<const std::vector<Header>>(std::move(headers));
+  batch.records.reserve(gathered.size());
+  size_t header = 0;
+  for (size_t i = 0; i < gathered.size(); ++i) {
+    const Gathered& g = gathered[i];
+    Record& record = batch.records.emplace_back();
+    record.source = *g.topic;
+    record.partition = g.partition;
+    record.offset = static_cast<uint64_t>(g.record.offset);
+    record.timestamp_ms = g.record.timestamp_ms;
+    record.null_value = g.record.null_value;
+    record.value = copy(g.record.value);
+    at += kRecordPadding;
+    if (g.record.key) record.key = copy(*g.record.key);
+    record.headers = std::span<const Header>(*all_headers).subspan(header, headers_end[i] - header);
+    header = headers_end[i];
+    batch.bytes += g.record.bytes();
+  }
   batch.memory.push_back(buffer);
-  if (all_headers) batch.memory.push_back(all_headers);
+  if (!all_headers->empty()) batch.memory.push_back(all_headers);
 }
 
 }  // namespace doppel::kafka

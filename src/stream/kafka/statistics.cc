@@ -46,7 +46,7 @@ void read_broker(dom::object b, ConsumerStatistics& out) {
   if (b["state"].get(state) != simdjson::SUCCESS) state = {};
   dom::object throttle;
   const bool timed = b["throttle"].get(throttle) == simdjson::SUCCESS;
-  // The address that was configured, and the one that the cluster tells, may be two connections.
+  // The address that was configured, and the one that the cluster reports, may be two connections.
   const auto same = [&](const ConsumerStatistics::Broker& broker) { return broker.id == id; };
   if (const auto at = std::find_if(out.brokers.begin(), out.brokers.end(), same); at != out.brokers.end()) {
     at->up = at->up || state == "UP";

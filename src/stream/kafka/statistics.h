@@ -1,5 +1,5 @@
 #pragma once
-// What librdkafka tells of a consumer from time to time, as far as somebody looks at it.
+// The part of librdkafka's periodic statistics of a consumer that doppel uses.
 
 #include <cstdint>
 #include <functional>

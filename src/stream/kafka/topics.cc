@@ -3,56 +3,44 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
-#include <thread>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/mutation.h"
 #include "base/status.h"
 #include "stream/kafka/topic_pattern.h"
 
 namespace doppel::kafka {
 namespace {
 
-constexpr int kAskMs = 15'000;
+constexpr std::chrono::seconds kMade(15);  // until every broker has heard of a new topic
 
-struct DestroyQueue {
-  void operator()(rd_kafka_queue_t* queue) const { rd_kafka_queue_destroy(queue); }
-};
-struct DestroyEvent {
-  void operator()(rd_kafka_event_t* event) const { rd_kafka_event_destroy(event); }
-};
-using Event = std::unique_ptr<rd_kafka_event_t, DestroyEvent>;
-struct DestroyMetadata {
-  void operator()(const rd_kafka_metadata_t* metadata) const { rd_kafka_metadata_destroy(metadata); }
-};
-using Metadata = std::unique_ptr<const rd_kafka_metadata_t, DestroyMetadata>;
-
-absl::StatusOr<Metadata> ask_metadata(rd_kafka_t* client) {
-  const rd_kafka_metadata_t* out = nullptr;
-  const rd_kafka_resp_err_t code = rd_kafka_metadata(client, 1, nullptr, &out, kAskMs);
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return error("kafka: cannot list the topics", code);
-  return Metadata(out);
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Runs an admin call and waits for its answer.
-template <typename Call>
-absl::StatusOr<Event> ask_admin(rd_kafka_t* client, rd_kafka_admin_op_t kind, const std::string& what,
-                                const Call& call) {
-  const std::unique_ptr<rd_kafka_queue_t, DestroyQueue> queue(rd_kafka_queue_new(client));
-  rd_kafka_AdminOptions_t* options = rd_kafka_AdminOptions_new(client, kind);
-  std::array<char, 256> message{};
-  rd_kafka_AdminOptions_set_request_timeout(options, kAskMs, message.data(), message.size());
-  call(options, queue.get());
-  rd_kafka_AdminOptions_destroy(options);
-  Event event(rd_kafka_queue_poll(queue.get(), 2 * kAskMs));
-  if (event == nullptr) return absl::UnavailableError(what + ": no answer from the broker");
-  const rd_kafka_resp_err_t code = rd_kafka_event_error(event.get());
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return error(what, code, rd_kafka_event_error_string(event.get()));
-  return event;
+}  // namespace
+
+absl::StatusOr<std::vector<TopicPartitions>> find_topics(Cluster& cluster, const Inputs& inputs) {
+  std::vector<TopicPattern> patterns;
+  for (const std::string& name : inputs.names) {
+    if (!name.starts_with('^')) continue;
+    absl::StatusOr<TopicPattern> pattern = TopicPattern::compile(name);
+    if (!pattern.ok()) return invalid("kafka.topics: " + std::string(pattern.status().message()));
+    patterns.push_back(*std::move(pattern));
+  }
+  ASSIGN_OR_RETURN(std::vector<TopicPartitions> found, cluster.topics());
+  std::erase_if(found, [&](const TopicPartitions& t) {
+    if (contains(inputs.names, t.topic)) return false;
+    if (t.topic.starts_with("__")) return true;
+    if (contains(inputs.never, t.topic) && !mutated(Mutation::outputs_are_inputs)) return true;
+    return std::none_of(patterns.begin(), patterns.end(),
+                        [&](const TopicPattern& p) { return p.fits(t.topic); });
+  });
+  return found;
 }
 
-std::string command_for(const TopicSpec& spec, const std::string& brokers) {
+std::string command_to_make(const TopicSpec& spec, const std::string& brokers) {
   std::string out = fmt::format("kafka-topics.sh --bootstrap-server {} --create --topic {} --partitions {}",
                                 brokers, spec.name, spec.partitions);
   if (spec.replication > 0) out += fmt::format(" --replication-factor {}", spec.replication);
@@ -60,115 +48,17 @@ std::string command_for(const TopicSpec& spec, const std::string& brokers) {
   return out;
 }
 
-absl::Status create_topic(rd_kafka_t* client, const TopicSpec& spec) {
-  const std::string what = fmt::format("cannot create the topic {} ({})", spec.name, spec.purpose);
-  std::array<char, 256> message{};
-  rd_kafka_NewTopic_t* topic = rd_kafka_NewTopic_new(spec.name.c_str(), spec.partitions, spec.replication,
-                                                     message.data(), message.size());
-  if (topic == nullptr) return invalid(fmt::format("{}: {}", what, message.data()));
-  for (const auto& [name, value] : spec.configs)
-    rd_kafka_NewTopic_set_config(topic, name.c_str(), value.c_str());
-  auto event = ask_admin(client, RD_KAFKA_ADMIN_OP_CREATETOPICS, what, [&](auto* options, auto* queue) {
-    rd_kafka_CreateTopics(client, &topic, 1, options, queue);
-  });
-  rd_kafka_NewTopic_destroy(topic);
-  RETURN_IF_ERROR(event.status());
-  const rd_kafka_CreateTopics_result_t* result = rd_kafka_event_CreateTopics_result(event->get());
-  size_t n = 0;
-  const rd_kafka_topic_result_t** topics = rd_kafka_CreateTopics_result_topics(result, &n);
-  for (size_t i = 0; i < n; ++i) {
-    const rd_kafka_resp_err_t code = rd_kafka_topic_result_error(topics[i]);
-    if (code == RD_KAFKA_RESP_ERR_NO_ERROR || code == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) continue;
-    const char* said = rd_kafka_topic_result_error_string(topics[i]);
-    return error(what, code, said != nullptr ? said : rd_kafka_err2str(code));
-  }
-  return absl::OkStatus();
-}
-
-}  // namespace
-
-absl::StatusOr<std::vector<TopicPartitions>> find_topics(rd_kafka_t* client,
-                                                         const std::vector<std::string>& names) {
-  ASSIGN_OR_RETURN(const Metadata metadata, ask_metadata(client));
-  std::vector<TopicPattern> patterns;
-  for (const std::string& name : names) {
-    if (!name.starts_with('^')) continue;
-    absl::StatusOr<TopicPattern> pattern = TopicPattern::compile(name);
-    if (!pattern.ok()) return invalid("kafka.topics: " + std::string(pattern.status().message()));
-    patterns.push_back(*std::move(pattern));
-  }
-  std::vector<TopicPartitions> out;
-  for (int t = 0; t < metadata->topic_cnt; ++t) {
-    const rd_kafka_metadata_topic_t& topic = metadata->topics[t];
-    const std::string name = topic.topic;
-    if (topic.err != RD_KAFKA_RESP_ERR_NO_ERROR || topic.partition_cnt == 0) continue;
-    const bool fits = std::any_of(patterns.begin(), patterns.end(),
-                                  [&](const TopicPattern& pattern) { return pattern.fits(name); });
-    if ((!fits || name.starts_with("__")) && std::find(names.begin(), names.end(), name) == names.end())
-      continue;
-    TopicPartitions& found = out.emplace_back();
-    found.topic = name;
-    for (int p = 0; p < topic.partition_cnt; ++p) found.partitions.push_back(topic.partitions[p].id);
-    std::sort(found.partitions.begin(), found.partitions.end());
-  }
-  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.topic < b.topic; });
-  return out;
-}
-
-absl::StatusOr<std::string> cluster_id(rd_kafka_t* client) {
-  char* id = rd_kafka_clusterid(client, kAskMs);
-  if (id == nullptr) return absl::UnavailableError("kafka: the broker did not tell its cluster's id");
-  std::string out = id;
-  rd_kafka_mem_free(client, id);
-  return out;
-}
-
-absl::Status ensure_topic(rd_kafka_t* client, const TopicSpec& spec, bool create,
-                          const std::string& brokers) {
-  ASSIGN_OR_RETURN(const std::vector<TopicPartitions> found, find_topics(client, {spec.name}));
-  if (!found.empty()) return absl::OkStatus();
-  if (!create) {
-    return absl::NotFoundError(
-        fmt::format("the topic {} ({}) does not exist; set kafka.create_topics: true, or run:\n  {}",
-                    spec.name, spec.purpose, command_for(spec, brokers)));
-  }
-  RETURN_IF_ERROR(create_topic(client, spec));
+absl::Status make_topic(Cluster& cluster, const TopicSpec& spec) {
+  RETURN_IF_ERROR(cluster.create_topic(spec));
   log::info("made a topic",
             {{"topic", spec.name}, {"purpose", spec.purpose}, {"partitions", spec.partitions}});
-  // Made by the controller: the broker that is asked next may not have heard of it yet.
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kAskMs);
+  // The controller made it: the broker that is asked next may not have heard of it yet.
+  const auto deadline = Clock::now() + kMade;
   while (true) {
-    const absl::Status known = topic_configs(client, spec.name, {}).status();
-    if (!absl::IsNotFound(known) || std::chrono::steady_clock::now() > deadline) return known;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const absl::Status known = cluster.topic_configs(spec.name, {}).status();
+    if (!absl::IsNotFound(known) || Clock::now() > deadline) return known;
+    Clock::sleep(std::chrono::milliseconds(10));
   }
-}
-
-absl::StatusOr<std::vector<std::string>> topic_configs(rd_kafka_t* client, const std::string& topic,
-                                                       const std::vector<std::string>& names) {
-  const std::string what = "cannot read the settings of topic " + topic;
-  rd_kafka_ConfigResource_t* resource = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str());
-  auto event = ask_admin(client, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, what, [&](auto* options, auto* queue) {
-    rd_kafka_DescribeConfigs(client, &resource, 1, options, queue);
-  });
-  rd_kafka_ConfigResource_destroy(resource);
-  RETURN_IF_ERROR(event.status());
-  size_t n = 0;
-  const rd_kafka_ConfigResource_t** resources =
-      rd_kafka_DescribeConfigs_result_resources(rd_kafka_event_DescribeConfigs_result(event->get()), &n);
-  std::vector<std::string> out(names.size());
-  for (size_t r = 0; r < n; ++r) {
-    const rd_kafka_resp_err_t code = rd_kafka_ConfigResource_error(resources[r]);
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return error(what, code);
-    size_t entries = 0;
-    const rd_kafka_ConfigEntry_t** entry = rd_kafka_ConfigResource_configs(resources[r], &entries);
-    for (size_t i = 0; i < entries; ++i) {
-      const auto at = std::find(names.begin(), names.end(), rd_kafka_ConfigEntry_name(entry[i]));
-      const char* value = rd_kafka_ConfigEntry_value(entry[i]);
-      if (at != names.end() && value != nullptr) out[at - names.begin()] = value;
-    }
-  }
-  return out;
 }
 
 }  // namespace doppel::kafka

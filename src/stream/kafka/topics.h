@@ -1,40 +1,28 @@
 #pragma once
 // Topics: what there is, what is missing, and making it.
 
-#include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "stream/kafka/client.h"
+#include "stream/kafka/cluster.h"
 
 namespace doppel::kafka {
 
-struct TopicPartitions {
-  std::string topic;
-  std::vector<int32_t> partitions;  // ascending
+// Which topics are read. A name is one topic; '^' begins an extended regular expression that must fit from
+// the beginning. Expressions never fit internal topics ("__...") nor those in `never`: what doppel writes
+// itself.
+struct Inputs {
+  std::vector<std::string> names;
+  std::vector<std::string> never;
 };
 
-// The topics of this name, or whose names fit if it begins with '^' (an extended regular expression that must
-// fit from the beginning); ascending. Internal topics ("__...") never fit.
-absl::StatusOr<std::vector<TopicPartitions>> find_topics(rd_kafka_t* client,
-                                                         const std::vector<std::string>& names);
+// Those that are there, ascending.
+absl::StatusOr<std::vector<TopicPartitions>> find_topics(Cluster& cluster, const Inputs& inputs);
 
-absl::StatusOr<std::string> cluster_id(rd_kafka_t* client);
+// The command that makes it.
+std::string command_to_make(const TopicSpec& spec, const std::string& brokers);
 
-struct TopicSpec {
-  std::string name;
-  std::string purpose;  // as a message says it: "events"
-  int partitions = 1;
-  int replication = -1;  // -1: the broker's default
-  std::vector<std::pair<std::string, std::string>> configs;
-};
-
-// Makes what is missing, or refuses with the command that makes it.
-absl::Status ensure_topic(rd_kafka_t* client, const TopicSpec& spec, bool create, const std::string& brokers);
-
-// Settings of a topic that are in effect, in the order of `names`; empty where the broker does not know one.
-absl::StatusOr<std::vector<std::string>> topic_configs(rd_kafka_t* client, const std::string& topic,
-                                                       const std::vector<std::string>& names);
+// Makes it, and waits until it is known.
+absl::Status make_topic(Cluster& cluster, const TopicSpec& spec);
 
 }  // namespace doppel::kafka

@@ -1,5 +1,5 @@
 #pragma once
-// Where captures stand, looked up in sorted CDXJ files by URL and time.
+// Finds the places of captures in sorted CDXJ files, by URL and time.
 
 #include <cstdint>
 #include <functional>

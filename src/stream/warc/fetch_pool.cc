@@ -9,6 +9,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/check.h"
 #include "base/status.h"
 #include "formats/decoder.h"
 #include "formats/warc.h"
@@ -96,7 +97,13 @@ size_t FetchPool::await(Clock::time_point until) {
 
 void FetchPool::taken(size_t count) {
   const std::lock_guard lock(mutex_);
-  for (; taken_ < count; ++taken_) held_ -= (*fetches_)[taken_].record.size();
+  DOPPEL_CHECK(count <= first_open_ && first_open_ <= fetches_->size(), "only what is done is taken", count,
+               first_open_, fetches_->size());
+  for (; taken_ < count; ++taken_) {
+    const size_t bytes = (*fetches_)[taken_].record.size();
+    DOPPEL_CHECK(bytes <= held_, "what is taken was held", bytes, held_, taken_);
+    held_ -= bytes;
+  }
   changed_.notify_all();
 }
 
@@ -238,6 +245,7 @@ void FetchPool::end(size_t i, absl::StatusOr<std::string> record) {
 }
 
 void FetchPool::finish(size_t i, FetchResult result, std::string reason) {
+  DOPPEL_CHECK(i < fetches_->size() && !(*fetches_)[i].done, "a fetch ends once", i, fetches_->size());
   ++counts_.results[static_cast<size_t>(result)];
   (*fetches_)[i].reason = std::move(reason);
   (*fetches_)[i].done = true;

@@ -39,7 +39,7 @@ class FetchingSource final : public FetchSource {
     }
     const size_t done = pool_.await(Clock::now() + kLongestWait);
     const bool all = done == waiting_.records.size();
-    // A position stands for the batch as a whole.
+    // A position belongs to the batch as a whole.
     if (done == handed_ || (!all && !waiting_.position.empty())) return true;
     pool_.taken(done);
     hand_on(done, batch);
@@ -47,6 +47,7 @@ class FetchingSource final : public FetchSource {
   }
 
   bool live() const override { return inner_.live(); }
+  bool in_background() const override { return inner_.in_background(); }
   void ask_before_closing(const std::function<bool()>& wanted) override { inner_.ask_before_closing(wanted); }
   uint64_t bytes_total() const override { return inner_.bytes_total(); }
   uint64_t bytes_read() const override { return inner_.bytes_read(); }

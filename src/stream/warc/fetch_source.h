@@ -16,7 +16,7 @@ namespace doppel {
 
 struct FetchOptions {
   std::vector<std::string> roots;  // tried in order
-  std::vector<std::string> cdxj;   // files and directories that say where captures stand
+  std::vector<std::string> cdxj;   // files and directories that locate captures
   int parallel = 16;               // reads under way at once
   int64_t max_wait_ms = 600'000;   // how long a root that does not answer is waited for
   // Of records that were read and are not handed on yet. A source whose batches have a position cannot be

@@ -1,0 +1,16 @@
+{{- define "doppel.name" -}}
+{{- if contains "doppel" .Release.Name }}{{ .Release.Name | trunc 52 }}{{ else }}{{ .Release.Name | trunc 45 }}-doppel{{ end }}
+{{- end }}
+{{- define "doppel.selector" -}}
+app.kubernetes.io/name: doppel
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+{{- define "doppel.labels" -}}
+{{ include "doppel.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+{{- define "doppel.port" -}}
+{{ last (splitList ":" .Values.config.http.listen) }}
+{{- end }}

@@ -1,0 +1,34 @@
+"""Near-duplicate documents, found fast and decided exactly.
+
+>>> import doppel_dedup
+>>> index = doppel_dedup.Index(threshold=0.8)
+>>> index.add(["one two three four five six", "One, two, three, four, five, six!"]).verdict
+array(['unique', 'duplicate'], dtype='<U9')
+
+`Index` takes documents in batches, `deduplicate` a whole table, `scan_parquet` files. `similarity` and `explain` compare
+two texts, `sign` gives signatures. `doppel_dedup.datasketch` has MinHash and MinHashLSH.
+"""
+
+from ._errors import BusyError, DamagedError, Error, WrongIndexError
+from ._index import Index
+from ._tables import deduplicate, scan_parquet
+from ._texts import Explanation, explain, sign, similarity
+from ._verdicts import Verdict, Verdicts
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BusyError",
+    "DamagedError",
+    "Error",
+    "Explanation",
+    "Index",
+    "Verdict",
+    "Verdicts",
+    "WrongIndexError",
+    "deduplicate",
+    "explain",
+    "scan_parquet",
+    "sign",
+    "similarity",
+]

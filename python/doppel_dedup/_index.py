@@ -1,0 +1,158 @@
+"""An index: documents come, and each is compared with the originals among those before."""
+
+from __future__ import annotations
+
+import os
+import types
+from typing import Any, Literal
+
+from . import _core
+from ._progress import Progress, reporter
+from ._settings import hash_key_text, pairs
+from ._verdicts import Verdicts
+
+
+class Index:
+    """Originals that documents are compared with. Each document that repeats none of them becomes one.
+
+    ```
+    with Index(threshold=0.8, path="index") as index:
+        for batch in batches:
+            verdicts = index.add(batch["text"], ids=batch["id"])
+            keep(batch.filter(verdicts.is_unique))
+    ```
+
+    Without `path` it lives as long as the object. With it, it is a state directory: `doppel scan --state`,
+    `doppel inspect` and `doppel serve` understand it, and the next `Index(path=...)` goes on with it. What add() has
+    decided of a batch is in the directory before the next batch is decided; a process that is killed loses nothing of that.
+
+    Calls may come from several threads: one works at a time, on all cores, without the GIL. Ctrl-C ends a call within a
+    second; `last` has what it had decided. An index is used in the process that opened it, not in a child of fork().
+
+    threshold     the Jaccard similarity of sets of word 5-grams from which on two documents are the same
+    path          a directory, made if there is none
+    hash_key      16 bytes or 32 hex digits, instead of the key in the directory; without a directory a public one
+    repeated_ids  where the id of an original comes again: "error" refuses the call before anything is judged, "allow"
+                  judges like any other, "replace" forgets the original first if the text differs
+    threads       how many work; 0: one for each processor
+    config        a doppel.yaml
+    settings      any of its keys by name: num_perm=256, shingle_words=3, expire_after="30d", state_fsync="commit"
+
+    >>> index = Index(threshold=0.7)
+    >>> index.add(["the quick brown fox jumps over the lazy dog"], ids=["a"])
+    <Verdicts: 1 unique>
+    >>> index.add(["The quick, brown fox jumps over the lazy dog!"], ids=["b"])[0]
+    Verdict(id='b', verdict='duplicate', original='a', similarity=1.0, kind='near')
+    >>> len(index), "a" in index, "b" in index
+    (1, True, False)
+    """
+
+    def __init__(
+        self,
+        threshold: float | None = None,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        hash_key: str | bytes | None = None,
+        repeated_ids: Literal["error", "allow", "replace"] = "error",
+        threads: int | None = None,
+        config: str | os.PathLike[str] | None = None,
+        **settings: Any,
+    ) -> None:
+        given = {"threshold": threshold, "threads": threads, **settings}
+        if path is not None:
+            given["state.directory"] = os.fspath(path)
+        self._core = _core.Index(
+            os.fspath(config) if config is not None else "", pairs(given), hash_key_text(hash_key), repeated_ids
+        )
+
+    def add(self, texts: Any, ids: Any = None, dates: Any = None, *, progress: Progress = None) -> Verdicts:
+        """Judges documents in their order, and keeps those that are unique.
+
+        texts     a list of str, bytes (UTF-8) or None, or an Arrow column (pyarrow, polars, pandas with Arrow): string,
+                  large_string, string_view or binary. No text (None, null, "") is "unscored"; bytes that are not UTF-8
+                  separate words.
+        ids       str, bytes or whole numbers, as many; without them, documents are called by their number in the index
+        dates     datetime, ISO 8601, seconds or milliseconds since 1970, an Arrow column of any of these; they drive
+                  expire_after
+        progress  called with (done, total) some times a second; True: a bar, if tqdm is installed
+
+        >>> Index().add(["a b c d e f g", None, "a b c d e f g"], ids=[7, 8, 9]).original
+        array([None, None, '7'], dtype=object)
+        """
+        with reporter(progress, texts) as report:
+            return Verdicts(self._core.add(texts, ids, dates, report))
+
+    def query(self, texts: Any, *, progress: Progress = None) -> Verdicts:
+        """What add() would say of each, alone. Nothing is kept; ids are the numbers of the rows.
+
+        >>> index = Index()
+        >>> index.add(["a b c d e f g"], ids=["first"])
+        <Verdicts: 1 unique>
+        >>> index.query(["A B C D E F G", "h i j k l m n"]).verdict
+        array(['duplicate', 'unique'], dtype='<U9')
+        """
+        with reporter(progress, texts) as report:
+            return Verdicts(self._core.query(texts, report))
+
+    def remove(self, ids: Any) -> int:
+        """Forgets the originals of these ids: their next copies will be unique. How many there were.
+
+        >>> index = Index()
+        >>> index.add(["a b c d e f g"], ids=["first"])
+        <Verdicts: 1 unique>
+        >>> index.remove(["first", "never"])
+        1
+        """
+        return self._core.remove([ids] if isinstance(ids, (str, bytes, int)) else ids)
+
+    def __contains__(self, id: str | bytes | int) -> bool:
+        """Whether an original of this id is kept. Ids of duplicates are not."""
+        return self._core.contains(id)
+
+    def __len__(self) -> int:
+        """How many originals are kept."""
+        return self._core.size
+
+    @property
+    def last(self) -> Verdicts:
+        """Verdicts of the last add(), as far as it came where it was interrupted."""
+        return Verdicts(self._core.last())
+
+    @property
+    def documents(self) -> int:
+        """How many documents were given so far, in all runs; removals count too."""
+        return self._core.documents
+
+    @property
+    def memory_bytes(self) -> int:
+        """What the originals take in memory."""
+        return self._core.memory_bytes
+
+    @property
+    def disk_bytes(self) -> int:
+        """What the originals' sets and ids take on the disk (without a path in an unlinked temporary file)."""
+        return self._core.disk_bytes
+
+    @property
+    def notes(self) -> list[str]:
+        """What a person should know of the directory as it was opened."""
+        return self._core.notes()
+
+    def checkpoint(self) -> None:
+        """Syncs everything to the disk, and makes the next start fast. close() does it too."""
+        self._core.checkpoint()
+
+    def close(self) -> None:
+        """Ends the use of the directory; twice is no error."""
+        self._core.close()
+
+    def __enter__(self) -> Index:
+        return self
+
+    def __exit__(
+        self,
+        type: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: types.TracebackType | None,
+    ) -> None:
+        self.close()

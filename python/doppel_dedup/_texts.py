@@ -1,0 +1,85 @@
+"""Signatures, and two texts side by side."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._progress import Progress, reporter
+from ._settings import hash_key_text, pairs
+
+
+def sign(
+    texts: Any, *, hash_key: str | bytes | None = None, progress: Progress = None, **settings: Any
+) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """Signatures of texts: a row of num_perm numbers for each, on all cores.
+
+    The share of equal numbers of two rows estimates the Jaccard similarity of the texts' word 5-grams. Signatures compare
+    only if they were made with the same settings and the same key.
+
+    >>> a, b = sign(["the quick brown fox jumps over the lazy dog", "The quick brown fox, jumps over the lazy dog."])
+    >>> a.shape, float((a == b).mean())
+    ((128,), 1.0)
+    """
+    with reporter(progress, texts) as report:
+        return _core.sign(texts, pairs(settings), hash_key_text(hash_key), report)
+
+
+@dataclasses.dataclass(frozen=True)
+class Explanation:
+    """What the rule makes of two texts, and why."""
+
+    finding: str  #: "exact", "near", "near_miss", ...: as `doppel explain` says
+    duplicate: bool  #: whether the second repeats the first
+    similarity: float  #: what is decided by: the Jaccard similarity of the sets of shingles
+    shared_shingles: int
+    all_shingles: int
+    estimate: float  #: the share of equal numbers of the signatures
+    bands_met: int  #: in so many of
+    bands: int  #: so many bands
+    rows: int  #: of so many numbers the signatures are equal
+    headline: str
+    sentences: list[str]
+
+    def __str__(self) -> str:
+        return "\n".join([self.headline, *self.sentences])
+
+
+def explain(a: str | bytes, b: str | bytes, *, hash_key: str | bytes | None = None, **settings: Any) -> Explanation:
+    """Why the second text is, or is not, a duplicate of the first.
+
+    >>> explain("one two three four five six", "one two three four five six seven").duplicate
+    False
+    >>> explain("one two three four five six", "One two three; four five six").finding
+    'near'
+    """
+    e = _core.explain(a, b, pairs(settings), hash_key_text(hash_key))
+    inter, union = e["overlap"] if e["comparable"] else (int(e["exact"]), 1)
+    shared, all_shingles = e["shingles"]
+    return Explanation(
+        finding=e["finding"],
+        duplicate=e["duplicate"],
+        similarity=1.0 if e["exact"] else inter / union if union else 0.0,
+        shared_shingles=shared,
+        all_shingles=all_shingles,
+        estimate=e["estimate"],
+        bands_met=e["bands_met"],
+        bands=e["bands"],
+        rows=e["rows"],
+        headline=e["headline"],
+        sentences=e["sentences"],
+    )
+
+
+def similarity(a: str | bytes, b: str | bytes, **settings: Any) -> float:
+    """The Jaccard similarity of the sets of word 5-grams of two texts, as the rule compares it with the threshold.
+
+    Texts shorter than a shingle are 1 if they are equal, else 0.
+
+    >>> similarity("one two three four five six", "one two three four five six seven")
+    0.6666666666666666
+    """
+    return explain(a, b, **settings).similarity

@@ -1,0 +1,110 @@
+"""What was decided of each document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+
+from . import _core
+
+_VERDICTS = np.array(["unique", "duplicate", "unscored", "rejected", "removal", "skipped"])
+_KINDS = np.array(["", "exact", "near"])
+
+
+class Verdict(NamedTuple):
+    """One row of `Verdicts`.
+
+    >>> Verdict("b", "duplicate", "a", 0.9, "near").original
+    'a'
+    """
+
+    id: str
+    verdict: str  # "unique", "duplicate", "unscored" (no text) or "rejected"
+    original: str | None  # of a duplicate: the id of the document that it repeats
+    similarity: float | None  # of a duplicate: to its original, 0 to 1
+    kind: str | None  # of a duplicate: "exact" (the same bytes) or "near"
+
+
+class Verdicts(Sequence[Verdict]):
+    """A row for each document, in the order in which they were given.
+
+    Columns are NumPy arrays; `pyarrow.table(verdicts)`, `polars.DataFrame(verdicts)` and everything else that reads
+    Arrow's C stream interface takes them as they are.
+
+    >>> from doppel_dedup import Index
+    >>> verdicts = Index().add(["one two three four five six", "one two three four five six", ""])
+    >>> verdicts.is_unique
+    array([ True, False, False])
+    >>> verdicts[1]
+    Verdict(id='1', verdict='duplicate', original='0', similarity=1.0, kind='exact')
+    >>> verdicts
+    <Verdicts: 1 unique, 1 duplicate, 1 unscored>
+    """
+
+    def __init__(self, columns: _core.Columns) -> None:
+        self._columns = columns
+
+    @property
+    def is_unique(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """True where nothing earlier is similar enough: a mask of what to keep of documents with text."""
+        return self._columns.verdict == 0
+
+    @property
+    def is_duplicate(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """True where an earlier document is repeated: a mask of what to drop."""
+        return self._columns.verdict == 1
+
+    @property
+    def verdict(self) -> np.ndarray[Any, np.dtype[np.str_]]:
+        """"unique", "duplicate", "unscored" (no text) or "rejected"."""
+        return _VERDICTS[self._columns.verdict]
+
+    @property
+    def kind(self) -> np.ndarray[Any, np.dtype[np.str_]]:
+        """"exact" (the same bytes) or "near" for duplicates, else ""."""
+        return _KINDS[self._columns.kind]
+
+    @property
+    def similarity(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Of duplicates to their originals: Jaccard similarity of the sets of shingles, else NaN. Not copied."""
+        return self._columns.similarity
+
+    @property
+    def id(self) -> np.ndarray[Any, np.dtype[np.object_]]:
+        """The ids as they were given, as str; without any, the number of the document in its index."""
+        return np.array(self._columns.ids(), dtype=object)
+
+    @property
+    def original(self) -> np.ndarray[Any, np.dtype[np.object_]]:
+        """Of duplicates the id of the document that is repeated, else None."""
+        return np.array(self._columns.originals(), dtype=object)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The columns id, verdict, original, similarity and kind; similarity, id and original are not copied."""
+        return self._columns.arrow_stream()
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    @overload
+    def __getitem__(self, row: int) -> Verdict: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[Verdict]: ...
+    def __getitem__(self, row: int | slice) -> Verdict | list[Verdict]:
+        if isinstance(row, slice):
+            return [Verdict(*self._columns.row(i)) for i in range(*row.indices(len(self)))]
+        if row < 0:
+            row += len(self)
+        if not 0 <= row < len(self):
+            raise IndexError(f"row {row} of {len(self)}")
+        return Verdict(*self._columns.row(row))
+
+    def __iter__(self) -> Iterator[Verdict]:
+        return (Verdict(*self._columns.row(i)) for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        numbers = np.bincount(self._columns.verdict, minlength=len(_VERDICTS))
+        counts = [f"{n} {name}" for n, name in zip(numbers, _VERDICTS) if n]
+        return f"<Verdicts: {', '.join(counts) or 'none'}>"

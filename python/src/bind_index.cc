@@ -1,0 +1,210 @@
+// MemoryIndex as doppel_dedup._core.Index: with the GIL released, one call at a time, in one process.
+#include <unistd.h>
+
+#include <mutex>
+
+#include "bind.h"
+#include "columns.h"
+#include "errors.h"
+#include "fmt/format.h"
+#include "memory_index.h"
+#include "nanobind/stl/pair.h"
+#include "nanobind/stl/string.h"
+#include "nanobind/stl/vector.h"
+#include "watch.h"
+
+namespace doppel::python {
+namespace {
+
+RepeatedIds repeated_ids_of(const std::string& name) {
+  if (name == "error") return RepeatedIds::refuse;
+  if (name == "allow") return RepeatedIds::allow;
+  if (name == "replace") return RepeatedIds::replace;
+  throw nb::value_error(
+      fmt::format("repeated_ids: \"{}\" is not one of error, allow, replace", name).c_str());
+}
+
+class BoundIndex {
+ public:
+  BoundIndex(const std::string& config_file, std::vector<std::pair<std::string, std::string>> sets,
+             const std::string& hash_key, const std::string& repeated_ids)
+      : last_(std::make_shared<const Verdicts>()) {
+    IndexSettings settings{.config_file = config_file,
+                           .sets = std::move(sets),
+                           .hash_key = hash_key,
+                           .repeated_ids = repeated_ids_of(repeated_ids)};
+    absl::StatusOr<std::unique_ptr<MemoryIndex>> index;
+    {
+      const nb::gil_scoped_release release;
+      index = MemoryIndex::open(settings);
+    }
+    index_ = value_or_raise(std::move(index));
+  }
+  BoundIndex(const BoundIndex&) = delete;
+  BoundIndex& operator=(const BoundIndex&) = delete;
+  ~BoundIndex() {
+    // A child of fork() has no right to touch the files that it shares with its parent.
+    if (::getpid() != process_) (void)index_.release();
+  }
+
+  Columns add(nb::handle texts, nb::handle ids, nb::handle dates, nb::handle progress) {
+    const TextColumn text = text_column(texts, "texts");
+    TextColumn id;
+    std::vector<int64_t> times;
+    if (!ids.is_none()) id = id_column(ids, "ids");
+    if (!dates.is_none()) times = time_column(dates, "dates");
+    if (!ids.is_none() && id.values.size() != text.values.size())
+      throw nb::value_error(
+          fmt::format("ids: {} for {} texts", id.values.size(), text.values.size()).c_str());
+    if (!dates.is_none() && times.size() != text.values.size())
+      throw nb::value_error(fmt::format("dates: {} for {} texts", times.size(), text.values.size()).c_str());
+    auto verdicts = std::make_shared<Verdicts>();
+    Watch watch(progress);
+    call(true, [&](MemoryIndex& index) {
+      last_ = verdicts;
+      return index.add(
+          text.values, id.values, times, [&](uint64_t done) { return watch.go_on(done); }, *verdicts);
+    });
+    watch.finish(verdicts->size());
+    return {verdicts};
+  }
+
+  Columns query(nb::handle texts, nb::handle progress) {
+    const TextColumn text = text_column(texts, "texts");
+    auto verdicts = std::make_shared<Verdicts>();
+    Watch watch(progress);
+    call(false, [&](MemoryIndex& index) {
+      return index.query(text.values, [&](uint64_t done) { return watch.go_on(done); }, *verdicts);
+    });
+    watch.finish(verdicts->size());
+    return {verdicts};
+  }
+
+  uint64_t remove(nb::handle ids) {
+    const TextColumn id = id_column(ids, "ids");
+    uint64_t removed = 0;
+    call(true, [&](MemoryIndex& index) {
+      absl::StatusOr<uint64_t> result = index.remove(id.values);
+      if (result.ok()) removed = *result;
+      return result.status();
+    });
+    return removed;
+  }
+
+  bool contains(nb::handle id) {
+    nb::list one;
+    one.append(id);
+    const TextColumn ids = id_column(one, "id");
+    bool found = false;
+    call(false, [&](MemoryIndex& index) {
+      absl::StatusOr<bool> result = index.contains(ids.values[0]);
+      if (result.ok()) found = *result;
+      return result.status();
+    });
+    return found;
+  }
+
+  template <typename T>
+  T ask(T (MemoryIndex::*question)() const) {
+    T answer{};
+    call(false, [&](MemoryIndex& index) {
+      answer = (index.*question)();
+      return absl::OkStatus();
+    });
+    return answer;
+  }
+  uint64_t size() { return ask(&MemoryIndex::size); }
+  uint64_t documents() { return ask(&MemoryIndex::documents); }
+  uint64_t memory_bytes() { return ask(&MemoryIndex::memory_bytes); }
+  uint64_t disk_bytes() { return ask(&MemoryIndex::disk_bytes); }
+
+  std::vector<std::string> notes() {
+    std::vector<std::string> out;
+    call(false, [&](MemoryIndex& index) {
+      out = index.notes();
+      return absl::OkStatus();
+    });
+    return out;
+  }
+
+  void checkpoint() {
+    call(true, [](MemoryIndex& index) { return index.checkpoint(); });
+  }
+
+  // Twice is no error.
+  void close() {
+    if (::getpid() != process_) return;
+    absl::Status status;
+    {
+      const nb::gil_scoped_release release;
+      const std::lock_guard lock(mutex_);
+      if (index_ != nullptr && failed_.empty()) status = index_->checkpoint();
+      index_.reset();
+    }
+    raise_if_error(status);
+  }
+
+  Columns last() {
+    const nb::gil_scoped_release release;
+    const std::lock_guard lock(mutex_);
+    return {last_};
+  }
+
+ private:
+  // `changes`: after an error, what is in memory is not to be used further.
+  template <typename Work>
+  void call(bool changes, const Work& work) {
+    if (::getpid() != process_) {
+      raise_if_error(
+          absl::FailedPreconditionError(fmt::format("the index was opened by process {}, and this is its "
+                                                    "child {}; open one in the process that uses it",
+                                                    process_, ::getpid())));
+    }
+    absl::Status status;
+    {
+      const nb::gil_scoped_release release;
+      const std::lock_guard lock(mutex_);
+      if (index_ == nullptr) {
+        status = absl::InvalidArgumentError("the index is closed");
+      } else if (!failed_.empty()) {
+        status = absl::InternalError(
+            fmt::format("the index failed before: {}; close it and open it again", failed_));
+      } else {
+        status = work(*index_);
+        if (changes && !status.ok() && !absl::IsInvalidArgument(status))
+          failed_ = std::string(status.message());
+      }
+    }
+    raise_if_error(status);
+  }
+
+  const pid_t process_ = ::getpid();
+  std::mutex mutex_;  // never waited for with the GIL
+  std::unique_ptr<MemoryIndex> index_;
+  std::string failed_;
+  std::shared_ptr<const Verdicts> last_;
+};
+
+}  // namespace
+
+void bind_index(nb::module_& m) {
+  nb::class_<BoundIndex>(m, "Index", "See doppel_dedup.Index.")
+      .def(nb::init<const std::string&, std::vector<std::pair<std::string, std::string>>, const std::string&,
+                    const std::string&>(),
+           nb::arg("config_file"), nb::arg("sets"), nb::arg("hash_key"), nb::arg("repeated_ids"))
+      .def("add", &BoundIndex::add, nb::arg("texts"), nb::arg("ids").none(), nb::arg("dates").none(),
+           nb::arg("progress").none())
+      .def("query", &BoundIndex::query, nb::arg("texts"), nb::arg("progress").none())
+      .def("remove", &BoundIndex::remove, nb::arg("ids"))
+      .def("contains", &BoundIndex::contains, nb::arg("id"))
+      .def("checkpoint", &BoundIndex::checkpoint)
+      .def("close", &BoundIndex::close)
+      .def("last", &BoundIndex::last)
+      .def("notes", &BoundIndex::notes)
+      .def_prop_ro("size", &BoundIndex::size)
+      .def_prop_ro("documents", &BoundIndex::documents)
+      .def_prop_ro("memory_bytes", &BoundIndex::memory_bytes)
+      .def_prop_ro("disk_bytes", &BoundIndex::disk_bytes);
+}
+
+}  // namespace doppel::python

@@ -1,0 +1,68 @@
+// Columns of verdicts as doppel_dedup._core.Columns.
+#include "bind.h"
+#include "nanobind/ndarray.h"
+#include "nanobind/stl/string.h"
+#include "stream/events.h"
+#include "verdicts_arrow.h"
+
+namespace doppel::python {
+namespace {
+
+template <typename T>
+auto array_of(const Columns& columns, const std::vector<T>& values) {
+  auto* keep = new std::shared_ptr<const Verdicts>(columns.verdicts);
+  const nb::capsule owner(keep,
+                          [](void* p) noexcept { delete static_cast<std::shared_ptr<const Verdicts>*>(p); });
+  return nb::ndarray<nb::numpy, const T, nb::ndim<1>>(values.data(), {values.size()}, owner);
+}
+
+// Arrays own what they show: nothing is left for the property to keep.
+constexpr auto kOwned = nb::rv_policy::automatic;
+
+nb::object text(std::string_view bytes) {
+  PyObject* out =
+      PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogateescape");
+  if (out == nullptr) throw nb::python_error();
+  return nb::steal(out);
+}
+
+nb::list texts(const TextBuffer& buffer, const Verdicts* missing_but_of) {
+  nb::list out;
+  for (size_t i = 0; i < buffer.size(); ++i) {
+    const bool missing =
+        missing_but_of != nullptr && static_cast<Verdict>(missing_but_of->verdict[i]) != Verdict::duplicate;
+    out.append(missing ? nb::none() : text(buffer[i]));
+  }
+  return out;
+}
+
+nb::tuple row(const Columns& columns, size_t i) {
+  const Verdicts& v = *columns.verdicts;
+  if (i >= v.size()) throw nb::index_error("no such row");
+  const bool duplicate = static_cast<Verdict>(v.verdict[i]) == Verdict::duplicate;
+  const std::string_view verdict = verdict_name(static_cast<Verdict>(v.verdict[i]));
+  return nb::make_tuple(text(v.id[i]), text(verdict), duplicate ? text(v.original[i]) : nb::none(),
+                        duplicate ? nb::object(nb::float_(v.similarity[i])) : nb::none(),
+                        duplicate ? text(kind_name(static_cast<Kind>(v.kind[i]))) : nb::none());
+}
+
+}  // namespace
+
+void bind_verdicts(nb::module_& m) {
+  nb::class_<Columns>(m, "Columns", "What was decided, column by column.")
+      .def("__len__", [](const Columns& c) { return c.verdicts->size(); })
+      .def("row", row, nb::arg("row"), "(id, verdict, original, similarity, kind)")
+      .def_prop_ro(
+          "verdict", [](const Columns& c) { return array_of(c, c.verdicts->verdict); }, kOwned,
+          "0 unique, 1 duplicate, 2 unscored, 3 rejected")
+      .def_prop_ro(
+          "kind", [](const Columns& c) { return array_of(c, c.verdicts->kind); }, kOwned,
+          "0 none, 1 exact, 2 near")
+      .def_prop_ro(
+          "similarity", [](const Columns& c) { return array_of(c, c.verdicts->similarity); }, kOwned)
+      .def("ids", [](const Columns& c) { return texts(c.verdicts->id, nullptr); })
+      .def("originals", [](const Columns& c) { return texts(c.verdicts->original, c.verdicts.get()); })
+      .def("arrow_stream", [](const Columns& c) { return arrow_stream(c.verdicts); });
+}
+
+}  // namespace doppel::python

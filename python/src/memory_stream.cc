@@ -1,0 +1,69 @@
+#include "memory_stream.h"
+
+#include <deque>
+
+#include "base/status.h"
+#include "stream/metadata.h"
+
+namespace doppel::python {
+
+absl::Status DocumentsDecoder::decode(const Record& record, Document& out) {
+  out = {};
+  out.text = record.value;
+  if (documents_.times_ms.empty()) return absl::OkStatus();
+  const int64_t time = documents_.times_ms[record.offset - documents_.first_number];
+  if (time != kNoTime) out.timestamp_ms = time;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> DocumentsSource::next(Batch& batch) {
+  batch = {};
+  const size_t size = documents_.texts.size();
+  if (at_ == size) return false;
+  auto numbers = std::make_shared<std::deque<std::string>>();
+  for (; at_ < size && batch.records.size() < kBatchDocuments && batch.bytes < kBatchBytes; ++at_) {
+    Record& record = batch.records.emplace_back();
+    record.value = documents_.texts[at_];
+    record.source = kSourceName;
+    record.offset = documents_.first_number + at_;
+    record.key = documents_.ids.empty()
+                     ? std::string_view(numbers->emplace_back(std::to_string(record.offset)))
+                     : documents_.ids[at_];
+    batch.bytes += record.value.size();
+  }
+  batch.memory.push_back(std::move(numbers));
+  return true;
+}
+
+absl::StatusOr<bool> RemovalsSource::next(Batch& batch) {
+  batch = {};
+  if (at_ == ids_.size()) return false;
+  for (; at_ < ids_.size() && batch.records.size() < kBatchDocuments; ++at_) {
+    Record& record = batch.records.emplace_back();
+    record.null_value = true;
+    record.key = ids_[at_];
+    record.source = kSourceName;
+    record.offset = first_number_ + at_;
+  }
+  return true;
+}
+
+absl::Status ColumnsSink::write(const Decided& decided) {
+  removed_ += decided.work.resolved.removed.size();
+  for (size_t i = 0; i < decided.batch.records.size(); ++i) {
+    const Outcome& outcome = decided.work.resolved.outcomes[i];
+    if (outcome.verdict == Verdict::removal) continue;
+    std::string original_name;
+    if (outcome.verdict == Verdict::duplicate) {
+      Metadata original;
+      RETURN_IF_ERROR(decode_metadata(outcome.original, original));
+      original_name = original.name();
+    }
+    Metadata document;
+    RETURN_IF_ERROR(decode_metadata(decided.work.sign.documents[i].metadata, document));
+    verdicts_.add(document.name(), outcome, original_name);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace doppel::python

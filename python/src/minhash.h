@@ -1,0 +1,74 @@
+#pragma once
+// Sketches of sets of elements and an index of them, as the module doppel_dedup.datasketch shows them.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "base/pod_vector.h"
+#include "index/index.h"
+#include "sketch/sketch.h"
+
+namespace doppel::python {
+
+// What sketches of one seed and size share. Immutable.
+struct SketchKind {
+  SketchKind(uint64_t seed, int num_perm);
+
+  uint64_t seed;
+  uint64_t salt;  // of elements
+  HashKey key;
+  Sketcher sketcher;
+};
+
+class MinHash {
+ public:
+  explicit MinHash(std::shared_ptr<const SketchKind> kind);
+
+  // Elements are gathered, and sketched when somebody looks: a few at a time cost as much as many.
+  void update(std::string_view element);
+  void merge(MinHash& other);  // of the same kind
+  double jaccard(MinHash& other);
+  // How many distinct elements there are, by estimate.
+  double count();
+
+  const SketchKind& kind() const { return *kind_; }
+  const std::vector<uint64_t>& slots();
+  void set_slots(std::vector<uint64_t> slots) { slots_ = std::move(slots); }
+  bool empty() { return slots()[0] == kEmptySlot; }
+
+ private:
+  std::shared_ptr<const SketchKind> kind_;
+  std::vector<uint64_t> slots_;
+  PodVector<uint64_t> waiting_;  // hashes of elements
+};
+
+// Sketches by number. A query gives the candidates that share a band, with the estimate of their similarity.
+class MinHashIndex {
+ public:
+  // bands and rows 0: chosen from the threshold and the recall.
+  static absl::StatusOr<std::unique_ptr<MinHashIndex>> create(double threshold, double recall, int num_perm,
+                                                              int bands, int rows);
+  // The number of the sketch, ascending from 0.
+  Seq insert(const std::vector<uint64_t>& slots);
+  bool remove(Seq number) { return index_.remove(number); }
+  std::vector<std::pair<Seq, double>> query(const std::vector<uint64_t>& slots) const;
+  // For each band: how many sketches share each of its keys.
+  std::vector<absl::flat_hash_map<uint64_t, uint64_t>> counts() const;
+  Banding banding() const { return index_.options().banding; }
+  int num_perm() const { return index_.options().num_perm; }
+
+ private:
+  MinHashIndex(const IndexOptions& options);
+  void prepare(const std::vector<uint64_t>& slots, uint8_t* slices, uint64_t* keys) const;
+
+  Index index_;
+  BandMask all_bands_;
+};
+
+}  // namespace doppel::python

@@ -1,0 +1,45 @@
+#pragma once
+// What was decided of documents, as columns: for NumPy, for Arrow, or row by row.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doppel/verdict.h"
+#include "engine/resolved.h"
+
+namespace doppel::python {
+
+// Texts that lie one behind the other, as Arrow wants them.
+class TextBuffer {
+ public:
+  void add(std::string_view text) {
+    data_.append(text);
+    ends_.push_back(static_cast<int64_t>(data_.size()));
+  }
+  size_t size() const { return ends_.size() - 1; }
+  std::string_view operator[](size_t i) const {
+    return std::string_view(data_).substr(static_cast<size_t>(ends_[i]),
+                                          static_cast<size_t>(ends_[i + 1] - ends_[i]));
+  }
+  const std::vector<int64_t>& ends() const { return ends_; }
+  const std::string& data() const { return data_; }
+
+ private:
+  std::string data_;
+  std::vector<int64_t> ends_{0};  // one more than there are texts
+};
+
+struct Verdicts {
+  std::vector<uint8_t> verdict;    // doppel::Verdict
+  std::vector<uint8_t> kind;       // doppel::Kind
+  std::vector<double> similarity;  // NaN but for duplicates; in millionths, rounded down, as everywhere
+  TextBuffer id;
+  TextBuffer original;  // of a duplicate its original's id, else empty
+
+  size_t size() const { return verdict.size(); }
+  void add(std::string_view name, const Outcome& outcome, std::string_view original_name);
+};
+
+}  // namespace doppel::python

@@ -1,0 +1,15 @@
+#pragma once
+// Verdicts through the Arrow C stream interface.
+
+#include <memory>
+
+#include "nanobind/nanobind.h"
+#include "verdicts.h"
+
+namespace doppel::python {
+
+// A capsule "arrow_array_stream" of one batch with the columns id, verdict, original, similarity, kind. What
+// it hands out needs neither the GIL nor Python.
+nanobind::capsule arrow_stream(std::shared_ptr<const Verdicts> verdicts);
+
+}  // namespace doppel::python

@@ -1,0 +1,221 @@
+"""What cannot be is refused in words, and the interpreter lives on."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import pyarrow as pa
+import pytest
+from corpus import doppel
+
+import doppel_dedup
+from doppel_dedup import BusyError, Index, WrongIndexError, deduplicate
+
+A = "the quick brown fox jumps over the lazy dog"
+B = "pack my box with five dozen liquor jugs please"
+
+
+@pytest.mark.parametrize(
+    "texts, error, words",
+    [
+        (A, TypeError, "texts: one str; give a list of them"),
+        (A.encode(), TypeError, "texts: one bytes; give a list of them"),
+        (7, TypeError, "int is neither a list nor an Arrow array"),
+        ([A, 7], TypeError, "texts: row 1 is of type int; give str, bytes or None"),
+        ({"text": [A]}, TypeError, "texts: a dict"),
+        (pa.array([1, 2]), TypeError, 'texts: an Arrow column of format "l"; give strings'),
+        (pa.array([A]).dictionary_encode(), TypeError, "dictionary-encoded"),
+        (pa.table({"a": [A], "b": [B]}), TypeError, "a table with the columns a, b; give one column"),
+    ],
+)
+def test_texts(texts, error, words):
+    index = Index()
+    with pytest.raises(error, match=words):
+        index.add(texts)
+    assert index.add([A]).verdict.tolist() == ["unique"]
+
+
+@pytest.mark.parametrize(
+    "ids, error, words",
+    [
+        (["a"], ValueError, "ids: 1 for 2 texts"),
+        (["a", None], ValueError, "ids: row 1 has none"),
+        (["a", ""], ValueError, "ids: row 1 has none"),
+        (pa.array(["a", None]), ValueError, "ids: row 1 has none"),
+        (["a", 1.5], TypeError, "ids: row 1 is of type float"),
+        (pa.array([1.5, 2.5]), TypeError, 'ids: an Arrow column of format "g"; give strings or whole numbers'),
+    ],
+)
+def test_ids(ids, error, words):
+    with pytest.raises(error, match=words):
+        Index().add([A, B], ids)
+
+
+def test_dates():
+    with pytest.raises(ValueError, match='dates: row 1: "yesterday" is no time'):
+        Index().add([A, B], dates=["2024-01-01", "yesterday"])
+    with pytest.raises(ValueError, match="dates: 1 for 2 texts"):
+        Index().add([A, B], dates=["2024-01-01"])
+
+
+def test_nulls_empty_and_bytes_that_are_no_text():
+    texts = [None, "", b"", float("nan"), "\ud800 lone", b"\xff\xfe\x00 not text", A, "\0" * 100]
+    v = Index().add(texts)
+    assert v.verdict.tolist()[:4] == ["unscored"] * 4
+    assert v.verdict.tolist()[4:] == ["unique"] * 4
+    arrow = pa.array([None, b"", b"\xff\xfe\x00 not text", A.encode()], pa.binary())
+    assert Index().add(arrow).verdict.tolist() == ["unscored", "unscored", "unique", "unique"]
+    assert Index().add(pa.nulls(3)).verdict.tolist() == ["unscored"] * 3
+
+
+def test_a_huge_text():
+    huge = A * 3_000_000  # 129 MB
+    v = Index().add([huge, huge, A])
+    assert v.verdict.tolist() == ["unique", "duplicate", "unique"]
+
+
+def test_settings():
+    with pytest.raises(TypeError, match="numperm: no such setting; did you mean num_perm"):
+        Index(numperm=64)
+    with pytest.raises(ValueError, match="threshold: 1.5 is not between 0.000001 and 1"):
+        Index(threshold=1.5)
+    with pytest.raises(ValueError, match="repeated_ids"):
+        Index(repeated_ids="maybe")
+    with pytest.raises(ValueError, match="hash_key"):
+        Index(hash_key=b"short")
+
+
+def test_a_missing_column_is_named_with_the_nearest_one():
+    for table in (pa.table({"texte": [A]}), {"texte": [A]}):
+        with pytest.raises(KeyError, match="no column 'text' among 'texte'; did you mean 'texte'"):
+            deduplicate(table)
+    with pytest.raises(KeyError, match="no column 'url'"):
+        deduplicate({"text": [A]}, id="url")
+    with pytest.raises(TypeError, match="str is no table"):
+        deduplicate("text")
+
+
+def test_an_index_that_another_process_holds(tmp_path):
+    code = f"import doppel_dedup, sys; i = doppel_dedup.Index(path={str(tmp_path / 'i')!r}); print('open', flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout.readline() == "open\n"
+        with pytest.raises(BusyError, match=f"in use by process {holder.pid}"):
+            Index(path=tmp_path / "i")
+        holder.stdin.close()
+        holder.wait()
+    with Index(path=tmp_path / "i") as first:
+        with pytest.raises(BusyError, match=f"in use by process {os.getpid()}"):
+            Index(path=tmp_path / "i")
+        first.add([A])
+
+
+def test_another_key_and_another_rule(tmp_path):
+    with Index(path=tmp_path / "i") as index:
+        index.add([A])
+    with pytest.raises(WrongIndexError, match="hash_key_fingerprint"):
+        Index(path=tmp_path / "i", hash_key="00112233445566778899aabbccddeeff")
+    with pytest.raises(WrongIndexError, match="num_perm: the index was made with 128, now 64"):
+        Index(path=tmp_path / "i", num_perm=64)
+    with Index(path=tmp_path / "i") as index:
+        assert len(index) == 1
+
+
+def test_a_damaged_directory(tmp_path):
+    with Index(path=tmp_path / "i") as index:
+        index.add([A, B])
+    (tmp_path / "i" / "hot").write_bytes(b"no")
+    with pytest.raises(doppel_dedup.Error):
+        Index(path=tmp_path / "i")
+
+
+def _add_in_child(index, queue):
+    try:
+        index.add([A])
+        queue.put("added")
+    except WrongIndexError as error:
+        queue.put(str(error))
+
+
+@pytest.mark.parametrize("path", [None, "i"])
+def test_fork(tmp_path, path):
+    index = Index(path=path and tmp_path / path)
+    index.add([A])
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=_add_in_child, args=(index, queue))
+    child.start()
+    assert "was opened by process" in queue.get(timeout=60)
+    child.join()
+    assert child.exitcode == 0
+    assert index.add([A, B]).verdict.tolist() == ["duplicate", "unique"]
+    if path:  # the child has not let go of the lock
+        with pytest.raises(BusyError):
+            Index(path=tmp_path / path)
+
+
+def test_spawn(tmp_path):
+    with pytest.raises(TypeError, match="pickle"):
+        multiprocessing.get_context("spawn").Process(target=_add_in_child, args=(Index(), None)).start()
+
+
+def test_ctrl_c_is_heard_and_nothing_is_lost():
+    texts = [f"{i} " + " ".join(str(i * 7919 + j * j) for j in range(400)) for i in range(3000)] * 30  # 270 MB
+    index = Index(threads=1)
+    killed = []
+
+    def kill():
+        killed.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Timer(0.3, kill).start()
+    with pytest.raises(KeyboardInterrupt):
+        while True:  # never ends by itself
+            index.add(texts)
+    assert time.monotonic() - killed[0] < 5  # milliseconds, but where others keep the machine busy
+    assert 0 < len(index.last) < len(texts)
+    assert index.add([texts[0]]).verdict.tolist() == ["duplicate"]
+
+
+def test_an_error_in_the_arrow_stream():
+    def fail():
+        yield pa.record_batch({"a": [A]})
+        raise OSError("the disk is gone")
+
+    class Column:
+        def __arrow_c_stream__(self, requested_schema=None):
+            schema = pa.schema({"a": pa.string()})
+            return pa.RecordBatchReader.from_batches(schema, fail()).__arrow_c_stream__()
+
+    with pytest.raises((TypeError, ValueError), match="the disk is gone|a table with the columns a"):
+        Index().add(Column())
+
+
+def test_arguments_of_the_extension_never_crash():
+    code = """
+        import doppel_dedup._core as c, itertools
+        things = [None, 1, "x", b"y", [], {}, object(), float("nan"), ["x"], [None]]
+        index = c.Index("", [], "", "error")
+        minhash = c.MinHash(1, 16)
+        calls = [index.add, index.query, index.remove, index.contains, c.sign, c.explain, minhash.update,
+                 minhash.update_batch, minhash.merge, minhash.set_slots, c.MinHashIndex.create]
+        for call in calls:
+            for n in range(5):
+                for arguments in itertools.islice(itertools.product(things, repeat=n), 0, 3000, 7):
+                    try:
+                        call(*arguments)
+                    except (TypeError, ValueError, RuntimeError):
+                        pass
+        print("alive")
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=300)
+    assert done.stdout == "alive\n", done.stderr
+
+
+def test_the_program_is_in_the_wheel():
+    assert doppel("--version").stdout.startswith("doppel ")
+    assert doppel("scan", "/nowhere/at/all", check=False).returncode == 2

@@ -1,0 +1,199 @@
+"""Index and Verdicts: what they promise besides the verdicts."""
+
+import datetime
+import gc
+import sys
+import threading
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from corpus import doppel
+
+import doppel_dedup
+from doppel_dedup import Index
+
+A = "the quick brown fox jumps over the lazy dog"
+B = "pack my box with five dozen liquor jugs please"
+
+
+def test_columns_as_numpy_arrow_and_rows():
+    index = Index()
+    v = index.add([A, A.upper(), "", B, None], ids=["a", "b", "c", "d", "e"])
+    assert v.verdict.tolist() == ["unique", "duplicate", "unscored", "unique", "unscored"]
+    assert v.is_unique.tolist() == [True, False, False, True, False]
+    assert v.is_duplicate.tolist() == [False, True, False, False, False]
+    assert v.kind.tolist() == ["", "near", "", "", ""]
+    assert v.similarity.dtype == np.float64 and v.similarity[1] == 1 and np.isnan(v.similarity[0])
+    assert v.id.tolist() == list("abcde") and v.original.tolist() == [None, "a", None, None, None]
+    table = pa.table(v)
+    assert table.to_pylist() == [r._asdict() for r in v]
+    assert table.schema.names == ["id", "verdict", "original", "similarity", "kind"]
+    assert table["similarity"].null_count == 4
+    assert v[-1].id == "e" and [r.id for r in v[1:3]] == ["b", "c"]
+    with pytest.raises(IndexError):
+        v[5]
+    assert repr(v) == "<Verdicts: 2 unique, 1 duplicate, 2 unscored>"
+
+
+def test_arrays_outlive_what_they_came_from():
+    v = Index().add([A, A])
+    similarity, table = v.similarity, pa.table(v)
+    del v
+    gc.collect()
+    assert similarity[1] == 1
+    assert table["original"].to_pylist() == [None, "0"]
+
+
+def test_no_rows():
+    v = Index().add([])
+    assert len(v) == 0 and len(pa.table(v)) == 0 and v.verdict.tolist() == [] and repr(v) == "<Verdicts: none>"
+
+
+def test_polars_and_pandas_take_verdicts_and_give_texts():
+    pl = pytest.importorskip("polars")
+    pd = pytest.importorskip("pandas")
+    v = Index().add(pl.Series([A, A, None]), ids=pl.Series([1, 2, 3]))
+    frame = pl.DataFrame(v)
+    assert frame["original"].to_list() == [None, "1", None]
+    assert Index().add(pd.Series([A, A, None])).verdict.tolist() == ["unique", "duplicate", "unscored"]
+    assert doppel_dedup.deduplicate(pd.DataFrame({"text": [A, A, B], "n": [1, 2, 3]}))["n"].tolist() == [1, 3]
+    assert doppel_dedup.deduplicate(pl.DataFrame({"text": [A, A, B], "n": [3, 2, 1]}), order_by="n")["n"].to_list() == [2, 1]
+
+
+def test_no_object_is_made_for_an_arrow_value():
+    texts = pa.array([" ".join(f"w{i}x{j}" for j in range(10)) for i in range(20_000)])
+    ids = pa.array(range(20_000))
+    index = Index()
+    gc.collect()
+    before = sys.getallocatedblocks()
+    v = index.add(texts, ids)
+    assert sys.getallocatedblocks() - before < 1000
+    assert len(v) == 20_000
+
+
+def test_ids_of_every_kind():
+    for ids in ([1, 2], ["1", "2"], [b"1", b"2"], np.array([1, 2]), pa.array([1, 2]), pa.array([1, 2], pa.uint64()),
+                pa.array(["1", "2"], pa.string_view()), pa.array([1, 2], pa.int8())):
+        v = Index().add([A, A], ids)
+        assert v.id.tolist() == ["1", "2"] and v[1].original == "1"
+    v = Index().add([A, A], ids=["id\udcff", b"\xff"])
+    assert v.id.tolist()[1].startswith("b64:")
+
+
+def test_dates_drive_expiry():
+    day = datetime.timedelta(days=1)
+    start = datetime.datetime(2024, 1, 1)
+    # Originals expire by the thousand, when the youngest of them is too old.
+    texts = [A] + [" ".join(f"w{i}x{j}" for j in range(20)) for i in range(3500)]
+
+    def dates(kind):
+        times = [start] * 1501 + [start + 60 * day] * 2000
+        return {
+            "datetime": times,
+            "aware": [t.replace(tzinfo=datetime.timezone.utc) for t in times],
+            "text": [t.isoformat() for t in times],
+            "seconds": [int(t.replace(tzinfo=datetime.timezone.utc).timestamp()) for t in times],
+            "numpy": np.array(times, "datetime64[s]"),
+            "arrow": pa.array(times, pa.timestamp("us")),
+            "date": pa.array([t.date() for t in times]),
+        }[kind]
+
+    for kind in ["datetime", "aware", "text", "seconds", "numpy", "arrow", "date"]:
+        index = Index(expire_after="30d")
+        index.add(texts, dates=dates(kind))
+        assert index.query([A]).verdict.tolist() == ["unique"], kind
+        assert len(index) < 3501
+    without = Index(expire_after="30d")
+    without.add(texts, dates=[None] * 3501)
+    assert without.query([A]).verdict.tolist() == ["duplicate"]
+
+
+def test_repeated_ids():
+    index = Index()
+    index.add([A], ids=["a"])
+    with pytest.raises(ValueError, match=r'"a" \(row 1\) is in the index already; remove\(\) it first'):
+        index.add([B, B], ids=["b", "a"])
+    with pytest.raises(ValueError, match='"b" is that of rows 0 and 2'):
+        index.add([B, A, B], ids=["b", "c", "b"])
+    assert len(index) == 1 and index.documents == 1  # nothing of it was judged
+
+    index = Index(repeated_ids="allow")
+    assert index.add([A, B], ids=["a", "a"]).verdict.tolist() == ["unique", "unique"]
+    assert index.remove("a") == 2
+
+    index = Index(repeated_ids="replace")
+    index.add([A], ids=["a"])
+    assert index.add([B], ids=["a"]).verdict.tolist() == ["unique"]
+    assert len(index) == 1 and index.query([A]).verdict.tolist() == ["unique"]
+
+
+def test_remove_and_contains():
+    index = Index()
+    index.add([A, A.upper()], ids=["a", "b"])
+    assert "a" in index and "b" not in index and "c" not in index
+    assert index.remove(["a", "b", "c"]) == 1
+    assert "a" not in index and len(index) == 0
+    assert index.add([A], ids=["z"]).verdict.tolist() == ["unique"]
+    index.add([B], ids=[17])
+    assert 17 in index and "17" in index and index.remove(17) == 1
+
+
+def test_an_index_in_a_directory_goes_on(tmp_path):
+    with Index(path=tmp_path / "index") as index:
+        assert index.add([A], ids=["a"]).verdict.tolist() == ["unique"]
+    with pytest.raises(ValueError, match="closed"):
+        index.add([A])
+    index.close()
+    with Index(path=tmp_path / "index") as index:
+        assert len(index) == 1 and "a" in index and index.documents == 1
+        assert index.add([A], ids=["b"])[0].original == "a"
+        assert index.add([B])[0].id == "2"  # its number in the index
+    assert "3 judged" in doppel("inspect", tmp_path / "index").stdout
+
+
+def test_without_close_nothing_is_lost(tmp_path):
+    index = Index(path=tmp_path / "index")
+    index.add([A, B])
+    del index
+    gc.collect()
+    assert len(Index(path=tmp_path / "index")) == 2
+
+
+def test_threads_take_turns():
+    index = Index(threads=2)
+    texts = [[f"{A} {B} thread {t} document {i} {i} {i}" for i in range(300)] for t in range(4)]
+    done = []
+
+    def work(t):
+        for at in range(0, 300, 50):
+            done.append(len(index.add(texts[t][at : at + 50])))
+
+    threads = [threading.Thread(target=work, args=(t,)) for t in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(done) == 1200 == index.documents
+
+
+def test_progress():
+    calls = []
+    texts = [f"{A} {i} {i + 1} {i + 2} {B} {i}" for i in range(3000)]
+    Index().add(texts, progress=lambda done, total: calls.append((done, total)))
+    assert calls[-1] == (3000, 3000) and calls == sorted(calls)
+    Index().add(texts, progress=True)
+
+    def fail(done, total):
+        raise KeyError("mine")
+
+    index = Index()
+    with pytest.raises(KeyError, match="mine"):
+        index.add(texts, progress=fail)
+    assert len(index.last) == index.documents
+
+
+def test_sizes():
+    index = Index()
+    index.add([f"{A} {i} {i + 1} {i + 2} {B} {i}" for i in range(300)])
+    assert index.memory_bytes > 0 and index.disk_bytes > 0

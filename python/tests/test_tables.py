@@ -1,0 +1,85 @@
+"""deduplicate() and scan_parquet()."""
+
+import random
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from corpus import documents, scan, seed_of_this_run
+
+from doppel_dedup import Index, deduplicate, scan_parquet
+
+A = "the quick brown fox jumps over the lazy dog"
+B = "pack my box with five dozen liquor jugs please"
+
+
+def tables():
+    data = {"text": [A, A.upper(), B, None, A], "year": [3, 1, None, 5, 2], "id": list("abcde")}
+    out = [data, pa.table(data)]
+    for name in ("pandas", "polars"):
+        try:
+            out.append(__import__(name).DataFrame(data))
+        except ImportError:
+            pass
+    return out
+
+
+def column(table, name):
+    values = table[name]
+    values = values.to_pylist() if hasattr(values, "to_pylist") else list(values)
+    return values
+
+
+@pytest.mark.parametrize("table", tables(), ids=lambda t: type(t).__module__.split(".")[0])
+def test_what_is_kept(table):
+    assert column(deduplicate(table), "id") == ["a", "c", "d"]
+    assert column(deduplicate(table, order_by="year"), "id") == ["b", "c", "d"]
+    assert column(deduplicate(table, order_by=["year", "id"], keep_unscored=False), "id") == ["b", "c"]
+    kept, verdicts = deduplicate(table, id="id", order_by="year", with_verdicts=True)
+    assert type(kept) is type(table)
+    assert verdicts.id.tolist() == ["b", "e", "a", "d", "c"]
+    assert verdicts.original.tolist() == [None, "b", "b", None, None]
+
+
+def test_anything_with_the_arrow_interface():
+    class Table:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return pa.table({"text": [A, A, B]}).__arrow_c_stream__(requested_schema)
+
+    assert deduplicate(Table())["text"].to_pylist() == [A, B]
+
+
+def test_parquet_files(tmp_path):
+    texts = documents(random.Random(seed_of_this_run()), 1000)
+    ids = [f"d{i}" for i in range(1000)]
+    (tmp_path / "crawl").mkdir()
+    for n, part in enumerate((slice(0, 400), slice(400, 1000))):
+        table = pa.table({"id": ids[part], "other": range(len(ids[part])), "text": texts[part]})
+        pq.write_table(table, tmp_path / "crawl" / f"{n}.parquet", row_group_size=150)
+    expected = scan(tmp_path, texts, ids)
+    rows, kept = [], []
+    for batch, verdicts in scan_parquet(tmp_path / "crawl", id="id", columns=["other"], batch_rows=130):
+        assert batch.schema.names == ["id", "other", "text"] or set(batch.schema.names) == {"id", "other", "text"}
+        rows += [tuple(row) for row in verdicts]
+        kept += batch.filter(pa.array(verdicts.is_unique))["id"].to_pylist()
+    assert rows == expected
+    assert kept == [row[0] for row in expected if row[1] == "unique"]
+
+    with Index(path=tmp_path / "index") as index:
+        for _ in scan_parquet([tmp_path / "crawl" / "0.parquet"], index=index):
+            pass
+        assert index.documents == 400
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        list(scan_parquet(tmp_path))
+    pq.write_table(pa.table({"texts": [A] * 1000}), tmp_path / "a.parquet")
+    with pytest.raises(KeyError, match="no column 'text' among 'texts'; did you mean 'texts'"):
+        list(scan_parquet(tmp_path))
+    whole = (tmp_path / "a.parquet").read_bytes()
+    (tmp_path / "a.parquet").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises((pa.ArrowInvalid, OSError)):
+        list(scan_parquet(tmp_path, text="texts"))
+    with pytest.raises(TypeError, match="settings are those of the index"):
+        list(scan_parquet(tmp_path, index=Index(), threshold=0.5))

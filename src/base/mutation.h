@@ -1,0 +1,70 @@
+#pragma once
+// Known bugs that a simulation puts back one by one, to show that it finds them. Nothing else sets one; a
+// place costs one branch.
+
+#include <string_view>
+
+namespace doppel {
+
+enum class Mutation {
+  none,
+  the_end_is_taken_before_the_claim,
+  foreign_records_are_skipped,
+  answers_are_trusted,
+  only_the_last_batch,
+  only_one_batch_is_kept,
+  nothing_is_dropped,
+  nothing_is_looked_up,
+  nothing_is_settled,
+  any_part_is_whole,
+  unknown_is_committed,
+  offsets_are_not_checked,
+  progress_of_late_topics_is_ignored,
+  outputs_are_inputs,
+  refusals_are_repeated,
+  columns_are_not_synced,
+  numbers_are_given_again,
+};
+
+struct MutationInfo {
+  Mutation mutation;
+  std::string_view name, bug;
+};
+inline constexpr MutationInfo kMutations[] = {
+    {Mutation::the_end_is_taken_before_the_claim, "the_end_is_taken_before_the_claim",
+     "A start reads the log up to the end that it had before its claim."},
+    {Mutation::foreign_records_are_skipped, "foreign_records_are_skipped",
+     "Records of another owner behind the own ones are not looked for."},
+    {Mutation::answers_are_trusted, "answers_are_trusted",
+     "A commit that was answered is not looked up, though a connection broke (ADR 17)."},
+    {Mutation::only_the_last_batch, "only_the_last_batch",
+     "After a failure the batch before is not looked up (ADR 17)."},
+    {Mutation::only_one_batch_is_kept, "only_one_batch_is_kept",
+     "Of a transaction that held two batches, one is looked up after the next failure."},
+    {Mutation::nothing_is_dropped, "nothing_is_dropped",
+     "What hangs is not dropped before it is sent again (ADR 17)."},
+    {Mutation::nothing_is_looked_up, "nothing_is_looked_up",
+     "After a failure all is sent again, whatever readers see."},
+    {Mutation::nothing_is_settled, "nothing_is_settled", "A start leaves what hangs as it is (ADR 17)."},
+    {Mutation::any_part_is_whole, "any_part_is_whole",
+     "A start takes a part of a batch in the log for a whole one."},
+    {Mutation::unknown_is_committed, "unknown_is_committed", "A commit whose answer is lost counts as done."},
+    {Mutation::offsets_are_not_checked, "offsets_are_not_checked",
+     "Records that were acknowledged without an offset count as stored (ADR 16)."},
+    {Mutation::progress_of_late_topics_is_ignored, "progress_of_late_topics_is_ignored",
+     "A topic that appears after the start is read from its beginning."},
+    {Mutation::outputs_are_inputs, "outputs_are_inputs",
+     "An expression that fits our own outputs reads them."},
+    {Mutation::refusals_are_repeated, "refusals_are_repeated",
+     "A record that its topic refuses is sent again as it is."},
+    {Mutation::columns_are_not_synced, "columns_are_not_synced",
+     "A checkpoint does not wait until its rows are on the disk."},
+    {Mutation::numbers_are_given_again, "numbers_are_given_again",
+     "A start from the log alone takes a removed original's number for a new one."},
+};
+
+inline Mutation active_mutation = Mutation::none;
+
+inline bool mutated(Mutation mutation) { return active_mutation == mutation; }
+
+}  // namespace doppel

@@ -1,0 +1,79 @@
+#include "base/standard_streams.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+namespace doppel {
+namespace {
+
+std::atomic<int> g_stdout_error = 0;
+
+void failed() {
+  note_stdout_error(errno);
+  if (stdout_error() == EPIPE) end_as_closed();
+}
+
+}  // namespace
+
+void prepare_standard_streams() {
+  std::signal(SIGPIPE, SIG_IGN);
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    // The lowest free number is this one. Opened the other way round, so that its use is still an error.
+    if (::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) return;
+  }
+}
+
+void write_out(std::string_view text) {
+  if (stdout_error() == 0 && std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) failed();
+}
+
+void flush_out() {
+  if (stdout_error() == 0 && std::fflush(stdout) != 0) failed();
+}
+
+void write_err(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(STDERR_FILENO, text.data(), text.size());
+    if (n < 0 && errno != EINTR) return;
+    if (n > 0) text.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+int stdout_error() { return g_stdout_error.load(std::memory_order_relaxed); }
+
+void note_stdout_error(int error) {
+  int none = 0;
+  g_stdout_error.compare_exchange_strong(none, error != 0 ? error : EIO);
+}
+
+void end_as_closed() {
+  std::signal(SIGPIPE, SIG_DFL);
+  std::raise(SIGPIPE);
+  std::_Exit(128 + SIGPIPE);  // the signal is blocked
+}
+
+StdoutBuffer::int_type StdoutBuffer::overflow(int_type c) {
+  if (traits_type::eq_int_type(c, traits_type::eof())) return traits_type::not_eof(c);
+  const char byte = traits_type::to_char_type(c);
+  write_out({&byte, 1});
+  return stdout_error() == 0 ? c : traits_type::eof();
+}
+
+std::streamsize StdoutBuffer::xsputn(const char* text, std::streamsize n) {
+  write_out({text, static_cast<size_t>(n)});
+  return stdout_error() == 0 ? n : 0;
+}
+
+int StdoutBuffer::sync() {
+  flush_out();
+  return stdout_error() == 0 ? 0 : -1;
+}
+
+}  // namespace doppel

@@ -1,0 +1,49 @@
+#include "engine/limits.h"
+
+#include <array>
+#include <charconv>
+#include <string>
+
+#include "base/status.h"
+
+namespace doppel {
+namespace {
+
+constexpr double kMillion = 1e6;
+
+// The shortest digits that mean this value.
+std::string digits(double value, std::chars_format format) {
+  std::array<char, 400> buffer{};
+  const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, format);
+  return error == std::errc() ? std::string(buffer.data(), end) : std::string("this");
+}
+
+absl::Status not_between(std::string_view name, const std::string& value, const std::string& least,
+                         const std::string& most) {
+  return invalid(std::string(name) + ": " + value + " is not between " + least + " and " + most);
+}
+
+}  // namespace
+
+absl::Status within(const Limit& limit, int64_t value, std::string_view name) {
+  if (value >= limit.least && value <= limit.most) return absl::OkStatus();
+  return not_between(name.empty() ? limit.name : name, std::to_string(value), std::to_string(limit.least),
+                     std::to_string(limit.most));
+}
+
+absl::Status within_tables(int64_t bands, int64_t shards) {
+  if (bands * shards <= limits::kTablesMost) return absl::OkStatus();
+  return invalid(std::to_string(bands) + " bands in " + std::to_string(shards) + " shards need " +
+                 std::to_string(bands * shards) + " tables, and at most " +
+                 std::to_string(limits::kTablesMost) + " are possible");
+}
+
+absl::Status within_number(const Limit& limit, double value) {
+  const double least = static_cast<double>(limit.least) / kMillion;
+  const double most = static_cast<double>(limit.most) / kMillion;
+  if (value >= least && value <= most) return absl::OkStatus();
+  return not_between(limit.name, digits(value, std::chars_format::general),
+                     digits(least, std::chars_format::fixed), digits(most, std::chars_format::fixed));
+}
+
+}  // namespace doppel

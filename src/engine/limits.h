@@ -1,0 +1,64 @@
+#pragma once
+// What the options of an index may be. The embeddable detector checks against this table, and so do the
+// settings file, its environment and the flags: no range is written down a second time.
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace doppel {
+
+struct Limit {
+  enum class Unit : uint8_t { one, millionth, byte, millisecond };
+
+  std::string_view name;  // of the setting
+  int64_t least = 0;
+  int64_t most = 0;
+  Unit unit = Unit::one;  // of least and most
+};
+
+namespace limits {
+
+// The rule.
+inline constexpr Limit kThreshold{"threshold", 1, 1'000'000, Limit::Unit::millionth};
+inline constexpr Limit kRecall{"recall", 1, 999'999, Limit::Unit::millionth};
+inline constexpr Limit kMaxListed{"max_listed", 1, 65'535};
+inline constexpr Limit kMaxChecks{"max_checks", 1, 65'535};
+// A thousand years.
+inline constexpr Limit kExpireAfter{"expire_after", 0, int64_t{365'000} * 86'400'000,
+                                    Limit::Unit::millisecond};
+// The tables of the index number what lives with 28 bits.
+inline constexpr Limit kMaxDocuments{"max_documents", 0, 250'000'000};
+
+// Signatures.
+inline constexpr Limit kNumPerm{"num_perm", 8, 1024};
+inline constexpr Limit kBands{"bands", 0, kNumPerm.most};  // 0: chosen
+inline constexpr Limit kRows{"rows", 0, kNumPerm.most};
+inline constexpr Limit kShingleWords{"shingle_words", 1, 64};
+inline constexpr Limit kMinShingles{"min_shingles", 1, 1'000'000};
+inline constexpr Limit kMaxRecord{"max_record", 1024, 15 << 20, Limit::Unit::byte};
+
+// Work.
+inline constexpr Limit kThreads{"threads", 0, 1024};  // 0: one for each processor
+inline constexpr Limit kShards{"shards", 1, 256};
+// Each band has a table in each shard, and each table takes some of the 65,530 mappings that Linux gives a
+// process.
+inline constexpr int64_t kTablesMost = 8192;
+
+inline constexpr std::array kAll{kThreshold,    kRecall,    kMaxListed, kMaxChecks, kExpireAfter,
+                                 kMaxDocuments, kNumPerm,   kBands,     kRows,      kShingleWords,
+                                 kMinShingles,  kMaxRecord, kThreads,   kShards};
+
+}  // namespace limits
+
+// InvalidArgument unless the value is in the range: "num_perm: 4 is not between 8 and 1024". `name`: what the
+// caller calls it, where that is not the name of the setting.
+absl::Status within(const Limit& limit, int64_t value, std::string_view name = {});
+// InvalidArgument where so many bands and shards need more than kTablesMost tables.
+absl::Status within_tables(int64_t bands, int64_t shards);
+// The same for an option of unit millionth, whose value is a whole number of ones. NaN is in no range.
+absl::Status within_number(const Limit& limit, double value);
+
+}  // namespace doppel

@@ -1,0 +1,120 @@
+#include "engine/originals.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/status.h"
+
+namespace doppel {
+namespace {
+
+std::vector<ShardSet> one_shard_each(size_t count) {
+  if (count <= 1) return {ShardSet()};
+  std::vector<ShardSet> out;
+  out.reserve(count);
+  for (uint32_t shard = 0; shard < count; ++shard)
+    out.emplace_back(static_cast<uint32_t>(count), std::vector<uint32_t>{shard});
+  return out;
+}
+
+}  // namespace
+
+Originals::Originals(const Rule& rule, size_t shards, const IndexOptions& options, const Bodies& bodies,
+                     const Matcher::PayloadOf& payload_of) {
+  const std::vector<ShardSet> sets = one_shard_each(shards);
+  IndexOptions each = options;
+  each.initial_capacity = options.initial_capacity / sets.size() + 1;
+  for (const ShardSet& set : sets)
+    shares_.push_back(std::make_unique<Share>(rule, set, each, bodies, payload_of));
+  owners_ = Owners(sets);
+}
+
+std::vector<Seq> Originals::find_id(uint64_t id_tag) const {
+  std::vector<Seq> out;
+  for (const auto& share : shares_)
+    for (const Seq local : share->index().find_id(id_tag)) out.push_back(share->shards().global(local));
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+OriginalsStats Originals::stats() const {
+  OriginalsStats out;
+  for (const auto& share : shares_) {
+    const IndexStats& stats = out.shards.emplace_back(share->index().stats());
+    out.rows += stats.rows;
+    out.live += stats.live;
+    out.table_bytes += stats.table_bytes;
+    out.row_bytes += stats.row_bytes;
+    out.moved_entries_max = std::max(out.moved_entries_max, stats.moved_entries_max);
+  }
+  return out;
+}
+
+absl::Status Originals::match(const ToMatch& work, size_t begin, size_t end, MatchCounters& counters) const {
+  for (size_t owner = 0; owner < shares_.size(); ++owner)
+    RETURN_IF_ERROR(shares_[owner]->matcher().match(work, begin, end, owner, cut(), counters));
+  return absl::OkStatus();
+}
+
+absl::Status Originals::find_payload(const Digest& payload, Answer& answer) const {
+  for (const auto& share : shares_) {
+    RETURN_IF_ERROR(share->matcher().find_payload(payload, answer));
+    if (answer.same_payload.has_value()) break;
+  }
+  return absl::OkStatus();
+}
+
+bool Originals::remove(Seq seq) { return live(seq) && share(seq).remove(seq); }
+
+void Originals::apply_deaths(const Resolved& batch, size_t first) {
+  for (const auto& share : shares_) share->apply_deaths(batch, first);
+  lowest_live_ = std::max(lowest_live_, std::min(batch.lowest_live, next_seq_));
+}
+
+absl::Status Originals::room_for(std::span<const StoredRow> rows) const {
+  std::vector<size_t> more(shares_.size());
+  for (const StoredRow& row : rows) ++more[owners_.of(row.seq)];
+  for (size_t owner = 0; owner < shares_.size(); ++owner)
+    RETURN_IF_ERROR(shares_[owner]->room_for(more[owner]));
+  return absl::OkStatus();
+}
+
+void Originals::apply(const Resolved& batch, std::span<const uint64_t> band_keys, int threads,
+                      const Index::Run& run) {
+  const auto bands = static_cast<size_t>(options().banding.bands);
+  for (size_t owner = 0; owner < shares_.size(); ++owner) {
+    new_rows_.clear();
+    new_keys_.clear();
+    for (size_t r = 0; r < batch.rows.size(); ++r) {
+      if (owners_.of(batch.rows[r].seq) != owner) continue;
+      new_rows_.push_back(batch.rows[r].row);
+      const uint64_t* keys = band_keys.data() + batch.places[r] * bands;
+      new_keys_.insert(new_keys_.end(), keys, keys + bands);
+    }
+    shares_[owner]->apply(batch, new_rows_, new_keys_.data(), threads, run);
+  }
+  next_seq_ += batch.rows.size();
+  lowest_live_ = std::max(lowest_live_, std::min(batch.lowest_live, next_seq_));
+}
+
+void Originals::start_at(Seq seq) {
+  for (const auto& share : shares_) share->index().start_at(share->shards().local(seq));
+  next_seq_ = lowest_live_ = seq;
+}
+
+absl::Status Originals::restore(const StoredRow& row) {
+  RETURN_IF_ERROR(share(row.seq).room_for(1));
+  share(row.seq).index().restore(row.row, row.removed);
+  next_seq_ = row.seq + 1;
+  return absl::OkStatus();
+}
+
+void Originals::finish_restore(Seq lowest_live, int threads, const Index::Run& run) {
+  lowest_live_ = std::max(lowest_live_, std::min(lowest_live, next_seq_));
+  for (const auto& share : shares_) {
+    share->expire_below(lowest_live_);
+    share->index().build_tables(threads, run);
+  }
+}
+
+}  // namespace doppel

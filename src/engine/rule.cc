@@ -1,0 +1,106 @@
+#include "engine/rule.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "base/status.h"
+#include "engine/limits.h"
+
+namespace doppel {
+namespace {
+
+// The number behind "name=" in a description of a rule.
+std::optional<uint64_t> described_number(std::string_view described, const std::string& name) {
+  size_t at = described.starts_with(name + "=") ? 0 : described.find("\n" + name + "=");
+  if (at == std::string_view::npos) return std::nullopt;
+  at = described.find('=', at) + 1;
+  uint64_t number = 0;
+  const char* end = described.data() + described.size();
+  if (std::from_chars(described.data() + at, end, number).ec != std::errc()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+absl::StatusOr<Rule> make_rule(double threshold, double recall, int num_perm, int bands, int rows) {
+  Rule rule;
+  RETURN_IF_ERROR(within_number(limits::kThreshold, threshold));
+  RETURN_IF_ERROR(within_number(limits::kRecall, recall));
+  RETURN_IF_ERROR(within(limits::kNumPerm, num_perm));
+  RETURN_IF_ERROR(within(limits::kBands, bands));
+  RETURN_IF_ERROR(within(limits::kRows, rows));
+  rule.threshold_ppm = static_cast<uint32_t>(std::llround(threshold * 1e6));
+  if (bands != 0 || rows != 0) {
+    if (bands == 0 || rows == 0) {
+      return invalid("bands: " + std::to_string(bands) + " and rows: " + std::to_string(rows) +
+                     "; set both, or none to have them chosen");
+    }
+    if (bands * rows > num_perm) {
+      return invalid("bands: " + std::to_string(bands) + " of " + std::to_string(rows) + " rows need " +
+                     std::to_string(bands * rows) + " slots, num_perm is " + std::to_string(num_perm));
+    }
+    rule.banding = {.bands = bands, .rows = rows};
+  } else {
+    ASSIGN_OR_RETURN(rule.banding, choose_banding(threshold, recall, num_perm));
+    rule.banding_chosen = true;
+  }
+  rule.min_equal = min_equal_slices(rule.threshold_ppm, num_perm);
+  return rule;
+}
+
+std::string describe_rule(const Rule& rule) {
+  auto line = [](const char* name, const std::string& value) {
+    return std::string(name) + "=" + value + "\n";
+  };
+  std::string out = line("threshold_ppm", std::to_string(rule.threshold_ppm)) +
+                    line("bands", std::to_string(rule.banding.bands)) +
+                    line("rows", std::to_string(rule.banding.rows)) +
+                    line("verify", rule.verify == Verify::exact ? "exact" : "signature") +
+                    line("min_equal", std::to_string(rule.min_equal)) +
+                    line("max_listed", std::to_string(rule.max_listed)) +
+                    line("max_checks", std::to_string(rule.max_checks)) +
+                    line("expire_after_ms", std::to_string(rule.expire_after_ms));
+  // What was added later is named only where it is in use, so that older directories stay what they are.
+  const uint64_t setting = rule.max_memory != 0 ? rule.documents_setting : rule.max_documents;
+  if (setting != 0) out += line("max_documents", std::to_string(setting));
+  if (rule.max_memory != 0) {
+    out += line("max_memory", std::to_string(rule.max_memory)) +
+           line("documents_in_memory", std::to_string(rule.documents_in_memory));
+  }
+  if (rule.replace) out += line("on_update", "replace");
+  if (rule.expire_after_ms != 0) {
+    out += line("generation", std::to_string(rule.generation)) +
+           line("watermark_rank", std::to_string(rule.watermark_rank));
+  }
+  return out;
+}
+
+void set_room(Rule& rule, uint64_t max_memory, uint64_t documents_in_memory, uint64_t documents_setting) {
+  rule.max_memory = max_memory;
+  rule.documents_in_memory = max_memory == 0 ? 0 : documents_in_memory;
+  rule.documents_setting = documents_setting;
+  rule.max_documents = max_memory == 0          ? documents_setting
+                       : documents_setting == 0 ? documents_in_memory
+                                                : std::min(documents_in_memory, documents_setting);
+}
+
+void take_room(Rule& rule, std::string_view described) {
+  if (rule.max_memory == 0) return;
+  const std::optional<uint64_t> documents = described_number(described, "documents_in_memory");
+  if (documents) set_room(rule, rule.max_memory, *documents, rule.documents_setting);
+}
+
+bool take_banding(Rule& rule, std::string_view described) {
+  if (!rule.banding_chosen) return false;
+  const std::optional<uint64_t> bands = described_number(described, "bands");
+  const std::optional<uint64_t> rows = described_number(described, "rows");
+  if (!bands || !rows) return false;
+  const Banding theirs{static_cast<int>(*bands), static_cast<int>(*rows)};
+  if (theirs == rule.banding) return false;
+  rule.banding = theirs;
+  return true;
+}
+
+}  // namespace doppel

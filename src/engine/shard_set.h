@@ -1,0 +1,46 @@
+#pragma once
+// Which originals an owner has. Originals are spread by their number over virtual shards: shard s of V has
+// those whose number is s modulo V. An owner of a set of shards numbers its originals densely, in the same
+// order. Its index knows only these local numbers.
+
+#include <cstdint>
+#include <vector>
+
+#include "index/index.h"
+
+namespace doppel {
+
+class ShardSet {
+ public:
+  ShardSet() = default;  // the only shard of one: every original, under its own number
+  // own: ascending, below `of`, at least one.
+  ShardSet(uint32_t of, std::vector<uint32_t> own);
+
+  uint32_t of() const { return of_; }
+  const std::vector<uint32_t>& own() const { return own_; }
+  bool owns(Seq seq) const { return rank_[seq % of_ + 1] != rank_[seq % of_]; }
+  // How many own originals have a number below this one. For an own original: its local number.
+  Seq local(Seq seq) const { return seq / of_ * own_.size() + rank_[seq % of_]; }
+  Seq global(Seq local) const { return local / own_.size() * of_ + own_[local % own_.size()]; }
+
+ private:
+  uint32_t of_ = 1;
+  std::vector<uint32_t> own_{0};
+  std::vector<uint32_t> rank_{0, 1};  // by shard: how many own shards are below it
+};
+
+// Who owns each shard. Every shard has one owner.
+class Owners {
+ public:
+  Owners() = default;  // one owner of everything
+  explicit Owners(const std::vector<ShardSet>& sets);
+
+  size_t count() const { return count_; }
+  size_t of(Seq seq) const { return owner_[seq % owner_.size()]; }
+
+ private:
+  size_t count_ = 1;
+  std::vector<uint32_t> owner_{0};  // by shard
+};
+
+}  // namespace doppel

@@ -1,0 +1,151 @@
+#include "engine/signed_record.h"
+
+#include <cstring>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/crc32c.h"
+#include "base/status.h"
+#include "sketch/compact_set.h"
+
+namespace doppel {
+namespace {
+
+enum Flags : uint8_t {
+  kRemoves = 1,
+  kSetLeftOut = 2,
+  kHasSet = 4,
+  kHasPayload = 8,
+  kHasIdTag = 16,
+  kHasTime = 32,
+};
+constexpr uint8_t kAllFlags = 63;
+constexpr size_t kHead = sizeof(uint32_t) + 1 + sizeof(uint64_t);
+
+bool has_digest(Content content) { return content <= Content::digest_only; }
+
+void put_digest(std::string& out, const Digest& digest) {
+  put_fixed<uint64_t>(out, digest.low);
+  put_fixed<uint64_t>(out, digest.high);
+}
+
+Digest take_digest(ByteReader& in) {
+  Digest out;
+  out.low = in.fixed<uint64_t>();
+  out.high = in.fixed<uint64_t>();
+  return out;
+}
+
+uint8_t flags_of(const SignedDocument& d) {
+  return static_cast<uint8_t>((d.action == SignedDocument::Action::remove ? kRemoves : 0) |
+                              (d.set_left_out ? kSetLeftOut : 0) | (d.coded_set.empty() ? 0 : kHasSet) |
+                              (d.payload == Digest() ? 0 : kHasPayload) | (d.id_tag == 0 ? 0 : kHasIdTag) |
+                              (d.timestamp_ms == kNoTime ? 0 : kHasTime));
+}
+
+}  // namespace
+
+uint64_t scheme_fingerprint(const Scheme& scheme) { return scheme.key.derive(scheme.describe()); }
+
+void code_set(SignedDocument& document) {
+  document.coded_set.clear();
+  if (document.content != Content::shingled || document.tops.empty()) return;
+  thread_local CompactSet set;
+  make_compact_set(document.tops, set);
+  encode_compact_set(set, document.coded_set);
+  document.tops.clear();
+}
+
+void encode_signed_record(uint64_t fingerprint, const SignedOrigin& origin, const SignedDocument& document,
+                          std::span<const uint8_t> slices, std::string& out) {
+  DOPPEL_CHECK(document.content < Content::unread, "what is signed was read", origin.source, origin.end);
+  DOPPEL_CHECK(origin.begin <= origin.end, "a range of offsets ends behind its begin", origin.source,
+               origin.begin, origin.end);
+  const size_t start = out.size();
+  const uint8_t flags = flags_of(document);
+  put_fixed(out, uint32_t{0});
+  put_fixed(out, kSignedRecordVersion);
+  put_fixed(out, fingerprint);
+  put_fixed(out, static_cast<uint8_t>(document.content));
+  put_fixed(out, flags);
+  put_string(out, origin.source);
+  put_varint(out, static_cast<uint64_t>(int64_t{origin.partition} + 1));
+  put_varint(out, origin.begin);
+  put_varint(out, origin.end - origin.begin);
+  if (has_digest(document.content)) put_digest(out, document.digest);
+  if ((flags & kHasPayload) != 0) put_digest(out, document.payload);
+  if ((flags & kHasIdTag) != 0) put_fixed(out, document.id_tag);
+  if ((flags & kHasTime) != 0) put_fixed(out, document.timestamp_ms);
+  if (document.content == Content::shingled) {
+    put_varint(out, slices.size());
+    out.append(reinterpret_cast<const char*>(slices.data()), slices.size());
+  }
+  if ((flags & kHasSet) != 0) put_string(out, document.coded_set);
+  put_string(out, document.metadata);
+  put_string(out, document.reason);
+  put_string(out, document.record);
+  store(out.data() + start, crc32c(std::string_view(out).substr(start + sizeof(uint32_t))));
+}
+
+absl::StatusOr<uint64_t> fingerprint_of_signed_record(std::string_view bytes) {
+  if (bytes.size() < kHead) return invalid("no signed record: it is too short");
+  ByteReader in(bytes);
+  const auto crc = in.fixed<uint32_t>();
+  const bool intact = crc == crc32c(in.rest());
+  const auto version = in.fixed<uint8_t>();
+  if (!intact) return invalid("no signed record, or a damaged one: wrong checksum");
+  if (version != kSignedRecordVersion) {
+    return invalid("a signed record of version " + std::to_string(version) + "; this doppel reads version " +
+                   std::to_string(kSignedRecordVersion));
+  }
+  return in.fixed<uint64_t>();
+}
+
+absl::Status decode_signed_record(std::string_view bytes, uint64_t fingerprint, int num_perm,
+                                  SignedOrigin& origin, SignedDocument& out, uint8_t* slices) {
+  ASSIGN_OR_RETURN(const uint64_t signed_with, fingerprint_of_signed_record(bytes));
+  if (signed_with != fingerprint) return invalid("signed with another data scheme or hash key");
+  const auto impossible = [](const std::string& what) { return invalid("a signed record with " + what); };
+  ByteReader in(bytes.substr(kHead));
+  const auto content = in.fixed<uint8_t>();
+  const auto flags = in.fixed<uint8_t>();
+  if (content >= static_cast<uint8_t>(Content::unread)) return impossible("an unknown content");
+  if ((flags & ~kAllFlags) != 0) return impossible("unknown flags");
+  out.content = static_cast<Content>(content);
+  origin.source = in.string();
+  const uint64_t partition = in.varint();
+  if (partition > uint64_t{INT32_MAX}) return impossible("an impossible partition");
+  origin.partition = static_cast<int32_t>(partition) - 1;
+  origin.begin = in.varint();
+  const uint64_t length = in.varint();
+  if (length > UINT64_MAX - origin.begin) return impossible("an impossible range of offsets");
+  origin.end = origin.begin + length;
+  out.digest = has_digest(out.content) ? take_digest(in) : Digest();
+  out.payload = (flags & kHasPayload) != 0 ? take_digest(in) : Digest();
+  out.id_tag = (flags & kHasIdTag) != 0 ? in.fixed<uint64_t>() : 0;
+  out.timestamp_ms = (flags & kHasTime) != 0 ? in.fixed<int64_t>() : kNoTime;
+  if (out.content == Content::shingled) {
+    const std::string_view found = in.string();
+    if (in.ok() && found.size() != static_cast<size_t>(num_perm)) {
+      return impossible(std::to_string(found.size()) + " slices in place of " + std::to_string(num_perm));
+    }
+    if (in.ok()) std::memcpy(slices, found.data(), found.size());
+  }
+  out.coded_set.assign((flags & kHasSet) != 0 ? in.string() : std::string_view());
+  out.metadata.assign(in.string());
+  out.reason.assign(in.string());
+  out.record.assign(in.string());
+  if (!in.done()) return impossible("parts that do not fit into it");
+  const bool removes = (flags & kRemoves) != 0;
+  if (removes && (out.content != Content::skipped || out.id_tag == 0))
+    return impossible("a removal that names nothing");
+  if (!out.coded_set.empty() && out.content != Content::shingled)
+    return impossible("a set that belongs to no text");
+  out.action = removes ? SignedDocument::Action::remove : SignedDocument::Action::judge;
+  out.set_left_out = (flags & kSetLeftOut) != 0;
+  out.replace = false;
+  out.tops.clear();
+  return absl::OkStatus();
+}
+
+}  // namespace doppel

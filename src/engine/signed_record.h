@@ -1,0 +1,65 @@
+#pragma once
+// What SIGN makes of a record, as a record of its own: a reader of it decides the same without the text.
+// One form everywhere, in a file (signed_file.h) and as a message of Kafka. Little endian:
+//
+//    0  u32 CRC32C of all that follows
+//    4  u8  version: 1
+//    5  u64 fingerprint of the data scheme: key.derive(Scheme::describe()), which events name, too
+//   13  u8  content (Content)
+//   14  u8  flags: 1 removes what has its id tag, 2 the set was left out, 4 a coded set, 8 a payload digest,
+//           16 an id tag, 32 a time
+//   15  string source (topic or file), varint partition + 1 (0: a file), varint begin, varint end - begin
+//       u64 u64 digest, where the content is shingled or digest_only
+//       u64 u64 payload digest, u64 id tag, i64 time: where their flags say so
+//       varint number of slices, and the slices: where the content is shingled
+//       string coded set: where its flag says so
+//       string metadata, string reason, string record
+//
+// A string is its length as a varint, and its bytes. A null value is `skipped` with the flag 1 and an id
+// tag: whether it removes anything, and whether a new text under a key removes the old one, is for the reader
+// to say (tombstones, on_update).
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "engine/sign.h"
+
+namespace doppel {
+
+inline constexpr uint8_t kSignedRecordVersion = 1;
+
+// Where a signed document came from. The range begins where that of the record before it ended: offsets
+// between them held no document. So a reader can tell a repeated record from a new one, and from a gap.
+struct SignedOrigin {
+  std::string_view source;  // topic or file
+  int32_t partition = -1;   // -1: a file
+  uint64_t begin = 0;
+  uint64_t end = 0;  // behind the record
+  bool operator==(const SignedOrigin&) const = default;
+};
+
+// The fingerprint that every record carries.
+uint64_t scheme_fingerprint(const Scheme& scheme);
+
+// `coded_set` takes the place of `tops`.
+void code_set(SignedDocument& document);
+
+// Appends the record of a document with a coded set; what it is replaced by is not kept. `slices` are those
+// of a shingled document. It is not `unread`.
+void encode_signed_record(uint64_t fingerprint, const SignedOrigin& origin, const SignedDocument& document,
+                          std::span<const uint8_t> slices, std::string& out);
+
+// The scheme that a record was signed with, if it is one: its checksum and version are right.
+// InvalidArgument: what is wrong with it.
+absl::StatusOr<uint64_t> fingerprint_of_signed_record(std::string_view bytes);
+
+// Fills `out`, its slices (num_perm bytes) and `origin`, whose source points into `bytes`. InvalidArgument:
+// the bytes are no such record, damaged, or of another version or scheme; `out` is unspecified then. The
+// coded set, the metadata and the record are handed on unread.
+absl::Status decode_signed_record(std::string_view bytes, uint64_t fingerprint, int num_perm,
+                                  SignedOrigin& origin, SignedDocument& out, uint8_t* slices);
+
+}  // namespace doppel

@@ -1,0 +1,73 @@
+#pragma once
+// What RESOLVE has decided and some answer may not know yet: the originals of the last batches, and all
+// deaths since. An original belongs to the answer or to the window, never to both: to the window where its
+// batch is not before the cut as of which its owner answers.
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "engine/newcomers.h"
+#include "engine/shard_set.h"
+
+namespace doppel {
+
+class Window {
+ public:
+  Window(int num_perm, Banding banding, int min_equal, Owners owners);
+
+  // A batch begins. All answers from here on cover what was decided before `covered`. What they do not cover
+  // must have been kept.
+  void start_batch(Cut batch, size_t documents, Cut covered);
+  // Copies what the window holds of the current batch, so that the batch may be used again.
+  absl::Status keep();
+
+  // Of the current batch.
+  void add(Newcomers::Entry entry, const uint64_t* band_keys);
+  std::vector<Newcomers::Entry>& made() { return batches_.back()->entries(); }
+
+  // Live originals of the window.
+  const Newcomers::Entry* find_digest(const Digest& digest) const;
+  const Newcomers::Entry* find_payload(const Digest& payload) const;
+  void find_id(uint64_t id_tag, const std::function<void(const Newcomers::Entry&)>& visit) const;
+  // Appends the candidates that the answers do not cover, and counts by band those that are listed.
+  void find(const uint8_t* slices, const uint64_t* band_keys, std::span<const Answer> answers,
+            std::vector<Verified>& candidates, std::span<uint32_t> listed);
+  const Newcomers::Entry* at(Seq seq) const;
+
+  // Of any original, the window's or an owner's, that was alive in an answer.
+  bool dead(Seq seq) const;
+  bool bury(Seq seq);  // false: it was dead already
+  void bury_below(Seq lowest_live);
+  Seq lowest_live() const { return lowest_live_; }
+  uint64_t deaths() const { return deaths_; }  // how many times something died
+  // Whether one has died that an answer as of this cut may hold for alive.
+  bool died_since(Cut as_of) const { return last_death_.has_value() && *last_death_ >= as_of; }
+
+ private:
+  struct Death {
+    Seq seq;
+    Cut batch;
+  };
+  Cut now() const { return batches_.back()->batch(); }
+  std::unique_ptr<Newcomers> fresh();
+
+  const int num_perm_;
+  const Banding banding_;
+  const int min_equal_;
+  const Owners owners_;
+  std::deque<std::unique_ptr<Newcomers>> batches_;  // the last one is the current batch's
+  std::vector<std::unique_ptr<Newcomers>> spare_;
+  std::deque<Death> died_;  // in the order in which it happened
+  absl::flat_hash_set<Seq> dead_;
+  std::optional<Cut> last_death_;
+  uint64_t deaths_ = 0;
+  Seq lowest_live_ = 0;
+  std::vector<bool> sees_;
+};
+
+}  // namespace doppel

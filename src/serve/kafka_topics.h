@@ -1,0 +1,44 @@
+#pragma once
+// Every topic that a configuration names, as the cluster has it: what is there, what is missing, and what is
+// wrong with it. It creates nothing.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/options.h"
+#include "stream/kafka/kafka_source.h"
+#include "stream/kafka/topics.h"
+
+namespace doppel {
+
+struct KafkaTopic {
+  enum class State { right, missing, wrong };
+
+  std::string key;      // "output.topic"
+  std::string purpose;  // "events"
+  std::string name;     // or a regular expression
+  bool reads = false, writes = false;
+  std::optional<kafka::TopicSpec> spec;  // how it would be made; inputs are never made
+
+  State state = State::right;
+  std::vector<std::string> fits;  // of a regular expression
+  std::string says;               // what is missing or wrong, and what would be right; may have several lines
+  std::string warning, remedy;    // what is allowed, and may not be meant
+  size_t partitions = 0;
+  int64_t message_bytes_max = 0;     // its max.message.bytes
+  int64_t delete_retention_ms = -1;  // of the index log
+};
+
+// Those of kafka.topics, the index log, events, dead letters, unique documents: in this order. An error is
+// one of asking (cluster.h); what is wrong with a topic is in the list.
+absl::StatusOr<std::vector<KafkaTopic>> look_at_topics(const Options& options, kafka::Cluster& cluster);
+
+// What doppel reads, and what it writes itself.
+kafka::Inputs kafka_inputs(const Options& options);
+// How `inputs` are read in the group of the configuration; `stop` ends waiting.
+kafka::KafkaSourceOptions kafka_source_options(const Options& options, kafka::Inputs inputs,
+                                               std::function<bool()> stop);
+
+}  // namespace doppel

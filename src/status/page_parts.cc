@@ -1,0 +1,206 @@
+#include "status/page_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "formats/decoder.h"
+#include "status/page.h"
+#include "stream/metadata.h"
+#include "text/utf8.h"
+
+namespace doppel {
+
+void append_html(std::string& out, std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (static_cast<unsigned char>(c) >= 0x80) {
+      char32_t code = 0;
+      const int length = utf8::decode(reinterpret_cast<const uint8_t*>(&text[at]), text.size() - at, code);
+      if (length > 0) {
+        out += text.substr(at, static_cast<size_t>(length));
+        at += static_cast<size_t>(length);
+        continue;
+      }
+      out += "\xef\xbf\xbd";
+    } else if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else if (c == '"') {
+      out += "&quot;";
+    } else if (c == '\'') {
+      out += "&#39;";
+    } else if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f) {
+      out += "\xef\xbf\xbd";
+    } else {
+      out += c;
+    }
+    ++at;
+  }
+}
+
+std::string without_credentials(std::string_view text) {
+  std::string out;
+  for (;;) {
+    const size_t scheme = text.find("://");
+    if (scheme == std::string_view::npos) break;
+    out += text.substr(0, scheme + 3);
+    text.remove_prefix(scheme + 3);
+    const std::string_view authority = text.substr(0, text.find_first_of("/?# ,\""));
+    if (const size_t at = authority.rfind('@'); at != std::string_view::npos) {
+      out += "***";
+      text.remove_prefix(at);
+    }
+  }
+  out += text;
+  return out;
+}
+
+namespace page {
+namespace {
+
+constexpr std::string_view kStyle = R"(
+:root{color-scheme:light dark;--bg:#fbfbfa;--fg:#1c1e21;--soft:#5d636b;--line:#d9dce0;--card:#fff;--unique:#2f6fb2;--near:#c2571a;--exact:#8a3ea0;--other:#7b828a}
+@media(prefers-color-scheme:dark){:root{--bg:#14161a;--fg:#e6e8ea;--soft:#a0a7af;--line:#343a42;--card:#1c2026;--unique:#6aa9e9;--near:#ef9150;--exact:#cf8ae3;--other:#9aa2ab}}
+*{box-sizing:border-box}
+body{margin:0 auto;max-width:96rem;padding:1rem;background:var(--bg);color:var(--fg);font:15px/1.45 system-ui,sans-serif}
+h1{font-size:1.4rem;margin:0}h2{font-size:1.05rem;margin:0 0 .6rem}
+a{color:inherit}p{margin:.3rem 0}.soft{color:var(--soft)}
+header,footer{margin-bottom:1rem}
+main{display:grid;gap:1rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,34rem),1fr))}
+section{background:var(--card);border:1px solid var(--line);border-radius:.5rem;padding:1rem;min-width:0}
+section.wide{grid-column:1/-1}
+dl{display:grid;grid-template-columns:repeat(auto-fit,minmax(8.5rem,1fr));gap:.6rem 1rem;margin:0}
+dt{color:var(--soft);font-size:.85rem}dd{margin:0;font-size:1.15rem;font-variant-numeric:tabular-nums}
+table{border-collapse:collapse;width:100%;font-size:.9rem}
+th,td{text-align:left;padding:.3rem .5rem .3rem 0;border-top:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}
+th{color:var(--soft);font-weight:500;border-top:0}
+.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums;overflow-wrap:normal}
+td.n,th.n{padding-left:.5rem}.n+td,.n+th{padding-left:1rem}
+.charts{display:grid;gap:1rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,30rem),1fr))}
+figure{margin:0}svg{display:block;width:100%;height:auto}
+.events{table-layout:fixed}.events th:nth-child(2){width:9.5em}.events th:nth-child(4){width:5em}
+svg text{font:12px system-ui,sans-serif;fill:var(--soft)}
+.legend span{white-space:nowrap}.key{display:inline-block;width:.8em;height:.8em;border-radius:2px;margin:0 .35em 0 .9em}
+summary{cursor:pointer;color:var(--soft)}code{font-size:.9em}
+@media(max-width:40rem){svg text{font-size:18px}body{padding:.5rem}section{padding:.7rem}.labelled thead{display:none}.labelled tr{display:block;border-top:1px solid var(--line);padding:.4rem 0}.labelled td{display:block;border:0;padding:0 0 0 6.5rem;text-align:left;white-space:normal;min-height:1.45em;position:relative}.labelled td::before{content:attr(data-label);position:absolute;left:0;width:6.2rem;color:var(--soft)}}
+)";
+
+}  // namespace
+
+std::string html(std::string_view text) {
+  std::string out;
+  append_html(out, text);
+  return out;
+}
+
+std::string count(uint64_t n) {
+  std::string digits = std::to_string(n), out;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i != 0 && (digits.size() - i) % 3 == 0) out += ',';
+    out += digits[i];
+  }
+  return out;
+}
+
+std::string size(double bytes) {
+  static constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < kUnits.size(); ++unit) bytes /= 1024;
+  return fmt::format("{:.{}f} {}", bytes, unit == 0 || bytes >= 100 ? 0 : 1, kUnits[unit]);
+}
+
+std::string span(int64_t ms) {
+  const int64_t s = std::max<int64_t>(ms, 0) / 1000;
+  if (s < 120) return fmt::format("{} s", s);
+  if (s < 7200) return fmt::format("{} min", s / 60);
+  if (s < 172'800) return fmt::format("{} h", s / 3600);
+  return fmt::format("{} d", s / 86'400);
+}
+
+std::string rate(double n) {
+  if (n == 0) return "0";
+  if (n < 0.1) return "< 0.1";
+  return n < 1000 ? fmt::format("{:.1f}", n) : count(static_cast<uint64_t>(std::llround(n)));
+}
+
+std::string percent(uint64_t part, uint64_t whole) {
+  return whole == 0 ? "–"
+                    : fmt::format("{:.1f} %", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+void fact(std::string& out, std::string_view name, std::string_view value) {
+  out += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", html(name), html(value));
+}
+
+// So much that one document does not fill the page; cut between characters.
+constexpr size_t kMost = 160;
+
+bool within_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+std::string shortened(std::string text) {
+  if (text.size() <= kMost) return text;
+  size_t end = kMost;
+  while (end > 0 && within_character(text[end])) --end;
+  text.resize(end);
+  return text + "…";
+}
+
+std::string shortened_place(std::string text) {
+  if (text.size() <= kMost) return text;
+  size_t begin = text.size() - kMost;
+  while (begin < text.size() && within_character(text[begin])) ++begin;
+  return "…" + text.substr(begin);
+}
+
+// What a document is called, and where it is.
+std::string document(std::string_view encoded) {
+  Metadata m;
+  if (!decode_metadata(encoded, m).ok()) return "<span class=soft>unknown</span>";
+  std::string out = "<b>" + html(shortened(m.name())) + "</b>";
+  if (m.url.empty()) return out;
+  const std::string url = without_credentials(m.url);
+  if (m.url.starts_with("http://") || m.url.starts_with("https://")) {
+    out += fmt::format("<br><a class=soft rel=\"noreferrer noopener nofollow\" href=\"{}\">{}</a>", html(url),
+                       html(shortened(url)));
+  } else {
+    out += "<br><span class=soft>" + html(shortened(url)) + "</span>";
+  }
+  return out;
+}
+
+std::string event_id(std::string_view encoded) {
+  Metadata m;
+  return decode_metadata(encoded, m).ok() ? m.event_id() : "";
+}
+
+std::string escape_path(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '_' || c == '.' || c == '~';
+    if (plain) {
+      out += c;
+    } else {
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return out;
+}
+
+std::string begin(std::string_view title, int refresh_s) {
+  std::string out = "<!doctype html>\n<html lang=en>\n<head><meta charset=utf-8><title>" + html(title) +
+                    "</title><meta name=viewport content=\"width=device-width,initial-scale=1\">";
+  if (refresh_s > 0) out += fmt::format("<meta http-equiv=refresh content={}>", refresh_s);
+  out += "<link rel=icon href=\"data:,\"><style>";
+  out += kStyle;
+  return out + "</style></head>\n<body>\n";
+}
+
+}  // namespace page
+}  // namespace doppel

@@ -1,0 +1,16 @@
+#pragma once
+// Topics of a cluster, as librdkafka's metadata and admin calls show and make them. Each call is one of
+// Cluster's; `client` is any client.
+
+#include "stream/kafka/cluster.h"
+#include "stream/kafka/librdkafka/client.h"
+
+namespace doppel::kafka {
+
+absl::StatusOr<std::string> cluster_id(rd_kafka_t* client);
+absl::StatusOr<std::vector<TopicPartitions>> list_topics(rd_kafka_t* client);
+absl::Status create_topic(rd_kafka_t* client, const TopicSpec& spec);
+absl::StatusOr<std::vector<std::string>> topic_configs(rd_kafka_t* client, const std::string& topic,
+                                                       const std::vector<std::string>& names);
+
+}  // namespace doppel::kafka

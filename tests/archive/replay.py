@@ -1,0 +1,33 @@
+"""Replays captures with pywb, inside of its virtual environment.
+
+usage: replay.py FOLDER < JSON. The input: {"collections": {NAME: [CDXJ, FOLDER_OF_WARCS]}, "captures": [[TIME, URL]...]}.
+FOLDER/answers.json: {NAME: [[status, content type, ETag, X-Copy, body in base64]...]}, in the order of the captures.
+"""
+from gevent import monkey
+
+monkey.patch_all()
+
+import base64
+import json
+import os
+import sys
+
+from pywb.apps.frontendapp import FrontEndApp
+from werkzeug.test import Client
+
+wanted = json.load(sys.stdin)
+os.chdir(sys.argv[1])
+app = FrontEndApp(config_file=None, custom_config={
+    "collections": {name: {"index_paths": index, "archive_paths": warcs if warcs.endswith("/") else warcs + "/"}
+                    for name, (index, warcs) in wanted["collections"].items()}})
+client = Client(app)
+out = {}
+for name in wanted["collections"]:
+    out[name] = []
+    for time, url in wanted["captures"]:
+        # As it was archived, without rewriting.
+        answer = client.get(f"/{name}/{time}id_/{url}")
+        out[name].append([answer.status_code] + [answer.headers.get(n, "") for n in ("Content-Type", "ETag", "X-Copy")]
+                         + [base64.b64encode(answer.get_data()).decode()])
+with open("answers.json", "w") as file:
+    json.dump(out, file)

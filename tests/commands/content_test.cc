@@ -1,0 +1,343 @@
+// What a file is, is seen by its content: what can be read is read whatever its name is, also from stdin, and
+// what cannot is refused once, with what to do.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "commands/daemon.h"
+#include "commands/run_doppel.h"
+#include "packed.h"
+#include "zipped.h"
+
+namespace doppel {
+namespace {
+
+using namespace std::string_literals;
+using ::testing::AllOf;
+using testing::Daemon;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Ran;
+using testing::read_file;
+using testing::run_doppel;
+using testing::TempDir;
+using testing::write_file;
+
+const std::string kText =
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen";
+std::string line(const std::string& id) { return R"({"id":")" + id + R"(","text":")" + kText + "\"}\n"; }
+const std::string kLines = line("a") + line("b");
+
+std::string warc_record(const std::string& url) {
+  return "WARC/1.0\r\nWARC-Type: resource\r\nWARC-Target-URI: " + url +
+         "\r\nContent-Type: text/plain\r\nContent-Length: " + std::to_string(kText.size()) + "\r\n\r\n" +
+         kText + "\r\n\r\n";
+}
+const std::string kWarc = warc_record("http://x/a") + warc_record("http://x/b");
+
+struct Readable {
+  std::string name, bytes;
+};
+class ContentOfFiles : public ::testing::TestWithParam<Readable> {};
+
+TEST_P(ContentOfFiles, IsReadWhateverItsName) {
+  const auto& [name, bytes] = GetParam();
+  TempDir dir;
+  write_file(dir / name, bytes);
+  for (const Ran& ran :
+       {run_doppel("scan --all " + (dir / name)), run_doppel("scan --all - <" + (dir / name)),
+        run_doppel("scan --all -", "cat " + (dir / name) + " |")}) {
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("2 documents, "));
+    EXPECT_THAT(ran.err, HasSubstr("1 unique, 1 duplicates (1 exact"));
+  }
+  // And nothing again, or as something else, in a second run.
+  for (const char* documents : {"2 documents, ", "0 documents, "}) {
+    EXPECT_THAT(run_doppel("scan --state " + (dir / "state") + " " + (dir / name)).err, HasSubstr(documents));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, ContentOfFiles,
+                         ::testing::Values(Readable{"a.jsonl.gz", gz(kLines)}, Readable{"a.txt", gz(kLines)},
+                                           Readable{"a", zst(kLines)}, Readable{"a.jsonl", gz(kLines)},
+                                           Readable{"a.jsonl.gz", kLines},
+                                           Readable{"a.jsonl.zst", gz(kLines)}, Readable{"a.dump", kLines},
+                                           Readable{"a.warc.gz.open", gz(kWarc)}, Readable{"a.data", kWarc},
+                                           Readable{"a.gz", gz(kWarc)}, Readable{"a.warc", zst(kWarc)},
+                                           Readable{"a.jsonl", kWarc},
+                                           Readable{"a.json", "\xef\xbb\xbf" + kLines}));
+
+struct Refused {
+  std::string name, bytes, what, to_do;
+};
+class Unreadable : public ::testing::TestWithParam<Refused> {};
+
+TEST_P(Unreadable, IsRefusedOnceWithWhatToDo) {
+  const auto& [name, bytes, what, to_do] = GetParam();
+  TempDir dir;
+  write_file(dir / "in/good.jsonl", kLines);
+  write_file(dir / "in/" + name, bytes);
+  const Ran ran = run_doppel("scan --all " + (dir / "in"));
+  EXPECT_EQ(ran.code, 1) << ran.err;
+  EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 2) << ran.out;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr(name + ": "), HasSubstr(what), HasSubstr(to_do)));
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("2 documents, "), HasSubstr("1 inputs could not be read"),
+                             Not(HasSubstr("rejected"))));
+  // Packed, without a name, and through a pipe.
+  for (const std::string& packed : {bytes, gz(bytes), zst(bytes)}) {
+    if (what == "tables" || what == "WACZ") break;  // by their names alone
+    write_file(dir / "packed", packed);
+    const Ran piped = run_doppel("scan --all - <" + (dir / "packed"));
+    if (what == "control characters") break;  // a stream is lines, and says so of each
+    EXPECT_EQ(piped.code, 1) << piped.err;
+    EXPECT_EQ(piped.out, "");
+    EXPECT_THAT(piped.err, AllOf(HasSubstr(what), HasSubstr(to_do), Not(HasSubstr("rejected"))));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, Unreadable,
+    ::testing::Values(
+        Refused{"a.parquet", "PAR1\x15\x04\x15" + std::string(100, 'x') + "PAR1", "Parquet", "duckdb"},
+        Refused{"a.jsonl", "PAR1\x15\x04\x15" + std::string(100, 'x') + "PAR1", "Parquet", "duckdb"},
+        Refused{"a.arrow", "ARROW1\0\0\xff\xff\xff\xff"s + std::string(64, 'x'), "Arrow", "pyarrow"},
+        Refused{"a.arrows", "\xff\xff\xff\xff\x78\0\0\0"s + std::string(64, 'x'), "Arrow", "pyarrow"},
+        Refused{"a.csv", "id,text\n1,one\n", "tables", "duckdb"},
+        Refused{"a.tsv.gz", gz("id\ttext\n"), "tables", "duckdb"},
+        Refused{"a.bz2", "BZh91AY&SY" + std::string(30, '\x80'), "bzip2", "bzcat"},
+        Refused{"a.jsonl.xz",
+                "\xfd"
+                "7zXZ\0\0"s +
+                    std::string(30, '\x80'),
+                "xz", "xzcat"},
+        Refused{"a.png", "\x89PNG\r\n\x1a\n\0\0\0\rIHDR"s, "an image", "leave it out"},
+        Refused{"a.txt", "\xff\xd8\xff\xe0\0\x10JFIF\0"s, "an image", "leave it out"},
+        Refused{"a.pdf", "%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "PDF", "pdftotext"},
+        Refused{"a",
+                "\x7f"
+                "ELF\x02\x01\x01\0"s +
+                    std::string(40, '\0'),
+                "a program", "leave it out"},
+        Refused{"a.docx", "PK\x03\x04\x14\0\x06\0"s, "ZIP", "unpack"},
+        Refused{"a.wacz", "PK\x03\x04\x14\0"s, "WACZ", "archive/"},
+        Refused{"a.tar", "dir/" + std::string(253, '\0') + "ustar\0"s, "tar archive", "unpack"},
+        Refused{"b.txt", "\xff\xfeo\0n\0e\0 \0t\0w\0o\0"s, "UTF-16", "iconv"},
+        Refused{"c.txt", "o\0n\0e\0 \0t\0w\0o\0 \0"s, "UTF-16", "iconv"},
+        Refused{"a.sqlite", "SQLite format 3\0\x10\0"s, "SQLite", "JSON lines"},
+        Refused{"a.bin", "ab\0\x01\x02\x03"s + std::string(20, '\x04') + "text", "control characters",
+                "leave it out"},
+        Refused{"a.arc", "filedesc://x.arc 0.0.0.0 20000101000000 text/plain 76\n", "ARC file", "warcio"}));
+
+// JSON as programs print it for people, and arrays: what is a document there, and a line where it is written.
+TEST(ContentOf, JsonOverLinesAndInArrays) {
+  TempDir dir;
+  const std::string words = "one two three four five six seven eight nine ten";
+  write_file(dir / "in/a.json", "{\n  \"id\": \"a\",\n  \"text\": \"" + words +
+                                    "\"\n}\n{\n  \"id\": \"b\",\n  \"text\": \"" + words + "\"\n}\n");
+  write_file(dir / "in/b.jsonl",
+             "[{\"id\": \"c\", \"text\": \"" + words + "\"},\n {\"id\": \"d\", \"text\":\n\"other\"},\n7]");
+  write_file(dir / "in/c.json.gz", gz("[\n{\"id\": \"e\", \"text\": \"" + words + "\"}\n]\n"));
+  const Ran ran = run_doppel("scan --all --keep " + (dir / "kept.jsonl") + " " + (dir / "in"));
+  EXPECT_EQ(ran.code, 1);  // 7 is no document
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("6 documents, "), HasSubstr("1 rejected")));
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("\"id\":\"b\",\"verdict\":\"duplicate\",\"duplicate_of\":\"a\""),
+                             HasSubstr("\"id\":\"c\",\"verdict\":\"duplicate\",\"duplicate_of\":\"a\""),
+                             HasSubstr("\"id\":\"e\",\"verdict\":\"duplicate\",\"duplicate_of\":\"a\"")));
+  EXPECT_EQ(testing::read_file(dir / "kept.jsonl"),
+            "{   \"id\": \"a\",   \"text\": \"" + words + "\" }\n{\"id\": \"d\", \"text\": \"other\"}\n");
+  const Ran piped = run_doppel("scan --all - < " + (dir / "in/b.jsonl"));
+  EXPECT_THAT(piped.out, HasSubstr("\"id\":\"d\",\"verdict\":\"unique\""));
+  EXPECT_THAT(run_doppel("scan --all " + (dir / "in/a.json") + " | head -1").out, HasSubstr("\"id\":\"a\""));
+}
+
+// What looks alike and is none of these.
+TEST(ContentOf, OrdinaryTextsStayDocuments) {
+  TempDir dir;
+  const std::vector<std::string> texts{
+      "BZh is how it begins",
+      "PAR is a golf term",
+      "II* what",
+      "GIF89 is a year?",
+      "MZ and friends",
+      "RIFF raff",
+      "{curly} text\nwith lines",
+      "[1] a reference\n[2] another",
+      "PK is penalty kick",
+      "a\0b one stray zero in a text that is long enough to be one, surely"s};
+  for (size_t i = 0; i < texts.size(); ++i) write_file(dir / ("in/" + std::to_string(i) + ".txt"), texts[i]);
+  // A record that was cut by a crash is rejected by itself.
+  write_file(dir / "in/cut.jsonl", "{\"id\":\"x\",\n" + kLines);
+  const Ran ran = run_doppel("scan " + (dir / "in"));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("13 documents, "), HasSubstr("1 rejected"),
+                             Not(HasSubstr("could not be read"))));
+}
+
+// A pipe that is slow to go on has its records judged at once.
+TEST(ContentOf, APipeIsNotWaitedFor) {
+  Daemon scan({"scan", "-q", "--all", "-"});
+  scan.say(line("a"));
+  EXPECT_THAT(scan.line(), HasSubstr("\"id\":\"a\""));
+  scan.say(line("b"));
+  EXPECT_THAT(scan.line(), HasSubstr("\"duplicate_of\":\"a\""));
+  scan.close_input();
+  EXPECT_EQ(scan.wait(), 0);
+}
+
+// The same verdicts from a WACZ file as from the WARC files in it, from scan and from serve, also after a
+// restart.
+TEST(ContentOf, WaczFilesAreReadInPlace) {
+  TempDir dir;
+  const std::string wacz = zipped(
+      {{"datapackage.json", "{}"}, {"archive/a.warc.gz", gz(kWarc)}, {"archive/b.warc.gz", gz(kWarc)}});
+  write_file(dir / "in/a.wacz", wacz);
+  write_file(dir / "named", wacz);
+  for (const std::string name : {"in/a.wacz", "named"}) {
+    const Ran ran = run_doppel("scan " + (dir / name));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 3) << ran.out;
+    EXPECT_THAT(ran.out, AllOf(HasSubstr((dir / name) + "/archive/a.warc.gz"),
+                               HasSubstr("\"filename\":\"b.warc.gz\"")));
+  }
+  const std::vector<std::string> serve{"serve",   "--state", dir / "state", "--set", "output.verdicts=all",
+                                       dir / "in"};
+  {
+    Daemon daemon(serve);
+    for (int i = 0; i < 4; ++i) EXPECT_NE(daemon.line(), "");
+    daemon.signal(SIGTERM);
+    EXPECT_THAT(daemon.log("stopped"), HasSubstr("documents=4 unique=1 duplicates=3"));
+    EXPECT_EQ(daemon.wait(), 0);
+  }
+  write_file(dir / "in/b.wacz", zipped({{"archive/a.warc.gz", gz(kWarc)}}));
+  Daemon daemon(serve);
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(daemon.line(), HasSubstr("/in/b.wacz/archive/a.warc.gz"));
+  daemon.signal(SIGTERM);
+  EXPECT_THAT(daemon.log("stopped"), HasSubstr("documents=2 unique=0 duplicates=2"));
+  EXPECT_EQ(daemon.wait(), 0);
+}
+
+std::string response(std::string_view url, std::string_view type, std::string_view body,
+                     std::string_view digest, std::string_view status = "200 OK") {
+  const std::string block = "HTTP/1.1 " + std::string(status) + "\r\nContent-Type: " + std::string(type) +
+                            "\r\n\r\n" + std::string(body);
+  return "WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:" + std::string(url) +
+         ">\r\nWARC-Date: 2024-05-06T07:08:09Z\r\nWARC-Target-URI: " + std::string(url) +
+         (digest.empty() ? "" : "\r\nWARC-Payload-Digest: sha1:" + std::string(digest)) +
+         "\r\nContent-Type: application/http; msgtype=response\r\nContent-Length: " +
+         std::to_string(block.size()) + "\r\n\r\n" + block + "\r\n\r\n";
+}
+
+// Images and the like are copies where their payload digests are equal, and nothing else is compared of them.
+TEST(ContentOf, PayloadsOfEveryTypeHaveCopies) {
+  TempDir dir;
+  const std::string page = "<p>one two three four five six seven eight</p>";
+  write_file(dir / "a.warc",
+             response("http://x/1.png", "image/png", "\x89PNG1", "AAAA") +
+                 response("http://x/2.png", "image/png", "\x89PNG1", "AAAA") +
+                 response("http://x/3.pdf", "application/pdf", "%PDF", "BBBB") +
+                 response("http://x/4.pdf", "application/octet-stream", "%PDF", "BBBB") +
+                 response("http://x/5.bin", "text/html", std::string("\0\1\2\3\4\5\6\7\0\0\0"s), "CCCC") +
+                 response("http://x/6.png", "image/png", "\x89PNG2", "") +
+                 response("http://x/7.png", "image/png", "\x89PNG2", "") +
+                 response("http://x/8.png", "image/png", "\x89PNG1", "AAAA", "404 Not Found") +
+                 response("urn:view:http://x/", "image/png", "\x89PNG1", "AAAA") +
+                 response("http://x/9", "text/html", page, "DDDD") +
+                 response("http://x/10", "text/html", page, "DDDD"));
+  const Ran ran =
+      run_doppel("scan -o " + (dir / "events") + " --keep " + (dir / "kept.warc") + " " + (dir / "a.warc"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(
+      ran.err,
+      AllOf(HasSubstr("2 documents in 11 records, "), HasSubstr("1 unique, 1 duplicates (1 exact, 0 near)"),
+            HasSubstr("5 other records compared by payload digest alone: 3 unique, 2 duplicates"),
+            HasSubstr("2 skipped: type"), HasSubstr("1 skipped: status")));
+  const std::string events = read_file(dir / "events");
+  EXPECT_EQ(std::count(events.begin(), events.end(), '\n'), 3) << events;
+  EXPECT_THAT(events,
+              AllOf(HasSubstr("http://x/2.png"), HasSubstr("http://x/4.pdf"), HasSubstr("http://x/10")));
+  const Ran revisits = run_doppel("revisits " + (dir / "events"));
+  EXPECT_THAT(revisits.err, HasSubstr("3 records; 0 events of other copies"));
+  EXPECT_THAT(revisits.out, AllOf(HasSubstr("WARC-Target-URI: http://x/2.png"),
+                                  HasSubstr("Refers-To-Target-URI: http://x/3.pdf")));
+  // The first of each is kept.
+  const std::string kept = read_file(dir / "kept.warc");
+  EXPECT_THAT(
+      kept, AllOf(HasSubstr("http://x/1.png"), HasSubstr("http://x/3.pdf"), HasSubstr("http://x/5.bin"),
+                  HasSubstr("http://x/9"), Not(HasSubstr("http://x/2.png")), Not(HasSubstr("http://x/4.pdf")),
+                  Not(HasSubstr("http://x/10"))));
+  // Also against an index, and from run to run.
+  EXPECT_EQ(
+      run_doppel("scan --all --state " + (dir / "state") + " -o " + (dir / "all") + " " + (dir / "a.warc"))
+          .code,
+      0);
+  write_file(dir / "b.warc", response("http://y/1.png", "image/png", "\x89PNG1", "AAAA"));
+  const Ran later =
+      run_doppel("scan --all --state " + (dir / "state") + " -o " + (dir / "all") + " " + (dir / "b.warc"));
+  EXPECT_THAT(later.err,
+              HasSubstr("1 other records compared by payload digest alone: 0 unique, 1 duplicates"));
+}
+
+// Each line's place is that of the record, also in a WACZ file; lines are sorted, and only captures have one.
+TEST(ContentOf, ACdxjFileOfWhatWasRead) {
+  TempDir dir;
+  const std::vector<std::string> members{
+      gz("WARC/1.0\r\nWARC-Type: warcinfo\r\nContent-Length: 0\r\n\r\n\r\n\r\n"),
+      gz(response("http://www.x.org/b?z=1&a=2", "image/png", "PNG", "AAAA")),
+      gz(response("http://x.org/a", "text/html; charset=utf-8", "<p>a", "BBBB")),
+      gz(response("http://x.org/gone", "text/html", "", "CCCC", "404 Not Found"))};
+  std::string warc;
+  for (const std::string& member : members) warc += member;
+  write_file(dir / "in/w.warc.gz", warc);
+  write_file(dir / "in/z.wacz", zipped({{"archive/inside.warc.gz", members[2]}}));
+  const Ran ran = run_doppel("scan --cdxj " + (dir / "out.cdxj") + " " + (dir / "in"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const auto line = [](const std::string& key, const std::string& url, const std::string& rest, size_t length,
+                       size_t offset, const std::string& file) {
+    return key + " 20240506070809 {\"url\": \"" + url + "\", " + rest + ", \"length\": \"" +
+           std::to_string(length) + "\", \"offset\": \"" + std::to_string(offset) + "\", \"filename\": \"" +
+           file + "\"}\n";
+  };
+  const size_t a = members[0].size() + members[1].size();
+  const std::string html = R"("mime": "text/html", "status": "200", "digest": "sha1:BBBB")";
+  EXPECT_EQ(read_file(dir / "out.cdxj"),
+            line("org,x)/a", "http://x.org/a", html, members[2].size(), 0, "inside.warc.gz") +
+                line("org,x)/a", "http://x.org/a", html, members[2].size(), a, "w.warc.gz") +
+                line("org,x)/b?a=2&z=1", "http://www.x.org/b?z=1&a=2",
+                     R"("mime": "image/png", "status": "200", "digest": "sha1:AAAA")", members[1].size(),
+                     members[0].size(), "w.warc.gz") +
+                line("org,x)/gone", "http://x.org/gone",
+                     R"("mime": "text/html", "status": "404", "digest": "sha1:CCCC")", members[3].size(),
+                     a + members[2].size(), "w.warc.gz"));
+  // Nothing is written over what is read.
+  EXPECT_EQ(run_doppel("scan --cdxj " + (dir / "in/w.warc.gz") + " " + (dir / "in/w.warc.gz")).code, 2);
+}
+
+TEST(ContentOf, ServeToo) {
+  TempDir dir;
+  write_file(dir / "in/a.wacz", "PK\x03\x04\x14\0"s);
+  write_file(dir / "in/b.jsonl", "PAR1\x15\x04\x15" + std::string(100, 'x') + "PAR1");
+  write_file(dir / "in/c.json", "[\n{\"id\":1}]\n");
+  write_file(dir / "in/d.txt", gz(kLines));
+  write_file(dir / "in/e.jsonl", gz(kWarc));
+  write_file(dir / "in/f.data",
+             "\x7f"
+             "ELF\x02\x01\x01\0"s +
+                 std::string(40, '\0'));
+  Daemon daemon({"serve", "--state", dir / "state", "--set", "output.verdicts=all", dir / "in"});
+  for (const std::string refused : {"archive/", "Parquet", "an array", "a program"}) {
+    EXPECT_THAT(daemon.log(refused), HasSubstr(dir / "in/")) << refused;
+  }
+  for (int i = 0; i < 4; ++i) EXPECT_NE(daemon.line(), "");
+  daemon.signal(SIGTERM);
+  EXPECT_THAT(daemon.log("stopped"), HasSubstr("documents=4 unique=1 duplicates=3"));
+  EXPECT_EQ(daemon.wait(), 0);
+  const Ran piped = run_doppel("serve --set http.listen= --set output.verdicts=all --state " +
+                               (dir / "other") + " - <" + (dir / "in/e.jsonl"));
+  EXPECT_EQ(piped.code, 0) << piped.err;
+  EXPECT_THAT(piped.err, HasSubstr("documents=2 unique=1 duplicates=1"));
+}
+
+}  // namespace
+}  // namespace doppel

@@ -1,0 +1,138 @@
+#pragma once
+// Random streams that are hard on the rule, and what the slow rule says of them.
+
+#include <cstring>
+#include <map>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/slow_engine.h"
+
+namespace doppel::testing {
+
+struct Step {
+  bool remove = false;
+  std::vector<Seq> forget;  // a batch begins with this step, and with these removals
+  std::string id;
+  std::string text;
+  std::string payload;  // digest of the bytes that the text was made of; texts may differ all the same
+  std::string scope;
+  int64_t timestamp_ms = kNoTime;
+};
+
+// Documents of few templates with few words changed, so that bands are hot, thresholds are near and
+// removals and expiry hit what later documents would repeat.
+inline std::vector<Step> make_steps(uint64_t seed, size_t n) {
+  std::mt19937_64 random(seed);
+  auto below = [&](uint64_t k) { return random() % k; };
+  std::vector<std::vector<std::string>> templates;
+  for (int t = 0; t < 6; ++t) {
+    std::vector<std::string> words(20 + below(200));
+    for (std::string& w : words) w = "w" + std::to_string(below(400));
+    templates.push_back(words);
+  }
+  std::vector<Step> steps;
+  int64_t clock = 1'700'000'000'000;
+  for (size_t i = 0; i < n; ++i) {
+    Step step{.forget = {}, .id = "d" + std::to_string(i)};
+    if (i > 0 && below(6) == 0) step.id = "d" + std::to_string(below(i));  // a new text, or the old one
+    if (below(30) == 0) {
+      for (auto k = below(3) + 1; k > 0; --k) step.forget.push_back(below(i + 1));
+    }
+    clock += static_cast<int64_t>(below(2000));
+    if (below(4) != 0) step.timestamp_ms = clock - static_cast<int64_t>(below(5000));
+    if (below(40) == 0) step.timestamp_ms = clock + 100'000'000;  // a wrong clock
+    if (i > 0 && below(8) == 0) {
+      step.remove = true;
+      step.id = "d" + std::to_string(i - 1 - below(std::min<size_t>(i, 40)));
+    } else if (below(12) == 0) {
+      for (uint64_t w = below(5); w > 0; --w)
+        step.text += "s" + std::to_string(below(3)) + " ";  // below one shingle
+    } else {
+      std::vector<std::string> words = templates[below(templates.size())];
+      uint64_t changes = below(4) * below(5);
+      for (uint64_t c = 0; c < changes; ++c) words[below(words.size())] = "x" + std::to_string(below(50));
+      for (const std::string& w : words) step.text += w + " ";
+      if (below(10) == 0) step.scope = "other";
+      if (below(3) == 0) step.payload = "sha1:" + std::to_string(below(60));
+    }
+    steps.push_back(step);
+  }
+  return steps;
+}
+
+struct History {
+  std::vector<SlowOutcome> outcomes;
+  std::vector<Removed> removed;
+  Seq lowest_live = 0;
+  uint64_t unread = 0, read_late = 0;
+};
+
+inline void sign(Signer& signer, const Step& step, const EngineOptions& options, uint64_t tag,
+                 SignedDocument& out, uint8_t* slices) {
+  out.replace = options.rule.replace;
+  out.action = step.remove ? SignedDocument::Action::remove : SignedDocument::Action::judge;
+  out.timestamp_ms = step.timestamp_ms;
+  out.id_tag = tag;
+  out.payload = step.remove ? Digest() : signer.payload(step.payload, step.scope);
+  out.metadata =
+      step.id + '\0' + std::string(reinterpret_cast<const char*>(&out.payload), sizeof out.payload);
+  if (!step.remove) signer.sign(step.text, step.scope, out, slices);
+}
+
+inline Digest payload_of(std::string_view metadata) {
+  Digest out;
+  std::memcpy(static_cast<void*>(&out), metadata.data() + metadata.size() - sizeof out, sizeof out);
+  return out;
+}
+
+template <class Rule = SlowEngine>
+History run_slow(const EngineOptions& options, const std::vector<Step>& steps) {
+  Rule slow(options);
+  Signer signer(options.scheme);
+  std::unique_ptr<Bodies> bodies = memory_bodies();
+  Engine names(options, *bodies);
+  History run;
+  std::vector<uint8_t> slices(options.scheme.num_perm);
+  for (const Step& step : steps) {
+    SignedDocument document;
+    for (const Seq seq : step.forget) slow.forget(seq);
+    sign(signer, step, options, names.id_tag(step.id), document, slices.data());
+    if (step.remove) {
+      // A removal has a place in record time too.
+      SignedDocument nothing{.content = Content::empty, .timestamp_ms = step.timestamp_ms};
+      slow.judge(nothing, nullptr);
+      slow.remove(names.id_tag(step.id));
+      run.outcomes.push_back({.verdict = Verdict::removal});
+    } else {
+      run.outcomes.push_back(slow.judge(document, slices.data()));
+    }
+  }
+  run.removed = slow.removed();
+  run.lowest_live = slow.lowest_live();
+  return run;
+}
+
+inline EngineOptions random_options(std::mt19937_64& random) {
+  EngineOptions options;
+  options.scheme.key = {random(), random()};
+  options.track_ids = true;
+  options.payload_of = payload_of;
+  options.rule = make_rule(0.5 + 0.1 * static_cast<double>(random() % 5), 0.9, 128).value();
+  if (random() % 2 == 0) options.rule.max_listed = 2;
+  if (random() % 2 == 0) options.rule.max_checks = 1 + static_cast<int>(random() % 3);
+  if (random() % 3 == 0) options.rule.verify = Verify::signature;
+  if (random() % 2 == 0) options.rule.max_documents = 1 + random() % 60;
+  options.rule.replace = random() % 2 == 0;
+  if (random() % 2 == 0) {
+    options.rule.expire_after_ms = 50'000;
+    options.rule.generation = 16;
+    options.rule.watermark_rank = 10;
+  }
+  return options;
+}
+
+}  // namespace doppel::testing

@@ -1,0 +1,173 @@
+// What is wrong between doppel and its cluster is said in words before anything is made: by `doppel config
+// check
+// --connect`, and by every start.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kafka/case.h"
+
+namespace doppel::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Ran check(const IndexSetup& setup) {
+  return run_doppel("config check --connect '" + setup.config_file() + "'");
+}
+
+// A user of the listener for SASL_SSL.
+std::string properties(const Broker& broker, const std::string& mechanism, const std::string& password) {
+  return "{security.protocol: SASL_SSL, sasl.mechanism: " + mechanism +
+         ", sasl.username: doppel, sasl.password: " + password + ", ssl.ca.location: '" + broker.folder() +
+         "/tls/ca.pem'}";
+}
+
+// From here on the user has these rights on the topic, and no others.
+void allow(Client& client, const std::string& topic, const std::string& user,
+           const std::vector<rd_kafka_AclOperation_t>& rights) {
+  std::vector<rd_kafka_AclBinding_t*> rules;
+  for (const rd_kafka_AclOperation_t right : rights)
+    rules.push_back(rd_kafka_AclBinding_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str(),
+                                            RD_KAFKA_RESOURCE_PATTERN_LITERAL, ("User:" + user).c_str(), "*",
+                                            right, RD_KAFKA_ACL_PERMISSION_TYPE_ALLOW, nullptr, 0));
+  rd_kafka_queue_t* queue = rd_kafka_queue_new(client.handle());
+  rd_kafka_CreateAcls(client.handle(), rules.data(), rules.size(), nullptr, queue);
+  rd_kafka_event_t* event = rd_kafka_queue_poll(queue, 30'000);
+  ASSERT_NE(event, nullptr);
+  EXPECT_EQ(rd_kafka_event_error(event), RD_KAFKA_RESP_ERR_NO_ERROR) << rd_kafka_event_error_string(event);
+  rd_kafka_event_destroy(event);
+  rd_kafka_queue_destroy(queue);
+  rd_kafka_AclBinding_destroy_array(rules.data(), rules.size());
+}
+
+void expect_refused(IndexSetup& setup, const std::string& why) {
+  const Ran ran = check(setup);
+  EXPECT_EQ(ran.code, 2) << ran.out << ran.err;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("doppel config: kafka: "), HasSubstr(why)));
+  const auto daemon = setup.serve();
+  EXPECT_EQ(daemon->await_exit(), 2) << daemon->said();
+  EXPECT_THAT(daemon->said(), HasSubstr(why));
+}
+
+TEST(Check, WhoeverIsNotLetInIsSaidInWords) {
+  const auto broker = Broker::own(1, true);
+  Case c({}, broker->bootstrap());
+  IndexSetup& setup = c.setup;
+  const std::string plain = broker->bootstrap(), tls = "127.0.0.1:" + std::to_string(broker->port(1, 2));
+
+  setup.set({{"kafka.brokers", tls}});
+  expect_refused(setup, tls + " speaks TLS, and security.protocol is PLAINTEXT");
+  setup.set({{"kafka.brokers", plain}, {"kafka.properties", properties(*broker, "PLAIN", "doppel-secret")}});
+  expect_refused(setup, plain + " speaks plain text, and security.protocol is SASL_SSL");
+  setup.set({{"kafka.brokers", tls}, {"kafka.properties", properties(*broker, "PLAIN", "wrong-secret")}});
+  expect_refused(setup, tls + ": SASL authentication error");
+  EXPECT_THAT(check(setup).err, Not(HasSubstr("wrong-secret")));
+  setup.set({{"kafka.properties", properties(*broker, "SCRAM-SHA-256", "doppel-secret")}});
+  expect_refused(setup, "supported mechanisms");
+  setup.set({{"kafka.properties",
+              "{security.protocol: SASL_SSL, sasl.mechanism: PLAIN, sasl.username: doppel, sasl.password: "
+              "doppel-secret}"}});
+  expect_refused(setup, "certificate verify failed");
+  setup.set({{"kafka.properties", properties(*broker, "SCRAM-SHA-512", "doppel-secret")}});
+  if (rd_kafka_version() < 0x020601ff) {
+    expect_refused(setup, "Brokers of Kafka 4 refuse SCRAM-SHA-512 of librdkafka before 2.6.1");
+  } else {
+    EXPECT_EQ(check(setup).code, 0) << check(setup).err;
+  }
+  EXPECT_FALSE(c.client.topic_exists(setup.options().kafka.index_log));
+
+  setup.set({{"kafka.properties", properties(*broker, "PLAIN", "doppel-secret")}});
+  const Ran right = check(setup);
+  EXPECT_EQ(right.code, 0) << right.err;
+  EXPECT_THAT(right.out, AllOf(HasSubstr("of 1 broker: SASL_SSL PLAIN, librdkafka "),
+                               HasSubstr("serve makes it, with 2 partitions")));
+  EXPECT_FALSE(c.client.topic_exists(setup.options().kafka.index_log)) << "a check makes nothing";
+}
+
+TEST(Check, AllRightsThatAreMissingAreInOneList) {
+  const auto broker = Broker::own(1, true);
+  Case c(IndexSetup::Settings{{"output.unique_topic", "~-unique"}}, broker->bootstrap());
+  IndexSetup& setup = c.setup;
+  const Options& o = setup.options();
+  c.client.create_topic(o.output.topic);
+  c.client.create_topic(o.output.dead_letters);
+  setup.set({{"kafka.brokers", "127.0.0.1:" + std::to_string(broker->port(1, 2))},
+             {"kafka.properties", properties(*broker, "PLAIN", "doppel-secret")}});
+  EXPECT_EQ(check(setup).code, 0) << check(setup).err;
+  constexpr auto kDescribe = RD_KAFKA_ACL_OPERATION_DESCRIBE,
+                 kConfigs = RD_KAFKA_ACL_OPERATION_DESCRIBE_CONFIGS;
+  allow(c.client, setup.input(), "doppel", {kDescribe, kConfigs, RD_KAFKA_ACL_OPERATION_WRITE});
+  allow(c.client, o.output.topic, "doppel", {kDescribe, kConfigs, RD_KAFKA_ACL_OPERATION_READ});
+  allow(c.client, o.output.dead_letters, "doppel", {kDescribe, RD_KAFKA_ACL_OPERATION_WRITE});
+  const auto all_three = AllOf(HasSubstr("the right Read on the topic " + setup.input() + " is missing"),
+                               HasSubstr("the right Write on the topic " + o.output.topic + " is missing"),
+                               HasSubstr("the right DescribeConfigs on the topic " + o.output.dead_letters));
+  const Ran ran = check(setup);
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, all_three);
+  const auto daemon = setup.serve();
+  EXPECT_EQ(daemon->await_exit(), 2) << daemon->said();
+  EXPECT_THAT(daemon->said(), all_three);
+  EXPECT_FALSE(c.client.topic_exists(o.output.unique_topic)) << "nothing is made before all is right";
+  EXPECT_FALSE(c.client.topic_exists(o.kafka.index_log));
+  EXPECT_TRUE(read_all(broker->bootstrap(), o.output.topic).empty()) << "asking for rights leaves nothing";
+
+  allow(c.client, setup.input(), "doppel", {RD_KAFKA_ACL_OPERATION_READ});
+  allow(c.client, o.output.topic, "doppel", {RD_KAFKA_ACL_OPERATION_WRITE});
+  allow(c.client, o.output.dead_letters, "doppel", {kConfigs});
+  c.produce_next(100);
+  const auto allowed = c.start();
+  c.await_all(*allowed);
+  Case::stop(*allowed);
+  setup.set({{"kafka.brokers", broker->bootstrap()}, {"kafka.properties", "{}"}});
+  c.expect_exact();
+}
+
+TEST(Check, TopicsThatAreMissingComeWithTheNearestName) {
+  Case c(IndexSetup::Settings{{"kafka.create_topics", "false"}});
+  const std::string mistyped = c.setup.input() + "s";
+  c.setup.set({{"kafka.topics", "[" + mistyped + ", '^" + c.setup.input() + "$']"}});
+  const Options& o = c.setup.options();
+  const Ran ran = check(c.setup);
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("kafka.topics: the topic " + mistyped +
+                                       " (input) does not exist or is not accessible (did you mean " +
+                                       c.setup.input() + "?)"),
+                             HasSubstr("kafka.index_log: the topic " + o.kafka.index_log),
+                             HasSubstr("output.topic: the topic " + o.output.topic),
+                             HasSubstr("--create --topic " + o.output.dead_letters)));
+  EXPECT_THAT(ran.out, HasSubstr(c.setup.input() + ": 3 partitions, max.message.bytes=80000000"));
+  c.setup.set({{"kafka.create_topics", "true"}});
+  const auto daemon = c.start();  // it waits for this one
+  EXPECT_THAT(daemon->said(), HasSubstr("did you mean " + c.setup.input()));
+  Case::stop(*daemon);
+}
+
+TEST(Check, NothingIsMadeWhileAnotherTopicIsWrong) {
+  Case c;
+  const Options& o = c.setup.options();
+  c.client.create_topic(o.kafka.index_log, 2, {{"cleanup.policy", "compact"}});
+  const auto daemon = c.setup.serve();
+  EXPECT_EQ(daemon->await_exit(), 2) << daemon->said();
+  EXPECT_THAT(daemon->said(), HasSubstr("has 2 partitions; it must have one"));
+  EXPECT_FALSE(c.client.topic_exists(o.output.topic));
+}
+
+TEST(Check, NobodyThere) {
+  Case c;
+  c.setup.set({{"kafka.brokers", "127.0.0.1:1, no-such-host.invalid:9092"}});
+  const Ran ran = check(c.setup);
+  EXPECT_EQ(ran.code, 3) << ran.out;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("127.0.0.1:1 cannot be reached: Connection refused"),
+                             HasSubstr("no-such-host.invalid:9092 cannot be reached: ")));
+  const auto daemon = c.setup.serve();
+  EXPECT_TRUE(daemon->await_line("waiting for Kafka")) << daemon->said();
+  daemon->terminate();
+  EXPECT_EQ(daemon->await_exit(), 0) << daemon->said();
+}
+
+}  // namespace
+}  // namespace doppel::testing

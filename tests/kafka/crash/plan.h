@@ -1,0 +1,52 @@
+#pragma once
+// What the rounds of a run share.
+
+#include <chrono>
+#include <cstdint>
+#include <iostream>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace doppel::testing {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+inline Clock::time_point after(Clock::time_point begin, double seconds) {
+  return begin + std::chrono::duration_cast<Clock::duration>(Seconds(seconds));
+}
+
+struct Plan {
+  uint64_t seed = 0;
+  int kills_per_round = 40, takeovers_per_round = 18;
+  int takeovers = 0;            // of all rounds; then they come to their end
+  uint64_t originals = 80'000;  // at the start of a round of takeovers
+  std::vector<std::string> points;
+  std::string bootstrap;
+  Clock::time_point deadline;
+  bool verbose = false;
+};
+
+struct Totals {
+  std::mutex mutex;
+  int kills = 0, at_points = 0, terminated = 0;
+  int takeovers = 0, kept = 0, stops = 0, broker_kills = 0;
+  double slowest_end_s = 0;  // of a daemon that was taken over, once it could know
+  std::vector<std::string> findings;
+  std::map<std::string, int> points;
+  size_t documents = 0;
+
+  void finding(const std::string& text) {
+    const std::lock_guard lock(mutex);
+    findings.push_back(text);
+    std::cerr << "FINDING: " << text << std::endl;
+  }
+};
+
+// A round of one index; its schedule follows from the seed and its number. What it finds is in `totals`.
+void run_kills(const Plan& plan, Totals& totals, int number);
+void run_takeovers(const Plan& plan, Totals& totals, int number);
+
+}  // namespace doppel::testing

@@ -1,0 +1,33 @@
+// What a producer says that another one has fenced.
+
+#include <gtest/gtest.h>
+
+#include "kafka/broker.h"
+#include "kafka/client.h"
+#include "stream/kafka/cluster.h"
+#include "stream/kafka/librdkafka/connect.h"
+
+namespace doppel::testing {
+namespace {
+
+// Its records are purged: that is no reason, and the fence is.
+TEST(Fencing, IsTheReasonWhyRecordsArePurged) {
+  const std::string bootstrap = Broker::shared().bootstrap(), topic = unique_name("fencing");
+  Client(bootstrap).create_topic(topic);
+  const std::unique_ptr<kafka::Cluster> cluster = kafka::connect({.brokers = bootstrap});
+  const kafka::TransactionalOptions options{.id = unique_name("transactions")};
+  const auto first = cluster->producer(options), second = cluster->producer(options);
+  ASSERT_TRUE(first.ok() && second.ok());
+  ASSERT_TRUE((*first)->init().ok());
+  ASSERT_TRUE((*second)->init().ok());
+  ASSERT_TRUE((*first)->begin().ok());
+  kafka::Outbox outbox;
+  outbox.add(topic, std::nullopt, outbox.put("value")).partition = 0;
+  absl::Status status = (*first)->produce(outbox);
+  if (status.ok()) status = (*first)->flush();
+  EXPECT_TRUE(absl::IsAborted(status)) << status;
+  EXPECT_TRUE(absl::IsAborted((*first)->produce(outbox))) << "whatever is called later";
+}
+
+}  // namespace
+}  // namespace doppel::testing

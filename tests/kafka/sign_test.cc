@@ -1,0 +1,251 @@
+// Documents are signed into a topic, and a daemon decides the signed records: it says what a daemon on the
+// documents says, and nothing that stops the signer leaves anything out or repeats it.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "engine/signed_record.h"
+#include "kafka/broker.h"
+#include "kafka/index_setup.h"
+#include "kafka/workload.h"
+#include "serve/setup.h"
+#include "state/state_dir.h"
+#include "stream/sign_record.h"
+
+namespace doppel::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kHashKey = "000102030405060708090a0b0c0d0e0f";
+const IndexSetup::Settings kRule{
+    {"tombstones", "key"}, {"on_update", "replace"}, {"expire_after", "6h"}, {"max_listed", "2"}};
+
+IndexSetup::Settings with(IndexSetup::Settings settings, const IndexSetup::Settings& more) {
+  for (const auto& [key, value] : more) settings[key] = value;
+  return settings;
+}
+
+std::unique_ptr<Daemon> sign(const IndexSetup& from, const std::string& topic,
+                             Daemon::Environment environment = {}) {
+  environment["DOPPEL_HASH_KEY"] = kHashKey;
+  return std::make_unique<Daemon>(
+      std::vector<std::string>{"sign", "--config", from.config_file(), "--to", topic}, environment);
+}
+
+// What is said, without what every index has of its own.
+std::vector<std::string> said(const IndexSetup& index, const std::string& topic) {
+  std::vector<std::string> out;
+  for (const Message& m : read_all(index.bootstrap(), topic)) {
+    std::string value = m.value.value_or("(null)");
+    if (const size_t epoch = value.rfind(",\"epoch\":"); epoch != std::string::npos) value.resize(epoch);
+    std::string line = fmt::format("{} {}", m.key.value_or("(none)"), value);
+    for (const auto& [name, header] : m.headers)
+      if (name != "ce_source") line += fmt::format(" {}={}", name, header.value_or("(null)"));
+    out.push_back(line);
+  }
+  return out;
+}
+
+// Records without a key go to any partition, and ends of originals are told at the end of a batch: the order
+// is not the topics'.
+void expect_same(std::vector<std::string> got, std::vector<std::string> expected) {
+  std::sort(got.begin(), got.end());
+  std::sort(expected.begin(), expected.end());
+  for (size_t i = 0; i < std::min(got.size(), expected.size()); ++i) ASSERT_EQ(got[i], expected[i]) << i;
+  EXPECT_EQ(got.size(), expected.size());
+}
+
+void stop(Daemon& daemon) {
+  daemon.terminate();
+  EXPECT_EQ(daemon.await_exit(), 0) << daemon.said();
+}
+
+TEST(SignedTopics, DaemonSaysWhatOneOnTheDocumentsSays) {
+  const std::string& broker = Broker::shared().bootstrap();
+  IndexSetup texts(broker, kRule, 1);
+  IndexSetup records(broker, with(kRule, {{"input.format", "signed"}}), 1);
+  Client client(broker);
+  std::vector<Message> messages =
+      make_workload({.documents = 900, .topics = {texts.input()}, .partitions = 1, .poison = 0.05});
+  for (size_t i = 0; i < messages.size(); i += 7) messages[i].headers = {{"h", "v"}, {"none", std::nullopt}};
+  produce(client, messages, 0, messages.size());
+
+  const auto daemon = texts.serve();
+  const auto signer = sign(texts, records.input());
+  Reader(broker, records.input()).read(messages.size());
+  stop(*signer);
+  const auto other = records.serve();
+  ASSERT_TRUE(texts.await_all(*daemon)) << daemon->said();
+  ASSERT_TRUE(records.await_all(*other)) << other->said();
+  stop(*daemon);
+  stop(*other);
+  const std::vector<std::string> events = said(texts, texts.options().output.topic);
+  expect_same(said(records, records.options().output.topic), events);
+  EXPECT_GT(events.size(), 100U);
+  const std::vector<std::string> letters = said(texts, texts.options().output.dead_letters);
+  expect_same(said(records, records.options().output.dead_letters), letters);
+  EXPECT_GT(letters.size(), 10U);
+  EXPECT_EQ(records.compare_with_rebuilt(), "");
+
+  // Made again from the signed records, the index publishes the same.
+  IndexSetup again(
+      broker, with(kRule, {{"input.format", "signed"}, {"kafka.topics", "[" + records.input() + "]"}}), 1);
+  const Ran ran = again.run("rebuild --from documents --publish");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  expect_same(said(again, again.options().output.topic), events);
+}
+
+// Each offset of the input is in one range, and ranges follow each other.
+TEST(SignedTopics, KilledSignersLeaveNothingOutAndRepeatNothing) {
+  const std::string& broker = Broker::shared().bootstrap();
+  IndexSetup texts(broker, with(kRule, {{"kafka.batch_documents", "20"}}), 3);
+  IndexSetup records(broker, with(kRule, {{"input.format", "signed"}}), 1);
+  Client client(broker);
+  std::vector<Message> messages = make_workload({.documents = 600, .topics = {texts.input()}});
+  size_t produced = 0;
+  std::mt19937_64 random(7);
+  const char* points[] = {"before_produce", "after_produce", "after_send_offsets", "before_commit",
+                          "after_commit"};
+  for (int round = 0; round < 10; ++round) {
+    const size_t end = std::min(messages.size(), produced + 60);
+    produce(client, messages, produced, end);
+    produced = end;
+    const auto signer = sign(texts, records.input(),
+                             {{"DOPPEL_KILL_AT", fmt::format("{}:{}", points[round % 5], 1 + random() % 2)}});
+    EXPECT_EQ(signer->await_exit(), 128 + 9) << signer->said();
+  }
+  produce(client, messages, produced, messages.size());
+  const auto first = sign(texts, records.input());
+  Reader(broker, records.input()).read(messages.size());
+  // A second one takes over, and the first one ends.
+  const auto second = sign(texts, records.input());
+  std::vector<Message> more = make_workload({.seed = 2, .documents = 100, .topics = {texts.input()}});
+  Reader all(broker, records.input());
+  all.read(messages.size());
+  produce(client, more, 0, more.size());
+  all.read(more.size());
+  EXPECT_THAT(first->await_exit(Daemon::Seconds(90)), ::testing::Optional(75)) << first->said();
+  stop(*second);
+
+  std::map<std::pair<std::string, int32_t>, uint64_t> expected;
+  const Scheme scheme =
+      scheme_of_records(engine_options(texts.options(), *parse_hash_key(kHashKey)).value().scheme);
+  for (const Message& m : read_all(broker, records.input())) {
+    SignedOrigin origin;
+    SignedDocument document;
+    std::vector<uint8_t> slices(128);
+    const absl::Status status =
+        decode_signed_record(*m.value, scheme_fingerprint(scheme), 128, origin, document, slices.data());
+    ASSERT_TRUE(status.ok()) << status;
+    uint64_t& next = expected[{std::string(origin.source), origin.partition}];
+    EXPECT_EQ(origin.begin, next) << origin.source << '/' << origin.partition;
+    EXPECT_EQ(origin.end, origin.begin + 1) << "nothing lies between these records";
+    next = origin.end;
+  }
+  uint64_t sum = 0;
+  for (const auto& [place, next] : expected) sum += next;
+  EXPECT_EQ(sum, messages.size() + more.size());
+}
+
+TEST(SignedTopics, WhatIsNoneIsADeadLetterAndTheStreamGoesOn) {
+  const std::string& broker = Broker::shared().bootstrap();
+  IndexSetup texts(broker, kRule, 1);
+  IndexSetup records(broker, with(kRule, {{"input.format", "signed"}}), 1);
+  Client client(broker);
+  std::vector<Message> messages = make_workload({.documents = 60,
+                                                 .topics = {texts.input()},
+                                                 .partitions = 1,
+                                                 .null_values = 0,
+                                                 .same_keys = 0,
+                                                 .poison = 0});
+  produce(client, messages, 0, messages.size());
+  const auto signer = sign(texts, records.input());
+  const std::vector<Message> signed_ones = Reader(broker, records.input()).read(messages.size());
+  stop(*signer);
+  // Another key, by the words of its scheme.
+  texts.set({{"kafka.group", "~-other"}, {"num_perm", "64"}});
+  const auto other = sign(texts, records.input());
+  Reader both(broker, records.input());
+  both.read(2 * messages.size());
+  stop(*other);
+
+  std::vector<Message> bad(5);
+  bad[0].value = R"({"id":"a","text":"no signed record"})";
+  bad[1].value = signed_ones[3].value->substr(0, 200);
+  bad[2].value = *signed_ones[4].value;
+  (*bad[2].value)[100] ^= 1;
+  bad[3].value = "";
+  bad[4] = signed_ones[0];  // a second time
+  client.produce(records.input(), bad);
+  const auto daemon = records.serve();
+  ASSERT_TRUE(records.await_all(*daemon)) << daemon->said();
+  client.produce(records.input(), signed_ones[1]);
+  ASSERT_TRUE(records.await_all(*daemon)) << daemon->said();
+  stop(*daemon);
+  const std::vector<Message> letters = read_all(broker, records.options().output.dead_letters);
+  ASSERT_EQ(letters.size(), messages.size() + 4);
+  const auto reason = [](const Message& m) { return m.header("__connect.errors.exception.message"); };
+  std::map<std::string, int> reasons;
+  for (const Message& m : letters) ++reasons[reason(m).substr(0, 40)];
+  EXPECT_THAT(reason(letters[0]), HasSubstr("signed"));
+  int named = 0;
+  for (const Message& m : letters)
+    named +=
+        reason(m).find("num_perm: the records were signed with 64, this run expects 128") != std::string::npos
+            ? 1
+            : 0;
+  EXPECT_EQ(named, static_cast<int>(messages.size()));
+  // No document is a copy of itself.
+  for (const Message& m : read_all(broker, records.options().output.topic))
+    EXPECT_EQ(m.value->find(fmt::format("\"event_id\":\"{0}/0/0\",", texts.input())), std::string::npos);
+}
+
+TEST(SignedTopics, TopicsThatCannotBeUsedAreNamed) {
+  const std::string& broker = Broker::shared().bootstrap();
+  IndexSetup texts(broker, {}, 3);
+  Ran ran = texts.run("sign --to " + texts.input());
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("is one of kafka.topics, which are read"));
+  Client client(broker);
+  const std::string two = unique_name("two");
+  client.create_topic(two, 2, {{"max.message.bytes", "3000000"}});
+  ran = texts.run("sign --to " + two);
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr(two + " (signed records) has 2 partitions; it must have one"));
+  const std::string small = unique_name("small");
+  client.create_topic(small, 1, {{"max.message.bytes", "100000"}});
+  ran = texts.run("sign --to " + small);
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("max.message.bytes is 100000, and max_record (1000000) needs"));
+  texts.set({{"kafka.create_topics", "false"}});
+  ran = texts.run("sign --to " + unique_name("missing"));
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("(signed records) does not exist"));
+}
+
+TEST(SignedTopics, FilesAreSignedIntoATopicToo) {
+  const std::string& broker = Broker::shared().bootstrap();
+  IndexSetup records(broker, {{"input.format", "signed"}, {"output.verdicts", "all"}}, 1);
+  const std::string text = "one two three four five six seven eight nine ten";
+  write_file(records.path("in.jsonl"),
+             "{\"id\":\"a\",\"text\":\"" + text + "\"}\n{\"id\":\"b\",\"text\":\"" + text + "\"}\n");
+  const Ran ran = run_doppel(fmt::format("sign --set kafka.brokers={} --to {} {}", broker, records.input(),
+                                         records.path("in.jsonl")),
+                             fmt::format("DOPPEL_HASH_KEY={}", kHashKey));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto daemon = records.serve();
+  ASSERT_TRUE(records.await_all(*daemon)) << daemon->said();
+  stop(*daemon);
+  const std::vector<Message> events = read_all(broker, records.options().output.topic);
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0].value->find("duplicate-of") == std::string::npos,
+            events[1].value->find("duplicate-of") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace doppel::testing

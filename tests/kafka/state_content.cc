@@ -1,0 +1,67 @@
+#include "kafka/state_content.h"
+
+#include <fmt/format.h>
+
+#include "base/crc32c.h"
+#include "kafka/client.h"
+#include "serve/setup.h"
+#include "state/journal.h"
+#include "state/state_dir.h"
+#include "stream/kafka/kafka_position.h"
+
+namespace doppel::testing {
+
+std::string difference(const StateContent& daemon, const StateContent& rebuilt) {
+  if (daemon.rest != rebuilt.rest)
+    return fmt::format("the daemon's index: {}; rebuilt: {}", daemon.rest, rebuilt.rest);
+  for (const auto& [seq, row] : daemon.rows) {
+    const auto other = rebuilt.rows.find(seq);
+    if (other == rebuilt.rows.end()) return fmt::format("original {} is not in the rebuilt index", seq);
+    if (other->second != row) return fmt::format("original {} differs in the rebuilt index", seq);
+  }
+  if (daemon.rows.size() != rebuilt.rows.size())
+    return fmt::format("{} originals, {} rebuilt", daemon.rows.size(), rebuilt.rows.size());
+  return "";
+}
+
+StateContent read_state(const Options& options, const HashKey& key) {
+  const auto fail = [&](const absl::Status& status) {
+    throw KafkaError(fmt::format("{}: {}", options.state_directory, status.ToString()));
+  };
+  absl::StatusOr<EngineOptions> engine = engine_options(options, key);
+  if (!engine.ok()) fail(engine.status());
+  if (const auto last = last_commit(options.state_directory)) keep_banding(engine->rule, last->rule);
+  const int num_perm = engine->scheme.num_perm, mask_words = (engine->rule.banding.bands + 31) / 32;
+  const auto state = StateDir::open({.directory = options.state_directory,
+                                     .data_scheme = engine->scheme.describe(),
+                                     .rule = describe_rule(engine->rule),
+                                     .num_perm = num_perm,
+                                     .mask_words = mask_words},
+                                    {});
+  if (!state.ok()) fail(state.status());
+  const Recovered& r = (*state)->recovered();
+  StateContent out;
+  const absl::StatusOr<kafka::KafkaPosition> position = kafka::decode_position(r.source_position);
+  if (!position.ok()) fail(position.status());
+  out.rest = fmt::format("next {}, epoch {}", r.next_seq, r.epoch);
+  out.rest += fmt::format(", clock {:08x}", crc32c(r.clock));
+  for (const LogProgress& p : position->progress_list())
+    out.rest += fmt::format(", {}/{} to {}", p.topic, p.partition, p.next);
+  std::string buffer;
+  const absl::Status loaded = (*state)->load_rows([&](const StoredRow& row) {
+    if (row.seq < r.lowest_live || row.removed) return;
+    std::string& text = out.rows[row.seq];
+    text =
+        fmt::format("{} {} {} {}", row.row.digest.low, row.row.digest.high, row.row.id_tag, row.trusted_ms);
+    if (row.row.slices != nullptr) text.append(reinterpret_cast<const char*>(row.row.slices), num_perm);
+    if (row.row.mask != nullptr)
+      text.append(reinterpret_cast<const char*>(row.row.mask), mask_words * sizeof(uint32_t));
+    const absl::StatusOr<Body> body = (*state)->bodies().read(row.row.body, buffer);
+    if (!body.ok()) fail(body.status());
+    text += fmt::format("{} {}", body->metadata, body->coded_set);
+  });
+  if (!loaded.ok()) fail(loaded);
+  return out;
+}
+
+}  // namespace doppel::testing

@@ -1,0 +1,113 @@
+#pragma once
+// The virtual broker as one process of doppel sees it: calls take turns, and a list of faults says what goes
+// wrong at which call.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulation/broker.h"
+#include "simulation/scheduler.h"
+
+namespace doppel::simulation {
+
+enum class Fault {
+  kill,            // the process ends, as by SIGKILL
+  kill_midway,     // the same, when the broker has stored a part of the next records
+  pause,           // it pauses for `ms`, as by SIGSTOP; its transaction may run out of time
+  refuse,          // the call fails at once and does nothing
+  lose_answer,     // the call does its work; its answer is lost
+  lose_commit,     // the next commit gets no answer; bit 0: it does its work; 1: the process ends soon
+  storm,           // each of the next commits takes two bits: 1, 3 forget_marks, 2 lose_commit
+  broker_away,     // no call is answered for `ms`
+  forget_marks,    // the broker dies with the next commit: marks are missing where bit n of `bits` is set
+  late_marks,      // marks of the next commit come later
+  implied,         // the next records are acknowledged, though the leader never stored the first of them
+  hide_topic,      // the input is not to be seen for `ms`
+  compact,         // the index log is compacted
+  smaller_events,  // the events' topic takes smaller records from now on
+};
+constexpr int kFaults = 14;
+const char* fault_name(Fault fault);
+
+struct Event {
+  int life = 0;
+  int call = 0;  // of this life, kill points counted too
+  Fault fault{};
+  int64_t ms = 0;
+  uint32_t bits = 0;
+};
+std::string text_of(const Event& event);
+
+// What the processes of a run share.
+struct World {
+  explicit World(uint64_t seed) : scheduler(seed) {}
+  Scheduler scheduler;
+  Broker broker;
+  Clock::time_point away_until{}, hidden_until{};
+  std::string input, events;  // topics
+  std::string index_log;
+  int64_t transaction_timeout_ms = 10'000;
+  uint64_t calls = 0, calls_max = 200'000, records_max = 20'000;
+  bool forgets_aborts = false;
+  bool exhausted = false;  // more calls or records than any run needs: something goes round in circles
+  bool tracing = false;    // every call is shown
+};
+
+class LifeCluster final : public kafka::Cluster {
+ public:
+  LifeCluster(World& world, int life, std::vector<Event> events)
+      : world_(world), life_(life), faults_(std::move(events)) {}
+
+  absl::StatusOr<std::string> id() override;
+  absl::StatusOr<std::vector<kafka::TopicPartitions>> topics() override;
+  absl::Status create_topic(const kafka::TopicSpec& spec) override;
+  absl::StatusOr<std::vector<std::string>> topic_configs(const std::string& topic,
+                                                         const std::vector<std::string>& names) override;
+  absl::StatusOr<kafka::Watermarks> watermarks(const Place& place, Isolation isolation) override;
+  absl::StatusOr<int64_t> offset_at(const Place& place, int64_t timestamp_ms) override;
+  absl::StatusOr<std::unique_ptr<kafka::TransactionalProducer>> producer(
+      const kafka::TransactionalOptions& options) override;
+  absl::StatusOr<std::unique_ptr<kafka::Consumer>> consumer(const kafka::ConsumerOptions& options) override;
+
+  absl::StatusOr<std::unique_ptr<kafka::Membership>> join(const kafka::MembershipOptions& options) override;
+
+  // Every call passes here first: others may run, and faults that are due happen. `answer_lost`: the call
+  // does its work, and fails.
+  struct Entry {
+    absl::Status status;
+    bool answer_lost = false;
+  };
+  Entry enter(const char* call);
+  void at_kill_point();
+  void die_midway();
+  void next_of_storm();
+  void kill_within(int calls);
+
+  World& world() { return world_; }
+  int task = -1;        // of the scheduler
+  std::string open_id;  // the transactional id that this process uses
+  int32_t open_epoch = 0;
+  bool trouble = false;       // a connection broke
+  bool trouble_next = false;  // it did, and the client sees it with its next call
+  uint32_t forget_bits = 0;
+  bool late = false;
+  int implied = 0;
+  std::optional<uint32_t> lose_commit;  // `bits` of the fault, for the next one
+  uint32_t storm = 0;                   // what becomes of the next commits
+  int midway = 0;                       // so many records are stored, then the process ends
+  int calls() const { return calls_; }
+  int number() const { return life_; }
+
+ private:
+  void faults_due(bool& refuse, bool& lose);
+
+  World& world_;
+  int life_;
+  int calls_ = 0;
+  std::vector<Event> faults_;
+};
+
+}  // namespace doppel::simulation

@@ -1,0 +1,424 @@
+#include "simulation/run.h"
+
+#include <dirent.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <set>
+
+#include "base/kill_point.h"
+#include "base/log.h"
+#include "config/config.h"
+#include "kafka/state_content.h"
+#include "kafka/truth.h"
+#include "serve/forget_requests.h"
+#include "serve/rebuild.h"
+#include "serve/serve_kafka.h"
+#include "simulation/disk.h"
+#include "state/state_dir.h"
+
+namespace doppel::simulation {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::Message;
+constexpr const char* kHashKey = "000102030405060708090a0b0c0d0e0f";
+constexpr int kPartitions = 3;
+
+// A process of doppel.
+struct Life {
+  int number = 0, task = -1;
+  std::string directory;
+  std::unique_ptr<LifeCluster> cluster;
+  bool stop = false;
+  std::optional<absl::Status> ended;
+};
+
+// A process that was killed has its files closed by the system.
+void close_files_below(const std::string& directory) {
+  DIR* fds = ::opendir("/proc/self/fd");
+  std::vector<int> close;
+  std::array<char, 4096> target{};
+  while (const dirent* entry = ::readdir(fds)) {
+    const int fd = std::atoi(entry->d_name);
+    const ssize_t n = ::readlink(fmt::format("/proc/self/fd/{}", fd).c_str(), target.data(), target.size());
+    if (n > 0 && std::string_view(target.data(), static_cast<size_t>(n)).starts_with(directory + "/"))
+      close.push_back(fd);
+  }
+  ::closedir(fds);
+  for (const int fd : close) ::close(fd);
+}
+
+class Run {
+ public:
+  Run(const RunPlan& plan, std::string folder, bool trace)
+      : plan_(plan), folder_(std::move(folder)), world_(plan.seed) {
+    world_.tracing = trace;
+    world_.forgets_aborts = plan.forgets_aborts;
+    world_.input = "in";
+    world_.events = "events";
+    world_.index_log = "index";
+    Clock::install(&world_.scheduler);
+    world_.broker.topics["in"].partitions.resize(kPartitions);
+    on_kill_points([this](std::string_view) {
+      for (const auto& life : lives_)
+        if (life->task == world_.scheduler.current()) return life->cluster->at_kill_point();
+    });
+    make_documents();
+  }
+
+  RunResult run() {
+    Life* running = nullptr;
+    for (int n = 0; n < plan_.lives && !world_.exhausted; ++n) {
+      Life& life = start(n, running);
+      const bool beside = running != nullptr;
+      const int64_t patience = beside ? 20'000 : 60'000;
+      const Clock::time_point start = world_.scheduler.now();
+      const bool to_the_end = chance(0.4);
+      while (!over(life) && world_.scheduler.now() - start < milliseconds(patience)) {
+        produce(below(4));
+        if (chance(0.04)) forget_one(life);
+        world_.scheduler.sleep(milliseconds(20 + below(200)));
+        if (caught_up() && (!to_the_end || chance(0.3))) break;
+      }
+      if (running != nullptr && !over(*running) && chance(0.5)) kill(*running);
+      if (running != nullptr && over(*running)) running = nullptr;
+      check_so_far(n);
+      if (over(life)) continue;
+      if (running == nullptr && chance(0.5)) {
+        running = &life;  // the next one takes over from it
+      } else if (chance(0.5)) {
+        stop(life);
+      } else {
+        kill(life);
+      }
+    }
+    finish(running);
+    result_.lost = world_.broker.did.lost != 0;
+    if (result_.lost) result_.findings.clear();
+    RunResult out = std::move(result_);
+    out.commits = world_.broker.did.commits;
+    out.forgotten = world_.broker.did.forgotten;
+    for (const auto& life : lives_) out.calls += static_cast<uint64_t>(life->cluster->calls());
+    return out;
+  }
+
+ private:
+  uint64_t below(uint64_t n) { return world_.scheduler.below(n); }
+  bool chance(double share) { return world_.scheduler.chance(share); }
+  void finding(const std::string& text) { result_.findings.push_back(text); }
+
+  // ---- documents
+
+  // Few words, so that they are judged fast; copies and near-copies of those before, null values, poison.
+  void make_documents() {
+    Random random(plan_.seed * 7919 + 17);
+    const size_t count = 30 + random() % 60;
+    std::vector<std::string> texts;
+    for (size_t n = 0; n < count; ++n) {
+      Message m;
+      m.key = fmt::format("k{}", random() % (n + 5));
+      const uint64_t kind = random() % 20;
+      if (kind == 0) {
+        m.value.reset();
+      } else if (kind == 1) {
+        m.value = "{ this is not JSON";
+      } else if (kind < 10 && !texts.empty()) {
+        std::string text = texts[random() % texts.size()];
+        if (random() % 2 == 0) text += " and";
+        m.value = fmt::format(R"({{"id":"d{}","text":"{}"}})", n, text);
+      } else {
+        std::string text;
+        for (int w = 0; w < 14; ++w) text += fmt::format("{}w{}", w == 0 ? "" : " ", random() % 1000);
+        texts.push_back(text);
+        m.value = fmt::format(R"({{"id":"d{}","text":"{}"}})", n, text);
+      }
+      if (random() % 40 == 0) m.key = std::string(120'000, 'x');   // more than an output takes
+      if (random() % 15 == 0) m.key = fmt::format("k{:0800}", n);  // more than it may take later
+      m.partition = static_cast<int32_t>(random() % kPartitions);
+      m.timestamp_ms = 1'600'000'000'000 + static_cast<int64_t>(n) * 60'000;
+      documents_.push_back(std::move(m));
+    }
+  }
+
+  void produce(uint64_t count) {
+    for (; count > 0 && produced_ < documents_.size(); --count) {
+      const Message& m = documents_[produced_++];
+      world_.broker.append(
+          {"in", m.partition},
+          {.timestamp_ms = m.timestamp_ms, .key = m.key, .value = m.value, .headers = m.headers});
+    }
+  }
+
+  // As `doppel forget` does. What was produced may be an original, a copy, or not judged yet.
+  void forget_one(const Life& life) {
+    if (produced_ == 0 || !std::filesystem::exists(life.directory + "/journal")) return;
+    const absl::StatusOr<std::string> left =
+        leave_request(life.directory, fmt::format("any_id=d{}", below(produced_)));
+    if (left.ok()) ++result_.requests;
+  }
+
+  // Then compaction may leave nothing of the last originals but that they were removed.
+  void forget_newest(Life& life) {
+    for (size_t n = 1; n <= 4; ++n)
+      (void)leave_request(life.directory, fmt::format("any_id=d{}", documents_.size() - n));
+    for (int i = 0; i < 20 && !over(life); ++i) world_.scheduler.sleep(milliseconds(500));
+  }
+
+  // ---- lives
+
+  static std::string name_of(const Life& life) { return fmt::format("life-{}", life.number); }
+
+  Options options_of(const std::string& directory) const {
+    Options out = options_;
+    out.state_directory = directory;
+    return out;
+  }
+
+  Options make_options() const {
+    const auto config =
+        load_config({.file = "",
+                     .sets = {{"kafka.brokers", "simulated"},
+                              {"kafka.topics", plan_.seed % 3 == 0 ? "^(in|ev|dead|ind).*" : "in"},
+                              {"kafka.index_log", "index"},
+                              {"kafka.create_topics", "true"},
+                              {"kafka.partitions", "2"},
+                              {"kafka.batch_documents", "5"},
+                              {"kafka.commit_deadline", "2s"},
+                              {"kafka.transaction_timeout", "10s"},
+                              {"kafka.metadata_interval", "2s"},
+                              {"kafka.takeover", plan_.seed % 11 < 4 ? "standby" : "now"},
+                              {"output.topic", "events"},
+                              {"output.dead_letters", "dead"},
+                              {"output.unique_topic", plan_.seed % 2 == 0 ? "unique" : ""},
+                              {"tombstones", "key"},
+                              {"on_update", plan_.seed % 5 == 0 ? "replace" : "keep"},
+                              {"max_documents", plan_.seed % 7 == 0 ? "20" : "0"},
+                              {"state.fsync", fsync_of(plan_.seed)},
+                              {"state.checkpoint_documents", "15"},
+                              {"http.listen", ""},
+                              {"threads", "1"}},
+                     .environment = {}});
+    if (!config.ok()) {
+      fmt::print(stderr, "simulation: {}\n", std::string(config.status().message()));
+      std::abort();
+    }
+    return config->options;
+  }
+
+  static const char* fsync_of(uint64_t seed) {
+    return seed % 4 == 0 ? "none" : seed % 4 == 1 ? "commit" : "checkpoint";
+  }
+
+  Life& start(int number, const Life* beside, bool last = false) {
+    std::vector<Event> events;
+    for (const Event& e : plan_.events)
+      if (e.life == number) events.push_back(e);
+    Life& life = *lives_.emplace_back(std::make_unique<Life>());
+    life.number = number;
+    do {
+      life.directory = fmt::format("{}/{}", folder_,
+                                   last || chance(0.6) ? "a"
+                                   : chance(0.5)       ? "b"
+                                                       : fmt::format("new{}", number));
+    } while (beside != nullptr && life.directory == beside->directory);
+    life.cluster = std::make_unique<LifeCluster>(world_, number, std::move(events));
+    ++result_.lives;
+    life.task = world_.scheduler.spawn([this, &life] {
+      Config config{.options = options_of(life.directory), .settings = {}};
+      life.ended = serve_kafka(config, *life.cluster,
+                               {.stop = [&life] { return life.stop; },
+                                .ending = [](const absl::Status&) {},
+                                .step_by_step = true,
+                                .owner = name_of(life)});
+    });
+    life.cluster->task = life.task;
+    return life;
+  }
+
+  // Ended or killed; what it ended with is looked at once.
+  bool over(Life& life) {
+    if (!world_.scheduler.ended(life.task)) return false;
+    if (std::find(seen_.begin(), seen_.end(), life.number) != seen_.end()) return true;
+    seen_.push_back(life.number);
+    if (!life.ended) {
+      ++result_.killed;
+      close_files_below(life.directory);
+      // Without syncs the directory may be anything then; nothing is promised.
+      if (options_.fsync != "none" && chance(0.3)) lose_power(life.directory, world_.scheduler);
+      return true;
+    }
+    const absl::Status& status = *life.ended;
+    if (absl::IsAborted(status)) ++result_.replaced;
+    const bool usual = status.ok() || absl::IsAborted(status) || absl::IsCancelled(status) ||
+                       absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+    // docs/adr/0017 names it: only a person can go on then.
+    if (absl::IsFailedPrecondition(status) &&
+        status.message().find("must be sent again") != std::string::npos)
+      ++world_.broker.did.lost;
+    if (!usual) finding(fmt::format("life {} ended with: {}", life.number, status.ToString()));
+    return true;
+  }
+
+  void kill(Life& life) {
+    if (over(life)) return;
+    world_.scheduler.kill(life.task);
+    over(life);
+  }
+
+  void stop(Life& life) {
+    life.stop = true;
+    for (int i = 0; i < 3'000 && !over(life); ++i) world_.scheduler.sleep(milliseconds(100));
+    if (!over(life)) {
+      finding(fmt::format("life {} does not stop", life.number));
+      kill(life);
+    }
+  }
+
+  // ---- what is published
+
+  std::vector<Message> read(const std::string& topic) const {
+    std::vector<Message> out;
+    const auto found = world_.broker.topics.find(topic);
+    if (found == world_.broker.topics.end()) return out;
+    for (size_t p = 0; p < found->second.partitions.size(); ++p) {
+      const Partition& partition = found->second.partitions[p];
+      const int64_t end = partition.stable_end();
+      for (const StoredRecord& r : partition.records) {
+        if (r.offset >= end || r.state != StoredRecord::State::committed) continue;
+        Message& m = out.emplace_back();
+        m.key = r.key;
+        m.value = r.value;
+        m.headers = r.headers;
+        m.partition = static_cast<int32_t>(p);
+        m.offset = r.offset;
+        m.timestamp_ms = r.timestamp_ms;
+        m.topic = topic;
+      }
+    }
+    return out;
+  }
+
+  // After every life: nothing that readers see is doubled, and no number has two originals.
+  void check_so_far(int life) {
+    std::set<std::string> said;
+    for (const Message& m : read("events")) {
+      for (const auto& [name, value] : m.headers) {
+        if (name == "ce_id" && value && !said.insert(*value).second)
+          finding(fmt::format("after life {}: doubled: {}", life, *value));
+      }
+    }
+    std::map<std::string, std::string> rows;
+    for (const Message& m : read("index")) {
+      if (!m.key || m.key->size() != sizeof(Seq) || !m.value || !m.value->starts_with('R')) continue;
+      const auto [first, fresh] = rows.emplace(*m.key, *m.value);
+      if (!fresh && first->second != *m.value)
+        finding(fmt::format("after life {}: log offset {}: a number is written again", life, m.offset));
+    }
+  }
+
+  // Whether all documents are judged; with `owner`, also by a log that this life has claimed last.
+  bool caught_up(const Life* owner = nullptr) const {
+    std::map<int32_t, int64_t> progress;
+    LogExpire expire;
+    std::string claimed_by;
+    const auto log = world_.broker.topics.find("index");
+    if (log == world_.broker.topics.end()) return false;
+    const Partition& partition = log->second.partitions[0];
+    const int64_t end = partition.stable_end();
+    for (const StoredRecord& r : partition.records) {
+      if (r.offset >= end || r.state != StoredRecord::State::committed || !r.key ||
+          r.key->size() == sizeof(Seq))
+        continue;
+      const auto record = parse_log_record(*r.key, r.value ? std::string_view(*r.value) : std::string_view(),
+                                           r.value.has_value());
+      if (!record.ok()) return false;
+      if (const auto* p = std::get_if<LogProgress>(&*record)) progress[p->partition] = p->next;
+      if (const auto* e = std::get_if<LogExpire>(&*record)) expire = *e;
+      if (const auto* o = std::get_if<LogOwner>(&*record)) claimed_by = o->owner;
+    }
+    if (owner != nullptr && claimed_by != name_of(*owner)) return false;
+    const auto& input = world_.broker.topics.at("in").partitions;
+    for (int p = 0; p < kPartitions; ++p)
+      if (progress[p] < input[p].end) return false;
+    return expire.announced >= expire.lowest_live;
+  }
+
+  // One more life without faults judges what is left. Then all is compared.
+  void finish(Life* running) {
+    produce(documents_.size());
+    world_.away_until = world_.hidden_until = {};
+    world_.broker.topics["in"].hidden = false;
+    if (running != nullptr) kill(*running);
+    for (int attempt = 0;; ++attempt) {
+      Life& life = start(plan_.lives + attempt, nullptr, true);
+      for (int i = 0; i < 3'000 && !over(life) && !caught_up(&life); ++i)
+        world_.scheduler.sleep(milliseconds(200));
+      if (caught_up(&life)) {
+        if (over(life)) break;
+        // Marks that were forgotten are repaired in pauses of the stream.
+        for (int i = 0; i < 20 && !over(life); ++i) world_.scheduler.sleep(milliseconds(500));
+        if (compacted()) forget_newest(life);
+        stop(life);
+        if (compacted()) world_.broker.compact("index");
+        break;
+      }
+      if (over(life) && attempt < 3 && result_.findings.empty()) continue;
+      finding(world_.exhausted ? "it goes round in circles: calls or records without end"
+                               : "the last life does not judge all documents");
+      return;
+    }
+    result_.documents = static_cast<int>(documents_.size());
+    if (!result_.findings.empty() || world_.broker.did.lost != 0) return;
+    verify();
+  }
+
+  void verify() {
+    const Options options = options_of(folder_ + "/a");
+    const HashKey key = *parse_hash_key(kHashKey);
+    if (!compacted()) {
+      const testing::Verification verification = testing::verify_topics(
+          [this](const std::string& topic) { return read(topic); }, options, key, {"in"});
+      for (const std::string& f : verification.findings) finding(f);
+    }
+    if (!result_.findings.empty()) return;
+    // A restore from the log alone must give the same index.
+    const Options rebuilt = options_of(folder_ + "/rebuilt");
+    Config config{.options = rebuilt, .settings = {}};
+    LifeCluster cluster(world_, -1, {});
+    const absl::Status status = rebuild(config, cluster, {.from = RebuildOptions::From::log});
+    if (!status.ok()) return finding("rebuild: " + status.ToString());
+    const std::string differs =
+        testing::difference(testing::read_state(options, key), testing::read_state(rebuilt, key));
+    if (!differs.empty()) finding(differs);
+  }
+
+  bool compacted() const {
+    return std::any_of(plan_.events.begin(), plan_.events.end(),
+                       [](const Event& e) { return e.fault == Fault::compact; });
+  }
+
+  const RunPlan& plan_;
+  const Options options_ = make_options();
+  std::string folder_;
+  World world_;
+  std::vector<Message> documents_;
+  size_t produced_ = 0;
+  std::vector<std::unique_ptr<Life>> lives_;
+  std::vector<int> seen_;
+  RunResult result_;
+};
+
+}  // namespace
+
+RunResult run(const RunPlan& plan, const std::string& folder, bool trace) {
+  ::setenv("DOPPEL_HASH_KEY", kHashKey, 1);
+  return Run(plan, folder, trace).run();
+}
+
+}  // namespace doppel::simulation
