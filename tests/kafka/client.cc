@@ -434,7 +434,7 @@ void Client::produce(const std::string& topic, Message message) {
 }
 
 Reader::Reader(const std::string& bootstrap, const std::string& topic, const Properties& properties)
-    : topic_(topic) {
+    : bootstrap_(bootstrap), topic_(topic) {
   Properties all{{"group.id", "reader-of-tests"},
                  {"isolation.level", "read_committed"},
                  {"enable.auto.commit", "false"},
@@ -444,6 +444,8 @@ Reader::Reader(const std::string& bootstrap, const std::string& topic, const Pro
                  {"fetch.wait.max.ms", "20"},
                  {"enable.partition.eof", "true"}};
   for (const auto& [name, value] : properties) all[name] = value;
+  uncommitted_ = all;
+  uncommitted_["isolation.level"] = "read_uncommitted";
   handle_ = make_client(RD_KAFKA_CONSUMER, bootstrap, all);
   rd_kafka_poll_set_consumer(handle_.get());
   const Metadata metadata = metadata_of(handle_.get(), topic);
@@ -478,19 +480,33 @@ bool is_passing(rd_kafka_resp_err_t error) {
 }
 }  // namespace
 
+// Where the partition begins and ends for a client: for one that reads what is committed, it ends where the
+// first open transaction begins.
+Reader::Extent Reader::extent(rd_kafka_t* client, int32_t partition, Clock::time_point deadline) const {
+  Extent out;
+  rd_kafka_resp_err_t error{};
+  do {  // a leader that has just come may not know yet that it is one, and we may not know of it
+    error = rd_kafka_query_watermark_offsets(client, topic_.c_str(), partition, &out.begin, &out.end,
+                                             kTimeoutMs);
+  } while (is_passing(error) && Clock::now() < deadline);
+  check(error, "end of " + topic_);
+  return out;
+}
+
 // The position counts, not the last offset: the end of a transaction takes an offset of its own, compaction
 // leaves gaps.
-std::vector<Message> Reader::read_to_end() {
-  const auto deadline = Clock::now() + std::chrono::seconds(120);
+std::vector<Message> Reader::read_to_end(std::chrono::seconds patience_with_open) {
+  const auto begin = Clock::now(), deadline = begin + std::chrono::seconds(120);
+  // A commit is acknowledged before its markers are written to all partitions.
+  const ClientHandle uncommitted = make_client(RD_KAFKA_CONSUMER, bootstrap_, uncommitted_);
   std::vector<int64_t> end(partitions_);
   for (int p = 0; p < partitions_; ++p) {
-    int64_t low = 0;
-    rd_kafka_resp_err_t error{};
-    do {  // a leader that has just come may not know yet that it is one, and we may not know of it
-      error = rd_kafka_query_watermark_offsets(handle_.get(), topic_.c_str(), p, &low, &end[p], kTimeoutMs);
-    } while (is_passing(error) && Clock::now() < deadline);
-    check(error, "end of " + topic_);
-    if (low == end[p]) position_[p] = std::max(position_[p], end[p]);
+    const int64_t written = extent(uncommitted.get(), p, deadline).end;
+    Extent committed = extent(handle_.get(), p, deadline);
+    while (committed.end < written && Clock::now() < begin + patience_with_open)
+      committed = extent(handle_.get(), p, deadline);
+    end[p] = committed.end;
+    if (committed.begin == committed.end) position_[p] = std::max(position_[p], end[p]);
   }
   const auto there = [&] {
     for (int p = 0; p < partitions_; ++p) {

@@ -84,17 +84,23 @@ class Reader {
 
   Reader(const std::string& bootstrap, const std::string& topic, const Properties& properties = {});
 
-  // What is committed by now and was not returned before. Within a partition in order of offset.
-  std::vector<Message> read_to_end();
+  // What is committed by now and was not returned before. Within a partition in order of offset. What is
+  // written by now and not decided is waited for so long: the broker may be about to mark it as committed.
+  std::vector<Message> read_to_end(std::chrono::seconds patience_with_open = std::chrono::seconds(5));
   // The next one, if it comes in time.
   std::optional<Message> next(std::chrono::milliseconds patience);
   // Waits until there are at least so many more; throws after `patience`.
   std::vector<Message> read(size_t count, std::chrono::seconds patience = std::chrono::seconds(60));
 
  private:
+  struct Extent {
+    int64_t begin = 0, end = 0;
+  };
+  Extent extent(rd_kafka_t* client, int32_t partition, Clock::time_point deadline) const;
   std::optional<Message> poll(int timeout_ms);
 
-  std::string topic_;
+  std::string bootstrap_, topic_;
+  Properties uncommitted_;  // of a client that sees what is written
   int partitions_ = 0;
   ClientHandle handle_;
   std::vector<int64_t> position_;  // by partition

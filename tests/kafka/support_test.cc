@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <future>
 
 #include "kafka/broker.h"
 #include "kafka/client.h"
@@ -73,10 +74,29 @@ TEST(Support, OnlyWhatIsCommittedIsRead) {
   EXPECT_EQ(t.commit(), "");
   t.begin();
   t.produce(topic, "open");
-  EXPECT_THAT(values(read_all(broker.bootstrap(), topic)), ElementsAre("committed"));
+  const auto now = [&] { return Reader(broker.bootstrap(), topic).read_to_end(std::chrono::seconds(0)); };
+  EXPECT_THAT(values(now()), ElementsAre("committed"));
   const Transactions successor(broker.bootstrap(), topic);
   EXPECT_NE(t.commit(), "");
   EXPECT_THAT(values(read_all(broker.bootstrap(), topic)), ElementsAre("committed"));
+}
+
+// A broker acknowledges a commit before all partitions know of it.
+TEST(Support, WhatIsWrittenAndNotDecidedIsAwaited) {
+  Broker& broker = Broker::shared();
+  Client client(broker.bootstrap());
+  const std::string topic = unique_name("undecided"), other = unique_name("other");
+  client.create_topic(topic);
+  client.create_topic(other);
+  Transactions t(broker.bootstrap(), topic);
+  t.begin();
+  t.produce(topic, "committed later");
+  auto read = std::async(std::launch::async, [&] {
+    return Reader(broker.bootstrap(), topic).read_to_end(std::chrono::seconds(60));
+  });
+  for (int i = 0; i < 100; ++i) client.produce(other, Message());
+  EXPECT_EQ(t.commit(), "");
+  EXPECT_THAT(values(read.get()), ElementsAre("committed later"));
 }
 
 TEST(Support, RecordsTopicsAndGroupOffsetsAreChanged) {
