@@ -17,9 +17,6 @@ int main(int argc, char** argv) {
       {"explain", "show why two documents are duplicates or not", doppel::explain_main},
       {"text", "show which part of a document is compared", doppel::text_main},
       {"config", "check settings, and show their values and sources", doppel::config_main},
-      {"batch",
-       "find duplicates with a streaming job (mapper, reducer, clusters), for the backfill of an archive",
-       doppel::batch_main},
       {"lab", "run the published experiments behind doppel on this machine", doppel::lab_main},
   };
   return doppel::run_command(kCommands, argc, argv);

@@ -6,11 +6,13 @@
 array(['unique', 'duplicate'], dtype='<U9')
 
 `Index` takes documents in batches, `deduplicate` a whole table, `scan_parquet` files. `similarity` and `explain` compare
-two texts, `sign` gives signatures. `doppel_dedup.datasketch` has MinHash and MinHashLSH.
+two texts, `sign` gives signatures. `sign_records` and `resolve` divide the work between machines; `doppel_dedup.spark` and
+`doppel_dedup.ray` do so on a cluster. `doppel_dedup.datasketch` has MinHash and MinHashLSH.
 """
 
 from ._errors import BusyError, DamagedError, Error, WrongIndexError
 from ._index import Index
+from ._signed import SignedRecords, resolve, sign_records
 from ._tables import deduplicate, scan_parquet
 from ._texts import Explanation, explain, sign, similarity
 from ._verdicts import Verdict, Verdicts
@@ -23,12 +25,15 @@ __all__ = [
     "Error",
     "Explanation",
     "Index",
+    "SignedRecords",
     "Verdict",
     "Verdicts",
     "WrongIndexError",
     "deduplicate",
     "explain",
+    "resolve",
     "scan_parquet",
     "sign",
+    "sign_records",
     "similarity",
 ]

@@ -82,6 +82,15 @@ class Index:
         with reporter(progress, texts) as report:
             return Verdicts(self._core.add(texts, ids, dates, report))
 
+    def add_signed(self, records: Any, *, progress: Progress = None) -> Verdicts:
+        """The same for documents that sign_records(), or a cluster, has signed: a list of bytes or an Arrow column.
+
+        They need this index's settings and its hash key (sign_records(..., hash_key=index.hash_key)). A record that is
+        damaged, or was signed otherwise, raises ValueError with its row, before anything is judged.
+        """
+        with reporter(progress, records) as report:
+            return Verdicts(self._core.add_signed(records, report))
+
     def query(self, texts: Any, *, progress: Progress = None) -> Verdicts:
         """What add() would say of each, alone. Nothing is kept; ids are the numbers of the rows.
 
@@ -122,6 +131,11 @@ class Index:
     def documents(self) -> int:
         """How many documents were given so far, in all runs; removals count too."""
         return self._core.documents
+
+    @property
+    def hash_key(self) -> str:
+        """The key of the signatures, 32 hex digits: secret where the index has a directory."""
+        return self._core.hash_key()
 
     @property
     def memory_bytes(self) -> int:

@@ -25,7 +25,7 @@ def _names(table: Any) -> list[str]:
     return [str(name) for name in table]  # a dict
 
 
-def _check(table: Any, wanted: Iterable[str]) -> None:
+def check_columns(table: Any, wanted: Iterable[str]) -> None:
     names = _names(table)
     for name in wanted:
         if name not in names:
@@ -34,7 +34,7 @@ def _check(table: Any, wanted: Iterable[str]) -> None:
             raise KeyError(f"no column {name!r} among {', '.join(map(repr, names))}{hint}")
 
 
-def _as_table(table: Any) -> Any:
+def named_columns(table: Any) -> Any:
     """Something with columns by name."""
     if isinstance(table, dict) or (hasattr(table, "__getitem__") and (hasattr(table, "columns"))):
         return table
@@ -52,7 +52,7 @@ def _as_table(table: Any) -> Any:
     )
 
 
-def _order(table: Any, by: Sequence[str]) -> np.ndarray[Any, Any]:
+def row_order(table: Any, by: Sequence[str]) -> np.ndarray[Any, Any]:
     """The rows in ascending order of these columns; equal ones, and missing values at the end, as they are."""
     if hasattr(table, "sort_by"):  # pyarrow
         import pyarrow
@@ -131,10 +131,10 @@ def deduplicate(
     >>> deduplicate({"text": ["a b c d e f", "A B C D E F"], "year": [2021, 2020]}, order_by="year")
     {'text': ['A B C D E F'], 'year': [2020]}
     """
-    columns = _as_table(table)
+    columns = named_columns(table)
     by = [order_by] if isinstance(order_by, str) else list(order_by or [])
-    _check(columns, [text, *([id] if id is not None else []), *by])
-    order = _order(columns, by) if by else None
+    check_columns(columns, [text, *([id] if id is not None else []), *by])
+    order = row_order(columns, by) if by else None
     texts = _column(_take(columns[text], order))
     ids = _column(_take(columns[id], order)) if id is not None else None
     with Index(**settings) as index:
@@ -150,7 +150,7 @@ def deduplicate(
     return (kept, verdicts) if with_verdicts else kept
 
 
-def _files(paths: Any) -> list[str]:
+def parquet_files(paths: Any) -> list[str]:
     out: list[str] = []
     for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
         name = os.fspath(path)
@@ -195,7 +195,7 @@ def scan_parquet(
         raise ImportError("scan_parquet() reads with pyarrow, which is not installed: pip install pyarrow") from None
     needed = [text] if id is None else [text, id]
     chosen = None if columns is None else list(dict.fromkeys([*needed, *columns]))
-    files = _files(paths)
+    files = parquet_files(paths)
     own = None
     if index is None:
         index = own = Index(**settings)
@@ -204,7 +204,7 @@ def scan_parquet(
     try:
         for name in files:
             with parquet.ParquetFile(name) as file:
-                _check({column: None for column in file.schema_arrow.names}, chosen or needed)
+                check_columns({column: None for column in file.schema_arrow.names}, chosen or needed)
                 for batch in file.iter_batches(batch_size=batch_rows, columns=chosen):
                     ids = batch.column(id) if id is not None else None
                     yield batch, index.add(batch.column(text), ids)

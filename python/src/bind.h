@@ -17,6 +17,7 @@ struct Columns {
 void bind_verdicts(nb::module_& m);
 void bind_index(nb::module_& m);
 void bind_texts(nb::module_& m);
+void bind_records(nb::module_& m);
 void bind_minhash(nb::module_& m);
 
 }  // namespace doppel::python

@@ -53,17 +53,25 @@ class BoundIndex {
     std::vector<int64_t> times;
     if (!ids.is_none()) id = id_column(ids, "ids");
     if (!dates.is_none()) times = time_column(dates, "dates");
-    if (!ids.is_none() && id.values.size() != text.values.size())
-      throw nb::value_error(
-          fmt::format("ids: {} for {} texts", id.values.size(), text.values.size()).c_str());
-    if (!dates.is_none() && times.size() != text.values.size())
-      throw nb::value_error(fmt::format("dates: {} for {} texts", times.size(), text.values.size()).c_str());
+    check_lengths(text.values.size(), ids.is_none() ? nullptr : &id, dates.is_none() ? nullptr : &times);
     auto verdicts = std::make_shared<Verdicts>();
     Watch watch(progress);
     call(true, [&](MemoryIndex& index) {
       last_ = verdicts;
       return index.add(
           text.values, id.values, times, [&](uint64_t done) { return watch.go_on(done); }, *verdicts);
+    });
+    watch.finish(verdicts->size());
+    return {verdicts};
+  }
+
+  Columns add_signed(nb::handle records, nb::handle progress) {
+    const TextColumn record = text_column(records, "records");
+    auto verdicts = std::make_shared<Verdicts>();
+    Watch watch(progress);
+    call(true, [&](MemoryIndex& index) {
+      last_ = verdicts;
+      return index.add_signed(record.values, [&](uint64_t done) { return watch.go_on(done); }, *verdicts);
     });
     watch.finish(verdicts->size());
     return {verdicts};
@@ -117,6 +125,16 @@ class BoundIndex {
   uint64_t documents() { return ask(&MemoryIndex::documents); }
   uint64_t memory_bytes() { return ask(&MemoryIndex::memory_bytes); }
   uint64_t disk_bytes() { return ask(&MemoryIndex::disk_bytes); }
+
+  std::string hash_key() {
+    std::string out;
+    call(false, [&](MemoryIndex& index) {
+      const HashKey& key = index.hash_key();
+      out = fmt::format("{:016x}{:016x}", key.high, key.low);
+      return absl::OkStatus();
+    });
+    return out;
+  }
 
   std::vector<std::string> notes() {
     std::vector<std::string> out;
@@ -194,12 +212,14 @@ void bind_index(nb::module_& m) {
            nb::arg("config_file"), nb::arg("sets"), nb::arg("hash_key"), nb::arg("repeated_ids"))
       .def("add", &BoundIndex::add, nb::arg("texts"), nb::arg("ids").none(), nb::arg("dates").none(),
            nb::arg("progress").none())
+      .def("add_signed", &BoundIndex::add_signed, nb::arg("records"), nb::arg("progress").none())
       .def("query", &BoundIndex::query, nb::arg("texts"), nb::arg("progress").none())
       .def("remove", &BoundIndex::remove, nb::arg("ids"))
       .def("contains", &BoundIndex::contains, nb::arg("id"))
       .def("checkpoint", &BoundIndex::checkpoint)
       .def("close", &BoundIndex::close)
       .def("last", &BoundIndex::last)
+      .def("hash_key", &BoundIndex::hash_key)
       .def("notes", &BoundIndex::notes)
       .def_prop_ro("size", &BoundIndex::size)
       .def_prop_ro("documents", &BoundIndex::documents)

@@ -1,5 +1,4 @@
 // Functions of texts alone: signatures, and two texts side by side.
-#include "base/status.h"
 #include "bind.h"
 #include "columns.h"
 #include "config/config.h"
@@ -9,9 +8,9 @@
 #include "nanobind/stl/pair.h"
 #include "nanobind/stl/string.h"
 #include "nanobind/stl/vector.h"
+#include "record_signing.h"
 #include "serve/setup.h"
 #include "sketch/sketch.h"
-#include "state/state_dir.h"
 #include "stream/executor.h"
 #include "text/shingler.h"
 #include "watch.h"
@@ -20,24 +19,6 @@ namespace doppel::python {
 namespace {
 
 using Sets = std::vector<std::pair<std::string, std::string>>;
-
-struct Settings {
-  Options options;
-  EngineOptions engine;
-};
-
-absl::StatusOr<Settings> load_settings(const Sets& sets, const std::string& hash_key) {
-  ASSIGN_OR_RETURN(const Config config, load_config({.sets = sets}));
-  HashKey key;
-  if (hash_key.empty()) {
-    std::string note;
-    ASSIGN_OR_RETURN(key, choose_hash_key(config.options, note));
-  } else {
-    ASSIGN_OR_RETURN(key, parse_hash_key(hash_key));
-  }
-  ASSIGN_OR_RETURN(EngineOptions engine, engine_options(config.options, key));
-  return Settings{config.options, std::move(engine)};
-}
 
 // One for each thread.
 struct SlotMaker {
@@ -65,7 +46,7 @@ struct SlotMaker {
 };
 
 nb::object sign(nb::handle texts, const Sets& sets, const std::string& hash_key, nb::handle progress) {
-  const Settings settings = value_or_raise(load_settings(sets, hash_key));
+  const SigningSettings settings = value_or_raise(signing_settings(sets, hash_key));
   const Scheme& scheme = settings.engine.scheme;
   const TextColumn column = text_column(texts, "texts");
   const size_t n = column.values.size();
@@ -94,7 +75,7 @@ nb::object sign(nb::handle texts, const Sets& sets, const std::string& hash_key,
 nb::object overlap_of(const Overlap& overlap) { return nb::make_tuple(overlap.inter, overlap.uni); }
 
 nb::dict explain_two(nb::handle a, nb::handle b, const Sets& sets, const std::string& hash_key) {
-  const Settings settings = value_or_raise(load_settings(sets, hash_key));
+  const SigningSettings settings = value_or_raise(signing_settings(sets, hash_key));
   nb::list both;
   both.append(a);
   both.append(b);

@@ -140,4 +140,11 @@ std::vector<int64_t> time_column(nb::handle from, const char* what) {
   return out;
 }
 
+void check_lengths(size_t texts, const TextColumn* ids, const std::vector<int64_t>* times) {
+  if (ids != nullptr && ids->values.size() != texts)
+    throw nb::value_error(fmt::format("ids: {} for {} texts", ids->values.size(), texts).c_str());
+  if (times != nullptr && times->size() != texts)
+    throw nb::value_error(fmt::format("dates: {} for {} texts", times->size(), texts).c_str());
+}
+
 }  // namespace doppel::python

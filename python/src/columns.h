@@ -34,6 +34,9 @@ TextColumn id_column(nb::handle from, const char* what);
 // Milliseconds since 1970; kNoTime where there is none.
 std::vector<int64_t> time_column(nb::handle from, const char* what);
 
+// ValueError where ids or times (null: none are given) are not as many as there are texts.
+void check_lengths(size_t texts, const TextColumn* ids, const std::vector<int64_t>* times);
+
 // From objects with __arrow_c_stream__ or __arrow_c_array__; false if it is none. Then `column` is filled.
 bool arrow_texts(nb::handle from, const char* what, bool numbers_too, TextColumn& column);
 bool arrow_times(nb::handle from, const char* what, std::vector<int64_t>& times);

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "config/config.h"
 #include "fmt/format.h"
+#include "record_signing.h"
 #include "serve/setup.h"
 #include "stream/executor.h"
 #include "stream/kafka/kafka_position.h"
@@ -74,27 +75,34 @@ int MemoryIndex::threads_for(size_t documents) const {
   return static_cast<int>(std::min<size_t>(most, static_cast<size_t>(thread_count(options_))));
 }
 
-absl::Status MemoryIndex::run(const Documents& documents, Source& source, ColumnsSink& sink,
-                              const GoOn& go_on, const std::vector<Seq>& forget) {
+Pipeline MemoryIndex::pipeline(Source& source, Sink& sink) const {
+  return {.source = source,
+          .engine = *engine_,
+          .sink = sink,
+          .journal = journal_.get(),
+          .format = options_.input,
+          .keys = {.tombstones = true, .replace = repeated_ids_ == RepeatedIds::replace}};
+}
+
+Pipeline MemoryIndex::texts_pipeline(const Documents& documents, Source& source, Sink& sink) const {
+  Pipeline out = pipeline(source, sink);
+  out.decoder = [&] { return std::make_unique<DocumentsDecoder>(documents); };
+  return out;
+}
+
+absl::Status MemoryIndex::run(Pipeline pipeline, size_t documents, const GoOn& go_on,
+                              const std::vector<Seq>& forget) {
   const uint64_t before = documents_;
   bool forgotten = forget.empty();
   bool stopped = false;
-  Pipeline pipeline{.source = source,
-                    .engine = *engine_,
-                    .sink = sink,
-                    .journal = journal_.get(),
-                    .format = options_.input,
-                    .decoder = [&] { return std::make_unique<DocumentsDecoder>(documents); },
-                    .keys = {.tombstones = true, .replace = repeated_ids_ == RepeatedIds::replace},
-                    .threads = threads_for(documents.texts.size()),
-                    .stop = [&] { return stopped || (stopped = !go_on(documents_ - before)); },
-                    .requests =
-                        [&](Work& work) {
-                          if (forgotten) return false;
-                          work.forget = forget;
-                          return forgotten = true;
-                        },
-                    .progress = [&](const Counters& counters) { documents_ = before + counters.records; }};
+  pipeline.threads = threads_for(documents);
+  pipeline.stop = [&] { return stopped || (stopped = !go_on(documents_ - before)); };
+  pipeline.requests = [&](Work& work) {
+    if (forgotten) return false;
+    work.forget = forget;
+    return forgotten = true;
+  };
+  pipeline.progress = [&](const Counters& counters) { documents_ = before + counters.records; };
   return run_pipeline(pipeline).status();
 }
 
@@ -109,7 +117,19 @@ absl::Status MemoryIndex::add(const std::vector<std::string_view>& texts,
   const Documents documents{texts, ids, times_ms, documents_};
   DocumentsSource source(documents);
   ColumnsSink sink(sink_position_, out);
-  return run(documents, source, sink, go_on, {});
+  return run(texts_pipeline(documents, source, sink), texts.size(), go_on);
+}
+
+absl::Status MemoryIndex::add_signed(const std::vector<std::string_view>& records, const GoOn& go_on,
+                                     Verdicts& out) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> ids, ids_of_records(engine_->options(), records));
+  if (repeated_ids_ == RepeatedIds::refuse) RETURN_IF_ERROR(check_ids({ids.begin(), ids.end()}));
+  const Documents documents{.texts = records, .first_number = documents_};
+  DocumentsSource source(documents);
+  ColumnsSink sink(sink_position_, out);
+  Pipeline signed_records = pipeline(source, sink);
+  signed_records.format.format = kSignedFormat;
+  return run(std::move(signed_records), records.size(), go_on);
 }
 
 absl::Status MemoryIndex::check_ids(const std::vector<std::string_view>& ids) {
@@ -183,7 +203,8 @@ absl::StatusOr<uint64_t> MemoryIndex::remove(const std::vector<std::string_view>
   RemovalsSource source(ids, documents_);
   Verdicts none;
   ColumnsSink sink(sink_position_, none);
-  RETURN_IF_ERROR(run({}, source, sink, [](uint64_t) { return true; }, forget));
+  const Documents none_given;
+  RETURN_IF_ERROR(run(texts_pipeline(none_given, source, sink), 0, [](uint64_t) { return true; }, forget));
   return sink.removed();
 }
 

@@ -42,6 +42,8 @@ class MemoryIndex {
   // Judges and keeps. InvalidArgument, and nothing is judged: lengths or ids that cannot be.
   absl::Status add(const std::vector<std::string_view>& texts, const std::vector<std::string_view>& ids,
                    const std::vector<int64_t>& times_ms, const GoOn& go_on, Verdicts& out);
+  // The same for documents that sign_documents() has signed with this index's settings and hash key.
+  absl::Status add_signed(const std::vector<std::string_view>& records, const GoOn& go_on, Verdicts& out);
   // Judges each against the index as it is, and keeps nothing.
   absl::Status query(const std::vector<std::string_view>& texts, const GoOn& go_on, Verdicts& out);
   // How many originals are forgotten that were added under these ids.
@@ -54,6 +56,7 @@ class MemoryIndex {
   uint64_t memory_bytes() const;
   uint64_t disk_bytes() const;
   const Options& options() const { return options_; }
+  const HashKey& hash_key() const { return engine_->options().scheme.key; }
   const std::vector<std::string>& notes() const { return notes_; }
   // Makes what is kept durable. Nothing without a directory.
   absl::Status checkpoint();
@@ -61,8 +64,12 @@ class MemoryIndex {
  private:
   MemoryIndex() = default;
   absl::Status open_state(EngineOptions& engine);
-  absl::Status run(const Documents& documents, Source& source, ColumnsSink& sink, const GoOn& go_on,
-                   const std::vector<Seq>& forget);
+  absl::Status run(Pipeline pipeline, size_t documents, const GoOn& go_on,
+                   const std::vector<Seq>& forget = {});
+  // What both ends of the pipeline are, for documents and for signed records.
+  Pipeline texts_pipeline(const Documents& documents, Source& source, Sink& sink) const;
+  Pipeline pipeline(Source& source, Sink& sink) const;
+  // An id that comes twice, or is in the index: InvalidArgument.
   absl::Status check_ids(const std::vector<std::string_view>& ids);
   absl::Status name_untagged();
   std::vector<Seq> find(std::string_view id) const;

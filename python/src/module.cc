@@ -6,5 +6,6 @@ NB_MODULE(_core, m) {
   doppel::python::bind_verdicts(m);
   doppel::python::bind_index(m);
   doppel::python::bind_texts(m);
+  doppel::python::bind_records(m);
   doppel::python::bind_minhash(m);
 }

@@ -18,13 +18,13 @@ def seed_of_this_run():
     return seed
 
 
-def documents(random, n):
+def documents(random, n, lengths=(0, 2, 5, 30, 200, 900)):
     """Texts of which some repeat earlier ones: byte for byte, in other letters, or with some words changed."""
     out = []
     for _ in range(n):
         kind = random.random()
         if not out or kind < 0.45:
-            text = " ".join(random.choices(WORDS, k=random.choice([0, 2, 5, 30, 200, 900])))
+            text = " ".join(random.choices(WORDS, k=random.choice(lengths)))
         else:
             text = random.choice(out)
             if kind < 0.6:

@@ -38,7 +38,6 @@ int explain_main(int argc, char** argv);
 int text_main(int argc, char** argv);
 int config_main(int argc, char** argv);
 int lab_main(int argc, char** argv);
-int batch_main(int argc, char** argv);
 
 struct Command {
   std::string_view name;

@@ -51,11 +51,7 @@ absl::Status write_reports(const LabFlags& flags, const std::vector<Report>& rep
       "* `--csv DIR`, `--svg DIR` and `--html FILE` write the same results as numbers, pictures and one "
       "page.\n"
       "* `doppel lab map`, `reduce`, `pairs` and `sets` are the parts of the streaming job. "
-      "`scripts/lab-hadoop` runs them, and `doppel batch`, in a real Hadoop and in a pipe with `sort`. "
-      "`doppel batch map|reduce|clusters` is that job with doppel's own signatures, for the backfill of an "
-      "archive: it orders documents by time and id, verifies candidates by compact sets, and decides by the "
-      "one rule. It was compared with `doppel scan`, with up to three reducers on 400 generated documents, "
-      "and in Hadoop on the 123 documents of examples/news.jsonl.\n\n";
+      "`scripts/lab-hadoop` runs them in a real Hadoop and in a pipe with `sort`.\n\n";
   const std::filesystem::path markdown(flags.markdown);
   const std::string pictures = markdown.stem().string();
   for (const Report& report : reports) {

@@ -148,6 +148,8 @@ absl::Status RecordSigner::read_signed(const Record& record, SignedDocument& out
   Metadata metadata;
   if (!decode_metadata(out.metadata, metadata).ok() || out.metadata.size() > kMaxMetadata)
     return invalid("a signed record with impossible metadata");
+  if (out.content == Content::rejected && out.reason.empty())
+    return invalid("a signed record of a rejected document that does not say why");
   if (!out.record.empty()) {
     Record rejected;
     std::vector<Header> headers;

@@ -42,8 +42,6 @@ class Streams : public ::testing::Test {
         R"("similarity":1,"relation":{"same_payload":true}})"
         "\n");
     run("scan -q --state idx in.jsonl", "/dev/null", "/dev/null");
-    run("batch map <in.jsonl 2>/dev/null | LC_ALL=C sort", "mapped", "/dev/null");
-    run("batch reduce <mapped", "pairs", "/dev/null");
     run("lab sets --sets 20", "sets", "/dev/null");
     run("lab map <sets | LC_ALL=C sort", "buckets", "/dev/null");
   }
@@ -111,8 +109,8 @@ INSTANTIATE_TEST_SUITE_P(
                       "tune --json", "tune --svg -", "tune --sample in.jsonl --json", "explain a.txt b.txt",
                       "explain a.txt b.txt --json", "explain a.txt b.txt --html -", "config keys",
                       "config print", "config check c.yaml", "inspect idx", "inspect --json idx",
-                      "batch map <in.jsonl", "batch reduce <mapped", "lab sets --sets 20", "lab map <sets",
-                      "lab pairs -t 0.1 <sets", "lab theory --quick", "forget --state idx --id a"));
+                      "lab sets --sets 20", "lab map <sets", "lab pairs -t 0.1 <sets", "lab theory --quick",
+                      "forget --state idx --id a"));
 
 // Commands that also say something on stderr, whatever happens: neither stream takes the other one down.
 class Talking : public Streams, public ::testing::WithParamInterface<std::string> {};
@@ -131,9 +129,8 @@ TEST_P(Talking, TheStreamsAreIndependent) {
 INSTANTIATE_TEST_SUITE_P(Commands, Talking,
                          ::testing::Values("scan in.jsonl", "scan -o out.jsonl in.jsonl", "scan no.jsonl",
                                            "no-command", "scan --no-flag", "revisits events.jsonl",
-                                           "revisits -o r.warc events.jsonl", "batch clusters <pairs",
-                                           "batch map <events.jsonl", "lab reduce <buckets", "explain a.txt",
-                                           "tune --set no=1", "config check no.yaml",
+                                           "revisits -o r.warc events.jsonl", "lab reduce <buckets",
+                                           "explain a.txt", "tune --set no=1", "config check no.yaml",
                                            "clusters --events in.jsonl", "inspect nowhere", "rebuild",
                                            "forget --id x", "health --set http.listen="));
 

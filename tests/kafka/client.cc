@@ -486,8 +486,8 @@ Reader::Extent Reader::extent(rd_kafka_t* client, int32_t partition, Clock::time
   Extent out;
   rd_kafka_resp_err_t error{};
   do {  // a leader that has just come may not know yet that it is one, and we may not know of it
-    error = rd_kafka_query_watermark_offsets(client, topic_.c_str(), partition, &out.begin, &out.end,
-                                             kTimeoutMs);
+    error =
+        rd_kafka_query_watermark_offsets(client, topic_.c_str(), partition, &out.begin, &out.end, kTimeoutMs);
   } while (is_passing(error) && Clock::now() < deadline);
   check(error, "end of " + topic_);
   return out;

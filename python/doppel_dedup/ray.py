@@ -1,0 +1,53 @@
+"""Documents signed by Ray. One index decides them in order: `doppel_dedup.resolve`. Workers need this package and pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ._signed import RECORD, sign_records
+from ._tables import check_columns
+
+if TYPE_CHECKING:
+    import pyarrow
+    from ray.data import Dataset
+
+
+def sign(
+    ds: Dataset,
+    text: str = "text",
+    id: str = "id",
+    date: str | None = None,
+    *,
+    keep: Sequence[str] | None = None,
+    record: str = RECORD,
+    hash_key: str | bytes | None = None,
+    **settings: Any,
+) -> Dataset:
+    """The dataset with a signed record in place of the text of each row, in the same blocks.
+
+    text, id, date  the columns; ids are strings or whole numbers, and none is null
+    keep            the other columns to hand on; None: all but the text
+    record          what the new column is called
+    hash_key        the key of the index that is to decide (Index.hash_key); without it, the public one
+    settings        those of the index that concern signatures: num_perm, shingle_words, ...
+
+    ```
+    signed = doppel_dedup.ray.sign(ray.data.read_parquet("crawl"), id="url")
+    verdicts = doppel_dedup.resolve(signed.sort(["date", "url"]).iter_batches(batch_format="pyarrow"))
+    ```
+    """
+    settings = {**settings, "threads": 1}  # Ray runs a task for each core
+
+    def sign_block(table: pyarrow.Table) -> pyarrow.Table:
+        import pyarrow
+
+        kept = [id, *(name for name in (table.column_names if keep is None else keep) if name not in (id, text))]
+        check_columns(table, [*kept, text, *([date] if date else [])])
+        if record in kept:
+            raise ValueError(f"record: there is a column {record!r} already; give another name")
+        dates = table[date] if date else None
+        records = sign_records(table[text], table[id], dates, hash_key=hash_key, **settings)
+        return table.select(kept).append_column(record, pyarrow.array(records))
+
+    return ds.map_batches(sign_block, batch_format="pyarrow", zero_copy_batch=True)

@@ -1,0 +1,141 @@
+"""Documents signed by Spark, and decided by one index.
+
+Signing is most of the work on a document and needs nothing of the others: it runs on all executors. What is earlier decides
+about copies: that is done in order, in one place, from records of about 1.1 KB. Executors need this package and pyarrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ._index import Index
+from ._signed import RECORD, resolve, sign_records
+from ._tables import check_columns
+
+if TYPE_CHECKING:
+    import pyarrow
+    from pyspark.sql import DataFrame
+
+_BATCH_ROWS = 10_000
+
+
+def _check_ids(df: DataFrame, id: str) -> None:
+    from pyspark.sql.types import IntegralType, StringType
+
+    kind = df.schema[id].dataType
+    if not isinstance(kind, (StringType, IntegralType)):
+        raise TypeError(f"id: the column {id!r} is of type {kind.simpleString()}; give strings or whole numbers")
+
+
+def sign(
+    df: DataFrame,
+    text: str = "text",
+    id: str = "id",
+    date: str | None = None,
+    *,
+    keep: Sequence[str] | None = None,
+    record: str = RECORD,
+    hash_key: str | bytes | None = None,
+    **settings: Any,
+) -> DataFrame:
+    """The DataFrame with a signed record in place of the text of each row, in the same partitions.
+
+    text, id, date  the columns; ids are strings or whole numbers, and none is null
+    keep            the other columns to hand on; None: all but the text
+    record          what the new column is called
+    hash_key        the key of the index that is to decide (Index.hash_key); without it, the public one
+    settings        those of the index that concern signatures: num_perm, shingle_words, ...
+
+    Write the result as Parquet for `doppel_dedup.resolve`, sorted by what is earlier:
+
+    ```
+    signed = doppel_dedup.spark.sign(spark.read.parquet("crawl"), id="url")
+    signed.orderBy("date", "url").write.parquet("signed")
+    verdicts = doppel_dedup.resolve("signed")
+    ```
+    """
+    from pyspark.sql.types import BinaryType, StructField, StructType
+
+    kept = [id, *(name for name in (df.columns if keep is None else keep) if name not in (id, text))]
+    needed = list(dict.fromkeys([*kept, text, *([date] if date else [])]))
+    check_columns(dict.fromkeys(df.columns), needed)
+    if record in kept:
+        raise ValueError(f"record: there is a column {record!r} already; give another name")
+    _check_ids(df, id)
+    settings = {**settings, "threads": 1}  # Spark runs a task for each core
+
+    def sign_batches(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        import pyarrow
+
+        for batch in batches:
+            dates = batch.column(date) if date else None
+            records = sign_records(batch.column(text), batch.column(id), dates, hash_key=hash_key, **settings)
+            columns = [batch.column(name) for name in kept]
+            columns.append(pyarrow.array(records).cast(pyarrow.binary()))
+            yield pyarrow.RecordBatch.from_arrays(columns, [*kept, record])
+
+    schema = StructType([*(df.schema[name] for name in kept), StructField(record, BinaryType(), False)])
+    return df.select(*needed).mapInArrow(sign_batches, schema)
+
+
+def deduplicate(
+    df: DataFrame,
+    text: str = "text",
+    id: str = "id",
+    order_by: str | Sequence[str] | None = None,
+    date: str | None = None,
+    *,
+    index: Index | None = None,
+    with_verdicts: bool = False,
+    **settings: Any,
+) -> DataFrame | tuple[DataFrame, pyarrow.Table]:
+    """The DataFrame without the rows that repeat an earlier one.
+
+    order_by       a column, or several: what is earlier. A DataFrame has no order of its own, so it must be given. Rows
+                   that are equal in it are ordered by their id; null comes last
+    id             a column of ids that name a row each
+    index          an index to add to, on the driver; without it one is made of `settings` (as of Index)
+    with_verdicts  return (DataFrame, table of verdicts), the verdicts in the order in which rows were judged
+
+    The executors sign; the driver decides, with memory for the index and two batches of records.
+    """
+    from pyspark import StorageLevel
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    by = [order_by] if isinstance(order_by, str) else list(order_by or [])
+    if not by:
+        raise ValueError("order_by: a DataFrame has no order; name the column, or columns, that say what is earlier")
+    check_columns(dict.fromkeys(df.columns), [text, id, *by])
+    own = None
+    if index is None:
+        index = own = Index(**settings)
+    signing = {name: value for name, value in settings.items() if name not in ("path", "config", "repeated_ids", "hash_key")}
+    try:
+        signed = sign(df, text, id, date, keep=by, hash_key=index.hash_key, **signing)
+        signed = signed.persist(StorageLevel.DISK_ONLY)  # sorting looks at it twice
+        try:
+            ordered = signed.orderBy(*(F.col(name).asc_nulls_last() for name in [*by, id])).select(RECORD)
+            verdicts = resolve(_batches(ordered.toLocalIterator(prefetchPartitions=True)), index=index)
+        finally:
+            signed.unpersist()
+    finally:
+        if own is not None:
+            own.close()
+    repeated = zip(verdicts["id"].to_pylist(), verdicts["verdict"].to_pylist())
+    schema = StructType([StructField("id", StringType(), False)])
+    copies = df.sparkSession.createDataFrame([(name,) for name, verdict in repeated if verdict == "duplicate"], schema)
+    kept = df.join(copies, df[id].cast("string") == copies["id"], "left_anti")
+    return (kept, verdicts) if with_verdicts else kept
+
+
+def _batches(rows: Iterator[Any]) -> Iterator[dict[str, list[bytes]]]:
+    batch: list[bytes] = []
+    for row in rows:
+        batch.append(bytes(row[0]))
+        if len(batch) == _BATCH_ROWS:
+            yield {RECORD: batch}
+            batch = []
+    if batch:
+        yield {RECORD: batch}

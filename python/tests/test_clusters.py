@@ -1,0 +1,111 @@
+"""Spark and Ray: the verdicts of `doppel scan`, whatever the partitions. Both run on this machine."""
+
+import os
+import random
+import sys
+import tempfile
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from corpus import documents, scan, seed_of_this_run
+
+import doppel_dedup.ray
+import doppel_dedup.spark
+from doppel_dedup import Index, resolve
+
+DOCUMENTS = 100_000
+NAMES = ["id", "verdict", "original", "similarity", "kind"]
+
+
+@pytest.fixture(scope="module")
+def crawl(tmp_path_factory):
+    """A folder of Parquet files whose rows are in no order; the texts in the order of `n`; what scan says of these."""
+    rng = random.Random(seed_of_this_run())
+    directory = tmp_path_factory.mktemp("crawl")
+    texts = documents(rng, DOCUMENTS, lengths=(0, 3, 8, 20, 60, 150))
+    ids = [f"d{i}" for i in range(DOCUMENTS)]
+    expected = scan(directory, texts, ids)
+    order = rng.sample(range(DOCUMENTS), DOCUMENTS)
+    table = pa.table({
+        "id": ids, "n": range(DOCUMENTS), "text": pa.array([t if t or i % 2 else None for i, t in enumerate(texts)])
+    }).take(order)
+    files = directory / "files"
+    files.mkdir()
+    at = 0
+    while at < DOCUMENTS:
+        size = rng.choice([5_000, 12_000, 20_000, 30_000])
+        pq.write_table(table[at : at + size], files / f"{at}.parquet", row_group_size=5000)
+        at += size
+    return files, texts, pa.table(dict(zip(NAMES, zip(*expected))))
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    os.environ.update(PYSPARK_PYTHON=sys.executable, PYSPARK_DRIVER_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
+    from pyspark.sql import SparkSession
+
+    directory = tmp_path_factory.mktemp("spark")
+    session = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.memory", "1g")
+        .config("spark.local.dir", str(directory))
+        .config("spark.sql.warehouse.dir", str(directory / "warehouse"))
+        .config("spark.sql.shuffle.partitions", "3")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+def test_spark_signs(crawl, spark, tmp_path):
+    files, _, expected = crawl
+    df = spark.read.parquet(str(files)).repartition(7)
+    signed = doppel_dedup.spark.sign(df)
+    assert signed.columns == ["id", "n", "signed_record"]
+    signed.orderBy("n").write.parquet(str(tmp_path / "signed"))
+    assert resolve(tmp_path / "signed").cast(expected.schema).equals(expected)
+
+
+def test_spark_deduplicates(crawl, spark, tmp_path):
+    files, texts, _ = crawl
+    df = spark.read.parquet(str(files))
+    with Index(path=tmp_path / "index") as index:  # has a secret key, which executors are given
+        kept, verdicts = doppel_dedup.spark.deduplicate(df, order_by="n", index=index, with_verdicts=True)
+        expected = Index(hash_key=index.hash_key).add(texts, [f"d{i}" for i in range(len(texts))])
+        assert verdicts.equals(pa.table(expected))
+        assert len(index) == expected.is_unique.sum()
+    assert kept.columns == df.columns
+    assert {row.id for row in kept.select("id").toLocalIterator()} == set(expected.id[~expected.is_duplicate])
+
+
+def test_spark_says_what_is_wrong(spark):
+    df = spark.createDataFrame([("a", "x", 1.5), (None, "y", 2.5)], "id string, text string, n double")
+    with pytest.raises(ValueError, match="order_by: a DataFrame has no order"):
+        doppel_dedup.spark.deduplicate(df)
+    with pytest.raises(KeyError, match="did you mean 'text'"):
+        doppel_dedup.spark.sign(df, text="txt")
+    with pytest.raises(TypeError, match="'n' is of type double"):
+        doppel_dedup.spark.sign(df, id="n")
+    with pytest.raises(Exception, match="ids: row 1"):
+        doppel_dedup.spark.sign(df.coalesce(1)).collect()
+
+
+def test_ray_signs(crawl, tmp_path):
+    # Workers are nice by default, and starve beside other tests.
+    os.environ.update(RAY_USAGE_STATS_ENABLED="0", RAY_worker_niceness="0")
+    import ray
+
+    files, _, expected = crawl
+    with tempfile.TemporaryDirectory(prefix="ray") as directory:  # a short name: sockets are made there
+        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=400 << 20,
+                 _node_ip_address="127.0.0.1", _temp_dir=directory)
+        try:
+            ray.data.DataContext.get_current().enable_progress_bars = False
+            doppel_dedup.ray.sign(ray.data.read_parquet(str(files))).write_parquet(str(tmp_path / "signed"))
+        finally:
+            ray.shutdown()
+    assert resolve(tmp_path / "signed", order_by="n").cast(expected.schema).equals(expected)
