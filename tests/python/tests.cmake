@@ -3,5 +3,5 @@ find_package(Python3 3.11 COMPONENTS Interpreter)
 if(Python3_FOUND AND NOT DOPPEL_SANITIZE)
   add_test(NAME python/wheel COMMAND ${CMAKE_CURRENT_LIST_DIR}/wheel_test
     ${PROJECT_SOURCE_DIR} ${Python3_EXECUTABLE} ${CMAKE_BINARY_DIR}/python-tests)
-  set_tests_properties(python/wheel PROPERTIES LABELS python TIMEOUT 1200 COST 300)
+  set_tests_properties(python/wheel PROPERTIES LABELS python TIMEOUT 1800 COST 300)
 endif()
