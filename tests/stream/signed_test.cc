@@ -144,18 +144,21 @@ TEST(SignedStream, WhatCannotBeBelievedIsRejected) {
   document.coded_set.clear();
   records.push_back(forged());
   document.content = Content::rejected;
+  records.push_back(forged());
+  document.reason = "not JSON";
   document.record = "\xff";
   records.push_back(forged());
   Scheme other = kScheme;
   other.num_perm = 64;
   records.push_back(signed_message(message(a, 1), other));
   const std::vector<std::string> said = decide(records, 10);
-  ASSERT_EQ(said.size(), 5U);
+  ASSERT_EQ(said.size(), 6U);
   EXPECT_THAT(said[0], HasSubstr("rejected: a signed record with impossible metadata"));
   EXPECT_THAT(said[1], HasSubstr("rejected: a signed record whose set cannot be read"));
   EXPECT_THAT(said[2], HasSubstr("rejected: signed without its set"));
-  EXPECT_THAT(said[3], HasSubstr("rejected: the record of a rejected document is damaged"));
-  EXPECT_THAT(said[4], HasSubstr("rejected: signed with another data scheme or hash key"));
+  EXPECT_THAT(said[3], HasSubstr("rejected: a signed record of a rejected document that does not say why"));
+  EXPECT_THAT(said[4], HasSubstr("rejected: the record of a rejected document is damaged"));
+  EXPECT_THAT(said[5], HasSubstr("rejected: signed with another data scheme or hash key"));
 }
 
 RC_GTEST_PROP(RejectedRecords, AreReadAsTheyWereWritten, (uint64_t seed)) {
