@@ -172,11 +172,15 @@ def test_ctrl_c_is_heard_and_nothing_is_lost():
         killed.append(time.monotonic())
         os.kill(os.getpid(), signal.SIGINT)
 
-    threading.Timer(0.3, kill).start()
-    with pytest.raises(KeyboardInterrupt):
-        while True:  # never ends by itself
-            index.add(texts)
-    assert time.monotonic() - killed[0] < 5  # milliseconds, but where others keep the machine busy
+    for _ in range(50):  # a signal may fall between two calls, or before the first document of one
+        timer = threading.Timer(0.3, kill)
+        with pytest.raises(KeyboardInterrupt):
+            timer.start()
+            while True:  # never ends by itself
+                index.add(texts)
+        assert time.monotonic() - killed[-1] < 5  # milliseconds, but where others keep the machine busy
+        if 0 < len(index.last) < len(texts):
+            break
     assert 0 < len(index.last) < len(texts)
     assert index.add([texts[0]]).verdict.tolist() == ["duplicate"]
 
