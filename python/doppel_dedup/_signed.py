@@ -71,6 +71,18 @@ def sign_records(
         )
 
 
+def columns_to_keep(
+    names: Iterable[str], text: str, id: str, date: str | None, keep: Sequence[str] | None, record: str
+) -> list[str]:
+    """The columns that a cluster hands on beside the record: the id, and `keep`, or all others but the text."""
+    names = list(names)
+    kept = [id, *(name for name in (names if keep is None else keep) if name not in (id, text))]
+    check_columns(dict.fromkeys(names), [*kept, text, *([date] if date else [])])
+    if record in kept:
+        raise ValueError(f"record: there is a column {record!r} already; give another name")
+    return kept
+
+
 def _comes_in_batches(source: Any) -> bool:
     """Whether it is to be iterated: it is no table itself."""
     if hasattr(source, "read_next_batch"):

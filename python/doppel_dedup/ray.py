@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ._signed import RECORD, sign_records
-from ._tables import check_columns
+from ._signed import RECORD, columns_to_keep, sign_records
 
 if TYPE_CHECKING:
     import pyarrow
@@ -42,10 +41,7 @@ def sign(
     def sign_block(table: pyarrow.Table) -> pyarrow.Table:
         import pyarrow
 
-        kept = [id, *(name for name in (table.column_names if keep is None else keep) if name not in (id, text))]
-        check_columns(table, [*kept, text, *([date] if date else [])])
-        if record in kept:
-            raise ValueError(f"record: there is a column {record!r} already; give another name")
+        kept = columns_to_keep(table.column_names, text, id, date, keep, record)
         dates = table[date] if date else None
         records = sign_records(table[text], table[id], dates, hash_key=hash_key, **settings)
         return table.select(kept).append_column(record, pyarrow.array(records))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ._index import Index
-from ._signed import RECORD, resolve, sign_records
+from ._signed import RECORD, columns_to_keep, resolve, sign_records
 from ._tables import check_columns
 
 if TYPE_CHECKING:
@@ -57,11 +57,8 @@ def sign(
     """
     from pyspark.sql.types import BinaryType, StructField, StructType
 
-    kept = [id, *(name for name in (df.columns if keep is None else keep) if name not in (id, text))]
+    kept = columns_to_keep(df.columns, text, id, date, keep, record)
     needed = list(dict.fromkeys([*kept, text, *([date] if date else [])]))
-    check_columns(dict.fromkeys(df.columns), needed)
-    if record in kept:
-        raise ValueError(f"record: there is a column {record!r} already; give another name")
     _check_ids(df, id)
     settings = {**settings, "threads": 1}  # Spark runs a task for each core
 

@@ -61,6 +61,10 @@ void add_common_flags(CLI::App& app, CommonFlags& flags);
 CLI::Option* add_setting_flag(CLI::App& app, CommonFlags& flags, const std::string& names,
                               const std::string& key);
 
+// The flags of commands that read documents on all cores: --threads, --format, --extract, and where ids,
+// texts, URLs and dates are.
+void add_reading_flags(CLI::App& app, CommonFlags& flags);
+
 // Parses, and prints help or what is wrong. A value is the exit code to return at once.
 std::optional<int> parse_flags(CLI::App& app, int argc, char** argv);
 

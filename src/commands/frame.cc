@@ -189,6 +189,16 @@ CLI::Option* add_setting_flag(CLI::App& app, CommonFlags& flags, const std::stri
   return option->type_name("VALUE")->trigger_on_parse();
 }
 
+void add_reading_flags(CLI::App& app, CommonFlags& flags) {
+  add_setting_flag(app, flags, "--threads", "threads");
+  add_setting_flag(app, flags, "--format", "input.format");
+  add_setting_flag(app, flags, "--extract", "input.extract");
+  add_setting_flag(app, flags, "--id-field", "input.id");
+  add_setting_flag(app, flags, "--text-field", "input.text");
+  add_setting_flag(app, flags, "--url-field", "input.url");
+  add_setting_flag(app, flags, "--date-field", "input.date");
+}
+
 std::string wrapped(std::string_view text, size_t width) {
   std::string out;
   while (text.size() > width) {

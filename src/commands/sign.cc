@@ -175,13 +175,7 @@ int sign_main(int argc, char** argv) {
       ->excludes(file)
       ->type_name("TOPIC");
   add_setting_flag(app, common, "--state", "state.directory");
-  add_setting_flag(app, common, "--threads", "threads");
-  add_setting_flag(app, common, "--format", "input.format");
-  add_setting_flag(app, common, "--extract", "input.extract");
-  add_setting_flag(app, common, "--id-field", "input.id");
-  add_setting_flag(app, common, "--text-field", "input.text");
-  add_setting_flag(app, common, "--url-field", "input.url");
-  add_setting_flag(app, common, "--date-field", "input.date");
+  add_reading_flags(app, common);
   app.add_flag("-q,--quiet", flags.quiet, "no messages, no summary");
   add_common_flags(app, common);
   app.footer(
