@@ -95,27 +95,39 @@ absl::StatusOr<int> sign(Options o, const SignFlags& flags) {
   if (from_topics || !flags.topic.empty()) {
     ASSIGN_OR_RETURN(cluster, connect_to_sign(o, stopped));
   }
-  std::vector<LogProgress> progress;
+  Messages messages(flags.quiet);
+  const auto report = [&](const std::string& message) { messages.say(message); };
+  const auto start = std::chrono::steady_clock::now();
+  const auto summary = [&](const SignCounters& counters) {
+    if (!flags.quiet)
+      print_summary(counters,
+                    std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  };
+  if (from_topics && !flags.topic.empty()) {
+    ASSIGN_OR_RETURN(const SignCounters counters, sign_topics({.options = o,
+                                                               .cluster = *cluster,
+                                                               .topic = flags.topic,
+                                                               .engine = engine,
+                                                               .stop = stopped,
+                                                               .report = report}));
+    summary(counters);
+    return kExitDone;
+  }
   std::unique_ptr<SignedOutput> output;
   if (!flags.topic.empty()) {
-    ASSIGN_OR_RETURN(std::unique_ptr<SignedTopic> topic,
-                     signed_topic_output(o, *cluster, flags.topic, from_topics,
-                                         scheme_of_records(engine.scheme).describe(), stopped));
-    progress = topic->progress();
-    output = std::move(topic);
+    ASSIGN_OR_RETURN(output, signed_topic_output(o, *cluster, flags.topic,
+                                                 scheme_of_records(engine.scheme).describe(), stopped));
   } else {
     ASSIGN_OR_RETURN(output, signed_file_output(flags.output, {.scheme = engine.scheme.describe(),
                                                                .text = engine.scheme.text,
                                                                .format = o.input.format}));
   }
-  ASSIGN_OR_RETURN(
-      const std::unique_ptr<Source> source,
-      from_topics ? topics_to_sign(o, *cluster, flags.topic, progress, stopped) : open_files(o, flags));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Source> source,
+                   from_topics ? topics_to_sign(o, *cluster, stopped) : open_files(o, flags));
   std::unique_ptr<FetchSource> fetching;
   if (const FetchOptions fetch = fetch_options(o, stopped); fetches(fetch)) {
     ASSIGN_OR_RETURN(fetching, make_fetch_source(*source, fetch));
   }
-  Messages messages(flags.quiet);
   SignStream stream{.source = fetching != nullptr ? static_cast<Source&>(*fetching) : *source,
                     .output = *output,
                     .scheme = engine.scheme,
@@ -124,9 +136,7 @@ absl::StatusOr<int> sign(Options o, const SignFlags& flags) {
                     .threads = thread_count(o),
                     .begins = {},
                     .stop = stopped,
-                    .report = [&](const std::string& message) { messages.say(message); }};
-  for (const LogProgress& p : progress) stream.begins[{p.topic, p.partition}] = static_cast<uint64_t>(p.next);
-  const auto start = std::chrono::steady_clock::now();
+                    .report = report};
   ASSIGN_OR_RETURN(const SignCounters counters, sign_stream(stream));
   if (stopped() && !from_topics) {
     print_err("doppel sign: interrupted; not everything is signed{}\n",
@@ -134,8 +144,7 @@ absl::StatusOr<int> sign(Options o, const SignFlags& flags) {
     return kExitInterrupted;
   }
   RETURN_IF_ERROR(output->finish());
-  if (!flags.quiet)
-    print_summary(counters, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  summary(counters);
   if (from_topics) return kExitDone;
   return counters.rejected + counters.problems != 0 ? kExitSomeFailed : kExitDone;
 }
@@ -179,14 +188,15 @@ int sign_main(int argc, char** argv) {
   app.add_flag("-q,--quiet", flags.quiet, "no messages, no summary");
   add_common_flags(app, common);
   app.footer(
-      "Of --state only the hash key is used, and made if it has none. From topics it signs until SIGTERM, "
-      "and\n"
-      "begins where the last transaction into --to ended.\n"
+      "Of --state only the hash key is used, and made if it has none. From topics it signs until SIGTERM. "
+      "Any\n"
+      "number of signers with the same --to share the partitions of these topics, and each document is "
+      "signed\n"
+      "once.\n"
       "Exit codes: 0 done; 1 done, but some records were rejected or inputs could not be read; 2 wrong usage "
       "or\n"
-      "configuration; 3 stopped by an error; 75 another doppel sign writes to the topic; 130 interrupted: "
-      "nothing is\n"
-      "there under the name of the output.");
+      "configuration; 3 stopped by an error; 75 another doppel sign writes these files to the topic; 130\n"
+      "interrupted: nothing is there under the name of the output.");
   if (auto code = parse_flags(app, argc, argv)) return *code;
   absl::StatusOr<Config> config = load(common);
   if (!config.ok()) return fail("sign", config.status(), kExitUsage);

@@ -1,8 +1,8 @@
 #pragma once
-// doppel sign on Kafka: documents from topics, signed records into a topic with one partition, whose order is
-// the order in which they will be decided. Each batch is a transaction with the offsets of the group
-// GROUP-sign-TOPIC, which say where the next run begins: nothing is signed twice and nothing is left out,
-// whatever stops a run.
+// doppel sign on Kafka: documents from topics, signed records into one topic. Any number of processes share
+// the partitions: the coordinator of the group GROUP-sign-TOPIC spreads them, and each batch is a transaction
+// with the group's offsets, which a process that is no longer a member cannot commit. So every document is
+// signed once, whatever stops a process.
 
 #include <functional>
 #include <memory>
@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "config/options.h"
+#include "engine/engine.h"
 #include "serve/sign_stream.h"
 #include "stream/kafka/cluster.h"
 
@@ -19,26 +20,31 @@ namespace doppel {
 absl::StatusOr<std::unique_ptr<kafka::Cluster>> connect_to_sign(const Options& options,
                                                                 const std::function<bool()>& stop);
 
-class SignedTopic : public SignedOutput {
- public:
-  // Where each partition of the input goes on.
-  virtual const std::vector<LogProgress>& progress() const = 0;
+// Signed records from files into `topic`, which is made if the configuration lets us. They are written at
+// least once: the outcome of a transaction may be unknown, and a second run signs them again. Fences any
+// other process that does this: its write() is Aborted.
+absl::StatusOr<std::unique_ptr<SignedOutput>> signed_topic_output(const Options& options,
+                                                                  kafka::Cluster& cluster,
+                                                                  const std::string& topic,
+                                                                  const std::string& scheme,
+                                                                  const std::function<bool()>& stop);
+
+// The topics of the configuration from their beginning (kafka.start), for an output that remembers nothing.
+// Endless.
+absl::StatusOr<std::unique_ptr<Source>> topics_to_sign(const Options& options, kafka::Cluster& cluster,
+                                                       const std::function<bool()>& stop);
+
+struct SignTopics {
+  const Options& options;
+  kafka::Cluster& cluster;
+  std::string topic;  // of the signed records
+  const EngineOptions& engine;
+  std::function<bool()> stop;
+  std::function<void(const std::string&)> report;
+  std::function<void(const SignCounters&)> progress = [](const SignCounters&) {};
 };
 
-// Into `topic`, which is made if the configuration lets us, with one partition. Fences any other process that
-// signs into it: the other run's write() is Aborted. from_topics: the records come from Kafka. What comes
-// from files is written at least once: the outcome of a transaction may be unknown, and a second run signs it
-// again.
-absl::StatusOr<std::unique_ptr<SignedTopic>> signed_topic_output(const Options& options,
-                                                                 kafka::Cluster& cluster,
-                                                                 const std::string& topic, bool from_topics,
-                                                                 const std::string& scheme,
-                                                                 const std::function<bool()>& stop);
-
-// The topics of the configuration, from where `progress` says. Endless.
-absl::StatusOr<std::unique_ptr<Source>> topics_to_sign(const Options& options, kafka::Cluster& cluster,
-                                                       const std::string& never,
-                                                       const std::vector<LogProgress>& progress,
-                                                       const std::function<bool()>& stop);
+// Signs the partitions that are ours until stop() says so, or something fails that must stop the process.
+absl::StatusOr<SignCounters> sign_topics(const SignTopics& how);
 
 }  // namespace doppel

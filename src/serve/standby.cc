@@ -49,7 +49,12 @@ absl::StatusOr<Standby> Standby::join(const Options& o, const KafkaPlan& plan, R
   out.group_ = plan.transactional_id + "-daemons";
   out.index_log_ = plan.index_log.name;
   out.session_timeout_ms_ = o.kafka.session_timeout_ms;
-  kafka::MembershipOptions how{.group = out.group_, .member = {}, .place = {plan.index_log.name, 0}};
+  kafka::MembershipOptions how{
+      .group = out.group_,
+      .member = {},
+      .topics = {plan.index_log.name},
+      .purpose = "the daemons of one index are members of it (kafka.takeover: standby)",
+      .may_be_silent = true};
   how.session_timeout_ms = static_cast<int>(std::min(o.kafka.session_timeout_ms, kSessionMost));
   ASSIGN_OR_RETURN(how.member, member_name(o.state_directory));
   ASSIGN_OR_RETURN(out.membership_, plan.kafka->join(how));
@@ -59,7 +64,8 @@ absl::StatusOr<Standby> Standby::join(const Options& o, const KafkaPlan& plan, R
 
 absl::StatusOr<bool> Standby::ours() {
   if (membership_ == nullptr || ours_) return true;
-  ASSIGN_OR_RETURN(ours_, membership_->chosen(kLookMs));
+  ASSIGN_OR_RETURN(const std::vector<kafka::Place> places, membership_->ours(kLookMs));
+  ours_ = !places.empty();
   if (ours_) {
     if (stands_by_) {
       log::info("the index is ours to serve now; claiming its log", {{"index_log", index_log_}});
@@ -82,13 +88,13 @@ absl::StatusOr<bool> Standby::ours() {
 
 void Standby::keep() {
   if (membership_ == nullptr) return;
-  const absl::StatusOr<bool> chosen = membership_->chosen(0);
-  const bool still = chosen.ok() && *chosen;
+  const absl::StatusOr<std::vector<kafka::Place>> places = membership_->ours(0);
+  const bool still = places.ok() && !places->empty();
   if (!still && !warned_)
     log::warn(
         "the group coordinator received nothing from this daemon for kafka.session_timeout; another one may "
         "take over",
-        {{"group", group_}, {"says", chosen.ok() ? "" : std_sv(chosen.status().message())}});
+        {{"group", group_}, {"says", places.ok() ? "" : std_sv(places.status().message())}});
   warned_ = !still;
 }
 

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <cstdlib>
 #include <map>
 #include <random>
 
@@ -100,53 +102,22 @@ TEST(SignedTopics, DaemonSaysWhatOneOnTheDocumentsSays) {
   expect_same(said(again, again.options().output.topic), events);
 }
 
-// Each offset of the input is in one range, and ranges follow each other.
-TEST(SignedTopics, KilledSignersLeaveNothingOutAndRepeatNothing) {
-  const std::string& broker = Broker::shared().bootstrap();
-  IndexSetup texts(broker, with(kRule, {{"kafka.batch_documents", "20"}}), 3);
-  IndexSetup records(broker, with(kRule, {{"input.format", "signed"}}), 1);
-  Client client(broker);
-  std::vector<Message> messages = make_workload({.documents = 600, .topics = {texts.input()}});
-  size_t produced = 0;
-  std::mt19937_64 random(7);
-  const char* points[] = {"before_produce", "after_produce", "after_send_offsets", "before_commit",
-                          "after_commit"};
-  for (int round = 0; round < 10; ++round) {
-    const size_t end = std::min(messages.size(), produced + 60);
-    produce(client, messages, produced, end);
-    produced = end;
-    const auto signer = sign(texts, records.input(),
-                             {{"DOPPEL_KILL_AT", fmt::format("{}:{}", points[round % 5], 1 + random() % 2)}});
-    EXPECT_EQ(signer->await_exit(), 128 + 9) << signer->said();
-  }
-  produce(client, messages, produced, messages.size());
-  const auto first = sign(texts, records.input());
-  Reader(broker, records.input()).read(messages.size());
-  // A second one takes over, and the first one ends with its next document.
-  const auto second = sign(texts, records.input());
-  std::vector<Message> more = make_workload({.seed = 2, .documents = 100, .topics = {texts.input()}});
-  Reader all(broker, records.input());
-  all.read(messages.size());
-  size_t sent = 0;
-  std::optional<int> ended;
-  for (; sent < more.size() && !ended; ended = first->await_exit(Daemon::Seconds(1))) {
-    produce(client, more, sent, sent + 1);
-    ++sent;
-  }
-  EXPECT_THAT(ended, ::testing::Optional(75)) << first->said();
-  all.read(sent);
-  stop(*second);
+// Signers that are killed leave the group after so long.
+const IndexSetup::Settings kSigners{{"kafka.batch_documents", "20"}, {"kafka.session_timeout", "1s"}};
 
+// How many offsets of the input are in the ranges of signed records. Each is in one range, and ranges follow
+// each other.
+uint64_t signed_offsets(const IndexSetup& texts, const std::string& topic) {
   std::map<std::pair<std::string, int32_t>, uint64_t> expected;
   const Scheme scheme =
       scheme_of_records(engine_options(texts.options(), *parse_hash_key(kHashKey)).value().scheme);
-  for (const Message& m : read_all(broker, records.input())) {
+  for (const Message& m : read_all(texts.bootstrap(), topic)) {
     SignedOrigin origin;
     SignedDocument document;
     std::vector<uint8_t> slices(128);
     const absl::Status status =
         decode_signed_record(*m.value, scheme_fingerprint(scheme), 128, origin, document, slices.data());
-    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_TRUE(status.ok()) << status;
     uint64_t& next = expected[{std::string(origin.source), origin.partition}];
     EXPECT_EQ(origin.begin, next) << origin.source << '/' << origin.partition;
     EXPECT_EQ(origin.end, origin.begin + 1) << "nothing lies between these records";
@@ -154,7 +125,109 @@ TEST(SignedTopics, KilledSignersLeaveNothingOutAndRepeatNothing) {
   }
   uint64_t sum = 0;
   for (const auto& [place, next] : expected) sum += next;
-  EXPECT_EQ(sum, messages.size() + sent);
+  return sum;
+}
+
+TEST(SignedTopics, KilledSignersLeaveNothingOutAndRepeatNothing) {
+  const std::string& broker = Broker::shared().bootstrap();
+  IndexSetup texts(broker, with(kRule, kSigners), 3);
+  IndexSetup records(broker, with(kRule, {{"input.format", "signed"}}), 1);
+  Client client(broker);
+  std::vector<Message> messages = make_workload({.documents = 600, .topics = {texts.input()}});
+  size_t produced = 0;
+  std::mt19937_64 random(7);
+  const char* points[] = {"before_produce", "after_produce", "after_send_offsets", "before_commit",
+                          "after_commit"};
+  for (int round = 0; round < 5; ++round) {
+    const size_t end = std::min(messages.size(), produced + 60);
+    produce(client, messages, produced, end);
+    produced = end;
+    const auto signer = sign(texts, records.input(),
+                             {{"DOPPEL_KILL_AT", fmt::format("{}:{}", points[round], 1 + random() % 2)}});
+    EXPECT_EQ(signer->await_exit(), 128 + 9) << signer->said();
+  }
+  produce(client, messages, produced, messages.size());
+  const auto last = sign(texts, records.input());
+  Reader(broker, records.input()).read(messages.size());
+  stop(*last);
+  EXPECT_EQ(signed_offsets(texts, records.input()), messages.size());
+}
+
+// Signers share the partitions. They are killed, stopped for longer than a session (what they do when they go
+// on is of no effect), ended and started while documents come.
+TEST(SignedTopics, SeveralSignersShareThePartitionsAndSignEachDocumentOnce) {
+  const std::string& broker = Broker::shared().bootstrap();
+  IndexSetup texts(broker, with(kRule, kSigners), 4);
+  IndexSetup records(broker, with(kRule, {{"input.format", "signed"}}), 1);
+  Client client(broker);
+  std::vector<Message> messages =
+      make_workload({.documents = 1200, .topics = {texts.input()}, .partitions = 4});
+  const char* given = std::getenv("SIGNERS_SEED");
+  const uint64_t seed = given != nullptr ? std::stoull(given) : std::random_device()();
+  fmt::print("SIGNERS_SEED={}\n", seed);
+  std::mt19937_64 random(seed);
+
+  std::vector<std::unique_ptr<Daemon>> signers;
+  for (int i = 0; i < 3; ++i) signers.push_back(sign(texts, records.input()));
+  for (const auto& signer : signers) ASSERT_TRUE(signer->await_line("signing ")) << signer->said();
+  Reader reader(broker, records.input());
+  size_t produced = 0;
+  constexpr int kFaults = 12;
+  for (int fault = 0; fault < kFaults; ++fault) {
+    const size_t end = messages.size() * (static_cast<size_t>(fault) + 1) / (kFaults + 1);
+    const size_t more = end - produced;
+    produce(client, messages, produced, end);
+    produced = end;
+    reader.read(more / 2);  // in the midst of the work
+    auto& signer = signers[random() % signers.size()];
+    switch (random() % 3) {
+      case 0:
+        signer->kill();
+        signer = sign(texts, records.input());
+        break;
+      case 1:
+        signer->signal(SIGSTOP);
+        reader.read(more - more / 2);  // the others sign what it had
+        signer->signal(SIGCONT);
+        continue;
+      default:
+        stop(*signer);
+        signer = sign(texts, records.input());
+    }
+    reader.read(more - more / 2);
+  }
+  produce(client, messages, produced, messages.size());
+  reader.read(messages.size() - produced);
+  for (const auto& signer : signers) stop(*signer);
+  EXPECT_EQ(signed_offsets(texts, records.input()), messages.size());
+  EXPECT_TRUE(reader.read_to_end().empty());
+
+  // What was signed in pieces is decided as any other stream.
+  const auto daemon = records.serve();
+  ASSERT_TRUE(records.await_all(*daemon)) << daemon->said();
+  stop(*daemon);
+  EXPECT_EQ(records.compare_with_rebuilt(), "");
+}
+
+TEST(SignedTopics, ASignerWithoutAPartitionWaitsAndTakesOver) {
+  const std::string& broker = Broker::shared().bootstrap();
+  IndexSetup texts(broker, kSigners, 1);
+  IndexSetup records(broker, {{"input.format", "signed"}}, 1);
+  Client client(broker);
+  std::vector<Message> messages =
+      make_workload({.documents = 40, .topics = {texts.input()}, .partitions = 1});
+  produce(client, messages, 0, 20);
+  const auto first = sign(texts, records.input());
+  Reader reader(broker, records.input());
+  reader.read(20);
+  const auto second = sign(texts, records.input());
+  ASSERT_TRUE(second->await_line("no partition is left")) << second->said();
+  first->terminate();  // it leaves the group: nobody waits for its session to end
+  EXPECT_EQ(first->await_exit(), 0) << first->said();
+  produce(client, messages, 20, 40);
+  reader.read(20);
+  stop(*second);
+  EXPECT_EQ(signed_offsets(texts, records.input()), 40U);
 }
 
 TEST(SignedTopics, WhatIsNoneIsADeadLetterAndTheStreamGoesOn) {

@@ -79,7 +79,7 @@ class Producer final : public kafka::TransactionalProducer {
     return absl::OkStatus();
   }
 
-  absl::Status send_offsets(const std::string&, const std::vector<LogProgress>&) override {
+  absl::Status send_offsets(const kafka::Committer&, const std::vector<LogProgress>&) override {
     const auto entry = life_.enter("send_offsets");
     RETURN_IF_ERROR(entry.status);
     return broker().fenced(options_.id, epoch_) ? absl::AbortedError("fenced") : absl::OkStatus();
@@ -254,8 +254,8 @@ class Member final : public kafka::Membership {
  public:
   Member(LifeCluster& life, kafka::MembershipOptions options) : life_(life), options_(std::move(options)) {}
 
-  absl::StatusOr<bool> chosen(int wait_ms) override {
-    if (!life_.enter("chosen").status.ok()) return ours_;
+  absl::StatusOr<std::vector<kafka::Place>> ours(int wait_ms) override {
+    if (!life_.enter("chosen").status.ok()) return places();
     Scheduler& scheduler = life_.world().scheduler;
     Broker::Seat& seat = life_.world().broker.seat;
     if (seat.member != options_.member &&
@@ -264,10 +264,16 @@ class Member final : public kafka::Membership {
     ours_ = seat.member == options_.member;
     if (ours_) seat.heard = scheduler.now();
     if (!ours_ && wait_ms > 0) scheduler.sleep(milliseconds(wait_ms));
-    return ours_;
+    return places();
   }
+  std::string credentials() override { return {}; }
 
  private:
+  std::vector<kafka::Place> places() const {
+    if (!ours_) return {};
+    return {{options_.topics.front(), 0}};
+  }
+
   LifeCluster& life_;
   kafka::MembershipOptions options_;
   bool ours_ = false;

@@ -62,6 +62,13 @@ struct TopicSpec {
   std::vector<std::pair<std::string, std::string>> configs;
 };
 
+// Who commits offsets of a group: a member (Membership::credentials()), or, where these are empty, anybody
+// while the group has no members.
+struct Committer {
+  std::string group;
+  std::string credentials;
+};
+
 // A transactional producer. One thread at a time. It may be destroyed at any moment; its open transaction is
 // then ended by the next init() with the same id, or by the broker's time-out.
 class TransactionalProducer {
@@ -76,8 +83,9 @@ class TransactionalProducer {
   virtual absl::Status produce(Outbox& outbox) = 0;
   // One record without a value. The caller does not learn where it was stored.
   virtual absl::Status produce_key(const Place& place, std::string_view key) = 0;
-  // For lag tools only.
-  virtual absl::Status send_offsets(const std::string& group, const std::vector<LogProgress>& progress) = 0;
+  // How far a group has read, as a part of the transaction. FailedPrecondition: who commits is not, or no
+  // longer, the member that it was; the transaction failed.
+  virtual absl::Status send_offsets(const Committer& by, const std::vector<LogProgress>& progress) = 0;
   // OK: each message has its delivery report. Otherwise the first report of a failure. After
   // ResourceExhausted, from here or from produce(), messages that are `refused` were too large.
   virtual absl::Status flush() = 0;
@@ -152,22 +160,27 @@ struct ConsumerOptions {
   LatestStatistics* statistics = nullptr;  // gets them once a second; outlives the consumer
 };
 
-// Of all members of a group the coordinator gives the place to one. It takes it away from a member that it
-// has not heard of for a session's time. One thread at a time.
+// A member of a group: its coordinator spreads the partitions of some topics over the members, and takes
+// them away from one that it has not heard of for a session's time. One thread at a time.
 class Membership {
  public:
-  // Does not leave the group: the next process under the same name goes on with what this one had.
+  // A member with a name does not leave the group: the next process under this name goes on with what it had.
   virtual ~Membership() = default;
-  // Whether the place is ours, as far as is known; waits `wait_ms` for news. PermissionDenied,
-  // InvalidArgument: a person must change something. AlreadyExists: another process uses our name.
-  virtual absl::StatusOr<bool> chosen(int wait_ms) = 0;
+  // What is ours, as far as is known, ascending; waits `wait_ms` for news. Nothing is taken from us but in
+  // this call, unless the coordinator has given us up. PermissionDenied, InvalidArgument: a person must
+  // change something. AlreadyExists: another process uses our name.
+  virtual absl::StatusOr<std::vector<Place>> ours(int wait_ms) = 0;
+  // What proves that we are the member which ours() spoke of last. Empty: there is no group yet.
+  virtual std::string credentials() = 0;
 };
 
 struct MembershipOptions {
   std::string group;
-  std::string member;  // our name, the same after a restart
-  Place place;
+  std::string member;               // our name, the same after a restart; empty: none
+  std::vector<std::string> topics;  // '^' begins an expression, as in Inputs
+  std::string purpose;              // who the members are, as a message says it
   int session_timeout_ms = 10'000;
+  bool may_be_silent = false;  // for a day between two calls; else for five minutes
 };
 
 class Cluster {

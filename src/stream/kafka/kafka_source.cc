@@ -66,7 +66,7 @@ absl::Status KafkaSource::look(bool first) {
   for (const TopicPartitions& topic : found) {
     for (const int32_t partition : topic.partitions) {
       const Place where{topic.topic, partition};
-      if (tags_.contains(where)) continue;
+      if (tags_.contains(where) || (options_.only && !options_.only->contains(where))) continue;
       absl::StatusOr<Partition> placed = place(where, first);
       // Its leader is not there yet, or not known.
       if (!first && (absl::IsUnavailable(placed.status()) || absl::IsNotFound(placed.status()))) continue;

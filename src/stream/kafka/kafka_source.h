@@ -5,6 +5,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,7 @@ namespace doppel::kafka {
 struct KafkaSourceOptions {
   std::string group;
   Inputs topics;
+  std::optional<std::set<Place>> only;  // of these, nothing else is read; empty: all
   size_t batch_records = 1000;
   size_t batch_bytes = 8 << 20;
   int linger_ms = 20;  // a batch is closed so long after its first record, or when it is wanted after that

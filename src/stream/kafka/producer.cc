@@ -51,8 +51,8 @@ absl::Status Producer::send(std::span<Outbox* const> outboxes) {
   for (Outbox* outbox : outboxes) RETURN_IF_ERROR(producer_->produce(*outbox));
   kill_point("after_produce");
   const std::vector<LogProgress>& progress = outboxes.back()->progress;
-  if (!group_.empty() && !progress.empty())
-    RETURN_IF_ERROR(again_until_deadline([&] { return producer_->send_offsets(group_, progress); }));
+  if (!committer_.group.empty() && !progress.empty())
+    RETURN_IF_ERROR(again_until_deadline([&] { return producer_->send_offsets(committer_, progress); }));
   kill_point("after_send_offsets");
   RETURN_IF_ERROR(again_until_deadline([&] { return producer_->flush(); }));
   // A leader that does not know this producer (the topic is new, or was not written for a day) takes whatever

@@ -40,8 +40,8 @@ class Producer {
   // The limit of a topic changed. Used from the next reopen() on.
   void set_batch_bytes_max(int64_t bytes) { options_.transactions.batch_bytes_max = bytes; }
 
-  // For lag tools only: this group's offsets go with each transaction from now on.
-  void send_offsets_to(std::string group) { group_ = std::move(group); }
+  // These offsets go with each transaction from now on.
+  void send_offsets_as(Committer by) { committer_ = std::move(by); }
   // Asks the topic's metadata, so that the first transaction does not wait for it.
   void know_topic(const std::string& topic) { producer_->know_topic(topic); }
 
@@ -67,7 +67,7 @@ class Producer {
   ProducerOptions options_;
   std::function<bool()> stop_;
   std::unique_ptr<TransactionalProducer> producer_;
-  std::string group_;
+  Committer committer_;  // without a group: no offsets
   bool troubled_ = false;
 };
 

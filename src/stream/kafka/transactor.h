@@ -40,7 +40,7 @@ class Transactor {
                                                           std::function<bool()> stop);
 
   // For lag tools only: this group's offsets go with each transaction from now on.
-  void send_offsets_to(std::string group) { producer_.send_offsets_to(std::move(group)); }
+  void send_offsets_to(std::string group) { producer_.send_offsets_as({std::move(group), {}}); }
   void know_topic(const std::string& topic) { producer_.know_topic(topic); }
   void set_batch_bytes_max(int64_t bytes) { producer_.set_batch_bytes_max(bytes); }
 

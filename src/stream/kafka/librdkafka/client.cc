@@ -142,6 +142,11 @@ absl::Status error(const std::string& what, rd_kafka_resp_err_t code, const std:
     case RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT:
     case RD_KAFKA_RESP_ERR_THROTTLING_QUOTA_EXCEEDED:
       return absl::UnavailableError(text);
+    case RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION:
+    case RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID:
+    case RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS:
+    case RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID:
+      return absl::FailedPreconditionError(text);
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
     case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
     case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:

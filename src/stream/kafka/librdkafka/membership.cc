@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
+#include "absl/strings/str_join.h"
 #include "base/status.h"
 
 namespace doppel::kafka {
@@ -13,19 +16,21 @@ struct DestroyMessage {
 using Message = std::unique_ptr<rd_kafka_message_t, DestroyMessage>;
 
 Settings settings_of(const MembershipOptions& o) {
-  return {
+  Settings out{
       {"group.id", o.group},
-      {"group.instance.id", o.member},
       {"session.timeout.ms", fmt::format("{}", o.session_timeout_ms)},
       {"heartbeat.interval.ms", fmt::format("{}", std::max(o.session_timeout_ms / 5, 1))},
       // The library's thread keeps us in the group. Loading an index may take an hour without a poll.
-      {"max.poll.interval.ms", "86400000"},
-      // A new member takes nothing away from the one that has it.
+      {"max.poll.interval.ms", o.may_be_silent ? "86400000" : "300000"},
+      // A new member takes nothing away from those that have it, but to spread the partitions evenly.
       {"partition.assignment.strategy", "cooperative-sticky"},
+      {"topic.metadata.refresh.interval.ms", "10000"},
       {"enable.auto.commit", "false"},
       {"auto.offset.reset", "latest"},
       {"allow.auto.create.topics", "false"},
   };
+  if (!o.member.empty()) out.emplace_back("group.instance.id", o.member);
+  return out;
 }
 
 class LibraryMembership final : public Membership {
@@ -35,23 +40,43 @@ class LibraryMembership final : public Membership {
   absl::Status open(const ClientOptions& client) {
     ASSIGN_OR_RETURN(client_, make_consumer(client, settings_of(options_), nullptr, this, nullptr,
                                             &LibraryMembership::rebalance));
-    const PartitionList topics(rd_kafka_topic_partition_list_new(1));
-    rd_kafka_topic_partition_list_add(topics.get(), options_.place.topic.c_str(), RD_KAFKA_PARTITION_UA);
+    const PartitionList topics(rd_kafka_topic_partition_list_new(static_cast<int>(options_.topics.size())));
+    for (const std::string& topic : options_.topics)
+      rd_kafka_topic_partition_list_add(topics.get(), topic.c_str(), RD_KAFKA_PARTITION_UA);
     const rd_kafka_resp_err_t code = rd_kafka_subscribe(client_.get(), topics.get());
     return code == RD_KAFKA_RESP_ERR_NO_ERROR ? absl::OkStatus() : error("kafka: " + options_.group, code);
   }
 
-  absl::StatusOr<bool> chosen(int wait_ms) override {
+  absl::StatusOr<std::vector<Place>> ours(int wait_ms) override {
     const Message message(rd_kafka_consumer_poll(client_.get(), wait_ms));
-    if (message == nullptr || message->err == RD_KAFKA_RESP_ERR_NO_ERROR) return chosen_;
-    switch (message->err) {
+    if (message != nullptr) RETURN_IF_ERROR(what_a_person_must_change(message->err));
+    return std::vector<Place>(ours_.begin(), ours_.end());
+  }
+
+  std::string credentials() override {
+    rd_kafka_consumer_group_metadata_t* metadata = rd_kafka_consumer_group_metadata(client_.get());
+    if (metadata == nullptr) return {};
+    void* bytes = nullptr;
+    size_t size = 0;
+    std::string out;
+    rd_kafka_error_t* failed = rd_kafka_consumer_group_metadata_write(metadata, &bytes, &size);
+    if (failed == nullptr) out.assign(static_cast<const char*>(bytes), size);
+    if (failed != nullptr) rd_kafka_error_destroy(failed);
+    if (bytes != nullptr) rd_kafka_mem_free(client_.get(), bytes);
+    rd_kafka_consumer_group_metadata_destroy(metadata);
+    return out;
+  }
+
+ private:
+  // Of all else the library tries again.
+  absl::Status what_a_person_must_change(rd_kafka_resp_err_t code) const {
+    switch (code) {
       case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
         return absl::PermissionDeniedError(
-            fmt::format("kafka: no right to read the group {}: the daemons of one index are members of it "
-                        "(kafka.takeover: standby)",
-                        options_.group));
+            fmt::format("kafka: no right to read the group {}: {}", options_.group, options_.purpose));
       case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
-        return absl::PermissionDeniedError(fmt::format("kafka: no right to read {}", options_.place.topic));
+        return absl::PermissionDeniedError(
+            fmt::format("kafka: no right to read {}", absl::StrJoin(options_.topics, " ")));
       case RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT:
         return invalid(fmt::format(
             "kafka.session_timeout: {} ms is not between the brokers' group.min.session.timeout.ms and "
@@ -63,11 +88,10 @@ class LibraryMembership final : public Membership {
             "another process is the member {} of the group {}: it runs on a copy of this state directory",
             options_.member, options_.group));
       default:
-        return chosen_;  // the library tries again
+        return absl::OkStatus();
     }
   }
 
- private:
   static void rebalance(rd_kafka_t* client, rd_kafka_resp_err_t code,
                         rd_kafka_topic_partition_list_t* changed, void* opaque) {
     auto& self = *static_cast<LibraryMembership*>(opaque);
@@ -76,13 +100,18 @@ class LibraryMembership final : public Membership {
         given ? rd_kafka_incremental_assign(client, changed) : rd_kafka_incremental_unassign(client, changed);
     if (failed != nullptr) rd_kafka_error_destroy(failed);
     if (given) rd_kafka_pause_partitions(client, changed);  // nothing is read here
-    const auto& place = self.options_.place;
-    if (rd_kafka_topic_partition_list_find(changed, place.topic.c_str(), place.partition) != nullptr)
-      self.chosen_ = given;
+    for (int i = 0; i < changed->cnt; ++i) {
+      const Place place{changed->elems[i].topic, changed->elems[i].partition};
+      if (given) {
+        self.ours_.insert(place);
+      } else {
+        self.ours_.erase(place);
+      }
+    }
   }
 
   const MembershipOptions options_;
-  bool chosen_ = false;
+  std::set<Place> ours_;
   Client client_;  // calls back
 };
 

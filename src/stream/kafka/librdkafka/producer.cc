@@ -87,11 +87,18 @@ class LibraryProducer final : public TransactionalProducer {
                                               : failure("cannot produce to " + place.topic, code);
   }
 
-  absl::Status send_offsets(const std::string& group, const std::vector<LogProgress>& progress) override {
+  absl::Status send_offsets(const Committer& by, const std::vector<LogProgress>& progress) override {
     const PartitionList list(rd_kafka_topic_partition_list_new(static_cast<int>(progress.size())));
     for (const LogProgress& p : progress)
       rd_kafka_topic_partition_list_add(list.get(), p.topic.c_str(), p.partition)->offset = p.next;
-    rd_kafka_consumer_group_metadata_t* metadata = rd_kafka_consumer_group_metadata_new(group.c_str());
+    rd_kafka_consumer_group_metadata_t* metadata = nullptr;
+    if (by.credentials.empty()) {
+      metadata = rd_kafka_consumer_group_metadata_new(by.group.c_str());
+    } else {
+      RETURN_IF_ERROR(status_of(
+          "kafka: membership of " + by.group,
+          rd_kafka_consumer_group_metadata_read(&metadata, by.credentials.data(), by.credentials.size())));
+    }
     absl::Status status =
         status_of("kafka: send_offsets_to_transaction",
                   rd_kafka_send_offsets_to_transaction(producer_.get(), list.get(), metadata, kTryMs));
