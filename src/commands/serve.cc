@@ -10,6 +10,7 @@
 #include "serve/kafka_plan.h"
 #include "serve/serve_files.h"
 #include "serve/serve_kafka.h"
+#include "serve/serve_matcher.h"
 #include "serve/signals.h"
 
 namespace doppel {
@@ -56,6 +57,7 @@ absl::Status run(const Config& config, const std::function<bool()>& stop,
                  const std::function<void(const absl::Status&)>& ending) {
   if (config.options.kafka.brokers.empty()) return serve_files(config, stop);
   ASSIGN_OR_RETURN(const std::unique_ptr<kafka::Cluster> cluster, connect_kafka(config.options));
+  if (config.options.cluster.answers_only()) return serve_matcher(config, *cluster, stop);
   return serve_kafka(config, *cluster, {.stop = stop, .ending = ending, .real = true});
 }
 
@@ -104,6 +106,8 @@ int serve_main(int argc, char** argv) {
   add_setting_flag(app, common, "--state", "state.directory");
   add_setting_flag(app, common, "-t,--threshold", "threshold");
   add_setting_flag(app, common, "--threads", "threads");
+  add_setting_flag(app, common, "--role", "cluster.role");
+  add_setting_flag(app, common, "--shards", "cluster.shards");
   add_setting_flag(app, common, "--log-format", "log.format");
   add_setting_flag(app, common, "--log-level", "log.level");
   add_common_flags(app, common);

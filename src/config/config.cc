@@ -16,6 +16,7 @@
 #include "config/values.h"
 #include "config/yaml_file.h"
 #include "engine/limits.h"
+#include "engine/shard_set.h"
 #include "fmt/format.h"
 #include "index/banding.h"
 
@@ -112,6 +113,39 @@ class Loader {
     }
   }
 
+  // Nothing may die where other processes answer: RESOLVE cannot ask them again in the midst of a batch yet.
+  void check_role() {
+    const Options& o = config_.options;
+    if (o.cluster.role.empty()) return;
+    if (o.kafka.brokers.empty())
+      wrong_together({"cluster.role", "kafka.brokers"}, "roles work on Kafka; set kafka.brokers");
+    if (!is_signed(o.input) || o.kafka.topics.size() != 1 || o.kafka.topics.front().starts_with('^')) {
+      wrong_together({"cluster.role", "input.format", "kafka.topics"},
+                     "a role reads one topic of signed records, written by doppel sign; set input.format: "
+                     "signed and name this topic alone in kafka.topics");
+    }
+    if (o.cluster.answers_only() == o.cluster.shards.empty()) {
+      wrong_together({"cluster.role", "cluster.shards"},
+                     o.cluster.shards.empty() ? "a matcher needs its shards, for instance 0-15/64"
+                                              : "only a matcher has shards");
+    } else if (!o.cluster.shards.empty()) {
+      const absl::Status status = parse_shards(o.cluster.shards).status();
+      if (!status.ok()) wrong_together({"cluster.shards"}, std::string(status.message()));
+    }
+    const auto refuse = [&](bool used, const char* key) {
+      if (used)
+        wrong_together({"cluster.role", key},
+                       "an index on many machines cannot remove originals yet; leave it out, or run one "
+                       "process without a role");
+    };
+    refuse(o.tombstones == "key", "tombstones");
+    refuse(o.on_update == "replace", "on_update");
+    refuse(o.expire_after_ms != 0, "expire_after");
+    refuse(o.max_documents != 0, "max_documents");
+    refuse(o.max_memory != 0, "max_memory");
+    refuse(o.dry_run, "dry_run");
+  }
+
   void check_tables(int bands) {
     const absl::Status status = within_tables(bands, config_.options.shards);
     if (!status.ok()) wrong_together({"shards", "bands", "num_perm"}, std::string(status.message()));
@@ -121,6 +155,7 @@ class Loader {
     const Options& o = config_.options;
     check_input(o.input);
     check_signed();
+    check_role();
     if ((o.bands == 0) != (o.rows == 0)) {
       return wrong_together({"bands", "rows"},
                             fmt::format("bands is {} and rows is {}; set both, or none to have them "

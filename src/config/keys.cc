@@ -190,6 +190,23 @@ void kafka_keys(const Add& add) {
               "that would break exactly-once are refused."));
 }
 
+// One index on many machines.
+void cluster_keys(const Add& add) {
+  add(choice_key(
+      "cluster.role", AT(cluster.role), {"", "resolver", "matcher"},
+      "What this process does for an index that is spread over many. matcher: it holds the "
+      "originals of its shards and answers which documents resemble them. resolver: it decides by "
+      "these answers, publishes events and writes the index log. Empty: one process does it all."));
+  add(text_key("cluster.shards", AT(cluster.shards),
+               "The shards of a matcher, of how many: 0-15/64. The matchers together must have each shard; "
+               "those with the same ones are each other's standby."));
+  add(text_key("cluster.answers", AT(cluster.answers),
+               "The topic of the matchers' answers. Empty: the name of the index log with -answers."));
+  add(integer_key("cluster.ahead", AT(cluster.ahead), 1, 10'000'000,
+                  "How many documents matchers answer beyond the resolver's last commit. The resolver keeps "
+                  "up to so many in memory."));
+}
+
 // Files in and out, topics out.
 void output_keys(const Add& add) {
   add(list_key("files.paths", AT(files.paths),
@@ -291,6 +308,7 @@ std::vector<Key> make_keys() {
   input_keys(add);
   fetch_keys(add);
   kafka_keys(add);
+  cluster_keys(add);
   output_keys(add);
   update_keys(add);
   work_keys(add);

@@ -61,7 +61,15 @@ struct Answer {
   std::optional<std::string_view> about(Seq seq) const;
   bool describes_any() const { return !described_.empty(); }
 
+  size_t bytes() const { return metadata_.size() + 16 * (candidates.size() + counts.size()) + 64; }
+  // Whether it says nothing but its cut: nothing is known of the document.
+  bool is_empty() const {
+    return !same_payload && !exact && candidates.empty() && candidates_more == 0 && counts.empty() &&
+           same_id.empty();
+  }
+
  private:
+  friend void put_answer(std::string& out, const Answer& answer, size_t checked);  // answer_record.h
   struct Described {
     Seq seq;
     size_t begin, size;

@@ -25,6 +25,22 @@ IndexOptions index_options(const EngineOptions& o) {
 
 namespace {
 
+// What this process has in its index: see EngineOptions.
+std::vector<ShardSet> sets_of(const EngineOptions& options) {
+  if (options.elsewhere) return {};
+  if (options.own) return {*options.own};
+  if (options.shards <= 1) return {ShardSet()};
+  std::vector<ShardSet> out;
+  const auto shards = static_cast<uint32_t>(options.shards);
+  for (uint32_t shard = 0; shard < shards; ++shard) out.emplace_back(shards, std::vector<uint32_t>{shard});
+  return out;
+}
+
+// Who answers here, where this process decides by its own answers.
+Owners owners_of(const EngineOptions& options) {
+  return options.elsewhere || options.own ? Owners() : Owners(sets_of(options));
+}
+
 IndexOptions with_memory(IndexOptions options, MemoryAhead& memory) {
   options.fresh = [&memory](void* at, size_t bytes) { memory.take(at, bytes); };
   return options;
@@ -43,9 +59,9 @@ void Work::resize(size_t documents, const EngineOptions& options) {
 Engine::Engine(const EngineOptions& options, Bodies& bodies)
     : options_(options),
       bodies_(bodies),
-      originals_(options_.rule, static_cast<size_t>(options.shards),
-                 with_memory(index_options(options), memory_), bodies, options_.payload_of),
-      resolver_(options_.rule, options_.scheme.num_perm, originals_.owners()) {}
+      originals_(options_.rule, sets_of(options_), with_memory(index_options(options), memory_), bodies,
+                 options_.payload_of),
+      resolver_(options_.rule, options_.scheme.num_perm, owners_of(options_)) {}
 
 absl::Status Engine::match(Work& work, size_t begin, size_t end, MatchCounters& counters) const {
   const int num_perm = options_.scheme.num_perm;
@@ -55,10 +71,13 @@ absl::Status Engine::match(Work& work, size_t begin, size_t end, MatchCounters& 
     if (work.sign.documents[i].content == Content::shingled)
       originals_.band_keys(work.sign.slices.data() + i * num_perm, work.band_keys.data() + i * bands);
   }
-  const Answers answers{.all = work.answers, .owners = originals_.shards()};
-  RETURN_IF_ERROR(originals_.match(
-      {.batch = work.sign, .band_keys = work.band_keys, .sets = work.sets, .answers = answers}, begin, end,
-      counters));
+  const Answers answers{.all = work.answers,
+                        .owners = options_.elsewhere ? work.owners.count() : originals_.shares()};
+  if (!options_.elsewhere) {
+    RETURN_IF_ERROR(originals_.match(
+        {.batch = work.sign, .band_keys = work.band_keys, .sets = work.sets, .answers = answers}, begin, end,
+        counters));
+  }
   if (options_.rule.verify == Verify::signature) return absl::OkStatus();
   for (size_t i = begin; i < end; ++i) {
     // It will most likely be stored.
@@ -77,21 +96,51 @@ absl::Status Engine::resolve(Work& work, const ResolveHelp& help) {
                                    [this](Seq seq) { return !originals_.live(seq); }),
                     work.forget.end());
   size_t applied = 0;  // of what the batch has removed
-  const Ask ask{.read = help.read, .again = [&](size_t i) {
-                  originals_.apply_deaths(work.resolved, applied);
-                  applied = work.resolved.removed.size();
-                  MatchCounters counters;
-                  return match(work, i, i + 1, counters);
-                }};
-  RETURN_IF_ERROR(resolver_.resolve(
-      {.batch = work.sign,
-       .band_keys = work.band_keys,
-       .sets = work.sets,
-       .answers = {.all = work.answers, .owners = originals_.shards(), .covered = originals_.cut()},
-       .forget = work.forget},
-      ask, work.resolved));
-  check_originals(work.resolved);
+  const Ask ask{.read = help.read, .again = [&](size_t i) { return answer_again(work, i, applied); }};
+  Answers answers{.all = work.answers, .owners = originals_.shares(), .covered = originals_.cut()};
+  if (options_.elsewhere) {
+    answers.owners = work.owners.count();
+    answers.covered = work.covered;
+    resolver_.set_owners(work.owners);
+  }
+  RETURN_IF_ERROR(resolver_.resolve({.batch = work.sign,
+                                     .band_keys = work.band_keys,
+                                     .sets = work.sets,
+                                     .answers = answers,
+                                     .forget = work.forget},
+                                    ask, work.resolved));
+  if (options_.elsewhere) {
+    RETURN_IF_ERROR(resolver_.keep());
+  } else {
+    check_originals(work.resolved);
+  }
   return apply(work, help);
+}
+
+absl::Status Engine::answer_again(Work& work, size_t i, size_t& applied) {
+  // Nothing dies there (check_roles()), so no answer is out of date.
+  DOPPEL_CHECK(!options_.elsewhere, "answers from elsewhere are not asked for again", i);
+  originals_.apply_deaths(work.resolved, applied);
+  applied = work.resolved.removed.size();
+  MatchCounters counters;
+  return match(work, i, i + 1, counters);
+}
+
+absl::Status Engine::follow(Resolved& decided, const ResolveHelp& help) {
+  const std::lock_guard lock(growing_);
+  const auto bands = static_cast<size_t>(options_.rule.banding.bands);
+  followed_keys_.resize(decided.rows.size() * bands);
+  decided.places.resize(decided.rows.size());
+  for (size_t r = 0; r < decided.rows.size(); ++r) {
+    const StoredRow& row = decided.rows[r];
+    decided.places[r] = r;
+    if (!originals_.has(row.seq)) continue;
+    if (row.removed) decided.removed.push_back({row.seq, RemovalReason::removed});
+    if (row.row.slices != nullptr) originals_.band_keys(row.row.slices, followed_keys_.data() + r * bands);
+  }
+  RETURN_IF_ERROR(originals_.room_for(decided.rows));
+  originals_.apply(decided, followed_keys_, help.threads, help.run);
+  return absl::OkStatus();
 }
 
 // RESOLVE believes what it was answered; here is the index itself.
@@ -146,7 +195,7 @@ Outcome Engine::decide(const Work& work, size_t i) const {
   }
   Outcome outcome{.verdict = Verdict::unique};
   const std::span<const Answer> answers =
-      std::span(work.answers).subspan(i * originals_.shards(), originals_.shards());
+      std::span(work.answers).subspan(i * originals_.shares(), originals_.shares());
   std::vector<Verified> candidates;
   for (const Answer& answer : answers) {
     if (answer.exact.has_value()) {

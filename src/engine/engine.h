@@ -6,6 +6,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <shared_mutex>
 #include <span>
 #include <string>
@@ -24,7 +25,11 @@ namespace doppel {
 struct EngineOptions {
   Scheme scheme;
   Rule rule;
-  int shards = 1;  // over which originals are spread by their number
+  int shards = 1;  // over which originals are spread by their number, each with an index of its own
+  // Only these shards are here, in one index: this process answers, and follows what another one decides.
+  std::optional<ShardSet> own;
+  // None is here: this process decides by the answers of others.
+  bool elsewhere = false;
   bool track_ids = false;
   // What is known of the bytes that documents were made of; empty: nothing.
   Matcher::PayloadOf payload_of;
@@ -43,6 +48,9 @@ struct Work {
   PodVector<uint64_t> band_keys;
   std::vector<DocumentSet> sets;
   std::vector<Answer> answers;
+  // Of answers that come from elsewhere: who gave them, and what they and all later ones cover.
+  Owners owners;
+  Cut covered = 0;
   std::vector<Seq> forget;  // removed before the first document of the batch; what is dead is passed over
   Resolved resolved;
 
@@ -66,6 +74,8 @@ class Engine {
   const EngineOptions& options() const { return options_; }
   Originals& originals() { return originals_; }
   const Originals& originals() const { return originals_; }
+  // Whether this process keeps the content of an original: in its index, or for those that are elsewhere.
+  bool has(Seq seq) const { return options_.elsewhere || originals_.has(seq); }
   uint64_t id_tag(std::string_view id) const { return doppel::id_tag(options_.scheme.key, id); }
 
   Signer make_signer() const { return Signer(options_.scheme, options_.with_sets()); }
@@ -82,6 +92,11 @@ class Engine {
 
   // Why one below the lowest live number is dead that nobody removed; by the time that expiry trusts.
   RemovalReason why_dead(int64_t trusted_ms) const;
+
+  // How many batches were decided.
+  Cut cut() const { return resolver_.cut(); }
+  // Applies what another process decided: its new originals, whose bodies are in place, and its removals.
+  absl::Status follow(Resolved& decided, const ResolveHelp& help = {});
 
   // What expiry knows, for the commit record.
   std::string clock() { return resolver_.expiry().state(); }
@@ -102,6 +117,7 @@ class Engine {
   absl::Status apply(Work& work, const ResolveHelp& help);
   absl::Status append_bodies(Work& work);
   void check_originals(const Resolved& resolved) const;
+  absl::Status answer_again(Work& work, size_t i, size_t& applied);
 
   EngineOptions options_;
   Bodies& bodies_;
@@ -110,6 +126,7 @@ class Engine {
   Resolver resolver_;
   mutable std::shared_mutex growing_;  // held while the index changes
   Seq restore_lowest_live_ = 0;
+  PodVector<uint64_t> followed_keys_;
 };
 
 }  // namespace doppel

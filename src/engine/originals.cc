@@ -6,27 +6,16 @@
 #include "base/status.h"
 
 namespace doppel {
-namespace {
-
-std::vector<ShardSet> one_shard_each(size_t count) {
-  if (count <= 1) return {ShardSet()};
-  std::vector<ShardSet> out;
-  out.reserve(count);
-  for (uint32_t shard = 0; shard < count; ++shard)
-    out.emplace_back(static_cast<uint32_t>(count), std::vector<uint32_t>{shard});
-  return out;
-}
-
-}  // namespace
-
-Originals::Originals(const Rule& rule, size_t shards, const IndexOptions& options, const Bodies& bodies,
-                     const Matcher::PayloadOf& payload_of) {
-  const std::vector<ShardSet> sets = one_shard_each(shards);
+Originals::Originals(const Rule& rule, const std::vector<ShardSet>& sets, const IndexOptions& options,
+                     const Bodies& bodies, const Matcher::PayloadOf& payload_of)
+    : options_(options), keys_(options.banding, options.key) {
+  share_by_shard_.assign(sets.empty() ? 1 : sets.front().of(), sets.size());
   IndexOptions each = options;
-  each.initial_capacity = options.initial_capacity / sets.size() + 1;
-  for (const ShardSet& set : sets)
+  each.initial_capacity = options.initial_capacity / std::max<size_t>(sets.size(), 1) + 1;
+  for (const ShardSet& set : sets) {
+    for (const uint32_t shard : set.own()) share_by_shard_[shard] = shares_.size();
     shares_.push_back(std::make_unique<Share>(rule, set, each, bodies, payload_of));
-  owners_ = Owners(sets);
+  }
 }
 
 std::vector<Seq> Originals::find_id(uint64_t id_tag) const {
@@ -73,7 +62,8 @@ void Originals::apply_deaths(const Resolved& batch, size_t first) {
 
 absl::Status Originals::room_for(std::span<const StoredRow> rows) const {
   std::vector<size_t> more(shares_.size());
-  for (const StoredRow& row : rows) ++more[owners_.of(row.seq)];
+  for (const StoredRow& row : rows)
+    if (has(row.seq)) ++more[share_of(row.seq)];
   for (size_t owner = 0; owner < shares_.size(); ++owner)
     RETURN_IF_ERROR(shares_[owner]->room_for(more[owner]));
   return absl::OkStatus();
@@ -86,7 +76,7 @@ void Originals::apply(const Resolved& batch, std::span<const uint64_t> band_keys
     new_rows_.clear();
     new_keys_.clear();
     for (size_t r = 0; r < batch.rows.size(); ++r) {
-      if (owners_.of(batch.rows[r].seq) != owner) continue;
+      if (share_of(batch.rows[r].seq) != owner) continue;
       new_rows_.push_back(batch.rows[r].row);
       const uint64_t* keys = band_keys.data() + batch.places[r] * bands;
       new_keys_.insert(new_keys_.end(), keys, keys + bands);
@@ -103,8 +93,10 @@ void Originals::start_at(Seq seq) {
 }
 
 absl::Status Originals::restore(const StoredRow& row) {
-  RETURN_IF_ERROR(share(row.seq).room_for(1));
-  share(row.seq).index().restore(row.row, row.removed);
+  if (has(row.seq)) {
+    RETURN_IF_ERROR(share(row.seq).room_for(1));
+    share(row.seq).index().restore(row.row, row.removed);
+  }
   next_seq_ = row.seq + 1;
   return absl::OkStatus();
 }

@@ -1,7 +1,7 @@
 #pragma once
-// All originals of this process, by their numbers in the stream. They are spread over as many shares as the
-// setting `shards` says: more than one where there are more originals than one index takes. Each document is
-// looked up in every share.
+// The originals that this process has in its index, by their numbers in the stream. They are spread over
+// shares: more than one where there are more originals than one index takes. Each document is looked up in
+// every share. Originals that no share has belong to other processes: only their numbers are counted here.
 
 #include <functional>
 #include <memory>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/share.h"
+#include "index/band_key.h"
 
 namespace doppel {
 
@@ -21,28 +22,28 @@ struct OriginalsStats {
 
 class Originals {
  public:
-  // All outlive it.
-  Originals(const Rule& rule, size_t shards, const IndexOptions& options, const Bodies& bodies,
-            const Matcher::PayloadOf& payload_of);
+  // A share for each of these sets, which have no shard in common. All else outlives it.
+  Originals(const Rule& rule, const std::vector<ShardSet>& sets, const IndexOptions& options,
+            const Bodies& bodies, const Matcher::PayloadOf& payload_of);
 
-  const IndexOptions& options() const { return shares_.front()->index().options(); }
-  size_t shards() const { return shares_.size(); }
-  const Owners& owners() const { return owners_; }
+  const IndexOptions& options() const { return options_; }
+  size_t shares() const { return shares_.size(); }
+  bool has(Seq seq) const { return share_of(seq) < shares_.size(); }
 
   Seq next_seq() const { return next_seq_; }
   Seq lowest_live() const { return lowest_live_; }
-  bool live(Seq seq) const { return seq < next_seq_ && share(seq).live(seq); }
+  bool live(Seq seq) const { return seq < next_seq_ && has(seq) && share(seq).live(seq); }
   Row row(Seq seq) const { return share(seq).row(seq); }
   std::vector<Seq> find_id(uint64_t id_tag) const;  // live, ascending
   OriginalsStats stats() const;
   void band_keys(const uint8_t* slices, uint64_t* out) const {
-    shares_.front()->index().band_keys(slices, out);
+    for (int band = 0; band < options_.banding.bands; ++band) out[band] = keys_.key(band, slices);
   }
 
   // MATCH in every share, and the live original with a payload. See Matcher.
   absl::Status match(const ToMatch& work, size_t begin, size_t end, MatchCounters& counters) const;
   absl::Status find_payload(const Digest& payload, Answer& answer) const;
-  Cut cut() const { return shares_.front()->cut(); }
+  Cut cut() const { return shares_.empty() ? 0 : shares_.front()->cut(); }
 
   // A removal that no batch decides.
   bool remove(Seq seq);
@@ -58,11 +59,15 @@ class Originals {
   void finish_restore(Seq lowest_live, int threads, const Index::Run& run);
 
  private:
-  const Share& share(Seq seq) const { return *shares_[owners_.of(seq)]; }
-  Share& share(Seq seq) { return *shares_[owners_.of(seq)]; }
+  // shares_.size(): none here.
+  size_t share_of(Seq seq) const { return share_by_shard_[seq % share_by_shard_.size()]; }
+  const Share& share(Seq seq) const { return *shares_[share_of(seq)]; }
+  Share& share(Seq seq) { return *shares_[share_of(seq)]; }
 
+  const IndexOptions options_;
+  const BandKeys keys_;
   std::vector<std::unique_ptr<Share>> shares_;
-  Owners owners_;
+  std::vector<size_t> share_by_shard_;
   Seq next_seq_ = 0, lowest_live_ = 0;
 
   // Of one share, while a batch is applied.

@@ -39,6 +39,8 @@ class Resolver {
 
   // Decides the batch. After an error it is not to be used further.
   absl::Status resolve(const ToResolve& work, const Ask& ask, Resolved& out);
+  // Who answers from now on.
+  void set_owners(const Owners& owners) { window_.set_owners(owners); }
   // How many batches were decided: what is decided next has this number.
   Cut cut() const { return cut_; }
   // Where answers to the next batch may not cover this one: copies what belongs to the batch.

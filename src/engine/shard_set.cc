@@ -1,8 +1,10 @@
 #include "engine/shard_set.h"
 
+#include <charconv>
 #include <utility>
 
 #include "base/check.h"
+#include "base/status.h"
 
 namespace doppel {
 
@@ -15,6 +17,55 @@ ShardSet::ShardSet(uint32_t of, std::vector<uint32_t> own)
     ++rank_[own_[i] + 1];
   }
   for (size_t shard = 0; shard < of_; ++shard) rank_[shard + 1] += rank_[shard];
+}
+
+std::string ShardSet::text() const {
+  std::string out;
+  for (size_t i = 0; i < own_.size();) {
+    size_t last = i;
+    while (last + 1 < own_.size() && own_[last + 1] == own_[last] + 1) ++last;
+    if (!out.empty()) out += ',';
+    out += std::to_string(own_[i]);
+    if (last != i) out += '-' + std::to_string(own_[last]);
+    i = last + 1;
+  }
+  return out + '/' + std::to_string(of_);
+}
+
+absl::StatusOr<ShardSet> parse_shards(std::string_view text) {
+  constexpr uint32_t kMost = 4096;
+  const auto wrong = [&](const std::string& why) {
+    return invalid("shards \"" + std::string(text) + "\": " + why + "; 0-15/64 means the first 16 of 64");
+  };
+  const auto number = [](std::string_view digits, uint32_t& out) {
+    const auto [at, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
+    return error == std::errc() && at == digits.data() + digits.size();
+  };
+  const size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return wrong("\"/\" and the number of all shards is missing");
+  uint32_t of = 0;
+  if (!number(text.substr(slash + 1), of) || of == 0 || of > kMost)
+    return wrong("the number of all shards is from 1 to " + std::to_string(kMost));
+  std::vector<bool> has(of);
+  std::string_view rest = text.substr(0, slash);
+  while (true) {
+    const size_t comma = rest.find(',');
+    const std::string_view part = rest.substr(0, comma);
+    const size_t dash = part.find('-');
+    uint32_t first = 0, last = 0;
+    if (!number(part.substr(0, dash), first) ||
+        (dash != std::string_view::npos && !number(part.substr(dash + 1), last)))
+      return wrong("numbers and ranges of numbers are expected");
+    if (dash == std::string_view::npos) last = first;
+    if (first > last || last >= of) return wrong("there are only shards 0 to " + std::to_string(of - 1));
+    for (uint32_t shard = first; shard <= last; ++shard) has[shard] = true;
+    if (comma == std::string_view::npos) break;
+    rest = rest.substr(comma + 1);
+  }
+  std::vector<uint32_t> own;
+  for (uint32_t shard = 0; shard < of; ++shard)
+    if (has[shard]) own.push_back(shard);
+  return ShardSet(of, std::move(own));
 }
 
 Owners::Owners(const std::vector<ShardSet>& sets) : count_(sets.size()) {

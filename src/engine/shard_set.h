@@ -4,7 +4,11 @@
 // order. Its index knows only these local numbers.
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
+
+#include "absl/status/statusor.h"
 
 #include "index/index.h"
 
@@ -23,11 +27,17 @@ class ShardSet {
   Seq local(Seq seq) const { return seq / of_ * own_.size() + rank_[seq % of_]; }
   Seq global(Seq local) const { return local / own_.size() * of_ + own_[local % own_.size()]; }
 
+  std::string text() const;  // "0-15/64"
+  bool operator==(const ShardSet&) const = default;
+
  private:
   uint32_t of_ = 1;
   std::vector<uint32_t> own_{0};
   std::vector<uint32_t> rank_{0, 1};  // by shard: how many own shards are below it
 };
+
+// "0-15/64", "0,4-7/8": which shards of how many. The error says what would be right.
+absl::StatusOr<ShardSet> parse_shards(std::string_view text);
 
 // Who owns each shard. Every shard has one owner.
 class Owners {
@@ -37,6 +47,7 @@ class Owners {
 
   size_t count() const { return count_; }
   size_t of(Seq seq) const { return owner_[seq % owner_.size()]; }
+  bool operator==(const Owners&) const = default;
 
  private:
   size_t count_ = 1;

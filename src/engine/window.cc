@@ -20,6 +20,13 @@ std::unique_ptr<Newcomers> Window::fresh() {
   return out;
 }
 
+void Window::set_owners(const Owners& owners) {
+  if (owners == owners_) return;
+  owners_ = owners;
+  for (const auto& batch : batches_)
+    for (Newcomers::Entry& entry : batch->entries()) entry.owner = owners_.of(entry.seq);
+}
+
 void Window::start_batch(Cut batch, size_t documents, Cut covered) {
   while (!batches_.empty() && (batches_.front()->batch() < covered || batches_.front()->entries().empty())) {
     spare_.push_back(std::move(batches_.front()));

@@ -20,6 +20,8 @@ class Window {
  public:
   Window(int num_perm, Banding banding, int min_equal, Owners owners);
 
+  // Who answers from now on.
+  void set_owners(const Owners& owners);
   // A batch begins. All answers from here on cover what was decided before `covered`. What they do not cover
   // must have been kept.
   void start_batch(Cut batch, size_t documents, Cut covered);
@@ -59,7 +61,7 @@ class Window {
   const int num_perm_;
   const Banding banding_;
   const int min_equal_;
-  const Owners owners_;
+  Owners owners_;
   std::deque<std::unique_ptr<Newcomers>> batches_;  // the last one is the current batch's
   std::vector<std::unique_ptr<Newcomers>> spare_;
   std::deque<Death> died_;  // in the order in which it happened

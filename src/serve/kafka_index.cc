@@ -51,6 +51,8 @@ class Opening {
   absl::StatusOr<std::unique_ptr<KafkaIndex>> open() {
     ASSIGN_OR_RETURN(engine_options_, engine_options(o_, options_.key));
     engine_options_.track_ids = o_.tombstones == "key" || o_.on_update == "replace";
+    engine_options_.own = options_.own;
+    engine_options_.elsewhere = options_.elsewhere;
     scheme_text_ = engine_options_.scheme.describe();
     index_->scheme = options_.key.derive(scheme_text_);
     index_->index_log = log_name_;
@@ -93,6 +95,7 @@ class Opening {
         if (another_index()) continue;
       }
       RETURN_IF_ERROR(end_restore());
+      if (options_.own) index_->follower = std::move(restorer_);
       if (!options_.read_only && !o_.accept_rule_change.empty())
         RETURN_IF_ERROR(write_rule(*index_, rule_text_));
       return std::move(index_);
@@ -132,9 +135,14 @@ class Opening {
   }
   uint32_t mask_words() const { return static_cast<uint32_t>(engine_options_.rule.banding.mask_words()); }
 
+  // A matcher's directory has the originals of its shards only.
+  std::string scheme_of_directory() const {
+    return options_.own ? scheme_text_ + "shards=" + options_.own->text() + "\n" : scheme_text_;
+  }
+
   StateOptions state_options() const {
     StateOptions out{.directory = o_.state_directory,
-                     .data_scheme = scheme_text_,
+                     .data_scheme = scheme_of_directory(),
                      .rule = rule_text_,
                      .accepted = o_.accept_rule_change,
                      .num_perm = o_.num_perm,
@@ -245,7 +253,8 @@ class Opening {
     RETURN_IF_ERROR(engine.start_restore(r.first_row, r.lowest_live, r.clock));
     RETURN_IF_ERROR(load_rows_into(*index_->state, engine, options_.restoring));
     snapshot_seconds_ = seconds_since(start_);
-    restorer_.emplace(*index_->state, engine, index_->scheme, index_->position, index_->documents);
+    restorer_ = std::make_unique<LogRestorer>(*index_->state, engine, index_->scheme, index_->position,
+                                              index_->documents);
     return absl::OkStatus();
   }
 
@@ -390,7 +399,7 @@ class Opening {
   Clock::time_point start_;
   double snapshot_seconds_ = 0;
   std::unique_ptr<KafkaIndex> index_ = std::make_unique<KafkaIndex>();
-  std::optional<LogRestorer> restorer_;  // uses what index_ owns
+  std::unique_ptr<LogRestorer> restorer_;  // uses what index_ owns
 };
 
 }  // namespace
@@ -402,8 +411,9 @@ absl::StatusOr<std::unique_ptr<KafkaIndex>> open_kafka_index(const KafkaIndexOpt
     absl::StatusOr<std::unique_ptr<KafkaIndex>> index = Opening(options).open();
     const absl::Status& status = index.status();
     // The log is there: the plan has seen it. What is only read may hold no index, which does not pass.
-    const bool may_pass = absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
-                          (absl::IsNotFound(status) && (!options.read_only || options.options.dry_run));
+    const bool may_pass =
+        absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+        (absl::IsNotFound(status) && (!options.read_only || options.own || options.options.dry_run));
     if (!may_pass) return index;
     if (options.stop()) return absl::CancelledError("stopped while waiting for Kafka");
     log::warn("waiting for Kafka", {{"says", std_sv(status.message())}});

@@ -11,6 +11,7 @@
 
 #include "metrics/restore_progress.h"
 #include "serve/kafka_plan.h"
+#include "serve/log_restorer.h"
 #include "serve/standby.h"
 #include "state/state_dir.h"
 #include "stream/kafka/kafka_position.h"
@@ -24,7 +25,10 @@ struct KafkaIndexOptions {
   HashKey key;
   bool fresh_state = false;  // do not use the snapshot: the log alone
   bool read_only = false;    // the log is only read: nobody is fenced, and there is no transactor
-  std::string owner = {};    // our unique name in the log; empty: one is made up
+  // A matcher: it keeps a directory of its own shards, and goes on with KafkaIndex::follower.
+  std::optional<ShardSet> own = {};
+  bool elsewhere = false;                    // a resolver: its originals are in no index here
+  std::string owner = {};                    // our unique name in the log; empty: one is made up
   std::launch sync_on = std::launch::async;  // as StateOptions
   // A rebuild from documents: the inputs of a new log, or of an unfinished one that it continues.
   std::optional<std::string> rebuilt_from = {};
@@ -44,6 +48,7 @@ struct KafkaIndex {
   std::string index_log;
   uint64_t scheme = 0;  // fingerprint
   uint64_t documents = 0;
+  std::unique_ptr<LogRestorer> follower;  // of a matcher: the log behind `position`
 };
 
 // Aborted: another process has taken over. FailedPrecondition: snapshot, log and configuration do not belong

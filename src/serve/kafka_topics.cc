@@ -51,6 +51,7 @@ class Look {
     }
     for (const std::string& name : o_.kafka.topics) RETURN_IF_ERROR(input(name));
     RETURN_IF_ERROR(index_log());
+    RETURN_IF_ERROR(answers());
     RETURN_IF_ERROR(output("output.topic", "events", o_.output.topic, kEventBytes));
     // What comes in must fit: dead letters and unique documents are copies of it.
     const int64_t copy = std::min<int64_t>(input_bytes_ + (64 << 10), 1'000'000'000);
@@ -151,6 +152,26 @@ class Look {
     return absl::OkStatus();
   }
 
+  // Questions in one partition, answers in another; both are of use for minutes.
+  absl::Status answers() {
+    if (o_.cluster.role.empty()) return absl::OkStatus();
+    KafkaTopic topic{
+        .key = "cluster.answers", .purpose = "answers", .name = answers_topic(o_), .reads = true};
+    RETURN_IF_ERROR(written(topic, 2,
+                            {{"cleanup.policy", "delete"},
+                             {"max.message.bytes", fmt::format("{}", kAnswerBytes)},
+                             {"retention.ms", "3600000"}},
+                            {})
+                        .status());
+    if (topic.state == State::right && topic.partitions < 2) {
+      wrong(topic, fmt::format("the topic {} (answers) has {} partition; it needs two: one for questions and "
+                               "one for answers",
+                               topic.name, topic.partitions));
+    }
+    list_.push_back(std::move(topic));
+    return absl::OkStatus();
+  }
+
   // As output, of copies of documents.
   absl::Status copies(const std::string& key, const std::string& purpose, const std::string& name,
                       int64_t message_bytes) {
@@ -220,6 +241,10 @@ class Look {
 };
 
 }  // namespace
+
+std::string answers_topic(const Options& o) {
+  return o.cluster.answers.empty() ? o.kafka.index_log + "-answers" : o.cluster.answers;
+}
 
 kafka::Inputs kafka_inputs(const Options& o) {
   kafka::Inputs out{.names = o.kafka.topics, .never = {}};

@@ -35,6 +35,10 @@ struct KafkaTopic {
 // one of asking (cluster.h); what is wrong with a topic is in the list.
 absl::StatusOr<std::vector<KafkaTopic>> look_at_topics(const Options& options, kafka::Cluster& cluster);
 
+// Where the processes of an index on many machines ask and answer; no record is larger than kAnswerBytes.
+std::string answers_topic(const Options& options);
+inline constexpr int64_t kAnswerBytes = 8 << 20;
+
 // What doppel reads, and what it writes itself.
 kafka::Inputs kafka_inputs(const Options& options);
 // How `inputs` are read in the group of the configuration; `stop` ends waiting.

@@ -24,6 +24,12 @@ LogRestorer::LogRestorer(StateDir& state, Engine& engine, uint64_t scheme, kafka
       next_seq_(state.recovered().next_seq),
       fresh_(state.recovered().fresh) {}
 
+void LogRestorer::follow(int threads, Index::Run run) {
+  follows_ = true;
+  help_.threads = threads;
+  help_.run = std::move(run);
+}
+
 absl::Status LogRestorer::restore(kafka::LogReader& log, int64_t end,
                                   const std::function<void(uint64_t)>& progress) {
   log_ = &log;
@@ -51,6 +57,7 @@ absl::Status LogRestorer::restore(kafka::LogReader& log, int64_t end,
   position_.covered_ms = Clock::unix_ms();  // up to now there is nothing else
   RETURN_IF_ERROR(flush());
   progress(records);
+  if (follows_) return absl::OkStatus();
   return engine_.restore_clock(position_.expire.lowest_live, position_.expire.clock);
 }
 
@@ -60,7 +67,7 @@ absl::Status LogRestorer::apply(const kafka::LogMessage& m) {
   if (const auto* r = std::get_if<LogRemoved>(&record)) {
     if (r->seq >= next_seq_)  // its row was compacted away
       return mutated(Mutation::numbers_are_given_again) ? absl::OkStatus() : go_to(r->seq + 1);
-    engine_.restore_removed(r->seq, r->trusted_ms);
+    if (!follows_) engine_.restore_removed(r->seq, r->trusted_ms);
     removed_.push_back(r->seq);
   } else if (auto* e = std::get_if<LogExpire>(&record)) {
     // A batch that was sent again may come behind a later one. The window never moves back.
@@ -68,6 +75,8 @@ absl::Status LogRestorer::apply(const kafka::LogMessage& m) {
     if (e->lowest_live >= now.lowest_live && e->announced >= now.announced) position_.expire = std::move(*e);
   } else if (auto* u = std::get_if<LogRule>(&record)) {
     rule_ = std::move(u->rule);
+  } else if (auto* cut = std::get_if<LogCut>(&record)) {
+    position_.cut = std::move(*cut);
   } else if (auto* epoch = std::get_if<LogEpoch>(&record)) {
     epoch_ = std::move(*epoch);
   } else if (auto* p = std::get_if<LogProgress>(&record)) {
@@ -86,6 +95,7 @@ absl::Status LogRestorer::row(const LogRow& r) {
   if ((!r.slices.empty() && (r.slices.size() != num_perm || r.mask.size() != words)))
     return absl::DataLossError("the record's slices have another size than this index's");
   RETURN_IF_ERROR(go_to(r.seq));
+  if (!engine_.has(r.seq)) return keep_number(r.seq, r.trusted_ms);
   ASSIGN_OR_RETURN(const BodyRef body, state_.bodies().append(r.body));
   StoredRow stored{.seq = r.seq, .trusted_ms = r.trusted_ms};
   stored.row.digest = r.digest;
@@ -128,14 +138,18 @@ absl::Status LogRestorer::go_to(Seq to) {
   }
   while (next_seq_ < to) {
     if (!removed_later_) RETURN_IF_ERROR(find_removed(position_.log_offset));
-    StoredRow dead{.seq = next_seq_, .removed = true};
     const auto marker = removed_later_->find(next_seq_);
-    if (marker != removed_later_->end()) dead.trusted_ms = marker->second;
-    const BandMask none(static_cast<size_t>(engine_.options().rule.banding.mask_words()), 0);
-    dead.row.mask = none.data();
-    RETURN_IF_ERROR(keep(dead, {}));
+    RETURN_IF_ERROR(keep_number(next_seq_, marker == removed_later_->end() ? kNoTime : marker->second));
   }
   return absl::OkStatus();
+}
+
+// Of an original that is dead, or whose content another process has.
+absl::Status LogRestorer::keep_number(Seq seq, int64_t trusted_ms) {
+  StoredRow row{.seq = seq, .trusted_ms = trusted_ms, .removed = true};
+  const BandMask none(static_cast<size_t>(engine_.options().rule.banding.mask_words()), 0);
+  row.row.mask = none.data();
+  return keep(row, {});
 }
 
 absl::Status LogRestorer::find_removed(int64_t from) {
@@ -153,7 +167,7 @@ absl::Status LogRestorer::find_removed(int64_t from) {
 // The engine takes it now, the state directory with the next flush: until then its slices and mask are kept
 // here.
 absl::Status LogRestorer::keep(const StoredRow& row, std::string_view slices) {
-  RETURN_IF_ERROR(engine_.restore(row));
+  if (!follows_) RETURN_IF_ERROR(engine_.restore(row));
   ++next_seq_;
   ++rows_restored_;
   rows_.push_back(row);
@@ -161,6 +175,15 @@ absl::Status LogRestorer::keep(const StoredRow& row, std::string_view slices) {
   const auto words = static_cast<size_t>(engine_.options().rule.banding.mask_words());
   masks_.emplace_back(row.row.mask, row.row.mask + words);
   return absl::OkStatus();
+}
+
+// Of an engine that answers already.
+absl::Status LogRestorer::apply_rows(Seq lowest_live) {
+  Resolved decided;
+  decided.rows = rows_;
+  for (const Seq seq : removed_) decided.removed.push_back({seq, RemovalReason::removed});
+  decided.lowest_live = lowest_live;
+  return engine_.follow(decided, help_);
 }
 
 absl::Status LogRestorer::flush() {
@@ -173,6 +196,7 @@ absl::Status LogRestorer::flush() {
     rows_[i].row.mask = masks_[i].data();
   }
   const Seq lowest = std::min(position_.expire.lowest_live, next_seq_);
+  if (follows_) RETURN_IF_ERROR(apply_rows(lowest));
   absl::Status status = state_.commit({.rows = std::move(rows_),
                                        .removed = std::move(removed_),
                                        .lowest_live = std::max(lowest, state_.recovered().lowest_live),

@@ -21,6 +21,9 @@ class LogRestorer {
   LogRestorer(StateDir& state, Engine& engine, uint64_t scheme, kafka::KafkaPosition& position,
               uint64_t documents);
 
+  // From here on what is read goes into the tables of the engine, which are made.
+  void follow(int threads, Index::Run run);
+
   // Reads [position.log_offset, end). `progress` gets the number of records that were read. May be called
   // again with a later end.
   absl::Status restore(kafka::LogReader& log, int64_t end, const std::function<void(uint64_t)>& progress);
@@ -36,6 +39,8 @@ class LogRestorer {
   absl::Status row(const LogRow& row);
   absl::Status refuse_another(const LogRow& row);
   absl::Status go_to(Seq to);
+  absl::Status keep_number(Seq seq, int64_t trusted_ms);
+  absl::Status apply_rows(Seq lowest_live);
   absl::Status keep(const StoredRow& row, std::string_view slices);
   absl::Status flush();
   // Of representatives whose record is gone and whose marker comes later, in [from, end).
@@ -60,6 +65,8 @@ class LogRestorer {
   uint64_t rows_restored_ = 0;
   std::optional<std::string> rule_;
   std::optional<LogEpoch> epoch_;
+  bool follows_ = false;
+  ResolveHelp help_;
 };
 
 }  // namespace doppel

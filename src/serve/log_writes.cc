@@ -64,6 +64,14 @@ absl::Status write_progress(KafkaIndex& index, const std::vector<LogProgress>& p
   return write(index, progress, false);
 }
 
+absl::Status write_generation(KafkaIndex& index, const std::string& generation) {
+  kafka::Outbox outbox;
+  outbox.add_log(index.index_log, put_log_cut(outbox.bytes(), {generation, index.engine->cut()}));
+  RETURN_IF_ERROR(index.transactor->commit(outbox));
+  index.position.log_offset = index.transactor->log_offset();
+  return absl::OkStatus();
+}
+
 absl::Status complete_rebuild(KafkaIndex& index, const std::vector<LogProgress>& progress) {
   return write(index, progress, true);
 }

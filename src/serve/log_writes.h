@@ -16,6 +16,8 @@ absl::Status claim_log(const KafkaIndexOptions& options, KafkaIndex& index);
 absl::Status write_rule(KafkaIndex& index, const std::string& rule);
 // Writes where the input begins.
 absl::Status write_progress(KafkaIndex& index, const std::vector<LogProgress>& progress);
+// Begins the decisions of a resolver: other processes answer in its generation from here on.
+absl::Status write_generation(KafkaIndex& index, const std::string& generation);
 // Ends a rebuild: writes where the input continues, and that the log is complete, in one transaction.
 absl::Status complete_rebuild(KafkaIndex& index, const std::vector<LogProgress>& progress);
 

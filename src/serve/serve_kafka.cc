@@ -11,9 +11,11 @@
 #include "base/notify.h"
 #include "base/status.h"
 #include "metrics/kafka_metrics.h"
+#include "serve/answers_topic.h"
 #include "serve/firehose.h"
 #include "serve/forget_requests.h"
 #include "serve/kafka_run.h"
+#include "serve/log_epoch.h"
 #include "serve/log_writes.h"
 #include "serve/monitor.h"
 #include "serve/report.h"
@@ -73,14 +75,15 @@ kafka::KafkaSourceOptions source_options(const Options& o, const KafkaPlan& plan
 
 // Everything that a run has in common; what differs is where its decisions go.
 absl::Status run(const Options& o, Monitor& monitor, KafkaIndex& index, Source& source, FetchSource* fetching,
-                 Sink& sink, Journal* journal, const std::function<bool(Work&)>& requests,
-                 const std::function<void()>& settled, Web& web) {
+                 Answering* answering, Sink& sink, Journal* journal,
+                 const std::function<bool(Work&)>& requests, const std::function<void()>& settled, Web& web) {
   Report report(index.engine->originals());
   FirehoseWatch firehose;
   Pipeline pipeline{.source = fetching != nullptr ? static_cast<Source&>(*fetching) : source,
                     .engine = *index.engine,
                     .sink = sink,
                     .journal = journal,
+                    .answering = answering,
                     .format = o.input,
                     .keys = key_policy(o),
                     .threads = thread_count(o),
@@ -172,6 +175,7 @@ absl::Status serve_kafka(const Config& config, kafka::Cluster& cluster, const Se
                                      .plan = plan,
                                      .key = key,
                                      .read_only = o.dry_run,
+                                     .elsewhere = o.cluster.decides(),
                                      .owner = how.owner,
                                      .sync_on = where,
                                      .standby = &standby,
@@ -197,11 +201,18 @@ absl::Status serve_kafka(const Config& config, kafka::Cluster& cluster, const Se
     say_ready(monitor, *index, *source);
     NoSink sink;
     return run(
-        o, monitor, *index, *source, fetching.get(), sink, nullptr, [](Work&) { return false; }, [] {}, web);
+        o, monitor, *index, *source, fetching.get(), nullptr, sink, nullptr, [](Work&) { return false; },
+        [] {}, web);
   }
   index->transactor->send_offsets_to(o.kafka.group);
   RETURN_IF_ERROR(write_progress(*index, source->beginnings()));
   kafka::KafkaSinkOptions sink_of = sink_options(o, plan, *index);
+  std::unique_ptr<RemoteAnswers> answers;
+  if (o.cluster.decides()) {
+    sink_of.generation = make_owner_name();
+    ASSIGN_OR_RETURN(answers, RemoteAnswers::open(cluster, {answers_topic(o), sink_of.generation, stop}));
+    RETURN_IF_ERROR(write_generation(*index, sink_of.generation));
+  }
   sink_of.waiting = [&] { monitor.stop(); };
   sink_of.commit =
       how.step_by_step ? kafka::CommitThread::Where::in_turn : kafka::CommitThread::Where::beside;
@@ -215,19 +226,20 @@ absl::Status serve_kafka(const Config& config, kafka::Cluster& cluster, const Se
   shown.forgetting = &forgetting;
   shown.snapshots = [&] { return index->state->checkpoint_stats(); };
   shown.checkpoint = [&] { return index->state->checkpoint(); };
-  Web web(server.get(), shown);
+  // The API and the status page ask the index, which is elsewhere then.
+  Web web(o.cluster.decides() ? nullptr : server.get(), shown);
   say_ready(monitor, *index, *source);
   const auto requested = [&](Work& work) {
     standby.keep();
-    requests.look();
+    if (!o.cluster.decides()) requests.look();
     return forgetting.fill(work) || sink.has_more_to_do();
   };
   const auto settled = [&] {
     forgetting.settled();
     requests.answer();
   };
-  absl::Status ran =
-      run(o, monitor, *index, *source, fetching.get(), sink, &journal, requested, settled, web);
+  absl::Status ran = run(o, monitor, *index, *source, fetching.get(), answers.get(), sink, &journal,
+                         requested, settled, web);
   if (!ran.ok()) {
     how.ending(ran);  // clients of a broker that is away may take their time to go
     // What a person must change stops a start. A daemon that ran may be started again.

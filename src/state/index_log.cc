@@ -183,6 +183,13 @@ LogPlace put_log_owner(std::string& out, const LogOwner& record) {
   return writer.end();
 }
 
+LogPlace put_log_cut(std::string& out, const LogCut& record) {
+  Writer writer(out, "cut", 'C');
+  put_string(out, record.generation);
+  put_varint(out, record.cut);
+  return writer.end();
+}
+
 LogPlace put_log_batch(std::string& out, const LogBatch& record) {
   Writer writer(out, "batch", 'B');
   put_varint(out, record.records);
@@ -242,6 +249,10 @@ absl::StatusOr<LogRecord> parse_log_record(std::string_view key, std::string_vie
     record = LogRule{std::string(in.string())};
   } else if (key == "owner" && kind == 'O') {
     record = LogOwner{std::string(in.string())};
+  } else if (key == "cut" && kind == 'C') {
+    LogCut cut{.generation = std::string(in.string())};
+    cut.cut = in.varint();
+    record = std::move(cut);
   } else if (key == "batch" && kind == 'B') {
     record = LogBatch{in.varint()};
   } else {

@@ -26,6 +26,8 @@
 //                                    rebuilt from
 //   rule                         'U' string rule
 //   owner                        'O' string the process that writes now: its claim (docs/adr/0018)
+//   cut                          'C' string generation, varint how many batches of this generation were
+//                                    decided: answers of other processes name both (engine/answer_record.h)
 //   batch                        'B' varint how many records its transaction wrote here, this one included
 //
 // A batch is one transaction: representatives (ascending), what is missing, removals, expire, the progress of
@@ -95,11 +97,15 @@ struct LogRule {
 struct LogOwner {
   std::string owner;
 };
+struct LogCut {
+  std::string generation;
+  uint64_t cut = 0;
+};
 struct LogBatch {
   uint64_t records = 0;
 };
 using LogRecord = std::variant<LogRow, LogRemoved, LogDropped, LogExpire, LogProgress, LogMissing, LogEpoch,
-                               LogRule, LogOwner, LogBatch>;
+                               LogRule, LogOwner, LogCut, LogBatch>;
 
 // Appends key and value to `out`; the result says where the value begins. The body's views are copied.
 struct LogPlace {
@@ -114,6 +120,7 @@ LogPlace put_log_missing(std::string& out, const LogMissing& record);
 LogPlace put_log_epoch(std::string& out, const LogEpoch& record);
 LogPlace put_log_rule(std::string& out, const LogRule& record);
 LogPlace put_log_owner(std::string& out, const LogOwner& record);
+LogPlace put_log_cut(std::string& out, const LogCut& record);
 LogPlace put_log_batch(std::string& out, const LogBatch& record);
 // A null value under this key: LogDropped.
 void put_log_key(std::string& out, Seq seq);

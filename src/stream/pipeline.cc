@@ -145,6 +145,7 @@ class Run {
   // MATCH for a whole batch, on all threads.
   absl::Status match() {
     const Timed timed(now_->times.match);
+    if (p_.answering != nullptr) RETURN_IF_ERROR(p_.answering->answer(now_->batch, now_->work));
     std::mutex mutex;
     absl::Status first_error;
     executor_.run(now_->work.sign.documents.size(), kMatchGrain, [&](int, size_t begin, size_t end) {

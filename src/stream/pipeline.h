@@ -51,6 +51,15 @@ struct Counters {
   uint64_t duplicates() const { return exact + near; }
 };
 
+// What other processes answer, where the originals are theirs (EngineOptions::elsewhere).
+class Answering {
+ public:
+  virtual ~Answering() = default;
+  // Waits until every original's owner has answered every document of the batch. Fills work.answers, owners
+  // and covered.
+  virtual absl::Status answer(const Batch& batch, Work& work) = 0;
+};
+
 // How long each stage kept the loop of a batch.
 struct BatchTimes {
   using Duration = std::chrono::steady_clock::duration;
@@ -61,7 +70,8 @@ struct Pipeline {
   Source& source;
   Engine& engine;
   Sink& sink;
-  Journal* journal = nullptr;  // nullptr: nothing is kept
+  Journal* journal = nullptr;      // nullptr: nothing is kept
+  Answering* answering = nullptr;  // nullptr: the engine's own index answers
   FormatOptions format;
   // Makes a decoder for each thread, where records are not bytes of a format. Empty: those of `format`.
   std::function<std::unique_ptr<Decoder>()> decoder;

@@ -99,6 +99,8 @@ class TransactionalProducer {
 };
 
 struct TransactionalOptions {
+  // Empty: there are no transactions. begin(), commit() and abort() do nothing, and what flush() saw stored
+  // is seen by all.
   std::string id;
   int transaction_timeout_ms = 60'000;
   int64_t batch_bytes_max = 1'000'000;  // of the topic that takes the smallest batches

@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::string_view kName = "DKP";
 constexpr std::string_view kMagic = "DKP\x02";
+constexpr std::string_view kMagic3 = "DKP\x03";  // with a cut behind all else
 constexpr std::string_view kMagic1 = "DKP\x01";  // without the epoch's offset
 
 }  // namespace
@@ -21,7 +22,8 @@ std::vector<LogProgress> KafkaPosition::progress_list() const {
 bool is_kafka_position(std::string_view bytes) { return bytes.starts_with(kName); }
 
 std::string encode_position(const KafkaPosition& position) {
-  std::string out(kMagic);
+  const bool has_cut = !position.cut.generation.empty();
+  std::string out(has_cut ? kMagic3 : kMagic);
   put_string(out, position.cluster);
   put_string(out, position.index_log);
   put_varint(out, static_cast<uint64_t>(position.log_offset));
@@ -38,6 +40,10 @@ std::string encode_position(const KafkaPosition& position) {
     put_fixed<int64_t>(out, p.last_ms);
     put_fixed<int64_t>(out, p.highest_ms);
   }
+  if (has_cut) {
+    put_string(out, position.cut.generation);
+    put_varint(out, position.cut.cut);
+  }
   return out;
 }
 
@@ -45,7 +51,8 @@ absl::StatusOr<KafkaPosition> decode_position(std::string_view bytes) {
   if (!is_kafka_position(bytes))
     return absl::FailedPreconditionError("the state directory was not made with Kafka; use another one");
   const bool first_version = bytes.starts_with(kMagic1);
-  if (!first_version && !bytes.starts_with(kMagic))
+  const bool has_cut = bytes.starts_with(kMagic3);
+  if (!first_version && !has_cut && !bytes.starts_with(kMagic))
     return absl::FailedPreconditionError("the state directory was made by a newer version of doppel");
   ByteReader in(bytes.substr(kMagic.size()));
   KafkaPosition out;
@@ -65,6 +72,10 @@ absl::StatusOr<KafkaPosition> decode_position(std::string_view bytes) {
     p.last_ms = in.fixed<int64_t>();
     p.highest_ms = in.fixed<int64_t>();
     out.progress.emplace(std::pair(p.topic, p.partition), std::move(p));
+  }
+  if (has_cut) {
+    out.cut.generation = in.string();
+    out.cut.cut = in.varint();
   }
   if (!in.done()) return absl::DataLossError("the position in a commit is damaged");
   return out;

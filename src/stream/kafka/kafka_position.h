@@ -20,6 +20,7 @@ struct KafkaPosition {
   int64_t covered_ms = 0;     // by the clock of the machine: nothing else was in the log at this time
   int64_t epoch_offset = -1;  // of the record that says which index this is, complete; -1: not known
   LogExpire expire;
+  LogCut cut;  // of an index on many machines; without a generation: none
   std::map<std::pair<std::string, int32_t>, LogProgress> progress;
 
   std::vector<LogProgress> progress_list() const;

@@ -398,6 +398,9 @@ void KafkaSink::advance(const Batch& batch) {
     outbox_.progress.push_back(*each);
     outbox_.add_log(options_.index_log.name, put_log_progress(outbox_.bytes(), *each));
   }
+  if (!options_.generation.empty())
+    outbox_.add_log(options_.index_log.name,
+                    put_log_cut(outbox_.bytes(), {options_.generation, engine_.cut()}));
 }
 
 }  // namespace doppel::kafka

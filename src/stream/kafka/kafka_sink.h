@@ -37,7 +37,8 @@ struct KafkaSinkOptions {
       false;  // a document that could not be read is an error of write(), unless that is known_missing
   bool events_off = false;  // a rebuild that only fills the index log
   EventContext context;
-  uint64_t scheme = 0;  // fingerprint
+  std::string generation;  // where other processes answer: each batch says how many were decided in it
+  uint64_t scheme = 0;     // fingerprint
   int num_perm = 128, mask_words = 1;
   // Called every second while settle() waits for Kafka.
   std::function<void()> waiting = [] {};

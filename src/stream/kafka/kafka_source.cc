@@ -168,7 +168,7 @@ absl::StatusOr<KafkaSource::Partition> KafkaSource::place(const Place& where, bo
 // The group's offsets decide nothing. Where they differ somebody moved them, and may wonder. A broker that
 // has not marked the last ones as committed does not say them; they are not waited for.
 void KafkaSource::report_other_offsets(const std::vector<LogProgress>& progress) {
-  if (progress.empty()) return;
+  if (progress.empty() || !options_.compare_offsets) return;
   std::vector<Place> places;
   places.reserve(progress.size());
   for (const LogProgress& p : progress) places.push_back({p.topic, p.partition});

@@ -23,6 +23,7 @@ namespace doppel::kafka {
 struct KafkaSourceOptions {
   std::string group;
   Inputs topics;
+  bool compare_offsets = true;          // says where the group's offsets differ from what is read
   std::optional<std::set<Place>> only;  // of these, nothing else is read; empty: all
   size_t batch_records = 1000;
   size_t batch_bytes = 8 << 20;

@@ -42,21 +42,25 @@ class LibraryProducer final : public TransactionalProducer {
   }
 
   absl::Status open(const ClientOptions& client, const TransactionalOptions& options) {
-    const Settings settings{
-        {"transactional.id", options.id},
-        {"transaction.timeout.ms", fmt::format("{}", options.transaction_timeout_ms)},
+    Settings settings{
         // The topics' limits count compressed bytes. What fits is decided before it comes here.
         {"message.max.bytes", "1000000000"},
         {"batch.size", fmt::format("{}", std::clamp<int64_t>(options.batch_bytes_max, 1, 1'000'000))},
         {"queue.buffering.max.messages", "10000000"},
         {"queue.buffering.max.kbytes", "2097151"},
         {"linger.ms", "5"},
+        {"enable.idempotence", "true"},
     };
+    if (transactional()) {
+      settings.emplace_back("transactional.id", options.id);
+      settings.emplace_back("transaction.timeout.ms", fmt::format("{}", options.transaction_timeout_ms));
+    }
     ASSIGN_OR_RETURN(producer_, make_producer(client, settings, delivered, connection_broke, this));
     return absl::OkStatus();
   }
 
   absl::Status init() override {
+    if (!transactional()) return absl::OkStatus();
     rd_kafka_error_t* failed = rd_kafka_init_transactions(producer_.get(), kTryMs);
     if (failed == nullptr) return absl::OkStatus();
     const bool again = rd_kafka_error_is_retriable(failed) != 0 && rd_kafka_error_is_fatal(failed) == 0;
@@ -66,6 +70,7 @@ class LibraryProducer final : public TransactionalProducer {
 
   absl::Status begin() override {
     first_failure_ = RD_KAFKA_RESP_ERR_NO_ERROR;
+    if (!transactional()) return absl::OkStatus();
     return status_of("kafka: begin_transaction", rd_kafka_begin_transaction(producer_.get()));
   }
 
@@ -116,9 +121,11 @@ class LibraryProducer final : public TransactionalProducer {
   }
 
   absl::Status commit() override {
+    if (!transactional()) return absl::OkStatus();
     return status_of("kafka: commit_transaction", rd_kafka_commit_transaction(producer_.get(), kTryMs));
   }
   absl::Status abort() override {
+    if (!transactional()) return absl::OkStatus();
     return status_of("kafka: abort_transaction", rd_kafka_abort_transaction(producer_.get(), kTryMs));
   }
 
@@ -135,6 +142,7 @@ class LibraryProducer final : public TransactionalProducer {
   }
 
  private:
+  bool transactional() const { return !id_.empty(); }
   static void delivered(rd_kafka_t*, const rd_kafka_message_t* report, void* opaque) {
     auto* self = static_cast<LibraryProducer*>(opaque);
     auto* message = static_cast<Outbox::Message*>(report->_private);

@@ -1,0 +1,255 @@
+#include "serve/answers_topic.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_join.h"
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/crc32c.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "serve/kafka_topics.h"
+
+namespace doppel {
+namespace {
+
+constexpr int kPollMs = 100;
+constexpr size_t kPollMost = 1000;
+constexpr std::chrono::seconds kPatience(5);  // before answers are asked for again
+constexpr std::chrono::minutes kSayAgain(1);
+constexpr std::chrono::milliseconds kPause(200);
+
+const Answer& nothing(Cut as_of) {
+  thread_local Answer answer;
+  answer.as_of = as_of;
+  return answer;
+}
+
+}  // namespace
+
+// ---- records in and out
+
+AnswersOut::AnswersOut(kafka::Cluster& cluster, std::string topic, int32_t partition,
+                       std::function<bool()> stop)
+    : topic_(std::move(topic)),
+      partition_(partition),
+      stop_(std::move(stop)),
+      producer_(cluster, {.transactions = {.id = {}, .batch_bytes_max = kAnswerBytes}}, stop_) {}
+
+absl::StatusOr<std::unique_ptr<AnswersOut>> AnswersOut::open(kafka::Cluster& cluster,
+                                                             const std::string& topic, int32_t partition,
+                                                             std::function<bool()> stop) {
+  std::unique_ptr<AnswersOut> out(new AnswersOut(cluster, topic, partition, std::move(stop)));
+  RETURN_IF_ERROR(out->producer_.reopen());
+  out->producer_.know_topic(topic);
+  return out;
+}
+
+absl::Status AnswersOut::send(const std::string& record) {
+  outbox_.clear();
+  outbox_.add(topic_, std::nullopt, outbox_.put(record)).partition = partition_;
+  kafka::Outbox* const all[] = {&outbox_};
+  while (true) {
+    const absl::Status status = producer_.send(all);
+    if (status.ok() || !kafka::may_pass(status)) return status;
+    if (stop_()) return absl::CancelledError("stopped while waiting for Kafka");
+    log::warn("answers are sent again", {{"says", std_sv(status.message())}});
+    RETURN_IF_ERROR(producer_.reopen());
+    Clock::sleep(kPause);
+  }
+}
+
+absl::StatusOr<std::unique_ptr<AnswersIn>> AnswersIn::open(kafka::Cluster& cluster, const std::string& topic,
+                                                           int32_t partition,
+                                                           const std::function<bool()>& stop) {
+  const kafka::Place place{topic, partition};
+  auto out = std::make_unique<AnswersIn>();
+  ASSIGN_OR_RETURN(out->consumer_,
+                   cluster.consumer({.group = "doppel-answers", .isolation = kafka::Isolation::uncommitted}));
+  while (true) {
+    const absl::StatusOr<kafka::Watermarks> marks = cluster.watermarks(place, kafka::Isolation::uncommitted);
+    if (marks.ok()) {
+      RETURN_IF_ERROR(out->consumer_->assign({{.place = place, .from = marks->high, .tag = 0}}));
+      return out;
+    }
+    if (!kafka::may_pass(marks.status())) return marks.status();
+    if (stop()) return absl::CancelledError("stopped while waiting for Kafka");
+    Clock::sleep(kPause);
+  }
+}
+
+absl::Status AnswersIn::take(int wait_ms, const std::function<void(std::string_view)>& visit) {
+  incoming_.clear();
+  const absl::Status polled = consumer_->poll(kPollMost, wait_ms, incoming_);
+  for (const kafka::Incoming& record : incoming_)
+    if (!record.end && !record.null_value) visit(record.value);
+  consumer_->release(incoming_);
+  if (polled.ok() || absl::IsUnavailable(polled) || absl::IsNotFound(polled)) return absl::OkStatus();
+  return polled;
+}
+
+std::string encode_question(const Question& question) {
+  std::string out(sizeof(uint32_t), '\0');
+  put_string(out, question.generation);
+  put_varint(out, question.from);
+  store(out.data(), crc32c(std::string_view(out).substr(sizeof(uint32_t))));
+  return out;
+}
+
+std::optional<Question> decode_question(std::string_view bytes) {
+  ByteReader in(bytes);
+  const auto crc = in.fixed<uint32_t>();
+  if (!in.ok() || crc != crc32c(in.rest())) return std::nullopt;
+  Question out;
+  out.generation = in.string();
+  out.from = in.varint();
+  if (!in.done()) return std::nullopt;
+  return out;
+}
+
+// ---- the resolver's side
+
+absl::StatusOr<std::unique_ptr<RemoteAnswers>> RemoteAnswers::open(kafka::Cluster& cluster, Options options) {
+  std::unique_ptr<RemoteAnswers> out(new RemoteAnswers(std::move(options)));
+  const Options& o = out->options_;
+  ASSIGN_OR_RETURN(out->in_, AnswersIn::open(cluster, o.topic, kAnswers, o.stop));
+  ASSIGN_OR_RETURN(out->out_, AnswersOut::open(cluster, o.topic, kQuestions, o.stop));
+  return out;
+}
+
+absl::Status RemoteAnswers::answer(const Batch& batch, Work& work) {
+  work.covered = covered_;
+  if (batch.records.empty()) {
+    work.owners = Owners();
+    work.answers.clear();
+    return absl::OkStatus();
+  }
+  drop_below(batch.records.front().offset);
+  RETURN_IF_ERROR(wait(batch));
+  fill(batch, work);
+  return absl::OkStatus();
+}
+
+absl::Status RemoteAnswers::wait(const Batch& batch) {
+  auto asked = Clock::now();
+  auto said = asked - kSayAgain;
+  int wait_ms = 0;
+  while (true) {
+    RETURN_IF_ERROR(in_->take(wait_ms, [this](std::string_view bytes) { take(bytes); }));
+    if (choose(batch)) return absl::OkStatus();
+    wait_ms = kPollMs;
+    if (options_.stop()) return absl::CancelledError("stopped while waiting for answers");
+    const auto now = Clock::now();
+    if (now - asked < kPatience) continue;
+    asked = now;
+    if (now - said > kSayAgain) {
+      said = now;
+      log::warn("waiting for the answers of shards; every shard needs a matcher",
+                {{"missing", missing(batch)}, {"topic", options_.topic}});
+    }
+    RETURN_IF_ERROR(out_->send(encode_question({options_.generation, batch.records.front().offset})));
+  }
+}
+
+void RemoteAnswers::take(std::string_view bytes) {
+  AnswerRecord record;
+  const absl::Status status = decode_answers(bytes, record);
+  if (status.ok() && record.generation != options_.generation) return;
+  const absl::StatusOr<ShardSet> shards = status.ok() ? parse_shards(record.shards) : status;
+  if (!shards.ok()) {
+    const std::string what(shards.status().message());
+    Clock::time_point& said = complained_[what];
+    if (Clock::now() - said > kSayAgain)
+      log::error("a record that is no answer is passed over", {{"topic", options_.topic}, {"says", what}});
+    said = Clock::now();
+    return;
+  }
+  if (record.as_of < covered_) return;  // of a matcher that is slower than what was decided by others
+  Matcher& matcher = matchers_.try_emplace(record.shards, Matcher{*shards, {}}).first->second;
+  matcher.blocks.push_back(std::move(record));
+}
+
+void RemoteAnswers::drop_below(uint64_t offset) {
+  for (auto& [name, matcher] : matchers_)
+    std::erase_if(matcher.blocks,
+                  [&](const AnswerRecord& block) { return block.end <= offset || block.as_of < covered_; });
+  std::erase_if(matchers_, [](const auto& named) { return named.second.blocks.empty(); });
+}
+
+const AnswerRecord* RemoteAnswers::block(const Matcher& matcher, uint64_t offset) const {
+  for (const AnswerRecord& block : matcher.blocks)
+    if (block.begin <= offset && offset < block.end) return &block;
+  return nullptr;
+}
+
+bool RemoteAnswers::covers(const Matcher& matcher, const Batch& batch) const {
+  const AnswerRecord* at = nullptr;
+  for (const Record& record : batch.records) {
+    if (at != nullptr && record.offset >= at->begin && record.offset < at->end) continue;
+    at = block(matcher, record.offset);
+    if (at == nullptr) return false;
+  }
+  return true;
+}
+
+// Matchers that have answered the whole batch, and have every shard once.
+bool RemoteAnswers::choose(const Batch& batch) {
+  std::map<uint32_t, std::vector<const Matcher*>> complete;  // by the number of all shards
+  for (const auto& [name, matcher] : matchers_)
+    if (covers(matcher, batch)) complete[matcher.shards.of()].push_back(&matcher);
+  for (const auto& [of, matchers] : complete) {
+    chosen_.clear();
+    std::vector<bool> taken(of);
+    if (choose_rest(matchers, taken)) return true;
+  }
+  return false;
+}
+
+bool RemoteAnswers::choose_rest(const std::vector<const Matcher*>& complete, std::vector<bool>& taken) {
+  const auto shard = static_cast<uint32_t>(std::find(taken.begin(), taken.end(), false) - taken.begin());
+  if (shard == taken.size()) return true;
+  for (const Matcher* matcher : complete) {
+    const std::vector<uint32_t>& own = matcher->shards.own();
+    if (own.front() != shard || std::any_of(own.begin(), own.end(), [&](uint32_t s) { return taken[s]; }))
+      continue;
+    for (const uint32_t s : own) taken[s] = true;
+    chosen_.push_back(matcher);
+    if (choose_rest(complete, taken)) return true;
+    chosen_.pop_back();
+    for (const uint32_t s : own) taken[s] = false;
+  }
+  return false;
+}
+
+std::string RemoteAnswers::missing(const Batch& batch) const {
+  std::vector<std::string> answered;
+  for (const auto& [name, matcher] : matchers_)
+    if (covers(matcher, batch)) answered.push_back(name);
+  return answered.empty() ? "all" : "all but " + absl::StrJoin(answered, " ");
+}
+
+void RemoteAnswers::fill(const Batch& batch, Work& work) {
+  std::vector<ShardSet> sets;
+  for (const Matcher* matcher : chosen_) sets.push_back(matcher->shards);
+  const Owners owners(sets);
+  work.answers.resize(batch.records.size() * owners.count());
+  Cut covered = std::numeric_limits<Cut>::max();
+  for (size_t owner = 0; owner < chosen_.size(); ++owner) {
+    const AnswerRecord* at = nullptr;
+    for (size_t i = 0; i < batch.records.size(); ++i) {
+      const uint64_t offset = batch.records[i].offset;
+      if (at == nullptr || offset < at->begin || offset >= at->end) at = block(*chosen_[owner], offset);
+      DOPPEL_CHECK(at != nullptr, "who was chosen has answered", owner, offset);
+      covered = std::min(covered, at->as_of);
+      const auto found = std::lower_bound(at->answers.begin(), at->answers.end(), offset,
+                                          [](const auto& named, uint64_t o) { return named.first < o; });
+      work.answers[i * owners.count() + owner] =
+          found != at->answers.end() && found->first == offset ? found->second : nothing(at->as_of);
+    }
+  }
+  work.owners = owners;
+  covered_ = std::max(covered_, covered);
+  work.covered = covered_;
+}
+
+}  // namespace doppel

@@ -1,0 +1,107 @@
+#pragma once
+// The topic between matchers and the resolver of an index on many machines. Partition 0 has the resolver's
+// questions, partition 1 the matchers' answers (engine/answer_record.h). Answers depend on the order, the
+// index log and a cut alone: repeated, late and competing ones do no harm, so nothing here is transactional.
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "engine/answer_record.h"
+#include "stream/kafka/cluster.h"
+#include "stream/kafka/producer.h"
+#include "stream/pipeline.h"
+
+namespace doppel {
+
+inline constexpr int32_t kQuestions = 0, kAnswers = 1;  // partitions
+
+// "Answer what is in the order from here on again, of this generation."
+struct Question {
+  std::string generation;
+  uint64_t from = 0;
+};
+
+// A producer into one partition of the topic.
+class AnswersOut {
+ public:
+  static absl::StatusOr<std::unique_ptr<AnswersOut>> open(kafka::Cluster& cluster, const std::string& topic,
+                                                          int32_t partition, std::function<bool()> stop);
+  // Returns when the broker has it.
+  absl::Status send(const std::string& record);
+
+ private:
+  AnswersOut(kafka::Cluster& cluster, std::string topic, int32_t partition, std::function<bool()> stop);
+
+  const std::string topic_;
+  const int32_t partition_;
+  const std::function<bool()> stop_;
+  kafka::Outbox outbox_;
+  kafka::Producer producer_;
+};
+
+// What comes into one partition from now on.
+class AnswersIn {
+ public:
+  static absl::StatusOr<std::unique_ptr<AnswersIn>> open(kafka::Cluster& cluster, const std::string& topic,
+                                                         int32_t partition,
+                                                         const std::function<bool()>& stop);
+  // Waits `wait_ms` for the first.
+  absl::Status take(int wait_ms, const std::function<void(std::string_view)>& visit);
+
+ private:
+  std::unique_ptr<kafka::Consumer> consumer_;
+  std::vector<kafka::Incoming> incoming_;
+};
+
+std::string encode_question(const Question& question);
+std::optional<Question> decode_question(std::string_view bytes);
+
+// The resolver's side.
+class RemoteAnswers final : public Answering {
+ public:
+  struct Options {
+    std::string topic;
+    std::string generation;  // of our decisions: answers of other ones are passed over
+    std::function<bool()> stop;
+  };
+  static absl::StatusOr<std::unique_ptr<RemoteAnswers>> open(kafka::Cluster& cluster, Options options);
+
+  // Waits for answers that together come from every shard, each once. Says which are missing, and asks for
+  // them again. Cancelled: stopped meanwhile.
+  absl::Status answer(const Batch& batch, Work& work) override;
+
+ private:
+  struct Matcher {  // all that have the same shards
+    ShardSet shards;
+    std::deque<AnswerRecord> blocks;  // in the order in which they came
+  };
+
+  explicit RemoteAnswers(Options options) : options_(std::move(options)) {}
+  void take(std::string_view bytes);
+  void drop_below(uint64_t offset);
+  const AnswerRecord* block(const Matcher& matcher, uint64_t offset) const;
+  bool covers(const Matcher& matcher, const Batch& batch) const;
+  bool choose(const Batch& batch);
+  bool choose_rest(const std::vector<const Matcher*>& complete, std::vector<bool>& taken);
+  absl::Status wait(const Batch& batch);
+  std::string missing(const Batch& batch) const;
+  void fill(const Batch& batch, Work& work);
+
+  const Options options_;
+  std::unique_ptr<AnswersIn> in_;
+  std::unique_ptr<AnswersOut> out_;
+  std::map<std::string, Matcher> matchers_;  // by their shards
+  std::vector<const Matcher*> chosen_;
+  Cut covered_ = 0;
+  std::map<std::string, Clock::time_point> complained_;
+};
+
+}  // namespace doppel

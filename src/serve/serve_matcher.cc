@@ -1,0 +1,244 @@
+#include "serve/serve_matcher.h"
+
+#include <fmt/format.h>
+
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/notify.h"
+#include "base/status.h"
+#include "serve/answers_topic.h"
+#include "serve/kafka_index.h"
+#include "serve/kafka_plan.h"
+#include "serve/monitor.h"
+#include "serve/setup.h"
+#include "stream/executor.h"
+#include "stream/kafka/kafka_source.h"
+#include "stream/kafka/log_reader.h"
+
+namespace doppel {
+namespace {
+
+constexpr std::chrono::milliseconds kPause(10);
+constexpr size_t kGrain = 64;  // documents that one thread takes at a time
+
+class Matching {
+ public:
+  Matching(const Options& options, const KafkaPlan& plan, KafkaIndex& index, Monitor& monitor)
+      : o_(options),
+        cluster_(*plan.kafka),
+        plan_(plan),
+        index_(index),
+        monitor_(monitor),
+        shards_(index.engine->options().own->text()),
+        executor_(thread_count(options)) {
+    const EngineOptions& engine = index.engine->options();
+    for (int i = 0; i < executor_.threads(); ++i)
+      signers_.emplace_back(engine.scheme, engine.with_sets(), options.input, KeyPolicy());
+    index.follower->follow(executor_.threads(), [this](int parts, const std::function<void(int)>& part) {
+      executor_.run(static_cast<size_t>(parts), 1,
+                    [&](int, size_t begin, size_t) { part(static_cast<int>(begin)); });
+    });
+  }
+
+  absl::Status open() {
+    const auto stop = [this] { return monitor_.stop(); };
+    const std::string topic = answers_topic(o_);
+    ASSIGN_OR_RETURN(questions_, AnswersIn::open(cluster_, topic, kQuestions, stop));
+    ASSIGN_OR_RETURN(answers_, AnswersOut::open(cluster_, topic, kAnswers, stop));
+    ASSIGN_OR_RETURN(log_, kafka::LogReader::open(cluster_, {plan_.index_log.name, 0}));
+    return absl::OkStatus();
+  }
+
+  // The steps in order, again and again.
+  absl::Status run() {
+    while (!monitor_.stop()) {
+      RETURN_IF_ERROR(follow_log());
+      RETURN_IF_ERROR(take_questions());
+      monitor_.progress(*index_.engine, *index_.state);
+      const LogProgress* committed = order_progress();
+      if (committed == nullptr || index_.position.cut.generation.empty()) {
+        Clock::sleep(kPause);  // nobody decides yet
+        continue;
+      }
+      RETURN_IF_ERROR(place_in_order(*committed));
+      if (next_ >= static_cast<uint64_t>(committed->next) + static_cast<uint64_t>(o_.cluster.ahead)) {
+        Clock::sleep(kPause);  // far enough
+        continue;
+      }
+      ASSIGN_OR_RETURN(const bool more, source_->next(batch_));
+      if (more && !batch_.records.empty()) RETURN_IF_ERROR(answer());
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const LogProgress* order_progress() const {
+    const auto at = index_.position.progress.find({o_.kafka.topics.front(), 0});
+    return at == index_.position.progress.end() ? nullptr : &at->second;
+  }
+
+  absl::Status follow_log() {
+    const absl::StatusOr<kafka::Watermarks> bounds = log_->bounds();
+    if (absl::IsUnavailable(bounds.status()) || absl::IsNotFound(bounds.status())) return absl::OkStatus();
+    RETURN_IF_ERROR(bounds.status());
+    if (bounds->high <= index_.position.log_offset) {
+      index_.position.covered_ms = Clock::unix_ms();  // up to now there is nothing else
+      return absl::OkStatus();
+    }
+    const absl::Status read = index_.follower->restore(*log_, bounds->high, [](uint64_t) {});
+    const std::optional<LogEpoch>& epoch = index_.follower->epoch();
+    if (epoch && epoch->epoch != index_.epoch.epoch)
+      return absl::FailedPreconditionError(
+          fmt::format("{} has become the log of another index; start again", plan_.index_log.name));
+    return read;
+  }
+
+  // A resolver that waits in vain asks for answers again.
+  absl::Status take_questions() {
+    return questions_->take(0, [this](std::string_view bytes) {
+      const std::optional<Question> question = decode_question(bytes);
+      if (!question || question->generation != index_.position.cut.generation || next_ <= question->from)
+        return;
+      log::info("answering again", {{"from", question->from}, {"until", next_}});
+      source_.reset();
+      next_ = question->from;
+    });
+  }
+
+  // Where the answers go on: behind the last one; where another resolver decides now, or others were faster,
+  // behind what is committed.
+  absl::Status place_in_order(const LogProgress& committed) {
+    const auto first = static_cast<uint64_t>(committed.next);
+    if (generation_ != index_.position.cut.generation) {
+      generation_ = index_.position.cut.generation;
+      source_.reset();
+      next_ = first;
+      log::info("answering", {{"shards", shards_}, {"resolver", generation_}, {"from", next_}});
+    } else if (next_ < first) {
+      source_.reset();
+      next_ = first;
+    }
+    if (source_ != nullptr) return absl::OkStatus();
+    kafka::KafkaSourceOptions options =
+        kafka_source_options(o_, kafka_inputs(o_), [this] { return monitor_.stop(); });
+    options.in_background = false;
+    options.compare_offsets = false;
+    LogProgress from = committed;
+    if (next_ != first) from = {.topic = committed.topic, .next = static_cast<int64_t>(next_)};
+    ASSIGN_OR_RETURN(source_, kafka::KafkaSource::open(cluster_, options, {from}));
+    return absl::OkStatus();
+  }
+
+  // SIGN reads what was signed, MATCH asks the index, and what was found goes out.
+  absl::Status answer() {
+    Engine& engine = *index_.engine;
+    const size_t documents = batch_.records.size();
+    const auto num_perm = static_cast<size_t>(engine.options().scheme.num_perm);
+    work_.resize(documents, engine.options());
+    std::mutex mutex;
+    absl::Status first_error;
+    executor_.run(documents, kGrain, [&](int worker, size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i)
+        signers_[static_cast<size_t>(worker)].sign(batch_.records[i], work_.sign.documents[i],
+                                                   work_.sign.slices.data() + i * num_perm);
+      MatchCounters counters;
+      const absl::Status status = engine.match(work_, begin, end, counters);
+      const std::lock_guard lock(mutex);
+      if (!status.ok() && first_error.ok()) first_error = status;
+    });
+    RETURN_IF_ERROR(first_error);
+    return send();
+  }
+
+  // In records that the topic takes.
+  absl::Status send() {
+    constexpr size_t kEnough = kAnswerBytes / 8;
+    record_ = {
+        .generation = generation_, .shards = shards_, .as_of = index_.position.cut.cut, .begin = next_};
+    size_t bytes = 0;
+    for (size_t i = 0; i < batch_.records.size(); ++i) {
+      const Answer& found = work_.answers[i];
+      const uint64_t offset = batch_.records[i].offset;
+      next_ = offset + 1;
+      if (!found.is_empty()) {
+        record_.answers.emplace_back(offset, found);
+        bytes += found.bytes();
+      }
+      if (bytes < kEnough && i + 1 < batch_.records.size()) continue;
+      record_.end = next_;
+      encoded_.clear();
+      encode_answers(record_, static_cast<size_t>(index_.engine->options().rule.max_checks), encoded_);
+      RETURN_IF_ERROR(answers_->send(encoded_));
+      record_.answers.clear();
+      record_.begin = next_;
+      bytes = 0;
+    }
+    return absl::OkStatus();
+  }
+
+  const Options& o_;
+  kafka::Cluster& cluster_;
+  const KafkaPlan& plan_;
+  KafkaIndex& index_;
+  Monitor& monitor_;
+  const std::string shards_;
+  Executor executor_;
+  std::vector<RecordSigner> signers_;
+  std::unique_ptr<AnswersIn> questions_;
+  std::unique_ptr<AnswersOut> answers_;
+  std::optional<kafka::LogReader> log_;
+  std::unique_ptr<kafka::KafkaSource> source_;
+  std::string generation_;
+  uint64_t next_ = 0;  // in the order, to be answered
+  Batch batch_;
+  Work work_;
+  AnswerRecord record_;
+  std::string encoded_;
+};
+
+}  // namespace
+
+absl::Status serve_matcher(const Config& config, kafka::Cluster& cluster,
+                           const std::function<bool()>& how_stop) {
+  const Options& o = config.options;
+  if (o.state_directory.empty()) return invalid("state.directory: a matcher keeps its originals there");
+  std::string note;
+  ASSIGN_OR_RETURN(const HashKey key, choose_hash_key(o, note));
+  if (!note.empty()) log::warn(note);
+  ASSIGN_OR_RETURN(const EngineOptions engine, engine_options(o, key));
+  ASSIGN_OR_RETURN(const ShardSet own, parse_shards(o.cluster.shards));
+  Monitor monitor({.options = o, .rule = engine.rule, .kafka = true, .stop = how_stop});
+  const auto stop = [&] { return monitor.stop(); };
+  ASSIGN_OR_RETURN(const std::unique_ptr<http::Server> server, open_http(o));
+  if (server != nullptr) monitor.answer(*server);
+  monitor.restoring({"waiting for Kafka"});
+  log::info("starting", {{"role", "matcher"}, {"shards", own.text()}, {"index_log", o.kafka.index_log}});
+  ASSIGN_OR_RETURN(const KafkaPlan plan,
+                   plan_kafka(o, cluster, real_cluster(o, {.stop = stop, .await_topics = true})));
+  ASSIGN_OR_RETURN(const std::unique_ptr<KafkaIndex> index,
+                   open_kafka_index({.options = o,
+                                     .plan = plan,
+                                     .key = key,
+                                     .read_only = true,
+                                     .own = own,
+                                     .stop = stop,
+                                     .restoring = monitor.progress_reports()}));
+  Matching matching(o, plan, *index, monitor);
+  RETURN_IF_ERROR(matching.open());
+  monitor.ready(*index->engine);
+  log::info("ready", {{"role", "matcher"},
+                      {"shards", own.text()},
+                      {"originals", index->engine->originals().stats().live},
+                      {"epoch", epoch_string(index->epoch.epoch)}});
+  notify::ready();
+  const absl::Status ran = matching.run();
+  if (absl::IsDataLoss(ran)) mark_damaged(o.state_directory, std::string(ran.message()));
+  RETURN_IF_ERROR(ran);
+  return index->state->checkpoint();
+}
+
+}  // namespace doppel

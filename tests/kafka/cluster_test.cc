@@ -1,0 +1,131 @@
+// One index on many machines: what a resolver decides by the answers of matchers is what one process decides.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <random>
+
+#include "kafka/broker.h"
+#include "kafka/index_setup.h"
+#include "kafka/workload.h"
+
+namespace doppel::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kHashKey = "000102030405060708090a0b0c0d0e0f";
+
+IndexSetup::Settings with(IndexSetup::Settings settings, const IndexSetup::Settings& more) {
+  for (const auto& [key, value] : more) settings[key] = value;
+  return settings;
+}
+
+// Events without what every index has of its own, in the order of the topic's partitions.
+std::vector<std::string> said(const IndexSetup& index, const std::string& topic) {
+  std::vector<std::string> out;
+  for (const Message& m : read_all(index.bootstrap(), topic)) {
+    std::string value = m.value.value_or("(null)");
+    if (const size_t epoch = value.rfind(",\"epoch\":"); epoch != std::string::npos) value.resize(epoch);
+    out.push_back(fmt::format("{} {}", m.key.value_or("(none)"), value));
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// Documents that were signed into one topic, and what one process says of them.
+class Clusters : public ::testing::Test {
+ protected:
+  void sign(size_t documents, const IndexSetup::Settings& rule) {
+    rule_ = with(rule,
+                 {{"input.format", "signed"}, {"output.verdicts", "all"}, {"kafka.batch_documents", "100"}});
+    alone_ = std::make_unique<IndexSetup>(bootstrap_, rule_, 1);
+    messages_ = make_workload({.documents = documents,
+                               .topics = {texts_.input()},
+                               .partitions = 4,
+                               .null_values = 0,
+                               .same_keys = 0});
+    signer_ = std::make_unique<Daemon>(
+        std::vector<std::string>{"sign", "--config", texts_.config_file(), "--to", order()},
+        Daemon::Environment{{"DOPPEL_HASH_KEY", kHashKey}});
+  }
+  const std::string& order() const { return alone_->input(); }
+  void come(size_t until) {
+    produce(client_, messages_, produced_, until);
+    produced_ = until;
+  }
+
+  // Another index of the same order.
+  IndexSetup::Settings cluster() const {
+    return with(
+        rule_,
+        {{"kafka.topics", "[" + order() + "]"}, {"cluster.ahead", "500"}, {"kafka.session_timeout", "1s"}});
+  }
+  std::unique_ptr<Daemon> resolver(const IndexSetup& index, const std::string& name) const {
+    return start(index, {"--role", "resolver"}, name);
+  }
+  std::unique_ptr<Daemon> matcher(const IndexSetup& index, const std::string& shards,
+                                  const std::string& name) const {
+    return start(index, {"--role", "matcher", "--shards", shards}, name);
+  }
+  static std::unique_ptr<Daemon> start(const IndexSetup& index, std::vector<std::string> role,
+                                       const std::string& name) {
+    std::vector<std::string> arguments{"serve", "--config", index.config_file(), "--state", index.path(name)};
+    arguments.insert(arguments.end(), role.begin(), role.end());
+    return std::make_unique<Daemon>(arguments, Daemon::Environment{{"DOPPEL_HASH_KEY", kHashKey}});
+  }
+
+  // With output.verdicts: all, each document has one event.
+  void await_all(const IndexSetup& index) {
+    Reader(bootstrap_, index.options().output.topic).read(produced_, std::chrono::seconds(90));
+  }
+
+  void expect_same_as_alone(IndexSetup& index) {
+    if (expected_.empty()) {
+      const auto daemon = alone_->serve({{"DOPPEL_HASH_KEY", kHashKey}});
+      ASSERT_TRUE(alone_->await_all(*daemon)) << daemon->said();
+      daemon->terminate();
+      EXPECT_EQ(daemon->await_exit(), 0) << daemon->said();
+      expected_ = said(*alone_, alone_->options().output.topic);
+      ASSERT_GT(expected_.size(), 50U);
+    }
+    const std::vector<std::string> got = said(index, index.options().output.topic);
+    ASSERT_EQ(got.size(), expected_.size());
+    for (size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], expected_[i]) << i;
+  }
+
+  static void stop(Daemon& daemon) {
+    daemon.terminate();
+    EXPECT_EQ(daemon.await_exit(), 0) << daemon.said();
+  }
+
+  const std::string bootstrap_ = Broker::shared().bootstrap();
+  Client client_{bootstrap_};
+  IndexSetup texts_{bootstrap_, {}, 4};
+  IndexSetup::Settings rule_;
+  std::unique_ptr<IndexSetup> alone_;
+  std::unique_ptr<Daemon> signer_;
+  std::vector<Message> messages_;
+  size_t produced_ = 0;
+  std::vector<std::string> expected_;
+};
+
+TEST_F(Clusters, OneResolverAndTwoMatchersSayWhatOneProcessSays) {
+  sign(2000, {});
+  IndexSetup index(bootstrap_, cluster(), 1);
+  come(1000);
+  const auto resolves = resolver(index, "resolver");
+  ASSERT_TRUE(resolves->await_line("ready")) << resolves->said();
+  const auto low = matcher(index, "0-31/64", "low");
+  const auto high = matcher(index, "32-63/64", "high");
+  come(2000);
+  await_all(index);
+  for (Daemon* daemon : {resolves.get(), low.get(), high.get(), signer_.get()}) stop(*daemon);
+  expect_same_as_alone(index);
+}
+
+}  // namespace
+}  // namespace doppel::testing
