@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <random>
 
 #include "kafka/broker.h"
@@ -60,9 +61,11 @@ class Clusters : public ::testing::Test {
 
   // Another index of the same order.
   IndexSetup::Settings cluster() const {
-    return with(
-        rule_,
-        {{"kafka.topics", "[" + order() + "]"}, {"cluster.ahead", "500"}, {"kafka.session_timeout", "1s"}});
+    return with(rule_, {{"kafka.topics", "[" + order() + "]"},
+                        {"cluster.ahead", "500"},
+                        {"kafka.takeover", "standby"},
+                        {"kafka.session_timeout", "1s"},
+                        {"kafka.transaction_timeout", "2s"}});
   }
   std::unique_ptr<Daemon> resolver(const IndexSetup& index, const std::string& name) const {
     return start(index, {"--role", "resolver"}, name);
@@ -109,7 +112,7 @@ class Clusters : public ::testing::Test {
   std::unique_ptr<IndexSetup> alone_;
   std::unique_ptr<Daemon> signer_;
   std::vector<Message> messages_;
-  size_t produced_ = 0;
+  size_t produced_ = 0, read_ = 0;
   std::vector<std::string> expected_;
 };
 
@@ -124,6 +127,108 @@ TEST_F(Clusters, OneResolverAndTwoMatchersSayWhatOneProcessSays) {
   come(2000);
   await_all(index);
   for (Daemon* daemon : {resolves.get(), low.get(), high.get(), signer_.get()}) stop(*daemon);
+  expect_same_as_alone(index);
+}
+
+// Any process is killed, stopped for a while or replaced, matchers with the same shards compete, directories
+// are lost, and the number of matchers changes, while documents come.
+TEST_F(Clusters, FaultsLoseDoubleAndChangeNothing) {
+  const char* given = std::getenv("CLUSTER_SEED");
+  const uint64_t seed = given != nullptr ? std::stoull(given) : std::random_device()();
+  const char* wanted = std::getenv("CLUSTER_FAULTS");
+  const size_t faults = wanted != nullptr ? std::stoull(wanted) : 30;
+  fmt::print("CLUSTER_SEED={} CLUSTER_FAULTS={}\n", seed, faults);
+  std::mt19937_64 random(seed);
+  sign(1000 + 100 * faults, {{"max_listed", "2"}});
+  IndexSetup index(bootstrap_, cluster(), 1);
+
+  struct Process {
+    std::string name, shards;  // no shards: a resolver
+    std::unique_ptr<Daemon> daemon;
+  };
+  std::vector<Process> processes;
+  const auto start = [&](Process& p) {
+    p.daemon = p.shards.empty() ? resolver(index, p.name) : matcher(index, p.shards, p.name);
+  };
+  for (const auto& [name, shards] :
+       {std::pair("resolver", ""), std::pair("standby", ""), std::pair("low", "0-31/64"),
+        std::pair("high", "32-63/64"), std::pair("high-too", "32-63/64")}) {
+    start(processes.emplace_back(Process{name, shards, nullptr}));
+    if (processes.size() == 1) {
+      ASSERT_TRUE(processes[0].daemon->await_line("ready")) << processes[0].daemon->said();
+    }
+  }
+  come(1000);
+  bool four = false;
+  int made = 0;
+  Reader events(bootstrap_, index.options().output.topic);
+  const auto read = [&](size_t count) {
+    try {
+      read_ += events.read(count, std::chrono::seconds(90)).size();
+      return true;
+    } catch (const KafkaError& error) {
+      for (Process& p : processes) fmt::print("--- {} {}\n{}\n", p.name, p.shards, p.daemon->said());
+      ADD_FAILURE() << error.what() << " of " << produced_ << ", read " << read_;
+      return false;
+    }
+  };
+  for (size_t fault = 0; fault < faults; ++fault) {
+    come(produced_ + 100);
+    Process& p = processes[random() % processes.size()];
+    switch (random() % 6) {
+      case 0:
+      case 1:
+        p.daemon->kill();
+        start(p);
+        break;
+      case 2: {
+        p.daemon->signal(SIGSTOP);
+        Process& other = processes[random() % processes.size()];
+        if (&other != &p) other.daemon->kill(), start(other);
+        p.daemon->signal(SIGCONT);
+        break;
+      }
+      case 3:
+        p.daemon->kill();
+        p.daemon->await_exit();
+        std::filesystem::remove_all(index.path(p.name));
+        start(p);
+        break;
+      case 4:
+        p.daemon->terminate();
+        p.daemon->await_exit();
+        start(p);
+        break;
+      default:
+        // From two matchers to four and back: the others begin before those go.
+        if (four) {
+          start(processes.emplace_back(Process{fmt::format("low-{}", ++made), "0-31/64", nullptr}));
+        } else {
+          start(processes.emplace_back(Process{fmt::format("first-{}", ++made), "0-15/64", nullptr}));
+          start(processes.emplace_back(Process{fmt::format("second-{}", made), "16-31/64", nullptr}));
+        }
+        for (Process& old : processes)
+          if (old.shards == (four ? "0-15/64" : "0-31/64") || (four && old.shards == "16-31/64"))
+            if (old.name != fmt::format("low-{}", made)) old.daemon->terminate();
+        std::erase_if(processes, [&](const Process& old) {
+          return (four && (old.shards == "0-15/64" || old.shards == "16-31/64")) ||
+                 (!four && old.shards == "0-31/64");
+        });
+        four = !four;
+    }
+    // A resolver that has ended because another one took over is started again.
+    for (Process& each : processes)
+      if (each.shards.empty() && each.daemon->await_exit(Daemon::Seconds(0))) start(each);
+    // The next fault comes in the midst of the work.
+    if (read_ < produced_ - 50) {
+      ASSERT_TRUE(read(1 + random() % (produced_ - 50 - read_)));
+    }
+  }
+  ASSERT_TRUE(read(produced_ - read_));
+  EXPECT_TRUE(events.read_to_end().empty());
+  for (Process& p : processes) p.daemon->terminate();
+  for (Process& p : processes) EXPECT_TRUE(p.daemon->await_exit()) << p.daemon->said();
+  stop(*signer_);
   expect_same_as_alone(index);
 }
 
