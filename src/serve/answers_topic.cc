@@ -153,8 +153,11 @@ absl::Status RemoteAnswers::wait(const Batch& batch) {
 
 void RemoteAnswers::take(std::string_view bytes) {
   AnswerRecord record;
-  const absl::Status status = decode_answers(bytes, record);
+  absl::Status status = decode_answers(bytes, record);
   if (status.ok() && record.generation != options_.generation) return;
+  for (const auto& [offset, answer] : record.answers)
+    for (const BandCount& count : answer.counts)
+      if (count.band >= options_.bands) status = invalid("answers of an index with more bands");
   const absl::StatusOr<ShardSet> shards = status.ok() ? parse_shards(record.shards) : status;
   if (!shards.ok()) {
     const std::string what(shards.status().message());

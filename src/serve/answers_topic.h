@@ -70,6 +70,7 @@ class RemoteAnswers final : public Answering {
   struct Options {
     std::string topic;
     std::string generation;  // of our decisions: answers of other ones are passed over
+    int bands = 0;
     std::function<bool()> stop;
   };
   static absl::StatusOr<std::unique_ptr<RemoteAnswers>> open(kafka::Cluster& cluster, Options options);

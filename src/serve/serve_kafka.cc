@@ -210,7 +210,11 @@ absl::Status serve_kafka(const Config& config, kafka::Cluster& cluster, const Se
   std::unique_ptr<RemoteAnswers> answers;
   if (o.cluster.decides()) {
     sink_of.generation = make_owner_name();
-    ASSIGN_OR_RETURN(answers, RemoteAnswers::open(cluster, {answers_topic(o), sink_of.generation, stop}));
+    ASSIGN_OR_RETURN(answers,
+                     RemoteAnswers::open(cluster, {.topic = answers_topic(o),
+                                                   .generation = sink_of.generation,
+                                                   .bands = index->engine->options().rule.banding.bands,
+                                                   .stop = stop}));
     RETURN_IF_ERROR(write_generation(*index, sink_of.generation));
   }
   sink_of.waiting = [&] { monitor.stop(); };
