@@ -116,7 +116,7 @@ class Loader {
   // Nothing may die where other processes answer: RESOLVE cannot ask them again in the midst of a batch yet.
   void check_role() {
     const Options& o = config_.options;
-    if (o.cluster.role.empty()) return;
+    if (o.cluster.role == "all") return;
     if (o.kafka.brokers.empty())
       wrong_together({"cluster.role", "kafka.brokers"}, "roles work on Kafka; set kafka.brokers");
     if (!is_signed(o.input) || o.kafka.topics.size() != 1 || o.kafka.topics.front().starts_with('^')) {

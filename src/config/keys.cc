@@ -193,10 +193,10 @@ void kafka_keys(const Add& add) {
 // One index on many machines.
 void cluster_keys(const Add& add) {
   add(choice_key(
-      "cluster.role", AT(cluster.role), {"", "resolver", "matcher"},
+      "cluster.role", AT(cluster.role), {"all", "resolver", "matcher"},
       "What this process does for an index that is spread over many. matcher: it holds the "
       "originals of its shards and answers which documents resemble them. resolver: it decides by "
-      "these answers, publishes events and writes the index log. Empty: one process does it all."));
+      "these answers, publishes events and writes the index log. all: one process does everything."));
   add(text_key("cluster.shards", AT(cluster.shards),
                "The shards of a matcher, of how many: 0-15/64. The matchers together must have each shard; "
                "those with the same ones are each other's standby."));

@@ -76,10 +76,10 @@ struct Options {
     std::vector<std::string> properties;  // "name=value"
   } kafka;
   struct Cluster {
-    std::string role;     // cluster.role: empty | resolver | matcher
-    std::string shards;   // "0-15/64": those of a matcher
-    std::string answers;  // topic; empty: follows from the index log
-    int ahead = 20'000;   // documents that matchers answer beyond the last commit
+    std::string role = "all";  // all | resolver | matcher
+    std::string shards;        // "0-15/64": those of a matcher
+    std::string answers;       // topic; empty: follows from the index log
+    int ahead = 20'000;        // documents that matchers answer beyond the last commit
 
     bool decides() const { return role == "resolver"; }
     bool answers_only() const { return role == "matcher"; }

@@ -154,7 +154,7 @@ class Look {
 
   // Questions in one partition, answers in another; both are of use for minutes.
   absl::Status answers() {
-    if (o_.cluster.role.empty()) return absl::OkStatus();
+    if (o_.cluster.role == "all") return absl::OkStatus();
     KafkaTopic topic{
         .key = "cluster.answers", .purpose = "answers", .name = answers_topic(o_), .reads = true};
     RETURN_IF_ERROR(written(topic, 2,

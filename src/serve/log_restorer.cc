@@ -119,7 +119,8 @@ absl::Status LogRestorer::refuse_another(const LogRow& r) {
   } else {
     return absl::OkStatus();  // dead for long
   }
-  if (known.removed && known.row.body.size == 0) return absl::OkStatus();  // only its number is known
+  if ((known.removed || !engine_.has(r.seq)) && known.row.body.size == 0)
+    return absl::OkStatus();  // only its number is known
   if (known.row.digest == r.digest && known.row.id_tag == r.id_tag) return absl::OkStatus();
   return absl::DataLossError(fmt::format(
       "the log holds original {} twice, with different contents: two processes wrote it at the same "
@@ -146,7 +147,7 @@ absl::Status LogRestorer::go_to(Seq to) {
 
 // Of an original that is dead, or whose content another process has.
 absl::Status LogRestorer::keep_number(Seq seq, int64_t trusted_ms) {
-  StoredRow row{.seq = seq, .trusted_ms = trusted_ms, .removed = true};
+  StoredRow row{.seq = seq, .trusted_ms = trusted_ms, .removed = engine_.has(seq)};
   const BandMask none(static_cast<size_t>(engine_.options().rule.banding.mask_words()), 0);
   row.row.mask = none.data();
   return keep(row, {});
