@@ -134,16 +134,19 @@ class Loader {
     }
     const auto refuse = [&](bool used, const char* key) {
       if (used)
-        wrong_together({"cluster.role", key},
-                       "an index on many machines cannot remove originals yet; leave it out, or run one "
-                       "process without a role");
+        wrong_together(
+            {key, "cluster.role"},
+            fmt::format("{}: an index on many machines cannot remove originals yet; leave it out, or "
+                        "run one process without a role",
+                        key));
     };
     refuse(o.tombstones == "key", "tombstones");
     refuse(o.on_update == "replace", "on_update");
     refuse(o.expire_after_ms != 0, "expire_after");
     refuse(o.max_documents != 0, "max_documents");
     refuse(o.max_memory != 0, "max_memory");
-    refuse(o.dry_run, "dry_run");
+    if (o.dry_run)
+      wrong_together({"dry_run", "cluster.role"}, "a dry run needs the whole index; leave cluster.role out");
   }
 
   void check_tables(int bands) {
