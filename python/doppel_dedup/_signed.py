@@ -10,7 +10,7 @@ from . import _core
 from ._index import Index
 from ._progress import Progress, reporter
 from ._settings import hash_key_text, pairs
-from ._tables import check_columns, named_columns, parquet_files, row_order
+from ._tables import check_columns, named_columns, parquet_batches, parquet_files, row_order
 
 if TYPE_CHECKING:
     import pyarrow
@@ -98,19 +98,12 @@ def _columns_of_records(source: Any, record: str, order_by: Sequence[str], batch
         isinstance(source, (list, tuple)) and source and isinstance(source[0], (str, os.PathLike))
     ):
         import pyarrow
-        import pyarrow.parquet as parquet
 
-        tables = []
-        for name in parquet_files(source):
-            with parquet.ParquetFile(name) as file:
-                check_columns({column: None for column in file.schema_arrow.names}, wanted)
-                if order_by:
-                    tables.append(file.read(columns=wanted))
-                    continue
-                for batch in file.iter_batches(batch_size=batch_rows, columns=wanted):
-                    yield batch.column(record)
-        if order_by:
-            yield from _columns_of_records(pyarrow.concat_tables(tables), record, order_by, batch_rows)
+        batches = (batch for name in parquet_files(source) for batch in parquet_batches(name, wanted, wanted, batch_rows))
+        if not order_by:
+            yield from (batch.column(record) for batch in batches)
+        elif held := list(batches):
+            yield from _columns_of_records(pyarrow.Table.from_batches(held), record, order_by, batch_rows)
         return
     if _comes_in_batches(source):
         if order_by:

@@ -165,6 +165,28 @@ def parquet_files(paths: Any) -> list[str]:
     return out
 
 
+def parquet_batches(
+    name: str, wanted: Sequence[str], columns: Sequence[str] | None, batch_rows: int
+) -> Iterator[pyarrow.RecordBatch]:
+    """The batches of a file that has the columns `wanted`. Errors name the file and the first row that was not read."""
+    import pyarrow
+    import pyarrow.parquet as parquet
+
+    row = 0
+    try:
+        # Arrow's defaults keep the compressed pages of all row groups that were read, and the memory of batches that are gone.
+        with parquet.ParquetFile(name, pre_buffer=False, buffer_size=1 << 20) as file:
+            check_columns({column: None for column in file.schema_arrow.names}, wanted)
+            for batch in file.iter_batches(batch_size=batch_rows, columns=columns, use_threads=False):
+                yield batch
+                row += len(batch)
+                pyarrow.default_memory_pool().release_unused()
+    except (pyarrow.ArrowException, OSError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise type(error)(f"{name}: cannot be read from row {row} on: {error}") from error
+
+
 def scan_parquet(
     paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     text: str = "text",
@@ -187,10 +209,11 @@ def scan_parquet(
             clean.write_batch(batch.filter(pa.array(verdicts.is_unique)))
     ```
 
-    A batch is held at a time, so memory is that of the index and two batches.
+    Memory is that of the index and of some four batches, however large the files and their row groups are: the batch that
+    you hold, the next one, and what Arrow needs to decode it.
     """
     try:
-        import pyarrow.parquet as parquet
+        import pyarrow.parquet
     except ImportError:
         raise ImportError("scan_parquet() reads with pyarrow, which is not installed: pip install pyarrow") from None
     needed = [text] if id is None else [text, id]
@@ -203,11 +226,9 @@ def scan_parquet(
         raise TypeError(f"settings are those of the index: {', '.join(settings)}")
     try:
         for name in files:
-            with parquet.ParquetFile(name) as file:
-                check_columns({column: None for column in file.schema_arrow.names}, chosen or needed)
-                for batch in file.iter_batches(batch_size=batch_rows, columns=chosen):
-                    ids = batch.column(id) if id is not None else None
-                    yield batch, index.add(batch.column(text), ids)
+            for batch in parquet_batches(name, chosen or needed, chosen, batch_rows):
+                ids = batch.column(id) if id is not None else None
+                yield batch, index.add(batch.column(text), ids)
     finally:
         if own is not None:
             own.close()

@@ -10,11 +10,12 @@ import threading
 import time
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from corpus import doppel
 
 import doppel_dedup
-from doppel_dedup import BusyError, Index, WrongIndexError, deduplicate
+from doppel_dedup import BusyError, Index, WrongIndexError, deduplicate, resolve, scan_parquet, sign, sign_records
 
 A = "the quick brown fox jumps over the lazy dog"
 B = "pack my box with five dozen liquor jugs please"
@@ -73,6 +74,18 @@ def test_nulls_empty_and_bytes_that_are_no_text():
     assert Index().add(pa.nulls(3)).verdict.tolist() == ["unscored"] * 3
 
 
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary_view(), pa.binary(25)], ids=str)
+def test_binary_columns(kind):
+    values = [b"\xff\xfe one two three \xc3 and on", b"\xff\xfe one two three \xc3 and on", b"\xed\xa0\x80 word in the middle!!!"]
+    column = pa.array(values, kind)
+    if pa.types.is_fixed_size_binary(kind):
+        with pytest.raises(TypeError, match='an Arrow column of format "w:25"; give strings'):
+            Index().add(column)
+    else:
+        assert Index().add(column).verdict.tolist() == ["unique", "duplicate", "unique"]
+        assert Index().add(column.slice(1, 1), column.slice(2, 1))[0].verdict == "unique"
+
+
 def test_a_huge_text():
     huge = A * 3_000_000  # 129 MB
     v = Index().add([huge, huge, A])
@@ -100,6 +113,49 @@ def test_a_missing_column_is_named_with_the_nearest_one():
         deduplicate("text")
 
 
+def test_a_missing_column_of_a_file_is_named_before_anything_is_judged(tmp_path):
+    pq.write_table(pa.table({"text": [A], "date": ["2024-01-01"]}), tmp_path / "a.parquet")
+    index = Index()
+    for arguments in ({"id": "dates"}, {"columns": ["dates"]}):
+        with pytest.raises(KeyError, match="no column 'dates' among 'text', 'date'; did you mean 'date'"):
+            list(scan_parquet(tmp_path, index=index, **arguments))
+    assert index.documents == 0
+
+
+def test_ids_that_come_again_in_a_later_batch(tmp_path):
+    pq.write_table(pa.table({"id": ["a", "b"], "text": [A, B]}), tmp_path / "0.parquet")
+    pq.write_table(pa.table({"id": ["c", "b"], "text": [A, B]}), tmp_path / "1.parquet")
+    index = Index()
+    batches = scan_parquet(tmp_path, id="id", index=index)
+    assert next(batches)[1].is_unique.all()
+    with pytest.raises(ValueError, match=r'"b" \(row 1\) is in the index already'):
+        next(batches)
+    assert index.documents == 2  # nothing of the second batch was judged
+    with pytest.raises(ValueError, match='"a" is that of rows 0 and 1'):
+        deduplicate({"id": ["a", "a"], "text": [A, B]}, id="id")
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "no parquet", "a page"])
+def test_a_damaged_file_is_named_and_what_was_judged_stays(tmp_path, damage):
+    texts = [f"{i} " + " ".join(str(i * 7919 + j * j) for j in range(50)) for i in range(4000)]
+    for name in ("0.parquet", "1.parquet"):
+        pq.write_table(pa.table({"text": texts}), tmp_path / name, row_group_size=1000, use_dictionary=False)
+    whole = (tmp_path / "1.parquet").read_bytes()
+    page = pq.read_metadata(tmp_path / "1.parquet").row_group(2).column(0).data_page_offset
+    broken = {"cut": whole[: len(whole) // 2], "empty": b"", "no parquet": b"{}" * 1000,
+              "a page": whole[:page] + b"\xff" * 64 + whole[page + 64 :]}[damage]
+    (tmp_path / "1.parquet").write_bytes(broken)
+    index = Index()
+    first_row = "2000" if damage == "a page" else "0"
+    with pytest.raises((pa.ArrowInvalid, OSError), match=rf"1\.parquet: cannot be read from row {first_row} on: ."):
+        for _ in scan_parquet(tmp_path, index=index, batch_rows=1000):
+            pass
+    assert index.documents == 4000 + int(first_row)
+    assert index.add([texts[0]]).verdict.tolist() == ["duplicate"]
+    with pytest.raises((pa.ArrowInvalid, OSError), match=r"1\.parquet: cannot be read"):
+        resolve(tmp_path / "1.parquet", record="text")
+
+
 def test_an_index_that_another_process_holds(tmp_path):
     code = f"import doppel_dedup, sys; i = doppel_dedup.Index(path={str(tmp_path / 'i')!r}); print('open', flush=True); sys.stdin.read()"
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
@@ -123,6 +179,9 @@ def test_another_key_and_another_rule(tmp_path):
         Index(path=tmp_path / "i", num_perm=64)
     with Index(path=tmp_path / "i") as index:
         assert len(index) == 1
+    for key in ("0011", "x" * 32, ""):
+        with pytest.raises(ValueError, match="hash.key"):
+            Index(hash_key=key)
 
 
 def test_a_damaged_directory(tmp_path):
@@ -161,6 +220,48 @@ def test_fork(tmp_path, path):
 def test_spawn(tmp_path):
     with pytest.raises(TypeError, match="pickle"):
         multiprocessing.get_context("spawn").Process(target=_add_in_child, args=(Index(), None)).start()
+
+
+def _sign_in_child(texts, queue):
+    queue.put((sign(texts).tolist(), list(sign_records(texts, range(len(texts))))))
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_children_sign(method):
+    texts = [f"{A} {i} {i + 1} {i + 2} {B}" for i in range(200)]
+    expected = sign(texts, threads=2).tolist(), list(sign_records(texts, range(len(texts)), threads=2))
+    context = multiprocessing.get_context(method)
+    queue = context.Queue()
+    child = context.Process(target=_sign_in_child, args=(texts, queue))
+    child.start()
+    assert queue.get(timeout=120) == expected
+    child.join()
+    assert child.exitcode == 0
+
+
+def test_an_index_is_closed_while_other_threads_use_it():
+    texts = [f"{A} {i} {i + 1} {i + 2} {B}" for i in range(200)]
+    index = Index(threads=2)
+    begun = threading.Barrier(4)
+    said = []
+
+    def use(call):
+        begun.wait(timeout=60)
+        try:
+            while True:  # until it is closed
+                call()
+        except ValueError as error:
+            said.append(str(error))
+
+    calls = [lambda: index.add(texts), lambda: index.query(texts), lambda: (index.remove(["1"]), len(index), "2" in index)]
+    threads = [threading.Thread(target=use, args=(call,)) for call in calls]
+    for thread in threads:
+        thread.start()
+    begun.wait(timeout=60)
+    index.close()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert said == ["the index is closed"] * 3
 
 
 def test_ctrl_c_is_heard_and_nothing_is_lost():

@@ -1,4 +1,4 @@
-"""The programs in docs/python.md run as they are written there, one after the other, in one place."""
+"""The programs of a page run as they are written there, one after the other, in one place with the examples of a clone."""
 
 import os
 import pathlib
@@ -6,12 +6,17 @@ import re
 import subprocess
 import sys
 
-PAGE = pathlib.Path(__file__).parent.parent.parent / "docs" / "python.md"
+import pytest
+
+SOURCE = pathlib.Path(__file__).parent.parent.parent
+PAGES = {"python.md": 8, "python-walkthrough.md": 6}  # at least so many programs
 
 
-def test_programs(tmp_path):
-    programs = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.S | re.M)
-    assert len(programs) >= 8
+@pytest.mark.parametrize("page", PAGES)
+def test_programs(tmp_path, page):
+    programs = re.findall(r"^```python\n(.*?)^```$", (SOURCE / "docs" / page).read_text(), re.S | re.M)
+    assert len(programs) >= PAGES[page]
+    (tmp_path / "examples").symlink_to(SOURCE / "examples")
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     for n, program in enumerate(programs):
         done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=environment,
@@ -20,3 +25,6 @@ def test_programs(tmp_path):
         # "# prints: X" is what it prints, line by line.
         expected = re.findall(r"# prints: (.*)$", program, re.M)
         assert done.stdout.splitlines() == expected, f"program {n + 1}:\n{program}"
+    # Pictures that a page draws are those that it shows.
+    for picture in tmp_path.glob("*.svg"):
+        assert picture.read_text() == (SOURCE / "docs" / "pictures" / picture.name).read_text(), picture.name

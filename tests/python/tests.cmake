@@ -5,3 +5,11 @@ if(Python3_FOUND AND NOT DOPPEL_SANITIZE)
     ${PROJECT_SOURCE_DIR} ${Python3_EXECUTABLE} ${CMAKE_BINARY_DIR}/python-tests)
   set_tests_properties(python/wheel PROPERTIES LABELS python TIMEOUT 1800 COST 300)
 endif()
+
+# The extension under AddressSanitizer; scripts/test asks for it with -DDOPPEL_PYTHON=ON. Label python-asan.
+if(DOPPEL_PYTHON AND DOPPEL_SANITIZE MATCHES address)
+  get_directory_property(python DIRECTORY ${PROJECT_SOURCE_DIR}/python DEFINITION Python_EXECUTABLE)
+  add_test(NAME python/asan COMMAND ${CMAKE_CURRENT_LIST_DIR}/asan_test
+    ${PROJECT_SOURCE_DIR} ${python} ${CMAKE_BINARY_DIR} ${CMAKE_CXX_COMPILER})
+  set_tests_properties(python/asan PROPERTIES LABELS python-asan TIMEOUT 600 COST 200)
+endif()
