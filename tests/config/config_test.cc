@@ -266,6 +266,27 @@ TEST_F(ConfigTest, NamesInTheEnvironmentAreUnambiguous) {
   EXPECT_THAT(names, Contains("DOPPEL_STATE_CHECKPOINT_DOCUMENTS"));
 }
 
+TEST_F(ConfigTest, RolesThatCannotWorkAreRefusedByName) {
+  const std::string kafka = "kafka:\n  brokers: b:9092\n  topics: [signed]\ninput:\n  format: signed\n";
+  const std::string matcher = kafka + "cluster:\n  role: matcher\n  shards: ";
+  const std::string resolver = kafka + "cluster:\n  role: resolver\n";
+  EXPECT_THAT(errors(matcher + "0-31/64\n"), IsEmpty());
+  EXPECT_THAT(errors(resolver), IsEmpty());
+  EXPECT_THAT(errors(matcher + "0-64/64\n"), Contains(HasSubstr("there are only shards 0 to 63")));
+  EXPECT_THAT(errors(kafka + "cluster:\n  role: matcher\n"),
+              Contains(HasSubstr("a matcher needs its shards")));
+  EXPECT_THAT(errors(resolver + "  shards: 0/4\n"), Contains(HasSubstr("only a matcher has shards")));
+  EXPECT_THAT(errors("cluster:\n  role: resolver\n"), Contains(HasSubstr("set kafka.brokers")));
+  EXPECT_THAT(errors("kafka:\n  brokers: b:9092\n  topics: [a, b]\ncluster:\n  role: resolver\n"),
+              Contains(HasSubstr("one topic of signed records")));
+  for (const char* removes : {"tombstones: key", "on_update: replace", "expire_after: 6h", "max_documents: 5",
+                              "max_memory: 1GiB"}) {
+    const std::string key(removes, std::string_view(removes).find(':'));
+    EXPECT_THAT(errors(resolver + removes + "\n"),
+                Contains(HasSubstr(key + ": an index on many machines cannot remove originals yet")));
+  }
+}
+
 TEST_F(ConfigTest, EveryKeyExplainsItself) {
   for (const KeyInfo& key : config_keys()) {
     EXPECT_GT(key.help.size(), 20u) << key.name;

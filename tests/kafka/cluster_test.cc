@@ -1,7 +1,6 @@
 // One index on many machines: what a resolver decides by the answers of matchers is what one process decides.
 
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -15,8 +14,6 @@
 
 namespace doppel::testing {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr const char* kHashKey = "000102030405060708090a0b0c0d0e0f";
 
