@@ -52,6 +52,7 @@ class Look {
     for (const std::string& name : o_.kafka.topics) RETURN_IF_ERROR(input(name));
     RETURN_IF_ERROR(index_log());
     RETURN_IF_ERROR(answers());
+    if (o_.cluster.answers_only()) return std::move(list_);
     RETURN_IF_ERROR(output("output.topic", "events", o_.output.topic, kEventBytes));
     // What comes in must fit: dead letters and unique documents are copies of it.
     const int64_t copy = std::min<int64_t>(input_bytes_ + (64 << 10), 1'000'000'000);
@@ -204,6 +205,7 @@ class Look {
                               {"min.compaction.lag.ms", "60000"}},
                              {"cleanup.policy", "delete.retention.ms"}));
     if (values) judge_index_log(topic, *values, needed);
+    topic.writes = !o_.cluster.answers_only();
     list_.push_back(std::move(topic));
     return absl::OkStatus();
   }
