@@ -113,7 +113,6 @@ class Loader {
     }
   }
 
-  // Nothing may die where other processes answer: RESOLVE cannot ask them again in the midst of a batch yet.
   void check_role() {
     const Options& o = config_.options;
     if (o.cluster.role == "all") return;
@@ -132,19 +131,6 @@ class Loader {
       const absl::Status status = parse_shards(o.cluster.shards).status();
       if (!status.ok()) wrong_together({"cluster.shards"}, std::string(status.message()));
     }
-    const auto refuse = [&](bool used, const char* key) {
-      if (used)
-        wrong_together(
-            {key, "cluster.role"},
-            fmt::format("{}: an index on many machines cannot remove originals yet; leave it out, or "
-                        "run one process without a role",
-                        key));
-    };
-    refuse(o.tombstones == "key", "tombstones");
-    refuse(o.on_update == "replace", "on_update");
-    refuse(o.expire_after_ms != 0, "expire_after");
-    refuse(o.max_documents != 0, "max_documents");
-    refuse(o.max_memory != 0, "max_memory");
     if (o.dry_run)
       wrong_together({"dry_run", "cluster.role"}, "a dry run needs the whole index; leave cluster.role out");
   }

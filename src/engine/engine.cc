@@ -96,7 +96,7 @@ absl::Status Engine::resolve(Work& work, const ResolveHelp& help) {
                                    [this](Seq seq) { return !originals_.live(seq); }),
                     work.forget.end());
   size_t applied = 0;  // of what the batch has removed
-  const Ask ask{.read = help.read, .again = [&](size_t i) { return answer_again(work, i, applied); }};
+  const Ask ask{.read = help.read, .again = [&](size_t i) { return answer_again(work, i, help, applied); }};
   Answers answers{.all = work.answers, .owners = originals_.shares(), .covered = originals_.cut()};
   if (options_.elsewhere) {
     answers.owners = work.owners.count();
@@ -117,9 +117,8 @@ absl::Status Engine::resolve(Work& work, const ResolveHelp& help) {
   return apply(work, help);
 }
 
-absl::Status Engine::answer_again(Work& work, size_t i, size_t& applied) {
-  // Nothing dies there (check_roles()), so no answer is out of date.
-  DOPPEL_CHECK(!options_.elsewhere, "answers from elsewhere are not asked for again", i);
+absl::Status Engine::answer_again(Work& work, size_t i, const ResolveHelp& help, size_t& applied) {
+  if (options_.elsewhere) return help.again(i, resolver_.deaths());
   originals_.apply_deaths(work.resolved, applied);
   applied = work.resolved.removed.size();
   MatchCounters counters;

@@ -61,6 +61,8 @@ struct Work {
 struct ResolveHelp {
   // Fills a document of the batch that is unread, and matches it: its original has gone since.
   std::function<absl::Status(size_t)> read;
+  // Where the originals are elsewhere: renews the answers to a document, as if these were dead.
+  std::function<absl::Status(size_t, const Deaths&)> again;
   // Where new originals are entered on several threads.
   int threads = 1;
   Index::Run run;
@@ -117,7 +119,7 @@ class Engine {
   absl::Status apply(Work& work, const ResolveHelp& help);
   absl::Status append_bodies(Work& work);
   void check_originals(const Resolved& resolved) const;
-  absl::Status answer_again(Work& work, size_t i, size_t& applied);
+  absl::Status answer_again(Work& work, size_t i, const ResolveHelp& help, size_t& applied);
 
   EngineOptions options_;
   Bodies& bodies_;

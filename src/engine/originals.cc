@@ -54,6 +54,21 @@ absl::Status Originals::find_payload(const Digest& payload, Answer& answer) cons
   return absl::OkStatus();
 }
 
+absl::Status Originals::match_without(const Deaths& deaths, const std::function<absl::Status()>& match) {
+  std::vector<Seq> removed;
+  const auto remove_for_now = [&](Seq seq) {
+    if (remove(seq)) removed.push_back(seq);
+  };
+  for (const Seq seq : deaths.seqs) remove_for_now(seq);
+  for (Seq seq = lowest_live_; seq < std::min(deaths.lowest_live, next_seq_); ++seq) remove_for_now(seq);
+  absl::Status status = match();
+  for (const Seq seq : removed) {
+    Share& its = share(seq);
+    its.index().revive(its.shards().local(seq));
+  }
+  return status;
+}
+
 bool Originals::remove(Seq seq) { return live(seq) && share(seq).remove(seq); }
 
 void Originals::apply_deaths(const Resolved& batch, size_t first) {

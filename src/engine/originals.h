@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/resolve.h"
 #include "engine/share.h"
 #include "index/band_key.h"
 
@@ -43,6 +44,8 @@ class Originals {
   // MATCH in every share, and the live original with a payload. See Matcher.
   absl::Status match(const ToMatch& work, size_t begin, size_t end, MatchCounters& counters) const;
   absl::Status find_payload(const Digest& payload, Answer& answer) const;
+  // MATCH as if these were dead; afterwards they live as before.
+  absl::Status match_without(const Deaths& deaths, const std::function<absl::Status()>& match);
   Cut cut() const { return shares_.empty() ? 0 : shares_.front()->cut(); }
 
   // A removal that no batch decides.

@@ -33,12 +33,19 @@ struct Ask {
   std::function<absl::Status(size_t document)> again;
 };
 
+// What has died that owners may not know of yet.
+struct Deaths {
+  std::vector<Seq> seqs;
+  Seq lowest_live = 0;  // everything below, too
+};
+
 class Resolver {
  public:
   Resolver(const Rule& rule, int num_perm, Owners owners = {});
 
   // Decides the batch. After an error it is not to be used further.
   absl::Status resolve(const ToResolve& work, const Ask& ask, Resolved& out);
+  Deaths deaths() const { return {window_.died(), window_.lowest_live()}; }
   // Who answers from now on.
   void set_owners(const Owners& owners) { window_.set_owners(owners); }
   // How many batches were decided: what is decided next has this number.

@@ -85,6 +85,13 @@ const Newcomers::Entry* Window::at(Seq seq) const {
 
 bool Window::dead(Seq seq) const { return seq < lowest_live_ || (!dead_.empty() && dead_.contains(seq)); }
 
+std::vector<Seq> Window::died() const {
+  std::vector<Seq> out;
+  out.reserve(died_.size());
+  for (const Death& death : died_) out.push_back(death.seq);
+  return out;
+}
+
 bool Window::bury(Seq seq) {
   if (dead(seq)) return false;
   for (const auto& batch : batches_)

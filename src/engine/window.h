@@ -46,6 +46,8 @@ class Window {
   bool bury(Seq seq);  // false: it was dead already
   void bury_below(Seq lowest_live);
   Seq lowest_live() const { return lowest_live_; }
+  // Those that died one by one and that some answer may hold for alive.
+  std::vector<Seq> died() const;
   uint64_t deaths() const { return deaths_; }  // how many times something died
   // Whether one has died that an answer as of this cut may hold for alive.
   bool died_since(Cut as_of) const { return last_death_.has_value() && *last_death_ >= as_of; }

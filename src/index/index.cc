@@ -66,6 +66,7 @@ Seq Index::lowest_live() const { return impl_->rows.low(); }
 bool Index::live(Seq seq) const { return impl_->rows.live(seq); }
 Row Index::row(Seq seq) const { return impl_->rows.row(seq); }
 bool Index::remove(Seq seq) { return impl_->rows.remove(seq); }
+void Index::revive(Seq seq) { impl_->rows.revive(seq); }
 void Index::expire_below(Seq seq) {
   const Seq before = impl_->rows.low();
   impl_->rows.expire_below(seq);

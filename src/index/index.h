@@ -144,6 +144,8 @@ class Index {
 
   // Removal marks; slots are reused lazily. Returns false if it was not live.
   bool remove(Seq seq);
+  // Takes a remove() back, before anything else changes.
+  void revive(Seq seq);
   // Expiry: numbers below `seq` are dead from now on; their memory is given back as a whole.
   void expire_below(Seq seq);
   // For restoring: numbering starts here instead of at 0. Only while empty.

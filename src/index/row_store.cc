@@ -75,6 +75,13 @@ bool RowStore::remove(Seq seq) {
   return true;
 }
 
+void RowStore::revive(Seq seq) {
+  uint8_t* row = mutable_at(seq);
+  store<uint32_t>(row + flags_, *flags(row) & ~kRemoved);
+  --removed_;
+  --chunk_of(seq).removed;
+}
+
 void RowStore::expire_below(Seq seq) {
   seq = std::min(seq, next_);
   if (seq <= low_) return;

@@ -36,6 +36,7 @@ class RowStore {
   void start_at(Seq seq);
   Seq append(const Row& row);
   bool remove(Seq seq);
+  void revive(Seq seq);  // takes a remove() back
   void expire_below(Seq seq);
   Row row(Seq seq) const;
 

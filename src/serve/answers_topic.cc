@@ -1,6 +1,10 @@
 #include "serve/answers_topic.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <limits>
+#include <set>
 
 #include "absl/strings/str_join.h"
 #include "base/bytes.h"
@@ -16,6 +20,7 @@ namespace {
 constexpr int kPollMs = 100;
 constexpr size_t kPollMost = 1000;
 constexpr std::chrono::seconds kPatience(5);  // before answers are asked for again
+constexpr std::chrono::seconds kAskAgain(2);  // a question in the midst of a batch
 constexpr std::chrono::minutes kSayAgain(1);
 constexpr std::chrono::milliseconds kPause(200);
 
@@ -23,6 +28,35 @@ const Answer& nothing(Cut as_of) {
   thread_local Answer answer;
   answer.as_of = as_of;
   return answer;
+}
+
+bool choose_rest(const std::vector<ShardSet>& sets, std::vector<bool>& taken,
+                 std::vector<std::string>& chosen) {
+  const auto shard = static_cast<uint32_t>(std::find(taken.begin(), taken.end(), false) - taken.begin());
+  if (shard == taken.size()) return true;
+  for (const ShardSet& set : sets) {
+    const std::vector<uint32_t>& own = set.own();
+    if (set.of() != taken.size() || own.front() != shard ||
+        std::any_of(own.begin(), own.end(), [&](uint32_t s) { return taken[s]; }))
+      continue;
+    for (const uint32_t s : own) taken[s] = true;
+    chosen.push_back(set.text());
+    if (choose_rest(sets, taken, chosen)) return true;
+    chosen.pop_back();
+    for (const uint32_t s : own) taken[s] = false;
+  }
+  return false;
+}
+
+// Of these sets, some that have every shard once, by their texts.
+bool choose_each_shard_once(const std::vector<ShardSet>& sets, std::vector<std::string>& chosen) {
+  std::set<uint32_t> numbers;  // of all shards: matchers may have been started with another one
+  for (const ShardSet& set : sets) numbers.insert(set.of());
+  return std::any_of(numbers.begin(), numbers.end(), [&](uint32_t of) {
+    chosen.clear();
+    std::vector<bool> taken(of);
+    return choose_rest(sets, taken, chosen);
+  });
 }
 
 }  // namespace
@@ -88,10 +122,18 @@ absl::Status AnswersIn::take(int wait_ms, const std::function<void(std::string_v
   return polled;
 }
 
+std::string Question::answered_as() const { return fmt::format("{}?{}", generation, id); }
+
 std::string encode_question(const Question& question) {
   std::string out(sizeof(uint32_t), '\0');
   put_string(out, question.generation);
   put_varint(out, question.from);
+  put_varint(out, question.id);
+  put_varint(out, question.least);
+  put_varint(out, question.deaths.lowest_live);
+  put_varint(out, question.deaths.seqs.size());
+  for (const Seq seq : question.deaths.seqs) put_varint(out, seq);
+  put_string(out, question.signed_record);
   store(out.data(), crc32c(std::string_view(out).substr(sizeof(uint32_t))));
   return out;
 }
@@ -103,6 +145,11 @@ std::optional<Question> decode_question(std::string_view bytes) {
   Question out;
   out.generation = in.string();
   out.from = in.varint();
+  out.id = in.varint();
+  out.least = in.varint();
+  out.deaths.lowest_live = in.varint();
+  for (uint64_t left = in.varint(); left > 0 && in.ok(); --left) out.deaths.seqs.push_back(in.varint());
+  out.signed_record = in.string();
   if (!in.done()) return std::nullopt;
   return out;
 }
@@ -147,14 +194,65 @@ absl::Status RemoteAnswers::wait(const Batch& batch) {
       log::warn("waiting for the answers of shards; every shard needs a matcher",
                 {{"missing", missing(batch)}, {"topic", options_.topic}});
     }
-    RETURN_IF_ERROR(out_->send(encode_question({options_.generation, batch.records.front().offset})));
+    RETURN_IF_ERROR(out_->send(
+        encode_question({.generation = options_.generation, .from = batch.records.front().offset})));
   }
+}
+
+absl::Status RemoteAnswers::answer_again(const Batch& batch, size_t i, const Deaths& deaths, Work& work) {
+  const Record& record = batch.records[i];
+  question_ = Question{.generation = options_.generation,
+                       .from = record.offset,
+                       .id = ++questions_,
+                       .least = covered_,
+                       .deaths = deaths,
+                       .signed_record = std::string(record.value)};
+  again_.clear();
+  const auto start = Clock::now();
+  auto asked = start - kPatience, said = start;
+  while (!take_again(work, i)) {
+    const auto now = Clock::now();
+    if (options_.stop()) return absl::CancelledError("stopped while waiting for answers");
+    if (now - start > kPatience && others_answer())
+      return absl::UnavailableError(fmt::format(
+          "the matchers of {} ended in the midst of a batch, and others have their shards; start again",
+          absl::StrJoin(chosen_, " ")));
+    if (now - said > kSayAgain) {
+      said = now;
+      log::warn("waiting for the answers of shards", {{"asked", absl::StrJoin(chosen_, " ")}});
+    }
+    if (now - asked >= kAskAgain) {
+      RETURN_IF_ERROR(out_->send(encode_question(*question_)));
+      asked = now;
+    }
+    RETURN_IF_ERROR(in_->take(kPollMs, [this](std::string_view bytes) { take(bytes); }));
+  }
+  question_.reset();
+  return absl::OkStatus();
+}
+
+// Whether every shard has answered the question, but not by those who answered the batch.
+bool RemoteAnswers::others_answer() const {
+  std::vector<ShardSet> sets;
+  for (const auto& [shards, answer] : again_) sets.push_back(*parse_shards(shards));
+  std::vector<std::string> chosen;
+  return choose_each_shard_once(sets, chosen);
+}
+
+// Once all who answered the batch have answered the question.
+bool RemoteAnswers::take_again(Work& work, size_t i) {
+  for (const std::string& shards : chosen_)
+    if (!again_.contains(shards)) return false;
+  for (size_t owner = 0; owner < chosen_.size(); ++owner)
+    work.answers[i * chosen_.size() + owner] = again_.at(chosen_[owner]);
+  return true;
 }
 
 void RemoteAnswers::take(std::string_view bytes) {
   AnswerRecord record;
   absl::Status status = decode_answers(bytes, record);
-  if (status.ok() && record.generation != options_.generation) return;
+  const bool to_question = question_ && record.generation == question_->answered_as();
+  if (status.ok() && record.generation != options_.generation && !to_question) return;
   for (const auto& [offset, answer] : record.answers)
     for (const BandCount& count : answer.counts)
       if (count.band >= options_.bands) status = invalid("answers of an index with more bands");
@@ -168,6 +266,11 @@ void RemoteAnswers::take(std::string_view bytes) {
     return;
   }
   if (record.as_of < covered_) return;  // of a matcher that is slower than what was decided by others
+  if (to_question) {
+    Answer& answer = again_[record.shards];
+    answer = record.answers.empty() ? nothing(record.as_of) : std::move(record.answers.front().second);
+    return;
+  }
   Matcher& matcher = matchers_.try_emplace(record.shards, Matcher{*shards, {}}).first->second;
   matcher.blocks.push_back(std::move(record));
 }
@@ -197,31 +300,10 @@ bool RemoteAnswers::covers(const Matcher& matcher, const Batch& batch) const {
 
 // Matchers that have answered the whole batch, and have every shard once.
 bool RemoteAnswers::choose(const Batch& batch) {
-  std::map<uint32_t, std::vector<const Matcher*>> complete;  // by the number of all shards
+  std::vector<ShardSet> complete;
   for (const auto& [name, matcher] : matchers_)
-    if (covers(matcher, batch)) complete[matcher.shards.of()].push_back(&matcher);
-  for (const auto& [of, matchers] : complete) {
-    chosen_.clear();
-    std::vector<bool> taken(of);
-    if (choose_rest(matchers, taken)) return true;
-  }
-  return false;
-}
-
-bool RemoteAnswers::choose_rest(const std::vector<const Matcher*>& complete, std::vector<bool>& taken) {
-  const auto shard = static_cast<uint32_t>(std::find(taken.begin(), taken.end(), false) - taken.begin());
-  if (shard == taken.size()) return true;
-  for (const Matcher* matcher : complete) {
-    const std::vector<uint32_t>& own = matcher->shards.own();
-    if (own.front() != shard || std::any_of(own.begin(), own.end(), [&](uint32_t s) { return taken[s]; }))
-      continue;
-    for (const uint32_t s : own) taken[s] = true;
-    chosen_.push_back(matcher);
-    if (choose_rest(complete, taken)) return true;
-    chosen_.pop_back();
-    for (const uint32_t s : own) taken[s] = false;
-  }
-  return false;
+    if (covers(matcher, batch)) complete.push_back(matcher.shards);
+  return choose_each_shard_once(complete, chosen_);
 }
 
 std::string RemoteAnswers::missing(const Batch& batch) const {
@@ -233,7 +315,7 @@ std::string RemoteAnswers::missing(const Batch& batch) const {
 
 void RemoteAnswers::fill(const Batch& batch, Work& work) {
   std::vector<ShardSet> sets;
-  for (const Matcher* matcher : chosen_) sets.push_back(matcher->shards);
+  for (const std::string& shards : chosen_) sets.push_back(matchers_.at(shards).shards);
   const Owners owners(sets);
   work.answers.resize(batch.records.size() * owners.count());
   Cut covered = std::numeric_limits<Cut>::max();
@@ -241,7 +323,8 @@ void RemoteAnswers::fill(const Batch& batch, Work& work) {
     const AnswerRecord* at = nullptr;
     for (size_t i = 0; i < batch.records.size(); ++i) {
       const uint64_t offset = batch.records[i].offset;
-      if (at == nullptr || offset < at->begin || offset >= at->end) at = block(*chosen_[owner], offset);
+      if (at == nullptr || offset < at->begin || offset >= at->end)
+        at = block(matchers_.at(chosen_[owner]), offset);
       DOPPEL_CHECK(at != nullptr, "who was chosen has answered", owner, offset);
       covered = std::min(covered, at->as_of);
       const auto found = std::lower_bound(at->answers.begin(), at->answers.end(), offset,

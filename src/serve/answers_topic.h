@@ -23,10 +23,17 @@ namespace doppel {
 
 inline constexpr int32_t kQuestions = 0, kAnswers = 1;  // partitions
 
-// "Answer what is in the order from here on again, of this generation."
+// Of a resolver, by its generation. Without an id: "answer what is in the order from here on again". With
+// one: "answer this one document, as if these were dead"; the answer's generation is answered_as() then.
 struct Question {
   std::string generation;
-  uint64_t from = 0;
+  uint64_t from = 0;  // offset in the order
+  uint64_t id = 0;
+  Cut least = 0;  // not as of an earlier cut
+  Deaths deaths;
+  std::string signed_record;
+
+  std::string answered_as() const;
 };
 
 // A producer into one partition of the topic.
@@ -78,6 +85,8 @@ class RemoteAnswers final : public Answering {
   // Waits for answers that together come from every shard, each once. Says which are missing, and asks for
   // them again. Cancelled: stopped meanwhile.
   absl::Status answer(const Batch& batch, Work& work) override;
+  // Unavailable: those who answered the batch have been replaced by matchers of other shards.
+  absl::Status answer_again(const Batch& batch, size_t i, const Deaths& deaths, Work& work) override;
 
  private:
   struct Matcher {  // all that have the same shards
@@ -87,11 +96,12 @@ class RemoteAnswers final : public Answering {
 
   explicit RemoteAnswers(Options options) : options_(std::move(options)) {}
   void take(std::string_view bytes);
+  bool take_again(Work& work, size_t i);
   void drop_below(uint64_t offset);
   const AnswerRecord* block(const Matcher& matcher, uint64_t offset) const;
   bool covers(const Matcher& matcher, const Batch& batch) const;
   bool choose(const Batch& batch);
-  bool choose_rest(const std::vector<const Matcher*>& complete, std::vector<bool>& taken);
+  bool others_answer() const;
   absl::Status wait(const Batch& batch);
   std::string missing(const Batch& batch) const;
   void fill(const Batch& batch, Work& work);
@@ -100,7 +110,10 @@ class RemoteAnswers final : public Answering {
   std::unique_ptr<AnswersIn> in_;
   std::unique_ptr<AnswersOut> out_;
   std::map<std::string, Matcher> matchers_;  // by their shards
-  std::vector<const Matcher*> chosen_;
+  std::vector<std::string> chosen_;          // their shards
+  std::optional<Question> question_;         // that is open, of one document
+  std::map<std::string, Answer> again_;      // to it, by shards
+  uint64_t questions_ = 0;
   Cut covered_ = 0;
   std::map<std::string, Clock::time_point> complained_;
 };

@@ -13,6 +13,7 @@
 #include "serve/answers_topic.h"
 #include "serve/kafka_index.h"
 #include "serve/kafka_plan.h"
+#include "serve/kafka_run.h"
 #include "serve/monitor.h"
 #include "serve/setup.h"
 #include "stream/executor.h"
@@ -37,7 +38,7 @@ class Matching {
         executor_(thread_count(options)) {
     const EngineOptions& engine = index.engine->options();
     for (int i = 0; i < executor_.threads(); ++i)
-      signers_.emplace_back(engine.scheme, engine.with_sets(), options.input, KeyPolicy());
+      signers_.emplace_back(engine.scheme, engine.with_sets(), options.input, key_policy(options));
     index.follower->follow(executor_.threads(), [this](int parts, const std::function<void(int)>& part) {
       executor_.run(static_cast<size_t>(parts), 1,
                     [&](int, size_t begin, size_t) { part(static_cast<int>(begin)); });
@@ -99,14 +100,48 @@ class Matching {
 
   // A resolver that waits in vain asks for answers again.
   absl::Status take_questions() {
-    return questions_->take(0, [this](std::string_view bytes) {
+    absl::Status status;
+    RETURN_IF_ERROR(questions_->take(0, [&](std::string_view bytes) {
       const std::optional<Question> question = decode_question(bytes);
-      if (!question || question->generation != index_.position.cut.generation || next_ <= question->from)
+      if (!question || question->generation != index_.position.cut.generation) return;
+      if (question->id != 0) {
+        const absl::Status answered = answer_one(*question);
+        if (status.ok()) status = answered;
         return;
+      }
+      if (next_ <= question->from) return;
       log::info("answering again", {{"from", question->from}, {"until", next_}});
       source_.reset();
       next_ = question->from;
-    });
+    }));
+    return status;
+  }
+
+  // A document in the midst of a batch, without what has died in that batch and in those before it.
+  absl::Status answer_one(const Question& question) {
+    if (index_.position.cut.cut < question.least) return absl::OkStatus();  // it will be asked again
+    Engine& engine = *index_.engine;
+    work_.resize(1, engine.options());
+    const Record record{
+        .value = question.signed_record, .source = o_.kafka.topics.front(), .offset = question.from};
+    signers_.front().sign(record, work_.sign.documents[0], work_.sign.slices.data());
+    RETURN_IF_ERROR(engine.originals().match_without(question.deaths, [&] {
+      MatchCounters counters;
+      return engine.match(work_, 0, 1, counters);
+    }));
+    AnswerRecord answered{.generation = question.answered_as(),
+                          .shards = shards_,
+                          .as_of = index_.position.cut.cut,
+                          .begin = question.from,
+                          .end = question.from + 1};
+    if (!work_.answers[0].is_empty()) answered.answers.emplace_back(question.from, work_.answers[0]);
+    return send(answered);
+  }
+
+  absl::Status send(const AnswerRecord& record) {
+    encoded_.clear();
+    encode_answers(record, static_cast<size_t>(index_.engine->options().rule.max_checks), encoded_);
+    return answers_->send(encoded_);
   }
 
   // Where the answers go on: behind the last one; where another resolver decides now, or others were faster,
@@ -127,6 +162,7 @@ class Matching {
         kafka_source_options(o_, kafka_inputs(o_), [this] { return monitor_.stop(); });
     options.in_background = false;
     options.compare_offsets = false;
+    options.idle_ms = 20;  // the log and questions are waited for, too
     LogProgress from = committed;
     if (next_ != first) from = {.topic = committed.topic, .next = static_cast<int64_t>(next_)};
     ASSIGN_OR_RETURN(source_, kafka::KafkaSource::open(cluster_, options, {from}));
@@ -170,9 +206,7 @@ class Matching {
       }
       if (bytes < kEnough && i + 1 < batch_.records.size()) continue;
       record_.end = next_;
-      encoded_.clear();
-      encode_answers(record_, static_cast<size_t>(index_.engine->options().rule.max_checks), encoded_);
-      RETURN_IF_ERROR(answers_->send(encoded_));
+      RETURN_IF_ERROR(send(record_));
       record_.answers.clear();
       record_.begin = next_;
       bytes = 0;

@@ -266,6 +266,10 @@ class Run {
   Lane* next_ = &lanes_[1];
   Lane* settling_ = &lanes_[2];
   const ResolveHelp help_{.read = [this](size_t i) { return read_late(i); },
+                          .again =
+                              [this](size_t i, const Deaths& deaths) {
+                                return p_.answering->answer_again(now_->batch, i, deaths, now_->work);
+                              },
                           .threads = executor_.threads(),
                           .run =
                               [this](int parts, const std::function<void(int)>& part) {

@@ -58,6 +58,8 @@ class Answering {
   // Waits until every original's owner has answered every document of the batch. Fills work.answers, owners
   // and covered.
   virtual absl::Status answer(const Batch& batch, Work& work) = 0;
+  // Renews the answers to a document of the batch, by the same owners, as if these were dead.
+  virtual absl::Status answer_again(const Batch& batch, size_t i, const Deaths& deaths, Work& work) = 0;
 };
 
 // How long each stage kept the loop of a batch.

@@ -14,7 +14,6 @@ namespace doppel::kafka {
 namespace {
 
 constexpr int kAskGroupMs = 2'000;
-constexpr int kIdleMs = 100;    // how long next() waits for a first record
 constexpr int kGrowMs = 2;      // how often a batch whose time is over asks whether it is wanted
 constexpr size_t kChunk = 256;  // taken from the consumer at once
 constexpr std::chrono::milliseconds kPause(200);  // before the broker is asked again
@@ -212,7 +211,7 @@ absl::Status KafkaSource::gather() {
     if (over && (!wanted_ || wanted_())) break;
     // One record first: only then does the batch's time begin.
     const size_t wanted = any ? std::min(kChunk, options_.batch_records - gathered_.size()) : 1;
-    const int wait_ms = over ? kGrowMs : any ? static_cast<int>(left) : kIdleMs;
+    const int wait_ms = over ? kGrowMs : any ? static_cast<int>(left) : options_.idle_ms;
     chunk_.clear();
     const absl::Status polled = consumer_->poll(wanted, wait_ms, chunk_);
     absl::Status status;

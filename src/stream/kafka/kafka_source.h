@@ -29,6 +29,7 @@ struct KafkaSourceOptions {
   size_t batch_bytes = 8 << 20;
   int linger_ms = 20;  // a batch is closed so long after its first record, or when it is wanted after that
   size_t queue_bytes = 256 << 20;
+  int idle_ms = 100;                 // how long next() waits for a first record
   bool from_latest = false;          // where a partition without progress begins
   bool continue_after_loss = false;  // records that were deleted unread: go on behind them
   int metadata_ms = 10'000;          // how often new topics and partitions are looked for
