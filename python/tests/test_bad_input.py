@@ -240,28 +240,33 @@ def test_children_sign(method):
 
 
 def test_an_index_is_closed_while_other_threads_use_it():
-    texts = [f"{A} {i} {i + 1} {i + 2} {B}" for i in range(200)]
+    texts = [" ".join(str(i * 7919 + j * j) for j in range(40)) for i in range(20_000)]
     index = Index(threads=2)
-    begun = threading.Barrier(4)
-    said = []
+    in_the_middle = threading.Event()
+    added, said = [], []
 
-    def use(call):
-        begun.wait(timeout=60)
+    def add():  # takes some times as long as the calls of `progress` are apart
+        added.append(len(index.add(texts, progress=lambda done, total: in_the_middle.set())))
+
+    def ask():
         try:
             while True:  # until it is closed
-                call()
+                index.query(texts[:16])
+                index.remove(["1"])
         except ValueError as error:
             said.append(str(error))
 
-    calls = [lambda: index.add(texts), lambda: index.query(texts), lambda: (index.remove(["1"]), len(index), "2" in index)]
-    threads = [threading.Thread(target=use, args=(call,)) for call in calls]
-    for thread in threads:
+    threads = [threading.Thread(target=add)]
+    threads[0].start()
+    assert in_the_middle.wait(timeout=60)
+    threads += [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads[1:]:
         thread.start()
-    begun.wait(timeout=60)
     index.close()
     for thread in threads:
         thread.join(timeout=60)
-    assert said == ["the index is closed"] * 3
+    assert added == [len(texts)]  # close() waits for the call at hand
+    assert said == ["the index is closed"] * 2
 
 
 def test_ctrl_c_is_heard_and_nothing_is_lost():
