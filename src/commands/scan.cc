@@ -111,6 +111,13 @@ std::vector<NamedPath> outputs_of(const ScanFlags& flags) {
 // Nothing is written over what is read, nor into the state directory.
 absl::Status check_places(const Config& config, const ScanFlags& flags) {
   const Options& o = config.options;
+  for (const auto& [what, path] : outputs_of(flags)) {
+    if (!path.ends_with(".parquet")) continue;
+    return invalid(
+        fmt::format("{}: {}: doppel writes JSON lines, not Parquet; name a file .jsonl, or use Python's "
+                    "doppel_dedup.scan_parquet, which writes verdicts and unique rows with all columns",
+                    what, path));
+  }
   if (is_signed(o.input)) {
     for (const auto& [what, value] :
          {std::pair("--keep", flags.sink.keep + flags.sink.keep_directory),
@@ -230,6 +237,7 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   leave_out_outputs(source_options, o, flags, recovered.sink_position);
   source_options.batch_records = o.batch_documents;
   source_options.batch_bytes = o.batch_bytes;
+  source_options.columns = o.input;
   source_options.charsets = o.input.format == "html";
   if (is_signed(o.input)) {
     source_options.layout = "signed";
