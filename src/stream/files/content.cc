@@ -39,7 +39,9 @@ constexpr auto kParquet = "PAR1"sv;
 
 // The longer ones first where one begins as another.
 constexpr Magic kMagics[] = {
-    {0, kParquet, "a Parquet file, which only scan, sign, tune and explain read"},
+    {0, kParquet,
+     "a Parquet file, which only scan, sign, tune and explain read; for others make JSON lines of it: "
+     "duckdb -c \"COPY (FROM 'FILE') TO 'FILE.jsonl'\""},
     {0, "PARE", "an encrypted Parquet file, which is not read; write it without encryption"},
     {0, "ARROW1\0\0"sv, kArrow},
     {0, "FEA1", kArrow},
