@@ -158,7 +158,8 @@ int exit_code(const absl::Status& status) {
 int sign_main(int argc, char** argv) {
   CLI::App app(
       "Makes signed records of documents: what the index needs of each, about 1 KB, without its text.\n\n"
-      "Reads what doppel scan reads, Parquet too. scan, serve, rebuild and tune read signed records where input.format "
+      "Reads what doppel scan reads, Parquet too. scan, serve, rebuild and tune read signed records where "
+      "input.format "
       "is\n"
       "signed, skip the expensive part, and decide the same, byte for byte. So any number of machines can "
       "sign,\n"

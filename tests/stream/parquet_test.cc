@@ -318,7 +318,7 @@ TEST(ParquetDamage, LiesAreNamedWithTheColumn) {
     EXPECT_EQ(take_all(of(d / "x.parquet", format)).lines.size(), 3u) << lie.message;
   }
   write_file(d / "x.parquet", parquet_file({ids, text_column("text", {"1", "2", "3"})}, -1));
-  EXPECT_THAT(messages_of(take_all(of(d / "x.parquet"))), ElementsAre(HasSubstr("row group 0 has -1 rows")));
+  EXPECT_THAT(messages_of(take_all(of(d / "x.parquet"))), ElementsAre(HasSubstr("row group 0, it has -1 rows")));
 }
 
 // A run of one value and a dictionary take few bytes, so rows may be many; memory does not grow with them.
@@ -383,7 +383,7 @@ TEST(ParquetDamage, AnyByteMayBeWrong) {
   for (const char* name : {"encoding_delta_byte_array_v2", "codec_snappy_v1", "dictionary"}) {
     const std::string whole = read_back(kData + name + std::string(".parquet"));
     const std::vector<std::string> wanted = lines_of(kData + name + std::string(".jsonl"));
-    for (size_t i = 4; i < whole.size(); i += 29) {
+    for (size_t i = 4; i < whole.size(); i += 61) {
       std::string bytes = whole;
       bytes[i] = static_cast<char>(bytes[i] ^ 0x55);
       write_file(d / "x.parquet", bytes);

@@ -1,4 +1,4 @@
-// The schema is read at once, the row groups when the columns are chosen: a table of thousands of columns has
+// The schema is read at once, each row group when its turn comes: a table of thousands of columns has
 // millions of chunks, of which few are wanted.
 
 #include "stream/files/parquet/footer.h"
@@ -18,7 +18,7 @@ namespace {
 using Type = ThriftReader::Type;
 
 constexpr uint64_t kTail = sizeof(uint32_t) + kMagic.size();
-constexpr uint64_t kMostFooter = 512 << 20;
+constexpr uint64_t kMostFooter = 128 << 20;
 
 absl::Status broken(const std::string& cause) { return absl::DataLossError(cause); }
 
@@ -143,6 +143,12 @@ absl::StatusOr<Footer> Footer::read(int fd, uint64_t file_size) {
   in.each_field([&](int16_t id, Type of) {
     if (id == 2) {
       tree = read_schema(in, of, out.columns_);
+    } else if (id == 4) {
+      Type element = Type::stop;
+      out.groups_left_ = in.begin_list(of, element);
+      out.at_ = in.at();
+      for (uint64_t left = out.groups_left_; left > 0 && in.ok(); --left) in.skip(element);
+      if (element != Type::structure && out.groups_left_ > 0) tree = false;
     } else {
       in.skip(of);
     }
@@ -151,45 +157,35 @@ absl::StatusOr<Footer> Footer::read(int fd, uint64_t file_size) {
   return out;
 }
 
-absl::StatusOr<std::vector<RowGroup>> Footer::row_groups(const std::vector<Column>& chosen) const {
-  std::vector<RowGroup> out;
-  absl::Status wrong;
-  ThriftReader in(bytes_);
-  const auto read_group = [&](Type type) {
-    RowGroup group{.chunks = std::vector<Chunk>(chosen.size(), {.unreadable = "it is missing"})};
-    int64_t rows = 0;
-    in.each_field_of(type, [&](int16_t id, Type of) {
-      if (id == 1) {
-        size_t leaf = 0;
-        in.each_element(of, [&](Type element) {
-          const auto wanted = std::find_if(chosen.begin(), chosen.end(),
-                                           [&](const Column& column) { return column.leaf == leaf; });
-          ++leaf;
-          if (wanted == chosen.end()) return in.skip(element);
-          group.chunks[static_cast<size_t>(wanted - chosen.begin())] =
-              checked(read_chunk(in, element), *wanted, file_size_);
-        });
-      } else if (id == 3) {
-        rows = in.integer(of);
-      } else {
-        in.skip(of);
-      }
-    });
-    if (rows < 0 && wrong.ok())
-      wrong = broken(fmt::format("a damaged Parquet file: row group {} has {} rows", out.size(), rows));
-    group.rows = static_cast<uint64_t>(rows);
-    out.push_back(std::move(group));
-  };
+absl::StatusOr<bool> Footer::next_group(const std::vector<Column>& chosen, RowGroup& out) {
+  if (groups_left_ == 0) return false;
+  --groups_left_;
+  out.rows = 0;
+  out.chunks.assign(chosen.size(), {.unreadable = "it is missing"});
+  int64_t rows = 0;
+  ThriftReader in(std::string_view(bytes_).substr(at_));
   in.each_field([&](int16_t id, Type of) {
-    if (id == 4) {
-      in.each_element(of, read_group);
+    if (id == 1) {
+      size_t leaf = 0;
+      in.each_element(of, [&](Type element) {
+        const auto wanted = std::find_if(chosen.begin(), chosen.end(),
+                                         [&](const Column& column) { return column.leaf == leaf; });
+        ++leaf;
+        if (wanted == chosen.end()) return in.skip(element);
+        out.chunks[static_cast<size_t>(wanted - chosen.begin())] =
+            checked(read_chunk(in, element), *wanted, file_size_);
+      });
+    } else if (id == 3) {
+      rows = in.integer(of);
     } else {
       in.skip(of);
     }
   });
-  RETURN_IF_ERROR(wrong);
-  if (!in.ok()) return broken("a damaged Parquet file: its footer cannot be understood");
-  return out;
+  at_ += in.at();
+  if (!in.ok()) return broken("the footer cannot be understood");
+  if (rows < 0) return broken(fmt::format("it has {} rows, the footer says", rows));
+  out.rows = static_cast<uint64_t>(rows);
+  return true;
 }
 
 }  // namespace doppel::parquet

@@ -34,13 +34,16 @@ class Footer {
   static absl::StatusOr<Footer> read(int fd, uint64_t file_size);
 
   const std::vector<Column>& columns() const { return columns_; }
-  // Row groups of these columns, of which each is readable. All places lie in the file.
-  absl::StatusOr<std::vector<RowGroup>> row_groups(const std::vector<Column>& chosen) const;
+  // The next row group, with these columns, of which each is readable; false: there are no more. All places
+  // lie in the file.
+  absl::StatusOr<bool> next_group(const std::vector<Column>& chosen, RowGroup& out);
 
  private:
   std::string bytes_;
   uint64_t file_size_ = 0;
   std::vector<Column> columns_;
+  size_t at_ = 0;             // of the next row group in bytes_
+  uint64_t groups_left_ = 0;  // from there on
 };
 
 // All n bytes at that place. The error: the file is shorter, or cannot be read.

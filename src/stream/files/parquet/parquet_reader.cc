@@ -35,19 +35,16 @@ ParquetReader::ParquetReader(const FilesSourceOptions& options, Filling& filling
 RecordReader::State ParquetReader::take(Batch& batch) {
   if (!started_) start(batch);
   while (batch.records.size() < options_.batch_records && batch.problems.size() < options_.batch_records) {
-    if (damaged_ || (!in_group_ && group_ == groups_.size())) return end();
+    if (ended_) return end();
     absl::Status status = in_group_ ? absl::OkStatus() : begin_group();
-    if (status.ok() && !has_row_ && left_ > 0) status = read_row();
+    if (status.ok() && in_group_ && !has_row_) status = read_row();
     if (!status.ok()) {
       damage(batch, std_sv(status.message()));
     } else if (has_row_) {
       if (!batch.records.empty() && batch.bytes + value_.size() > options_.batch_bytes) return State::full;
       hand_out(batch);
     }
-    if (left_ == 0 && !has_row_ && in_group_) {
-      in_group_ = false;
-      ++group_;
-    }
+    if (left_ == 0 && !has_row_) in_group_ = false;
   }
   return State::full;
 }
@@ -56,7 +53,7 @@ void ParquetReader::start(Batch& batch) {
   started_ = true;
   const absl::Status status = open_file();
   if (status.ok()) return;
-  damaged_ = true;
+  ended_ = true;
   batch.problems.push_back(
       {file_.path, 0, 0, fmt::format("{}: {}", file_.shown(), std_sv(status.message()))});
 }
@@ -67,9 +64,8 @@ absl::Status ParquetReader::open_file() {
   size_ = static_cast<uint64_t>(info.st_size);
   counted_ = mark_.offset;
   counter_at_start_ = counter_->load(std::memory_order_relaxed);
-  ASSIGN_OR_RETURN(const parquet::Footer footer, parquet::Footer::read(fd_.get(), size_));
-  ASSIGN_OR_RETURN(columns_, parquet::choose_columns(footer.columns(), *options_.columns));
-  ASSIGN_OR_RETURN(groups_, footer.row_groups(columns_));
+  ASSIGN_OR_RETURN(footer_, parquet::Footer::read(fd_.get(), size_));
+  ASSIGN_OR_RETURN(columns_, parquet::choose_columns(footer_->columns(), *options_.columns));
   const uint64_t page_bytes = std::max<uint64_t>(kPageBytes, 2 * options_.max_line_bytes);
   for (const parquet::Column& column : columns_) {
     readers_.emplace_back(column, fd_.get(), std::min<uint64_t>(page_bytes, INT32_MAX), counter_);
@@ -77,26 +73,32 @@ absl::Status ParquetReader::open_file() {
     append_json_member(members_.back(), column.name);
   }
   cells_.resize(columns_.size());
-  // Row groups that an earlier run has read.
-  while (group_ < groups_.size() && groups_[group_].rows <= to_skip_) to_skip_ -= groups_[group_++].rows;
-  if (group_ == groups_.size() && to_skip_ > 0) {
-    return absl::DataLossError(
-        fmt::format("the file has fewer rows than the {} that were read of it earlier", mark_.lines));
-  }
   return absl::OkStatus();
 }
 
+// The next one that has rows which no earlier run has read.
 absl::Status ParquetReader::begin_group() {
-  const parquet::RowGroup& group = groups_[group_];
+  while (true) {
+    const absl::StatusOr<bool> next = footer_->next_group(columns_, group_);
+    if (!next.ok()) return in_group(groups_, {}, next.status());
+    ended_ = !*next;
+    if (ended_ && to_skip_ > 0) {
+      return absl::DataLossError(
+          fmt::format("the file has fewer rows than the {} that were read of it earlier", mark_.lines));
+    }
+    if (ended_) return absl::OkStatus();
+    ++groups_;
+    if (group_.rows > to_skip_) break;
+    to_skip_ -= group_.rows;
+  }
   in_group_ = true;
-  left_ = group.rows - to_skip_;
-  if (group.rows == 0) return absl::OkStatus();
+  left_ = group_.rows - to_skip_;
   for (size_t i = 0; i < columns_.size(); ++i) {
-    if (!group.chunks[i].unreadable.empty())
-      return in_column(i, absl::DataLossError(group.chunks[i].unreadable));
-    readers_[i].begin(group.chunks[i], group.rows);
+    const parquet::Chunk& chunk = group_.chunks[i];
+    if (!chunk.unreadable.empty()) return in_column(i, absl::DataLossError(chunk.unreadable));
+    readers_[i].begin(chunk, group_.rows);
     if (to_skip_ > 0) RETURN_IF_ERROR(in_column(i, readers_[i].skip(to_skip_)));
-    if (i == 0) mark_.offset = group.chunks[i].begin;
+    if (i == 0) mark_.offset = chunk.begin;
   }
   to_skip_ = 0;
   return absl::OkStatus();
@@ -157,17 +159,21 @@ RecordReader::State ParquetReader::end() {
 }
 
 void ParquetReader::damage(Batch& batch, std::string_view cause) {
-  damaged_ = true;
+  ended_ = true;
   has_row_ = false;
-  batch.problems.push_back({file_.path, 0, mark_.lines,
-                            fmt::format("{}: row group {}, {}; rows from {} on are not read", file_.shown(),
-                                        group_, cause, mark_.lines)});
+  batch.problems.push_back(
+      {file_.path, 0, mark_.lines,
+       fmt::format("{}: {}; rows from {} on are not read", file_.shown(), cause, mark_.lines)});
 }
 
 absl::Status ParquetReader::in_column(size_t column, const absl::Status& status) const {
   if (status.ok()) return status;
-  return {status.code(),
-          absl_sv(fmt::format("column \"{}\": {}", columns_[column].name, std_sv(status.message())))};
+  return in_group(groups_ - 1, fmt::format("column \"{}\": ", columns_[column].name), status);
+}
+
+absl::Status ParquetReader::in_group(uint64_t group, const std::string& column, const absl::Status& status) {
+  if (status.ok()) return status;
+  return {status.code(), absl_sv(fmt::format("row group {}, {}{}", group, column, std_sv(status.message())))};
 }
 
 }  // namespace doppel

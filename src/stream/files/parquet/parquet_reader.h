@@ -2,6 +2,7 @@
 // A Parquet file as records: each row is one, as a JSON object of the columns that the settings name.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ class ParquetReader final : public RecordReader {
   State end();
   void damage(Batch& batch, std::string_view cause);
   absl::Status in_column(size_t column, const absl::Status& status) const;
+  static absl::Status in_group(uint64_t group, const std::string& column, const absl::Status& status);
 
   const FilesSourceOptions& options_;
   Filling& filling_;
@@ -49,10 +51,11 @@ class ParquetReader final : public RecordReader {
   uint64_t counter_at_start_ = 0;
   std::vector<parquet::Column> columns_;
   std::vector<std::string> members_;  // what stands before the value of each in JSON
-  std::vector<parquet::RowGroup> groups_;
+  std::optional<parquet::Footer> footer_;
+  parquet::RowGroup group_;                     // the one at hand
   std::vector<parquet::ColumnReader> readers_;  // of the group at hand, parallel to columns_
   std::vector<parquet::Cell> cells_;            // of the row at hand
-  size_t group_ = 0;                            // the one at hand, or the next
+  uint64_t groups_ = 0;                         // that were begun, this one too
   uint64_t left_ = 0;                           // rows of the group at hand that were not read
   uint64_t to_skip_ = 0;                        // rows that an earlier run has read
   std::string value_;                           // of the row at hand
@@ -60,7 +63,7 @@ class ParquetReader final : public RecordReader {
   bool has_row_ = false;                        // it was read, and not handed out
   bool in_group_ = false;
   bool started_ = false;
-  bool damaged_ = false;
+  bool ended_ = false;
 };
 
 }  // namespace doppel

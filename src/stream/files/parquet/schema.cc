@@ -10,6 +10,7 @@ using Type = ThriftReader::Type;
 
 constexpr int kRequired = 0, kOptional = 1, kRepeated = 2;
 constexpr uint32_t kUuidBytes = 16;
+constexpr size_t kDeepest = 1000, kMostColumns = 1'000'000;
 
 // One node as it is written. What was not there is -1.
 struct Element {
@@ -177,7 +178,8 @@ bool read_schema(ThriftReader& in, ThriftReader::Type type, std::vector<Column>&
   in.each_element(type, [&](Type of) {
     const Element e = read_element(in, of);
     while (!open.empty() && open.back() == 0) open.pop_back();
-    tree = tree && in.ok() && e.children >= 0 && begun != open.empty();
+    tree = tree && in.ok() && e.children >= 0 && begun != open.empty() && open.size() < kDeepest &&
+           out.size() < kMostColumns;
     if (!tree) return;
     if (!open.empty()) --open.back();
     const bool top = begun && open.size() == 1;

@@ -47,7 +47,8 @@ bool ThriftReader::next_field(int16_t& id, Type& type) {
   return ok_;
 }
 
-uint64_t ThriftReader::list_head(Type& of) {
+uint64_t ThriftReader::begin_list(Type type, Type& of) {
+  if (!expect(type == Type::list || type == Type::set)) return 0;
   const uint8_t head = byte();
   of = static_cast<Type>(head & 0xf);
   return (head >> 4) == 0xf ? varint() : head >> 4;

@@ -48,10 +48,11 @@ class ThriftReader {
   // Calls visit(type) for each element of a field that is a list. It reads or skips the element.
   template <typename Visit>
   void each_element(Type type, const Visit& visit) {
-    if (!expect(type == Type::list || type == Type::set)) return;
     Type of = Type::stop;
-    for (uint64_t left = list_head(of); left > 0 && ok_; --left) visit(of);
+    for (uint64_t left = begin_list(type, of); left > 0 && ok_; --left) visit(of);
   }
+  // The same by hand: how many elements follow, of what type.
+  uint64_t begin_list(Type type, Type& of);
 
   int64_t integer(Type type);
   bool boolean(Type type);
@@ -68,7 +69,6 @@ class ThriftReader {
     at_ = bytes_.size();
   }
   bool next_field(int16_t& id, Type& type);
-  uint64_t list_head(Type& of);
   uint8_t byte();
   uint64_t varint();
   std::string_view take(uint64_t n);
