@@ -31,6 +31,7 @@ const Column* find(const std::vector<Column>& columns, std::string_view name) {
 absl::Status missing(const std::vector<Column>& columns, std::string_view setting,
                      const std::vector<std::string>& wanted) {
   std::vector<std::string> names;
+  names.reserve(columns.size());
   for (const Column& column : columns) names.push_back(column.name);
   std::string asked, meant, there;
   for (size_t i = 0; i < wanted.size(); ++i) {

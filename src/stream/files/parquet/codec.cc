@@ -19,7 +19,7 @@ constexpr size_t kStep = 64 << 10;
 // The most that a byte can become: a copy of 64 bytes takes three in snappy, and one of 255 takes one in LZ4.
 constexpr size_t kMostOfSnappy = 32, kMostOfLz4 = 256;
 
-absl::Status damaged(std::string_view codec) {
+absl::Status damaged_data(std::string_view codec) {
   return absl::DataLossError(fmt::format("damaged {} data", codec));
 }
 
@@ -62,7 +62,7 @@ absl::Status gunzip(std::string_view in, size_t size, std::string& out) {
     z.avail_out = static_cast<uInt>(room);
     while (!ended && z.avail_out > 0) {
       const int result = inflate(&z, Z_NO_FLUSH);
-      if (result != Z_OK && result != Z_STREAM_END) return damaged("gzip");
+      if (result != Z_OK && result != Z_STREAM_END) return damaged_data("gzip");
       // There may be several members.
       ended = result == Z_STREAM_END && (z.avail_in == 0 || inflateReset(&z) != Z_OK);
     }
@@ -82,17 +82,17 @@ absl::Status unbrotli(std::string_view in, size_t size, std::string& out) {
     const BrotliDecoderResult result =
         BrotliDecoderDecompressStream(state.get(), &left, &from, &free, &next, nullptr);
     if (result == BROTLI_DECODER_RESULT_ERROR || result == BROTLI_DECODER_RESULT_NEEDS_MORE_INPUT)
-      return damaged("brotli");
+      return damaged_data("brotli");
     return room - free;
   });
 }
 
 absl::Status unsnappy(std::string_view in, size_t size, std::string& out) {
   size_t length = 0;
-  if (!snappy::GetUncompressedLength(in.data(), in.size(), &length)) return damaged("snappy");
+  if (!snappy::GetUncompressedLength(in.data(), in.size(), &length)) return damaged_data("snappy");
   if (length != size || size / kMostOfSnappy > in.size()) return wrong_size(size);
   out.resize(size);
-  return snappy::RawUncompress(in.data(), in.size(), out.data()) ? absl::OkStatus() : damaged("snappy");
+  return snappy::RawUncompress(in.data(), in.size(), out.data()) ? absl::OkStatus() : damaged_data("snappy");
 }
 
 absl::Status unlz4(std::string_view in, size_t size, std::string& out) {
@@ -100,7 +100,7 @@ absl::Status unlz4(std::string_view in, size_t size, std::string& out) {
   out.resize(size);
   const int got =
       LZ4_decompress_safe(in.data(), out.data(), static_cast<int>(in.size()), static_cast<int>(size));
-  if (got < 0) return damaged("LZ4");
+  if (got < 0) return damaged_data("LZ4");
   return static_cast<size_t>(got) == size ? absl::OkStatus() : wrong_size(size);
 }
 
@@ -116,9 +116,9 @@ absl::Status Unpacker::zstd(std::string_view in, size_t size, std::string& out) 
     while (into.pos < into.size) {
       const size_t before = from.pos + into.pos;
       const size_t result = ZSTD_decompressStream(zstd_.get(), &into, &from);
-      if (ZSTD_isError(result)) return damaged("zstd");
+      if (ZSTD_isError(result)) return damaged_data("zstd");
       if (from.pos == from.size && result == 0) break;
-      if (from.pos + into.pos == before) return damaged("zstd");
+      if (from.pos + into.pos == before) return damaged_data("zstd");
     }
     return into.pos;
   });

@@ -27,7 +27,7 @@ absl::StatusOr<std::string_view> ChunkBytes::peek(uint64_t n) {
     used_ = 0;
     const uint64_t more = std::min(left() - held, std::max(n - held, kBlock));
     buffer_.resize(held + more);
-    const absl::Status status = read_at(fd_, at_ + held, buffer_.data() + held, more);
+    absl::Status status = read_at(fd_, at_ + held, buffer_.data() + held, more);
     if (!status.ok()) {
       buffer_.resize(held);
       return status;
@@ -126,11 +126,12 @@ absl::StatusOr<PageHead> ColumnReader::take_head() {
     if (!head && begin.size() == size && size < kMostHead) continue;
     if (!head) return damaged("no page begins where one should");
     bytes_.take(length);
-    if (head->packed < 0 || static_cast<uint64_t>(head->packed) > bytes_.left()) {
+    // What is negative is very large here.
+    if (static_cast<uint64_t>(head->packed) > bytes_.left()) {
       return damaged(
           fmt::format("a page has {} bytes, its head says, and only {} follow", head->packed, bytes_.left()));
     }
-    if (head->unpacked < 0 || static_cast<uint64_t>(head->unpacked) > page_bytes_ ||
+    if (static_cast<uint64_t>(head->unpacked) > page_bytes_ ||
         static_cast<uint64_t>(head->packed) > page_bytes_) {
       return damaged(fmt::format(
           "a page unpacks to {} bytes, more than the {} that are read; write the file with smaller pages",

@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kMostValues = UINT64_C(1) << 31;
 
-uint64_t from_zigzag(uint64_t value) { return value >> 1 ^ (~(value & 1) + 1); }
+uint64_t unsigned_from_zigzag(uint64_t value) { return value >> 1 ^ (~(value & 1) + 1); }
 
 bool take_varint(std::string_view& from, uint64_t& out) {
   ByteReader in(from);
@@ -31,7 +31,7 @@ bool DeltaReader::begin(std::string_view bytes) {
       values_ > kMostValues)
     return false;
   per_miniblock_ = block / miniblocks_;
-  value_ = from_zigzag(first);
+  value_ = unsigned_from_zigzag(first);
   left_ = values_;
   return per_miniblock_ % 8 == 0;
 }
@@ -39,7 +39,7 @@ bool DeltaReader::begin(std::string_view bytes) {
 bool DeltaReader::begin_block() {
   uint64_t least = 0;
   if (!take_varint(rest_, least) || rest_.size() < miniblocks_) return false;
-  least_ = from_zigzag(least);
+  least_ = unsigned_from_zigzag(least);
   widths_ = rest_.substr(0, miniblocks_);
   rest_.remove_prefix(miniblocks_);
   return true;

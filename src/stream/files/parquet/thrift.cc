@@ -3,7 +3,7 @@
 namespace doppel::parquet {
 namespace {
 
-constexpr int kDeepest = 32;
+constexpr int kDeepestSkipped = 32;
 
 int64_t from_zigzag(uint64_t value) { return static_cast<int64_t>(value >> 1 ^ (~(value & 1) + 1)); }
 
@@ -71,7 +71,7 @@ std::string_view ThriftReader::binary(Type type) {
 }
 
 void ThriftReader::skip(Type type, int depth) {
-  if (!expect(depth < kDeepest)) return;
+  if (!expect(depth < kDeepestSkipped)) return;
   // In a list and in a map, true and false take a byte each.
   const auto element = [&](Type of) {
     if (of == Type::yes || of == Type::no) {
