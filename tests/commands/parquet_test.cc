@@ -197,7 +197,7 @@ TEST(Parquet, KeptAndRejectedRowsAreLines) {
   EXPECT_TRUE(found);
   // Parquet is not written.
   for (const std::string output : {"--keep ", "-o ", "--rejects "}) {
-    const Ran refused = run_doppel("scan " + output + (dir / "x.parquet") + " " + in + ".parquet");
+    const Ran refused = run_doppel(fmt::format("scan {} {} {}.parquet", output, dir / "x.parquet", in));
     EXPECT_EQ(refused.code, 2);
     EXPECT_THAT(refused.err, AllOf(HasSubstr("not Parquet"), HasSubstr("doppel_dedup.scan_parquet")));
   }

@@ -1,4 +1,5 @@
 // Parquet files of several writers, against the rows that were written (tools/make-parquet-fixtures).
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -178,8 +179,9 @@ TEST(ParquetColumns, WhatIsNotReadIsRefusedByName) {
   for (const auto& [column, why] : wanted) {
     FormatOptions format;
     format.scope_fields = {column};
-    EXPECT_THAT(problems_with(kData + "nested_beside.parquet", format),
-                ElementsAre(HasSubstr("column \"" + column + "\", which input.scope names, is " + why)));
+    EXPECT_THAT(
+        problems_with(kData + "nested_beside.parquet", format),
+        ElementsAre(HasSubstr(fmt::format("column \"{}\", which input.scope names, is {}", column, why))));
   }
   FormatOptions format;
   format.format = "text";
@@ -220,9 +222,10 @@ TEST(ParquetDamage, WhatIsNoWholeFileSaysWhatItIs) {
       {"packed.parquet", zst(whole), "a packed Parquet file; unpack it"}};
   for (const auto& [name, bytes, message] : cases) {
     write_file(d / name, bytes);
-    EXPECT_THAT(problems_with(d / name, {}),
-                ElementsAre(HasSubstr(
-                    name + ": " + (message.starts_with("its") ? "a damaged Parquet file: " : "") + message)))
+    EXPECT_THAT(
+        problems_with(d / name, {}),
+        ElementsAre(HasSubstr(fmt::format(
+            "{}: {}{}", name, message.starts_with("its") ? "a damaged Parquet file: " : "", message))))
         << name;
   }
 }
@@ -305,11 +308,10 @@ TEST(ParquetDamage, LiesAreNamedWithTheColumn) {
     write_file(d / "x.parquet", parquet_file({ids, lie.column}, 3));
     const Taken taken = take_all(of(d / "x.parquet"));
     EXPECT_EQ(taken.lines.size(), lie.rows) << lie.message;
-    EXPECT_THAT(
-        messages_of(taken),
-        ElementsAre(testing::AllOf(testing::StartsWith(d / "x.parquet: row group 0, column \"text\": "),
-                                   HasSubstr(lie.message),
-                                   HasSubstr("rows from " + std::to_string(lie.rows) + " on are not read"))));
+    EXPECT_THAT(messages_of(taken), ElementsAre(testing::AllOf(
+                                        testing::StartsWith(d / "x.parquet: row group 0, column \"text\": "),
+                                        HasSubstr(lie.message),
+                                        HasSubstr(fmt::format("rows from {} on are not read", lie.rows)))));
     // It is not tried again.
     EXPECT_THAT(take_all(of(d / "x.parquet"), taken.positions.back()).problems, IsEmpty());
     // Of a column that is not read, nothing is looked at.
@@ -318,7 +320,8 @@ TEST(ParquetDamage, LiesAreNamedWithTheColumn) {
     EXPECT_EQ(take_all(of(d / "x.parquet", format)).lines.size(), 3u) << lie.message;
   }
   write_file(d / "x.parquet", parquet_file({ids, text_column("text", {"1", "2", "3"})}, -1));
-  EXPECT_THAT(messages_of(take_all(of(d / "x.parquet"))), ElementsAre(HasSubstr("row group 0, it has -1 rows")));
+  EXPECT_THAT(messages_of(take_all(of(d / "x.parquet"))),
+              ElementsAre(HasSubstr("row group 0, it has -1 rows")));
 }
 
 // A run of one value and a dictionary take few bytes, so rows may be many; memory does not grow with them.
