@@ -15,7 +15,7 @@ target_link_libraries(doppel
 # libdoppel_io: everything that reads and writes records. The fuzz targets need no more.
 file(GLOB DOPPEL_IO CONFIGURE_DEPENDS
   src/formats/*.cc src/state/*.cc src/http/*.cc
-  src/stream/*.cc src/stream/warc/*.cc src/stream/files/*.cc src/stream/kafka/*.cc src/stream/kafka/librdkafka/*.cc)
+  src/stream/*.cc src/stream/warc/*.cc src/stream/files/*.cc src/stream/files/parquet/*.cc src/stream/kafka/*.cc src/stream/kafka/librdkafka/*.cc)
 # libdoppel_app: that, and everything that is configured and shown. Only the binary, tests and benchmarks use it.
 file(GLOB DOPPEL_APP CONFIGURE_DEPENDS
   src/serve/*.cc src/config/*.cc src/commands/*.cc src/insight/*.cc src/metrics/*.cc src/status/*.cc src/lab/*.cc)
@@ -27,7 +27,7 @@ foreach(library IN ITEMS doppel_io doppel_app)
     PUBLIC doppel doppel_build PkgConfig::PROMETHEUS absl::flat_hash_map absl::flat_hash_set absl::inlined_vector
            absl::strings absl::span absl::time fmt::fmt CLI11::CLI11 Threads::Threads PkgConfig::XXHASH
     PRIVATE PkgConfig::RDKAFKA civetweb::civetweb simdjson::simdjson LibXml2::LibXml2 ICU::uc PkgConfig::UCHARDET
-            PkgConfig::BROTLI CURL::libcurl yaml-cpp zstd::libzstd_shared ZLIB::ZLIB)
+            PkgConfig::BROTLI Snappy::snappy PkgConfig::LZ4 CURL::libcurl yaml-cpp zstd::libzstd_shared ZLIB::ZLIB)
 endforeach()
 target_link_libraries(doppel_app PUBLIC doppel_io)
 

@@ -3,22 +3,19 @@
 #include <functional>
 #include <optional>
 
+#include "base/nearest.h"
 #include "base/status.h"
-#include "config/nearest.h"
 #include "config/values.h"
 #include "fmt/format.h"
 #include "stream/files/files_source.h"
 #include "stream/metadata.h"
+#include "stream/place.h"
 
 namespace doppel {
 namespace {
 
 constexpr size_t kLargest = size_t{1} << 30;
 constexpr size_t kIdsKept = 200'000;  // for "did you mean"
-
-std::string place(const Record& record) {
-  return record.line == 0 ? std::string(record.source) : fmt::format("{}:{}", record.source, record.line);
-}
 
 // Calls visit for every record that can be decoded until it says false. The error is the first record's that
 // cannot be, if none could; `rejected` counts them.
@@ -47,7 +44,7 @@ absl::Status each_document(const FilesSourceOptions& options, const FormatOption
         status = decoder->decode(record, document);
       }
       if (!status.ok()) {
-        reject(fmt::format("{}: {}", place(record), std_sv(status.message())));
+        reject(fmt::format("{}: {}", place_in_words(record), std_sv(status.message())));
         continue;
       }
       any = true;
@@ -71,7 +68,7 @@ absl::Status not_there(const std::string& path, uint64_t documents, std::string_
 
 absl::StatusOr<ExplainInput> one_file(const std::string& path, const FormatOptions& format) {
   FilesSourceOptions options{
-      .paths = {path}, .charsets = format.format == "html", .max_whole_bytes = kLargest};
+      .paths = {path}, .columns = format, .charsets = format.format == "html", .max_whole_bytes = kLargest};
   if (path == "-") options.layout = "whole";
   ExplainInput input{.name = path};
   uint64_t documents = 0;
@@ -126,9 +123,12 @@ absl::StatusOr<ExplainPair> two_ids(const std::string& path, const std::string& 
     know(document.url);
     return !found[0].has_value() || !found[1].has_value();
   };
-  RETURN_IF_ERROR(each_document(
-      {.paths = {path}, .charsets = format.format == "html", .max_whole_bytes = kLargest, .outputs = outputs},
-      format, rejected, visit));
+  RETURN_IF_ERROR(each_document({.paths = {path},
+                                 .columns = format,
+                                 .charsets = format.format == "html",
+                                 .max_whole_bytes = kLargest,
+                                 .outputs = outputs},
+                                format, rejected, visit));
   std::string missing;
   for (size_t side = 0; side < 2; ++side) {
     if (found[side].has_value()) continue;

@@ -6,11 +6,11 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/nearest.h"
 #include "base/status.h"
 #include "commands/commands.h"
 #include "commands/describe.h"
 #include "commands/say.h"
-#include "config/nearest.h"
 #include "fmt/format.h"
 
 namespace doppel {

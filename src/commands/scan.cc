@@ -111,6 +111,13 @@ std::vector<NamedPath> outputs_of(const ScanFlags& flags) {
 // Nothing is written over what is read, nor into the state directory.
 absl::Status check_places(const Config& config, const ScanFlags& flags) {
   const Options& o = config.options;
+  for (const auto& [what, path] : outputs_of(flags)) {
+    if (!path.ends_with(".parquet")) continue;
+    return invalid(
+        fmt::format("{}: {}: doppel writes JSON lines, not Parquet; name a file .jsonl, or use Python's "
+                    "doppel_dedup.scan_parquet, which writes verdicts and unique rows with all columns",
+                    what, path));
+  }
   if (is_signed(o.input)) {
     for (const auto& [what, value] :
          {std::pair("--keep", flags.sink.keep + flags.sink.keep_directory),
@@ -230,6 +237,7 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   leave_out_outputs(source_options, o, flags, recovered.sink_position);
   source_options.batch_records = o.batch_documents;
   source_options.batch_bytes = o.batch_bytes;
+  source_options.columns = o.input;
   source_options.charsets = o.input.format == "html";
   if (is_signed(o.input)) {
     source_options.layout = "signed";
@@ -283,13 +291,15 @@ int scan_main(int argc, char** argv) {
       "Decides for every document whether it repeats an earlier one.\n\n"
       "The command reads files, directories or stdin in order: JSONL (.jsonl, .ndjson, .json; also .gz, "
       ".zst) with one\n"
-      "document per line, the records of WARC files (also inside WACZ files), and any other file as one "
-      "document. It\n"
-      "recognises gzip and zstd by their content. It writes one JSON line per duplicate, or per document "
-      "with --all.\n\n"
+      "document per line, Parquet with one per row, the records of WARC files (also inside WACZ files), and "
+      "any other\n"
+      "file as one document. It recognises Parquet, gzip and zstd by their content. It writes one JSON line "
+      "per\n"
+      "duplicate, or per document with --all.\n\n"
       "Examples:\n"
       "  doppel scan crawl.jsonl.gz > duplicates.jsonl\n"
       "  doppel scan --all --threshold 0.7 articles/ | jq .verdict\n"
+      "  doppel scan --text-field article crawl.parquet more-parquet/ > duplicates.jsonl\n"
       "  doppel scan --state index -o duplicates.jsonl --keep unique.jsonl crawl-*.jsonl",
       "doppel scan");
   ScanFlags flags;
@@ -299,9 +309,10 @@ int scan_main(int argc, char** argv) {
   auto* all = app.add_flag("--all", flags.all, "a line per document, in input order, with its verdict");
   app.add_flag("--clusters", flags.clusters, "a line per cluster: the original and its duplicates")
       ->excludes(all);
-  app.add_option("--keep", flags.sink.keep,
-                 "write the unique lines (or WARC records), unchanged, to this file; or one file per input "
-                 "below a directory (DIR/)");
+  app.add_option(
+      "--keep", flags.sink.keep,
+      "write the unique lines (or WARC records), unchanged, to this file; of Parquet, a line per row; "
+      "or one file per input below a directory (DIR/)");
   app.add_option("--keep-files", flags.sink.keep_files, "copy unique whole files below this directory");
   app.add_option("--rejects", flags.sink.rejects,
                  "write lines that could not be read, unchanged, to this file");

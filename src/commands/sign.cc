@@ -59,6 +59,12 @@ void print_summary(const SignCounters& c, double seconds) {
 bool stopped() { return g_stop != 0; }
 
 absl::Status check_places(const Options& o, const SignFlags& flags) {
+  if (flags.output.ends_with(".parquet")) {
+    return invalid(fmt::format(
+        "--output: {}: doppel writes a file of signed records, not Parquet; name it .signed, or use "
+        "Python's doppel_dedup.sign_records or doppel_dedup.spark.sign",
+        flags.output));
+  }
   const std::vector<NamedPath> outputs{{"--output", flags.output}};
   std::vector<NamedPath> inputs{{"--config", flags.config_file}, {"hash_key_file", o.hash_key_file}};
   for (const std::string& path : flags.paths) inputs.push_back({"input", path});
@@ -68,6 +74,7 @@ absl::Status check_places(const Options& o, const SignFlags& flags) {
 
 absl::StatusOr<std::unique_ptr<Source>> open_files(const Options& o, const SignFlags& flags) {
   FilesSourceOptions from{.paths = flags.paths};
+  from.columns = o.input;
   from.charsets = o.input.format == "html";
   from.batch_records = static_cast<size_t>(o.batch_documents);
   from.batch_bytes = o.batch_bytes;
@@ -160,7 +167,8 @@ int exit_code(const absl::Status& status) {
 int sign_main(int argc, char** argv) {
   CLI::App app(
       "Makes signed records of documents: what the index needs of each, about 1 KB, without its text.\n\n"
-      "Reads what doppel scan reads. scan, serve, rebuild and tune read signed records where input.format "
+      "Reads what doppel scan reads, Parquet too. scan, serve, rebuild and tune read signed records where "
+      "input.format "
       "is\n"
       "signed, skip the expensive part, and decide the same, byte for byte. So any number of machines can "
       "sign,\n"

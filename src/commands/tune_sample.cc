@@ -12,6 +12,7 @@
 #include "stream/files/files_source.h"
 #include "stream/files/listing.h"
 #include "stream/metadata.h"
+#include "stream/place.h"
 #include "stream/sign_record.h"
 
 namespace doppel {
@@ -61,6 +62,7 @@ absl::StatusOr<TuneSample> measure_sample(const TuneSampleOptions& options, cons
   ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
                    open_files_source({.paths = options.paths,
                                       .layout = is_signed(options.format) ? "signed" : "auto",
+                                      .columns = options.format,
                                       .signed_scheme = engine.scheme.describe(),
                                       .charsets = options.format.format == "html",
                                       .outputs = options.outputs},
@@ -106,9 +108,7 @@ absl::StatusOr<TuneSample> measure_sample(const TuneSampleOptions& options, cons
         status = decoder->decode(record, document);
       }
       if (!status.ok()) {
-        problem(fmt::format("{}{}: {}", record.source,
-                            record.line != 0 ? fmt::format(":{}", record.line) : "",
-                            std_sv(status.message())));
+        problem(fmt::format("{}: {}", place_in_words(record), std_sv(status.message())));
         continue;
       }
       waiting.show("reading document", sample.records, options.documents);

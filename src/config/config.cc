@@ -10,9 +10,9 @@
 #include <set>
 
 #include "absl/strings/str_join.h"
+#include "base/nearest.h"
 #include "base/status.h"
 #include "config/keys.h"
-#include "config/nearest.h"
 #include "config/values.h"
 #include "config/yaml_file.h"
 #include "engine/limits.h"

@@ -9,7 +9,7 @@
 #include <map>
 #include <memory>
 
-#include "config/nearest.h"
+#include "base/nearest.h"
 #include "config/values.h"
 #include "fmt/format.h"
 

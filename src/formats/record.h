@@ -44,6 +44,7 @@ struct Record {
   uint64_t line = 0;                    // 1-based line in the file; 0 where there are no lines
   int64_t timestamp_ms = -1;            // Kafka's; -1: none
   bool whole_file = false;              // the record is a file, not a line of one
+  bool row = false;                     // the record is a row of a table, and offset its number, from 0 on
   bool warc = false;                    // the record is one of a WARC file: head and block, perhaps cut off
   // Where a WARC record begins in its file as it is stored (packed files: the member that begins with it).
   std::optional<uint64_t> warc_offset;

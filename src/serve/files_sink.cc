@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "formats/warc.h"
 #include "stream/json_text.h"
+#include "stream/place.h"
 #include "stream/rejected_record.h"
 
 namespace doppel {
@@ -213,14 +214,12 @@ absl::Status FilesSink::write_one(const Record& record, const SignedDocument& do
   }
   output_->append(line_);
 
-  if (!options_.keep_directory.empty() && !record.whole_file) RETURN_IF_ERROR(keep_beside(record.source));
+  if (!options_.keep_directory.empty() && !record.whole_file) RETURN_IF_ERROR(keep_beside(record));
   if (outcome.verdict == Verdict::unique) RETURN_IF_ERROR(keep(record));
   if (outcome.verdict == Verdict::rejected) {
     RejectedRecord signed_elsewhere;
     const Record& rejected = *signed_elsewhere.of(&record, document);
-    report_(rejected.line != 0 ? fmt::format("{}:{} (byte {}): {}", rejected.source, rejected.line,
-                                             rejected.offset, document.reason)
-                               : fmt::format("{}: {}", rejected.source, document.reason));
+    report_(fmt::format("{}: {}", place_in_words(rejected), document.reason));
     if (rejects_ != nullptr && !rejected.whole_file) {
       rejects_->append(rejected.value);
       rejects_->append("\n");
@@ -230,11 +229,13 @@ absl::Status FilesSink::write_one(const Record& record, const SignedDocument& do
 }
 
 // The file of this input becomes keep_. Inputs are read one after the other, so only one is open.
-absl::Status FilesSink::keep_beside(std::string_view source) {
+absl::Status FilesSink::keep_beside(const Record& record) {
+  const std::string_view source = record.source;
   if (keep_ != nullptr && kept_source_ == source) return absl::OkStatus();
   if (keep_ != nullptr) RETURN_IF_ERROR(keep_->finish());
   keep_.reset();
-  const fs::path to = kept_path(options_.keep_directory, source == "-" ? "stdin.jsonl" : source);
+  fs::path to = kept_path(options_.keep_directory, source == "-" ? "stdin.jsonl" : source);
+  if (record.row) to += ".jsonl";  // rows are kept as lines
   const auto [known, fresh] = kept_.try_emplace(to.string(), source);
   if (!fresh && known->second != source) {
     return invalid(fmt::format("{} and {} would both be kept as {}; give them in two runs", known->second,

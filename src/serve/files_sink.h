@@ -71,7 +71,7 @@ class FilesSink : public Sink {
   absl::Status ends(const Decided& decided);
   absl::Status write_one(const Record& record, const SignedDocument& document, const Outcome& outcome);
   absl::Status keep(const Record& record);
-  absl::Status keep_beside(std::string_view source);
+  absl::Status keep_beside(const Record& record);
   absl::Status hand_on(bool to_disk);  // everything written so far: to the system, or to the disk
   void add_to_cluster(const Metadata& document, const Metadata& original, const Outcome& outcome);
 

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/nearest.h"
 #include "base/status.h"
-#include "config/nearest.h"
 #include "stream/kafka/topic_pattern.h"
 
 namespace doppel {

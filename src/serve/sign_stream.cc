@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "stream/executor.h"
 #include "stream/files/whole_output.h"
+#include "stream/place.h"
 #include "stream/read_ahead.h"
 #include "stream/rejected_record.h"
 
@@ -143,9 +144,7 @@ class Run {
     counters_.signed_bytes += out_[i].size();
     if (reasons_[i].empty()) return absl::OkStatus();
     ++counters_.rejected;
-    s_.report(record.line != 0
-                  ? fmt::format("{}:{} (byte {}): {}", record.source, record.line, record.offset, reasons_[i])
-                  : fmt::format("{}: {}", record.source, reasons_[i]));
+    s_.report(fmt::format("{}: {}", place_in_words(record), reasons_[i]));
     return absl::OkStatus();
   }
 

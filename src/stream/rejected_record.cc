@@ -7,15 +7,16 @@
 namespace doppel {
 namespace {
 
-enum Flags : uint8_t { kKey = 1, kWholeFile = 2, kWarc = 4, kNull = 8 };
-constexpr uint8_t kAllFlags = 15;
+enum Flags : uint8_t { kKey = 1, kWholeFile = 2, kWarc = 4, kNull = 8, kRow = 16 };
+constexpr uint8_t kAllFlags = 31;
 
 }  // namespace
 
 void encode_rejected(const Record& record, std::string& out) {
   out.clear();
   put_fixed(out, static_cast<uint8_t>((record.key ? kKey : 0) | (record.whole_file ? kWholeFile : 0) |
-                                      (record.warc ? kWarc : 0) | (record.null_value ? kNull : 0)));
+                                      (record.warc ? kWarc : 0) | (record.null_value ? kNull : 0) |
+                                      (record.row ? kRow : 0)));
   put_varint(out, record.line);
   if (record.key) put_string(out, *record.key);
   put_varint(out, record.headers.size());
@@ -44,6 +45,7 @@ absl::Status decode_rejected(std::string_view bytes, Record& out, std::vector<He
   out.whole_file = (flags & kWholeFile) != 0;
   out.warc = (flags & kWarc) != 0;
   out.null_value = (flags & kNull) != 0;
+  out.row = (flags & kRow) != 0;
   out.headers = headers;
   return absl::OkStatus();
 }

@@ -1,8 +1,8 @@
 #pragma once
 // The record of a document that was rejected where it was signed, so that a reader of the signed record can
 // write the same dead letter. It is SignedDocument::record: a byte of flags (1 a key, 2 a whole file, 4 of a
-// WARC file, 8 null), varint line, string key where there is one, varint number of headers (string name, u8
-// whether it has a value, string value), string value.
+// WARC file, 8 null, 16 a row of a table), varint line, string key where there is one, varint number of
+// headers (string name, u8 whether it has a value, string value), string value.
 
 #include <string>
 #include <string_view>

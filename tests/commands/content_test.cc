@@ -100,8 +100,6 @@ TEST_P(Unreadable, IsRefusedOnceWithWhatToDo) {
 INSTANTIATE_TEST_SUITE_P(
     Kinds, Unreadable,
     ::testing::Values(
-        Refused{"a.parquet", "PAR1\x15\x04\x15" + std::string(100, 'x') + "PAR1", "Parquet", "duckdb"},
-        Refused{"a.jsonl", "PAR1\x15\x04\x15" + std::string(100, 'x') + "PAR1", "Parquet", "duckdb"},
         Refused{"a.arrow", "ARROW1\0\0\xff\xff\xff\xff"s + std::string(64, 'x'), "Arrow", "pyarrow"},
         Refused{"a.arrows", "\xff\xff\xff\xff\x78\0\0\0"s + std::string(64, 'x'), "Arrow", "pyarrow"},
         Refused{"a.csv", "id,text\n1,one\n", "tables", "duckdb"},

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <memory>
 
@@ -31,11 +32,17 @@ constexpr auto kSound = "sound or video: there is no text to compare; leave it o
 constexpr auto kProgram = "a program: there is no text to compare; leave it out"sv;
 constexpr auto kUtf16 = "text in UTF-16; make UTF-8 of it: iconv -f UTF-16 -t UTF-8"sv;
 constexpr auto kUtf32 = "text in UTF-32; make UTF-8 of it: iconv -f UTF-32 -t UTF-8"sv;
-constexpr auto kArrow = "an Arrow file; make JSON lines of it, for instance with pyarrow or duckdb"sv;
+constexpr auto kArrow =
+    "an Arrow file; write it as Parquet (pyarrow.parquet.write_table), or give its table to Python's "
+    "doppel_dedup"sv;
+constexpr auto kParquet = "PAR1"sv;
 
 // The longer ones first where one begins as another.
 constexpr Magic kMagics[] = {
-    {0, "PAR1", "a Parquet file; make JSON lines of it: duckdb -c \"COPY (FROM 'FILE') TO 'FILE.jsonl'\""},
+    {0, kParquet,
+     "a Parquet file, which only scan, sign, tune and explain read; for others make JSON lines of it: "
+     "duckdb -c \"COPY (FROM 'FILE') TO 'FILE.jsonl'\""},
+    {0, "PARE", "an encrypted Parquet file, which is not read; write it without encryption"},
     {0, "ARROW1\0\0"sv, kArrow},
     {0, "FEA1", kArrow},
     {0, "\xff\xff\xff\xff"sv, kArrow},  // a stream: the mark before each message
@@ -97,8 +104,21 @@ constexpr Magic kMagics[] = {
     {0, "\xfe\xff", kUtf16},
 };
 
+// Of a file that begins as Parquet, though it cannot be read so.
+constexpr auto kPackedParquet = "a packed Parquet file; unpack it, as its pages are packed already"sv;
+constexpr auto kPipedParquet =
+    "a Parquet file through a pipe; give the file's name, as its end is read before its rows"sv;
+constexpr auto kNoParquet = "no Parquet file, as its name says: it does not begin with PAR1"sv;
+
 constexpr std::string_view kSpace = " \t\r\n";
 constexpr std::string_view kMark = "\xef\xbb\xbf";  // UTF-8's own
+
+bool is_parquet_name(std::string_view path) {
+  constexpr std::string_view kEnd = ".parquet";
+  return path.size() >= kEnd.size() &&
+         std::equal(kEnd.begin(), kEnd.end(), path.end() - kEnd.size(),
+                    [](char a, char b) { return a == std::tolower(static_cast<unsigned char>(b)); });
+}
 
 // Text in UTF-16 without a mark: nearly every other byte is zero.
 bool is_unmarked_utf16(std::string_view head) {
@@ -241,6 +261,15 @@ void look_inside(std::string_view head, const FilesSourceOptions& options, Input
   const std::string inside = unpacked_head(head, file.packing);
   // What cannot be unpacked says so when it is read.
   if (inside.empty()) return;
+  if (options.columns && file.part.is_all() && inside.starts_with(kParquet)) {
+    file.refused = file.packing != Packing::none ? kPackedParquet : file.pipe ? kPipedParquet : "";
+    file.parquet = file.lines = file.refused.empty();
+    return;
+  }
+  if (is_parquet_name(file.path) && !file.pipe && !inside.starts_with(kParquet)) {
+    file.refused = inside.starts_with("PARE") ? unreadable(inside, false, false) : kNoParquet;
+    return;
+  }
   if (file.signed_records) {
     if (!inside.starts_with(kSignedMagic.substr(0, inside.size())))
       file.refused = "no signed records, which is what input.format: signed reads; doppel sign makes them";
@@ -264,6 +293,7 @@ void look_inside(int fd, const FilesSourceOptions& options, InputFile& file) {
   const uint64_t most = file.part.is_all() ? kLookedAtPacked : file.part.size;
   std::string head(std::min<uint64_t>(kLookedAt, most), '\0');
   ssize_t got = ::pread(fd, head.data(), head.size(), begin);
+  if (got == 0 && is_parquet_name(file.path)) file.refused = kNoParquet;
   if (got <= 0) return;
   if (packing_in({head.data(), static_cast<size_t>(got)}) == Packing::zst) {
     head.resize(std::min<uint64_t>(kLookedAtPacked, most));

@@ -1,6 +1,6 @@
 // One file after the other, in the order of the listing; each is read by a LineReader, a ValueReader, a
-// WarcReader or a SignedReader, or taken whole. The position is what an earlier run had read, plus the files
-// that were read to their end, plus the place in the current one.
+// WarcReader, a SignedReader or a ParquetReader, or taken whole. The position is what an earlier run had
+// read, plus the files that were read to their end, plus the place in the current one.
 
 #include "stream/files/files_source.h"
 
@@ -16,6 +16,7 @@
 #include "stream/files/content.h"
 #include "stream/files/line_reader.h"
 #include "stream/files/listing.h"
+#include "stream/files/parquet/parquet_reader.h"
 #include "stream/files/position.h"
 #include "stream/files/resume.h"
 #include "stream/files/signed_reader.h"
@@ -139,7 +140,10 @@ class FilesSource final : public Source {
     } else if (!file.pipe) {
       mark = mark_of(fd.get(), file.part);
     }
-    if (file.signed_records) {
+    if (file.parquet) {
+      reader_ =
+          std::make_unique<ParquetReader>(options_, filling_, file, std::move(fd), counter_, std::move(mark));
+    } else if (file.signed_records) {
       reader_ =
           std::make_unique<SignedReader>(options_, filling_, file, std::move(fd), counter_, std::move(mark));
     } else if (file.warc) {

@@ -1,10 +1,13 @@
 #pragma once
-// Files as a stream: JSONL line by line, other files as one document each, in one fixed order.
+// Files as a stream: JSONL line by line, Parquet row by row, other files as one document each, in one fixed
+// order.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "formats/decoder.h"
 #include "stream/files/places.h"
 #include "stream/stream.h"
 
@@ -19,9 +22,11 @@ struct FilesSourceOptions {
   // lines of JSON are lines; everything else is whole. Of lines, JSON objects over several lines or in an
   // array are a record each. Whether it is packed is seen by its first bytes, whatever its name is. What is
   // known to be no text (content.h) is a Problem that says what to do, so are .arc, .csv and .tsv. WARC files
-  // in a WACZ file (.wacz, .zip, or given by name) are read in place.
-  // "signed": every file is signed records (engine/signed_file.h).
+  // in a WACZ file (.wacz, .zip, or given by name) are read in place. What begins as a Parquet file is rows.
+  // "signed": every file is signed records (engine/signed_file.h), or a Parquet file with a column of them.
   std::string layout = "auto";
+  // The settings that name the columns of Parquet files; nothing: these are refused.
+  std::optional<FormatOptions> columns;
   std::string signed_scheme;  // Scheme::describe() that signed files must have been made with; empty: any
   bool charsets = false;      // the reader of the records knows UTF-16, so it is not refused
   size_t batch_records = 1024;

@@ -19,6 +19,11 @@
 namespace doppel {
 namespace {
 
+// What Spark and others put beside the files of a table: no documents.
+bool is_beside_tables(std::string_view name) {
+  return name == "_SUCCESS" || name == "_metadata" || name == "_common_metadata";
+}
+
 class Walk {
  public:
   Walk(const FilesSourceOptions& options, Listing& out) : layout_(options.layout), out_(out) {
@@ -94,7 +99,7 @@ class Walk {
       errno = 0;
       const dirent* entry = ::readdir(entries.get());
       if (entry == nullptr) break;
-      if (entry->d_name[0] == '.') continue;
+      if (entry->d_name[0] == '.' || is_beside_tables(entry->d_name)) continue;
       std::string child = path.ends_with('/') ? path + entry->d_name : path + "/" + entry->d_name;
       struct stat child_info = {};
       if (::stat(child.c_str(), &child_info) != 0) {

@@ -1,4 +1,4 @@
-#include "config/nearest.h"
+#include "base/nearest.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

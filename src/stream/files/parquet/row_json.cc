@@ -1,0 +1,190 @@
+#include "stream/files/parquet/row_json.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <iterator>
+
+#include "base/bytes.h"
+
+namespace doppel::parquet {
+namespace {
+
+constexpr int64_t kDayOf1970 = 2'440'588;  // Julian
+constexpr int64_t kSecondsOfDay = 86'400;
+constexpr int64_t kMostDays = 11'000'000;  // what a year of the calendar can hold, and more than anybody has
+constexpr int64_t kNanos = 1'000'000'000;
+
+// The letter that stands for a character behind a backslash; 0: none is needed; 'u': its number.
+constexpr std::array<char, 256> kEscapes = [] {
+  std::array<char, 256> out{};
+  for (size_t c = 0; c < 0x20; ++c) out[c] = 'u';
+  out['\n'] = 'n';
+  out['\r'] = 'r';
+  out['\t'] = 't';
+  out['"'] = '"';
+  out['\\'] = '\\';
+  return out;
+}();
+
+// Whether none of eight bytes needs to be escaped.
+bool is_plain(uint64_t eight) {
+  constexpr uint64_t kOnes = 0x0101010101010101, kHighs = kOnes * 0x80;
+  const auto any_zero = [](uint64_t v) { return (v - kOnes) & ~v & kHighs; };
+  return (((eight - kOnes * 0x20) & ~eight & kHighs) | any_zero(eight ^ kOnes * '"') |
+          any_zero(eight ^ kOnes * '\\')) == 0;
+}
+
+void append_text(std::string_view text, std::string& out) {
+  out += '"';
+  size_t plain = 0;  // what lies before `at` and is not yet written
+  for (size_t at = 0; at < text.size();) {
+    if (at + 8 <= text.size() && is_plain(load<uint64_t>(text.data() + at))) {
+      at += 8;
+      continue;
+    }
+    const auto c = static_cast<uint8_t>(text[at]);
+    if (kEscapes[c] != 0) {
+      out.append(text, plain, at - plain);
+      out += '\\';
+      out += kEscapes[c];
+      if (kEscapes[c] == 'u') fmt::format_to(std::back_inserter(out), "{:04x}", c);
+      plain = at + 1;
+    }
+    ++at;
+  }
+  out.append(text, plain);
+  out += '"';
+}
+
+// Days since 1970. False: no calendar has them.
+bool append_date(int64_t days, std::string& out) {
+  using namespace std::chrono;
+  if (days < -kMostDays || days > kMostDays) return false;
+  const year_month_day date{sys_days{std::chrono::days{days}}};
+  if (!date.ok() || int(date.year()) < 0 || int(date.year()) > 9999) return false;
+  fmt::format_to(std::back_inserter(out), "{:04}-{:02}-{:02}", int(date.year()), unsigned(date.month()),
+                 unsigned(date.day()));
+  return true;
+}
+
+// Seconds since 1970 and nanoseconds, of which as many digits are written as are not zero, in threes.
+void append_time(int64_t seconds, int64_t nanos, bool utc, std::string& out) {
+  int64_t days = seconds / kSecondsOfDay, second = seconds % kSecondsOfDay;
+  if (second < 0) {
+    second += kSecondsOfDay;
+    --days;
+  }
+  const size_t begin = out.size();
+  out += '"';
+  if (!append_date(days, out)) {
+    out.resize(begin);
+    out += "null";
+    return;
+  }
+  fmt::format_to(std::back_inserter(out), "T{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60);
+  if (nanos % 1'000'000 == 0 && nanos != 0) {
+    fmt::format_to(std::back_inserter(out), ".{:03}", nanos / 1'000'000);
+  } else if (nanos % 1000 == 0 && nanos != 0) {
+    fmt::format_to(std::back_inserter(out), ".{:06}", nanos / 1000);
+  } else if (nanos != 0) {
+    fmt::format_to(std::back_inserter(out), ".{:09}", nanos);
+  }
+  out += utc ? "Z\"" : "\"";
+}
+
+// A number of units since 1970, of which a second has `units`.
+void append_since_1970(int64_t number, int64_t units, bool utc, std::string& out) {
+  int64_t seconds = number / units, rest = number % units;
+  if (rest < 0) {
+    rest += units;
+    --seconds;
+  }
+  append_time(seconds, rest * (kNanos / units), utc, out);
+}
+
+void append_int96(std::string_view bytes, bool utc, std::string& out) {
+  const auto nanos = load<int64_t>(bytes.data());
+  const auto day = load<int32_t>(bytes.data() + sizeof nanos);
+  const int64_t seconds = (day - kDayOf1970) * kSecondsOfDay;
+  int64_t rest = nanos % kNanos, more = nanos / kNanos;
+  if (rest < 0) {
+    rest += kNanos;
+    --more;
+  }
+  append_time(seconds + more, rest, utc, out);
+}
+
+void append_uuid(std::string_view bytes, std::string& out) {
+  out += '"';
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
+    fmt::format_to(std::back_inserter(out), "{:02x}", static_cast<uint8_t>(bytes[i]));
+  }
+  out += '"';
+}
+
+// As short as it can be without becoming another one. JSON has no infinity.
+template <typename T>
+void append_real(T value, std::string& out) {
+  if (std::isfinite(value)) {
+    fmt::format_to(std::back_inserter(out), "{}", value);
+  } else {
+    out += "null";
+  }
+}
+
+}  // namespace
+
+void append_json(const Column& column, const Cell& cell, std::string& out) {
+  if (!cell.there) {
+    out += "null";
+    return;
+  }
+  constexpr int64_t kMillis = 1000, kMicros = 1'000'000;
+  switch (column.meaning) {
+    case Meaning::text:
+      return append_text(cell.bytes, out);
+    case Meaning::integer:
+      fmt::format_to(std::back_inserter(out), "{}", cell.number);
+      return;
+    case Meaning::unsigned_integer: {
+      const auto number = static_cast<uint64_t>(cell.number);
+      fmt::format_to(std::back_inserter(out), "{}",
+                     column.stored == Stored::int32 ? static_cast<uint32_t>(number) : number);
+      return;
+    }
+    case Meaning::boolean:
+      out += cell.number != 0 ? "true" : "false";
+      return;
+    case Meaning::real:
+      if (column.stored == Stored::float32)
+        return append_real(std::bit_cast<float>(static_cast<uint32_t>(cell.number)), out);
+      return append_real(std::bit_cast<double>(cell.number), out);
+    case Meaning::date: {
+      const size_t begin = out.size();
+      out += '"';
+      if (append_date(cell.number, out)) {
+        out += '"';
+      } else {
+        out.resize(begin);
+        out += "null";
+      }
+      return;
+    }
+    case Meaning::milliseconds:
+      return append_since_1970(cell.number, kMillis, column.utc, out);
+    case Meaning::microseconds:
+      return append_since_1970(cell.number, kMicros, column.utc, out);
+    case Meaning::nanoseconds:
+      if (column.stored == Stored::int96) return append_int96(cell.bytes, column.utc, out);
+      return append_since_1970(cell.number, kNanos, column.utc, out);
+    case Meaning::uuid:
+      return append_uuid(cell.bytes, out);
+  }
+}
+
+}  // namespace doppel::parquet
