@@ -131,6 +131,12 @@ class Loader {
       const absl::Status status = parse_shards(o.cluster.shards).status();
       if (!status.ok()) wrong_together({"cluster.shards"}, std::string(status.message()));
     }
+    if (o.cluster.ahead < o.kafka.batch_documents) {
+      wrong_together({"cluster.ahead", "kafka.batch_documents"},
+                     fmt::format("cluster.ahead is {}, less than a batch ({}): the resolver would wait for "
+                                 "answers to the end of a batch for ever",
+                                 o.cluster.ahead, o.kafka.batch_documents));
+    }
     if (o.dry_run)
       wrong_together({"dry_run", "cluster.role"}, "a dry run needs the whole index; leave cluster.role out");
   }

@@ -32,6 +32,7 @@ std::vector<ShardSet> sets_of(const EngineOptions& options) {
   if (options.shards <= 1) return {ShardSet()};
   std::vector<ShardSet> out;
   const auto shards = static_cast<uint32_t>(options.shards);
+  out.reserve(shards);
   for (uint32_t shard = 0; shard < shards; ++shard) out.emplace_back(shards, std::vector<uint32_t>{shard});
   return out;
 }

@@ -84,7 +84,7 @@ absl::Status AnswersOut::send(const std::string& record) {
   outbox_.add(topic_, std::nullopt, outbox_.put(record)).partition = partition_;
   kafka::Outbox* const all[] = {&outbox_};
   while (true) {
-    const absl::Status status = producer_.send(all);
+    absl::Status status = producer_.send(all);
     if (status.ok() || !kafka::may_pass(status)) return status;
     if (stop_()) return absl::CancelledError("stopped while waiting for Kafka");
     log::warn("answers are sent again", {{"says", std_sv(status.message())}});
@@ -114,7 +114,7 @@ absl::StatusOr<std::unique_ptr<AnswersIn>> AnswersIn::open(kafka::Cluster& clust
 
 absl::Status AnswersIn::take(int wait_ms, const std::function<void(std::string_view)>& visit) {
   incoming_.clear();
-  const absl::Status polled = consumer_->poll(kPollMost, wait_ms, incoming_);
+  absl::Status polled = consumer_->poll(kPollMost, wait_ms, incoming_);
   for (const kafka::Incoming& record : incoming_)
     if (!record.end && !record.null_value) visit(record.value);
   consumer_->release(incoming_);
@@ -189,6 +189,7 @@ absl::Status RemoteAnswers::wait(const Batch& batch) {
     const auto now = Clock::now();
     if (now - asked < kPatience) continue;
     asked = now;
+    RETURN_IF_ERROR(options_.still_ours());
     if (now - said > kSayAgain) {
       said = now;
       log::warn("waiting for the answers of shards; every shard needs a matcher",
@@ -222,6 +223,7 @@ absl::Status RemoteAnswers::answer_again(const Batch& batch, size_t i, const Dea
       log::warn("waiting for the answers of shards", {{"asked", absl::StrJoin(chosen_, " ")}});
     }
     if (now - asked >= kAskAgain) {
+      if (now - start > kAskAgain) RETURN_IF_ERROR(options_.still_ours());
       RETURN_IF_ERROR(out_->send(encode_question(*question_)));
       asked = now;
     }
@@ -234,6 +236,7 @@ absl::Status RemoteAnswers::answer_again(const Batch& batch, size_t i, const Dea
 // Whether every shard has answered the question, but not by those who answered the batch.
 bool RemoteAnswers::others_answer() const {
   std::vector<ShardSet> sets;
+  sets.reserve(again_.size());
   for (const auto& [shards, answer] : again_) sets.push_back(*parse_shards(shards));
   std::vector<std::string> chosen;
   return choose_each_shard_once(sets, chosen);
@@ -268,7 +271,11 @@ void RemoteAnswers::take(std::string_view bytes) {
   if (record.as_of < covered_) return;  // of a matcher that is slower than what was decided by others
   if (to_question) {
     Answer& answer = again_[record.shards];
-    answer = record.answers.empty() ? nothing(record.as_of) : std::move(record.answers.front().second);
+    if (record.answers.empty()) {
+      answer = nothing(record.as_of);
+    } else {
+      answer = std::move(record.answers.front().second);
+    }
     return;
   }
   Matcher& matcher = matchers_.try_emplace(record.shards, Matcher{*shards, {}}).first->second;
@@ -315,6 +322,7 @@ std::string RemoteAnswers::missing(const Batch& batch) const {
 
 void RemoteAnswers::fill(const Batch& batch, Work& work) {
   std::vector<ShardSet> sets;
+  sets.reserve(chosen_.size());
   for (const std::string& shards : chosen_) sets.push_back(matchers_.at(shards).shards);
   const Owners owners(sets);
   work.answers.resize(batch.records.size() * owners.count());

@@ -79,6 +79,9 @@ class RemoteAnswers final : public Answering {
     std::string generation;  // of our decisions: answers of other ones are passed over
     int bands = 0;
     std::function<bool()> stop;
+    // Asked while answers do not come: they never will if another resolver has taken over, which this one
+    // would only see when it writes. An error ends the waiting.
+    std::function<absl::Status()> still_ours;
   };
   static absl::StatusOr<std::unique_ptr<RemoteAnswers>> open(kafka::Cluster& cluster, Options options);
 

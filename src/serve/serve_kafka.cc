@@ -208,13 +208,15 @@ absl::Status serve_kafka(const Config& config, kafka::Cluster& cluster, const Se
   RETURN_IF_ERROR(write_progress(*index, source->beginnings()));
   kafka::KafkaSinkOptions sink_of = sink_options(o, plan, *index);
   std::unique_ptr<RemoteAnswers> answers;
+  kafka::KafkaSink* deciding = nullptr;  // once it is there
   if (o.cluster.decides()) {
     sink_of.generation = make_owner_name();
     ASSIGN_OR_RETURN(answers,
                      RemoteAnswers::open(cluster, {.topic = answers_topic(o),
                                                    .generation = sink_of.generation,
                                                    .bands = index->engine->options().rule.banding.bands,
-                                                   .stop = stop}));
+                                                   .stop = stop,
+                                                   .still_ours = [&] { return deciding->still_ours(); }}));
     RETURN_IF_ERROR(write_generation(*index, sink_of.generation));
   }
   sink_of.waiting = [&] { monitor.stop(); };
@@ -222,6 +224,7 @@ absl::Status serve_kafka(const Config& config, kafka::Cluster& cluster, const Se
       how.step_by_step ? kafka::CommitThread::Where::in_turn : kafka::CommitThread::Where::beside;
   kafka::KafkaSink sink(cluster, sink_of, *index->engine, *index->originals, *index->transactor,
                         index->position);
+  deciding = &sink;
   SnapshotJournal journal(*index, sink);
   watched.push_back(monitor.watch(*index->transactor));
   Forgetting forgetting(*index->engine, index->state->bodies(),

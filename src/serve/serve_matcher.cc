@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -66,7 +67,7 @@ class Matching {
         continue;
       }
       RETURN_IF_ERROR(place_in_order(*committed));
-      if (next_ >= static_cast<uint64_t>(committed->next) + static_cast<uint64_t>(o_.cluster.ahead)) {
+      if (documents_ahead(static_cast<uint64_t>(committed->next)) >= static_cast<size_t>(o_.cluster.ahead)) {
         Clock::sleep(kPause);  // far enough
         continue;
       }
@@ -82,6 +83,21 @@ class Matching {
     return at == index_.position.progress.end() ? nullptr : &at->second;
   }
 
+  // Offsets do not count documents: transactions leave gaps between them.
+  size_t documents_ahead(uint64_t committed) {
+    while (!ahead_.empty() && ahead_.front().end <= committed) ahead_.pop_front();
+    size_t out = 0;
+    for (const Answered& batch : ahead_) out += batch.documents;
+    return out;
+  }
+
+  // Answers go on here.
+  void go_to(uint64_t offset) {
+    source_.reset();
+    ahead_.clear();
+    next_ = offset;
+  }
+
   absl::Status follow_log() {
     const absl::StatusOr<kafka::Watermarks> bounds = log_->bounds();
     if (absl::IsUnavailable(bounds.status()) || absl::IsNotFound(bounds.status())) return absl::OkStatus();
@@ -90,7 +106,7 @@ class Matching {
       index_.position.covered_ms = Clock::unix_ms();  // up to now there is nothing else
       return absl::OkStatus();
     }
-    const absl::Status read = index_.follower->restore(*log_, bounds->high, [](uint64_t) {});
+    absl::Status read = index_.follower->restore(*log_, bounds->high, [](uint64_t) {});
     const std::optional<LogEpoch>& epoch = index_.follower->epoch();
     if (epoch && epoch->epoch != index_.epoch.epoch)
       return absl::FailedPreconditionError(
@@ -111,8 +127,7 @@ class Matching {
       }
       if (next_ <= question->from) return;
       log::info("answering again", {{"from", question->from}, {"until", next_}});
-      source_.reset();
-      next_ = question->from;
+      go_to(question->from);
     }));
     return status;
   }
@@ -150,12 +165,10 @@ class Matching {
     const auto first = static_cast<uint64_t>(committed.next);
     if (generation_ != index_.position.cut.generation) {
       generation_ = index_.position.cut.generation;
-      source_.reset();
-      next_ = first;
+      go_to(first);
       log::info("answering", {{"shards", shards_}, {"resolver", generation_}, {"from", next_}});
     } else if (next_ < first) {
-      source_.reset();
-      next_ = first;
+      go_to(first);
     }
     if (source_ != nullptr) return absl::OkStatus();
     kafka::KafkaSourceOptions options =
@@ -211,6 +224,7 @@ class Matching {
       record_.begin = next_;
       bytes = 0;
     }
+    ahead_.push_back({next_, batch_.records.size()});
     return absl::OkStatus();
   }
 
@@ -228,6 +242,11 @@ class Matching {
   std::unique_ptr<kafka::KafkaSource> source_;
   std::string generation_;
   uint64_t next_ = 0;  // in the order, to be answered
+  struct Answered {
+    uint64_t end;
+    size_t documents;
+  };
+  std::deque<Answered> ahead_;  // batches that may not be committed yet
   Batch batch_;
   Work work_;
   AnswerRecord record_;

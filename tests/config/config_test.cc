@@ -279,6 +279,7 @@ TEST_F(ConfigTest, RolesThatCannotWorkAreRefusedByName) {
   EXPECT_THAT(errors("cluster:\n  role: resolver\n"), Contains(HasSubstr("set kafka.brokers")));
   EXPECT_THAT(errors("kafka:\n  brokers: b:9092\n  topics: [a, b]\ncluster:\n  role: resolver\n"),
               Contains(HasSubstr("one topic of signed records")));
+  EXPECT_THAT(errors(resolver + "  ahead: 100\n"), Contains(HasSubstr("less than a batch (4000)")));
   EXPECT_THAT(errors(resolver + "dry_run: true\n"), Contains(HasSubstr("a dry run needs the whole index")));
 }
 

@@ -44,6 +44,16 @@ absl::Status CommitThread::finish() {
   return result;
 }
 
+bool CommitThread::under_way() {
+  const std::lock_guard lock(mutex_);
+  return commit_ && !result_;
+}
+
+absl::Status CommitThread::failed() {
+  const std::lock_guard lock(mutex_);
+  return result_.value_or(absl::OkStatus());
+}
+
 void CommitThread::run() {
   std::unique_lock lock(mutex_);
   while (true) {

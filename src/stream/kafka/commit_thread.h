@@ -30,6 +30,9 @@ class CommitThread {
   bool ends_within(std::chrono::milliseconds time);
   // Waits for the commit.
   absl::Status finish();
+  // Whether a commit is under way, and with what it failed that has ended and is not finished yet.
+  bool under_way();
+  absl::Status failed();
 
  private:
   void run();

@@ -106,6 +106,13 @@ absl::Status KafkaSink::settle() {
 
 absl::Status KafkaSink::idle() { return transactor_.look_after(); }
 
+absl::Status KafkaSink::still_ours() {
+  if (commit_.under_way()) return absl::OkStatus();
+  RETURN_IF_ERROR(commit_.failed());
+  const absl::Status looked = transactor_.look_at_end();
+  return absl::IsUnavailable(looked) ? absl::OkStatus() : looked;
+}
+
 // The position is refreshed at most once a second, even where the log forgets at once.
 bool KafkaSink::has_more_to_do() const {
   return position_.expire.announced < position_.expire.lowest_live ||

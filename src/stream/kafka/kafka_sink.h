@@ -62,6 +62,8 @@ class KafkaSink final : public Sink {
   // position has to be refreshed.
   bool has_more_to_do() const;
   const KafkaPosition& where() const { return position_; }
+  // For who waits long between two batches. Aborted: another process has taken over.
+  absl::Status still_ours();
   // Documents that could not be read for good.
   uint64_t missing() const { return missing_; }
 
