@@ -13,23 +13,23 @@
 namespace doppel {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Steady = std::chrono::steady_clock;
 
 // Waits while the daemon makes progress, and wait_seconds longer.
 absl::Status await(const Options& o, const std::string& name, int wait_seconds) {
   const auto patience = std::chrono::seconds(wait_seconds);
-  auto end = Clock::now() + patience, show = Clock::now() + std::chrono::seconds(1);
+  auto end = Steady::now() + patience, show = Steady::now() + std::chrono::seconds(1);
   RequestProgress seen;
-  while (Clock::now() < end) {
+  while (Steady::now() < end) {
     if (const auto forgotten = take_answer(o.state_directory, name)) {
       print_out("forgot {} original{}\n", *forgotten, *forgotten == 1 ? "" : "s");
       return *forgotten != 0 ? absl::OkStatus() : absl::NotFoundError("there is no such original");
     }
     if (const auto now = request_progress(o.state_directory, name); now && *now != seen) {
       seen = *now;
-      end = Clock::now() + patience;
-      if (Clock::now() >= show && seen.of != 0) {
-        show = Clock::now() + std::chrono::seconds(1);
+      end = Steady::now() + patience;
+      if (Steady::now() >= show && seen.of != 0) {
+        show = Steady::now() + std::chrono::seconds(1);
         print_err("doppel forget: {} {} of {} originals\n", seen.stage == "searching" ? "searched" : "forgot",
                   seen.done, seen.of);
       }
