@@ -150,7 +150,7 @@ TEST_F(Clusters, FaultsLoseDoubleAndChangeNothing) {
   const char* given = std::getenv("CLUSTER_SEED");
   const uint64_t seed = given != nullptr ? std::stoull(given) : std::random_device()();
   const char* wanted = std::getenv("CLUSTER_FAULTS");
-  const size_t faults = wanted != nullptr ? std::stoull(wanted) : 30;
+  const size_t faults = wanted != nullptr ? std::stoull(wanted) : 20;
   fmt::print("CLUSTER_SEED={} CLUSTER_FAULTS={}\n", seed, faults);
   std::mt19937_64 random(seed);
   sign(1000 + 100 * faults, kRemovals);
