@@ -93,9 +93,8 @@ absl::Status Engine::match(Work& work, size_t begin, size_t end, MatchCounters& 
 
 absl::Status Engine::resolve(Work& work, const ResolveHelp& help) {
   const std::lock_guard lock(growing_);
-  work.forget.erase(std::remove_if(work.forget.begin(), work.forget.end(),
-                                   [this](Seq seq) { return !originals_.live(seq); }),
-                    work.forget.end());
+  // Those that are elsewhere live: who names them has looked.
+  if (!options_.elsewhere) std::erase_if(work.forget, [this](Seq seq) { return !originals_.live(seq); });
   size_t applied = 0;  // of what the batch has removed
   const Ask ask{.read = help.read, .again = [&](size_t i) { return answer_again(work, i, help, applied); }};
   Answers answers{.all = work.answers, .owners = originals_.shares(), .covered = originals_.cut()};

@@ -97,6 +97,8 @@ class Engine {
 
   // How many batches were decided.
   Cut cut() const { return resolver_.cut(); }
+  // Originals that are decided and that answers may not cover yet.
+  size_t window_originals() const { return resolver_.window_originals(); }
   // Applies what another process decided: its new originals, whose bodies are in place, and its removals.
   absl::Status follow(Resolved& decided, const ResolveHelp& help = {});
 

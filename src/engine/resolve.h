@@ -50,6 +50,7 @@ class Resolver {
   void set_owners(const Owners& owners) { window_.set_owners(owners); }
   // How many batches were decided: what is decided next has this number.
   Cut cut() const { return cut_; }
+  size_t window_originals() const { return window_.originals(); }
   // Where answers to the next batch may not cover this one: copies what belongs to the batch.
   absl::Status keep() { return window_.keep(); }
 

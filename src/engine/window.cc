@@ -50,6 +50,12 @@ void Window::add(Newcomers::Entry entry, const uint64_t* band_keys) {
   batches_.back()->add(entry, band_keys);
 }
 
+size_t Window::originals() const {
+  size_t out = 0;
+  for (const auto& batch : batches_) out += batch->entries().size();
+  return out;
+}
+
 const Newcomers::Entry* Window::find_digest(const Digest& digest) const {
   for (const auto& batch : batches_)
     if (const Newcomers::Entry* found = batch->find_digest(digest)) return found;

@@ -32,6 +32,8 @@ class Window {
   void add(Newcomers::Entry entry, const uint64_t* band_keys);
   std::vector<Newcomers::Entry>& made() { return batches_.back()->entries(); }
 
+  size_t originals() const;
+
   // Live originals of the window.
   const Newcomers::Entry* find_digest(const Digest& digest) const;
   const Newcomers::Entry* find_payload(const Digest& payload) const;

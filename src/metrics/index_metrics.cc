@@ -34,7 +34,7 @@ void IndexMetrics::collect(Families& out) const {
   if (!copy_) return;
   const OriginalsStats& index = copy_->index;
   const auto number = [](uint64_t value) { return static_cast<double>(value); };
-  out.gauge("doppel_index_documents", "Live representatives.", number(index.live));
+  out.gauge("doppel_index_documents", "Live originals.", number(index.live));
   out.gauge("doppel_index_rows", "Originals in memory, including removed ones whose place is not reused yet.",
             number(index.rows));
   constexpr std::string_view kBytes = "Memory of the index.";

@@ -174,6 +174,8 @@ absl::Status RemoteAnswers::answer(const Batch& batch, Work& work) {
   drop_below(batch.records.front().offset);
   RETURN_IF_ERROR(wait(batch));
   fill(batch, work);
+  options_.watch.decides(batch.records.back().offset + 1, options_.engine.cut(),
+                         options_.engine.window_originals(), chosen_);
   return absl::OkStatus();
 }
 
@@ -185,6 +187,7 @@ absl::Status RemoteAnswers::wait(const Batch& batch) {
     RETURN_IF_ERROR(in_->take(wait_ms, [this](std::string_view bytes) { take(bytes); }));
     if (choose(batch)) return absl::OkStatus();
     wait_ms = kPollMs;
+    options_.watch.waits(missing(batch));
     if (options_.stop()) return absl::CancelledError("stopped while waiting for answers");
     const auto now = Clock::now();
     if (now - asked < kPatience) continue;
@@ -195,6 +198,7 @@ absl::Status RemoteAnswers::wait(const Batch& batch) {
       log::warn("waiting for the answers of shards; every shard needs a matcher",
                 {{"missing", missing(batch)}, {"topic", options_.topic}});
     }
+    options_.watch.asked_batch();
     RETURN_IF_ERROR(out_->send(
         encode_question({.generation = options_.generation, .from = batch.records.front().offset})));
   }
@@ -225,6 +229,7 @@ absl::Status RemoteAnswers::answer_again(const Batch& batch, size_t i, const Dea
     if (now - asked >= kAskAgain) {
       if (now - start > kAskAgain) RETURN_IF_ERROR(options_.still_ours());
       RETURN_IF_ERROR(out_->send(encode_question(*question_)));
+      options_.watch.asked_document();
       asked = now;
     }
     RETURN_IF_ERROR(in_->take(kPollMs, [this](std::string_view bytes) { take(bytes); }));
@@ -258,7 +263,8 @@ void RemoteAnswers::take(std::string_view bytes) {
   if (status.ok() && record.generation != options_.generation && !to_question) return;
   for (const auto& [offset, answer] : record.answers)
     for (const BandCount& count : answer.counts)
-      if (count.band >= options_.bands) status = invalid("answers of an index with more bands");
+      if (count.band >= options_.engine.options().rule.banding.bands)
+        status = invalid("answers of an index with more bands");
   const absl::StatusOr<ShardSet> shards = status.ok() ? parse_shards(record.shards) : status;
   if (!shards.ok()) {
     const std::string what(shards.status().message());
@@ -278,6 +284,7 @@ void RemoteAnswers::take(std::string_view bytes) {
     }
     return;
   }
+  options_.watch.heard(*shards, record.end, record.as_of);
   Matcher& matcher = matchers_.try_emplace(record.shards, Matcher{*shards, {}}).first->second;
   matcher.blocks.push_back(std::move(record));
 }
@@ -313,11 +320,23 @@ bool RemoteAnswers::choose(const Batch& batch) {
   return choose_each_shard_once(complete, chosen_);
 }
 
+// Shards of which no matcher has answered the whole batch.
 std::string RemoteAnswers::missing(const Batch& batch) const {
-  std::vector<std::string> answered;
-  for (const auto& [name, matcher] : matchers_)
-    if (covers(matcher, batch)) answered.push_back(name);
-  return answered.empty() ? "all" : "all but " + absl::StrJoin(answered, " ");
+  std::map<uint32_t, std::vector<bool>> answered;  // by the number of all shards
+  for (const auto& [name, matcher] : matchers_) {
+    if (!covers(matcher, batch)) continue;
+    std::vector<bool>& shards = answered.try_emplace(matcher.shards.of(), matcher.shards.of()).first->second;
+    for (const uint32_t shard : matcher.shards.own()) shards[shard] = true;
+  }
+  std::string out;
+  for (const auto& [of, shards] : answered) {
+    std::vector<uint32_t> none;
+    for (uint32_t shard = 0; shard < of; ++shard)
+      if (!shards[shard]) none.push_back(shard);
+    if (!out.empty()) out += " or ";
+    out += none.empty() ? fmt::format("shards of {} that overlap", of) : ShardSet(of, none).text();
+  }
+  return out.empty() ? "all" : out;
 }
 
 void RemoteAnswers::fill(const Batch& batch, Work& work) {

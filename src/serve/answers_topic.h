@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "engine/answer_record.h"
+#include "serve/resolver_watch.h"
 #include "stream/kafka/cluster.h"
 #include "stream/kafka/producer.h"
 #include "stream/pipeline.h"
@@ -77,11 +78,12 @@ class RemoteAnswers final : public Answering {
   struct Options {
     std::string topic;
     std::string generation;  // of our decisions: answers of other ones are passed over
-    int bands = 0;
+    const Engine& engine;    // that decides
     std::function<bool()> stop;
     // Asked while answers do not come: they never will if another resolver has taken over, which this one
     // would only see when it writes. An error ends the waiting.
     std::function<absl::Status()> still_ours;
+    ResolverWatch& watch;
   };
   static absl::StatusOr<std::unique_ptr<RemoteAnswers>> open(kafka::Cluster& cluster, Options options);
 

@@ -165,10 +165,12 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   std::shared_ptr<void> watched;
   if (fetching != nullptr) watched = monitor.watch(*fetching);
   monitor.progress(engine, *state);
-  Forgetting forgetting(engine, state->bodies());
+  const std::unique_ptr<KeptOriginals> kept = kept_originals(*state, engine);
+  Forgetting forgetting(*kept, state->bodies());
   ForgetRequests requests(o.state_directory, forgetting);
   Web web(server.get(), {.config = config,
                          .engine = engine,
+                         .originals = *kept,
                          .bodies = state->bodies(),
                          .forgetting = &forgetting,
                          .checkpoint = [&] { return state->checkpoint(); },

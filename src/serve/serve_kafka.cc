@@ -10,8 +10,10 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/status.h"
+#include "metrics/cluster_metrics.h"
 #include "metrics/kafka_metrics.h"
 #include "serve/answers_topic.h"
+#include "serve/cluster_shown.h"
 #include "serve/firehose.h"
 #include "serve/forget_requests.h"
 #include "serve/kafka_run.h"
@@ -21,6 +23,7 @@
 #include "serve/report.h"
 #include "serve/setup.h"
 #include "serve/standby.h"
+#include "serve/state_originals.h"
 #include "serve/web.h"
 #include "state/file.h"
 #include "state/lock.h"
@@ -188,11 +191,16 @@ absl::Status serve_kafka(const Config& config, kafka::Cluster& cluster, const Se
                                             index->position.progress_list()));
   ASSIGN_OR_RETURN(const std::unique_ptr<FetchSource> fetching,
                    fetch_from(*source, fetch_options(o, stop), *index->engine));
+  ResolverWatch watch(static_cast<uint64_t>(o.cluster.ahead));
   std::vector<std::shared_ptr<void>> watched{monitor.watch(*source, index->position.progress_list())};
   if (fetching != nullptr) watched.push_back(monitor.watch(*fetching));
   monitor.progress(*index->engine, *index->state);
-  WebParts shown{
-      .config = config, .engine = *index->engine, .bodies = index->state->bodies(), .keys = key_policy(o)};
+  const std::unique_ptr<KeptOriginals> kept = kept_originals(*index->state, *index->engine);
+  WebParts shown{.config = config,
+                 .engine = *index->engine,
+                 .originals = *kept,
+                 .bodies = index->state->bodies(),
+                 .keys = key_policy(o)};
   shown.lags = [&monitor, statistics = source->statistics()] {
     return lags_of(statistics->get(), monitor.metrics().stream().settled());
   };
@@ -214,10 +222,14 @@ absl::Status serve_kafka(const Config& config, kafka::Cluster& cluster, const Se
     ASSIGN_OR_RETURN(answers,
                      RemoteAnswers::open(cluster, {.topic = answers_topic(o),
                                                    .generation = sink_of.generation,
-                                                   .bands = index->engine->options().rule.banding.bands,
+                                                   .engine = *index->engine,
                                                    .stop = stop,
-                                                   .still_ours = [&] { return deciding->still_ours(); }}));
+                                                   .still_ours = [&] { return deciding->still_ours(); },
+                                                   .watch = watch}));
     RETURN_IF_ERROR(write_generation(*index, sink_of.generation));
+    watched.push_back(monitor.metrics().pull(
+        [&](Families& out) { collect_resolver(out, watch.status(), Clock::unix_ms()); }));
+    shown.cluster = [&] { return cluster_part(watch.status(), Clock::unix_ms()); };
   }
   sink_of.waiting = [&] { monitor.stop(); };
   sink_of.commit =
@@ -227,18 +239,17 @@ absl::Status serve_kafka(const Config& config, kafka::Cluster& cluster, const Se
   deciding = &sink;
   SnapshotJournal journal(*index, sink);
   watched.push_back(monitor.watch(*index->transactor));
-  Forgetting forgetting(*index->engine, index->state->bodies(),
+  Forgetting forgetting(*kept, index->state->bodies(),
                         how.step_by_step ? Forgetting::Search::in_turn : Forgetting::Search::beside);
   ForgetRequests requests(o.state_directory, forgetting);
   shown.forgetting = &forgetting;
   shown.snapshots = [&] { return index->state->checkpoint_stats(); };
   shown.checkpoint = [&] { return index->state->checkpoint(); };
-  // The API and the status page ask the index, which is elsewhere then.
-  Web web(o.cluster.decides() ? nullptr : server.get(), shown);
+  Web web(server.get(), shown);
   say_ready(monitor, *index, *source);
   const auto requested = [&](Work& work) {
     standby.keep();
-    if (!o.cluster.decides()) requests.look();
+    requests.look();
     return forgetting.fill(work) || sink.has_more_to_do();
   };
   const auto settled = [&] {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -11,12 +12,17 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/status.h"
+#include "metrics/cluster_metrics.h"
+#include "metrics/kafka_metrics.h"
 #include "serve/answers_topic.h"
+#include "serve/cluster_shown.h"
 #include "serve/kafka_index.h"
 #include "serve/kafka_plan.h"
 #include "serve/kafka_run.h"
 #include "serve/monitor.h"
 #include "serve/setup.h"
+#include "serve/state_originals.h"
+#include "serve/web.h"
 #include "stream/executor.h"
 #include "stream/kafka/kafka_source.h"
 #include "stream/kafka/log_reader.h"
@@ -37,6 +43,8 @@ class Matching {
         monitor_(monitor),
         shards_(index.engine->options().own->text()),
         executor_(thread_count(options)) {
+    shown_.shards = shards_;
+    shown_.ahead_most = static_cast<uint64_t>(options.cluster.ahead);
     const EngineOptions& engine = index.engine->options();
     for (int i = 0; i < executor_.threads(); ++i)
       signers_.emplace_back(engine.scheme, engine.with_sets(), options.input, key_policy(options));
@@ -56,18 +64,21 @@ class Matching {
   }
 
   // The steps in order, again and again.
-  absl::Status run() {
+  absl::Status run(Web& web) {
     while (!monitor_.stop()) {
       RETURN_IF_ERROR(follow_log());
       RETURN_IF_ERROR(take_questions());
       monitor_.progress(*index_.engine, *index_.state);
+      web.progress({});
       const LogProgress* committed = order_progress();
       if (committed == nullptr || index_.position.cut.generation.empty()) {
         Clock::sleep(kPause);  // nobody decides yet
         continue;
       }
       RETURN_IF_ERROR(place_in_order(*committed));
-      if (documents_ahead(static_cast<uint64_t>(committed->next)) >= static_cast<size_t>(o_.cluster.ahead)) {
+      const size_t ahead = documents_ahead(static_cast<uint64_t>(committed->next));
+      show([&](MatcherStatus& status) { status.ahead = ahead; });
+      if (ahead >= static_cast<size_t>(o_.cluster.ahead)) {
         Clock::sleep(kPause);  // far enough
         continue;
       }
@@ -77,7 +88,25 @@ class Matching {
     return absl::OkStatus();
   }
 
+  // ---- any thread
+  MatcherStatus status() const {
+    const std::lock_guard lock(shown_mutex_);
+    return shown_;
+  }
+  void collect(Families& out) const {
+    collect_matcher(out, status());
+    const std::lock_guard lock(shown_mutex_);
+    if (statistics_ != nullptr)
+      collect_consumer(out, statistics_->get(), {answered_to_}, o_.kafka.fetch_queue, Clock::unix_ms());
+  }
+
  private:
+  template <typename Change>
+  void show(const Change& change) {
+    const std::lock_guard lock(shown_mutex_);
+    change(shown_);
+  }
+
   const LogProgress* order_progress() const {
     const auto at = index_.position.progress.find({o_.kafka.topics.front(), 0});
     return at == index_.position.progress.end() ? nullptr : &at->second;
@@ -102,6 +131,7 @@ class Matching {
     const absl::StatusOr<kafka::Watermarks> bounds = log_->bounds();
     if (absl::IsUnavailable(bounds.status()) || absl::IsNotFound(bounds.status())) return absl::OkStatus();
     RETURN_IF_ERROR(bounds.status());
+    show([&](MatcherStatus& status) { status.log_behind = bounds->high - index_.position.log_offset; });
     if (bounds->high <= index_.position.log_offset) {
       index_.position.covered_ms = Clock::unix_ms();  // up to now there is nothing else
       return absl::OkStatus();
@@ -150,6 +180,7 @@ class Matching {
                           .begin = question.from,
                           .end = question.from + 1};
     if (!work_.answers[0].is_empty()) answered.answers.emplace_back(question.from, work_.answers[0]);
+    show([](MatcherStatus& status) { ++status.answered_again; });
     return send(answered);
   }
 
@@ -165,6 +196,7 @@ class Matching {
     const auto first = static_cast<uint64_t>(committed.next);
     if (generation_ != index_.position.cut.generation) {
       generation_ = index_.position.cut.generation;
+      show([this](MatcherStatus& status) { status.resolver = generation_; });
       go_to(first);
       log::info("answering", {{"shards", shards_}, {"resolver", generation_}, {"from", next_}});
     } else if (next_ < first) {
@@ -179,6 +211,10 @@ class Matching {
     LogProgress from = committed;
     if (next_ != first) from = {.topic = committed.topic, .next = static_cast<int64_t>(next_)};
     ASSIGN_OR_RETURN(source_, kafka::KafkaSource::open(cluster_, options, {from}));
+    const std::lock_guard lock(shown_mutex_);
+    statistics_ = source_->statistics();
+    answered_to_ = {.topic = committed.topic, .partition = committed.partition};
+    answered_to_.next = static_cast<int64_t>(next_);
     return absl::OkStatus();
   }
 
@@ -225,6 +261,13 @@ class Matching {
       bytes = 0;
     }
     ahead_.push_back({next_, batch_.records.size()});
+    const auto found = std::count_if(work_.answers.begin(), work_.answers.end(),
+                                     [](const Answer& answer) { return !answer.is_empty(); });
+    const std::lock_guard lock(shown_mutex_);
+    shown_.answered += batch_.records.size();
+    shown_.found += static_cast<uint64_t>(found);
+    answered_to_.next = static_cast<int64_t>(next_);
+    answered_to_.last_ms = batch_.records.back().timestamp_ms;
     return absl::OkStatus();
   }
 
@@ -251,6 +294,11 @@ class Matching {
   Work work_;
   AnswerRecord record_;
   std::string encoded_;
+
+  mutable std::mutex shown_mutex_;  // of what follows
+  MatcherStatus shown_;
+  std::shared_ptr<const kafka::LatestStatistics> statistics_;
+  SettledPartition answered_to_;  // of the order
 };
 
 }  // namespace
@@ -282,13 +330,25 @@ absl::Status serve_matcher(const Config& config, kafka::Cluster& cluster,
                                      .restoring = monitor.progress_reports()}));
   Matching matching(o, plan, *index, monitor);
   RETURN_IF_ERROR(matching.open());
+  const std::shared_ptr<void> watched =
+      monitor.metrics().pull([&matching](Families& out) { matching.collect(out); });
+  const std::unique_ptr<KeptOriginals> kept = kept_originals(*index->state, *index->engine);
+  Web web(server.get(), {.config = config,
+                         .engine = *index->engine,
+                         .originals = *kept,
+                         .bodies = index->state->bodies(),
+                         .keys = key_policy(o),
+                         .forgets_not = "a matcher removes nothing by itself; ask the resolver",
+                         .checkpoint = [&] { return index->state->checkpoint(); },
+                         .snapshots = [&] { return index->state->checkpoint_stats(); },
+                         .cluster = [&] { return cluster_part(matching.status()); }});
   monitor.ready(*index->engine);
   log::info("ready", {{"role", "matcher"},
                       {"shards", own.text()},
                       {"originals", index->engine->originals().stats().live},
                       {"epoch", epoch_string(index->epoch.epoch)}});
   notify::ready();
-  const absl::Status ran = matching.run();
+  const absl::Status ran = matching.run(web);
   if (absl::IsDataLoss(ran)) mark_damaged(o.state_directory, std::string(ran.message()));
   RETURN_IF_ERROR(ran);
   return index->state->checkpoint();

@@ -37,7 +37,28 @@ class OriginalsOf final : public StoredOriginals {
   std::string buffer_;
 };
 
+class KeptOnDisk final : public KeptOriginals {
+ public:
+  KeptOnDisk(StateDir& state, const Engine& engine) : KeptOriginals(engine.originals()), state_(state) {}
+
+  std::optional<BodyRef> body(Seq seq) const override {
+    if (seq < lowest_live() || seq >= next_seq()) return std::nullopt;
+    const absl::StatusOr<StoredRow> row = state_.read_row(seq);
+    if (!row.ok()) return BodyRef();  // cannot be read: who looks for something says so
+    const bool compacted_away = row->row.body.size == 0;
+    return row->removed || compacted_away ? std::nullopt : std::optional(row->row.body);
+  }
+
+ private:
+  StateDir& state_;
+};
+
 }  // namespace
+
+std::unique_ptr<KeptOriginals> kept_originals(StateDir& state, const Engine& engine) {
+  if (engine.options().elsewhere) return std::make_unique<KeptOnDisk>(state, engine);
+  return std::make_unique<KeptOriginals>(engine.originals());
+}
 
 std::unique_ptr<StoredOriginals> stored_originals(StateDir& state, const Engine& engine) {
   return std::make_unique<OriginalsOf>(state, engine);

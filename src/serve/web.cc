@@ -17,13 +17,15 @@ Web::Web(http::Server* server, WebParts parts)
       parts_(std::move(parts)),
       activity_(Clock::unix_ms()),
       api_({.engine = parts_.engine,
+            .originals = parts_.originals,
             .bodies = parts_.bodies,
             .activity = activity_,
             .mailbox = mailbox_,
             .format = parts_.config.options.input,
             .keys = parts_.keys,
             .checkpoint = parts_.checkpoint,
-            .forgetting = parts_.forgetting}) {
+            .forgetting = parts_.forgetting,
+            .forgets_not = parts_.forgets_not}) {
   if (server_ == nullptr) return;
   api_.route(*server_);
   server_->route("GET", "/", api_.guarded([this](const http::Request& r) { return page(r); }));
@@ -46,7 +48,7 @@ http::Response Web::cluster(const http::Request& request) const {
 http::Response Web::page(const http::Request& request) {
   const bool hold = !request.query.empty() && request.query.front().first == "hold";
   PageData data{.version = DOPPEL_VERSION,
-                .mode = parts_.lags ? "Kafka" : "files",
+                .mode = parts_.lags || parts_.cluster ? "Kafka" : "files",
                 .now_ms = Clock::unix_ms(),
                 .start_ms = activity_.start_ms(),
                 .refresh_s = hold ? 0 : kRefreshS,
@@ -66,6 +68,7 @@ http::Response Web::page(const http::Request& request) {
     data.index = std::move(facts);
   }
   if (parts_.lags) data.lags = parts_.lags();
+  if (parts_.cluster) data.cluster = parts_.cluster();
   for (const Setting& setting : parts_.config.settings)
     data.settings.push_back({.key = setting.key, .value = setting.value, .origin = setting.origin});
   return http::page(200, status_page(data));

@@ -17,15 +17,19 @@ namespace doppel {
 struct WebParts {  // all outlive the Web
   const Config& config;
   const Engine& engine;
+  const KeptOriginals& originals;
   const Bodies& bodies;
   KeyPolicy keys = {};
-  // Null: nothing may be forgotten (dry_run).
+  // Null: nothing may be forgotten; `forgets_not` says why.
   Forgetting* forgetting = nullptr;
+  std::string forgets_not = "this daemon changes nothing (dry_run)";
   // On the pipeline's thread; empty: nothing is kept.
   std::function<absl::Status()> checkpoint;
   std::function<CheckpointStats()> snapshots;
   // Any thread; empty: there are no partitions.
   std::function<std::vector<PageData::Lag>()> lags;
+  // Any thread; empty: one process does everything.
+  std::function<ClusterPart()> cluster;
 };
 
 class Web {

@@ -116,6 +116,8 @@ Response Api::forget_tag(const Request& request) {
 }
 
 Response Api::check(const Request& request) const {
+  if (parts_.engine.options().elsewhere)
+    return http::error(501, "the originals are in the matchers; ask each of them for its shards");
   if (request.body.empty())
     return http::error(400, "send the document as the body, in the form of the input");
   std::string bytes(request.body);
@@ -173,6 +175,7 @@ Response Api::check(const Request& request) const {
 
   JsonWriter json;
   const bool duplicate = outcome.verdict == Verdict::duplicate;
+  if (options.own) json.text("shards", options.own->text());
   json.text("verdict", verdict_name(outcome.verdict));
   if (!document.reason.empty()) json.text("reason", document.reason);
   if (duplicate) {
@@ -207,7 +210,7 @@ std::optional<Response> Api::find(const Request& request, const OriginalsWanted&
     return try_again(429, "another id is being looked up, and there is one at a time; try again");
   const milliseconds time = open ? parts_.open_search : parts_.token_search;
   const auto deadline = std::chrono::steady_clock::now() + time;
-  const Originals& index = parts_.engine.originals();
+  const KeptOriginals& index = parts_.originals;
   std::optional<Seq> end;
   Seq begun = 0, lowest = 0;
   std::vector<std::pair<Seq, BodyRef>> piece;
@@ -220,7 +223,7 @@ std::optional<Response> Api::find(const Request& request, const OriginalsWanted&
       Seq seq = *end;
       for (Seq n = 0; n < kSlice && seq > lowest; ++n) {
         --seq;
-        if (index.live(seq)) piece.emplace_back(seq, index.row(seq).body);
+        if (const std::optional<BodyRef> body = index.body(seq)) piece.emplace_back(seq, *body);
       }
       end = seq;
     };
@@ -255,7 +258,7 @@ Response Api::document(const Request& request) const {
 }
 
 Response Api::forget(const std::string& what) {
-  if (parts_.forgetting == nullptr) return http::error(403, "this daemon changes nothing (dry_run)");
+  if (parts_.forgetting == nullptr) return http::error(403, parts_.forgets_not);
   absl::StatusOr<OriginalsWanted> wanted = OriginalsWanted::parse(what);
   if (!wanted.ok()) return http::error(400, std_sv(wanted.status().message()));
   const Forgetting::Ticket ticket =
@@ -306,8 +309,7 @@ Response Api::cluster(const Request& request) const {
   }
   bool live = false;
   const auto look = [&] {
-    const Originals& index = parts_.engine.originals();
-    live = cluster->seq >= index.lowest_live() && index.live(cluster->seq);
+    live = cluster->seq >= parts_.originals.lowest_live() && parts_.originals.live(cluster->seq);
   };
   if (!parts_.mailbox.ask(look, kAnswerTime)) return busy();
 

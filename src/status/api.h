@@ -23,13 +23,15 @@ namespace doppel {
 
 struct ApiParts {  // all outlive the API
   const Engine& engine;
+  const KeptOriginals& originals;
   const Bodies& bodies;
   const Activity& activity;
   Mailbox& mailbox;
   FormatOptions format;
   KeyPolicy keys;
   std::function<absl::Status()> checkpoint;  // on the pipeline's thread
-  Forgetting* forgetting = nullptr;          // null: nothing may be forgotten (dry_run)
+  Forgetting* forgetting = nullptr;          // null: nothing may be forgotten
+  std::string forgets_not;                   // and why
   // How long a look-up of an id may take, for anyone where there is no token and for who has the token; and
   // how long who forgets waits until all of it is done.
   std::chrono::milliseconds open_search{5'000}, token_search{60'000}, forget{60'000};

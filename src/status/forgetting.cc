@@ -24,8 +24,8 @@ struct Forgetting::Task {
   uint64_t left() const { return found.size() - next; }
 };
 
-Forgetting::Forgetting(const Engine& engine, const Bodies& bodies, Search search)
-    : engine_(engine), bodies_(bodies), search_(search) {}
+Forgetting::Forgetting(const KeptOriginals& originals, const Bodies& bodies, Search search)
+    : originals_(originals), bodies_(bodies), search_(search) {}
 
 Forgetting::~Forgetting() {
   close();
@@ -93,14 +93,13 @@ void Forgetting::search_on() {
   }
   if (searching_.empty()) begin_search();
   if (searching_.empty()) return;
-  const Originals& index = engine_.originals();
-  searched_to_ = std::max(searched_to_, index.lowest_live());
-  const Seq end = std::max(searched_to_, std::min(search_end_, index.next_seq()));
+  searched_to_ = std::max(searched_to_, originals_.lowest_live());
+  const Seq end = std::max(searched_to_, std::min(search_end_, originals_.next_seq()));
   {
     const std::lock_guard lock(mutex_);
     for (const Ticket& task : searching_) {
-      task->progress.searched = searched_to_ - index.lowest_live();
-      task->progress.to_search = end - index.lowest_live();
+      task->progress.searched = searched_to_ - originals_.lowest_live();
+      task->progress.to_search = end - originals_.lowest_live();
     }
   }
   // The newest are in memory or in the page cache; older ones may have to come from a disk, which takes its
@@ -129,28 +128,27 @@ void Forgetting::begin_search() {
     task->progress.stage = Stage::searching;
     search_end_ = std::max(search_end_, task->request.below);
   }
-  searched_to_ = engine_.originals().lowest_live();
+  searched_to_ = originals_.lowest_live();
   read_any_ = false;
   if (removing_.empty()) said_ = Clock::now();
 }
 
 // From searched_to_ on, as far as the time lasts.
 void Forgetting::copy_places(Seq end) {
-  const Originals& index = engine_.originals();
   const auto until = Clock::now() + kCopyTime;
   end = std::min(end, searched_to_ + kCopyMost);
   places_.clear();
   for (; searched_to_ < end; ++searched_to_) {
     if (searched_to_ % kLookAtClock == 0 && Clock::now() > until) return;
-    if (index.live(searched_to_)) places_.push_back({searched_to_, index.row(searched_to_).body});
+    if (const std::optional<BodyRef> body = originals_.body(searched_to_))
+      places_.push_back({searched_to_, *body});
   }
 }
 
 // Those that are searched for are known as far as `below`.
 void Forgetting::search_done(Seq below) {
-  const Originals& index = engine_.originals();
   const auto damaged = std::count_if(unreadable_some_.begin(), unreadable_some_.end(),
-                                     [&](Seq seq) { return index.live(seq); });
+                                     [&](Seq seq) { return originals_.live(seq); });
   if (damaged != 0) {
     log::warn(
         "originals could not be read during the search for originals to forget; they are kept. doppel "
@@ -174,7 +172,6 @@ void Forgetting::search_done(Seq below) {
 
 bool Forgetting::take_piece(Work& work) {
   piece_.clear();
-  const Originals& index = engine_.originals();
   size_t room = kPiece;
   while (room > 0 && !removing_.empty()) {
     const auto smallest =
@@ -184,7 +181,7 @@ bool Forgetting::take_piece(Work& work) {
     const size_t before = task->next;
     for (; task->left() > 0 && room > 0; ++task->next) {
       const Seq seq = task->found[task->next];
-      if (!index.live(seq)) continue;  // it has expired since, or another request has removed it
+      if (!originals_.live(seq)) continue;  // it has expired since, or another request has removed it
       work.forget.push_back(seq);
       --room;
     }

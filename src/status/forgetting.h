@@ -27,6 +27,7 @@
 
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "status/kept_originals.h"
 #include "status/originals_wanted.h"
 
 namespace doppel {
@@ -64,7 +65,7 @@ class Forgetting {
   enum class Search { beside, in_turn };
 
   // Both outlive this.
-  Forgetting(const Engine& engine, const Bodies& bodies, Search search = Search::beside);
+  Forgetting(const KeptOriginals& originals, const Bodies& bodies, Search search = Search::beside);
   ~Forgetting();
   Forgetting(const Forgetting&) = delete;
   Forgetting& operator=(const Forgetting&) = delete;
@@ -100,7 +101,7 @@ class Forgetting {
   void read_places();
   void finish(const Ticket& task);
 
-  const Engine& engine_;
+  const KeptOriginals& originals_;
   const Bodies& bodies_;
   const Search search_;
 

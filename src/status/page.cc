@@ -112,6 +112,26 @@ void lags(std::string& out, const PageData& d) {
   out += "</tbody></table></section>\n";
 }
 
+void cluster(std::string& out, const PageData& d) {
+  if (!d.cluster) return;
+  out += "<section id=cluster><h2>Cluster</h2>\n<dl>";
+  fact(out, "this process", html(d.cluster->role));
+  for (const auto& [name, value] : d.cluster->facts) fact(out, name, html(value));
+  out += "</dl>\n";
+  if (!d.cluster->decides) return void(out += "</section>\n");
+  out +=
+      "<table class=labelled><thead><tr><th>matchers of<th class=n>ahead, records<th class=n>behind, "
+      "batches<th class=n>last answer</thead><tbody>\n";
+  for (const ClusterPart::Matcher& matcher : d.cluster->matchers) {
+    out += fmt::format(
+        "<tr><td data-label=\"matchers of\">{}{}<td class=n data-label=\"ahead, records\">{}<td class=n "
+        "data-label=\"behind, batches\">{}<td class=n data-label=\"last answer\">{} ago\n",
+        html(matcher.shards), matcher.in_use ? "" : " <span class=soft>not in use</span>",
+        count(matcher.ahead), count(matcher.behind_batches), span(d.now_ms - matcher.heard_ms));
+  }
+  out += "</tbody></table></section>\n";
+}
+
 std::string cluster_link(std::string_view original) {
   return fmt::format("<a class=soft href=\"/clusters/{}\">cluster</a>", escape_path(event_id(original)));
 }
@@ -201,13 +221,19 @@ std::string status_page(const PageData& d) {
       html(d.version), html(d.mode), span(d.now_ms - d.start_ms), format_time(d.now_ms / 1000 * 1000),
       d.refresh_s > 0 ? fmt::format("refreshed every {} s · <a id=hold href=\"/?hold\">hold</a>", d.refresh_s)
                       : "<a id=reload href=\"/\">refresh</a>");
-  rates_of_now(out, d);
-  totals(out, d);
+  const bool decides = !d.cluster || d.cluster->decides;
+  if (decides) {
+    rates_of_now(out, d);
+    totals(out, d);
+  }
   index_facts(out, d);
+  cluster(out, d);
   lags(out, d);
-  events(out, d);
-  dead_letters(out, d);
-  most_copied(out, d);
+  if (decides) {
+    events(out, d);
+    dead_letters(out, d);
+    most_copied(out, d);
+  }
   settings(out, d);
   out +=
       "</main>\n<footer class=soft><p><a href=\"/metrics\">/metrics</a> · <a href=\"/ready\">/ready</a> · "

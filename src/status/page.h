@@ -20,6 +20,20 @@ struct IndexFacts {
   std::optional<CheckpointStats> snapshots;  // none: nothing is kept
 };
 
+// The part of this process in an index on many machines.
+struct ClusterPart {
+  std::string role;                                        // "resolver", "matcher of 0-31/64"
+  bool decides = false;                                    // false: the page has no verdicts
+  std::vector<std::pair<std::string, std::string>> facts;  // name and value
+  struct Matcher {
+    std::string shards;
+    int64_t heard_ms = 0;  // when its last answer came
+    uint64_t ahead = 0, behind_batches = 0;
+    bool in_use = false;
+  };
+  std::vector<Matcher> matchers;  // that a resolver hears
+};
+
 struct PageData {
   std::string version;
   std::string mode;  // "Kafka", "files"
@@ -38,6 +52,8 @@ struct PageData {
     std::optional<double> seconds;
   };
   std::optional<std::vector<Lag>> lags;  // none: there are no partitions
+
+  std::optional<ClusterPart> cluster;  // none: one process does everything
 
   std::vector<LastEvent> events;
   std::vector<DeadLetter> dead_letters;

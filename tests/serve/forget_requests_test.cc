@@ -67,7 +67,7 @@ struct ForgetRequestsTest : ::testing::Test {
   }
   void restart() {
     requests.reset();
-    forgetting.emplace(stream.engine, stream.bodies);
+    forgetting.emplace(stream.kept, stream.bodies);
     requests.emplace(dir.path(), *forgetting);
   }
   uint64_t run(const std::string& name) {
@@ -84,7 +84,7 @@ struct ForgetRequestsTest : ::testing::Test {
 
   TemporaryDirectory dir;
   SmallStream stream;
-  std::optional<Forgetting> forgetting{std::in_place, stream.engine, stream.bodies};
+  std::optional<Forgetting> forgetting{std::in_place, stream.kept, stream.bodies};
   std::optional<ForgetRequests> requests{std::in_place, dir.path(), *forgetting};
 };
 

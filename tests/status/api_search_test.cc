@@ -25,6 +25,7 @@ class ApiSearch : public ::testing::Test {
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     api_.emplace(ApiParts{.engine = stream_.engine,
+                          .originals = stream_.kept,
                           .bodies = stream_.bodies,
                           .activity = activity_,
                           .mailbox = mailbox_,
@@ -57,7 +58,7 @@ class ApiSearch : public ::testing::Test {
   }
 
   SmallStream stream_;
-  Forgetting forgetting_{stream_.engine, stream_.bodies};
+  Forgetting forgetting_{stream_.kept, stream_.bodies};
   Activity activity_{0};
   Mailbox mailbox_;
   std::optional<Api> api_;

@@ -33,7 +33,7 @@ struct ForgettingTest : ::testing::Test {
   }
 
   SmallStream stream;
-  Forgetting forgetting{stream.engine, stream.bodies};
+  Forgetting forgetting{stream.kept, stream.bodies};
 };
 
 TEST(OriginalsWanted, KnowsWhatARequestMayBe) {
@@ -69,7 +69,7 @@ TEST_F(ForgettingTest, ReadsBesideTheStreamAndOnceForAllRequests) {
 
 TEST_F(ForgettingTest, MayReadInTurn) {
   stream.insert(3'000, "one");
-  Forgetting in_turn(stream.engine, stream.bodies, Forgetting::Search::in_turn);
+  Forgetting in_turn(stream.kept, stream.bodies, Forgetting::Search::in_turn);
   const auto ticket = in_turn.ask({.wanted = wanted("tag=crawl=one")});
   EXPECT_FALSE(stream.turn(in_turn));
   stream.insert(1, "one");
@@ -125,7 +125,7 @@ TEST_F(ForgettingTest, GoesOnWhereAnEarlierRunEnded) {
   Seq below = 0;
   uint64_t found = 0;
   {
-    Forgetting first(stream.engine, stream.bodies);
+    Forgetting first(stream.kept, stream.bodies);
     request.begins = [&](Seq b, uint64_t f) {
       EXPECT_TRUE(stream.removed.empty());
       below = b;

@@ -87,6 +87,7 @@ struct SmallStream {
 
   WatchedBodies bodies;
   Engine engine;
+  KeptOriginals kept{engine.originals()};
   FormatOptions format;
   uint64_t inserted = 0;
   std::vector<Seq> removed;    // in order

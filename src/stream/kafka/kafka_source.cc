@@ -274,6 +274,12 @@ void KafkaSource::hand_over(Batch& batch) {
     return names != 0 ? names < 0
                       : std::tie(a.partition, a.record.offset) < std::tie(b.partition, b.record.offset);
   });
+  for (size_t i = 0; i < gathered_.size(); ++i) {
+    const Gathered& g = gathered_[i];
+    if (i + 1 == gathered_.size() || gathered_[i + 1].topic != g.topic ||
+        gathered_[i + 1].partition != g.partition)
+      statistics_->handed_over(*g.topic, g.partition, g.record.offset + 1);
+  }
   copy_records(*consumer_, gathered_, pool_, batch);
   bytes_read_ += batch.bytes;
   release();

@@ -28,7 +28,6 @@ void read_partition(std::string_view topic, dom::object p, ConsumerStatistics& o
                             .partition = static_cast<int32_t>(partition),
                             .end = number(p, "ls_offset", -1),
                             .fetched = number(p, "next_offset", -1),
-                            .taken = number(p, "app_offset", -1),
                             .queued = count(p, "fetchq_cnt"),
                             .queued_bytes = count(p, "fetchq_size"),
                             .fetching = state == "active"});
@@ -100,9 +99,17 @@ void LatestStatistics::take(std::string_view json) {
   latest_ = std::move(fresh);
 }
 
+void LatestStatistics::handed_over(const std::string& topic, int32_t partition, int64_t next) {
+  std::lock_guard lock(mutex_);
+  handed_over_[{topic, partition}] = next;
+}
+
 ConsumerStatistics LatestStatistics::get() const {
   std::lock_guard lock(mutex_);
   ConsumerStatistics out = latest_;
+  for (ConsumerStatistics::Partition& p : out.partitions)
+    if (const auto at = handed_over_.find({p.topic, p.partition}); at != handed_over_.end())
+      p.taken = at->second;
   if (!ends_) return out;
   for (ConsumerStatistics::Partition& p : out.partitions)
     p.end = std::max(p.end, ends_(p.topic, p.partition));

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace doppel::kafka {
@@ -16,7 +18,7 @@ struct ConsumerStatistics {
     int32_t partition = 0;
     int64_t end = -1;      // of what is committed; -1: not known yet
     int64_t fetched = -1;  // offset that is asked for next: behind markers that are no records
-    int64_t taken = -1;    // offset behind the last record that was taken from the queue
+    int64_t taken = -1;    // offset behind the last record that was handed over; -1: none was
     uint64_t queued = 0, queued_bytes = 0;
     bool fetching = false;  // false: the library waits for a leader or an offset
   };
@@ -40,6 +42,8 @@ bool parse_statistics(std::string_view json, ConsumerStatistics& out);
 class LatestStatistics {
  public:
   void take(std::string_view json);
+  // Records were handed over. The library's own position also counts markers at the end of a partition.
+  void handed_over(const std::string& topic, int32_t partition, int64_t next);
   ConsumerStatistics get() const;
 
   // How to ask for the end of a partition as far as it is known now: the statistics are as old as the last
@@ -50,6 +54,7 @@ class LatestStatistics {
  private:
   mutable std::mutex mutex_;
   ConsumerStatistics latest_;
+  std::map<std::pair<std::string, int32_t>, int64_t> handed_over_;
   Ends ends_;
 };
 
