@@ -26,8 +26,9 @@ void IndexMetrics::collect(Families& out) const {
   collect_disk(out, directory_);
 
   std::lock_guard lock(mutex_);
-  out.gauge("doppel_index_documents_limit", "Limit of live originals; above it the oldest are removed.",
-            static_cast<double>(limits_.documents));
+  if (limits_.documents != 0)
+    out.gauge("doppel_index_documents_limit", "Limit of live originals; above it the oldest are removed.",
+              static_cast<double>(limits_.documents));
   if (limits_.memory != 0)
     out.gauge("doppel_index_bytes_limit", "Memory that the index may take (max_memory).",
               static_cast<double>(limits_.memory));

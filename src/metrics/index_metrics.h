@@ -13,7 +13,7 @@
 namespace doppel {
 
 struct IndexLimits {
-  uint64_t documents = 0;  // from the oldest live representative to the newest
+  uint64_t documents = 0;  // from the oldest live original to the newest; 0: matchers have them
   uint64_t memory = 0;     // bytes; 0: none
 };
 

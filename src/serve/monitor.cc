@@ -11,14 +11,16 @@
 namespace doppel {
 namespace {
 
-uint64_t most_documents(const Rule& rule) {
-  return rule.max_documents != 0 ? rule.max_documents : static_cast<uint64_t>(limits::kMaxDocuments.most);
+// A resolver has no limit of its own: matchers hold the originals.
+uint64_t most_documents(const Rule& rule, bool elsewhere) {
+  if (rule.max_documents != 0) return rule.max_documents;
+  return elsewhere ? 0 : static_cast<uint64_t>(limits::kMaxDocuments.most);
 }
 
 MetricsOptions metrics_options(const Monitor::About& about) {
   const Options& o = about.options;
   return {.stream = {.rule = about.rule, .replay = about.replay, .kafka = about.kafka},
-          .limits = {.documents = most_documents(about.rule), .memory = o.max_memory},
+          .limits = {.documents = most_documents(about.rule, o.cluster.decides()), .memory = o.max_memory},
           .state_directory = o.state_directory,
           .version = DOPPEL_VERSION};
 }
@@ -96,7 +98,7 @@ void Monitor::restoring(const RestoreProgress& progress) {
 void Monitor::ready(const Engine& engine) {
   metrics_.stream().begins_at(engine.originals().lowest_live());
   metrics_.stream().holds(engine.options().rule.max_documents);
-  metrics_.index().holds(most_documents(engine.options().rule));
+  metrics_.index().holds(most_documents(engine.options().rule, engine.options().elsewhere));
   metrics_.restored();
   std::lock_guard lock(mutex_);
   ready_ = true;

@@ -97,17 +97,44 @@ def await_metric(url, name):
     raise SystemExit(f"{name} does not come")
 
 
-def compare(docs, text, places, which):
+def compare(docs, text, places, which, always=None):
+    """always: of these places everything is shown; None: of all."""
     here = {name: (kind, labels) for name, (kind, where, labels) in docs.items() if where in places}
+    needed = {name for name, (_, where, _) in docs.items() if where in (always or places)}
     there = shown(text)
     wrong = [f"{n}: shown ({which}), but not documented for it" for n in sorted(set(there) - set(here))]
-    wrong += [f"{n}: documented, but not shown ({which})" for n in sorted(set(here) - set(there))]
+    wrong += [f"{n}: documented, but not shown ({which})" for n in sorted(needed - set(there))]
     wrong += [f"{n}: documented as {here[n]}, shown as {there[n]} ({which})"
               for n in sorted(set(here) & set(there)) if here[n] != there[n]]
     if promtool := shutil.which("promtool"):
         done = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, text=True)
         if done.returncode != 0 or done.stdout.strip() or done.stderr.strip():
             wrong.append(f"promtool: {done.stdout}{done.stderr}")
+    return wrong
+
+
+def compare_roles(args, docs, folder, name, settings):
+    """A resolver and a matcher, and a document that both of them have seen."""
+    order = f"{name}-order"
+    texts = {"kafka.brokers": settings["kafka.brokers"], "kafka.topics": f"{name}-texts", "kafka.group": f"{name}-sign",
+             "kafka.create_topics": "true", "hash_key_file": folder / "key"}
+    (folder / "key").write_text("000102030405060708090a0b0c0d0e0f\n")
+    (folder / "key").chmod(0o600)
+    texts_file = folder / "texts.jsonl"
+    texts_file.write_text('{"id":"a","text":"some words that nobody has seen before in this order of them"}\n')
+    sign = [args.binary, "sign", "--to", order, str(texts_file)] + [f"--set={k}={v}" for k, v in texts.items() if k != "kafka.topics"]
+    shared = {k: v for k, v in settings.items() if not k.startswith(("warc", "max_memory"))} | {
+        "kafka.topics": order, "kafka.index_log": f"{name}-cluster", "kafka.group": f"{name}-cluster", "input.format": "signed",
+        "hash_key_file": folder / "key"}
+    done = subprocess.run(sign, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    wrong = []
+    with daemon(args.binary, folder / "resolver", shared | {"cluster.role": "resolver"}) as resolver, \
+            daemon(args.binary, folder / "matcher", shared | {"cluster.role": "matcher", "cluster.shards": "0-3/4"}) as matcher:
+        await_metric(resolver, "doppel_cluster_matcher_ahead_records")
+        for url, role in ((resolver, "resolver"), (matcher, "matcher")):
+            text = await_metric(url, "doppel_consumer_lag_seconds")
+            wrong += compare(docs, text, {"all", "kafka", "cluster", role}, f"in a {role}", {"cluster", role})
     return wrong
 
 
@@ -148,6 +175,8 @@ def main():
         done = subprocess.run([args.binary, "health", "--url", url], capture_output=True, text=True)
         if done.returncode != 1:
             wrong.append(f"doppel health of a daemon that is gone: {done}")
+        if args.kafka:
+            wrong += compare_roles(args, docs, folder, name, settings)
     print("\n".join(wrong) or f"{len(docs)} metrics documented, {which}: all as they should be")
     return 1 if wrong else 0
 
