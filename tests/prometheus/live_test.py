@@ -53,13 +53,14 @@ def wait_for(what, ask):
 
 
 class Prometheus:
-    def __init__(self, folder, project, target):
+    def __init__(self, folder, project, target, cluster):
         self.port = free_port()
         rules = project / "deploy" / "prometheus"
         (folder / "prometheus.yml").write_text(json.dumps({  # JSON is YAML
             "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
             "rule_files": [str(rules / "doppel-rules.yml"), str(rules / "doppel-alerts.yml")],
-            "scrape_configs": [{"job_name": "doppel", "static_configs": [{"targets": [target]}]}]}))
+            "scrape_configs": [{"job_name": "doppel", "static_configs": [{"targets": [target]}]},
+                               {"job_name": "doppel-cluster", "static_configs": [{"targets": cluster}]}]}))
         self.log = open(folder / "prometheus.log", "w")
         self.process = subprocess.Popen(
             ["prometheus", f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'tsdb'}",
@@ -105,6 +106,40 @@ class Daemon:
     def end(self):
         self.process.terminate()
         assert self.process.wait(timeout=60) == 0, self.log.read_text()
+
+
+class Cluster:
+    """A resolver and two matchers, which decide the same documents again once they are signed."""
+
+    def __init__(self, binary, folder, settings, ports):
+        self.folder, self.ends = folder, contextlib.ExitStack()
+        (folder / "key").write_text("000102030405060708090a0b0c0d0e0f\n")
+        (folder / "key").chmod(0o600)
+        order = settings["kafka.topics"] + "-order"
+        names = {"kafka.index_log": f"{order}-index", "kafka.group": order, "hash_key_file": folder / "key"}
+        sign = [binary, "sign", "--to", order]
+        for key, value in (settings | names).items():
+            if key != "state.directory":
+                sign += ["--set", f"{key}={value}"]
+        self.signer = subprocess.Popen(sign, stdout=subprocess.DEVNULL, stderr=open(folder / "sign.log", "w"))
+        self.ends.callback(self.signer.kill)
+        common = {k: v for k, v in settings.items() if not k.startswith("warc")} | names | {
+            "kafka.topics": order, "input.format": "signed", "input.signed_format": settings["input.format"],
+            "output.topic": f"{order}-events", "output.dead_letters": f"{order}-dead"}
+        roles = [{"cluster.role": "resolver"}, {"cluster.role": "matcher", "cluster.shards": "0/2"},
+                 {"cluster.role": "matcher", "cluster.shards": "1/2"}]
+        self.daemons = []
+        for number, (role, port) in enumerate(zip(roles, ports)):
+            own = {"http.listen": f"127.0.0.1:{port}", "state.directory": folder / f"cluster{number}"}
+            daemon = Daemon(binary, folder, common | role | own, f"-cluster{number}")
+            self.ends.callback(daemon.process.kill)
+            self.daemons.append(daemon)
+        wait_for("the cluster's verdicts", lambda: self.daemons[0].metric('doppel_similarity_ratio_count') > 300)
+
+    def end(self):
+        for daemon in self.daemons:
+            daemon.end()
+        self.ends.close()
 
 
 class Load:
@@ -271,7 +306,8 @@ def main():
         load = Load(folder / "warcs", args.produce, bootstrap, name, args.seed)
         ends.callback(load.process.kill)
         begin = time.time()
-        prometheus = Prometheus(folder, args.project, f"127.0.0.1:{port}")
+        cluster_ports = [free_port() for _ in range(3)]
+        prometheus = Prometheus(folder, args.project, f"127.0.0.1:{port}", [f"127.0.0.1:{p}" for p in cluster_ports])
         ends.callback(prometheus.end)
 
         # A first run, over twenty hours of record time: what is older than five expires.
@@ -283,7 +319,7 @@ def main():
         load.send()
         wait_for("3000 documents", lambda: daemon.metric("doppel_documents_total") == 3000)
         wait_for("expiry", lambda: daemon.metric("doppel_originals_removed_total") > 0)
-        wait_for("a scrape of it", lambda: prometheus.value('doppel_originals_removed_total{reason="expired"}') > 0)
+        wait_for("a scrape of it", lambda: prometheus.value('doppel_originals_removed_total{job="doppel", reason="expired"}') > 0)
         daemon.end()
 
         # A second one, that is stopped until the broker ends its transaction.
@@ -312,10 +348,14 @@ def main():
             daemon.process.send_signal(signal.SIGCONT)
             wait_for("what becomes of it", lambda: daemon.metric("doppel_transaction_aborts_total") > 0
                      or daemon.metric("doppel_documents_total") == load.sent())
+        cluster = Cluster(args.binary, folder, settings, cluster_ports)
+        ends.callback(cluster.ends.close)
         some_load(10)
         wait_for("all documents", lambda: daemon.metric("doppel_documents_total") == load.sent())
         wait_for("no lag", lambda: daemon.metric("doppel_consumer_lag_records") == 0)
-        wait_for("a scrape of all", lambda: prometheus.value('sum(doppel_documents_total{verdict!=""})') == load.sent())
+        wait_for("a scrape of all", lambda: prometheus.value('sum(doppel_documents_total{job="doppel"})') == load.sent())
+        wait_for("the cluster without lag", lambda: cluster.daemons[0].metric("doppel_consumer_lag_records") == 0)
+        wait_for("a scrape of the cluster", lambda: prometheus.value("sum(doppel_matcher_answered_documents_total)") > 3000)
         end = time.time()
 
         wrong = run_panels(prometheus, args.project, begin, end, args.pictures)
@@ -330,10 +370,12 @@ def main():
             'doppel_documents_total{verdict="duplicate", kind="near"}': planted["near"],
             'doppel_documents_total{verdict="unique"}': planted["new"],
         }.items():
-            if (value := prometheus.value(f"sum({expr})")) != expected:
+            own = expr.replace('{', '{job="doppel", ')
+            if (value := prometheus.value(f"sum({own})")) != expected:
                 wrong.append(f"{expr} is {value}, planted were {expected}")
         if args.pictures is None:
             daemon.end()
+            cluster.end()
         else:
             daemon.process.kill()
         print(f"{load.sent()} documents after a restart, {rounds} stops; {planted}")
