@@ -114,7 +114,7 @@ void lags(std::string& out, const PageData& d) {
 
 void cluster(std::string& out, const PageData& d) {
   if (!d.cluster) return;
-  out += "<section id=cluster><h2>Cluster</h2>\n<dl>";
+  out += "<section class=wide id=cluster><h2>Cluster</h2>\n<dl>";
   fact(out, "this process", html(d.cluster->role));
   for (const auto& [name, value] : d.cluster->facts) fact(out, name, html(value));
   out += "</dl>\n";
