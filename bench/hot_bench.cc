@@ -4,7 +4,7 @@
 //   hot_bench --shape changed-word --docs 1000000   a page of 4 KB, in each copy another word is changed
 //   hot_bench --shape nearly-empty --docs 1000000   pages of 0 to 8 words from a small vocabulary
 //   hot_bench --shape quarter --docs 200000         a template of which each copy has three quarters, and a
-//                                                   quarter of its own: all become representatives, and a
+//                                                   quarter of its own: all become originals, and a
 //                                                   sixth of them has the template's key in any one band,
 //                                                   more than a band lists
 //

@@ -27,7 +27,7 @@ struct Flags {
   double copies = 0.3;
 };
 
-// Representatives that no document is similar to.
+// Originals that no document is similar to.
 void prefill(Engine& engine, uint64_t count) {
   constexpr size_t kStep = 512;
   const auto num_perm = static_cast<size_t>(engine.options().scheme.num_perm);
@@ -106,7 +106,7 @@ int main(int argc, char** argv) {
   CLI::App app("JSON lines in memory to verdicts");
   app.add_option("--docs", flags.docs)->capture_default_str();
   app.add_option("--seed", flags.seed)->capture_default_str();
-  app.add_option("--prefill", flags.prefill, "unrelated representatives in the index before")
+  app.add_option("--prefill", flags.prefill, "unrelated originals in the index before")
       ->capture_default_str();
   app.add_option("--verify", flags.verify)
       ->check(CLI::IsMember({"exact", "signature"}))

@@ -23,7 +23,7 @@ std::unique_ptr<StateDir> open(const std::string& path, Fsync fsync = Fsync::non
                          {});
 }
 
-// `batches` commits of representatives with bodies of about 60 + 760 bytes.
+// `batches` commits of originals with bodies of about 60 + 760 bytes.
 void fill(StateDir& state, uint64_t batches) {
   std::mt19937_64 random(1);
   std::vector<uint8_t> slices(128);

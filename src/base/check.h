@@ -3,7 +3,7 @@
 // doppel has a defect, or the machine's memory has: where going on would write the error down. What an input,
 // a disk, a peer or a setting can cause is an absl::Status.
 //
-//   DOPPEL_CHECK(seq == next, "numbers of representatives ascend without gaps", seq, next);
+//   DOPPEL_CHECK(seq == next, "numbers of originals ascend without gaps", seq, next);
 //
 // A check that holds costs one branch. One that does not hold ends the process at once:
 //   1. each MarkIfBroken that lives leaves its file, so that the next start knows;

@@ -30,7 +30,7 @@ struct Options {
   int shingle_words = 5;
   int min_shingles = 1;                // fewer: only an equal text makes a copy
   std::string normaliser = "default";  // default | loose | none
-  uint64_t max_record = 1'000'000;     // bytes of a representative's body; a larger set is left out
+  uint64_t max_record = 1'000'000;     // bytes of an original's body; a larger set is left out
   std::string hash_key_file;           // 32 hex digits; also DOPPEL_HASH_KEY
 
   FormatOptions input;  // input.*

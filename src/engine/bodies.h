@@ -1,5 +1,5 @@
 #pragma once
-// Where the bodies of representatives are kept: metadata (opaque to the engine) and the coded set, in one
+// Where the bodies of originals are kept: metadata (opaque to the engine) and the coded set, in one
 // piece, so that a duplicate costs one read.
 
 #include <memory>

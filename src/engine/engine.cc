@@ -79,9 +79,9 @@ absl::Status Engine::match(Work& work, size_t begin, size_t end, MatchCounters& 
         {.batch = work.sign, .band_keys = work.band_keys, .sets = work.sets, .answers = answers}, begin, end,
         counters));
   }
-  if (options_.rule.verify == Verify::signature) return absl::OkStatus();
+  if (options_.rule.verify == Verify::signature || options_.own) return absl::OkStatus();
   for (size_t i = begin; i < end; ++i) {
-    // It will most likely be stored.
+    // It will most likely be stored, by this process.
     const SignedDocument& document = work.sign.documents[i];
     const auto of = answers.of(i);
     if (document.action == SignedDocument::Action::judge &&

@@ -1,6 +1,6 @@
 #pragma once
 // Expiry in record time. The watermark is the n-th largest record time taken so far, so that one wrong
-// clock cannot empty the index. Representatives expire by generations of consecutive numbers: one
+// clock cannot empty the index. Originals expire by generations of consecutive numbers: one
 // expires when its youngest member is older than the watermark by more than expire_after. A member counts
 // as no younger than the watermark was when it came, so that one wrong clock cannot keep a generation
 // alive either; before there is a watermark no time counts. A generation without any time goes together
@@ -30,10 +30,10 @@ class Expiry {
   // from now on.
   Seq observe(int64_t timestamp_ms);
 
-  // The time that counts for a representative made now.
+  // The time that counts for an original made now.
   int64_t trusted(int64_t timestamp_ms) const;
 
-  // A representative was made (or restored), in ascending order, and this is the time that counts.
+  // An original was made (or restored), in ascending order, and this is the time that counts.
   void added(Seq seq, int64_t trusted_ms);
 
   // Everything below is dead from now on, whatever its age.

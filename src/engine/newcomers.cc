@@ -30,7 +30,7 @@ void Newcomers::start_batch(Cut batch, size_t documents) {
 
 void Newcomers::add(const Entry& entry, const uint64_t* band_keys) {
   DOPPEL_CHECK(entries_.empty() || entry.seq == entries_.back().seq + 1,
-               "the numbers of a batch's representatives ascend without gaps", entry.seq, entries_.size());
+               "the numbers of a batch's originals ascend without gaps", entry.seq, entries_.size());
   auto number = static_cast<uint32_t>(entries_.size());
   entries_.push_back(entry);
   seen_.push_back(0);

@@ -311,7 +311,7 @@ void Resolver::expire_to(Seq lowest_live) {
 void Resolver::list_rows() {
   for (const Newcomers::Entry& entry : window_.made()) {
     DOPPEL_CHECK(rule_.banding.bands % 32 == 0 || entry.mask.back() >> (rule_.banding.bands % 32) == 0,
-                 "a representative is listed in bands that there are", entry.seq, entry.mask.back(),
+                 "an original is listed in bands that there are", entry.seq, entry.mask.back(),
                  rule_.banding.bands);
     out_->rows.push_back({.seq = entry.seq,
                           .row = {.slices = entry.slices,

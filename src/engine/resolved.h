@@ -32,7 +32,7 @@ struct StoredRow {  // views are valid as long as the batch (or the call that ga
   bool removed = false;
 };
 
-// Why a representative is no more.
+// Why an original is no more.
 enum class RemovalReason : uint8_t {
   removed,    // its id was named
   replaced,   // another text came under its id
@@ -51,12 +51,11 @@ struct Removed {
 // Everything that a batch changes.
 struct Resolved {
   std::vector<Outcome> outcomes;  // one per document of the batch
-  std::vector<StoredRow>
-      rows;                    // new representatives, ascending; where their bodies are is known once applied
-  std::vector<size_t> places;  // of their documents in the batch
-  std::vector<Removed> removed;  // one by one, in the order in which it happened
-  Seq lowest_live = 0;           // everything below is dead too: expired or evicted
-  uint64_t listings_capped = 0;  // times a band did not list because it was full
+  std::vector<StoredRow> rows;    // new originals, ascending; where their bodies are is known once applied
+  std::vector<size_t> places;     // of their documents in the batch
+  std::vector<Removed> removed;   // one by one, in the order in which it happened
+  Seq lowest_live = 0;            // everything below is dead too: expired or evicted
+  uint64_t listings_capped = 0;   // times a band did not list because it was full
 
   std::vector<Seq> removed_numbers() const;
   void clear();

@@ -1,7 +1,7 @@
 #pragma once
-// The one rule (docs/concepts.md): if an earlier, live representative is at least as similar as the
+// The one rule (docs/concepts.md): if an earlier, live original is at least as similar as the
 // threshold, the document is a duplicate of the most similar such one (ties: the earliest); else it
-// becomes a representative. Similarities are integer pairs, compared without rounding.
+// becomes an original. Similarities are integer pairs, compared without rounding.
 
 #include <cstdint>
 #include <string>
@@ -24,16 +24,16 @@ struct Rule {
   Banding banding{11, 4};
   bool banding_chosen = false;  // from threshold and recall: an index that is there keeps its own
   int min_equal = 80;           // equal slices below which a candidate is not verified
-  int max_listed = 256;         // representatives with one key that a band lists
+  int max_listed = 256;         // originals with one key that a band lists
   int max_checks = 64;          // candidates verified for one document
   int64_t expire_after_ms = 0;  // 0: never
-  uint64_t max_documents = 0;   // representatives from the oldest live one to the newest; 0: any number
+  uint64_t max_documents = 0;   // originals from the oldest live one to the newest; 0: any number
   // Where max_documents follows from max_memory too (room_of). 0: it does not.
   uint64_t max_memory = 0;           // bytes, as set
   uint64_t documents_in_memory = 0;  // that these were turned into, once, when the index was made
   uint64_t documents_setting = 0;    // the setting max_documents; 0: none
   bool replace = false;              // documents first remove the original with their id
-  uint32_t generation = 1024;        // representatives that expire together
+  uint32_t generation = 1024;        // originals that expire together
   uint32_t watermark_rank = 1000;    // the n-th largest record time so far is the watermark
 };
 

@@ -47,7 +47,7 @@ void Share::apply(const Resolved& batch, std::span<const Row> rows, const uint64
   const Seq first = index_.next_seq();
   const bool few = rows.size() < kShared || parts < 2;
   index_.insert(rows, band_keys, few ? 1 : parts, few ? Index::Run() : run);
-  DOPPEL_CHECK(index_.next_seq() == first + rows.size(), "the index has taken all new representatives", first,
+  DOPPEL_CHECK(index_.next_seq() == first + rows.size(), "the index has taken all new originals", first,
                rows.size(), index_.next_seq());
   apply_deaths(batch, 0);
   ++cut_;

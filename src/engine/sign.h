@@ -63,7 +63,7 @@ struct SignedDocument {
   int64_t timestamp_ms = kNoTime;
   PodVector<uint32_t> tops;  // top halves of the shingle hashes, in any order, some repeated
   std::string coded_set;     // in their place where the document was signed elsewhere: the coded set
-  std::string metadata;      // opaque to the engine, stored with a representative
+  std::string metadata;      // opaque to the engine, stored with an original
   std::string reason;
   std::string record;  // of a rejected one that was signed elsewhere: what it was made of, opaque as well
 

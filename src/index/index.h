@@ -1,8 +1,8 @@
 #pragma once
-// The index: representatives by sequence number, and for every band a table from key to
-// representatives. It does no I/O, owns no threads and reads no clock.
+// The index: originals by sequence number, and for every band a table from key to
+// originals. It does no I/O, owns no threads and reads no clock.
 //
-// What it promises (DESIGN: "candidates are a pure function"): representative r is a candidate of
+// What it promises (DESIGN: "candidates are a pure function"): original r is a candidate of
 // document d iff in at least one band all of the band's slices are equal and r is listed in that band, r is
 // live, and at least `min_equal` of all slices are equal. Fingerprints, lines, growth and dead slots only
 // find this faster or slower; none of them can add or lose a candidate.
@@ -26,7 +26,7 @@
 
 namespace doppel {
 
-using Seq = uint64_t;  // a representative's number in the order of the stream; never reused
+using Seq = uint64_t;  // an original's number in the order of the stream; never reused
 
 // From the lowest live number to the next; insert() and build_tables() take no more.
 inline constexpr uint64_t kIndexRowsMax = (uint64_t{1} << 28) - 1;
@@ -35,7 +35,7 @@ struct IndexOptions {
   int num_perm = 128;
   Banding banding{11, 4};
   int min_equal = 80;                 // of num_perm slices, for a candidate
-  int max_listed = 256;               // live representatives with one key that a band lists
+  int max_listed = 256;               // live originals with one key that a band lists
   HashKey key;                        // salts of the band keys
   uint64_t initial_capacity = 1024;   // a hint; never changes a result
   bool track_ids = false;             // keep id tags, so that find_id() works
@@ -44,7 +44,7 @@ struct IndexOptions {
   uint64_t rows_max = kIndexRowsMax;  // what callers refuse to exceed; less in tests
 };
 
-// Where a representative's body (metadata and compact set) is: opaque to the index.
+// Where an original's body (metadata and compact set) is: opaque to the index.
 struct BodyRef {
   uint64_t offset = 0;  // < 2^40
   uint32_t size = 0;    // < 2^24; 0: there is none
@@ -56,7 +56,7 @@ inline constexpr int kPayloadBits = 30;
 
 using BandMask = absl::InlinedVector<uint32_t, 1>;  // bit j: band j; Banding::mask_words()
 
-// A representative in memory, about 160 bytes. Views into the index or into the caller's memory.
+// An original in memory, about 160 bytes. Views into the index or into the caller's memory.
 struct Row {
   const uint8_t* slices = nullptr;  // num_perm; nullptr: below one shingle, listed in no band, digest only
   Digest digest;
@@ -80,12 +80,12 @@ struct Candidate {
 
 struct BandCount {
   uint16_t band = 0;
-  uint16_t listed = 0;  // live representatives listed there with exactly the query's key
+  uint16_t listed = 0;  // live originals listed there with exactly the query's key
 };
 
 // What the index knows of one document, as of now.
 struct Found {
-  std::optional<Seq> exact;                      // the earliest live representative with this digest
+  std::optional<Seq> exact;                      // the earliest live original with this digest
   absl::InlinedVector<Candidate, 4> candidates;  // live; most equal slices first, then earliest
   absl::InlinedVector<BandCount, 4> counts;      // bands where at least one is listed; ascending by band
 };
@@ -101,7 +101,7 @@ struct IndexStats {
   double load = 0;                 // share of the tables' slots that is in use
 };
 
-// What one representative takes in memory, computed from the layout of rows and tables; what a table has in
+// What one original takes in memory, computed from the layout of rows and tables; what a table has in
 // reserve is averaged over its growth.
 struct BytesEach {
   double row = 0;     // slices, digest, place of the body, bands in which it is listed
@@ -125,14 +125,14 @@ class Index {
   // out[i] for queries[i]. Batches of some hundred hide memory latency.
   void lookup(std::span<const Query> queries, std::span<Found> out) const;
 
-  // How many live representatives are listed in `band` with exactly the key of these slices, now.
+  // How many live originals are listed in `band` with exactly the key of these slices, now.
   int count_listed(int band, uint64_t band_key, const uint8_t* slices) const;
 
   // Work in parts that share nothing: run(parts, f) calls f(0) to f(parts - 1), at the same time or not, and
   // returns when all have returned.
   using Run = std::function<void(int parts, const std::function<void(int)>& part)>;
 
-  // Appends representatives with numbers next_seq(), next_seq() + 1, ... `band_keys` holds rows.size() x
+  // Appends originals with numbers next_seq(), next_seq() + 1, ... `band_keys` holds rows.size() x
   // bands keys (rows without slices: ignored). Tables grow as needed, by a bounded number of moves for each
   // insert. With `run`, each part enters all rows into some of the tables.
   void insert(std::span<const Row> rows, const uint64_t* band_keys, int parts = 1, const Run& run = {});
@@ -155,7 +155,7 @@ class Index {
   void restore(const Row& row, bool removed);
   void build_tables(int parts, const Run& run);
 
-  // Live representatives with this id tag (track_ids), ascending. Tags may collide: check the body.
+  // Live originals with this id tag (track_ids), ascending. Tags may collide: check the body.
   std::vector<Seq> find_id(uint64_t id_tag) const;
 
   // The same of payloads (track_payloads).

@@ -1,5 +1,5 @@
 #pragma once
-// Representatives' rows, one after the other by sequence number, in chunks of 65,536 that are given
+// Originals' rows, one after the other by sequence number, in chunks of 65,536 that are given
 // back to the system as a whole.
 //
 // One row: slices (num_perm, padded to 8), digest (16), body (8: 40 bits of offset, 24 of size), id tag (8,

@@ -12,7 +12,7 @@ namespace kafka {
 class Cluster;
 }
 
-// After an interruption the same call continues behind the last representative in the log.
+// After an interruption the same call continues behind the last original in the log.
 absl::Status log_from_state(const Config& config, kafka::Cluster& cluster, const std::function<bool()>& stop);
 
 }  // namespace doppel

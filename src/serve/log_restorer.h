@@ -43,7 +43,7 @@ class LogRestorer {
   absl::Status apply_rows(Seq lowest_live);
   absl::Status keep(const StoredRow& row, std::string_view slices);
   absl::Status flush();
-  // Of representatives whose record is gone and whose marker comes later, in [from, end).
+  // Of originals whose record is gone and whose marker comes later, in [from, end).
   absl::Status find_removed(int64_t from);
 
   StateDir& state_;

@@ -1,6 +1,6 @@
 #pragma once
 // A document's set of shingles in about 11 bits each: the top `bits` bits of every distinct shingle
-// hash, sorted and coded. Small enough to keep one per representative on disk, exact enough to decide.
+// hash, sorted and coded. Small enough to keep one per original on disk, exact enough to decide.
 //
 // bits = ceil(log2 n) + 9 for n distinct shingles, at least 24 for n < 256, at most 32. Sets of
 // different bits are compared at the smaller one; values that become equal there count once.

@@ -1,5 +1,5 @@
 #pragma once
-// The file "hot": a header (file_header.h), then one row for every representative, in order of their
+// The file "hot": a header (file_header.h), then one row for every original, in order of their
 // numbers from 0, all of one length, so that row s begins at 48 + s * row_bytes.
 //
 //    0  u32 CRC32C of the rest of the row, seeded with the CRC32C of epoch and number (u64): a row that

@@ -3,7 +3,7 @@
 // its records hold (little endian but for the key; docs/formats.md shows how they work together):
 //
 //   key                          value: u8 kind, u32 CRC32C of key, kind and the rest; then
-//   u64 big endian: a number     'R' a representative
+//   u64 big endian: a number     'R' an original
 //                                    u64 fingerprint of the data scheme
 //                                    u8  flags: bit 0: it has slices; bit 1: its payload is known
 //                                    16  digest, low half first
@@ -30,7 +30,7 @@
 //                                    decided: answers of other processes name both (engine/answer_record.h)
 //   batch                        'B' varint how many records its transaction wrote here, this one included
 //
-// A batch is one transaction: representatives (ascending), what is missing, removals, expire, the progress of
+// A batch is one transaction: originals (ascending), what is missing, removals, expire, the progress of
 // the partitions that moved, and at its end the number of its records.
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 #pragma once
 // The state directory: what lets a run go on where the last one stopped, whatever stopped it.
 //
-//   hot        one row per representative, in order: what the index holds in memory, a CRC32C each
-//   bodies     per representative: metadata and coded set, a CRC32C each; rows say where
+//   hot        one row per original, in order: what the index holds in memory, a CRC32C each
+//   bodies     per original: metadata and coded set, a CRC32C each; rows say where
 //   journal    a checkpoint record, then one commit record per batch: how long the other files are,
 //              the positions of input and outputs, what was removed or has expired
 //   journal.1  the one before, up to that checkpoint; journal.2 and so on: older ones
@@ -47,7 +47,7 @@ struct StateOptions {
   // A new directory is made with it (else with a random one); one of another index is refused.
   std::optional<Epoch> epoch;
   Fsync fsync = Fsync::checkpoint;
-  uint64_t checkpoint_documents = 1'000'000;  // representatives between checkpoints
+  uint64_t checkpoint_documents = 1'000'000;  // originals between checkpoints
   int64_t checkpoint_interval_ms = 0;        // and so much time at most, while something is committed; 0: any
   int snapshots = 2;                         // checkpoints that are kept, the newest included
   std::launch sync_on = std::launch::async;  // where checkpoints sync the columns; deferred: in commit()
@@ -58,7 +58,7 @@ struct StateOptions {
 
 // Everything of one batch that must become durable at once.
 struct Commit {
-  std::vector<StoredRow> rows;  // new representatives, ascending, without gaps; bodies in the same order
+  std::vector<StoredRow> rows;  // new originals, ascending, without gaps; bodies in the same order
   std::vector<Seq> removed;
   Seq lowest_live = 0;
   std::string source_position;  // opaque

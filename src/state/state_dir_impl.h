@@ -3,7 +3,7 @@
 // (state_commit.cc) and show it (state_dir.cc).
 //
 // One data path: rows and bodies are written once, to where they stay; a commit is a small record that
-// says how much of them counts. So the state costs a row and a body for each representative, and what
+// says how much of them counts. So the state costs a row and a body for each original, and what
 // a crash leaves behind the last good record is simply cut off.
 
 #include <algorithm>

@@ -27,7 +27,7 @@ struct Damage {
   std::string what;
 };
 
-// A representative and all that is stored of it; views live until the next one.
+// An original and all that is stored of it; views live until the next one.
 struct StoredDocument {
   const StoredRow& row;  // with `removed`
   bool live = false;     // neither removed nor below the lowest live number

@@ -1,5 +1,5 @@
 #pragma once
-// Removed representatives, for a Sink that announces them: which ones a batch removed, and, some at a time,
+// Removed originals, for a Sink that announces them: which ones a batch removed, and, some at a time,
 // which ones have expired or were evicted.
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace doppel {
 
-// What is read again of a removed representative, to announce it.
+// What is read again of a removed original, to announce it.
 class StoredOriginals {
  public:
   virtual ~StoredOriginals() = default;
@@ -32,7 +32,7 @@ struct End {
 };
 using WriteEnd = std::function<absl::Status(const End&)>;
 
-// The representatives that the batch removed, in the order in which it did.
+// The originals that the batch removed, in the order in which it did.
 absl::Status write_removed(const Decided& decided, StoredOriginals& originals, const WriteEnd& write);
 
 // What is dead below resolved.lowest_live, from `announced` on: dead at once, but announced in steps, so that

@@ -17,7 +17,7 @@ struct EventContext {
 void append_duplicate_of(std::string& out, const EventContext& context, const Metadata& document,
                          const Metadata& original, const Outcome& outcome);
 
-// The representative `original` is forgotten: its next copy will be new.
+// The original `original` is forgotten: its next copy will be new.
 void append_original_removed(std::string& out, const EventContext& context, const Metadata& original,
                              std::string_view reason);
 

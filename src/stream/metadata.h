@@ -1,5 +1,5 @@
 #pragma once
-// What is kept on disk of a representative besides its set, and what an event says of a document.
+// What is kept on disk of an original besides its set, and what an event says of a document.
 
 #include <cstdint>
 #include <optional>

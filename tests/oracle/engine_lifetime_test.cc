@@ -2,7 +2,7 @@
 // engine_quality_test.cc the two may differ only where compact sets round a pair to the other side of the
 // threshold, and where a pair met in no band.
 //
-// The oracle follows the engine's verdicts, so that each document is judged given the same representatives.
+// The oracle follows the engine's verdicts, so that each document is judged given the same originals.
 
 #include "engine/engine.h"
 
@@ -76,9 +76,9 @@ class Comparison {
   void judge(const Step& step, const Outcome& outcome) {
     ++tally_.documents;
     Said said;
-    said.representative = outcome.verdict == Verdict::unique;
+    said.original = outcome.verdict == Verdict::unique;
     if (outcome.verdict == Verdict::duplicate) said.duplicate_of = number_of_.at(outcome.seq);
-    if (said.representative) number_of_.push_back(tally_.documents - 1);
+    if (said.original) number_of_.push_back(tally_.documents - 1);
     const Answer answer = oracle_.feed(
         {.text = step.document.text, .scope = step.scope, .timestamp_ms = step.document.timestamp_ms}, said);
     SCOPED_TRACE(step.document.id + ", best " + std::to_string(answer.best_similarity.value()) + " with " +
@@ -98,7 +98,7 @@ class Comparison {
       ++(best < threshold_ + kRounding ? tally_.rounded : tally_.missed);
       return;
     }
-    // A duplicate by the engine: of a live representative, as similar as it says, and none is more similar.
+    // A duplicate by the engine: of a live original, as similar as it says, and none is more similar.
     const double named = answer.named_similarity.value();
     const double shown =
         static_cast<double>(outcome.similarity.inter) / static_cast<double>(outcome.similarity.uni);
@@ -124,7 +124,7 @@ class Comparison {
  private:
   double threshold_;
   Oracle oracle_;
-  std::vector<Number> number_of_;  // of representatives, by seq
+  std::vector<Number> number_of_;  // of originals, by seq
   Tally tally_;
 };
 

@@ -81,7 +81,7 @@ void check_quality(size_t documents) {
   options.rule = make_rule(0.8, 0.995, 128).value();
   const std::vector<Judged> judged = run_detector(options, corpus);
 
-  // One document at a time, given the detector's own representatives so far.
+  // One document at a time, given the detector's own originals so far.
   oracle::Oracle given({});
   oracle::Oracle alone({});
   uint64_t near_threshold = 0, no_band = 0, other_original = 0, wrong = 0;
@@ -89,7 +89,7 @@ void check_quality(size_t documents) {
   uint64_t both = 0, only_detector = 0, only_rule = 0;
   for (size_t i = 0; i < documents; ++i) {
     const bool duplicate = judged[i].outcome.verdict == Verdict::duplicate;
-    oracle::Said said{.representative = judged[i].outcome.verdict == Verdict::unique};
+    oracle::Said said{.original = judged[i].outcome.verdict == Verdict::unique};
     if (duplicate) said.duplicate_of = judged[i].original;
     const oracle::Answer answer = given.feed({.text = corpus[i].text}, said);
     const bool rule_says_duplicate = answer.kind == oracle::Kind::exact || answer.kind == oracle::Kind::near;
@@ -131,7 +131,7 @@ void check_quality(size_t documents) {
   fmt::print(
       "seed {}: {} documents, {} duplicates by both, {} by the detector only, {} by the rule only: F1 "
       "{:.5f}\n"
-      "given its own representatives: {} differ within {} of the threshold, {} met in no band (theory: "
+      "given its own originals: {} differ within {} of the threshold, {} met in no band (theory: "
       "{:.1f}), "
       "{} another original\n",
       seed, documents, both, only_detector, only_rule, f1, near_threshold, kTolerance, no_band,

@@ -36,13 +36,13 @@ Answer Oracle::judge(const Input& document, const std::vector<uint32_t>& shingle
     answer.kind = Kind::unscored;
     return answer;
   }
-  auto meets = [&](const Representative& r) { return r.live && r.scope == document.scope; };
+  auto meets = [&](const Original& r) { return r.live && r.scope == document.scope; };
   constexpr Number kNone = ~Number{0};
   const Number named = said == nullptr ? kNone : said->duplicate_of.value_or(kNone);
 
-  // Every representative that shares a shingle, and how many it shares.
+  // Every original that shares a shingle, and how many it shares.
   std::vector<uint32_t> sharing;
-  common_.resize(representatives_.size());
+  common_.resize(originals_.size());
   for (uint32_t shingle : shingles) {
     for (uint32_t place : holders_[shingle]) {
       if (common_[place]++ == 0) sharing.push_back(place);
@@ -50,7 +50,7 @@ Answer Oracle::judge(const Input& document, const std::vector<uint32_t>& shingle
   }
   std::sort(sharing.begin(), sharing.end());
   for (uint32_t place : sharing) {
-    const Representative& r = representatives_[place];
+    const Original& r = originals_[place];
     Ratio similarity{common_[place], shingles.size() + r.shingles - common_[place]};
     common_[place] = 0;
     if (!meets(r)) continue;
@@ -70,7 +70,7 @@ Answer Oracle::judge(const Input& document, const std::vector<uint32_t>& shingle
   auto same = by_text_.find(std::string(document.text));
   if (same == by_text_.end()) return answer;
   for (uint32_t place : same->second) {
-    const Representative& r = representatives_[place];
+    const Original& r = originals_[place];
     if (!meets(r)) continue;
     if (named == r.number) answer.named_same_text = true;
     if (answer.kind == Kind::exact) continue;
@@ -82,8 +82,8 @@ Answer Oracle::judge(const Input& document, const std::vector<uint32_t>& shingle
 }
 
 void Oracle::add(const Input& document, Number number, const std::vector<uint32_t>& shingles) {
-  auto place = static_cast<uint32_t>(representatives_.size());
-  Representative& r = representatives_.emplace_back();
+  auto place = static_cast<uint32_t>(originals_.size());
+  Original& r = originals_.emplace_back();
   r.number = number;
   r.text = document.text;
   r.scope = document.scope;
@@ -96,7 +96,7 @@ void Oracle::add(const Input& document, Number number, const std::vector<uint32_
   for (uint32_t shingle : shingles) holders_[shingle].push_back(place);
 }
 
-// Expiry comes before the document that moves the watermark. A generation of consecutive representatives
+// Expiry comes before the document that moves the watermark. A generation of consecutive originals
 // expires when its youngest is too old (one without any time: together with the next one that has one), the
 // generations in their order, and never the one that is still growing.
 void Oracle::take_time(const Input& document) {
@@ -107,14 +107,14 @@ void Oracle::take_time(const Input& document) {
   const int64_t oldest = latest_.top() - options_.expire_after_ms;
   // first_live_ may stand inside a generation after expire_below().
   size_t end = (first_live_ / options_.generation + 1) * options_.generation;
-  for (; end < representatives_.size(); end += options_.generation) {
+  for (; end < originals_.size(); end += options_.generation) {
     std::optional<int64_t> youngest;
     for (size_t place = end - options_.generation; place < end; ++place) {
-      youngest = std::max(youngest, representatives_[place].time_ms);
+      youngest = std::max(youngest, originals_[place].time_ms);
     }
     if (!youngest) continue;
     if (*youngest >= oldest) return;
-    while (first_live_ < end) representatives_[first_live_++].live = false;
+    while (first_live_ < end) originals_[first_live_++].live = false;
   }
 }
 
@@ -130,38 +130,37 @@ Answer Oracle::feed(const Input& document, const Said& said) {
   take_time(document);
   std::vector<uint32_t> shingles = shingles_of(document.text);
   Answer answer = judge(document, shingles, &said);
-  if (said.representative) add(document, answer.number, shingles);
+  if (said.original) add(document, answer.number, shingles);
   return answer;
 }
 
-const Oracle::Representative* Oracle::find(Number number) const {
-  auto at = std::lower_bound(representatives_.begin(), representatives_.end(), number,
-                             [](const Representative& r, Number n) { return r.number < n; });
-  return at == representatives_.end() || at->number != number ? nullptr : &*at;
+const Oracle::Original* Oracle::find(Number number) const {
+  auto at = std::lower_bound(originals_.begin(), originals_.end(), number,
+                             [](const Original& r, Number n) { return r.number < n; });
+  return at == originals_.end() || at->number != number ? nullptr : &*at;
 }
 
-bool Oracle::remove(Number representative) {
-  const Representative* r = find(representative);
+bool Oracle::remove(Number original) {
+  const Original* r = find(original);
   if (r == nullptr || !r->live) return false;
-  representatives_[static_cast<size_t>(r - representatives_.data())].live = false;
+  originals_[static_cast<size_t>(r - originals_.data())].live = false;
   return true;
 }
 
 void Oracle::expire_below(Number number) {
-  for (; first_live_ < representatives_.size() && representatives_[first_live_].number < number;
-       ++first_live_) {
-    representatives_[first_live_].live = false;
+  for (; first_live_ < originals_.size() && originals_[first_live_].number < number; ++first_live_) {
+    originals_[first_live_].live = false;
   }
 }
 
 bool Oracle::live(Number number) const {
-  const Representative* r = find(number);
+  const Original* r = find(number);
   return r != nullptr && r->live;
 }
 
-std::vector<Number> Oracle::live_representatives() const {
+std::vector<Number> Oracle::live_originals() const {
   std::vector<Number> numbers;
-  for (const Representative& r : representatives_) {
+  for (const Original& r : originals_) {
     if (r.live) numbers.push_back(r.number);
   }
   return numbers;

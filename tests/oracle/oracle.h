@@ -1,12 +1,12 @@
 #pragma once
 // The one rule, in its plainest form: documents one after the other, sets of word n-grams as they are (no
-// hash, no sketch, no band), every representative that shares a shingle compared exactly.
+// hash, no sketch, no band), every original that shares a shingle compared exactly.
 //
-//   If an earlier representative r has similarity(d, r) >= threshold, d is a duplicate of the most similar
-//   such r (ties: the earliest). Otherwise d becomes a representative.
+//   If an earlier original r has similarity(d, r) >= threshold, d is a duplicate of the most similar
+//   such r (ties: the earliest). Otherwise d becomes an original.
 //
 // Two ways to use it. feed(document) follows its own verdicts: what a perfect detector says. feed(document,
-// said) takes another detector's verdict as given, so that its representatives are judged one document at a
+// said) takes another detector's verdict as given, so that its originals are judged one document at a
 // time: a single miss does not make all that follows differ.
 
 #include <array>
@@ -40,7 +40,7 @@ struct OracleOptions {
   size_t shingle_words = 5;       // at most 8
   int64_t expire_after_ms = 0;    // 0: never
   size_t watermark_rank = 1'000;  // the watermark is the so-many-th largest timestamp taken so far
-  size_t generation = 1'024;      // representatives that expire together
+  size_t generation = 1'024;      // originals that expire together
 };
 
 struct Input {
@@ -54,19 +54,19 @@ using Number = uint64_t;
 
 struct Answer {
   Number number = 0;               // of this document
-  Kind kind = Kind::unique;        // what the rule says, given the representatives so far
-  std::optional<Number> original;  // exact and near: its representative
+  Kind kind = Kind::unique;        // what the rule says, given the originals so far
+  std::optional<Number> original;  // exact and near: its original
   Ratio similarity;                // to `original`
-  std::optional<Number> best;      // the most similar representative, also below the threshold
+  std::optional<Number> best;      // the most similar original, also below the threshold
   Ratio best_similarity;
-  Ratio named_similarity;  // to the representative that the other detector named; 0/0 if there is no such
+  Ratio named_similarity;  // to the original that the other detector named; 0/0 if there is no such
                            // live one
   bool named_same_text = false;
 };
 
-// Another detector's verdict: a representative, a duplicate of one, or neither (unscored).
+// Another detector's verdict: an original, a duplicate of one, or neither (unscored).
 struct Said {
-  bool representative = false;
+  bool original = false;
   std::optional<Number> duplicate_of{};
 };
 
@@ -77,17 +77,17 @@ class Oracle {
   Answer feed(const Input& document);
   Answer feed(const Input& document, const Said& said);
 
-  // False if it is no live representative.
-  bool remove(Number representative);
-  // Representatives with lower numbers are gone.
+  // False if it is no live original.
+  bool remove(Number original);
+  // Originals with lower numbers are gone.
   void expire_below(Number number);
 
   bool live(Number number) const;
-  std::vector<Number> live_representatives() const;
+  std::vector<Number> live_originals() const;
 
  private:
   using Shingle = std::array<uint32_t, 8>;  // numbers of words; 0: none
-  struct Representative {
+  struct Original {
     Number number = 0;
     std::string text;
     std::string scope;
@@ -100,19 +100,19 @@ class Oracle {
   Answer judge(const Input& document, const std::vector<uint32_t>& shingles, const Said* said);
   void add(const Input& document, Number number, const std::vector<uint32_t>& shingles);
   void take_time(const Input& document);
-  const Representative* find(Number number) const;
+  const Original* find(Number number) const;
 
   OracleOptions options_;
   Number next_ = 0;
-  std::vector<Representative> representatives_;  // by number
-  size_t first_live_ = 0;                        // those before it have expired
+  std::vector<Original> originals_;  // by number
+  size_t first_live_ = 0;            // those before it have expired
   absl::flat_hash_map<std::string, uint32_t> words_;
   absl::flat_hash_map<Shingle, uint32_t> shingles_;
-  std::vector<std::vector<uint32_t>> holders_;  // shingle -> places in representatives_
+  std::vector<std::vector<uint32_t>> holders_;  // shingle -> places in originals_
   absl::flat_hash_map<std::string, std::vector<uint32_t>> by_text_;
   std::priority_queue<int64_t, std::vector<int64_t>, std::greater<>>
       latest_;                    // the watermark_rank largest timestamps
-  std::vector<uint32_t> common_;  // scratch: shared shingles by place in representatives_
+  std::vector<uint32_t> common_;  // scratch: shared shingles by place in originals_
 };
 
 }  // namespace doppel::oracle

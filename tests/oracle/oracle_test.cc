@@ -88,13 +88,13 @@ TEST(Rule, RepeatedShinglesCountOnce) {
   EXPECT_EQ(again.best_similarity, (Ratio{2, 6}));
 }
 
-TEST(Rule, DuplicatesAreNoRepresentatives) {
+TEST(Rule, DuplicatesAreNoOriginals) {
   Oracle oracle({});
   feed(oracle, run(0, 104));                             // 100 shingles
   EXPECT_EQ(feed(oracle, run(0, 94)).kind, Kind::near);  // 90 of 100
   Answer third = feed(oracle, run(0, 79));               // 75 of 100; 75 of 90 to the duplicate
   EXPECT_EQ(third.kind, Kind::unique);
-  EXPECT_THAT(oracle.live_representatives(), ElementsAre(0, 2));
+  EXPECT_THAT(oracle.live_originals(), ElementsAre(0, 2));
 }
 
 TEST(Rule, TheMostSimilarWinsAndOfEqualOnesTheEarliest) {
@@ -102,7 +102,7 @@ TEST(Rule, TheMostSimilarWinsAndOfEqualOnesTheEarliest) {
   feed(oracle, run(0, 24));                   // 20 shingles
   feed(oracle, run(0, 12) + run(100, 12));    // shares 8
   feed(oracle, run(100, 12) + run(200, 12));  // shares 8 with the one before
-  EXPECT_THAT(oracle.live_representatives(), ElementsAre(0, 1, 2));
+  EXPECT_THAT(oracle.live_originals(), ElementsAre(0, 1, 2));
   Answer closer = feed(oracle, run(0, 22));
   EXPECT_EQ(closer.original, 0u);
   Answer tie = feed(oracle, run(100, 12));  // 8 of 20 in both
@@ -125,7 +125,7 @@ TEST(Rule, EmptyTextIsUnscored) {
   Oracle oracle({});
   EXPECT_EQ(feed(oracle, "").kind, Kind::unscored);
   EXPECT_EQ(feed(oracle, "").kind, Kind::unscored);
-  EXPECT_THAT(oracle.live_representatives(), IsEmpty());
+  EXPECT_THAT(oracle.live_originals(), IsEmpty());
 }
 
 TEST(Rule, ScopesNeverMeet) {
@@ -136,7 +136,7 @@ TEST(Rule, ScopesNeverMeet) {
   EXPECT_EQ(feed(oracle, run(0, 20) + ".", "x").original, 0u);
 }
 
-TEST(Removal, TheNextCopyBecomesARepresentative) {
+TEST(Removal, TheNextCopyBecomesAnOriginal) {
   Oracle oracle({});
   feed(oracle, run(0, 20));
   feed(oracle, run(0, 20) + ".");
@@ -158,9 +158,9 @@ TEST(Expiry, FollowsTheWatermarkBeforeTheDocumentThatMovesIt) {
   EXPECT_EQ(feed(oracle, run(0, 20), {}, 1'050).original, 2u);        // now 1,050
   EXPECT_EQ(feed(oracle, run(0, 20), {}, 1'100).original, 2u);        // now 1,100: not older than 100
   EXPECT_EQ(feed(oracle, run(0, 20), {}, 1'101).kind, Kind::unique);  // now 1,101: gone before it is judged
-  EXPECT_THAT(oracle.live_representatives(), ElementsAre(3, 6));
+  EXPECT_THAT(oracle.live_originals(), ElementsAre(3, 6));
   feed(oracle, "", {}, 1'101);  // what the fast clock dated is no younger than the watermark was
-  EXPECT_THAT(oracle.live_representatives(), ElementsAre(6));
+  EXPECT_THAT(oracle.live_originals(), ElementsAre(6));
 }
 
 TEST(Expiry, GenerationsGoAsAWholeAndNeverTheLastOne) {
@@ -171,18 +171,18 @@ TEST(Expiry, GenerationsGoAsAWholeAndNeverTheLastOne) {
   feed(oracle, run(0, 20, "c"));  // no time: expires with the next that has one
   feed(oracle, run(0, 20, "d"));
   feed(oracle, run(0, 20, "e"), {}, 5'000);
-  EXPECT_THAT(oracle.live_representatives(), ElementsAre(3, 4, 5));
+  EXPECT_THAT(oracle.live_originals(), ElementsAre(3, 4, 5));
   feed(oracle, run(0, 20, "f"), {}, 5'010);
   feed(oracle, run(0, 20, "g"), {}, 5'111);
-  EXPECT_THAT(oracle.live_representatives(), ElementsAre(3, 4, 5, 6, 7));
+  EXPECT_THAT(oracle.live_originals(), ElementsAre(3, 4, 5, 6, 7));
   feed(oracle, run(0, 20, "h"), {}, 5'112);
-  EXPECT_THAT(oracle.live_representatives(), ElementsAre(7, 8));
+  EXPECT_THAT(oracle.live_originals(), ElementsAre(7, 8));
 }
 
-TEST(Following, AnswersForTheRepresentativesThatTheOtherDetectorHas) {
+TEST(Following, AnswersForTheOriginalsThatTheOtherDetectorHas) {
   Oracle oracle({});
-  oracle.feed({.text = run(0, 104)}, {.representative = true});
-  Answer missed = oracle.feed({.text = run(0, 100)}, {.representative = true});  // the other one missed it
+  oracle.feed({.text = run(0, 104)}, {.original = true});
+  Answer missed = oracle.feed({.text = run(0, 100)}, {.original = true});  // the other one missed it
   EXPECT_EQ(missed.kind, Kind::near);
   EXPECT_EQ(missed.best_similarity, (Ratio{96, 100}));
   Answer named = oracle.feed({.text = run(0, 99)}, {.duplicate_of = 0});

@@ -1,5 +1,5 @@
 #pragma once
-// An index to write and to recognise: everything about representative s of seed x follows from (x, s),
+// An index to write and to recognise: everything about original s of seed x follows from (x, s),
 // so a model of the state after each commit is a handful of numbers, and whatever a reopened directory
 // shows can be compared with it completely.
 
@@ -62,7 +62,7 @@ inline StateOptions options_of(const std::string& directory, Fsync fsync = Fsync
           .sync_outputs = {}};
 }
 
-struct Content {  // of one representative
+struct Content {  // of one original
   std::vector<uint8_t> slices;
   Digest digest;
   uint64_t id_tag = 0;

@@ -314,7 +314,7 @@ absl::Status KafkaSink::dead_letter(const Record& record, std::string_view stage
   return absl::OkStatus();
 }
 
-// ---- the end of representatives
+// ---- the end of originals
 
 absl::Status KafkaSink::write_end(const End& end) {
   if (options_.events_off) return absl::OkStatus();

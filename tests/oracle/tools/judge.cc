@@ -2,7 +2,7 @@
 //
 //   judge [--threshold 0.8] FILE.jsonl
 //
-// id, kind (unique, exact, near, unscored), original's id or '-', and the most similar representative's id
+// id, kind (unique, exact, near, unscored), original's id or '-', and the most similar original's id
 // and similarity.
 
 #include <CLI/CLI.hpp>

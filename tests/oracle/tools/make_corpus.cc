@@ -4,7 +4,7 @@
 //   make_corpus --docs 20000 --seed 7 --kind mixed --out corpus.jsonl --truth truth.tsv
 //
 // A line of the truth: id, kind (unique, exact, near, unscored), original's id or '-', similarity to the most
-// similar representative as inter/union, how the document was made, from which one (id or '-').
+// similar original as inter/union, how the document was made, from which one (id or '-').
 
 #include <CLI/CLI.hpp>
 #include <cmath>
