@@ -153,7 +153,7 @@ for resource in monitoring.values():
     check(resource["metadata"]["namespace"] == namespace, f"kubernetes/monitoring: {resource['kind']} is in another namespace")
 boards = {path.name: json.loads(path.read_text()) for path in (SOURCE / "deploy/grafana/dashboards").glob("*.json")}
 rendered_boards = {name: json.loads(text) for name, text in monitoring["ConfigMap"]["data"].items()}
-check(rendered_boards == boards and len(boards) == 4, f"kubernetes/monitoring: the config map has {sorted(rendered_boards)}")
+check(rendered_boards == boards and len(boards) == 5, f"kubernetes/monitoring: the config map has {sorted(rendered_boards)}")
 check(monitoring["ConfigMap"]["metadata"]["labels"].get("grafana_dashboard") == "1", "kubernetes/monitoring: Grafana's sidecar does not find the dashboards")
 check(sum(len(text) for text in monitoring["ConfigMap"]["data"].values()) < 900_000, "kubernetes/monitoring: too much for a config map")
 rules = [group for name in ("rules", "alerts") for group in load(f"deploy/prometheus/doppel-{name}.yml")["groups"]]
@@ -180,6 +180,66 @@ volumes = {v["name"]: v for v in pod["volumes"]}
 check(volumes["config"]["configMap"]["name"] == kind["ConfigMap"]["metadata"]["name"], "kubernetes: the pods mount another config map")
 check(container["image"] == f"doppel:{version}" == "doppel:" + listed["images"][0]["newTag"], f"kubernetes: the image is {container['image']}")
 
+# --- One index on many machines -------------------------------------------------------------------
+def rendered_cluster():
+    folder = SOURCE / "deploy/kubernetes/cluster"
+    for name in ("cluster.yaml", "sign.yaml"):
+        run(ARGS.binary, "config", "check", folder / name)
+    objects = [r for r in yaml.safe_load_all(run("kubectl", "kustomize", folder)) if r]
+    with tempfile.TemporaryDirectory() as scratch:
+        for number, resource in enumerate(objects):
+            path = pathlib.Path(scratch) / f"{number}.yaml"
+            path.write_text(yaml.safe_dump(resource))
+            said = run(TOOLS / "kubernetes-validate", "--strict", path)
+            check("WARN" not in said, said)
+    return objects
+
+
+objects = rendered_cluster()
+cluster, sign = load("deploy/kubernetes/cluster/cluster.yaml"), load("deploy/kubernetes/cluster/sign.yaml")
+(written,) = cluster["kafka"]["topics"]
+check(cluster["kafka"]["brokers"] == sign["kafka"]["brokers"], "cluster: signers ask another broker")
+check(cluster["http"]["listen"] == f"0.0.0.0:{exposed}" and cluster["state"]["directory"] == image_volume, "cluster: another port or directory than the image's")
+(map_,) = [r for r in objects if r["kind"] == "ConfigMap"]
+workloads = {r["metadata"]["labels"]["app.kubernetes.io/component"]: r for r in objects if r["kind"] in ("Deployment", "StatefulSet")}
+check(set(workloads) == {"signer", "resolver", "matcher"}, f"cluster: workloads are {sorted(workloads)}")
+budgets = [r["spec"]["selector"]["matchLabels"] for r in objects if r["kind"] == "PodDisruptionBudget"]
+(service,) = [r for r in objects if r["kind"] == "Service"]
+for component, workload in workloads.items():
+    spec, pod = workload["spec"], workload["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    own = spec["template"]["metadata"]["labels"]
+    check(spec["selector"]["matchLabels"] == own and own in budgets, f"cluster: {component} has no budget, or selects other pods")
+    check(service["spec"]["selector"].items() <= own.items(), f"cluster: the service leaves {component} out")
+    check(workload["kind"] == "Deployment" or spec["serviceName"] == service["metadata"]["name"], f"cluster: {component} names another service")
+    check(pod["terminationGracePeriodSeconds"] > shutdown, f"cluster: {component} is killed before shutdown_timeout")
+    check(pod["securityContext"]["runAsUser"] == int(uid), f"cluster: {component} runs as another user")
+    check(container["image"] == f"doppel:{version}", f"cluster: {component} has the image {container['image']}")
+    env = {e["name"]: e for e in container["env"]}
+    check(pathlib.Path(env["DOPPEL_CONFIG"]["value"]).name in map_["data"], f"cluster: {component} reads a file that is not there")
+    # The command as the container would run it takes these settings.
+    shards = [a.replace("$(POD_INDEX)", str(i)) for i in range(spec["replicas"]) for a in [env.get("DOPPEL_CLUSTER_SHARDS", {}).get("value", "")]]
+    if component == "matcher":
+        check(shards == [f"{i}/{spec['replicas']}" for i in range(spec["replicas"])], f"cluster: the matchers' shards are {shards}")
+    expected = {"signer": ["sign", "--to", written], "resolver": ["serve", "--role", "resolver"], "matcher": ["serve", "--role", "matcher"]}
+    check(container["args"] == expected[component], f"cluster: {component} runs {container['args']}")
+
+folder = SOURCE / "deploy/compose"
+run("docker-compose", "-f", folder / "compose.yaml", "-f", folder / "cluster.yaml", "config", "-q")
+run(ARGS.binary, "config", "check", folder / "cluster/doppel.yaml")
+run("promtool", "check", "config", "--syntax-only", folder / "cluster/prometheus.yml")
+together = load("deploy/compose/cluster.yaml")["services"]
+config = load("deploy/compose/cluster/doppel.yaml")
+daemons = [name for name, service in together.items() if service.get("command", [""])[0] == "serve"]
+targets = load("deploy/compose/cluster/prometheus.yml")["scrape_configs"][0]["static_configs"][0]["targets"]
+check(targets == [f"{name}:{port_of(config)}" for name in daemons], f"compose/cluster: Prometheus scrapes {targets}")
+for name, service in together.items():
+    for volume in service.get("volumes", []):
+        origin = volume.split(":")[0]
+        check(origin[0] != "." or (folder / origin).exists(), f"compose/cluster: {name} mounts {origin}, which is not there")
+    if service.get("command", [""])[0] == "sign":
+        check(service["command"][2:] == config["kafka"]["topics"], f"compose/cluster: {name} writes a topic that nobody reads")
+
 if problems:
     sys.exit("\n".join(problems))
-print(f"Dockerfile, {len(services)} services and {len(kind)} objects are valid and agree")
+print(f"Dockerfile, {len(services)} services and {len(kind)} objects are valid and agree, {len(together)} services and {len(objects)} objects of a cluster too")
