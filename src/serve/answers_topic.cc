@@ -180,24 +180,27 @@ absl::Status RemoteAnswers::answer(const Batch& batch, Work& work) {
 }
 
 absl::Status RemoteAnswers::wait(const Batch& batch) {
-  auto asked = Clock::now();
-  auto said = asked - kSayAgain;
+  const auto begun = Clock::now();
+  auto asked = begun, said = begun;
+  std::string said_of;  // what was missing then
   int wait_ms = 0;
   while (true) {
     RETURN_IF_ERROR(in_->take(wait_ms, [this](std::string_view bytes) { take(bytes); }));
     if (choose(batch)) return absl::OkStatus();
     wait_ms = kPollMs;
-    options_.watch.waits(missing(batch));
+    const std::string lacks = missing(batch);
+    options_.watch.waits(lacks);
     if (options_.stop()) return absl::CancelledError("stopped while waiting for answers");
     const auto now = Clock::now();
+    if (now - begun >= kPatience && (lacks != said_of || now - said > kSayAgain)) {
+      said = now;
+      said_of = lacks;
+      log::warn("waiting for the answers of shards; every shard needs a matcher",
+                {{"missing", lacks}, {"answered", answered(batch)}, {"topic", options_.topic}});
+    }
     if (now - asked < kPatience) continue;
     asked = now;
     RETURN_IF_ERROR(options_.still_ours());
-    if (now - said > kSayAgain) {
-      said = now;
-      log::warn("waiting for the answers of shards; every shard needs a matcher",
-                {{"missing", missing(batch)}, {"topic", options_.topic}});
-    }
     options_.watch.asked_batch();
     RETURN_IF_ERROR(out_->send(
         encode_question({.generation = options_.generation, .from = batch.records.front().offset})));
@@ -337,6 +340,14 @@ std::string RemoteAnswers::missing(const Batch& batch) const {
     out += none.empty() ? fmt::format("shards of {} that overlap", of) : ShardSet(of, none).text();
   }
   return out.empty() ? "all" : out;
+}
+
+// The shards of the matchers that have answered the whole batch.
+std::string RemoteAnswers::answered(const Batch& batch) const {
+  std::vector<std::string> out;
+  for (const auto& [name, matcher] : matchers_)
+    if (covers(matcher, batch)) out.push_back(name);
+  return absl::StrJoin(out, " ");
 }
 
 void RemoteAnswers::fill(const Batch& batch, Work& work) {

@@ -109,6 +109,7 @@ class RemoteAnswers final : public Answering {
   bool others_answer() const;
   absl::Status wait(const Batch& batch);
   std::string missing(const Batch& batch) const;
+  std::string answered(const Batch& batch) const;
   void fill(const Batch& batch, Work& work);
 
   const Options options_;

@@ -110,6 +110,13 @@ class Look {
       if (!values) break;
       topic.message_bytes_max = std::max(topic.message_bytes_max, number((*values)[0], 0));
     }
+    // Answers name documents by their offsets.
+    if (o_.cluster.role != "all" && topic.partitions > 1) {
+      wrong(topic,
+            fmt::format("the topic {} (input) has {} partitions; a role needs one, because its order is "
+                        "the order in which documents are decided. doppel sign --to makes such a topic",
+                        name, topic.partitions));
+    }
     input_bytes_ = std::max(input_bytes_, topic.message_bytes_max);
     list_.push_back(std::move(topic));
     return absl::OkStatus();

@@ -17,7 +17,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr const char* kHashKey = "000102030405060708090a0b0c0d0e0f";
 constexpr char kToken[] = "Authorization: Bearer correct-horse-battery\r\n";
 
 class ClusterApi : public ::testing::Test {

@@ -6,13 +6,10 @@
 #include "absl/strings/str_replace.h"
 #include "config/config.h"
 #include "kafka/broker.h"
-#include "kafka/state_content.h"
 #include "state/state_dir.h"
 
 namespace doppel::testing {
 namespace {
-
-constexpr const char* kHashKey = "000102030405060708090a0b0c0d0e0f";
 
 HashKey hash_key() { return *parse_hash_key(kHashKey); }
 
@@ -102,6 +99,13 @@ std::string IndexSetup::compare_with_rebuilt() const {
   const Ran ran = rebuilt.run("rebuild --from log");
   if (ran.code != 0) return fmt::format("doppel rebuild --from log: exit {}: {}", ran.code, ran.err);
   return difference(read_state(options_, hash_key()), read_state(rebuilt.options_, hash_key()));
+}
+
+StateContent IndexSetup::read_directory(const std::string& state, const std::string& shards) const {
+  Options options = options_;
+  options.state_directory = state;
+  options.cluster.shards = shards;
+  return read_state(options, hash_key());
 }
 
 Verification IndexSetup::verify() const { return verify_run(bootstrap_, options_, hash_key(), inputs_); }

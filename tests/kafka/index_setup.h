@@ -11,9 +11,12 @@
 #include "config/options.h"
 #include "kafka/client.h"
 #include "kafka/daemon.h"
+#include "kafka/state_content.h"
 #include "kafka/truth.h"
 
 namespace doppel::testing {
+
+inline constexpr const char* kHashKey = "000102030405060708090a0b0c0d0e0f";  // of all processes
 
 class IndexSetup {
  public:
@@ -48,6 +51,8 @@ class IndexSetup {
   // Rebuilds the index from the log beside the daemon's (which must have ended cleanly). Empty: both are the
   // same.
   std::string compare_with_rebuilt() const;
+  // What another directory of this index holds; `shards`: of the matcher whose directory it is.
+  StateContent read_directory(const std::string& state, const std::string& shards = "") const;
 
  private:
   // The same index with another state directory.

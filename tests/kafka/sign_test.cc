@@ -10,20 +10,18 @@
 #include <map>
 #include <random>
 
-#include "engine/signed_record.h"
 #include "kafka/broker.h"
 #include "kafka/index_setup.h"
+#include "kafka/published.h"
+#include "kafka/signed_order.h"
 #include "kafka/workload.h"
-#include "serve/setup.h"
 #include "state/state_dir.h"
-#include "stream/sign_record.h"
 
 namespace doppel::testing {
 namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kHashKey = "000102030405060708090a0b0c0d0e0f";
 const IndexSetup::Settings kRule{
     {"tombstones", "key"}, {"on_update", "replace"}, {"expire_after", "6h"}, {"max_listed", "2"}};
 
@@ -37,29 +35,6 @@ std::unique_ptr<Daemon> sign(const IndexSetup& from, const std::string& topic,
   environment["DOPPEL_HASH_KEY"] = kHashKey;
   return std::make_unique<Daemon>(
       std::vector<std::string>{"sign", "--config", from.config_file(), "--to", topic}, environment);
-}
-
-// What is said, without what every index has of its own.
-std::vector<std::string> said(const IndexSetup& index, const std::string& topic) {
-  std::vector<std::string> out;
-  for (const Message& m : read_all(index.bootstrap(), topic)) {
-    std::string value = m.value.value_or("(null)");
-    if (const size_t epoch = value.rfind(",\"epoch\":"); epoch != std::string::npos) value.resize(epoch);
-    std::string line = fmt::format("{} {}", m.key.value_or("(none)"), value);
-    for (const auto& [name, header] : m.headers)
-      if (name != "ce_source") line += fmt::format(" {}={}", name, header.value_or("(null)"));
-    out.push_back(line);
-  }
-  return out;
-}
-
-// Records without a key go to any partition, and ends of originals are told at the end of a batch: the order
-// is not the topics'.
-void expect_same(std::vector<std::string> got, std::vector<std::string> expected) {
-  std::sort(got.begin(), got.end());
-  std::sort(expected.begin(), expected.end());
-  for (size_t i = 0; i < std::min(got.size(), expected.size()); ++i) ASSERT_EQ(got[i], expected[i]) << i;
-  EXPECT_EQ(got.size(), expected.size());
 }
 
 void stop(Daemon& daemon) {
@@ -86,12 +61,11 @@ TEST(SignedTopics, DaemonSaysWhatOneOnTheDocumentsSays) {
   ASSERT_TRUE(records.await_all(*other)) << other->said();
   stop(*daemon);
   stop(*other);
-  const std::vector<std::string> events = said(texts, texts.options().output.topic);
-  expect_same(said(records, records.options().output.topic), events);
-  EXPECT_GT(events.size(), 100U);
-  const std::vector<std::string> letters = said(texts, texts.options().output.dead_letters);
-  expect_same(said(records, records.options().output.dead_letters), letters);
-  EXPECT_GT(letters.size(), 10U);
+  const Publication expected = read_publication(broker, texts.options());
+  EXPECT_GT(expected.events.size(), 100U);
+  EXPECT_GT(expected.dead_letters.size(), 10U);
+  PublicationDifference difference = compare(read_publication(broker, records.options()), expected);
+  EXPECT_TRUE(difference.none()) << difference.text();
   EXPECT_EQ(records.compare_with_rebuilt(), "");
 
   // Made again from the signed records, the index publishes the same.
@@ -99,33 +73,20 @@ TEST(SignedTopics, DaemonSaysWhatOneOnTheDocumentsSays) {
       broker, with(kRule, {{"input.format", "signed"}, {"kafka.topics", "[" + records.input() + "]"}}), 1);
   const Ran ran = again.run("rebuild --from documents --publish");
   ASSERT_EQ(ran.code, 0) << ran.err;
-  expect_same(said(again, again.options().output.topic), events);
+  difference = compare(read_publication(broker, again.options()), expected);
+  EXPECT_TRUE(difference.none()) << difference.text();
 }
 
 // Signers that are killed leave the group after so long.
 const IndexSetup::Settings kSigners{{"kafka.batch_documents", "20"}, {"kafka.session_timeout", "1s"}};
 
-// How many offsets of the input are in the ranges of signed records. Each is in one range, and ranges follow
-// each other.
-uint64_t signed_offsets(const IndexSetup& texts, const std::string& topic) {
-  std::map<std::pair<std::string, int32_t>, uint64_t> expected;
-  const Scheme scheme =
-      scheme_of_records(engine_options(texts.options(), *parse_hash_key(kHashKey)).value().scheme);
-  for (const Message& m : read_all(texts.bootstrap(), topic)) {
-    SignedOrigin origin;
-    SignedDocument document;
-    std::vector<uint8_t> slices(128);
-    const absl::Status status =
-        decode_signed_record(*m.value, scheme_fingerprint(scheme), 128, origin, document, slices.data());
-    EXPECT_TRUE(status.ok()) << status;
-    uint64_t& next = expected[{std::string(origin.source), origin.partition}];
-    EXPECT_EQ(origin.begin, next) << origin.source << '/' << origin.partition;
-    EXPECT_EQ(origin.end, origin.begin + 1) << "nothing lies between these records";
-    next = origin.end;
-  }
-  uint64_t sum = 0;
-  for (const auto& [place, next] : expected) sum += next;
-  return sum;
+// How many offsets of the input are in the ranges of signed records.
+size_t signed_offsets(const IndexSetup& texts, const std::string& topic) {
+  size_t out = 0;
+  for (const std::string& wrong : check_signed_order(read_all(texts.bootstrap(), topic), texts.options(),
+                                                     *parse_hash_key(kHashKey), out))
+    ADD_FAILURE() << wrong;
+  return out;
 }
 
 TEST(SignedTopics, KilledSignersLeaveNothingOutAndRepeatNothing) {

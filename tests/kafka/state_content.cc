@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/crc32c.h"
+#include "engine/shard_set.h"
 #include "kafka/client.h"
 #include "serve/setup.h"
 #include "state/journal.h"
@@ -24,6 +25,24 @@ std::string difference(const StateContent& daemon, const StateContent& rebuilt) 
   return "";
 }
 
+std::string difference_of_matcher(const StateContent& matcher, const std::string& shards,
+                                  const StateContent& resolver) {
+  const ShardSet own = parse_shards(shards).value();
+  size_t expected = 0;
+  for (const auto& [seq, row] : resolver.rows) {
+    if (!own.owns(seq)) continue;
+    ++expected;
+    const auto found = matcher.rows.find(seq);
+    if (found == matcher.rows.end())
+      return fmt::format("the matcher of {} does not have original {}", shards, seq);
+    if (found->second != row) return fmt::format("the matcher of {} has another original {}", shards, seq);
+  }
+  if (matcher.rows.size() != expected)
+    return fmt::format("the matcher of {} has {} originals, expected {}", shards, matcher.rows.size(),
+                       expected);
+  return "";
+}
+
 StateContent read_state(const Options& options, const HashKey& key) {
   const auto fail = [&](const absl::Status& status) {
     throw KafkaError(fmt::format("{}: {}", options.state_directory, status.ToString()));
@@ -32,8 +51,14 @@ StateContent read_state(const Options& options, const HashKey& key) {
   if (!engine.ok()) fail(engine.status());
   if (const auto last = last_commit(options.state_directory)) keep_banding(engine->rule, last->rule);
   const int num_perm = engine->scheme.num_perm, mask_words = (engine->rule.banding.bands + 31) / 32;
+  std::string scheme = engine->scheme.describe();
+  ShardSet own;
+  if (!options.cluster.shards.empty()) {
+    own = parse_shards(options.cluster.shards).value();
+    scheme += "shards=" + own.text() + "\n";
+  }
   const auto state = StateDir::open({.directory = options.state_directory,
-                                     .data_scheme = engine->scheme.describe(),
+                                     .data_scheme = scheme,
                                      .rule = describe_rule(engine->rule),
                                      .num_perm = num_perm,
                                      .mask_words = mask_words},
@@ -49,7 +74,7 @@ StateContent read_state(const Options& options, const HashKey& key) {
     out.rest += fmt::format(", {}/{} to {}", p.topic, p.partition, p.next);
   std::string buffer;
   const absl::Status loaded = (*state)->load_rows([&](const StoredRow& row) {
-    if (row.seq < r.lowest_live || row.removed) return;
+    if (row.seq < r.lowest_live || row.removed || !own.owns(row.seq)) return;
     std::string& text = out.rows[row.seq];
     text =
         fmt::format("{} {} {} {}", row.row.digest.low, row.row.digest.high, row.row.id_tag, row.trusted_ms);

@@ -12,7 +12,8 @@ set_tests_properties(kafka/remove PROPERTIES FIXTURES_CLEANUP kafka LABELS kafka
 
 # What tests and the crash harness share: a broker, a client, a proxy that cuts connections, a daemon to torment.
 add_library(kafka_support STATIC
-  ${CMAKE_CURRENT_LIST_DIR}/broker.cc ${CMAKE_CURRENT_LIST_DIR}/client.cc ${CMAKE_CURRENT_LIST_DIR}/daemon.cc
+  ${CMAKE_CURRENT_LIST_DIR}/broker.cc ${CMAKE_CURRENT_LIST_DIR}/client.cc ${CMAKE_CURRENT_LIST_DIR}/cluster_setup.cc
+  ${CMAKE_CURRENT_LIST_DIR}/daemon.cc ${CMAKE_CURRENT_LIST_DIR}/published.cc ${CMAKE_CURRENT_LIST_DIR}/signed_order.cc
   ${CMAKE_CURRENT_LIST_DIR}/proxy.cc ${CMAKE_CURRENT_LIST_DIR}/index_setup.cc ${CMAKE_CURRENT_LIST_DIR}/state_content.cc ${CMAKE_CURRENT_LIST_DIR}/truth.cc ${CMAKE_CURRENT_LIST_DIR}/workload.cc)
 target_include_directories(kafka_support PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(kafka_support PUBLIC doppel_app doppel_oracle PkgConfig::RDKAFKA fmt::fmt simdjson::simdjson GTest::gtest
@@ -39,6 +40,10 @@ set_tests_properties(kafka/crash PROPERTIES FIXTURES_REQUIRED kafka LABELS "kafk
 add_test(NAME kafka/takeovers COMMAND ${PROJECT_SOURCE_DIR}/scripts/crash --program $<TARGET_FILE:kafka_crash>
   --takeovers 60 --minutes 12 --verbose)
 set_tests_properties(kafka/takeovers PROPERTIES FIXTURES_REQUIRED kafka LABELS "kafka;crash" TIMEOUT 900 COST 500)
+
+add_test(NAME kafka/cluster_faults COMMAND ${PROJECT_SOURCE_DIR}/scripts/crash --program $<TARGET_FILE:kafka_crash>
+  --cluster --faults 300 --minutes 8 --verbose)
+set_tests_properties(kafka/cluster_faults PROPERTIES FIXTURES_REQUIRED kafka LABELS "kafka;crash" TIMEOUT 900 COST 500)
 
 # Makes tests/data/upgrade/NAME: see tests/data/upgrade/make.
 add_executable(make_upgrade_fixture EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/upgrade/make_fixture.cc)

@@ -1,6 +1,7 @@
-// Kills `doppel serve` again and again, or has another one take over from it, and compares what is committed
-// at the end with what must have been said: scripts/crash runs it. Rounds of one index each stand beside each
-// other; a round's schedule follows from the seed and its number.
+// Kills `doppel serve` again and again, has another one take over from it, or breaks the processes of an
+// index on many machines, and compares what is committed at the end with what must have been said:
+// scripts/crash runs it. Rounds of one index each stand beside each other; a round's schedule follows from
+// the seed and its number.
 
 #include <fmt/format.h>
 
@@ -18,9 +19,31 @@
 namespace doppel::testing {
 namespace {
 
+// What the rounds of a run do.
+struct Kind {
+  void (*round)(const Plan&, Totals&, int);
+  int wanted;
+  int Totals::* done;
+  int jobs;  // rounds beside each other
+};
+
+std::string text(const Kind& kind, const Totals& totals) {
+  if (kind.done == &Totals::faults)
+    return fmt::format("{} faults, lost {}, doubled {}, changed {}", totals.faults, totals.lost,
+                       totals.doubled, totals.changed);
+  if (kind.done == &Totals::takeovers)
+    return fmt::format(
+        "{} takeovers, {} times the incumbent stayed; {} kills, {} stops, {} kills of a broker; "
+        "who was taken over ended after {:.1f} s at most",
+        totals.takeovers, totals.kept, totals.kills, totals.stops, totals.broker_kills, totals.slowest_end_s);
+  return fmt::format("{} kills ({} at named points), {} clean ends", totals.kills, totals.at_points,
+                     totals.terminated);
+}
+
 int run(int argc, char** argv) {
   Plan plan;
-  int kills = 300, takeovers = 0, jobs = 0, only = -1;
+  int kills = 300, takeovers = 0, faults = 300, jobs = 0, only = -1;
+  bool cluster = false;
   double minutes = 60;
   std::string points;
   plan.seed = std::random_device()();
@@ -29,14 +52,19 @@ int run(int argc, char** argv) {
   app.add_option("--kills", kills, "how often, in all rounds together")->capture_default_str();
   app.add_option("--takeovers", takeovers, "instead: how often a daemon takes over from another that lives");
   app.add_option("--originals", plan.originals, "in the index when takeovers begin")->capture_default_str();
+  app.add_flag("--cluster", cluster, "instead: break the processes of an index on many machines");
+  app.add_option("--faults", faults, "how often, with --cluster")->capture_default_str();
   app.add_option("--seed", plan.seed, "of the schedule; the same seed is the same schedule");
   app.add_option("--minutes", minutes, "no more kills after so long")->capture_default_str();
-  app.add_option("--jobs", jobs, "rounds beside each other (3; of takeovers 2)");
+  app.add_option("--jobs", jobs, "rounds beside each other (3; of takeovers and clusters 2)");
   app.add_option("--round", only, "this one only: the number that a finding names");
   app.add_option("--points", points, "names of kill points, separated by commas");
   app.add_flag("--verbose", plan.verbose, "a line for each round");
   CLI11_PARSE(app, argc, argv);
-  if (jobs <= 0) jobs = takeovers > 0 ? 2 : 3;
+  const Kind kind = cluster         ? Kind{run_cluster_faults, faults, &Totals::faults, 2}
+                    : takeovers > 0 ? Kind{run_takeovers, takeovers, &Totals::takeovers, 2}
+                                    : Kind{run_kills, kills, &Totals::kills, 3};
+  if (jobs <= 0) jobs = kind.jobs;
   plan.points = absl::StrSplit(points, ',', absl::SkipEmpty());
   plan.takeovers = takeovers;
   plan.bootstrap = Broker::shared().bootstrap();
@@ -46,7 +74,7 @@ int run(int argc, char** argv) {
   Totals totals;
   std::atomic<int> next = only >= 0 ? only : 0;
   const int end = only >= 0 ? only + 1 : INT_MAX;
-  const auto done = [&] { return takeovers > 0 ? totals.takeovers >= takeovers : totals.kills >= kills; };
+  const auto done = [&] { return totals.*kind.done >= kind.wanted; };
   const auto enough = [&] {
     const std::lock_guard lock(totals.mutex);
     return done() || !totals.findings.empty() || Clock::now() > plan.deadline;
@@ -56,26 +84,19 @@ int run(int argc, char** argv) {
   for (int j = 0; j < jobs; ++j) {
     workers.emplace_back([&] {
       for (int number = 0; !enough() && (number = next++) < end;) {
-        (takeovers > 0 ? run_takeovers : run_kills)(plan, totals, number);
+        kind.round(plan, totals, number);
       }
     });
   }
   for (std::thread& w : workers) w.join();
-  for (const auto& [point, count] : totals.points) std::cout << fmt::format("  {:4} at {}\n", count, point);
+  for (const auto& [point, count] : totals.points)
+    std::cout << fmt::format("  {:4} {}{}\n", count, cluster ? "" : "at ", point);
   for (const std::string& f : totals.findings) std::cout << "FINDING: " << f << "\n";
   const bool too_few = only < 0 && !done() && totals.findings.empty();
   if (too_few) std::cout << fmt::format("that was too little for {} minutes\n", minutes);
-  const std::string what =
-      takeovers > 0
-          ? fmt::format(
-                "{} takeovers, {} times the incumbent stayed; {} kills, {} stops, {} kills of a broker; "
-                "who was taken over ended after {:.1f} s at most",
-                totals.takeovers, totals.kept, totals.kills, totals.stops, totals.broker_kills,
-                totals.slowest_end_s)
-          : fmt::format("{} kills ({} at named points), {} clean ends", totals.kills, totals.at_points,
-                        totals.terminated);
-  std::cout << fmt::format("seed {}: {}, {} documents, {:.0f} s: {} findings\n", plan.seed, what,
-                           totals.documents, Seconds(Clock::now() - begin).count(), totals.findings.size());
+  std::cout << fmt::format("seed {}: {}, {} documents, {:.0f} s: {} findings\n", plan.seed,
+                           text(kind, totals), totals.documents, Seconds(Clock::now() - begin).count(),
+                           totals.findings.size());
   return totals.findings.empty() && !too_few ? 0 : 1;
 }
 

@@ -22,6 +22,7 @@ struct Plan {
   uint64_t seed = 0;
   int kills_per_round = 40, takeovers_per_round = 18;
   int takeovers = 0;            // of all rounds; then they come to their end
+  int faults_per_round = 50;    // of a cluster
   uint64_t originals = 80'000;  // at the start of a round of takeovers
   std::vector<std::string> points;
   std::string bootstrap;
@@ -33,6 +34,8 @@ struct Totals {
   std::mutex mutex;
   int kills = 0, at_points = 0, terminated = 0;
   int takeovers = 0, kept = 0, stops = 0, broker_kills = 0;
+  int faults = 0;  // of clusters
+  size_t lost = 0, doubled = 0, changed = 0;
   double slowest_end_s = 0;  // of a daemon that was taken over, once it could know
   std::vector<std::string> findings;
   std::map<std::string, int> points;
@@ -48,5 +51,6 @@ struct Totals {
 // A round of one index; its schedule follows from the seed and its number. What it finds is in `totals`.
 void run_kills(const Plan& plan, Totals& totals, int number);
 void run_takeovers(const Plan& plan, Totals& totals, int number);
+void run_cluster_faults(const Plan& plan, Totals& totals, int number);
 
 }  // namespace doppel::testing

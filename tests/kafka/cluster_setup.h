@@ -1,0 +1,52 @@
+#pragma once
+// Documents that signers bring into one order, indexes on many machines that read it, and what one process
+// publishes that reads the same order.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kafka/index_setup.h"
+#include "kafka/published.h"
+
+namespace doppel::testing {
+
+class ClusterSetup {
+ public:
+  using Settings = IndexSetup::Settings;
+
+  // `rule`: settings of all indexes and of the signers. The documents are in `partitions` partitions.
+  ClusterSetup(const std::string& bootstrap, const Settings& rule, int partitions = 4);
+
+  const std::string& input() const { return texts_.input(); }
+  const std::string& order() const { return alone_.input(); }
+  const IndexSetup& texts() const { return texts_; }
+
+  std::unique_ptr<Daemon> signer(const Daemon::Environment& environment = {}) const;
+  // What signers did wrong (signed_order.h), with so many documents in the input.
+  std::vector<std::string> check_order(size_t documents) const;
+  // Where the order ends now.
+  Offsets end_of_order() const;
+
+  // Settings of another index of this order, for processes that soon take over from each other.
+  Settings cluster(const Settings& more = {}) const;
+  // Processes of such an index, with a directory of this name.
+  static std::unique_ptr<Daemon> resolver(const IndexSetup& index, const std::string& name,
+                                          const Daemon::Environment& environment = {});
+  static std::unique_ptr<Daemon> matcher(const IndexSetup& index, const std::string& shards,
+                                         const std::string& name,
+                                         const Daemon::Environment& environment = {});
+
+  // What one process publishes that reads the order as it is at the first call.
+  const Publication& alone();
+  PublicationDifference compare_with_alone(const IndexSetup& index);
+
+ private:
+  std::string bootstrap_;
+  Settings rule_;
+  IndexSetup texts_, alone_;
+  std::optional<Publication> expected_;
+};
+
+}  // namespace doppel::testing
