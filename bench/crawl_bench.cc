@@ -158,7 +158,7 @@ struct Names {
   const char *id, *text, *date;
 };
 
-// A preset, or "json" told where the parts stand: the same bytes.
+// A preset, or "json" with the places of the parts configured: the same bytes.
 void preset(benchmark::State& state, const char* format, const char* shape, Names names) {
   Words words;
   std::string text = words(1000).substr(0, 4096);

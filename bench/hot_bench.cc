@@ -105,7 +105,7 @@ int bench(const std::string& shape, uint64_t docs) {
   Engine engine(options, *bodies);
   ShapeSource source(shape, docs);
   CountingSink sink;
-  // Where the clock stood after each batch. The next batch is made (and signed) before the
+  // The clock after each batch. The next batch is made (and signed) before the
   // report on this one, evenly throughout the run.
   std::vector<std::pair<uint64_t, double>> marks{{0, cpu()}};
   Pipeline pipeline{.source = source, .engine = engine, .sink = sink};

@@ -21,7 +21,7 @@ def written(value: Any) -> str:
 
 
 def pairs(values: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Settings by name; an underscore may stand for a point: state_fsync is state.fsync."""
+    """Settings by name; an underscore may replace a point: state_fsync is state.fsync."""
     known = _core.settings()
     by_name = {name.replace(".", "_"): name for name in known} | {name: name for name in known}
     out = []

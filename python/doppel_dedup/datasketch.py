@@ -55,7 +55,7 @@ class MinHash:
 
     num_perm  how many numbers it has, 8 to 1024: the error of an estimate falls with their square root
     seed      sketches of different seeds do not compare
-    hashfunc  called with each element; its result stands for the element. Not needed: elements are hashed with XXH3
+    hashfunc  called with each element; its result replaces the element. Not needed: elements are hashed with XXH3
 
     >>> m = MinHash(num_perm=256, seed=7)
     >>> m.update(b"an element")

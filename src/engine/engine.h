@@ -113,7 +113,7 @@ class Engine {
   absl::Status restore(const StoredRow& row);  // ResourceExhausted: more than its shards take
   // A removal that is known only after its row was restored; its record time, if the row did not have it.
   void restore_removed(Seq seq, int64_t trusted_ms);
-  // What is known only at the end: replaces what start_restore() was told.
+  // What is known only at the end: replaces the arguments of start_restore().
   absl::Status restore_clock(Seq lowest_live, std::string_view clock);
   void finish_restore(int threads = 1);
 

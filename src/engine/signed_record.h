@@ -32,7 +32,7 @@ namespace doppel {
 inline constexpr uint8_t kSignedRecordVersion = 1;
 
 // Where a signed document came from. The range begins where that of the record before it ended: offsets
-// between them held no document. So a reader can tell a repeated record from a new one, and from a gap.
+// between them held no document. So a reader distinguishes a repeated record, a new one and a gap.
 struct SignedOrigin {
   std::string_view source;  // topic or file
   int32_t partition = -1;   // -1: a file

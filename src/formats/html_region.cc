@@ -13,7 +13,7 @@ constexpr uint64_t kCommentsAre = 70;  // comments that are more than this are w
 constexpr uint64_t kRest = 35;         // what says that it is boilerplate is, if as much remains without it,
 constexpr uint64_t kRevoked = 40;      // or if it has less than this
 constexpr uint64_t kRegion = 25;       // what says that it is content is, with as much
-// A child with this share of its parent's plain text stands for it: anywhere; if it says that it is content;
+// A child with this share of its parent's plain text replaces it: anywhere; if it says that it is content;
 // inside of what said so.
 constexpr uint64_t kDescend = 70;
 constexpr uint64_t kDescendMarked = 70;

@@ -1,7 +1,7 @@
 #pragma once
 // One cache line of a table: eleven entries, of 16 bits of the key's hash and 28 bits of ordinal each.
 //
-// Lines stand in blocks of eight: seven homes and one overflow line that they share. A home holds only
+// Lines form blocks of eight: seven homes and one overflow line that they share. A home holds only
 // entries that belong to it, in the order in which they came, and is never searched beyond its count. What
 // finds its home full goes to the overflow line, with the number of its home; what finds that full too is
 // kept aside, in the side set. The home's filter has a bit for everything that belongs to it and is
@@ -40,7 +40,7 @@ inline constexpr uint32_t kFilterShift = 8;
 inline constexpr uint32_t kFilterBits = 24;
 inline constexpr uint32_t kAside = uint32_t{1} << 30;  // in an overflow line: the side set has more
 
-inline constexpr uint32_t kSameMax = 4;  // equals that may stand in a line; more go aside
+inline constexpr uint32_t kSameMax = 4;  // equals that a line may hold; more go aside
 
 struct alignas(64) Line {
   uint16_t hash[kSlots];
@@ -133,7 +133,7 @@ static inline uint32_t count_bits(uint32_t bits) {
 #endif
 }
 
-// Which ordinals stand for numbers that are not expired.
+// Which ordinals are of numbers that are not expired.
 struct OrdinalWindow {
   uint32_t low = 0;  // ordinal of the lowest
   uint32_t size = 0;

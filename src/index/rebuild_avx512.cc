@@ -65,7 +65,7 @@ struct Spilled {
 }  // namespace
 
 // Home by home through the blocks: what stays in a line, and behind it what comes from the one before. What
-// finds no room, and what stood in overflow lines, is placed when all homes are made.
+// finds no room, and what was in overflow lines, is placed when all homes are made.
 void rebuild_group_avx512(Rebuild& r) {
   Spilled spilled[kGroupSlots];
   uint32_t spills = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// Entries of a table that stand in no line: what found home and overflow line full, and what many equals
-// stand at home of. One sorted run for every four groups: an insert costs one or two fresh lines, and growth
+// Entries of a table that are in no line: those that found home and overflow line full, and those that have
+// many equals at home. One sorted run for every four groups: an insert costs one or two fresh lines, and growth
 // finds what belongs to a group.
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class SideSet {
     while (runs_.size() * kSpan < groups) runs_.emplace_back();
   }
 
-  // Of the entries at home in this group: those of a group always stand together.
+  // Of the entries at home in this group: those of a group are always together.
   Run& run(uint64_t group) { return runs_[group / kSpan]; }
   const Run& run(uint64_t group) const { return runs_[group / kSpan]; }
 

@@ -4,13 +4,13 @@
 // 40 bits of the hash, times the number of base groups: the whole part is the base group, the fraction goes
 // on. After each doubling (`depth` of them) one more bit of the fraction belongs to the number of the group.
 // The unit of an entry is 18 bits of the fraction, from bit `window` on; entries store the lower 16 of these,
-// and where they stand says the others. What the group does not say yet of the unit, times the number of
+// and their place says the others. What the group does not say yet of the unit, times the number of
 // blocks in a group, chooses the block; other bits of the hash choose the home in the block, for ever. So a
 // group becomes one of one block more from what its entries store, without a look at a row, and the order of
 // the blocks in a group is the order of hashes.
 //
 // A group has kBlocksLeast blocks to twice as many; those with twice as many are two groups of the next
-// depth. Blocks stand in the order in which they are made, which is: block 0 of all groups, block 1 of all,
+// depth. Blocks lie in the order in which they are made, which is: block 0 of all groups, block 1 of all,
 // and so on; at each depth kBlocksLeast more for each group. block_at() says from the number of a group alone
 // where its blocks are.
 
@@ -28,7 +28,7 @@ struct TableLayout {
   static constexpr int kFractionBits = 40;
   static constexpr uint64_t kBaseMost = uint64_t{1} << 24;
 
-  // How the entries of a group stand in it.
+  // How the entries of a group are placed in it.
   struct Rule {
     uint32_t blocks = kBlocksLeast;  // of a group
     int window = 0;                  // first bit of the fraction that belongs to units

@@ -15,7 +15,7 @@ struct RestoreProgress {
 // The phase of a daemon that waits for its turn, and follows the log meanwhile.
 inline constexpr const char* kStandingBy = "standing by";
 
-// Told from time to time, on the thread that restores.
+// Called from time to time, on the thread that restores.
 using ReportProgress = std::function<void(const RestoreProgress&)>;
 
 }  // namespace doppel

@@ -36,7 +36,7 @@ class StreamMetrics {
   void observe(const Decided& decided, const BatchTimes& times, int64_t now_ms);
   // A transaction is known to be committed.
   void committed(double seconds);
-  // Where a partition, and the lowest live number, stood when the run began.
+  // The position of a partition, and the lowest live number, at the start of the run.
   void begins_at(const SettledPartition& partition);
   void begins_at(Seq lowest_live);
   // Before the first observe(): Rule::max_documents of the index that was restored.

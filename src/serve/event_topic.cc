@@ -13,7 +13,7 @@ namespace doppel {
 absl::Status read_event_topic(
     const Options& options, const std::string& topic,
     const std::function<absl::Status(const std::string& place, const std::string& event)>& visit,
-    const std::function<void(double)>& told) {
+    const std::function<void(double)>& progress) {
   ASSIGN_OR_RETURN(const std::unique_ptr<kafka::Cluster> cluster, connect_kafka(options));
   ASSIGN_OR_RETURN(const std::vector<kafka::Bounds> bounds,
                    kafka::freeze_bounds(*cluster, {.names = {topic}, .never = {}}, 0, -1));
@@ -29,7 +29,7 @@ absl::Status read_event_topic(
       event.assign(record.value);
       RETURN_IF_ERROR(visit(fmt::format("{}/{}", record.source, record.offset), event));
     }
-    told(static_cast<double>(source->bytes_read()) / total);
+    progress(static_cast<double>(source->bytes_read()) / total);
   }
 }
 

@@ -337,8 +337,7 @@ class Opening {
     return absl::OkStatus();
   }
 
-  // The rule of a snapshot was compared by the state directory; this is the last one that the log read here
-  // tells.
+  // The state directory has compared the rule of its snapshot. This one is the last in the log that was read.
   absl::Status check_rule(const std::string& rule) {
     RETURN_IF_ERROR(refuse_differences(
         fmt::format("the index log {} was made under another rule; use it, or accept the change by "

@@ -15,8 +15,8 @@
 //                                    string metadata, string coded set (varint length, bytes)
 //                                'X' it was removed; i64 its record time, as above
 //                                null: it is dead for long (housekeeping; never needed)
-//   expire                       'L' varint lowest live number, varint first number whose end was not told
-//                                    yet, string clock of expiry
+//   expire                       'L' varint lowest live number, varint first number whose end was not
+//                                    announced yet, string clock of expiry
 //   progress/TOPIC/PARTITION     'P' varint next offset, i32 leader epoch (-1: unknown), i64 timestamp of the
 //                                    record before, i64 highest timestamp: the truth for resuming
 //   missing/TOPIC/PARTITION/OFFSET

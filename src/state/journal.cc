@@ -151,7 +151,7 @@ absl::StatusOr<JournalContents> read_journal(const File& file, bool checkpoint_o
         !decode(payload, entry, first ? &contents.identity : nullptr) ||
         !position_fits(entry, position_bytes) ||
         (!first && !follows(contents.entries.back().record, entry.record))) {
-      contents.damage = fmt::format("the record at offset {} is damaged ({} of {} bytes stand behind it)",
+      contents.damage = fmt::format("the record at offset {} is damaged ({} of {} bytes are behind it)",
                                     offset, bytes.size() - entry.end, bytes.size());
       break;
     }
@@ -310,7 +310,7 @@ absl::StatusOr<JournalWriter> JournalWriter::begin(const std::string& directory,
 }
 
 absl::Status JournalWriter::append(std::string_view commit) {
-  DOPPEL_CHECK(end_ >= start_ && start_ > kFileHeaderBytes, "commits stand behind the checkpoint", start_,
+  DOPPEL_CHECK(end_ >= start_ && start_ > kFileHeaderBytes, "commits are behind the checkpoint", start_,
                end_);
   DOPPEL_CHECK(takes_commits(), "a journal of an older version takes no commits of this one", version_);
   uint32_t crc = crc_;

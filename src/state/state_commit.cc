@@ -28,7 +28,7 @@ void StateDir::Impl::check(const Commit& commit) const {
     const BodyRef body = stored.row.body;
     if (body.size == 0) continue;
     DOPPEL_CHECK(body.offset >= body_end && body.offset + body.size <= bodies->bytes(),
-                 "bodies stand in the order of their rows, within what was appended", stored.seq, body.offset,
+                 "bodies have the order of their rows, within what was appended", stored.seq, body.offset,
                  body.size, body_end, bodies->bytes());
     body_end = body.offset + body.size;
   }

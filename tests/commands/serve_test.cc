@@ -183,7 +183,8 @@ TEST(Serve, RefusesWhatCannotWork) {
   fs::create_directories(dir / "in");
   const std::string in = "'" + (dir / "in") + "'", state = " --state '" + (dir / "state") + "' ";
   const auto refused = [&](const std::string& arguments, const std::string& why) {
-    const Ran ran = run_doppel("serve " + arguments);
+    // A daemon of somebody else may have the default port.
+    const Ran ran = run_doppel("serve --set http.listen= " + arguments);
     EXPECT_EQ(ran.code, 2) << arguments;
     EXPECT_THAT(ran.err, HasSubstr(why));
   };

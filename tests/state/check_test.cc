@@ -79,9 +79,9 @@ INSTANTIATE_TEST_SUITE_P(
                           [](StateDir&, Commit& c) { ++c.rows[1].seq; }},
                     Break{"NumberAgain", "numbers of committed rows ascend without gaps",
                           [](StateDir&, Commit& c) { --c.rows[0].seq; }},
-                    Break{"BodiesOutOfOrder", "bodies stand in the order of their rows",
+                    Break{"BodiesOutOfOrder", "bodies have the order of their rows",
                           [](StateDir&, Commit& c) { std::swap(c.rows[0].row.body, c.rows[1].row.body); }},
-                    Break{"BodyBehindTheFile", "bodies stand in the order of their rows",
+                    Break{"BodyBehindTheFile", "bodies have the order of their rows",
                           [](StateDir& s, Commit& c) { c.rows[1].row.body.offset = s.bodies().bytes(); }},
                     Break{"LowestLiveGoesBack", "lowest live number never goes back",
                           [](StateDir&, Commit& c) { --c.lowest_live; }},
@@ -125,7 +125,7 @@ TEST(CheckDeathTest, AJournalHoldsCommitsThatFollowEachOther) {
   EXPECT_EXIT((void)begin({.commits = 5, .next_seq = 9, .removed = {7, 3}}), ExitedWithCode(kBrokenExitCode),
               "removed numbers ascend");
   EXPECT_EXIT((void)JournalWriter().append(encode_commit({.commits = 1}, "")),
-              ExitedWithCode(kBrokenExitCode), "commits stand behind the checkpoint");
+              ExitedWithCode(kBrokenExitCode), "commits are behind the checkpoint");
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ struct FilesSourceOptions {
 // again by identity, so one that was renamed is not read twice; a path given twice is read twice. Of a grown
 // file whose last line had no end, the whole line comes again if it has become longer. Files read by earlier
 // runs stay known when they are not among the paths. Pipes and stdin have no identity: they are read from
-// where they stand. An error: a path that does not exist, nothing to read, a damaged position.
+// their current place. An error: a path that does not exist, nothing to read, a damaged position.
 absl::StatusOr<std::unique_ptr<Source>> open_files_source(const FilesSourceOptions& options,
                                                           std::string_view position);
 

@@ -57,7 +57,7 @@ class Finder {
   bool is_named(const std::string& path) const { return named_.contains(path); }
   // Finds all there is. At the start, after all were added.
   void find_all();
-  // Tells what has happened since; never waits.
+  // Notices what has happened since; never waits.
   void notice();
   // Until then nothing happens without a signal on fd().
   Clock::time_point next_look() const;

@@ -5,7 +5,7 @@
 //   entries, one after the other:
 //     'W' u64            a file that was read whole: hash of device, inode, size and its first 4 KiB
 //     'L' LineMark       a file read as lines, without its path
-//     'P' LineMark       the same, not read to its end: with its path, to be able to tell what is missing
+//     'P' LineMark       the same, not read to its end: with its path, so that a missing file can be named
 //   u32 CRC32C of all before
 //
 //   LineMark: varints device, inode, head_length; u64 head_hash; varints disk_length, offset, lines, tail;

@@ -73,7 +73,7 @@ class FetchPool {
   ~FetchPool();
 
   // Begins to fetch what is wanted of a batch; of the one before everything is done. Not more than
-  // `max_bytes` are held (and what is under way) beyond what taken() told. `fetches` stay where they are
+  // `max_bytes` are held (and what is under way) beyond what taken() has reported. `fetches` stay where they are
   // until all are done, or the pool ends.
   void start(std::vector<Fetch>& fetches, uint64_t max_bytes);
 

@@ -50,7 +50,7 @@ class ParquetReader final : public RecordReader {
   uint64_t counted_ = 0;  // of it, by the counter before it was opened
   uint64_t counter_at_start_ = 0;
   std::vector<parquet::Column> columns_;
-  std::vector<std::string> members_;  // what stands before the value of each in JSON
+  std::vector<std::string> members_;  // what precedes the value of each in JSON
   std::optional<parquet::Footer> footer_;
   parquet::RowGroup group_;                     // the one at hand
   std::vector<parquet::ColumnReader> readers_;  // of the group at hand, parallel to columns_

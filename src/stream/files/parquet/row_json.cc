@@ -18,7 +18,7 @@ constexpr int64_t kSecondsOfDay = 86'400;
 constexpr int64_t kMostDays = 11'000'000;  // what a year of the calendar can hold, and more than anybody has
 constexpr int64_t kNanos = 1'000'000'000;
 
-// The letter that stands for a character behind a backslash; 0: none is needed; 'u': its number.
+// The letter that represents a character behind a backslash; 0: none is needed; 'u': its number.
 constexpr std::array<char, 256> kEscapes = [] {
   std::array<char, 256> out{};
   for (size_t c = 0; c < 0x20; ++c) out[c] = 'u';
