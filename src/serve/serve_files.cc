@@ -113,7 +113,7 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   const Recovered& recovered = state->recovered();
   RETURN_IF_ERROR(
       FilesSink::check_outputs_are_there(sink_options, recovered.sink_position, o.state_directory));
-  for (const std::string& note : recovered.notes) log::warn(note);
+  for (const std::string& found : recovered.notes) log::warn(found);
   engine_opts.initial_capacity = std::max<uint64_t>(1024, recovered.next_seq - recovered.first_row);
   Engine engine(engine_opts, state->bodies());
   if (!recovered.fresh)
