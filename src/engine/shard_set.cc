@@ -43,6 +43,8 @@ absl::StatusOr<ShardSet> parse_shards(std::string_view text) {
   };
   const size_t slash = text.find('/');
   if (slash == std::string_view::npos) return wrong("\"/\" and the number of all shards is missing");
+  if (text.find('/', slash + 1) != std::string_view::npos)
+    return wrong("the number of all shards comes once, at the end");
   uint32_t of = 0;
   if (!number(text.substr(slash + 1), of) || of == 0 || of > kMost)
     return wrong("the number of all shards is from 1 to " + std::to_string(kMost));
@@ -57,8 +59,12 @@ absl::StatusOr<ShardSet> parse_shards(std::string_view text) {
         (dash != std::string_view::npos && !number(part.substr(dash + 1), last)))
       return wrong("numbers and ranges of numbers are expected");
     if (dash == std::string_view::npos) last = first;
-    if (first > last || last >= of) return wrong("there are only shards 0 to " + std::to_string(of - 1));
-    for (uint32_t shard = first; shard <= last; ++shard) has[shard] = true;
+    if (first > last) return wrong("the range " + std::string(part) + " ends before it begins");
+    if (last >= of) return wrong("there are only shards 0 to " + std::to_string(of - 1));
+    for (uint32_t shard = first; shard <= last; ++shard) {
+      if (has[shard]) return wrong("shard " + std::to_string(shard) + " is named twice");
+      has[shard] = true;
+    }
     if (comma == std::string_view::npos) break;
     rest = rest.substr(comma + 1);
   }

@@ -36,7 +36,7 @@ class ShardSet {
   std::vector<uint32_t> rank_{0, 1};  // by shard: how many own shards are below it
 };
 
-// "0-15/64", "0,4-7/8": which shards of how many. The error says what would be right.
+// "0-15/64", "0,4-7/8": which shards of how many, each named once. The error says what would be right.
 absl::StatusOr<ShardSet> parse_shards(std::string_view text);
 
 // Who owns each shard. Every shard has one owner.

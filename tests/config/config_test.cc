@@ -17,6 +17,7 @@
 namespace doppel {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -281,6 +282,43 @@ TEST_F(ConfigTest, RolesThatCannotWorkAreRefusedByName) {
               Contains(HasSubstr("one topic of signed records")));
   EXPECT_THAT(errors(resolver + "  ahead: 100\n"), Contains(HasSubstr("less than a batch (4000)")));
   EXPECT_THAT(errors(resolver + "dry_run: true\n"), Contains(HasSubstr("a dry run needs the whole index")));
+}
+
+// --role and --shards are such settings, and so is what a pod has in its environment.
+TEST_F(ConfigTest, WrongShardsAreNamedWithTheirOrigin) {
+  const ConfigInputs matcher{.sets = {{"kafka.brokers", "b:9092"},
+                                      {"kafka.topics", "signed"},
+                                      {"input.format", "signed"},
+                                      {"cluster.role", "matcher"}}};
+  const auto by_flag = [&](const std::string& key, const std::string& value) {
+    ConfigInputs inputs = matcher;
+    inputs.sets.emplace_back(key, value);
+    return errors("", inputs);
+  };
+  EXPECT_THAT(by_flag("cluster.shards", "3/4"), IsEmpty());
+  EXPECT_THAT(by_flag("cluster.shards", ""), Contains(HasSubstr("a matcher needs its shards, for instance")));
+  const std::string origin = "command line: cluster.shards: shards ";
+  for (const auto& [value, why] : std::vector<std::pair<std::string, std::string>>{
+           {"0-15", "the number of all shards is missing"},
+           {"4/4", "there are only shards 0 to 3"},
+           {"2-1/4", "the range 2-1 ends before it begins"},
+           {"0-2,2-3/4", "shard 2 is named twice"},
+           {"0/4,1/8", "the number of all shards comes once"},
+           {"0/4097", "the number of all shards is from 1 to 4096"},
+       }) {
+    EXPECT_THAT(by_flag("cluster.shards", value), Contains(AllOf(HasSubstr(origin), HasSubstr(why))))
+        << value;
+  }
+  for (const char* role : {"signer", "Matcher", "matcher,resolver", ""})
+    EXPECT_THAT(by_flag("cluster.role", role), Contains(HasSubstr("command line: cluster.role: "))) << role;
+
+  ConfigInputs pod = matcher;
+  pod.environment = {"DOPPEL_CLUSTER_SHARDS=2/4"};
+  EXPECT_THAT(errors("", pod), IsEmpty());
+  pod.environment = {"DOPPEL_CLUSTER_SHARDS=/4"};  // one without the label that the number comes from
+  EXPECT_THAT(errors("", pod),
+              Contains(AllOf(HasSubstr("environment DOPPEL_CLUSTER_SHARDS: cluster.shards: shards \"/4\""),
+                             HasSubstr("numbers and ranges of numbers are expected"))));
 }
 
 TEST_F(ConfigTest, EveryKeyExplainsItself) {

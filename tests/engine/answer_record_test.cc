@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace doppel {
 namespace {
@@ -125,9 +127,57 @@ TEST(Shards, AreReadAndWritten) {
   for (const char* text : {"0-15/64", "0,4-7/8", "3/4", "0/1", "0-4095/4096"})
     EXPECT_EQ(parse_shards(text).value().text(), text);
   EXPECT_EQ(parse_shards("1,0,2-3/8").value().text(), "0-3/8");
-  for (const char* text :
-       {"", "5", "0-15", "/8", "8/8", "3-1/8", "0-/8", "a/8", "0/0", "0/99999", "0,/8", "-1/8"})
-    EXPECT_FALSE(parse_shards(text).ok()) << text;
+}
+
+TEST(Shards, AreRefusedByWhatIsWrong) {
+  const std::string numbers = "numbers and ranges of numbers are expected";
+  const std::string all = "the number of all shards is from 1 to 4096";
+  const std::string missing = "the number of all shards is missing";
+  const std::vector<std::pair<std::string, std::string>> wrong{
+      {"", missing},
+      {"5", missing},
+      {"0-15", missing},
+      {"0,1", missing},
+      // Of how many.
+      {"0/", all},
+      {"0/0", all},
+      {"0/-4", all},
+      {"0/+4", all},
+      {"0/4 ", all},
+      {"0/4097", all},
+      {"0/4294967297", all},  // 1 in 32 bits
+      {"0/4/4", "the number of all shards comes once, at the end"},
+      {"0/4,1/8", "the number of all shards comes once, at the end"},
+      // Which.
+      {"/8", numbers},
+      {" 0/8", numbers},
+      {"-1/8", numbers},
+      {"0-/8", numbers},
+      {"0-1-2/8", numbers},
+      {"0--1/8", numbers},
+      {"a/8", numbers},
+      {"0x1/8", numbers},
+      {"0,/8", numbers},
+      {",0/8", numbers},
+      {"0,,1/8", numbers},
+      {"$(POD_INDEX)/8", numbers},
+      {"3-1/8", "the range 3-1 ends before it begins"},
+      {"8/8", "there are only shards 0 to 7"},
+      {"0-8/8", "there are only shards 0 to 7"},
+      {"0,4294967295/8", "there are only shards 0 to 7"},
+      {"4294967296/8", numbers},  // 0 in 32 bits
+      {"0,0/8", "shard 0 is named twice"},
+      {"0-15,15-31/64", "shard 15 is named twice"},
+      {"4-7,0-5/8", "shard 4 is named twice"},
+  };
+  for (const auto& [text, why] : wrong) {
+    const auto shards = parse_shards(text);
+    ASSERT_FALSE(shards.ok()) << text;
+    const std::string says = "shards \"" + text + "\": ";
+    const std::string message(shards.status().message());
+    EXPECT_NE(message.find(says), std::string::npos) << message;
+    EXPECT_NE(message.find(why), std::string::npos) << message;
+  }
 }
 
 }  // namespace
