@@ -45,7 +45,8 @@ void Monitor::answer(http::Server& server) {
                           .content_type = "text/plain; version=0.0.4; charset=utf-8"};
   });
   server.route("GET", "/live", [this](const http::Request&) { return live(); });
-  server.route("GET", "/ready", [this](const http::Request&) { return readiness(); });
+  server.route("GET", "/ready",
+               [this](const http::Request& r) { return readiness(r.query_value("standby").has_value()); });
   // Until the stream runs.
   server.route("GET", "/", [this](const http::Request&) { return starting_page(); });
   server.route("GET", "/version", [](const http::Request&) {
@@ -61,10 +62,12 @@ http::Response Monitor::live() const {
                               stalled ? "stalled" : "live", ms, stall_timeout_ms_)};
 }
 
-http::Response Monitor::readiness() const {
+// A rollout that waits for a daemon to serve would wait for a standby until the other one ends.
+http::Response Monitor::readiness(bool standby_too) const {
   std::lock_guard lock(mutex_);
   if (ready_) return {.body = "{\"status\":\"ready\"}\n"};
-  if (restore_.phase == kStandingBy) return {.status = 503, .body = "{\"status\":\"standby\"}\n"};
+  if (restore_.phase == kStandingBy)
+    return {.status = standby_too ? 200 : 503, .body = "{\"status\":\"standby\"}\n"};
   return {.status = 503,
           .body = fmt::format("{{\"status\":\"restoring\",\"step\":\"{}\",\"done\":{},\"of\":{}}}\n",
                               restore_.phase, restore_.done, restore_.total)};

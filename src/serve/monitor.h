@@ -66,7 +66,7 @@ class Monitor {
  private:
   static int64_t now_ms();  // of a clock that only goes forward
   http::Response live() const;
-  http::Response readiness() const;
+  http::Response readiness(bool standby_too) const;
   http::Response starting_page() const;
 
   const int64_t stall_timeout_ms_;

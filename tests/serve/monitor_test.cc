@@ -68,6 +68,19 @@ TEST_F(MonitorTest, SaysHowFarItsStartIs) {
   EXPECT_NE(ask("/metrics").body.find("\ndoppel_ready 1\n"), std::string::npos);
 }
 
+// Who asks with ?standby wants to know whether this daemon follows the log or serves.
+TEST_F(MonitorTest, StandbyIsReadyForThoseWhoSaySo) {
+  monitor_.restoring({"reading the index log", 12, 34});
+  EXPECT_EQ(ask("/ready?standby").status, 503);
+  monitor_.restoring({kStandingBy});
+  EXPECT_EQ(ask("/ready").status, 503);
+  EXPECT_EQ(ask("/ready?other").status, 503);
+  EXPECT_EQ(ask("/ready?standby").status, 200);
+  EXPECT_EQ(ask("/ready?standby").body, "{\"status\":\"standby\"}\n");
+  monitor_.restoring({"claiming the index log"});
+  EXPECT_EQ(ask("/ready?standby").status, 503);
+}
+
 TEST_F(MonitorTest, ShowsWhatIsWatchedAsLongAsItIsThere) {
   std::shared_ptr<void> watched =
       monitor_.metrics().pull([](Families& out) { out.gauge("doppel_made_up", "For a test.", 42); });
