@@ -114,7 +114,9 @@ absl::StatusOr<std::unique_ptr<AnswersIn>> AnswersIn::open(kafka::Cluster& clust
 
 absl::Status AnswersIn::take(int wait_ms, const std::function<void(std::string_view)>& visit) {
   incoming_.clear();
-  absl::Status polled = consumer_->poll(kPollMost, wait_ms, incoming_);
+  // A poll for many waits until they are there, or the time is over.
+  absl::Status polled = wait_ms == 0 ? absl::OkStatus() : consumer_->poll(1, wait_ms, incoming_);
+  if (polled.ok()) polled = consumer_->poll(kPollMost, 0, incoming_);
   for (const kafka::Incoming& record : incoming_)
     if (!record.end && !record.null_value) visit(record.value);
   consumer_->release(incoming_);
