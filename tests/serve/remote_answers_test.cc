@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/bodies.h"
-#include "serve/answers_topic.h"
+#include "serve/remote_answers.h"
 #include "serve/setup.h"
 
 namespace doppel {
