@@ -1,7 +1,7 @@
 #pragma once
 // Entries of a table that are in no line: those that found home and overflow line full, and those that have
-// many equals at home. One sorted run for every four groups: an insert costs one or two fresh lines, and growth
-// finds what belongs to a group.
+// many equals at home. One sorted run for every four groups: an insert costs one or two fresh lines, and
+// growth finds what belongs to a group.
 
 #include <algorithm>
 #include <cstdint>

@@ -29,7 +29,7 @@ ClusterSetup::ClusterSetup(const std::string& bootstrap, const Settings& rule, i
     : bootstrap_(bootstrap),
       rule_(with({{"output.verdicts", "all"}, {"kafka.batch_documents", "100"}}, rule)),
       texts_(bootstrap, with(rule_, {{"kafka.session_timeout", "1s"}}), partitions),
-      alone_(bootstrap, with(rule_, {{"input.format", "signed"}}), 1) {}
+      signed_(bootstrap, with(rule_, {{"input.format", "signed"}}), 1) {}
 
 std::unique_ptr<Daemon> ClusterSetup::signer(const Daemon::Environment& environment) const {
   Daemon::Environment all = environment;
@@ -47,17 +47,18 @@ std::vector<std::string> ClusterSetup::check_order(size_t documents) const {
 }
 
 Offsets ClusterSetup::end_of_order() const {
-  const std::vector<Message> messages = read_all(bootstrap_, order());
-  return ends_of(messages, messages.size());
+  Offsets out;
+  Reader reader(bootstrap_, order());
+  for (const Message& m : reader.read_to_end()) out[{m.topic, m.partition}] = m.offset + 1;
+  return out;
 }
 
 ClusterSetup::Settings ClusterSetup::cluster(const Settings& more) const {
-  return with(with(rule_, {{"input.format", "signed"},
-                           {"kafka.topics", "[" + order() + "]"},
-                           {"cluster.ahead", "500"},
-                           {"kafka.takeover", "standby"},
-                           {"kafka.session_timeout", "1s"},
-                           {"kafka.transaction_timeout", "2s"}}),
+  const Settings quick{{"cluster.ahead", "500"},
+                       {"kafka.takeover", "standby"},
+                       {"kafka.session_timeout", "1s"},
+                       {"kafka.transaction_timeout", "2s"}};
+  return with(with(with(quick, rule_), {{"input.format", "signed"}, {"kafka.topics", "[" + order() + "]"}}),
               more);
 }
 
@@ -72,14 +73,22 @@ std::unique_ptr<Daemon> ClusterSetup::matcher(const IndexSetup& index, const std
   return start(index, {"--role", "matcher", "--shards", shards}, name, environment);
 }
 
-const Publication& ClusterSetup::alone() {
-  if (expected_) return *expected_;
-  const auto daemon = alone_.serve();
-  if (!alone_.await_all(*daemon, std::chrono::seconds(300)))
+Publication ClusterSetup::decide_alone(const Settings& more) const {
+  const IndexSetup index(
+      bootstrap_,
+      with(with(rule_, {{"input.format", "signed"}, {"kafka.topics", "[" + order() + "]"}}), more), 1);
+  const auto daemon = index.serve();
+  LogFollower follower(bootstrap_, index.options().kafka.index_log);
+  if (!follower.await(end_of_order(), std::chrono::seconds(120),
+                      [&] { return daemon->await_exit(Daemon::Seconds(0)).has_value(); }))
     throw KafkaError("one process alone does not get done: " + daemon->said());
   daemon->terminate();
   if (daemon->await_exit() != 0) throw KafkaError("one process alone does not end: " + daemon->said());
-  expected_ = read_publication(bootstrap_, alone_.options());
+  return read_publication(bootstrap_, index.options());
+}
+
+const Publication& ClusterSetup::alone() {
+  if (!expected_) expected_ = decide_alone();
   return *expected_;
 }
 

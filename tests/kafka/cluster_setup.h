@@ -20,7 +20,7 @@ class ClusterSetup {
   ClusterSetup(const std::string& bootstrap, const Settings& rule, int partitions = 4);
 
   const std::string& input() const { return texts_.input(); }
-  const std::string& order() const { return alone_.input(); }
+  const std::string& order() const { return signed_.input(); }
   const IndexSetup& texts() const { return texts_; }
 
   std::unique_ptr<Daemon> signer(const Daemon::Environment& environment = {}) const;
@@ -38,14 +38,16 @@ class ClusterSetup {
                                          const std::string& name,
                                          const Daemon::Environment& environment = {});
 
-  // What one process publishes that reads the order as it is at the first call.
+  // What one process publishes that reads the order as it is now; `more`: settings of this process.
+  Publication decide_alone(const Settings& more = {}) const;
+  // The same, of the first call.
   const Publication& alone();
   PublicationDifference compare_with_alone(const IndexSetup& index);
 
  private:
   std::string bootstrap_;
   Settings rule_;
-  IndexSetup texts_, alone_;
+  IndexSetup texts_, signed_;
   std::optional<Publication> expected_;
 };
 

@@ -30,6 +30,7 @@ std::vector<Published> read_topic(const std::string& bootstrap, const std::strin
 
 void compare(const std::vector<Published>& got, const std::vector<Published>& expected,
              PublicationDifference& out) {
+  if (got == expected) return;
   struct Texts {
     std::vector<std::string> got, expected;
   };

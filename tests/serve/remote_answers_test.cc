@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/bodies.h"
-#include "serve/answers_topic.h"
+#include "serve/remote_answers.h"
 #include "serve/setup.h"
 
 namespace doppel {
@@ -26,6 +26,7 @@ struct Wire {
   std::deque<std::string> comes;
   std::vector<std::string> sent;
   std::function<void()> on_sent = [] {};
+  int waited_ms = 0;
 };
 
 class FakeConsumer final : public kafka::Consumer {
@@ -33,15 +34,17 @@ class FakeConsumer final : public kafka::Consumer {
   explicit FakeConsumer(Wire& wire) : wire_(wire) {}
   absl::Status assign(const std::vector<Assignment>&) override { return absl::OkStatus(); }
   void unassign() override {}
-  absl::Status poll(size_t, int, std::vector<kafka::Incoming>& out, std::optional<uint32_t>) override {
-    if (wire_.comes.empty()) return absl::OkStatus();
-    at_hand_ = std::move(wire_.comes.front());
-    wire_.comes.pop_front();
-    out.emplace_back().value = at_hand_;
+  absl::Status poll(size_t max, int wait_ms, std::vector<kafka::Incoming>& out,
+                    std::optional<uint32_t>) override {
+    for (; max > 0 && !wire_.comes.empty(); --max) {
+      out.emplace_back().value = at_hand_.emplace_back(std::move(wire_.comes.front()));
+      wire_.comes.pop_front();
+    }
+    if (max > 0) wire_.waited_ms += wait_ms;
     return absl::OkStatus();
   }
   void headers(const kafka::Incoming&, std::vector<Header>&) override {}
-  void release(std::span<const kafka::Incoming>) override {}
+  void release(std::span<const kafka::Incoming>) override { at_hand_.clear(); }
   int64_t known_end(const kafka::Place&) override { return -1; }
   absl::StatusOr<std::vector<int64_t>> group_offsets(const std::vector<kafka::Place>&, int) override {
     return absl::UnimplementedError("");
@@ -49,7 +52,7 @@ class FakeConsumer final : public kafka::Consumer {
 
  private:
   Wire& wire_;
-  std::string at_hand_;
+  std::deque<std::string> at_hand_;
 };
 
 class FakeProducer final : public kafka::TransactionalProducer {
@@ -238,6 +241,7 @@ TEST_F(Answered, AQuestionTakesAnswersToItselfOnly) {
     comes(record("before?1", "0/1", 7, 1));
   };
   ASSERT_TRUE(remote_->answer_again(batch_, 1, {}, work_).ok());
+  EXPECT_EQ(wire_.waited_ms, 0) << "the answer is there";
   EXPECT_THAT(resembles(1), ElementsAre(5));
   EXPECT_THAT(resembles(0), ElementsAre(3));
 }

@@ -73,8 +73,8 @@ class FetchPool {
   ~FetchPool();
 
   // Begins to fetch what is wanted of a batch; of the one before everything is done. Not more than
-  // `max_bytes` are held (and what is under way) beyond what taken() has reported. `fetches` stay where they are
-  // until all are done, or the pool ends.
+  // `max_bytes` are held (and what is under way) beyond what taken() has reported. `fetches` stay where they
+  // are until all are done, or the pool ends.
   void start(std::vector<Fetch>& fetches, uint64_t max_bytes);
 
   // Waits until all are done, so much is held that no more is fetched, or it is `until`. How many are done

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -203,23 +205,19 @@ class ClusterRound {
     return "matcher-" + shards;
   }
 
-  struct Moment {
-    double at;
-    std::function<void()> act;
-  };
+  // What happens when; at the same time in the order in which it was planned.
+  using Moments = std::multimap<double, std::function<void()>>;
 
   void perform(const ClusterStep& step) {
     come(step.documents);
     await_share(step.progress);
-    std::vector<Moment> moments;
+    Moments moments;
     std::set<Process*> chosen;
     for (const ClusterFault& fault : step.faults) plan_fault(fault, chosen, moments);
-    std::stable_sort(moments.begin(), moments.end(),
-                     [](const Moment& a, const Moment& b) { return a.at < b.at; });
     const auto begin = Clock::now();
-    for (const Moment& moment : moments) {
-      watch_until(after(begin, moment.at));
-      if (ok_) moment.act();
+    for (const auto& [at, act] : moments) {
+      watch_until(after(begin, at));
+      if (ok_) act();
     }
     for (const auto& p : processes_)
       if (p->leaves) expect_end(*p);
@@ -240,33 +238,34 @@ class ClusterRound {
     return nullptr;
   }
 
-  void plan_fault(const ClusterFault& fault, std::set<Process*>& chosen, std::vector<Moment>& moments) {
+  void plan_fault(const ClusterFault& fault, std::set<Process*>& chosen, Moments& moments) {
     const double end = fault.at_s + fault.for_s;
     if (fault.act == ClusterAct::kill_broker) {
-      moments.push_back({fault.at_s, [this] {
-                           broker_was_away_ = true;
-                           broker_->kill();
-                           count(name_of(ClusterAct::kill_broker));
-                         }});
-      moments.push_back({end, [this] { broker_->restart(); }});
+      moments.emplace(fault.at_s, [this] {
+        broker_was_away_ = true;
+        broker_->kill();
+        count(name_of(ClusterAct::kill_broker));
+      });
+      moments.emplace(end, [this] { broker_->restart(); });
       return;
     }
-    if (fault.act == ClusterAct::move) return moments.push_back({fault.at_s, [this, fault] { move(fault); }});
+    if (fault.act == ClusterAct::move)
+      return void(moments.emplace(fault.at_s, [this, fault] { move(fault); }));
     // In turns, behind what else happens to resolvers.
-    if (fault.act == ClusterAct::turn) return moments.push_back({1 + kSession, [this] { turn(); }});
+    if (fault.act == ClusterAct::turn) return void(moments.emplace(1 + kSession, [this] { turn(); }));
     Process* const p = choose(fault, chosen);
     if (p == nullptr) return;
     if (fault.act == ClusterAct::replace) {
-      moments.push_back({fault.at_s, [this, p] { add_second(*p); }});
-      moments.push_back({end, [this, p] {
-                           p->daemon->kill();
-                           p->leaves = true;
-                           count(name_of(ClusterAct::replace));
-                         }});
+      moments.emplace(fault.at_s, [this, p] { add_second(*p); });
+      moments.emplace(end, [this, p] {
+        p->daemon->kill();
+        p->leaves = true;
+        count(name_of(ClusterAct::replace));
+      });
       return;
     }
-    moments.push_back({fault.at_s, [this, p, fault] { strike(*p, fault); }});
-    moments.push_back({end, [this, p, fault] { mend(*p, fault); }});
+    moments.emplace(fault.at_s, [this, p, fault] { strike(*p, fault); });
+    moments.emplace(end, [this, p, fault] { mend(*p, fault); });
   }
 
   void strike(Process& p, const ClusterFault& fault) {

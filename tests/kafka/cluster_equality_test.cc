@@ -1,0 +1,126 @@
+// What signers, matchers and resolvers of any number publish of many documents is what one process publishes
+// that reads the same order. The order is signed once, by one signer, then two, then three, and decided by
+// clusters of several shapes.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "kafka/broker.h"
+#include "kafka/cluster_setup.h"
+#include "kafka/workload.h"
+
+namespace doppel::testing {
+namespace {
+
+constexpr int kPartitions = 4, kShards = 64, kParts = 12;
+
+// Prints how long each part took.
+class Stopwatch {
+ public:
+  void say(const std::string& what) {
+    const auto now = std::chrono::steady_clock::now();
+    fmt::print("{}: {:.1f} s\n", what, std::chrono::duration<double>(now - begin_).count());
+    begin_ = now;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+std::string shards_of(int matcher, int matchers) {
+  return fmt::format("{}-{}/{}", kShards * matcher / matchers, kShards * (matcher + 1) / matchers - 1,
+                     kShards);
+}
+
+class Equality {
+ public:
+  explicit Equality(const IndexSetup::Settings& rule) : setup_(bootstrap_, rule, kPartitions) {}
+
+  void sign(size_t documents) {
+    Client client(bootstrap_);
+    std::vector<Message> messages = make_workload({.documents = documents,
+                                                   .topics = {setup_.input()},
+                                                   .partitions = kPartitions,
+                                                   .mean_words = 40,
+                                                   .copies = 0.3});
+    Reader order(bootstrap_, setup_.order());
+    std::vector<std::unique_ptr<Daemon>> signers;
+    for (size_t part = 0; part < kParts; ++part) {
+      while (signers.size() <= 3 * part / kParts) {
+        signers.push_back(setup_.signer());
+        ASSERT_TRUE(signers.back()->await_line("signing ")) << signers.back()->said();
+      }
+      const size_t begin = documents * part / kParts, end = documents * (part + 1) / kParts;
+      produce(client, messages, begin, end);
+      end_ = {{{setup_.order(), 0}, order.read(end - begin, std::chrono::seconds(120)).back().offset + 1}};
+    }
+    for (const auto& signer : signers) stop(*signer);
+    watch_.say(fmt::format("{} documents, signed", documents));
+    expected_ = setup_.decide_alone();
+    watch_.say("one process");
+  }
+
+  void expect_same(int matchers, int resolvers) {
+    IndexSetup index(bootstrap_, setup_.cluster(), 1);
+    std::vector<std::unique_ptr<Daemon>> daemons;
+    for (int i = 0; i < resolvers; ++i)
+      daemons.push_back(ClusterSetup::resolver(index, fmt::format("resolver-{}", i)));
+    for (int i = 0; i < matchers; ++i)
+      daemons.push_back(ClusterSetup::matcher(index, shards_of(i, matchers), fmt::format("matcher-{}", i)));
+    LogFollower follower(bootstrap_, index.options().kafka.index_log);
+    const std::string shape = fmt::format("{} matchers, {} resolvers", matchers, resolvers);
+    EXPECT_TRUE(follower.await(end_, std::chrono::seconds(180))) << shape << daemons[0]->said();
+    for (const auto& daemon : daemons) stop(*daemon);
+    const PublicationDifference difference =
+        compare(read_publication(bootstrap_, index.options()), expected_);
+    EXPECT_TRUE(difference.none()) << shape << ": " << difference.text();
+    watch_.say(shape);
+  }
+
+  const Publication& expected() const { return expected_; }
+
+ private:
+  static void stop(Daemon& daemon) {
+    daemon.terminate();
+    EXPECT_EQ(daemon.await_exit(), 0) << daemon.said();
+  }
+
+  const std::string bootstrap_ = Broker::shared().bootstrap();
+  ClusterSetup setup_;
+  Stopwatch watch_;
+  Offsets end_;
+  Publication expected_;
+};
+
+TEST(ClusterEqualityLong, OfManyDocuments) {
+  constexpr size_t kDocuments = 200'000;
+  // Documents come a minute apart.
+  Equality equality({{"tombstones", "key"},
+                     {"on_update", "replace"},
+                     {"expire_after", "3d"},
+                     {"kafka.batch_documents", "2000"},
+                     {"cluster.ahead", "10000"}});
+  equality.sign(kDocuments);
+  for (const auto& [matchers, resolvers] : {std::pair(1, 1), std::pair(2, 2), std::pair(4, 2)})
+    equality.expect_same(matchers, resolvers);
+  EXPECT_GT(equality.expected().events.size(), kDocuments);
+  EXPECT_GT(equality.expected().dead_letters.size(), kDocuments / 100);
+}
+
+// Nearly every death makes room in a full band, so that matchers are asked again: fewer documents.
+TEST(ClusterEqualityLong, WhereBandsAreFull) {
+  Equality equality({{"tombstones", "key"},
+                     {"on_update", "replace"},
+                     {"expire_after", "3d"},
+                     {"max_listed", "2"},
+                     {"kafka.batch_documents", "1000"},
+                     {"cluster.ahead", "5000"}});
+  equality.sign(6'000);
+  for (const auto& [matchers, resolvers] : {std::pair(1, 1), std::pair(2, 2), std::pair(4, 2)})
+    equality.expect_same(matchers, resolvers);
+}
+
+}  // namespace
+}  // namespace doppel::testing
