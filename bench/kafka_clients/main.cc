@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
   app.add_option("--events", flags.events, "the topic of events");
   app.add_option("--log", flags.log, "the index log");
   app.add_option("--group", flags.group)->capture_default_str();
-  app.add_option("--docs", flags.docs)->capture_default_str();
+  app.add_option("--docs", flags.docs, "0: await all that are there")->capture_default_str();
   app.add_option("--begin", flags.begin, "the first document, and its offset")->capture_default_str();
   app.add_option("--kind", flags.kind, "4 KB with copies, or a quarter of that, all different")
       ->check(CLI::IsMember({"english", "short"}))
@@ -23,6 +23,8 @@ int main(int argc, char** argv) {
   app.add_option("--partitions", flags.partitions, "of the topic, when filled")->capture_default_str();
   app.add_option("--rate", flags.rate, "documents a second")->capture_default_str();
   app.add_option("--seconds", flags.seconds)->capture_default_str();
+  app.add_option("--patience", flags.patience, "seconds to wait for events of the last documents")
+      ->capture_default_str();
   app.require_subcommand(1);
   app.fallthrough();
   int (*run)(const Flags&) = nullptr;
