@@ -77,11 +77,25 @@ void make_topic(const Flags& flags, const std::string& name, int partitions, con
   rd_kafka_NewTopic_destroy(topic);
 }
 
-std::string make_json(const Flags& flags, uint64_t number) {
-  if (flags.kind == "english") {
-    const oracle::CorpusOptions corpus{.seed = 1, .english = true, .copies = 0.3};
-    return oracle::to_json(oracle::make_document(corpus, number));
+namespace {
+
+// Originals, and in ten documents three copies of the first `begin` ones: of nothing that came just before.
+std::string make_later(const oracle::CorpusOptions& corpus, uint64_t begin, uint64_t number) {
+  const bool copy = number % 10 < 3 && begin > 0;
+  uint64_t from = copy ? number * 0x9e3779b97f4a7c15u % begin : begin + (number - begin) * 8;
+  while (true) {
+    const oracle::CorpusDocument document = oracle::make_document(corpus, from);
+    if (document.origin.has_value() == copy) return oracle::to_json(document);
+    from = copy ? (from + 1) % begin : from + 1;
   }
+}
+
+}  // namespace
+
+std::string make_json(const Flags& flags, uint64_t number) {
+  const oracle::CorpusOptions corpus{.seed = 1, .english = true, .copies = 0.3};
+  if (flags.kind == "english") return oracle::to_json(oracle::make_document(corpus, number));
+  if (flags.kind == "later") return make_later(corpus, flags.begin, number);
   // Short and all different, cheap to make: where what counts is the size of the index.
   constexpr int kWords = 40;
   static constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzaeiouy";

@@ -19,7 +19,7 @@ namespace doppel::bench {
 struct Flags {
   std::string brokers, topic, events, log, group = "doppel-bench", codec = "lz4", kind = "english";
   uint64_t docs = 400'000, begin = 0;
-  double rate = 1000, seconds = 30;
+  double rate = 1000, seconds = 30, patience = 2;
   int batch = 1000, partitions = 1;
 };
 
@@ -27,7 +27,7 @@ int fill(const Flags& flags);     // documents into a topic
 int drain(const Flags& flags);    // floor: a consumer that does nothing
 int noop(const Flags& flags);     // floor: one that also writes as much as doppel does, in transactions
 int latency(const Flags& flags);  // from produce() to the event in a read_committed consumer
-int await(const Flags& flags);    // until a group has read all
+int await(const Flags& flags);    // until a group has read so many documents, or all that are there
 
 struct DestroyClient {
   void operator()(rd_kafka_t* client) const { rd_kafka_destroy(client); }

@@ -52,8 +52,9 @@ int latency(const Flags& flags) {
   std::vector<double> waits;
   std::atomic<bool> done = false;
   std::thread consumer([&] {
-    double last = now();
-    while (!done || now() - last < 2) {
+    constexpr int64_t kLast = 100;  // an event of one of these: nearly all have come
+    double last = now(), patience = flags.patience;
+    while (!done || now() - last < patience) {
       rd_kafka_message_t* m = rd_kafka_consumer_poll(reader.get(), 100);
       if (m == nullptr) continue;
       const double time = last = now();
@@ -61,6 +62,7 @@ int latency(const Flags& flags) {
                                  ? document_offset({static_cast<const char*>(m->payload), m->len}) -
                                        static_cast<int64_t>(flags.begin)
                                  : -1;
+      if (offset >= static_cast<int64_t>(total) - kLast) patience = std::min(patience, 2.0);
       if (offset >= static_cast<int64_t>(flags.rate * kWarmSeconds) && offset < static_cast<int64_t>(total))
         waits.push_back(time - sent[offset]);
       rd_kafka_message_destroy(m);

@@ -13,16 +13,20 @@ int main(int argc, char** argv) {
   app.add_option("--events", flags.events, "the topic of events");
   app.add_option("--log", flags.log, "the index log");
   app.add_option("--group", flags.group)->capture_default_str();
-  app.add_option("--docs", flags.docs)->capture_default_str();
+  app.add_option("--docs", flags.docs, "0: await all that are there")->capture_default_str();
   app.add_option("--begin", flags.begin, "the first document, and its offset")->capture_default_str();
-  app.add_option("--kind", flags.kind, "4 KB with copies, or a quarter of that, all different")
-      ->check(CLI::IsMember({"english", "short"}))
+  app.add_option("--kind", flags.kind,
+                 "4 KB with copies; later: copies of documents before --begin; "
+                 "short: a quarter of that, all different")
+      ->check(CLI::IsMember({"english", "later", "short"}))
       ->capture_default_str();
   app.add_option("--codec", flags.codec)->capture_default_str();
   app.add_option("--batch", flags.batch, "documents for each transaction")->capture_default_str();
   app.add_option("--partitions", flags.partitions, "of the topic, when filled")->capture_default_str();
   app.add_option("--rate", flags.rate, "documents a second")->capture_default_str();
   app.add_option("--seconds", flags.seconds)->capture_default_str();
+  app.add_option("--patience", flags.patience, "seconds to wait for events of the last documents")
+      ->capture_default_str();
   app.require_subcommand(1);
   app.fallthrough();
   int (*run)(const Flags&) = nullptr;
