@@ -209,7 +209,7 @@ for component, workload in workloads.items():
     spec, pod = workload["spec"], workload["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     own = spec["template"]["metadata"]["labels"]
-    check(spec["selector"]["matchLabels"] == own and own in budgets, f"cluster: {component} has no budget, or selects other pods")
+    check(spec["selector"]["matchLabels"] == own and any(b.items() <= own.items() for b in budgets), f"cluster: {component} has no budget, or selects other pods")
     check(service["spec"]["selector"].items() <= own.items(), f"cluster: the service leaves {component} out")
     check(workload["kind"] == "Deployment" or spec["serviceName"] == service["metadata"]["name"], f"cluster: {component} names another service")
     check(pod["terminationGracePeriodSeconds"] > shutdown, f"cluster: {component} is killed before shutdown_timeout")
