@@ -73,6 +73,7 @@ int rebuild_main(int argc, char** argv) {
   if (!config.ok()) return fail("rebuild", config.status(), kExitUsage);
   if (config->options.dry_run)
     return fail("rebuild", "dry_run: not with rebuild, which writes an index", kExitUsage);
+  if (status = check_has_role(config->options); !status.ok()) return fail("rebuild", status, kExitUsage);
   struct sigaction action = {};
   action.sa_handler = on_signal;
   sigaction(SIGINT, &action, nullptr);

@@ -11,6 +11,7 @@
 #include "serve/serve_files.h"
 #include "serve/serve_kafka.h"
 #include "serve/serve_matcher.h"
+#include "serve/serve_signer.h"
 #include "serve/signals.h"
 
 namespace doppel {
@@ -56,7 +57,9 @@ int exit_code(const absl::Status& status) {
 absl::Status run(const Config& config, const std::function<bool()>& stop,
                  const std::function<void(const absl::Status&)>& ending) {
   if (config.options.kafka.brokers.empty()) return serve_files(config, stop);
+  RETURN_IF_ERROR(check_has_role(config.options));
   ASSIGN_OR_RETURN(const std::unique_ptr<kafka::Cluster> cluster, connect_kafka(config.options));
+  if (config.options.cluster.signs()) return serve_signer(config, *cluster, stop);
   if (config.options.cluster.answers_only()) return serve_matcher(config, *cluster, stop);
   return serve_kafka(config, *cluster, {.stop = stop, .ending = ending, .real = true});
 }
@@ -91,11 +94,13 @@ int serve_main(int argc, char** argv) {
       "receive\n"
       "documents, JSONL files that grow and are rotated, or stdin. It judges every document exactly once, "
       "whatever\n"
-      "stops the process: start it again, and it continues.\n\n"
+      "stops the process: start it again, and it continues. With --role it is a part of an index on many\n"
+      "machines (docs/cluster.md).\n\n"
       "Examples:\n"
       "  doppel serve --state index -o duplicates.jsonl inbox/          text files, .jsonl, .json, .gz\n"
       "  doppel serve --state index -o duplicates.jsonl /var/log/crawl.jsonl\n"
-      "  doppel serve --config /etc/doppel.yaml",
+      "  doppel serve --config /etc/doppel.yaml\n"
+      "  doppel serve --config /etc/doppel.yaml --role matcher --shards 0-31/64",
       "doppel serve");
   CommonFlags common;
   std::vector<std::string> paths;

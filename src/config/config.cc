@@ -59,6 +59,7 @@ class Loader {
   }
 
   absl::StatusOr<Config> finish() {
+    if (errors_.empty()) read_order();
     if (errors_.empty()) check_together();
     if (!errors_.empty()) return invalid(absl::StrJoin(errors_, "\n"));
     for (const Key& key : all_keys()) {
@@ -113,21 +114,54 @@ class Loader {
     }
   }
 
+  // Matchers and resolvers read what signers write.
+  void read_order() {
+    Options& o = config_.options;
+    if (o.cluster.order.empty() || !o.cluster.is_part()) return;
+    o.kafka.topics = {o.cluster.order};
+    origins_["kafka.topics"] = "cluster.order";
+    if (is_signed(o.input)) return;
+    o.input.signed_format = o.input.format;
+    o.input.format = kSignedFormat;
+    origins_["input.format"] = origins_["input.signed_format"] = "cluster.order";
+  }
+
+  void check_signer() {
+    const Options& o = config_.options;
+    if (o.cluster.order.empty()) {
+      wrong_together({"cluster.role", "cluster.order"},
+                     "a signer writes a topic of signed records; name it in cluster.order");
+    }
+    if (is_signed(o.input)) {
+      wrong_together({"input.format", "cluster.role"},
+                     "a signer reads documents; set input.format to the format of the documents");
+    }
+    if (o.kafka.topics.empty())
+      wrong_together({"cluster.role", "kafka.topics"}, "name the topics of the documents in kafka.topics");
+    if (std::count(o.kafka.topics.begin(), o.kafka.topics.end(), o.cluster.order) != 0) {
+      wrong_together(
+          {"cluster.order"},
+          fmt::format("{} is one of kafka.topics, which signers read; name another topic", o.cluster.order));
+    }
+  }
+
   void check_role() {
     const Options& o = config_.options;
     if (o.cluster.role == "all") return;
     if (o.kafka.brokers.empty())
       wrong_together({"cluster.role", "kafka.brokers"}, "roles work on Kafka; set kafka.brokers");
+    if (!o.cluster.answers_only() && !o.cluster.shards.empty())
+      wrong_together({"cluster.shards"}, "only a matcher has shards");
+    if (o.dry_run)
+      wrong_together({"dry_run", "cluster.role"}, "a dry run needs the whole index; leave cluster.role out");
+    if (o.cluster.signs()) return check_signer();
     if (!is_signed(o.input) || o.kafka.topics.size() != 1 || o.kafka.topics.front().starts_with('^')) {
       wrong_together({"cluster.role", "input.format", "kafka.topics"},
-                     "a role reads one topic of signed records, written by doppel sign; set input.format: "
-                     "signed and name this topic alone in kafka.topics");
+                     "matchers and resolvers read one topic of signed records; name it in cluster.order");
     }
-    if (o.cluster.answers_only() == o.cluster.shards.empty()) {
-      wrong_together({"cluster.role", "cluster.shards"},
-                     o.cluster.shards.empty() ? "a matcher needs its shards, for instance 0-15/64"
-                                              : "only a matcher has shards");
-    } else if (!o.cluster.shards.empty()) {
+    if (o.cluster.answers_only() && o.cluster.shards.empty()) {
+      wrong_together({"cluster.role", "cluster.shards"}, "a matcher needs its shards, for instance 0-15/64");
+    } else if (o.cluster.answers_only()) {
       const absl::Status status = parse_shards(o.cluster.shards).status();
       if (!status.ok()) wrong_together({"cluster.shards"}, std::string(status.message()));
     }
@@ -137,8 +171,6 @@ class Loader {
                                  "answers to the end of a batch for ever",
                                  o.cluster.ahead, o.kafka.batch_documents));
     }
-    if (o.dry_run)
-      wrong_together({"dry_run", "cluster.role"}, "a dry run needs the whole index; leave cluster.role out");
   }
 
   void check_tables(int bands) {

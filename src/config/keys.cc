@@ -193,10 +193,15 @@ void kafka_keys(const Add& add) {
 // One index on many machines.
 void cluster_keys(const Add& add) {
   add(choice_key(
-      "cluster.role", AT(cluster.role), {"all", "resolver", "matcher"},
-      "What this process does for an index that is spread over many. matcher: it holds the "
+      "cluster.role", AT(cluster.role), {"all", "signer", "matcher", "resolver"},
+      "What this process does for an index that is spread over many. signer: it signs documents and "
+      "writes the signed records into cluster.order, as doppel sign does. matcher: it holds the "
       "originals of its shards and answers which documents resemble them. resolver: it decides by "
       "these answers, publishes events and writes the index log. all: one process does everything."));
+  add(text_key("cluster.order", AT(cluster.order),
+               "The topic of signed records between the roles: signers read kafka.topics and write it; "
+               "matchers and resolvers read it in place of kafka.topics. So all roles can have the same "
+               "configuration. Empty: matchers and resolvers read kafka.topics, with input.format: signed."));
   add(text_key("cluster.shards", AT(cluster.shards),
                "The shards of a matcher, of how many: 0-15/64. The matchers together must have each shard; "
                "those with the same ones are each other's standby."));

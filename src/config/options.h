@@ -76,13 +76,16 @@ struct Options {
     std::vector<std::string> properties;  // "name=value"
   } kafka;
   struct Cluster {
-    std::string role = "all";  // all | resolver | matcher
+    std::string role = "all";  // all | signer | matcher | resolver
+    std::string order;         // topic of signed records: signers write it, the other roles read it
     std::string shards;        // "0-15/64": those of a matcher
     std::string answers;       // topic; empty: follows from the index log
     int ahead = 20'000;        // documents that matchers answer beyond the last commit
 
+    bool signs() const { return role == "signer"; }
     bool decides() const { return role == "resolver"; }
     bool answers_only() const { return role == "matcher"; }
+    bool is_part() const { return decides() || answers_only(); }  // of an index that others share
   } cluster;
   struct Files {
     std::vector<std::string> paths;

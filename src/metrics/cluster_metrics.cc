@@ -45,6 +45,19 @@ void collect_resolver(Families& out, const ResolverStatus& status, int64_t now_m
   }
 }
 
+void collect_signer(Families& out, const SignerStatus& status) {
+  collect_role(out, "signer", "");
+  out.counter("doppel_signer_records_total", "Records that were signed and committed.",
+              number(status.records));
+  out.counter("doppel_signer_rejected_total", "Of them: records that are no documents that can be decided.",
+              number(status.rejected));
+  const char* bytes = "Bytes of records that were signed: of the documents, and of the signed records.";
+  out.counter("doppel_signer_bytes_total", bytes, number(status.bytes), {{"of", "documents"}});
+  out.counter("doppel_signer_bytes_total", bytes, number(status.signed_bytes), {{"of", "signed"}});
+  out.gauge("doppel_last_commit_timestamp_seconds", "When the last batch was committed; 0: none yet.",
+            static_cast<double>(status.last_commit_ms) / 1e3);
+}
+
 void collect_matcher(Families& out, const MatcherStatus& status) {
   collect_role(out, "matcher", status.shards);
   out.gauge("doppel_matcher_log_lag_records", "Records of the index log that are not applied.",

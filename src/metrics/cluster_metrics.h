@@ -1,5 +1,5 @@
 #pragma once
-// An index on many machines, as its resolver and each of its matchers see it.
+// An index on many machines, as each of its processes sees it.
 
 #include "metrics/families.h"
 #include "stream/cluster_status.h"
@@ -7,6 +7,7 @@
 namespace doppel {
 
 void collect_resolver(Families& out, const ResolverStatus& status, int64_t now_ms);
+void collect_signer(Families& out, const SignerStatus& status);
 void collect_matcher(Families& out, const MatcherStatus& status);
 
 }  // namespace doppel

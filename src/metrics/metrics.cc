@@ -25,8 +25,10 @@ class Metrics::Everything final : public prometheus::Collectable {
               {{"version", m_.options_.version},
                {"mode", m_.options_.stream.kafka ? "kafka" : "files"},
                {"replay", m_.options_.stream.replay ? "true" : "false"}});
-    m_.stream_.collect(out);
-    m_.index_.collect(out);
+    if (m_.options_.decides) {
+      m_.stream_.collect(out);
+      m_.index_.collect(out);
+    }
     std::lock_guard lock(m_.mutex_);
     out.gauge("doppel_ready", "1 when the index is restored and the stream runs.", m_.ready_ ? 1 : 0);
     out.gauge("doppel_standby", "1 while another daemon serves the index, and this one follows its log.",

@@ -18,6 +18,7 @@ namespace doppel {
 struct MetricsOptions {
   StreamMetricsOptions stream;
   IndexLimits limits;
+  bool decides = true;  // false: of a signer, there is nothing to show of verdicts and an index
   std::string state_directory;
   std::string version;
 };

@@ -36,7 +36,8 @@ class StreamMetrics {
   void observe(const Decided& decided, const BatchTimes& times, int64_t now_ms);
   // A transaction is known to be committed.
   void committed(double seconds);
-  // The position of a partition, and the lowest live number, at the start of the run.
+  // The position of a partition, and the lowest live number, at the start of the run. A signer, which
+  // observes no batches, also says so where it goes on.
   void begins_at(const SettledPartition& partition);
   void begins_at(Seq lowest_live);
   // Before the first observe(): Rule::max_documents of the index that was restored.

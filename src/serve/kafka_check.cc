@@ -130,7 +130,8 @@ void check_rights(const Options& o, std::vector<KafkaTopic>& topics, std::set<st
     }
   }
   if (uses.empty()) return;
-  const std::vector<absl::Status> rights = kafka::try_rights(kafka_client(o), o.kafka.group, uses);
+  const std::vector<absl::Status> rights = kafka::try_rights(
+      kafka_client(o), o.cluster.signs() ? sign_group(o, o.cluster.order) : o.kafka.group, uses);
   for (size_t i = 0; i < uses.size(); ++i) {
     if (rights[i].ok()) granted.insert(uses[i].topic);
     if (!absl::IsPermissionDenied(rights[i])) continue;

@@ -98,6 +98,14 @@ void say_never_read(const kafka::Inputs& inputs) {
 
 }  // namespace
 
+absl::Status check_has_role(const Options& o) {
+  if (o.cluster.order.empty() || o.cluster.role != "all") return absl::OkStatus();
+  return invalid(
+      "cluster.order: this configuration is of an index on many machines; give this process a role with "
+      "--role signer, matcher or resolver (rebuild: --set cluster.role=resolver), or leave cluster.order "
+      "out");
+}
+
 absl::StatusOr<std::unique_ptr<kafka::Cluster>> connect_kafka(const Options& o) {
   RETURN_IF_ERROR(check_kafka_client(o));
   return kafka::connect(kafka_client(o));

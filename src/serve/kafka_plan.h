@@ -22,6 +22,9 @@ struct KafkaPlan {
   int64_t log_delete_retention_ms = 86'400'000;
 };
 
+// A configuration with cluster.order is of an index on many machines: each process needs its role.
+absl::Status check_has_role(const Options& options);
+
 // The cluster that the configuration names; an error names the property that is wrong. Nothing is sent yet.
 absl::StatusOr<std::unique_ptr<kafka::Cluster>> connect_kafka(const Options& options);
 

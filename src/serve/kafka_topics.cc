@@ -50,6 +50,10 @@ class Look {
       if (!ours && !topic.topic.starts_with("__")) others_.push_back(topic.topic);
     }
     for (const std::string& name : o_.kafka.topics) RETURN_IF_ERROR(input(name));
+    if (o_.cluster.signs()) {
+      RETURN_IF_ERROR(order());
+      return std::move(list_);
+    }
     RETURN_IF_ERROR(index_log());
     RETURN_IF_ERROR(answers());
     if (o_.cluster.answers_only()) return std::move(list_);
@@ -111,11 +115,10 @@ class Look {
       topic.message_bytes_max = std::max(topic.message_bytes_max, number((*values)[0], 0));
     }
     // Answers name documents by their offsets.
-    if (o_.cluster.role != "all" && topic.partitions > 1) {
-      wrong(topic,
-            fmt::format("the topic {} (input) has {} partitions; a role needs one, because its order is "
-                        "the order in which documents are decided. doppel sign --to makes such a topic",
-                        name, topic.partitions));
+    if (o_.cluster.is_part() && topic.partitions > 1) {
+      wrong(topic, fmt::format("the topic {} (input) has {} partitions; a {} needs one, because its order is "
+                               "the order in which documents are decided. Signers make such a topic",
+                               name, topic.partitions, o_.cluster.role));
     }
     input_bytes_ = std::max(input_bytes_, topic.message_bytes_max);
     list_.push_back(std::move(topic));
@@ -160,9 +163,19 @@ class Look {
     return absl::OkStatus();
   }
 
+  // What signers write.
+  absl::Status order() {
+    const kafka::TopicSpec spec = signed_topic(o_, o_.cluster.order);
+    KafkaTopic topic{.key = "cluster.order", .purpose = spec.purpose, .name = spec.name};
+    RETURN_IF_ERROR(written(topic, spec.partitions, spec.configs, {}).status());
+    if (topic.partitions > 1) wrong(topic, one_partition(spec.name, topic.partitions));
+    list_.push_back(std::move(topic));
+    return absl::OkStatus();
+  }
+
   // Questions in one partition, answers in another; both are of use for minutes.
   absl::Status answers() {
-    if (o_.cluster.role == "all") return absl::OkStatus();
+    if (!o_.cluster.is_part()) return absl::OkStatus();
     KafkaTopic topic{
         .key = "cluster.answers", .purpose = "answers", .name = answers_topic(o_), .reads = true};
     RETURN_IF_ERROR(written(topic, 2,
@@ -250,6 +263,26 @@ class Look {
 };
 
 }  // namespace
+
+std::string sign_group(const Options& o, const std::string& topic) {
+  return fmt::format("{}-sign-{}", o.kafka.group, topic);
+}
+
+kafka::TopicSpec signed_topic(const Options& o, const std::string& name) {
+  const int64_t needed = static_cast<int64_t>(o.max_record) + kBesidesSet;
+  return {.name = name,
+          .purpose = "signed records",
+          .partitions = 1,
+          .replication = o.kafka.replication == 0 ? -1 : o.kafka.replication,
+          .configs = {{"max.message.bytes", fmt::format("{}", std::max<int64_t>(needed, 2 << 20))}}};
+}
+
+std::string one_partition(const std::string& topic, size_t partitions) {
+  return fmt::format(
+      "the topic {} (signed records) has {} partitions; it must have one: its order is the order in which "
+      "documents are decided",
+      topic, partitions);
+}
 
 std::string answers_topic(const Options& o) {
   return o.cluster.answers.empty() ? o.kafka.index_log + "-answers" : o.cluster.answers;

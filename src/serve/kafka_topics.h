@@ -31,9 +31,18 @@ struct KafkaTopic {
   int64_t delete_retention_ms = -1;  // of the index log
 };
 
-// Those of kafka.topics, the index log, events, dead letters, unique documents: in this order. An error is
+// Those of kafka.topics, the index log, answers, events, dead letters, unique documents: in this order. Of a
+// signer: those of kafka.topics, and the topic of signed records. An error is
 // one of asking (cluster.h); what is wrong with a topic is in the list.
 absl::StatusOr<std::vector<KafkaTopic>> look_at_topics(const Options& options, kafka::Cluster& cluster);
+
+// Metadata, slices, the scheme and what Kafka adds: in a signed record, beside its set.
+inline constexpr int64_t kBesidesSet = 256 << 10;
+// The group of all signers that write a topic.
+std::string sign_group(const Options& options, const std::string& topic);
+// The topic that signers write: how it is made, and what is said of one with more than one partition.
+kafka::TopicSpec signed_topic(const Options& options, const std::string& name);
+std::string one_partition(const std::string& topic, size_t partitions);
 
 // Where the processes of an index on many machines ask and answer; no record is larger than kAnswerBytes.
 std::string answers_topic(const Options& options);

@@ -21,6 +21,7 @@ MetricsOptions metrics_options(const Monitor::About& about) {
   const Options& o = about.options;
   return {.stream = {.rule = about.rule, .replay = about.replay, .kafka = about.kafka},
           .limits = {.documents = most_documents(about.rule, o.cluster.decides()), .memory = o.max_memory},
+          .decides = about.decides,
           .state_directory = o.state_directory,
           .version = DOPPEL_VERSION};
 }
@@ -102,6 +103,10 @@ void Monitor::ready(const Engine& engine) {
   metrics_.stream().begins_at(engine.originals().lowest_live());
   metrics_.stream().holds(engine.options().rule.max_documents);
   metrics_.index().holds(most_documents(engine.options().rule, engine.options().elsewhere));
+  ready();
+}
+
+void Monitor::ready() {
   metrics_.restored();
   std::lock_guard lock(mutex_);
   ready_ = true;

@@ -26,6 +26,7 @@ class Monitor {
     const Options& options;
     const Rule& rule;
     bool kafka = false;
+    bool decides = true;  // false: a signer, which has no index
     bool replay = false;  // a rebuild
     std::function<bool()> stop = [] { return false; };
   };
@@ -45,6 +46,7 @@ class Monitor {
   // ---- how far the start is
   void restoring(const RestoreProgress& progress);
   void ready(const Engine& engine);
+  void ready();  // of a signer
 
   // As KafkaIndexOptions::restoring and Pipeline::observe take them.
   ReportProgress progress_reports() {

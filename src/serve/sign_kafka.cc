@@ -41,8 +41,7 @@ void add(SignCounters& sum, const SignCounters& more) {
 
 class Signing {
  public:
-  explicit Signing(const SignTopics& how)
-      : how_(how), group_(fmt::format("{}-sign-{}", how.options.kafka.group, how.topic)) {
+  explicit Signing(const SignTopics& how) : how_(how), group_(sign_group(how.options, how.topic)) {
     inputs_ = kafka_inputs(how.options);
     inputs_.never.push_back(how.topic);
   }
@@ -69,6 +68,7 @@ class Signing {
     while (!how_.stop()) {
       RETURN_IF_ERROR(look(kLookMs));
       if (ours_.empty()) {
+        how_.reading(nullptr, {});
         say("no partition is left for this signer; waiting");
         continue;
       }
@@ -114,6 +114,7 @@ class Signing {
     ASSIGN_OR_RETURN(const std::unique_ptr<kafka::KafkaSource> source,
                      kafka::KafkaSource::open(how_.cluster, options, progress));
     RETURN_IF_ERROR(topic_->begin(source->beginnings()));
+    how_.reading(source.get(), progress);
     std::unique_ptr<FetchSource> fetching;
     if (const FetchOptions fetch = fetch_options(how_.options, how_.stop); fetches(fetch)) {
       ASSIGN_OR_RETURN(fetching, make_fetch_source(*source, fetch));
@@ -139,7 +140,7 @@ class Signing {
     stream.progress = [&](const SignCounters& c) {
       counters_ = before;
       add(counters_, c);
-      how_.progress(counters_);
+      how_.progress(counters_, topic_->written());
     };
     RETURN_IF_ERROR(sign_stream(stream).status());
     return looked;

@@ -7,12 +7,14 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "config/options.h"
 #include "engine/engine.h"
 #include "serve/sign_stream.h"
 #include "stream/kafka/cluster.h"
+#include "stream/kafka/kafka_source.h"
 
 namespace doppel {
 
@@ -41,7 +43,12 @@ struct SignTopics {
   const EngineOptions& engine;
   std::function<bool()> stop;
   std::function<void(const std::string&)> report;
-  std::function<void(const SignCounters&)> progress = [](const SignCounters&) {};
+  // Partitions are ours from now on and are read from `progress`, or none is ours (nullptr).
+  std::function<void(const kafka::KafkaSource*, const std::vector<LogProgress>& progress)> reading =
+      [](const kafka::KafkaSource*, const std::vector<LogProgress>&) {};
+  // A batch is committed: all counts so far, and where its partitions go on.
+  std::function<void(const SignCounters&, const std::vector<LogProgress>&)> progress =
+      [](const SignCounters&, const std::vector<LogProgress>&) {};
 };
 
 // Signs the partitions that are ours until stop() says so, or something fails that must stop the process.

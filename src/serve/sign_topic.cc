@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "serve/kafka_topics.h"
 #include "stream/kafka/topics.h"
 
 namespace doppel {
@@ -17,19 +18,12 @@ namespace {
 
 constexpr std::chrono::milliseconds kPause(500);
 constexpr int kAskGroupMs = 10'000;
-constexpr int64_t kBesides = 256 << 10;  // metadata, slices, the scheme and Kafka's own, beside a set
-constexpr int64_t kUsual = 2 << 20;
 
 // The topic with one partition and room for the largest record; made where it is missing. Its
 // max.message.bytes.
 absl::StatusOr<int64_t> look_at_topic(const Options& o, kafka::Cluster& cluster, const std::string& topic) {
-  const int64_t needed = static_cast<int64_t>(o.max_record) + kBesides;
-  const kafka::TopicSpec spec{
-      .name = topic,
-      .purpose = "signed records",
-      .partitions = 1,
-      .replication = o.kafka.replication == 0 ? -1 : o.kafka.replication,
-      .configs = {{"max.message.bytes", fmt::format("{}", std::max(needed, kUsual))}}};
+  const kafka::TopicSpec spec = signed_topic(o, topic);
+  const int64_t needed = static_cast<int64_t>(o.max_record) + kBesidesSet;
   ASSIGN_OR_RETURN(std::vector<kafka::TopicPartitions> found, kafka::find_topics(cluster, {{topic}, {}}));
   if (found.empty()) {
     if (!o.kafka.create_topics) {
@@ -43,15 +37,11 @@ absl::StatusOr<int64_t> look_at_topic(const Options& o, kafka::Cluster& cluster,
     ASSIGN_OR_RETURN(found, kafka::find_topics(cluster, {{topic}, {}}));
     if (found.empty()) return absl::UnavailableError(fmt::format("the topic {} was made just now", topic));
   }
-  if (found.front().partitions.size() != 1) {
-    return invalid(
-        fmt::format("the topic {} (signed records) has {} partitions; it must have one: its order is "
-                    "the order in which documents are decided",
-                    topic, found.front().partitions.size()));
-  }
+  if (found.front().partitions.size() != 1)
+    return invalid(one_partition(topic, found.front().partitions.size()));
   ASSIGN_OR_RETURN(const std::vector<std::string> configs,
                    cluster.topic_configs(topic, {"max.message.bytes"}));
-  int64_t most = kUsual;
+  int64_t most = 0;
   std::from_chars(configs[0].data(), configs[0].data() + configs[0].size(), most);
   if (most >= needed) return most;
   return invalid(fmt::format(
@@ -88,8 +78,8 @@ SignedTopic::SignedTopic(kafka::Cluster& cluster, To to, int64_t most, std::func
 absl::StatusOr<std::unique_ptr<SignedTopic>> SignedTopic::open(const Options& o, kafka::Cluster& cluster,
                                                                To to, const std::function<bool()>& stop) {
   if (std::find(o.kafka.topics.begin(), o.kafka.topics.end(), to.topic) != o.kafka.topics.end())
-    return invalid(
-        fmt::format("--to: {} is one of kafka.topics, which are read; name another topic", to.topic));
+    return invalid(fmt::format(
+        "{} is one of kafka.topics, which are read; name another topic for signed records", to.topic));
   int64_t most = 0;
   RETURN_IF_ERROR(patiently(stop, [&]() -> absl::Status {
     ASSIGN_OR_RETURN(most, look_at_topic(o, cluster, to.topic));
@@ -125,13 +115,13 @@ absl::StatusOr<std::vector<LogProgress>> SignedTopic::progress(const std::vector
 }
 
 absl::Status SignedTopic::begin(const std::vector<LogProgress>& beginnings) {
-  if (beginnings.empty()) return absl::OkStatus();
   outbox_.clear();
+  if (beginnings.empty()) return absl::OkStatus();
   outbox_.progress = beginnings;
   return send();
 }
 
-size_t SignedTopic::bytes_max() const { return static_cast<size_t>(most_ - kBesides / 2); }
+size_t SignedTopic::bytes_max() const { return static_cast<size_t>(most_ - kBesidesSet / 2); }
 
 absl::Status SignedTopic::write(const SignedBatchOut& out) {
   outbox_.clear();
@@ -142,7 +132,7 @@ absl::Status SignedTopic::write(const SignedBatchOut& out) {
 
 void SignedTopic::add(const Record& record, const std::string& bytes) {
   const size_t key = record.key ? record.key->size() : 0;
-  const bool with_key = static_cast<int64_t>(bytes.size() + key) + kBesides / 2 <= most_;
+  const bool with_key = static_cast<int64_t>(bytes.size() + key) + kBesidesSet / 2 <= most_;
   outbox_.header(kSchemeHeader, to_.scheme);
   std::optional<kafka::Outbox::Span> key_at;
   if (record.key && with_key) key_at = outbox_.put(*record.key);
@@ -158,6 +148,7 @@ void SignedTopic::advance(const Batch& batch) {
     if (at == moved.end())
       at = moved.insert(moved.end(), {.topic = std::string(record.source), .partition = record.partition});
     at->next = static_cast<int64_t>(record.offset) + 1;
+    at->last_ms = record.timestamp_ms;
   }
 }
 

@@ -41,6 +41,8 @@ class SignedTopic final : public SignedOutput {
   // FailedPrecondition: the group does not know these credentials any more, and nothing of the batch is
   // written; write() may be called again with others. Aborted: another process uses the transactional id.
   absl::Status write(const SignedBatchOut& out) override;
+  // Where the partitions of the last batch go on.
+  const std::vector<LogProgress>& written() const { return outbox_.progress; }
   // Whether that is why the last write() or begin() failed.
   bool refused() const { return refused_; }
 

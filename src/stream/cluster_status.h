@@ -1,5 +1,5 @@
 #pragma once
-// How an index on many machines goes, as its resolver or one of its matchers knows it.
+// How an index on many machines goes, as one of its processes knows it.
 
 #include <cstdint>
 #include <string>
@@ -22,6 +22,12 @@ struct ResolverStatus {
   uint64_t asked_documents = 0;   // questions in the midst of a batch
   int64_t waiting_since_ms = 0;   // 0: all answers that are needed are there
   std::string missing;            // shards without an answer to the batch that waits
+};
+
+struct SignerStatus {  // since the start
+  uint64_t records = 0, rejected = 0;
+  uint64_t bytes = 0, signed_bytes = 0;  // of the documents, and of their signed records
+  int64_t last_commit_ms = 0;            // 0: none yet
 };
 
 struct MatcherStatus {

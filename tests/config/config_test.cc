@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <set>
@@ -284,6 +285,47 @@ TEST_F(ConfigTest, RolesThatCannotWorkAreRefusedByName) {
   EXPECT_THAT(errors(resolver + "dry_run: true\n"), Contains(HasSubstr("a dry run needs the whole index")));
 }
 
+// The same file for all roles: signers read the topics and write the order, which the others read.
+TEST_F(ConfigTest, RolesShareOneConfiguration) {
+  const std::string shared =
+      "kafka:\n  brokers: b:9092\n  topics: [a, b]\ninput:\n  format: html\n"
+      "cluster:\n  order: signed\n  role: ";
+  const auto read = [&](const std::string& rest) {
+    const auto config = load(shared + rest);
+    EXPECT_TRUE(config.ok()) << config.status();
+    return config.ok() ? *config : Config{};
+  };
+  for (const char* part : {"resolver\n", "matcher\n  shards: 0/1\n"}) {
+    const Config config = read(part);
+    EXPECT_THAT(config.options.kafka.topics, ElementsAre("signed"));
+    EXPECT_EQ(config.options.input.format, "signed");
+    EXPECT_EQ(config.options.input.signed_format, "html");
+    const auto topics = std::find_if(config.settings.begin(), config.settings.end(),
+                                     [](const Setting& setting) { return setting.key == "kafka.topics"; });
+    EXPECT_EQ(topics->origin, "cluster.order");
+  }
+  for (const char* whole : {"signer\n", "all\n"}) {
+    const Config config = read(whole);
+    EXPECT_THAT(config.options.kafka.topics, ElementsAre("a", "b"));
+    EXPECT_EQ(config.options.input.format, "html");
+  }
+}
+
+TEST_F(ConfigTest, SignersThatCannotWorkAreRefusedByName) {
+  const std::string kafka = "kafka:\n  brokers: b:9092\n  topics: [documents]\n";
+  const std::string signer = kafka + "cluster:\n  role: signer\n";
+  EXPECT_THAT(errors(signer + "  order: signed\n"), IsEmpty());
+  EXPECT_THAT(errors(signer), Contains(HasSubstr("name it in cluster.order")));
+  EXPECT_THAT(errors(signer + "  order: documents\n"),
+              Contains(HasSubstr("documents is one of kafka.topics")));
+  EXPECT_THAT(errors(signer + "  order: signed\n  shards: 0/4\n"),
+              Contains(HasSubstr("only a matcher has shards")));
+  EXPECT_THAT(errors(signer + "  order: signed\ninput:\n  format: signed\n"),
+              Contains(HasSubstr("a signer reads documents")));
+  EXPECT_THAT(errors("cluster:\n  role: signer\n  order: signed\n"),
+              Contains(HasSubstr("set kafka.brokers")));
+}
+
 // --role and --shards are such settings, and so is what a pod has in its environment.
 TEST_F(ConfigTest, WrongShardsAreNamedWithTheirOrigin) {
   const ConfigInputs matcher{.sets = {{"kafka.brokers", "b:9092"},
@@ -309,7 +351,7 @@ TEST_F(ConfigTest, WrongShardsAreNamedWithTheirOrigin) {
     EXPECT_THAT(by_flag("cluster.shards", value), Contains(AllOf(HasSubstr(origin), HasSubstr(why))))
         << value;
   }
-  for (const char* role : {"signer", "Matcher", "matcher,resolver", ""})
+  for (const char* role : {"Signer", "Matcher", "matcher,resolver", ""})
     EXPECT_THAT(by_flag("cluster.role", role), Contains(HasSubstr("command line: cluster.role: "))) << role;
 
   ConfigInputs pod = matcher;

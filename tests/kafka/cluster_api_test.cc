@@ -32,13 +32,13 @@ class ClusterApi : public ::testing::Test {
                {{"input.format", "signed"}, {"output.verdicts", "all"}, {"input.tags", "[crawl]"}}, 1) {
     write_file(index_.path("token"), "correct-horse-battery\n");
     index_.set({{"http.token_file", index_.path("token")}});
-    signer_ = std::make_unique<Daemon>(
-        std::vector<std::string>{"sign", "--config", texts_.config_file(), "--to", index_.input()},
-        Daemon::Environment{{"DOPPEL_HASH_KEY", kHashKey}});
+    texts_.set({{"cluster.order", index_.input()}});
+    signer_ = start("signer", {"--role", "signer"});
   }
 
   Process start(const std::string& name, const std::vector<std::string>& role) const {
-    std::vector<std::string> arguments{"serve", "--config", index_.config_file(), "--state",
+    const IndexSetup& setup = role.back() == "signer" ? texts_ : index_;
+    std::vector<std::string> arguments{"serve", "--config", setup.config_file(), "--state",
                                        index_.path(name)};
     arguments.insert(arguments.end(), role.begin(), role.end());
     Process out{std::make_unique<Daemon>(
@@ -89,7 +89,7 @@ class ClusterApi : public ::testing::Test {
   const std::string bootstrap_ = Broker::shared().bootstrap();
   Client client_{bootstrap_};
   IndexSetup texts_, index_;
-  std::unique_ptr<Daemon> signer_;
+  Process signer_;
   std::optional<Reader> events_;  // once the topic is there
   std::vector<std::string> seen_;
 };
@@ -139,11 +139,17 @@ TEST_F(ClusterApi, TheResolverForgetsAndMatchersCheck) {
   EXPECT_EQ(metric(resolver, R"(doppel_cluster_matcher_ahead_records{shards="1/2"})"), "0");
   EXPECT_EQ(metric(even, R"(doppel_cluster_role{role="matcher",shards="0/2"})"), "1");
   EXPECT_EQ(metric(even, "doppel_matcher_answered_documents_total"), "7");
+  EXPECT_EQ(metric(signer_, R"(doppel_cluster_role{role="signer",shards=""})"), "1");
+  EXPECT_EQ(metric(signer_, "doppel_signer_records_total"), "7");
+  EXPECT_EQ(metric(signer_, "doppel_index_documents"), "") << "a signer has no index";
+  EXPECT_EQ(status_of(get(signer_.port, "/ready")), 200);
   // The library's statistics are up to a second old.
-  const std::string lag =
-      fmt::format(R"(doppel_consumer_lag_records{{topic="{}",partition="0"}})", index_.input());
+  const auto lag = [](const IndexSetup& setup) {
+    return fmt::format(R"(doppel_consumer_lag_records{{topic="{}",partition="0"}})", setup.input());
+  };
   for (const Process* each : {&resolver, &even})
-    while (metric(*each, lag) != "0") std::this_thread::yield();
+    while (metric(*each, lag(index_)) != "0") std::this_thread::yield();
+  while (metric(signer_, lag(texts_)) != "0") std::this_thread::yield();
 
   // Nobody answers for the odd shards.
   stop(odd);

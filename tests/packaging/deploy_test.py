@@ -183,7 +183,7 @@ check(container["image"] == f"doppel:{version}" == "doppel:" + listed["images"][
 # --- One index on many machines -------------------------------------------------------------------
 def rendered_cluster():
     folder = SOURCE / "deploy/kubernetes/cluster"
-    for name in ("cluster.yaml", "sign.yaml"):
+    for name in ("cluster.yaml",):
         run(ARGS.binary, "config", "check", folder / name)
     objects = [r for r in yaml.safe_load_all(run("kubectl", "kustomize", folder)) if r]
     with tempfile.TemporaryDirectory() as scratch:
@@ -196,9 +196,8 @@ def rendered_cluster():
 
 
 objects = rendered_cluster()
-cluster, sign = load("deploy/kubernetes/cluster/cluster.yaml"), load("deploy/kubernetes/cluster/sign.yaml")
-(written,) = cluster["kafka"]["topics"]
-check(cluster["kafka"]["brokers"] == sign["kafka"]["brokers"], "cluster: signers ask another broker")
+cluster = load("deploy/kubernetes/cluster/cluster.yaml")
+check(cluster["cluster"]["order"] not in cluster["kafka"]["topics"], "cluster: signers read what they write")
 check(cluster["http"]["listen"] == f"0.0.0.0:{exposed}" and cluster["state"]["directory"] == image_volume, "cluster: another port or directory than the image's")
 (map_,) = [r for r in objects if r["kind"] == "ConfigMap"]
 workloads = {r["metadata"]["labels"]["app.kubernetes.io/component"]: r for r in objects if r["kind"] in ("Deployment", "StatefulSet")}
@@ -221,8 +220,8 @@ for component, workload in workloads.items():
     shards = [a.replace("$(POD_INDEX)", str(i)) for i in range(spec["replicas"]) for a in [env.get("DOPPEL_CLUSTER_SHARDS", {}).get("value", "")]]
     if component == "matcher":
         check(shards == [f"{i}/{spec['replicas']}" for i in range(spec["replicas"])], f"cluster: the matchers' shards are {shards}")
-    expected = {"signer": ["sign", "--to", written], "resolver": ["serve", "--role", "resolver"], "matcher": ["serve", "--role", "matcher"]}
-    check(container["args"] == expected[component], f"cluster: {component} runs {container['args']}")
+    check(container["args"] == ["serve", "--role", component], f"cluster: {component} runs {container['args']}")
+    check(all(p in container for p in ("startupProbe", "readinessProbe", "livenessProbe")), f"cluster: {component} lacks a probe")
 
 folder = SOURCE / "deploy/compose"
 run("docker-compose", "-f", folder / "compose.yaml", "-f", folder / "cluster.yaml", "config", "-q")
@@ -237,8 +236,6 @@ for name, service in together.items():
     for volume in service.get("volumes", []):
         origin = volume.split(":")[0]
         check(origin[0] != "." or (folder / origin).exists(), f"compose/cluster: {name} mounts {origin}, which is not there")
-    if service.get("command", [""])[0] == "sign":
-        check(service["command"][2:] == config["kafka"]["topics"], f"compose/cluster: {name} writes a topic that nobody reads")
 
 if problems:
     sys.exit("\n".join(problems))

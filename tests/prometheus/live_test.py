@@ -109,29 +109,22 @@ class Daemon:
 
 
 class Cluster:
-    """A resolver and two matchers, which decide the same documents again once they are signed."""
+    """A resolver, two matchers and a signer, which decide the same documents again."""
 
     def __init__(self, binary, folder, settings, ports):
         self.folder, self.ends = folder, contextlib.ExitStack()
         (folder / "key").write_text("000102030405060708090a0b0c0d0e0f\n")
         (folder / "key").chmod(0o600)
         order = settings["kafka.topics"] + "-order"
-        names = {"kafka.index_log": f"{order}-index", "kafka.group": order, "hash_key_file": folder / "key"}
-        sign = [binary, "sign", "--to", order]
-        for key, value in (settings | names).items():
-            if key != "state.directory":
-                sign += ["--set", f"{key}={value}"]
-        self.signer = subprocess.Popen(sign, stdout=subprocess.DEVNULL, stderr=open(folder / "sign.log", "w"))
-        self.ends.callback(self.signer.kill)
-        common = {k: v for k, v in settings.items() if not k.startswith("warc")} | names | {
-            "kafka.topics": order, "input.format": "signed", "input.signed_format": settings["input.format"],
-            "output.topic": f"{order}-events", "output.dead_letters": f"{order}-dead"}
-        roles = [{"cluster.role": "resolver"}, {"cluster.role": "matcher", "cluster.shards": "0/2"},
-                 {"cluster.role": "matcher", "cluster.shards": "1/2"}]
+        common = settings | {"cluster.order": order, "kafka.index_log": f"{order}-index", "kafka.group": order,
+                             "hash_key_file": folder / "key", "output.topic": f"{order}-events", "output.dead_letters": f"{order}-dead"}
+        of_index = {k: v for k, v in common.items() if not k.startswith("warc")}
+        roles = [of_index | {"cluster.role": "resolver"}, of_index | {"cluster.role": "matcher", "cluster.shards": "0/2"},
+                 of_index | {"cluster.role": "matcher", "cluster.shards": "1/2"}, common | {"cluster.role": "signer"}]
         self.daemons = []
         for number, (role, port) in enumerate(zip(roles, ports)):
             own = {"http.listen": f"127.0.0.1:{port}", "state.directory": folder / f"cluster{number}"}
-            daemon = Daemon(binary, folder, common | role | own, f"-cluster{number}")
+            daemon = Daemon(binary, folder, role | own, f"-cluster{number}")
             self.ends.callback(daemon.process.kill)
             self.daemons.append(daemon)
         wait_for("the cluster's verdicts", lambda: self.daemons[0].metric('doppel_similarity_ratio_count') > 300)
@@ -306,7 +299,7 @@ def main():
         load = Load(folder / "warcs", args.produce, bootstrap, name, args.seed)
         ends.callback(load.process.kill)
         begin = time.time()
-        cluster_ports = [free_port() for _ in range(3)]
+        cluster_ports = [free_port() for _ in range(4)]
         prometheus = Prometheus(folder, args.project, f"127.0.0.1:{port}", [f"127.0.0.1:{p}" for p in cluster_ports])
         ends.callback(prometheus.end)
 
