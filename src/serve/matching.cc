@@ -55,13 +55,13 @@ absl::Status Matching::run(Web& web) {
     RETURN_IF_ERROR(take_questions());
     monitor_.progress(*index_.engine, *index_.state);
     web.progress({});
-    const LogProgress* committed = order_progress();
-    if (committed == nullptr || index_.position.cut.generation.empty()) {
+    if (index_.position.cut.generation.empty()) {
       Clock::sleep(kPause);  // nobody decides yet
       continue;
     }
-    RETURN_IF_ERROR(place_in_order(*committed));
-    const size_t ahead = documents_ahead(static_cast<uint64_t>(committed->next));
+    const LogProgress committed = order_progress();
+    RETURN_IF_ERROR(place_in_order(committed));
+    const size_t ahead = documents_ahead(static_cast<uint64_t>(committed.next));
     show([&](MatcherStatus& status) { status.ahead = ahead; });
     if (ahead >= static_cast<size_t>(o_.cluster.ahead)) {
       Clock::sleep(kPause);  // far enough
@@ -89,9 +89,12 @@ void Matching::show(const std::function<void(MatcherStatus&)>& change) {
   change(shown_);
 }
 
-const LogProgress* Matching::order_progress() const {
+// A resolver writes where it begins before its generation, unless the topic was not there yet: then it begins
+// at the topic's beginning.
+LogProgress Matching::order_progress() const {
   const auto at = index_.position.progress.find({o_.kafka.topics.front(), 0});
-  return at == index_.position.progress.end() ? nullptr : &at->second;
+  if (at != index_.position.progress.end()) return at->second;
+  return {.topic = o_.kafka.topics.front(), .partition = 0, .next = 0, .last_ms = -1};
 }
 
 // Offsets do not count documents: transactions leave gaps between them.

@@ -44,7 +44,7 @@ class Matching {
   absl::Status follow_log();
   absl::Status take_questions();
   absl::Status answer_one(const Question& question);
-  const LogProgress* order_progress() const;
+  LogProgress order_progress() const;
   size_t documents_ahead(uint64_t committed);
   absl::Status place_in_order(const LogProgress& committed);
   void go_to(uint64_t offset);

@@ -27,18 +27,14 @@ class ClusterApi : public ::testing::Test {
   };
 
   ClusterApi()
-      : texts_(bootstrap_, {{"input.tags", "[crawl]"}}, 1),
-        index_(bootstrap_,
-               {{"input.format", "signed"}, {"output.verdicts", "all"}, {"input.tags", "[crawl]"}}, 1) {
+      : index_(bootstrap_,
+               {{"cluster.order", "~-order"}, {"output.verdicts", "all"}, {"input.tags", "[crawl]"}}, 1) {
     write_file(index_.path("token"), "correct-horse-battery\n");
     index_.set({{"http.token_file", index_.path("token")}});
-    texts_.set({{"cluster.order", index_.input()}});
-    signer_ = start("signer", {"--role", "signer"});
   }
 
   Process start(const std::string& name, const std::vector<std::string>& role) const {
-    const IndexSetup& setup = role.back() == "signer" ? texts_ : index_;
-    std::vector<std::string> arguments{"serve", "--config", setup.config_file(), "--state",
+    std::vector<std::string> arguments{"serve", "--config", index_.config_file(), "--state",
                                        index_.path(name)};
     arguments.insert(arguments.end(), role.begin(), role.end());
     Process out{std::make_unique<Daemon>(
@@ -59,7 +55,7 @@ class ClusterApi : public ::testing::Test {
   void feed(const std::vector<std::string>& documents) {
     std::vector<Message> messages;
     for (const std::string& each : documents) messages.push_back({.value = each});
-    client_.produce(texts_.input(), messages);
+    client_.produce(index_.input(), messages);
   }
   // Whether an event that has this in it is there, or comes.
   ::testing::AssertionResult comes(const std::string& part) {
@@ -88,8 +84,7 @@ class ClusterApi : public ::testing::Test {
 
   const std::string bootstrap_ = Broker::shared().bootstrap();
   Client client_{bootstrap_};
-  IndexSetup texts_, index_;
-  Process signer_;
+  IndexSetup index_;
   std::optional<Reader> events_;  // once the topic is there
   std::vector<std::string> seen_;
 };
@@ -99,6 +94,8 @@ TEST_F(ClusterApi, TheResolverForgetsAndMatchersCheck) {
   events_.emplace(bootstrap_, index_.options().output.topic);
   Process even = start("even", {"--role", "matcher", "--shards", "0/2"});
   Process odd = start("odd", {"--role", "matcher", "--shards", "1/2"});
+  // The last one to start makes the topic between them.
+  Process signer = start("signer", {"--role", "signer"});
   feed({document("a", 1, "one"), document("b", 2, "two"), document("c", 3, "two"), document("d", 4, "one")});
   ASSERT_TRUE(comes(R"("id":"d","verdict":"unique")")) << resolver.daemon->said();
 
@@ -139,17 +136,17 @@ TEST_F(ClusterApi, TheResolverForgetsAndMatchersCheck) {
   EXPECT_EQ(metric(resolver, R"(doppel_cluster_matcher_ahead_records{shards="1/2"})"), "0");
   EXPECT_EQ(metric(even, R"(doppel_cluster_role{role="matcher",shards="0/2"})"), "1");
   EXPECT_EQ(metric(even, "doppel_matcher_answered_documents_total"), "7");
-  EXPECT_EQ(metric(signer_, R"(doppel_cluster_role{role="signer",shards=""})"), "1");
-  EXPECT_EQ(metric(signer_, "doppel_signer_records_total"), "7");
-  EXPECT_EQ(metric(signer_, "doppel_index_documents"), "") << "a signer has no index";
-  EXPECT_EQ(status_of(get(signer_.port, "/ready")), 200);
+  EXPECT_EQ(metric(signer, R"(doppel_cluster_role{role="signer",shards=""})"), "1");
+  EXPECT_EQ(metric(signer, "doppel_signer_records_total"), "7");
+  EXPECT_EQ(metric(signer, "doppel_index_documents"), "") << "a signer has no index";
+  EXPECT_EQ(status_of(get(signer.port, "/ready")), 200);
   // The library's statistics are up to a second old.
-  const auto lag = [](const IndexSetup& setup) {
-    return fmt::format(R"(doppel_consumer_lag_records{{topic="{}",partition="0"}})", setup.input());
+  const auto lag = [](const std::string& topic) {
+    return fmt::format(R"(doppel_consumer_lag_records{{topic="{}",partition="0"}})", topic);
   };
   for (const Process* each : {&resolver, &even})
-    while (metric(*each, lag(index_)) != "0") std::this_thread::yield();
-  while (metric(signer_, lag(texts_)) != "0") std::this_thread::yield();
+    while (metric(*each, lag(index_.options().cluster.order)) != "0") std::this_thread::yield();
+  while (metric(signer, lag(index_.input())) != "0") std::this_thread::yield();
 
   // Nobody answers for the odd shards.
   stop(odd);
@@ -158,7 +155,7 @@ TEST_F(ClusterApi, TheResolverForgetsAndMatchersCheck) {
   EXPECT_NE(metric(resolver, "doppel_cluster_wait_seconds"), "0");
   odd = start("odd", {"--role", "matcher", "--shards", "1/2"});
   EXPECT_TRUE(comes(R"("id":"e","verdict":"unique")"));
-  for (Process* each : {&resolver, &even, &odd}) stop(*each);
+  for (Process* each : {&resolver, &even, &odd, &signer}) stop(*each);
 
   // Another resolver's directory is made from the log.
   resolver = start("another", {"--role", "resolver"});

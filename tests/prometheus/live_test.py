@@ -42,14 +42,14 @@ def get(url):
         return answer.read().decode()
 
 
-def wait_for(what, ask):
+def wait_for(what, ask, explain=lambda: ""):
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
         with contextlib.suppress(OSError):
             if (value := ask()):
                 return value
         time.sleep(0.05)
-    raise SystemExit(f"waited in vain: {what}")
+    raise SystemExit(f"waited in vain: {what}\n{explain()}")
 
 
 class Prometheus:
@@ -127,7 +127,8 @@ class Cluster:
             daemon = Daemon(binary, folder, role | own, f"-cluster{number}")
             self.ends.callback(daemon.process.kill)
             self.daemons.append(daemon)
-        wait_for("the cluster's verdicts", lambda: self.daemons[0].metric('doppel_similarity_ratio_count') > 300)
+        wait_for("the cluster's verdicts", lambda: self.daemons[0].metric('doppel_similarity_ratio_count') > 300,
+                 lambda: "\n".join(d.log.read_text()[-2000:] for d in self.daemons))
 
     def end(self):
         for daemon in self.daemons:
