@@ -15,7 +15,7 @@ target_link_libraries(doppel
 # libdoppel_io: everything that reads and writes records. The fuzz targets need no more.
 file(GLOB DOPPEL_IO CONFIGURE_DEPENDS
   src/formats/*.cc src/state/*.cc src/http/*.cc
-  src/stream/*.cc src/stream/warc/*.cc src/stream/files/*.cc src/stream/files/parquet/*.cc src/stream/kafka/*.cc src/stream/kafka/librdkafka/*.cc)
+  src/stream/*.cc src/stream/warc/*.cc src/stream/files/*.cc src/stream/files/tables/*.cc src/stream/files/parquet/*.cc src/stream/files/arrow/*.cc src/stream/kafka/*.cc src/stream/kafka/librdkafka/*.cc)
 # libdoppel_app: that, and everything that is configured and shown. Only the binary, tests and benchmarks use it.
 file(GLOB DOPPEL_APP CONFIGURE_DEPENDS
   src/serve/*.cc src/config/*.cc src/commands/*.cc src/insight/*.cc src/metrics/*.cc src/status/*.cc src/lab/*.cc)

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "formats/decoder.h"
-#include "stream/files_testing.h"
 #include "stream/parquet_writer.h"
+#include "stream/tables_testing.h"
 
 namespace doppel {
 namespace {
@@ -19,79 +19,6 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 const std::string kData = DOPPEL_SOURCE_DIR "/tests/stream/data/parquet/";
-
-FilesSourceOptions of(const std::string& path, const FormatOptions& format = {}) {
-  return {.paths = {path}, .columns = format};
-}
-
-std::vector<std::string> fixtures() {
-  std::vector<std::string> out;
-  for (const auto& entry : std::filesystem::directory_iterator(kData)) {
-    if (entry.path().extension() == ".jsonl") out.push_back(entry.path().stem());
-  }
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
-std::vector<std::string> values_of(const Taken& taken) {
-  std::vector<std::string> out;
-  for (const InputLine& line : taken.lines) out.push_back(line.value);
-  return out;
-}
-
-std::vector<std::string> messages_of(const Taken& taken) {
-  std::vector<std::string> out;
-  for (const Problem& problem : taken.problems) out.push_back(problem.message);
-  return out;
-}
-
-std::vector<std::string> lines_of(const std::string& path) {
-  std::vector<std::string> out;
-  for (const InputLine& line : split_lines(read_back(path))) out.push_back(line.value);
-  return out;
-}
-
-class ParquetFixture : public testing::TestWithParam<std::string> {};
-
-TEST_P(ParquetFixture, EachRowIsItsLineOfJson) {
-  const Taken taken = take_all(of(kData + GetParam() + ".parquet"));
-  EXPECT_THAT(messages_of(taken), IsEmpty());
-  const std::vector<std::string> values = values_of(taken), wanted = lines_of(kData + GetParam() + ".jsonl");
-  ASSERT_EQ(values.size(), wanted.size());
-  for (size_t i = 0; i < values.size(); ++i) {
-    EXPECT_EQ(values[i], wanted[i]) << "row " << i;
-    EXPECT_EQ(taken.lines[i].offset, i);
-    EXPECT_EQ(taken.lines[i].line, 0u);
-  }
-}
-
-// After each batch, another source goes on from its position, and hands out what is left.
-TEST_P(ParquetFixture, GoesOnAtEachRow) {
-  const std::string path = kData + GetParam() + ".parquet";
-  const std::vector<std::string> wanted = lines_of(kData + GetParam() + ".jsonl");
-  FilesSourceOptions options = of(path);
-  options.batch_records = 7;
-  const Taken first = take_all(options);
-  ASSERT_EQ(values_of(first), wanted);
-  for (size_t i = 0; i < first.positions.size(); ++i) {
-    const Taken rest = take_all(options, first.positions[i]);
-    EXPECT_THAT(messages_of(rest), IsEmpty());
-    const std::vector<std::string> left(wanted.begin() + static_cast<ptrdiff_t>(first.counts[i]),
-                                        wanted.end());
-    EXPECT_EQ(values_of(rest), left) << "after " << first.counts[i];
-    EXPECT_TRUE(rest.lines.empty() || rest.lines[0].offset == first.counts[i]);
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Files, ParquetFixture, testing::ValuesIn(fixtures()),
-                         [](const auto& one) { return one.param; });
-
-TEST(ParquetFixtures, AreThere) {
-  const std::vector<std::string> names = fixtures();
-  EXPECT_GE(names.size(), 58u);
-  for (const char* writer : {"codec_zstd_v2", "polars_zstd", "duckdb_snappy", "spark_snappy"})
-    EXPECT_THAT(names, Contains(writer));
-}
 
 TEST(ParquetReading, BatchesAreBoundedByBytes) {
   FilesSourceOptions options = of(kData + "codec_zstd_v1.parquet");

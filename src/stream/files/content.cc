@@ -15,6 +15,7 @@
 #include <memory>
 
 #include "engine/signed_file.h"
+#include "stream/files/arrow/arrow_rows.h"
 
 namespace doppel {
 namespace {
@@ -33,8 +34,10 @@ constexpr auto kProgram = "a program: there is no text to compare; leave it out"
 constexpr auto kUtf16 = "text in UTF-16; make UTF-8 of it: iconv -f UTF-16 -t UTF-8"sv;
 constexpr auto kUtf32 = "text in UTF-32; make UTF-8 of it: iconv -f UTF-32 -t UTF-8"sv;
 constexpr auto kArrow =
-    "an Arrow file; write it as Parquet (pyarrow.parquet.write_table), or give its table to Python's "
-    "doppel_dedup"sv;
+    "an Arrow file, which only scan, sign, tune and explain read; for others make JSON lines of it, for "
+    "instance with pyarrow"sv;
+constexpr auto kFeather =
+    "a Feather file of version 1, which is not read; write it again with pyarrow.feather.write_feather"sv;
 constexpr auto kParquet = "PAR1"sv;
 
 // The longer ones first where one begins as another.
@@ -43,9 +46,9 @@ constexpr Magic kMagics[] = {
      "a Parquet file, which only scan, sign, tune and explain read; for others make JSON lines of it: "
      "duckdb -c \"COPY (FROM 'FILE') TO 'FILE.jsonl'\""},
     {0, "PARE", "an encrypted Parquet file, which is not read; write it without encryption"},
-    {0, "ARROW1\0\0"sv, kArrow},
-    {0, "FEA1", kArrow},
-    {0, "\xff\xff\xff\xff"sv, kArrow},  // a stream: the mark before each message
+    {0, arrow::kFileBegins, kArrow},
+    {0, "FEA1", kFeather},
+    {0, arrow::kStreamBegins, kArrow},
     {0, "Obj\x01", "an Avro file; make JSON lines of it: avro-tools tojson"},
     {0, "ORC\x0a", "an ORC file; make JSON lines of it, for instance with pyarrow"},
     {0, "\x1f\x8b", "packed twice; unpack it once first"},
@@ -104,10 +107,12 @@ constexpr Magic kMagics[] = {
     {0, "\xfe\xff", kUtf16},
 };
 
-// Of a file that begins as Parquet, though it cannot be read so.
+// Of a file that begins as a table, though it cannot be read so.
 constexpr auto kPackedParquet = "a packed Parquet file; unpack it, as its pages are packed already"sv;
+constexpr auto kPackedArrow = "a packed Arrow file; unpack it, as its buffers may be packed already"sv;
 constexpr auto kPipedParquet =
     "a Parquet file through a pipe; give the file's name, as its end is read before its rows"sv;
+constexpr auto kPipedArrow = "an Arrow file through a pipe; give the file's name"sv;
 constexpr auto kNoParquet = "no Parquet file, as its name says: it does not begin with PAR1"sv;
 
 constexpr std::string_view kSpace = " \t\r\n";
@@ -261,12 +266,22 @@ void look_inside(std::string_view head, const FilesSourceOptions& options, Input
   const std::string inside = unpacked_head(head, file.packing);
   // What cannot be unpacked says so when it is read.
   if (inside.empty()) return;
-  if (options.columns && file.part.is_all() && inside.starts_with(kParquet)) {
-    file.refused = file.packing != Packing::none ? kPackedParquet : file.pipe ? kPipedParquet : "";
-    file.parquet = file.lines = file.refused.empty();
+  const bool is_parquet = inside.starts_with(kParquet);
+  const bool is_arrow = inside.starts_with(arrow::kFileBegins) || inside.starts_with(arrow::kStreamBegins);
+  if (options.columns && file.part.is_all() && (is_parquet || is_arrow)) {
+    if (file.packing != Packing::none) {
+      file.refused = is_parquet ? kPackedParquet : kPackedArrow;
+    } else if (file.pipe) {
+      file.refused = is_parquet ? kPipedParquet : kPipedArrow;
+    } else {
+      file.refused = "";
+    }
+    file.lines = file.refused.empty();
+    file.parquet = is_parquet && file.lines;
+    file.arrow = is_arrow && file.lines;
     return;
   }
-  if (is_parquet_name(file.path) && !file.pipe && !inside.starts_with(kParquet)) {
+  if (is_parquet_name(file.path) && !file.pipe && !is_parquet) {
     file.refused = inside.starts_with("PARE") ? unreadable(inside, false, false) : kNoParquet;
     return;
   }

@@ -1,5 +1,5 @@
 // One file after the other, in the order of the listing; each is read by a LineReader, a ValueReader, a
-// WarcReader, a SignedReader or a ParquetReader, or taken whole. The position is what an earlier run had
+// WarcReader, a SignedReader or a TableReader, or taken whole. The position is what an earlier run had
 // read, plus the files that were read to their end, plus the place in the current one.
 
 #include "stream/files/files_source.h"
@@ -13,13 +13,15 @@
 
 #include "base/status.h"
 #include "stream/buffers.h"
+#include "stream/files/arrow/arrow_rows.h"
 #include "stream/files/content.h"
 #include "stream/files/line_reader.h"
 #include "stream/files/listing.h"
-#include "stream/files/parquet/parquet_reader.h"
+#include "stream/files/parquet/parquet_rows.h"
 #include "stream/files/position.h"
 #include "stream/files/resume.h"
 #include "stream/files/signed_reader.h"
+#include "stream/files/tables/table_reader.h"
 #include "stream/files/value_reader.h"
 #include "stream/files/warc_reader.h"
 #include "stream/files/whole_file.h"
@@ -140,9 +142,11 @@ class FilesSource final : public Source {
     } else if (!file.pipe) {
       mark = mark_of(fd.get(), file.part);
     }
-    if (file.parquet) {
-      reader_ =
-          std::make_unique<ParquetReader>(options_, filling_, file, std::move(fd), counter_, std::move(mark));
+    if (file.parquet || file.arrow) {
+      struct stat info = {};
+      const uint64_t size = ::fstat(fd.get(), &info) == 0 ? static_cast<uint64_t>(info.st_size) : file.size;
+      reader_ = std::make_unique<TableReader>(options_, filling_, file, rows_of(file, std::move(fd)), size,
+                                              counter_, std::move(mark));
     } else if (file.signed_records) {
       reader_ =
           std::make_unique<SignedReader>(options_, filling_, file, std::move(fd), counter_, std::move(mark));
@@ -157,6 +161,14 @@ class FilesSource final : public Source {
           std::make_unique<LineReader>(options_, filling_, file, std::move(fd), counter_, std::move(mark));
     }
     return true;
+  }
+
+  std::unique_ptr<tables::Rows> rows_of(const InputFile& file, Fd fd) const {
+    // A page may hold many texts; a writer looks at its size after each thousand or so.
+    constexpr uint64_t kPageBytes = 512 << 20;
+    if (file.arrow) return std::make_unique<arrow::ArrowRows>(std::move(fd), counter_);
+    return std::make_unique<parquet::ParquetRows>(
+        std::move(fd), std::max<uint64_t>(kPageBytes, 2 * options_.max_line_bytes), counter_);
   }
 
   // Until there is something to read from a pipe, or its end. False: the run is stopped.

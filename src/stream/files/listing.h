@@ -24,7 +24,8 @@ struct InputFile {
   bool lines = false;
   bool warc = false;  // records of a WARC file; then lines is set, too: it is read in parts and can grow
   bool signed_records = false;  // and lines is set, too
-  bool parquet = false;         // seen by its content; lines is set, too, as it is read in parts
+  // Seen by its content; lines is set, too, as it is read in parts.
+  bool parquet = false, arrow = false;
   bool values = false;  // JSON over several lines or in an array; a reader without ValueReader uses `refused`
   bool pipe = false;    // no size, no identity, no second reading ("-" is stdin)
   Packing packing = Packing::none;

@@ -13,12 +13,7 @@
 
 namespace doppel::parquet {
 
-// A value as it is stored; nothing where it is null.
-struct Cell {
-  bool there = false;
-  int64_t number = 0;      // of numbers and truths; the bits of float32 and float64
-  std::string_view bytes;  // of bytes, fixed and int96
-};
+using tables::Cell;
 
 class PageValues {
  public:

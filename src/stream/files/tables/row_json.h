@@ -3,13 +3,12 @@
 
 #include <string>
 
-#include "stream/files/parquet/schema.h"
-#include "stream/files/parquet/values.h"
+#include "stream/files/tables/column.h"
 
-namespace doppel::parquet {
+namespace doppel::tables {
 
 // Nulls become null, texts and bytes a string (bytes that are not UTF-8 stay, so that the reader of the JSON
 // refuses them), dates and times ISO 8601.
 void append_json(const Column& column, const Cell& cell, std::string& out);
 
-}  // namespace doppel::parquet
+}  // namespace doppel::tables

@@ -1,4 +1,4 @@
-#include "stream/files/parquet/row_json.h"
+#include "stream/files/tables/row_json.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 
 #include "base/bytes.h"
 
-namespace doppel::parquet {
+namespace doppel::tables {
 namespace {
 
 constexpr int64_t kDayOf1970 = 2'440'588;  // Julian
@@ -187,4 +187,4 @@ void append_json(const Column& column, const Cell& cell, std::string& out) {
   }
 }
 
-}  // namespace doppel::parquet
+}  // namespace doppel::tables

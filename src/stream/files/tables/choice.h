@@ -1,14 +1,14 @@
 #pragma once
-// Which columns of a Parquet file are read: those that the settings of the input name.
+// Which columns of a table are read: those that the settings of the input name.
 
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "formats/decoder.h"
-#include "stream/files/parquet/schema.h"
+#include "stream/files/tables/column.h"
 
-namespace doppel::parquet {
+namespace doppel::tables {
 
 // Of signed records, the column that holds them.
 inline constexpr std::string_view kSignedRecord = "signed_record";
@@ -20,4 +20,4 @@ inline constexpr std::string_view kSignedRecord = "signed_record";
 absl::StatusOr<std::vector<Column>> choose_columns(const std::vector<Column>& columns,
                                                    const FormatOptions& format);
 
-}  // namespace doppel::parquet
+}  // namespace doppel::tables

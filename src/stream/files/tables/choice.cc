@@ -1,4 +1,4 @@
-#include "stream/files/parquet/choice.h"
+#include "stream/files/tables/choice.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "formats/fields.h"
 #include "formats/presets.h"
 
-namespace doppel::parquet {
+namespace doppel::tables {
 namespace {
 
 constexpr size_t kShown = 12;
@@ -121,4 +121,4 @@ absl::StatusOr<std::vector<Column>> choose_columns(const std::vector<Column>& co
   return out;
 }
 
-}  // namespace doppel::parquet
+}  // namespace doppel::tables
