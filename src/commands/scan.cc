@@ -291,9 +291,10 @@ int scan_main(int argc, char** argv) {
       "Decides for every document whether it repeats an earlier one.\n\n"
       "The command reads files, directories or stdin in order: JSONL (.jsonl, .ndjson, .json; also .gz, "
       ".zst) with one\n"
-      "document per line, Parquet with one per row, the records of WARC files (also inside WACZ files), and "
-      "any other\n"
-      "file as one document. It recognises Parquet, gzip and zstd by their content. It writes one JSON line "
+      "document per line, Parquet and Arrow with one per row, the records of WARC files (also inside WACZ "
+      "files), and any other\n"
+      "file as one document. It recognises Parquet, Arrow, gzip and zstd by their content. It writes one "
+      "JSON line "
       "per\n"
       "duplicate, or per document with --all.\n\n"
       "Examples:\n"
@@ -309,10 +310,10 @@ int scan_main(int argc, char** argv) {
   auto* all = app.add_flag("--all", flags.all, "a line per document, in input order, with its verdict");
   app.add_flag("--clusters", flags.clusters, "a line per cluster: the original and its duplicates")
       ->excludes(all);
-  app.add_option(
-      "--keep", flags.sink.keep,
-      "write the unique lines (or WARC records), unchanged, to this file; of Parquet, a line per row; "
-      "or one file per input below a directory (DIR/)");
+  app.add_option("--keep", flags.sink.keep,
+                 "write the unique lines (or WARC records), unchanged, to this file; of Parquet and Arrow, a "
+                 "line per row; "
+                 "or one file per input below a directory (DIR/)");
   app.add_option("--keep-files", flags.sink.keep_files, "copy unique whole files below this directory");
   app.add_option("--rejects", flags.sink.rejects,
                  "write lines that could not be read, unchanged, to this file");

@@ -27,8 +27,8 @@ std::string_view unreadable(std::string_view head, bool in_lines, bool charsets)
 // Lines that each hold a JSON object: at least two.
 bool is_json_lines(std::string_view head);
 
-// Corrects what the name said of `file` (packing, lines, warc, parquet, arrow), and sets `refused`. `head` is at
-// most its first kLookedAtPacked bytes; an empty one changes nothing.
+// Corrects what the name said of `file` (packing, lines, warc, parquet, arrow), and sets `refused`. `head` is
+// at most its first kLookedAtPacked bytes; an empty one changes nothing.
 void look_inside(std::string_view head, const FilesSourceOptions& options, InputFile& file);
 // The same for an open regular file; its place does not change.
 void look_inside(int fd, const FilesSourceOptions& options, InputFile& file);
