@@ -99,34 +99,33 @@ TEST_P(Unreadable, IsRefusedOnceWithWhatToDo) {
 
 INSTANTIATE_TEST_SUITE_P(
     Kinds, Unreadable,
-    ::testing::Values(
-        Refused{"a.arrow", "ARROW1\0\0\xff\xff\xff\xff"s + std::string(64, 'x'), "Arrow", "pyarrow"},
-        Refused{"a.arrows", "\xff\xff\xff\xff\x78\0\0\0"s + std::string(64, 'x'), "Arrow", "pyarrow"},
-        Refused{"a.csv", "id,text\n1,one\n", "tables", "duckdb"},
-        Refused{"a.tsv.gz", gz("id\ttext\n"), "tables", "duckdb"},
-        Refused{"a.bz2", "BZh91AY&SY" + std::string(30, '\x80'), "bzip2", "bzcat"},
-        Refused{"a.jsonl.xz",
-                "\xfd"
-                "7zXZ\0\0"s +
-                    std::string(30, '\x80'),
-                "xz", "xzcat"},
-        Refused{"a.png", "\x89PNG\r\n\x1a\n\0\0\0\rIHDR"s, "an image", "leave it out"},
-        Refused{"a.txt", "\xff\xd8\xff\xe0\0\x10JFIF\0"s, "an image", "leave it out"},
-        Refused{"a.pdf", "%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "PDF", "pdftotext"},
-        Refused{"a",
-                "\x7f"
-                "ELF\x02\x01\x01\0"s +
-                    std::string(40, '\0'),
-                "a program", "leave it out"},
-        Refused{"a.docx", "PK\x03\x04\x14\0\x06\0"s, "ZIP", "unpack"},
-        Refused{"a.wacz", "PK\x03\x04\x14\0"s, "WACZ", "archive/"},
-        Refused{"a.tar", "dir/" + std::string(253, '\0') + "ustar\0"s, "tar archive", "unpack"},
-        Refused{"b.txt", "\xff\xfeo\0n\0e\0 \0t\0w\0o\0"s, "UTF-16", "iconv"},
-        Refused{"c.txt", "o\0n\0e\0 \0t\0w\0o\0 \0"s, "UTF-16", "iconv"},
-        Refused{"a.sqlite", "SQLite format 3\0\x10\0"s, "SQLite", "JSON lines"},
-        Refused{"a.bin", "ab\0\x01\x02\x03"s + std::string(20, '\x04') + "text", "control characters",
-                "leave it out"},
-        Refused{"a.arc", "filedesc://x.arc 0.0.0.0 20000101000000 text/plain 76\n", "ARC file", "warcio"}));
+    ::testing::Values(Refused{"a.feather", "FEA1"s + std::string(64, 'x'), "Feather", "pyarrow"},
+                      Refused{"a.csv", "id,text\n1,one\n", "tables", "duckdb"},
+                      Refused{"a.tsv.gz", gz("id\ttext\n"), "tables", "duckdb"},
+                      Refused{"a.bz2", "BZh91AY&SY" + std::string(30, '\x80'), "bzip2", "bzcat"},
+                      Refused{"a.jsonl.xz",
+                              "\xfd"
+                              "7zXZ\0\0"s +
+                                  std::string(30, '\x80'),
+                              "xz", "xzcat"},
+                      Refused{"a.png", "\x89PNG\r\n\x1a\n\0\0\0\rIHDR"s, "an image", "leave it out"},
+                      Refused{"a.txt", "\xff\xd8\xff\xe0\0\x10JFIF\0"s, "an image", "leave it out"},
+                      Refused{"a.pdf", "%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "PDF", "pdftotext"},
+                      Refused{"a",
+                              "\x7f"
+                              "ELF\x02\x01\x01\0"s +
+                                  std::string(40, '\0'),
+                              "a program", "leave it out"},
+                      Refused{"a.docx", "PK\x03\x04\x14\0\x06\0"s, "ZIP", "unpack"},
+                      Refused{"a.wacz", "PK\x03\x04\x14\0"s, "WACZ", "archive/"},
+                      Refused{"a.tar", "dir/" + std::string(253, '\0') + "ustar\0"s, "tar archive", "unpack"},
+                      Refused{"b.txt", "\xff\xfeo\0n\0e\0 \0t\0w\0o\0"s, "UTF-16", "iconv"},
+                      Refused{"c.txt", "o\0n\0e\0 \0t\0w\0o\0 \0"s, "UTF-16", "iconv"},
+                      Refused{"a.sqlite", "SQLite format 3\0\x10\0"s, "SQLite", "JSON lines"},
+                      Refused{"a.bin", "ab\0\x01\x02\x03"s + std::string(20, '\x04') + "text",
+                              "control characters", "leave it out"},
+                      Refused{"a.arc", "filedesc://x.arc 0.0.0.0 20000101000000 text/plain 76\n", "ARC file",
+                              "warcio"}));
 
 // JSON as programs print it for people, and arrays: what is a document there, and a line where it is written.
 TEST(ContentOf, JsonOverLinesAndInArrays) {

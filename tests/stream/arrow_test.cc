@@ -11,7 +11,6 @@ namespace doppel {
 namespace {
 
 using testing::AllOf;
-using testing::AnyOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;

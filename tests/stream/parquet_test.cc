@@ -227,9 +227,9 @@ TEST(ParquetDamage, LiesAreNamedWithTheColumn) {
       {lzo, "it is packed with LZO, which is not read"},
       {unknown, "it is packed by a codec that is not known here (77)"},
       {snappy, "more than the 536870912 that are read"},
-      {zstd, "a page does not unpack to the 500000000 bytes that its head names"},
-      {gzip, "a page does not unpack to the 1000 bytes that its head names"},
-      {lz4, "a page does not unpack to the 400000000 bytes that its head names"}};
+      {zstd, "it does not unpack to the 500000000 bytes that its head names"},
+      {gzip, "it does not unpack to the 1000 bytes that its head names"},
+      {lz4, "it does not unpack to the 400000000 bytes that its head names"}};
   TemporaryDirectory d;
   for (const Lie& lie : lies) {
     write_file(d / "x.parquet", parquet_file({ids, lie.column}, 3));

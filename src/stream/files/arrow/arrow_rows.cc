@@ -42,6 +42,7 @@ absl::StatusOr<std::vector<tables::Column>> ArrowRows::open(const FormatOptions&
   ASSIGN_OR_RETURN(const std::vector<Field> all,
                    begins == kFileBegins ? read_footer() : read_first_message());
   std::vector<tables::Column> columns;
+  columns.reserve(all.size());
   for (const Field& field : all) columns.push_back(field.column);
   ASSIGN_OR_RETURN(columns, tables::choose_columns(columns, format));
   for (const tables::Column& column : columns) fields_.push_back(all[column.leaf]);

@@ -1,14 +1,12 @@
 #include "stream/files/arrow/batch.h"
 
 #include <fmt/format.h>
-#include <lz4frame.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "base/status.h"
-#include "stream/files/parquet/codec.h"
 
 namespace doppel::arrow {
 namespace {
@@ -31,34 +29,6 @@ absl::Status read_at(int fd, uint64_t at, size_t size, char* out) {
   return absl::OkStatus();
 }
 
-// Grows with what comes out: the size that is promised may be a lie.
-absl::Status unpack_lz4(std::string_view in, size_t size, std::string& out) {
-  LZ4F_dctx* raw = nullptr;
-  if (LZ4F_isError(LZ4F_createDecompressionContext(&raw, LZ4F_VERSION)) != 0)
-    return absl::ResourceExhaustedError("no memory to unpack lz4");
-  const std::unique_ptr<LZ4F_dctx, LZ4F_errorCode_t (*)(LZ4F_dctx*)> context(raw,
-                                                                             LZ4F_freeDecompressionContext);
-  constexpr size_t kStep = 1 << 20;
-  size_t filled = 0;
-  while (true) {
-    out.resize(std::min(size, std::max(2 * filled, filled + kStep)));
-    size_t got = out.size() - filled, used = in.size();
-    const size_t left = LZ4F_decompress(raw, out.data() + filled, &got, in.data(), &used, nullptr);
-    if (LZ4F_isError(left) != 0) return damaged(fmt::format("lz4: {}", LZ4F_getErrorName(left)));
-    filled += got;
-    in.remove_prefix(used);
-    if (left == 0 || (got == 0 && used == 0)) break;
-  }
-  if (filled != size || !in.empty()) return damaged("lz4: it unpacks to another size than is promised");
-  return absl::OkStatus();
-}
-
-absl::Status unpack(Packing packing, std::string_view in, size_t size, std::string& out) {
-  if (packing == Packing::lz4) return unpack_lz4(in, size, out);
-  parquet::Unpacker unpacker;
-  return unpacker.unpack(parquet::Codec::zstd, in, size, out);
-}
-
 }  // namespace
 
 absl::StatusOr<BatchHead> read_batch_head(const FlatTable& batch, uint64_t body_bytes) {
@@ -79,7 +49,7 @@ absl::StatusOr<BatchHead> read_batch_head(const FlatTable& batch, uint64_t body_
   if (const FlatTable packed = batch.table(3); packed.there()) {
     const int8_t codec = packed.number<int8_t>(0);
     if (codec != 0 && codec != 1) return absl::UnimplementedError("packed in a way that is not known");
-    out.packing = static_cast<Packing>(codec);
+    out.packing = codec == 0 ? tables::Codec::lz4_frame : tables::Codec::zstd;
   }
   if (out.rows > kMostRows) return damaged(fmt::format("a batch of {} rows", out.rows));
   return out;
@@ -90,7 +60,7 @@ absl::StatusOr<std::string> Body::read(const BatchHead::Buffer& buffer) const {
   std::string bytes(buffer.size, '\0');
   RETURN_IF_ERROR(read_at(fd_, begin_ + buffer.at, bytes.size(), bytes.data()));
   counter_->fetch_add(bytes.size(), std::memory_order_relaxed);
-  if (packing_ == Packing::none || bytes.empty()) return bytes;
+  if (packing_ == tables::Codec::none || bytes.empty()) return bytes;
   if (bytes.size() < sizeof(int64_t)) return damaged("a packed buffer without its size");
   const auto size = load<int64_t>(bytes.data());
   bytes.erase(0, sizeof(int64_t));
@@ -98,7 +68,8 @@ absl::StatusOr<std::string> Body::read(const BatchHead::Buffer& buffer) const {
   if (size < 0 || static_cast<uint64_t>(size) > kMostBytes)
     return absl::UnimplementedError("a buffer of more than 4 GiB");
   std::string out;
-  RETURN_IF_ERROR(unpack(packing_, bytes, static_cast<size_t>(size), out));
+  tables::Unpacker unpacker;
+  RETURN_IF_ERROR(unpacker.unpack(packing_, bytes, static_cast<size_t>(size), out));
   return out;
 }
 

@@ -1,8 +1,6 @@
 #pragma once
 // A batch of rows in an Arrow file, and the values of one of its columns.
 
-#include <zstd.h>
-
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -13,10 +11,9 @@
 #include "stream/files/arrow/flat_buffer.h"
 #include "stream/files/arrow/schema.h"
 #include "stream/files/byte_stream.h"
+#include "stream/files/tables/codec.h"
 
 namespace doppel::arrow {
-
-enum class Packing : int8_t { none = -1, lz4 = 0, zstd = 1 };
 
 // What the head of a batch says.
 struct BatchHead {
@@ -27,7 +24,7 @@ struct BatchHead {
   std::vector<uint64_t> nodes;  // values of each node
   std::vector<Buffer> buffers;
   std::vector<uint64_t> views;  // how many buffers each column with views has besides
-  Packing packing = Packing::none;
+  tables::Codec packing = tables::Codec::none;
 };
 
 // The error: what it says cannot be, for a body of so many bytes.
@@ -36,7 +33,7 @@ absl::StatusOr<BatchHead> read_batch_head(const FlatTable& batch, uint64_t body_
 // The body of a batch, of which only the buffers that are asked for are read.
 class Body {
  public:
-  Body(int fd, uint64_t begin, Packing packing, ByteCounter counter)
+  Body(int fd, uint64_t begin, tables::Codec packing, ByteCounter counter)
       : fd_(fd), begin_(begin), packing_(packing), counter_(std::move(counter)) {}
   // Its bytes, unpacked.
   absl::StatusOr<std::string> read(const BatchHead::Buffer& buffer) const;
@@ -44,7 +41,7 @@ class Body {
  private:
   int fd_;
   uint64_t begin_;
-  Packing packing_;
+  tables::Codec packing_;
   ByteCounter counter_;
 };
 

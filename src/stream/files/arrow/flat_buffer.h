@@ -65,21 +65,22 @@ class FlatTable {
   template <typename T>
   T number(int field, T otherwise = {}) const {
     const uint64_t at = place(field);
-    return at == 0 ? otherwise : buffer_->number<T>(at);
+    return buffer_ == nullptr || at == 0 ? otherwise : buffer_->number<T>(at);
   }
   bool truth(int field) const { return number<uint8_t>(field) != 0; }
   FlatTable table(int field) const {
     const uint64_t at = place(field);
-    return at == 0 ? FlatTable() : FlatTable(*buffer_, buffer_->follow(at));
+    return buffer_ == nullptr || at == 0 ? FlatTable() : FlatTable(*buffer_, buffer_->follow(at));
   }
   std::string_view text(int field) const {
     const FlatVector bytes = vector(field, 1);
-    return bytes.size() == 0 ? std::string_view() : buffer_->bytes(bytes.begin_, bytes.size_);
+    return buffer_ == nullptr || bytes.size() == 0 ? std::string_view()
+                                                   : buffer_->bytes(bytes.begin_, bytes.size_);
   }
   // Of elements of `width` bytes.
   FlatVector vector(int field, uint64_t width) const {
     const uint64_t at = place(field);
-    if (at == 0) return {};
+    if (buffer_ == nullptr || at == 0) return {};
     const uint64_t begin = buffer_->follow(at);
     const uint64_t size = buffer_->number<uint32_t>(begin);
     if (!buffer_->holds(begin + sizeof(uint32_t), size * width)) return {};

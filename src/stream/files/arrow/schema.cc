@@ -5,14 +5,14 @@
 namespace doppel::arrow {
 namespace {
 
-using tables::Column, tables::Meaning, tables::Stored;
+using tables::Meaning, tables::Stored;
 
 constexpr int kDeepest = 64;
 constexpr size_t kMostColumns = 1'000'000;
 
 // Fields of Arrow's tables by their numbers, and the numbers of its types.
 namespace field {
-constexpr int kName = 0, kNullable = 1, kTypeOf = 2, kType = 3, kDictionary = 4, kChildren = 5;
+constexpr int kName = 0, kTypeOf = 2, kType = 3, kDictionary = 4, kChildren = 5;
 }  // namespace field
 namespace type {
 constexpr uint8_t kNull = 1, kInt = 2, kFloat = 3, kBinary = 4, kUtf8 = 5, kBool = 6, kDecimal = 7, kDate = 8,

@@ -5,11 +5,11 @@
 #include <string>
 
 #include "stream/files/byte_stream.h"
-#include "stream/files/parquet/codec.h"
 #include "stream/files/parquet/footer.h"
 #include "stream/files/parquet/hybrid.h"
 #include "stream/files/parquet/page.h"
 #include "stream/files/parquet/values.h"
+#include "stream/files/tables/codec.h"
 
 namespace doppel::parquet {
 
@@ -62,7 +62,7 @@ class ColumnReader {
   ByteCounter counter_;
   Codec codec_ = Codec::none;
   ChunkBytes bytes_;
-  Unpacker unpacker_;
+  tables::Unpacker unpacker_;
   std::string page_, dictionary_page_;
   Dictionary dictionary_;
   bool has_dictionary_ = false;

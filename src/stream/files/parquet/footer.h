@@ -7,13 +7,14 @@
 
 #include "absl/status/statusor.h"
 #include "stream/files/parquet/schema.h"
+#include "stream/files/tables/codec.h"
 
 namespace doppel::parquet {
 
 inline constexpr std::string_view kMagic = "PAR1";
 inline constexpr std::string_view kEncryptedMagic = "PARE";
 
-enum class Codec : uint8_t { none, snappy, gzip, lzo, brotli, lz4_of_hadoop, zstd, lz4 };
+using tables::Codec;
 
 // The values of one column in a row group: pages one after the other.
 struct Chunk {

@@ -1,10 +1,11 @@
-#include "stream/files/parquet/codec.h"
+#include "stream/files/tables/codec.h"
 
 // zlib.h: input pointers are const
 #define ZLIB_CONST
 #include <brotli/decode.h>
 #include <fmt/format.h>
 #include <lz4.h>
+#include <lz4frame.h>
 #include <snappy.h>
 #include <zlib.h>
 
@@ -12,7 +13,7 @@
 
 #include "base/status.h"
 
-namespace doppel::parquet {
+namespace doppel::tables {
 namespace {
 
 constexpr size_t kStep = 64 << 10;
@@ -24,8 +25,7 @@ absl::Status damaged_data(std::string_view codec) {
 }
 
 absl::Status wrong_size(size_t stated) {
-  return absl::DataLossError(
-      fmt::format("a page does not unpack to the {} bytes that its head names", stated));
+  return absl::DataLossError(fmt::format("it does not unpack to the {} bytes that its head names", stated));
 }
 
 // Memory that grows as it is filled: step(to, room) fills some of it and returns how much, less than `room`
@@ -87,6 +87,25 @@ absl::Status unbrotli(std::string_view in, size_t size, std::string& out) {
   });
 }
 
+absl::Status unpack_lz4_frame(std::string_view in, size_t size, std::string& out) {
+  LZ4F_dctx* context = nullptr;
+  if (LZ4F_isError(LZ4F_createDecompressionContext(&context, LZ4F_VERSION)) != 0)
+    return absl::ResourceExhaustedError("no memory to unpack");
+  const std::unique_ptr<LZ4F_dctx, LZ4F_errorCode_t (*)(LZ4F_dctx*)> end(context,
+                                                                         LZ4F_freeDecompressionContext);
+  return unpack_in_steps(in.size(), size, out, [&](char* to, size_t room) -> absl::StatusOr<size_t> {
+    size_t filled = 0;
+    while (filled < room && !in.empty()) {
+      size_t got = room - filled, used = in.size();
+      const size_t wants = LZ4F_decompress(context, to + filled, &got, in.data(), &used, nullptr);
+      if (LZ4F_isError(wants) != 0 || (got == 0 && used == 0)) return damaged_data("LZ4");
+      filled += got;
+      in.remove_prefix(used);
+    }
+    return filled;
+  });
+}
+
 absl::Status unsnappy(std::string_view in, size_t size, std::string& out) {
   size_t length = 0;
   if (!snappy::GetUncompressedLength(in.data(), in.size(), &length)) return damaged_data("snappy");
@@ -140,6 +159,8 @@ absl::Status Unpacker::unpack(Codec codec, std::string_view in, size_t size, std
       return zstd(in, size, out);
     case Codec::lz4:
       return unlz4(in, size, out);
+    case Codec::lz4_frame:
+      return unpack_lz4_frame(in, size, out);
     case Codec::lzo:
     case Codec::lz4_of_hadoop:
       break;
@@ -147,4 +168,4 @@ absl::Status Unpacker::unpack(Codec codec, std::string_view in, size_t size, std
   return absl::UnimplementedError("packed by a codec that is not read");
 }
 
-}  // namespace doppel::parquet
+}  // namespace doppel::tables

@@ -1,17 +1,20 @@
 #pragma once
-// Unpacks a page. Its head says how long it becomes, and may lie: no more memory is taken than that, and no
-// more than the data fills.
+// Unpacks a page of Parquet or a buffer of Arrow. Its head says how long it becomes, and may lie: no more
+// memory is taken than that, and no more than the data fills.
 
 #include <zstd.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "stream/files/parquet/footer.h"
 
-namespace doppel::parquet {
+namespace doppel::tables {
+
+// Parquet's, by their numbers there, and that of Arrow.
+enum class Codec : uint8_t { none, snappy, gzip, lzo, brotli, lz4_of_hadoop, zstd, lz4, lz4_frame };
 
 class Unpacker {
  public:
@@ -24,4 +27,4 @@ class Unpacker {
   std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> zstd_{nullptr, ZSTD_freeDCtx};
 };
 
-}  // namespace doppel::parquet
+}  // namespace doppel::tables
