@@ -112,11 +112,11 @@ std::vector<NamedPath> outputs_of(const ScanFlags& flags) {
 absl::Status check_places(const Config& config, const ScanFlags& flags) {
   const Options& o = config.options;
   for (const auto& [what, path] : outputs_of(flags)) {
-    if (!path.ends_with(".parquet")) continue;
-    return invalid(
-        fmt::format("{}: {}: doppel writes JSON lines, not Parquet; name a file .jsonl, or use Python's "
-                    "doppel_dedup.scan_parquet, which writes verdicts and unique rows with all columns",
-                    what, path));
+    if (!path.ends_with(".parquet") && !path.ends_with(".arrow") && !path.ends_with(".feather")) continue;
+    return invalid(fmt::format(
+        "{}: {}: doppel writes JSON lines, not Parquet or Arrow; name a file .jsonl, or use Python's "
+        "doppel_dedup.scan_parquet, which writes verdicts and unique rows with all columns",
+        what, path));
   }
   if (is_signed(o.input)) {
     for (const auto& [what, value] :
