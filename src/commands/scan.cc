@@ -113,10 +113,18 @@ absl::Status check_places(const Config& config, const ScanFlags& flags) {
   const Options& o = config.options;
   for (const auto& [what, path] : outputs_of(flags)) {
     if (!path.ends_with(".parquet") && !path.ends_with(".arrow") && !path.ends_with(".feather")) continue;
-    return invalid(fmt::format(
-        "{}: {}: doppel writes JSON lines, not Parquet or Arrow; name a file .jsonl, or use Python's "
-        "doppel_dedup.scan_parquet, which writes verdicts and unique rows with all columns",
-        what, path));
+    if (path.ends_with(".parquet") && what == "--keep") continue;
+    return invalid(
+        fmt::format("{}: {}: doppel writes JSON lines here, not Parquet or Arrow; name a file .jsonl. --keep "
+                    "FILE.parquet "
+                    "writes the unique rows of Parquet files with all columns",
+                    what, path));
+  }
+  if (flags.sink.keep.ends_with(".parquet") && !o.state_directory.empty()) {
+    return invalid(
+        fmt::format("--keep: {}: not with --state: a Parquet file is written at once, and a run that was "
+                    "interrupted could not go on with it; keep JSON lines, or leave --state out",
+                    flags.sink.keep));
   }
   if (is_signed(o.input)) {
     for (const auto& [what, value] :

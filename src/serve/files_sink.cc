@@ -125,7 +125,11 @@ absl::StatusOr<std::unique_ptr<FilesSink>> FilesSink::open(const FilesSinkOption
   sink->announced_ = announced.value_or(options.lowest_live);
   const bool resume = !position.empty();
   ASSIGN_OR_RETURN(sink->output_, open_output(options.output, resume, lengths));
-  ASSIGN_OR_RETURN(sink->keep_, open_output(options.keep, resume, lengths));
+  if (options.keep.ends_with(".parquet")) {
+    ASSIGN_OR_RETURN(sink->kept_rows_, parquet::RowCopy::open(options.keep));
+  } else {
+    ASSIGN_OR_RETURN(sink->keep_, open_output(options.keep, resume, lengths));
+  }
   ASSIGN_OR_RETURN(sink->rejects_, open_output(options.rejects, resume, lengths));
   if (!options.keep_files.empty()) {
     std::error_code error;
@@ -214,6 +218,7 @@ absl::Status FilesSink::write_one(const Record& record, const SignedDocument& do
   }
   output_->append(line_);
 
+  if (kept_rows_ != nullptr) RETURN_IF_ERROR(keep_rows_of(record.source));
   if (!options_.keep_directory.empty() && !record.whole_file) RETURN_IF_ERROR(keep_beside(record));
   if (outcome.verdict == Verdict::unique) RETURN_IF_ERROR(keep(record));
   if (outcome.verdict == Verdict::rejected) {
@@ -252,7 +257,19 @@ absl::Status FilesSink::keep_beside(const Record& record) {
   return absl::OkStatus();
 }
 
+// Inputs are read one after the other: the rows of the one before are copied when the next one begins.
+absl::Status FilesSink::keep_rows_of(std::string_view source) {
+  if (kept_source_ == source) return absl::OkStatus();
+  if (!kept_source_.empty()) RETURN_IF_ERROR(kept_rows_->end());
+  kept_source_ = source;
+  return kept_rows_->begin(kept_source_);
+}
+
 absl::Status FilesSink::keep(const Record& record) {
+  if (kept_rows_ != nullptr) {
+    kept_rows_->add(record.offset);
+    return absl::OkStatus();
+  }
   if (!record.whole_file) {
     if (keep_ == nullptr) return absl::OkStatus();
     if (!record.warc) {
@@ -308,6 +325,10 @@ absl::Status FilesSink::finish() {
                                 cluster.members));
   }
   clusters_.clear();
+  if (kept_rows_ != nullptr) {
+    if (!kept_source_.empty()) RETURN_IF_ERROR(kept_rows_->end());
+    RETURN_IF_ERROR(kept_rows_->finish());
+  }
   for (OutputFile* file : {output_.get(), keep_.get(), rejects_.get()}) {
     if (file != nullptr) RETURN_IF_ERROR(file->finish());
   }

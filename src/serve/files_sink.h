@@ -11,6 +11,7 @@
 #include "stream/ends.h"
 #include "stream/events.h"
 #include "stream/files/output_file.h"
+#include "stream/files/parquet/row_copy.h"
 #include "stream/pipeline.h"
 
 namespace doppel {
@@ -25,7 +26,7 @@ enum class FilesOutput {
 struct FilesSinkOptions {
   FilesOutput mode = FilesOutput::events;
   std::string output = "-";
-  std::string keep;            // file for unique lines; empty: none
+  std::string keep;            // file for unique lines, or (.parquet) rows; empty: none
   std::string keep_directory;  // in place of `keep`: a file below it for each input. Not with a position
   std::string keep_files;      // directory for unique whole files
   std::string rejects;         // file for rejected lines
@@ -71,6 +72,7 @@ class FilesSink : public Sink {
   absl::Status ends(const Decided& decided);
   absl::Status write_one(const Record& record, const SignedDocument& document, const Outcome& outcome);
   absl::Status keep(const Record& record);
+  absl::Status keep_rows_of(std::string_view source);
   absl::Status keep_beside(const Record& record);
   absl::Status hand_on(bool to_disk);  // everything written so far: to the system, or to the disk
   void add_to_cluster(const Metadata& document, const Metadata& original, const Outcome& outcome);
@@ -84,7 +86,8 @@ class FilesSink : public Sink {
   FilesSinkOptions options_;
   std::function<void(const std::string&)> report_;
   std::unique_ptr<OutputFile> output_, keep_, rejects_;
-  std::string kept_source_;                             // keep_directory: whose file keep_ is
+  std::unique_ptr<parquet::RowCopy> kept_rows_;         // in place of keep_
+  std::string kept_source_;                             // keep_directory: whose file keep_ is; or of the rows
   absl::flat_hash_map<std::string, std::string> kept_;  // path -> the source that it is of
   std::vector<Cluster> clusters_;                       // in the order of their first duplicate
   absl::flat_hash_map<Seq, size_t> cluster_of_;

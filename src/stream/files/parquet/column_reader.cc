@@ -58,15 +58,21 @@ void ColumnReader::begin(const Chunk& chunk, uint64_t rows) {
 }
 
 absl::Status ColumnReader::next(Cell& out) {
+  Depth levels;
+  return next(levels, out);
+}
+
+absl::Status ColumnReader::next(Depth& levels, Cell& out) {
   while (in_page_ == 0) RETURN_IF_ERROR(next_page(0).status());
   --in_page_;
   out = {};
-  if (column_.optional) {
-    uint32_t there = 0;
-    if (!there_.next(there)) return damaged("a page ends before its levels do");
-    if (there > 1) return damaged("a page has an impossible level");
-    if (there == 0) return absl::OkStatus();
-  }
+  levels = {};
+  if ((depth_.definition > 0 && !definitions_.next(levels.definition)) ||
+      (depth_.repetition > 0 && !repetitions_.next(levels.repetition)))
+    return damaged("a page ends before its levels do");
+  if (levels.definition > depth_.definition || levels.repetition > depth_.repetition)
+    return damaged("a page has an impossible level");
+  if (levels.definition < depth_.definition) return absl::OkStatus();
   if (!values_) {
     ASSIGN_OR_RETURN(values_, make_page_values(encoding_, column_, data_, dictionary_));
   }
@@ -182,32 +188,37 @@ absl::Status ColumnReader::take_dictionary(const PageHead& head) {
 absl::Status ColumnReader::take_data(const PageHead& head) {
   ASSIGN_OR_RETURN(std::string_view body, take_body(head));
   encoding_ = head.encoding;
-  std::string_view levels;
+  std::string_view definitions, repetitions;
   if (head.kind == PageHead::Kind::data_v2) {
     const int64_t most = std::min(head.packed, head.unpacked);
     if (head.definitions < 0 || head.repetitions < 0 || head.definitions > most ||
         head.repetitions > most - head.definitions)
       return damaged("the levels of a page are longer than the page");
     const int64_t before = head.definitions + head.repetitions;
-    levels = body.substr(static_cast<size_t>(head.repetitions), static_cast<size_t>(head.definitions));
+    repetitions = body.substr(0, static_cast<size_t>(head.repetitions));
+    definitions = body.substr(static_cast<size_t>(head.repetitions), static_cast<size_t>(head.definitions));
     body.remove_prefix(static_cast<size_t>(before));
     ASSIGN_OR_RETURN(data_,
                      unpacked(body, static_cast<uint64_t>(head.unpacked - before), head.is_packed, page_));
   } else {
     ASSIGN_OR_RETURN(data_, unpacked(body, static_cast<uint64_t>(head.unpacked), true, page_));
-    if (column_.optional) {
-      if (head.levels != Encoding::rle) {
-        return damaged(
-            fmt::format("the encoding of its levels is {}, which is not read", name_of(head.levels)));
-      }
-      ByteReader in(data_);
-      levels = in.bytes(in.fixed<uint32_t>());
-      if (!in.ok()) return damaged("the levels of a page are longer than the page");
-      data_ = in.rest();
-    }
+    if (depth_.repetition > 0) RETURN_IF_ERROR(take_levels(head, repetitions));
+    if (depth_.definition > 0) RETURN_IF_ERROR(take_levels(head, definitions));
   }
-  there_ = HybridReader(levels, 1);
+  definitions_ = HybridReader(definitions, bits_of_levels(depth_.definition));
+  repetitions_ = HybridReader(repetitions, bits_of_levels(depth_.repetition));
   in_page_ = static_cast<uint64_t>(head.values);
+  return absl::OkStatus();
+}
+
+// Those that the data of a page begins with.
+absl::Status ColumnReader::take_levels(const PageHead& head, std::string_view& out) {
+  if (head.levels != Encoding::rle)
+    return damaged(fmt::format("the encoding of its levels is {}, which is not read", name_of(head.levels)));
+  ByteReader in(data_);
+  out = in.bytes(in.fixed<uint32_t>());
+  if (!in.ok()) return damaged("the levels of a page are longer than the page");
+  data_ = in.rest();
   return absl::OkStatus();
 }
 

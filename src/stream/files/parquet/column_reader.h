@@ -38,10 +38,16 @@ class ColumnReader {
  public:
   // fd and column outlive the reader. A page that unpacks to more than page_bytes is an error.
   ColumnReader(const Column& column, int fd, uint64_t page_bytes, ByteCounter counter)
-      : column_(column), fd_(fd), page_bytes_(page_bytes), counter_(std::move(counter)) {}
+      : ColumnReader(column, {.definition = column.optional ? 1U : 0U}, fd, page_bytes, std::move(counter)) {}
+  // The same of a column of any depth.
+  ColumnReader(const Column& column, Depth depth, int fd, uint64_t page_bytes, ByteCounter counter)
+      : column_(column), depth_(depth), fd_(fd), page_bytes_(page_bytes), counter_(std::move(counter)) {}
 
-  // Goes to the first row of a row group, of which this is the column's chunk.
+  // Goes to the first row of a row group, of which this is the column's chunk. rows: how many values it has,
+  // which are its rows unless there are lists.
   void begin(const Chunk& chunk, uint64_t rows);
+  // The next value and where it stands in its lists. A value that is not there has a smaller definition.
+  absl::Status next(Depth& levels, Cell& out);
   // The value of the next row; its bytes live until the next call. The error says what is wrong.
   absl::Status next(Cell& out);
   // Goes on behind that many rows, without unpacking pages that lie before.
@@ -51,12 +57,14 @@ class ColumnReader {
   absl::StatusOr<uint64_t> next_page(uint64_t rows_to_skip);
   absl::StatusOr<PageHead> take_head();
   absl::Status take_data(const PageHead& head);
+  absl::Status take_levels(const PageHead& head, std::string_view& out);
   absl::Status take_dictionary(const PageHead& head);
   absl::StatusOr<std::string_view> take_body(const PageHead& head);
   absl::StatusOr<std::string_view> unpacked(std::string_view packed, uint64_t size, bool is_packed,
                                             std::string& memory);
 
   const Column& column_;
+  Depth depth_;
   int fd_;
   uint64_t page_bytes_;
   ByteCounter counter_;
@@ -68,7 +76,7 @@ class ColumnReader {
   bool has_dictionary_ = false;
   uint64_t rows_ = 0;     // of the row group, that no page has given yet
   uint64_t in_page_ = 0;  // of the page at hand, that were not taken
-  HybridReader there_;    // of an optional column: 1 where the value is not null
+  HybridReader definitions_, repetitions_;
   Encoding encoding_ = Encoding::plain;
   std::string_view data_;               // of the page at hand, behind its levels
   std::unique_ptr<PageValues> values_;  // made for the first value that is not null

@@ -23,7 +23,7 @@ constexpr uint64_t kMostFooter = 128 << 20;
 absl::Status broken(const std::string& cause) { return absl::DataLossError(cause); }
 
 struct RawChunk {
-  int64_t type = -1, codec = 0, bytes = 0, data = 0, dictionary = 0;
+  int64_t type = -1, codec = 0, values = 0, bytes = 0, data = 0, dictionary = 0;
   bool elsewhere = false, encrypted = false, described = false;
 };
 
@@ -36,6 +36,9 @@ void read_description(ThriftReader& in, Type type, RawChunk& out) {
         break;
       case 4:
         out.codec = in.integer(of);
+        break;
+      case 5:
+        out.values = in.integer(of);
         break;
       case 7:
         out.bytes = in.integer(of);
@@ -95,6 +98,7 @@ Chunk checked(const RawChunk& raw, const Column& column, uint64_t file_size) {
   }
   return {.begin = static_cast<uint64_t>(begin),
           .end = static_cast<uint64_t>(begin + raw.bytes),
+          .values = static_cast<uint64_t>(std::max<int64_t>(0, raw.values)),
           .codec = codec,
           .unreadable = {}};
 }
@@ -141,8 +145,13 @@ absl::StatusOr<Footer> Footer::read(int fd, uint64_t file_size) {
   ThriftReader in(out.bytes_);
   bool tree = false;
   in.each_field([&](int16_t id, Type of) {
+    const size_t begin = in.at();
     if (id == 2) {
       tree = read_schema(in, of, out.columns_);
+      out.schema_ = {begin, in.at() - begin};
+    } else if (id == 5) {
+      in.skip(of);
+      out.notes_ = {begin, in.at() - begin};
     } else if (id == 4) {
       Type element = Type::stop;
       out.groups_left_ = in.begin_list(of, element);
@@ -154,6 +163,14 @@ absl::StatusOr<Footer> Footer::read(int fd, uint64_t file_size) {
     }
   });
   if (!in.ok() || !tree) return broken("a damaged Parquet file: its footer cannot be understood");
+  return out;
+}
+
+absl::StatusOr<std::vector<Leaf>> Footer::leaves() const {
+  std::vector<Leaf> out;
+  ThriftReader in(schema());
+  if (!read_leaves(in, Type::list, out) || !in.ok())
+    return broken("a damaged Parquet file: its footer cannot be understood");
   return out;
 }
 

@@ -20,6 +20,7 @@ using tables::Codec;
 struct Chunk {
   uint64_t begin = 0;  // in the file, and behind the last page
   uint64_t end = 0;
+  uint64_t values = 0;  // nulls and empty lists count
   Codec codec = Codec::none;
   std::string unreadable;  // why it cannot be read; empty: it can
 };
@@ -35,12 +36,21 @@ class Footer {
   static absl::StatusOr<Footer> read(int fd, uint64_t file_size);
 
   const std::vector<Column>& columns() const { return columns_; }
+  // All columns, the nested ones too.
+  absl::StatusOr<std::vector<Leaf>> leaves() const;
+  // What describes the columns, and what the writer has noted, as they are written; empty: nothing.
+  std::string_view schema() const { return std::string_view(bytes_).substr(schema_.begin, schema_.size); }
+  std::string_view notes() const { return std::string_view(bytes_).substr(notes_.begin, notes_.size); }
   // The next row group, with these columns, of which each is readable; false: there are no more. All places
   // lie in the file.
   absl::StatusOr<bool> next_group(const std::vector<Column>& chosen, RowGroup& out);
 
  private:
+  struct Range {
+    size_t begin = 0, size = 0;  // in bytes_
+  };
   std::string bytes_;
+  Range schema_, notes_;
   uint64_t file_size_ = 0;
   std::vector<Column> columns_;
   size_t at_ = 0;             // of the next row group in bytes_

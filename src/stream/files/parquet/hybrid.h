@@ -2,10 +2,14 @@
 // Small numbers in runs: a value and how often it comes, or eight values at a time in few bits each. So are
 // levels, the places in a dictionary, and truths.
 
+#include <bit>
 #include <cstdint>
 #include <string_view>
 
 namespace doppel::parquet {
+
+// How many bits levels up to `most` take.
+inline unsigned bits_of_levels(uint32_t most) { return static_cast<unsigned>(std::bit_width(most)); }
 
 class HybridReader {
  public:

@@ -198,4 +198,47 @@ bool read_schema(ThriftReader& in, ThriftReader::Type type, std::vector<Column>&
   return tree && begun && std::all_of(open.begin(), open.end(), [](int64_t left) { return left == 0; });
 }
 
+bool read_leaves(ThriftReader& in, ThriftReader::Type type, std::vector<Leaf>& out) {
+  struct Node {
+    int64_t children = 0;  // that are still to come
+    std::string name;
+    Depth depth;
+  };
+  std::vector<Node> open;  // from the root on
+  bool tree = true;
+  in.each_element(type, [&](Type of) {
+    const Element e = read_element(in, of);
+    while (open.size() > 1 && open.back().children == 0) open.pop_back();
+    tree = tree && in.ok() && e.children >= 0 && open.size() < kDeepest && out.size() < kMostColumns &&
+           (open.empty() || open.back().children > 0);
+    if (!tree) return;
+    if (open.empty()) {
+      open.push_back({.children = e.children});
+      return;
+    }
+    --open.back().children;
+    Depth depth = open.back().depth;
+    if (e.repetition != kRequired) ++depth.definition;
+    if (e.repetition == kRepeated) ++depth.repetition;
+    if (e.children > 0) {
+      open.push_back({.children = e.children, .name = e.name, .depth = depth});
+      return;
+    }
+    Leaf leaf{.column = {.leaf = out.size(), .length = static_cast<uint32_t>(e.length)}, .depth = depth};
+    for (size_t i = 1; i < open.size(); ++i) leaf.path.push_back(open[i].name);
+    leaf.path.push_back(e.name);
+    for (const std::string& name : leaf.path)
+      leaf.column.name += (leaf.column.name.empty() ? "" : ".") + name;
+    if (e.type < 0 || e.type > static_cast<int64_t>(Stored::fixed)) {
+      leaf.column.unreadable = "of a type that is not known here";
+    } else {
+      leaf.column.stored = static_cast<Stored>(e.type);
+    }
+    if (leaf.column.stored == Stored::fixed && (e.length <= 0 || e.length > INT32_MAX))
+      leaf.column.unreadable = "of an impossible length";
+    out.push_back(std::move(leaf));
+  });
+  return tree && !open.empty();
+}
+
 }  // namespace doppel::parquet
