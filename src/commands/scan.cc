@@ -113,18 +113,20 @@ absl::Status check_places(const Config& config, const ScanFlags& flags) {
   const Options& o = config.options;
   for (const auto& [what, path] : outputs_of(flags)) {
     if (!path.ends_with(".parquet") && !path.ends_with(".arrow") && !path.ends_with(".feather")) continue;
-    if (path.ends_with(".parquet") && what == "--keep") continue;
-    return invalid(
-        fmt::format("{}: {}: doppel writes JSON lines here, not Parquet or Arrow; name a file .jsonl. --keep "
-                    "FILE.parquet "
-                    "writes the unique rows of Parquet files with all columns",
-                    what, path));
-  }
-  if (flags.sink.keep.ends_with(".parquet") && !o.state_directory.empty()) {
-    return invalid(
-        fmt::format("--keep: {}: not with --state: a Parquet file is written at once, and a run that was "
-                    "interrupted could not go on with it; keep JSON lines, or leave --state out",
-                    flags.sink.keep));
+    const bool table = what == "--keep" || (what == "--output" && flags.sink.mode == FilesOutput::verdicts);
+    if (!path.ends_with(".parquet") || !table) {
+      return invalid(fmt::format(
+          "{}: {}: doppel writes JSON lines here, not Parquet or Arrow; name a file .jsonl. As Parquet it "
+          "writes "
+          "verdicts (--all -o FILE.parquet) and the unique rows of Parquet files (--keep FILE.parquet)",
+          what, path));
+    }
+    if (!o.state_directory.empty()) {
+      return invalid(
+          fmt::format("{}: {}: not with --state: a Parquet file is written at once, and a run that was "
+                      "interrupted could not go on with it; write JSON lines, or leave --state out",
+                      what, path));
+    }
   }
   if (is_signed(o.input)) {
     for (const auto& [what, value] :
@@ -308,20 +310,23 @@ int scan_main(int argc, char** argv) {
       "Examples:\n"
       "  doppel scan crawl.jsonl.gz > duplicates.jsonl\n"
       "  doppel scan --all --threshold 0.7 articles/ | jq .verdict\n"
-      "  doppel scan --text-field article crawl.parquet more-parquet/ > duplicates.jsonl\n"
+      "  doppel scan --text-field article --keep unique.parquet crawl.parquet more/ > duplicates.jsonl\n"
       "  doppel scan --state index -o duplicates.jsonl --keep unique.jsonl crawl-*.jsonl",
       "doppel scan");
   ScanFlags flags;
   CommonFlags common;
   app.add_option("PATH", flags.paths, "files, directories, or - for stdin")->default_str("-");
   app.add_option("-o,--output", flags.sink.output, "where the lines go; - is stdout")->capture_default_str();
-  auto* all = app.add_flag("--all", flags.all, "a line per document, in input order, with its verdict");
+  auto* all = app.add_flag("--all", flags.all,
+                           "a line per document, in input order, with its verdict; with -o "
+                           "FILE.parquet a row");
   app.add_flag("--clusters", flags.clusters, "a line per cluster: the original and its duplicates")
       ->excludes(all);
-  app.add_option("--keep", flags.sink.keep,
-                 "write the unique lines (or WARC records), unchanged, to this file; of Parquet and Arrow, a "
-                 "line per row; "
-                 "or one file per input below a directory (DIR/)");
+  app.add_option(
+      "--keep", flags.sink.keep,
+      "write the unique lines (or WARC records), unchanged, to this file; of Parquet, the rows with "
+      "all columns (FILE.parquet), else a line per row; or one file per input below a directory "
+      "(DIR/)");
   app.add_option("--keep-files", flags.sink.keep_files, "copy unique whole files below this directory");
   app.add_option("--rejects", flags.sink.rejects,
                  "write lines that could not be read, unchanged, to this file");

@@ -124,7 +124,11 @@ absl::StatusOr<std::unique_ptr<FilesSink>> FilesSink::open(const FilesSinkOption
   sink->lowest_live_ = options.lowest_live;
   sink->announced_ = announced.value_or(options.lowest_live);
   const bool resume = !position.empty();
-  ASSIGN_OR_RETURN(sink->output_, open_output(options.output, resume, lengths));
+  if (options.mode == FilesOutput::verdicts && options.output.ends_with(".parquet")) {
+    ASSIGN_OR_RETURN(sink->table_, VerdictTable::open(options.output));
+  } else {
+    ASSIGN_OR_RETURN(sink->output_, open_output(options.output, resume, lengths));
+  }
   if (options.keep.ends_with(".parquet")) {
     ASSIGN_OR_RETURN(sink->kept_rows_, parquet::RowCopy::open(options.keep));
   } else {
@@ -204,7 +208,9 @@ absl::Status FilesSink::write_one(const Record& record, const SignedDocument& do
   if (duplicate) RETURN_IF_ERROR(decode_metadata(outcome.original, original));
 
   line_.clear();
-  if (options_.mode == FilesOutput::verdicts) {
+  if (table_ != nullptr) {
+    RETURN_IF_ERROR(table_->add(metadata.name(), outcome, duplicate ? original.name() : ""));
+  } else if (options_.mode == FilesOutput::verdicts) {
     append_verdict(line_, metadata, original, outcome, document.reason);
     line_ += '\n';
   } else if (duplicate && options_.mode != FilesOutput::clusters) {
@@ -216,7 +222,7 @@ absl::Status FilesSink::write_one(const Record& record, const SignedDocument& do
     append_verdict_event(line_, metadata, outcome, document.reason);
     line_ += '\n';
   }
-  output_->append(line_);
+  if (output_ != nullptr) output_->append(line_);
 
   if (kept_rows_ != nullptr) RETURN_IF_ERROR(keep_rows_of(record.source));
   if (!options_.keep_directory.empty() && !record.whole_file) RETURN_IF_ERROR(keep_beside(record));
@@ -325,6 +331,7 @@ absl::Status FilesSink::finish() {
                                 cluster.members));
   }
   clusters_.clear();
+  if (table_ != nullptr) RETURN_IF_ERROR(table_->finish());
   if (kept_rows_ != nullptr) {
     if (!kept_source_.empty()) RETURN_IF_ERROR(kept_rows_->end());
     RETURN_IF_ERROR(kept_rows_->finish());

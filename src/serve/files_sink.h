@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "serve/verdict_table.h"
 #include "stream/ends.h"
 #include "stream/events.h"
 #include "stream/files/output_file.h"
@@ -25,7 +26,7 @@ enum class FilesOutput {
 
 struct FilesSinkOptions {
   FilesOutput mode = FilesOutput::events;
-  std::string output = "-";
+  std::string output = "-";    // of verdicts: .parquet is a table
   std::string keep;            // file for unique lines, or (.parquet) rows; empty: none
   std::string keep_directory;  // in place of `keep`: a file below it for each input. Not with a position
   std::string keep_files;      // directory for unique whole files
@@ -86,6 +87,7 @@ class FilesSink : public Sink {
   FilesSinkOptions options_;
   std::function<void(const std::string&)> report_;
   std::unique_ptr<OutputFile> output_, keep_, rejects_;
+  std::unique_ptr<VerdictTable> table_;                 // in place of output_
   std::unique_ptr<parquet::RowCopy> kept_rows_;         // in place of keep_
   std::string kept_source_;                             // keep_directory: whose file keep_ is; or of the rows
   absl::flat_hash_map<std::string, std::string> kept_;  // path -> the source that it is of

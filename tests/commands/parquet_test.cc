@@ -210,12 +210,19 @@ TEST(Parquet, KeptAndRejectedRowsAreLines) {
     found = found || (entry.path().filename() == "in.parquet.jsonl" &&
                       read_file(entry.path()) == read_file(dir / "kept"));
   EXPECT_TRUE(found);
-  // Parquet is not written.
-  for (const std::string output : {"--keep ", "-o ", "--rejects "}) {
+  // Only verdicts and unique rows are written as Parquet, and only as a whole.
+  for (const std::string output : {"-o ", "--rejects ", "--clusters -o "}) {
     const Ran refused = run_doppel(fmt::format("scan {} {} {}.parquet", output, dir / "x.parquet", in));
     EXPECT_EQ(refused.code, 2);
-    EXPECT_THAT(refused.err, AllOf(HasSubstr("not Parquet"), HasSubstr("doppel_dedup.scan_parquet")));
+    EXPECT_THAT(refused.err, AllOf(HasSubstr("not Parquet"), HasSubstr("--keep FILE.parquet")));
   }
+  for (const std::string output : {"--all -o ", "--keep "}) {
+    const Ran refused = run_doppel(
+        fmt::format("scan {} {} --state {} {}.parquet", output, dir / "x.parquet", dir / "state", in));
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_THAT(refused.err, HasSubstr("not with --state"));
+  }
+  EXPECT_FALSE(fs::exists(dir / "x.parquet"));
   const Ran refused = run_doppel("sign -o " + (dir / "x.parquet") + " " + in + ".parquet");
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, HasSubstr("name it .signed"));

@@ -111,8 +111,7 @@ class Daemon:
 class Cluster:
     """A resolver, two matchers and a signer, which decide the same documents again."""
 
-    def __init__(self, binary, folder, settings, ports):
-        self.folder, self.ends = folder, contextlib.ExitStack()
+    def __init__(self, binary, folder, settings, ports, ends):
         (folder / "key").write_text("000102030405060708090a0b0c0d0e0f\n")
         (folder / "key").chmod(0o600)
         order = settings["kafka.topics"] + "-order"
@@ -125,7 +124,7 @@ class Cluster:
         for number, (role, port) in enumerate(zip(roles, ports)):
             own = {"http.listen": f"127.0.0.1:{port}", "state.directory": folder / f"cluster{number}"}
             daemon = Daemon(binary, folder, role | own, f"-cluster{number}")
-            self.ends.callback(daemon.process.kill)
+            ends.callback(daemon.process.kill)
             self.daemons.append(daemon)
         wait_for("the cluster's verdicts", lambda: self.daemons[0].metric('doppel_similarity_ratio_count') > 300,
                  lambda: "\n".join(d.log.read_text()[-2000:] for d in self.daemons))
@@ -133,7 +132,6 @@ class Cluster:
     def end(self):
         for daemon in self.daemons:
             daemon.end()
-        self.ends.close()
 
 
 class Load:
@@ -342,8 +340,7 @@ def main():
             daemon.process.send_signal(signal.SIGCONT)
             wait_for("what becomes of it", lambda: daemon.metric("doppel_transaction_aborts_total") > 0
                      or daemon.metric("doppel_documents_total") == load.sent())
-        cluster = Cluster(args.binary, folder, settings, cluster_ports)
-        ends.callback(cluster.ends.close)
+        cluster = Cluster(args.binary, folder, settings, cluster_ports, ends)
         some_load(10)
         wait_for("all documents", lambda: daemon.metric("doppel_documents_total") == load.sent())
         wait_for("no lag", lambda: daemon.metric("doppel_consumer_lag_records") == 0)
