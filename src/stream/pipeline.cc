@@ -100,12 +100,12 @@ class Run {
     while (more_) {
       wait_for_sign();
       std::swap(now_, next_);
-      const absl::Status matched = match();
-      RETURN_IF_ERROR(settle());  // the batch before: from here on nothing of it can be lost
-      RETURN_IF_ERROR(matched);
       const bool ready = reader_.ready();
       absl::Status read;
       if (ready) read = read_and_sign();  // the next: SIGN does not look at the index
+      const absl::Status matched = match();
+      RETURN_IF_ERROR(settle());  // the batch before: from here on nothing of it can be lost
+      RETURN_IF_ERROR(matched);
       RETURN_IF_ERROR(resolve());
       if (!ready || !read.ok()) RETURN_IF_ERROR(settle());
       if (!ready) read = read_and_sign();
