@@ -48,7 +48,7 @@ def table(rng, rows, first):
 
 def write(rng, path, rows):
     pq.write_table(rows, path, compression=rng.choice(["snappy", "zstd", "none", "gzip", "brotli"]), row_group_size=rng.randrange(10, 200),
-                   data_page_version=rng.choice(["1.0", "2.0"]), use_dictionary=rng.choice([True, False]),
+                   data_page_version=rng.choice(["1.0", "2.0"]), use_dictionary=rng.choice([True, False]), use_byte_stream_split=["real"],
                    data_page_size=rng.choice([500, 100_000]), write_batch_size=rng.choice([8, 1024]))
 
 

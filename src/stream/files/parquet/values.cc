@@ -20,6 +20,26 @@ absl::Status damaged(Encoding encoding) {
   return absl::DataLossError(fmt::format("a page has damaged values ({})", name_of(encoding)));
 }
 
+// Of each value in bytes; 0: they differ, or are not whole bytes.
+uint32_t width_of(const Column& column) {
+  switch (column.stored) {
+    case Stored::int32:
+    case Stored::float32:
+      return sizeof(uint32_t);
+    case Stored::int64:
+    case Stored::float64:
+      return sizeof(uint64_t);
+    case Stored::fixed:
+      return column.length;
+    case Stored::int96:
+      return kInt96;
+    case Stored::boolean:
+    case Stored::bytes:
+      break;
+  }
+  return 0;
+}
+
 class PlainValues final : public PageValues {
  public:
   PlainValues(const Column& column, std::string_view page)
@@ -96,6 +116,26 @@ class DictionaryValues final : public PageValues {
  private:
   HybridReader indices_;
   const Dictionary& dictionary_;
+};
+
+// Numbers of one width: first the first byte of each, then the second ones.
+class SplitValues final : public PageValues {
+ public:
+  SplitValues(const Column& column, uint32_t width, std::string_view page)
+      : column_(column), page_(page), values_(page.size() / width), value_(width, '\0') {}
+
+  absl::Status next(Cell& out) override {
+    if (at_ == values_) return too_short();
+    for (size_t i = 0; i < value_.size(); ++i) value_[i] = page_[i * values_ + at_];
+    ++at_;
+    return PlainValues(column_, value_).next(out);
+  }
+
+ private:
+  const Column& column_;
+  std::string_view page_;
+  size_t values_ = 0, at_ = 0;
+  std::string value_;
 };
 
 class RleBooleans final : public PageValues {
@@ -221,6 +261,12 @@ absl::StatusOr<std::unique_ptr<PageValues>> make_page_values(Encoding encoding, 
     case Encoding::delta_byte_array:
       if (!is_bytes) break;
       return DeltaBytes::of(page);
+    case Encoding::byte_stream_split: {
+      const uint32_t width = width_of(column);
+      if (width == 0) break;
+      if (page.size() % width != 0) return damaged(encoding);
+      return std::make_unique<SplitValues>(column, width, page);
+    }
     default:
       break;
   }

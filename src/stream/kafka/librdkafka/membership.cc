@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <set>
 
 #include "absl/strings/str_join.h"
+#include "base/clock.h"
 #include "base/status.h"
 
 namespace doppel::kafka {
@@ -36,6 +38,18 @@ Settings settings_of(const MembershipOptions& o) {
 class LibraryMembership final : public Membership {
  public:
   explicit LibraryMembership(const MembershipOptions& options) : options_(options) {}
+
+  // Before 2.3 the library ends the process where a member goes between joining and its first assignment (an
+  // assertion of the assignor). So the assignment is awaited. A member that gets none in time is left behind
+  // until the process ends.
+  ~LibraryMembership() override {
+    constexpr int kMended = 0x02030000, kLookMs = 20;
+    if (client_ == nullptr || assigned_ || rd_kafka_version() >= kMended) return;
+    const auto deadline = Clock::now() + std::chrono::seconds(2);
+    while (!assigned_ && Clock::now() < deadline && ours(kLookMs).ok()) {
+    }
+    if (!assigned_) (void)client_.release();
+  }
 
   absl::Status open(const ClientOptions& client) {
     ASSIGN_OR_RETURN(client_, make_consumer(client, settings_of(options_), nullptr, this, nullptr,
@@ -96,6 +110,7 @@ class LibraryMembership final : public Membership {
                         rd_kafka_topic_partition_list_t* changed, void* opaque) {
     auto& self = *static_cast<LibraryMembership*>(opaque);
     const bool given = code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS;
+    self.assigned_ = self.assigned_ || given;
     rd_kafka_error_t* failed =
         given ? rd_kafka_incremental_assign(client, changed) : rd_kafka_incremental_unassign(client, changed);
     if (failed != nullptr) rd_kafka_error_destroy(failed);
@@ -112,7 +127,8 @@ class LibraryMembership final : public Membership {
 
   const MembershipOptions options_;
   std::set<Place> ours_;
-  Client client_;  // calls back
+  bool assigned_ = false;  // for the first time, perhaps nothing
+  Client client_;          // calls back
 };
 
 }  // namespace
