@@ -48,7 +48,8 @@ class LibraryMembership final : public Membership {
     const auto deadline = Clock::now() + std::chrono::seconds(2);
     while (!assigned_ && Clock::now() < deadline && ours(kLookMs).ok()) {
     }
-    if (!assigned_) [[maybe_unused]] rd_kafka_t* left_behind = client_.release();
+    if (assigned_) return;
+    [[maybe_unused]] rd_kafka_t* left_behind = client_.release();
   }
 
   absl::Status open(const ClientOptions& client) {
