@@ -70,6 +70,7 @@ int noop(const Flags& flags) {
   make_topic(flags, flags.log, 1, {{"cleanup.policy", "compact"}, {"min.compaction.lag.ms", "60000"}});
   const Handle producer = make_client(RD_KAFKA_PRODUCER, flags,
                                       {{"transactional.id", flags.group + "/" + flags.log},
+                                       {"retry.backoff.ms", "10"},
                                        {"queue.buffering.max.messages", "10000000"},
                                        {"queue.buffering.max.kbytes", "2097151"},
                                        {"linger.ms", "5"}});

@@ -46,6 +46,9 @@ absl::StatusOr<Conf> make_conf(const ClientOptions& options, const Settings& our
   RETURN_IF_ERROR(set(conf.get(), "client.id", options.client_id, ""));
   // By default the library waits up to ten seconds before it tries a broker again that is back already.
   RETURN_IF_ERROR(set(conf.get(), "reconnect.backoff.max.ms", "1000", ""));
+  // A broker refuses the next transaction for the few milliseconds in which it still marks the records of the
+  // last one (CONCURRENT_TRANSACTIONS). By default the library asks again after 100 ms.
+  if (!consumer) RETURN_IF_ERROR(set(conf.get(), "retry.backoff.ms", "10", ""));
   for (const auto& [full_name, value] : options.properties) {
     std::string_view name = full_name;
     if (applies(name, consumer))
