@@ -14,8 +14,8 @@
 #include "serve/kafka_run.h"
 #include "serve/log_from_state.h"
 #include "serve/log_writes.h"
-#include "serve/monitor.h"
 #include "serve/report.h"
+#include "serve/session.h"
 #include "serve/setup.h"
 #include "state/file.h"
 #include "state/lock.h"
@@ -85,14 +85,6 @@ absl::Status from_log(const Config& config, kafka::Cluster& cluster, const Rebui
   return absl::OkStatus();
 }
 
-// A rebuild may run beside a daemon that has the port: then it does without.
-std::unique_ptr<http::Server> open_http_beside(const Options& o) {
-  absl::StatusOr<std::unique_ptr<http::Server>> server = open_http(o);
-  if (server.ok()) return *std::move(server);
-  log::warn("the rebuild serves no metrics", {{"because", std_sv(server.status().message())}});
-  return nullptr;
-}
-
 // What another index could not read, by topic, partition and offset.
 absl::StatusOr<std::function<std::string(const Record&)>> missing_of(const KafkaPlan& plan,
                                                                      const std::string& index_log) {
@@ -115,21 +107,18 @@ absl::StatusOr<std::function<std::string(const Record&)>> missing_of(const Kafka
 // A new index log and a new state directory, from the topics up to where they end now.
 absl::Status from_documents(const Config& config, kafka::Cluster& cluster, const RebuildOptions& given) {
   const Options& o = config.options;
-  ASSIGN_OR_RETURN(const HashKey key, key_of(o));
-  ASSIGN_OR_RETURN(const EngineOptions engine, engine_options(o, key));
-  Monitor monitor({.options = o, .rule = engine.rule, .kafka = true, .replay = true, .stop = given.stop});
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                   Session::begin(config, o, {.kafka = true, .replay = true, .stop = given.stop}));
+  Monitor& monitor = session->monitor;
   RebuildOptions r = given;
-  r.stop = [&] { return monitor.stop(); };
-  const std::unique_ptr<http::Server> server = open_http_beside(o);
-  if (server != nullptr) monitor.answer(*server);
-  monitor.restoring({"waiting for Kafka"});
+  r.stop = session->stopper();
   ASSIGN_OR_RETURN(const KafkaPlan plan, plan_kafka(o, cluster, {.stop = r.stop}));
   ASSIGN_OR_RETURN(std::vector<kafka::Bounds> bounds,
                    kafka::freeze_bounds(cluster, plan.inputs, r.since_offset, r.since_ms));
   ASSIGN_OR_RETURN(const std::unique_ptr<KafkaIndex> index,
                    open_kafka_index({.options = o,
                                      .plan = plan,
-                                     .key = key,
+                                     .key = session->key,
                                      .rebuilt_from = kafka::encode_bounds(bounds),
                                      .stop = r.stop,
                                      .restoring = monitor.progress_reports()}));

@@ -11,11 +11,12 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/status.h"
+#include "serve/decide.h"
 #include "serve/embedded_state.h"
 #include "serve/files_sink.h"
 #include "serve/forget_requests.h"
-#include "serve/monitor.h"
 #include "serve/report.h"
+#include "serve/session.h"
 #include "serve/setup.h"
 #include "serve/state_originals.h"
 #include "serve/web.h"
@@ -79,14 +80,10 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   const Options& o = config.options;
   RETURN_IF_ERROR(check_places(o));
   RETURN_IF_ERROR(check_format(o.input));
-  std::string note;
-  ASSIGN_OR_RETURN(const HashKey key, choose_hash_key(o, note));
-  if (!note.empty()) log::warn(note);
-  ASSIGN_OR_RETURN(EngineOptions engine_opts, engine_options(o, key));
-  Monitor monitor({.options = o, .rule = engine_opts.rule, .stop = stop_requested});
-  const auto stop = [&] { return monitor.stop(); };
-  ASSIGN_OR_RETURN(const std::unique_ptr<http::Server> server, open_http(o));
-  if (server != nullptr) monitor.answer(*server);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                   Session::begin(config, o, {.stop = stop_requested}));
+  Monitor& monitor = session->monitor;
+  EngineOptions& engine_opts = session->engine;
   log::info("starting", {{"input", absl::StrJoin(o.files.paths, ", ")},
                          {"output", o.files.output},
                          {"state", o.state_directory}});
@@ -130,8 +127,9 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
         fmt::format("{}: the file is there and not from this index ({}); move it away, or name another",
                     foreign, o.state_directory));
   }
-  sink_options.context = {.scheme = fmt::format("{:016x}", key.derive(engine_opts.scheme.describe())),
-                          .epoch = recovered.epoch};
+  sink_options.context = {
+      .scheme = fmt::format("{:016x}", session->key.derive(engine_opts.scheme.describe())),
+      .epoch = recovered.epoch};
   const std::unique_ptr<StoredOriginals> originals = stored_originals(*state, engine);
   sink_options.engine = &engine;
   sink_options.originals = originals.get();
@@ -157,60 +155,48 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
     follow.files.layout = "signed";
     follow.files.signed_scheme = engine_opts.scheme.describe();
   }
-  follow.files.stop = stop;
+  follow.files.stop = session->stopper();
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source,
                    open_follow_source(follow, recovered.source_position));
   ASSIGN_OR_RETURN(const std::unique_ptr<FetchSource> fetching,
-                   fetch_from(*source, fetch_options(o, stop), engine));
+                   fetch_from(*source, fetch_options(o, session->stopper()), engine));
   std::shared_ptr<void> watched;
   if (fetching != nullptr) watched = monitor.watch(*fetching);
   monitor.progress(engine, *state);
   const std::unique_ptr<KeptOriginals> kept = kept_originals(*state, engine);
   Forgetting forgetting(*kept, state->bodies());
   ForgetRequests requests(o.state_directory, forgetting);
-  Web web(server.get(), {.config = config,
-                         .engine = engine,
-                         .originals = *kept,
-                         .bodies = state->bodies(),
-                         .forgetting = &forgetting,
-                         .checkpoint = [&] { return state->checkpoint(); },
-                         .snapshots = [&] { return state->checkpoint_stats(); }});
+  Web web(session->server.get(), {.config = config,
+                                  .engine = engine,
+                                  .originals = *kept,
+                                  .bodies = state->bodies(),
+                                  .forgetting = &forgetting,
+                                  .checkpoint = [&] { return state->checkpoint(); },
+                                  .snapshots = [&] { return state->checkpoint_stats(); }});
   monitor.ready(engine);
   log::info("ready", {{"input_listed_ms", ms_since(start)}, {"epoch", recovered.epoch}});
   notify::ready();
 
-  Pipeline pipeline{.source = fetching != nullptr ? static_cast<Source&>(*fetching) : *source,
-                    .engine = engine,
-                    .sink = *sink,
-                    .journal = &journal,
-                    .format = o.input,
-                    .threads = thread_count(o),
-                    .stop = stop,
-                    .requests =
-                        [&](Work& work) {
-                          requests.look();
-                          return forgetting.fill(work) || sink->has_more_to_write();
-                        },
-                    .read_now = late_reader(fetching.get()),
-                    .observe =
-                        [&](const Decided& decided, const BatchTimes& times) {
-                          monitor.metrics().observe(decided, times);
-                          web.observe(decided);
-                        },
-                    .progress =
-                        [&](const Counters& counters) {
-                          monitor.progress(engine, *state);
-                          forgetting.settled();
-                          requests.answer();
-                          web.progress(counters);
-                          report.progress(counters);
-                        }};
-  ASSIGN_OR_RETURN(const Counters counters, run_pipeline(pipeline));
+  RETURN_IF_ERROR(decide(*session, {.source = *source,
+                                    .fetching = fetching.get(),
+                                    .engine = engine,
+                                    .state = *state,
+                                    .sink = *sink,
+                                    .journal = &journal,
+                                    .web = web,
+                                    .report = report,
+                                    .requests =
+                                        [&](Work& work) {
+                                          requests.look();
+                                          return forgetting.fill(work) || sink->has_more_to_write();
+                                        },
+                                    .settled =
+                                        [&] {
+                                          forgetting.settled();
+                                          requests.answer();
+                                        }}));
   RETURN_IF_ERROR(sink->finish());
-  RETURN_IF_ERROR(state->checkpoint());
-  report.end(counters);
-  if (fetching != nullptr) report_fetches(fetching->counts());
-  return absl::OkStatus();
+  return state->checkpoint();
 }
 
 }  // namespace doppel

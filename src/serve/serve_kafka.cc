@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -13,14 +14,14 @@
 #include "metrics/cluster_metrics.h"
 #include "metrics/kafka_metrics.h"
 #include "serve/cluster_shown.h"
-#include "serve/firehose.h"
+#include "serve/decide.h"
 #include "serve/forget_requests.h"
 #include "serve/kafka_run.h"
 #include "serve/log_epoch.h"
 #include "serve/log_writes.h"
-#include "serve/monitor.h"
 #include "serve/remote_answers.h"
 #include "serve/report.h"
+#include "serve/session.h"
 #include "serve/setup.h"
 #include "serve/standby.h"
 #include "serve/state_originals.h"
@@ -29,12 +30,11 @@
 #include "state/lock.h"
 #include "stream/kafka/kafka_position.h"
 #include "stream/kafka/kafka_source.h"
-#include "stream/pipeline.h"
 
 namespace doppel {
 namespace {
 
-// dry_run: judged, and then nothing.
+// Of a dry run.
 class NoSink final : public Sink {
  public:
   absl::Status write(const Decided&) override { return absl::OkStatus(); }
@@ -69,53 +69,6 @@ class DryRun {
   std::string directory_;
 };
 
-kafka::KafkaSourceOptions source_options(const Options& o, const KafkaPlan& plan, bool step_by_step,
-                                         const std::function<bool()>& stop) {
-  kafka::KafkaSourceOptions out = kafka_source_options(o, plan.inputs, stop);
-  out.in_background = !step_by_step;
-  return out;
-}
-
-// Everything that a run has in common; what differs is where its decisions go.
-absl::Status run(const Options& o, Monitor& monitor, KafkaIndex& index, Source& source, FetchSource* fetching,
-                 Answering* answering, Sink& sink, Journal* journal,
-                 const std::function<bool(Work&)>& requests, const std::function<void()>& settled, Web& web) {
-  Report report(index.engine->originals());
-  FirehoseWatch firehose;
-  Pipeline pipeline{.source = fetching != nullptr ? static_cast<Source&>(*fetching) : source,
-                    .engine = *index.engine,
-                    .sink = sink,
-                    .journal = journal,
-                    .answering = answering,
-                    .format = o.input,
-                    .keys = key_policy(o),
-                    .threads = thread_count(o),
-                    .stop = [&] { return monitor.stop(); },
-                    .requests = requests,
-                    .read_now = late_reader(fetching),
-                    .observe =
-                        [&](const Decided& decided, const BatchTimes& times) {
-                          monitor.metrics().observe(decided, times);
-                          web.observe(decided);
-                          if (const std::string warning = firehose.observe(decided); !warning.empty())
-                            log::warn(warning);
-                        },
-                    .progress =
-                        [&](const Counters& counters) {
-                          monitor.progress(*index.engine, *index.state);
-                          settled();
-                          web.progress(counters);
-                          report.progress(counters);
-                        }};
-  const absl::StatusOr<Counters> counters = run_pipeline(pipeline);
-  if (absl::IsDataLoss(counters.status()))
-    mark_damaged(o.state_directory, std::string(counters.status().message()));
-  RETURN_IF_ERROR(counters.status());
-  report.end(*counters);
-  if (fetching != nullptr) report_fetches(fetching->counts());
-  return absl::OkStatus();
-}
-
 std::vector<PageData::Lag> lags_of(const kafka::ConsumerStatistics& statistics,
                                    const std::vector<SettledPartition>& all_settled) {
   std::vector<PageData::Lag> out;
@@ -133,138 +86,203 @@ std::vector<PageData::Lag> lags_of(const kafka::ConsumerStatistics& statistics,
   return out;
 }
 
-void say_ready(Monitor& monitor, const KafkaIndex& index, const kafka::KafkaSource& source) {
-  monitor.ready(*index.engine);
-  log::info("ready", {{"partitions", source.partitions()},
-                      {"originals", index.engine->originals().stats().live},
-                      {"epoch", epoch_string(index.epoch.epoch)}});
-  notify::ready();
-}
+// The parts of a daemon in the order in which they are opened; each uses those before it.
+class Daemon {
+ public:
+  Daemon(const Config& config, const Options& o, kafka::Cluster& cluster, const ServeKafka& how)
+      : config_(config), o_(o), cluster_(cluster), how_(how) {}
+
+  absl::Status serve() {
+    RETURN_IF_ERROR(begin());
+    RETURN_IF_ERROR(find_topics());
+    RETURN_IF_ERROR(open_index());
+    RETURN_IF_ERROR(open_input());
+    show_index();
+    if (o_.dry_run) return judge();
+    RETURN_IF_ERROR(begin_writing());
+    if (o_.cluster.decides()) RETURN_IF_ERROR(open_answers());
+    return publish();
+  }
+
+ private:
+  absl::Status begin() {
+    ASSIGN_OR_RETURN(session_, Session::begin(config_, o_, {.kafka = true, .stop = how_.stop}));
+    stop_ = session_->stopper();
+    log::info("starting",
+              {{"brokers", o_.kafka.brokers}, {"index_log", o_.kafka.index_log}, {"dry_run", o_.dry_run}});
+    return absl::OkStatus();
+  }
+
+  absl::Status find_topics() {
+    const PlanOptions waiting{.stop = stop_, .await_topics = true};
+    ASSIGN_OR_RETURN(plan_, plan_kafka(o_, cluster_, how_.real ? real_cluster(o_, waiting) : waiting));
+    return absl::OkStatus();
+  }
+
+  // Returns when it is our turn to write the index log.
+  absl::Status open_index() {
+    if (o_.kafka.takeover == "standby" && !o_.dry_run) {
+      ASSIGN_OR_RETURN(standby_, Standby::join(o_, plan_, session_->monitor.progress_reports()));
+    }
+    ASSIGN_OR_RETURN(
+        index_, open_kafka_index({.options = o_,
+                                  .plan = plan_,
+                                  .key = session_->key,
+                                  .read_only = o_.dry_run,
+                                  .elsewhere = o_.cluster.decides(),
+                                  .owner = how_.owner,
+                                  .sync_on = how_.step_by_step ? std::launch::deferred : std::launch::async,
+                                  .standby = &standby_,
+                                  .stop = stop_,
+                                  .restoring = session_->monitor.progress_reports()}));
+    return absl::OkStatus();
+  }
+
+  // The input continues where the index log says. The offsets of the group only follow.
+  absl::Status open_input() {
+    kafka::KafkaSourceOptions options = kafka_source_options(o_, plan_.inputs, stop_);
+    options.in_background = !how_.step_by_step;
+    const std::vector<LogProgress> from = index_->position.progress_list();
+    ASSIGN_OR_RETURN(source_, kafka::KafkaSource::open(cluster_, options, from));
+    ASSIGN_OR_RETURN(fetching_, fetch_from(*source_, fetch_options(o_, stop_), *index_->engine));
+    watched_.push_back(session_->monitor.watch(*source_, from));
+    if (fetching_ != nullptr) watched_.push_back(session_->monitor.watch(*fetching_));
+    return absl::OkStatus();
+  }
+
+  void show_index() {
+    session_->monitor.progress(*index_->engine, *index_->state);
+    kept_ = kept_originals(*index_->state, *index_->engine);
+    shown_.emplace(WebParts{.config = config_,
+                            .engine = *index_->engine,
+                            .originals = *kept_,
+                            .bodies = index_->state->bodies(),
+                            .keys = key_policy(o_)});
+    shown_->lags = [this, statistics = source_->statistics()] {
+      return lags_of(statistics->get(), session_->monitor.metrics().stream().settled());
+    };
+  }
+
+  // A dry run: decides, and nothing comes of it.
+  absl::Status judge() {
+    Web web(session_->server.get(), *shown_);
+    ready();
+    NoSink sink;
+    Report report(index_->engine->originals());
+    return decide(*session_, parts(sink, web, report));
+  }
+
+  absl::Status begin_writing() {
+    index_->transactor->send_offsets_to(o_.kafka.group);
+    return write_progress(*index_, source_->beginnings());
+  }
+
+  // A resolver: the originals are with the matchers, which answer what is like a document.
+  absl::Status open_answers() {
+    generation_ = make_owner_name();
+    ASSIGN_OR_RETURN(answers_,
+                     RemoteAnswers::open(cluster_, {.topic = answers_topic(o_),
+                                                    .generation = generation_,
+                                                    .engine = *index_->engine,
+                                                    .stop = stop_,
+                                                    .still_ours = [this] { return sink_->still_ours(); },
+                                                    .watch = watch_}));
+    watched_.push_back(session_->monitor.metrics().pull(
+        [this](Families& out) { collect_resolver(out, watch_.status(), Clock::unix_ms()); }));
+    shown_->cluster = [this] { return cluster_part(watch_.status(), Clock::unix_ms()); };
+    return write_generation(*index_, generation_);
+  }
+
+  absl::Status publish() {
+    kafka::KafkaSinkOptions options = sink_options(o_, plan_, *index_);
+    options.generation = generation_;
+    options.waiting = [this] { (void)stop_(); };
+    options.commit =
+        how_.step_by_step ? kafka::CommitThread::Where::in_turn : kafka::CommitThread::Where::beside;
+    sink_.emplace(cluster_, options, *index_->engine, *index_->originals, *index_->transactor,
+                  index_->position);
+    SnapshotJournal journal(*index_, *sink_);
+    const std::shared_ptr<void> watched = session_->monitor.watch(*index_->transactor);
+    Forgetting forgetting(*kept_, index_->state->bodies(),
+                          how_.step_by_step ? Forgetting::Search::in_turn : Forgetting::Search::beside);
+    ForgetRequests requests(o_.state_directory, forgetting);
+    shown_->forgetting = &forgetting;
+    shown_->snapshots = [this] { return index_->state->checkpoint_stats(); };
+    shown_->checkpoint = [this] { return index_->state->checkpoint(); };
+    Web web(session_->server.get(), *shown_);
+    ready();
+    Report report(index_->engine->originals());
+    Deciding deciding = parts(*sink_, web, report);
+    deciding.journal = &journal;
+    deciding.answering = answers_.get();
+    deciding.requests = [&](Work& work) {
+      standby_.keep();
+      requests.look();
+      return forgetting.fill(work) || sink_->has_more_to_do();
+    };
+    deciding.settled = [&] {
+      forgetting.settled();
+      requests.answer();
+    };
+    absl::Status ran = decide(*session_, deciding);
+    if (ran.ok()) return index_->state->checkpoint();
+    how_.ending(ran);  // clients of a broker that is away may take their time to go
+    // What a person must change stops a start. A daemon that ran may be started again.
+    if (absl::IsInvalidArgument(ran) || absl::IsNotFound(ran)) return absl::InternalError(ran.message());
+    return ran;
+  }
+
+  Deciding parts(Sink& sink, Web& web, Report& report) {
+    return {.source = *source_,
+            .fetching = fetching_.get(),
+            .engine = *index_->engine,
+            .state = *index_->state,
+            .sink = sink,
+            .keys = key_policy(o_),
+            .web = web,
+            .report = report};
+  }
+
+  void ready() {
+    session_->monitor.ready(*index_->engine);
+    log::info("ready", {{"partitions", source_->partitions()},
+                        {"originals", index_->engine->originals().stats().live},
+                        {"epoch", epoch_string(index_->epoch.epoch)}});
+    notify::ready();
+  }
+
+  const Config& config_;
+  const Options& o_;  // of the configuration, or of a dry run
+  kafka::Cluster& cluster_;
+  const ServeKafka& how_;
+  std::function<bool()> stop_;
+  std::unique_ptr<Session> session_;
+  KafkaPlan plan_;
+  Standby standby_;
+  std::unique_ptr<KafkaIndex> index_;
+  std::unique_ptr<kafka::KafkaSource> source_;
+  std::unique_ptr<FetchSource> fetching_;
+  std::unique_ptr<KeptOriginals> kept_;
+  std::optional<WebParts> shown_;
+  ResolverWatch watch_{static_cast<uint64_t>(o_.cluster.ahead)};
+  std::string generation_;  // of a resolver's life
+  std::unique_ptr<RemoteAnswers> answers_;
+  std::optional<kafka::KafkaSink> sink_;
+  std::vector<std::shared_ptr<void>> watched_;  // what the metrics show, until it goes
+};
 
 }  // namespace
 
 absl::Status serve_kafka(const Config& config, kafka::Cluster& cluster, const ServeKafka& how) {
   if (config.options.state_directory.empty())
     return invalid("state.directory: serve needs a directory for its snapshots and its hash key");
-  std::string note;
-  ASSIGN_OR_RETURN(const HashKey key, config.options.dry_run ? hash_key_to_look_with(config.options)
-                                                             : choose_hash_key(config.options, note));
   DryRun dry_run;
   ASSIGN_OR_RETURN(const Options o, dry_run.options_of(config.options));
-  if (!note.empty()) log::warn(note);
   RETURN_IF_ERROR(check_format(o.input));
+  // One in use is refused before Kafka is waited for.
   RETURN_IF_ERROR(make_directories(o.state_directory));
-  RETURN_IF_ERROR(
-      lock_directory(o.state_directory).status());  // one in use is refused before Kafka is waited for
-
-  ASSIGN_OR_RETURN(const EngineOptions engine, engine_options(o, key));
-  Monitor monitor({.options = o, .rule = engine.rule, .kafka = true, .stop = how.stop});
-  const auto stop = [&] { return monitor.stop(); };
-  ASSIGN_OR_RETURN(const std::unique_ptr<http::Server> server, open_http(o));
-  if (server != nullptr) monitor.answer(*server);
-  monitor.restoring({"waiting for Kafka"});
-  log::info("starting",
-            {{"brokers", o.kafka.brokers}, {"index_log", o.kafka.index_log}, {"dry_run", o.dry_run}});
-  const PlanOptions waiting{.stop = stop, .await_topics = true};
-  ASSIGN_OR_RETURN(const KafkaPlan plan,
-                   plan_kafka(o, cluster, how.real ? real_cluster(o, waiting) : waiting));
-  Standby standby;
-  if (o.kafka.takeover == "standby" && !o.dry_run) {
-    ASSIGN_OR_RETURN(standby, Standby::join(o, plan, monitor.progress_reports()));
-  }
-  const auto where = how.step_by_step ? std::launch::deferred : std::launch::async;
-  ASSIGN_OR_RETURN(const std::unique_ptr<KafkaIndex> index,
-                   open_kafka_index({.options = o,
-                                     .plan = plan,
-                                     .key = key,
-                                     .read_only = o.dry_run,
-                                     .elsewhere = o.cluster.decides(),
-                                     .owner = how.owner,
-                                     .sync_on = where,
-                                     .standby = &standby,
-                                     .stop = stop,
-                                     .restoring = monitor.progress_reports()}));
-
-  // The input goes on where the index log says; the offsets of the group are only kept up to date.
-  ASSIGN_OR_RETURN(const std::unique_ptr<kafka::KafkaSource> source,
-                   kafka::KafkaSource::open(cluster, source_options(o, plan, how.step_by_step, stop),
-                                            index->position.progress_list()));
-  ASSIGN_OR_RETURN(const std::unique_ptr<FetchSource> fetching,
-                   fetch_from(*source, fetch_options(o, stop), *index->engine));
-  ResolverWatch watch(static_cast<uint64_t>(o.cluster.ahead));
-  std::vector<std::shared_ptr<void>> watched{monitor.watch(*source, index->position.progress_list())};
-  if (fetching != nullptr) watched.push_back(monitor.watch(*fetching));
-  monitor.progress(*index->engine, *index->state);
-  const std::unique_ptr<KeptOriginals> kept = kept_originals(*index->state, *index->engine);
-  WebParts shown{.config = config,
-                 .engine = *index->engine,
-                 .originals = *kept,
-                 .bodies = index->state->bodies(),
-                 .keys = key_policy(o)};
-  shown.lags = [&monitor, statistics = source->statistics()] {
-    return lags_of(statistics->get(), monitor.metrics().stream().settled());
-  };
-  if (o.dry_run) {
-    Web web(server.get(), shown);
-    say_ready(monitor, *index, *source);
-    NoSink sink;
-    return run(
-        o, monitor, *index, *source, fetching.get(), nullptr, sink, nullptr, [](Work&) { return false; },
-        [] {}, web);
-  }
-  index->transactor->send_offsets_to(o.kafka.group);
-  RETURN_IF_ERROR(write_progress(*index, source->beginnings()));
-  kafka::KafkaSinkOptions sink_of = sink_options(o, plan, *index);
-  std::unique_ptr<RemoteAnswers> answers;
-  kafka::KafkaSink* deciding = nullptr;  // once it is there
-  if (o.cluster.decides()) {
-    sink_of.generation = make_owner_name();
-    ASSIGN_OR_RETURN(answers,
-                     RemoteAnswers::open(cluster, {.topic = answers_topic(o),
-                                                   .generation = sink_of.generation,
-                                                   .engine = *index->engine,
-                                                   .stop = stop,
-                                                   .still_ours = [&] { return deciding->still_ours(); },
-                                                   .watch = watch}));
-    RETURN_IF_ERROR(write_generation(*index, sink_of.generation));
-    watched.push_back(monitor.metrics().pull(
-        [&](Families& out) { collect_resolver(out, watch.status(), Clock::unix_ms()); }));
-    shown.cluster = [&] { return cluster_part(watch.status(), Clock::unix_ms()); };
-  }
-  sink_of.waiting = [&] { monitor.stop(); };
-  sink_of.commit =
-      how.step_by_step ? kafka::CommitThread::Where::in_turn : kafka::CommitThread::Where::beside;
-  kafka::KafkaSink sink(cluster, sink_of, *index->engine, *index->originals, *index->transactor,
-                        index->position);
-  deciding = &sink;
-  SnapshotJournal journal(*index, sink);
-  watched.push_back(monitor.watch(*index->transactor));
-  Forgetting forgetting(*kept, index->state->bodies(),
-                        how.step_by_step ? Forgetting::Search::in_turn : Forgetting::Search::beside);
-  ForgetRequests requests(o.state_directory, forgetting);
-  shown.forgetting = &forgetting;
-  shown.snapshots = [&] { return index->state->checkpoint_stats(); };
-  shown.checkpoint = [&] { return index->state->checkpoint(); };
-  Web web(server.get(), shown);
-  say_ready(monitor, *index, *source);
-  const auto requested = [&](Work& work) {
-    standby.keep();
-    requests.look();
-    return forgetting.fill(work) || sink.has_more_to_do();
-  };
-  const auto settled = [&] {
-    forgetting.settled();
-    requests.answer();
-  };
-  absl::Status ran = run(o, monitor, *index, *source, fetching.get(), answers.get(), sink, &journal,
-                         requested, settled, web);
-  if (!ran.ok()) {
-    how.ending(ran);  // clients of a broker that is away may take their time to go
-    // What a person must change stops a start. A daemon that ran may be started again.
-    if (absl::IsInvalidArgument(ran) || absl::IsNotFound(ran)) return absl::InternalError(ran.message());
-    return ran;
-  }
-  return index->state->checkpoint();
+  RETURN_IF_ERROR(lock_directory(o.state_directory).status());
+  return Daemon(config, o, cluster, how).serve();
 }
 
 }  // namespace doppel

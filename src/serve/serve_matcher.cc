@@ -10,8 +10,7 @@
 #include "serve/kafka_plan.h"
 #include "serve/kafka_run.h"
 #include "serve/matching.h"
-#include "serve/monitor.h"
-#include "serve/setup.h"
+#include "serve/session.h"
 #include "serve/state_originals.h"
 #include "serve/web.h"
 
@@ -21,42 +20,36 @@ absl::Status serve_matcher(const Config& config, kafka::Cluster& cluster,
                            const std::function<bool()>& how_stop) {
   const Options& o = config.options;
   if (o.state_directory.empty()) return invalid("state.directory: a matcher keeps its originals there");
-  std::string note;
-  ASSIGN_OR_RETURN(const HashKey key, choose_hash_key(o, note));
-  if (!note.empty()) log::warn(note);
-  ASSIGN_OR_RETURN(const EngineOptions engine, engine_options(o, key));
   ASSIGN_OR_RETURN(const ShardSet own, parse_shards(o.cluster.shards));
-  Monitor monitor({.options = o, .rule = engine.rule, .kafka = true, .stop = how_stop});
-  const auto stop = [&] { return monitor.stop(); };
-  ASSIGN_OR_RETURN(const std::unique_ptr<http::Server> server, open_http(o));
-  if (server != nullptr) monitor.answer(*server);
-  monitor.restoring({"waiting for Kafka"});
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                   Session::begin(config, o, {.kafka = true, .stop = how_stop}));
+  const std::function<bool()> stop = session->stopper();
   log::info("starting", {{"role", "matcher"}, {"shards", own.text()}, {"index_log", o.kafka.index_log}});
   ASSIGN_OR_RETURN(const KafkaPlan plan,
                    plan_kafka(o, cluster, real_cluster(o, {.stop = stop, .await_topics = true})));
   ASSIGN_OR_RETURN(const std::unique_ptr<KafkaIndex> index,
                    open_kafka_index({.options = o,
                                      .plan = plan,
-                                     .key = key,
+                                     .key = session->key,
                                      .read_only = true,
                                      .own = own,
                                      .stop = stop,
-                                     .restoring = monitor.progress_reports()}));
-  Matching matching(o, plan, *index, monitor);
+                                     .restoring = session->monitor.progress_reports()}));
+  Matching matching(o, plan, *index, session->monitor);
   RETURN_IF_ERROR(matching.open());
   const std::shared_ptr<void> watched =
-      monitor.metrics().pull([&matching](Families& out) { matching.collect(out); });
+      session->monitor.metrics().pull([&matching](Families& out) { matching.collect(out); });
   const std::unique_ptr<KeptOriginals> kept = kept_originals(*index->state, *index->engine);
-  Web web(server.get(), {.config = config,
-                         .engine = *index->engine,
-                         .originals = *kept,
-                         .bodies = index->state->bodies(),
-                         .keys = key_policy(o),
-                         .forgets_not = "a matcher removes nothing by itself; ask the resolver",
-                         .checkpoint = [&] { return index->state->checkpoint(); },
-                         .snapshots = [&] { return index->state->checkpoint_stats(); },
-                         .cluster = [&] { return cluster_part(matching.status()); }});
-  monitor.ready(*index->engine);
+  Web web(session->server.get(), {.config = config,
+                                  .engine = *index->engine,
+                                  .originals = *kept,
+                                  .bodies = index->state->bodies(),
+                                  .keys = key_policy(o),
+                                  .forgets_not = "a matcher removes nothing by itself; ask the resolver",
+                                  .checkpoint = [&] { return index->state->checkpoint(); },
+                                  .snapshots = [&] { return index->state->checkpoint_stats(); },
+                                  .cluster = [&] { return cluster_part(matching.status()); }});
+  session->monitor.ready(*index->engine);
   log::info("ready", {{"role", "matcher"},
                       {"shards", own.text()},
                       {"originals", index->engine->originals().stats().live},

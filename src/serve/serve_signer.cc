@@ -11,10 +11,8 @@
 #include "base/status.h"
 #include "metrics/cluster_metrics.h"
 #include "serve/kafka_plan.h"
-#include "serve/monitor.h"
-#include "serve/setup.h"
+#include "serve/session.h"
 #include "serve/sign_kafka.h"
-#include "serve/web.h"
 
 namespace doppel {
 namespace {
@@ -68,20 +66,14 @@ class SignerWatch {
 absl::Status serve_signer(const Config& config, kafka::Cluster& cluster,
                           const std::function<bool()>& how_stop) {
   const Options& o = config.options;
-  std::string note;
-  ASSIGN_OR_RETURN(const HashKey key, choose_hash_key(o, note));
-  if (!note.empty()) log::warn(note);
-  ASSIGN_OR_RETURN(const EngineOptions engine, engine_options(o, key));
-  Monitor monitor({.options = o, .rule = engine.rule, .kafka = true, .decides = false, .stop = how_stop});
-  const auto stop = [&] { return monitor.stop(); };
-  ASSIGN_OR_RETURN(const std::unique_ptr<http::Server> server, open_http(o));
-  if (server != nullptr) monitor.answer(*server);
-  monitor.restoring({"waiting for Kafka"});
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                   Session::begin(config, o, {.kafka = true, .decides = false, .stop = how_stop}));
+  const std::function<bool()> stop = session->stopper();
   log::info("starting", {{"role", "signer"}, {"writes", o.cluster.order}});
   ASSIGN_OR_RETURN(const KafkaPlan plan,
                    plan_kafka(o, cluster, real_cluster(o, {.stop = stop, .await_topics = true})));
 
-  SignerWatch watch(monitor);
+  SignerWatch watch(session->monitor);
   uint64_t messages = 0;
   const auto report = [&](const std::string& message) {
     if (++messages <= kMessagesShown) log::warn(message);
@@ -90,7 +82,7 @@ absl::Status serve_signer(const Config& config, kafka::Cluster& cluster,
   return sign_topics({.options = o,
                       .cluster = cluster,
                       .topic = o.cluster.order,
-                      .engine = engine,
+                      .engine = session->engine,
                       .stop = stop,
                       .report = report,
                       .reading = [&](const kafka::KafkaSource* source,
