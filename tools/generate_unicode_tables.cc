@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "text/unicode.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace {
 

@@ -11,12 +11,13 @@
 #include <ctime>
 #include <mutex>
 
+#include "base/json_text.h"
+
 namespace doppel::log {
 namespace {
 
 constexpr std::array<std::string_view, 4> kLower{"debug", "info", "warn", "error"};
 constexpr std::array<std::string_view, 4> kUpper{"DEBUG", "INFO", "WARN", "ERROR"};
-constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 std::atomic<Form> g_form{Form::text};
 std::atomic<Level> g_level{Level::info};
@@ -31,55 +32,6 @@ void append_time(std::string& out, int64_t ms) {
   out.append(text.data(), length);
   std::snprintf(text.data(), text.size(), ".%03dZ", static_cast<int>(ms % 1000));
   out.append(text.data());
-}
-
-// How many bytes the character at the start of `text` has; 0 if it is not UTF-8.
-size_t utf8_length(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  const size_t length = first < 0x80   ? 1
-                        : first < 0xc2 ? 0
-                        : first < 0xe0 ? 2
-                        : first < 0xf0 ? 3
-                        : first < 0xf5 ? 4
-                                       : 0;
-  if (length == 0 || length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  if (length < 3) return length;
-  const unsigned char second = byte(1);
-  const bool wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
-                     (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
-  return wrong ? 0 : length;
-}
-
-// In quotes, in a form that JSON and people read.
-void append_quoted(std::string& out, std::string_view text) {
-  out.push_back('"');
-  while (!text.empty()) {
-    const auto c = static_cast<unsigned char>(text.front());
-    size_t length = 1;
-    if (c == '"' || c == '\\') {
-      out.push_back('\\');
-      out.push_back(static_cast<char>(c));
-    } else if (c == '\n') {
-      out.append("\\n");
-    } else if (c == '\t') {
-      out.append("\\t");
-    } else if (c < 0x20 || c == 0x7f) {
-      out.append("\\u00");
-      out.push_back(kHexDigits[c >> 4]);
-      out.push_back(kHexDigits[c & 15]);
-    } else if (length = utf8_length(text); length > 0) {
-      out.append(text.substr(0, length));
-    } else {
-      out.append("\xef\xbf\xbd");
-      length = 1;
-    }
-    text.remove_prefix(length);
-  }
-  out.push_back('"');
 }
 
 // A word that needs no quotes in the text form.
@@ -109,7 +61,7 @@ void append_value(std::string& out, Form form, const Value& value) {
           if (form == Form::text && is_plain(is)) {
             out.append(is);
           } else {
-            append_quoted(out, is);
+            append_json_string(out, is);
           }
         } else if constexpr (std::is_same_v<T, bool>) {
           out.append(is ? "true" : "false");
@@ -170,10 +122,10 @@ std::string line(Form form, int64_t time_ms, Level level, std::string_view messa
     out.append(R"({"time":")");
     append_time(out, time_ms);
     out.append(R"(","level":")").append(kLower[static_cast<size_t>(level)]).append(R"(","message":)");
-    append_quoted(out, message);
+    append_json_string(out, message);
     for (const Field& field : fields) {
       out.push_back(',');
-      append_quoted(out, field.name);
+      append_json_string(out, field.name);
       out.push_back(':');
       append_value(out, form, field.value);
     }

@@ -15,7 +15,7 @@
 #include "formats/event_reader.h"
 #include "serve/event_topic.h"
 #include "stream/files/places.h"
-#include "stream/json_text.h"
+#include "base/json_text.h"
 
 namespace doppel {
 namespace {

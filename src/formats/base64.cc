@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "formats/charset.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace doppel {
 namespace {

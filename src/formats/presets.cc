@@ -1,9 +1,9 @@
 #include "formats/presets.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
+
+#include "base/json_text.h"
 
 namespace doppel {
 namespace {
@@ -152,16 +152,8 @@ FormatOptions with_preset(const FormatOptions& options) {
 }
 
 void append_json_member(std::string& out, std::string_view label) {
-  out += '"';
-  for (char c : label) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) {
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      out += c;
-    }
-  }
-  out += "\":";
+  append_json_string(out, label);
+  out += ':';
 }
 
 }  // namespace doppel

@@ -8,7 +8,7 @@
 #include "fmt/format.h"
 #include "insight/show.h"
 #include "sketch/compact_set.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace doppel {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "fmt/format.h"
-#include "stream/json_text.h"
+#include "base/json_text.h"
 
 namespace doppel {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "fmt/format.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace doppel {
 namespace {

@@ -10,7 +10,7 @@
 #include "formats/http.h"
 #include "formats/warc.h"
 #include "stream/files/whole_output.h"
-#include "stream/json_text.h"
+#include "base/json_text.h"
 
 namespace doppel {
 namespace {

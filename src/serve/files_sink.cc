@@ -11,7 +11,7 @@
 #include "base/kill_point.h"
 #include "base/status.h"
 #include "formats/warc.h"
-#include "stream/json_text.h"
+#include "base/json_text.h"
 #include "stream/place.h"
 #include "stream/rejected_record.h"
 

@@ -147,7 +147,7 @@ LogPlace put_log_expire(std::string& out, const LogExpire& record) {
 LogPlace put_log_progress(std::string& out, const LogProgress& record) {
   Writer writer(out, fmt::format("{}{}/{}", kProgress, record.topic, record.partition), 'P');
   put_varint(out, static_cast<uint64_t>(record.next));
-  put_fixed<int32_t>(out, record.leader_epoch);
+  put_fixed<int32_t>(out, -1);  // reserved
   put_fixed<int64_t>(out, record.last_ms);
   put_fixed<int64_t>(out, record.highest_ms);
   return writer.end();
@@ -225,7 +225,7 @@ absl::StatusOr<LogRecord> parse_log_record(std::string_view key, std::string_vie
     LogProgress progress;
     if (!split_progress_key(key, progress)) return damaged(key, "names no partition");
     progress.next = static_cast<int64_t>(in.varint());
-    progress.leader_epoch = in.fixed<int32_t>();
+    (void)in.fixed<int32_t>();  // reserved
     progress.last_ms = in.fixed<int64_t>();
     progress.highest_ms = in.fixed<int64_t>();
     record = std::move(progress);

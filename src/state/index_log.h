@@ -17,7 +17,7 @@
 //                                null: it is dead for long (housekeeping; never needed)
 //   expire                       'L' varint lowest live number, varint first number whose end was not
 //                                    announced yet, string clock of expiry
-//   progress/TOPIC/PARTITION     'P' varint next offset, i32 leader epoch (-1: unknown), i64 timestamp of the
+//   progress/TOPIC/PARTITION     'P' varint next offset, i32 -1 (reserved), i64 timestamp of the
 //                                    record before, i64 highest timestamp: the truth for resuming
 //   missing/TOPIC/PARTITION/OFFSET
 //                                'M' string why the document that this record points to could not be read
@@ -72,7 +72,6 @@ struct LogProgress {
   std::string topic;
   int32_t partition = 0;
   int64_t next = 0;
-  int32_t leader_epoch = -1;
   int64_t last_ms = -1;
   int64_t highest_ms = -1;
 };

@@ -9,7 +9,7 @@
 #include "formats/decoder.h"
 #include "status/page.h"
 #include "stream/metadata.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace doppel {
 

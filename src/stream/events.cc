@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "formats/decoder.h"
-#include "stream/json_text.h"
+#include "base/json_text.h"
 
 namespace doppel {
 namespace {

@@ -6,7 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "base/bytes.h"
 #include "base/status.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace doppel {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "text/unicode.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace doppel {
 

@@ -4,7 +4,7 @@
 
 #include "text/normaliser.h"
 #include "text/unicode.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace doppel {
 namespace {

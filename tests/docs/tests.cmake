@@ -16,3 +16,6 @@ if(Python3_FOUND AND NOT DOPPEL_SANITIZE)
 
   add_test(NAME docs/all_settings COMMAND ${PROJECT_SOURCE_DIR}/scripts/docs-configuration --check $<TARGET_FILE:doppel_cli>)
 endif()
+
+# docs/formats.md shows the bytes that the code writes.
+doppel_test_folder(docs)

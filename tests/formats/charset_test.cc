@@ -8,7 +8,7 @@
 #include <random>
 #include <sstream>
 
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace doppel {
 namespace {

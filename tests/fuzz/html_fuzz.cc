@@ -7,7 +7,7 @@
 
 #include "formats/charset.h"
 #include "formats/html.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static doppel::HtmlExtractor extractor;

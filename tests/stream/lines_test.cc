@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string random_content(std::mt19937_64& random, size_t lines) {
-  std::string out;
+  std::string out = lines > 0 ? "first " : "";  // zeros alone may look like UTF-16
   for (size_t i = 0; i < lines; ++i) {
     size_t length = random() % 8 == 0 ? random() % 700 : random() % 40;
     for (size_t c = 0; c < length; ++c) out.push_back(static_cast<char>("ab\r\0{} "[random() % 7]));

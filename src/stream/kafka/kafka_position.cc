@@ -36,7 +36,7 @@ std::string encode_position(const KafkaPosition& position) {
     put_string(out, p.topic);
     put_varint(out, static_cast<uint64_t>(p.partition));
     put_varint(out, static_cast<uint64_t>(p.next));
-    put_fixed<int32_t>(out, p.leader_epoch);
+    put_fixed<int32_t>(out, -1);  // reserved
     put_fixed<int64_t>(out, p.last_ms);
     put_fixed<int64_t>(out, p.highest_ms);
   }
@@ -68,7 +68,7 @@ absl::StatusOr<KafkaPosition> decode_position(std::string_view bytes) {
     LogProgress p{.topic = std::string(in.string())};
     p.partition = static_cast<int32_t>(in.varint());
     p.next = static_cast<int64_t>(in.varint());
-    p.leader_epoch = in.fixed<int32_t>();
+    (void)in.fixed<int32_t>();  // reserved
     p.last_ms = in.fixed<int64_t>();
     p.highest_ms = in.fixed<int64_t>();
     out.progress.emplace(std::pair(p.topic, p.partition), std::move(p));

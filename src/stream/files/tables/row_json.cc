@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "base/bytes.h"
+#include "base/json_text.h"
 
 namespace doppel::tables {
 namespace {
@@ -17,48 +18,6 @@ constexpr int64_t kDayOf1970 = 2'440'588;  // Julian
 constexpr int64_t kSecondsOfDay = 86'400;
 constexpr int64_t kMostDays = 11'000'000;  // what a year of the calendar can hold, and more than anybody has
 constexpr int64_t kNanos = 1'000'000'000;
-
-// The letter that represents a character behind a backslash; 0: none is needed; 'u': its number.
-constexpr std::array<char, 256> kEscapes = [] {
-  std::array<char, 256> out{};
-  for (size_t c = 0; c < 0x20; ++c) out[c] = 'u';
-  out['\n'] = 'n';
-  out['\r'] = 'r';
-  out['\t'] = 't';
-  out['"'] = '"';
-  out['\\'] = '\\';
-  return out;
-}();
-
-// Whether none of eight bytes needs to be escaped.
-bool is_plain(uint64_t eight) {
-  constexpr uint64_t kOnes = 0x0101010101010101, kHighs = kOnes * 0x80;
-  const auto any_zero = [](uint64_t v) { return (v - kOnes) & ~v & kHighs; };
-  return (((eight - kOnes * 0x20) & ~eight & kHighs) | any_zero(eight ^ kOnes * '"') |
-          any_zero(eight ^ kOnes * '\\')) == 0;
-}
-
-void append_text(std::string_view text, std::string& out) {
-  out += '"';
-  size_t plain = 0;  // what lies before `at` and is not yet written
-  for (size_t at = 0; at < text.size();) {
-    if (at + 8 <= text.size() && is_plain(load<uint64_t>(text.data() + at))) {
-      at += 8;
-      continue;
-    }
-    const auto c = static_cast<uint8_t>(text[at]);
-    if (kEscapes[c] != 0) {
-      out.append(text, plain, at - plain);
-      out += '\\';
-      out += kEscapes[c];
-      if (kEscapes[c] == 'u') fmt::format_to(std::back_inserter(out), "{:04x}", c);
-      plain = at + 1;
-    }
-    ++at;
-  }
-  out.append(text, plain);
-  out += '"';
-}
 
 // Days since 1970. False: no calendar has them.
 bool append_date(int64_t days, std::string& out) {
@@ -147,7 +106,7 @@ void append_json(const Column& column, const Cell& cell, std::string& out) {
   constexpr int64_t kMillis = 1000, kMicros = 1'000'000;
   switch (column.meaning) {
     case Meaning::text:
-      return append_text(cell.bytes, out);
+      return append_json_bytes(out, cell.bytes);
     case Meaning::integer:
       fmt::format_to(std::back_inserter(out), "{}", cell.number);
       return;

@@ -1,0 +1,99 @@
+#include "base/json_text.h"
+
+#include <array>
+
+#include "base/bytes.h"
+#include "base/utf8.h"
+
+namespace doppel {
+namespace {
+
+// The letter that represents a character behind a backslash; 0: none is needed; 'u': its number.
+constexpr std::array<char, 0x80> kEscapes = [] {
+  std::array<char, 0x80> out{};
+  for (size_t c = 0; c < 0x20; ++c) out[c] = 'u';
+  out['\n'] = 'n';
+  out['\r'] = 'r';
+  out['\t'] = 't';
+  out['"'] = '"';
+  out['\\'] = '\\';
+  return out;
+}();
+
+constexpr uint64_t kOnes = 0x0101010101010101, kHighs = kOnes * 0x80;
+
+bool any_is(uint64_t eight, uint8_t c) {
+  const uint64_t v = eight ^ kOnes * c;
+  return ((v - kOnes) & ~v & kHighs) != 0;
+}
+
+// Whether none of eight bytes below 0x80 needs to be escaped.
+bool is_plain(uint64_t eight) {
+  const bool control = ((eight - kOnes * 0x20) & ~eight & kHighs) != 0;
+  return !control && !any_is(eight, '"') && !any_is(eight, '\\');
+}
+
+void append_escaped(std::string& out, uint8_t c) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  const char letter = c == 0x7f ? 'u' : kEscapes[c];
+  out += '\\';
+  out += letter;
+  if (letter != 'u') return;
+  out += "00";
+  out += kHex[c >> 4];
+  out += kHex[c & 15];
+}
+
+template <bool kKeepsBytes>
+void append(std::string& out, std::string_view text) {
+  out += '"';
+  size_t plain = 0;  // what lies before `at` and is not yet written
+  for (size_t at = 0; at < text.size();) {
+    if (at + 8 <= text.size()) {
+      const auto eight = load<uint64_t>(text.data() + at);
+      if (is_plain(eight) && (kKeepsBytes || ((eight & kHighs) == 0 && !any_is(eight, 0x7f)))) {
+        at += 8;
+        continue;
+      }
+    }
+    const auto c = static_cast<uint8_t>(text[at]);
+    size_t fine = 1;  // bytes that stay as they are
+    if (c >= 0x80 && !kKeepsBytes) {
+      char32_t code = 0;
+      const int length = utf8::decode(reinterpret_cast<const uint8_t*>(&text[at]), text.size() - at, code);
+      fine = length > 0 ? static_cast<size_t>(length) : 0;
+    } else if (c < 0x80) {
+      fine = kEscapes[c] == 0 && (kKeepsBytes || c != 0x7f) ? 1 : 0;
+    }
+    at += fine;
+    if (fine > 0) continue;
+    out.append(text, plain, at - plain);
+    if (c >= 0x80) {
+      out += "\xef\xbf\xbd";
+    } else {
+      append_escaped(out, c);
+    }
+    plain = ++at;
+  }
+  out.append(text, plain);
+  out += '"';
+}
+
+}  // namespace
+
+void append_json_string(std::string& out, std::string_view text) { append<false>(out, text); }
+void append_json_bytes(std::string& out, std::string_view text) { append<true>(out, text); }
+
+void append_json_ppm(std::string& out, uint32_t ppm) {
+  out += std::to_string(ppm / 1'000'000);
+  uint32_t rest = ppm % 1'000'000;
+  if (rest == 0) return;
+  std::array<char, 6> digits{};
+  for (int i = 5; i >= 0; --i, rest /= 10) digits[i] = static_cast<char>('0' + rest % 10);
+  size_t n = 6;
+  while (digits[n - 1] == '0') --n;
+  out += '.';
+  out.append(digits.data(), n);
+}
+
+}  // namespace doppel
