@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "text/unicode.h"
 #include "base/utf8.h"
+#include "text/unicode.h"
 
 namespace {
 

@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "base/json_text.h"
 #include "base/status.h"
 #include "commands/commands.h"
 #include "commands/say.h"
@@ -15,7 +16,6 @@
 #include "formats/event_reader.h"
 #include "serve/event_topic.h"
 #include "stream/files/places.h"
-#include "base/json_text.h"
 
 namespace doppel {
 namespace {

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "formats/charset.h"
 #include "base/utf8.h"
+#include "formats/charset.h"
 
 namespace doppel {
 namespace {

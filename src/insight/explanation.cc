@@ -5,10 +5,10 @@
 #include <cstring>
 #include <utility>
 
+#include "base/utf8.h"
 #include "fmt/format.h"
 #include "insight/show.h"
 #include "sketch/compact_set.h"
-#include "base/utf8.h"
 
 namespace doppel {
 namespace {

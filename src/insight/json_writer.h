@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "fmt/format.h"
 #include "base/json_text.h"
+#include "fmt/format.h"
 
 namespace doppel {
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "fmt/format.h"
 #include "base/utf8.h"
+#include "fmt/format.h"
 
 namespace doppel {
 namespace {

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
+#include "base/json_text.h"
 #include "base/status.h"
 #include "formats/body.h"
 #include "formats/cdxj.h"
 #include "formats/http.h"
 #include "formats/warc.h"
 #include "stream/files/whole_output.h"
-#include "base/json_text.h"
 
 namespace doppel {
 namespace {

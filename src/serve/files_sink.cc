@@ -8,10 +8,10 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/json_text.h"
 #include "base/kill_point.h"
 #include "base/status.h"
 #include "formats/warc.h"
-#include "base/json_text.h"
 #include "stream/place.h"
 #include "stream/rejected_record.h"
 

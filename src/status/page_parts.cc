@@ -6,10 +6,10 @@
 #include <array>
 #include <cmath>
 
+#include "base/utf8.h"
 #include "formats/decoder.h"
 #include "status/page.h"
 #include "stream/metadata.h"
-#include "base/utf8.h"
 
 namespace doppel {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "formats/decoder.h"
 #include "base/json_text.h"
+#include "formats/decoder.h"
 
 namespace doppel {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "base/bytes.h"
-#include "text/unicode.h"
 #include "base/utf8.h"
+#include "text/unicode.h"
 
 namespace doppel {
 

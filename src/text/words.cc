@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "text/normaliser.h"
 #include "text/unicode.h"
-#include "base/utf8.h"
 
 namespace doppel {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "formats/charset.h"
 #include "base/utf8.h"
+#include "formats/charset.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // Fresh ones now and then: labels are remembered.

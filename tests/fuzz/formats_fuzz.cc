@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "formats/decoder.h"
 #include "base/utf8.h"
+#include "formats/decoder.h"
 
 namespace {
 

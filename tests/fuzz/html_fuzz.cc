@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/utf8.h"
 #include "formats/charset.h"
 #include "formats/html.h"
-#include "base/utf8.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static doppel::HtmlExtractor extractor;
