@@ -23,10 +23,10 @@ TEST(Fencing, IsTheReasonWhyRecordsArePurged) {
   ASSERT_TRUE((*first)->begin().ok());
   kafka::Outbox outbox;
   outbox.add(topic, std::nullopt, outbox.put("value")).partition = 0;
-  absl::Status status = (*first)->produce(outbox);
+  absl::Status status = (*first)->produce(outbox, 0).status();
   if (status.ok()) status = (*first)->flush();
   EXPECT_TRUE(absl::IsAborted(status)) << status;
-  EXPECT_TRUE(absl::IsAborted((*first)->produce(outbox))) << "whatever is called later";
+  EXPECT_TRUE(absl::IsAborted((*first)->produce(outbox, 0).status())) << "whatever is called later";
 }
 
 }  // namespace

@@ -60,13 +60,14 @@ class FakeProducer final : public kafka::TransactionalProducer {
   explicit FakeProducer(Wire& wire) : wire_(wire) {}
   absl::Status init() override { return absl::OkStatus(); }
   absl::Status begin() override { return absl::OkStatus(); }
-  absl::Status produce(kafka::Outbox& outbox) override {
-    for (kafka::Outbox::Message& m : outbox.messages()) {
+  absl::StatusOr<size_t> produce(kafka::Outbox& outbox, size_t from) override {
+    for (size_t at = from; at < outbox.messages().size(); ++at) {
+      kafka::Outbox::Message& m = outbox.messages()[at];
       m.offset = static_cast<int64_t>(wire_.sent.size());
       wire_.sent.emplace_back(outbox.view(*m.value));
     }
     wire_.on_sent();
-    return absl::OkStatus();
+    return outbox.messages().size();
   }
   absl::Status produce_key(const kafka::Place&, std::string_view) override { return absl::OkStatus(); }
   absl::Status send_offsets(const kafka::Committer&, const std::vector<LogProgress>&) override {

@@ -38,11 +38,12 @@ class Producer final : public kafka::TransactionalProducer {
     return absl::OkStatus();
   }
 
-  absl::Status produce(kafka::Outbox& outbox) override {
+  absl::StatusOr<size_t> produce(kafka::Outbox& outbox, size_t from) override {
     const auto entry = life_.enter("produce");
     if (!entry.status.ok() && !entry.answer_lost) fail(absl::DeadlineExceededError(entry.status.message()));
     if (life_.implied > 0) skip_ = std::exchange(life_.implied, 0);
-    for (kafka::Outbox::Message& m : outbox.messages()) {
+    for (size_t at = from; at < outbox.messages().size(); ++at) {
+      kafka::Outbox::Message& m = outbox.messages()[at];
       if (m.seen) continue;
       m.offset = -1;
       if (!failed_.ok()) continue;
@@ -68,7 +69,7 @@ class Producer final : public kafka::TransactionalProducer {
         fail(absl::ResourceExhaustedError("too large for " + place.topic));
       }
     }
-    return absl::OkStatus();
+    return outbox.messages().size();
   }
 
   absl::Status produce_key(const Place& place, std::string_view key) override {

@@ -78,9 +78,10 @@ class TransactionalProducer {
   // Fences every other producer with this id and ends its open transaction. Once, before all else.
   virtual absl::Status init() = 0;
   virtual absl::Status begin() = 0;
-  // Takes every message of the outbox that is not seen yet, and keeps views into it until flush() returns or
-  // the producer is destroyed.
-  virtual absl::Status produce(Outbox& outbox) = 0;
+  // Takes messages of the outbox that are not seen yet, from the one at `from` on, and keeps views into it
+  // until flush() returns or the producer is destroyed. Returns the first one that it did not take: flush()
+  // comes before the rest. Where it took all, their number.
+  virtual absl::StatusOr<size_t> produce(Outbox& outbox, size_t from) = 0;
   // One record without a value. The caller does not learn where it was stored.
   virtual absl::Status produce_key(const Place& place, std::string_view key) = 0;
   // How far a group has read, as a part of the transaction. FailedPrecondition: who commits is not, or no

@@ -45,10 +45,18 @@ absl::Status Producer::again_until_deadline(const Call& call, const char* slow) 
   }
 }
 
+absl::Status Producer::produce(Outbox& outbox) {
+  for (size_t at = 0;;) {
+    ASSIGN_OR_RETURN(at, producer_->produce(outbox, at));
+    if (at == outbox.messages().size()) return absl::OkStatus();
+    RETURN_IF_ERROR(again_until_deadline([&] { return producer_->flush(); }));
+  }
+}
+
 absl::Status Producer::send(std::span<Outbox* const> outboxes) {
   RETURN_IF_ERROR(producer_->begin());
   kill_point("before_produce");
-  for (Outbox* outbox : outboxes) RETURN_IF_ERROR(producer_->produce(*outbox));
+  for (Outbox* outbox : outboxes) RETURN_IF_ERROR(produce(*outbox));
   kill_point("after_produce");
   const std::vector<LogProgress>& progress = outboxes.back()->progress;
   if (!committer_.group.empty() && !progress.empty())

@@ -61,6 +61,7 @@ class Producer {
 
  private:
   using Call = std::function<absl::Status()>;
+  absl::Status produce(Outbox& outbox);
   absl::Status again_until_deadline(const Call& call, const char* slow = nullptr);
 
   Cluster& cluster_;
