@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "files/read/files_source.h"
 #include "formats/decoder.h"
-#include "stream/files/files_source.h"
 
 namespace doppel {
 namespace {

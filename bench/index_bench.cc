@@ -79,7 +79,7 @@ struct Random {
 
 // A batch of documents that nobody has seen before.
 struct Batch {
-  explicit Batch(const Index& index, size_t n)
+  explicit Batch(const CandidateIndex& index, size_t n)
       : slices(n * static_cast<size_t>(index.options().num_perm)),
         keys(n * static_cast<size_t>(index.options().banding.bands)),
         mask((static_cast<size_t>(index.options().banding.bands) + 31) / 32, ~uint32_t{0}),
@@ -87,7 +87,7 @@ struct Batch {
         queries(n),
         found(n) {}
 
-  void fill(const Index& index, Random& random) {
+  void fill(const CandidateIndex& index, Random& random) {
     const auto k = static_cast<size_t>(index.options().num_perm);
     const auto bands = static_cast<size_t>(index.options().banding.bands);
     for (size_t at = 0; at + 8 <= slices.size(); at += 8) {
@@ -96,7 +96,7 @@ struct Batch {
     }
     for (size_t i = 0; i < rows.size(); ++i) set(index, i, k, bands, {random(), random()});
   }
-  void set(const Index& index, size_t i, size_t k, size_t bands, Digest digest) {
+  void set(const CandidateIndex& index, size_t i, size_t k, size_t bands, Digest digest) {
     index.band_keys(&slices[i * k], &keys[i * bands]);
     rows[i] = {.slices = &slices[i * k], .digest = digest, .body = {i, 100}, .mask = mask.data()};
     queries[i] = {&slices[i * k], &keys[i * bands], digest};
@@ -150,9 +150,9 @@ double baseline_ns(size_t bytes, uint64_t tables, double* fresh_ns_per_byte) {
 
 // Documents whose bands all carry a full key, as copies of a template do.
 void hot_keys(size_t docs, Banding banding) {
-  IndexOptions options;
+  CandidateIndexOptions options;
   options.banding = banding;
-  Index index(options);
+  CandidateIndex index(options);
   Random random{7};
   Batch batch(index, 100);
   const auto k = static_cast<size_t>(options.num_perm);
@@ -228,10 +228,10 @@ void run(size_t docs, size_t batch_size, size_t singles_percent, Banding banding
   const double rss_before = rss_bytes();
   // As a daemon does: a thread of its own takes the memory that is filled next.
   MemoryAhead memory_ahead;
-  IndexOptions options;
+  CandidateIndexOptions options;
   options.banding = banding;
   options.fresh = [&](void* at, size_t bytes) { memory_ahead.take(at, bytes); };
-  Index index(options);
+  CandidateIndex index(options);
   Random random{1};
   Batch batch(index, batch_size);
   const auto bands = static_cast<size_t>(index.options().banding.bands);
@@ -296,9 +296,9 @@ void run(size_t docs, size_t batch_size, size_t singles_percent, Banding banding
 
 // All tables at once from rows that are there, as a start does.
 void restore(size_t docs, Banding banding) {
-  IndexOptions options;
+  CandidateIndexOptions options;
   options.banding = banding;
-  Index index(options);
+  CandidateIndex index(options);
   Random random{1};
   Batch batch(index, 256);
   for (size_t n = 0; n < docs; n += batch.rows.size()) {
@@ -326,7 +326,7 @@ int main(int argc, char** argv) {
   size_t hot = 20000;
   size_t singles = 90;
   bool restore = false;
-  doppel::Banding banding = doppel::IndexOptions().banding;
+  doppel::Banding banding = doppel::CandidateIndexOptions().banding;
   for (int i = 1; i < argc; ++i) {
     const std::string_view arg = argv[i];
     restore |= arg == "--restore";

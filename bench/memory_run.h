@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "oracle/corpus.h"
-#include "stream/pipeline.h"
+#include "pipeline/pipeline.h"
 
 namespace doppel {
 

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +26,7 @@ struct Flags {
   std::string verify = "exact", kind = "english", temporary = "/tmp";
   int threads = 1, repeats = 3, shards = 1;
   double copies = 0.3;
+  std::vector<std::string> relations;
 };
 
 // Originals that no document is similar to.
@@ -44,6 +46,14 @@ void prefill(Engine& engine, uint64_t count) {
     for (size_t i = 0; i < n; ++i) {
       work.sign.documents[i].content = Content::shingled;
       work.sign.documents[i].digest = {mix64(at + i), ~(at + i)};
+      PodVector<Print>& prints = work.sign.documents[i].prints;
+      prints.clear();
+      constexpr uint32_t kPrints = 18;  // as a web page has
+      for (uint32_t p = 0; engine.options().scheme.passage != 0 && p < kPrints; ++p)
+        prints.push_back({.key = mix64((at + i) * kPrints + p + 1) >> (64 - kPrintBits) | 1,
+                          .position = 25 * p,
+                          .number = p,
+                          .stored = true});
     }
     if (!engine.match(work, 0, n, counters).ok() || !engine.resolve(work).ok()) std::abort();
   }
@@ -58,6 +68,16 @@ int bench(const Flags& flags) {
   options.scheme.key = {1, 2};
   options.rule = make_rule(0.8, 0.995, 128).value();
   options.rule.verify = flags.verify == "signature" ? Verify::signature : Verify::exact;
+  const auto named = [&](const char* name) {
+    return std::find(flags.relations.begin(), flags.relations.end(), name) != flags.relations.end();
+  };
+  if (!flags.relations.empty()) {
+    options.scheme.passage = 150;
+    options.rule.relations = {.contained = named("contained"),
+                              .contains = named("contains"),
+                              .shares = named("shares"),
+                              .passage = options.scheme.passage};
+  }
   options.shards = flags.shards;
   options.initial_capacity = 1024;
   std::vector<double> seconds, cpu_seconds;
@@ -89,6 +109,8 @@ int bench(const Flags& flags) {
   fmt::print("documents {} documents\n", counters.records);
   fmt::print("document_bytes {:.0f} bytes\n", static_cast<double>(counters.bytes) / n);
   fmt::print("duplicates {:.4f} share\n", static_cast<double>(counters.duplicates()) / n);
+  fmt::print("related {:.4f} share\n",
+             static_cast<double>(counters.contained + counters.contains + counters.shares) / n);
   fmt::print("throughput {:.0f} documents/s\n", n / s);
   fmt::print("throughput_best {:.0f} documents/s\n", n / seconds.front());
   fmt::print("bandwidth {:.1f} MB/s\n", static_cast<double>(counters.bytes) / s / 1e6);
@@ -112,6 +134,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"exact", "signature"}))
       ->capture_default_str();
   app.add_option("--kind", flags.kind)->check(CLI::IsMember({"english", "mixed"}))->capture_default_str();
+  app.add_option("--relations", flags.relations, "contained, contains, shares: besides near");
   app.add_option("--copies", flags.copies, "share of near-copies")->capture_default_str();
   app.add_option("--threads", flags.threads)->capture_default_str();
   app.add_option("--shards", flags.shards)->capture_default_str();

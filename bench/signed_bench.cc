@@ -9,7 +9,7 @@
 #include <cstdio>
 
 #include "memory_run.h"
-#include "serve/sign_stream.h"
+#include "signing/sign_stream.h"
 #include "state/state_dir.h"
 
 namespace doppel {

@@ -35,12 +35,15 @@ install(CODE [[
 
 # --- The library --------------------------------------------------------------------------------------------------
 target_compile_features(doppel PUBLIC cxx_std_20)
-install(TARGETS doppel EXPORT doppelTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+target_compile_features(doppel_shared INTERFACE cxx_std_20)
+install(TARGETS doppel doppel_shared EXPORT doppelTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 install(DIRECTORY include/doppel DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(EXPORT doppelTargets NAMESPACE doppel:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/doppel COMPONENT development)
 file(WRITE ${CMAKE_BINARY_DIR}/doppelConfig.cmake
 "include(CMakeFindDependencyMacro)
 find_dependency(absl)
+find_dependency(fmt)
 find_dependency(Threads)
 include(\${CMAKE_CURRENT_LIST_DIR}/doppelTargets.cmake)
 ")

@@ -1,7 +1,8 @@
-# libdoppel: what a program embeds (documents in, verdicts out). It does no I/O of its own but for
-# the bodies that it is given a place for.
+# libdoppel: what a program embeds (include/doppel): the engine, the state directory, and the index that joins
+# them. It reads no other files, and knows no network. The same objects make a static and a shared library.
 file(GLOB DOPPEL_CORE CONFIGURE_DEPENDS
-  src/base/*.cc src/text/*.cc src/sketch/*.cc src/index/*.cc src/engine/*.cc)
+  src/base/*.cc src/text/*.cc src/sketch/*.cc src/index/*.cc src/engine/*.cc src/state/*.cc src/embed/*.cc)
+list(APPEND DOPPEL_CORE src/records/metadata.cc src/pipeline/executor.cc src/pipeline/known_again.cc)
 add_library(doppel STATIC ${DOPPEL_CORE})
 add_library(doppel::doppel ALIAS doppel)
 target_include_directories(doppel
@@ -9,36 +10,55 @@ target_include_directories(doppel
   PRIVATE src)
 target_link_libraries(doppel
   PUBLIC absl::status absl::statusor
-  PRIVATE absl::flat_hash_map absl::flat_hash_set absl::inlined_vector absl::strings absl::span
+  PRIVATE absl::flat_hash_map absl::flat_hash_set absl::inlined_vector absl::strings absl::span fmt::fmt
           Threads::Threads $<BUILD_INTERFACE:PkgConfig::XXHASH> $<BUILD_INTERFACE:doppel_build>)
 
-# libdoppel_io: everything that reads and writes records. The fuzz targets need no more.
-file(GLOB DOPPEL_IO CONFIGURE_DEPENDS
-  src/formats/*.cc src/state/*.cc src/http/*.cc
-  src/stream/*.cc src/stream/warc/*.cc src/stream/files/*.cc src/stream/files/tables/*.cc src/stream/files/parquet/*.cc src/stream/files/arrow/*.cc src/stream/kafka/*.cc src/stream/kafka/librdkafka/*.cc)
-# libdoppel_app: that, and everything that is configured and shown. Only the binary, tests and benchmarks use it.
-file(GLOB DOPPEL_APP CONFIGURE_DEPENDS
-  src/serve/*.cc src/config/*.cc src/commands/*.cc src/insight/*.cc src/metrics/*.cc src/status/*.cc src/lab/*.cc)
+file(WRITE ${CMAKE_BINARY_DIR}/empty.cc "")
+add_library(doppel_shared SHARED ${CMAKE_BINARY_DIR}/empty.cc)
+set_target_properties(doppel_shared PROPERTIES OUTPUT_NAME doppel VERSION ${PROJECT_VERSION}
+  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+target_link_libraries(doppel_shared
+  PUBLIC absl::status absl::statusor
+  PRIVATE $<BUILD_INTERFACE:$<LINK_LIBRARY:WHOLE_ARCHIVE,doppel>>)
+target_include_directories(doppel_shared
+  INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_options(doppel_shared PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/doppel.map)
+set_target_properties(doppel_shared PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/doppel.map)
+
+# Three libraries stand on it:
+#   doppel_io   files, formats and the pipeline; what the Python extension needs
+#   doppel_net  brokers, HTTP, and records fetched over it
+#   doppel_app  the daemon, its roles and pages, and the commands
+# Only the binary, tests and benchmarks link all of them.
+file(GLOB_RECURSE DOPPEL_IO CONFIGURE_DEPENDS
+  src/formats/*.cc src/records/*.cc src/pipeline/*.cc src/files/*.cc src/config/*.cc src/open/*.cc src/insight/*.cc)
+list(TRANSFORM DOPPEL_CORE PREPEND ${PROJECT_SOURCE_DIR}/ REGEX "^src/")
+list(REMOVE_ITEM DOPPEL_IO ${DOPPEL_CORE})
+file(GLOB_RECURSE DOPPEL_NET CONFIGURE_DEPENDS src/http/*.cc src/fetch/*.cc src/kafka/*.cc)
+file(GLOB_RECURSE DOPPEL_APP CONFIGURE_DEPENDS
+  src/signing/*.cc src/shards/*.cc src/daemon/*.cc src/roles/*.cc src/commands/*.cc src/metrics/*.cc src/status/*.cc
+  src/lab/*.cc)
 add_library(doppel_io STATIC ${DOPPEL_IO})
+add_library(doppel_net STATIC ${DOPPEL_NET})
 add_library(doppel_app STATIC ${DOPPEL_APP})
-foreach(library IN ITEMS doppel_io doppel_app)
+foreach(library IN ITEMS doppel_io doppel_net doppel_app)
   target_include_directories(${library} PUBLIC src)
-  target_link_libraries(${library}
-    PUBLIC doppel doppel_build PkgConfig::PROMETHEUS absl::flat_hash_map absl::flat_hash_set absl::inlined_vector
-           absl::strings absl::span absl::time fmt::fmt CLI11::CLI11 Threads::Threads PkgConfig::XXHASH
-    PRIVATE PkgConfig::RDKAFKA civetweb::civetweb simdjson::simdjson LibXml2::LibXml2 ICU::uc PkgConfig::UCHARDET
-            PkgConfig::BROTLI Snappy::snappy PkgConfig::LZ4 CURL::libcurl yaml-cpp zstd::libzstd_shared ZLIB::ZLIB)
 endforeach()
-target_link_libraries(doppel_app PUBLIC doppel_io)
+target_link_libraries(doppel_io
+  PUBLIC doppel doppel_build absl::flat_hash_map absl::flat_hash_set absl::inlined_vector absl::strings absl::span
+         absl::time fmt::fmt Threads::Threads PkgConfig::XXHASH
+  PRIVATE simdjson::simdjson LibXml2::LibXml2 ICU::uc PkgConfig::UCHARDET PkgConfig::BROTLI Snappy::snappy
+          PkgConfig::LZ4 yaml-cpp zstd::libzstd_shared ZLIB::ZLIB)
+target_link_libraries(doppel_net
+  PUBLIC doppel_io
+  PRIVATE PkgConfig::RDKAFKA civetweb::civetweb CURL::libcurl simdjson::simdjson zstd::libzstd_shared ZLIB::ZLIB)
+target_link_libraries(doppel_app PUBLIC doppel_net PkgConfig::PROMETHEUS CLI11::CLI11)
 
 # librdkafka's threads and locks, in words that ThreadSanitizer knows.
 if(DOPPEL_SANITIZE STREQUAL "thread")
   add_library(doppel_c11_threads OBJECT cmake/c11_threads.cc)
-  target_link_libraries(doppel_io INTERFACE $<TARGET_OBJECTS:doppel_c11_threads>)
+  target_link_libraries(doppel_net INTERFACE $<TARGET_OBJECTS:doppel_c11_threads>)
 endif()
-
-set_source_files_properties(src/base/check.cc src/commands/frame.cc src/serve/monitor.cc src/serve/web.cc PROPERTIES COMPILE_DEFINITIONS
-  "DOPPEL_VERSION=\"${PROJECT_VERSION}\"")
 
 # Kernels are named for the instructions they need; base/simd.h chooses at run time.
 file(GLOB_RECURSE DOPPEL_AVX2 src/*_avx2.cc)

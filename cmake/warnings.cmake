@@ -8,9 +8,14 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   # g++ 12 sees overlaps in std::string's own appending of short literals.
   target_compile_options(doppel_build INTERFACE -Wno-restrict)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND DOPPEL_UNITY)
+  # g++ takes a file that is compiled with others for a header, whose types must have no members of local types.
+  target_compile_options(doppel_build INTERFACE -Wno-subobject-linkage)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # Debian's Abseil was built with the older ABI of class template arguments.
-  target_compile_options(doppel_build INTERFACE -fclang-abi-compat=17)
+  # libstdc++ 12 has a deprecated call within std::stable_sort, which Clang reports at each use.
+  target_compile_options(doppel_build INTERFACE -fclang-abi-compat=17 -Wno-deprecated-declarations)
 endif()
 if(DOPPEL_SANITIZE)
   target_compile_options(doppel_build INTERFACE -fsanitize=${DOPPEL_SANITIZE} -fno-sanitize-recover=all)

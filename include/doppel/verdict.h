@@ -17,8 +17,9 @@ enum class Verdict : uint8_t {
 
 enum class Kind : uint8_t {
   none,
-  exact,  // the same text, byte for byte
-  near,   // similar at least as the threshold
+  exact,      // the same text, byte for byte
+  near,       // similar at least as the threshold
+  contained,  // (nearly) all of it is in its original, where that makes a duplicate
 };
 
 struct Judgement {

@@ -11,6 +11,7 @@ two texts, `sign` gives signatures. `sign_records` and `resolve` divide the work
 """
 
 from ._errors import BusyError, DamagedError, Error, WrongIndexError
+from ._clean import Cleaned, clean
 from ._index import Index
 from ._signed import SignedRecords, resolve, sign_records
 from ._tables import deduplicate, scan_parquet
@@ -21,6 +22,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BusyError",
+    "Cleaned",
     "DamagedError",
     "Error",
     "Explanation",
@@ -29,6 +31,7 @@ __all__ = [
     "Verdict",
     "Verdicts",
     "WrongIndexError",
+    "clean",
     "deduplicate",
     "explain",
     "resolve",

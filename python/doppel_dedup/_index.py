@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import os
 import types
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from . import _core
-from ._progress import Progress, reporter
-from ._settings import hash_key_text, pairs
+from ._progress import Progress, bar, reporter
+from ._settings import Against, RuleSettings, hash_key_text, pairs
 from ._verdicts import Verdicts
 
 
@@ -30,10 +31,14 @@ class Index:
     second; `last` has what it had decided. An index is used in the process that opened it, not in a child of fork().
 
     threshold     the Jaccard similarity of sets of word 5-grams from which on two documents are the same
-    path          a directory, made if there is none
+    path          a directory, made if there is none. An index that is there has the settings that it was made with: leave
+                  them out; WrongIndexError names those that are given and differ
+    against       directories of other indexes, which are only read: what is in one of them is a duplicate of it. They were
+                  made with the same settings; their hash key is taken
     hash_key      16 bytes or 32 hex digits, instead of the key in the directory; without a directory a public one
-    repeated_ids  where the id of an original comes again: "error" refuses the call before anything is judged, "allow"
-                  judges like any other, "replace" forgets the original first if the text differs
+    repeated_ids  where the id of an original comes again with another text: "error" (the default) refuses the call before
+                  anything is judged, "allow" judges like any other, "replace" forgets the original first. With the same text
+                  it is the same document: it has the verdict that it had
     threads       how many work; 0: one for each processor
     config        a doppel.yaml
     settings      any of its keys by name: num_perm=256, shingle_words=3, expire_after="30d", state_fsync="commit"
@@ -52,17 +57,18 @@ class Index:
         threshold: float | None = None,
         path: str | os.PathLike[str] | None = None,
         *,
+        against: Against = None,
         hash_key: str | bytes | None = None,
-        repeated_ids: Literal["error", "allow", "replace"] = "error",
+        repeated_ids: Literal["error", "allow", "replace"] | None = None,
         threads: int | None = None,
         config: str | os.PathLike[str] | None = None,
-        **settings: Any,
+        **settings: Unpack[RuleSettings],
     ) -> None:
-        given = {"threshold": threshold, "threads": threads, **settings}
+        given = {"threshold": threshold, "threads": threads, "against": against, **settings}
         if path is not None:
             given["state.directory"] = os.fspath(path)
         self._core = _core.Index(
-            os.fspath(config) if config is not None else "", pairs(given), hash_key_text(hash_key), repeated_ids
+            os.fspath(config) if config is not None else "", pairs(given), hash_key_text(hash_key), repeated_ids or ""
         )
 
     def add(self, texts: Any, ids: Any = None, dates: Any = None, *, progress: Progress = None) -> Verdicts:
@@ -102,6 +108,26 @@ class Index:
         """
         with reporter(progress, texts) as report:
             return Verdicts(self._core.query(texts, report))
+
+    def merge(self, other: Index, *, progress: Progress = None) -> int:
+        """Takes the originals of another index, in their order, as if their documents had come. How many were new.
+
+        Both need the same hash key and the same settings of signatures (`Index(hash_key=other.hash_key, ...)`).
+
+        >>> one, two = Index(), Index()
+        >>> one.add(["a b c d e f g"], ids=["a"]), two.add(["A B C D E F G", "h i j k l m n"], ids=["b", "c"])
+        (<Verdicts: 1 unique>, <Verdicts: 2 unique>)
+        >>> one.merge(two), len(one), "b" in one, "c" in one
+        (1, 2, False, True)
+        """
+        before = len(self)
+        next_: int | None = 0
+        with bar(progress, len(other), " originals") as report:
+            while next_ is not None:
+                records, next_ = other._core.originals(next_, 10_000)
+                self._core.add_signed([records.record(i) for i in range(len(records))], None)
+                report(len(records))
+        return len(self) - before
 
     def remove(self, ids: Any) -> int:
         """Forgets the originals of these ids: their next copies will be unique. How many there were.
@@ -151,6 +177,38 @@ class Index:
     def notes(self) -> list[str]:
         """What a person should know of the directory as it was opened."""
         return self._core.notes()
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What the index was made with, by name."""
+        return {name.replace(".", "_"): value.strip('"') for name, value in self._core.settings()}
+
+    def _described(self) -> list[tuple[str, str]]:
+        originals, documents = len(self), self.documents
+        rows = [
+            ("originals", f"{originals:,} original{'' if originals == 1 else 's'} of {documents:,} document{'' if documents == 1 else 's'}"),
+            ("threshold", self.settings["threshold"]),
+            ("path", self.settings["state_directory"]),
+            ("memory", f"{self.memory_bytes / 2**20:,.1f} MiB"),
+            ("disk", f"{self.disk_bytes / 2**20:,.1f} MiB"),
+        ]
+        return [row for row in rows if row[1]]
+
+    def __repr__(self) -> str:
+        try:
+            shown = dict(self._described())
+        except (ValueError, RuntimeError):
+            return "<Index: closed>"
+        place = f", in {shown['path']}" if "path" in shown else ""
+        return f"<Index: {shown['originals']}, threshold {shown['threshold']}{place}>"
+
+    def _repr_html_(self) -> str:
+        try:
+            rows = self._described()
+        except (ValueError, RuntimeError):
+            return "<p>doppel_dedup.Index: closed</p>"
+        body = "".join(f"<tr><th>{name}</th><td>{html.escape(value)}</td></tr>" for name, value in rows)
+        return f"<table><caption>doppel_dedup.Index</caption>{body}</table>"
 
     def checkpoint(self) -> None:
         """Syncs everything to the disk, and makes the next start fast. close() does it too."""

@@ -17,6 +17,30 @@ def _size(values: Any) -> int:
 
 
 @contextlib.contextmanager
+def bar(progress: Progress, total: int, unit: str = " rows") -> Iterator[Callable[[int], object]]:
+    """A function that is called with how many more are done."""
+    if callable(progress):
+        done = 0
+
+        def report(more: int) -> None:
+            nonlocal done
+            done += more
+            progress(done, total)
+
+        yield report
+        return
+    try:
+        if not progress:
+            raise ImportError
+        from tqdm.auto import tqdm
+    except ImportError:
+        yield lambda more: None
+        return
+    with tqdm(total=total or None, unit=unit, unit_scale=True) as shown:
+        yield shown.update
+
+
+@contextlib.contextmanager
 def reporter(progress: Progress, values: Any) -> Iterator[Callable[[int], object] | None]:
     """The function that the extension calls with how many documents are done, or None."""
     if not progress:

@@ -3,10 +3,82 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
-from typing import Any
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypedDict
 
 from . import _core
+
+
+class _Signatures(TypedDict, total=False):
+    num_perm: int
+    sketch: Literal["fast", "classic"]
+    shingle_words: int
+    min_shingles: int
+    normaliser: Literal["default", "loose", "none"]
+    max_record: int | str
+    hash_key_file: str | os.PathLike[str]
+
+
+class SigningSettings(_Signatures, total=False):
+    """What signatures depend on: settings of doppel.yaml as arguments. docs/configuration.md describes each."""
+
+    verify: Literal["exact", "signature"]
+    threads: int
+
+
+class ClusterSettings(_Signatures, total=False):
+    """The same where a cluster says how many threads there are."""
+
+    verify: Literal["exact", "signature"]
+
+
+class RuleSettings(_Signatures, total=False):
+    """What an index depends on, besides its threshold."""
+
+    recall: float
+    verify: Literal["exact", "signature"]
+    bands: int
+    rows: int
+    max_listed: int
+    max_checks: int
+    expire_after: str
+    max_documents: int
+    max_memory: int | str
+    shards: int
+    accept_rule_change: Sequence[str]
+    temporary_directory: str | os.PathLike[str]
+    batch_documents: int
+    batch_bytes: int | str
+    state_fsync: Literal["none", "checkpoint", "commit"]
+    state_checkpoint_documents: int
+    state_checkpoint_interval: str
+    state_snapshots: int
+
+
+class ThresholdSettings(RuleSettings, total=False):
+    """The same with the threshold."""
+
+    threshold: float | None
+
+
+Against = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None
+
+
+class JobSettings(ThresholdSettings, total=False):
+    """The arguments of Index, but for its path."""
+
+    against: Against
+    hash_key: str | bytes | None
+    repeated_ids: Literal["error", "allow", "replace"] | None
+    threads: int | None
+    config: str | os.PathLike[str] | None
+
+
+class IndexSettings(JobSettings, total=False):
+    """The arguments of Index."""
+
+    path: str | os.PathLike[str] | None
 
 
 def written(value: Any) -> str:
@@ -26,6 +98,8 @@ def pairs(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     by_name = {name.replace(".", "_"): name for name in known} | {name: name for name in known}
     out = []
     for name, value in values.items():
+        if name == "against" and isinstance(value, os.PathLike):
+            value = os.fspath(value)
         if value is None:
             continue
         if name not in by_name:

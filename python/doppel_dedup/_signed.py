@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from . import _core
 from ._index import Index
 from ._progress import Progress, reporter
-from ._settings import hash_key_text, pairs
-from ._tables import check_columns, named_columns, parquet_batches, parquet_files, row_order
+from ._settings import IndexSettings, SigningSettings, hash_key_text, pairs
+from ._tables import Order, check_columns, named_columns, order_of, parquet_batches, parquet_files, row_order
 
 if TYPE_CHECKING:
     import pyarrow
@@ -34,6 +34,14 @@ class SignedRecords(Sequence[bytes]):
     def __len__(self) -> int:
         return len(self._records)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _of, (list(self),)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SignedRecords) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
     @overload
     def __getitem__(self, row: int) -> bytes: ...
     @overload
@@ -51,8 +59,12 @@ class SignedRecords(Sequence[bytes]):
         return f"<SignedRecords: {len(self)}>"
 
 
+def _of(records: list[bytes]) -> SignedRecords:
+    return SignedRecords(_core.Records.of(records))
+
+
 def sign_records(
-    texts: Any, ids: Any, dates: Any = None, *, hash_key: str | bytes | None = None, progress: Progress = None, **settings: Any
+    texts: Any, ids: Any, dates: Any = None, *, hash_key: str | bytes | None = None, progress: Progress = None, **settings: Unpack[SigningSettings]
 ) -> SignedRecords:
     """The expensive part of Index.add() alone: about 1.1 KB for 4 KB of text, without the text.
 
@@ -91,9 +103,10 @@ def _comes_in_batches(source: Any) -> bool:
     return not is_table and isinstance(source, Iterable)
 
 
-def _columns_of_records(source: Any, record: str, order_by: Sequence[str], batch_rows: int) -> Iterator[Any]:
+def _columns_of_records(source: Any, record: str, order_by: Any, batch_rows: int) -> Iterator[Any]:
     """Columns of records in the order in which they are to be decided."""
-    wanted = [record, *order_by]
+    by = order_of(order_by, ())
+    wanted = [record, *(name for name, _ in by)]
     if isinstance(source, (str, os.PathLike)) or (
         isinstance(source, (list, tuple)) and source and isinstance(source[0], (str, os.PathLike))
     ):
@@ -109,13 +122,13 @@ def _columns_of_records(source: Any, record: str, order_by: Sequence[str], batch
         if order_by:
             raise TypeError("order_by: batches that come one after the other cannot be sorted; sort them where they come from")
         for batch in source:
-            yield from _columns_of_records(batch, record, (), batch_rows)
+            yield from _columns_of_records(batch, record, None, batch_rows)
         return
     table = named_columns(source)
     check_columns(table, wanted)
     column = table[record]
     if order_by:
-        order = row_order(table, order_by)
+        order = row_order(table, by)
         for at in range(0, len(order), batch_rows):
             rows = order[at : at + batch_rows]
             yield column.take(rows) if hasattr(column, "take") else [column[i] for i in rows]
@@ -126,11 +139,11 @@ def _columns_of_records(source: Any, record: str, order_by: Sequence[str], batch
 def resolve(
     records: Any,
     record: str = RECORD,
-    order_by: str | Sequence[str] | None = None,
+    order_by: Order | Sequence[Order] | None = None,
     *,
     index: Index | None = None,
     batch_rows: int = 10_000,
-    **settings: Any,
+    **settings: Unpack[IndexSettings],
 ) -> pyarrow.Table:
     """Decides signed records in their order: the verdicts as a table with id, verdict, original, similarity and kind.
 
@@ -151,7 +164,6 @@ def resolve(
     """
     import pyarrow
 
-    by = [order_by] if isinstance(order_by, str) else list(order_by or [])
     own = None
     if index is None:
         index = own = Index(**settings)
@@ -159,7 +171,7 @@ def resolve(
         raise TypeError(f"settings are those of the index: {', '.join(settings)}")
     verdicts = []
     try:
-        for column in _columns_of_records(records, record, by, batch_rows):
+        for column in _columns_of_records(records, record, order_by, batch_rows):
             verdicts.append(pyarrow.table(index.add_signed(column)))
     finally:
         if own is not None:

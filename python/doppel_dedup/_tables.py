@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import difflib
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
 import numpy as np
 
+from ._choice import UNSCORED, Chooser, Keep, choose, packed
 from ._index import Index
-from ._progress import Progress
+from ._progress import Progress, reporter
+from ._settings import IndexSettings
 from ._verdicts import Verdicts
 
 if TYPE_CHECKING:
@@ -34,9 +37,22 @@ def check_columns(table: Any, wanted: Iterable[str]) -> None:
             raise KeyError(f"no column {name!r} among {', '.join(map(repr, names))}{hint}")
 
 
+def _check_dict(table: dict[Any, Any]) -> None:
+    """Columns of a dict are read more than once, and have one length."""
+    for name, column in table.items():
+        if not hasattr(column, "__len__") or not hasattr(column, "__getitem__"):
+            raise TypeError(f"{name}: a {type(column).__name__} can be read only once; give a list of it")
+    lengths = {name: len(column) for name, column in table.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"the columns are not equally long: {', '.join(f'{name} has {n}' for name, n in lengths.items())}")
+
+
 def named_columns(table: Any) -> Any:
     """Something with columns by name."""
-    if isinstance(table, dict) or (hasattr(table, "__getitem__") and (hasattr(table, "columns"))):
+    if isinstance(table, dict):
+        _check_dict(table)
+        return table
+    if hasattr(table, "__getitem__") and hasattr(table, "columns"):
         return table
     if hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"):
         try:
@@ -52,26 +68,52 @@ def named_columns(table: Any) -> Any:
     )
 
 
-def row_order(table: Any, by: Sequence[str]) -> np.ndarray[Any, Any]:
-    """The rows in ascending order of these columns; equal ones, and missing values at the end, as they are."""
+Order = str | tuple[str, Literal["asc", "desc"]]
+
+
+def order_of(order_by: Order | Sequence[Order] | None, names: Iterable[str]) -> list[tuple[str, bool]]:
+    """Columns, and whether the largest value comes first: "date", "score desc", ("score", "desc"), or several of these."""
+    if order_by is None:
+        return []
+    if isinstance(order_by, (str, tuple)) and not (isinstance(order_by, tuple) and order_by[1:] not in (("asc",), ("desc",))):
+        order_by = [order_by]
+    out = []
+    for each in order_by:
+        if isinstance(each, str) and each not in names and each.rpartition(" ")[2] in ("asc", "desc"):
+            name, _, direction = each.rpartition(" ")
+        else:
+            name, direction = (each, "asc") if isinstance(each, str) else each
+        if direction not in ("asc", "desc"):
+            raise ValueError(f"order_by: {direction!r} is neither 'asc' nor 'desc'")
+        out.append((name.strip(), direction == "desc"))
+    return out
+
+
+def row_order(table: Any, by: Sequence[tuple[str, bool]]) -> np.ndarray[Any, Any]:
+    """The rows in the order of these columns; equal ones, and missing values at the end, as they are."""
+    names = [name for name, _ in by]
     if hasattr(table, "sort_by"):  # pyarrow
         import pyarrow
         import pyarrow.compute
 
-        columns = pyarrow.table({str(i): table[name] for i, name in enumerate(by)})
+        columns = pyarrow.table({str(i): table[name] for i, name in enumerate(names)})
         columns = columns.append_column("row", pyarrow.array(np.arange(len(columns))))
-        keys = [(str(i), "ascending") for i in range(len(by))] + [("row", "ascending")]
+        keys = [(str(i), "descending" if desc else "ascending") for i, (_, desc) in enumerate(by)] + [("row", "ascending")]
         return np.asarray(pyarrow.compute.sort_indices(columns, sort_keys=keys))
     if hasattr(table, "with_row_index"):  # polars
-        return table.select(by).with_row_index("row of doppel").sort(
-            by, nulls_last=True, maintain_order=True
+        return table.select(names).with_row_index("row of doppel").sort(
+            names, descending=[desc for _, desc in by], nulls_last=True, maintain_order=True
         )["row of doppel"].to_numpy()
     if hasattr(table, "iloc"):  # pandas
-        rows = table[list(by)].reset_index(drop=True)
-        return rows.sort_values(list(by), kind="stable", na_position="last").index.to_numpy()
-    columns = [list(table[name]) for name in by]
-    rows = range(len(columns[0]) if columns else 0)
-    return np.array(sorted(rows, key=lambda i: [(c[i] is None, c[i]) for c in columns]), dtype=np.int64)
+        rows = table[names].reset_index(drop=True)
+        ascending = [not desc for _, desc in by]
+        return rows.sort_values(names, ascending=ascending, kind="stable", na_position="last").index.to_numpy()
+    rows = list(range(len(table[names[0]])))
+    for name, desc in reversed(by):
+        column = table[name]
+        there = [i for i in rows if column[i] is not None]
+        rows = sorted(there, key=column.__getitem__, reverse=desc) + [i for i in rows if column[i] is None]
+    return np.array(rows, dtype=np.int64)
 
 
 def _take(column: Any, order: np.ndarray[Any, Any] | None) -> Any:
@@ -93,6 +135,14 @@ def _column(column: Any) -> Any:
     return column
 
 
+def _arrow(column: Any) -> Any:
+    import pyarrow
+
+    if hasattr(column, "__arrow_c_stream__"):
+        return pyarrow.chunked_array(column)
+    return column if hasattr(column, "combine_chunks") or hasattr(column, "type") else pyarrow.array(column, from_pandas=True)
+
+
 def _keep(table: Any, mask: np.ndarray[Any, Any]) -> Any:
     if isinstance(table, dict):
         return {name: [value for value, kept in zip(column, mask) if kept] for name, column in table.items()}
@@ -105,26 +155,62 @@ def _keep(table: Any, mask: np.ndarray[Any, Any]) -> Any:
     return table.filter(mask)  # polars
 
 
+T = TypeVar("T")
+
+
+@overload
+def deduplicate(
+    table: T,
+    text: str = "text",
+    id: str | None = None,
+    order_by: Order | Sequence[Order] | None = None,
+    *,
+    keep: Keep = "first",
+    keep_unscored: bool = True,
+    with_verdicts: Literal[False] = False,
+    progress: Progress = None,
+    **settings: Unpack[IndexSettings],
+) -> T: ...
+@overload
+def deduplicate(
+    table: T,
+    text: str = "text",
+    id: str | None = None,
+    order_by: Order | Sequence[Order] | None = None,
+    *,
+    keep: Keep = "first",
+    keep_unscored: bool = True,
+    with_verdicts: Literal[True],
+    progress: Progress = None,
+    **settings: Unpack[IndexSettings],
+) -> tuple[T, Verdicts]: ...
 def deduplicate(
     table: Any,
     text: str = "text",
     id: str | None = None,
-    order_by: str | Sequence[str] | None = None,
+    order_by: Order | Sequence[Order] | None = None,
     *,
+    keep: Keep = "first",
     keep_unscored: bool = True,
     with_verdicts: bool = False,
     progress: Progress = None,
-    **settings: Any,
+    **settings: Unpack[IndexSettings],
 ) -> Any:
     """The table without the rows that repeat an earlier one, of the same type, in the same order.
 
     table          a pyarrow Table, a pandas or polars DataFrame, a dict of lists, or anything with __arrow_c_stream__ (then
                    pyarrow is needed)
     text, id       the columns; without `id`, rows are called by their number
-    order_by       a column, or several: what is earlier. Without it, the order of the rows
+    order_by       a column, or several: what is earlier ("date", "score desc"). Without it, the order of the rows
+    keep           which row of a cluster stays: "first", "longest", "shortest", or the one with the largest or smallest
+                   value: ("score", "desc"), ("date", "asc"); of equal ones the first. The index decides as ever what
+                   is a copy; a row that repeats what it held before the call does not stay. Needs pyarrow, but for "first"
     keep_unscored  whether rows without text stay
     with_verdicts  return (table, Verdicts), the verdicts in the order of the rows as they were judged
     settings       as of Index: threshold=0.7, path="index", shingle_words=3
+
+    With `path` the rows are compared with all that the index holds, too. The same table again gives the same rows: a row is
+    known by its id and text, without ids by its number in a table with the same texts.
 
     >>> deduplicate({"text": ["a b c d e f", "A B C D E F", "g h i j k l"], "year": [2021, 2020, 2022]})
     {'text': ['a b c d e f', 'g h i j k l'], 'year': [2021, 2022]}
@@ -132,16 +218,22 @@ def deduplicate(
     {'text': ['A B C D E F'], 'year': [2020]}
     """
     columns = named_columns(table)
-    by = [order_by] if isinstance(order_by, str) else list(order_by or [])
-    check_columns(columns, [text, *([id] if id is not None else []), *by])
+    by = order_of(order_by, _names(columns))
+    chooser = Chooser(keep, text)
+    needed = [text, id, chooser.column, *(name for name, _ in by)]
+    check_columns(columns, [name for name in needed if name is not None])
     order = row_order(columns, by) if by else None
     texts = _column(_take(columns[text], order))
     ids = _column(_take(columns[id], order)) if id is not None else None
     with Index(**settings) as index:
-        verdicts = index.add(texts, ids, progress=progress)
+        with reporter(progress, texts) as report:
+            verdicts = Verdicts(index._core.add_table(texts, ids, report))
     mask = verdicts.is_unique
+    if chooser.column is not None:
+        values = chooser.values(_arrow(_column(_take(columns[chooser.column], order))))
+        mask = choose([packed(verdicts._columns.seq, verdicts._columns.verdict)], [values])[0]
     if keep_unscored:
-        mask = ~verdicts.is_duplicate
+        mask = mask | (verdicts._columns.verdict == UNSCORED)
     if order is not None:
         in_order = mask
         mask = np.empty_like(in_order)
@@ -166,18 +258,31 @@ def parquet_files(paths: Any) -> list[str]:
 
 
 def parquet_batches(
-    name: str, wanted: Sequence[str], columns: Sequence[str] | None, batch_rows: int
+    name: str, wanted: Sequence[str], columns: Sequence[str] | None, batch_rows: int, row: int = 0
 ) -> Iterator[pyarrow.RecordBatch]:
-    """The batches of a file that has the columns `wanted`. Errors name the file and the first row that was not read."""
+    """The batches of a file that has the columns `wanted`, from a row on.
+
+    Errors name the file and the first row that was not read.
+    """
     import pyarrow
     import pyarrow.parquet as parquet
 
-    row = 0
     try:
         # Arrow's defaults keep the compressed pages of all row groups that were read, and the memory of batches that are gone.
         with parquet.ParquetFile(name, pre_buffer=False, buffer_size=1 << 20) as file:
             check_columns({column: None for column in file.schema_arrow.names}, wanted)
-            for batch in file.iter_batches(batch_size=batch_rows, columns=columns, use_threads=False):
+            groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+            skipped = 0  # whole row groups, then rows
+            while skipped < len(groups) and sum(groups[: skipped + 1]) <= row:
+                skipped += 1
+            over = row - sum(groups[:skipped])
+            for batch in file.iter_batches(
+                batch_size=batch_rows, columns=columns, use_threads=False, row_groups=range(skipped, len(groups))
+            ):
+                if over >= len(batch):
+                    over -= len(batch)
+                    continue
+                batch, over = batch.slice(over), 0
                 yield batch
                 row += len(batch)
                 pyarrow.default_memory_pool().release_unused()
@@ -185,6 +290,42 @@ def parquet_batches(
         if isinstance(error, FileNotFoundError):
             raise
         raise type(error)(f"{name}: cannot be read from row {row} on: {error}") from error
+
+
+def _rows(name: str, wanted: Sequence[str], columns: Sequence[str] | None, first: int, end: int) -> pyarrow.RecordBatch:
+    """The rows [first, end) of a file as one batch."""
+    import pyarrow
+
+    parts, row = [], first
+    for batch in parquet_batches(name, wanted, columns, end - first, first):
+        parts.append(batch.slice(0, end - row))
+        row += len(batch)
+        if row >= end:
+            break
+    return parts[0] if len(parts) == 1 else pyarrow.Table.from_batches(parts).combine_chunks().to_batches()[0]
+
+
+def given_rows(
+    index: Index, files: Sequence[str], text: str, id: str | None, columns: Sequence[str] | None, batch_rows: int, resume: bool
+) -> Iterator[tuple[int, int, pyarrow.RecordBatch, Verdicts]]:
+    """Gives the rows of files to an index: number of the file, first row, batch, verdicts."""
+    needed = [text] if id is None else [text, id]
+    core = index._core
+    pass_, first_rows, problems, handed = core.begin_files(files, resume)
+    for problem in problems:
+        warnings.warn(problem, stacklevel=3)
+    for number, (name, first_row) in enumerate(zip(files, first_rows)):
+        if first_row < 0:
+            continue
+        core.begin_file(pass_, number)
+        if handed is not None and handed[0] == number:
+            yield number, handed[1], _rows(name, columns or needed, columns, handed[1], first_row), Verdicts(handed[2])
+        for batch in parquet_batches(name, columns or needed, columns, batch_rows, first_row):
+            ids = batch.column(id) if id is not None else None
+            yield number, first_row, batch, Verdicts(core.add_rows(pass_, first_row, batch.column(text), ids, None))
+            first_row += len(batch)
+        core.end_file(pass_)
+    core.end_files(pass_)
 
 
 def scan_parquet(
@@ -195,19 +336,29 @@ def scan_parquet(
     columns: Sequence[str] | None = None,
     index: Index | None = None,
     batch_rows: int = 10_000,
-    **settings: Any,
+    resume: bool = True,
+    **settings: Unpack[IndexSettings],
 ) -> Iterator[tuple[pyarrow.RecordBatch, Verdicts]]:
     """Batches of Parquet files with the verdicts of their rows, in the order of the files. Needs pyarrow.
 
     paths     files, or directories whose .parquet files are taken in the order of their names
+    id        a column of ids; without it, a row is called by its place: "crawl/0.parquet/17"
     columns   what a batch holds, text and id included in any case; None: all columns
     index     an index to add to; without it one is made of `settings`, and ends with the last batch
+    resume    leave out what an index with a path knows; False: give all rows, those that it knows with the verdicts that
+              they had
 
     ```
     with pq.ParquetWriter("clean.parquet", pq.read_schema("crawl.parquet")) as clean:
         for batch, verdicts in scan_parquet("crawl.parquet", id="url"):
             clean.write_batch(batch.filter(pa.array(verdicts.is_unique)))
     ```
+
+    An index with a path remembers which rows it has decided, as `doppel scan --state` does, in the commit that holds their
+    verdicts. So the next pass over the same files, after a kill or on another day, goes on at the file and the row where
+    the last one was; files that are done are left out. The batch that the program had in its hands when it ended comes
+    again, with the same verdicts: write what you make of a batch so that writing it twice does no harm, or let clean() do
+    it.
 
     Memory is that of the index and of some four batches, however large the files and their row groups are: the batch that
     you hold, the next one, and what Arrow needs to decode it.
@@ -225,10 +376,8 @@ def scan_parquet(
     elif settings:
         raise TypeError(f"settings are those of the index: {', '.join(settings)}")
     try:
-        for name in files:
-            for batch in parquet_batches(name, chosen or needed, chosen, batch_rows):
-                ids = batch.column(id) if id is not None else None
-                yield batch, index.add(batch.column(text), ids)
+        for _, _, batch, verdicts in given_rows(index, files, text, id, chosen, batch_rows, resume):
+            yield batch, verdicts
     finally:
         if own is not None:
             own.close()

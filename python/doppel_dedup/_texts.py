@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from . import _core
 from ._progress import Progress, reporter
-from ._settings import hash_key_text, pairs
+from ._settings import SigningSettings, ThresholdSettings, hash_key_text, pairs
 
 
 def sign(
-    texts: Any, *, hash_key: str | bytes | None = None, progress: Progress = None, **settings: Any
+    texts: Any, *, hash_key: str | bytes | None = None, progress: Progress = None, **settings: Unpack[SigningSettings]
 ) -> np.ndarray[Any, np.dtype[np.uint64]]:
     """Signatures of texts: a row of num_perm numbers for each, on all cores.
 
@@ -48,7 +48,7 @@ class Explanation:
         return "\n".join([self.headline, *self.sentences])
 
 
-def explain(a: str | bytes, b: str | bytes, *, hash_key: str | bytes | None = None, **settings: Any) -> Explanation:
+def explain(a: str | bytes, b: str | bytes, *, hash_key: str | bytes | None = None, **settings: Unpack[ThresholdSettings]) -> Explanation:
     """Why the second text is, or is not, a duplicate of the first.
 
     >>> explain("one two three four five six", "one two three four five six seven").duplicate
@@ -74,7 +74,7 @@ def explain(a: str | bytes, b: str | bytes, *, hash_key: str | bytes | None = No
     )
 
 
-def similarity(a: str | bytes, b: str | bytes, **settings: Any) -> float:
+def similarity(a: str | bytes, b: str | bytes, **settings: Unpack[ThresholdSettings]) -> float:
     """The Jaccard similarity of the sets of word 5-grams of two texts, as the rule compares it with the threshold.
 
     Texts shorter than a shingle are 1 if they are equal, else 0.

@@ -81,12 +81,27 @@ class Verdicts(Sequence[Verdict]):
         """Of duplicates the id of the document that is repeated, else None."""
         return np.array(self._columns.originals(), dtype=object)
 
+    @property
+    def cluster(self) -> np.ndarray[Any, np.dtype[np.object_]]:
+        """The id of the original that the document repeats, or of the document itself if it is unique; None without text."""
+        codes = self._columns.verdict
+        own = np.array(self._columns.ids(), dtype=object)
+        return np.where(codes == 0, own, self.original)
+
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The columns id, verdict, original, similarity and kind; similarity, id and original are not copied."""
+        """The columns id, verdict, original, similarity, kind and cluster; similarity, id and original are not copied."""
         return self._columns.arrow_stream()
 
     def __len__(self) -> int:
         return len(self._columns)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _from_bytes, (self._columns.bytes(), len(self))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Verdicts) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
 
     @overload
     def __getitem__(self, row: int) -> Verdict: ...
@@ -108,3 +123,7 @@ class Verdicts(Sequence[Verdict]):
         numbers = np.bincount(self._columns.verdict, minlength=len(_VERDICTS))
         counts = [f"{n} {name}" for n, name in zip(numbers, _VERDICTS) if n]
         return f"<Verdicts: {', '.join(counts) or 'none'}>"
+
+
+def _from_bytes(rows: bytes, count: int) -> Verdicts:
+    return Verdicts(_core.Columns.of_bytes(rows, count))

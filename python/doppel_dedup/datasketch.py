@@ -19,8 +19,8 @@ needs no MinHash at all, and decides by the sets themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Any, Self
 
 import numpy as np
 
@@ -35,8 +35,8 @@ _ELSEWHERE = {
     "MinHashLSHForest": "doppel_dedup.Index.query() gives the most similar original",
     "MinHashLSHEnsemble": "containment is not measured; doppel_dedup.similarity() gives the sizes of both sets by explain()",
     "MinHashLSHBloom": "doppel_dedup.Index(path=...) keeps its sets on the disk",
-    "WeightedMinHash": "weights are not known; repeat elements under different names, such as b'word#2'",
-    "WeightedMinHashGenerator": "weights are not known; repeat elements under different names, such as b'word#2'",
+    "WeightedMinHash": "sets have no weights here; repeat elements under different names, such as b'word#2'",
+    "WeightedMinHashGenerator": "sets have no weights here; repeat elements under different names, such as b'word#2'",
     "HyperLogLog": "MinHash.count() estimates the number of distinct elements",
     "HyperLogLogPlusPlus": "MinHash.count() estimates the number of distinct elements",
     "HNSW": "doppel_dedup.Index.query() gives the most similar original",
@@ -50,11 +50,17 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def _numbers(num_perm: int) -> int:
+    """How many numbers a sketch has; the first num_perm of them are shown."""
+    return max(num_perm, 8)
+
+
 class MinHash:
     """A sketch of a set of bytes, of any size.
 
-    num_perm  how many numbers it has, 8 to 1024: the error of an estimate falls with their square root
+    num_perm  how many numbers it has, 2 to 1024: the error of an estimate falls with their square root
     seed      sketches of different seeds do not compare
+    gpu_mode  "disable", or "detect" (there is no code for a GPU)
     hashfunc  called with each element; its result replaces the element. Not needed: elements are hashed with XXH3
 
     >>> m = MinHash(num_perm=256, seed=7)
@@ -63,18 +69,21 @@ class MinHash:
     (256, False, 1)
     """
 
-    __slots__ = ("_core", "hashfunc", "num_perm", "seed")
+    __slots__ = ("_core", "_gpu_mode", "hashfunc", "num_perm", "seed")
 
     def __init__(
         self,
         num_perm: int = 128,
         seed: int = 1,
+        gpu_mode: str | None = "disable",
         hashfunc: Callable[[Any], Any] | None = None,
         hashobj: None = None,
         hashvalues: None = None,
         permutations: None = None,
-        gpu_mode: str | None = None,
+        scheme: str | None = None,
     ) -> None:
+        if callable(gpu_mode):  # the third argument before datasketch 2.0
+            raise TypeError("MinHash: the third argument is gpu_mode, as in datasketch 2.0; give hashfunc by its name")
         for name, value, instead in (
             ("hashobj", hashobj, "use hashfunc"),
             ("hashvalues", hashvalues, "numbers of datasketch mean nothing here; use copy(), merge() or pickle"),
@@ -84,12 +93,15 @@ class MinHash:
                 raise NotImplementedError(f"MinHash({name}=...): {instead}")
         if gpu_mode not in (None, "disable", "detect"):
             raise NotImplementedError("MinHash(gpu_mode=...): there is no GPU code; leave it out")
-        if not 8 <= num_perm <= 1024:
-            raise ValueError(f"num_perm: {num_perm} is not between 8 and 1024")
+        if scheme not in (None, "affine32", "affine64", "legacy"):
+            raise ValueError(f"scheme: {scheme!r} is not one of affine32, affine64, legacy; none of them is used here")
+        if not 2 <= num_perm <= 1024:
+            raise ValueError(f"num_perm: {num_perm} is not between 2 and 1024")
         self.num_perm = num_perm
         self.seed = seed
+        self._gpu_mode = gpu_mode
         self.hashfunc = hashfunc
-        self._core = _core.MinHash(seed, num_perm)
+        self._core = _core.MinHash(seed, _numbers(num_perm))
 
     def _element(self, b: Any) -> bytes:
         hashed = self.hashfunc(b)  # type: ignore[misc]
@@ -110,8 +122,10 @@ class MinHash:
             raise ValueError(f"num_perm: {self.num_perm} and {other.num_perm}; sketches of different sizes do not compare")
 
     def jaccard(self, other: MinHash) -> float:
-        """The estimated Jaccard similarity of the two sets."""
+        """The estimated Jaccard similarity of the two sets; of two empty ones 1."""
         self._same(other)
+        if self.is_empty() and other.is_empty():
+            return 1.0
         return self._core.jaccard(other._core)
 
     def merge(self, other: MinHash) -> None:
@@ -139,23 +153,29 @@ class MinHash:
 
     def clear(self) -> None:
         """Becomes the sketch of the empty set."""
-        self._core = _core.MinHash(self.seed, self.num_perm)
+        self._core = _core.MinHash(self.seed, _numbers(self.num_perm))
 
     def copy(self) -> MinHash:
         """A sketch of its own of the same set."""
         out = type(self).__new__(type(self))
         out.num_perm, out.seed, out.hashfunc = self.num_perm, self.seed, self.hashfunc
+        out._gpu_mode = self._gpu_mode
         out._core = self._core.copy()
         return out
 
     @property
     def hashvalues(self) -> np.ndarray[Any, np.dtype[np.uint64]]:
         """The numbers: a copy. Those of datasketch are others."""
-        return self._core.slots()
+        return self._core.slots()[: self.num_perm]
+
+    @property
+    def permutations(self) -> np.ndarray[Any, np.dtype[np.uint64]]:
+        """There are none: empty."""
+        return np.empty((2, 0), np.uint64)
 
     def digest(self) -> np.ndarray[Any, np.dtype[np.uint64]]:
         """The same as hashvalues."""
-        return self._core.slots()
+        return self.hashvalues
 
     @classmethod
     def bulk(cls, b: Iterable[Iterable[Any]], **minhash_kwargs: Any) -> list[MinHash]:
@@ -191,8 +211,28 @@ class MinHash:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.num_perm, self.seed, self.hashfunc = state["num_perm"], state["seed"], state["hashfunc"]
-        self._core = _core.MinHash(self.seed, self.num_perm)
+        self._gpu_mode = "disable"
+        self._core = _core.MinHash(self.seed, _numbers(self.num_perm))
         self._core.set_slots(state["slots"])
+
+
+class _Keys(Mapping[Hashable, list[bytes]]):
+    """The keys of an index, each with its key in every band."""
+
+    def __init__(self, lsh: MinHashLSH) -> None:
+        self._lsh = lsh
+
+    def __getitem__(self, key: Hashable) -> list[bytes]:
+        return self._lsh._band_keys(self._lsh._minhashes[self._lsh._numbers[key]])
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._lsh._numbers)
+
+    def __len__(self) -> int:
+        return len(self._lsh._numbers)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._lsh._numbers
 
 
 class MinHashLSH:
@@ -200,6 +240,9 @@ class MinHashLSH:
 
     query() gives those whose estimated similarity reaches the threshold, the most similar first; datasketch gives all that
     share a band. With params=(b, r), bands and rows as for datasketch, it gives all that share a band too.
+
+    weights  (what a false candidate costs, what a missed pair costs): more weight on missed pairs makes more bands. False
+             candidates are dropped by their estimate, so with the default hardly any pair at the threshold is missed
 
     >>> lsh = MinHashLSH(threshold=0.5, num_perm=64)
     >>> with lsh.insertion_session() as session:
@@ -227,11 +270,13 @@ class MinHashLSH:
                 f"MinHashLSH(storage_config={{'type': {kind!r}}}): sketches are kept in memory; for an index on the disk use "
                 "doppel_dedup.Index(path=...), for one that several programs feed `doppel serve`"
             )
+        if hashfunc is not None:
+            raise NotImplementedError("MinHashLSH(hashfunc=...): band keys take 8 bytes each here; leave it out")
         if not 0 <= threshold <= 1:
             raise ValueError(f"threshold: {threshold} is not between 0 and 1")
-        if num_perm < 8:
-            raise ValueError(f"num_perm: {num_perm} is not between 8 and 1024")
-        if any(not 0 <= w <= 1 for w in weights) or abs(sum(weights) - 1) > 1e-9:
+        if not 2 <= num_perm <= 1024:
+            raise ValueError(f"num_perm: {num_perm} is not between 2 and 1024")
+        if len(weights) != 2 or any(not 0 <= w <= 1 for w in weights) or abs(sum(weights) - 1) > 1e-9:
             raise ValueError(f"weights: {weights} are not two numbers between 0 and 1 whose sum is 1")
         self._params = params
         if params is not None:
@@ -241,17 +286,22 @@ class MinHashLSH:
             threshold = (1 / b) ** (1 / r)
         self.threshold = threshold
         self.h = num_perm
+        self._weights = (float(weights[0]), float(weights[1]))
+        self._buffer_size = 50_000
+        self._queries: list[MinHash] = []
         self._create()
 
     def _create(self) -> None:
-        # What a missed pair costs beside a false one is not asked: bands are chosen so that hardly any pair at the
-        # threshold is missed, and the estimate drops what is below.
+        # Candidates below the threshold cost a comparison of numbers and nothing else: they are dropped. So bands are
+        # chosen by how many pairs at the threshold may be missed.
         bands, rows = self._params or (0, 0)
         lowest = max(self.threshold, 1e-6)
-        self._index = None
-        for recall in (0.995, 0.95, 0.8, 0.5):
+        missed = 0.005 * self._weights[0] / self._weights[1] if self._weights[1] else 1.0
+        self._index: Any = None
+        for recall in (1 - missed, 0.995, 0.95, 0.8, 0.5):
+            recall = min(max(recall, 0.5), 0.9999)
             try:
-                self._index = _core.MinHashIndex.create(round(lowest, 6), recall, self.h, bands, rows)
+                self._index = _core.MinHashIndex.create(round(lowest, 6), recall, _numbers(self.h), bands, rows)
                 break
             except ValueError as e:
                 error = e
@@ -263,6 +313,8 @@ class MinHashLSH:
         self._minhashes: dict[int, MinHash] = {}
 
     def _check(self, minhash: MinHash) -> None:
+        if not isinstance(minhash, MinHash):
+            raise TypeError(f"{type(minhash).__name__} is no MinHash of doppel_dedup.datasketch")
         if len(minhash) != self.h:
             raise ValueError(f"num_perm: the index has {self.h}, the MinHash {len(minhash)}")
 
@@ -280,7 +332,20 @@ class MinHashLSH:
 
     def insertion_session(self, buffer_size: int = 50000) -> MinHashLSHInsertionSession:
         """A context manager with insert(); here it is no faster than insert() itself."""
-        return MinHashLSHInsertionSession(self)
+        return MinHashLSHInsertionSession(self, buffer_size)
+
+    def deletion_session(self, buffer_size: int = 50000) -> MinHashLSHDeletionSession:
+        """A context manager with remove(); here it is no faster than remove() itself."""
+        return MinHashLSHDeletionSession(self, buffer_size)
+
+    @property
+    def buffer_size(self) -> int:
+        """Nothing is buffered here: kept for programs that set it."""
+        return self._buffer_size
+
+    @buffer_size.setter
+    def buffer_size(self, value: int) -> None:
+        self._buffer_size = value
 
     def query(self, minhash: MinHash) -> list[Hashable]:
         """The keys of what is probably as similar as the threshold, the most similar first."""
@@ -295,6 +360,17 @@ class MinHashLSH:
             found.append((-estimate, number))
         return [self._keys[number] for _, number in sorted(found)]
 
+    def add_to_query_buffer(self, minhash: MinHash) -> None:
+        """A query for collect_query_buffer()."""
+        self._check(minhash)
+        self._queries.append(minhash.copy())
+
+    def collect_query_buffer(self) -> list[Hashable]:
+        """The keys that all queries of the buffer find; the buffer is empty then."""
+        queries, self._queries = self._queries, []
+        found = [self.query(minhash) for minhash in queries]
+        return [key for key in found[0] if all(key in more for more in found[1:])] if found else []
+
     def remove(self, key: Hashable) -> None:
         """Forgets the sketch of a key; ValueError if there is none."""
         number = self._numbers.pop(key, None)
@@ -307,22 +383,41 @@ class MinHashLSH:
         return key in self._numbers
 
     @property
-    def keys(self) -> Iterable[Hashable]:
-        """The keys that are there."""
-        return self._numbers.keys()
+    def keys(self) -> Mapping[Hashable, list[bytes]]:
+        """The keys that are there, each with its key in every band: a view."""
+        return _Keys(self)
+
+    def _band_keys(self, minhash: MinHash) -> list[bytes]:
+        numbers = minhash._core.slots().astype(np.uint8)  # the bits that the index keeps
+        return [numbers[band * self.r : (band + 1) * self.r].tobytes() for band in range(self.b)]
+
+    @property
+    def hashtables(self) -> list[dict[bytes, list[Hashable]]]:
+        """For each band, its keys and what is listed under them: made when it is asked for, for a look."""
+        out: list[dict[bytes, list[Hashable]]] = [{} for _ in range(self.b)]
+        for number, key in self._keys.items():
+            for table, band_key in zip(out, self._band_keys(self._minhashes[number])):
+                table.setdefault(band_key, []).append(key)
+        return out
 
     def is_empty(self) -> bool:
         """Whether there are no keys."""
         return not self._numbers
 
-    def get_counts(self) -> list[dict[int, int]]:
-        """For each band: how many sketches share each of its buckets."""
-        return self._index.counts()
+    def get_counts(self) -> list[dict[bytes, int]]:
+        """For each band: how many sketches share each of its keys."""
+        return [{band_key: len(keys) for band_key, keys in table.items()} for table in self.hashtables]
+
+    def get_subset_counts(self, *keys: Hashable) -> list[dict[bytes, int]]:
+        """The same of these keys alone."""
+        wanted = set(keys)
+        counts = [{band_key: sum(key in wanted for key in listed) for band_key, listed in table.items()} for table in self.hashtables]
+        return [{band_key: count for band_key, count in table.items() if count} for table in counts]
 
     def merge(self, other: MinHashLSH, check_overlap: bool = False) -> None:
         """Adds all that another index of the same kind has. Keys that both have are kept as here, or refused."""
-        if (self.threshold, self.h, self._params) != (other.threshold, other.h, other._params):
-            raise ValueError("merge: both must have the same threshold, num_perm and params")
+        if (self.h, self.b, self.r) != (other.h, other.b, other.r):
+            raise ValueError("merge: both must have the same num_perm, bands and rows")
         both = self._numbers.keys() & other._numbers.keys()
         if check_overlap and both:
             raise ValueError(f"merge: both have the keys {sorted(map(repr, both))[:5]}")
@@ -335,23 +430,25 @@ class MinHashLSH:
             "threshold": self.threshold,
             "h": self.h,
             "params": self._params,
+            "weights": self._weights,
             "minhashes": [(key, self._minhashes[number]) for number, key in self._keys.items()],
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.threshold, self.h, self._params = state["threshold"], state["h"], state["params"]
+        self._weights = state.get("weights", (0.5, 0.5))
+        self._buffer_size, self._queries = 50_000, []
         self._create()
         for key, minhash in state["minhashes"]:
             self.insert(key, minhash)
 
 
-class MinHashLSHInsertionSession:
-    """What MinHashLSH.insertion_session() gives."""
-
-    def __init__(self, lsh: MinHashLSH) -> None:
+class _Session:
+    def __init__(self, lsh: MinHashLSH, buffer_size: int = 50000) -> None:
         self.lsh = lsh
+        self.lsh.buffer_size = buffer_size
 
-    def __enter__(self) -> MinHashLSHInsertionSession:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -360,6 +457,18 @@ class MinHashLSHInsertionSession:
     def close(self) -> None:
         """Nothing is left to be done."""
 
+
+class MinHashLSHInsertionSession(_Session):
+    """What MinHashLSH.insertion_session() gives."""
+
     def insert(self, key: Hashable, minhash: MinHash, check_duplication: bool = True) -> None:
         """As MinHashLSH.insert()."""
         self.lsh.insert(key, minhash, check_duplication)
+
+
+class MinHashLSHDeletionSession(_Session):
+    """What MinHashLSH.deletion_session() gives."""
+
+    def remove(self, key: Hashable) -> None:
+        """As MinHashLSH.remove()."""
+        self.lsh.remove(key)

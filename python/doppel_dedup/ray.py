@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+from ._settings import ClusterSettings, SigningSettings
 from ._signed import RECORD, columns_to_keep, sign_records
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def sign(
     keep: Sequence[str] | None = None,
     record: str = RECORD,
     hash_key: str | bytes | None = None,
-    **settings: Any,
+    **settings: Unpack[ClusterSettings],
 ) -> Dataset:
     """The dataset with a signed record in place of the text of each row, in the same blocks.
 
@@ -36,14 +37,14 @@ def sign(
     verdicts = doppel_dedup.resolve(signed.sort(["date", "url"]).iter_batches(batch_format="pyarrow"))
     ```
     """
-    settings = {**settings, "threads": 1}  # Ray runs a task for each core
+    signing: SigningSettings = {**settings, "threads": 1}  # Ray runs a task for each core
 
     def sign_block(table: pyarrow.Table) -> pyarrow.Table:
         import pyarrow
 
         kept = columns_to_keep(table.column_names, text, id, date, keep, record)
         dates = table[date] if date else None
-        records = sign_records(table[text], table[id], dates, hash_key=hash_key, **settings)
+        records = sign_records(table[text], table[id], dates, hash_key=hash_key, **signing)
         return table.select(kept).append_column(record, pyarrow.array(records))
 
     return ds.map_batches(sign_block, batch_format="pyarrow", zero_copy_batch=True)

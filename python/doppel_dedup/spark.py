@@ -7,11 +7,12 @@ about copies: that is done in order, in one place, from records of about 1.1 KB.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ._index import Index
+from ._settings import ClusterSettings, IndexSettings, SigningSettings
 from ._signed import RECORD, columns_to_keep, resolve, sign_records
-from ._tables import check_columns
+from ._tables import Order, check_columns, order_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -37,7 +38,7 @@ def sign(
     keep: Sequence[str] | None = None,
     record: str = RECORD,
     hash_key: str | bytes | None = None,
-    **settings: Any,
+    **settings: Unpack[ClusterSettings],
 ) -> DataFrame:
     """The DataFrame with a signed record in place of the text of each row, in the same partitions.
 
@@ -60,14 +61,14 @@ def sign(
     kept = columns_to_keep(df.columns, text, id, date, keep, record)
     needed = list(dict.fromkeys([*kept, text, *([date] if date else [])]))
     _check_ids(df, id)
-    settings = {**settings, "threads": 1}  # Spark runs a task for each core
+    signing: SigningSettings = {**settings, "threads": 1}  # Spark runs a task for each core
 
     def sign_batches(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow
 
         for batch in batches:
             dates = batch.column(date) if date else None
-            records = sign_records(batch.column(text), batch.column(id), dates, hash_key=hash_key, **settings)
+            records = sign_records(batch.column(text), batch.column(id), dates, hash_key=hash_key, **signing)
             columns = [batch.column(name) for name in kept]
             columns.append(pyarrow.array(records).cast(pyarrow.binary()))
             yield pyarrow.RecordBatch.from_arrays(columns, [*kept, record])
@@ -80,16 +81,16 @@ def deduplicate(
     df: DataFrame,
     text: str = "text",
     id: str = "id",
-    order_by: str | Sequence[str] | None = None,
+    order_by: Order | Sequence[Order] | None = None,
     date: str | None = None,
     *,
     index: Index | None = None,
     with_verdicts: bool = False,
-    **settings: Any,
+    **settings: Unpack[IndexSettings],
 ) -> DataFrame | tuple[DataFrame, pyarrow.Table]:
     """The DataFrame without the rows that repeat an earlier one.
 
-    order_by       a column, or several: what is earlier. A DataFrame has no order of its own, so it must be given. Rows
+    order_by       a column, or several: what is earlier ("date", "score desc"). A DataFrame has no order of its own, so it must be given. Rows
                    that are equal in it are ordered by their id; null comes last
     id             a column of ids that name a row each
     index          an index to add to, on the driver; without it one is made of `settings` (as of Index)
@@ -101,19 +102,19 @@ def deduplicate(
     from pyspark.sql import functions as F
     from pyspark.sql.types import StringType, StructField, StructType
 
-    by = [order_by] if isinstance(order_by, str) else list(order_by or [])
+    by = order_of(order_by, df.columns)
     if not by:
         raise ValueError("order_by: a DataFrame has no order; name the column, or columns, that say what is earlier")
-    check_columns(dict.fromkeys(df.columns), [text, id, *by])
+    check_columns(dict.fromkeys(df.columns), [text, id, *(name for name, _ in by)])
     own = None
     if index is None:
         index = own = Index(**settings)
-    signing = {name: value for name, value in settings.items() if name not in ("path", "config", "repeated_ids", "hash_key")}
+    signing: Any = {name: value for name, value in settings.items() if name not in ("path", "config", "repeated_ids", "hash_key")}
     try:
-        signed = sign(df, text, id, date, keep=by, hash_key=index.hash_key, **signing)
+        signed = sign(df, text, id, date, keep=[name for name, _ in by], hash_key=index.hash_key, **signing)
         signed = signed.persist(StorageLevel.DISK_ONLY)  # sorting looks at it twice
         try:
-            ordered = signed.orderBy(*(F.col(name).asc_nulls_last() for name in [*by, id])).select(RECORD)
+            ordered = signed.orderBy(*(F.col(name).desc_nulls_last() if desc else F.col(name).asc_nulls_last() for name, desc in [*by, (id, False)])).select(RECORD)
             verdicts = resolve(_batches(ordered.toLocalIterator(prefetchPartitions=True)), index=index)
         finally:
             signed.unpersist()

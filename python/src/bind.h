@@ -14,6 +14,10 @@ struct Columns {
   std::shared_ptr<const Verdicts> verdicts;
 };
 
+struct Records {
+  std::shared_ptr<const TextBuffer> bytes;
+};
+
 void bind_verdicts(nb::module_& m);
 void bind_index(nb::module_& m);
 void bind_texts(nb::module_& m);

@@ -17,6 +17,7 @@ namespace doppel::python {
 namespace {
 
 RepeatedIds repeated_ids_of(const std::string& name) {
+  if (name.empty()) return RepeatedIds::stored;
   if (name == "error") return RepeatedIds::refuse;
   if (name == "allow") return RepeatedIds::allow;
   if (name == "replace") return RepeatedIds::replace;
@@ -48,21 +49,43 @@ class BoundIndex {
   }
 
   Columns add(nb::handle texts, nb::handle ids, nb::handle dates, nb::handle progress) {
-    const TextColumn text = text_column(texts, "texts");
-    TextColumn id;
-    std::vector<int64_t> times;
-    if (!ids.is_none()) id = id_column(ids, "ids");
-    if (!dates.is_none()) times = time_column(dates, "dates");
-    check_lengths(text.values.size(), ids.is_none() ? nullptr : &id, dates.is_none() ? nullptr : &times);
-    auto verdicts = std::make_shared<Verdicts>();
-    Watch watch(progress);
-    call(true, [&](MemoryIndex& index) {
-      last_ = verdicts;
-      return index.add(
-          text.values, id.values, times, [&](uint64_t done) { return watch.go_on(done); }, *verdicts);
+    return judge(texts, ids, dates, progress,
+                 [](MemoryIndex& index, auto&&... given) { return index.add(given...); });
+  }
+
+  Columns add_table(nb::handle texts, nb::handle ids, nb::handle progress) {
+    return judge(texts, ids, nb::none(), progress,
+                 [](MemoryIndex& index, auto&&... given) { return index.add_table(given...); });
+  }
+
+  // (number of the pass, first rows of the files, messages, None or (file, first row, verdicts))
+  nb::tuple begin_files(const std::vector<std::string>& paths, bool resume) {
+    PassBegun begun;
+    call(false, [&](MemoryIndex& index) {
+      absl::StatusOr<PassBegun> result = index.begin_files(paths, resume);
+      if (result.ok()) begun = *std::move(result);
+      return result.status();
     });
-    watch.finish(verdicts->size());
-    return {verdicts};
+    nb::object handed = nb::none();
+    if (begun.handed) {
+      handed = nb::make_tuple(begun.handed_file, begun.handed->first_row,
+                              Columns{std::make_shared<Verdicts>(std::move(begun.handed->verdicts))});
+    }
+    return nb::make_tuple(begun.pass, begun.first_rows, begun.problems, handed);
+  }
+  void begin_file(uint64_t pass, size_t file) {
+    call(false, [&](MemoryIndex& index) { return index.begin_file(pass, file); });
+  }
+  Columns add_rows(uint64_t pass, uint64_t first_row, nb::handle texts, nb::handle ids, nb::handle progress) {
+    return judge(texts, ids, nb::none(), progress, [&](MemoryIndex& index, auto&&... given) {
+      return index.add_rows(pass, first_row, given...);
+    });
+  }
+  void end_file(uint64_t pass) {
+    call(true, [&](MemoryIndex& index) { return index.end_file(pass); });
+  }
+  void end_files(uint64_t pass) {
+    call(true, [&](MemoryIndex& index) { return index.end_files(pass); });
   }
 
   Columns add_signed(nb::handle records, nb::handle progress) {
@@ -75,6 +98,18 @@ class BoundIndex {
     });
     watch.finish(verdicts->size());
     return {verdicts};
+  }
+
+  // (records, number that follows or None)
+  nb::tuple originals(uint64_t from, size_t most) {
+    auto records = std::make_shared<TextBuffer>();
+    std::optional<Seq> next;
+    call(false, [&](MemoryIndex& index) {
+      auto result = index.originals(from, most, *records);
+      if (result.ok()) next = *result;
+      return result.status();
+    });
+    return nb::make_tuple(Records{std::move(records)}, next ? nb::object(nb::int_(*next)) : nb::none());
   }
 
   Columns query(nb::handle texts, nb::handle progress) {
@@ -136,6 +171,15 @@ class BoundIndex {
     return out;
   }
 
+  std::vector<std::pair<std::string, std::string>> settings() {
+    std::vector<std::pair<std::string, std::string>> out;
+    call(false, [&](MemoryIndex& index) {
+      out = index.settings();
+      return absl::OkStatus();
+    });
+    return out;
+  }
+
   std::vector<std::string> notes() {
     std::vector<std::string> out;
     call(false, [&](MemoryIndex& index) {
@@ -169,6 +213,26 @@ class BoundIndex {
   }
 
  private:
+  template <typename Add>
+  Columns judge(nb::handle texts, nb::handle ids, nb::handle dates, nb::handle progress, const Add& add) {
+    const TextColumn text = text_column(texts, "texts");
+    TextColumn id;
+    std::vector<int64_t> times;
+    if (!ids.is_none()) id = id_column(ids, "ids");
+    if (!dates.is_none()) times = time_column(dates, "dates");
+    check_lengths(text.values.size(), ids.is_none() ? nullptr : &id, dates.is_none() ? nullptr : &times);
+    auto verdicts = std::make_shared<Verdicts>();
+    Watch watch(progress);
+    call(true, [&](MemoryIndex& index) {
+      last_ = verdicts;
+      return add(
+          index, Given{text.values, id.values, times}, [&](uint64_t done) { return watch.go_on(done); },
+          *verdicts);
+    });
+    watch.finish(verdicts->size());
+    return {verdicts};
+  }
+
   // `changes`: after an error, what is in memory is not to be used further.
   template <typename Work>
   void call(bool changes, const Work& work) {
@@ -212,7 +276,16 @@ void bind_index(nb::module_& m) {
            nb::arg("config_file"), nb::arg("sets"), nb::arg("hash_key"), nb::arg("repeated_ids"))
       .def("add", &BoundIndex::add, nb::arg("texts"), nb::arg("ids").none(), nb::arg("dates").none(),
            nb::arg("progress").none())
+      .def("add_table", &BoundIndex::add_table, nb::arg("texts"), nb::arg("ids").none(),
+           nb::arg("progress").none())
+      .def("begin_files", &BoundIndex::begin_files, nb::arg("paths"), nb::arg("resume"))
+      .def("begin_file", &BoundIndex::begin_file, nb::arg("pass_"), nb::arg("file"))
+      .def("add_rows", &BoundIndex::add_rows, nb::arg("pass_"), nb::arg("first_row"), nb::arg("texts"),
+           nb::arg("ids").none(), nb::arg("progress").none())
+      .def("end_file", &BoundIndex::end_file, nb::arg("pass_"))
+      .def("end_files", &BoundIndex::end_files, nb::arg("pass_"))
       .def("add_signed", &BoundIndex::add_signed, nb::arg("records"), nb::arg("progress").none())
+      .def("originals", &BoundIndex::originals, nb::arg("from_"), nb::arg("most"))
       .def("query", &BoundIndex::query, nb::arg("texts"), nb::arg("progress").none())
       .def("remove", &BoundIndex::remove, nb::arg("ids"))
       .def("contains", &BoundIndex::contains, nb::arg("id"))
@@ -220,6 +293,7 @@ void bind_index(nb::module_& m) {
       .def("close", &BoundIndex::close)
       .def("last", &BoundIndex::last)
       .def("hash_key", &BoundIndex::hash_key)
+      .def("settings", &BoundIndex::settings)
       .def("notes", &BoundIndex::notes)
       .def_prop_ro("size", &BoundIndex::size)
       .def_prop_ro("documents", &BoundIndex::documents)

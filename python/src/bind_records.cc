@@ -17,10 +17,6 @@ namespace {
 
 using Sets = std::vector<std::pair<std::string, std::string>>;
 
-struct Records {
-  std::shared_ptr<const TextBuffer> bytes;
-};
-
 Records sign_records(nb::handle texts, nb::handle ids, nb::handle dates, const Sets& sets,
                      const std::string& hash_key, nb::handle progress) {
   const SigningSettings settings = value_or_raise(signing_settings(sets, hash_key));
@@ -87,6 +83,17 @@ void bind_records(nb::module_& m) {
   nb::class_<Records>(m, "Records", "Signed records of documents.")
       .def("__len__", [](const Records& r) { return r.bytes->size(); })
       .def("record", record_at, nb::arg("row"))
+      .def_static(
+          "of",
+          [](const nb::list& records) {
+            auto out = std::make_shared<TextBuffer>();
+            for (const nb::handle record : records) {
+              const auto bytes = nb::cast<nb::bytes>(record);
+              out->add({bytes.c_str(), bytes.size()});
+            }
+            return Records{std::move(out)};
+          },
+          nb::arg("records"))
       .def("arrow_array", arrow_array);
   m.def("sign_records", sign_records, nb::arg("texts"), nb::arg("ids"), nb::arg("dates").none(),
         nb::arg("sets"), nb::arg("hash_key"), nb::arg("progress").none());

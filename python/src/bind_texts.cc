@@ -8,10 +8,10 @@
 #include "nanobind/stl/pair.h"
 #include "nanobind/stl/string.h"
 #include "nanobind/stl/vector.h"
+#include "open/setup.h"
+#include "pipeline/executor.h"
 #include "record_signing.h"
-#include "serve/setup.h"
 #include "sketch/sketch.h"
-#include "stream/executor.h"
 #include "text/shingler.h"
 #include "watch.h"
 

@@ -2,7 +2,7 @@
 #include "bind.h"
 #include "nanobind/ndarray.h"
 #include "nanobind/stl/string.h"
-#include "stream/events.h"
+#include "records/events.h"
 #include "verdicts_arrow.h"
 
 namespace doppel::python {
@@ -46,6 +46,13 @@ nb::tuple row(const Columns& columns, size_t i) {
                         duplicate ? text(kind_name(static_cast<Kind>(v.kind[i]))) : nb::none());
 }
 
+Columns of_bytes(const nb::bytes& bytes, uint64_t rows) {
+  auto verdicts = std::make_shared<Verdicts>();
+  ByteReader in(std::string_view(bytes.c_str(), bytes.size()));
+  if (!take_rows(in, rows, *verdicts) || !in.done()) throw nb::value_error("bytes: they are no verdicts");
+  return {std::move(verdicts)};
+}
+
 }  // namespace
 
 void bind_verdicts(nb::module_& m) {
@@ -60,8 +67,19 @@ void bind_verdicts(nb::module_& m) {
           "0 none, 1 exact, 2 near")
       .def_prop_ro(
           "similarity", [](const Columns& c) { return array_of(c, c.verdicts->similarity); }, kOwned)
+      .def_prop_ro(
+          "seq", [](const Columns& c) { return array_of(c, c.verdicts->seq); }, kOwned,
+          "the number of a unique document's or the original's place among originals")
       .def("ids", [](const Columns& c) { return texts(c.verdicts->id, nullptr); })
       .def("originals", [](const Columns& c) { return texts(c.verdicts->original, c.verdicts.get()); })
+      .def("bytes",
+           [](const Columns& c) {
+             std::string out;
+             put_rows(out, *c.verdicts, 0);
+             return nb::bytes(out.data(), out.size());
+           })
+      .def_static("of_bytes", of_bytes, nb::arg("bytes"), nb::arg("rows"),
+                  "What bytes() gave of so many rows.")
       .def("arrow_stream", [](const Columns& c) { return arrow_stream(c.verdicts); });
 }
 

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "absl/strings/str_replace.h"
+
 namespace doppel::python {
 namespace {
 
@@ -31,7 +33,8 @@ const char* class_of(absl::StatusCode code) {
 
 void raise_if_error(const absl::Status& status) {
   if (status.ok()) return;
-  const std::string message(status.message());
+  // Settings are arguments here.
+  const std::string message = absl::StrReplaceAll(status.message(), {{"command line: ", ""}});
   const char* name = class_of(status.code());
   const nb::module_ errors = nb::module_::import_("doppel_dedup._errors");
   const nb::object type = nb::hasattr(errors, name) ? nb::object(errors.attr(name))

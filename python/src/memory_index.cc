@@ -4,16 +4,17 @@
 #include <atomic>
 #include <mutex>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "base/status.h"
 #include "config/config.h"
 #include "fmt/format.h"
+#include "open/setup.h"
+#include "open/stored_settings.h"
+#include "pipeline/executor.h"
+#include "pipeline/sign_record.h"
 #include "record_signing.h"
-#include "serve/setup.h"
-#include "stream/executor.h"
-#include "stream/kafka/kafka_position.h"
-#include "stream/metadata.h"
-#include "stream/sign_record.h"
+#include "records/metadata.h"
+#include "state/kafka_position.h"
 
 namespace doppel::python {
 namespace {
@@ -26,10 +27,14 @@ absl::StatusOr<std::unique_ptr<MemoryIndex>> MemoryIndex::open(const IndexSettin
   std::unique_ptr<MemoryIndex> index(new MemoryIndex);
   ConfigInputs inputs{.file = settings.config_file, .sets = settings.sets};
   if (settings.repeated_ids == RepeatedIds::replace) inputs.sets.emplace_back("on_update", "replace");
-  ASSIGN_OR_RETURN(Config config, load_config(inputs));
+  ASSIGN_OR_RETURN(Config config, load_config_of_index(inputs));
   index->options_ = std::move(config.options);
-  index->repeated_ids_ = settings.repeated_ids;
+  for (Setting& setting : config.settings)
+    index->settings_.emplace_back(std::move(setting.key), std::move(setting.value));
   const Options& o = index->options_;
+  index->repeated_ids_ = settings.repeated_ids != RepeatedIds::stored ? settings.repeated_ids
+                         : o.on_update == "replace"                   ? RepeatedIds::replace
+                                                                      : RepeatedIds::refuse;
 
   HashKey key;
   if (settings.hash_key.empty()) {
@@ -40,18 +45,30 @@ absl::StatusOr<std::unique_ptr<MemoryIndex>> MemoryIndex::open(const IndexSettin
   }
   ASSIGN_OR_RETURN(EngineOptions engine, engine_options(o, key));
   engine.track_ids = true;
+  ASSIGN_OR_RETURN(index->against_, Against::open(o, engine));
   if (o.state_directory.empty()) {
     ASSIGN_OR_RETURN(index->temporary_, temporary_bodies(o.temporary_directory));
-    index->engine_ = std::make_unique<Engine>(engine, *index->temporary_);
+    RETURN_IF_ERROR(index->open_engine(engine, *index->temporary_));
   } else {
     RETURN_IF_ERROR(index->open_state(engine));
   }
+  const Seq untagged_end = index->state_ != nullptr ? index->state_->recovered().next_seq : 0;
+  index->names_ =
+      std::make_unique<Names>(*index->engine_, *index->bodies_, index->first_own() + untagged_end);
   return index;
+}
+
+absl::Status MemoryIndex::open_engine(EngineOptions& engine, Bodies& bodies) {
+  const uint64_t rows = state_ == nullptr ? 0 : state_->recovered().next_seq - state_->recovered().first_row;
+  engine.initial_capacity = std::max<uint64_t>(1024, rows + against_->originals());
+  bodies_ = &against_->bodies(bodies);
+  engine_ = std::make_unique<Engine>(engine, *bodies_);
+  return restore_engine(*against_, state_.get(), *engine_, thread_count(options_));
 }
 
 absl::Status MemoryIndex::open_state(EngineOptions& engine) {
   // The outputs of a run of doppel scan are left alone, so any commit will do.
-  ASSIGN_OR_RETURN(state_, open_embedded_state(options_, engine, {}, {}));
+  ASSIGN_OR_RETURN(state_, open_embedded_state(options_, engine, {}, {}, against_->describe()));
   const Recovered& recovered = state_->recovered();
   if (kafka::is_kafka_position(recovered.source_position)) {
     return absl::FailedPreconditionError(
@@ -59,14 +76,13 @@ absl::Status MemoryIndex::open_state(EngineOptions& engine) {
                     "with doppel rebuild --from log, or use another directory",
                     options_.state_directory));
   }
-  engine.initial_capacity = std::max<uint64_t>(1024, recovered.next_seq - recovered.first_row);
-  engine_ = std::make_unique<Engine>(engine, state_->bodies());
-  if (!recovered.fresh) RETURN_IF_ERROR(restore_engine(*state_, *engine_, thread_count(options_)));
+  RETURN_IF_ERROR(open_engine(engine, state_->bodies()));
   journal_ = std::make_unique<StateJournal>(*state_, *engine_);
   notes_ = recovered.notes;
   documents_ = recovered.documents;
   sink_position_ = recovered.sink_position;
-  untagged_end_ = recovered.next_seq;
+  source_position_ = recovered.source_position;
+  ASSIGN_OR_RETURN(handed_, HandedRows::open(options_.state_directory, options_.fsync == "commit"));
   return absl::OkStatus();
 }
 
@@ -76,12 +92,13 @@ int MemoryIndex::threads_for(size_t documents) const {
 }
 
 Pipeline MemoryIndex::pipeline(Source& source, Sink& sink) const {
-  return {.source = source,
-          .engine = *engine_,
-          .sink = sink,
-          .journal = journal_.get(),
-          .format = options_.input,
-          .keys = {.tombstones = true, .replace = repeated_ids_ == RepeatedIds::replace}};
+  return {
+      .source = source,
+      .engine = *engine_,
+      .sink = sink,
+      .journal = journal_.get(),
+      .format = options_.input,
+      .keys = {.tombstones = true, .replace = repeated_ids_ == RepeatedIds::replace, .source = kSourceName}};
 }
 
 Pipeline MemoryIndex::texts_pipeline(const Documents& documents, Source& source, Sink& sink) const {
@@ -106,36 +123,92 @@ absl::Status MemoryIndex::run(Pipeline pipeline, size_t documents, const GoOn& g
   return run_pipeline(pipeline).status();
 }
 
-absl::Status MemoryIndex::add(const std::vector<std::string_view>& texts,
-                              const std::vector<std::string_view>& ids, const std::vector<int64_t>& times_ms,
-                              const GoOn& go_on, Verdicts& out) {
+absl::Status MemoryIndex::judge(const Documents& documents, KnownAgain& known_again, ColumnsSink& sink,
+                                const GoOn& go_on) {
+  DocumentsSource source(documents);
+  Pipeline pipeline = texts_pipeline(documents, source, sink);
+  pipeline.known_again = &known_again;
+  return run(std::move(pipeline), documents.texts.size(), go_on);
+}
+
+absl::Status MemoryIndex::add(const Given& given, const GoOn& go_on, Verdicts& out) {
+  const Documents documents{
+      .texts = given.texts, .ids = given.ids, .times_ms = given.times_ms, .first_number = documents_};
+  KnownAgain known_again(engine_->originals().next_seq(), first_own());
+  RETURN_IF_ERROR(check(given, documents, engine_->originals().next_seq()));
+  ColumnsSink sink(sink_position_, first_own(), out);
+  return judge(documents, known_again, sink, go_on);
+}
+
+absl::Status MemoryIndex::add_table(const Given& given, const GoOn& go_on, Verdicts& out) {
+  if (!given.ids.empty()) return add(given, go_on, out);
+  Digester::Stream content{Digester(hash_key())};
+  for (const std::string_view text : given.texts) {
+    const uint64_t size = text.size();
+    content.update({reinterpret_cast<const char*>(&size), sizeof size});
+    content.update(text);
+  }
+  const Digest digest = content.finish();
+  const std::string table = fmt::format("table:{:016x}{:016x}", digest.high, digest.low);
+  const Documents documents{.texts = given.texts, .times_ms = given.times_ms, .source = table};
+  KnownAgain known_again(engine_->originals().next_seq(), first_own());
+  RETURN_IF_ERROR(check(given, documents, engine_->originals().next_seq()));
+  ColumnsSink sink(sink_position_, first_own(), out);
+  return judge(documents, known_again, sink, go_on);
+}
+
+absl::Status MemoryIndex::check(const Given& given, const Documents& documents, Seq first) {
+  const auto& [texts, ids, times_ms] = given;
   if (!ids.empty() && ids.size() != texts.size())
     return invalid(fmt::format("ids: {} for {} texts", ids.size(), texts.size()));
   if (!times_ms.empty() && times_ms.size() != texts.size())
     return invalid(fmt::format("dates: {} for {} texts", times_ms.size(), texts.size()));
-  if (repeated_ids_ == RepeatedIds::refuse && !ids.empty()) RETURN_IF_ERROR(check_ids(ids));
-  const Documents documents{texts, ids, times_ms, documents_};
-  DocumentsSource source(documents);
-  ColumnsSink sink(sink_position_, out);
-  return run(texts_pipeline(documents, source, sink), texts.size(), go_on);
+  if (repeated_ids_ != RepeatedIds::refuse || ids.empty()) return absl::OkStatus();
+  const Digester digester(hash_key());
+  std::string encoded;
+  return check_ids(ids, [&](size_t row, Seq original) -> absl::StatusOr<bool> {
+    if (original >= first) return false;
+    Metadata metadata{
+        .source = documents.source, .offset = documents.first_number + row, .key = documents.ids[row]};
+    if (!times_ms.empty() && times_ms[row] != kNoTime) metadata.date_ms = times_ms[row];
+    encode_metadata(metadata, encoded);
+    return is_original(original, digester.digest(texts[row]), encoded);
+  });
+}
+
+absl::StatusOr<bool> MemoryIndex::is_original(Seq seq, const Digest& digest, std::string_view metadata) {
+  const Row row = engine_->originals().row(seq);
+  if (row.digest != digest) return false;
+  std::string buffer;
+  ASSIGN_OR_RETURN(const Body body, bodies_->read(row.body, buffer));
+  return is_same_document(body.metadata, metadata);
 }
 
 absl::Status MemoryIndex::add_signed(const std::vector<std::string_view>& records, const GoOn& go_on,
                                      Verdicts& out) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> ids, ids_of_records(engine_->options(), records));
-  if (repeated_ids_ == RepeatedIds::refuse) RETURN_IF_ERROR(check_ids({ids.begin(), ids.end()}));
+  ASSIGN_OR_RETURN(const std::vector<SignedName> names, names_of_records(engine_->options(), records));
+  const Seq first = engine_->originals().next_seq();
+  if (repeated_ids_ == RepeatedIds::refuse) {
+    std::vector<std::string_view> ids;
+    for (const SignedName& name : names) ids.push_back(name.id);
+    RETURN_IF_ERROR(check_ids(ids, [&](size_t row, Seq original) -> absl::StatusOr<bool> {
+      if (original >= first) return false;
+      return is_original(original, names[row].digest, names[row].metadata);
+    }));
+  }
   const Documents documents{.texts = records, .first_number = documents_};
   DocumentsSource source(documents);
-  ColumnsSink sink(sink_position_, out);
+  ColumnsSink sink(sink_position_, first_own(), out);
+  KnownAgain known_again(first, first_own());
   Pipeline signed_records = pipeline(source, sink);
   signed_records.format.format = kSignedFormat;
+  signed_records.known_again = &known_again;
   return run(std::move(signed_records), records.size(), go_on);
 }
 
-absl::Status MemoryIndex::check_ids(const std::vector<std::string_view>& ids) {
+absl::Status MemoryIndex::check_ids(const std::vector<std::string_view>& ids, const IsSame& is_same) {
   constexpr const char* kRight =
       "remove() it first, or open the index with repeated_ids=\"allow\" or \"replace\"";
-  RETURN_IF_ERROR(name_untagged());
   absl::flat_hash_map<std::string_view, size_t> rows;
   for (size_t row = 0; row < ids.size(); ++row) {
     const auto [first, fresh] = rows.try_emplace(ids[row], row);
@@ -144,8 +217,14 @@ absl::Status MemoryIndex::check_ids(const std::vector<std::string_view>& ids) {
           fmt::format("ids: \"{}\" is that of rows {} and {}; give each document its own, or open "
                       "the index with repeated_ids=\"allow\" or \"replace\"",
                       ids[row], first->second, row));
-    if (!find(ids[row]).empty())
-      return invalid(fmt::format("ids: \"{}\" (row {}) is in the index already; {}", ids[row], row, kRight));
+    ASSIGN_OR_RETURN(const std::vector<Seq> found, names_->find(ids[row]));
+    bool same = found.empty();
+    for (size_t i = 0; !same && i < found.size(); ++i) {
+      ASSIGN_OR_RETURN(same, is_same(row, found[i]));
+    }
+    if (!same)
+      return invalid(fmt::format("ids: \"{}\" (row {}) is in the index already, with another text; {}",
+                                 ids[row], row, kRight));
   }
   return absl::OkStatus();
 }
@@ -164,10 +243,12 @@ absl::Status MemoryIndex::query(const std::vector<std::string_view>& texts, cons
   const auto num_perm = static_cast<size_t>(engine_->options().scheme.num_perm);
   Batch batch;
   Work work;
+  std::vector<Outcome> outcomes;
   for (uint64_t done = 0; go_on(done); done += batch.records.size()) {
     ASSIGN_OR_RETURN(const bool more, source.next(batch));
     if (!more) break;
     work.resize(batch.records.size(), engine_->options());
+    outcomes.resize(batch.records.size());
     std::mutex mutex;
     absl::Status first_error;
     executor.run(batch.records.size(), kGrain, [&](int worker, size_t begin, size_t end) {
@@ -175,14 +256,13 @@ absl::Status MemoryIndex::query(const std::vector<std::string_view>& texts, cons
         signers[worker].sign(batch.records[i], work.sign.documents[i],
                              work.sign.slices.data() + i * num_perm);
       }
-      MatchCounters counters;
-      const absl::Status status = engine_->match(work, begin, end, counters);
+      const absl::Status status = engine_->query(work, begin, end, outcomes);
       const std::lock_guard lock(mutex);
       if (!status.ok() && first_error.ok()) first_error = status;
     });
     RETURN_IF_ERROR(first_error);
     for (size_t i = 0; i < batch.records.size(); ++i) {
-      const Outcome outcome = engine_->decide(work, i);
+      const Outcome& outcome = outcomes[i];
       Metadata original;
       if (outcome.verdict == Verdict::duplicate) RETURN_IF_ERROR(decode_metadata(outcome.original, original));
       out.add(*batch.records[i].key, outcome, outcome.verdict == Verdict::duplicate ? original.name() : "");
@@ -192,56 +272,25 @@ absl::Status MemoryIndex::query(const std::vector<std::string_view>& texts, cons
 }
 
 absl::StatusOr<uint64_t> MemoryIndex::remove(const std::vector<std::string_view>& ids) {
-  RETURN_IF_ERROR(name_untagged());
   std::vector<Seq> forget;
   for (std::string_view id : ids) {
-    if (const auto found = untagged_.find(absl_sv(id)); found != untagged_.end()) {
-      forget.insert(forget.end(), found->second.begin(), found->second.end());
-      untagged_.erase(found);
-    }
+    ASSIGN_OR_RETURN(const std::vector<Seq> found, names_->find(id));
+    forget.insert(forget.end(), found.begin(), found.end());
   }
   RemovalsSource source(ids, documents_);
   Verdicts none;
-  ColumnsSink sink(sink_position_, none);
+  ColumnsSink sink(sink_position_, first_own(), none);
   const Documents none_given;
   RETURN_IF_ERROR(run(texts_pipeline(none_given, source, sink), 0, [](uint64_t) { return true; }, forget));
   return sink.removed();
 }
 
 absl::StatusOr<bool> MemoryIndex::contains(std::string_view id) {
-  RETURN_IF_ERROR(name_untagged());
-  return !find(id).empty();
+  ASSIGN_OR_RETURN(const std::vector<Seq> found, names_->find(id));
+  return !found.empty();
 }
 
-std::vector<Seq> MemoryIndex::find(std::string_view id) const {
-  std::string key(kSourceName);
-  key.push_back('\0');
-  key.append(id);
-  std::vector<Seq> out = engine_->originals().find_id(engine_->id_tag(key));
-  if (const auto found = untagged_.find(absl_sv(id)); found != untagged_.end()) {
-    for (const Seq seq : found->second) {
-      if (engine_->originals().live(seq)) out.push_back(seq);
-    }
-  }
-  return out;
-}
-
-absl::Status MemoryIndex::name_untagged() {
-  if (untagged_named_) return absl::OkStatus();
-  const Originals& index = engine_->originals();
-  std::string buffer;
-  for (Seq seq = index.lowest_live(); seq < untagged_end_; ++seq) {
-    if (!index.live(seq) || index.row(seq).id_tag != 0) continue;
-    ASSIGN_OR_RETURN(const Body body, state_->bodies().read(index.row(seq).body, buffer));
-    Metadata metadata;
-    RETURN_IF_ERROR(decode_metadata(body.metadata, metadata));
-    untagged_[metadata.name()].push_back(seq);
-  }
-  untagged_named_ = true;
-  return absl::OkStatus();
-}
-
-uint64_t MemoryIndex::size() const { return engine_->originals().stats().live; }
+uint64_t MemoryIndex::size() const { return engine_->originals().stats().live - first_own(); }
 
 uint64_t MemoryIndex::memory_bytes() const {
   const OriginalsStats stats = engine_->originals().stats();

@@ -3,7 +3,8 @@
 #include <deque>
 
 #include "base/status.h"
-#include "stream/metadata.h"
+#include "fmt/format.h"
+#include "records/metadata.h"
 
 namespace doppel::python {
 
@@ -20,18 +21,21 @@ absl::StatusOr<bool> DocumentsSource::next(Batch& batch) {
   batch = {};
   const size_t size = documents_.texts.size();
   if (at_ == size) return false;
-  auto numbers = std::make_shared<std::deque<std::string>>();
+  auto names = std::make_shared<std::deque<std::string>>();
+  const auto name = [&](uint64_t number) {
+    return documents_.rows ? fmt::format("{}/{}", documents_.source, number) : std::to_string(number);
+  };
   for (; at_ < size && batch.records.size() < kBatchDocuments && batch.bytes < kBatchBytes; ++at_) {
     Record& record = batch.records.emplace_back();
     record.value = documents_.texts[at_];
-    record.source = kSourceName;
+    record.source = documents_.source;
     record.offset = documents_.first_number + at_;
-    record.key = documents_.ids.empty()
-                     ? std::string_view(numbers->emplace_back(std::to_string(record.offset)))
-                     : documents_.ids[at_];
+    record.key = documents_.ids.empty() ? std::string_view(names->emplace_back(name(record.offset)))
+                                        : documents_.ids[at_];
     batch.bytes += record.value.size();
   }
-  batch.memory.push_back(std::move(numbers));
+  if (documents_.pass != nullptr) batch.position = documents_.pass->position(documents_.first_number + at_);
+  batch.memory.push_back(std::move(names));
   return true;
 }
 
@@ -50,9 +54,13 @@ absl::StatusOr<bool> RemovalsSource::next(Batch& batch) {
 
 absl::Status ColumnsSink::write(const Decided& decided) {
   removed_ += decided.work.resolved.removed.size();
+  const size_t before = verdicts_.size();
   for (size_t i = 0; i < decided.batch.records.size(); ++i) {
-    const Outcome& outcome = decided.work.resolved.outcomes[i];
+    Outcome outcome = decided.work.resolved.outcomes[i];
     if (outcome.verdict == Verdict::removal) continue;
+    // The same in each run, however many others there are.
+    constexpr Seq kOthers = Seq{1} << 59;
+    outcome.seq = outcome.seq < first_own_ ? kOthers + outcome.seq : outcome.seq - first_own_;
     std::string original_name;
     if (outcome.verdict == Verdict::duplicate) {
       Metadata original;
@@ -63,7 +71,9 @@ absl::Status ColumnsSink::write(const Decided& decided) {
     RETURN_IF_ERROR(decode_metadata(decided.work.sign.documents[i].metadata, document));
     verdicts_.add(document.name(), outcome, original_name);
   }
-  return absl::OkStatus();
+  if (handed_ == nullptr || verdicts_.size() == before) return absl::OkStatus();
+  return handed_->add(pass_->mark(), decided.batch.records.front().offset, verdicts_,
+                      verdicts_.size() - before);
 }
 
 }  // namespace doppel::python

@@ -6,22 +6,27 @@
 #include <string_view>
 #include <vector>
 
+#include "files_pass.h"
 #include "formats/decoder.h"
-#include "stream/pipeline.h"
+#include "handed_rows.h"
+#include "pipeline/pipeline.h"
 #include "verdicts.h"
 
 namespace doppel::python {
 
 // Where documents given by a program come from, as the metadata of originals and events name it. Part of the
 // tag under which an id is found again.
-inline constexpr std::string_view kSourceName = "python";
+inline constexpr std::string_view kSourceName = kProgramSource;
 
 // Documents by position; the columns outlive their readers, and are equally long or empty.
 struct Documents {
   std::span<const std::string_view> texts;
-  std::span<const std::string_view> ids;  // empty: each is called by its number
+  std::span<const std::string_view> ids;  // empty: each is called by its number, or its place in a file
   std::span<const int64_t> times_ms;      // empty: none has one
-  uint64_t first_number = 0;              // of the first document, in the life of the index
+  std::string_view source = kSourceName;  // or the file that they are rows of
+  uint64_t first_number = 0;              // of the first document: in the life of the index, or in its source
+  bool rows = false;                      // `source` is a file
+  const FilesPass* pass = nullptr;        // whose open file it is: says the position
 };
 
 // Small batches, so that they fit into caches and a signal is soon heard.
@@ -69,15 +74,24 @@ class RemovalsSource final : public Source {
 // Appends what was decided to columns. The outputs of another run stay where they are.
 class ColumnsSink final : public Sink {
  public:
-  ColumnsSink(std::string position, Verdicts& verdicts)
-      : position_(std::move(position)), verdicts_(verdicts) {}
+  // `first_own`: originals are numbered from there on; those before have numbers of their own kind.
+  ColumnsSink(std::string position, Seq first_own, Verdicts& verdicts)
+      : position_(std::move(position)), first_own_(first_own), verdicts_(verdicts) {}
+  // Of rows of the open file of `pass`, to be kept in `handed`.
+  void keep_in(HandedRows& handed, const FilesPass& pass) {
+    handed_ = &handed;
+    pass_ = &pass;
+  }
   absl::Status write(const Decided& decided) override;
   std::string position() const override { return position_; }
   uint64_t removed() const { return removed_; }  // originals, by whatever reason
 
  private:
   const std::string position_;
+  const Seq first_own_;
   Verdicts& verdicts_;
+  HandedRows* handed_ = nullptr;
+  const FilesPass* pass_ = nullptr;
   uint64_t removed_ = 0;
 };
 

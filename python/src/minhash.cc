@@ -73,7 +73,7 @@ absl::StatusOr<std::unique_ptr<MinHashIndex>> MinHashIndex::create(double thresh
       {.num_perm = num_perm, .banding = rule.banding, .min_equal = rule.min_equal, .key = kDatasketch}));
 }
 
-MinHashIndex::MinHashIndex(const IndexOptions& options)
+MinHashIndex::MinHashIndex(const CandidateIndexOptions& options)
     : index_(options), all_bands_((options.banding.bands + 31) / 32, ~0u) {
   if (options.banding.bands % 32 != 0) all_bands_.back() = (1u << (options.banding.bands % 32)) - 1;
 }

@@ -64,10 +64,10 @@ class MinHashIndex {
   int num_perm() const { return index_.options().num_perm; }
 
  private:
-  MinHashIndex(const IndexOptions& options);
+  MinHashIndex(const CandidateIndexOptions& options);
   void prepare(const std::vector<uint64_t>& slots, uint8_t* slices, uint64_t* keys) const;
 
-  Index index_;
+  CandidateIndex index_;
   BandMask all_bands_;
 };
 

@@ -5,11 +5,11 @@
 #include "engine/signed_record.h"
 #include "fmt/format.h"
 #include "memory_stream.h"
-#include "serve/setup.h"
+#include "open/setup.h"
+#include "pipeline/executor.h"
+#include "pipeline/sign_record.h"
+#include "records/metadata.h"
 #include "state/state_dir.h"
-#include "stream/executor.h"
-#include "stream/metadata.h"
-#include "stream/sign_record.h"
 
 namespace doppel::python {
 namespace {
@@ -43,8 +43,8 @@ absl::Status sign_documents(const SigningSettings& settings, const std::vector<s
                             const std::vector<std::string_view>& ids, const std::vector<int64_t>& times_ms,
                             const std::function<bool(uint64_t done)>& go_on, TextBuffer& out) {
   const EngineOptions& engine = settings.engine;
-  const uint64_t fingerprint = scheme_fingerprint(scheme_of_records(engine.scheme));
-  const Documents documents{texts, ids, times_ms, 0};
+  const uint64_t fingerprint = scheme_fingerprint(engine.scheme);
+  const Documents documents{.texts = texts, .ids = ids, .times_ms = times_ms};
   Executor executor(texts.size() < 2 * kGrain ? 1 : thread_count(settings.options));
   std::vector<Tools> tools;
   for (int i = 0; i < executor.threads(); ++i) {
@@ -77,11 +77,11 @@ absl::Status sign_documents(const SigningSettings& settings, const std::vector<s
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::string>> ids_of_records(const EngineOptions& engine,
-                                                        const std::vector<std::string_view>& records) {
-  const uint64_t fingerprint = scheme_fingerprint(scheme_of_records(engine.scheme));
+absl::StatusOr<std::vector<SignedName>> names_of_records(const EngineOptions& engine,
+                                                         const std::vector<std::string_view>& records) {
+  const uint64_t fingerprint = scheme_fingerprint(engine.scheme);
   std::vector<uint8_t> slices(static_cast<size_t>(engine.scheme.num_perm));
-  std::vector<std::string> out;
+  std::vector<SignedName> out;
   out.reserve(records.size());
   for (size_t row = 0; row < records.size(); ++row) {
     const auto wrong = [&](std::string_view what) {
@@ -99,7 +99,7 @@ absl::StatusOr<std::vector<std::string>> ids_of_records(const EngineOptions& eng
                                                document, slices.data());
     if (status.ok()) status = decode_metadata(document.metadata, metadata);
     if (!status.ok()) return wrong(std_sv(status.message()));
-    out.push_back(metadata.name());
+    out.push_back({metadata.name(), document.digest, document.metadata});
   }
   return out;
 }

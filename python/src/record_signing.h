@@ -30,8 +30,14 @@ absl::Status sign_documents(const SigningSettings& settings, const std::vector<s
                             const std::vector<std::string_view>& ids, const std::vector<int64_t>& times_ms,
                             const std::function<bool(uint64_t done)>& go_on, TextBuffer& out);
 
-// The ids of signed records. InvalidArgument names the row that is none, or is of another scheme or hash key.
-absl::StatusOr<std::vector<std::string>> ids_of_records(const EngineOptions& engine,
-                                                        const std::vector<std::string_view>& records);
+// What a signed record says of its document.
+struct SignedName {
+  std::string id;
+  Digest digest;
+  std::string metadata;
+};
+// Of signed records. InvalidArgument names the row that is none, or is of another scheme or hash key.
+absl::StatusOr<std::vector<SignedName>> names_of_records(const EngineOptions& engine,
+                                                         const std::vector<std::string_view>& records);
 
 }  // namespace doppel::python

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bytes.h"
 #include "doppel/verdict.h"
 #include "engine/resolved.h"
 
@@ -32,14 +33,23 @@ class TextBuffer {
 };
 
 struct Verdicts {
-  std::vector<uint8_t> verdict;    // doppel::Verdict
-  std::vector<uint8_t> kind;       // doppel::Kind
+  std::vector<uint8_t> verdict;  // doppel::Verdict
+  std::vector<uint8_t> kind;     // doppel::Kind
+  std::vector<uint64_t> seq;     // of unique: its number among originals; of duplicates that of the original
   std::vector<double> similarity;  // NaN but for duplicates; in millionths, rounded down, as everywhere
   TextBuffer id;
   TextBuffer original;  // of a duplicate its original's id, else empty
 
   size_t size() const { return verdict.size(); }
   void add(std::string_view name, const Outcome& outcome, std::string_view original_name);
+  void add(uint8_t verdict, uint8_t kind, uint64_t seq, uint32_t similarity_ppm, std::string_view name,
+           std::string_view original_name);
 };
+
+// Rows as bytes, from `first` on; for each: u8 verdict, u8 kind, varints number of the original and
+// similarity in millionths, strings id and original (varint length, bytes).
+void put_rows(std::string& out, const Verdicts& verdicts, size_t first);
+// Adds so many rows. False: the bytes are none.
+bool take_rows(ByteReader& in, uint64_t rows, Verdicts& out);
 
 }  // namespace doppel::python

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "arrow_abi.h"
-#include "stream/events.h"
+#include "records/events.h"
 
 namespace doppel::python {
 namespace {
@@ -17,11 +17,13 @@ struct Field {
   const char* format;
   int64_t flags;
 };
-constexpr std::array<Field, 5> kFields{{{"id", "U", 0},
+constexpr std::array<Field, 6> kFields{{{"id", "U", 0},
                                         {"verdict", "u", 0},
                                         {"original", "U", kArrowNullable},
                                         {"similarity", "g", kArrowNullable},
-                                        {"kind", "u", kArrowNullable}}};
+                                        {"kind", "u", kArrowNullable},
+                                        {"cluster", "U", kArrowNullable}}};
+constexpr size_t kCluster = 5;
 
 // What a schema or an array points into, released with it. Children are released by their holders, so
 // that they can be moved away.
@@ -65,6 +67,7 @@ struct ColumnParts {
   std::shared_ptr<const Verdicts> verdicts;
   std::string valid, data;  // made for it
   std::vector<int32_t> ends32;
+  TextBuffer texts;
   std::array<const void*, 3> buffers{};
 };
 
@@ -89,11 +92,14 @@ std::string_view kind_text(uint8_t code) {
   return static_cast<Kind>(code) == Kind::none ? std::string_view() : kind_name(static_cast<Kind>(code));
 }
 
-int64_t mark_valid(const Verdicts& verdicts, std::string& valid) {
+bool in_cluster(uint8_t code) { return code <= static_cast<uint8_t>(Verdict::duplicate); }
+
+int64_t mark_valid(const Verdicts& verdicts, bool of_clusters, std::string& valid) {
   valid.assign((verdicts.size() + 7) / 8, '\0');
   int64_t nulls = 0;
   for (size_t i = 0; i < verdicts.size(); ++i) {
-    if (static_cast<Verdict>(verdicts.verdict[i]) == Verdict::duplicate) {
+    const uint8_t code = verdicts.verdict[i];
+    if (of_clusters ? in_cluster(code) : static_cast<Verdict>(code) == Verdict::duplicate) {
       valid[i / 8] = static_cast<char>(valid[i / 8] | 1 << (i % 8));
     } else {
       ++nulls;
@@ -107,7 +113,7 @@ void make_child(ArrowArray* out, const std::shared_ptr<const Verdicts>& verdicts
   parts->verdicts = verdicts;
   int64_t nulls = 0;
   if ((kFields[column].flags & kArrowNullable) != 0) {
-    nulls = mark_valid(*verdicts, parts->valid);
+    nulls = mark_valid(*verdicts, column == kCluster, parts->valid);
     parts->buffers[0] = parts->valid.data();
   }
   const auto length = static_cast<int64_t>(verdicts->size());
@@ -129,6 +135,12 @@ void make_child(ArrowArray* out, const std::shared_ptr<const Verdicts>& verdicts
   if (column == 2) text(verdicts->original);
   if (column == 3) parts->buffers[1] = verdicts->similarity.data();
   if (column == 4) names(verdicts->kind, kind_text);
+  if (column == kCluster) {
+    for (size_t i = 0; i < verdicts->size(); ++i)
+      parts->texts.add(static_cast<Verdict>(verdicts->verdict[i]) == Verdict::unique ? verdicts->id[i]
+                                                                                     : verdicts->original[i]);
+    text(parts->texts);
+  }
   make_column(out, std::move(parts), length, column == 3 ? 2 : 3, nulls);
 }
 

@@ -15,7 +15,7 @@ import doppel_dedup.spark
 from doppel_dedup import Index, resolve
 
 DOCUMENTS = 100_000
-NAMES = ["id", "verdict", "original", "similarity", "kind"]
+NAMES = ["id", "verdict", "original", "similarity", "kind", "cluster"]
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,8 @@ def crawl(tmp_path_factory):
         size = rng.choice([5_000, 12_000, 20_000, 30_000])
         pq.write_table(table[at : at + size], files / f"{at}.parquet", row_group_size=5000)
         at += size
-    return files, texts, pa.table(dict(zip(NAMES, zip(*expected))))
+    clusters = [(*row, row[0] if row[1] == "unique" else row[2]) for row in expected]
+    return files, texts, pa.table(dict(zip(NAMES, zip(*clusters))))
 
 
 @pytest.fixture(scope="module")

@@ -161,8 +161,50 @@ def test_what_does_not_compare():
         lsh.remove("b")
     with pytest.raises(TypeError, match='elements are bytes, not str; encode them'):
         MinHash().update("word")
-    with pytest.raises(ValueError, match="num_perm: 4 is not between"):
-        MinHash(num_perm=4)
+    with pytest.raises(ValueError, match="num_perm: 1 is not between"):
+        MinHash(num_perm=1)
+    with pytest.raises(TypeError, match="as in datasketch 2.0; give hashfunc by its name"):
+        MinHash(4, 1, hash)
+
+
+def test_sketches_of_few_numbers():
+    a, b = MinHash(4, 1), MinHash(4, 1)
+    assert a.jaccard(b) == 1 and len(a.hashvalues) == len(a) == 4 and np.array_equal(a.permutations, b.permutations)
+    b.update(b"x")
+    assert a.jaccard(b) == 0 and (b.hashvalues < a.hashvalues).all() and pickle.loads(pickle.dumps(b)) == b
+    lsh = MinHashLSH(threshold=0.5, num_perm=4)
+    lsh.insert("b", b)
+    assert lsh.query(b) == ["b"] and lsh.b * lsh.r <= 8
+
+
+def test_sessions_buffers_and_what_is_inside():
+    lsh = MinHashLSH(threshold=0.5, num_perm=16)
+    with lsh.insertion_session(buffer_size=10) as session:
+        for key in "abc":
+            session.insert(key, sketch_of([key], num_perm=16))
+    assert lsh.buffer_size == 10 and set(lsh.keys) == set("abc") and "a" in lsh.keys
+    for band, table in enumerate(lsh.hashtables):
+        assert sorted(key for keys in table.values() for key in keys) == ["a", "b", "c"]
+        assert "b" in table[lsh.keys["b"][band]]
+    assert [sum(band.values()) for band in lsh.get_subset_counts("a", "c")] == [2] * lsh.b
+    lsh.add_to_query_buffer(sketch_of(["a"], num_perm=16))
+    assert lsh.collect_query_buffer() == ["a"] and lsh.collect_query_buffer() == []
+    lsh.add_to_query_buffer(sketch_of(["a"], num_perm=16))
+    lsh.add_to_query_buffer(sketch_of(["b"], num_perm=16))
+    assert lsh.collect_query_buffer() == []  # found by all of them
+    with lsh.deletion_session() as session:
+        session.remove("a")
+        session.remove("b")
+    assert list(lsh.keys) == ["c"] and lsh.query(sketch_of(["a"], num_perm=16)) == []
+
+
+def test_weights_move_how_many_pairs_are_missed():
+    few, many = MinHashLSH(threshold=0.8, weights=(0.99, 0.01)), MinHashLSH(threshold=0.8, weights=(0.01, 0.99))
+    assert 1 - (1 - 0.8**few.r) ** few.b < 1 - (1 - 0.8**many.r) ** many.b
+    with pytest.raises(ValueError, match="weights"):
+        MinHashLSH(weights=(0.5, 0.6))
+    again = pickle.loads(pickle.dumps(many))
+    assert (again.b, again.r) == (many.b, many.r)
 
 
 @pytest.mark.parametrize("threshold", [0.3, 0.5, 0.8, 0.9])

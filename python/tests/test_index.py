@@ -2,6 +2,7 @@
 
 import datetime
 import gc
+import pickle
 import sys
 import threading
 
@@ -27,8 +28,9 @@ def test_columns_as_numpy_arrow_and_rows():
     assert v.similarity.dtype == np.float64 and v.similarity[1] == 1 and np.isnan(v.similarity[0])
     assert v.id.tolist() == list("abcde") and v.original.tolist() == [None, "a", None, None, None]
     table = pa.table(v)
-    assert table.to_pylist() == [r._asdict() for r in v]
-    assert table.schema.names == ["id", "verdict", "original", "similarity", "kind"]
+    assert table.drop_columns("cluster").to_pylist() == [r._asdict() for r in v]
+    assert table["cluster"].to_pylist() == v.cluster.tolist() == ["a", "a", None, "d", None]
+    assert table.schema.names == ["id", "verdict", "original", "similarity", "kind", "cluster"]
     assert table["similarity"].null_count == 4
     assert v[-1].id == "e" and [r.id for r in v[1:3]] == ["b", "c"]
     with pytest.raises(IndexError):
@@ -43,6 +45,27 @@ def test_arrays_outlive_what_they_came_from():
     gc.collect()
     assert similarity[1] == 1
     assert table["original"].to_pylist() == [None, "0"]
+
+
+def test_verdicts_and_records_are_pickled():
+    v = Index().add([A, A.upper(), "", "\ud800 \xff", None], ids=["a", "b", "c", b"\xff\xfe", "e"])
+    copy = pickle.loads(pickle.dumps(v))
+    assert copy == v and copy.cluster.tolist() == v.cluster.tolist() and pa.table(copy).equals(pa.table(v))
+    records = doppel_dedup.sign_records([A, B], ["a", "b"])
+    again = pickle.loads(pickle.dumps(records))
+    assert again == records and Index().add_signed(again).is_unique.all()
+    empty = pickle.loads(pickle.dumps(Index().add([])))
+    assert len(empty) == 0
+
+
+def test_what_an_index_looks_like(tmp_path):
+    index = Index(threshold=0.7)
+    index.add([A, A])
+    assert repr(index) == "<Index: 1 original of 2 documents, threshold 0.7>"
+    assert "1 original" in index._repr_html_() and "<table>" in index._repr_html_()
+    with Index(path=tmp_path / "i") as index:
+        assert repr(index) == f"<Index: 0 originals of 0 documents, threshold 0.8, in {tmp_path / 'i'}>"
+    assert repr(index) == "<Index: closed>"
 
 
 def test_no_rows():
@@ -112,7 +135,7 @@ def test_dates_drive_expiry():
 def test_repeated_ids():
     index = Index()
     index.add([A], ids=["a"])
-    with pytest.raises(ValueError, match=r'"a" \(row 1\) is in the index already; remove\(\) it first'):
+    with pytest.raises(ValueError, match=r'"a" \(row 1\) is in the index already, with another text; remove\(\) it first'):
         index.add([B, B], ids=["b", "a"])
     with pytest.raises(ValueError, match='"b" is that of rows 0 and 2'):
         index.add([B, A, B], ids=["b", "c", "b"])

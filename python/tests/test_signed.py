@@ -57,7 +57,7 @@ def test_verdicts_are_those_of_scan(tmp_path, settings):
         resolve(iter(table.to_batches(max_chunksize=77)), **settings),
         resolve(pa.RecordBatchReader.from_batches(table.schema, table.to_batches()), **settings),
     ]:
-        assert verdicts.cast(columns.schema).equals(columns)
+        assert verdicts.drop_columns("cluster").cast(columns.schema).equals(columns)
 
 
 def test_documents_and_records_in_one_index_with_a_directory(tmp_path):
@@ -68,9 +68,9 @@ def test_documents_and_records_in_one_index_with_a_directory(tmp_path):
         key = index.hash_key
         rows = list(index.add(texts[:300], ids[:300]))
         records = sign_records(texts[300:600], ids[300:600], hash_key=key)
-        rows += index.add_signed(records)
-        with pytest.raises(ValueError, match=r'"d\d+" \(row \d+\) is in the index already'):
-            index.add_signed(records)
+        signed = index.add_signed(records)
+        rows += signed
+        assert index.add_signed(records).verdict.tolist() == signed.verdict.tolist()  # the same documents
         unique = [row.id for row in rows if row.verdict == "unique" and row.id >= "d300"]
         assert index.remove(unique[:2]) == 2 and unique[0] not in index
     with Index(path=tmp_path / "index", threads=1) as index:
@@ -80,6 +80,26 @@ def test_documents_and_records_in_one_index_with_a_directory(tmp_path):
     expected = list(alone.add(texts[:600], ids[:600]))
     alone.remove(unique[:2])
     assert rows == expected + list(alone.add(texts[600:], ids[600:]))
+
+
+def test_indexes_are_merged(tmp_path):
+    rng = random.Random(seed_of_this_run())
+    texts = documents(rng, 900)
+    ids = [f"d{i}" for i in range(len(texts))]
+    with Index(path=tmp_path / "a") as a, Index(path=tmp_path / "b", hash_key=a.hash_key) as b:
+        a.add(texts[:400], ids[:400])
+        b.add(texts[400:], ids[400:])
+        b.remove(ids[500])
+        kept = [i for i in range(400, 900) if ids[i] in b]
+        alone = Index(hash_key=a.hash_key)
+        alone.add(texts[:400], ids[:400])
+        alone.add([texts[i] for i in kept], [ids[i] for i in kept])
+        assert a.merge(b) == len(alone) - len([i for i in range(400) if ids[i] in alone]) and len(a) == len(alone)
+        assert all((i in a) == (i in alone) for i in ids)
+        assert a.query(texts).original.tolist() == alone.query(texts).original.tolist()
+        assert a.merge(b) == 0  # the same documents again
+    with pytest.raises(ValueError, match="another hash key"):
+        Index().merge(alone)
 
 
 def test_dates_are_signed_too():
@@ -130,5 +150,5 @@ def test_wrong_arguments():
         resolve(iter([]), order_by="n")
     with pytest.raises(TypeError, match="settings are those of the index: threshold"):
         resolve({"signed_record": []}, index=Index(), threshold=0.5)
-    assert resolve({"signed_record": []}).column_names == ["id", "verdict", "original", "similarity", "kind"]
+    assert resolve({"signed_record": []}).column_names == ["id", "verdict", "original", "similarity", "kind", "cluster"]
     assert repr(sign_records([A], [7])) == "<SignedRecords: 1>"

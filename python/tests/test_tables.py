@@ -41,6 +41,40 @@ def test_what_is_kept(table):
     assert verdicts.original.tolist() == [None, "b", "b", None, None]
 
 
+@pytest.mark.parametrize("table", tables(), ids=lambda t: type(t).__module__.split(".")[0])
+def test_order_and_the_best(table):
+    assert column(deduplicate(table, order_by="year desc"), "id") == ["a", "c", "d"]
+    for order in [("year", "desc"), ["year desc"], [("year", "desc"), "id"]]:
+        assert column(deduplicate(table, order_by=order), "id") == ["a", "c", "d"]
+    assert column(deduplicate(table, order_by="id desc"), "id") == ["c", "d", "e"]
+    assert column(deduplicate(table, keep=("year", "desc")), "id") == ["a", "c", "d"]
+    assert column(deduplicate(table, keep=("year", "asc")), "id") == ["b", "c", "d"]
+    assert column(deduplicate(table, keep="longest"), "id") == ["a", "c", "d"]
+    # The order decides what is the original, `keep` what stays.
+    kept, verdicts = deduplicate(table, id="id", order_by="id desc", keep=("year", "asc"), with_verdicts=True)
+    assert column(kept, "id") == ["b", "c", "d"] and verdicts.original.tolist() == [None, None, None, "e", "e"]
+    with pytest.raises(ValueError, match="neither 'asc' nor 'desc'"):
+        deduplicate(table, order_by=[("year", "down")])
+    with pytest.raises(KeyError, match="did you mean 'year'"):
+        deduplicate(table, order_by="yea desc")
+    with pytest.raises(ValueError, match="keep: 'best' is not one of"):
+        deduplicate(table, keep="best")
+
+
+def test_keep_prefers_the_longest_copy_and_a_real_column_of_that_name():
+    longer = A + " and then it sleeps"
+    assert deduplicate({"text": [A, longer, None, B]}, keep="longest", threshold=0.4)["text"] == [longer, None, B]
+    assert deduplicate({"text": [longer, A, B]}, keep="shortest", threshold=0.4)["text"] == [A, B]
+    assert deduplicate({"text": [A, A], "n desc": [2, 1], "n": [1, 2]}, order_by="n desc")["n"] == [2]
+
+
+def test_columns_of_a_dict_that_cannot_be():
+    with pytest.raises(TypeError, match="text: a generator can be read only once; give a list of it"):
+        deduplicate({"text": (t for t in [A, B])})
+    with pytest.raises(ValueError, match="not equally long: text has 2, n has 1"):
+        deduplicate({"text": [A, B], "n": [1]})
+
+
 def test_anything_with_the_arrow_interface():
     class Table:
         def __arrow_c_stream__(self, requested_schema=None):

@@ -17,6 +17,7 @@ INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.M)
 # The name before the parenthesis, brace or value of what begins in the first column; for a test, suite and name.
 TOP_NAME = re.compile(rb"""^(?:
     TEST(?:_[FP])?\((\w+),\ *(\w+) | RC_GTEST_\w+\((\w+),\ *(\w+) | \#\s*define\s+(\w+)
+    | (?:struct|class|union)\ alignas\([^)]*\)\ (\w+)
     | (?:inline\ )?constexpr\ [^\n=]*?\b(k[A-Z]\w*)\s*[={[]
     | (?!namespace|return|using\ namespace)(?:extern\ "C"\ )?(?:\w[\w:<>,&*\ \[\]]*[\s&*>])?(\w+)\s*(?:\[\w*\]\s*)?(?:[({;=]|:\ )
     )""", re.M | re.X)

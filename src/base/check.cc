@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "doppel/version.h"
 
 namespace doppel {
 namespace {
@@ -130,7 +131,7 @@ struct Failure {
       out.add("; ");
       add_values(out);
     }
-    out.add("; doppel " DOPPEL_VERSION ")");
+    out.add("; doppel " DOPPEL_VERSION_STRING ")");
     out.end_line();
   }
 
@@ -178,7 +179,7 @@ struct Failure {
       out.add_plain(place.condition, 300);
       out.add(R"(","values":")");
       if (values.size() != 0) add_values(out);
-      out.add(R"(","version":")" DOPPEL_VERSION R"(","marked":")");
+      out.add(R"(","version":")" DOPPEL_VERSION_STRING R"(","marked":")");
       if (marked != 0) add_marks(out);
       out.add(R"(","exit_code":)");
       out.add_number(kBrokenExitCode);
@@ -194,7 +195,7 @@ struct Failure {
       add_where(out);
       out.add(" (");
       out.add_plain(place.condition, 300);
-      out.add("), doppel " DOPPEL_VERSION);
+      out.add("), doppel " DOPPEL_VERSION_STRING);
       if (values.size() != 0) {
         out.add("\n  values: ");
         add_values(out);

@@ -12,10 +12,10 @@
 #include "base/status.h"
 #include "commands/commands.h"
 #include "commands/say.h"
+#include "files/places.h"
 #include "fmt/format.h"
-#include "formats/event_reader.h"
-#include "serve/event_topic.h"
-#include "stream/files/places.h"
+#include "kafka/topics/event_topic.h"
+#include "records/event_reader.h"
 
 namespace doppel {
 namespace {

@@ -8,8 +8,8 @@
 #include "commands/commands.h"
 #include "commands/say.h"
 #include "fmt/format.h"
-#include "serve/kafka_check.h"
-#include "serve/setup.h"
+#include "kafka/topics/check.h"
+#include "open/setup.h"
 
 namespace doppel {
 namespace {

@@ -8,11 +8,11 @@
 #include "commands/explain_input.h"
 #include "commands/explain_report.h"
 #include "commands/say.h"
+#include "files/places.h"
+#include "files/whole_output.h"
 #include "insight/explain_page.h"
 #include "insight/terminal.h"
-#include "serve/setup.h"
-#include "stream/files/places.h"
-#include "stream/files/whole_output.h"
+#include "open/setup.h"
 
 namespace doppel {
 namespace {

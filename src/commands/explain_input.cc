@@ -6,10 +6,10 @@
 #include "base/nearest.h"
 #include "base/status.h"
 #include "config/values.h"
+#include "files/read/files_source.h"
 #include "fmt/format.h"
-#include "stream/files/files_source.h"
-#include "stream/metadata.h"
-#include "stream/place.h"
+#include "formats/place.h"
+#include "records/metadata.h"
 
 namespace doppel {
 namespace {
@@ -153,7 +153,8 @@ absl::StatusOr<std::vector<FoundDocument>> documents_of(const std::vector<std::s
                                   if (!document.skip.empty()) return true;
                                   const Metadata metadata = metadata_of(record, document);
                                   found.push_back({metadata.name(), std::string(document.url),
-                                                   std::string(document.text)});
+                                                   std::string(document.text),
+                                                   std::string(document.text_source)});
                                   return true;
                                 }));
   if (found.empty()) return invalid(fmt::format("{}: no document in it", paths.front()));
@@ -175,7 +176,8 @@ absl::StatusOr<std::vector<FoundDocument>> documents_named(const std::vector<std
     const std::string name = metadata.name();
     for (size_t i = 0; i < names.size(); ++i) {
       if (found[i] || !is_named(names[i], name, metadata, document)) continue;
-      found[i] = {name, std::string(document.url), std::string(document.text)};
+      found[i] = {name, std::string(document.url), std::string(document.text),
+                  std::string(document.text_source)};
       --left;
     }
     for (const std::string& id : {name, std::string(document.url)}) {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "files/places.h"
 #include "formats/decoder.h"
-#include "stream/files/places.h"
 
 namespace doppel {
 
@@ -28,6 +28,7 @@ absl::StatusOr<ExplainPair> two_ids(const std::string& path, const std::string& 
 
 struct FoundDocument {
   std::string name, url, text;
+  std::string text_source;  // Document::text_source
 };
 // All documents of files and directories, in their order; what can be read, if anything can.
 absl::StatusOr<std::vector<FoundDocument>> documents_of(const std::vector<std::string>& paths,

@@ -6,8 +6,8 @@
 #include "base/status.h"
 #include "commands/commands.h"
 #include "commands/say.h"
+#include "daemon/forget_requests.h"
 #include "fmt/format.h"
-#include "serve/forget_requests.h"
 #include "state/lock.h"
 
 namespace doppel {

@@ -6,11 +6,13 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/memory_limit.h"
 #include "base/nearest.h"
 #include "base/status.h"
 #include "commands/commands.h"
 #include "commands/describe.h"
 #include "commands/say.h"
+#include "doppel/version.h"
 #include "fmt/format.h"
 
 namespace doppel {
@@ -19,7 +21,8 @@ namespace {
 constexpr std::string_view kAbout =
     "doppel finds near-duplicate documents in a stream. It reads documents in order and decides for each one "
     "whether\n"
-    "it repeats an earlier one: word for word, or nearly, like pages that differ in a date, a menu or a few "
+    "it repeats an earlier one: letter for letter, or nearly, like pages that differ in a date, a menu or a "
+    "few "
     "sentences.\n"
     "The first document of its kind is an original, and doppel keeps it in an index. It reports later ones "
     "as copies.\n";
@@ -96,7 +99,7 @@ int completion_main(std::span<const Command> commands, int argc, char** argv) {
     return kExitUsage;
   }
   const std::vector<CommandDescription> all = describe_commands(commands);
-  print_out("{}", what == "man" ? manual_page(all, DOPPEL_VERSION, kAbout) : completion(what, all));
+  print_out("{}", what == "man" ? manual_page(all, DOPPEL_VERSION_STRING, kAbout) : completion(what, all));
   return kExitDone;
 }
 
@@ -126,7 +129,7 @@ int run_named(std::span<const Command> commands, std::string_view first, int arg
     return kExitUsage;
   }
   if (first == "--version") {
-    print_out("doppel {}\n", DOPPEL_VERSION);
+    print_out("doppel {}\n", DOPPEL_VERSION_STRING);
     return kExitDone;
   }
   if (first == "--help" || first == "-h" || first == "help") {
@@ -149,6 +152,7 @@ int run_named(std::span<const Command> commands, std::string_view first, int arg
 
 int run_command(std::span<const Command> commands, int argc, char** argv) {
   prepare_standard_streams();
+  exit_without_memory(kExitStopped);
   const std::string_view first = argc > 1 ? argv[1] : "";
   const int code = run_named(commands, first, argc, argv);
   flush_out();

@@ -13,9 +13,9 @@
 #include "formats/decoder.h"
 #include "insight/json_writer.h"
 #include "insight/show.h"
+#include "records/metadata.h"
+#include "state/kafka_position.h"
 #include "state/state_view.h"
-#include "stream/kafka/kafka_position.h"
-#include "stream/metadata.h"
 
 namespace doppel {
 namespace {

@@ -6,16 +6,16 @@
 #include <filesystem>
 #include <iostream>
 #include <mutex>
-#include <thread>
 
 #include "base/status.h"
 #include "commands/commands.h"
 #include "commands/say.h"
+#include "files/places.h"
+#include "files/whole_output.h"
 #include "fmt/format.h"
 #include "lab/experiments.h"
 #include "lab/map_reduce.h"
-#include "stream/files/places.h"
-#include "stream/files/whole_output.h"
+#include "pipeline/executor.h"
 
 namespace doppel {
 namespace {
@@ -279,7 +279,7 @@ int lab_main(int argc, char** argv) {
       "doppel lab");
   app.require_subcommand(1);
   LabFlags flags;
-  flags.options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  flags.options.threads = all_if_zero(0);
   flags.options.command = command_line(argc, argv);
   std::vector<const lab::Experiment*> wanted;
   for (const lab::Experiment& experiment : lab::experiments()) {

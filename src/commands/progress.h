@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "stream/pipeline.h"
+#include "pipeline/pipeline.h"
 
 namespace doppel {
 

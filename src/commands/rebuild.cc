@@ -1,19 +1,16 @@
 // doppel rebuild: an index made again, from its log, its state directory, or the documents.
 #include <CLI/CLI.hpp>
-#include <csignal>
 
 #include "base/status.h"
+#include "base/stop_signals.h"
 #include "commands/commands.h"
 #include "fmt/format.h"
 #include "formats/decoder.h"
-#include "serve/kafka_plan.h"
-#include "serve/rebuild.h"
+#include "kafka/topics/plan.h"
+#include "roles/rebuild.h"
 
 namespace doppel {
 namespace {
-
-volatile std::sig_atomic_t g_stop = 0;
-void on_signal(int) { g_stop = 1; }
 
 // An offset, or a time.
 absl::Status read_since(const std::string& text, RebuildOptions& out) {
@@ -32,11 +29,14 @@ absl::Status read_since(const std::string& text, RebuildOptions& out) {
 }  // namespace
 
 int rebuild_main(int argc, char** argv) {
+  catch_stop_signals(kExitInterrupted);
   CLI::App app(
       "Rebuilds an index. After an interruption the same command continues.\n\n"
       "  --from log        restore the state directory from the index log; it is exact and needs no "
       "documents\n"
-      "  --from state      publish a lost index log again from an intact state directory, to a new topic\n"
+      "  --from state      publish a lost index log again from an intact state directory, to a new topic, or "
+      "to\n"
+      "                    another cluster (with --offsets)\n"
       "  --from documents  make a new index log and state directory from the current input topics. Set both "
       "to new\n"
       "                    names; other settings may change too. Then configure serve with them.\n\n"
@@ -47,7 +47,8 @@ int rebuild_main(int argc, char** argv) {
       "doppel rebuild");
   CommonFlags common;
   RebuildOptions options;
-  options.stop = [] { return g_stop != 0; };
+  options.stop = stop_asked;
+  options.real = true;
   std::string from, since, on_missing = "stop";
   app.add_option("--from", from, "log, state or documents")
       ->required()
@@ -61,6 +62,12 @@ int rebuild_main(int argc, char** argv) {
   app.add_option("--missing-as-in", options.missing_as_in,
                  "documents: do not try the documents that the index of this log could not read, so that the "
                  "verdicts are the same");
+  app.add_option(
+      "--offsets", options.offsets,
+      "state: where the input continues on another cluster: `keep` where it was (the topics hold the "
+      "same records at the same offsets), or a file with a line TOPIC/PARTITION=WHERE for each "
+      "partition, where WHERE is an offset, beginning, end, or a time");
+  add_setting_flag(app, common, "--state", "state.directory");
   add_common_flags(app, common);
   if (auto code = parse_flags(app, argc, argv)) return *code;
   options.from = from == "log"     ? RebuildOptions::From::log
@@ -69,15 +76,14 @@ int rebuild_main(int argc, char** argv) {
   options.missing_stops = on_missing == "stop";
   absl::Status status = since.empty() ? absl::OkStatus() : read_since(since, options);
   if (!status.ok()) return fail("rebuild", status, kExitUsage);
+  if (!options.offsets.empty() && options.from != RebuildOptions::From::state)
+    return fail("rebuild", "--offsets: only with --from state; the others know where the input continues",
+                kExitUsage);
   absl::StatusOr<Config> config = load(common);
   if (!config.ok()) return fail("rebuild", config.status(), kExitUsage);
   if (config->options.dry_run)
     return fail("rebuild", "dry_run: not with rebuild, which writes an index", kExitUsage);
   if (status = check_has_role(config->options); !status.ok()) return fail("rebuild", status, kExitUsage);
-  struct sigaction action = {};
-  action.sa_handler = on_signal;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
   const absl::StatusOr<std::unique_ptr<kafka::Cluster>> cluster = connect_kafka(config->options);
   if (!cluster.ok()) return fail("rebuild", cluster.status(), kExitUsage);
   status = rebuild(*config, **cluster, options);

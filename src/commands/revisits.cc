@@ -1,19 +1,18 @@
 // doppel revisits: revisit records in place of copies, for archives.
 #include <CLI/CLI.hpp>
-#include <fstream>
-#include <functional>
-#include <iostream>
+#include <utility>
 
 #include "base/status.h"
 #include "commands/commands.h"
 #include "commands/exit_codes.h"
 #include "commands/progress.h"
 #include "commands/say.h"
-#include "formats/revisits.h"
+#include "files/places.h"
+#include "files/revisits/copies_of_events.h"
+#include "files/revisits/revisit_records.h"
+#include "files/revisits/rewrite.h"
+#include "files/whole_output.h"
 #include "insight/show.h"
-#include "stream/files/places.h"
-#include "stream/files/rewrite.h"
-#include "stream/files/whole_output.h"
 
 namespace doppel {
 namespace {
@@ -23,36 +22,30 @@ struct RevisitsFlags {
   std::vector<std::string> paths;
 };
 
-// How many events there were of what kind.
-struct Events {
-  uint64_t used = 0, others = 0, wrong = 0;
-};
+using Counts = CopiesOfEvents::Counts;
 
-// `use` says whether the event is of a copy by payload. The error stops it.
-absl::StatusOr<Events> each_event(const std::string& input,
-                                  const std::function<absl::StatusOr<bool>(std::string_view)>& use) {
-  std::ifstream file;
-  if (input != "-") {
-    file.open(input);
-    if (!file) return invalid(input + ": cannot be read");
-  }
-  std::istream& lines = input == "-" ? std::cin : file;
-  Events out;
-  uint64_t number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    const absl::StatusOr<bool> used = use(line);
-    if (absl::IsInvalidArgument(used.status())) {
-      ++out.wrong;
-      print_err("doppel revisits: {}:{}: {}\n", input, number, std_sv(used.status().message()));
-    } else if (!used.ok()) {
-      return used.status();
-    } else {
-      ++(*used ? out.used : out.others);
-    }
-  }
-  if (lines.bad()) return absl::DataLossError(absl_sv(input + ": cannot be read to its end"));
-  return out;
+int exit_code(const Counts& events) {
+  return events.wrong + events.verdicts != 0 ? kExitSomeFailed : kExitDone;
+}
+
+void say_wrong(const std::string& message) { print_err("doppel revisits: {}\n", one_line(message, 1000)); }
+
+int stopped(const absl::Status& status) {
+  return fail("revisits", status, absl::IsInvalidArgument(status) ? kExitUsage : kExitStopped);
+}
+
+void print_verdicts(const Counts& events) {
+  if (events.verdicts == 0) return;
+  print_err(
+      "doppel revisits: {} lines are verdicts (scan --all), which do not name the records; give the events "
+      "that scan writes without --all\n",
+      with_commas(events.verdicts));
+}
+
+void print_turned(uint64_t turned) {
+  if (turned == 0) return;
+  print_err("  {} originals of events are later than a copy: they refer to the earliest capture now\n",
+            with_commas(turned));
 }
 
 int write_records(const RevisitsFlags& flags) {
@@ -60,27 +53,38 @@ int write_records(const RevisitsFlags& flags) {
   const NamedPath inputs[] = {{"events", flags.input}};
   if (const absl::Status status = check_outputs(outputs, inputs); !status.ok())
     return fail("revisits", status, kExitUsage);
+  absl::StatusOr<CopiesOfEvents> events = CopiesOfEvents::open(flags.input);
+  if (!events.ok()) return stopped(events.status());
   const absl::StatusOr<std::unique_ptr<WholeOutput>> out = WholeOutput::open(flags.output);
   if (!out.ok()) return fail("revisits", out.status(), kExitUsage);
-  const auto events = each_event(flags.input, [&](std::string_view line) -> absl::StatusOr<bool> {
-    ASSIGN_OR_RETURN(const std::string record, revisit_of_event(line));
-    if (record.empty()) return false;
-    if (const absl::Status status = (*out)->append(record); !status.ok())
-      return absl::AbortedError(status.message());
-    return true;
-  });
-  if (!events.ok()) {
-    return fail("revisits", events.status(),
-                absl::IsInvalidArgument(events.status()) ? kExitUsage : kExitStopped);
-  }
+  const absl::StatusOr<RevisitRecordsReport> report = each_revisit_record(
+      *events,
+      [&](std::string_view record) {
+        const absl::Status status = (*out)->append(record);
+        return status.ok() ? status : absl::AbortedError(status.message());
+      },
+      say_wrong);
+  if (!report.ok()) return stopped(report.status());
   if (const absl::Status status = (*out)->finish(); !status.ok())
     return fail("revisits", status, kExitStopped);
+  const Counts& counts = events->counts();
   print_err("doppel revisits: {} records; {} events of other copies; {} that could not be used\n",
-            events->used, events->others, events->wrong);
-  return events->wrong != 0 ? kExitSomeFailed : kExitDone;
+            report->records, counts.others, counts.wrong);
+  print_turned(report->turned);
+  if (report->refused != 0) {
+    print_err(
+        "  {} originals of events are later than a copy, and lie in files without copies: they have no "
+        "record\n",
+        with_commas(report->refused));
+  }
+  if (report->same != 0)
+    print_err("  {} events are of one record that is there twice: they have no record\n",
+              with_commas(report->same));
+  print_verdicts(counts);
+  return exit_code(counts);
 }
 
-void print_report(const RewriteReport& report, const Events& events) {
+void print_report(const RewriteReport& report, const Counts& events) {
   for (const std::string& problem : report.problems)
     print_err("doppel revisits: {}\n", one_line(problem, 1000));
   if (report.more_problems != 0)
@@ -90,6 +94,10 @@ void print_report(const RewriteReport& report, const Events& events) {
             human_bytes(report.bytes), with_commas(report.replaced), human_bytes(saved),
             report.bytes == 0 ? "" : fmt::format(" ({:.1f} %)", 100.0 * saved / report.bytes));
   print_err("  before {} bytes, now {}\n", report.bytes, report.written);
+  if (report.arcs != 0)
+    print_err("  {} ARC files are not written again, because they have no revisit records\n",
+              with_commas(report.arcs));
+  print_turned(report.turned);
   for (const auto& [reason, count] : report.kept)
     print_err("  {} copies stay: {}\n", with_commas(count), reason);
   print_err("  {} events of other copies; {} that could not be used\n", with_commas(events.others),
@@ -107,21 +115,17 @@ int rewrite(const RevisitsFlags& flags) {
   }
   const absl::StatusOr<std::unique_ptr<Rewriter>> rewriter = Rewriter::open(flags.paths, flags.directory);
   if (!rewriter.ok()) return fail("revisits", rewriter.status(), kExitUsage);
-  const auto events = each_event(flags.input, [&](std::string_view line) -> absl::StatusOr<bool> {
-    ASSIGN_OR_RETURN(const std::optional<PayloadCopy> copy, payload_copy_of_event(line));
-    if (!copy) return false;
-    RETURN_IF_ERROR((*rewriter)->add(*copy));
-    return true;
-  });
-  if (!events.ok()) {
-    return fail("revisits", events.status(),
-                absl::IsInvalidArgument(events.status()) ? kExitUsage : kExitStopped);
-  }
-  if (const absl::Status status = (*rewriter)->write({flags.input}); !status.ok())
-    return fail("revisits", status, absl::IsInvalidArgument(status) ? kExitUsage : kExitStopped);
+  absl::StatusOr<CopiesOfEvents> events = CopiesOfEvents::open(flags.input);
+  if (!events.ok()) return stopped(events.status());
+  if (const absl::Status status =
+          events->each([&](PayloadCopy copy) { return (*rewriter)->add(std::move(copy)); }, say_wrong);
+      !status.ok())
+    return stopped(status);
+  if (const absl::Status status = (*rewriter)->write({flags.input}); !status.ok()) return stopped(status);
   const RewriteReport& report = (*rewriter)->report();
-  print_report(report, *events);
-  return events->wrong != 0 || !report.problems.empty() ? kExitSomeFailed : kExitDone;
+  print_report(report, events->counts());
+  print_verdicts(events->counts());
+  return report.problems.empty() ? exit_code(events->counts()) : kExitSomeFailed;
 }
 
 }  // namespace

@@ -7,12 +7,12 @@
 #include "base/notify.h"
 #include "base/status.h"
 #include "commands/commands.h"
-#include "serve/kafka_plan.h"
-#include "serve/serve_files.h"
-#include "serve/serve_kafka.h"
-#include "serve/serve_matcher.h"
-#include "serve/serve_signer.h"
-#include "serve/signals.h"
+#include "daemon/signals.h"
+#include "kafka/topics/plan.h"
+#include "roles/files.h"
+#include "roles/kafka.h"
+#include "roles/matcher.h"
+#include "roles/signer.h"
 
 namespace doppel {
 namespace {
@@ -57,6 +57,10 @@ int exit_code(const absl::Status& status) {
 absl::Status run(const Config& config, const std::function<bool()>& stop,
                  const std::function<void(const absl::Status&)>& ending) {
   if (config.options.kafka.brokers.empty()) return serve_files(config, stop);
+  if (!config.options.against.empty())
+    return invalid(
+        "against: not on Kafka, whose index log holds the whole index; put its originals into it once: "
+        "doppel sign --from");
   RETURN_IF_ERROR(check_has_role(config.options));
   ASSIGN_OR_RETURN(const std::unique_ptr<kafka::Cluster> cluster, connect_kafka(config.options));
   if (config.options.cluster.signs()) return serve_signer(config, *cluster, stop);
@@ -88,6 +92,7 @@ int serve(const CommonFlags& flags, const Config& config) {
 }  // namespace
 
 int serve_main(int argc, char** argv) {
+  Signals::hold();
   CLI::App app(
       "Runs the daemon: it judges documents when they arrive, and publishes an event for each duplicate.\n\n"
       "With kafka.brokers it reads and writes Kafka topics. Without, it follows files: directories that "

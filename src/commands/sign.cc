@@ -1,20 +1,22 @@
 // doppel sign: the expensive part of the detector alone. Documents in, signed records out.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
 
 #include "base/status.h"
+#include "base/stop_signals.h"
 #include "commands/commands.h"
 #include "commands/progress.h"
 #include "commands/say.h"
+#include "fetch/configured.h"
+#include "files/places.h"
+#include "files/read/files_source.h"
 #include "fmt/format.h"
 #include "insight/show.h"
-#include "serve/setup.h"
-#include "serve/sign_kafka.h"
-#include "serve/sign_stream.h"
-#include "stream/files/files_source.h"
-#include "stream/files/listing.h"
-#include "stream/files/places.h"
+#include "open/setup.h"
+#include "open/stored_settings.h"
+#include "signing/sign_index.h"
+#include "signing/sign_kafka.h"
+#include "signing/sign_stream.h"
 
 namespace doppel {
 namespace {
@@ -23,12 +25,9 @@ constexpr uint64_t kMessagesShown = 20;
 
 struct SignFlags {
   std::vector<std::string> paths;
-  std::string output = "-", topic, config_file;
+  std::string output = "-", topic, config_file, from;
   bool quiet = false;
 };
-
-volatile std::sig_atomic_t g_stop = 0;
-void on_signal(int) { g_stop = 1; }
 
 class Messages {
  public:
@@ -56,8 +55,6 @@ void print_summary(const SignCounters& c, double seconds) {
   if (c.problems != 0) print_err("  {} inputs could not be read as a whole\n", with_commas(c.problems));
 }
 
-bool stopped() { return g_stop != 0; }
-
 absl::Status check_places(const Options& o, const SignFlags& flags) {
   if (flags.output.ends_with(".parquet")) {
     return invalid(fmt::format(
@@ -80,27 +77,45 @@ absl::StatusOr<std::unique_ptr<Source>> open_files(const Options& o, const SignF
   from.batch_bytes = o.batch_bytes;
   from.outputs = {{"--output", flags.output}};
   if (!o.state_directory.empty()) from.output_directories.push_back(o.state_directory);
-  from.stop = stopped;
+  from.stop = stop_asked;
   return open_files_source(from, "");
 }
 
-// The parts of a run, and the run.
-absl::StatusOr<int> sign(Options o, const SignFlags& flags) {
-  RETURN_IF_ERROR(check_places(o, flags));
-  const bool from_topics = flags.paths.empty();
-  if (!from_topics) {
-    ASSIGN_OR_RETURN(const Listing listing, list_files({.paths = flags.paths}));
-    o.input.warc_files = std::any_of(listing.files.begin(), listing.files.end(),
-                                     [](const InputFile& file) { return file.warc; });
+absl::StatusOr<int> hand_on_index(const Options& o, const EngineOptions& engine, const SignFlags& flags) {
+  const auto start = std::chrono::steady_clock::now();
+  ASSIGN_OR_RETURN(const SignCounters counters, sign_index({.options = o,
+                                                            .engine = engine,
+                                                            .directory = flags.from,
+                                                            .output = flags.output,
+                                                            .stop = stop_asked}));
+  if (stop_asked()) {
+    print_err("doppel sign: interrupted; not every original is signed\n");
+    return kExitInterrupted;
   }
+  if (!flags.quiet) {
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    print_err(
+        "{} originals as signed records in {} ({}/s); {} written\n", with_commas(counters.records),
+        human_seconds(seconds),
+        with_commas(static_cast<uint64_t>(static_cast<double>(counters.records) / std::max(seconds, 1e-9))),
+        human_bytes(counters.signed_bytes));
+  }
+  return kExitDone;
+}
+
+// The parts of a run, and the run.
+absl::StatusOr<int> sign(const Options& o, const SignFlags& flags) {
+  RETURN_IF_ERROR(check_places(o, flags));
+  const bool from_topics = flags.paths.empty() && flags.from.empty();
   std::string note;
   ASSIGN_OR_RETURN(const HashKey key, choose_hash_key(o, note));
   if (!note.empty() && !flags.quiet) print_err("doppel sign: {}\n", note);
   ASSIGN_OR_RETURN(const EngineOptions engine, engine_options(o, key));
+  if (!flags.from.empty()) return hand_on_index(o, engine, flags);
 
   std::unique_ptr<kafka::Cluster> cluster;
   if (from_topics || !flags.topic.empty()) {
-    ASSIGN_OR_RETURN(cluster, connect_to_sign(o, stopped));
+    ASSIGN_OR_RETURN(cluster, connect_to_sign(o, stop_asked));
   }
   Messages messages(flags.quiet);
   const auto report = [&](const std::string& message) { messages.say(message); };
@@ -115,24 +130,25 @@ absl::StatusOr<int> sign(Options o, const SignFlags& flags) {
                                                                .cluster = *cluster,
                                                                .topic = flags.topic,
                                                                .engine = engine,
-                                                               .stop = stopped,
+                                                               .stop = stop_asked,
                                                                .report = report}));
     summary(counters);
     return kExitDone;
   }
   std::unique_ptr<SignedOutput> output;
   if (!flags.topic.empty()) {
-    ASSIGN_OR_RETURN(output, signed_topic_output(o, *cluster, flags.topic,
-                                                 scheme_of_records(engine.scheme).describe(), stopped));
+    ASSIGN_OR_RETURN(output,
+                     signed_topic_output(o, *cluster, flags.topic, engine.scheme.describe(), stop_asked));
   } else {
-    ASSIGN_OR_RETURN(output, signed_file_output(flags.output, {.scheme = engine.scheme.describe(),
-                                                               .text = engine.scheme.text,
+    const std::string pages = describe_warc_pages(o.input);
+    ASSIGN_OR_RETURN(output, signed_file_output(flags.output, {.scheme = engine.scheme.describe() + pages,
+                                                               .text = engine.scheme.text + pages,
                                                                .format = o.input.format}));
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source,
-                   from_topics ? topics_to_sign(o, *cluster, stopped) : open_files(o, flags));
+                   from_topics ? topics_to_sign(o, *cluster, stop_asked) : open_files(o, flags));
   std::unique_ptr<FetchSource> fetching;
-  if (const FetchOptions fetch = fetch_options(o, stopped); fetches(fetch)) {
+  if (const FetchOptions fetch = fetch_options(o, stop_asked); fetches(fetch)) {
     ASSIGN_OR_RETURN(fetching, make_fetch_source(*source, fetch));
   }
   SignStream stream{.source = fetching != nullptr ? static_cast<Source&>(*fetching) : *source,
@@ -142,10 +158,10 @@ absl::StatusOr<int> sign(Options o, const SignFlags& flags) {
                     .format = o.input,
                     .threads = thread_count(o),
                     .begins = {},
-                    .stop = stopped,
+                    .stop = stop_asked,
                     .report = report};
   ASSIGN_OR_RETURN(const SignCounters counters, sign_stream(stream));
-  if (stopped() && !from_topics) {
+  if (stop_asked() && !from_topics) {
     print_err("doppel sign: interrupted; not everything is signed{}\n",
               flags.output == "-" || !flags.topic.empty() ? "" : ", and nothing was written");
     return kExitInterrupted;
@@ -165,6 +181,7 @@ int exit_code(const absl::Status& status) {
 }  // namespace
 
 int sign_main(int argc, char** argv) {
+  catch_stop_signals(kExitInterrupted);
   CLI::App app(
       "Makes signed records of documents: what the index needs of each, about 1 KB, without its text.\n\n"
       "Reads what doppel scan reads, Parquet too. scan, serve, rebuild and tune read signed records where "
@@ -191,6 +208,11 @@ int sign_main(int argc, char** argv) {
                  "write to this Kafka topic with one partition (kafka.brokers) in place of a file")
       ->excludes(file)
       ->type_name("TOPIC");
+  app.add_option("--from", flags.from,
+                 "in place of documents: the originals of the index in this state directory, in their order; "
+                 "scan --state A takes them, and A has what both had")
+      ->excludes("--to")
+      ->type_name("DIRECTORY");
   add_setting_flag(app, common, "--state", "state.directory");
   add_reading_flags(app, common);
   app.add_flag("-q,--quiet", flags.quiet, "no messages, no summary");
@@ -206,19 +228,22 @@ int sign_main(int argc, char** argv) {
       "configuration; 3 stopped by an error; 75 another doppel sign writes these files to the topic; 130\n"
       "interrupted: nothing is there under the name of the output.");
   if (auto code = parse_flags(app, argc, argv)) return *code;
+  if (!flags.from.empty()) {
+    if (!flags.paths.empty()) return fail("sign", "--from: not with other inputs", kExitUsage);
+    const auto settings = settings_of_index(flags.from);
+    if (settings.empty())
+      return fail("sign", "--from: " + flags.from + ": there is no index in it", kExitUsage);
+    common.sets.insert(common.sets.end(), settings.begin(), settings.end());
+    common.sets.emplace_back("state.directory", flags.from);
+  }
   absl::StatusOr<Config> config = load(common);
   if (!config.ok()) return fail("sign", config.status(), kExitUsage);
   const Options& o = config->options;
-  if (flags.paths.empty() && (o.kafka.brokers.empty() || o.kafka.topics.empty()))
+  if (flags.paths.empty() && flags.from.empty() && (o.kafka.brokers.empty() || o.kafka.topics.empty()))
     flags.paths.emplace_back("-");
   flags.config_file = common.config_file;
   if (absl::Status status = check_format_of_texts(o.input); !status.ok())
     return fail("sign", status, kExitUsage);
-  struct sigaction action = {};
-  action.sa_handler = on_signal;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  std::signal(SIGXFSZ, SIG_IGN);  // comes back as an error of write()
   const absl::StatusOr<int> code = sign(o, flags);
   return code.ok() ? *code : fail("sign", code.status(), exit_code(code.status()));
 }

@@ -6,7 +6,7 @@
 #include "commands/explain_input.h"
 #include "commands/say.h"
 #include "fmt/format.h"
-#include "formats/html.h"
+#include "formats/html/html.h"
 #include "insight/json_writer.h"
 
 namespace doppel {
@@ -21,7 +21,7 @@ struct TextFlags {
 
 // A text of a document, as one extraction gives it.
 struct Extracted {
-  std::string name, url, extract, text;
+  std::string name, url, extract, text, source;
   std::vector<std::pair<std::string, std::string>> left_out;  // why, and what
 };
 
@@ -65,7 +65,8 @@ class Printer {
   void print(const Extracted& e) const {
     if (flags_.json) return print_json(e);
     if (headed_)
-      print_out("--- {}, {}: {} bytes\n", e.url.empty() ? e.name : e.url, kind_of(e.extract), e.text.size());
+      print_out("--- {}, {}: {} bytes{}\n", e.url.empty() ? e.name : e.url, kind_of(e.extract), e.text.size(),
+                e.source.empty() ? "" : " (text_source: " + e.source + ")");
     print_out("{}\n", e.text);
     for (const auto& [why, text] : e.left_out) print_out("- {}: {}\n", why, text);
   }
@@ -76,6 +77,7 @@ class Printer {
     json.text("name", e.name);
     if (!e.url.empty()) json.text("url", e.url);
     json.text("extract", kind_of(e.extract));
+    if (!e.source.empty()) json.text("text_source", e.source);
     json.text("text", e.text);
     if (flags_.left_out) {
       json.open("left_out", '[');
@@ -102,7 +104,7 @@ absl::Status print_texts(const Config& config, const TextFlags& flags) {
     ASSIGN_OR_RETURN(const std::vector<FoundDocument> found, find(format, flags));
     std::vector<Extracted>& texts = all.emplace_back();
     for (const FoundDocument& document : found) {
-      texts.push_back({document.name, document.url, extract, document.text, {}});
+      texts.push_back({document.name, document.url, extract, document.text, document.text_source, {}});
       if (extract.empty() && format.extract == "format" && looks_like_html(document.text)) {
         print_err("doppel text: {}: compared as it is, markup and all; --format html reads it as a page\n",
                   document.name);

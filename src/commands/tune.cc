@@ -10,10 +10,10 @@
 #include "commands/tune_report.h"
 #include "commands/tune_sample.h"
 #include "config/values.h"
+#include "files/places.h"
+#include "files/whole_output.h"
 #include "insight/terminal.h"
-#include "serve/setup.h"
-#include "stream/files/places.h"
-#include "stream/files/whole_output.h"
+#include "open/setup.h"
 
 namespace doppel {
 namespace {
@@ -27,7 +27,7 @@ struct TuneFlags {
 
 absl::Status tune(const Config& config, const TuneFlags& flags) {
   Options o = config.options;
-  if (!flags.sample.empty()) RETURN_IF_ERROR(learn_signed_format(flags.sample, false, o.input));
+  if (!flags.sample.empty()) RETURN_IF_ERROR(learn_signed_format(flags.sample, o.input));
   TuneReport report{.recall = o.recall, .banding_given = o.bands != 0 || o.rows != 0};
   const std::vector<NamedPath> outputs{{"--svg", flags.svg}};
   std::vector<NamedPath> inputs{{"--config", flags.config_file}, {"hash_key_file", o.hash_key_file}};

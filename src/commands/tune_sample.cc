@@ -7,13 +7,13 @@
 
 #include "base/status.h"
 #include "commands/say.h"
+#include "files/read/files_source.h"
+#include "files/read/listing.h"
 #include "fmt/format.h"
+#include "formats/place.h"
 #include "insight/show.h"
-#include "stream/files/files_source.h"
-#include "stream/files/listing.h"
-#include "stream/metadata.h"
-#include "stream/place.h"
-#include "stream/sign_record.h"
+#include "pipeline/sign_record.h"
+#include "records/metadata.h"
 
 namespace doppel {
 namespace {
@@ -59,14 +59,15 @@ absl::Status read_pieces(const Record& record, std::string& text) {
 
 absl::StatusOr<TuneSample> measure_sample(const TuneSampleOptions& options, const EngineOptions& engine) {
   RETURN_IF_ERROR(check_format(options.format));
-  ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
-                   open_files_source({.paths = options.paths,
-                                      .layout = is_signed(options.format) ? "signed" : "auto",
-                                      .columns = options.format,
-                                      .signed_scheme = engine.scheme.describe(),
-                                      .charsets = options.format.format == "html",
-                                      .outputs = options.outputs},
-                                     ""));
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<Source> source,
+      open_files_source({.paths = options.paths,
+                         .layout = is_signed(options.format) ? "signed" : "auto",
+                         .columns = options.format,
+                         .signed_scheme = engine.scheme.describe() + describe_warc_pages(options.format),
+                         .charsets = options.format.format == "html",
+                         .outputs = options.outputs},
+                        ""));
   const bool is_signed_already = is_signed(options.format);
   std::unique_ptr<Decoder> decoder = is_signed_already ? nullptr : make_decoder(options.format);
   RecordSigner signer(engine.scheme, engine.with_sets(), options.format, {});
@@ -134,14 +135,14 @@ absl::StatusOr<TuneSample> measure_sample(const TuneSampleOptions& options, cons
 }
 
 absl::StatusOr<std::string> extract_of_pages(const TuneSampleOptions& options) {
-  FormatOptions format = options.format;
+  const FormatOptions& format = options.format;
   if (is_signed(format)) return "";
   ASSIGN_OR_RETURN(const Listing listing, list_files({.paths = options.paths}));
+  std::string described = describe_format(format);
   for (const InputFile& file : listing.files) {
     if (file.pipe) return "";
-    format.warc_files = format.warc_files || file.warc;
+    if (file.warc) described += describe_warc_pages(format);
   }
-  const std::string described = describe_format(format);
   for (const char* extract : {"visible", "main"}) {
     if (described.find(fmt::format("={}", extract)) != std::string::npos) return extract;
   }

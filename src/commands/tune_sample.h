@@ -6,8 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "commands/tune_report.h"
+#include "files/places.h"
 #include "formats/decoder.h"
-#include "stream/files/places.h"
 
 namespace doppel {
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "absl/strings/str_join.h"
 #include "base/nearest.h"
@@ -22,6 +23,37 @@
 
 namespace doppel {
 namespace {
+
+// Kubernetes and Docker tell every container where a service called doppel, doppel-metrics and so on is:
+// DOPPEL_SERVICE_HOST, DOPPEL_SERVICE_PORT_HTTP, DOPPEL_PORT=tcp://..., DOPPEL_PORT_9464_TCP_ADDR.
+bool is_of_a_service(std::string_view name, std::string_view value) {
+  const auto is_one = [](std::string_view text, std::initializer_list<std::string_view> all) {
+    return std::any_of(all.begin(), all.end(), [&](std::string_view one) { return text == one; });
+  };
+  if (name.ends_with("_SERVICE_HOST")) return true;
+  constexpr std::string_view kService = "_SERVICE_PORT", kPort = "_PORT";
+  if (const size_t at = name.find(kService); at != std::string_view::npos) {
+    const std::string_view rest = name.substr(at + kService.size());
+    if (rest.empty() || rest.front() == '_') return true;
+  }
+  const size_t scheme = std::min(value.find("://"), value.size());
+  if (name.ends_with(kPort) && scheme < value.size() &&
+      is_one(value.substr(0, scheme), {"tcp", "udp", "sctp"}))
+    return true;
+  for (size_t at = name.find(kPort); at != std::string_view::npos; at = name.find(kPort, at + 1)) {
+    std::string_view rest = name.substr(at + kPort.size());
+    if (!rest.starts_with('_')) continue;
+    rest.remove_prefix(1);
+    const size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+    if (digits == 0 || !rest.substr(digits).starts_with('_')) continue;
+    rest.remove_prefix(digits + 1);
+    const size_t protocol = std::min(rest.find('_'), rest.size());
+    if (is_one(rest.substr(0, protocol), {"TCP", "UDP", "SCTP"}) &&
+        is_one(rest.substr(protocol), {"", "_PROTO", "_PORT", "_ADDR"}))
+      return true;
+  }
+  return false;
+}
 
 class Loader {
  public:
@@ -44,6 +76,7 @@ class Loader {
     std::string rest;
     if (const Key* key = find_named_variable(name, rest))
       return set(*key, {true, {rest + "=" + value}}, "environment " + name);
+    if (is_of_a_service(name, value)) return;
     errors_.push_back(
         fmt::format("environment {}: no such setting{}", shown(name), did_you_mean(name, known)));
   }
@@ -59,6 +92,7 @@ class Loader {
   }
 
   absl::StatusOr<Config> finish() {
+    if (errors_.empty()) name_log();
     if (errors_.empty()) read_order();
     if (errors_.empty()) check_together();
     if (!errors_.empty()) return invalid(absl::StrJoin(errors_, "\n"));
@@ -112,6 +146,14 @@ class Loader {
                                  "out, and choose the unique ones from the source by the events",
                                  *value));
     }
+  }
+
+  // Two indexes of two groups never share a log, even if nobody names one.
+  void name_log() {
+    if (origin("kafka.index_log") != "default" || config_.options.kafka.group == Options().kafka.group)
+      return;
+    config_.options.kafka.index_log = config_.options.kafka.group + "-index";
+    origins_["kafka.index_log"] = "kafka.group";
   }
 
   // Matchers and resolvers read what signers write.
@@ -178,11 +220,32 @@ class Loader {
     if (!status.ok()) wrong_together({"shards", "bands", "num_perm"}, std::string(status.message()));
   }
 
+  void check_relations() {
+    const Options& o = config_.options;
+    const std::set<std::string> names(o.relations.begin(), o.relations.end());
+    for (const std::string& name : names) {
+      if (name != "near" && name != "contained" && name != "contains" && name != "shares")
+        wrong_together(
+            {"relations"},
+            fmt::format("relations: \"{}\" is not one of near, contained, contains, shares", name));
+    }
+    if (!names.contains("near"))
+      wrong_together({"relations"}, "relations: near is always looked for; name it, too");
+    if (names.size() < 2) return;
+    if (o.verify != "exact")
+      wrong_together({"relations", "verify"}, "relations other than near need the sets of verify: exact");
+    if (o.passage_words < o.shingle_words)
+      wrong_together({"passage_words", "shingle_words"},
+                     fmt::format("passage_words is {}, less than the {} words of a shingle", o.passage_words,
+                                 o.shingle_words));
+  }
+
   void check_together() {
     const Options& o = config_.options;
     check_input(o.input);
     check_signed();
     check_role();
+    check_relations();
     if ((o.bands == 0) != (o.rows == 0)) {
       return wrong_together({"bands", "rows"},
                             fmt::format("bands is {} and rows is {}; set both, or none to have them "

@@ -44,6 +44,28 @@ void rule_keys(const Add& add) {
                "buffers; the smaller one of this and max_documents applies. 0: no limit."));
 }
 
+// Copies of a part.
+void relation_keys(const Add& add) {
+  add(list_key(
+      "relations", AT(relations),
+      "What is looked for: near (always), contained (an original has most of the document), contains "
+      "(the document has most of an original), shares (they share a passage of passage_words). An index "
+      "keeps the relations that it was made with."));
+  add(number_key(limits::kContainment, AT(containment), "0.5 to 1",
+                 "The share of the shorter text that makes contained or contains hold."));
+  add(integer_key(limits::kPassageWords, AT(passage_words),
+                  "The shortest passage, in words, that is found with certainty wherever it is."));
+  add(integer_key(limits::kCommonAfter, AT(common_after),
+                  "A passage that so many originals have is a template and counts for no relation."));
+  add(integer_key(
+      limits::kMaxRelated, AT(max_related),
+      "The most related originals that are reported for one document, the largest passages first."));
+  add(choice_key(
+      "partial", AT(partial), {"report", "duplicate"},
+      "report: a contained document is unique, with its relations. duplicate: it is a duplicate of the "
+      "original that has most of it."));
+}
+
 // What two signatures must have in common to be comparable: an index keeps these for life.
 void signature_keys(const Add& add) {
   add(integer_key(
@@ -106,6 +128,9 @@ void input_keys(const Add& add) {
       "input.extract", AT(input.extract), {"format", "none", "visible", "main"},
       "The part of an HTML page that is compared: none (all bytes), visible (what a reader sees), or main "
       "(the main text). format: main for HTML bodies, none for everything else. Changes signatures."));
+  add(choice_key("input.fallback_text", AT(input.fallback_text), {"unscored", "near"},
+                 "What becomes of a page of which main finds nothing but menus, footers and single lines: "
+                 "unscored, or near (compared, but never an exact copy). Changes signatures."));
   add(choice_key("input.id_from_key", AT(input.id_from_key), {"none", "raw", "urldecoded"},
                  "Whether Kafka's key is the document's id: as it is (raw), or URL-encoded."));
   add(list_key("input.statuses", AT(input.statuses),
@@ -124,7 +149,7 @@ void fetch_keys(const Add& add) {
                "Directories and HTTP addresses of the WARC files that crawl logs (heritrix) refer to."));
   add(list_key(
       "warc.cdxj", AT(warc_cdxj),
-      "Sorted CDXJ files, or directories of them. They locate captures where a crawl log does not."));
+      "Sorted CDXJ or CDX files, or directories of them. They locate captures where a crawl log does not."));
   add(integer_key("fetch.parallel", AT(fetch_parallel), 1, 1024,
                   "Records of WARC files that are read at the same time."));
   add(duration_key("fetch.max_wait", AT(fetch_max_wait_ms), 0,
@@ -143,7 +168,8 @@ void kafka_keys(const Add& add) {
                "The consumer group whose offsets are updated for lag tools. doppel itself uses the progress "
                "in its index log."));
   add(text_key("kafka.index_log", AT(kafka.index_log),
-               "The compacted topic with one partition that holds the index."));
+               "The compacted topic with one partition that holds the index. If it is not set and "
+               "kafka.group is, the name is that of the group and -index."));
   add(text_key("kafka.transactional_id", AT(kafka.transactional_id),
                "Empty: follows from the index log. The daemons of one index share it: of them, one at a time "
                "writes."));
@@ -168,6 +194,9 @@ void kafka_keys(const Add& add) {
                  "Where a new index begins to read its topics."));
   add(choice_key("kafka.on_data_loss", AT(kafka.on_data_loss), {"stop", "continue"},
                  "What doppel does when records were deleted from an input topic before it read them."));
+  add(choice_key("kafka.on_recreated", AT(kafka.on_recreated), {"read", "stop"},
+                 "What doppel does when an input topic was deleted and created again: it reads the new topic "
+                 "from its beginning, or stops."));
   add(integer_key("kafka.batch_documents", AT(kafka.batch_documents), 1, 100'000,
                   "The most documents in one transaction. Never changes a verdict."));
   add(duration_key("kafka.batch_time", AT(kafka.batch_ms), 0,
@@ -266,6 +295,10 @@ void work_keys(const Add& add) {
 }
 
 void state_keys(const Add& add) {
+  add(list_key(
+      "against", AT(against),
+      "State directories that are only read. Their originals come before all documents, so what is in "
+      "one of them is a duplicate of it."));
   add(text_key("state.directory", AT(state_directory),
                "Where the index is kept between runs. Empty: nothing is kept after the run."));
   add(choice_key("state.fsync", AT(fsync), {"none", "checkpoint", "commit"},
@@ -309,6 +342,7 @@ std::vector<Key> make_keys() {
   std::vector<Key> keys;
   const Add add = [&](Key key) { keys.push_back(std::move(key)); };
   rule_keys(add);
+  relation_keys(add);
   signature_keys(add);
   input_keys(add);
   fetch_keys(add);

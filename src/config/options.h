@@ -24,6 +24,14 @@ struct Options {
   uint64_t max_documents = 0;   // originals that are kept, the newest; 0: all
   uint64_t max_memory = 0;      // bytes; gives max_documents; 0: none
 
+  // Relations: copies of a part.
+  std::vector<std::string> relations = {"near"};  // near, contained, contains, shares
+  double containment = 0.8;
+  int passage_words = 154;
+  int common_after = 20;
+  int max_related = 16;
+  std::string partial = "report";  // report | duplicate
+
   // The data scheme: what signatures depend on.
   int num_perm = 128;
   std::string sketch = "fast";  // fast | classic
@@ -46,6 +54,7 @@ struct Options {
   int batch_documents = 256;
   uint64_t batch_bytes = 8 << 20;
 
+  std::vector<std::string> against;           // state directories that are only read
   std::string state_directory;                // state.directory
   std::string fsync = "checkpoint";           // state.fsync: none | checkpoint | commit
   uint64_t checkpoint_documents = 1'000'000;  // state.checkpoint_documents
@@ -67,6 +76,7 @@ struct Options {
     int replication = 0;                // 0: the broker's default
     std::string start = "earliest";     // earliest | latest
     std::string on_data_loss = "stop";  // stop | continue
+    std::string on_recreated = "read";  // read | stop
     int batch_documents = 4000;
     int64_t batch_ms = 20;
     uint64_t fetch_queue = 256 << 20;

@@ -9,6 +9,9 @@ void Answer::clear() {
   candidates_more = 0;
   counts.clear();
   same_id.clear();
+  relatives_left_out = false;
+  print_counts.clear();
+  relatives.clear();
   described_.clear();
   metadata_.clear();
 }

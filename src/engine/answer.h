@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "absl/container/inlined_vector.h"
+#include "engine/relatives.h"
 #include "engine/rule.h"
 #include "index/index.h"
 #include "text/digest.h"
@@ -53,10 +54,18 @@ struct Answer {
   absl::InlinedVector<BandCount, 2> counts;  // see Found
   absl::InlinedVector<Named, 1> same_id;     // where the document asks for its id; ascending
 
+  // Where the index knows relations and the document has prints:
+  bool relatives_left_out = false;       // nobody looked: the document repeats an original
+  std::vector<PrintCount> print_counts;  // ascending; those that are not here are listed by none
+  // Those that list a print which fewer than common_after of this owner list: most such prints first, then
+  // earliest. The first max_checks are compared.
+  std::vector<Relative> relatives;
+
   void clear();
 
   // The metadata of same_payload, of exact, and of every candidate that is similar enough and more so than
-  // all before it: whichever of them are left out elsewhere, the best of the others is among these.
+  // all before it: whichever of them are left out elsewhere, the best of the others is among these. And of
+  // each relative that was compared.
   void describe(Seq seq, std::string_view metadata);
   std::optional<std::string_view> about(Seq seq) const;
   bool describes_any() const { return !described_.empty(); }
@@ -65,7 +74,7 @@ struct Answer {
   // Whether it says nothing but its cut: nothing is known of the document.
   bool is_empty() const {
     return !same_payload && !exact && candidates.empty() && candidates_more == 0 && counts.empty() &&
-           same_id.empty();
+           same_id.empty() && !relatives_left_out && print_counts.empty();
   }
 
  private:

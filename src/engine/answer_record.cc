@@ -9,7 +9,7 @@
 namespace doppel {
 namespace {
 
-enum Flags : uint8_t { kSamePayload = 1, kExact = 2 };
+enum Flags : uint8_t { kSamePayload = 1, kExact = 2, kRelatives = 4, kRelativesLeftOut = 8 };
 enum CandidateFlags : uint8_t { kChecked = 1, kEstimated = 2 };
 
 void put_digest(std::string& out, const Digest& digest) {
@@ -46,6 +46,59 @@ Verified take_candidate(ByteReader& in) {
   return c;
 }
 
+void put_relatives(std::string& out, const Answer& answer) {
+  put_varint(out, answer.print_counts.size());
+  for (const PrintCount& count : answer.print_counts) {
+    put_varint(out, count.number);
+    put_varint(out, count.listed);
+  }
+  put_varint(out, answer.relatives.size());
+  for (const Relative& relative : answer.relatives) {
+    put_varint(out, relative.seq);
+    put_varint(out, relative.prints);
+    put_varint(out, relative.hits.size());
+    for (const uint32_t hit : relative.hits) put_varint(out, hit);
+    put_fixed<uint8_t>(out, relative.compared ? kChecked : 0);
+    if (!relative.compared) continue;
+    put_varint(out, relative.size);
+    put_varint(out, relative.cells.size());
+    for (const CellCount& cell : relative.cells) {
+      put_varint(out, cell.cell);
+      put_varint(out, cell.shared);
+    }
+    put_varint(out, relative.runs.size());
+    for (const ShingleRun& run : relative.runs) {
+      put_varint(out, run.begin);
+      put_varint(out, run.size());
+    }
+  }
+}
+
+void take_relatives(ByteReader& in, Answer& answer) {
+  const auto number = [&] { return static_cast<uint32_t>(in.varint()); };
+  for (uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
+    const uint32_t print = number();
+    answer.print_counts.push_back({print, number()});
+  }
+  for (uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
+    Relative& relative = answer.relatives.emplace_back();
+    relative.seq = in.varint();
+    relative.prints = number();
+    for (uint64_t hits = in.varint(); hits > 0 && in.ok(); --hits) relative.hits.push_back(number());
+    relative.compared = in.fixed<uint8_t>() == kChecked;
+    if (!relative.compared) continue;
+    relative.size = number();
+    for (uint64_t cells = in.varint(); cells > 0 && in.ok(); --cells) {
+      const uint32_t cell = number();
+      relative.cells.push_back({cell, number()});
+    }
+    for (uint64_t runs = in.varint(); runs > 0 && in.ok(); --runs) {
+      const uint32_t begin = number();
+      relative.runs.push_back({begin, begin + number()});
+    }
+  }
+}
+
 void take_answer(ByteReader& in, Answer& answer) {
   const auto flags = in.fixed<uint8_t>();
   if ((flags & kSamePayload) != 0) {
@@ -68,12 +121,17 @@ void take_answer(ByteReader& in, Answer& answer) {
     const Seq seq = in.varint();
     answer.describe(seq, in.string());
   }
+  answer.relatives_left_out = (flags & kRelativesLeftOut) != 0;
+  if ((flags & kRelatives) != 0) take_relatives(in, answer);
 }
 
 }  // namespace
 
 void put_answer(std::string& out, const Answer& answer, size_t checked) {
-  put_fixed<uint8_t>(out, (answer.same_payload ? kSamePayload : 0) | (answer.exact ? kExact : 0));
+  const bool relatives = !answer.print_counts.empty();
+  put_fixed<uint8_t>(out, (answer.same_payload ? kSamePayload : 0) | (answer.exact ? kExact : 0) |
+                              (relatives ? kRelatives : 0) |
+                              (answer.relatives_left_out ? kRelativesLeftOut : 0));
   if (answer.same_payload) {
     put_varint(out, answer.same_payload->seq);
     put_digest(out, answer.same_payload->digest);
@@ -98,6 +156,7 @@ void put_answer(std::string& out, const Answer& answer, size_t checked) {
     put_varint(out, d.seq);
     put_string(out, std::string_view(answer.metadata_).substr(d.begin, d.size));
   }
+  if (relatives) put_relatives(out, answer);
 }
 
 void encode_answers(const AnswerRecord& record, size_t checked, std::string& out) {

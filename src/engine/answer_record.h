@@ -10,7 +10,7 @@
 //       varint first offset in the order, varint how many offsets
 //       varint how many answers, then each: varint offset, from the one before (the first: from the first
 //       offset), and
-//           u8 flags: 1 a payload is known, 2 a digest is known
+//           u8 flags: 1 a payload is known, 2 a digest is known, 4 there are relatives, 8 these were left out
 //           varint number and u64 u64 digest of the original with this payload; varint number of the one with
 //           this digest: where their flags say so
 //           varint how many candidates, each: varint number, varint equal slices, u8 1 checked 2 estimated,
@@ -19,6 +19,11 @@
 //           varint how many bands list somebody with the same key, each: varint band, varint how many
 //           varint how many originals have the id, each: varint number, u64 u64 digest
 //           varint how many are described, each: varint number, string metadata
+//           where flag 4 says so: varint how many prints are listed, each: varint number of the print, varint
+//           by how many; varint how many relatives, each: varint number, varint prints that it lists, varint
+//           how many hits, each: varint number of the print; u8 1 compared, and if so varint size of its set,
+//           varint how many cells, each: varint cell, varint shared, varint how many runs, each: varint
+//           begin, varint shingles
 
 #include <cstdint>
 #include <string>

@@ -13,7 +13,7 @@ namespace doppel {
 
 struct Body {
   std::string_view metadata;
-  std::string_view coded_set;  // empty: there is none, verify by signature
+  std::string_view coded_set;  // stored_set.h; empty: there is none, verify by signature
 };
 
 // append() and flush() from one thread; read() from any number at once, also beside them.

@@ -8,10 +8,11 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "engine/limits.h"
+#include "engine/stored_set.h"
 
 namespace doppel {
 
-IndexOptions index_options(const EngineOptions& o) {
+CandidateIndexOptions index_options(const EngineOptions& o) {
   return {.num_perm = o.scheme.num_perm,
           .banding = o.rule.banding,
           .min_equal = o.rule.min_equal,
@@ -20,6 +21,8 @@ IndexOptions index_options(const EngineOptions& o) {
           .initial_capacity = o.initial_capacity,
           .track_ids = o.track_ids,
           .track_payloads = static_cast<bool>(o.payload_of),
+          .track_prints = o.rule.relations.on(),
+          .passage = o.rule.relations.passage,
           .rows_max = o.rows_max};
 }
 
@@ -42,7 +45,7 @@ Owners owners_of(const EngineOptions& options) {
   return options.elsewhere || options.own ? Owners() : Owners(sets_of(options));
 }
 
-IndexOptions with_memory(IndexOptions options, MemoryAhead& memory) {
+CandidateIndexOptions with_memory(CandidateIndexOptions options, MemoryAhead& memory) {
   options.fresh = [&memory](void* at, size_t bytes) { memory.take(at, bytes); };
   return options;
 }
@@ -62,9 +65,18 @@ Engine::Engine(const EngineOptions& options, Bodies& bodies)
       bodies_(bodies),
       originals_(options_.rule, sets_of(options_), with_memory(index_options(options), memory_), bodies,
                  options_.payload_of),
-      resolver_(options_.rule, options_.scheme.num_perm, owners_of(options_)) {}
+      resolver_(options_.rule, options_.scheme.num_perm, owners_of(options_)) {
+  DOPPEL_CHECK(!options_.rule.relations.on() || options_.rule.relations.passage == options_.scheme.passage,
+               "prints are signed for the passages of the rule", options_.rule.relations.passage,
+               options_.scheme.passage);
+}
 
 absl::Status Engine::match(Work& work, size_t begin, size_t end, MatchCounters& counters) const {
+  return match(work, begin, end, nullptr, counters);
+}
+
+absl::Status Engine::match(Work& work, size_t begin, size_t end, const RelateHint* hint,
+                           MatchCounters& counters) const {
   const int num_perm = options_.scheme.num_perm;
   const int bands = options_.rule.banding.bands;
   for (size_t i = begin; i < end; ++i) {
@@ -75,9 +87,12 @@ absl::Status Engine::match(Work& work, size_t begin, size_t end, MatchCounters& 
   const Answers answers{.all = work.answers,
                         .owners = options_.elsewhere ? work.owners.count() : originals_.shares()};
   if (!options_.elsewhere) {
-    RETURN_IF_ERROR(originals_.match(
-        {.batch = work.sign, .band_keys = work.band_keys, .sets = work.sets, .answers = answers}, begin, end,
-        counters));
+    RETURN_IF_ERROR(originals_.match({.batch = work.sign,
+                                      .band_keys = work.band_keys,
+                                      .sets = work.sets,
+                                      .answers = answers,
+                                      .hint = hint},
+                                     begin, end, counters));
   }
   if (options_.rule.verify == Verify::signature || options_.own) return absl::OkStatus();
   for (size_t i = begin; i < end; ++i) {
@@ -122,7 +137,7 @@ absl::Status Engine::answer_again(Work& work, size_t i, const ResolveHelp& help,
   originals_.apply_deaths(work.resolved, applied);
   applied = work.resolved.removed.size();
   MatchCounters counters;
-  return match(work, i, i + 1, counters);
+  return match(work, i, i + 1, &resolver_.hint(), counters);
 }
 
 absl::Status Engine::follow(Resolved& decided, const ResolveHelp& help) {
@@ -130,9 +145,11 @@ absl::Status Engine::follow(Resolved& decided, const ResolveHelp& help) {
   const auto bands = static_cast<size_t>(options_.rule.banding.bands);
   followed_keys_.resize(decided.rows.size() * bands);
   decided.places.resize(decided.rows.size());
+  std::vector<PodVector<uint64_t>> prints(options_.rule.relations.on() ? decided.rows.size() : 0);
   for (size_t r = 0; r < decided.rows.size(); ++r) {
-    const StoredRow& row = decided.rows[r];
+    StoredRow& row = decided.rows[r];
     decided.places[r] = r;
+    if (!prints.empty()) RETURN_IF_ERROR(fill_prints(row, prints[r]));
     if (!originals_.has(row.seq)) continue;
     if (row.removed) decided.removed.push_back({row.seq, RemovalReason::removed});
     if (row.row.slices != nullptr) originals_.band_keys(row.row.slices, followed_keys_.data() + r * bands);
@@ -170,6 +187,11 @@ absl::Status Engine::append_bodies(Work& work) {
     const size_t i = work.resolved.places[r];
     const SignedDocument& document = work.sign.documents[i];
     if (options_.with_sets()) work.sets[i].code(document);
+    if (options_.rule.relations.on()) {
+      const std::span<const uint64_t> prints = work.resolved.rows[r].row.prints;
+      prints_.assign(prints.begin(), prints.end());
+      append_prints(prints_, work.sets[i].coded);
+    }
     ASSIGN_OR_RETURN(work.resolved.rows[r].row.body,
                      bodies_.append({.metadata = document.metadata, .coded_set = work.sets[i].coded}));
   }
@@ -187,39 +209,25 @@ RemovalReason Engine::why_dead(int64_t trusted_ms) const {
   return resolver_.expiry().too_old(trusted_ms) ? RemovalReason::expired : RemovalReason::evicted;
 }
 
-Outcome Engine::decide(const Work& work, size_t i) const {
-  const SignedDocument& document = work.sign.documents[i];
-  if (document.content > Content::digest_only) {
-    return {.verdict = verdict_without_text(document.content)};
+absl::Status Engine::query(Work& work, size_t begin, size_t end, std::span<Outcome> out) const {
+  for (size_t i = begin; i < end; ++i) {
+    work.sign.documents[i].replace = false;
+    work.sign.documents[i].timestamp_ms = kNoTime;
   }
-  Outcome outcome{.verdict = Verdict::unique};
-  const std::span<const Answer> answers =
-      std::span(work.answers).subspan(i * originals_.shares(), originals_.shares());
-  std::vector<Verified> candidates;
-  for (const Answer& answer : answers) {
-    if (answer.exact.has_value()) {
-      return {.verdict = Verdict::duplicate,
-              .kind = Kind::exact,
-              .similarity = {1, 1},
-              .seq = *answer.exact,
-              .original = answer.about(*answer.exact).value_or("")};
-    }
-    candidates.insert(candidates.end(), answer.candidates.begin(), answer.candidates.end());
-  }
-  std::sort(candidates.begin(), candidates.end(), checked_before);
-  const Verified* best = nullptr;
-  for (size_t c = 0; c < std::min<size_t>(candidates.size(), static_cast<size_t>(options_.rule.max_checks));
-       ++c)
-    if (best == nullptr || better(candidates[c], *best)) best = &candidates[c];
-  if (best == nullptr || !reaches(best->overlap, options_.rule.threshold_ppm)) return outcome;
-  outcome = {.verdict = Verdict::duplicate,
-             .kind = Kind::near,
-             .estimated = best->estimated,
-             .similarity = best->overlap,
-             .seq = best->seq};
-  for (const Answer& answer : answers)
-    if (const auto about = answer.about(best->seq)) outcome.original = *about;
-  return outcome;
+  MatchCounters counters;
+  RETURN_IF_ERROR(match(work, begin, end, counters));
+  Resolver resolver(options_.rule, options_.scheme.num_perm);
+  resolver.finish_restore(originals_.next_seq(), originals_.lowest_live());
+  const ToResolve to_resolve{
+      .batch = work.sign,
+      .band_keys = work.band_keys,
+      .sets = work.sets,
+      .answers = {.all = work.answers, .owners = originals_.shares(), .covered = originals_.cut()},
+      .forget = {}};
+  const Ask ask{.read = {},
+                .again = [&](size_t i) { return match(work, i, i + 1, &resolver.hint(), counters); }};
+  for (size_t i = begin; i < end; ++i) RETURN_IF_ERROR(resolver.query(to_resolve, ask, i, out[i]));
+  return absl::OkStatus();
 }
 
 absl::Status Engine::start_restore(Seq first_row, Seq lowest_live, std::string_view clock) {
@@ -229,8 +237,20 @@ absl::Status Engine::start_restore(Seq first_row, Seq lowest_live, std::string_v
 }
 
 absl::Status Engine::restore(const StoredRow& row) {
-  RETURN_IF_ERROR(originals_.restore(row));
+  StoredRow whole = row;
+  RETURN_IF_ERROR(fill_prints(whole, prints_));
+  RETURN_IF_ERROR(originals_.restore(whole));
   resolver_.restore_row(row);
+  return absl::OkStatus();
+}
+
+// They are in the body.
+absl::Status Engine::fill_prints(StoredRow& row, PodVector<uint64_t>& prints) const {
+  if (!options_.rule.relations.on() || row.removed || row.row.slices == nullptr || !originals_.has(row.seq))
+    return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Body body, bodies_.read(row.row.body, body_));
+  RETURN_IF_ERROR(split_stored_set(body.coded_set, true, &prints).status());
+  row.row.prints = prints;
   return absl::OkStatus();
 }
 

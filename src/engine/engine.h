@@ -40,7 +40,7 @@ struct EngineOptions {
 };
 
 // The index of these options.
-IndexOptions index_options(const EngineOptions& options);
+CandidateIndexOptions index_options(const EngineOptions& options);
 
 // Work on one batch, from SIGN to RESOLVE. Reused from batch to batch.
 struct Work {
@@ -65,7 +65,7 @@ struct ResolveHelp {
   std::function<absl::Status(size_t, const Deaths&)> again;
   // Where new originals are entered on several threads.
   int threads = 1;
-  Index::Run run;
+  CandidateIndex::Run run;
 };
 
 class Engine {
@@ -89,8 +89,10 @@ class Engine {
   // Whether an original is known that was made of the same bytes. From any thread, also while a batch is
   // resolved, after which it may not be so any more.
   bool knows_payload(const Digest& payload) const;
-  // What resolve() would say of one matched document, alone; nothing is inserted.
-  Outcome decide(const Work& work, size_t i) const;
+  // What resolve() would say of each of the signed documents [begin, end), if it came now and alone: MATCH,
+  // and RESOLVE over an empty window, of which nothing is applied. A query has no time and replaces nothing.
+  // From any threads on disjoint parts of a batch, but not while a batch is resolved.
+  absl::Status query(Work& work, size_t begin, size_t end, std::span<Outcome> out) const;
 
   // Why one below the lowest live number is dead that nobody removed; by the time that expiry trusts.
   RemovalReason why_dead(int64_t trusted_ms) const;
@@ -111,6 +113,8 @@ class Engine {
   // Restoring, in this order: start(), every stored row ascending, finish(), which makes the tables.
   absl::Status start_restore(Seq first_row, Seq lowest_live, std::string_view clock);
   absl::Status restore(const StoredRow& row);  // ResourceExhausted: more than its shards take
+  // All rows before are of indexes that are only read (Originals::first_own).
+  void begin_own() { originals_.begin_own(); }
   // A removal that is known only after its row was restored; its record time, if the row did not have it.
   void restore_removed(Seq seq, int64_t trusted_ms);
   // What is known only at the end: replaces the arguments of start_restore().
@@ -118,8 +122,11 @@ class Engine {
   void finish_restore(int threads = 1);
 
  private:
+  absl::Status match(Work& work, size_t begin, size_t end, const RelateHint* hint,
+                     MatchCounters& counters) const;
   absl::Status apply(Work& work, const ResolveHelp& help);
   absl::Status append_bodies(Work& work);
+  absl::Status fill_prints(StoredRow& row, PodVector<uint64_t>& prints) const;
   void check_originals(const Resolved& resolved) const;
   absl::Status answer_again(Work& work, size_t i, const ResolveHelp& help, size_t& applied);
 
@@ -131,6 +138,8 @@ class Engine {
   mutable std::shared_mutex growing_;  // held while the index changes
   Seq restore_lowest_live_ = 0;
   PodVector<uint64_t> followed_keys_;
+  PodVector<uint64_t> prints_;  // of one original
+  mutable std::string body_;
 };
 
 }  // namespace doppel

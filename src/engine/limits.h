@@ -32,6 +32,12 @@ inline constexpr Limit kExpireAfter{"expire_after", 0, int64_t{365'000} * 86'400
 // The tables of the index number what lives with 28 bits.
 inline constexpr Limit kMaxDocuments{"max_documents", 0, 250'000'000};
 
+// Relations.
+inline constexpr Limit kContainment{"containment", 1, 1'000'000, Limit::Unit::millionth};
+inline constexpr Limit kPassageWords{"passage_words", 1, 10'000};
+inline constexpr Limit kCommonAfter{"common_after", 2, 65'535};
+inline constexpr Limit kMaxRelated{"max_related", 1, 1'000};
+
 // Signatures.
 inline constexpr Limit kNumPerm{"num_perm", 8, 1024};
 inline constexpr Limit kBands{"bands", 0, kNumPerm.most};  // 0: chosen
@@ -47,9 +53,10 @@ inline constexpr Limit kShards{"shards", 1, 256};
 // process.
 inline constexpr int64_t kTablesMost = 8192;
 
-inline constexpr std::array kAll{kThreshold,    kRecall,    kMaxListed, kMaxChecks, kExpireAfter,
-                                 kMaxDocuments, kNumPerm,   kBands,     kRows,      kShingleWords,
-                                 kMinShingles,  kMaxRecord, kThreads,   kShards};
+inline constexpr std::array kAll{kThreshold,    kRecall,      kMaxListed,    kMaxChecks,    kExpireAfter,
+                                 kMaxDocuments, kContainment, kPassageWords, kCommonAfter,  kMaxRelated,
+                                 kNumPerm,      kBands,       kRows,         kShingleWords, kMinShingles,
+                                 kMaxRecord,    kThreads,     kShards};
 
 }  // namespace limits
 

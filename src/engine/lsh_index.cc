@@ -8,7 +8,7 @@
 namespace doppel {
 
 struct LshIndex::Impl {
-  Impl(const IndexOptions& options, const SignatureOptions& signature)
+  Impl(const CandidateIndexOptions& options, const SignatureOptions& signature)
       : signature_options(signature),
         index(options),
         sketcher(SketchFamily::fast, signature.num_perm, options.key),
@@ -23,7 +23,7 @@ struct LshIndex::Impl {
   }
 
   SignatureOptions signature_options;
-  Index index;
+  CandidateIndex index;
   Sketcher sketcher;  // slices are taken alike in both families
   std::vector<uint8_t> slices;
   std::vector<uint64_t> keys;
@@ -35,10 +35,10 @@ struct LshIndex::Impl {
 absl::StatusOr<std::unique_ptr<LshIndex>> LshIndex::create(const LshIndexOptions& o) {
   RETURN_IF_ERROR(check_signature_options(o.signature));
   ASSIGN_OR_RETURN(Rule rule, make_rule(o.threshold, o.recall, o.signature.num_perm, o.bands, o.rows));
-  IndexOptions options{.num_perm = o.signature.num_perm,
-                       .banding = rule.banding,
-                       .min_equal = rule.min_equal,
-                       .key = {o.signature.hash_key[0], o.signature.hash_key[1]}};
+  CandidateIndexOptions options{.num_perm = o.signature.num_perm,
+                                .banding = rule.banding,
+                                .min_equal = rule.min_equal,
+                                .key = {o.signature.hash_key[0], o.signature.hash_key[1]}};
   return std::unique_ptr<LshIndex>(new LshIndex(std::make_unique<Impl>(options, o.signature)));
 }
 

@@ -4,10 +4,11 @@
 #include <vector>
 
 #include "base/status.h"
+#include "engine/stored_set.h"
 
 namespace doppel {
 
-Matcher::Matcher(const Rule& rule, const ShardSet& shards, const Index& index, const Bodies& bodies,
+Matcher::Matcher(const Rule& rule, const ShardSet& shards, const CandidateIndex& index, const Bodies& bodies,
                  PayloadOf payload_of)
     : rule_(rule), shards_(shards), index_(index), bodies_(bodies), payload_of_(std::move(payload_of)) {}
 
@@ -36,6 +37,8 @@ absl::Status Matcher::match(const ToMatch& work, size_t begin, size_t end, size_
   thread_local std::vector<Query> queries;
   thread_local std::vector<size_t> places;
   thread_local std::vector<Found> found;
+  thread_local std::vector<size_t> relate;
+  relate.clear();
   queries.clear();
   places.clear();
   for (size_t i = begin; i < end; ++i) {
@@ -68,6 +71,8 @@ absl::Status Matcher::match(const ToMatch& work, size_t begin, size_t end, size_
     for (const Candidate& c : found[q].candidates)
       answer.candidates.push_back({.seq = shards_.global(c.seq), .equal = c.equal});
     counters.candidates += answer.candidates.size();
+    const bool asks = rule_.relations.on() && !work.batch.documents[i].prints.empty();
+    answer.relatives_left_out = asks && found[q].exact.has_value();
     if (found[q].exact.has_value()) {
       answer.exact = shards_.global(*found[q].exact);
       if (answer.about(*answer.exact).has_value()) continue;
@@ -78,12 +83,20 @@ absl::Status Matcher::match(const ToMatch& work, size_t begin, size_t end, size_
     const auto checks = std::min<size_t>(answer.candidates.size(), static_cast<size_t>(rule_.max_checks));
     counters.checks += checks;
     counters.checks_capped += checks < answer.candidates.size() ? 1 : 0;
-    if (checks != 0) RETURN_IF_ERROR(verify_best(work.batch.documents[i], work.sets[i], answer));
+    if (checks != 0) {
+      ASSIGN_OR_RETURN(const bool repeats, verify_best(work.batch.documents[i], work.sets[i], answer));
+      answer.relatives_left_out = asks && repeats;
+    }
+    if (!asks) continue;
+    if (work.hint != nullptr && work.hint->anyway) answer.relatives_left_out = false;
+    if (!answer.relatives_left_out) relate.push_back(i);
   }
-  return absl::OkStatus();
+  return relate.empty() ? absl::OkStatus() : find_relatives(work, relate, owner);
 }
 
-absl::Status Matcher::verify_best(const SignedDocument& document, DocumentSet& set, Answer& answer) const {
+// Whether one of them is similar enough.
+absl::StatusOr<bool> Matcher::verify_best(const SignedDocument& document, DocumentSet& set,
+                                          Answer& answer) const {
   const auto checks = std::min<size_t>(answer.candidates.size(), static_cast<size_t>(rule_.max_checks));
   const Verified* best = nullptr;
   for (size_t c = 0; c < checks; ++c) {
@@ -98,7 +111,7 @@ absl::Status Matcher::verify_best(const SignedDocument& document, DocumentSet& s
     }
     answer.describe(candidate.seq, original->metadata);
   }
-  return absl::OkStatus();
+  return best != nullptr && reaches(best->overlap, rule_.threshold_ppm);
 }
 
 // Where the body is read for this, it is left in `original`.
@@ -112,7 +125,8 @@ absl::Status Matcher::verify(const SignedDocument& document, DocumentSet& set, V
   thread_local CompactSet theirs;
   ASSIGN_OR_RETURN(original, body(candidate.seq));
   if (original->coded_set.empty()) return absl::OkStatus();  // left out when it was stored
-  RETURN_IF_ERROR(decode_compact_set(original->coded_set, theirs));
+  ASSIGN_OR_RETURN(const std::string_view coded, split_stored_set(original->coded_set, rule_.relations.on()));
+  RETURN_IF_ERROR(decode_compact_set(coded, theirs));
   RETURN_IF_ERROR(set.make(document));
   candidate.estimated = false;
   candidate.overlap = overlap(set.set, theirs);

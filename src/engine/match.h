@@ -30,6 +30,7 @@ struct ToMatch {
   std::span<const uint64_t> band_keys;  // of documents with slices
   std::span<DocumentSet> sets;
   Answers answers;
+  const RelateHint* hint = nullptr;  // of RESOLVE, where it asks again for one document
 };
 
 class Matcher {
@@ -37,7 +38,7 @@ class Matcher {
   // The payload of a document whose metadata this is; zeros: not known.
   using PayloadOf = std::function<Digest(std::string_view metadata)>;
   // All outlive the matcher. `shards`: those whose originals the index has, under their local numbers.
-  Matcher(const Rule& rule, const ShardSet& shards, const Index& index, const Bodies& bodies,
+  Matcher(const Rule& rule, const ShardSet& shards, const CandidateIndex& index, const Bodies& bodies,
           PayloadOf payload_of);
 
   // The live original with this payload; describes it.
@@ -48,14 +49,17 @@ class Matcher {
                      MatchCounters& counters) const;
 
  private:
-  absl::Status verify_best(const SignedDocument& document, DocumentSet& set, Answer& answer) const;
+  absl::StatusOr<bool> verify_best(const SignedDocument& document, DocumentSet& set, Answer& answer) const;
+  absl::Status find_relatives(const ToMatch& work, std::span<const size_t> places, size_t owner) const;
+  absl::Status compare_relatives(const SignedDocument& document, DocumentSet& set, Answer& answer) const;
+  void find_hits(const SignedDocument& document, const RelateHint& hint, Answer& answer) const;
   absl::Status verify(const SignedDocument& document, DocumentSet& set, Verified& candidate,
                       std::optional<Body>& body) const;
   absl::StatusOr<Body> body(Seq seq) const;  // lives until the next call on this thread
 
   const Rule& rule_;
   const ShardSet& shards_;
-  const Index& index_;
+  const CandidateIndex& index_;
   const Bodies& bodies_;
   const PayloadOf payload_of_;
 };

@@ -23,12 +23,15 @@ void Newcomers::start_batch(Cut batch, size_t documents) {
   payloads_.clear();
   ids_.clear();
   seen_.clear();
+  prints_.clear();
+  print_links_.clear();
+  print_heads_.clear();
   size_t wanted = std::bit_ceil(std::max<size_t>(documents * banding_.bands * 2, 64));
   heads_.assign(wanted, kEnd);
   head_mask_ = wanted - 1;
 }
 
-void Newcomers::add(const Entry& entry, const uint64_t* band_keys) {
+void Newcomers::add(const Entry& entry, const uint64_t* band_keys, std::span<const uint64_t> prints) {
   DOPPEL_CHECK(entries_.empty() || entry.seq == entries_.back().seq + 1,
                "the numbers of a batch's originals ascend without gaps", entry.seq, entries_.size());
   auto number = static_cast<uint32_t>(entries_.size());
@@ -39,6 +42,15 @@ void Newcomers::add(const Entry& entry, const uint64_t* band_keys) {
   if (entry.id_tag != 0) {
     const auto [last, first] = ids_.try_emplace(entry.id_tag, number);
     entries_.back().same_id = first ? kEnd : std::exchange(last->second, number);
+  }
+  entries_.back().prints_begin = prints_.size();
+  prints_.insert(prints_.end(), prints.begin(), prints.end());
+  entries_.back().prints_end = prints_.size();
+  if (print_heads_.empty() && !prints.empty()) print_heads_.assign(2 * heads_.size(), kEnd);
+  for (const uint64_t print : prints) {
+    uint32_t& head = print_heads_[print & (print_heads_.size() - 1)];
+    print_links_.emplace_back(number, head);
+    head = static_cast<uint32_t>(print_links_.size() - 1);
   }
   if (entry.slices == nullptr) return;
   for (int band = 0; band < banding_.bands; ++band) {
@@ -89,6 +101,16 @@ void Newcomers::find(const uint8_t* slices, const uint64_t* band_keys, const std
       int equal = equal_slices(entry.slices, slices, num_perm_);
       if (equal >= min_equal_) candidates.push_back({.seq = entry.seq, .equal = equal});
     }
+  }
+}
+
+void Newcomers::find_print(uint64_t print, const std::vector<bool>& sees,
+                           const std::function<void(const Entry&)>& visit) const {
+  if (print_heads_.empty()) return;
+  for (uint32_t at = print_heads_[print & (print_heads_.size() - 1)]; at != kEnd;
+       at = print_links_[at].second) {
+    const Entry& entry = entries_[print_links_[at].first];
+    if (prints_[at] == print && live(entry) && sees[entry.owner]) visit(entry);
   }
 }
 

@@ -29,7 +29,8 @@ class Newcomers {
     int64_t trusted_ms = kNoTime;
     BandMask mask;
     bool removed = false;
-    uint32_t same_id = ~0u;  // the entry before with this id tag; ~0: none
+    uint32_t same_id = ~0u;                   // the entry before with this id tag; ~0: none
+    size_t prints_begin = 0, prints_end = 0;  // see prints_of()
     // What this refers to is the batch's; see keep().
     std::string_view metadata;
     const SignedDocument* document = nullptr;
@@ -41,8 +42,11 @@ class Newcomers {
   void start_batch(Cut batch, size_t documents);
   Cut batch() const { return batch_; }
 
-  // `entry.mask` says in which bands it is listed.
-  void add(const Entry& entry, const uint64_t* band_keys);
+  // `entry.mask` says in which bands it is listed; `prints`, which it lists.
+  void add(const Entry& entry, const uint64_t* band_keys, std::span<const uint64_t> prints);
+  std::span<const uint64_t> prints_of(const Entry& entry) const {
+    return std::span(prints_).subspan(entry.prints_begin, entry.prints_end - entry.prints_begin);
+  }
 
   // The live newcomer with this digest, or this payload.
   const Entry* find_digest(const Digest& digest) const;
@@ -55,6 +59,10 @@ class Newcomers {
   // says by owner whether its originals count.
   void find(const uint8_t* slices, const uint64_t* band_keys, const std::vector<bool>& sees,
             std::vector<Verified>& candidates, std::span<uint32_t> listed);
+
+  // Calls `visit` for each live newcomer that lists this print.
+  void find_print(uint64_t print, const std::vector<bool>& sees,
+                  const std::function<void(const Entry&)>& visit) const;
 
   Entry* at(Seq seq);  // nullptr: not of this batch
   std::vector<Entry>& entries() { return entries_; }
@@ -87,6 +95,10 @@ class Newcomers {
   std::vector<Listing> listings_;
   std::vector<uint32_t> heads_;
   uint64_t head_mask_ = 0;
+  // The prints of all entries, one after the other, and for each its entry and the next in its chain.
+  PodVector<uint64_t> prints_;
+  std::vector<std::pair<uint32_t, uint32_t>> print_links_;
+  std::vector<uint32_t> print_heads_;
   std::vector<uint32_t> seen_;  // by entry: stamp of the document that counted it last
   uint32_t stamp_ = 0;
   absl::flat_hash_map<uint64_t, uint32_t> digests_;   // digest.low -> the last entry with it

@@ -6,12 +6,14 @@
 #include "base/status.h"
 
 namespace doppel {
-Originals::Originals(const Rule& rule, const std::vector<ShardSet>& sets, const IndexOptions& options,
-                     const Bodies& bodies, const Matcher::PayloadOf& payload_of)
+Originals::Originals(const Rule& rule, const std::vector<ShardSet>& sets,
+                     const CandidateIndexOptions& options, const Bodies& bodies,
+                     const Matcher::PayloadOf& payload_of)
     : options_(options), keys_(options.banding, options.key) {
   share_by_shard_.assign(sets.empty() ? 1 : sets.front().of(), sets.size());
-  IndexOptions each = options;
+  CandidateIndexOptions each = options;
   each.initial_capacity = options.initial_capacity / std::max<size_t>(sets.size(), 1) + 1;
+  each.indexes = std::max<size_t>(sets.size(), 1);
   for (const ShardSet& set : sets) {
     for (const uint32_t shard : set.own()) share_by_shard_[shard] = shares_.size();
     shares_.push_back(std::make_unique<Share>(rule, set, each, bodies, payload_of));
@@ -86,7 +88,7 @@ absl::Status Originals::room_for(std::span<const StoredRow> rows) const {
 }
 
 void Originals::apply(const Resolved& batch, std::span<const uint64_t> band_keys, int threads,
-                      const Index::Run& run) {
+                      const CandidateIndex::Run& run) {
   const auto bands = static_cast<size_t>(options().banding.bands);
   for (size_t owner = 0; owner < shares_.size(); ++owner) {
     new_rows_.clear();
@@ -117,7 +119,7 @@ absl::Status Originals::restore(const StoredRow& row) {
   return absl::OkStatus();
 }
 
-void Originals::finish_restore(Seq lowest_live, int threads, const Index::Run& run) {
+void Originals::finish_restore(Seq lowest_live, int threads, const CandidateIndex::Run& run) {
   lowest_live_ = std::max(lowest_live_, std::min(lowest_live, next_seq_));
   for (const auto& share : shares_) {
     share->expire_below(lowest_live_);

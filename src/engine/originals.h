@@ -24,15 +24,17 @@ struct OriginalsStats {
 class Originals {
  public:
   // A share for each of these sets, which have no shard in common. All else outlives it.
-  Originals(const Rule& rule, const std::vector<ShardSet>& sets, const IndexOptions& options,
+  Originals(const Rule& rule, const std::vector<ShardSet>& sets, const CandidateIndexOptions& options,
             const Bodies& bodies, const Matcher::PayloadOf& payload_of);
 
-  const IndexOptions& options() const { return options_; }
+  const CandidateIndexOptions& options() const { return options_; }
   size_t shares() const { return shares_.size(); }
   bool has(Seq seq) const { return share_of(seq) < shares_.size(); }
 
   Seq next_seq() const { return next_seq_; }
   Seq lowest_live() const { return lowest_live_; }
+  // The first number of this stream: those below are of indexes that are only read.
+  Seq first_own() const { return first_own_; }
   bool live(Seq seq) const { return seq < next_seq_ && has(seq) && share(seq).live(seq); }
   Row row(Seq seq) const { return share(seq).row(seq); }
   std::vector<Seq> find_id(uint64_t id_tag) const;  // live, ascending
@@ -53,13 +55,15 @@ class Originals {
   // What a batch changes; see Share.
   void apply_deaths(const Resolved& batch, size_t first);
   absl::Status room_for(std::span<const StoredRow> rows) const;
-  void apply(const Resolved& batch, std::span<const uint64_t> band_keys, int threads, const Index::Run& run);
+  void apply(const Resolved& batch, std::span<const uint64_t> band_keys, int threads,
+             const CandidateIndex::Run& run);
 
   // Restoring, in this order: start_at(), every row, ascending without gaps; finish_restore(), which makes
   // the tables.
   void start_at(Seq seq);
   absl::Status restore(const StoredRow& row);
-  void finish_restore(Seq lowest_live, int threads, const Index::Run& run);
+  void finish_restore(Seq lowest_live, int threads, const CandidateIndex::Run& run);
+  void begin_own() { first_own_ = next_seq_; }
 
  private:
   // shares_.size(): none here.
@@ -67,11 +71,11 @@ class Originals {
   const Share& share(Seq seq) const { return *shares_[share_of(seq)]; }
   Share& share(Seq seq) { return *shares_[share_of(seq)]; }
 
-  const IndexOptions options_;
+  const CandidateIndexOptions options_;
   const BandKeys keys_;
   std::vector<std::unique_ptr<Share>> shares_;
   std::vector<size_t> share_by_shard_;
-  Seq next_seq_ = 0, lowest_live_ = 0;
+  Seq next_seq_ = 0, lowest_live_ = 0, first_own_ = 0;
 
   // Of one share, while a batch is applied.
   std::vector<Row> new_rows_;

@@ -70,25 +70,48 @@ void Resolver::check_original(size_t i, const Outcome& outcome) const {
                window_.lowest_live(), next_seq_);
 }
 
+absl::Status Resolver::query(const ToResolve& work, const Ask& ask, size_t i, Outcome& out) {
+  DOPPEL_CHECK(window_.originals() == 0, "a query knows nothing but its answers", window_.originals());
+  Resolved unused;
+  work_ = &work;
+  ask_ = &ask;
+  out_ = &unused;
+  out = {};
+  RETURN_IF_ERROR(find_original(i, out).status());
+  if (out.verdict == Verdict::duplicate) check_original(i, out);
+  return absl::OkStatus();
+}
+
 absl::Status Resolver::judge(size_t i, Outcome& outcome) {
+  ASSIGN_OR_RETURN(const bool settled, find_original(i, outcome));
+  return settled ? absl::OkStatus() : become_original(i, outcome);
+}
+
+// False: the document repeats nothing, so it is unique and becomes an original.
+absl::StatusOr<bool> Resolver::find_original(size_t i, Outcome& outcome) {
   asked_.reset();
+  print_listed_.clear();
   if (document(i).payload != Digest()) {
     Digest digest;
     if (find_payload(i, outcome, digest)) {
       // The text of the same bytes is the same.
       if (document(i).replace) replace(i, digest);
-      return absl::OkStatus();
+      return true;
     }
     if (document(i).content == Content::unread && ask_->read) RETURN_IF_ERROR(ask_->read(i));
   }
   if (document(i).content > Content::digest_only) {
     outcome.verdict = verdict_without_text(document(i).content);
-    return absl::OkStatus();
+    return true;
   }
   if (document(i).replace) replace(i, document(i).digest);
-  if (find_exact(i, outcome)) return absl::OkStatus();
+  if (find_exact(i, outcome)) return true;
   if (slices(i) != nullptr) RETURN_IF_ERROR(choose_near(i, outcome));
-  return outcome.verdict == Verdict::duplicate ? absl::OkStatus() : become_original(i, outcome);
+  if (outcome.verdict == Verdict::duplicate) return true;
+  RETURN_IF_ERROR(find_related(i, outcome));
+  if (outcome.verdict == Verdict::duplicate) return true;
+  outcome.verdict = Verdict::unique;
+  return false;
 }
 
 void Resolver::set_exact(size_t i, Seq seq, const Answer* answer, Outcome& outcome) const {
@@ -144,7 +167,7 @@ absl::StatusOr<bool> Resolver::weigh(size_t i, Outcome& outcome) {
   outcome.candidates = static_cast<uint32_t>(candidates_.size());
   if (candidates_.empty()) return true;
   outcome.checks = std::min(outcome.candidates, static_cast<uint32_t>(rule_.max_checks));
-  const Verified* best = nullptr;
+  const Verified* best = candidates_.data();
   for (size_t c = 0; c < outcome.checks; ++c) {
     Verified& candidate = candidates_[c];
     if (!candidate.checked) {
@@ -152,7 +175,7 @@ absl::StatusOr<bool> Resolver::weigh(size_t i, Outcome& outcome) {
       if (newcomer == nullptr) return false;
       RETURN_IF_ERROR(compare(i, *newcomer, candidate));
     }
-    if (best == nullptr || better(candidate, *best)) best = &candidate;
+    if (better(candidate, *best)) best = &candidate;
   }
   outcome.closest = best->overlap;
   if (!reaches(best->overlap, rule_.threshold_ppm)) return true;
@@ -239,9 +262,8 @@ absl::Status Resolver::become_original(size_t i, Outcome& outcome) {
     }
   }
   expiry_.added(seq, entry.trusted_ms);
-  window_.add(entry, keys(i));
+  window_.add(entry, keys(i), listed_prints(i));
   ++next_seq_;
-  outcome.verdict = Verdict::unique;
   outcome.seq = seq;
   return absl::OkStatus();
 }
@@ -318,7 +340,8 @@ void Resolver::list_rows() {
                                   .digest = entry.digest,
                                   .id_tag = entry.id_tag,
                                   .payload = payload_bits(entry.payload),
-                                  .mask = entry.mask.data()},
+                                  .mask = entry.mask.data(),
+                                  .prints = window_.prints_of(entry)},
                           .trusted_ms = entry.trusted_ms,
                           .removed = entry.removed});
     out_->places.push_back(entry.place);

@@ -45,6 +45,11 @@ class Resolver {
 
   // Decides the batch. After an error it is not to be used further.
   absl::Status resolve(const ToResolve& work, const Ask& ask, Resolved& out);
+  // What resolve() would say of document i of the batch if it came now and alone. Nothing is decided: the
+  // next one does not know of it. The window must be empty, and every answer as of now.
+  absl::Status query(const ToResolve& work, const Ask& ask, size_t i, Outcome& out);
+  // While Ask::again is called: what the new answers should know.
+  const RelateHint& hint() const { return hint_; }
   Deaths deaths() const { return {window_.died(), window_.lowest_live()}; }
   // Who answers from now on.
   void set_owners(const Owners& owners) { window_.set_owners(owners); }
@@ -66,6 +71,7 @@ class Resolver {
   const uint64_t* keys(size_t i) const;
 
   absl::Status judge(size_t i, Outcome& outcome);
+  absl::StatusOr<bool> find_original(size_t i, Outcome& outcome);
   void check_original(size_t i, const Outcome& outcome) const;
   bool find_payload(size_t i, Outcome& outcome, Digest& digest) const;
   bool find_exact(size_t i, Outcome& outcome) const;
@@ -74,6 +80,12 @@ class Resolver {
   absl::Status choose_near(size_t i, Outcome& outcome);
   absl::StatusOr<bool> weigh(size_t i, Outcome& outcome);
   bool collect(size_t i);
+  absl::Status find_related(size_t i, Outcome& outcome);
+  absl::StatusOr<bool> weigh_related(size_t i, int asked, bool last, Outcome& outcome);
+  bool collect_related(size_t i, int asked, bool last);
+  absl::StatusOr<bool> compare_related(size_t i, bool last, Outcome& outcome);
+  void repeat_container(Outcome& outcome) const;
+  std::span<const uint64_t> listed_prints(size_t i);
   absl::Status compare(size_t i, const Newcomers::Entry& newcomer, Verified& candidate);
   std::optional<std::string_view> about(size_t i, Seq seq) const;
 
@@ -106,6 +118,18 @@ class Resolver {
   std::vector<uint32_t> listed_;    // by band: originals of the window with its key
   std::vector<uint32_t> answered_;  // by band: those that the owners list
   std::optional<uint64_t> asked_;   // it was asked again after so many deaths
+  struct MaybeRelated {
+    Seq seq = 0;
+    size_t hits = 0;                     // prints that are not common
+    const Relative* answered = nullptr;  // nullptr: of the window
+  };
+  std::vector<MaybeRelated> maybe_related_;
+  std::vector<uint32_t> print_listed_;                                    // by Print::number: by how many
+  std::vector<std::pair<const Newcomers::Entry*, uint32_t>> print_hits_;  // of the window
+  PodVector<uint64_t> prints_;                                            // that a new original lists
+  std::vector<uint8_t> entered_;                                          // by Print::number: among these
+  RelateHint hint_;
+  TextMap map_;
 };
 
 }  // namespace doppel

@@ -31,6 +31,7 @@ void Resolved::clear() {
   places.clear();
   removed.clear();
   listings_capped = 0;
+  prints_capped = 0;
 }
 
 }  // namespace doppel

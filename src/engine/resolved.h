@@ -17,12 +17,17 @@ struct Outcome {
   Kind kind = Kind::none;
   bool estimated = false;     // similarity comes from slices
   bool same_payload = false;  // found by its payload
+  bool again = false;         // unique: it is the document of an original that is in the index already
   Overlap similarity{0, 1};
   Seq seq = 0;                // unique: its own number; duplicate: its original's
-  std::string_view original;  // duplicate: the original's metadata; valid as long as the batch
+  std::string_view original;  // duplicate or again: the original's metadata; valid as long as the batch
   uint32_t candidates = 0;    // that were found
   uint32_t checks = 0;        // of these, how many were verified
   Overlap closest{0, 1};      // of these, the most similar one
+  // unique: the originals that it is related to, the largest intersection first (ties: the earliest); a
+  // duplicate because it is contained: its original
+  std::vector<Related> related;
+  uint32_t related_more = 0;  // that max_related left out
 };
 
 struct StoredRow {  // views are valid as long as the batch (or the call that gave it)
@@ -56,6 +61,7 @@ struct Resolved {
   std::vector<Removed> removed;   // one by one, in the order in which it happened
   Seq lowest_live = 0;            // everything below is dead too: expired or evicted
   uint64_t listings_capped = 0;   // times a band did not list because it was full
+  uint64_t prints_capped = 0;     // times a print did not, for the same reason
 
   std::vector<Seq> removed_numbers() const;
   void clear();

@@ -70,6 +70,16 @@ std::string describe_rule(const Rule& rule) {
            line("documents_in_memory", std::to_string(rule.documents_in_memory));
   }
   if (rule.replace) out += line("on_update", "replace");
+  if (const RelationRule& r = rule.relations; r.on()) {
+    std::string names = "near";
+    for (const Relation relation : {Relation::contained, Relation::contains, Relation::shares})
+      if (r.knows(relation)) names += "," + std::string(relation_name(relation));
+    out += line("relations", names) + line("passage", std::to_string(r.passage)) +
+           line("containment_ppm", std::to_string(r.containment_ppm)) +
+           line("common_after", std::to_string(r.common_after)) +
+           line("max_related", std::to_string(r.max_related)) +
+           line("partial", r.partial_duplicate ? "duplicate" : "report");
+  }
   if (rule.expire_after_ms != 0) {
     out += line("generation", std::to_string(rule.generation)) +
            line("watermark_rank", std::to_string(rule.watermark_rank));

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "engine/relation.h"
 #include "index/banding.h"
 #include "sketch/sketch.h"
 
@@ -35,6 +36,7 @@ struct Rule {
   bool replace = false;              // documents first remove the original with their id
   uint32_t generation = 1024;        // originals that expire together
   uint32_t watermark_rank = 1000;    // the n-th largest record time so far is the watermark
+  RelationRule relations;            // besides near
 };
 
 __extension__ using Uint128 = unsigned __int128;

@@ -13,7 +13,7 @@ constexpr size_t kShared = 64;  // fewer rows are not worth a second thread
 
 }  // namespace
 
-Share::Share(const Rule& rule, ShardSet shards, const IndexOptions& options, const Bodies& bodies,
+Share::Share(const Rule& rule, ShardSet shards, const CandidateIndexOptions& options, const Bodies& bodies,
              Matcher::PayloadOf payload_of)
     : shards_(std::move(shards)),
       index_(options),
@@ -43,10 +43,10 @@ absl::Status Share::room_for(size_t rows) const {
 }
 
 void Share::apply(const Resolved& batch, std::span<const Row> rows, const uint64_t* band_keys, int parts,
-                  const Index::Run& run) {
+                  const CandidateIndex::Run& run) {
   const Seq first = index_.next_seq();
   const bool few = rows.size() < kShared || parts < 2;
-  index_.insert(rows, band_keys, few ? 1 : parts, few ? Index::Run() : run);
+  index_.insert(rows, band_keys, few ? 1 : parts, few ? CandidateIndex::Run() : run);
   DOPPEL_CHECK(index_.next_seq() == first + rows.size(), "the index has taken all new originals", first,
                rows.size(), index_.next_seq());
   apply_deaths(batch, 0);

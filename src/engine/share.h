@@ -14,12 +14,12 @@ namespace doppel {
 class Share {
  public:
   // All outlive it.
-  Share(const Rule& rule, ShardSet shards, const IndexOptions& options, const Bodies& bodies,
+  Share(const Rule& rule, ShardSet shards, const CandidateIndexOptions& options, const Bodies& bodies,
         Matcher::PayloadOf payload_of);
 
   const ShardSet& shards() const { return shards_; }
-  Index& index() { return index_; }
-  const Index& index() const { return index_; }
+  CandidateIndex& index() { return index_; }
+  const CandidateIndex& index() const { return index_; }
   const Matcher& matcher() const { return matcher_; }
 
   // By the numbers of the stream.
@@ -38,11 +38,11 @@ class Share {
   absl::Status room_for(size_t rows) const;
   // All that a batch changes, of these shards. `rows` and their keys: its originals of these shards.
   void apply(const Resolved& batch, std::span<const Row> rows, const uint64_t* band_keys, int parts,
-             const Index::Run& run);
+             const CandidateIndex::Run& run);
 
  private:
   const ShardSet shards_;
-  Index index_;
+  CandidateIndex index_;
   Matcher matcher_;
   Cut cut_ = 0;
 };

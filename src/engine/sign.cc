@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "engine/stored_set.h"
 #include "index/index.h"
 
 #define XXH_INLINE_ALL
@@ -14,9 +15,14 @@ namespace {
 // No value of a coded set takes more, but for sets far below any limit.
 constexpr uint64_t kBitsPerValue = 12;
 
+// Longer texts (some 100 MB) have no prints: their shingles would have to be kept in order.
+constexpr size_t kOrderedMost = size_t{1} << 24;
+
+constexpr uint64_t kScopeTag = 0x73636f7065;
+
 // Mixed into digests and slices, so that documents of different scopes share neither.
 void apply_scope(const HashKey& key, std::string_view scope, Digest& digest, uint8_t* slices, int num_perm) {
-  uint64_t tag = key.derive(scope, 0x73636f7065);
+  uint64_t tag = key.derive(scope, kScopeTag);
   digest.low = mix64(digest.low ^ tag);
   digest.high = mix64(digest.high + tag);
   if (slices == nullptr) return;
@@ -43,7 +49,9 @@ std::string Scheme::describe() const {
          line("sketch", std::string(sketch_family_name(family))) +
          line("num_perm", std::to_string(num_perm)) + line("slice_bits", "8") + line("set_format", "1") +
          line("max_record", std::to_string(max_record)) +
-         (min_shingles > 1 ? line("min_shingles", std::to_string(min_shingles)) : std::string()) + text;
+         (min_shingles > 1 ? line("min_shingles", std::to_string(min_shingles)) : std::string()) +
+         (passage != 0 ? line("prints", "1") + line("passage", std::to_string(passage)) : std::string()) +
+         text;
 }
 
 uint64_t id_tag(const HashKey& key, std::string_view id) {
@@ -83,6 +91,7 @@ void Signer::sign(std::string_view text, std::string_view scope, SignedDocument&
   out.digest = digester_.digest(text);
   out.set_left_out = false;
   out.tops.clear();
+  out.prints.clear();
   out.coded_set.clear();
   shingles_.clear();
   shingler_.update(text, shingles_);
@@ -96,8 +105,12 @@ void Signer::sign(std::string_view text, std::string_view scope, SignedDocument&
   if (with_sets_) {
     out.tops.resize(shingles_.size());
     for (size_t i = 0; i < shingles_.size(); ++i) out.tops[i] = static_cast<uint32_t>(shingles_[i] >> 32);
-    out.set_left_out = too_many_values(out.tops);
-    if (out.set_left_out) out.tops = {};
+    out.set_left_out = with_prints() ? too_many_ordered(out.tops) : too_many_values(out.tops);
+    if (out.set_left_out) {
+      out.tops = {};
+    } else if (with_prints()) {
+      make_prints(shingles_, scope, out.prints);
+    }
   }
   sketcher_.clear(slots_.data());
   sketcher_.update(slots_.data(), shingles_);
@@ -109,6 +122,7 @@ void Signer::begin(std::string_view scope) {
   digest_stream_.emplace(digester_);
   scope_ = scope;
   tops_.clear();
+  in_order_.clear();
   any_text_ = left_out_ = false;
   shingle_count_ = 0;
   sketcher_.clear(slots_.data());
@@ -128,13 +142,17 @@ void Signer::update(std::string_view piece) {
 void Signer::end(SignedDocument& out, uint8_t* slices) {
   shingler_.finish(shingles_);
   absorb();
-  if (!left_out_ && too_many_values(tops_)) leave_out();
+  const bool ordered = with_prints() && in_order_.size() == shingle_count_;
+  if (!left_out_ && (ordered ? too_many_ordered(tops_) : too_many_values(tops_))) leave_out();
   out.digest = digest_stream_->finish();
   digest_stream_.reset();
   const bool enough = shingle_count_ >= static_cast<uint64_t>(std::max(1, scheme_.min_shingles));
   out.set_left_out = left_out_ && enough;
   out.coded_set.clear();
   out.tops.assign(tops_.begin(), enough ? tops_.end() : tops_.begin());
+  out.prints.clear();
+  if (enough && ordered && !left_out_) make_prints(in_order_, scope_, out.prints);
+  in_order_ = {};
   out.content = enough ? Content::shingled : any_text_ ? Content::digest_only : Content::empty;
   if (enough) sketcher_.slices(slots_.data(), slices);
   if (!scope_.empty())
@@ -147,7 +165,11 @@ void Signer::absorb() {
   sketcher_.update(slots_.data(), shingles_);
   if (with_sets_ && !left_out_) {
     for (uint64_t shingle : shingles_) tops_.push_back(static_cast<uint32_t>(shingle >> 32));
-    if (tops_.size() > 2 * max_values_ && too_many_values(tops_)) leave_out();
+    if (with_prints() && shingle_count_ <= kOrderedMost) {
+      in_order_.insert(in_order_.end(), shingles_.begin(), shingles_.end());
+    } else if (tops_.size() > 2 * max_values_ && too_many_values(tops_)) {
+      leave_out();
+    }
   }
   shingles_.clear();
 }
@@ -158,6 +180,22 @@ bool Signer::too_many_values(PodVector<uint32_t>& tops) const {
   std::sort(tops.begin(), tops.end());
   tops.erase(std::unique(tops.begin(), tops.end()), tops.end());
   return tops.size() > max_values_;
+}
+
+// The same, and the order stays.
+bool Signer::too_many_ordered(const PodVector<uint32_t>& tops) const {
+  if (tops.size() <= max_values_) return false;
+  PodVector<uint32_t> copy = tops;
+  return too_many_values(copy);
+}
+
+// None where those that an original may store would not fit into max_record.
+void Signer::make_prints(const PodVector<uint64_t>& shingles, std::string_view scope,
+                         PodVector<Print>& out) const {
+  uint64_t salt = scheme_.key.derive("print");
+  if (!scope.empty()) salt = mix64(salt ^ scheme_.key.derive(scope, kScopeTag));
+  find_prints(shingles, scheme_.passage, salt, out);
+  if (out.size() * kStoredPrintBytes > scheme_.max_record) out.clear();
 }
 
 void Signer::leave_out() {

@@ -11,6 +11,7 @@
 #include "base/pod_vector.h"
 #include "doppel/verdict.h"
 #include "engine/rule.h"
+#include "sketch/prints.h"
 #include "sketch/sketch.h"
 #include "text/digest.h"
 #include "text/shingler.h"
@@ -24,6 +25,7 @@ struct Scheme {
   int num_perm = 128;
   int shingle_words = 5;
   int min_shingles = 1;  // fewer: only the digest counts
+  uint32_t passage = 0;  // shingles of the shortest passage that prints find; 0: no prints
   Normalisation normalisation = Normalisation::standard;
   uint64_t max_record = 1'000'000;  // bytes of a coded set and its metadata; a larger set is left out
   std::string text;                 // "name=value" lines: how texts were made of records, where that matters
@@ -61,9 +63,12 @@ struct SignedDocument {
   uint64_t id_tag = 0;   // of what a removal names; 0: none
   bool replace = false;  // where it is judged: originals with its id_tag and another digest are removed first
   int64_t timestamp_ms = kNoTime;
-  PodVector<uint32_t> tops;  // top halves of the shingle hashes, in any order, some repeated
-  std::string coded_set;     // in their place where the document was signed elsewhere: the coded set
-  std::string metadata;      // opaque to the engine, stored with an original
+  // Top halves of the shingle hashes, some repeated: in the order of the text where there are prints, else in
+  // any.
+  PodVector<uint32_t> tops;
+  PodVector<Print> prints;  // by position; none where the scheme wants none, or no set is kept
+  std::string coded_set;    // in their place where the document was signed elsewhere: the coded set
+  std::string metadata;     // opaque to the engine, stored with an original
   std::string reason;
   std::string record;  // of a rejected one that was signed elsewhere: what it was made of, opaque as well
 
@@ -93,7 +98,7 @@ class Signer {
   // Without sets, where nothing is verified by them, tops stay empty and none is left out.
   explicit Signer(const Scheme& scheme, bool with_sets = true);
 
-  // Fills digest, content, tops, set_left_out of `out` and its `slices` (num_perm bytes).
+  // Fills digest, content, tops, prints, set_left_out of `out` and its `slices` (num_perm bytes).
   void sign(std::string_view text, std::string_view scope, SignedDocument& out, uint8_t* slices);
 
   // What names these bytes in this scope, by a digest of them as it was given.
@@ -107,7 +112,10 @@ class Signer {
  private:
   void absorb();  // the shingles found so far go into the sketch and the set
   bool too_many_values(PodVector<uint32_t>& tops) const;
+  bool too_many_ordered(const PodVector<uint32_t>& tops) const;
   void leave_out();
+  bool with_prints() const { return scheme_.passage != 0 && with_sets_; }
+  void make_prints(const PodVector<uint64_t>& shingles, std::string_view scope, PodVector<Print>& out) const;
 
   Scheme scheme_;
   bool with_sets_;
@@ -122,6 +130,7 @@ class Signer {
   std::optional<Digester::Stream> digest_stream_;
   std::string scope_;
   PodVector<uint32_t> tops_;
+  PodVector<uint64_t> in_order_;  // all shingles, for prints
   bool any_text_ = false, left_out_ = false;
   uint64_t shingle_count_ = 0;  // repeats included
 };

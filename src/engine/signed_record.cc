@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/crc32c.h"
 #include "base/status.h"
+#include "engine/signed_prints.h"
 #include "sketch/compact_set.h"
 
 namespace doppel {
@@ -18,8 +19,9 @@ enum Flags : uint8_t {
   kHasPayload = 8,
   kHasIdTag = 16,
   kHasTime = 32,
+  kHasPrints = 64,
 };
-constexpr uint8_t kAllFlags = 63;
+constexpr uint8_t kAllFlags = 127;
 constexpr size_t kHead = sizeof(uint32_t) + 1 + sizeof(uint64_t);
 
 bool has_digest(Content content) { return content <= Content::digest_only; }
@@ -40,7 +42,8 @@ uint8_t flags_of(const SignedDocument& d) {
   return static_cast<uint8_t>((d.action == SignedDocument::Action::remove ? kRemoves : 0) |
                               (d.set_left_out ? kSetLeftOut : 0) | (d.coded_set.empty() ? 0 : kHasSet) |
                               (d.payload == Digest() ? 0 : kHasPayload) | (d.id_tag == 0 ? 0 : kHasIdTag) |
-                              (d.timestamp_ms == kNoTime ? 0 : kHasTime));
+                              (d.timestamp_ms == kNoTime ? 0 : kHasTime) |
+                              (d.prints.empty() || d.coded_set.empty() ? 0 : kHasPrints));
 }
 
 }  // namespace
@@ -53,7 +56,7 @@ void code_set(SignedDocument& document) {
   thread_local CompactSet set;
   make_compact_set(document.tops, set);
   encode_compact_set(set, document.coded_set);
-  document.tops.clear();
+  if (document.prints.empty()) document.tops.clear();  // else their order is wanted
 }
 
 void encode_signed_record(uint64_t fingerprint, const SignedOrigin& origin, const SignedDocument& document,
@@ -84,6 +87,7 @@ void encode_signed_record(uint64_t fingerprint, const SignedOrigin& origin, cons
   put_string(out, document.metadata);
   put_string(out, document.reason);
   put_string(out, document.record);
+  if ((flags & kHasPrints) != 0) put_signed_prints(out, document);
   store(out.data() + start, crc32c(std::string_view(out).substr(start + sizeof(uint32_t))));
 }
 
@@ -135,7 +139,8 @@ absl::Status decode_signed_record(std::string_view bytes, uint64_t fingerprint, 
   out.metadata.assign(in.string());
   out.reason.assign(in.string());
   out.record.assign(in.string());
-  if (!in.done()) return impossible("parts that do not fit into it");
+  const bool with_prints = (flags & kHasPrints) != 0;
+  if (!in.ok() || (!with_prints && !in.done())) return impossible("parts that do not fit into it");
   const bool removes = (flags & kRemoves) != 0;
   if (removes && (out.content != Content::skipped || out.id_tag == 0))
     return impossible("a removal that names nothing");
@@ -145,7 +150,8 @@ absl::Status decode_signed_record(std::string_view bytes, uint64_t fingerprint, 
   out.set_left_out = (flags & kSetLeftOut) != 0;
   out.replace = false;
   out.tops.clear();
-  return absl::OkStatus();
+  out.prints.clear();
+  return with_prints ? take_signed_prints(in.rest(), out) : absl::OkStatus();
 }
 
 }  // namespace doppel

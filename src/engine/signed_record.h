@@ -7,13 +7,14 @@
 //    5  u64 fingerprint of the data scheme: key.derive(Scheme::describe()), which events name, too
 //   13  u8  content (Content)
 //   14  u8  flags: 1 removes what has its id tag, 2 the set was left out, 4 a coded set, 8 a payload digest,
-//           16 an id tag, 32 a time
+//           16 an id tag, 32 a time, 64 prints
 //   15  string source (topic or file), varint partition + 1 (0: a file), varint begin, varint end - begin
 //       u64 u64 digest, where the content is shingled or digest_only
 //       u64 u64 payload digest, u64 id tag, i64 time: where their flags say so
 //       varint number of slices, and the slices: where the content is shingled
 //       string coded set: where its flag says so
 //       string metadata, string reason, string record
+//       order of the shingles, and prints (signed_prints.h): where their flag says so
 //
 // A string is its length as a varint, and its bytes. A null value is `skipped` with the flag 1 and an id
 // tag: whether it removes anything, and whether a new text under a key removes the old one, is for the reader

@@ -45,9 +45,9 @@ void Window::start_batch(Cut batch, size_t documents, Cut covered) {
 
 absl::Status Window::keep() { return batches_.back()->keep(); }
 
-void Window::add(Newcomers::Entry entry, const uint64_t* band_keys) {
+void Window::add(Newcomers::Entry entry, const uint64_t* band_keys, std::span<const uint64_t> prints) {
   entry.owner = owners_.of(entry.seq);
-  batches_.back()->add(entry, band_keys);
+  batches_.back()->add(entry, band_keys, prints);
 }
 
 size_t Window::originals() const {
@@ -80,6 +80,22 @@ void Window::find(const uint8_t* slices, const uint64_t* band_keys, std::span<co
     for (size_t owner = 0; owner < answers.size(); ++owner)
       sees_[owner] = batch->batch() >= answers[owner].as_of;
     batch->find(slices, band_keys, sees_, candidates, listed);
+  }
+}
+
+void Window::find_prints(std::span<const Print> prints, std::span<const Answer> answers,
+                         const std::function<void(uint32_t number, const Newcomers::Entry& entry)>& visit) {
+  sees_.resize(answers.size());
+  for (const auto& batch : batches_) {
+    if (batch->entries().empty()) continue;
+    for (size_t owner = 0; owner < answers.size(); ++owner)
+      sees_[owner] = batch->batch() >= answers[owner].as_of;
+    uint32_t next = 0;
+    for (const Print& print : prints) {
+      if (print.number != next) continue;
+      ++next;
+      batch->find_print(print.key, sees_, [&](const Newcomers::Entry& entry) { visit(print.number, entry); });
+    }
   }
 }
 

@@ -29,8 +29,12 @@ class Window {
   absl::Status keep();
 
   // Of the current batch.
-  void add(Newcomers::Entry entry, const uint64_t* band_keys);
+  void add(Newcomers::Entry entry, const uint64_t* band_keys, std::span<const uint64_t> prints);
   std::vector<Newcomers::Entry>& made() { return batches_.back()->entries(); }
+  // What one of these lists.
+  std::span<const uint64_t> prints_of(const Newcomers::Entry& made) const {
+    return batches_.back()->prints_of(made);
+  }
 
   size_t originals() const;
 
@@ -41,6 +45,10 @@ class Window {
   // Appends the candidates that the answers do not cover, and counts by band those that are listed.
   void find(const uint8_t* slices, const uint64_t* band_keys, std::span<const Answer> answers,
             std::vector<Verified>& candidates, std::span<uint32_t> listed);
+  // Calls `visit` with the number of each of these prints and each original that lists it and that the
+  // answers do not cover. A key that comes several times counts once.
+  void find_prints(std::span<const Print> prints, std::span<const Answer> answers,
+                   const std::function<void(uint32_t number, const Newcomers::Entry& entry)>& visit);
   const Newcomers::Entry* at(Seq seq) const;
 
   // Of any original, the window's or an owner's, that was alive in an answer.

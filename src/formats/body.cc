@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "base/status.h"
-#include "formats/http.h"
+#include "formats/bytes/http.h"
 
 namespace doppel {
 namespace {
@@ -34,6 +34,7 @@ BodyReader::BodyReader(const FormatOptions& options, bool always_html)
       max_bytes_(options.max_bytes) {}
 
 absl::StatusOr<std::string_view> BodyReader::text(const ResponseBody& body) {
+  text_source_ = {};
   if (max_bytes_ > 0 && body.bytes.size() > max_bytes_) {
     return invalid(fmt::format("too_large: a body of {} bytes, more than input.max_bytes ({})",
                                body.bytes.size(), max_bytes_));
@@ -47,7 +48,10 @@ absl::StatusOr<std::string_view> BodyReader::text(const ResponseBody& body) {
     // UTF-16 shows only now what it is.
     html = html || (type.empty() && looks_like_html(text));
   }
-  return html ? html_.text(text, extract_) : text;
+  if (!html) return text;
+  ASSIGN_OR_RETURN(text, html_.text(text, extract_));
+  text_source_ = text_source_name(html_.source());
+  return text;
 }
 
 Rules::Rules(const FormatOptions& options) {

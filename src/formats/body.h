@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "formats/charset.h"
+#include "formats/bytes/charset.h"
 #include "formats/decoder.h"
-#include "formats/html.h"
+#include "formats/html/html.h"
 
 namespace doppel {
 
@@ -27,6 +27,8 @@ class BodyReader {
 
   // The text lives until the next call, or as long as the bytes.
   absl::StatusOr<std::string_view> text(const ResponseBody& body);
+  // For Document::text_source.
+  std::string_view text_source() const { return text_source_; }
 
  private:
   Extract extract_;
@@ -34,6 +36,7 @@ class BodyReader {
   size_t max_bytes_;
   CharsetDecoder charsets_;
   HtmlExtractor html_;
+  std::string_view text_source_;
 };
 
 class Rules {

@@ -6,13 +6,16 @@
 #include <charconv>
 
 #include "base/status.h"
-#include "formats/json_decoder.h"
+#include "formats/json/crawl_log.h"
+#include "formats/json/json_decoder.h"
 #include "formats/presets.h"
 #include "formats/raw_decoder.h"
-#include "formats/warc_decoder.h"
+#include "formats/warc/warc_decoder.h"
 
 namespace doppel {
 namespace {
+
+constexpr std::string_view kWarcPages = "warc_pages=";
 
 // Chooses the decoder by what the record is, and puts the key in the place of the id where it is one.
 class FrontDecoder final : public Decoder {
@@ -27,6 +30,7 @@ class FrontDecoder final : public Decoder {
       lines_ = std::make_unique<WarcDecoder>(options);
     } else if (preset.reads_json) {
       lines_ = make_json_decoder(options);
+      if (options.format == "heritrix") lines_ = make_crawl_log_decoder(std::move(lines_));
     } else {
       lines_ = make_raw_decoder(options);
     }
@@ -98,6 +102,7 @@ absl::Status check_format(const FormatOptions& options) {
   }
   RETURN_IF_ERROR(one_of("input.body_encoding", options.body_encoding, {"format", "text", "base64", "auto"}));
   RETURN_IF_ERROR(one_of("input.extract", options.extract, {"format", "none", "visible", "main"}));
+  RETURN_IF_ERROR(one_of("input.fallback_text", options.fallback_text, {"unscored", "near"}));
   RETURN_IF_ERROR(one_of("input.id_from_key", options.id_from_key, {"none", "raw", "urldecoded"}));
   for (const std::string& status : options.statuses) {
     int value = 0;
@@ -124,23 +129,60 @@ FormatOptions before_signing(const FormatOptions& options) {
   return out;
 }
 
-std::string describe_format(const FormatOptions& options) {
-  if (is_signed(options))
-    return options.signed_text ? *options.signed_text : describe_format(before_signing(options));
-  const Preset& preset = preset_of(options.format);
-  const bool asked = options.extract == "visible" || options.extract == "main";
-  const bool bytes =
-      preset.reads_bodies || (options.body_encoding != "format" && options.body_encoding != "text");
-  const std::string extract = options.extract == "format" ? "main" : options.extract;
+namespace {
+
+// Whether the scheme of all records says how pages are read.
+bool says_extract(const FormatOptions& options) {
+  return preset_of(options.format).reads_bodies || options.extract == "visible" || options.extract == "main";
+}
+
+std::string extract_of(const FormatOptions& options) {
+  return options.extract == "format" ? "main" : options.extract;
+}
+
+// How HTML pages are read: a text that is only a fallback is no signature, or another one.
+std::string html_of(const FormatOptions& options) {
+  const bool judged = extract_of(options) == "main" && options.fallback_text != "unscored";
+  return fmt::format("{}{}", kHtmlVersion, judged ? " fallback " + options.fallback_text : "");
+}
+
+// The lines of `text` that begin with kWarcPages, or those that do not.
+std::string lines_of(std::string_view text, bool pages) {
   std::string out;
-  if (preset.reads_bodies || asked) {
-    out += fmt::format("extract={}\n", extract);
-    if (extract != "none") out += fmt::format("html={}\n", kHtmlVersion);
-  } else if (options.format == "auto" && options.warc_files) {
-    out += fmt::format("{}={} {}\n", kWarcPages, extract, kHtmlVersion);
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+    const std::string_view line = text.substr(0, end);
+    if (line.starts_with(kWarcPages) == pages) out += line;
+    text.remove_prefix(end);
   }
-  if (bytes) out += fmt::format("charset={}\n", kCharsetVersion);
   return out;
+}
+
+}  // namespace
+
+std::string describe_format(const FormatOptions& options) {
+  if (is_signed(options)) {
+    return options.signed_text ? lines_of(*options.signed_text, false)
+                               : describe_format(before_signing(options));
+  }
+  std::string out;
+  if (says_extract(options)) {
+    out += fmt::format("extract={}\n", extract_of(options));
+    if (extract_of(options) != "none") out += fmt::format("html={}\n", html_of(options));
+  }
+  if (preset_of(options.format).reads_bodies ||
+      (options.body_encoding != "format" && options.body_encoding != "text"))
+    out += fmt::format("charset={}\n", kCharsetVersion);
+  return out;
+}
+
+std::string describe_warc_pages(const FormatOptions& options) {
+  if (is_signed(options)) {
+    return options.signed_text ? lines_of(*options.signed_text, true)
+                               : describe_warc_pages(before_signing(options));
+  }
+  if (says_extract(options)) return {};
+  return fmt::format("{}{} {}\n", kWarcPages, extract_of(options), html_of(options));
 }
 
 }  // namespace doppel

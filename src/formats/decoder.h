@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "doppel/document.h"
+#include "formats/document.h"
 #include "formats/record.h"
 
 namespace doppel {
@@ -33,8 +33,10 @@ struct FormatOptions {
   std::vector<std::string> passthrough_fields{};
 
   std::string body_encoding = "format";  // what the format says, or text, base64, auto
-  std::string extract = "format";    // what the format says (main for HTML bodies), or none, visible, main
-  bool warc_files = false;           // with auto: there are WARC files among the inputs
+  std::string extract = "format";  // what the format says (main for HTML bodies), or none, visible, main
+  // What becomes of a page of which nothing but menus and single lines is found: unscored, or near (judged,
+  // but never an exact copy).
+  std::string fallback_text = "unscored";
   std::string id_from_key = "none";  // raw, urldecoded: the key is the id
   // Responses that are documents; the others are skipped and counted. "any" is one.
   std::vector<std::string> statuses{"200"};
@@ -71,12 +73,13 @@ absl::Status check_format(const FormatOptions& options);
 absl::Status check_format_of_texts(const FormatOptions& options);
 std::unique_ptr<Decoder> make_decoder(const FormatOptions& options);
 
-// The name under which the scheme of `auto` says how pages in WARC files are read, where it reads such files.
-inline constexpr std::string_view kWarcPages = "warc_pages";
-
 // What the text depends on besides the bytes, as "name=value" lines for the data scheme; empty if the
 // record holds the text unchanged.
 std::string describe_format(const FormatOptions& options);
+
+// One more such line for the texts of WARC records; empty where describe_format() says it already. Other
+// records do not depend on it, so an index has it from its first WARC record on.
+std::string describe_warc_pages(const FormatOptions& options);
 
 // ISO 8601 (with and without zone: UTC), "YYYY-MM-DD HH:MM:SS", dates alone, epoch seconds or milliseconds by
 // size, 14 and 17 digits, what HTTP and Java write. nullopt if it is none of these. Milliseconds since 1970.

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/status.h"
-#include "formats/http.h"
+#include "formats/bytes/http.h"
 #include "formats/presets.h"
 
 namespace doppel {
@@ -94,6 +94,19 @@ absl::StatusOr<std::vector<WantedField>> wanted_fields(const FormatOptions& give
   for (const auto& [role, name] : preset.more) {
     ASSIGN_OR_RETURN(WantedField wanted, wanted_field(role, options.format, std::string(name)));
     out.push_back(std::move(wanted));
+  }
+  return out;
+}
+
+std::vector<std::string> steps_of(const WantedField& field) {
+  if (!field.pointer) return {field.name};
+  std::vector<std::string> out;
+  std::string_view rest = field.name;
+  while (!rest.empty()) {
+    rest.remove_prefix(1);
+    const std::string_view step = rest.substr(0, rest.find('/'));
+    out.push_back(unescaped(step));
+    rest.remove_prefix(step.size());
   }
   return out;
 }

@@ -48,6 +48,9 @@ struct WantedField {
 // sets counts where the options have their defaults.
 absl::StatusOr<std::vector<WantedField>> wanted_fields(const FormatOptions& options);
 
+// The steps of a field of JSON, from the top.
+std::vector<std::string> steps_of(const WantedField& field);
+
 // What the record itself says (key, topic, headers); nullopt if it does not, or if the field is of JSON.
 std::optional<std::string_view> record_field(const WantedField& field, const Record& record);
 

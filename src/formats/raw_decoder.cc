@@ -30,6 +30,7 @@ class RawDecoder final : public Decoder {
       out.skip = rules_.skip_type(out.content_type);
       if (!out.skip.empty()) return absl::OkStatus();
       ASSIGN_OR_RETURN(out.text, bodies_->text(body));
+      out.text_source = bodies_->text_source();
       return absl::OkStatus();
     }
     out.text = record.value;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -18,6 +19,13 @@ class PieceReader {
   virtual ~PieceReader() = default;
   // The next piece, valid until the next call; empty at the end.
   virtual absl::StatusOr<std::string_view> next() = 0;
+};
+
+// What follows the beginning of a WARC record that is too large to be held.
+struct RecordRest {
+  std::string payload_digest;          // computed where the record has no SHA-1 of its own; else empty
+  std::shared_ptr<PieceReader> bytes;  // up to the end of the block; null: not wanted, or it cannot be had
+  std::string missing;                 // why it cannot be had
 };
 
 // Parsers read in blocks: every Record's value is followed by this many readable bytes of the same
@@ -40,6 +48,7 @@ struct Record {
   std::span<const Header> headers;      // Kafka's
   std::string_view source;              // the file's path as given (or found), or the topic
   int32_t partition = -1;               // -1: a file
+  uint32_t incarnation = 1;             // of the topic: how often one of this name was made
   uint64_t offset = 0;                  // Kafka's offset, or the byte offset in the (decompressed) file
   uint64_t line = 0;                    // 1-based line in the file; 0 where there are no lines
   int64_t timestamp_ms = -1;            // Kafka's; -1: none
@@ -48,6 +57,7 @@ struct Record {
   bool warc = false;                    // the record is one of a WARC file: head and block, perhaps cut off
   // Where a WARC record begins in its file as it is stored (packed files: the member that begins with it).
   std::optional<uint64_t> warc_offset;
+  std::shared_ptr<const RecordRest> rest;  // of a WARC record of which `value` is the beginning only
   // The WARC record that the value points to, as read by FETCH (followed by kRecordPadding bytes), or why it
   // could not be. Neither: nobody looked.
   std::optional<std::string_view> fetched;

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <exception>
 #include <future>
 #include <mutex>
@@ -61,10 +62,14 @@ absl::Status try_listen(const std::string& listen, const addrinfo& at) {
   if (::bind(fd, at.ai_addr, at.ai_addrlen) != 0 || ::listen(fd, 1) != 0) {
     const int error = errno;
     std::string message = "http.listen: cannot listen on " + listen;
-    status = error == EADDRINUSE
-                 ? absl::UnavailableError(
-                       message + ": the port is in use; name another one, or \"\" to disable the server")
-                 : io_error(message, error);
+    // Someone must change something: waiting does not help.
+    if (error == EADDRINUSE) {
+      status = invalid(message + ": the port is in use; name another one, or \"\" to disable the server");
+    } else if (error == EACCES || error == EADDRNOTAVAIL) {
+      status = invalid(message + ": " + std::strerror(error));
+    } else {
+      status = io_error(message, error);
+    }
   }
   ::close(fd);
   return status;

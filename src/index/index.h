@@ -26,12 +26,14 @@
 
 namespace doppel {
 
+class PrintTable;  // print_table.h
+
 using Seq = uint64_t;  // an original's number in the order of the stream; never reused
 
 // From the lowest live number to the next; insert() and build_tables() take no more.
 inline constexpr uint64_t kIndexRowsMax = (uint64_t{1} << 28) - 1;
 
-struct IndexOptions {
+struct CandidateIndexOptions {
   int num_perm = 128;
   Banding banding{11, 4};
   int min_equal = 80;                 // of num_perm slices, for a candidate
@@ -40,9 +42,15 @@ struct IndexOptions {
   uint64_t initial_capacity = 1024;   // a hint; never changes a result
   bool track_ids = false;             // keep id tags, so that find_id() works
   bool track_payloads = false;        // so that find_payload() works
+  bool track_prints = false;          // so that prints() is there
+  uint32_t passage = 0;               // of these prints, in shingles; only for bytes_each()
   FreshMemory fresh;                  // for inserts; may be empty
   uint64_t rows_max = kIndexRowsMax;  // what callers refuse to exceed; less in tests
+  uint64_t indexes = 1;               // of this kind in the process, which share its address space
 };
+
+// How many rows have room in the address space that the process may still take, beside what else it needs.
+uint64_t rows_with_room(const CandidateIndexOptions& options);
 
 // Where an original's body (metadata and compact set) is: opaque to the index.
 struct BodyRef {
@@ -64,6 +72,9 @@ struct Row {
   uint32_t payload = 0;  // kPayloadBits of what names the bytes that the document was made of; 0: none
   BodyRef body;
   const uint32_t* mask = nullptr;  // the bands in which it is listed; ignored without slices
+  // With track_prints: the prints that it lists, each once. Taken by insert() and restore(), not given by
+  // row().
+  std::span<const uint64_t> prints{};
 };
 
 struct Query {
@@ -92,8 +103,10 @@ struct Found {
 
 struct IndexStats {
   uint64_t rows = 0, live = 0;
-  uint64_t table_bytes = 0;  // band and digest tables, what is touched
+  uint64_t table_bytes = 0;  // band and digest tables, and that of prints: what is touched
   uint64_t row_bytes = 0;
+  uint64_t print_bytes = 0;        // of the table of prints
+  uint64_t prints = 0;             // entries there
   uint64_t moved_entries_max = 0;  // most entries that one insert moved for growth
   uint64_t entries = 0;            // in all tables
   uint64_t spilled = 0;            // of the entries: those that found no place near home
@@ -106,18 +119,19 @@ struct IndexStats {
 struct BytesEach {
   double row = 0;     // slices, digest, place of the body, bands in which it is listed
   double tables = 0;  // an entry in each
-  double sum() const { return row + tables; }
+  double prints = 0;  // where they are kept, of a web page
+  double sum() const { return row + tables + prints; }
 };
-BytesEach bytes_each(const IndexOptions& options);
+BytesEach bytes_each(const CandidateIndexOptions& options);
 
-class Index {
+class CandidateIndex {
  public:
-  explicit Index(const IndexOptions& options);
-  ~Index();
-  Index(const Index&) = delete;
-  Index& operator=(const Index&) = delete;
+  explicit CandidateIndex(const CandidateIndexOptions& options);
+  ~CandidateIndex();
+  CandidateIndex(const CandidateIndex&) = delete;
+  CandidateIndex& operator=(const CandidateIndex&) = delete;
 
-  const IndexOptions& options() const;
+  const CandidateIndexOptions& options() const;
 
   // Keys of all bands for these slices: out[0..bands).
   void band_keys(const uint8_t* slices, uint64_t* out) const;
@@ -160,6 +174,9 @@ class Index {
 
   // The same of payloads (track_payloads).
   std::vector<Seq> find_payload(uint32_t payload) const;
+
+  // Who lists a print (track_prints).
+  const PrintTable& prints() const;
 
   IndexStats stats() const;
 

@@ -4,20 +4,22 @@
 // to ordinals of rows. Kinds: the bands, then digests, ids and payloads as far as they are kept.
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "index/band_key.h"
 #include "index/index.h"
 #include "index/line_table.h"
+#include "index/print_table.h"
 #include "index/row_store.h"
 
 namespace doppel {
 
-struct Index::Impl {
+struct CandidateIndex::Impl {
   static constexpr size_t kNoKind = ~size_t{0};  // of a table that is not kept
 
-  explicit Impl(const IndexOptions& o);
+  explicit Impl(const CandidateIndexOptions& o);
 
   LineTable::Options table_options(size_t number, size_t count, uint64_t entries) const;
   size_t digests() const { return bands; }
@@ -44,6 +46,7 @@ struct Index::Impl {
   void find(size_t kind, uint64_t h, PodVector<uint32_t>& out) const;
 
   void insert(std::span<const Row> batch, const uint64_t* band_keys, int parts, const Run& run);
+  void insert_prints(std::span<const Row> batch);
   void build_tables(int parts, const Run& run);
   OrdinalWindow window() const {
     return {static_cast<uint32_t>(rows.low()) & kOrdinalMask,
@@ -69,11 +72,13 @@ struct Index::Impl {
     const Impl& impl;
   };
 
-  IndexOptions options;
+  CandidateIndexOptions options;
+  uint64_t entries_max;  // of a table: for so many it reserves address space
   RowStore rows;
   BandKeys keys;
   size_t bands;
-  std::vector<LineTable> tables;  // by kind
+  std::vector<LineTable> tables;       // by kind
+  std::unique_ptr<PrintTable> prints;  // with track_prints
   Source source;
   bool expired = false;  // expire_below() was called: tables may hold entries below the window
   uint64_t moved_max = 0;

@@ -15,7 +15,7 @@ constexpr size_t kInsertBlock = 64;  // rows that are entered table by table
 
 }  // namespace
 
-struct Index::Impl::Entering {
+struct CandidateIndex::Impl::Entering {
   explicit Entering(Impl& index) : impl(index) {}
 
   Impl& impl;
@@ -168,7 +168,18 @@ struct Index::Impl::Entering {
   }
 };
 
-void Index::Impl::insert(std::span<const Row> batch, const uint64_t* band_keys, int parts, const Run& run) {
+// The lines of a row are asked for while some before it are entered.
+void CandidateIndex::Impl::insert_prints(std::span<const Row> batch) {
+  constexpr size_t kAhead = 4;
+  for (size_t r = 0; r < batch.size() + kAhead; ++r) {
+    if (r < batch.size())
+      for (const uint64_t print : batch[r].prints) prints->prefetch_place(print);
+    if (r >= kAhead) prints->insert(batch[r - kAhead].prints);
+  }
+}
+
+void CandidateIndex::Impl::insert(std::span<const Row> batch, const uint64_t* band_keys, int parts,
+                                  const Run& run) {
   const Seq first = rows.next();
   static_assert(kIndexRowsMax == kOrdinalMask);
   DOPPEL_CHECK(first + batch.size() - rows.low() <= kIndexRowsMax, "as many rows live as there are ordinals",
@@ -179,19 +190,24 @@ void Index::Impl::insert(std::span<const Row> batch, const uint64_t* band_keys, 
   std::vector<uint64_t> moved(n);
   const auto part = [&](int p) {
     const auto at = static_cast<size_t>(p);
+    if (at == n) {
+      insert_prints(batch);
+      return;
+    }
     moved[at] = Entering(*this).enter_rows(at * kinds / n, (at + 1) * kinds / n, batch, first, band_keys);
   };
-  if (n == 1) {
-    part(0);
+  const size_t all = n + (prints ? 1 : 0);
+  if (run && all > 1) {
+    run(static_cast<int>(all), part);
   } else {
-    run(static_cast<int>(n), part);
+    for (size_t p = 0; p < all; ++p) part(static_cast<int>(p));
   }
   const uint64_t most = std::accumulate(moved.begin(), moved.end(), uint64_t{0});
   DOPPEL_CHECK(most <= kMovesMax + n, "an insert moves a bounded number of entries", most, first);
   moved_max = std::max(moved_max, most);
 }
 
-void Index::Impl::build_tables(int parts, const Run& run) {
+void CandidateIndex::Impl::build_tables(int parts, const Run& run) {
   const uint64_t live = rows.next() - rows.low() - rows.removed();
   const size_t kinds = tables.size();
   DOPPEL_CHECK(rows.next() - rows.low() <= kIndexRowsMax, "as many rows live as there are ordinals",

@@ -42,7 +42,7 @@ void remove_repeats(PodVector<uint32_t>& ordinals, PodVector<uint32_t>& scratch)
 
 }  // namespace
 
-struct Index::Impl::Lookup {
+struct CandidateIndex::Impl::Lookup {
   const Impl& impl;
   const RowStore& rows = impl.rows;
   size_t bands = impl.bands;
@@ -216,11 +216,11 @@ struct Index::Impl::Lookup {
   }
 };
 
-void Index::Impl::lookup(std::span<const Query> queries, std::span<Found> out) const {
+void CandidateIndex::Impl::lookup(std::span<const Query> queries, std::span<Found> out) const {
   Lookup{*this}.lookup(queries, out);
 }
 
-void Index::Impl::find(size_t kind, uint64_t h, PodVector<uint32_t>& out) const {
+void CandidateIndex::Impl::find(size_t kind, uint64_t h, PodVector<uint32_t>& out) const {
   const LineTable& t = tables[kind];
   const LineTable::Place at = t.place(h);
   t.find(h, at, out);
@@ -228,7 +228,7 @@ void Index::Impl::find(size_t kind, uint64_t h, PodVector<uint32_t>& out) const 
   remove_repeats(out, scratch);
 }
 
-int Index::Impl::count_listed(size_t band, uint64_t key, const uint8_t* slices) const {
+int CandidateIndex::Impl::count_listed(size_t band, uint64_t key, const uint8_t* slices) const {
   PodVector<uint32_t> hits;
   find(band, key, hits);
   const auto first = band * static_cast<size_t>(options.banding.rows);
@@ -243,7 +243,7 @@ int Index::Impl::count_listed(size_t band, uint64_t key, const uint8_t* slices) 
   return count;
 }
 
-std::vector<Seq> Index::Impl::find_named(size_t kind, uint64_t name) const {
+std::vector<Seq> CandidateIndex::Impl::find_named(size_t kind, uint64_t name) const {
   std::vector<Seq> found;
   if (kind == kNoKind || name == 0) return found;
   PodVector<uint32_t> hits;

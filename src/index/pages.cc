@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
+
+#include "base/memory_limit.h"
 
 namespace doppel {
 namespace {
@@ -13,11 +13,6 @@ namespace {
 constexpr size_t kPage = 4096;
 
 size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
-
-[[noreturn]] void out_of_memory() {
-  std::fputs("doppel: the system refuses memory for the index\n", stderr);
-  std::abort();
-}
 
 }  // namespace
 
@@ -28,7 +23,7 @@ Pages::Pages(size_t bytes, size_t least, size_t huge_from) : huge_from_(round_up
     // PROT_NONE counts neither as memory nor against limits of overcommitment.
     mapping_ = mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapping_ != MAP_FAILED) break;
-    if (bytes <= least) out_of_memory();
+    if (bytes <= least) out_of_memory("the index");
   }
   data_ = reinterpret_cast<unsigned char*>(round_up(reinterpret_cast<uintptr_t>(mapping_), kHugePage));
 }
@@ -51,7 +46,7 @@ bool Pages::grow(size_t bytes) {
 }
 
 void Pages::require(size_t bytes) {
-  if (!grow(bytes)) out_of_memory();
+  if (!grow(bytes)) out_of_memory("the index");
 }
 
 void Pages::announce(size_t used, size_t lead, const FreshMemory& fresh) {

@@ -16,9 +16,9 @@ using FreshMemory = std::function<void(void* at, size_t bytes)>;
 class Pages {
  public:
   Pages() = default;
-  // Reserves address space for `bytes`, or for what the system gives, but at least `least`: without that it
-  // aborts. None of it may be touched before grow(). `huge_from`: the first byte from which huge pages are
-  // asked for (small things should stay small).
+  // Reserves address space for `bytes`, or for what the system gives, but at least `least`: without that the
+  // process ends (out_of_memory()). None of it may be touched before grow(). `huge_from`: the first byte from
+  // which huge pages are asked for (small things should stay small).
   Pages(size_t bytes, size_t least, size_t huge_from);
   ~Pages();
   Pages(Pages&& other) noexcept { swap(other); }
@@ -31,7 +31,7 @@ class Pages {
 
   // From now on the first `bytes` may be touched. False if they were not reserved or the system refuses.
   bool grow(size_t bytes);
-  // The same, but aborts.
+  // The same, but without it the process ends.
   void require(size_t bytes);
 
   // Takes the memory of all that may be touched, for a caller that is going to use nearly all of it: a page

@@ -8,7 +8,7 @@
 
 namespace doppel {
 
-RowStore::RowStore(const IndexOptions& options)
+RowStore::RowStore(const CandidateIndexOptions& options)
     : num_perm_(static_cast<size_t>(options.num_perm)),
       mask_words_(static_cast<size_t>(options.banding.mask_words())),
       track_ids_(options.track_ids),

@@ -23,7 +23,7 @@ class RowStore {
   static constexpr uint32_t kSliced = 2;
   static constexpr int kPayloadShift = 2;  // above them
 
-  explicit RowStore(const IndexOptions& options);
+  explicit RowStore(const CandidateIndexOptions& options);
 
   Seq next() const { return next_; }
   Seq low() const { return low_; }

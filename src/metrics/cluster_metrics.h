@@ -2,7 +2,7 @@
 // An index on many machines, as each of its processes sees it.
 
 #include "metrics/families.h"
-#include "stream/cluster_status.h"
+#include "status/cluster_status.h"
 
 namespace doppel {
 

@@ -1,8 +1,8 @@
 #pragma once
 // How reading in WARC files goes.
 
+#include "fetch/fetch_pool.h"
 #include "metrics/families.h"
-#include "stream/warc/fetch_pool.h"
 
 namespace doppel {
 

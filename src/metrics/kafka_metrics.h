@@ -3,9 +3,9 @@
 
 #include <vector>
 
+#include "kafka/statistics.h"
 #include "metrics/families.h"
 #include "metrics/stream_metrics.h"
-#include "stream/kafka/statistics.h"
 
 namespace doppel {
 

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "metrics/index_metrics.h"
-#include "metrics/restore_progress.h"
 #include "metrics/stream_metrics.h"
+#include "state/restore_progress.h"
 
 namespace doppel {
 

@@ -6,7 +6,7 @@ namespace {
 constexpr ReasonKind kRejects[] = {
     {"not JSON", "not_json"},
     {"not encoded", "not_encoded"},
-    {"schema_registry_encoded", "not_json"},
+    {"schema_registry_encoded", "schema_registry_encoded"},
     {"text: field", "bad_text"},
     {"text: ", "no_text"},
     {"pages without text", "no_text"},

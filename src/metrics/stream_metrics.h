@@ -10,7 +10,7 @@
 
 #include "metrics/distribution.h"
 #include "metrics/families.h"
-#include "stream/pipeline.h"
+#include "pipeline/pipeline.h"
 
 namespace doppel {
 

@@ -70,7 +70,8 @@ absl::StatusOr<HashKey> parse_hash_key(std::string_view hex) {
   return HashKey{.low = words[1], .high = words[0]};
 }
 
-absl::StatusOr<HashKey> hash_key_of(const std::string& directory, bool* made) {
+absl::StatusOr<HashKey> hash_key_of(const std::string& directory, bool* made,
+                                    const std::optional<HashKey>& wanted) {
   if (made != nullptr) *made = false;
   RETURN_IF_ERROR(make_directories(directory));
   const std::string path = join(directory, "hash.key");
@@ -82,8 +83,12 @@ absl::StatusOr<HashKey> hash_key_of(const std::string& directory, bool* made) {
                       path));
     }
     HashKey key;
-    RETURN_IF_ERROR(random_bytes(&key.low, sizeof key.low));
-    RETURN_IF_ERROR(random_bytes(&key.high, sizeof key.high));
+    if (wanted) {
+      key = *wanted;
+    } else {
+      RETURN_IF_ERROR(random_bytes(&key.low, sizeof key.low));
+      RETURN_IF_ERROR(random_bytes(&key.high, sizeof key.high));
+    }
     RETURN_IF_ERROR(write_key(directory, path, key));
     // Read back below: another process may have been first.
     ASSIGN_OR_RETURN(const HashKey stored, read_key(path));

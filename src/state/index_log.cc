@@ -145,9 +145,16 @@ LogPlace put_log_expire(std::string& out, const LogExpire& record) {
 }
 
 LogPlace put_log_progress(std::string& out, const LogProgress& record) {
-  Writer writer(out, fmt::format("{}{}/{}", kProgress, record.topic, record.partition), 'P');
+  const std::string key = fmt::format("{}{}/{}", kProgress, record.topic, record.partition);
+  if (record.forgotten) {
+    LogPlace place{.key = out.size()};
+    out += key;
+    place.value = place.end = out.size();
+    return place;
+  }
+  Writer writer(out, key, 'P');
   put_varint(out, static_cast<uint64_t>(record.next));
-  put_fixed<int32_t>(out, -1);  // reserved
+  put_fixed<int32_t>(out, stored_incarnation(record.incarnation));
   put_fixed<int64_t>(out, record.last_ms);
   put_fixed<int64_t>(out, record.highest_ms);
   return writer.end();
@@ -196,6 +203,12 @@ LogPlace put_log_batch(std::string& out, const LogBatch& record) {
   return writer.end();
 }
 
+int32_t stored_incarnation(uint32_t incarnation) {
+  return incarnation <= 1 ? -1 : static_cast<int32_t>(incarnation);
+}
+
+uint32_t incarnation_of(int32_t stored) { return stored <= 1 ? 1 : static_cast<uint32_t>(stored); }
+
 void put_log_key(std::string& out, Seq seq) { put_fixed<uint64_t>(out, big_endian(seq)); }
 
 absl::StatusOr<LogRecord> parse_log_record(std::string_view key, std::string_view value, bool has_value) {
@@ -203,6 +216,8 @@ absl::StatusOr<LogRecord> parse_log_record(std::string_view key, std::string_vie
   const Seq seq = numbered ? big_endian(load<uint64_t>(key.data())) : 0;
   if (!has_value) {
     if (numbered) return LogDropped{seq};
+    LogProgress forgotten{.forgotten = true};
+    if (key.starts_with(kProgress) && split_progress_key(key, forgotten)) return forgotten;
     return damaged(key, "has no value");
   }
   if (value.size() < kValueHead) return damaged(key, "is too short for an index log");
@@ -225,7 +240,7 @@ absl::StatusOr<LogRecord> parse_log_record(std::string_view key, std::string_vie
     LogProgress progress;
     if (!split_progress_key(key, progress)) return damaged(key, "names no partition");
     progress.next = static_cast<int64_t>(in.varint());
-    (void)in.fixed<int32_t>();  // reserved
+    progress.incarnation = incarnation_of(in.fixed<int32_t>());
     progress.last_ms = in.fixed<int64_t>();
     progress.highest_ms = in.fixed<int64_t>();
     record = std::move(progress);

@@ -17,15 +17,18 @@
 //                                null: it is dead for long (housekeeping; never needed)
 //   expire                       'L' varint lowest live number, varint first number whose end was not
 //                                    announced yet, string clock of expiry
-//   progress/TOPIC/PARTITION     'P' varint next offset, i32 -1 (reserved), i64 timestamp of the
-//                                    record before, i64 highest timestamp: the truth for resuming
+//   progress/TOPIC/PARTITION     'P' varint next offset, i32 incarnation of the topic (-1: the first), i64
+//                                    timestamp of the record before, i64 highest timestamp: the truth for
+//                                    resuming
+//                                null: what was read of it is forgotten
 //   missing/TOPIC/PARTITION/OFFSET
 //                                'M' string why the document that this record points to could not be read
 //   epoch                        'E' 16 UUID, string cluster, string data scheme, varint num_perm, varint
 //                                    mask_words, u8 complete (0: a rebuild is under way), string what it is
 //                                    rebuilt from
 //   rule                         'U' string rule
-//   owner                        'O' string the process that writes now: its claim (docs/adr/0018)
+//   owner                        'O' string the process that writes now: its claim (docs/adr/0018); with '/'
+//                                    before its name it has ended, and the log is free (docs/adr/0021)
 //   cut                          'C' string generation, varint how many batches of this generation were
 //                                    decided: answers of other processes name both (engine/answer_record.h)
 //   batch                        'B' varint how many records its transaction wrote here, this one included
@@ -72,8 +75,10 @@ struct LogProgress {
   std::string topic;
   int32_t partition = 0;
   int64_t next = 0;
+  uint32_t incarnation = 1;  // of the topic: how often one of this name was made, as far as we have seen
   int64_t last_ms = -1;
   int64_t highest_ms = -1;
+  bool forgotten = false;  // nothing of it was read
 };
 struct LogMissing {
   std::string topic;
@@ -123,6 +128,10 @@ LogPlace put_log_cut(std::string& out, const LogCut& record);
 LogPlace put_log_batch(std::string& out, const LogBatch& record);
 // A null value under this key: LogDropped.
 void put_log_key(std::string& out, Seq seq);
+
+// How an incarnation is stored where earlier versions stored -1.
+int32_t stored_incarnation(uint32_t incarnation);
+uint32_t incarnation_of(int32_t stored);
 
 // has_value false: null. DataLoss: it is damaged, or not of an index log.
 absl::StatusOr<LogRecord> parse_log_record(std::string_view key, std::string_view value, bool has_value);

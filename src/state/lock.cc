@@ -12,21 +12,35 @@
 
 namespace doppel {
 
-absl::StatusOr<File> lock_directory(const std::string& directory) {
-  const std::string path = join(directory, "LOCK");
-  ASSIGN_OR_RETURN(File file, File::open(path, O_RDWR | O_CREAT));
-  while (::flock(file.fd(), LOCK_EX | LOCK_NB) != 0) {
+namespace {
+
+absl::Status take_lock(const File& file, int how) {
+  while (::flock(file.fd(), how | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
-    if (errno != EWOULDBLOCK) return io_error(fmt::format("{}: cannot lock", path));
+    if (errno != EWOULDBLOCK) return io_error(fmt::format("{}: cannot lock", file.path()));
     std::array<char, 16> pid{};
     const ssize_t n = ::pread(file.fd(), pid.data(), pid.size(), 0);
     std::string holder(pid.data(), n > 0 ? static_cast<size_t>(n) : 0);
     std::erase_if(holder, [](unsigned char c) { return std::isdigit(c) == 0; });
-    return absl::UnavailableError(fmt::format("{}: the state directory is in use by process {}", path,
+    return absl::UnavailableError(fmt::format("{}: the state directory is in use by process {}", file.path(),
                                               holder.empty() ? "(unknown)" : holder));
   }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<File> lock_directory(const std::string& directory) {
+  ASSIGN_OR_RETURN(File file, File::open(join(directory, "LOCK"), O_RDWR | O_CREAT));
+  RETURN_IF_ERROR(take_lock(file, LOCK_EX));
   RETURN_IF_ERROR(file.cut(0));
   RETURN_IF_ERROR(file.write_at(0, fmt::format("{}\n", ::getpid())));
+  return file;
+}
+
+absl::StatusOr<File> lock_to_read(const std::string& directory) {
+  ASSIGN_OR_RETURN(File file, File::open(join(directory, "LOCK"), O_RDONLY));
+  RETURN_IF_ERROR(take_lock(file, LOCK_SH));
   return file;
 }
 

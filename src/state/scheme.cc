@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
+
+#include "base/status.h"
 
 namespace doppel {
 namespace {
@@ -12,10 +13,17 @@ namespace {
 constexpr std::string_view kReadAgain =
     "; this version reads pages in another way: create the index again from the documents";
 
-using Values = std::map<std::string_view, std::string_view>;
+using Values = SchemeValues;
 
-Values parse(std::string_view lines) {
-  Values values;
+// The setting by its name.
+std::string asked(std::string_view name, std::string_view value) {
+  return name == "extract" ? fmt::format("; that was input.extract: {}", value) : "";
+}
+
+}  // namespace
+
+SchemeValues scheme_values(std::string_view lines) {
+  SchemeValues values;
   while (!lines.empty()) {
     const size_t end = lines.find('\n');
     const std::string_view line = lines.substr(0, end);
@@ -27,21 +35,14 @@ Values parse(std::string_view lines) {
   return values;
 }
 
-// The setting by its name.
-std::string asked(std::string_view name, std::string_view value) {
-  return name == "extract" ? fmt::format("; that was input.extract: {}", value) : "";
-}
-
-}  // namespace
-
 std::vector<std::string> scheme_differences(std::string_view stored, std::string_view now) {
-  const auto before = parse(stored);
-  const auto after = parse(now);
+  const auto before = scheme_values(stored);
+  const auto after = scheme_values(now);
   std::vector<std::string> out;
   for (const auto& [name, value] : before) {
     const auto other = after.find(name);
     if (other == after.end()) {
-      // A run over other files: their texts do not depend on it.
+      // It is compared when the first WARC record comes: no other text depends on it.
       if (name == "warc_pages") continue;
       out.push_back(fmt::format("{}: the index was made with {}, now it is not set{}", name, value,
                                 asked(name, value)));
@@ -50,22 +51,34 @@ std::vector<std::string> scheme_differences(std::string_view stored, std::string
       if (name == "hash_key_fingerprint")
         line += "; its key belongs in hash.key of the state directory, or in hash_key_file";
       line += asked(name, value);
-      if (name == "html" || name == "warc_pages") line += kReadAgain;
+      const bool pages = name == "warc_pages";
+      const std::string_view extract = std::string_view(value).substr(0, value.find(' '));
+      if (pages && extract != std::string_view(other->second).substr(0, other->second.find(' '))) {
+        line += asked("extract", extract);
+      } else if (pages || name == "html") {
+        line += kReadAgain;
+      }
       out.push_back(std::move(line));
     }
   }
   for (const auto& [name, value] : after) {
     if (!before.contains(name)) {
-      out.push_back(fmt::format("{}: the index was made without it, now {}{}", name, value,
-                                name == "warc_pages" ? kReadAgain : ""));
+      out.push_back(fmt::format("{}: the index was made without it, now {}", name, value));
     }
   }
   return out;
 }
 
+std::optional<std::string> scheme_line(std::string_view stored, std::string_view line) {
+  const Values values = scheme_values(stored);
+  const auto found = values.find(line.substr(0, line.find('=')));
+  if (found == values.end()) return std::nullopt;
+  return fmt::format("{}={}\n", found->first, found->second);
+}
+
 std::vector<std::string> signed_differences(std::string_view signed_with, std::string_view now) {
-  const auto before = parse(signed_with);
-  const auto after = parse(now);
+  const auto before = scheme_values(signed_with);
+  const auto after = scheme_values(now);
   std::vector<std::string> out;
   const auto differs = [&](std::string_view name, std::string_view signed_value, std::string_view value) {
     std::string line =
@@ -130,8 +143,8 @@ std::string_view kept_room(const Values& before, const Values& after,
 
 std::vector<std::string> rule_differences(std::string_view stored, std::string_view now,
                                           const std::vector<std::string>& accepted) {
-  const Values before = parse(stored);
-  const Values after = parse(now);
+  const Values before = scheme_values(stored);
+  const Values after = scheme_values(now);
   std::vector<std::string> out = scheme_differences(stored, now);
   std::erase_if(out, [&](const std::string& difference) {
     const std::string_view name = std::string_view(difference).substr(0, difference.find(':'));
@@ -146,7 +159,7 @@ std::vector<std::string> rule_differences(std::string_view stored, std::string_v
 std::string rule_in_force(std::string_view stored, std::string_view now,
                           const std::vector<std::string>& accepted) {
   std::string out(now);
-  const std::string_view room = kept_room(parse(stored), parse(now), accepted);
+  const std::string_view room = kept_room(scheme_values(stored), scheme_values(now), accepted);
   if (room.empty()) return out;
   const size_t value = out.find(std::string(kInMemory) + "=") + kInMemory.size() + 1;
   return out.replace(value, out.find('\n', value) - value, room);
@@ -157,6 +170,22 @@ absl::Status refuse_differences(const std::string& what, const std::vector<std::
   std::string message = what;
   for (const std::string& difference : differences) message.append("\n  ").append(difference);
   return absl::FailedPreconditionError(message);
+}
+
+absl::StatusOr<Scheme> scheme_of_index(Scheme now, std::string_view stored) {
+  // The lines behind those that every scheme has say how texts were made of records.
+  now.text.clear();
+  const std::string described = now.describe();
+  const SchemeValues known = scheme_values(described);
+  for (std::string_view rest = stored; !rest.empty();) {
+    const size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
+    const std::string_view line = rest.substr(0, end);
+    if (!known.contains(line.substr(0, line.find('=')))) now.text += line;
+    rest.remove_prefix(end);
+  }
+  RETURN_IF_ERROR(
+      refuse_differences("the index cannot be handed on:", scheme_differences(stored, now.describe())));
+  return now;
 }
 
 }  // namespace doppel

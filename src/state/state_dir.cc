@@ -49,6 +49,15 @@ absl::Status StateDir::load_rows(const std::function<void(const StoredRow&)>& vi
 
 void StateDir::set_rule(std::string rule) { impl_->identity.rule = std::move(rule); }
 
+absl::Status StateDir::add_to_scheme(std::string_view line) {
+  std::string& scheme = impl_->identity.data_scheme;
+  if (const std::optional<std::string> stored = scheme_line(scheme, line))
+    return impl_->refuse(scheme_differences(*stored, line));
+  if (!scheme.empty() && !scheme.ends_with('\n')) scheme += '\n';
+  scheme.append(line);
+  return checkpoint();
+}
+
 absl::Status StateDir::start_at(Seq seq) {
   Impl& i = *impl_;
   DOPPEL_CHECK(i.state.commits == 0, "numbering begins before the first commit", i.state.commits, seq);

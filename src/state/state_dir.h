@@ -112,6 +112,9 @@ class StateDir {
 
   // Numbering begins here: only before the first commit. Rows below are a hole.
   absl::Status start_at(Seq seq);
+  // Adds a "name=value" line to the data scheme, durable when it returns: what will be committed from here on
+  // depends on it, what was committed before does not. FailedPrecondition: the name has another value.
+  absl::Status add_to_scheme(std::string_view line);
   // The rule in force, where more than the directory says what it is: the next checkpoint holds it.
   void set_rule(std::string rule);
   // One committed row; its views live until the next call. One that was given back is removed and has no
@@ -146,8 +149,10 @@ absl::Status discard_state(const std::string& directory, std::string* note = nul
 // was checked before, and what the memory held since is gone with the process, so verified files may go on.
 void mark_damaged(const std::string& directory, const std::string& reason);
 
-// The key to use with this directory (made and stored if there is none). `made` is set when it was made now.
-absl::StatusOr<HashKey> hash_key_of(const std::string& directory, bool* made);
+// The key to use with this directory (made and stored if there is none: `wanted`, or a random one). `made` is
+// set when it was made now.
+absl::StatusOr<HashKey> hash_key_of(const std::string& directory, bool* made,
+                                    const std::optional<HashKey>& wanted = std::nullopt);
 // 32 hex digits, from a file or the environment; the message of an error never shows the key.
 absl::StatusOr<HashKey> parse_hash_key(std::string_view hex);
 

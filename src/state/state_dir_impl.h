@@ -71,6 +71,7 @@ struct StateDir::Impl {
   absl::Status recover(const Supports& supports);
   absl::Status check_header(const FileHeader& header, const File& file) const;
   absl::Status refuse_differences(const Identity& stored) const;
+  absl::Status refuse(const std::vector<std::string>& differences) const;
   absl::Status open_columns(File& bodies_file);
   absl::Status cut(const JournalContents& contents, const JournalEntry& entry, const File& bodies_file);
   void check(const Commit& commit) const;

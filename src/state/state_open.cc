@@ -102,11 +102,14 @@ absl::Status StateDir::Impl::refuse_differences(const Identity& stored) const {
   std::vector<std::string> differences = scheme_differences(shape(stored), shape(identity));
   for (std::string& difference : rule_differences(stored.rule, identity.rule, options.accepted))
     differences.push_back(std::move(difference));
-  if (differences.empty()) return absl::OkStatus();
-  std::string message = fmt::format(
-      "{}: this index was made with other settings; use those, or a new state directory", options.directory);
-  for (const std::string& difference : differences) message.append("\n  ").append(difference);
-  return absl::FailedPreconditionError(message);
+  return refuse(differences);
+}
+
+absl::Status StateDir::Impl::refuse(const std::vector<std::string>& differences) const {
+  return doppel::refuse_differences(
+      fmt::format("{}: this index was made with other settings; use those, or a new state directory",
+                  options.directory),
+      differences);
 }
 
 absl::Status StateDir::Impl::open_columns(File& bodies_file) {
@@ -208,6 +211,7 @@ absl::Status StateDir::Impl::recover(const Supports& supports) {
                                   damage.empty() ? "no damage is left" : "what was damaged is cut off"));
       ::unlink(mark.c_str());
     }
+    identity.data_scheme = journals[j].identity.data_scheme;  // it may say more than every run knows
     identity.rule = rule_in_force(journals[j].identity.rule, options.rule, options.accepted);
     state = chosen.record;
     state.source_position = journals[j].source_position(found->entry);

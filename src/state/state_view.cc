@@ -192,6 +192,17 @@ void StateView::read(const std::function<bool(const StoredDocument&)>& visit,
                      const std::function<void(double)>& progress) {
   impl_->read(visit, progress);
 }
+absl::Status StateView::live_rows(const std::function<absl::Status(StoredRow&)>& visit) const {
+  absl::Status status;
+  const CommitRecord& last = impl_->last;
+  const Seq first = std::max(last.keep_from, last.lowest_live);
+  const auto each = [&](StoredRow& row) {
+    if (status.ok() && !impl_->removed.contains(row.seq)) status = visit(row);
+  };
+  RETURN_IF_ERROR(impl_->format->scan(impl_->hot, first, last.next_seq, each));
+  return status;
+}
+const Bodies& StateView::bodies() const { return *impl_->bodies; }
 const std::vector<Damage>& StateView::damage() const { return impl_->damage; }
 uint64_t StateView::more_damage() const { return impl_->more_damage; }
 
@@ -214,5 +225,11 @@ void IndexChecksum::add(const StoredDocument& document, int num_perm, int mask_w
 }
 
 std::string IndexChecksum::hex() const { return fmt::format("{:016x}", sum_); }
+
+Identity stored_identity(const std::string& directory) {
+  if (directory.empty() || journal_paths(directory).empty()) return {};
+  const auto view = StateView::open(directory);
+  return view.ok() ? (*view)->identity() : Identity();
+}
 
 }  // namespace doppel

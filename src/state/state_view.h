@@ -53,6 +53,11 @@ class StateView {
   // false ends it. `progress` is called with the share that is done.
   void read(const std::function<bool(const StoredDocument&)>& visit,
             const std::function<void(double)>& progress);
+  // The rows that live, ascending, their views valid for the call; bodies are not looked at. DataLoss: one is
+  // damaged. Only while nobody writes into the directory.
+  absl::Status live_rows(const std::function<absl::Status(StoredRow&)>& visit) const;
+  // Of the rows. As long as the view lives.
+  const Bodies& bodies() const;
   // What was found so far, by open() and read(); `more` counts what is not listed.
   const std::vector<Damage>& damage() const;
   uint64_t more_damage() const;
@@ -73,5 +78,9 @@ class IndexChecksum {
  private:
   uint64_t sum_ = 0;
 };
+
+// What the index in a directory was made with. Empty: the directory holds no index, or one that cannot be
+// read, which StateDir explains.
+Identity stored_identity(const std::string& directory);
 
 }  // namespace doppel

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "stream/events.h"
-#include "stream/metadata.h"
+#include "records/events.h"
+#include "records/metadata.h"
 
 namespace doppel {
 namespace {
@@ -47,7 +47,13 @@ Sample sample_of(const Counters& c, int64_t now_ms) {
 }
 
 std::string place_of(const Record& record) {
-  if (record.partition >= 0) return fmt::format("{}/{}/{}", record.source, record.partition, record.offset);
+  if (record.partition >= 0) {
+    return Metadata{.source = record.source,
+                    .partition = record.partition,
+                    .incarnation = record.incarnation,
+                    .offset = record.offset}
+        .event_id();
+  }
   if (record.line > 0) return fmt::format("{}:{}", record.source, record.line);
   return record.whole_file ? std::string(record.source) : fmt::format("{}@{}", record.source, record.offset);
 }

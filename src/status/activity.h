@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "pipeline/pipeline.h"
 #include "status/heavy_hitters.h"
-#include "stream/pipeline.h"
 
 namespace doppel {
 

@@ -8,8 +8,9 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "insight/json_writer.h"
-#include "stream/events.h"
-#include "stream/metadata.h"
+#include "pipeline/known_again.h"
+#include "records/events.h"
+#include "records/metadata.h"
 
 namespace doppel {
 namespace {
@@ -72,6 +73,31 @@ void write_originals(JsonWriter& json, const List& list, const MetadataOf& metad
   json.close();
 }
 
+// The originals that a unique document is related to.
+void write_relations(JsonWriter& json, const Outcome& outcome) {
+  if (outcome.verdict != Verdict::unique || outcome.related.empty()) return;
+  json.open("relations", '[');
+  for (const Related& related : outcome.related) {
+    json.open("", '{');
+    json.text("relation", relation_name(related.relation));
+    json.real("of_document", similarity_ppm({related.shared, related.of_document}) / 1e6);
+    json.real("of_original", similarity_ppm({related.shared, related.of_original}) / 1e6);
+    json.number("shared", related.shared);
+    json.open("passages", '[');
+    for (const WordRange& words : related.passages) {
+      json.open("", '[');
+      json.number("", words.begin);
+      json.number("", words.end);
+      json.close();
+    }
+    json.close();
+    write_original(json, "original", related.original);
+    json.close();
+  }
+  json.close();
+  if (outcome.related_more != 0) json.number("relations_more", outcome.related_more);
+}
+
 // A candidate of a checked document.
 struct Match {
   Seq seq = 0;
@@ -124,7 +150,7 @@ Response Api::check(const Request& request) const {
   bytes.append(kRecordPadding, '\0');
   Record record;
   record.value = std::string_view(bytes).substr(0, request.body.size());
-  record.source = "check";
+  record.source = kProgramSource;
   record.whole_file = request.header("content-type").value_or("").starts_with("text/");
   const FormatOptions format = before_signing(parts_.format);
   record.warc = format.format == "warc";
@@ -145,10 +171,8 @@ Response Api::check(const Request& request) const {
   absl::Status status;
   const bool answered = parts_.mailbox.ask(
       [&] {
-        MatchCounters counters;
-        status = parts_.engine.match(work, 0, 1, counters);
+        status = parts_.engine.query(work, 0, 1, std::span(&outcome, 1));
         if (!status.ok()) return;
-        outcome = parts_.engine.decide(work, 0);
         original = outcome.original;
         const Originals& originals = parts_.engine.originals();
         for (const Answer& answer : work.answers) {
@@ -169,6 +193,8 @@ Response Api::check(const Request& request) const {
       kAnswerTime);
   if (!answered) return busy();
   if (!status.ok()) return http::error(500, "the index cannot be read; the log says why");
+  outcome.original = original;
+  KnownAgain(outcome.seq + 1, parts_.engine.originals().first_own()).correct(outcome, document.metadata);
   std::sort(matches.begin(), matches.end(), [](const Match& a, const Match& b) {
     return std::tuple(!a.exact, b.ppm, a.seq) < std::tuple(!b.exact, a.ppm, b.seq);
   });
@@ -178,11 +204,16 @@ Response Api::check(const Request& request) const {
   if (options.own) json.text("shards", options.own->text());
   json.text("verdict", verdict_name(outcome.verdict));
   if (!document.reason.empty()) json.text("reason", document.reason);
+  if (outcome.again) {
+    json.boolean("again", true);
+    write_original(json, "original", original);
+  }
   if (duplicate) {
     json.text("kind", kind_name(outcome.kind));
     write_similarity(json, similarity_ppm(outcome.similarity), outcome.estimated);
     write_original(json, "original", original);
   }
+  write_relations(json, outcome);
   json.open("matches", '[');
   std::string buffer;
   for (size_t i = 0; i < std::min<size_t>(matches.size(), 10); ++i) {

@@ -13,11 +13,11 @@
 
 #include "engine/engine.h"
 #include "http/server.h"
+#include "pipeline/sign_record.h"
 #include "status/activity.h"
 #include "status/forgetting.h"
 #include "status/mailbox.h"
 #include "status/turn.h"
-#include "stream/sign_record.h"
 
 namespace doppel {
 

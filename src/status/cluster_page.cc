@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
+#include "records/events.h"
 #include "status/page.h"
 #include "status/page_parts.h"
-#include "stream/events.h"
 
 namespace doppel {
 namespace {

@@ -27,7 +27,7 @@
 
 #include "base/clock.h"
 #include "engine/engine.h"
-#include "status/kept_originals.h"
+#include "state/kept_originals.h"
 #include "status/originals_wanted.h"
 
 namespace doppel {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "stream/metadata.h"
+#include "records/metadata.h"
 
 namespace doppel {
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "records/events.h"
 #include "status/chart.h"
 #include "status/page_parts.h"
-#include "stream/events.h"
 
 namespace doppel {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "base/utf8.h"
 #include "formats/decoder.h"
+#include "records/metadata.h"
 #include "status/page.h"
-#include "stream/metadata.h"
 
 namespace doppel {
 

@@ -1,5 +1,7 @@
 #include "text/digest.h"
 
+#include <cstring>
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -18,13 +20,17 @@ Digest Digester::digest(std::string_view text) const {
   return {h.low64, h.high64};
 }
 
+// xxHash refers to the secret until the end: a copy, so that a stream may outlive the digester it was made
+// from.
 struct Digester::Stream::State {
   XXH3_state_t xxh;
+  alignas(64) unsigned char secret[sizeof Digester::secret_];
 };
 
 Digester::Stream::Stream(const Digester& digester) : state_(new State) {
   XXH3_INITSTATE(&state_->xxh);
-  XXH3_128bits_reset_withSecret(&state_->xxh, digester.secret_, sizeof digester.secret_);
+  memcpy(state_->secret, digester.secret_, sizeof state_->secret);
+  XXH3_128bits_reset_withSecret(&state_->xxh, state_->secret, sizeof state_->secret);
 }
 Digester::Stream::~Stream() = default;
 Digester::Stream::Stream(Stream&&) noexcept = default;

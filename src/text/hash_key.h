@@ -33,4 +33,7 @@ inline uint64_t fold_multiply(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
+// The key of an index in memory that is given none, so that runs can be repeated.
+inline constexpr HashKey kPublicHashKey{0x646f7070656c2d30, 0x7075626c69636b65};
+
 }  // namespace doppel

@@ -13,10 +13,12 @@ import pathlib
 import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from ports import free_port  # noqa: E402
 
 PAGES = 24
 
@@ -56,9 +58,7 @@ def build_site(root):
 
 class Nginx:
     def __init__(self, work, files):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.pid_file = work / "nginx.pid"
         config = work / "nginx.conf"
         temp = " ".join(f"{n}_temp_path {work}/{n};" for n in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))

@@ -1,7 +1,7 @@
 """Replays captures with pywb, inside of its virtual environment.
 
 usage: replay.py FOLDER < JSON. The input: {"collections": {NAME: [CDXJ, FOLDER_OF_WARCS]}, "captures": [[TIME, URL]...]}.
-FOLDER/answers.json: {NAME: [[status, content type, ETag, X-Copy, body in base64]...]}, in the order of the captures.
+FOLDER/answers.json: {NAME: [[status, content type, date, ETag, X-Copy, body in base64]...]}, in the order of the captures.
 """
 from gevent import monkey
 
@@ -27,7 +27,10 @@ for name in wanted["collections"]:
     for time, url in wanted["captures"]:
         # As it was archived, without rewriting.
         answer = client.get(f"/{name}/{time}id_/{url}")
-        out[name].append([answer.status_code] + [answer.headers.get(n, "") for n in ("Content-Type", "ETag", "X-Copy")]
+        # pywb itself asks for the slash behind a host.
+        if answer.status_code == 307 and "Memento-Datetime" not in answer.headers:
+            answer = client.get(answer.headers["Location"])
+        out[name].append([answer.status_code] + [answer.headers.get(n, "") for n in ("Content-Type", "Memento-Datetime", "ETag", "X-Copy")]
                          + [base64.b64encode(answer.get_data()).decode()])
 with open("answers.json", "w") as file:
     json.dump(out, file)

@@ -42,8 +42,12 @@ site = [
     ("http://a.org/gone", 1, "404 Not Found", "text/html", [], page[0]),
     ("http://a.org/tiny", 1, "200 OK", "image/gif", [], b"GIF89a"),
     ("http://a.org/tiny2", 1, "200 OK", "image/gif", [], b"GIF89a"),
-]
-half = len(site) // 2
+] + [(url, 3, "200 OK", "text/plain", [("ETag", '"odd%d"' % i)], b"odd %d" % i) for i, url in enumerate([
+    "http://a.org/%41/./b/../c//d", "http://a.org/%2541?b=%20x&a=%C3%BC", "http://A.org:80/P/", "http://a.org:8080/P/",
+    "http://a.org/x?PHPSESSID=0123456789abcdef0123456789abcdef&b=1", "http://www3.a.org/www", "http://10.1.2.3/x", "http://a.org./dot",
+    "http://xn--bcher-kva.example/x", "http://a.org/(S(4hqa0555fwsecu455xqckv45))/p.aspx", "http://a.org/?z", "http://a.org/y?b&a=",
+])]
+half = 7
 for path, packs, part in ((sys.argv[1], True, site[:half]), (sys.argv[2], False, site[half:])):
     with open(path, "wb") as out:
         writer = WARCWriter(out, gzip=packs)
@@ -184,4 +188,5 @@ def main():
     return 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -12,7 +12,11 @@ if(Python3_FOUND)
   add_test(NAME archive/rewrite
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/rewrite_test.py --binary $<TARGET_FILE:doppel_cli>
       --venv ${CMAKE_BINARY_DIR}/venv-replay)
-  set_tests_properties(archive/rewrite PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS slow)
+  add_test(NAME archive/referee
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/referee_test.py --binary $<TARGET_FILE:doppel_cli>
+      --venv ${CMAKE_BINARY_DIR}/venv-replay)
+  set_tests_properties(archive/rewrite archive/referee PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS slow
+    RESOURCE_LOCK venv-replay)
   add_test(NAME archive/kafka
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/kafka_test.py --binary $<TARGET_FILE:doppel_cli>
       --kafka ${CMAKE_BINARY_DIR}/kafka-tests)

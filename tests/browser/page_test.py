@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The status page of a running daemon, in a real browser.
+"""The status page of a running daemon, and the page of `doppel report`, in a real browser.
 
   page_test.py --binary build/release/doppel [--chromium chromium] [--pictures DIRECTORY]
 
@@ -201,6 +201,33 @@ def look(browser, url, width, scheme, scripts, pictures):
         (pictures / f"page-{width}-{scheme}.png").write_bytes(base64.b64decode(picture))
 
 
+def report(binary, work):
+    """The page of `doppel report` on an archive with long and hostile names."""
+    records = b""
+    for i, host in enumerate(["e.example", "e.example", "a-rather-long-label." * 6 + "example", HOSTILE.replace("/", "")]):
+        http = b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n" + b"x" * 1_234_567
+        records += (f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:{i}>\r\nWARC-Target-URI: http://{host}/{i}\r\n"
+                    "WARC-Date: 2024-05-06T07:08:09Z\r\nContent-Type: application/http; msgtype=response\r\n"
+                    f"Content-Length: {len(http)}\r\n\r\n").encode() + http + b"\r\n\r\n"
+    (work / "a.warc").write_bytes(records)
+    subprocess.run([binary, "report", work / "a.warc", "--html", work / "report.html"], check=True, stdout=subprocess.DEVNULL)
+    return work / "report.html"
+
+
+def look_at_report(browser, path, width, pictures):
+    browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 500)
+    browser.open(path.as_uri())
+    check(browser.value("document.querySelectorAll('h2').length") == 3, "the report has other tables")
+    wide = browser.value("document.documentElement.scrollWidth")
+    check(wide <= width, f"the report is {wide} px wide, the window {width} px")
+    broken = browser.value("[...document.querySelectorAll('td, th:not(:first-child)')].filter(c => { const r = document.createRange();"
+                           " r.selectNodeContents(c); return r.getBoundingClientRect().height > 30; }).map(c => c.textContent)")
+    check(not broken, f"the report at {width} px: {broken} are broken into lines")
+    check(browser.value("document.querySelectorAll('script, img').length") == 0, "the report: an element was smuggled in")
+    if pictures:
+        (pictures / f"report-{width}.png").write_bytes(base64.b64decode(browser.call("Page.captureScreenshot")["data"]))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--binary", required=True)
@@ -221,6 +248,9 @@ def main():
             for scheme in ("light", "dark"):
                 for scripts in (True, False):
                     look(browser, daemon.url, width, scheme, scripts, args.pictures)
+        for width in (360, 1600):
+            look_at_report(browser, report(args.binary, work), width, args.pictures)
+        browser.open(daemon.url)
         browser.events = []
         browser.click("#events a[href^='/clusters/']")
         browser.await_event("Page.loadEventFired")
@@ -244,7 +274,7 @@ def main():
         browser.close()
         daemon.stop()
         shutil.rmtree(work, ignore_errors=True)
-    print("the page is as it should be")
+    print("the pages are as they should be")
 
 
 main()

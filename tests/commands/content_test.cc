@@ -123,9 +123,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Refused{"c.txt", "o\0n\0e\0 \0t\0w\0o\0 \0"s, "UTF-16", "iconv"},
                       Refused{"a.sqlite", "SQLite format 3\0\x10\0"s, "SQLite", "JSON lines"},
                       Refused{"a.bin", "ab\0\x01\x02\x03"s + std::string(20, '\x04') + "text",
-                              "control characters", "leave it out"},
-                      Refused{"a.arc", "filedesc://x.arc 0.0.0.0 20000101000000 text/plain 76\n", "ARC file",
-                              "warcio"}));
+                              "control characters", "leave it out"}));
 
 // JSON as programs print it for people, and arrays: what is a document there, and a line where it is written.
 TEST(ContentOf, JsonOverLinesAndInArrays) {
@@ -248,14 +246,14 @@ TEST(ContentOf, PayloadsOfEveryTypeHaveCopies) {
   EXPECT_THAT(
       ran.err,
       AllOf(HasSubstr("2 documents in 11 records, "), HasSubstr("1 unique, 1 duplicates (1 exact, 0 near)"),
-            HasSubstr("5 other records compared by payload digest alone: 3 unique, 2 duplicates"),
-            HasSubstr("2 skipped: type"), HasSubstr("1 skipped: status")));
+            HasSubstr("7 other records compared by payload digest alone: 4 unique, 3 duplicates"),
+            HasSubstr("1 skipped: not_http"), HasSubstr("1 skipped: status")));
   const std::string events = read_file(dir / "events");
-  EXPECT_EQ(std::count(events.begin(), events.end(), '\n'), 3) << events;
+  EXPECT_EQ(std::count(events.begin(), events.end(), '\n'), 4) << events;
   EXPECT_THAT(events,
               AllOf(HasSubstr("http://x/2.png"), HasSubstr("http://x/4.pdf"), HasSubstr("http://x/10")));
   const Ran revisits = run_doppel("revisits " + (dir / "events"));
-  EXPECT_THAT(revisits.err, HasSubstr("3 records; 0 events of other copies"));
+  EXPECT_THAT(revisits.err, HasSubstr("4 records; 0 events of other copies"));
   EXPECT_THAT(revisits.out, AllOf(HasSubstr("WARC-Target-URI: http://x/2.png"),
                                   HasSubstr("Refers-To-Target-URI: http://x/3.pdf")));
   // The first of each is kept.
@@ -309,6 +307,63 @@ TEST(ContentOf, ACdxjFileOfWhatWasRead) {
                      a + members[2].size(), "w.warc.gz"));
   // Nothing is written over what is read.
   EXPECT_EQ(run_doppel("scan --cdxj " + (dir / "in/w.warc.gz") + " " + (dir / "in/w.warc.gz")).code, 2);
+}
+
+// As cdxj-indexer does it: players find the originals of revisit records by digest.
+TEST(ContentOf, ACdxjLineHasTheDigestOfAPayloadWithoutOne) {
+  TempDir dir;
+  write_file(dir / "a.warc", response("http://x/1", "text/plain", "abc", ""));
+  EXPECT_EQ(run_doppel("scan -q --cdxj " + (dir / "cdxj") + " " + (dir / "a.warc")).code, 0);
+  EXPECT_THAT(read_file(dir / "cdxj"), HasSubstr(R"("digest": "sha1:VGMT4NSHA2AWVOR6EVYXQUGCNSONBWE5")"));
+}
+
+// What a crawl directory holds beside WARC files is no document, and the index may be written there again.
+TEST(ContentOf, IndexesAndLogsOfACrawlAreLeftOut) {
+  TempDir dir;
+  write_file(dir / "in/a.warc", response("http://x/1.png", "image/png", "PNG", "AAAA"));
+  write_file(dir / "in/crawl.log", "2024 200 17 http://x/1.png\n");
+  write_file(dir / "in/old.cdx.gz", gz(" CDX N b a m s k r M S V g\n"));
+  for (const char* count : {"2 index and log files", "3 index and log files"}) {
+    const Ran ran = run_doppel("scan --cdxj " + (dir / "in/index.cdxj") + " " + (dir / "in"));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.err, AllOf(HasSubstr(count), HasSubstr("0 documents in 1 records")));
+    EXPECT_THAT(read_file(dir / "in/index.cdxj"), HasSubstr("x)/1.png 20240506070809 "));
+  }
+  // Elsewhere a log is a file like others.
+  write_file(dir / "logs/a.log", kText);
+  EXPECT_THAT(run_doppel("scan " + (dir / "logs")).err, HasSubstr("1 documents, "));
+}
+
+TEST(ContentOf, CapturesThatShareAMemberHaveNoLineAndAreCounted) {
+  TempDir dir;
+  const std::string records = response("http://x/1.png", "image/png", "PNG", "AAAA") +
+                              response("http://x/2.png", "image/png", "GIF", "BBBB") +
+                              response("http://x/3.png", "image/png", "BMP", "CCCC");
+  for (const auto& [name, bytes] : {std::pair("a.warc.gz", gz(records)), {"b.warc.zst", zst(records)}}) {
+    write_file(dir / name, bytes);
+    const Ran ran = run_doppel("scan -q --cdxj " + (dir / "out.cdxj") + " " + (dir / name));
+    EXPECT_EQ(ran.code, 1) << ran.err;
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("--cdxj: 2 captures have no line"), HasSubstr(name)));
+  }
+}
+
+TEST(ContentOf, CapturesWithoutAKeyHaveNoLineAndAreCounted) {
+  TempDir dir;
+  write_file(dir / "a.warc", response("http://x/1.png", "image/png", "PNG", "AAAA") +
+                                 response("http://x:4;3/a b", "image/png", "GIF", "BBBB"));
+  const Ran ran = run_doppel("scan -q --cdxj " + (dir / "out.cdxj") + " " + (dir / "a.warc"));
+  EXPECT_EQ(ran.code, 1) << ran.err;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("--cdxj: 1 captures have no line"), HasSubstr("http://x:4;3/a b")));
+}
+
+// A crawler has just made them; records follow.
+TEST(ContentOf, EmptyFilesThatACrawlerStillWritesAreNoDocuments) {
+  TempDir dir;
+  write_file(dir / "in/a.warc.gz.open", gz(""));
+  write_file(dir / "in/b.warc.gz.open", "");
+  const Ran ran = run_doppel("scan -o /dev/null " + (dir / "in"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("0 documents, 0 B"));
 }
 
 TEST(ContentOf, ServeToo) {

@@ -23,6 +23,11 @@ class Daemon {
     std::vector<char*> argv{const_cast<char*>(DOPPEL_BINARY)};
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
+    // A signal that the test sends waits until the program can take it, which is after it has been loaded.
+    sigset_t stops, before;
+    ::sigemptyset(&stops);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&stops, signal);
+    ::pthread_sigmask(SIG_BLOCK, &stops, &before);
     pid_ = ::fork();
     if (pid_ == 0) {
       ::setenv("DOPPEL_HTTP_LISTEN", "", 0);  // several run beside each other; --set http.listen is stronger
@@ -32,6 +37,7 @@ class Daemon {
       ::execv(DOPPEL_BINARY, argv.data());
       ::_exit(127);
     }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     ::close(in[0]);
     ::close(out[1]);
     ::close(err[1]);

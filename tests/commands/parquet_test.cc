@@ -9,7 +9,8 @@
 
 #include "commands/run_doppel.h"
 #include "engine/signed_file.h"
-#include "stream/parquet_writer.h"
+#include "files/parquet_writer.h"
+#include "packed.h"
 
 namespace doppel {
 namespace {
@@ -25,7 +26,7 @@ using testing::run_doppel;
 using testing::TempDir;
 using testing::write_file;
 
-const std::string kData = DOPPEL_SOURCE_DIR "/tests/stream/data/parquet/";
+const std::string kData = DOPPEL_SOURCE_DIR "/tests/files/data/parquet/";
 
 // Every match of a POSIX expression replaced. (std::regex does not compile with -Werror and
 // AddressSanitizer.)
@@ -227,6 +228,116 @@ TEST(Parquet, KeptAndRejectedRowsAreLines) {
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, HasSubstr("name it .signed"));
 }
+
+// A column that is not compared has a damaged page: its rows cannot be kept, so they do not count. A later
+// copy of such a row is an original, and kept.
+TEST(Parquet, ADamagedPageOfAKeptColumnCostsItsRowGroup) {
+  TempDir dir;
+  const auto texts = [](const std::string& of) {
+    std::vector<std::string> out;
+    for (int i = 0; i < 3; ++i) out.push_back(fmt::format("{0}{1} b{0}{1} c{0}{1} d{0}{1} e{0}{1}", of, i));
+    return out;
+  };
+  const auto write = [&](const std::string& name, const std::string& of, const WrittenColumn& note) {
+    const std::vector<std::string> ids{name + "0", name + "1", name + "2"};
+    write_file(dir / (name + ".parquet"),
+               parquet_file({text_column("id", ids), text_column("text", texts(of)), note}, 3));
+  };
+  const WrittenColumn note = text_column("note", {"p", "q", "r"});
+  WrittenColumn cut = note, crossed = note;
+  cut.pages[0].bytes.pop_back();
+  crossed.chunk_at = 1 << 20;
+  write("a", "x", note);
+  write("c", "y", note);
+  for (const auto& [damaged, cause] :
+       {std::pair(cut, "a page ends before its values do"), std::pair(crossed, "go beyond the end")}) {
+    write("b", "y", damaged);
+    for (const std::string& order : {std::string("abc"), std::string("bac"), std::string("cab")}) {
+      std::string paths;
+      for (const char name : order) paths += fmt::format(" {}", dir / (name + std::string(".parquet")));
+      const Ran ran =
+          run_doppel("scan --all -o " + (dir / "out") + " --keep " + (dir / "kept.parquet") + paths);
+      EXPECT_EQ(ran.code, 1) << ran.err;
+      EXPECT_THAT(ran.err, AllOf(HasSubstr("b.parquet: row group 0, column \"note\": "), HasSubstr(cause),
+                                 HasSubstr("; rows 0 to 2 are not read")));
+      const std::string verdicts = read_file(dir / "out");
+      EXPECT_EQ(std::count(verdicts.begin(), verdicts.end(), '\n'), 6) << order;
+      EXPECT_THAT(verdicts, AllOf(Not(HasSubstr("\"duplicate\"")), Not(HasSubstr("b.parquet"))));
+      // The kept file has the rows of the other two, with all columns.
+      const Ran again = run_doppel("scan -q --set input.passthrough=note --keep " + (dir / "again.jsonl") +
+                                   " " + (dir / "kept.parquet"));
+      EXPECT_EQ(again.code, 0);
+      const std::string kept = read_file(dir / "again.jsonl");
+      EXPECT_EQ(std::count(kept.begin(), kept.end(), '\n'), 6);
+      for (const char* id : {"a0", "a2", "c0", "c2"}) EXPECT_THAT(kept, HasSubstr(id));
+      EXPECT_THAT(kept, HasSubstr("\"note\":\"r\""));
+    }
+  }
+  // Where the column is not copied, nobody looks at it.
+  EXPECT_EQ(run_doppel("scan -q --keep " + (dir / "kept.jsonl") + " " + (dir / "b.parquet")).code, 0);
+}
+
+TEST(Parquet, WhatHasNoRowsIsKeptAsAFileWithoutRows) {
+  TempDir dir;
+  const std::string empty = kData + "no_rows.parquet", kept = dir / "kept.parquet";
+  const Ran ran = run_doppel("scan --keep " + kept + " " + empty);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const Ran again = run_doppel("scan -q --all " + kept);
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(again.out, "");
+  // Without any columns there is no file, and the one before stays.
+  write_file(dir / "cut.parquet", read_file(empty).substr(0, 20));
+  const std::string before = read_file(kept);
+  const Ran none = run_doppel("scan --all --keep " + kept + " " + (dir / "cut.parquet"));
+  EXPECT_EQ(none.code, 3);
+  EXPECT_THAT(none.err, HasSubstr("kept.parquet is not written: no Parquet file was read"));
+  EXPECT_EQ(read_file(kept), before);
+}
+
+// A wrong command is refused before anything is judged.
+TEST(Parquet, FilesThatCannotBeKeptTogetherAreRefusedAtTheStart) {
+  TempDir dir;
+  const std::vector<std::string> ids{"a"}, texts{"one two three four five six"};
+  write_file(dir / "a.parquet", parquet_file({text_column("id", ids), text_column("text", texts)}, 1));
+  write_file(dir / "b.parquet", parquet_file({text_column("text", texts)}, 1));
+  write_file(dir / "c.jsonl", "{\"text\":\"one two three four\"}\n{\"text\":\"five\"}\n");
+  for (const auto& [other, cause] : {std::pair("b.parquet", "its columns are not those of "),
+                                     std::pair("c.jsonl", "only rows of Parquet")}) {
+    const Ran ran = run_doppel(
+        fmt::format("scan --all --keep {} {} {}", dir / "kept.parquet", dir / "a.parquet", dir / other));
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_EQ(ran.out, "");
+    EXPECT_THAT(ran.err, AllOf(HasSubstr(other), HasSubstr(cause)));
+  }
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+// Under a limit of the address space, what does not fit costs the file that it is in.
+TEST(Parquet, WhatTakesTooMuchMemoryIsNamedAndTheNextFileIsRead) {
+  TempDir dir;
+  // Little when it is packed, but no bomb.
+  std::string large;
+  for (int i = 0; large.size() < (250 << 20); ++i) {
+    large.append(128 << 10, 'a');
+    for (int word = 0; word < 60; ++word)
+      large += fmt::format(" {}", uint64_t{0x9e3779b97f4a7c15} * (i * 60 + word + 1));
+  }
+  WrittenColumn column = text_column("text", {large});
+  column.codec = 6;
+  column.pages[0].unpacked = static_cast<int64_t>(column.pages[0].bytes.size());
+  column.pages[0].bytes = zst(column.pages[0].bytes);
+  write_file(dir / "a.parquet", parquet_file({column}, 1));
+  write_file(dir / "b.parquet", parquet_file({text_column("text", {"one two three four five six"})}, 1));
+  const Ran ran = run_doppel("scan --all --set threads=1 " + (dir / "a.parquet") + " " + (dir / "b.parquet"),
+                             "ulimit -v 700000;");
+  EXPECT_EQ(ran.code, 1) << ran.err;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("a.parquet: "), HasSubstr("it takes more memory than there is")));
+  EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 1);
+  EXPECT_THAT(ran.out, HasSubstr("b.parquet/0"));
+}
+
+#endif
 
 TEST(Parquet, EventsNameFileAndRowWhereThereIsNoId) {
   TempDir dir;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "commands/run_doppel.h"
+#include "packed.h"
 
 namespace doppel {
 namespace {
@@ -182,6 +183,95 @@ TEST(Scan, ErrorsSayWhatIsWrong) {
   EXPECT_EQ(other.code, 3);
   EXPECT_THAT(other.err, HasSubstr("threshold"));
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+// The index reserves address space for what it may become. A limit (ulimit -v) leaves less of it, and where
+// that is not enough, nothing is judged.
+TEST(Scan, ALimitOfTheAddressSpaceIsKept) {
+  TempDir dir;
+  std::string lines;
+  for (int i = 0; i < 12'000; ++i)
+    lines += "{\"text\":\"a" + std::to_string(i) + " b c" + std::to_string(i * 7 % 1000) + " d e f g\"}\n";
+  write_file(dir / "in.jsonl", lines);
+  const std::string arguments = "scan -q --clusters --set threads=2 " + (dir / "in.jsonl");
+  const Ran whole = run_doppel(arguments);
+  ASSERT_EQ(whole.code, 0);
+  int refused = 0, done = 0;
+  for (const int mebibytes : {40, 100, 200, 300, 450, 600, 800, 1200, 2000, 4000, 16000}) {
+    const Ran ran = run_doppel(arguments, "ulimit -v " + std::to_string(mebibytes * 1024) + ";");
+    if (ran.code == 0) {
+      EXPECT_EQ(ran.out, whole.out) << mebibytes;
+      ++done;
+    } else if (mebibytes > 40) {  // the loader itself needs that much
+      EXPECT_EQ(ran.code, 3) << mebibytes << " " << ran.err;
+      EXPECT_THAT(ran.err, HasSubstr("the limit of the address space (ulimit -v) is"));
+      EXPECT_EQ(ran.out, "");
+      ++refused;
+    }
+  }
+  EXPECT_GE(done, 4);
+  EXPECT_GE(refused, 2);
+}
+
+// The limit that is just enough to begin with, as the message names it.
+int64_t least_address_space(const std::string& arguments) {
+  const Ran ran = run_doppel(arguments, "ulimit -v 150000;");
+  EXPECT_EQ(ran.code, 3) << ran.err;
+  EXPECT_EQ(ran.out, "");
+  constexpr std::string_view kBefore = " KiB, and ";
+  const size_t at = ran.err.find(kBefore);
+  return at == std::string::npos ? 0 : std::atoll(ran.err.c_str() + at + kBefore.size());
+}
+
+// Where it turns out later, the run stops, and the next one goes on where it stopped.
+TEST(Scan, AnIndexThatTheSystemRefusesMemoryStopsTheRun) {
+  TempDir dir;
+  std::string lines;
+  constexpr int kDocuments = 12'000;
+  for (int i = 0; i < kDocuments; ++i)
+    lines += line(std::to_string(i),
+                  "a" + std::to_string(i / 2) + " b c" + std::to_string(i / 2 * 7) + " d e f g");
+  write_file(dir / "in.jsonl", lines);
+  const std::string input = dir / "in.jsonl";
+  const std::string arguments =
+      "scan -q --all --threshold 0.2 --set num_perm=1024 --set threads=1 --set batch_bytes=65536 ";
+  const Ran whole = run_doppel(arguments + input);
+  ASSERT_EQ(whole.code, 0) << whole.err;
+  const int64_t least = least_address_space(arguments + input);
+  ASSERT_GT(least, 150'000);
+  // How much the index reserves at once depends on the limit: with some, the first batches have room.
+  std::string with_state;
+  Ran stopped;
+  for (int64_t more = 0; more < 400'000 && lines_of(stopped.out) == 0; more += 16'000) {
+    with_state = arguments + "--state " + (dir / ("state" + std::to_string(more))) + " " + input;
+    stopped = run_doppel(with_state, "ulimit -v " + std::to_string(least + more) + ";");
+    EXPECT_EQ(stopped.code, 3);
+    EXPECT_THAT(stopped.err, HasSubstr("the limit of the address space"));
+  }
+  EXPECT_THAT(stopped.err, HasSubstr("the system refuses memory for"));
+  EXPECT_GT(lines_of(stopped.out), 0u);
+  EXPECT_LT(lines_of(stopped.out), static_cast<size_t>(kDocuments));
+  const Ran rest = run_doppel(with_state);
+  EXPECT_EQ(rest.code, 0) << rest.err;
+  EXPECT_EQ(stopped.out + rest.out, whole.out);
+}
+
+// A line costs itself, however long it becomes.
+TEST(Scan, ALineThatTakesTooMuchMemoryIsLeftOut) {
+  TempDir dir;
+  const std::string few = "{\"text\":\"one two three four five six\"}\n";
+  write_file(dir / "a.jsonl.zst", zst("{\"text\":\"" + std::string(200 << 20, 'a') + "\"}\n" + few));
+  write_file(dir / "b.jsonl", few);
+  const Ran ran = run_doppel("scan --all --set threads=1 " + (dir / "a.jsonl.zst") + " " + (dir / "b.jsonl"),
+                             "ulimit -v 700000;");
+  EXPECT_EQ(ran.code, 1) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("a.jsonl.zst: "));
+  EXPECT_THAT(ran.err, HasSubstr("memory"));
+  EXPECT_THAT(ran.out, HasSubstr("b.jsonl"));
+}
+
+#endif
 
 TEST(Scan, AFullDiskStopsItCleanly) {
   TempDir dir;

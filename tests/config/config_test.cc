@@ -222,6 +222,27 @@ TEST_F(ConfigTest, EnvironmentAndCommandLineAreCheckedToo) {
           "command line: nothing.like.it: no such key"));
 }
 
+// A service of that name puts them into every container of its namespace.
+TEST_F(ConfigTest, VariablesOfAServiceCalledDoppelAreNoSettings) {
+  ConfigInputs inputs;
+  inputs.environment = {"DOPPEL_SERVICE_HOST=10.0.0.7",
+                        "DOPPEL_SERVICE_PORT=9464",
+                        "DOPPEL_SERVICE_PORT_HTTP=9464",
+                        "DOPPEL_PORT=tcp://10.0.0.7:9464",
+                        "DOPPEL_PORT_9464_TCP=tcp://10.0.0.7:9464",
+                        "DOPPEL_PORT_9464_TCP_PROTO=tcp",
+                        "DOPPEL_PORT_9464_TCP_PORT=9464",
+                        "DOPPEL_PORT_9464_TCP_ADDR=10.0.0.7",
+                        "DOPPEL_MATCHERS_SERVICE_HOST=10.0.0.8",
+                        "DOPPEL_MATCHERS_PORT=udp://10.0.0.8:1",
+                        "DOPPEL_MATCHERS_PORT_1_UDP_ADDR=10.0.0.8"};
+  EXPECT_THAT(errors("", inputs), IsEmpty());
+  inputs.environment = {"DOPPEL_PORT=9464", "DOPPEL_HTTP_PORT_NAME=x", "DOPPEL_SERVICE=x"};
+  EXPECT_THAT(errors("", inputs), ElementsAre(HasSubstr("environment DOPPEL_PORT: no such setting"),
+                                              HasSubstr("environment DOPPEL_HTTP_PORT_NAME: no such setting"),
+                                              HasSubstr("environment DOPPEL_SERVICE: no such setting")));
+}
+
 TEST_F(ConfigTest, ValuesMustFitTogether) {
   EXPECT_THAT(errors("threads: 1\nbands: 40\nrows: 6\n"),
               ElementsAre("doppel.yaml:2: bands: 40 bands x 6 rows need 240 slots, num_perm is 128"));
@@ -283,6 +304,17 @@ TEST_F(ConfigTest, RolesThatCannotWorkAreRefusedByName) {
               Contains(HasSubstr("one topic of signed records")));
   EXPECT_THAT(errors(resolver + "  ahead: 100\n"), Contains(HasSubstr("less than a batch (4000)")));
   EXPECT_THAT(errors(resolver + "dry_run: true\n"), Contains(HasSubstr("a dry run needs the whole index")));
+}
+
+TEST_F(ConfigTest, AnIndexLogIsCalledAsItsGroup) {
+  const auto name = [&](const std::string& yaml) {
+    const auto config = load(yaml, {});
+    EXPECT_TRUE(config.ok()) << config.status();
+    return config.ok() ? config->options.kafka.index_log : "";
+  };
+  EXPECT_EQ(name("kafka: {topics: [a]}\n"), "doppel-index");
+  EXPECT_EQ(name("kafka: {topics: [a], group: news}\n"), "news-index");
+  EXPECT_EQ(name("kafka: {topics: [a], group: news, index_log: doppel-index}\n"), "doppel-index");
 }
 
 // The same file for all roles: signers read the topics and write the order, which the others read.

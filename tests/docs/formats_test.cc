@@ -15,13 +15,13 @@
 #include "engine/answer_record.h"
 #include "engine/signed_file.h"
 #include "engine/signed_record.h"
+#include "records/metadata.h"
 #include "state/bodies_file.h"
 #include "state/hot_file.h"
 #include "state/index_log.h"
 #include "state/journal.h"
+#include "state/kafka_position.h"
 #include "state/support.h"
-#include "stream/kafka/kafka_position.h"
-#include "stream/metadata.h"
 
 namespace doppel::docs_test {
 namespace {
@@ -267,7 +267,7 @@ std::string position() {
       .string("topic")
       .varint("partition")
       .varint("next offset")
-      .i32("reserved")
+      .i32("incarnation, -1 for the first")
       .i64("timestamp of the record before")
       .i64("highest timestamp")
       .string("generation of a resolver")
@@ -406,7 +406,9 @@ std::map<std::string, std::string> examples() {
                         .last_ms = 1700000000500,
                         .highest_ms = 1700000000700},
                        [](Layout& l) {
-                         l.varint("next offset").i32("reserved").i64("timestamp of the record before");
+                         l.varint("next offset")
+                             .i32("incarnation, -1 for the first")
+                             .i64("timestamp of the record before");
                          l.i64("highest timestamp");
                        })},
       {"log-M",

@@ -13,6 +13,7 @@ if(Python3_FOUND AND NOT DOPPEL_SANITIZE)
   page_test(web-archives "kafka;packaging")
   page_test(signed-records "")
   page_test(parquet "")
+  page_test(two-sets "")
 
   add_test(NAME docs/all_settings COMMAND ${PROJECT_SOURCE_DIR}/scripts/docs-configuration --check $<TARGET_FILE:doppel_cli>)
 endif()

@@ -12,6 +12,7 @@
 
 #include "engine/share.h"
 #include "engine/steps.h"
+#include "engine/stored_set.h"
 
 namespace doppel {
 namespace {
@@ -29,6 +30,7 @@ struct Logged {
   std::vector<std::vector<uint32_t>> masks;
   std::vector<std::vector<uint64_t>> keys;
   std::vector<std::string> metadata, coded_sets;
+  std::vector<std::vector<uint64_t>> prints;
 };
 
 // One owner of some shards, which applies what was decided when it likes.
@@ -61,6 +63,7 @@ class LateOwner {
       Row row = logged.resolved.rows[r].row;
       row.slices = logged.slices[r].empty() ? nullptr : logged.slices[r].data();
       row.mask = logged.masks[r].data();
+      row.prints = logged.prints[r];
       row.body = bodies_->append({.metadata = logged.metadata[r], .coded_set = logged.coded_sets[r]}).value();
       rows.push_back(row);
       keys.insert(keys.end(), logged.keys[r].begin(), logged.keys[r].end());
@@ -162,7 +165,9 @@ class Cluster {
                         LateOwner& owner = *owners_[k][random_() % 2];
                         owner.apply_to(log_.size(), log_);
                         owner.apply_deaths(work->resolved);
-                        owner.answer(to_match, i, i + 1, k);
+                        ToMatch hinted = to_match;
+                        hinted.hint = &resolver_.hint();
+                        owner.answer(hinted, i, i + 1, k);
                         shorten(to_match.answers.of(i)[k]);
                       }
                       return absl::OkStatus();
@@ -207,8 +212,7 @@ class Cluster {
     for (size_t i = 0; i < work.resolved.outcomes.size(); ++i) {
       const Outcome& o = work.resolved.outcomes[i];
       const bool duplicate = o.verdict == Verdict::duplicate;
-      run_.outcomes.push_back({o.verdict, o.kind, duplicate ? o.similarity : Overlap{0, 1},
-                               o.verdict == Verdict::removal ? 0 : o.seq});
+      run_.outcomes.push_back(testing::without_metadata(o));
       if (!duplicate) continue;
       EXPECT_EQ(o.original, o.seq < metadata_.size() ? metadata_[o.seq] : made_now(work, o.seq));
     }
@@ -221,10 +225,12 @@ class Cluster {
       if (row.row.slices != nullptr)
         logged->slices.back().assign(row.row.slices, row.row.slices + options_.scheme.num_perm);
       logged->masks.emplace_back(row.row.mask, row.row.mask + (bands + 31) / 32);
+      logged->prints.emplace_back(row.row.prints.begin(), row.row.prints.end());
       logged->keys.emplace_back(&work.keys[i * bands], &work.keys[i * bands] + bands);
       logged->metadata.push_back(work.sign.documents[i].metadata);
       work.sets[i].code(work.sign.documents[i]);
       logged->coded_sets.push_back(work.sets[i].coded);
+      if (options_.rule.relations.on()) append_prints(logged->prints.back(), logged->coded_sets.back());
       metadata_.push_back(work.sign.documents[i].metadata);
     }
     for (const Removed& removed : work.resolved.removed) dead_.insert(removed.seq);
@@ -290,6 +296,35 @@ TEST(AnswersOracle, OwnersOfShardsSayTogetherWhatTheSlowRuleSays) {
   EXPECT_GT(removed, 100u);
   EXPECT_GT(counts.asked_again, 50u);
   EXPECT_GT(counts.behind, 500u);
+}
+
+TEST(AnswersOracle, OwnersOfShardsRelateTogetherWhatTheSlowRuleRelates) {
+  std::random_device device;
+  uint64_t related = 0;
+  Counts counts;
+  for (int round = 0; round < 6; ++round) {
+    const uint64_t seed = device();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    EngineOptions options = random_options(random);
+    testing::add_random_relations(random, options);
+    const std::vector<Step> steps = testing::make_related_steps(random(), 120);
+    const History slow = run_slow(options, steps);
+    for (const uint32_t shards : {1u, 3u, 16u}) {
+      const size_t owners = 1 + random() % std::min(shards, 5u);
+      const size_t batch = 1 + random() % 60, lag = random() % 5;
+      SCOPED_TRACE(std::to_string(shards) + " shards of " + std::to_string(owners) + " owners, batches of " +
+                   std::to_string(batch) + ", up to " + std::to_string(lag) + " behind");
+      Cluster cluster(options, shards, owners, lag, random);
+      const History fast = cluster.run(steps, batch, counts);
+      ASSERT_EQ(fast.outcomes.size(), slow.outcomes.size());
+      for (size_t i = 0; i < steps.size(); ++i) {
+        ASSERT_EQ(fast.outcomes[i], slow.outcomes[i]) << "document " << i;
+        related += fast.outcomes[i].related.size();
+      }
+    }
+  }
+  EXPECT_GT(related, 200u);
 }
 
 TEST(ShardSet, NumbersAreDenseWithinAnOwner) {

@@ -1,4 +1,4 @@
-// The embeddable API, as a program that embeds it would use it.
+// Sketches and the LSH index on their own, as a program that embeds them would use them.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "doppel/detector.h"
 #include "doppel/lsh_index.h"
 #include "doppel/signature.h"
 
@@ -17,77 +16,6 @@ std::string words(int from, int to) {
   std::string out;
   for (int i = from; i < to; ++i) out += "word" + std::to_string(i) + " ";
   return out;
-}
-
-TEST(Detector, SaysWhatRepeatsWhat) {
-  auto detector = Detector::create({}).value();
-  EXPECT_EQ(detector->insert({.id = "a", .text = words(0, 200)}).verdict, Verdict::unique);
-  Judgement exact = detector->insert({.id = "b", .text = words(0, 200)});
-  EXPECT_EQ(exact.verdict, Verdict::duplicate);
-  EXPECT_EQ(exact.kind, Kind::exact);
-  EXPECT_EQ(exact.similarity, 1);
-  EXPECT_EQ(exact.duplicate_of, "a");
-  Judgement near = detector->insert({.id = "c", .text = words(5, 200)});
-  EXPECT_EQ(near.kind, Kind::near);
-  EXPECT_EQ(near.duplicate_of, "a");
-  EXPECT_NEAR(near.similarity, 191.0 / 196, 0.002);
-  EXPECT_EQ(detector->insert({.id = "d", .text = words(100, 300)}).verdict, Verdict::unique);
-  EXPECT_EQ(detector->insert({.id = "e", .text = ""}).verdict, Verdict::unscored);
-  EXPECT_EQ(detector->size(), 2u);
-}
-
-TEST(Detector, ShortTextsMatchOnlyExactly) {
-  auto detector = Detector::create({}).value();
-  EXPECT_EQ(detector->insert({.id = "a", .text = "Page not found"}).verdict, Verdict::unique);
-  EXPECT_EQ(detector->insert({.id = "b", .text = "Page not found"}).duplicate_of, "a");
-  EXPECT_EQ(detector->insert({.id = "c", .text = "page not found"}).verdict, Verdict::unique);
-}
-
-TEST(Detector, QueryRemembersNothing) {
-  auto detector = Detector::create({}).value();
-  EXPECT_EQ(detector->query({.id = "a", .text = words(0, 50)}).verdict, Verdict::unique);
-  EXPECT_EQ(detector->query({.id = "a", .text = words(0, 50)}).verdict, Verdict::unique);
-  detector->insert({.id = "a", .text = words(0, 50)});
-  EXPECT_EQ(detector->query({.id = "b", .text = words(0, 50)}).duplicate_of, "a");
-  EXPECT_EQ(detector->query({.id = "b", .text = words(0, 49)}).kind, Kind::near);
-}
-
-TEST(Detector, WhatIsRemovedIsNoOriginal) {
-  auto detector = Detector::create({}).value();
-  detector->insert({.id = "a", .text = words(0, 50)});
-  EXPECT_FALSE(detector->remove("b"));
-  EXPECT_TRUE(detector->remove("a"));
-  EXPECT_FALSE(detector->remove("a"));
-  EXPECT_EQ(detector->insert({.id = "b", .text = words(0, 50)}).verdict, Verdict::unique);
-  EXPECT_EQ(detector->insert({.id = "c", .text = words(0, 50)}).duplicate_of, "b");
-}
-
-TEST(Detector, ScopesNeverMeet) {
-  auto detector = Detector::create({}).value();
-  detector->insert({.id = "a", .text = words(0, 50), .scope = "one"});
-  EXPECT_EQ(detector->insert({.id = "b", .text = words(0, 50), .scope = "two"}).verdict, Verdict::unique);
-  EXPECT_EQ(detector->insert({.id = "c", .text = words(0, 49), .scope = "two"}).duplicate_of, "b");
-  EXPECT_EQ(detector->insert({.id = "d", .text = words(0, 50)}).verdict, Verdict::unique);
-}
-
-TEST(Detector, ManyAtOnceIsAsOneByOne) {
-  std::mt19937 random(7);
-  std::vector<std::string> texts;
-  for (int i = 0; i < 3000; ++i) {
-    int from = static_cast<int>(random() % 40) * 50;
-    texts.push_back(words(from, from + 60 + static_cast<int>(random() % 20)));
-  }
-  std::vector<Document> documents;
-  for (size_t i = 0; i < texts.size(); ++i) documents.push_back({.id = texts[i], .text = texts[i]});
-  auto together = Detector::create({}).value();
-  auto apart = Detector::create({.shards = 3}).value();
-  std::vector<Judgement> all = together->insert(documents);
-  for (size_t i = 0; i < documents.size(); ++i) {
-    Judgement one = apart->insert(documents[i]);
-    ASSERT_EQ(all[i].verdict, one.verdict) << i;
-    ASSERT_EQ(all[i].duplicate_of, one.duplicate_of) << i;
-    ASSERT_EQ(all[i].similarity, one.similarity) << i;
-  }
 }
 
 TEST(Signature, EstimatesTheSimilarityOfSets) {

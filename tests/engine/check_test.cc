@@ -87,10 +87,10 @@ TEST_F(BrokenRuleDeathTest, NumbersOfABatchAscend) {
   const Seq lowest_live = 0;
   Newcomers newcomers(8, {1, 8}, 1, lowest_live);
   newcomers.start_batch(0, 3);
-  newcomers.add({.seq = 7}, nullptr);
-  EXPECT_EXIT(newcomers.add({.seq = 7}, nullptr), ExitedWithCode(kBrokenExitCode), "ascend without gaps");
-  EXPECT_EXIT(newcomers.add({.seq = 9}, nullptr), ExitedWithCode(kBrokenExitCode), "ascend without gaps");
-  newcomers.add({.seq = 8}, nullptr);
+  newcomers.add({.seq = 7}, nullptr, {});
+  EXPECT_EXIT(newcomers.add({.seq = 7}, nullptr, {}), ExitedWithCode(kBrokenExitCode), "ascend without gaps");
+  EXPECT_EXIT(newcomers.add({.seq = 9}, nullptr, {}), ExitedWithCode(kBrokenExitCode), "ascend without gaps");
+  newcomers.add({.seq = 8}, nullptr, {});
 }
 
 TEST_F(BrokenRuleDeathTest, GenerationsAscend) {

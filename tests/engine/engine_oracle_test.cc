@@ -14,7 +14,9 @@
 namespace doppel {
 namespace {
 
+using testing::add_random_relations;
 using testing::History;
+using testing::make_related_steps;
 using testing::make_steps;
 using testing::random_options;
 using testing::run_slow;
@@ -31,6 +33,7 @@ class Kept {
       if (stored.row.slices != nullptr)
         copy.slices.assign(stored.row.slices, stored.row.slices + options.scheme.num_perm);
       copy.mask.assign(stored.row.mask, stored.row.mask + (options.rule.banding.bands + 31) / 32);
+      copy.prints.assign(stored.row.prints.begin(), stored.row.prints.end());
       rows_.push_back(std::move(copy));
     }
     for (const Removed& r : resolved.removed) rows_[r.seq].row.removed = true;
@@ -78,11 +81,13 @@ class Kept {
     StoredRow row;
     std::vector<uint8_t> slices;
     std::vector<uint32_t> mask;
+    std::vector<uint64_t> prints;
   };
   StoredRow view(Seq seq) const {
     StoredRow row = rows_[seq].row;
     row.row.slices = rows_[seq].slices.empty() ? nullptr : rows_[seq].slices.data();
     row.row.mask = rows_[seq].mask.data();
+    row.row.prints = rows_[seq].prints;
     return row;
   }
   std::vector<Copy> rows_;
@@ -137,9 +142,8 @@ History run_engine(EngineOptions options, const std::vector<Step>& steps, size_t
     };
     EXPECT_TRUE(engine->resolve(work, {.read = read}).ok());
     for (const Outcome& o : work.resolved.outcomes) {
-      run.outcomes.push_back({o.verdict, o.kind,
-                              o.verdict == Verdict::duplicate ? o.similarity : Overlap{0, 1},
-                              o.verdict == Verdict::removal ? 0 : o.seq});
+      run.outcomes.push_back(testing::without_metadata(o));
+      for (const Related& related : o.related) EXPECT_FALSE(related.original.empty());
     }
     kept.add(work.resolved, options);
     run.removed.insert(run.removed.end(), work.resolved.removed.begin(), work.resolved.removed.end());
@@ -214,6 +218,47 @@ TEST(EngineOracle, SaysWhatTheSlowRuleSays) {
   EXPECT_GT(expired, 0u);
   EXPECT_GT(unread, 100u);
   EXPECT_GT(read_late, 10u);
+}
+
+TEST(EngineOracle, RelatesWhatTheSlowRuleRelates) {
+  std::random_device device;
+  std::map<Relation, uint64_t> found;
+  uint64_t more = 0, repeats = 0;
+  // A few rounds have settings that find little: chance may ask for some rounds more.
+  const auto enough = [&] {
+    return found[Relation::contained] > 50 && found[Relation::contains] > 50 &&
+           found[Relation::shares] > 50 && more > 10 && repeats > 10;
+  };
+  for (int round = 0; round < 10 || (round < 100 && !enough()); ++round) {
+    const uint64_t seed = device();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    EngineOptions options = random_options(random);
+    add_random_relations(random, options);
+    const std::vector<Step> steps = make_related_steps(random(), 150);
+    const History slow = run_slow(options, steps);
+    for (const SlowOutcome& o : slow.outcomes) {
+      for (const Related& related : o.related) ++found[related.relation];
+      more += o.related_more;
+      repeats += o.kind == Kind::contained ? 1 : 0;
+    }
+    for (size_t batch : {size_t{1}, size_t{9}, size_t{1000}}) {
+      options.shards = 1 + static_cast<int>(random() % 4);
+      const History fast = run_engine(options, steps, batch, random);
+      ASSERT_EQ(fast.outcomes.size(), slow.outcomes.size());
+      for (size_t i = 0; i < steps.size(); ++i) {
+        ASSERT_EQ(fast.outcomes[i], slow.outcomes[i])
+            << "batch size " << batch << ", document " << i << ": verdict "
+            << static_cast<int>(fast.outcomes[i].verdict) << " of " << fast.outcomes[i].seq << " with "
+            << fast.outcomes[i].related.size() << " related, expected "
+            << static_cast<int>(slow.outcomes[i].verdict) << " of " << slow.outcomes[i].seq << " with "
+            << slow.outcomes[i].related.size();
+      }
+      EXPECT_EQ(fast.removed, slow.removed);
+    }
+  }
+  EXPECT_TRUE(enough()) << found[Relation::contained] << ' ' << found[Relation::contains] << ' '
+                        << found[Relation::shares] << ' ' << more << ' ' << repeats;
 }
 
 }  // namespace

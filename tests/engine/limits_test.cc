@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "doppel/detector.h"
+#include "doppel/index.h"
 #include "doppel/lsh_index.h"
 #include "doppel/signature.h"
 
@@ -35,20 +35,20 @@ std::string message(const absl::Status& status) { return std::string(status.mess
 
 // ---- what works with options that were taken
 
-absl::Status use_detector(const DetectorOptions& options) {
-  auto detector = Detector::create(options);
-  if (!detector.ok()) return detector.status();
+absl::Status use_index(const Index::Options& options) {
+  auto index = Index::open("", options);
+  if (!index.ok()) return index.status();
   const std::string text = words(0, 200);
-  EXPECT_EQ((*detector)->insert({.id = "a", .text = text, .timestamp_ms = 1000}).verdict, Verdict::unique);
-  EXPECT_EQ((*detector)->insert({.id = "b", .text = text}).duplicate_of, "a");
+  EXPECT_EQ((*index)->insert({.id = "a", .text = text, .timestamp_ms = 1000})->verdict, Verdict::unique);
+  EXPECT_EQ((*index)->insert({.id = "b", .text = text})->duplicate_of, "a");
   std::vector<std::string> texts;
   for (int i = 0; i < 40; ++i) texts.push_back(words(i * 3, i * 3 + 100));
-  std::vector<Document> documents;
+  std::vector<Index::Document> documents;
   for (size_t i = 0; i < texts.size(); ++i)
     documents.push_back({.id = texts[i], .text = texts[i], .timestamp_ms = int64_t(i)});
-  EXPECT_EQ((*detector)->insert(documents).size(), texts.size());
-  EXPECT_EQ((*detector)->query({.id = "c", .text = text}).duplicate_of, "a");
-  EXPECT_TRUE((*detector)->remove("a"));
+  EXPECT_EQ((*index)->insert(documents)->size(), texts.size());
+  EXPECT_EQ((*index)->query({.id = "c", .text = text})->duplicate_of, "a");
+  EXPECT_TRUE((*index)->remove("a").value());
   return absl::OkStatus();
 }
 
@@ -83,11 +83,11 @@ using Use = std::function<absl::Status(int64_t)>;
 
 // Every way in which a value of the table comes into the API.
 std::multimap<std::string_view, Use> entrances() {
-  const auto detector = [](auto member) {
+  const auto whole = [](auto member) {
     return [member](int64_t value) {
-      DetectorOptions options;
+      Index::Options options;
       member(options, value);
-      return use_detector(options);
+      return use_index(options);
     };
   };
   const auto signature = [](auto member) {
@@ -117,14 +117,14 @@ std::multimap<std::string_view, Use> entrances() {
     o.rows = 1;
   };
   return {
-      {"threshold", detector(threshold)},
+      {"threshold", whole(threshold)},
       {"threshold", lsh(threshold)},
-      {"recall", detector(recall)},
+      {"recall", whole(recall)},
       {"recall", lsh(recall)},
-      {"num_perm", detector(num_perm)},
+      {"num_perm", whole(num_perm)},
       {"num_perm", signature(num_perm)},
       {"num_perm", lsh([](auto& o, int64_t v) { o.signature.num_perm = static_cast<int>(v); })},
-      {"bands", detector([](auto& o, int64_t v) {
+      {"bands", whole([](auto& o, int64_t v) {
          o.bands = static_cast<int>(v);
          o.rows = v == 0 ? 0 : 1;
          o.num_perm = 1024;
@@ -134,7 +134,7 @@ std::multimap<std::string_view, Use> entrances() {
          o.rows = v == 0 ? 0 : 1;
          o.signature.num_perm = 1024;
        })},
-      {"rows", detector([](auto& o, int64_t v) {
+      {"rows", whole([](auto& o, int64_t v) {
          o.rows = static_cast<int>(v);
          o.bands = v == 0 ? 0 : 1;
          o.num_perm = 1024;
@@ -144,18 +144,20 @@ std::multimap<std::string_view, Use> entrances() {
          o.bands = v == 0 ? 0 : 1;
          o.signature.num_perm = 1024;
        })},
-      {"shingle_words", detector([](auto& o, int64_t v) { o.shingle_words = static_cast<int>(v); })},
+      {"shingle_words", whole([](auto& o, int64_t v) { o.shingle_words = static_cast<int>(v); })},
       {"shingle_words", signature([](auto& o, int64_t v) { o.shingle_words = static_cast<int>(v); })},
       {"shingle_words", lsh([](auto& o, int64_t v) { o.signature.shingle_words = static_cast<int>(v); })},
-      {"max_listed", detector([](auto& o, int64_t v) { o.max_listed = static_cast<int>(v); })},
-      {"max_checks", detector([](auto& o, int64_t v) { o.max_checks = static_cast<int>(v); })},
-      {"shards", detector([](auto& o, int64_t v) { o.shards = static_cast<int>(v); })},
-      {"expire_after", detector([](auto& o, int64_t v) { o.expire_after_ms = v; })},
+      {"max_listed", whole([](auto& o, int64_t v) { o.max_listed = static_cast<int>(v); })},
+      {"max_checks", whole([](auto& o, int64_t v) { o.max_checks = static_cast<int>(v); })},
+      {"shards", whole([](auto& o, int64_t v) { o.shards = static_cast<int>(v); })},
+      {"expire_after", whole([](auto& o, int64_t v) { o.expire_after_ms = v; })},
   };
 }
 
 // What the API has no option for; the settings have (tests/config).
-const std::set<std::string_view> kSettingsOnly{"max_documents", "min_shingles", "max_record", "threads"};
+const std::set<std::string_view> kSettingsOnly{"max_documents", "min_shingles", "max_record",
+                                               "threads",       "containment",  "passage_words",
+                                               "common_after",  "max_related"};
 
 TEST(Limits, TheWholeTableHoldsInTheApi) {
   const auto ways = entrances();
@@ -190,27 +192,27 @@ TEST(Limits, TheWholeTableHoldsInTheApi) {
 }
 
 TEST(Limits, MessagesNameOptionValueAndRange) {
-  EXPECT_EQ(message(Detector::create({.num_perm = 4}).status()), "num_perm: 4 is not between 8 and 1024");
-  EXPECT_EQ(message(Detector::create({.threshold = 1.5}).status()),
+  EXPECT_EQ(message(Index::open("", {.num_perm = 4}).status()), "num_perm: 4 is not between 8 and 1024");
+  EXPECT_EQ(message(Index::open("", {.threshold = 1.5}).status()),
             "threshold: 1.5 is not between 0.000001 and 1");
-  EXPECT_EQ(message(Detector::create({.threshold = std::nan("")}).status()),
+  EXPECT_EQ(message(Index::open("", {.threshold = std::nan("")}).status()),
             "threshold: nan is not between 0.000001 and 1");
-  EXPECT_EQ(message(Detector::create({.recall = 1}).status()),
+  EXPECT_EQ(message(Index::open("", {.recall = 1}).status()),
             "recall: 1 is not between 0.000001 and 0.999999");
-  EXPECT_EQ(message(Detector::create({.expire_after_ms = -5}).status()),
+  EXPECT_EQ(message(Index::open("", {.expire_after_ms = -5}).status()),
             "expire_after_ms: -5 is not between 0 and 31536000000000");
-  EXPECT_EQ(message(Detector::create({.bands = 20}).status()),
+  EXPECT_EQ(message(Index::open("", {.bands = 20}).status()),
             "bands: 20 and rows: 0; set both, or none to have them chosen");
-  EXPECT_EQ(message(Detector::create({.bands = 20, .rows = 20}).status()),
+  EXPECT_EQ(message(Index::open("", {.bands = 20, .rows = 20}).status()),
             "bands: 20 of 20 rows need 400 slots, num_perm is 128");
-  EXPECT_EQ(message(Detector::create({.num_perm = 1024, .bands = 1024, .rows = 1, .shards = 9}).status()),
+  EXPECT_EQ(message(Index::open("", {.num_perm = 1024, .bands = 1024, .rows = 1, .shards = 9}).status()),
             "1024 bands in 9 shards need 9216 tables, and at most 8192 are possible");
 }
 
 // A process has only so many mappings.
 TEST(Limits, TheMostTablesFit) {
-  EXPECT_TRUE(use_detector({.num_perm = 1024, .bands = 1024, .rows = 1, .shards = 8}).ok());
-  EXPECT_TRUE(use_detector({.num_perm = 1024, .bands = 32, .rows = 1, .shards = 256}).ok());
+  EXPECT_TRUE(use_index({.num_perm = 1024, .bands = 1024, .rows = 1, .shards = 8}).ok());
+  EXPECT_TRUE(use_index({.num_perm = 1024, .bands = 32, .rows = 1, .shards = 256}).ok());
 }
 
 // ---- signatures that do not compare
@@ -279,12 +281,12 @@ double any_share() {
 
 // Most options are left alone, so that not all of what is tried is refused.
 template <typename T>
-void perhaps(T& option, const std::function<T()>& any) {
+void perhaps(auto& option, const std::function<T()>& any) {
   if (*rc::gen::weightedElement<bool>({{3, false}, {1, true}})) option = any();
 }
 
-RC_GTEST_PROP(Limits, AnyOptionsOfADetectorGiveAnErrorOrWork, ()) {
-  DetectorOptions o;
+RC_GTEST_PROP(Limits, AnyOptionsOfAnIndexGiveAnErrorOrWork, ()) {
+  Index::Options o;
   perhaps<double>(o.threshold, any_share);
   perhaps<double>(o.recall, any_share);
   perhaps<int>(o.num_perm, [] { return any_of(limits::kNumPerm); });
@@ -300,21 +302,21 @@ RC_GTEST_PROP(Limits, AnyOptionsOfADetectorGiveAnErrorOrWork, ()) {
                                       std::numeric_limits<int64_t>::min());
   });
   o.verify_by_signature = *rc::gen::arbitrary<bool>();
-  auto detector = Detector::create(o);
-  if (!detector.ok()) {
-    RC_ASSERT(detector.status().code() == absl::StatusCode::kInvalidArgument);
+  auto index = Index::open("", o);
+  if (!index.ok()) {
+    RC_ASSERT(index.status().code() == absl::StatusCode::kInvalidArgument);
     RC_CLASSIFY(true, "refused");
     return;
   }
   const std::string text = words(0, 120);
-  RC_ASSERT((*detector)->insert({.id = "a", .text = text}).verdict == Verdict::unique);
-  RC_ASSERT((*detector)->insert({.id = "b", .text = text}).duplicate_of == "a");
+  RC_ASSERT((*index)->insert({.id = "a", .text = text})->verdict == Verdict::unique);
+  RC_ASSERT((*index)->insert({.id = "b", .text = text})->duplicate_of == "a");
   std::vector<std::string> texts;
   for (int i = 0; i < 20; ++i) texts.push_back(words(i * 5, i * 5 + 100));
-  std::vector<Document> documents;
+  std::vector<Index::Document> documents;
   for (const std::string& t : texts) documents.push_back({.id = t, .text = t, .timestamp_ms = INT64_MIN + 1});
-  RC_ASSERT((*detector)->insert(documents).size() == texts.size());
-  RC_ASSERT((*detector)->query({.id = "c", .text = text}).duplicate_of == "a");
+  RC_ASSERT((*index)->insert(documents)->size() == texts.size());
+  RC_ASSERT((*index)->query({.id = "c", .text = text})->duplicate_of == "a");
 }
 
 RC_GTEST_PROP(Limits, AnySignaturesGiveAnErrorOrCompare, ()) {

@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/crc32c.h"
 #include "engine/signed_file.h"
+#include "sketch/compact_set.h"
 
 namespace doppel {
 namespace {
@@ -189,6 +190,44 @@ TEST(SignedFile, FrameHeadsAreChecked) {
   }
   EXPECT_EQ(parse_frame_head(kSignedMagic), std::nullopt) << "a header is no frame";
   EXPECT_EQ(parse_frame_head(std::string(8, '\0')), std::nullopt) << "a hole in a file is no end";
+}
+
+// With prints, a record says in which order the values of its set come.
+TEST(SignedRecord, KeepsTheOrderOfShinglesWherePrintsNeedIt) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 100; ++round) {
+    std::string text;
+    for (uint64_t w = 5 + random() % (round % 10 == 0 ? 20'000 : 900); w > 0; --w)
+      text += "w" + std::to_string(random() % (round % 3 == 0 ? 3 : 10'000)) + " ";
+    Scheme scheme{.key = {random(), random()}, .num_perm = kNumPerm};
+    scheme.passage = static_cast<uint32_t>(1 + random() % 200);
+    Signer signer(scheme);
+    Whole whole;
+    signer.sign(text, "", whole.document, whole.slices.data());
+    ASSERT_FALSE(whole.document.prints.empty());
+    CompactSet set;
+    make_compact_set(whole.document.tops, set);
+    code_set(whole.document);
+    std::string bytes;
+    encode_signed_record(kFingerprint, whole.origin, whole.document, whole.slices, bytes);
+    Whole read;
+    ASSERT_TRUE(
+        decode_signed_record(bytes, kFingerprint, kNumPerm, read.origin, read.document, read.slices.data())
+            .ok());
+    ASSERT_EQ(read.document.prints, whole.document.prints);
+    ASSERT_EQ(read.document.tops.size(), whole.document.tops.size());
+    for (size_t i = 0; i < read.document.tops.size(); ++i)
+      ASSERT_EQ(read.document.tops[i] >> (32 - set.bits), whole.document.tops[i] >> (32 - set.bits)) << i;
+    // A change that the checksum allows is found or harmless.
+    const size_t at = 5 + random() % (bytes.size() - 5);
+    bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
+    store(bytes.data(), crc32c(std::string_view(bytes).substr(4)));
+    Whole other;
+    (void)decode_signed_record(bytes, kFingerprint, kNumPerm, other.origin, other.document,
+                               other.slices.data());
+  }
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/slow_relations.h"
 
 namespace doppel::testing {
 
@@ -19,6 +20,8 @@ struct SlowOutcome {
   Kind kind = Kind::none;
   Overlap similarity{0, 1};
   Seq seq = 0;
+  std::vector<Related> related = {};  // without metadata
+  size_t related_more = 0;
   bool operator==(const SlowOutcome&) const = default;
 };
 
@@ -55,6 +58,14 @@ class SlowEngine {
         return {Verdict::duplicate, Kind::near, similarity(entry, *original), original->seq};
       }
     }
+    SlowOutcome out{.verdict = Verdict::unique, .seq = entry.seq};
+    if (!document.prints.empty() && options_.rule.relations.on()) {
+      relate(document, entry, out);
+      if (out.verdict == Verdict::duplicate) {
+        --next_;
+        return out;
+      }
+    }
     const uint64_t room = options_.rule.max_documents;
     if (room != 0 && next_ > room) raise(next_ - room);
     if (!entry.slices.empty()) {
@@ -66,7 +77,7 @@ class SlowEngine {
     }
     entries_.push_back(entry);
     added(entry);
-    return {.verdict = Verdict::unique, .seq = entry.seq};
+    return out;
   }
 
   void remove(uint64_t id_tag) {
@@ -92,6 +103,7 @@ class SlowEngine {
     std::vector<uint8_t> slices;  // empty: below one shingle
     CompactSet set;
     std::vector<int> bands;
+    std::set<uint64_t> prints;  // that it lists
     bool live = true;
     bool listed(int band) const { return std::find(bands.begin(), bands.end(), band) != bands.end(); }
   };
@@ -134,6 +146,26 @@ class SlowEngine {
     if (!r.live) return;
     r.live = false;
     removed_.push_back({r.seq, reason});
+  }
+
+  // What the document shares with those that live, and what of its prints it lists.
+  void relate(const SignedDocument& document, Entry& entry, SlowOutcome& out) {
+    const RelationRule& rule = options_.rule.relations;
+    std::vector<SlowOriginal> live;
+    for (const Entry& r : entries_)
+      if (r.live) live.push_back({r.seq, &r.set, &r.prints});
+    SlowRelated found =
+        slow_relations(rule, static_cast<size_t>(options_.rule.max_checks),
+                       static_cast<size_t>(options_.rule.max_listed), document, entry.set, live);
+    out.related = found.related;
+    out.related_more = found.more;
+    entry.prints = found.listed;
+    for (const Related& related : found.related) {
+      if (!rule.partial_duplicate || related.relation != Relation::contained) continue;
+      out = {
+          Verdict::duplicate, Kind::contained, {related.shared, related.of_document}, related.seq, {related}};
+      break;
+    }
   }
 
   void replace(uint64_t id_tag, Digest digest) {

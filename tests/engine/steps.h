@@ -64,6 +64,73 @@ inline std::vector<Step> make_steps(uint64_t seed, size_t n) {
   return steps;
 }
 
+// The same where texts quote, hold and cut each other: some become pieces of several others, one after the
+// other, and some get words of a site in front.
+inline std::vector<Step> make_related_steps(uint64_t seed, size_t n) {
+  std::vector<Step> steps = make_steps(seed, n);
+  std::mt19937_64 random(seed + 1);
+  const auto words_of = [](const std::string& text) {
+    std::vector<std::string> out;
+    for (size_t at = 0; at < text.size();) {
+      const size_t end = std::min(text.find(' ', at), text.size());
+      out.push_back(text.substr(at, end - at));
+      at = end + 1;
+    }
+    return out;
+  };
+  std::vector<std::string> bars;
+  for (int b = 0; b < 3; ++b) {
+    std::string& bar = bars.emplace_back();
+    for (uint64_t w = 10 + random() % 60; w > 0; --w) bar += "bar" + std::to_string(random() % 500) + " ";
+  }
+  std::vector<std::string> before;
+  for (Step& step : steps) {
+    if (!before.empty() && random() % 2 == 0) {
+      std::string text;
+      for (uint64_t pieces = 1 + random() % 3; pieces > 0; --pieces) {
+        const std::vector<std::string> words = words_of(before[random() % before.size()]);
+        if (random() % 3 == 0) {
+          for (uint64_t w = random() % 80; w > 0; --w) text += "n" + std::to_string(random() % 5'000) + " ";
+        }
+        if (words.empty()) continue;
+        const size_t from = random() % 2 == 0 ? 0 : random() % words.size();
+        const size_t count = random() % 2 == 0 ? words.size() : random() % words.size() + 1;
+        for (size_t w = from; w < std::min(words.size(), from + count); ++w)
+          text += (random() % 60 == 0 ? "edit" + std::to_string(random() % 90) : words[w]) + " ";
+      }
+      step.text = text;
+    }
+    if (random() % 3 == 0) step.text = bars[random() % bars.size()] + step.text;
+    if (!step.remove) before.push_back(step.text);
+  }
+  return steps;
+}
+
+inline void add_random_relations(std::mt19937_64& random, EngineOptions& options) {
+  RelationRule& rule = options.rule.relations;
+  const uint64_t which = 1 + random() % 7;
+  rule.contained = (which & 1) != 0;
+  rule.contains = (which & 2) != 0;
+  rule.shares = (which & 4) != 0;
+  rule.passage = options.scheme.passage = static_cast<uint32_t>(1 + random() % (random() % 2 == 0 ? 8 : 60));
+  rule.containment_ppm = 300'000 + static_cast<uint32_t>(random() % 600'000);
+  rule.common_after = 2 + static_cast<uint32_t>(random() % 20);
+  rule.max_related = 1 + static_cast<uint32_t>(random() % 4);
+  rule.partial_duplicate = random() % 3 == 0;
+  options.rule.verify = Verify::exact;
+}
+
+inline SlowOutcome without_metadata(const Outcome& o) {
+  SlowOutcome out{o.verdict,
+                  o.kind,
+                  o.verdict == Verdict::duplicate ? o.similarity : Overlap{0, 1},
+                  o.verdict == Verdict::removal ? 0 : o.seq,
+                  o.related,
+                  o.related_more};
+  for (Related& related : out.related) related.original.clear();
+  return out;
+}
+
 struct History {
   std::vector<SlowOutcome> outcomes;
   std::vector<Removed> removed;

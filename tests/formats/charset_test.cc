@@ -1,6 +1,6 @@
 // Fixtures in data/charsets/ were encoded by Python's codecs: NAME.bytes and the same text as NAME.utf8.
 
-#include "formats/charset.h"
+#include "formats/bytes/charset.h"
 
 #include <gmock/gmock.h>
 
@@ -94,9 +94,29 @@ TEST(Charset, MetaCountsForHtmlOnlyAndBehindTheHeader) {
   }
   const std::string latin = "<meta charset=windows-1251>caf\xe9";
   EXPECT_EQ(decoder.decode(latin, "windows-1252", true), "<meta charset=windows-1251>caf\xc3\xa9");
-  EXPECT_EQ(charset_of_meta("<html><metadata charset=x>"), "x");
+  EXPECT_EQ(charset_of_meta("<html><metadata charset=x>"), "");
+  EXPECT_EQ(charset_of_meta("<!-- <meta charset=x> --><META/charset=y>"), "y");
+  EXPECT_EQ(charset_of_meta("<!--><meta charset=y>"), "y");
+  EXPECT_EQ(charset_of_meta("<!-- <meta charset=x>"), "");
   EXPECT_EQ(charset_of_meta(std::string(2000, ' ') + "<meta charset=x>"), "");
   EXPECT_EQ(charset_of_meta("<meta charset"), "");
+}
+
+// The standard's labels and charsets, as Python's package webencodings has them.
+TEST(Charset, EveryLabelOfTheStandardIsKnown) {
+  std::ifstream in(std::string(DOPPEL_SOURCE_DIR) + "/tests/formats/data/charsets/labels.tsv");
+  CharsetDecoder decoder;
+  std::string label, bytes, text;
+  int count = 0;
+  while (std::getline(in, label, '\t') && std::getline(in, bytes, '\t') && std::getline(in, text)) {
+    ++count;
+    std::string unescaped;
+    for (size_t i = 0; i + 1 < bytes.size(); i += 2)
+      unescaped.push_back(static_cast<char>(std::stoi(bytes.substr(i, 2), nullptr, 16)));
+    EXPECT_EQ(decoder.decode(unescaped, label, false), text) << label;
+    EXPECT_EQ(decoder.decode(unescaped, " " + label + "\n", false), text) << label;
+  }
+  EXPECT_EQ(count, 222);
 }
 
 TEST(Charset, ParameterOfAType) {

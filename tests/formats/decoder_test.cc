@@ -136,12 +136,15 @@ TEST(Json, WhatIsRejectedAndWhy) {
       {"{\"text\": \"x\"}{}", "something follows"},
       {"{\"text\": \"x\"", "ends too early"},
       {"{\"text\": \"x", "a string has no end"},
-      {"{\"text\": \"\xff\"}", "UTF-8"},
+      {"{\"text\": \"\xff\"}", "not JSON: it is not valid UTF-8 (field \"text\")"},
+      {"{\"a\": [\"{,\\\"\"], \"b\": {\"c\": \"x\xc3\"}, \"d\": 1}", "UTF-8 (field \"b\")"},
+      {"{\"\xff\": 1}", "it is not valid UTF-8"},
       {R"({"text": "\ud800"})", "surrogate"},
       {R"({"text": "\ude00x"})", "surrogate"},
       {R"({"text": "\q"})", "escape"},
       {"{\"text\": \"a\nb\"}", "control character"},
-      {R"({"text": "x", "n": 123456789012345678901234567890})", "64 bits"},
+      {R"({"text": "x", "n": 1e400, "m": 01})", "number"},
+      {R"({"text": "x", "n": 123456789012345678901, "m": "\q"})", "escape"},
       {R"({"text": "x", "n": 01})", "number"},
       {"{'text': 1}", "not JSON"},
       {R"({"text": "x",})", "not JSON"},
@@ -156,6 +159,42 @@ TEST(Json, WhatIsRejectedAndWhy) {
     EXPECT_FALSE(d.status.ok()) << json;
     EXPECT_THAT(d.reason(), HasSubstr(reason)) << json;
   }
+}
+
+// Numbers and halves of surrogate pairs that no parser takes cost the record only where they are used.
+TEST(Json, WhatIsNotUsedMayHoldAnyNumberAndHalfOfASurrogatePair) {
+  FormatOptions options = json_options();
+  options.tag_fields = {"site"};
+  options.passthrough_fields = {"p", "/meta/n"};
+  const std::string big = "123456789012345678901234567890";
+  for (const std::string& bad :
+       {big, std::string("-1e400"), std::string(R"("a\ud800")"), std::string(R"("\udc00\ud83d\ude00\ud83d")"),
+        std::string(R"({"\ud800": [1e999, "\udfff", {"text": 1e999}]})")}) {
+    for (const std::string& before :
+         {R"({"n": )" + bad + R"(, "text": "x)", R"({"meta":{"id":7,"o": [)" + bad + R"(]}, "text": "x)"}) {
+      Decoded d(before + R"(\ud83d\ude00", "id": "i", "content": )" + bad + R"(, "id": )" + bad + "}",
+                options);
+      ASSERT_TRUE(d.status.ok()) << before << ": " << d.reason();
+      EXPECT_EQ(d.document.text, "x\xf0\x9f\x98\x80");
+      EXPECT_EQ(d.document.id, "i");
+    }
+  }
+  // Where it is used: a name of any length is one; what is handed through comes through as it is.
+  EXPECT_EQ(Decoded(R"({"text": "x", "id": )" + big + "}", options).document.id, big);
+  EXPECT_EQ(Decoded(R"({"text": "x", "site": -)" + big + "}", options).document.tags, "site=-" + big + "\n");
+  EXPECT_EQ(Decoded(R"({"text": "x", "p": [ 1e400 , {"a b" : )" + big +
+                        R"(, "c": "\ud800 \\" }], "meta": {"n": 1e999}})",
+                    options)
+                .document.passthrough,
+            R"("p":[1e400,{"a b":)" + big + R"(,"c":"\ufffd \\"}],"n":1e999)");
+  EXPECT_EQ(Decoded(R"({"text": "x", "date": 1e400})", options).document.timestamp_ms, std::nullopt);
+  const std::pair<std::string, const char*> table[] = {
+      {R"({"text": "a\ud800b"})", "text: field \"text\" holds half of a surrogate pair"},
+      {R"({"text": 1e400})", "text: field \"text\" is a number, not a string"},
+      {R"({"text": "x", "id": 1e400})", "id: field \"id\" holds a number that does not fit into 64 bits"},
+      {R"({"text": "x", "url": "\udc00"})", "url: field \"url\" holds half of a surrogate pair"},
+      {R"({"text": "x", "site": "\udc00"})", "tags: field \"site\" holds half of a surrogate pair"}};
+  for (const auto& [json, reason] : table) EXPECT_EQ(Decoded(json, options).reason(), reason);
 }
 
 // What follows a record in memory must not matter, wherever the record was cut.

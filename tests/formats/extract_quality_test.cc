@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/html.h"
+#include "formats/html/html.h"
 #include "text/shingler.h"
 
 namespace doppel {

@@ -1,4 +1,4 @@
-#include "formats/html.h"
+#include "formats/html/html.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -20,6 +20,12 @@ std::string main_of(std::string_view html) {
   HtmlExtractor extractor;
   auto text = extractor.text(html, Extract::main);
   return text.ok() ? std::string(*text) : std::string(std_sv(text.status().message()));
+}
+
+TextSource source_of(std::string_view html) {
+  HtmlExtractor extractor;
+  EXPECT_TRUE(extractor.text(html, Extract::main).ok());
+  return extractor.source();
 }
 
 TEST(Visible, WhatAReaderSees) {
@@ -147,7 +153,7 @@ TEST(Main, DropsWhatSurroundsTheText) {
   const std::string page = fmt::format(
       R"(<body class="has-sidebar"><header><a href="/">Site</a> The best news of the valley, every day at noon</header>
 <div class="mainNav"><ul><li><a href=1>News</a><li><a href=2>Sport</a></ul></div>
-<div id="content"><h1>Old maps</h1><p>{0}</p><p>{0}</p><p>Short but between.</p><p>{0}</p></div>
+<div id="content"><h1>Old maps</h1><p>{0}</p><p>{0} More.</p><p>Short but between.</p><p>{0} Last.</p></div>
 <div class="related-links"><p>{0} Related.</p></div>
 <div><a href=3>Print</a> <a href=4>Next page</a> <a href=5>Share this page with your friends</a></div>
 <footer>Copyright 2024, all rights reserved, and a long line of legal text which nobody reads because {0}</footer>)",
@@ -171,19 +177,20 @@ TEST(Main, AnArticleThatSaysSoIsAllThereIs) {
 TEST(Main, BoilerplateThatHoldsTheTextIsNone) {
   const std::string page = fmt::format(
       "<form class=widget><div class=menu><a href=1>News of the day and of the whole week</a></div>"
-      "<div><p>{0}</p><p>{0}</p></div></form><footer>All rights are with us, as they always were.</footer>",
+      "<div><p>{0}</p><p>{0} More.</p></div></form><footer>All rights are with us, as they always "
+      "were.</footer>",
       kArticle);
-  EXPECT_EQ(main_of(page), fmt::format("{0}\n{0}", kArticle));
+  EXPECT_EQ(main_of(page), fmt::format("{0}\n{0} More.", kArticle));
   const std::string both = fmt::format(
-      "<div class=sidebar><p>{0} Beside.</p><p>{0} Beside.</p></div><div><p>{0}</p><p>{0}</p></div>",
+      "<div class=sidebar><p>{0} Beside.</p><p>{0} Beside.</p></div><div><p>{0}</p><p>{0} More.</p></div>",
       kArticle);
-  EXPECT_EQ(main_of(both), fmt::format("{0}\n{0}", kArticle));
+  EXPECT_EQ(main_of(both), fmt::format("{0}\n{0} More.", kArticle));
 }
 
 TEST(Main, CommentsOfReadersAreLeftOutUnlessThereIsNothingElse) {
   const std::string comments =
       fmt::format("<ol class=commentlist><li>{0} First.<li>{0} Second.</ol>", kArticle);
-  EXPECT_THAT(main_of(fmt::format("<div><p>{0}</p><p>{0}</p></div>{1}", kArticle, comments)),
+  EXPECT_THAT(main_of(fmt::format("<div><p>{0}</p><p>{0} More.</p></div>{1}", kArticle, comments)),
               Not(HasSubstr("First.")));
   EXPECT_THAT(main_of("<h1>Forum</h1>" + comments), HasSubstr("First."));
 }
@@ -192,9 +199,10 @@ TEST(Main, TheLeadIsPartOfTheTextWhereverItIs) {
   const std::string page = fmt::format(
       "<header><h1>Old maps</h1><div class=teaser>Five hundred years ago a monk drew the coast.</div>"
       "<div class=author>By a woman who has written for this paper for years</div></header>"
-      "<div class=articleBody><p>{0}</p><p>{0}</p></div>",
+      "<div class=articleBody><p>{0}</p><p>{0} More.</p></div>",
       kArticle);
-  EXPECT_EQ(main_of(page), fmt::format("Five hundred years ago a monk drew the coast.\n{0}\n{0}", kArticle));
+  EXPECT_EQ(main_of(page),
+            fmt::format("Five hundred years ago a monk drew the coast.\n{0}\n{0} More.", kArticle));
 }
 
 std::string page_with_data(std::string_view json, std::string_view body = "<div id=app></div><p>Loading") {
@@ -228,10 +236,29 @@ two", "articleBody": ")" + body + "\"}"})
   EXPECT_EQ(extractor.pieces()[0].fate, BlockFate::little);
 }
 
+// The page of a product may have a paragraph about deliveries, and the rest by a script.
+TEST(Main, AProductWithLittleTextIsWhatItsDataSays) {
+  const std::string about = fmt::format("{0} {0} {0}", kArticle);
+  const std::string product = R"({"@type": "Product", "name": "Map", "description": ")" + about + "\"}";
+  const std::string delivery = fmt::format("<main><p>{}</p></main>", kArticle);
+  HtmlExtractor extractor;
+  const std::string page = page_with_data(product, delivery);
+  EXPECT_EQ(*extractor.text(page, Extract::main), about);
+  EXPECT_EQ(extractor.source(), TextSource::data);
+  EXPECT_EQ(main_of(page_with_data(R"({"@graph": [)" + product + "]}", delivery)), about);
+  const std::string text = fmt::format("<main><p>{0}</p><p>{0} More.</p></main>", kArticle);
+  EXPECT_EQ(main_of(page_with_data(product, text)), fmt::format("{0}\n{0} More.", kArticle));
+  // What is described is something else.
+  for (const char* type : {"WebSite", "Article", "ProductCollection"}) {
+    const std::string other = fmt::format(R"({{"@type": "{}", "description": "{}"}})", type, about);
+    EXPECT_EQ(main_of(page_with_data(other, delivery)), kArticle) << type;
+  }
+}
+
 TEST(Main, DataIsNotLookedAtWhereThereIsAText) {
-  const std::string text = fmt::format("<article><p>{0}</p><p>{0}</p></article>", kArticle);
+  const std::string text = fmt::format("<article><p>{0}</p><p>{0} More.</p></article>", kArticle);
   const std::string other = R"({"articleBody": ")" + std::string(1000, 'x') + "\"}";
-  EXPECT_EQ(main_of(page_with_data(other, text)), fmt::format("{0}\n{0}", kArticle));
+  EXPECT_EQ(main_of(page_with_data(other, text)), fmt::format("{0}\n{0} More.", kArticle));
   for (const char* json : {R"({"articleBody": "too short"})", R"({"articleBody": 7})", "{", "", "[]",
                            R"({"headline": "articleBody"})"})
     EXPECT_EQ(main_of(page_with_data(json)), "Loading") << json;
@@ -246,24 +273,26 @@ TEST(Main, DataIsNotLookedAtWhereThereIsAText) {
 TEST(Main, CaptionsAndLinksToOtherPagesAreLeftOut) {
   const std::string page = fmt::format(
       "<article><p>{0}</p><figure><img><figcaption>The monk at work, as painted by his brother.</figcaption>"
-      "</figure><p>Read on: <a href=x>How the brother learned to paint in only four weeks</a></p><p>{0}</p>"
+      "</figure><p>Read on: <a href=x>How the brother learned to paint in only four weeks</a></p><p>{0} "
+      "More.</p>"
       "<p>Short but here.</p></article>",
       kArticle);
-  EXPECT_EQ(main_of(page), fmt::format("{0}\n{0}", kArticle));
+  EXPECT_EQ(main_of(page), fmt::format("{0}\n{0} More.", kArticle));
 }
 
 TEST(Main, ALinkEndsWithItsEndTag) {
   const std::string page =
-      fmt::format("<div><a href=x><div>More</a></div><p>{0}</p><p>{0}</p></div>", kArticle);
-  EXPECT_EQ(main_of(page), fmt::format("{0}\n{0}", kArticle));
-  EXPECT_EQ(main_of(fmt::format("<a name=top><p>{0}</p><p>{0}</p>", kArticle)),
-            fmt::format("{0}\n{0}", kArticle));
+      fmt::format("<div><a href=x><div>More</a></div><p>{0}</p><p>{0} More.</p></div>", kArticle);
+  EXPECT_EQ(main_of(page), fmt::format("{0}\n{0} More.", kArticle));
+  EXPECT_EQ(main_of(fmt::format("<a name=top><p>{0}</p><p>{0} More.</p>", kArticle)),
+            fmt::format("{0}\n{0} More.", kArticle));
 }
 
 TEST(Main, PiecesSayWhatBecameOfEachBlock) {
   HtmlExtractor extractor;
   const std::string page = fmt::format(
-      "<nav><a href=1>News</a></nav><h1>Old maps</h1><article><p>{0}</p><p>{0}</p></article><p>Nearby, there "
+      "<nav><a href=1>News</a></nav><h1>Old maps</h1><article><p>{0}</p><p>{0} More.</p></article><p>Nearby, "
+      "there "
       "is more.</p>",
       kArticle);
   ASSERT_TRUE(extractor.text(page, Extract::main).ok());
@@ -275,6 +304,243 @@ TEST(Main, PiecesSayWhatBecameOfEachBlock) {
 TEST(Main, IsAllWhereLittleWouldRemain) {
   const std::string page = "<nav><a href=1>a</a></nav><p>Few words.</p>";
   EXPECT_EQ(main_of(page), visible(page));
+}
+
+// A long name is a title, and some words are also what a page is about.
+TEST(Main, OnlyShortNamesSayWhatAnElementIs) {
+  for (std::string_view name : {"sharing-changes-with-others", "the-tags-command", "license", "published",
+                                "product-slider-content", "ad-hoc-networks-explained",
+                                "how-to-write-a-good-footer", "elementor-cta", "elementor-cta__content"}) {
+    const std::string page = fmt::format(
+        "<main><p>{0} One.</p><p>{0} Two.</p><section id=\"{1}\"><p>{0} Three.</p></section></main>",
+        kArticle, name);
+    EXPECT_THAT(main_of(page), HasSubstr("Three.")) << name;
+  }
+  for (std::string_view name : {"sharing", "post-tags", "siteFooter", "main-cta-wrapper", "related-posts"}) {
+    const std::string page =
+        fmt::format("<main><p>{0} One.</p><p>{0} Two.</p><div class=\"{1}\"><p>{0} Three.</p></div></main>",
+                    kArticle, name);
+    EXPECT_THAT(main_of(page), Not(HasSubstr("Three."))) << name;
+  }
+}
+
+TEST(Main, PostsInAFormAreText) {
+  std::string posts;
+  for (int i = 0; i < 6; ++i) posts += fmt::format("<div class=post><p>{} Post {}.</p></div>", kArticle, i);
+  const std::string page =
+      fmt::format("<h1>Old maps</h1><p>{}</p><form action=/moderate>{}</form>", kArticle, posts);
+  EXPECT_THAT(main_of(page), HasSubstr("Post 5."));
+  const std::string field = fmt::format(
+      "<article><p>{0}</p><p>{0} More.</p></article><form><p>Your address will not be shown to any "
+      "reader.</p></form>",
+      kArticle);
+  EXPECT_THAT(main_of(field), Not(HasSubstr("Your address")));
+}
+
+TEST(Main, AForumIsWhatItsReadersWrote) {
+  const std::string first = fmt::format("<div class=post><p>{0} Question.</p></div>", kArticle);
+  std::string answers;
+  for (int i = 0; i < 3; ++i)
+    answers += fmt::format("<div class=comment itemprop=comment><p>{} Answer {}.</p></div>", kArticle, i);
+  EXPECT_THAT(main_of("<body>" + first + answers), Not(HasSubstr("Answer 2.")));
+  EXPECT_THAT(main_of("<body class=\"topic-page\">" + first + answers), HasSubstr("Answer 2."));
+  EXPECT_THAT(main_of("<div itemscope itemtype=http://schema.org/DiscussionForumPosting>" + first + answers),
+              HasSubstr("Answer 2."));
+  EXPECT_THAT(main_of("<script type=application/ld+json>{\"@type\":\"QAPage\"}</script>" + first + answers),
+              HasSubstr("Answer 2."));
+}
+
+TEST(Main, NoscriptIsShownWhereLittleElseIs) {
+  const std::string posts = fmt::format("<noscript><p>{0} One.</p><p>{0} Two.</p></noscript>", kArticle);
+  const std::string page =
+      "<header><a href=/>Home</a></header><div id=app></div>" + posts + "<script src=a.js></script>";
+  EXPECT_THAT(main_of(page), HasSubstr("Two."));
+  EXPECT_THAT(visible(page), HasSubstr("Two."));
+  EXPECT_EQ(source_of(page), TextSource::page);
+  const std::string both = fmt::format("<p>{0}</p><p>{0} Three.</p>", kArticle) + posts;
+  EXPECT_THAT(main_of(both), Not(HasSubstr("Two.")));
+  EXPECT_THAT(visible(both), Not(HasSubstr("Two.")));
+}
+
+// What a reader sees decides, whatever of it is the main text.
+TEST(Main, ANoscriptIsShownWhereAReaderWouldSeeIt) {
+  const std::string noscript = fmt::format("<noscript><p>{0} One.</p><p>{0} Two.</p></noscript>", kArticle);
+  const std::string dialog = fmt::format("<div role=dialog><p>{0}</p><p>{0} Cookies.</p></div>", kArticle);
+  const std::string page = "<main><p>Few words.</p>" + noscript + "</main>" + dialog;
+  EXPECT_THAT(visible(page), Not(HasSubstr("Two.")));
+  EXPECT_THAT(main_of(page), Not(HasSubstr("Two.")));
+}
+
+std::string listing(int count) {
+  std::string out;
+  for (int i = 0; i < count; ++i)
+    out += fmt::format("<li><a href=/p/{0}>The blue lamp number {0}</a> <b>{0} crowns</b></li>", i);
+  return "<ul>" + out + "</ul>";
+}
+
+TEST(Main, APageWithoutOneTextIsItsList) {
+  const std::string about = fmt::format("<div><p>{}</p></div>", kArticle);
+  const std::string page =
+      "<nav><a href=1>News of the day</a></nav><main><h1>Lamps</h1>" + listing(60) + about + "</main>";
+  EXPECT_THAT(main_of(page), HasSubstr("The blue lamp number 59"));
+  EXPECT_THAT(main_of(page), HasSubstr("The exhibition"));
+  EXPECT_THAT(main_of(page), Not(HasSubstr("News of the day")));
+  EXPECT_EQ(source_of(page), TextSource::page);
+  // The same list of links without anything that says that it is the content may be a menu.
+  EXPECT_EQ(source_of("<div>" + listing(60) + "</div>"), TextSource::fallback);
+  // Beside one text it is none of it.
+  std::string text;
+  for (int i = 0; i < 8; ++i) text += fmt::format("<p>{} Part {}.</p>", kArticle, i);
+  const std::string both = "<main>" + text + listing(60) + "</main>";
+  EXPECT_THAT(main_of("<article>" + both + "</article>"), Not(HasSubstr("blue lamp")));
+  EXPECT_THAT(main_of("<meta property=og:type content=article>" + both), Not(HasSubstr("blue lamp")));
+  EXPECT_THAT(main_of(both), HasSubstr("blue lamp"));
+}
+
+// The footer is the only plain text of a list of links, and is none of it.
+TEST(Main, TheListInMainIsNotReplacedByTheFooter) {
+  const std::string footer = fmt::format("<footer><p>{0}</p><p>{0} More.</p></footer>", kArticle);
+  std::string links;
+  for (int i = 0; i < 60; ++i)
+    links += fmt::format("<li><a href=/p/{0}>The blue lamp number {0}</a></li>", i);
+  const std::string page =
+      "<div><a href=1>Terms of the shop</a></div><main><ul>" + links + "</ul></main>" + footer;
+  EXPECT_THAT(main_of(page), HasSubstr("The blue lamp number 59"));
+  EXPECT_THAT(main_of(page), Not(HasSubstr("The exhibition")));
+  EXPECT_THAT(main_of(page), Not(HasSubstr("Terms of the shop")));
+}
+
+TEST(Main, WhatCallsItselfAMenuIsOneIfItIsLinks) {
+  const std::string around = fmt::format("<p>{0} One.</p><p>{0} Two.</p>", kArticle);
+  for (std::string_view name : {"content-nav-section", "faq_tabs-menu", "navigation"}) {
+    const auto page = [&](std::string_view inside) {
+      return fmt::format("<main>{}<div class=\"{}\">{}</div></main>", around, name, inside);
+    };
+    EXPECT_THAT(main_of(page(fmt::format("<p>{} Three.</p>", kArticle))), HasSubstr("Three.")) << name;
+    EXPECT_THAT(main_of(page(fmt::format("<p><a href=1>{}</a> Three.</p>", kArticle))),
+                Not(HasSubstr("Three.")))
+        << name;
+  }
+  EXPECT_THAT(main_of(fmt::format("<main>{}<nav><p>{} Three.</p></nav></main>", around, kArticle)),
+              Not(HasSubstr("Three.")));
+}
+
+// A carousel beside an article shows others; that of a company shows what the company does.
+TEST(Main, WhatIsShownBesideOneThingIsNotOfIt) {
+  const std::string text = fmt::format("<p>{0} One.</p><p>{0} Two.</p>", kArticle);
+  for (std::string_view name : {"carousel", "home-slider", "promo", "teaser", "big-news-teaser"}) {
+    const std::string page =
+        fmt::format("<main>{0}<div class=\"{1}\"><p>{2} Three.</p></div></main>", text, name, kArticle);
+    EXPECT_THAT(main_of(page), HasSubstr("Three.")) << name;
+    for (std::string_view one : {
+             "<meta property=\"og:type\" content=\"article\">",
+             "<meta name='og:type' content='og:product'>",
+             "<article></article>",
+             "<script type=application/ld+json>{\"@type\": \"NewsArticle\"}</script>",
+             "<script type=application/ld+json>{\"@type\": \"Product\"}</script>",
+         }) {
+      EXPECT_THAT(main_of(std::string(one) + page), Not(HasSubstr("Three."))) << one << name;
+    }
+    for (std::string_view many : {
+             "<meta property=\"og:type\" content=\"website\">",
+             "<meta property=\"og:title\" content=\"article\">",
+             "<article></article><article></article>",
+             "<script type=application/ld+json>{\"@type\": \"Organization\"}</script>",
+         }) {
+      EXPECT_THAT(main_of(std::string(many) + page), HasSubstr("Three.")) << many << name;
+    }
+  }
+}
+
+TEST(Main, TextsBesideEachOtherAreAllTheText) {
+  std::string posts;
+  for (int i = 0; i < 6; ++i) {
+    posts += fmt::format("<article><h4>user{}</h4><div><p>{} Post {}.</p></div></article>", i, kArticle, i);
+  }
+  posts += fmt::format("<article><div><p>{0} Six.</p><p>{0}</p><p>{0} Long.</p></div></article>", kArticle);
+  const std::string page = "<div class=page><div class=posts>" + posts + "</div></div>";
+  EXPECT_THAT(main_of(page), HasSubstr("Post 0."));
+  EXPECT_THAT(main_of(page), HasSubstr("Post 5."));
+  EXPECT_THAT(main_of(page), HasSubstr("Long."));
+}
+
+TEST(Main, AHeadingThatIsALinkBelongsToTheTextBelow) {
+  const std::string item = fmt::format("<h2><a href=1>Old maps</a></h2><p>{}</p>", kArticle);
+  const std::string page =
+      fmt::format("<main><p>{0}</p>{1}<h2><a href=2>Other things</a></h2></main>", kArticle, item);
+  EXPECT_THAT(main_of(page), HasSubstr("Old maps"));
+  EXPECT_THAT(main_of("<article>" + page + "</article>"), Not(HasSubstr("Other things")));
+}
+
+TEST(Main, ReviewsAreOfReaders) {
+  const std::string page = fmt::format(
+      "<main><p>{0}</p><p>{0} More.</p><div class=\"product-reviews\"><p>{0} I like it.</p></div></main>",
+      kArticle);
+  EXPECT_THAT(main_of(page), Not(HasSubstr("I like it")));
+}
+
+TEST(Main, ABlockThatIsThereTwiceCountsOnce) {
+  const std::string page = fmt::format("<main><p>{0}</p><p>{0} Another.</p><p>{0}</p></main>", kArticle);
+  EXPECT_EQ(main_of(page), fmt::format("{0}\n{0} Another.", kArticle));
+}
+
+TEST(Main, NumbersAloneAreNoText) {
+  std::string numbers;
+  for (int i = 1; i < 200; ++i) numbers += fmt::format("<li>{}.</li>", i);
+  EXPECT_EQ(source_of("<main><ol>" + numbers + "</ol></main>"), TextSource::fallback);
+}
+
+// Nothing but menu and footer is left: it is the same on all pages of the site.
+TEST(Main, AMenuIsAFallback) {
+  const std::string footer = fmt::format("<footer><p>{0}</p><p>{0} More.</p></footer>", kArticle);
+  const std::string menu = "<nav><a href=1>News of the valley and of the world</a> <a href=2>Sport</a></nav>";
+  for (const std::string& page : {
+           menu + footer,
+           menu + "<main></main>" + footer,
+           menu + "<main><p>Loading</p></main>" + footer,
+           "<div class=\"site-footer\"><p>" + std::string(kArticle) + "</p></div>" + menu,
+           "<div role=contentinfo><p>" + std::string(kArticle) + "</p></div>" + menu,
+           menu,
+           std::string("<p>You need JavaScript to run this app.</p><script src=app.js></script>"),
+       }) {
+    EXPECT_EQ(source_of(page), TextSource::fallback) << page;
+  }
+  for (const std::string& page : {
+           menu + fmt::format("<main><p>{}</p></main>", kArticle) + footer,
+           std::string("<h1>Opening hours</h1><p>From nine to five.</p>"),
+           std::string(""),
+           std::string("<script src=app.js></script>"),
+           // A page that calls all of itself a menu.
+           fmt::format("<div class=menu-page><article><p>{0}</p><p>{0} More.</p></article></div>", kArticle),
+       }) {
+    EXPECT_EQ(source_of(page), TextSource::page) << page;
+  }
+  EXPECT_EQ(source_of(page_with_data(R"({"articleBody": ")" + fmt::format("{0} {0}", kArticle) + "\"}")),
+            TextSource::data);
+}
+
+TEST(Main, ADialogIsNeverTheText) {
+  const std::string question = fmt::format(
+      "<p>We and our partners store cookies on your device. {0}</p><p>{0} More.</p><p>{0}</p>", kArticle);
+  const std::string page = "<nav><a href=1>News</a></nav><h1>Old maps</h1><p>A monk drew it.</p>";
+  for (std::string_view dialog :
+       {"<div role=dialog>", "<div role=alertdialog>", "<dialog open>", "<div aria-modal=true>",
+        "<div id=\"cookie-banner\">", "<div class=\"CookieConsent\">", "<section class=\"gdpr-popup big\">",
+        "<div id=onetrust-banner-sdk>", "<div class=cookies>", "<div class=cmplz-cookiebanner>"}) {
+    const std::string html = std::string(dialog) + question + "</div></dialog></section>" + page;
+    EXPECT_EQ(main_of(html), "News\nOld maps\nA monk drew it.") << html;
+    EXPECT_EQ(source_of(html), TextSource::fallback) << html;
+  }
+  // Other things have such names, too.
+  for (std::string_view element :
+       {"<div class=cookie-recipes>", "<div id=content class=has-cookie-banner-closed-and-more>",
+        "<section id=what-is-informed-consent>"}) {
+    EXPECT_THAT(main_of(std::string(element) + question + "</div></section>"),
+                HasSubstr("We and our partners"));
+  }
+  // A page in a dialog.
+  EXPECT_THAT(main_of("<div role=dialog><main>" + question + "</main></div>"),
+              HasSubstr("We and our partners"));
 }
 
 TEST(Html, LooksLike) {

@@ -1,4 +1,4 @@
-#include "formats/http.h"
+#include "formats/bytes/http.h"
 
 #include <brotli/encode.h>
 #include <gmock/gmock.h>

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/utf8.h"
-#include "formats/charset.h"
+#include "formats/bytes/charset.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // Fresh ones now and then: labels are remembered.

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/utf8.h"
-#include "formats/charset.h"
-#include "formats/html.h"
+#include "formats/bytes/charset.h"
+#include "formats/html/html.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static doppel::HtmlExtractor extractor;

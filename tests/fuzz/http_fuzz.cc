@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "formats/http.h"
+#include "formats/bytes/http.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr size_t kMax = 1 << 20;

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "stream/files/fd.h"
-#include "stream/files/files_source.h"
-#include "stream/files/tables/table_reader.h"
+#include "files/fd.h"
+#include "files/options.h"
+#include "files/tables/table_reader.h"
 
 namespace doppel::fuzz {
 

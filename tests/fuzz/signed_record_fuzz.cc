@@ -10,8 +10,8 @@
 #include "base/bytes.h"
 #include "base/crc32c.h"
 #include "engine/signed_file.h"
-#include "stream/rejected_record.h"
-#include "stream/sign_record.h"
+#include "pipeline/sign_record.h"
+#include "records/rejected_record.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "stream/files/json_splitter.h"
+#include "files/read/json_splitter.h"
 
 namespace {
 

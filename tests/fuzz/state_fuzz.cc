@@ -13,11 +13,11 @@
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
+#include "records/metadata.h"
 #include "state/hot_file.h"
 #include "state/index_log.h"
 #include "state/journal.h"
-#include "stream/kafka/kafka_position.h"
-#include "stream/metadata.h"
+#include "state/kafka_position.h"
 
 namespace {
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "stream/files/fd.h"
-#include "stream/files/wacz.h"
+#include "files/fd.h"
+#include "files/warc/wacz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const doppel::Fd fd(::memfd_create("wacz", MFD_CLOEXEC));

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "formats/warc.h"
-#include "stream/warc/record_assembler.h"
+#include "fetch/record_assembler.h"
+#include "formats/warc/warc.h"
 
 namespace {
 

@@ -19,16 +19,16 @@ class BrokenIndexDeathTest : public testing::Test {
     index.band_keys(slices.data(), keys.data());
     index.insert({&row, 1}, keys.data());
   }
-  Index index{{.num_perm = 16, .banding = {4, 4}, .min_equal = 8}};
+  CandidateIndex index{{.num_perm = 16, .banding = {4, 4}, .min_equal = 8}};
   std::vector<uint8_t> slices = std::vector<uint8_t>(16, 7);
   std::vector<uint64_t> keys = std::vector<uint64_t>(4);
   uint32_t mask = 15;
 };
 
 TEST_F(BrokenIndexDeathTest, BandsNeedSlots) {
-  EXPECT_EXIT(Index({.num_perm = 16, .banding = {5, 4}}), ExitedWithCode(kBrokenExitCode),
+  EXPECT_EXIT(CandidateIndex({.num_perm = 16, .banding = {5, 4}}), ExitedWithCode(kBrokenExitCode),
               "slots of the sketch");
-  EXPECT_EXIT(Index({.num_perm = 16, .banding = {0, 4}}), ExitedWithCode(kBrokenExitCode),
+  EXPECT_EXIT(CandidateIndex({.num_perm = 16, .banding = {0, 4}}), ExitedWithCode(kBrokenExitCode),
               "slots of the sketch");
 }
 

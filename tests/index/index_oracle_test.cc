@@ -18,7 +18,7 @@ using Random = std::mt19937_64;
 // Documents whose bands collide often: slices are copied from a few templates, band by band.
 class Documents {
  public:
-  Documents(const IndexOptions& options, int templates, double copied, Random& random)
+  Documents(const CandidateIndexOptions& options, int templates, double copied, Random& random)
       : options_(options), copied_(copied), random_(random) {
     for (int t = 0; t < templates; ++t) templates_.push_back(noise());
   }
@@ -44,14 +44,14 @@ class Documents {
     for (auto& slice : out) slice = static_cast<uint8_t>(random_());
     return out;
   }
-  const IndexOptions& options_;
+  const CandidateIndexOptions& options_;
   double copied_;
   Random& random_;
   std::vector<std::vector<uint8_t>> templates_;
 };
 
 struct Pair {
-  explicit Pair(const IndexOptions& o) : options(o), index(o), reference(o) {}
+  explicit Pair(const CandidateIndexOptions& o) : options(o), index(o), reference(o) {}
 
   std::vector<uint64_t> keys(const std::vector<uint8_t>& slices) const {
     std::vector<uint64_t> out(static_cast<size_t>(options.banding.bands));
@@ -104,8 +104,8 @@ struct Pair {
     }
   }
 
-  IndexOptions options;
-  Index index;
+  CandidateIndexOptions options;
+  CandidateIndex index;
   ReferenceIndex reference;
   int inserts = 0;
 };
@@ -119,7 +119,7 @@ struct Workload {
   Seq start = 0;
 };
 
-void run(const IndexOptions& options, const Workload& work, uint64_t seed) {
+void run(const CandidateIndexOptions& options, const Workload& work, uint64_t seed) {
   SCOPED_TRACE(testing::Message() << "seed " << seed << " bands " << options.banding.bands << " rows "
                                   << options.banding.rows << " num_perm " << options.num_perm << " capacity "
                                   << options.initial_capacity);
@@ -208,15 +208,15 @@ void run(const IndexOptions& options, const Workload& work, uint64_t seed) {
 
 uint64_t fresh_seed() { return std::random_device{}(); }
 
-IndexOptions small(uint64_t seed) {
-  IndexOptions o;
+CandidateIndexOptions small(uint64_t seed) {
+  CandidateIndexOptions o;
   o.key = {seed, ~seed};
   return o;
 }
 
 TEST(IndexOracle, DefaultOptions) {
   const uint64_t seed = fresh_seed();
-  IndexOptions o = small(seed);
+  CandidateIndexOptions o = small(seed);
   o.min_equal = 20;
   o.track_ids = true;
   run(o, {}, seed);
@@ -230,7 +230,7 @@ TEST(IndexOracle, ManyShapes) {
        {Shape{8, 1, 1, 1}, Shape{8, 8, 1, 3}, Shape{16, 2, 7, 1}, Shape{64, 5, 12, 10}, Shape{100, 33, 3, 30},
         Shape{1024, 64, 16, 200}, Shape{130, 1, 130, 1}, Shape{128, 2, 64, 1}, Shape{77, 11, 7, 77}}) {
     const uint64_t seed = fresh_seed();
-    IndexOptions o = small(seed);
+    CandidateIndexOptions o = small(seed);
     o.num_perm = shape.num_perm;
     o.banding = {shape.bands, shape.rows};
     o.min_equal = shape.min_equal;
@@ -243,7 +243,7 @@ TEST(IndexOracle, ManyShapes) {
 
 TEST(IndexOracle, HotKeysInEveryBand) {
   const uint64_t seed = fresh_seed();
-  IndexOptions o = small(seed);
+  CandidateIndexOptions o = small(seed);
   o.min_equal = 1;
   o.initial_capacity = 1;
   run(o, {.templates = 1, .copied = .95, .steps = 30}, seed);
@@ -251,7 +251,7 @@ TEST(IndexOracle, HotKeysInEveryBand) {
 
 TEST(IndexOracle, NumbersThatPassTwoToThe28) {
   const uint64_t seed = fresh_seed();
-  IndexOptions o = small(seed);
+  CandidateIndexOptions o = small(seed);
   o.min_equal = 10;
   run(o, {.start = (uint64_t{5} << 28) - 200}, seed);
 }
@@ -264,12 +264,12 @@ TEST(IndexOracle, InvariantUnderLayout) {
   const Simd best = simd_supported();
   for (Simd level : {Simd::scalar, Simd::avx2, Simd::avx512}) {
     force_simd(level);
-    IndexOptions o = small(seed);
+    CandidateIndexOptions o = small(seed);
     o.min_equal = 12;
     o.initial_capacity = std::array<uint64_t, 3>{0, 1024, 1000000}[static_cast<size_t>(level)];
     Random random(seed);
     Documents documents(o, 40, .3, random);
-    Index index(o);
+    CandidateIndex index(o);
     std::vector<uint64_t> keys(18);
     const uint32_t mask = ~uint32_t{0};
     std::vector<Found>& found = results.emplace_back();

@@ -22,7 +22,7 @@ class ReferenceIndex {
     bool removed = false;
   };
 
-  explicit ReferenceIndex(const IndexOptions& options) : options_(options) {}
+  explicit ReferenceIndex(const CandidateIndexOptions& options) : options_(options) {}
 
   void start_at(Seq seq) { first_ = low_ = seq; }
   Seq next_seq() const { return first_ + rows_.size(); }
@@ -86,7 +86,7 @@ class ReferenceIndex {
            std::memcmp(r.slices.data() + band * rows, slices + band * rows, static_cast<size_t>(rows)) == 0;
   }
 
-  IndexOptions options_;
+  CandidateIndexOptions options_;
   std::vector<StoredRow> rows_;
   Seq first_ = 0;
   Seq low_ = 0;

@@ -139,7 +139,7 @@ TEST(Valley, IsTheMiddleOfTheWidestRareStretch) {
 TEST(Sizing, AgreesWithARealIndex) {
   EngineOptions o = options();
   o.rule.banding = {18, 6};
-  Index index({.banding = o.rule.banding, .key = o.scheme.key});
+  CandidateIndex index({.banding = o.rule.banding, .key = o.scheme.key});
   std::mt19937_64 random(9);
   constexpr int kRows = 200'000;
   constexpr int kAtOnce = 1000;

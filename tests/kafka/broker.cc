@@ -36,10 +36,8 @@ bool runs(const std::string& folder) {
 
 Broker::Broker(std::string folder, bool ours, const std::string& start_arguments)
     : folder_(std::move(folder)), ours_(ours) {
-  run("start --port 0 " + start_arguments);
-  // The last line of what was said; before it there may be word of a download.
-  bootstrap_ = run("start");
-  bootstrap_.erase(bootstrap_.find_last_not_of('\n') + 1);
+  if (ours_) run("start --port 0 " + start_arguments);
+  std::getline(std::ifstream(folder_ + "/bootstrap") >> std::ws, bootstrap_);
 }
 
 Broker::~Broker() {

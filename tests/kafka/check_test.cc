@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kafka/acl.h"
 #include "kafka/case.h"
 
 namespace doppel::testing {
@@ -16,31 +17,6 @@ using ::testing::Not;
 
 Ran check(const IndexSetup& setup) {
   return run_doppel("config check --connect '" + setup.config_file() + "'");
-}
-
-// A user of the listener for SASL_SSL.
-std::string properties(const Broker& broker, const std::string& mechanism, const std::string& password) {
-  return "{security.protocol: SASL_SSL, sasl.mechanism: " + mechanism +
-         ", sasl.username: doppel, sasl.password: " + password + ", ssl.ca.location: '" + broker.folder() +
-         "/tls/ca.pem'}";
-}
-
-// From here on the user has these rights on the topic, and no others.
-void allow(Client& client, const std::string& topic, const std::string& user,
-           const std::vector<rd_kafka_AclOperation_t>& rights) {
-  std::vector<rd_kafka_AclBinding_t*> rules;
-  for (const rd_kafka_AclOperation_t right : rights)
-    rules.push_back(rd_kafka_AclBinding_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str(),
-                                            RD_KAFKA_RESOURCE_PATTERN_LITERAL, ("User:" + user).c_str(), "*",
-                                            right, RD_KAFKA_ACL_PERMISSION_TYPE_ALLOW, nullptr, 0));
-  rd_kafka_queue_t* queue = rd_kafka_queue_new(client.handle());
-  rd_kafka_CreateAcls(client.handle(), rules.data(), rules.size(), nullptr, queue);
-  rd_kafka_event_t* event = rd_kafka_queue_poll(queue, 30'000);
-  ASSERT_NE(event, nullptr);
-  EXPECT_EQ(rd_kafka_event_error(event), RD_KAFKA_RESP_ERR_NO_ERROR) << rd_kafka_event_error_string(event);
-  rd_kafka_event_destroy(event);
-  rd_kafka_queue_destroy(queue);
-  rd_kafka_AclBinding_destroy_array(rules.data(), rules.size());
 }
 
 void expect_refused(IndexSetup& setup, const std::string& why) {
@@ -60,18 +36,20 @@ TEST(Check, WhoeverIsNotLetInIsSaidInWords) {
 
   setup.set({{"kafka.brokers", tls}});
   expect_refused(setup, tls + " speaks TLS, and security.protocol is PLAINTEXT");
-  setup.set({{"kafka.brokers", plain}, {"kafka.properties", properties(*broker, "PLAIN", "doppel-secret")}});
+  setup.set(
+      {{"kafka.brokers", plain}, {"kafka.properties", sasl_properties(*broker, "PLAIN", "doppel-secret")}});
   expect_refused(setup, plain + " speaks plain text, and security.protocol is SASL_SSL");
-  setup.set({{"kafka.brokers", tls}, {"kafka.properties", properties(*broker, "PLAIN", "wrong-secret")}});
+  setup.set(
+      {{"kafka.brokers", tls}, {"kafka.properties", sasl_properties(*broker, "PLAIN", "wrong-secret")}});
   expect_refused(setup, tls + ": SASL authentication error");
   EXPECT_THAT(check(setup).err, Not(HasSubstr("wrong-secret")));
-  setup.set({{"kafka.properties", properties(*broker, "SCRAM-SHA-256", "doppel-secret")}});
+  setup.set({{"kafka.properties", sasl_properties(*broker, "SCRAM-SHA-256", "doppel-secret")}});
   expect_refused(setup, "supported mechanisms");
   setup.set({{"kafka.properties",
               "{security.protocol: SASL_SSL, sasl.mechanism: PLAIN, sasl.username: doppel, sasl.password: "
               "doppel-secret}"}});
   expect_refused(setup, "certificate verify failed");
-  setup.set({{"kafka.properties", properties(*broker, "SCRAM-SHA-512", "doppel-secret")}});
+  setup.set({{"kafka.properties", sasl_properties(*broker, "SCRAM-SHA-512", "doppel-secret")}});
   if (rd_kafka_version() < 0x020601ff) {
     expect_refused(setup, "Brokers of Kafka 4 refuse SCRAM-SHA-512 of librdkafka before 2.6.1");
   } else {
@@ -79,7 +57,7 @@ TEST(Check, WhoeverIsNotLetInIsSaidInWords) {
   }
   EXPECT_FALSE(c.client.topic_exists(setup.options().kafka.index_log));
 
-  setup.set({{"kafka.properties", properties(*broker, "PLAIN", "doppel-secret")}});
+  setup.set({{"kafka.properties", sasl_properties(*broker, "PLAIN", "doppel-secret")}});
   const Ran right = check(setup);
   EXPECT_EQ(right.code, 0) << right.err;
   EXPECT_THAT(right.out, AllOf(HasSubstr("of 1 broker: SASL_SSL PLAIN, librdkafka "),
@@ -95,7 +73,7 @@ TEST(Check, AllRightsThatAreMissingAreInOneList) {
   c.client.create_topic(o.output.topic);
   c.client.create_topic(o.output.dead_letters);
   setup.set({{"kafka.brokers", "127.0.0.1:" + std::to_string(broker->port(1, 2))},
-             {"kafka.properties", properties(*broker, "PLAIN", "doppel-secret")}});
+             {"kafka.properties", sasl_properties(*broker, "PLAIN", "doppel-secret")}});
   EXPECT_EQ(check(setup).code, 0) << check(setup).err;
   constexpr auto kDescribe = RD_KAFKA_ACL_OPERATION_DESCRIBE,
                  kConfigs = RD_KAFKA_ACL_OPERATION_DESCRIBE_CONFIGS;
@@ -124,6 +102,27 @@ TEST(Check, AllRightsThatAreMissingAreInOneList) {
   Case::stop(*allowed);
   setup.set({{"kafka.brokers", broker->bootstrap()}, {"kafka.properties", "{}"}});
   c.expect_exact();
+}
+
+TEST(Check, WhatMayNotBeMadeIsSaidBeforeAnythingIsMade) {
+  const auto broker = Broker::own(1, true);
+  Case c(IndexSetup::Settings{{"output.unique_topic", "~-unique"}}, broker->bootstrap());
+  IndexSetup& setup = c.setup;
+  const Options& o = setup.options();
+  setup.set({{"kafka.brokers", "127.0.0.1:" + std::to_string(broker->port(1, 2))},
+             {"kafka.properties", sasl_properties(*broker, "PLAIN", "doppel-secret")}});
+  allow(c.client, "kafka-cluster", "another", {RD_KAFKA_ACL_OPERATION_CREATE}, RD_KAFKA_RESOURCE_BROKER);
+  EXPECT_EQ(check(setup).code, 0) << check(setup).err;
+  allow(c.client, o.output.unique_topic, "doppel", {RD_KAFKA_ACL_OPERATION_DESCRIBE});
+  const std::string missing = "the right Create on the topic " + o.output.unique_topic + " is missing";
+  const Ran ran = check(setup);
+  EXPECT_EQ(ran.code, 2) << ran.out;
+  EXPECT_THAT(ran.err, HasSubstr("output.unique_topic: " + missing));
+  const auto daemon = setup.serve();
+  EXPECT_EQ(daemon->await_exit(), 2) << daemon->said();
+  EXPECT_THAT(daemon->said(), HasSubstr(missing));
+  for (const std::string& topic : {o.kafka.index_log, o.output.topic, o.output.dead_letters})
+    EXPECT_FALSE(c.client.topic_exists(topic)) << topic;
 }
 
 TEST(Check, TopicsThatAreMissingComeWithTheNearestName) {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <exception>
 #include <fstream>
 #include <stdexcept>
 
@@ -47,8 +48,17 @@ Daemon::Daemon(const std::vector<std::string>& arguments, const Environment& env
   std::vector<std::string> command{DOPPEL_BINARY};
   command.insert(command.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables = merged(environment);
-  const int error = posix_spawn(&pid_, DOPPEL_BINARY, &actions, nullptr, pointers(command).data(),
+  // SIGTERM waits until the program can take it, which is after it has been loaded.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t stops;
+  sigemptyset(&stops);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&stops, number);
+  posix_spawnattr_setsigmask(&attributes, &stops);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  const int error = posix_spawn(&pid_, DOPPEL_BINARY, &actions, &attributes, pointers(command).data(),
                                 pointers(variables).data());
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   close(pipe[1]);
   output_ = pipe[0];
@@ -65,6 +75,7 @@ Daemon::~Daemon() {
   waiter_.join();
   reader_.join();
   close(output_);
+  if (std::uncaught_exceptions() > 0) fmt::print(stderr, "process {} said:\n{}", pid_, said());
 }
 
 // The end is noticed before the process is reaped, so that its number cannot be another's when a signal is

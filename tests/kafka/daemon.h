@@ -19,7 +19,8 @@ class Daemon {
   using Seconds = std::chrono::duration<double>;
   using Environment = std::map<std::string, std::string>;
 
-  // Starts the binary with these arguments (`serve --config FILE`). Killed with this object if it still runs.
+  // Starts the binary with these arguments (`serve --config FILE`). The destructor kills it if it still runs,
+  // and prints what it said if an exception ends the test.
   explicit Daemon(const std::vector<std::string>& arguments, const Environment& environment = {});
   ~Daemon();
   Daemon(const Daemon&) = delete;

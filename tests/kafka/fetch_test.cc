@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "fetch/nginx.h"
 #include "kafka/broker.h"
 #include "kafka/index_setup.h"
 #include "state/index_log.h"
-#include "stream/nginx.h"
 
 namespace doppel::testing {
 namespace {

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "kafka/case.h"
-#include "stream/kafka/cluster.h"
-#include "stream/kafka/librdkafka/connect.h"
+#include "kafka/cluster.h"
+#include "kafka/librdkafka/connect.h"
+#include "kafka/transactions.h"
 
 namespace doppel::testing {
 namespace {
@@ -59,6 +62,32 @@ TEST(Idle, OnlyTheFirstStartAfterARebuildLooksForItsEpoch) {
   const auto second = c.start();
   EXPECT_EQ(read(*second), 1) << second->said();
   Case::stop(*second);
+}
+
+// Lag tools count the marker behind the last record of a transaction, too.
+TEST(Idle, TheGroupMovesBehindTheMarkersOfTransactions) {
+  Case c(IndexSetup::Settings{}, Broker::shared().bootstrap(), 10);
+  Transactions producer(c.setup.bootstrap(), unique_name("writer"));
+  producer.begin();
+  for (Message& m : c.messages) {
+    m.partition = 0;
+    producer.produce(c.setup.input(), m);
+  }
+  ASSERT_EQ(producer.commit(), "");
+  auto daemon = c.start();
+  const auto cluster = kafka::connect({.brokers = c.setup.bootstrap()});
+  const kafka::Place place{c.setup.input(), 0};
+  const int64_t end = static_cast<int64_t>(c.messages.size()) + 1;
+  EXPECT_EQ(cluster->watermarks(place, kafka::Isolation::committed)->high, end);
+  const auto group = [&] { return c.client.group_offset(c.setup.options().kafka.group, place.topic, 0); };
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (group() != end && std::chrono::steady_clock::now() < deadline) {
+  }
+  EXPECT_EQ(group(), end) << daemon->said();
+  Case::stop(*daemon);
+  daemon = c.start();
+  EXPECT_THAT(daemon->said(), Not(HasSubstr("differs from the index log")));
+  Case::stop(*daemon);
 }
 
 TEST(Idle, ANewLogKeepsRemovalsForAWeek) {

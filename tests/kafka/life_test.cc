@@ -13,6 +13,7 @@
 namespace doppel::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 TEST(Life, HangupReadsTheSettingsAgain) {
@@ -97,6 +98,32 @@ TEST(Life, ALostLogIsMadeFromTheState) {
   EXPECT_EQ(c.setup.compare_with_rebuilt(), "");
   // The copies of what it knew before the loss are found.
   EXPECT_GT(read_all(c.setup.bootstrap(), c.setup.options().output.topic).size(), before.size());
+}
+
+TEST(Life, ALogWithoutItsHeadIsMadeFromTheState) {
+  Case c;
+  c.produce_next(300);
+  const auto daemon = c.start();
+  c.await_all(*daemon);
+  Case::stop(*daemon);
+  const std::string log = c.setup.options().kafka.index_log;
+  c.client.set_topic_configs(log, {{"cleanup.policy", "delete"}});  // a compacted topic keeps its records
+  c.client.delete_records(log, 0, 20);
+  c.client.set_topic_configs(log, {{"cleanup.policy", "compact"}});
+  // The state knows where the log says what it is; without it, only the log is there.
+  c.setup.set({{"state.directory", c.setup.path("new")}});
+  const auto refused = c.setup.serve();
+  EXPECT_EQ(refused->await_exit(), 3) << refused->said();
+  EXPECT_THAT(refused->said(),
+              AllOf(HasSubstr("begins at offset 20"), HasSubstr("doppel rebuild --from state")));
+  c.setup.set({{"state.directory", c.setup.path("state")}, {"kafka.index_log", "~-index-2"}});
+  const Ran made = c.setup.run("rebuild --from state");
+  ASSERT_EQ(made.code, 0) << made.err;
+  const auto again = c.start();
+  c.produce_next(200);
+  c.await_all(*again);
+  Case::stop(*again);
+  EXPECT_EQ(c.setup.compare_with_rebuilt(), "");
 }
 
 // Markers of removed originals may be gone from the log by then: such a snapshot must not be completed.

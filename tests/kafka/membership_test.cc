@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "kafka/broker.h"
+#include "kafka/cluster.h"
 #include "kafka/index_setup.h"
-#include "stream/kafka/cluster.h"
-#include "stream/kafka/librdkafka/connect.h"
+#include "kafka/librdkafka/connect.h"
 
 namespace doppel::testing {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "kafka/broker.h"
 #include "kafka/client.h"
-#include "stream/kafka/cluster.h"
-#include "stream/kafka/librdkafka/connect.h"
+#include "kafka/cluster.h"
+#include "kafka/librdkafka/connect.h"
 
 namespace doppel::testing {
 namespace {

@@ -10,11 +10,14 @@
 #include <map>
 #include <random>
 
+#include "engine/signed_record.h"
 #include "kafka/broker.h"
 #include "kafka/index_setup.h"
 #include "kafka/published.h"
 #include "kafka/signed_order.h"
 #include "kafka/workload.h"
+#include "open/setup.h"
+#include "records/metadata.h"
 #include "state/state_dir.h"
 
 namespace doppel::testing {
@@ -168,6 +171,56 @@ TEST(SignedTopics, SeveralSignersShareThePartitionsAndSignEachDocumentOnce) {
   ASSERT_TRUE(records.await_all(*daemon)) << daemon->said();
   stop(*daemon);
   EXPECT_EQ(records.compare_with_rebuilt(), "");
+}
+
+// Topic, incarnation and offset of each signed record.
+std::vector<std::string> places_of(const IndexSetup& texts, const std::string& topic) {
+  std::vector<std::string> out;
+  const Scheme scheme = engine_options(texts.options(), *parse_hash_key(kHashKey)).value().scheme;
+  std::vector<uint8_t> slices(scheme.num_perm);
+  for (const Message& m : read_all(texts.bootstrap(), topic)) {
+    SignedOrigin origin;
+    SignedDocument document;
+    Metadata metadata;
+    EXPECT_TRUE(decode_signed_record(*m.value, scheme_fingerprint(scheme), scheme.num_perm, origin, document,
+                                     slices.data())
+                    .ok());
+    EXPECT_TRUE(decode_metadata(document.metadata, metadata).ok());
+    out.push_back(metadata.event_id());
+  }
+  return out;
+}
+
+// The same offset of a topic that was made again is another document, also for the next signer.
+TEST(SignedTopics, ATopicThatIsMadeAgainIsTheNextOfItsName) {
+  const std::string& broker = Broker::shared().bootstrap();
+  IndexSetup texts(broker, with(kSigners, {{"kafka.metadata_interval", "200ms"}}), 1);
+  IndexSetup records(broker, {{"input.format", "signed"}}, 1);
+  Client client(broker);
+  std::vector<Message> messages =
+      make_workload({.documents = 120, .topics = {texts.input()}, .partitions = 1, .poison = 0});
+  Reader reader(broker, records.input());
+  std::vector<std::string> expected;
+  size_t produced = 0;
+  std::unique_ptr<Daemon> signer = sign(texts, records.input());
+  const auto expect = [&](const std::string& made, size_t first, size_t count) {
+    produce(client, messages, produced, produced + count);
+    produced += count;
+    reader.read(count);
+    for (size_t i = 0; i < count; ++i)
+      expected.push_back(fmt::format("{}{}/0/{}", texts.input(), made, first + i));
+  };
+  expect("", 0, 30);
+  for (const auto& [made, count] : {std::pair("@2", size_t{20}), {"@3", size_t{60}}}) {
+    client.delete_topic(texts.input());
+    client.create_topic(texts.input(), 1);
+    expect(made, 0, count);
+  }
+  stop(*signer);
+  signer = sign(texts, records.input());
+  expect("@3", 60, 10);
+  stop(*signer);
+  EXPECT_EQ(places_of(texts, records.input()), expected) << signer->said();
 }
 
 TEST(SignedTopics, ASignerWithoutAPartitionWaitsAndTakesOver) {

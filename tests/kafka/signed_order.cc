@@ -5,8 +5,8 @@
 #include <map>
 
 #include "engine/signed_record.h"
-#include "serve/setup.h"
-#include "stream/sign_record.h"
+#include "open/setup.h"
+#include "pipeline/sign_record.h"
 
 namespace doppel::testing {
 
@@ -14,7 +14,7 @@ std::vector<std::string> check_signed_order(const std::vector<Message>& order, c
                                             const HashKey& key, size_t& documents) {
   std::vector<std::string> out;
   std::map<std::pair<std::string, int32_t>, uint64_t> expected;
-  const Scheme scheme = scheme_of_records(engine_options(options, key).value().scheme);
+  const Scheme scheme = engine_options(options, key).value().scheme;
   std::vector<uint8_t> slices(scheme.num_perm);
   for (const Message& m : order) {
     SignedOrigin origin;

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "kafka/case.h"
-#include "serve/standby.h"
+#include "kafka/log/standby.h"
 
 namespace doppel::testing {
 namespace {
@@ -30,6 +30,9 @@ class Standbys : public ::testing::Test {
   // The rest of the workload by the one that stood by.
   void expect_takes_over(Daemon& daemon) {
     EXPECT_TRUE(daemon.await_line("ready", Daemon::Seconds(30))) << daemon.said();
+    finish_on_other_state(daemon);
+  }
+  void finish_on_other_state(Daemon& daemon) {
     c.setup.set({{"state.directory", c.setup.path("other-state")}});
     c.finish(daemon);
   }
@@ -47,6 +50,79 @@ TEST_F(Standbys, OneTakesOverWhenTheOwnerIsKilled) {
   owner->kill();
   c.produce_next(100);
   expect_takes_over(*standby);
+}
+
+// Both have the same log, by mistake. What the first one reads would not be read any more.
+TEST_F(Standbys, OneThatReadsOtherTopicsIsRefused) {
+  c.produce_next(200);
+  const auto owner = c.start();
+  c.await_all(*owner);
+  IndexSetup other(c.setup.bootstrap(),
+                   {{"kafka.index_log", c.setup.options().kafka.index_log}, {"kafka.takeover", "standby"}});
+  const auto refused = other.serve();
+  EXPECT_EQ(refused->await_exit(), 2) << refused->said();
+  EXPECT_NE(refused->said().find("is of an index that reads other topics: " + c.setup.input()),
+            std::string::npos)
+      << refused->said();
+  c.finish(*owner);
+}
+
+// Where the directory shows that it is the same index, somebody has changed kafka.topics.
+TEST_F(Standbys, ATopicThatIsNotReadAnyMoreIsSaid) {
+  c.produce_next(200);
+  auto owner = c.start();
+  c.await_all(*owner);
+  Case::stop(*owner);
+  const std::string input = c.setup.input();
+  c.client.create_topic(input + "-2");
+  c.setup.set({{"kafka.topics", "[" + input + "-2]"}});
+  owner = c.setup.serve();
+  EXPECT_TRUE(owner->await_line("topics that kafka.topics does not name")) << owner->said();
+  EXPECT_TRUE(owner->await_line("ready")) << owner->said();
+  Case::stop(*owner);
+}
+
+// It has released the log: nobody waits until it counts as dead. When it comes back, the other one serves.
+TEST_F(Standbys, OneTakesOverAtOnceWhenTheOwnerIsStopped) {
+  c.produce_next(200);
+  auto owner = c.start();
+  const auto standby = stand_by();
+  c.await_all(*owner);
+  Case::stop(*owner);
+  const auto stopped = std::chrono::steady_clock::now();
+  ASSERT_TRUE(standby->await_line("ready", Daemon::Seconds(30))) << standby->said();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - stopped;
+  RecordProperty("seconds", fmt::format("{:.2f}", took.count()));
+  EXPECT_LT(took.count(), kSession / 2) << standby->said();
+
+  owner = c.setup.serve();
+  EXPECT_TRUE(owner->await_line("standing by")) << owner->said();
+  c.produce_next(200);
+  EXPECT_TRUE(c.setup.await_all(*standby)) << standby->said();
+  Case::stop(*standby);
+  EXPECT_TRUE(owner->await_line("ready", Daemon::Seconds(kSession / 2))) << owner->said();
+  c.finish(*owner);
+}
+
+// One serves after a release while the coordinator has chosen the other. The one that serves is killed and is
+// back before it counts as dead: it is a member again, and the chosen one must not wait for it while it
+// waits.
+TEST_F(Standbys, OneServesAfterTheOwnerIsBackWhileTheOtherWasChosen) {
+  c.produce_next(200);
+  auto first = c.start();
+  auto second = stand_by();
+  c.await_all(*first);
+  Case::stop(*first);
+  ASSERT_TRUE(second->await_line("ready", Daemon::Seconds(30))) << second->said();
+  first = c.setup.serve();
+  EXPECT_TRUE(first->await_line("standing by")) << first->said();
+  second->kill();
+  second->await_exit();
+  second = c.setup.serve({}, c.setup.path("other-state"));
+  EXPECT_TRUE(second->await_line("ready", Daemon::Seconds(kSession))) << second->said() << first->said();
+  first->terminate();
+  EXPECT_EQ(first->await_exit(), 0) << first->said();
+  finish_on_other_state(*second);
 }
 
 // Its name is known to the coordinator: it need not wait until its predecessor counts as dead.

@@ -5,10 +5,10 @@
 #include "base/crc32c.h"
 #include "engine/shard_set.h"
 #include "kafka/client.h"
-#include "serve/setup.h"
+#include "open/setup.h"
 #include "state/journal.h"
+#include "state/kafka_position.h"
 #include "state/state_dir.h"
-#include "stream/kafka/kafka_position.h"
 
 namespace doppel::testing {
 

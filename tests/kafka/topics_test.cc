@@ -34,7 +34,7 @@ TEST(Topics, RecordsDeletedUnreadStopTheStart) {
 
 TEST(Topics, ATopicThatWasMadeAnewIsRefused) {
   for (const size_t documents : {20U, 600U}) {  // shorter than what was read, and longer
-    Case c;
+    Case c(IndexSetup::Settings{{"kafka.on_recreated", "stop"}});
     c.produce_next(300);
     const auto daemon = c.start();
     c.await_all(*daemon);

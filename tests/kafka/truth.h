@@ -25,6 +25,9 @@ using Offsets = std::map<std::pair<std::string, int32_t>, int64_t>;
 Offsets ends_of(const std::vector<Message>& messages, size_t count);
 
 // Reads an index log as it grows.
+// What event ids call a topic: "documents", and "documents@2" for the second one of this name.
+std::string topic_of(const LogProgress& progress);
+
 class LogFollower {
  public:
   // Waits until there is such a topic.

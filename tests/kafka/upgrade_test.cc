@@ -7,9 +7,9 @@
 #include <filesystem>
 
 #include "kafka/case.h"
+#include "kafka/cluster.h"
+#include "kafka/librdkafka/connect.h"
 #include "kafka/upgrade/fixture.h"
-#include "stream/kafka/cluster.h"
-#include "stream/kafka/librdkafka/connect.h"
 
 namespace doppel::testing {
 namespace {

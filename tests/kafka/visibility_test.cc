@@ -1,6 +1,6 @@
-#include "stream/kafka/visibility.h"
+#include "kafka/visibility.h"
 
-#include "stream/kafka/librdkafka/connect.h"
+#include "kafka/librdkafka/connect.h"
 
 #include <gtest/gtest.h>
 

@@ -196,6 +196,8 @@ TEST(StreamMetrics, ReplayKeepsOutOfRates) {
 
 TEST(Reasons, HaveFewLabels) {
   EXPECT_EQ(reject_kinds()[kind_of(reject_kinds(), "not JSON: a string has no end")].label, "not_json");
+  EXPECT_EQ(reject_kinds()[kind_of(reject_kinds(), "schema_registry_encoded: the value begins")].label,
+            "schema_registry_encoded");
   EXPECT_EQ(reject_kinds()[kind_of(reject_kinds(), "fetch_failed: 404 at x.warc.gz")].label, "fetch_failed");
   EXPECT_EQ(reject_kinds()[kind_of(reject_kinds(), "something new")].label, "other");
   EXPECT_EQ(skip_kinds()[kind_of(skip_kinds(), "record_type")].label, "record_type");

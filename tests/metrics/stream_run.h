@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "stream/pipeline.h"
+#include "pipeline/pipeline.h"
 
 namespace doppel::testing {
 

@@ -1,7 +1,7 @@
 # The corpus and the oracle for whoever needs them: other tests, benchmarks, and a small tool.
 add_library(doppel_oracle STATIC
   ${CMAKE_CURRENT_LIST_DIR}/corpus.cc ${CMAKE_CURRENT_LIST_DIR}/edits.cc ${CMAKE_CURRENT_LIST_DIR}/language.cc
-  ${CMAKE_CURRENT_LIST_DIR}/oracle.cc ${CMAKE_CURRENT_LIST_DIR}/words.cc)
+  ${CMAKE_CURRENT_LIST_DIR}/oracle.cc ${CMAKE_CURRENT_LIST_DIR}/relations.cc ${CMAKE_CURRENT_LIST_DIR}/words.cc)
 target_include_directories(doppel_oracle PUBLIC ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(doppel_oracle PUBLIC ICU::uc ICU::i18n absl::flat_hash_map PRIVATE doppel_build)
 

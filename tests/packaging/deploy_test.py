@@ -161,6 +161,10 @@ check(monitoring["PrometheusRule"]["spec"]["groups"] == rules, "kubernetes/monit
 kind["ServiceMonitor"] = monitoring["ServiceMonitor"]
 check(kind["ServiceMonitor"]["spec"]["selector"]["matchLabels"] == kind["Service"]["metadata"]["labels"], "kubernetes: ServiceMonitor selects another service")
 check(kind["ServiceMonitor"]["spec"]["endpoints"][0]["port"] == kind["Service"]["spec"]["ports"][0]["name"], "kubernetes: ServiceMonitor names another port")
+# DoppelAbsent and DoppelDown ask for one job, whatever the service is called.
+(asked,) = set(re.findall(r'up\{job="([^"]+)"\}', (SOURCE / "deploy/prometheus/doppel-alerts.yml").read_text()))
+for endpoint in kind["ServiceMonitor"]["spec"]["endpoints"]:
+    check({"targetLabel": "job", "replacement": asked} in endpoint.get("relabelings", []), f"kubernetes: ServiceMonitor does not name the job {asked}")
 check(stateful["replicas"] == 1, "kubernetes: one index, one process")
 check(stateful["serviceName"] == kind["Service"]["metadata"]["name"], "kubernetes: serviceName is another service")
 check(container["ports"][0]["containerPort"] == port_of(config) == kind["Service"]["spec"]["ports"][0]["port"], "kubernetes: not http.listen's port")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """deploy/helm/doppel: helm takes it, and what it renders is valid and says what deploy/kubernetes says. usage: helm_test.py --source DIR --binary DOPPEL
-Skipped (77) where there is no helm: `go install helm.sh/helm/v3/cmd/helm@v3.18.6` makes one. Runs in the environment that tests/packaging/venv makes.
+scripts/install-deps test installs helm. Runs in the environment that tests/packaging/venv makes.
 """
 import argparse
 import json
@@ -19,10 +19,10 @@ parser.add_argument("--source", required=True, type=pathlib.Path)
 parser.add_argument("--binary", required=True)
 ARGS = parser.parse_args()
 CHART = ARGS.source / "deploy/helm/doppel"
-HELM = shutil.which("helm") or shutil.which("helm", path=str(pathlib.Path.home() / "go/bin"))
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
+HELM = shutil.which("helm") or shutil.which("helm", path=str(CACHE / "doppel/helm"))
 if not HELM:
-    print("helm_test: no helm")
-    sys.exit(77)
+    sys.exit("helm_test: no helm; run: scripts/install-deps test")
 
 
 def run(*command):
@@ -93,8 +93,25 @@ with tempfile.TemporaryDirectory() as scratch:
         assert {n: json.loads(t) for n, t in watched["ConfigMap", "doppel-dashboards"]["data"].items()} == boards
         monitor = watched["ServiceMonitor", "doppel"]["spec"]
         assert monitor["selector"]["matchLabels"].items() <= kind["Service"]["metadata"]["labels"].items()
+        assert {"targetLabel": "job", "replacement": "doppel"} in monitor["endpoints"][0]["relabelings"]
+        assert len(rules[1]["rules"]) > 10 and len(boards) == 5, "deploy/ lost its alerts or dashboards"
         assert monitor["endpoints"][0]["port"] == kind["Service"]["spec"]["ports"][0]["name"]
-    # A package of the chart holds the files, not links out of it.
+    # What is added to the pod.
+    added = pathlib.Path(scratch) / "added.yaml"
+    added.write_text("""
+podAnnotations: {example.org/team: crawl}
+extraVolumes: [{name: ca, secret: {secretName: kafka-ca}}]
+extraVolumeMounts: [{name: ca, mountPath: /etc/ssl/kafka, readOnly: true}]
+""")
+    pod = {r["kind"]: r for r in render("-f", added)}["StatefulSet"]["spec"]["template"]
+    assert pod["metadata"]["annotations"]["example.org/team"] == "crawl" and "checksum/config" in pod["metadata"]["annotations"]
+    assert {"name": "ca", "secret": {"secretName": "kafka-ca"}} in pod["spec"]["volumes"]
+    assert {"name": "ca", "mountPath": "/etc/ssl/kafka", "readOnly": True} in pod["spec"]["containers"][0]["volumeMounts"]
+    # A value that the chart does not know is refused, and named.
+    for wrong in ("serviceMonitor.enable=true", "networkPolicy.kafkaPort=9092", "podAnnotation.a=b", "storage.size=big", "config.http.listen=9464"):
+        done = subprocess.run([HELM, "template", "doppel", CHART, "--set", wrong], capture_output=True, text=True)
+        assert done.returncode != 0 and wrong.split("=")[0].split(".")[-1] in done.stderr, f"{wrong}: {done.stderr or 'no error'}"
+    # A package of the chart holds all that it renders.
     run(HELM, "package", CHART, "--destination", scratch)
     packed = [r for r in yaml.safe_load_all(run(HELM, "template", "doppel", pathlib.Path(scratch) / f"doppel-{version}.tgz", "--namespace", "doppel", *ALL)) if r]
     assert packed == render(*ALL), "the packed chart renders something else"

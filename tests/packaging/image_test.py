@@ -8,7 +8,6 @@ import json
 import os
 import pathlib
 import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -17,6 +16,9 @@ import urllib.parse
 import urllib.request
 
 import yaml
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from ports import free_port  # noqa: E402
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--source", required=True)
@@ -32,12 +34,6 @@ def run(*command, **more):
     done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
     assert done.returncode == 0, f"{' '.join(map(str, command))} gave {done.returncode}:\n{(done.stdout + done.stderr)[-6000:]}"
     return done.stdout
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def until(what, asks, seconds=60):

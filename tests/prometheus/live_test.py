@@ -16,7 +16,6 @@ import pathlib
 import random
 import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -27,14 +26,11 @@ import urllib.request
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import draw  # noqa: E402
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from ports import free_port  # noqa: E402
+
 PATIENCE_S = 90
 HOUR_MS = 3_600_000
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def get(url):

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "stream/kafka/cluster.h"
+#include "kafka/cluster.h"
 
 namespace doppel::simulation {
 
@@ -78,6 +78,7 @@ class Broker {
     Clock::time_point heard{};
   };
   Seat seat;
+  std::vector<Seat> members;  // in the order in which they came
 
   void append(const Place& place, StoredRecord record);  // committed at once
   // Of records under the same key only the last one stays, as far as readers see.

@@ -11,6 +11,7 @@ namespace {
 
 using std::chrono::milliseconds;
 constexpr milliseconds kCallTimeout(3'000);
+constexpr milliseconds kFetchBackoff(500);
 constexpr milliseconds kSeen(15'000);  // that a hidden topic is there before it is hidden again
 
 absl::Status away(const char* call) { return absl::UnavailableError(fmt::format("{}: no answer", call)); }
@@ -202,9 +203,10 @@ class Consumer final : public kafka::Consumer {
     for (const kafka::Incoming& r : records) delete static_cast<StoredRecord*>(r.handle);
   }
   int64_t known_end(const Place&) override { return -1; }
-  absl::StatusOr<std::vector<int64_t>> group_offsets(const std::vector<Place>&, int) override {
+  absl::StatusOr<std::vector<kafka::GroupOffset>> group_offsets(const std::vector<Place>&, int) override {
     return absl::UnavailableError("not simulated");
   }
+  void move_group(const std::vector<std::pair<kafka::Place, kafka::GroupOffset>>&) override {}
 
  private:
   struct Part {
@@ -217,6 +219,9 @@ class Consumer final : public kafka::Consumer {
   absl::Status take(Part& part, size_t max, std::vector<kafka::Incoming>& out) {
     const Partition* partition = life_.world().broker.find(part.place);
     if (partition == nullptr) return absl::NotFoundError("unknown topic " + part.place.topic);
+    World& world = life_.world();
+    if (!options_.ends && part.place.topic == world.input && world.scheduler.now() < world.asked_again)
+      return absl::OkStatus();
     if (part.position < partition->low || part.position > partition->end)
       return absl::OutOfRangeError(fmt::format("{}/{}", part.place.topic, part.place.partition));
     const bool committed = options_.isolation == Isolation::committed;
@@ -262,10 +267,23 @@ class Member final : public kafka::Membership {
     if (seat.member != options_.member &&
         scheduler.now() - seat.heard > milliseconds(options_.session_timeout_ms))
       seat.member = options_.member;
+    std::vector<Broker::Seat>& all = life_.world().broker.members;
+    const auto me =
+        std::find_if(all.begin(), all.end(), [&](const auto& m) { return m.member == options_.member; });
+    (me != all.end() ? *me : all.emplace_back(Broker::Seat{.member = options_.member})).heard =
+        scheduler.now();
     ours_ = seat.member == options_.member;
     if (ours_) seat.heard = scheduler.now();
-    if (!ours_ && wait_ms > 0) scheduler.sleep(milliseconds(wait_ms));
+    if (wait_ms > 0) scheduler.sleep(milliseconds(wait_ms));  // as the library does, whatever the answer is
     return places();
+  }
+  absl::StatusOr<std::vector<std::string>> members() override {
+    RETURN_IF_ERROR(life_.enter("members").status);
+    std::vector<std::string> out;
+    for (const Broker::Seat& m : life_.world().broker.members)
+      if (life_.world().scheduler.now() - m.heard <= milliseconds(options_.session_timeout_ms))
+        out.push_back(m.member);
+    return out;
   }
   std::string credentials() override { return {}; }
 
@@ -283,9 +301,10 @@ class Member final : public kafka::Membership {
 }  // namespace
 
 const char* fault_name(Fault fault) {
-  constexpr const char* kNames[kFaults] = {
-      "kill",        "kill_midway",  "pause",      "refuse",  "lose_answer", "lose_commit", "storm",
-      "broker_away", "forget_marks", "late_marks", "implied", "hide_topic",  "compact",     "smaller_events"};
+  constexpr const char* kNames[kFaults] = {"kill",         "kill_midway",    "pause",         "refuse",
+                                           "lose_answer",  "lose_commit",    "storm",         "broker_away",
+                                           "forget_marks", "late_marks",     "implied",       "hide_topic",
+                                           "compact",      "smaller_events", "recreate_topic"};
   return kNames[static_cast<int>(fault)];
 }
 
@@ -355,6 +374,10 @@ void LifeCluster::faults_due(bool& refuse, bool& lose) {
         if (world_.broker.topics.contains(world_.events))
           world_.broker.topics[world_.events].configs["max.message.bytes"] =
               std::to_string(1'400 - e.bits % 300);
+        break;
+      case Fault::recreate_topic:
+        world_.recreate_topic(e.bits);
+        world_.asked_again = scheduler.now() + kFetchBackoff;
         break;
     }
   }

@@ -28,8 +28,9 @@ enum class Fault {
   hide_topic,      // the input is not to be seen for `ms`
   compact,         // the index log is compacted
   smaller_events,  // the events' topic takes smaller records from now on
+  recreate_topic,  // the input is deleted, made again, and filled
 };
-constexpr int kFaults = 14;
+constexpr int kFaults = 15;
 const char* fault_name(Fault fault);
 
 struct Event {
@@ -47,6 +48,9 @@ struct World {
   Scheduler scheduler;
   Broker broker;
   Clock::time_point away_until{}, hidden_until{};
+  // Consumers of a topic that is made again are told that it is gone, and ask again half a second later.
+  std::function<void(uint32_t bits)> recreate_topic;
+  Clock::time_point asked_again{};
   std::string input, events;  // topics
   std::string index_log;
   int64_t transaction_timeout_ms = 10'000;

@@ -150,9 +150,37 @@ TEST(StateDir, NamesEverySettingThatDiffers) {
       testing::ElementsAre(
           HasSubstr("now main; that was input.extract: visible"),
           HasSubstr("html: the index was made with 1, now 2; this version reads pages in another way")));
-  EXPECT_THAT(scheme_differences("", "warc_pages=main 2\n"),
+  EXPECT_THAT(scheme_differences("warc_pages=main 1\n", "warc_pages=main 2\n"),
               testing::ElementsAre(HasSubstr("this version reads pages in another way")));
   EXPECT_THAT(scheme_differences("warc_pages=main 2\n", ""), testing::IsEmpty());
+}
+
+// What is learned about an index stays in every later journal, and in the older ones that a start falls back
+// to.
+TEST(StateDir, WhatIsAddedToTheSchemeStays) {
+  const TempDir dir;
+  Writer writer(5);
+  const auto open = [&] { return StateDir::open(options_of(dir.path()), {}); };
+  {
+    auto state = open();
+    ASSERT_TRUE(state.ok());
+    ASSERT_TRUE(writer.commit(**state).ok());
+    EXPECT_TRUE((*state)->add_to_scheme("warc_pages=main 3\n").ok());
+    EXPECT_TRUE((*state)->add_to_scheme("warc_pages=main 3\n").ok());
+    ASSERT_TRUE(writer.commit(**state).ok());  // not followed by a checkpoint
+  }
+  for (int run = 0; run < 3; ++run) {
+    auto state = open();
+    ASSERT_TRUE(state.ok()) << state.status();
+    EXPECT_EQ(matching(**state, writer), static_cast<int>(writer.models().size()) - 1);
+    const absl::Status refused = (*state)->add_to_scheme("warc_pages=none 3\n");
+    EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(refused.message()),
+                HasSubstr("warc_pages: the index was made with main 3, now none 3"));
+    EXPECT_TRUE((*state)->add_to_scheme("warc_pages=main 3\n").ok());
+    ASSERT_TRUE(writer.commit(**state).ok());
+    ASSERT_TRUE((*state)->checkpoint().ok());
+  }
 }
 
 TEST(StateDir, OneProcessAtATime) {

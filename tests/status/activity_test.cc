@@ -6,8 +6,8 @@
 #include <random>
 #include <thread>
 
+#include "records/metadata.h"
 #include "status/mailbox.h"
-#include "stream/metadata.h"
 
 namespace doppel {
 namespace {

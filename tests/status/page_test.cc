@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "records/metadata.h"
 #include "status/page_parts.h"
-#include "stream/metadata.h"
 
 namespace doppel {
 namespace {

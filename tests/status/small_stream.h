@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "pipeline/sign_record.h"
 #include "status/forgetting.h"
-#include "stream/sign_record.h"
 
 namespace doppel::testing {
 

@@ -369,12 +369,24 @@ class ClusterRound {
     if (ok_ && !done) finding("not all is decided:\n" + said());
   }
 
+  // One that was replaced is on its way out, and is started again when it has ended.
+  Process* only_one_that_decides() {
+    const auto deadline = after(Clock::now(), kPatience);
+    while (ok_) {
+      std::vector<Process*> deciding = all_of(ClusterRole::resolver);
+      std::erase_if(deciding, [](Process* p) { return !serves(*p) || p->daemon->await_exit(Seconds(0)); });
+      if (deciding.size() == 1) return deciding.front();
+      if (Clock::now() > deadline)
+        finding(fmt::format("{} processes decide at the end:\n{}", deciding.size(), said()));
+      watch_until(after(Clock::now(), 0.05));
+    }
+    return nullptr;
+  }
+
   // Matchers end last: when they start again they read the log to its end.
   void end() {
-    Process* decides = nullptr;
-    for (Process* p : all_of(ClusterRole::resolver))
-      if (serves(*p) && !p->daemon->await_exit(Seconds(0))) decides = p;
-    if (decides == nullptr) return finding("nobody decides at the end:\n" + said());
+    Process* const decides = only_one_that_decides();
+    if (decides == nullptr) return;
     index_.set({{"state.directory", index_.path(decides->name)}});
     for (const ClusterRole role : {ClusterRole::signer, ClusterRole::resolver, ClusterRole::matcher})
       end(role);

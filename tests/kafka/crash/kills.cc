@@ -5,10 +5,10 @@
 #include <random>
 #include <set>
 
+#include "daemon/forget_requests.h"
 #include "kafka/crash/plan.h"
 #include "kafka/crash/scenarios.h"
 #include "kafka/workload.h"
-#include "serve/forget_requests.h"
 
 namespace doppel::testing {
 namespace {

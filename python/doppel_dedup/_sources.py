@@ -1,0 +1,89 @@
+"""Tables that are no files, as files: so a job can read them twice, in the same order, and go on after a kill."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_FILE_ROWS = 1_000_000
+_FILE_BYTES = 2 << 30  # before it is encoded
+
+
+def _batches(src: Any) -> tuple[pyarrow.Schema, Iterable[pyarrow.RecordBatch]]:
+    """The schema and the batches of whatever is a table."""
+    import pyarrow as pa
+
+    kind = type(src).__module__.split(".")[0].lstrip("_")
+    if kind == "datasets":
+        if isinstance(src, dict) or not hasattr(src, "num_rows"):
+            raise TypeError(f"src: a {type(src).__name__} of datasets; give one split of it, such as dataset['train'], not as a stream")
+        arrow = src.with_format("arrow")
+        table = arrow[:1] if len(src) else src.data.table.slice(0, 0)
+        return table.schema, (batch for part in arrow.iter(10_000) for batch in part.to_batches())
+    if kind == "duckdb":
+        reader = src.to_arrow_reader(10_000) if hasattr(src, "to_arrow_reader") else src.fetch_arrow_reader(10_000)
+        return reader.schema, reader
+    if kind == "polars" and hasattr(src, "collect_schema") and not hasattr(src, "to_arrow"):
+        src = src.collect()  # a LazyFrame
+    if kind == "polars":
+        import polars
+
+        src = src.to_arrow(compat_level=polars.CompatLevel.oldest())  # Parquet has no views
+    if hasattr(src, "scanner") and hasattr(src, "to_batches"):
+        return src.schema, src.to_batches()  # a Dataset of pyarrow
+    if isinstance(src, dict):
+        table = pa.table(src)
+        return table.schema, table.to_batches(10_000)
+    if kind == "pandas":
+        table = pa.Table.from_pandas(src, preserve_index=False)
+        return table.schema, table.to_batches(10_000)
+    if hasattr(src, "__arrow_c_stream__"):
+        reader = pa.RecordBatchReader.from_stream(src)
+        return reader.schema, reader
+    raise TypeError(
+        f"src: {type(src).__name__} is no corpus; give Parquet files or folders, or a table: a Dataset of Hugging Face or "
+        "pyarrow, a polars DataFrame or LazyFrame, a relation of duckdb, or anything with __arrow_c_stream__"
+    )
+
+
+def _files(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[list[pyarrow.RecordBatch]]:
+    """Batches of at most so many rows and bytes each."""
+    held: list[pyarrow.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        while len(batch) > 0:
+            part = batch.slice(0, _FILE_ROWS - rows)
+            batch = batch.slice(len(part))
+            held.append(part)
+            rows, size = rows + len(part), size + part.nbytes
+            if rows >= _FILE_ROWS or size >= _FILE_BYTES:
+                yield held
+                held, rows, size = [], 0, 0
+    if held:
+        yield held
+
+
+def stage(src: Any, folder: str) -> list[str]:
+    """The table as Parquet files in this folder. All of them are there when it returns, or when it is called again."""
+    import pyarrow
+    import pyarrow.parquet as parquet
+
+    if not os.path.isdir(folder):
+        beside = folder + ".tmp"
+        shutil.rmtree(beside, ignore_errors=True)
+        os.makedirs(beside)
+        schema, batches = _batches(src)
+        number = -1
+        for number, held in enumerate(_files(batches)):
+            with parquet.ParquetWriter(os.path.join(beside, f"part-{number:05}.parquet"), schema, compression="zstd") as out:
+                for at in range(0, len(held), 16):
+                    out.write_table(pyarrow.Table.from_batches(held[at : at + 16], schema))
+        if number < 0:
+            parquet.write_table(schema.empty_table(), os.path.join(beside, "part-00000.parquet"))
+        os.replace(beside, folder)
+    return [os.path.join(folder, name) for name in sorted(os.listdir(folder))]

@@ -1,0 +1,62 @@
+#pragma once
+// A pass over files of rows that the program reads, and gives to an index row by row: which of them it has
+// given before, and how far. The position is that of `doppel scan`, so either goes on where the other was.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "files/position.h"
+#include "files/read/listing.h"
+#include "files/read/resume.h"
+#include "formats/decoder.h"
+#include "pipeline/known_again.h"
+
+namespace doppel::python {
+
+class FilesPass {
+ public:
+  // `position`: of the last commit. Originals from `first` on are made by this pass, those before `first_own`
+  // are of indexes that are only read.
+  static absl::StatusOr<std::unique_ptr<FilesPass>> begin(const std::vector<std::string>& paths,
+                                                          std::string_view position,
+                                                          const FormatOptions& format, Seq first,
+                                                          Seq first_own);
+  size_t files() const { return listing_.files.size(); }
+  // The first row of a file that was not given before; negative: all were.
+  int64_t first_row(size_t file) const;
+  // The place in it where an earlier pass was; nullptr: it had not begun, or is done.
+  const LineMark* unfinished(size_t file) const;
+  // What an earlier pass left unfinished and cannot be found any more.
+  const std::vector<Problem>& problems() const { return problems_; }
+
+  // Rows come from this file now. It is not all given.
+  absl::Status open(size_t file);
+  const LineMark& mark() const { return mark_; }
+  const std::string& path() const { return mark_.path; }
+  // The position behind so many rows of the open file.
+  std::string position(uint64_t rows) const;
+  // The open file was given to its end.
+  void end();
+  std::string position() const { return writer_.encode(nullptr); }
+
+  KnownAgain& known_again() { return known_again_; }
+  Seq first() const { return first_; }
+
+ private:
+  FilesPass(Seq first, Seq first_own) : first_(first), known_again_(first, first_own) {}
+
+  Listing listing_;
+  PositionWriter writer_;
+  Resume resume_;
+  std::vector<Problem> problems_;
+  LineMark mark_;  // of the open file
+  uint64_t size_ = 0;
+  const Seq first_;
+  KnownAgain known_again_;
+};
+
+}  // namespace doppel::python

@@ -1,0 +1,229 @@
+"""clean(): a folder without its copies, the same whatever kills the job."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from corpus import documents, seed_of_this_run
+
+from doppel_dedup import Index, WrongIndexError, clean
+
+A = "the quick brown fox jumps over the lazy dog"
+B = "pack my box with five dozen liquor jugs please"
+
+
+@pytest.fixture
+def key(monkeypatch):
+    monkeypatch.setenv("DOPPEL_HASH_KEY", "00112233445566778899aabbccddeeff")
+
+
+def crawl(folder, rng, files=3, rows=500):
+    texts = documents(rng, files * rows, lengths=(0, 2, 30, 100))
+    table = pa.table({
+        "id": [f"d{i}" for i in range(len(texts))],
+        "text": texts,
+        "score": [rng.choice([None, rng.randrange(5), rng.randrange(1000)]) for _ in texts],
+        "at": pa.array([rng.choice([None, rng.randrange(1000)]) for _ in texts], pa.timestamp("s")),
+        "tags": [[f"t{i}"] * (i % 3) for i in range(len(texts))],
+    }).replace_schema_metadata({"origin": "test"})
+    (folder / "more").mkdir(parents=True)
+    for n in range(files):
+        name = folder / ("more" if n == 1 else ".") / f"{n}.parquet"
+        pq.write_table(table.slice(n * rows, rows), name, row_group_size=rng.choice([90, 350, 1000]), compression=rng.choice(["snappy", "zstd"]))
+    return pa.concat_tables([pq.read_table(folder / name) for name in ("0.parquet", "2.parquet", "more/1.parquet")])
+
+
+def output(folder):
+    """The files of an output, and what is in them."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file() and "_doppel" not in p.parts}
+
+
+def rows_of(folder):
+    return pa.concat_tables([pq.read_table(p) for p in [*sorted(folder.glob("*.parquet")), *sorted(folder.glob("more/*.parquet"))]])
+
+
+def best(verdicts, values, ids):
+    """Of each cluster the row with the largest value, by the slow rule."""
+    clusters = {}
+    for v, value in zip(verdicts, values):
+        if v.verdict != "unscored":
+            clusters.setdefault(v.original or v.id, []).append((v.id, value))
+    kept = {v.id for v in verdicts if v.verdict == "unscored"}
+    for members in clusters.values():
+        there = [m for m in members if m[1] is not None]
+        kept.add(max(there or members, key=lambda m: m[1] or 0)[0] if there else members[0][0])
+    return [id for id in ids if id in kept]
+
+
+@pytest.mark.parametrize("keep", ["first", "longest", "shortest", ("score", "desc"), ("score", "asc"), ("at", "desc")])
+def test_what_stays(tmp_path, key, keep):
+    rng = random.Random(seed_of_this_run())
+    table = crawl(tmp_path / "in", rng)
+    done = clean(tmp_path / "in", tmp_path / "out", id="id", keep=keep, progress=False)
+    verdicts = Index().add(table["text"], table["id"])
+    ids = table["id"].to_pylist()
+    sign = -1 if keep == "shortest" or keep[1] == "asc" else 1
+    values = {"first": [0] * len(ids), "longest": [len(t) for t in table["text"].to_pylist()]}
+    values["shortest"] = [-n for n in values["longest"]]
+    if isinstance(keep, tuple):
+        column = table[keep[0]].cast(pa.int64()).to_pylist()
+        values[keep] = [None if v is None else sign * v for v in column]
+    out = rows_of(tmp_path / "out")
+    wanted = best(verdicts, values[keep], ids)
+    assert out["id"].to_pylist() == wanted
+    assert out.equals(table.filter(pa.array([i in set(wanted) for i in ids])))
+    assert out.schema.equals(table.schema, check_metadata=True)
+    assert (done.rows, done.kept) == (len(ids), len(wanted))
+    assert done.duplicates == verdicts.is_duplicate.sum() and done.unscored == (verdicts.verdict == "unscored").sum()
+    assert repr(done) == f"<Cleaned: {done.kept:,} of 1,500 rows kept, in 3 files>"
+    assert sorted(os.listdir(tmp_path / "out" / "_doppel")) == sorted(
+        ["job.json", *(f"{n}.rows" for n in range(3)), *(f"{n}.values" for n in range(3) if keep != "first")])
+
+
+# A job that kills itself at its n-th step: before or after a file is named, written to or synced.
+JOB = """
+import os, signal, sys
+import doppel_dedup._clean as c
+steps = int(sys.argv[4])
+def step():
+    global steps
+    steps -= 1
+    if steps == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+def watched(call):
+    def both(*a, **k):
+        step()
+        out = call(*a, **k)
+        step()
+        return out
+    return both
+os.replace, os.fsync, c._put, c._write, c._choose = map(watched, (os.replace, os.fsync, c._put, c._write, c._choose))
+c._BATCH_ROWS = 130
+c._GROUP_ROWS = 200
+keep = eval(sys.argv[3])
+c.clean(sys.argv[1], sys.argv[2], id="id", keep=keep, path=sys.argv[5] or None, progress=False)
+"""
+
+
+def run(src, dst, keep, steps=0, path="", kill_at=None):
+    return subprocess.run([sys.executable, "-c", JOB, src, dst, repr(keep), str(steps), path], timeout=120, capture_output=True, text=True,
+                          env={**os.environ, **({"DOPPEL_KILL_AT": kill_at} if kill_at else {})})
+
+
+@pytest.mark.parametrize("keep, path", [("first", ""), (("score", "desc"), "index")])
+def test_a_job_that_is_killed_writes_the_same_bytes(tmp_path, key, keep, path):
+    rng = random.Random(seed_of_this_run())
+    crawl(tmp_path / "in", rng)
+    path = path and str(tmp_path / path)
+    whole = run(tmp_path / "in", tmp_path / "whole", keep)
+    assert whole.returncode == 0, whole.stderr
+    expected = output(tmp_path / "whole")
+    deaths = 0
+    for life in range(300):
+        kill_at = f"{rng.choice(['rows_handed', 'after_bodies', 'after_rows', 'after_commit'])}:{rng.randrange(1, 8)}" if rng.random() < 0.3 else None
+        done = run(tmp_path / "in", tmp_path / "out", keep, rng.randrange(1, 25), path, kill_at)
+        if done.returncode == 0:
+            break
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        deaths += 1
+    assert done.returncode == 0 and deaths > 2
+    assert output(tmp_path / "out") == expected
+    # Started again it does nothing.
+    times = {p: os.stat(tmp_path / "out" / p).st_mtime_ns for p in expected}
+    assert run(tmp_path / "in", tmp_path / "out", keep, 0, path).returncode == 0
+    assert {p: os.stat(tmp_path / "out" / p).st_mtime_ns for p in expected} == times
+
+
+def test_new_files_and_a_path(tmp_path, key):
+    rng = random.Random(seed_of_this_run())
+    table = crawl(tmp_path / "in", rng)
+    clean(tmp_path / "in", tmp_path / "out", id="id", path=tmp_path / "index", progress=False)
+    before = output(tmp_path / "out")
+    pq.write_table(table.slice(10, 300).set_column(0, "id", pa.array([f"n{i}" for i in range(300)])), tmp_path / "in" / "9.parquet")
+    done = clean(tmp_path / "in", tmp_path / "out", id="id", path=tmp_path / "index", progress=False)
+    after = output(tmp_path / "out")
+    assert {name: after[name] for name in before} == before
+    assert set(after) - set(before) == {"9.parquet"} and done.rows == 1800
+    assert pq.read_table(tmp_path / "out" / "9.parquet")["text"].drop_null().to_pylist().count("") == len(pq.read_table(tmp_path / "out" / "9.parquet"))
+    # Another job on the same index and the same files has nothing to decide.
+    with pytest.raises(ValueError, match="in another job"):
+        clean(tmp_path / "in", tmp_path / "other", id="id", path=tmp_path / "index", progress=False)
+    assert not (tmp_path / "other" / "_doppel").exists()
+    # Without a path everything is decided again, with the same result.
+    clean(tmp_path / "in", tmp_path / "alone", id="id", progress=False)
+    assert output(tmp_path / "alone") == after
+
+
+def sources():
+    """Tables of every kind that is installed, with the column "text" and "n"."""
+    data = {"text": [A, A.upper(), B, None, A], "n": [0, 1, 2, 3, 4]}
+    table = pa.table(data)
+    yield "dict", data
+    yield "pyarrow.Table", table
+    yield "reader", table.to_reader()
+    for module, make in {
+        "pandas": lambda m: m.DataFrame(data),
+        "polars": lambda m: m.DataFrame(data),
+        "polars lazy": lambda m: m.LazyFrame(data),
+        "duckdb": lambda m: m.from_arrow(table),
+        "datasets": lambda m: m.Dataset.from_dict(data),
+        "pyarrow.dataset": lambda m: m.dataset(table),
+    }.items():
+        try:
+            yield module, make(__import__(module.split()[0], fromlist=["x"]))
+        except ImportError:
+            pass
+
+
+@pytest.mark.parametrize("source", [s for _, s in sources()], ids=[name for name, _ in sources()])
+def test_tables_that_are_no_files(tmp_path, source):
+    done = clean(source, tmp_path / "out", progress=False)
+    assert [os.path.basename(name) for name in done.files] == ["part-00000.parquet"]
+    assert pq.read_table(done.files[0])["n"].to_pylist() == [0, 2, 3]
+    assert clean(source, tmp_path / "out", progress=False) == done
+    assert os.listdir(tmp_path / "out" / "_doppel") == ["job.json", "0.rows"] or sorted(os.listdir(tmp_path / "out" / "_doppel")) == ["0.rows", "job.json"]
+
+
+def test_patterns_empty_files_and_progress(tmp_path):
+    for n in range(3):
+        pq.write_table(pa.table({"text": pa.array([A] * n, pa.string())}), tmp_path / f"part-{n}.parquet")
+    seen = []
+    done = clean(str(tmp_path / "part-*.parquet"), tmp_path / "out", progress=lambda n, total: seen.append((n, total)))
+    assert [os.path.basename(name) for name in done.files] == [f"part-{n}.parquet" for n in range(3)]
+    assert [pq.read_metadata(name).num_rows for name in done.files] == [0, 1, 0]
+    assert seen[-1] == (6, 6)
+
+
+def test_what_cannot_be_is_refused(tmp_path):
+    pq.write_table(pa.table({"text": [A], "name": ["x"]}), tmp_path / "a.parquet")
+    (tmp_path / "b").mkdir()
+    pq.write_table(pa.table({"text": [A]}), tmp_path / "b" / "a.parquet")
+    for arguments, error, words in [
+        (dict(src=tmp_path / "no-*.parquet"), FileNotFoundError, "no file fits it"),
+        (dict(src=tmp_path / "a.parquet", text="txt"), KeyError, "did you mean 'text'"),
+        (dict(src=tmp_path / "a.parquet", keep="best"), ValueError, "keep: 'best' is not one of"),
+        (dict(src=tmp_path / "a.parquet", keep=("name", "desc")), TypeError, "holds texts that are no times"),
+        (dict(src=tmp_path / "a.parquet", keep=("nme", "desc")), KeyError, "did you mean 'name'"),
+        (dict(src=[tmp_path / "a.parquet", tmp_path / "b" / "a.parquet"]), ValueError, "would both be written as a.parquet"),
+        (dict(src=tmp_path / "a.parquet", treshold=0.5), TypeError, "did you mean threshold"),
+        (dict(src=17), TypeError, "int is no corpus"),
+    ]:
+        with pytest.raises(error, match=words):
+            clean(dst=tmp_path / "out", progress=False, **arguments)
+        shutil.rmtree(tmp_path / "out", ignore_errors=True)
+    with pytest.raises(ValueError, match="lies in"):
+        clean(tmp_path / "b", tmp_path / "b", progress=False)
+    with pytest.raises(FileExistsError, match="not empty"):
+        clean(tmp_path / "a.parquet", tmp_path / "b", progress=False)
+    clean(tmp_path / "a.parquet", tmp_path / "out", progress=False, path=tmp_path / "i", threshold=0.7)
+    with pytest.raises(ValueError, match="job with keep='first', now 'longest'"):
+        clean(tmp_path / "a.parquet", tmp_path / "out", progress=False, path=tmp_path / "i", threshold=0.7, keep="longest")
+    with pytest.raises(WrongIndexError, match="threshold: the index was made with 0.7, now 0.8"):
+        clean(tmp_path / "b", tmp_path / "out2", progress=False, path=tmp_path / "i", threshold=0.8)

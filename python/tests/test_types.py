@@ -1,0 +1,47 @@
+"""What a type checker finds in programs."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import doppel_dedup._core as core
+from doppel_dedup import _settings
+
+
+def test_typed_settings_are_settings():
+    known = {name.replace(".", "_") for name in core.settings()}
+    arguments = {"path", "hash_key", "repeated_ids", "config", "threads"}
+    for kind in (_settings.SigningSettings, _settings.IndexSettings, _settings.ClusterSettings):
+        assert set(kind.__annotations__) <= known | arguments
+    # What an index depends on can be given.
+    assert set(_settings.IndexSettings.__annotations__) >= {
+        "threshold", "recall", "verify", "bands", "rows", "max_listed", "max_checks", "expire_after", "max_documents", "max_memory",
+        "num_perm", "sketch", "shingle_words", "min_shingles", "normaliser", "max_record"}
+
+
+def test_a_type_checker_finds_a_wrong_setting(tmp_path):
+    pytest.importorskip("mypy")
+    program = """
+        import pyarrow as pa
+        from doppel_dedup import Index, clean, deduplicate, scan_parquet, sign_records
+
+        Index(threshold=0.7, path="x", shingle_words=3, repeated_ids="allow")
+        Index(treshold=0.7)  # error
+        Index(sketch="quick")  # error
+        deduplicate({"text": ["x"]}, shingle_words=3, order_by=[("n", "desc"), "m desc"], keep=("score", "desc"), path="x")
+        deduplicate({"text": ["x"]}, shingle_word=3)  # error
+        clean("a", "b", keep="longest", state_fsync="commit")
+        clean("a", "b", keep="best")  # error
+        scan_parquet("a", threshold=0.5)
+        sign_records(["x"], ["y"], num_perm="many")  # error
+        kept: dict[str, list[str]] = deduplicate({"text": ["x"]})
+        number: int = deduplicate({"text": ["x"]})  # error
+    """
+    file = tmp_path / "program.py"
+    file.write_text(textwrap.dedent(program))
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "--no-incremental", file], capture_output=True, text=True)
+    found = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line}
+    wanted = {n for n, line in enumerate(file.read_text().splitlines(), 1) if "# error" in line}
+    assert found == wanted, done.stdout

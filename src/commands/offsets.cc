@@ -1,0 +1,126 @@
+// doppel offsets: where an index continues to read its input, shown and changed.
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <thread>
+
+#include "base/status.h"
+#include "commands/commands.h"
+#include "commands/say.h"
+#include "daemon/offset_requests.h"
+#include "fmt/format.h"
+#include "kafka/log/offsets.h"
+#include "kafka/topics/plan.h"
+#include "state/journal.h"
+#include "state/lock.h"
+
+namespace doppel {
+namespace {
+
+constexpr int kAskGroupMs = 2'000;
+
+// As of the last commit to the state directory, which the daemon writes after each batch.
+absl::StatusOr<kafka::KafkaPosition> position_of(const Options& o) {
+  if (o.state_directory.empty()) return invalid("state.directory: name the directory of the index");
+  const std::optional<LastCommit> last = last_commit(o.state_directory);
+  if (!last) {
+    return absl::FailedPreconditionError(o.state_directory +
+                                         ": holds no index; doppel rebuild --from log makes it again");
+  }
+  return kafka::decode_position(last->record.source_position);
+}
+
+absl::Status show(const Options& o) {
+  ASSIGN_OR_RETURN(const kafka::KafkaPosition position, position_of(o));
+  ASSIGN_OR_RETURN(const std::unique_ptr<kafka::Cluster> cluster, connect_kafka(o));
+  ASSIGN_OR_RETURN(const std::unique_ptr<kafka::Consumer> consumer,
+                   cluster->consumer({.group = o.kafka.group}));
+  std::vector<kafka::Place> places;
+  for (const LogProgress& p : position.progress_list()) places.push_back({p.topic, p.partition});
+  const absl::StatusOr<std::vector<kafka::GroupOffset>> group = consumer->group_offsets(places, kAskGroupMs);
+  print_out("{:<40} {:>14} {:>14} {:>12} {:>11} {:>14}\n", "partition", "next", "end", "lag", "incarnation",
+            "group says");
+  for (size_t i = 0; i < places.size(); ++i) {
+    const LogProgress& p = position.progress.at({places[i].topic, places[i].partition});
+    const absl::StatusOr<kafka::Watermarks> marks =
+        cluster->watermarks(places[i], kafka::Isolation::committed);
+    const auto text = [](bool known, int64_t value) { return known ? fmt::format("{}", value) : "?"; };
+    print_out("{:<40} {:>14} {:>14} {:>12} {:>11} {:>14}\n", fmt::format("{}/{}", p.topic, p.partition),
+              p.next, text(marks.ok(), marks.ok() ? marks->high : 0),
+              text(marks.ok(), marks.ok() ? std::max<int64_t>(0, marks->high - p.next) : 0), p.incarnation,
+              text(group.ok() && (*group)[i].offset >= 0, group.ok() ? (*group)[i].offset : 0));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status await(const Options& o, const std::string& name, int wait_seconds) {
+  for (const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(wait_seconds);
+       std::chrono::steady_clock::now() < end;) {
+    if (const std::optional<std::string> answer = take_offsets_answer(o.state_directory, name)) {
+      print_out("{}", *answer);
+      return answer->starts_with("refused") ? absl::FailedPreconditionError("nothing was changed")
+                                            : absl::OkStatus();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return absl::DeadlineExceededError(
+      fmt::format("no answer within {} s; the request is kept and will be carried out", wait_seconds));
+}
+
+absl::Status change(const Options& o, const std::string& line, bool yes, int wait_seconds) {
+  if (o.dry_run) return invalid("dry_run: not with offsets set and forget, which leave a request");
+  ASSIGN_OR_RETURN(const OffsetsWanted wanted, OffsetsWanted::parse(line));
+  ASSIGN_OR_RETURN(const kafka::KafkaPosition position, position_of(o));
+  ASSIGN_OR_RETURN(const std::unique_ptr<kafka::Cluster> cluster, connect_kafka(o));
+  ASSIGN_OR_RETURN(const std::vector<OffsetChange> changes, plan_offsets(wanted, position, *cluster));
+  for (const OffsetChange& c : changes) print_out("{}\n", c.text());
+  if (!yes) return invalid("nothing is changed yet; the same command with --yes does so");
+  ASSIGN_OR_RETURN(const std::string name, leave_offsets_request(o.state_directory, line));
+  if (directory_in_use(o.state_directory)) return await(o, name, wait_seconds);
+  print_out("no daemon uses {} now: the request is kept and carried out when one starts\n",
+            o.state_directory);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int offsets_main(int argc, char** argv) {
+  CLI::App app(
+      "Shows and changes where an index continues to read its input. The daemon writes a change to the index "
+      "log before\n"
+      "it reads on, or at its next start. Documents that are skipped are never judged; an original that is "
+      "judged again\n"
+      "is skipped (repeated).\n\n"
+      "Examples:\n"
+      "  doppel offsets show --config doppel.yaml\n"
+      "  doppel offsets set documents/0=1200 documents/1=end --config doppel.yaml --yes\n"
+      "  doppel offsets forget old-documents --config doppel.yaml --yes",
+      "doppel offsets");
+  CommonFlags common;
+  std::string what;
+  std::vector<std::string> places;
+  bool yes = false;
+  int wait = 30;
+  app.add_option("what", what, "show, set or forget")
+      ->required()
+      ->check(CLI::IsMember({"show", "set", "forget"}));
+  app.add_option(
+      "where", places,
+      "set: TOPIC/PARTITION=WHERE, where WHERE is an offset, beginning, end, or a time; forget: a topic");
+  app.add_flag("--yes", yes, "make the change that is shown");
+  app.add_option("--wait", wait, "seconds to wait for the daemon")->capture_default_str();
+  add_setting_flag(app, common, "--state", "state.directory");
+  add_common_flags(app, common);
+  if (auto code = parse_flags(app, argc, argv)) return *code;
+  absl::StatusOr<Config> config = load(common);
+  if (!config.ok()) return fail("offsets", config.status(), kExitUsage);
+  if (what == "show" ? !places.empty() : places.empty() || (what == "forget" && places.size() != 1))
+    return fail("offsets", "set takes TOPIC/PARTITION=WHERE, forget one topic, and show nothing", kExitUsage);
+  std::string line = what;
+  for (const std::string& place : places) line += " " + place;
+  const absl::Status status =
+      what == "show" ? show(config->options) : change(config->options, line, yes, wait);
+  if (status.ok()) return kExitDone;
+  return fail("offsets", status, absl::IsInvalidArgument(status) ? kExitUsage : kExitStopped);
+}
+
+}  // namespace doppel

@@ -1,0 +1,137 @@
+#include "commands/scan_places.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "base/status.h"
+#include "open/setup.h"
+
+namespace doppel {
+namespace {
+
+std::vector<NamedPath> outputs_of(const ScanFlags& flags) {
+  return {{"--output", flags.sink.output},
+          {"--keep", flags.sink.keep},
+          {"--rejects", flags.sink.rejects},
+          {"--cdxj", flags.cdxj}};
+}
+
+}  // namespace
+
+absl::Status check_best(const Options& o, const ScanFlags& flags) {
+  const auto refuse = [](std::string_view why) { return invalid(fmt::format("--best: {}", why)); };
+  const FilesSinkOptions& sink = flags.sink;
+  if (sink.keep.empty() && sink.keep_directory.empty() && sink.keep_files.empty())
+    return refuse("it says what --keep (or --keep-files) writes; give that, too");
+  if (!o.state_directory.empty())
+    return refuse("not with --state: what an earlier run has kept cannot be taken back");
+  if (!o.warc_roots.empty()) return refuse("not with warc.roots: documents that are fetched are not kept");
+  for (const std::string& path : flags.paths) {
+    std::error_code none;
+    if (path == "-" || std::filesystem::is_fifo(path, none))
+      return refuse("the input is read twice, which a pipe cannot be; name files");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status check_places(const Config& config, const ScanFlags& flags) {
+  const Options& o = config.options;
+  for (const auto& [what, path] : outputs_of(flags)) {
+    if (!path.ends_with(".parquet") && !path.ends_with(".arrow") && !path.ends_with(".feather")) continue;
+    const bool table = what == "--keep" || (what == "--output" && flags.sink.mode == FilesOutput::verdicts);
+    if (!path.ends_with(".parquet") || !table) {
+      return invalid(fmt::format(
+          "{}: {}: doppel writes JSON lines here, not Parquet or Arrow; name a file .jsonl. As Parquet it "
+          "writes "
+          "verdicts (--all -o FILE.parquet) and the unique rows of Parquet files (--keep FILE.parquet)",
+          what, path));
+    }
+    if (!o.state_directory.empty()) {
+      return invalid(
+          fmt::format("{}: {}: not with --state: a Parquet file is written at once, and a run that was "
+                      "interrupted could not go on with it; write JSON lines, or leave --state out",
+                      what, path));
+    }
+  }
+  if (is_signed(o.input)) {
+    for (const auto& [what, value] :
+         {std::pair("--keep", flags.sink.keep + flags.sink.keep_directory),
+          std::pair("--keep-files", flags.sink.keep_files), std::pair("--cdxj", flags.cdxj)}) {
+      if (value.empty()) continue;
+      return invalid(
+          fmt::format("{}: not with input.format: signed, which holds no documents; write verdicts "
+                      "(--all), and choose from the documents by them",
+                      what));
+    }
+  }
+  if (flags.order == "date" && !o.state_directory.empty()) {
+    return invalid(
+        "--order date: not with --state, which remembers how far each file was read; give all files of a "
+        "crawl "
+        "in one run");
+  }
+  if (flags.order == "date" && !flags.cdxj.empty())
+    return invalid("--order date: not with --cdxj; write the index in a run of its own");
+  if (o.dry_run && !o.state_directory.empty())
+    return invalid("dry_run: not with --state, which remembers; without it scan judges and keeps nothing");
+  if (o.dry_run && !(flags.sink.keep_files + flags.sink.keep_directory).empty())
+    return invalid("dry_run: not with --keep or --keep-files, which write");
+  for (const auto& [what, path] : outputs_of(flags)) {
+    if (o.dry_run && !path.empty() && path != "-")
+      return invalid(fmt::format("dry_run: not with {}, which writes {}", what, path));
+  }
+  std::vector<NamedPath> inputs{{"--config", flags.config_file}, {"hash_key_file", o.hash_key_file}};
+  for (const std::string& path : flags.paths) inputs.push_back({"input", path});
+  for (const std::string& path : o.warc_cdxj) inputs.push_back({"warc.cdxj", path});
+  const std::vector<NamedPath> outputs = outputs_of(flags);
+  RETURN_IF_ERROR(check_outputs(outputs, inputs));
+  for (const auto& [what, path] : outputs) {
+    if (path.empty() || path == "-" || o.state_directory.empty() || !lies_in(path, o.state_directory))
+      continue;
+    return invalid(fmt::format("{}: {} lies in the state directory {}; name a place outside", what, path,
+                               o.state_directory));
+  }
+  for (const std::string& against : o.against) {
+    for (const auto& [what, path] : outputs) {
+      if (path.empty() || path == "-" || !lies_in(path, against)) continue;
+      return invalid(fmt::format("{}: {} lies in {} (--against), which is only read; name a place outside",
+                                 what, path, against));
+    }
+    for (const std::string& path : flags.paths) {
+      if (path != "-" && lies_in(path, against))
+        return invalid(fmt::format("{} lies in {} (--against), which is an index", path, against));
+    }
+  }
+  for (const std::string& path : flags.paths) {
+    const auto refuse = [&](const std::string& what, const std::string& directory) {
+      return invalid(fmt::format("{} lies in {} ({}), where doppel writes; name another directory", path,
+                                 directory, what));
+    };
+    if (path == "-") continue;
+    if (!o.state_directory.empty() && lies_in(path, o.state_directory))
+      return refuse("--state", o.state_directory);
+    if (!flags.sink.keep_files.empty() && lies_in(path, flags.sink.keep_files))
+      return refuse("--keep-files", flags.sink.keep_files);
+    if (!flags.sink.keep_directory.empty() && lies_in(path, flags.sink.keep_directory))
+      return refuse("--keep", flags.sink.keep_directory);
+  }
+  return absl::OkStatus();
+}
+
+void leave_out_outputs(FilesSourceOptions& source, const Options& o, const ScanFlags& flags,
+                       std::string_view position) {
+  for (const NamedPath& output : outputs_of(flags)) {
+    if (FilesSink::is_known(position, output.path)) {
+      source.own_outputs.push_back(output.path);
+    } else {
+      source.outputs.push_back(output);
+    }
+  }
+  for (const std::string& directory : {o.state_directory, flags.sink.keep_files, flags.sink.keep_directory}) {
+    if (!directory.empty()) source.output_directories.push_back(directory);
+  }
+}
+
+}  // namespace doppel

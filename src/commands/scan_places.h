@@ -1,0 +1,32 @@
+#pragma once
+// What `doppel scan` was told, and whether its places fit together: nothing is written over what is read, nor
+// into the state directory.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "config/config.h"
+#include "files/places.h"
+#include "files/read/files_source.h"
+#include "files/write/files_sink.h"
+
+namespace doppel {
+
+struct ScanFlags {
+  std::vector<std::string> paths, against;
+  FilesSinkOptions sink;
+  std::string config_file, cdxj, best;
+  std::string order = "files";
+  bool all = false, clusters = false, quiet = false;
+};
+
+absl::Status check_best(const Options& options, const ScanFlags& flags);
+absl::Status check_places(const Config& config, const ScanFlags& flags);
+
+// What this run writes is left out where a directory is read.
+void leave_out_outputs(FilesSourceOptions& source, const Options& options, const ScanFlags& flags,
+                       std::string_view position);
+
+}  // namespace doppel

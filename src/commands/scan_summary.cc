@@ -1,0 +1,62 @@
+#include "commands/scan_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "commands/progress.h"
+#include "commands/say.h"
+#include "insight/show.h"
+
+namespace doppel {
+
+void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies, double seconds) {
+  const OriginalsStats stats = engine.originals().stats();
+  const uint64_t unique = c.unique - c.bytes_unique, copies = c.duplicates() - c.bytes_copies;
+  const uint64_t bytes_only = c.bytes_unique + c.bytes_copies;
+  const uint64_t documents = c.records - c.skipped - bytes_only;
+  print_err("{} documents{}, {} in {} ({}/s, {:.1f} MB/s)\n", with_commas(documents),
+            documents == c.records ? "" : fmt::format(" in {} records", with_commas(c.records)),
+            human_bytes(c.bytes), human_seconds(seconds),
+            with_commas(static_cast<uint64_t>(c.records / std::max(seconds, 1e-9))),
+            c.bytes / 1e6 / std::max(seconds, 1e-9));
+  print_err(
+      "  {} unique, {} duplicates ({} exact, {} near){}\n", with_commas(unique), with_commas(copies),
+      with_commas(c.exact - c.bytes_copies), with_commas(c.near),
+      unique + copies == 0 ? "" : fmt::format(", {:.1f} % of documents", 100.0 * copies / (unique + copies)));
+  if (bytes_only != 0) {
+    print_err("  {} other records compared by payload digest alone: {} unique, {} duplicates\n",
+              with_commas(bytes_only), with_commas(c.bytes_unique), with_commas(c.bytes_copies));
+  }
+  if (c.too_large != 0) {
+    print_err("  {} of them because their texts are too large to be held (above 16 MiB)\n",
+              with_commas(c.too_large));
+  }
+  if (c.again != 0) print_err("  {} of them were in the index already\n", with_commas(c.again));
+  if (c.unscored != 0) print_err("  {} without a text of their own (unscored)\n", with_commas(c.unscored));
+  for (const auto& [reason, count] : c.skipped_by)
+    print_err("  {} skipped: {}\n", with_commas(count), reason);
+  if (c.rejected != 0) print_err("  {} rejected\n", with_commas(c.rejected));
+  if (c.problems != 0) print_err("  {} inputs could not be read as a whole\n", with_commas(c.problems));
+  const Seq given = engine.originals().first_own();
+  print_err("  index: {} originals{}, {} in memory, {} on disk\n", with_commas(stats.live - given),
+            given == 0 ? "" : fmt::format(" beside {} of --against", with_commas(given)),
+            human_bytes(stats.row_bytes + stats.table_bytes), human_bytes(bodies.bytes()));
+  if (c.match.checks_capped != 0) {
+    print_err("  {} documents had more candidates than max_checks\n", with_commas(c.match.checks_capped));
+  }
+  if (c.contained + c.contains + c.shares != 0) {
+    print_err("  of the unique ones, {} are in an original, {} have one in them, {} share a passage\n",
+              with_commas(c.contained), with_commas(c.contains), with_commas(c.shares));
+  }
+  if (c.partial != 0)
+    print_err("  of the duplicates, {} are a part of their original\n", with_commas(c.partial));
+  if (c.prints_capped != 0)
+    print_err("  {} times a passage was in too many originals to be listed (max_listed)\n",
+              with_commas(c.prints_capped));
+  if (c.listings_capped != 0) {
+    print_err("  {} times a band was full (max_listed)\n", with_commas(c.listings_capped));
+  }
+}
+
+}  // namespace doppel

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "engine/bodies.h"
+#include "engine/engine.h"
+#include "pipeline/pipeline.h"
+
+namespace doppel {
+
+// What `doppel scan` says at its end.
+void print_summary(const Counters& counters, const Engine& engine, const Bodies& bodies, double seconds);
+
+}  // namespace doppel

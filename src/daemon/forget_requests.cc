@@ -1,0 +1,181 @@
+#include "daemon/forget_requests.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "state/file.h"
+
+namespace doppel {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr auto kLookEvery = std::chrono::milliseconds(200);
+constexpr auto kShowEvery = std::chrono::milliseconds(500);
+constexpr auto kAnswerTime = std::chrono::milliseconds(100);
+constexpr auto kTryAgain = std::chrono::seconds(1);
+constexpr uint64_t kRequestBytesMost = 64 << 10;
+
+absl::StatusOr<OriginalsWanted> read_request(const std::string& path) {
+  ASSIGN_OR_RETURN(const File file, File::open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+  ASSIGN_OR_RETURN(const uint64_t size, file.size());
+  std::string text(std::min(size, kRequestBytesMost), '\0');
+  RETURN_IF_ERROR(file.read_at(0, text.data(), text.size()));
+  absl::StatusOr<OriginalsWanted> wanted = OriginalsWanted::parse(text.substr(0, text.find('\n')));
+  if (!wanted.ok()) return invalid(fmt::format("{}: {}", path, std_sv(wanted.status().message())));
+  return wanted;
+}
+
+// Whole or not at all, also where the process is killed; a power loss may take it.
+bool write_whole(const std::string& path, const std::string& text) {
+  const std::string beside = path + ".tmp";
+  std::ofstream out(beside, std::ios::binary);
+  out << text << std::flush;
+  return out && ::rename(beside.c_str(), path.c_str()) == 0;
+}
+
+}  // namespace
+
+ForgetRequests::ForgetRequests(const std::string& state_directory, Forgetting& forgetting)
+    : folder_(join(state_directory, "requests")), forgetting_(forgetting) {}
+
+std::string ForgetRequests::path(const std::string& name, std::string_view ending) const {
+  return join(folder_, name).append(ending);
+}
+
+// Once about each file, until it is gone.
+void ForgetRequests::complain(const std::string& about, std::string_view message) {
+  if (complained_.insert(about).second) log::error(message);
+}
+
+void ForgetRequests::look() {
+  const auto now = Clock::now();
+  if (now - looked_ < kLookEvery) return;
+  looked_ = now;
+  std::error_code error;
+  std::vector<std::string> names;
+  std::set<std::string> paths{folder_};
+  for (fs::directory_iterator entry(folder_, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() != ".request") continue;
+    names.push_back(entry->path().stem());
+    paths.insert(entry->path());
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    complain(folder_, fmt::format("{}: cannot be listed, so requests of doppel forget have no effect: {}. "
+                                  "Give it to the user of the daemon (chown)",
+                                  folder_, error.message()));
+    return;
+  }
+  complained_.erase(folder_);
+  std::erase_if(complained_, [&](const std::string& about) { return !paths.contains(about); });
+  std::sort(names.begin(), names.end());  // the oldest first
+  for (const std::string& name : names) {
+    if (!known_.contains(name)) take(name);
+  }
+}
+
+void ForgetRequests::take(const std::string& name) {
+  const std::string file = path(name, ".request");
+  absl::StatusOr<OriginalsWanted> wanted = read_request(file);
+  if (!wanted.ok()) {
+    if (absl::IsNotFound(wanted.status())) return;
+    complain(file,
+             fmt::format("a request to forget originals cannot be read; make it readable for the user of the "
+                         "daemon, or delete it: {}",
+                         std_sv(wanted.status().message())));
+    return;
+  }
+  complained_.erase(file);
+  Known known{.line = wanted->line()};
+  Forgetting::Request request{.wanted = *std::move(wanted)};
+  std::ifstream earlier(path(name, ".progress"));
+  std::string line;
+  std::getline(earlier, line);
+  if (const auto before = RequestProgress::parse(line)) {
+    request.below = known.shown.below = before->below;
+    request.found = known.shown.found = before->found;
+  }
+  request.begins = [this, name](Seq below, uint64_t found) {
+    Known& it = known_.at(name);
+    it.shown = {.stage = "removing", .of = found, .below = below, .found = found};
+    if (write_whole(path(name, ".progress"), it.shown.line() + "\n")) return;
+    log::warn(
+        "the progress of a request cannot be written; if the daemon is killed now, originals that arrive "
+        "until its next start are forgotten, too",
+        {{"request", it.line}, {"path", path(name, ".progress")}});
+  };
+  known.ticket = forgetting_.ask(std::move(request));
+  if (known.ticket != nullptr) known_.emplace(name, std::move(known));  // else later
+}
+
+void ForgetRequests::answer() {
+  const auto now = Clock::now();
+  // Answers are synced; many at once must not keep the stream.
+  for (auto it = known_.begin(); it != known_.end() && Clock::now() - now < kAnswerTime;) {
+    auto& [name, request] = *it;
+    if (!request.forgotten) {
+      const Forgetting::Progress progress = forgetting_.progress(request.ticket);
+      if (progress.stage == Forgetting::Stage::done) {
+        request.forgotten = progress.found;
+        request.next = now;
+      } else if (now >= request.next) {
+        request.next = now + kShowEvery;
+        show(name, request);
+      }
+    }
+    const bool gone = request.forgotten && now >= request.next && answered(name, request);
+    it = gone ? known_.erase(it) : std::next(it);
+  }
+}
+
+// First the answer, then the request goes: killed between the two, it finds nothing more and answers the
+// same.
+bool ForgetRequests::answered(const std::string& name, Known& request) {
+  const std::string file = path(name, ".request");
+  absl::Status status;
+  if (exists(file)) status = write_durably(path(name, ".done"), fmt::format("{}\n", *request.forgotten));
+  if (status.ok() && ::unlink(file.c_str()) != 0 && errno != ENOENT)
+    status = io_error(fmt::format("{}: cannot be removed", file));
+  if (status.ok()) {
+    ::unlink(path(name, ".progress").c_str());
+    status = sync_directory(folder_);
+  }
+  if (status.ok()) return true;
+  request.next = Clock::now() + kTryAgain;
+  if (!std::exchange(request.complained, true)) {
+    log::error(
+        "a request to forget originals is finished, but the daemon cannot answer and remove it; it does not "
+        "repeat it. Give its directory to the user of the daemon (chown), or delete the file",
+        {{"path", file},
+         {"request", request.line},
+         {"originals", *request.forgotten},
+         {"error", std_sv(status.message())}});
+  }
+  return false;
+}
+
+void ForgetRequests::show(const std::string& name, Known& request) {
+  const Forgetting::Progress p = forgetting_.progress(request.ticket);
+  RequestProgress now{.below = request.shown.below, .found = request.shown.found, .work = p.work};
+  if (p.stage == Forgetting::Stage::searching) {
+    now.stage = "searching";
+    now.done = p.searched;
+    now.of = p.to_search;
+  } else if (p.stage == Forgetting::Stage::removing) {
+    now.stage = "removing";
+    now.done = p.removed;
+    now.of = p.found;
+  }
+  if (now == request.shown) return;
+  request.shown = now;
+  write_whole(path(name, ".progress"), now.line() + "\n");
+}
+
+}  // namespace doppel

@@ -1,0 +1,72 @@
+#include "daemon/report.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace doppel {
+namespace {
+
+constexpr double kEverySeconds = 10;
+constexpr uint64_t kComplaints = 10;
+
+// "status:3 type:1"
+std::string by_reason(const Counters& counters) {
+  std::string out;
+  for (const auto& [reason, count] : counters.skipped_by) {
+    if (!out.empty()) out += ' ';
+    out += reason + ':' + std::to_string(count);
+  }
+  return out;
+}
+
+}  // namespace
+
+void Report::progress(const Counters& now) {
+  const Clock::time_point time = Clock::now();
+  const double seconds = std::chrono::duration<double>(time - said_).count();
+  if (seconds < kEverySeconds) return;
+  said_ = time;
+  if (complaints_ > kComplaints) {
+    log::warn("more records or files could not be read", {{"messages_left_out", complaints_ - kComplaints}});
+  }
+  complaints_ = 0;
+  if (now.records == before_.records) return;
+  log::info("progress", {{"documents", now.records},
+                         {"per_second", static_cast<uint64_t>((now.records - before_.records) / seconds)},
+                         {"unique", now.unique},
+                         {"duplicates", now.duplicates()},
+                         {"rejected", now.rejected},
+                         {"skipped", now.skipped},
+                         {"skipped_by", by_reason(now)},
+                         {"originals", index_.stats().live}});
+  before_ = now;
+}
+
+void Report::complain(std::string_view message) {
+  if (++complaints_ <= kComplaints) log::warn(message);
+}
+
+void Report::end(const Counters& counters) const {
+  log::info("stopped", {{"documents", counters.records},
+                        {"unique", counters.unique},
+                        {"duplicates", counters.duplicates()},
+                        {"rejected", counters.rejected},
+                        {"skipped", counters.skipped},
+                        {"skipped_by", by_reason(counters)},
+                        {"problems", counters.problems},
+                        {"seconds", std::chrono::duration<double>(Clock::now() - start_).count()}});
+}
+
+void report_fetches(const FetchCounts& counts) {
+  log::info("fetched", {{"ok", counts.of(FetchResult::ok)},
+                        {"missing", counts.of(FetchResult::missing)},
+                        {"refused", counts.of(FetchResult::refused)},
+                        {"damaged", counts.of(FetchResult::damaged)},
+                        {"mismatch", counts.of(FetchResult::mismatch)},
+                        {"timed_out", counts.of(FetchResult::timed_out)},
+                        {"retries", counts.retries},
+                        {"bytes", counts.bytes}});
+}
+
+}  // namespace doppel

@@ -1,0 +1,38 @@
+#pragma once
+// Logs the progress of a daemon: a line now and then, and the first complaints
+// about single records.
+
+#include <chrono>
+#include <string_view>
+
+#include "engine/originals.h"
+#include "fetch/fetch_pool.h"
+#include "pipeline/pipeline.h"
+
+namespace doppel {
+
+class Report {
+ public:
+  // `index` outlives the report.
+  explicit Report(const Originals& index) : index_(index) {}
+
+  // At most every ten seconds, and only if something came.
+  void progress(const Counters& now);
+  // Logs at most ten complaints between two lines of progress, which count the rest.
+  void complain(std::string_view message);
+  // The whole run.
+  void end(const Counters& counters) const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const Originals& index_;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point said_ = start_;
+  Counters before_;
+  uint64_t complaints_ = 0;
+};
+
+// How the records that crawl logs point to were read.
+void report_fetches(const FetchCounts& counts);
+
+}  // namespace doppel

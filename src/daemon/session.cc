@@ -1,0 +1,62 @@
+#include "daemon/session.h"
+
+#include <string>
+#include <utility>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "http/token.h"
+#include "open/setup.h"
+
+namespace doppel {
+namespace {
+
+// The server of http.listen, with nothing routed yet; null if that is empty.
+absl::StatusOr<std::unique_ptr<http::Server>> open_http(const Options& o) {
+  if (o.http.listen.empty()) return nullptr;
+  http::ServerOptions options{.listen = o.http.listen, .max_body = o.http.max_body};
+  ASSIGN_OR_RETURN(options.token,
+                   http::load_token("http.token_file", o.http.token_file, "DOPPEL_HTTP_TOKEN"));
+  ASSIGN_OR_RETURN(std::unique_ptr<http::Server> server, http::Server::start(std::move(options)));
+  log::info("listening", {{"url", server->url()}});
+  return server;
+}
+
+}  // namespace
+
+Session::Session(const Config& c, const Options& o, const HashKey& k, EngineOptions e, SessionOptions how)
+    : config(c),
+      options(o),
+      kafka(how.kafka),
+      key(k),
+      engine(std::move(e)),
+      monitor({.options = options,
+               .rule = engine.rule,
+               .kafka = how.kafka,
+               .decides = how.decides,
+               .replay = how.replay,
+               .stop = std::move(how.stop)}) {}
+
+absl::StatusOr<std::unique_ptr<Session>> Session::begin(const Config& config, const Options& options,
+                                                        SessionOptions how) {
+  const bool beside_a_daemon = how.replay;
+  std::string note;
+  // A dry run has a directory of its own; the key is that of the daemon's.
+  ASSIGN_OR_RETURN(const HashKey key, options.dry_run ? hash_key_to_look_with(config.options)
+                                                      : choose_hash_key(config.options, note));
+  if (!note.empty()) log::warn(note);
+  ASSIGN_OR_RETURN(EngineOptions engine, engine_options(options, key));
+  std::unique_ptr<Session> out(new Session(config, options, key, std::move(engine), std::move(how)));
+  absl::StatusOr<std::unique_ptr<http::Server>> server = open_http(options);
+  if (!server.ok() && !beside_a_daemon) return server.status();
+  if (!server.ok()) {
+    log::warn("the rebuild serves no metrics", {{"because", std_sv(server.status().message())}});
+  } else if (*server != nullptr) {
+    out->server = *std::move(server);
+    out->monitor.answer(*out->server);
+  }
+  if (out->kafka) out->monitor.restoring({"waiting for Kafka"});
+  return out;
+}
+
+}  // namespace doppel

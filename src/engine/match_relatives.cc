@@ -1,0 +1,112 @@
+// MATCH by prints: who lists what a document asks with, and how much of the document is in their sets.
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "engine/match.h"
+#include "engine/stored_set.h"
+#include "index/print_table.h"
+
+namespace doppel {
+namespace {
+
+constexpr size_t kBlock = 8;  // documents whose prints are asked for at once
+
+// A key that comes several times in a text is looked up where it comes first.
+template <typename Visit>
+void each_key(std::span<const Print> prints, const Visit& visit) {
+  uint32_t next = 0;
+  for (const Print& print : prints) {
+    if (print.number != next) continue;
+    ++next;
+    visit(print);
+  }
+}
+
+}  // namespace
+
+absl::Status Matcher::find_relatives(const ToMatch& work, std::span<const size_t> places,
+                                     size_t owner) const {
+  const RelateHint none;
+  const RelateHint& hint = work.hint != nullptr ? *work.hint : none;
+  const PrintTable& table = index_.prints();
+  for (size_t first = 0; first < places.size(); first += kBlock) {
+    const auto block = places.subspan(first, std::min(kBlock, places.size() - first));
+    for (const size_t i : block)
+      each_key(work.batch.documents[i].prints, [&](const Print& print) { table.prefetch(print.key); });
+    for (const size_t i : block) {
+      Answer& answer = work.answers.of(i)[owner];
+      find_hits(work.batch.documents[i], hint, answer);
+      if (!answer.relatives.empty())
+        RETURN_IF_ERROR(compare_relatives(work.batch.documents[i], work.sets[i], answer));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Counts by print, and the originals that list prints which are not common, with their hits.
+void Matcher::find_hits(const SignedDocument& document, const RelateHint& hint, Answer& answer) const {
+  const PrintTable& table = index_.prints();
+  thread_local std::vector<std::pair<Seq, uint32_t>> hits;
+  thread_local PodVector<uint64_t> keys;
+  thread_local PodVector<const Print*> by_number;
+  thread_local PrintsFound found;
+  const uint32_t common_after = rule_.relations.common_after;
+  const uint32_t count_most = std::max(2 * common_after, static_cast<uint32_t>(rule_.max_listed));
+  hits.clear();
+  keys.clear();
+  by_number.clear();
+  each_key(document.prints, [&](const Print& print) {
+    keys.push_back(print.key);
+    by_number.push_back(&print);
+  });
+  table.find(keys, common_after - 1, count_most, found);
+  for (const PrintListing& listing : found.listings) {
+    const bool stored = by_number[listing.asked]->stored != 0;
+    answer.print_counts.push_back(
+        {listing.asked, stored ? listing.count : std::min(listing.count, 2 * common_after)});
+    if (hint.is_common(listing.asked)) continue;
+    for (uint32_t at = listing.begin; at < listing.end; ++at)
+      hits.emplace_back(found.numbers[at], listing.asked);
+  }
+  if (hits.empty()) return;
+  std::sort(hits.begin(), hits.end());
+  for (size_t i = 0; i < hits.size();) {
+    const Seq local = hits[i].first;
+    size_t end = i;
+    while (end < hits.size() && hits[end].first == local) ++end;
+    const uint32_t prints = table.prints_of(local);
+    if (promising(rule_.relations, end - i, document.tops.size(), prints)) {
+      Relative& relative = answer.relatives.emplace_back();
+      relative.seq = shards_.global(local);
+      relative.prints = prints;
+      for (; i < end; ++i) relative.hits.push_back(hits[i].second);
+    }
+    i = end;
+  }
+  std::stable_sort(answer.relatives.begin(), answer.relatives.end(),
+                   [](const Relative& a, const Relative& b) { return a.hits.size() > b.hits.size(); });
+}
+
+absl::Status Matcher::compare_relatives(const SignedDocument& document, DocumentSet& set,
+                                        Answer& answer) const {
+  thread_local TextMap map;
+  thread_local CompactSet theirs;
+  RETURN_IF_ERROR(set.make(document));
+  map.make(document.tops, document.prints, set.set.bits, rule_.relations.passage);
+  const size_t checks = std::min(answer.relatives.size(), static_cast<size_t>(rule_.max_checks));
+  for (size_t r = 0; r < checks; ++r) {
+    Relative& relative = answer.relatives[r];
+    ASSIGN_OR_RETURN(const Body original, body(relative.seq));
+    theirs.values.clear();
+    ASSIGN_OR_RETURN(const std::string_view coded, split_stored_set(original.coded_set, true));
+    if (!coded.empty()) RETURN_IF_ERROR(decode_compact_set(coded, theirs));
+    map.compare(theirs, relative);
+    answer.describe(relative.seq, original.metadata);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace doppel

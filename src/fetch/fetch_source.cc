@@ -1,0 +1,176 @@
+#include "fetch/fetch_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/status.h"
+
+namespace doppel {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kLongestWait = std::chrono::milliseconds(100);
+
+class FetchingSource final : public FetchSource {
+ public:
+  FetchingSource(Source& inner, std::vector<std::unique_ptr<WarcRoot>> roots, std::unique_ptr<CdxjIndex> cdxj,
+                 const FetchOptions& options, std::shared_ptr<std::atomic<bool>> cancel)
+      : inner_(inner),
+        options_(options),
+        decoder_(make_decoder(options_.format)),
+        late_decoder_(make_decoder(options_.format)),
+        looks_up_(cdxj != nullptr),
+        pool_(std::move(roots), std::move(cdxj),
+              {.parallel = options.parallel, .max_wait = std::chrono::milliseconds(options.max_wait_ms)},
+              std::move(cancel)) {}
+
+  absl::StatusOr<bool> next(Batch& batch) override {
+    batch = {};
+    if (handed_ == waiting_.records.size()) {
+      ASSIGN_OR_RETURN(const bool more, inner_.next(batch));
+      if (!more || !plan(batch)) return more;
+      waiting_ = std::exchange(batch, {});
+      handed_ = 0;
+      pool_.start(fetches_, waiting_.position.empty() ? options_.max_bytes : UINT64_MAX);
+    }
+    const size_t done = pool_.await(Clock::now() + kLongestWait);
+    const bool all = done == waiting_.records.size();
+    // A position belongs to the batch as a whole.
+    if (done == handed_ || (!all && !waiting_.position.empty())) return true;
+    pool_.taken(done);
+    hand_on(done, batch);
+    return true;
+  }
+
+  bool live() const override { return inner_.live(); }
+  bool in_background() const override { return inner_.in_background(); }
+  void ask_before_closing(const std::function<bool()>& wanted) override { inner_.ask_before_closing(wanted); }
+  uint64_t bytes_total() const override { return inner_.bytes_total(); }
+  uint64_t bytes_read() const override { return inner_.bytes_read(); }
+  FetchCounts counts() const override { return pool_.counts(); }
+
+  absl::Status read_now(Record& record, std::vector<std::shared_ptr<const void>>& memory) override {
+    auto fetch = std::make_shared<Fetch>();
+    record.payload_known = false;
+    plan(*late_decoder_, record, *fetch, {});
+    if (fetch->wanted) RETURN_IF_ERROR(pool_.fetch_now(*fetch, options_.stop));
+    give(*fetch, record);
+    memory.push_back(std::move(fetch));
+    return absl::OkStatus();
+  }
+
+ private:
+  // What each record needs, or why it cannot be had. False: there is nothing of either.
+  bool plan(Batch& batch) {
+    bool any = false;
+    fetches_.clear();
+    fetches_.resize(batch.records.size());
+    for (size_t i = 0; i < batch.records.size(); ++i) {
+      Fetch& fetch = fetches_[i];
+      any |= plan(*decoder_, batch.records[i], fetch, options_.knows_payload);
+      batch.records[i].payload_known = fetch.payload_known;
+    }
+    return any;
+  }
+
+  using KnowsPayload = std::function<bool(const Document&)>;
+  bool plan(Decoder& decoder, const Record& record, Fetch& fetch, const KnowsPayload& knows_payload) const {
+    Document document;
+    // What is skipped or broken anyway is not worth a look.
+    if (record.null_value || record.pieces || !decoder.decode(record, document).ok()) return false;
+    if (document.skip != "no_body") return false;
+    const bool placed = document.warc && !document.warc->filename.empty() && document.warc->offset;
+    if (!placed && (!looks_up_ || document.url.empty())) return false;
+    if (knows_payload && knows_payload(document)) {
+      fetch.payload_known = true;
+      return false;
+    }
+    if (placed && !is_safe_filename(document.warc->filename)) {
+      fetch.reason = fmt::format("fetch_failed: \"{}\" is not a name below a root", document.warc->filename);
+      return true;
+    }
+    if (options_.known_missing) fetch.reason = options_.known_missing(record);
+    fetch.known_missing = !fetch.reason.empty();
+    if (fetch.known_missing) return true;
+    fetch.wanted = true;
+    if (placed) fetch.place = {std::string(document.warc->filename), *document.warc->offset};
+    fetch.url = document.url;
+    fetch.time_ms = document.timestamp_ms;
+    return true;
+  }
+
+  static void give(const Fetch& fetch, Record& record) {
+    if (fetch.wanted && fetch.reason.empty()) record.fetched = fetch.record;
+    record.revisited = fetch.revisited;
+    record.not_fetched = fetch.reason;
+    record.known_missing = fetch.known_missing;
+  }
+
+  // The records up to `end`.
+  void hand_on(size_t end, Batch& batch) {
+    const bool all = end == waiting_.records.size();
+    batch.records.assign(waiting_.records.begin() + static_cast<ptrdiff_t>(handed_),
+                         waiting_.records.begin() + static_cast<ptrdiff_t>(end));
+    auto fetched = std::make_shared<std::vector<Fetch>>();
+    fetched->reserve(end - handed_);
+    for (size_t i = handed_; i < end; ++i) {
+      Record& record = batch.records[i - handed_];
+      const Fetch& fetch = fetched->emplace_back(std::move(fetches_[i]));
+      give(fetch, record);
+      batch.bytes += record.value.size() + (record.key ? record.key->size() : 0);
+    }
+    if (handed_ == 0) batch.problems = std::move(waiting_.problems);
+    batch.memory = waiting_.memory;
+    batch.memory.push_back(fetched);
+    if (all) batch.position = std::move(waiting_.position);
+    handed_ = end;
+    if (all) {
+      waiting_ = {};
+      handed_ = 0;
+    }
+  }
+
+  Source& inner_;
+  const FetchOptions options_;
+  const std::unique_ptr<Decoder> decoder_, late_decoder_;
+  const bool looks_up_;
+  Batch waiting_;  // the records from handed_ on are not handed on
+  size_t handed_ = 0;
+  std::vector<Fetch> fetches_;  // parallel to them
+  FetchPool pool_;              // last: its threads use the fetches
+};
+
+}  // namespace
+
+bool fetches(const FetchOptions& options) {
+  return options.format.format == "heritrix" && !options.roots.empty();
+}
+
+absl::StatusOr<std::unique_ptr<FetchSource>> make_fetch_source(Source& inner, const FetchOptions& options) {
+  auto cancel = std::make_shared<std::atomic<bool>>(false);
+  WarcRootOptions root_options = options.root;
+  root_options.cancel = cancel;
+  std::vector<std::unique_ptr<WarcRoot>> roots;
+  for (const std::string& root : options.roots) {
+    ASSIGN_OR_RETURN(std::unique_ptr<WarcRoot> opened, open_warc_root(root, root_options));
+    roots.push_back(std::move(opened));
+  }
+  std::unique_ptr<CdxjIndex> cdxj;
+  if (!options.cdxj.empty()) {
+    ASSIGN_OR_RETURN(cdxj, CdxjIndex::open(options.cdxj));
+  }
+  return std::make_unique<FetchingSource>(inner, std::move(roots), std::move(cdxj), options,
+                                          std::move(cancel));
+}
+
+std::unique_ptr<FetchSource> make_fetch_source(Source& inner, const FetchOptions& options,
+                                               std::vector<std::unique_ptr<WarcRoot>> roots,
+                                               std::shared_ptr<std::atomic<bool>> cancel) {
+  return std::make_unique<FetchingSource>(inner, std::move(roots), nullptr, options, std::move(cancel));
+}
+
+}  // namespace doppel

@@ -1,0 +1,287 @@
+#include "files/arrow/arrow_rows.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status.h"
+#include "files/tables/choice.h"
+
+namespace doppel::arrow {
+namespace {
+
+constexpr uint8_t kSchema = 1, kDictionary = 2, kBatch = 3;
+constexpr uint64_t kMostHead = 256 << 20;  // bytes of what describes a message
+
+absl::Status damaged(const std::string& what) { return absl::DataLossError(what); }
+
+absl::Status read_at(int fd, uint64_t at, size_t size, std::string& out) {
+  out.resize(size);
+  size_t done = 0;
+  while (done < size) {
+    const ssize_t got = ::pread(fd, out.data() + done, size - done, static_cast<off_t>(at + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return io_error("cannot be read");
+    if (got == 0) return damaged("the file ends too early");
+    done += static_cast<size_t>(got);
+  }
+  return absl::OkStatus();
+}
+
+const Field* find_dictionary(const std::vector<Field>& fields, int64_t id) {
+  for (const Field& field : fields) {
+    if (field.dictionary == id) return &field;
+    if (const Field* inside = find_dictionary(field.children, id); inside != nullptr) return inside;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool is_old_stream(std::string_view head) {
+  constexpr size_t kLeast = 64, kLength = sizeof(uint32_t);
+  if (head.size() < kLeast) return false;
+  const auto length = load<uint32_t>(head.data());
+  if (length < kLeast || length > kMostHead || length % 4 != 0) return false;
+  FlatBuffer buffer(head.substr(kLength, length));
+  const FlatTable message = FlatTable::root(buffer);
+  const auto version = message.number<int16_t>(0);
+  const bool is_schema = message.number<uint8_t>(1) == kSchema && message.number<int64_t>(3) == 0;
+  return buffer.ok() && version >= 0 && version <= kVersion5 && is_schema;
+}
+
+absl::StatusOr<std::vector<tables::Column>> ArrowRows::open(const FormatOptions& format, uint64_t skip) {
+  skipped_ = to_skip_ = skip;
+  struct stat info = {};
+  if (::fstat(fd_.get(), &info) != 0) return io_error("cannot be read");
+  size_ = static_cast<uint64_t>(info.st_size);
+  std::string begins;
+  RETURN_IF_ERROR(read_at(fd_.get(), 0, std::min<uint64_t>(size_, kFileBegins.size()), begins));
+  old_stream_ = begins != kFileBegins && !begins.starts_with(kStreamBegins);
+  ASSIGN_OR_RETURN(const std::vector<Field> all,
+                   begins == kFileBegins ? read_footer() : read_first_message());
+  std::vector<tables::Column> columns;
+  columns.reserve(all.size());
+  for (const Field& field : all) columns.push_back(field.column);
+  ASSIGN_OR_RETURN(columns, tables::choose_columns(columns, format));
+  fields_ = chosen_fields(all, columns);
+  json_.resize(fields_.size());
+  return columns;
+}
+
+// The last bytes of a file: the footer, its length, and the magic word again.
+absl::StatusOr<std::vector<Field>> ArrowRows::read_footer() {
+  constexpr std::string_view kEnd = "ARROW1";
+  constexpr uint64_t kTail = sizeof(uint32_t) + kEnd.size(), kBlock = 24;
+  std::string end;
+  if (size_ < kFileBegins.size() + kTail) return damaged("its end is missing");
+  RETURN_IF_ERROR(read_at(fd_.get(), size_ - kTail, kTail, end));
+  if (!end.ends_with(kEnd))
+    return damaged("its end is missing; a part of it is lost, or it is still written");
+  const uint64_t bytes = load<uint32_t>(end.data());
+  if (bytes > size_ - kTail - kFileBegins.size()) return damaged("its footer is damaged");
+  std::string text;
+  RETURN_IF_ERROR(read_at(fd_.get(), size_ - kTail - bytes, bytes, text));
+  FlatBuffer buffer(text);
+  const FlatTable footer = FlatTable::root(buffer);
+  const auto version = footer.number<int16_t>(0);
+  if (!buffer.ok()) return damaged("its footer is damaged");
+  RETURN_IF_ERROR(check_version(version));
+  ASSIGN_OR_RETURN(std::vector<Field> fields, read_schema(footer.table(1)));
+  blocks_.emplace();
+  for (const int list : {2, 3}) {  // dictionaries, batches
+    const FlatVector blocks = footer.vector(list, kBlock);
+    for (uint64_t i = 0; i < blocks.size(); ++i)
+      blocks_->push_back(static_cast<uint64_t>(blocks.number<int64_t>(i, kBlock)));
+  }
+  if (!buffer.ok()) return damaged("its footer is damaged");
+  return fields;
+}
+
+absl::StatusOr<std::vector<Field>> ArrowRows::read_first_message() {
+  Message message;
+  ASSIGN_OR_RETURN(const bool any, next_message(message));
+  if (!any || message.kind != kSchema) return damaged("it does not begin with a schema");
+  FlatBuffer buffer(message.head);
+  ASSIGN_OR_RETURN(std::vector<Field> fields, read_schema(FlatTable::root(buffer).table(2)));
+  if (!buffer.ok()) return damaged("its schema is damaged");
+  return fields;
+}
+
+// False: there is none any more.
+absl::StatusOr<bool> ArrowRows::next_message(Message& out) {
+  if (!blocks_) return read_message(out);
+  if (block_ == blocks_->size()) return false;
+  at_ = (*blocks_)[block_++];
+  if (at_ >= size_) return damaged("its footer names a place behind the end of the file");
+  ASSIGN_OR_RETURN(const bool any, read_message(out));
+  if (!any) return damaged("its footer names a place where nothing begins");
+  return true;
+}
+
+// The one at at_. False: the stream ends here.
+absl::StatusOr<bool> ArrowRows::read_message(Message& out) {
+  message_ = at_;
+  if (size_ == at_) return false;
+  std::string prefix;
+  RETURN_IF_ERROR(read_at(fd_.get(), at_, std::min(size_ - at_, 2 * sizeof(uint32_t)), prefix));
+  if (prefix.size() < sizeof(uint32_t)) return damaged("the file ends too early");
+  uint64_t head_bytes = 0;
+  if (prefix.starts_with(kStreamBegins)) {
+    if (prefix.size() < 2 * sizeof(uint32_t)) return damaged("the file ends too early");
+    head_bytes = load<uint32_t>(prefix.data() + sizeof(uint32_t));
+  } else {
+    // As files and streams were once written.
+    if (!blocks_ && !old_stream_) return damaged(fmt::format("byte {}: no message begins here", message_));
+    prefix.resize(sizeof(uint32_t));
+    head_bytes = load<uint32_t>(prefix.data());
+  }
+  at_ += prefix.size();
+  if (head_bytes == 0) return false;
+  if (head_bytes > kMostHead || head_bytes > size_ - at_) return damaged("the file ends too early");
+  RETURN_IF_ERROR(read_at(fd_.get(), at_, head_bytes, out.head));
+  counter_->fetch_add(prefix.size() + head_bytes, std::memory_order_relaxed);
+  at_ += head_bytes;
+  FlatBuffer head(out.head);
+  const FlatTable message = FlatTable::root(head);
+  out.version = message.number<int16_t>(0);
+  out.kind = message.number<uint8_t>(1);
+  out.body = at_;
+  out.body_bytes = static_cast<uint64_t>(message.number<int64_t>(3));
+  if (!head.ok()) return damaged(fmt::format("byte {}: the message is damaged", message_));
+  RETURN_IF_ERROR(check_version(out.version));
+  if (out.body_bytes > size_ - at_) return damaged("the file ends too early");
+  at_ += out.body_bytes;
+  return true;
+}
+
+absl::Status ArrowRows::read_dictionary(const Message& message, const FlatTable& dictionary) {
+  const auto id = dictionary.number<int64_t>(0);
+  const Field* field = find_dictionary(fields_, id);
+  if (field == nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const BatchHead head,
+                   read_batch_head(dictionary.table(1), message.version, message.body_bytes));
+  Field alone = *field;
+  alone.node = alone.buffer = alone.views_before = alone.unions_before = 0;
+  ASSIGN_OR_RETURN(Values values, Values::read(alone, false, head,
+                                               Body(fd_.get(), message.body, head.packing, counter_,
+                                                    unpacked_dictionaries_)));
+  std::vector<Values>& parts = dictionaries_[id];
+  if (!dictionary.truth(2)) parts.clear();
+  parts.push_back(std::move(values));
+  return absl::OkStatus();
+}
+
+// The next one that has rows which no earlier run has read. False: there is none.
+absl::StatusOr<bool> ArrowRows::next_batch() {
+  Message message;
+  while (true) {
+    lost_end_ = true;  // until the rows of the next batch are known
+    row_ = rows_ = 0;
+    ASSIGN_OR_RETURN(const bool more, next_message(message));
+    if (!more && to_skip_ > 0) {
+      return damaged(
+          fmt::format("the file has fewer rows than the {} that were read of it earlier", skipped_));
+    }
+    if (!more) return false;
+    FlatBuffer buffer(message.head);
+    const FlatTable head = FlatTable::root(buffer).table(2);
+    if (message.kind == kDictionary)
+      RETURN_IF_ERROR(in_batch("a dictionary: ", read_dictionary(message, head)));
+    if (message.kind != kBatch) continue;
+    ++batches_;
+    const absl::StatusOr<BatchHead> batch = read_batch_head(head, message.version, message.body_bytes);
+    if (!batch.ok()) return in_batch({}, batch.status());
+    if (!buffer.ok()) return in_batch({}, damaged("its head is damaged"));
+    if (batch->rows <= to_skip_) {
+      to_skip_ -= batch->rows;
+      continue;
+    }
+    row_ = std::exchange(to_skip_, 0);
+    rows_ = batch->rows;
+    lost_end_ = false;
+    RETURN_IF_ERROR(read_batch(message, *batch));
+    return true;
+  }
+}
+
+absl::Status ArrowRows::read_batch(const Message& message, const BatchHead& batch) {
+  values_.clear();
+  unpacked_ = {};
+  const Body body(fd_.get(), message.body, batch.packing, counter_, unpacked_);
+  for (const Field& field : fields_) {
+    absl::StatusOr<NestedValues> values = NestedValues::read(field, batch, body);
+    if (!values.ok()) return in_batch({}, values.status());
+    const uint64_t size = values->values().size();
+    if (size != batch.rows) {
+      return in_batch(fmt::format("column \"{}\": ", field.column.name),
+                      damaged(fmt::format("it has {} values for {} rows", size, batch.rows)));
+    }
+    values_.push_back(*std::move(values));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> ArrowRows::next(std::vector<tables::Cell>& out) {
+  if (row_ == rows_) {
+    ASSIGN_OR_RETURN(const bool more, next_batch());
+    if (!more) return false;
+  }
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    const absl::Status status = read_cell(i, out[i]);
+    if (!status.ok()) return in_batch(fmt::format("column \"{}\": ", fields_[i].column.name), status);
+  }
+  ++row_;
+  return true;
+}
+
+absl::Status ArrowRows::read_cell(size_t column, tables::Cell& out) {
+  const Field& field = fields_[column];
+  if (field.column.kind != tables::Kind::value) {
+    std::string& json = json_[column];
+    json.clear();
+    const auto lookup = [this](const Field& of, const tables::Cell& place, tables::Cell& value) {
+      return find(of, place, value);
+    };
+    RETURN_IF_ERROR(values_[column].append(row_, lookup, row_bytes_, json));
+    out = {.there = true, .bytes = json};
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(values_[column].values().get(row_, out));
+  if (!field.dictionary || !out.there) return absl::OkStatus();
+  const tables::Cell place = out;
+  return find(field, place, out);
+}
+
+// What follows a batch is found by its head, and is worth reading unless a dictionary is lost.
+std::optional<uint64_t> ArrowRows::give_up() {
+  struct stat info = {};
+  if (lost_end_ || ::fstat(fd_.get(), &info) != 0 || static_cast<uint64_t>(info.st_size) != size_)
+    return std::nullopt;
+  const uint64_t lost = rows_ - row_;
+  row_ = rows_ = 0;
+  return lost;
+}
+
+// What lies at this place of the dictionary.
+absl::Status ArrowRows::find(const Field& field, const tables::Cell& place, tables::Cell& out) const {
+  auto at = static_cast<uint64_t>(place.number);
+  if (const auto parts = dictionaries_.find(*field.dictionary); parts != dictionaries_.end()) {
+    for (const Values& part : parts->second) {
+      if (at < part.size()) return part.get(at, out);
+      at -= part.size();
+    }
+  }
+  return damaged(fmt::format("place {} is not in its dictionary", place.number));
+}
+
+absl::Status ArrowRows::in_batch(const std::string& column, const absl::Status& status) const {
+  if (status.ok()) return status;
+  const uint64_t batch = batches_ == 0 ? 0 : batches_ - 1;
+  return {status.code(), absl_sv(fmt::format("batch {}, {}{}", batch, column, std_sv(status.message())))};
+}
+
+}  // namespace doppel::arrow

@@ -1,0 +1,71 @@
+#pragma once
+// The rows of an Arrow file (.arrow, .feather), whose footer says where its messages are, or of a stream of
+// Arrow in a file, whose messages follow each other. A batch of rows is held, of the columns that are needed.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "files/arrow/batch.h"
+#include "files/arrow/nested.h"
+#include "files/arrow/schema.h"
+#include "files/byte_stream.h"
+#include "files/fd.h"
+#include "files/tables/rows.h"
+
+namespace doppel::arrow {
+
+inline constexpr std::string_view kFileBegins{"ARROW1\0\0", 8};
+inline constexpr std::string_view kStreamBegins = "\xff\xff\xff\xff";
+// Whether a file begins as a stream did before Arrow 0.15: without that.
+bool is_old_stream(std::string_view head);
+
+class ArrowRows final : public tables::Rows {
+ public:
+  // Adds the bytes that it reads to `counter`. Cuts a row off behind row_bytes.
+  ArrowRows(Fd fd, ByteCounter counter, uint64_t row_bytes = uint64_t{256} << 20)
+      : fd_(std::move(fd)), counter_(std::move(counter)), row_bytes_(row_bytes) {}
+
+  absl::StatusOr<std::vector<tables::Column>> open(const FormatOptions& format, uint64_t skip) override;
+  absl::StatusOr<bool> next(std::vector<tables::Cell>& out) override;
+  uint64_t place() const override { return message_; }
+  std::optional<uint64_t> give_up() override;
+
+ private:
+  struct Message {
+    uint8_t kind = 0;
+    int16_t version = 0;
+    std::string head;
+    uint64_t body = 0, body_bytes = 0;
+  };
+  absl::StatusOr<std::vector<Field>> read_footer();
+  absl::StatusOr<std::vector<Field>> read_first_message();
+  absl::StatusOr<bool> next_message(Message& out);
+  absl::StatusOr<bool> read_message(Message& out);
+  absl::Status read_dictionary(const Message& message, const FlatTable& dictionary);
+  absl::StatusOr<bool> next_batch();
+  absl::Status read_batch(const Message& message, const BatchHead& batch);
+  absl::Status read_cell(size_t column, tables::Cell& out);
+  absl::Status find(const Field& field, const tables::Cell& place, tables::Cell& out) const;
+  absl::Status in_batch(const std::string& column, const absl::Status& status) const;
+
+  Fd fd_;
+  ByteCounter counter_;
+  const uint64_t row_bytes_;
+  bool old_stream_ = false;
+  uint64_t size_ = 0, at_ = 0, message_ = 0;             // of the file; the next message, and the one at hand
+  std::optional<std::vector<uint64_t>> blocks_;          // of a file with a footer: where its messages are
+  size_t block_ = 0;                                     // the next one
+  std::vector<Field> fields_;                            // the chosen ones
+  std::map<int64_t, std::vector<Values>> dictionaries_;  // each in parts
+  Unpacked unpacked_, unpacked_dictionaries_;            // of this batch, and of all dictionaries
+  std::vector<NestedValues> values_;                     // of the batch at hand, parallel to fields_
+  std::vector<std::string> json_;                        // of this row, where a column is no value
+  uint64_t row_ = 0, rows_ = 0;                          // of the batch at hand
+  uint64_t batches_ = 0;
+  bool lost_end_ = false;               // the messages behind this batch cannot be found, or understood
+  uint64_t skipped_ = 0, to_skip_ = 0;  // rows that an earlier run has read, and those still ahead
+};
+
+}  // namespace doppel::arrow

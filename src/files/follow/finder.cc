@@ -1,0 +1,215 @@
+#include "files/follow/finder.h"
+
+#include <dirent.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+
+#include "base/status.h"
+#include "files/follow/changed.h"
+#include "files/input_file.h"
+
+namespace doppel {
+namespace {
+
+std::string below(const std::string& directory, const char* name) {
+  return directory.ends_with('/') ? directory + name : directory + "/" + name;
+}
+
+}  // namespace
+
+bool is_skipped_name(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with('.') || name.ends_with(".tmp") || name.ends_with(".part") ||
+         name.ends_with(".open");
+}
+
+std::string directory_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+Finder::Finder(FinderOptions options, Finds& finds) : options_(std::move(options)), finds_(finds) {
+  struct stat info = {};
+  for (const std::string& path : options_.left_out) {
+    if (::stat(path.c_str(), &info) == 0) left_out_.emplace_back(info.st_dev, info.st_ino);
+  }
+}
+
+bool Finder::is_left_out(const struct stat& info) const {
+  return !left_out_.empty() &&
+         std::find(left_out_.begin(), left_out_.end(),
+                   std::pair<uint64_t, uint64_t>(info.st_dev, info.st_ino)) != left_out_.end();
+}
+
+absl::Status Finder::add(const std::string& path) {
+  struct stat info = {};
+  if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
+    std::string root = path;
+    while (root.size() > 1 && root.ends_with('/')) root.pop_back();
+    roots_.push_back(std::move(root));
+    return absl::OkStatus();
+  }
+  const std::string parent = directory_of(path);
+  if (::stat(parent.c_str(), &info) != 0) {
+    return absl::NotFoundError(fmt::format("{}: there is neither a file nor its directory {}", path, parent));
+  }
+  named_.insert(path);
+  return absl::OkStatus();
+}
+
+bool Finder::wants(const std::string& path) const {
+  if (named_.contains(path)) return true;
+  if (is_skipped_name(path)) return false;
+  const std::string parent = directory_of(path);
+  return below_.contains(parent) || std::find(roots_.begin(), roots_.end(), parent) != roots_.end();
+}
+
+void Finder::watch(const std::string& directory) {
+  if (options_.poll || !watcher_.watch(directory)) polls_ = true;
+}
+
+// Watch first, so that changes during the search are reported.
+void Finder::find_all() {
+  const Clock::time_point start = Clock::now();
+  lost_ = false;
+  visited_.clear();
+  for (const std::string& path : named_) {
+    watch(directory_of(path));
+    // What a link points to changes elsewhere.
+    struct stat info = {};
+    if (::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode)) polls_ = true;
+    look(path, Growth::unknown);
+  }
+  for (const std::string& root : roots_) directory(root);
+  finds_.all_found();
+  // Large trees are not searched all the time.
+  if (polls_)
+    next_search_ =
+        Clock::now() + std::max<Clock::duration>(options_.search_every, 20 * (Clock::now() - start));
+}
+
+void Finder::directory(const std::string& path) {
+  struct stat info = {};
+  if (::stat(path.c_str(), &info) != 0) {
+    polls_ = true;  // until it is there again
+    return;
+  }
+  if (is_left_out(info) || !visited_.emplace(info.st_dev, info.st_ino).second) return;
+  watch(path);
+  below_.insert(path);
+  std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(path.c_str()), ::closedir);
+  if (!entries) return finds_.problem({path, 0, 0, fmt::format("{}: {}", path, system_cause())});
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(entries.get())) {
+    if (entry->d_name[0] != '.') names.push_back(below(path, entry->d_name));
+  }
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names) look(name, Growth::unknown);
+}
+
+void Finder::look(const std::string& path, Growth growth) {
+  struct stat info = {};
+  if (::stat(path.c_str(), &info) != 0) {
+    settling_.erase(path);
+    finds_.gone(path, errno == ENOENT);
+    return;
+  }
+  if (S_ISDIR(info.st_mode)) {
+    if (below_.contains(directory_of(path)) && !is_skipped_name(path)) directory(path);
+    return;
+  }
+  if (!S_ISREG(info.st_mode) || !wants(path) || is_left_out(info)) return;
+  // Unchanged for long: its writer has finished.
+  if (growth == Growth::unknown && info.st_size > 0 && since_change(info) >= options_.settle)
+    growth = Growth::settled;
+  if (finds_.found(path, info, growth)) {
+    settling_.erase(path);
+  } else {
+    settle(path, info);
+  }
+}
+
+void Finder::settle(const std::string& path, const struct stat& info) {
+  const Clock::time_point then = Clock::now() + options_.settle;
+  auto [it, fresh] = settling_.try_emplace(path, Settling{info.st_size, info.st_mtim, then});
+  if (fresh) return;
+  Settling& known = it->second;
+  if (known.size == info.st_size && same_time(known.changed, info.st_mtim)) return;
+  known = {info.st_size, info.st_mtim, then};
+}
+
+// One that has not changed since it was put here is complete; an empty one waits until it is not.
+void Finder::look_at_settling() {
+  const Clock::time_point now = Clock::now();
+  std::vector<std::string> due;
+  for (const auto& [path, settling] : settling_) {
+    if (settling.look_again <= now) due.push_back(path);
+  }
+  std::sort(due.begin(), due.end());
+  for (const std::string& path : due) {
+    struct stat info = {};
+    const Settling known = settling_.at(path);
+    settling_.erase(path);
+    const bool there = ::stat(path.c_str(), &info) == 0;
+    const bool same = there && known.size == info.st_size && same_time(known.changed, info.st_mtim);
+    if (there && info.st_size == 0) {
+      // An empty file stays unread if events will report a write.
+      if (polls_) settle(path, info);
+      continue;
+    }
+    look(path, same ? Growth::settled : Growth::unknown);
+  }
+}
+
+void Finder::notice() {
+  changes_.clear();
+  watcher_.take(changes_);
+  for (const Change& change : changes_) {
+    switch (change.kind) {
+      case Change::Kind::lost:
+        lost_ = true;
+        break;
+      case Change::Kind::directory:
+        if (is_skipped_name(change.path) || !below_.contains(directory_of(change.path))) break;
+        visited_.clear();
+        directory(change.path);
+        break;
+      case Change::Kind::closed:
+        look(change.path, Growth::closed);
+        break;
+      case Change::Kind::created:
+        look(change.path, Growth::unknown);
+        break;
+      case Change::Kind::changed: {
+        // A process writes, and the system will report when it closes the file.
+        settling_.erase(change.path);
+        struct stat info = {};
+        if (wants(change.path) && ::stat(change.path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
+            !is_left_out(info)) {
+          finds_.found(change.path, info, Growth::unknown);
+        }
+        break;
+      }
+      case Change::Kind::moved:
+      case Change::Kind::deleted:
+        settling_.erase(change.path);
+        if (wants(change.path)) finds_.gone(change.path, change.kind == Change::Kind::deleted);
+        break;
+    }
+  }
+  look_at_settling();
+  if (lost_ || Clock::now() >= next_search_) find_all();
+}
+
+Finder::Clock::time_point Finder::next_look() const {
+  Clock::time_point next = next_search_;
+  for (const auto& [path, settling] : settling_) next = std::min(next, settling.look_again);
+  return next;
+}
+
+}  // namespace doppel

@@ -1,0 +1,221 @@
+#include "files/follow/followed_logs.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status.h"
+#include "files/read/resume.h"
+#include "files/warc/wacz.h"
+
+namespace doppel {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using File = FollowedLogs::File;
+
+bool is_at(const std::string& path, const FileKey& key) {
+  struct stat info = {};
+  return ::stat(path.c_str(), &info) == 0 && FileKey(info.st_dev, info.st_ino) == key;
+}
+
+// What is left of a log's earlier file comes before the later one.
+void wait_for(const File& before, const File& file) {
+  if (before == nullptr || !(before->queued || before->waits) || file->queued || file->waits) return;
+  before->successor = file;
+  file->waits = true;
+}
+
+// Unless another file has the path by now.
+void take_from_path(absl::flat_hash_map<std::string, File>& by_path, const File& file) {
+  if (auto it = by_path.find(file->path()); it != by_path.end() && it->second == file) by_path.erase(it);
+}
+
+Problem cut(const std::string& path, const LineMark& mark) {
+  return make_problem(
+      path, mark.lines, mark.offset,
+      "the file was truncated or overwritten; doppel reads it again from its start, as a new one");
+}
+
+}  // namespace
+
+std::shared_ptr<InputFile> lines_file(const std::string& path, std::string name) {
+  auto file = std::make_shared<InputFile>();
+  file->path = path;
+  file->name = std::move(name);
+  file->lines = true;
+  return file;
+}
+
+bool FollowedLogs::found(const FileKey& key, const std::string& path) {
+  const auto it = files_.find(key);
+  if (it == files_.end()) return false;
+  const File file = it->second;
+  if (file->path() != path || file->leaving) move(file, path);
+  if (file->may_differ()) enqueue_(file);
+  return true;
+}
+
+absl::Status FollowedLogs::follow(const std::string& path, const TailMark* known) {
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.ok()) return io_error(path);
+  LineMark mark = mark_of(fd.get());
+  const FileKey key(mark.device, mark.inode);
+  if (files_.contains(key)) return absl::OkStatus();
+  File before;
+  if (auto it = at_.find(path); it != at_.end()) {
+    before = it->second;
+    leave(before);
+  } else if (auto left = left_.find(path); left != left_.end()) {
+    before = left->second;
+  }
+  if (before != nullptr && !finder_.is_named(path)) position_.count_another(path);
+  std::string name;
+  if (known != nullptr && is_file_of(fd.get(), true, known->mark)) {
+    mark = known->mark;
+    name = known->name.empty() ? path : known->name;
+  } else {
+    if (known != nullptr) {
+      problems_.push_back(cut(path, known->mark));
+      position_.count_another(path);
+    }
+    name = position_.name_at(path);
+  }
+  auto file =
+      std::make_shared<FollowedFile>(lines_file(path, std::move(name)), path, std::move(fd), mark, true);
+  if (known != nullptr) position_.set_tail(file->mark());
+  files_[key] = file;
+  at_[path] = file;
+  wait_for(before, file);
+  enqueue_(file);
+  return absl::OkStatus();
+}
+
+bool FollowedLogs::gone(const std::string& path) {
+  const auto it = at_.find(path);
+  if (it == at_.end()) return false;
+  // It may be an older file that went, and the next one is there already.
+  const File file = it->second;
+  if (!is_at(path, file->key())) leave(file);
+  return true;
+}
+
+void FollowedLogs::look_at_paths() {
+  std::vector<File> missing;
+  for (const auto& [path, file] : at_) {
+    if (!is_at(path, file->key())) missing.push_back(file);
+  }
+  for (const File& file : missing) leave(file);
+}
+
+void FollowedLogs::look_at_leaving() {
+  const Clock::time_point now = Clock::now();
+  for (size_t i = 0; i < leaving_.size();) {
+    const File file = leaving_[i++];
+    if (file->queued || file->waits) continue;
+    if (file->has_more()) {
+      file->quiet_since = now;
+      enqueue_(file);
+    } else if (now - file->quiet_since >= settle_) {
+      --i;
+      leaving_.erase(leaving_.begin() + static_cast<ptrdiff_t>(i));
+      file->finish();
+      if (file->has_open_line()) {
+        enqueue_(file);
+      } else {
+        drop(file);
+      }
+    }
+  }
+}
+
+void FollowedLogs::find_moved() {
+  std::vector<TailMark> moved;
+  for (const auto& [key, tail] : position_.tails()) {
+    if (!tail.mark.path.empty() && !is_at(tail.mark.path, key) &&
+        !is_in_wacz(tail.mark.path, key.first, key.second))
+      moved.push_back(tail);
+  }
+  // The earliest of a log first; each had a later name: log, log~1, log~10.
+  std::sort(moved.begin(), moved.end(), [](const TailMark& a, const TailMark& b) {
+    return std::pair(a.name.size(), a.name) < std::pair(b.name.size(), b.name);
+  });
+  for (const TailMark& tail : moved) {
+    position_.count_another(tail.mark.path);
+    const std::string directory = directory_of(tail.mark.path);
+    std::string_view name = tail.mark.path;
+    const Packing packing = packing_of(name);
+    std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(directory.c_str()), ::closedir);
+    while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
+      if (entry->d_ino != tail.mark.inode) continue;
+      const std::string path = directory + "/" + entry->d_name;
+      Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+      if (finder_.wants(path) || !fd.ok() || !is_file_of(fd.get(), packing == Packing::none, tail.mark))
+        continue;
+      auto file = std::make_shared<FollowedFile>(lines_file(tail.mark.path, tail.name), tail.mark.path,
+                                                 std::move(fd), tail.mark, true);
+      files_[file->key()] = file;
+      leave(file, false);
+      break;
+    }
+  }
+}
+
+File FollowedLogs::read_anew(const File& file) {
+  problems_.push_back(cut(file->path(), file->mark().mark));
+  position_.count_another(file->path());
+  auto renewed =
+      std::make_shared<FollowedFile>(lines_file(file->path(), position_.name_at(file->path())), file->path(),
+                                     Fd(::dup(file->fd())), mark_of(file->fd()), true);
+  renewed->successor = std::move(file->successor);
+  renewed->leaving = file->leaving;
+  renewed->queued = true;
+  files_[file->key()] = renewed;
+  for (auto* places : {&at_, &left_}) {
+    if (auto it = places->find(file->path()); it != places->end() && it->second == file) it->second = renewed;
+  }
+  std::replace(leaving_.begin(), leaving_.end(), file, File(renewed));
+  position_.set_tail(renewed->mark());
+  return renewed;
+}
+
+void FollowedLogs::done(const File& file) {
+  if (file->leaving) return drop(file);
+  take_from_path(at_, file);
+  files_.erase(file->key());
+}
+
+void FollowedLogs::move(const File& file, const std::string& path) {
+  take_from_path(at_, file);
+  take_from_path(left_, file);
+  if (auto it = at_.find(path); it != at_.end()) leave(File(it->second));
+  // Its events keep the old name, so no other file may have that.
+  if (!finder_.is_named(file->path()) || !file->leaving) position_.count_another(file->path());
+  file->moved_to(path);
+  file->leaving = false;
+  std::erase(leaving_, file);
+  at_[path] = file;
+}
+
+// Not under its path any more: it is read to its end, until nothing comes for a while.
+void FollowedLogs::leave(const File& file, bool counts) {
+  take_from_path(at_, file);
+  if (file->leaving) return;
+  file->leaving = true;
+  file->quiet_since = Clock::now();
+  leaving_.push_back(file);
+  wait_for(std::exchange(left_[file->path()], file), file);
+  if (counts && finder_.is_named(file->path())) position_.count_another(file->path());
+  enqueue_(file);
+}
+
+void FollowedLogs::drop(const File& file) {
+  take_from_path(at_, file);
+  take_from_path(left_, file);
+  files_.erase(file->key());
+  position_.forget_tail(file->key());
+}
+
+}  // namespace doppel

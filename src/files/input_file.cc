@@ -1,0 +1,60 @@
+#include "files/input_file.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <system_error>
+
+namespace doppel {
+
+InputFile describe_file(std::string path, const struct stat& info, const std::string& layout) {
+  InputFile file;
+  file.path = std::move(path);
+  file.pipe = !S_ISREG(info.st_mode);
+  file.size = file.pipe ? 0 : static_cast<uint64_t>(info.st_size);
+  file.device = info.st_dev;
+  file.inode = info.st_ino;
+  std::string_view name = file.path;
+  // Crawlers call a file so that they still write.
+  constexpr std::string_view kOpen = ".open";
+  if (name.ends_with(kOpen)) name.remove_suffix(kOpen.size());
+  file.packing = packing_of(name);
+  std::string lower(name.substr(name.size() - std::min<size_t>(name.size(), 8)));
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  file.lines =
+      layout == "lines" || (layout == "auto" && (file.pipe || lower.ends_with(".jsonl") ||
+                                                 lower.ends_with(".ndjson") || lower.ends_with(".json")));
+  file.warc = layout == "auto" && !file.pipe && lower.ends_with(".warc");
+  file.signed_records = layout == "signed";
+  file.lines = file.lines || file.warc || file.signed_records;
+  return file;
+}
+
+uint64_t inode_of(uint64_t inode, const Part& part) {
+  if (part.is_all()) return inode;
+  const uint64_t fields[] = {inode, part.begin, part.size};
+  return XXH3_64bits(fields, sizeof fields);
+}
+
+std::string_view refusal(std::string_view path) {
+  std::string name(path.substr(path.rfind('/') + 1));
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::string_view unpacked = name;
+  packing_of(unpacked);
+  if (unpacked.ends_with(".csv") || unpacked.ends_with(".tsv"))
+    return "tables are not read; make JSON lines of it: duckdb -c \"COPY (FROM 'FILE') TO 'FILE.jsonl'\"";
+  return {};
+}
+
+Problem make_problem(const std::string& path, uint64_t line, uint64_t offset, const std::string& cause) {
+  if (line > 0)
+    return {path, line, offset, fmt::format("{}: line {}, byte {}: {}", path, line, offset, cause)};
+  return {path, 0, offset, fmt::format("{}: byte {}: {}", path, offset, cause)};
+}
+
+std::string system_cause() { return std::generic_category().message(errno); }
+
+}  // namespace doppel

@@ -1,0 +1,85 @@
+#pragma once
+// One column of a row group, value by value. Only the page at hand is held, and the dictionary.
+
+#include <memory>
+#include <string>
+
+#include "files/byte_stream.h"
+#include "files/parquet/footer.h"
+#include "files/parquet/hybrid.h"
+#include "files/parquet/page.h"
+#include "files/parquet/values.h"
+#include "files/tables/codec.h"
+
+namespace doppel::parquet {
+
+// The bytes of a chunk, read ahead of use in blocks.
+class ChunkBytes {
+ public:
+  ChunkBytes() = default;
+  ChunkBytes(int fd, const Chunk& chunk, ByteCounter counter)
+      : fd_(fd), at_(chunk.begin), end_(chunk.end), counter_(std::move(counter)) {}
+  // What is not taken of the chunk.
+  uint64_t left() const { return end_ - at_; }
+  // Its first n bytes, or all if there are fewer; valid until the next call.
+  absl::StatusOr<std::string_view> peek(uint64_t n);
+  // n <= left()
+  void take(uint64_t n);
+
+ private:
+  int fd_ = -1;
+  uint64_t at_ = 0, end_ = 0;
+  std::string buffer_;
+  size_t used_ = 0;  // of the buffer; what follows is at at_
+  ByteCounter counter_;
+};
+
+class ColumnReader {
+ public:
+  // fd and column outlive the reader. A page that unpacks to more than page_bytes is an error.
+  ColumnReader(const Column& column, int fd, uint64_t page_bytes, ByteCounter counter)
+      : ColumnReader(column, {.definition = column.optional ? 1U : 0U}, fd, page_bytes, std::move(counter)) {}
+  // The same of a column of any depth.
+  ColumnReader(const Column& column, Depth depth, int fd, uint64_t page_bytes, ByteCounter counter)
+      : column_(column), depth_(depth), fd_(fd), page_bytes_(page_bytes), counter_(std::move(counter)) {}
+
+  // Goes to the first row of a row group, of which this is the column's chunk. rows: how many values it has,
+  // which are its rows unless there are lists.
+  void begin(const Chunk& chunk, uint64_t rows);
+  // The next value and where it stands in its lists. A value that is not there has a smaller definition.
+  absl::Status next(Depth& levels, Cell& out);
+  // The value of the next row; its bytes live until the next call. The error says what is wrong.
+  absl::Status next(Cell& out);
+  // Goes on behind that many rows, without unpacking pages that lie before.
+  absl::Status skip(uint64_t rows);
+
+ private:
+  absl::StatusOr<uint64_t> next_page(uint64_t rows_to_skip);
+  absl::StatusOr<PageHead> take_head();
+  absl::Status take_data(const PageHead& head);
+  absl::Status take_levels(const PageHead& head, std::string_view& out);
+  absl::Status take_dictionary(const PageHead& head);
+  absl::StatusOr<std::string_view> take_body(const PageHead& head);
+  absl::StatusOr<std::string_view> unpacked(std::string_view packed, uint64_t size, bool is_packed,
+                                            std::string& memory);
+
+  const Column& column_;
+  Depth depth_;
+  int fd_;
+  uint64_t page_bytes_;
+  ByteCounter counter_;
+  Codec codec_ = Codec::none;
+  ChunkBytes bytes_;
+  tables::Unpacker unpacker_;
+  std::string page_, dictionary_page_;
+  Dictionary dictionary_;
+  bool has_dictionary_ = false;
+  uint64_t rows_ = 0;     // of the row group, that no page has given yet
+  uint64_t in_page_ = 0;  // of the page at hand, that were not taken
+  HybridReader definitions_, repetitions_;
+  Encoding encoding_ = Encoding::plain;
+  std::string_view data_;               // of the page at hand, behind its levels
+  std::unique_ptr<PageValues> values_;  // made for the first value that is not null
+};
+
+}  // namespace doppel::parquet

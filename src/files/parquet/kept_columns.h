@@ -1,0 +1,37 @@
+#pragma once
+// The columns of a Parquet file that rows of other files are copied into: those of the first of these files
+// that can be read.
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "files/parquet/footer.h"
+
+namespace doppel::parquet {
+
+class KeptColumns {
+ public:
+  // Takes the columns of the first file, and compares those of the next ones. The error, which does not name
+  // `path`: they differ, or cannot be copied.
+  absl::Status admit(const std::string& path, const Footer& footer);
+  // Whether a file was admitted.
+  bool known() const { return !first_path_.empty(); }
+  // Of the first file, as its footer gives them.
+  const std::vector<Leaf>& leaves() const { return leaves_; }
+  const std::string& schema() const { return schema_; }
+  const std::string& notes() const { return notes_; }
+
+ private:
+  std::string first_path_, schema_, notes_;
+  std::vector<Leaf> leaves_;
+};
+
+// Whether each value of a row group can be copied: reads all pages of all columns. The error names the
+// column.
+absl::Status check_group(const std::vector<Leaf>& leaves, const RowGroup& group, int fd);
+
+// A page that unpacks to more is not copied.
+inline constexpr uint64_t kMostPageBytes = 512 << 20;
+
+}  // namespace doppel::parquet

@@ -1,0 +1,63 @@
+#pragma once
+// A column that is a structure, a list or a map, row by row as JSON, from the values of its leaves: levels
+// say which parts are null or empty, and where a list continues.
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "files/parquet/column_reader.h"
+
+namespace doppel::parquet {
+
+// The columns of values below a column, in the order of the file.
+void add_leaves(const Column& column, std::vector<Column>& out);
+
+class NestedReader {
+ public:
+  // `column` outlives the reader, and so do `leaves`: add_leaves() of it. Of a row that becomes longer than
+  // row_bytes, the rest is left out.
+  NestedReader(const Column& column, const Column* leaves, int fd, uint64_t page_bytes, uint64_t row_bytes,
+               const ByteCounter& counter);
+
+  // Goes behind the first `skip` of the rows of a row group. chunks: those of the leaves. The error names the
+  // leaf, as all errors here.
+  absl::Status begin(const Chunk* chunks, uint64_t rows, uint64_t skip);
+  // The JSON of the next row; it lives until the next call.
+  absl::Status next(std::string_view& out);
+
+ private:
+  // A leaf, and its value that was read and not used.
+  struct Leaf {
+    Leaf(const Column& of, int fd, uint64_t page_bytes, const ByteCounter& counter)
+        : column(of), reader(of, {of.definition, of.repetition}, fd, page_bytes, counter) {}
+    const Column& column;
+    ColumnReader reader;
+    uint64_t left = 0;     // values that were not read
+    bool at_hand = false;  // there is one
+    Depth levels;
+    Cell cell;
+  };
+  // A node of the column.
+  struct Node {
+    const Column* column = nullptr;
+    size_t first = 0, leaves = 0;  // below it
+    std::vector<Node> children;
+    std::vector<std::string> names;  // what precedes the value of each child in JSON
+  };
+  static Node node_of(const Column& column, size_t& first);
+  absl::Status look(Leaf& leaf);
+  absl::Status pass(const Node& node);
+  absl::Status append(const Node& node);
+  absl::Status append_entries(const Node& node);
+  void put(std::string_view json) {
+    if (out_.size() <= row_bytes_) out_ += json;
+  }
+
+  uint64_t row_bytes_;
+  std::vector<Leaf> leaves_;
+  Node root_;
+  std::string out_;
+};
+
+}  // namespace doppel::parquet

@@ -1,0 +1,119 @@
+#include "files/parquet/row_copy.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/status.h"
+#include "files/parquet/column_reader.h"
+
+namespace doppel::parquet {
+namespace {
+
+absl::Status in(const std::string& where, const absl::Status& status) {
+  return {status.code(), absl_sv(fmt::format("{}: {}", where, std_sv(status.message())))};
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RowCopy>> RowCopy::open(const std::string& to,
+                                                       std::shared_ptr<KeptColumns> columns) {
+  ASSIGN_OR_RETURN(std::unique_ptr<FileWriter> out, FileWriter::open(to));
+  if (columns == nullptr) columns = std::make_shared<KeptColumns>();
+  return std::unique_ptr<RowCopy>(new RowCopy(to, std::move(out), std::move(columns)));
+}
+
+absl::Status RowCopy::begin(const std::string& path) {
+  path_ = path;
+  rows_.clear();
+  fd_ = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat info = {};
+  if (!fd_.ok() || ::fstat(fd_.get(), &info) != 0) return io_error(path);
+  const auto size = static_cast<uint64_t>(info.st_size);
+  std::string head(std::min<uint64_t>(size, kMagic.size()), '\0');
+  RETURN_IF_ERROR(read_at(fd_.get(), 0, head.data(), head.size()));
+  if (head != kMagic)
+    return invalid(fmt::format("{}: only rows of Parquet files are written to a Parquet file", path));
+  absl::StatusOr<Footer> footer = Footer::read(fd_.get(), size);
+  if (!footer.ok()) return in(path, footer.status());
+  footer_ = std::make_unique<Footer>(*std::move(footer));
+  const absl::Status admitted = kept_->admit(path, *footer_);
+  if (!admitted.ok()) return in(path, admitted);
+  return absl::OkStatus();
+}
+
+absl::Status RowCopy::end() {
+  std::vector<Column> columns;
+  columns.reserve(kept_->leaves().size());
+  for (const Leaf& leaf : kept_->leaves()) columns.push_back(leaf.column);
+  RowGroup group;
+  uint64_t first = 0;  // row of the group
+  size_t next = 0;     // of rows_
+  for (uint64_t number = 0; next < rows_.size(); ++number) {
+    const std::string where = fmt::format("{}: row group {}", path_, number);
+    const absl::StatusOr<bool> more = footer_->next_group(columns, group);
+    if (!more.ok()) return in(where, more.status());
+    if (!*more)
+      return absl::DataLossError(fmt::format("{}: the file has fewer rows than were read of it", path_));
+    std::vector<uint64_t> rows;
+    for (; next < rows_.size() && rows_[next] - first < group.rows; ++next)
+      rows.push_back(rows_[next] - first);
+    const absl::Status status = rows.empty() ? absl::OkStatus() : copy_group(group, rows);
+    if (!status.ok()) return in(where, status);
+    first += group.rows;
+  }
+  rows_.clear();
+  footer_.reset();
+  fd_ = Fd();
+  return absl::OkStatus();
+}
+
+absl::Status RowCopy::copy_group(const RowGroup& group, const std::vector<uint64_t>& rows) {
+  const std::vector<Leaf>& leaves = kept_->leaves();
+  out_->begin_group();
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const absl::Status status = copy_column(leaves[i], group.chunks[i], group.rows, rows);
+    if (!status.ok()) return in(fmt::format("column \"{}\"", leaves[i].column.name), status);
+  }
+  out_->end_group(rows.size());
+  return absl::OkStatus();
+}
+
+// A row goes from a value with repetition 0 to the next one.
+absl::Status RowCopy::copy_column(const Leaf& leaf, const Chunk& chunk, uint64_t rows_there,
+                                  const std::vector<uint64_t>& rows) {
+  if (!chunk.unreadable.empty()) return absl::DataLossError(chunk.unreadable);
+  const uint64_t values = leaf.depth.repetition == 0 ? rows_there : chunk.values;
+  ColumnReader reader(leaf.column, leaf.depth, fd_.get(), kMostPageBytes,
+                      std::make_shared<std::atomic<uint64_t>>(0));
+  reader.begin(chunk, values);
+  out_->begin_column(leaf);
+  uint64_t row = 0;     // that begins next
+  size_t wanted = 0;    // of rows
+  bool inside = false;  // a row that is copied
+  for (uint64_t i = 0; i < values; ++i) {
+    Depth levels;
+    Cell cell;
+    RETURN_IF_ERROR(reader.next(levels, cell));
+    if (levels.repetition == 0) {
+      if (wanted == rows.size()) break;
+      inside = rows[wanted] == row++;
+      if (inside) ++wanted;
+    }
+    if (inside) RETURN_IF_ERROR(out_->add(levels, cell));
+  }
+  if (wanted < rows.size()) return absl::DataLossError(fmt::format("it has only {} rows", row));
+  return out_->end_column();
+}
+
+absl::Status RowCopy::finish() {
+  if (!kept_->known()) {
+    return absl::DataLossError(
+        fmt::format("{} is not written: no Parquet file was read, so its columns are not known", to_));
+  }
+  return out_->finish(kept_->schema(), kept_->notes());
+}
+
+}  // namespace doppel::parquet

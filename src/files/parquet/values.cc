@@ -1,0 +1,332 @@
+#include "files/parquet/values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "files/parquet/delta.h"
+#include "files/parquet/hybrid.h"
+
+namespace doppel::parquet {
+namespace {
+
+constexpr uint32_t kInt96 = 12;
+constexpr uint64_t kMostOfDictionary = 16 << 20;
+
+absl::Status too_short() { return absl::DataLossError("a page ends before its values do"); }
+absl::Status damaged(Encoding encoding) {
+  return absl::DataLossError(fmt::format("a page has damaged values ({})", name_of(encoding)));
+}
+
+// Of each value in bytes; 0: they differ, or are not whole bytes.
+uint32_t width_of(const Column& column) {
+  switch (column.stored) {
+    case Stored::int32:
+    case Stored::float32:
+      return sizeof(uint32_t);
+    case Stored::int64:
+    case Stored::float64:
+      return sizeof(uint64_t);
+    case Stored::fixed:
+      return column.length;
+    case Stored::int96:
+      return kInt96;
+    case Stored::boolean:
+    case Stored::bytes:
+      break;
+  }
+  return 0;
+}
+
+class PlainValues final : public PageValues {
+ public:
+  PlainValues(const Column& column, std::string_view page)
+      : stored_(column.stored), length_(column.length), rest_(page) {}
+
+  absl::Status next(Cell& out) override {
+    switch (stored_) {
+      case Stored::boolean:
+        if (rest_.empty()) return too_short();
+        out.number = (static_cast<uint8_t>(rest_.front()) >> bit_) & 1;
+        if (++bit_ == 8) {
+          bit_ = 0;
+          rest_.remove_prefix(1);
+        }
+        return absl::OkStatus();
+      case Stored::int32:
+        return number<int32_t>(out);
+      case Stored::int64:
+        return number<int64_t>(out);
+      case Stored::float32:
+        return number<uint32_t>(out);
+      case Stored::float64:
+        return number<uint64_t>(out);
+      case Stored::int96:
+        return bytes(kInt96, out);
+      case Stored::fixed:
+        return bytes(length_, out);
+      case Stored::bytes:
+        break;
+    }
+    if (rest_.size() < sizeof(uint32_t)) return too_short();
+    const auto length = load<uint32_t>(rest_.data());
+    rest_.remove_prefix(sizeof length);
+    return bytes(length, out);
+  }
+
+ private:
+  template <typename T>
+  absl::Status number(Cell& out) {
+    if (rest_.size() < sizeof(T)) return too_short();
+    out.number = static_cast<int64_t>(load<T>(rest_.data()));
+    rest_.remove_prefix(sizeof(T));
+    return absl::OkStatus();
+  }
+  absl::Status bytes(uint32_t length, Cell& out) {
+    if (rest_.size() < length) return too_short();
+    out.bytes = rest_.substr(0, length);
+    rest_.remove_prefix(length);
+    return absl::OkStatus();
+  }
+
+  Stored stored_;
+  uint32_t length_;
+  std::string_view rest_;
+  unsigned bit_ = 0;
+};
+
+class DictionaryValues final : public PageValues {
+ public:
+  DictionaryValues(std::string_view indices, unsigned bits, const Dictionary& dictionary)
+      : indices_(indices, bits), dictionary_(dictionary) {}
+
+  absl::Status next(Cell& out) override {
+    uint32_t index = 0;
+    if (!indices_.next(index)) return too_short();
+    if (index >= dictionary_.size()) {
+      return absl::DataLossError(
+          fmt::format("a page names value {} of a dictionary that has {}", index, dictionary_.size()));
+    }
+    dictionary_.get(index, out);
+    return absl::OkStatus();
+  }
+
+ private:
+  HybridReader indices_;
+  const Dictionary& dictionary_;
+};
+
+// Numbers of one width: first the first byte of each, then the second ones.
+class SplitValues final : public PageValues {
+ public:
+  SplitValues(const Column& column, uint32_t width, std::string_view page)
+      : column_(column), page_(page), values_(page.size() / width), value_(width, '\0') {}
+
+  absl::Status next(Cell& out) override {
+    if (at_ == values_) return too_short();
+    for (size_t i = 0; i < value_.size(); ++i) value_[i] = page_[i * values_ + at_];
+    ++at_;
+    return PlainValues(column_, value_).next(out);
+  }
+
+ private:
+  const Column& column_;
+  std::string_view page_;
+  size_t values_ = 0, at_ = 0;
+  std::string value_;
+};
+
+class RleBooleans final : public PageValues {
+ public:
+  explicit RleBooleans(std::string_view runs) : runs_(runs, 1) {}
+  absl::Status next(Cell& out) override {
+    uint32_t value = 0;
+    if (!runs_.next(value)) return too_short();
+    out.number = value & 1;
+    return absl::OkStatus();
+  }
+
+ private:
+  HybridReader runs_;
+};
+
+class DeltaNumbers final : public PageValues {
+ public:
+  explicit DeltaNumbers(const DeltaReader& numbers, bool is_32) : numbers_(numbers), is_32_(is_32) {}
+  absl::Status next(Cell& out) override {
+    if (!numbers_.next(out.number)) return damaged(Encoding::delta_binary_packed);
+    if (is_32_) out.number = static_cast<int32_t>(out.number);
+    return absl::OkStatus();
+  }
+
+ private:
+  DeltaReader numbers_;
+  bool is_32_;
+};
+
+// All lengths, then all bytes.
+class DeltaLengths final : public PageValues {
+ public:
+  static absl::StatusOr<DeltaLengths> of(std::string_view page) {
+    DeltaLengths out;
+    if (!out.lengths_.begin(page) || !out.lengths_.find_end(out.rest_))
+      return damaged(Encoding::delta_length_byte_array);
+    return out;
+  }
+  absl::Status next(Cell& out) override {
+    int64_t length = 0;
+    if (!lengths_.next(length) || length < 0 || static_cast<uint64_t>(length) > rest_.size())
+      return damaged(Encoding::delta_length_byte_array);
+    out.bytes = rest_.substr(0, static_cast<size_t>(length));
+    rest_.remove_prefix(static_cast<size_t>(length));
+    return absl::OkStatus();
+  }
+
+ private:
+  DeltaReader lengths_;
+  std::string_view rest_;
+};
+
+// How much each value shares with the beginning of the last one, then what follows in each.
+class DeltaBytes final : public PageValues {
+ public:
+  static absl::StatusOr<std::unique_ptr<PageValues>> of(std::string_view page) {
+    DeltaReader prefixes;
+    std::string_view behind;
+    if (!prefixes.begin(page) || !prefixes.find_end(behind)) return damaged(Encoding::delta_byte_array);
+    ASSIGN_OR_RETURN(DeltaLengths suffixes, DeltaLengths::of(behind));
+    return std::unique_ptr<PageValues>(new DeltaBytes(prefixes, std::move(suffixes)));
+  }
+  absl::Status next(Cell& out) override {
+    int64_t prefix = 0;
+    Cell suffix;
+    RETURN_IF_ERROR(suffixes_.next(suffix));
+    if (!prefixes_.next(prefix) || prefix < 0 || static_cast<uint64_t>(prefix) > last_.size() ||
+        last_.size() > kMostBytes)
+      return damaged(Encoding::delta_byte_array);
+    last_.resize(static_cast<size_t>(prefix));
+    last_.append(suffix.bytes);
+    out.bytes = last_;
+    return absl::OkStatus();
+  }
+
+ private:
+  // A value has at most 2 GiB, as in the other encodings.
+  static constexpr size_t kMostBytes = INT32_MAX;
+
+  DeltaBytes(const DeltaReader& prefixes, DeltaLengths suffixes)
+      : prefixes_(prefixes), suffixes_(std::move(suffixes)) {}
+
+  DeltaReader prefixes_;
+  DeltaLengths suffixes_;
+  std::string last_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PageValues>> make_page_values(Encoding encoding, const Column& column,
+                                                             std::string_view page,
+                                                             const Dictionary& dictionary) {
+  const bool is_bytes = column.stored == Stored::bytes || column.stored == Stored::fixed;
+  switch (encoding) {
+    case Encoding::plain:
+      return std::make_unique<PlainValues>(column, page);
+    case Encoding::plain_dictionary:
+    case Encoding::rle_dictionary: {
+      if (page.empty()) return too_short();
+      const auto bits = static_cast<uint8_t>(page.front());
+      if (bits > 32) return damaged(encoding);
+      return std::make_unique<DictionaryValues>(page.substr(1), bits, dictionary);
+    }
+    case Encoding::rle: {
+      if (column.stored != Stored::boolean) break;
+      ByteReader in(page);
+      const std::string_view runs = in.bytes(in.fixed<uint32_t>());
+      if (!in.ok()) return too_short();
+      return std::make_unique<RleBooleans>(runs);
+    }
+    case Encoding::delta_binary_packed: {
+      if (column.stored != Stored::int32 && column.stored != Stored::int64) break;
+      DeltaReader numbers;
+      if (!numbers.begin(page)) return damaged(encoding);
+      return std::make_unique<DeltaNumbers>(numbers, column.stored == Stored::int32);
+    }
+    case Encoding::delta_length_byte_array: {
+      if (column.stored != Stored::bytes) break;
+      ASSIGN_OR_RETURN(DeltaLengths values, DeltaLengths::of(page));
+      return std::make_unique<DeltaLengths>(std::move(values));
+    }
+    case Encoding::delta_byte_array:
+      if (!is_bytes) break;
+      return DeltaBytes::of(page);
+    case Encoding::byte_stream_split: {
+      const uint32_t width = width_of(column);
+      if (width == 0) break;
+      if (page.size() % width != 0) return damaged(encoding);
+      return std::make_unique<SplitValues>(column, width, page);
+    }
+    default:
+      break;
+  }
+  return absl::UnimplementedError(
+      fmt::format("its encoding is {}, which is not read for such a column", name_of(encoding)));
+}
+
+void Dictionary::get(uint64_t place, Cell& out) const {
+  const char* at = page_.data() + (width_ > 0 ? place * width_ : 0);
+  switch (stored_) {
+    case Stored::boolean:
+      out.number = static_cast<uint8_t>(page_[place / 8]) >> (place % 8) & 1;
+      return;
+    case Stored::int32:
+      out.number = load<int32_t>(at);
+      return;
+    case Stored::float32:
+      out.number = load<uint32_t>(at);
+      return;
+    case Stored::int64:
+    case Stored::float64:
+      out.number = load<int64_t>(at);
+      return;
+    case Stored::int96:
+    case Stored::fixed:
+      out.bytes = {at, width_};
+      return;
+    case Stored::bytes:
+      const char* length = page_.data() + begins_[place];
+      out.bytes = {length + sizeof(uint32_t), load<uint32_t>(length)};
+  }
+}
+
+absl::Status read_dictionary(const Column& column, std::string_view page, uint64_t values, Dictionary& out) {
+  out.clear();
+  // Writers stop at a few megabytes.
+  if (values > kMostOfDictionary) {
+    return absl::DataLossError(
+        fmt::format("a dictionary of {} values, more than the {} that are read", values, kMostOfDictionary));
+  }
+  out.page_ = page;
+  out.stored_ = column.stored;
+  out.width_ = width_of(column);
+  if (out.width_ > 0 ? page.size() / out.width_ < values
+                     : column.stored == Stored::boolean && page.size() * 8 < values)
+    return too_short();
+  if (column.stored == Stored::bytes) {
+    out.begins_.reserve(std::min<uint64_t>(values, page.size() / sizeof(uint32_t)));
+    uint64_t at = 0;
+    for (uint64_t i = 0; i < values; ++i) {
+      if (page.size() - at < sizeof(uint32_t)) return too_short();
+      const auto length = load<uint32_t>(page.data() + at);
+      if (page.size() - at - sizeof length < length) return too_short();
+      out.begins_.push_back(static_cast<uint32_t>(at));
+      at += sizeof length + length;
+    }
+  }
+  out.size_ = values;
+  return absl::OkStatus();
+}
+
+}  // namespace doppel::parquet

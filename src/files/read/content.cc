@@ -1,0 +1,340 @@
+#include "files/read/content.h"
+
+#include <fcntl.h>
+
+// zlib.h: input pointers are const
+#define ZLIB_CONST
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <memory>
+
+#include "engine/signed_file.h"
+#include "files/arrow/arrow_rows.h"
+#include "formats/warc/warc.h"
+
+namespace doppel {
+namespace {
+
+using namespace std::string_view_literals;
+
+struct Magic {
+  size_t at;
+  std::string_view bytes;
+  std::string_view refusal;
+};
+
+constexpr auto kImage = "an image: there is no text to compare; leave it out"sv;
+constexpr auto kSound = "sound or video: there is no text to compare; leave it out"sv;
+constexpr auto kProgram = "a program: there is no text to compare; leave it out"sv;
+constexpr auto kUtf16 = "text in UTF-16; make UTF-8 of it: iconv -f UTF-16 -t UTF-8"sv;
+constexpr auto kUtf32 = "text in UTF-32; make UTF-8 of it: iconv -f UTF-32 -t UTF-8"sv;
+constexpr auto kArrow =
+    "an Arrow file, which only scan, sign, tune and explain read; for others make JSON lines of it, for "
+    "instance with pyarrow"sv;
+constexpr auto kFeather =
+    "a Feather file of version 1, which is not read; write it again with pyarrow.feather.write_feather"sv;
+constexpr auto kParquet = "PAR1"sv;
+
+// The longer ones first where one begins as another.
+constexpr Magic kMagics[] = {
+    {0, kParquet,
+     "a Parquet file, which only scan, sign, tune and explain read; for others make JSON lines of it: "
+     "duckdb -c \"COPY (FROM 'FILE') TO 'FILE.jsonl'\""},
+    {0, "PARE", "an encrypted Parquet file, which is not read; write it without encryption"},
+    {0, arrow::kFileBegins, kArrow},
+    {0, "FEA1", kFeather},
+    {0, arrow::kStreamBegins, kArrow},
+    {0, "Obj\x01", "an Avro file; make JSON lines of it: avro-tools tojson"},
+    {0, "ORC\x0a", "an ORC file; make JSON lines of it, for instance with pyarrow"},
+    {0, "\x1f\x8b", "packed twice; unpack it once first"},
+    {0, "\x28\xb5\x2f\xfd", "packed twice; unpack it once first"},
+    {0, kSignedMagic, "signed records, made by doppel sign; read them with input.format: signed"},
+    {0, "BZh", "packed with bzip2; unpack it first, or give it through a pipe: bzcat FILE | doppel scan -"},
+    {0, "\xfd\x37zXZ\0"sv,
+     "packed with xz; unpack it first, or give it through a pipe: xzcat FILE | doppel scan -"},
+    {0, "\x04\x22\x4d\x18",
+     "packed with lz4; unpack it first, or give it through a pipe: lz4cat FILE | doppel scan -"},
+    {0, "LZIP", "packed with lzip; unpack it first"},
+    {0, "\x1f\x9d",
+     "packed with compress; unpack it first, or give it through a pipe: zcat FILE | doppel scan -"},
+    {0, "\xff\x06\0\0sNaPpY"sv, "packed with snappy; unpack it first"},
+    {0, "7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it first"},
+    {0, "Rar!\x1a\x07", "a RAR archive; unpack it first"},
+    {0, "PK\x03\x04",
+     "a ZIP archive (so are .docx and .epub); WARC files in a WACZ file are read where it is given by its "
+     "name, unpack anything else first"},
+    {0, "PK\x05\x06", "an empty ZIP archive"},
+    {257, "ustar", "a tar archive; unpack it first"},
+    {0, "\x89PNG\r\n\x1a\n", kImage},
+    {0, "\xff\xd8\xff", kImage},
+    {0, "GIF87a", kImage},
+    {0, "GIF89a", kImage},
+    {0, "II*\0"sv, kImage},
+    {0, "MM\0*"sv, kImage},
+    {8, "WEBPVP8", kImage},
+    {4, "ftypavif", kImage},
+    {4, "ftypheic", kImage},
+    {8, "WAVEfmt ", kSound},
+    {8, "AVI LIST", kSound},
+    {4, "ftyp", kSound},
+    {0, "\x1a\x45\xdf\xa3", kSound},
+    {0, "OggS", kSound},
+    {0, "fLaC", kSound},
+    {0, "ID3\x03", kSound},
+    {0, "ID3\x04", kSound},
+    {0, "%PDF-", "a PDF file; extract its text first: pdftotext"},
+    {0, "{\\rtf1", "an RTF file; extract its text first"},
+    {0, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office file; extract its text first"},
+    {0,
+     "\x7f"
+     "ELF",
+     kProgram},
+    {0, "\xca\xfe\xba\xbe", kProgram},
+    {0, "\xcf\xfa\xed\xfe", kProgram},
+    {0, "\0asm"sv, kProgram},
+    {0, "SQLite format 3\0"sv, "an SQLite database; export it as JSON lines first"},
+    {0, "\x89HDF\r\n\x1a\n", "an HDF5 file; export it as JSON lines first"},
+    {0, "\x93NUMPY", "a NumPy array: there is no text to compare"},
+    {0, "\xff\xfe\0\0"sv, kUtf32},
+    {0, "\0\0\xfe\xff"sv, kUtf32},
+    {0, "\xff\xfe", kUtf16},
+    {0, "\xfe\xff", kUtf16},
+};
+
+// Of a file that begins as a table, though it cannot be read so.
+constexpr auto kPackedParquet = "a packed Parquet file; unpack it, as its pages are packed already"sv;
+constexpr auto kPackedArrow = "a packed Arrow file; unpack it, as its buffers may be packed already"sv;
+constexpr auto kPipedParquet =
+    "a Parquet file through a pipe; give the file's name, as its end is read before its rows"sv;
+constexpr auto kPipedArrow = "an Arrow file through a pipe; give the file's name"sv;
+constexpr auto kNoParquet = "no Parquet file, as its name says: it does not begin with PAR1"sv;
+
+constexpr std::string_view kSpace = " \t\r\n";
+constexpr std::string_view kMark = "\xef\xbb\xbf";  // UTF-8's own
+
+bool is_parquet_name(std::string_view path) {
+  constexpr std::string_view kEnd = ".parquet";
+  return path.size() >= kEnd.size() &&
+         std::equal(kEnd.begin(), kEnd.end(), path.end() - kEnd.size(),
+                    [](char a, char b) { return a == std::tolower(static_cast<unsigned char>(b)); });
+}
+
+// Text in UTF-16 without a mark: nearly every other byte is zero.
+bool is_unmarked_utf16(std::string_view head) {
+  size_t zeros[2] = {0, 0};
+  for (size_t i = 0; i < head.size(); ++i) zeros[i % 2] += head[i] == 0 ? 1 : 0;
+  const size_t some = head.size() / 4;
+  return head.size() >= 8 && ((zeros[0] > some && zeros[1] == 0) || (zeros[1] > some && zeros[0] == 0));
+}
+
+// More control characters than a text with a few damaged bytes has.
+bool is_binary(std::string_view head) {
+  const auto control = [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && c != '\x1b' && (c < '\b' || c > '\r');
+  };
+  constexpr size_t kSome = 8;
+  const auto controls = static_cast<size_t>(std::count_if(head.begin(), head.end(), control));
+  return controls >= kSome && controls * 50 > head.size();
+}
+
+// The state before a line's end: the number of open brackets, and whether a string is open.
+struct Nesting {
+  int depth = 0;
+  bool in_string = false;
+};
+Nesting nesting_of(std::string_view line) {
+  Nesting out;
+  for (size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (out.in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') out.in_string = false;
+    } else if (c == '"') {
+      out.in_string = true;
+    } else if (c == '{' || c == '[') {
+      ++out.depth;
+    } else if (c == '}' || c == ']') {
+      --out.depth;
+    }
+  }
+  return out;
+}
+
+std::string_view trimmed(std::string_view text) {
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
+  text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+  return text;
+}
+
+// JSON, but not an object in each line.
+std::string_view other_json(std::string_view head) {
+  head = trimmed(head);
+  if (head.starts_with('[')) {
+    const std::string_view inside = trimmed(head.substr(1));
+    if (inside.starts_with('{'))
+      return "an array of JSON, which scan reads; make lines of it: jq -c '.[]' FILE";
+    return {};
+  }
+  const size_t end = head.find('\n');
+  if (!head.starts_with('{') || end == std::string_view::npos) return {};
+  const Nesting nesting = nesting_of(head.substr(0, end));
+  // A record that was cut looks like this too, but the next line begins one then.
+  const std::string_view next = trimmed(head.substr(end));
+  if (nesting.depth > 0 && !nesting.in_string && next.starts_with('"'))
+    return "JSON over several lines, which scan reads; make lines of it: jq -c . FILE";
+  return {};
+}
+
+}  // namespace
+
+Packing packing_in(std::string_view head) {
+  if (head.starts_with("\x1f\x8b")) return Packing::gz;
+  if (head.starts_with("\x28\xb5\x2f\xfd")) return Packing::zst;
+  // A frame of something else before: 0x184D2A50 to 5F.
+  if (head.size() >= 4 && (head[0] & 0xf0) == 0x50 && head.substr(1, 3) == "\x2a\x4d\x18")
+    return Packing::zst;
+  return Packing::none;
+}
+
+std::string unpacked_head(std::string_view head, Packing packing) {
+  if (packing == Packing::none) return std::string(head.substr(0, kLookedAt));
+  std::string out(kLookedAt, '\0');
+  if (packing == Packing::gz) {
+    z_stream z = {};
+    if (inflateInit2(&z, 15 + 16) != Z_OK) return {};
+    z.next_in = reinterpret_cast<const Bytef*>(head.data());
+    z.avail_in = static_cast<uInt>(head.size());
+    z.next_out = reinterpret_cast<Bytef*>(out.data());
+    z.avail_out = static_cast<uInt>(out.size());
+    // Members may be small.
+    while (z.avail_in > 0 && z.avail_out > 0) {
+      const int result = inflate(&z, Z_SYNC_FLUSH);
+      if (result != Z_OK && (result != Z_STREAM_END || inflateReset(&z) != Z_OK)) break;
+    }
+    out.resize(out.size() - z.avail_out);
+    inflateEnd(&z);
+    return out;
+  }
+  const std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
+  if (context == nullptr) return {};
+  ZSTD_inBuffer in{head.data(), head.size(), 0};
+  ZSTD_outBuffer unpacked{out.data(), out.size(), 0};
+  while (unpacked.pos < unpacked.size) {
+    const size_t before = in.pos + unpacked.pos;
+    if (ZSTD_isError(ZSTD_decompressStream(context.get(), &unpacked, &in)) || in.pos + unpacked.pos == before)
+      break;
+  }
+  out.resize(unpacked.pos);
+  return out;
+}
+
+std::string_view unreadable(std::string_view head, bool in_lines, bool charsets) {
+  for (const Magic& magic : kMagics) {
+    if (head.size() < magic.at + magic.bytes.size() ||
+        head.substr(magic.at, magic.bytes.size()) != magic.bytes)
+      continue;
+    if (charsets && (magic.refusal == kUtf16 || magic.refusal == kUtf32)) return {};
+    if (magic.bytes == "BZh" && (head.size() < 10 || head.substr(4, 6) != "\x31\x41\x59\x26\x53\x59"))
+      continue;
+    return magic.refusal;
+  }
+  if (is_unmarked_utf16(head)) return charsets ? std::string_view() : kUtf16;
+  if (in_lines) return other_json(head);
+  if (!charsets && is_binary(head))
+    return "not text: it holds control characters; leave it out, or extract its text first";
+  return {};
+}
+
+bool is_json_lines(std::string_view head) {
+  head = trimmed(head);
+  const size_t end = head.find('\n');
+  if (end == std::string_view::npos || !head.starts_with('{')) return false;
+  const Nesting nesting = nesting_of(head.substr(0, end));
+  return nesting.depth == 0 && !nesting.in_string && trimmed(head.substr(1, end)).starts_with('"') &&
+         trimmed(head.substr(end)).starts_with("{");
+}
+
+void look_inside(std::string_view head, const FilesSourceOptions& options, InputFile& file) {
+  if (head.empty()) return;
+  file.packing = packing_in(head);
+  // Nothing but WARC files has its dictionary with it, which may be longer than what is looked at.
+  const std::string inside =
+      head.starts_with(kZstDictionary) ? "WARC/1.0" : unpacked_head(head, file.packing);
+  // What cannot be unpacked says so when it is read.
+  if (inside.empty()) return;
+  const bool is_parquet = inside.starts_with(kParquet);
+  const bool is_arrow = inside.starts_with(arrow::kFileBegins) || inside.starts_with(arrow::kStreamBegins) ||
+                        arrow::is_old_stream(inside);
+  if (options.columns && file.part.is_all() && (is_parquet || is_arrow)) {
+    if (file.packing != Packing::none) {
+      file.refused = is_parquet ? kPackedParquet : kPackedArrow;
+    } else if (file.pipe) {
+      file.refused = is_parquet ? kPipedParquet : kPipedArrow;
+    } else {
+      file.refused = "";
+    }
+    file.lines = file.refused.empty();
+    file.parquet = is_parquet && file.lines;
+    file.arrow = is_arrow && file.lines;
+    return;
+  }
+  if (is_parquet_name(file.path) && !file.pipe && !is_parquet) {
+    file.refused = inside.starts_with("PARE") ? unreadable(inside, false, false) : kNoParquet;
+    return;
+  }
+  if (file.signed_records) {
+    if (!inside.starts_with(kSignedMagic.substr(0, inside.size())))
+      file.refused = "no signed records, which is what input.format: signed reads; doppel sign makes them";
+    return;
+  }
+  file.arc = inside.starts_with("filedesc:");
+  const bool warc = file.arc || begins_warc(inside);
+  if (options.layout == "auto") {
+    if (warc) {
+      file.lines = file.warc = true;
+    } else if (!file.lines) {
+      file.lines = is_json_lines(inside);
+    }
+  }
+  // A WARC file by its name alone: its reader says what is wrong.
+  if (!warc) file.refused = unreadable(inside, file.lines, options.charsets);
+  file.values = file.lines && !file.refused.empty() && !other_json(inside).empty();
+}
+
+void look_inside(int fd, const FilesSourceOptions& options, InputFile& file) {
+  const auto begin = static_cast<off_t>(file.part.begin);
+  const uint64_t most = file.part.is_all() ? kLookedAtPacked : file.part.size;
+  std::string head(std::min<uint64_t>(kLookedAt, most), '\0');
+  ssize_t got = ::pread(fd, head.data(), head.size(), begin);
+  if (got == 0 && is_parquet_name(file.path)) file.refused = kNoParquet;
+  if (got <= 0) return;
+  if (packing_in({head.data(), static_cast<size_t>(got)}) == Packing::zst) {
+    head.resize(std::min<uint64_t>(kLookedAtPacked, most));
+    got = ::pread(fd, head.data(), head.size(), begin);
+    if (got <= 0) return;
+  }
+  look_inside(std::string_view(head.data(), static_cast<size_t>(got)), options, file);
+}
+
+void look_inside_pipe(int fd, const FilesSourceOptions& options, InputFile& file) {
+  file.head.clear();
+  size_t wanted = 1;
+  while (file.head.size() < wanted) {
+    std::array<char, kLookedAt> buffer;
+    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;  // an error comes again when it is read
+    file.head.append(buffer.data(), static_cast<size_t>(got));
+    const Packing packing = packing_in(file.head);
+    if (packing != Packing::none) wanted = packing == Packing::zst ? kLookedAtPacked : kLookedAt;
+  }
+  look_inside(file.head, options, file);
+}
+
+}  // namespace doppel

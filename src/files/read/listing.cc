@@ -1,0 +1,199 @@
+#include "files/read/listing.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <tuple>
+
+#include "base/status.h"
+#include "files/warc/wacz.h"
+
+namespace doppel {
+namespace {
+
+// What Spark and others put beside the files of a table: no documents.
+bool is_beside_tables(std::string_view name) {
+  return name == "_SUCCESS" || name == "_metadata" || name == "_common_metadata";
+}
+
+// What crawlers and their tools put beside WARC files: indexes and logs.
+bool is_index_name(std::string_view name) {
+  packing_of(name);
+  return name.ends_with(".cdx") || name.ends_with(".cdxj") || name.ends_with(".log");
+}
+
+class Walk {
+ public:
+  Walk(const FilesSourceOptions& options, Listing& out) : layout_(options.layout), out_(out) {
+    for (const NamedPath& output : options.outputs) written(output, false);
+    for (const std::string& path : options.own_outputs) written({"", path}, true);
+    struct stat info = {};
+    for (const std::string& path : options.output_directories) {
+      if (::stat(path.c_str(), &info) == 0) left_out_.emplace_back(info.st_dev, info.st_ino);
+    }
+  }
+
+  absl::Status add(const std::string& path) {
+    struct stat info = {};
+    if (path == "-") {
+      add_file(path, info, true);
+      return absl::OkStatus();
+    }
+    if (::stat(path.c_str(), &info) != 0) return io_error(path);
+    if (!S_ISDIR(info.st_mode)) {
+      if (!add_wacz(path, info)) add_file(path, info, !S_ISREG(info.st_mode));
+      return absl::OkStatus();
+    }
+    size_t first = out_.files.size();
+    indexes_.clear();
+    directory(path, info);
+    add_indexes(first);
+    RETURN_IF_ERROR(lost_);
+    std::sort(out_.files.begin() + static_cast<ptrdiff_t>(first), out_.files.end(),
+              [](const InputFile& a, const InputFile& b) {
+                return std::tie(a.path, a.member) < std::tie(b.path, b.member);
+              });
+    return absl::OkStatus();
+  }
+
+ private:
+  struct Written {
+    NamedPath output;
+    Place place;
+    bool ours;
+  };
+
+  void written(const NamedPath& output, bool ours) {
+    const std::optional<Place> place =
+        output.path.empty() || output.path == "-" ? std::nullopt : place_of(output.path);
+    if (place && place->name.empty() && place->regular) written_.push_back({output, *place, ours});
+  }
+
+  // Whether a file that was found is one that we write.
+  bool is_written(const std::string& path, const struct stat& info) {
+    for (const Written& w : written_) {
+      if (w.place.device != info.st_dev || w.place.inode != info.st_ino) continue;
+      if (!w.ours && info.st_size > 0 && lost_.ok()) {
+        lost_ = invalid(fmt::format(
+            "{} ({}) would be written over {}, which is there already and lies in a directory that is read: "
+            "name another, or move the file away",
+            w.output.path, w.output.what, path));
+      }
+      return true;
+    }
+    return false;
+  }
+
+  void problem(const std::string& path, const std::string& cause) {
+    out_.problems.push_back({path, 0, 0, fmt::format("{}: {}", path, cause)});
+  }
+
+  void directory(const std::string& path, const struct stat& info) {
+    if (std::find(left_out_.begin(), left_out_.end(), std::pair(info.st_dev, info.st_ino)) != left_out_.end())
+      return;
+    std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(path.c_str()), ::closedir);
+    if (!entries) return problem(path, system_cause());
+    // Only a directory that we are inside of can close a loop.
+    above_.emplace_back(info.st_dev, info.st_ino);
+    for (;;) {
+      errno = 0;
+      const dirent* entry = ::readdir(entries.get());
+      if (entry == nullptr) break;
+      if (entry->d_name[0] == '.' || is_beside_tables(entry->d_name)) continue;
+      std::string child = path.ends_with('/') ? path + entry->d_name : path + "/" + entry->d_name;
+      struct stat child_info = {};
+      if (::stat(child.c_str(), &child_info) != 0) {
+        problem(child, system_cause());
+      } else if (S_ISREG(child_info.st_mode)) {
+        if (layout_ == "auto" && is_index_name(entry->d_name)) {
+          indexes_.emplace_back(child, child_info);
+          continue;
+        }
+        if (is_written(child, child_info) || (is_wacz_name(child) && add_wacz(child, child_info))) continue;
+        add_file(child, child_info, false);
+      } else if (S_ISDIR(child_info.st_mode)) {
+        if (std::find(above_.begin(), above_.end(), std::pair(child_info.st_dev, child_info.st_ino)) !=
+            above_.end()) {
+          problem(child, "a link to a directory that contains it; not followed");
+        } else {
+          directory(child, child_info);
+        }
+      }
+    }
+    if (errno != 0) problem(path, system_cause());
+    above_.pop_back();
+  }
+
+  // Beside WARC files they are a crawl's, and no documents; elsewhere they are files like others.
+  void add_indexes(size_t first) {
+    const bool crawl = std::any_of(out_.files.begin() + static_cast<ptrdiff_t>(first), out_.files.end(),
+                                   [](const InputFile& file) { return file.warc; });
+    if (crawl) {
+      out_.indexes += indexes_.size();
+      return;
+    }
+    for (const auto& [path, info] : indexes_)
+      if (!is_written(path, info)) add_file(path, info, false);
+  }
+
+  // False: it is none.
+  bool add_wacz(const std::string& path, const struct stat& info) {
+    if (layout_ != "auto" || !S_ISREG(info.st_mode)) return false;
+    const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.ok()) return false;  // reported when it is its turn
+    absl::StatusOr<Wacz> inside = look_into_wacz(fd.get(), path, info);
+    if (!inside.ok()) {
+      out_.problems.push_back({path, 0, 0, std::string(std_sv(inside.status().message()))});
+      return true;
+    }
+    if (inside->files.empty() && inside->problems.empty()) return false;
+    std::move(inside->files.begin(), inside->files.end(), std::back_inserter(out_.files));
+    std::move(inside->problems.begin(), inside->problems.end(), std::back_inserter(out_.problems));
+    return true;
+  }
+
+  void add_file(const std::string& path, const struct stat& info, bool pipe) {
+    struct stat known = info;
+    if (pipe) known.st_mode = S_IFIFO;
+    if (std::string_view why = refusal(path); layout_ == "auto" && !pipe && !why.empty())
+      return problem(path, std::string(why));
+    out_.files.push_back(describe_file(path, known, layout_));
+  }
+
+  const std::string& layout_;
+  Listing& out_;
+  std::vector<std::pair<dev_t, ino_t>> above_, left_out_;
+  std::vector<Written> written_;
+  std::vector<std::pair<std::string, struct stat>> indexes_;  // of the present directory
+  absl::Status lost_;                                         // what would be written over
+};
+
+}  // namespace
+
+absl::StatusOr<Listing> list_files(const FilesSourceOptions& options) {
+  if (options.layout != "auto" && options.layout != "lines" && options.layout != "whole" &&
+      options.layout != "signed") {
+    return invalid(fmt::format("layout \"{}\": not one of auto, lines, whole, signed", options.layout));
+  }
+  Listing listing;
+  Walk walk(options, listing);
+  for (const std::string& path : options.paths) RETURN_IF_ERROR(walk.add(path));
+  if (listing.indexes != 0) {
+    options.say(fmt::format("{} index and log files (.cdx, .cdxj, .log) beside WARC files are not read",
+                            listing.indexes));
+  }
+  if (listing.files.empty()) {
+    std::string message = "nothing to read";
+    if (options.paths.size() == 1) message += " in " + options.paths[0];
+    if (!listing.problems.empty()) message += " (" + listing.problems[0].message + ")";
+    return absl::NotFoundError(message);
+  }
+  return listing;
+}
+
+}  // namespace doppel

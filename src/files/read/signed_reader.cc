@@ -1,0 +1,163 @@
+#include "files/read/signed_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "engine/signed_file.h"
+#include "files/read/skip.h"
+#include "state/scheme.h"
+
+namespace doppel {
+namespace {
+
+// What a signed record holds besides the record that was rejected.
+constexpr uint64_t kBesides = 16 << 20;
+
+}  // namespace
+
+SignedReader::SignedReader(const FilesSourceOptions& options, Filling& filling, const InputFile& file, Fd fd,
+                           ByteCounter counter, LineMark mark)
+    : options_(options),
+      filling_(filling),
+      file_(file),
+      fd_(fd.get()),
+      stream_(make_byte_stream(std::move(fd), file.packing, std::move(counter), file.head)),
+      pipe_(options, fd_),
+      mark_(std::move(mark)),
+      head_left_(!file.head.empty()) {
+  mark_.path = file.path;
+  mark_.disk_length = 0;
+}
+
+void SignedReader::start(Batch& batch) {
+  started_ = true;
+  begin_ = begin_file(filling_);
+  if (!skip_to(mark_.offset, fd_, file_, *stream_, batch)) damaged_ = ended_ = true;
+}
+
+RecordReader::State SignedReader::take(Batch& batch) {
+  if (!started_) start(batch);
+  pipe_.begin();
+  while (batch.records.size() < options_.batch_records && batch.problems.size() < options_.batch_records) {
+    const Step step = damaged_ ? Step::short_of_bytes : this->step(batch);
+    if (step == Step::full) return State::full;
+    if (step == Step::taken) continue;
+    if (ended_) return end(batch);
+    if (file_.pipe && !worth_waiting(batch)) return State::waiting;
+    if (!ended_) refill(batch);
+  }
+  return State::full;
+}
+
+// A header, a record or an end.
+SignedReader::Step SignedReader::step(Batch& batch) {
+  wanted_ = kFrameHead;
+  if (open().size() < wanted_) return Step::short_of_bytes;
+  if (open().starts_with(kSignedMagic)) return header(batch);
+  if (mark_.offset == 0 || mark_.tail != 0) {
+    damage(batch, "no signed records, as doppel sign writes them");
+    return Step::taken;
+  }
+  const std::optional<uint32_t> length = parse_frame_head(open());
+  if (!length || *length > options_.max_line_bytes + kBesides) {
+    damage(batch, "the file is damaged here; what follows is not read");
+    return Step::taken;
+  }
+  if (*length == 0) {
+    forward(kFrameHead);
+    mark_.tail = 1;
+    return Step::taken;
+  }
+  if (!batch.records.empty() && batch.bytes + *length > options_.batch_bytes) return Step::full;
+  wanted_ = kFrameHead + *length;
+  if (open().size() < wanted_) return Step::short_of_bytes;
+  Record& record = batch.records.emplace_back();
+  record.value = open().substr(kFrameHead, *length);
+  record.source = file_.source();
+  record.offset = mark_.offset;
+  batch.bytes += *length;
+  filling_.used_by(batch);
+  forward(wanted_);
+  ++mark_.lines;
+  return Step::taken;
+}
+
+SignedReader::Step SignedReader::header(Batch& batch) {
+  wanted_ = kSignedHeaderHead;
+  if (open().size() < wanted_) return Step::short_of_bytes;
+  const absl::StatusOr<size_t> size = signed_header_size(open());
+  if (size.ok()) {
+    wanted_ = *size;
+    if (open().size() < wanted_) return Step::short_of_bytes;
+  }
+  const absl::StatusOr<SignedFileHeader> header =
+      size.ok() ? parse_signed_header(open().substr(0, *size)) : size.status();
+  if (!header.ok()) {
+    damage(batch, std::string(std_sv(header.status().message())));
+    return Step::taken;
+  }
+  const std::vector<std::string> differences = signed_differences(header->scheme, options_.signed_scheme);
+  if (!differences.empty() && !options_.signed_scheme.empty()) {
+    damage(batch,
+           fmt::format("these records were signed in another way; {}", absl::StrJoin(differences, "; ")));
+    return Step::taken;
+  }
+  forward(*size);
+  mark_.tail = 0;
+  return Step::taken;
+}
+
+RecordReader::State SignedReader::end(Batch& batch) {
+  if (!damaged_ && open().empty() && mark_.offset == 0) {
+    damage(batch, "an empty file: signed records begin with a header");
+  } else if (!damaged_ && !open().empty()) {
+    damage(batch, fmt::format("the file ends within what begins here: {} of {} bytes are there",
+                              open().size(), wanted_));
+  } else if (!damaged_ && mark_.tail == 0) {
+    damage(batch, fmt::format("the file ends after {} records without its end: it was cut here, or is still "
+                              "being written",
+                              mark_.lines));
+  }
+  // What is damaged is not tried again either, unless the file grows.
+  const uint64_t read = file_.packing == Packing::none ? mark_.offset : stream_->disk_bytes();
+  mark_.disk_length = std::max<uint64_t>({read, damaged_ ? file_.size : 0, 1});
+  return State::ended;
+}
+
+void SignedReader::forward(size_t bytes) {
+  begin_ += bytes;
+  mark_.offset += bytes;
+}
+
+void SignedReader::damage(Batch& batch, const std::string& cause) {
+  damaged_ = ended_ = true;
+  batch.problems.push_back(make_problem(file_.path, 0, mark_.offset, cause));
+}
+
+bool SignedReader::worth_waiting(const Batch& batch) {
+  // What was read already does not show in a poll.
+  if (head_left_ || file_.packing != Packing::none) return true;
+  const PipeWait::Answer answer = pipe_.ask(batch.records.empty());
+  if (answer == PipeWait::Answer::stopped) damaged_ = ended_ = true;  // what is open is left
+  return answer != PipeWait::Answer::deliver;
+}
+
+void SignedReader::refill(Batch& batch) {
+  const size_t more = wanted_ - std::min(wanted_, open().size());
+  begin_ =
+      filling_.make_room(begin_, std::max({more, std::min(kSmallRead, filling_.usual() / 4), size_t{1}}));
+  absl::StatusOr<size_t> got = stream_->read(filling_.data() + filling_.end(), filling_.room());
+  head_left_ = false;
+  if (!got.ok()) {
+    damage(batch, std::string(std_sv(got.status().message())));
+  } else if (*got == 0) {
+    ended_ = true;
+  } else {
+    filling_.appended(*got);
+  }
+}
+
+}  // namespace doppel

@@ -1,0 +1,54 @@
+#pragma once
+// A file of signed records (engine/signed_file.h) as records: the value of each is one signed record.
+
+#include <memory>
+
+#include "files/byte_stream.h"
+#include "files/input_file.h"
+#include "files/options.h"
+#include "files/pipe_wait.h"
+#include "files/record_reader.h"
+#include "pipeline/buffers.h"
+
+namespace doppel {
+
+class SignedReader final : public RecordReader {
+ public:
+  // Reads `file` from where `mark` says (its `tail` is 1 behind an end); the file descriptor is at the start.
+  // All references outlive the reader. A file of another data scheme, one that is damaged, and one without
+  // its end is a Problem that says where; what was before it has been handed out. A record is not looked
+  // into.
+  SignedReader(const FilesSourceOptions& options, Filling& filling, const InputFile& file, Fd fd,
+               ByteCounter counter, LineMark mark);
+
+  State take(Batch& batch) override;
+  LineMark mark() const override { return mark_; }
+
+ private:
+  enum class Step { taken, full, short_of_bytes };
+  std::string_view open() const { return {filling_.data() + begin_, filling_.end() - begin_}; }
+  void start(Batch& batch);
+  Step step(Batch& batch);
+  Step header(Batch& batch);
+  State end(Batch& batch);
+  void forward(size_t bytes);
+  void damage(Batch& batch, const std::string& cause);
+  bool worth_waiting(const Batch& batch);
+  void refill(Batch& batch);
+
+  const FilesSourceOptions& options_;
+  Filling& filling_;
+  const InputFile& file_;
+  int fd_;
+  std::unique_ptr<ByteStream> stream_;
+  PipeWait pipe_;
+  LineMark mark_;           // offset: of what was not handed out yet; lines: records
+  size_t begin_ = 0;        // the same, in the buffer
+  size_t wanted_ = 1;       // bytes from there on, for the next step
+  bool head_left_ = false;  // InputFile::head was not taken yet
+  bool started_ = false;
+  bool ended_ = false;    // there is nothing more to be read
+  bool damaged_ = false;  // and what was read is not used
+};
+
+}  // namespace doppel

@@ -1,0 +1,162 @@
+#include "files/read/value_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/status.h"
+#include "files/read/skip.h"
+
+namespace doppel {
+ValueReader::ValueReader(const FilesSourceOptions& options, Filling& filling, const InputFile& file, Fd fd,
+                         ByteCounter counter, LineMark mark)
+    : options_(options),
+      filling_(filling),
+      file_(file),
+      fd_(fd.get()),
+      stream_(make_byte_stream(std::move(fd), file.packing, std::move(counter), file.head)),
+      pipe_(options, fd_),
+      mark_(std::move(mark)),
+      splitter_(mark_.tail != 0),
+      offset_(mark_.offset),
+      lines_(mark_.lines),
+      head_left_(!file.head.empty()) {
+  mark_.path = file.path;
+  mark_.disk_length = 0;
+}
+
+void ValueReader::skip_to_start(Batch& batch) {
+  started_ = true;
+  begin_ = scanned_ = begin_file(filling_);
+  if (!skip_to(mark_.offset, fd_, file_, *stream_, batch)) damaged_ = ended_ = true;
+}
+
+ValueReader::State ValueReader::take(Batch& batch) {
+  if (!started_) skip_to_start(batch);
+  pipe_.begin();
+  while (batch.records.size() < options_.batch_records && batch.problems.size() < options_.batch_records) {
+    if (complete_ && !value(batch)) return State::full;
+    const size_t before = scanned_;
+    const auto found = splitter_.next({filling_.data(), filling_.end()}, scanned_);
+    offset_ += scanned_ - before;
+    if (found == JsonSplitter::Found::begin) {
+      begin_ = scanned_;
+      value_at_ = offset_;
+      value_line_ = lines_before(offset_) + 1;
+    } else if (found == JsonSplitter::Found::end) {
+      complete_ = true;
+    } else if (ended_) {
+      return end(batch);
+    } else {
+      if (!splitter_.in_value()) begin_ = scanned_;
+      if (scanned_ - begin_ > options_.max_line_bytes) {
+        skipped_ += scanned_ - begin_;
+        begin_ = scanned_;
+      }
+      if (file_.pipe && !worth_waiting(batch)) return State::waiting;
+      if (!ended_) refill(batch);
+    }
+  }
+  return State::full;
+}
+
+// False: the value would make the batch too large; nothing was taken.
+bool ValueReader::value(Batch& batch) {
+  const size_t length = scanned_ - begin_;
+  const uint64_t whole = skipped_ + length;
+  if (whole > options_.max_line_bytes) {
+    batch.problems.push_back(
+        make_problem(file_.path, value_line_, value_at_,
+                     fmt::format("a value of {} bytes, more than the {} that are allowed; skipped", whole,
+                                 options_.max_line_bytes)));
+  } else {
+    if (!batch.records.empty() && batch.bytes + length > options_.batch_bytes) return false;
+    Record& record = batch.records.emplace_back();
+    record.value = {filling_.data() + begin_, length};
+    record.source = file_.source();
+    record.offset = value_at_;
+    record.line = value_line_;
+    batch.bytes += length;
+    filling_.used_by(batch);
+  }
+  mark_.offset = offset_;
+  mark_.lines = lines_before(offset_);
+  mark_.tail = splitter_.in_array() ? 1 : 0;
+  begin_ = scanned_;
+  skipped_ = 0;
+  complete_ = false;
+  return true;
+}
+
+RecordReader::State ValueReader::end(Batch& batch) {
+  if (!damaged_ && splitter_.may_end()) {
+    if (!value(batch)) return State::full;
+    splitter_ = JsonSplitter(splitter_.in_array());
+  }
+  if (!splitter_.in_value()) {
+    mark_.offset = offset_;
+    mark_.lines = lines_before(offset_);
+    mark_.tail = splitter_.in_array() ? 1 : 0;
+  }
+  if (!damaged_ && splitter_.in_value()) {
+    batch.problems.push_back(
+        make_problem(file_.path, value_line_, value_at_, "the file ends within the value that begins here"));
+  } else if (!damaged_ && splitter_.in_array()) {
+    batch.problems.push_back(
+        make_problem(file_.path, lines_ + 1, offset_, "the file ends within an array: \"]\" is missing"));
+  }
+  // What is damaged is not tried again either, unless the file grows.
+  mark_.disk_length = file_.packing == Packing::none ? std::max<uint64_t>(offset_, 1)
+                      : damaged_                     ? std::max(file_.size, stream_->disk_bytes())
+                                                     : stream_->disk_bytes();
+  return State::ended;
+}
+
+bool ValueReader::worth_waiting(const Batch& batch) {
+  // What was read already does not show in a poll.
+  if (head_left_ || file_.packing != Packing::none) return true;
+  const PipeWait::Answer answer = pipe_.ask(batch.records.empty());
+  // A run that is stopped has no need of half a value.
+  if (answer == PipeWait::Answer::stopped) damaged_ = ended_ = true;
+  return answer != PipeWait::Answer::deliver;
+}
+
+// Everything that was read has been looked at.
+void ValueReader::refill(Batch& batch) {
+  lines_ = lines_before(offset_);
+  line_ends_.clear();
+  next_line_ = 0;
+  const size_t open = filling_.end() - begin_;
+  begin_ =
+      filling_.make_room(begin_, std::max({open, std::min(kSmallRead, filling_.usual() / 4), size_t{1}}));
+  scanned_ = begin_ + open;
+  char* const begin = filling_.data() + filling_.end();
+  absl::StatusOr<size_t> got = stream_->read(begin, filling_.room());
+  head_left_ = false;
+  if (!got.ok()) {
+    damaged_ = ended_ = true;
+    batch.problems.push_back(
+        make_problem(file_.path, lines_ + 1, offset_, std::string(std_sv(got.status().message()))));
+  } else if (*got == 0) {
+    ended_ = true;
+  } else {
+    // Before anybody else can see these bytes.
+    char* const end = begin + *got;
+    for (char* at = begin;
+         (at = static_cast<char*>(std::memchr(at, '\n', static_cast<size_t>(end - at)))) != nullptr;) {
+      line_ends_.push_back(offset_ + static_cast<uint64_t>(at - begin));
+      *at = ' ';
+      if (++at == end) break;
+    }
+    filling_.appended(*got);
+  }
+}
+
+// Offsets only grow.
+uint64_t ValueReader::lines_before(uint64_t offset) {
+  for (; next_line_ < line_ends_.size() && line_ends_[next_line_] < offset; ++next_line_) ++lines_;
+  return lines_;
+}
+
+}  // namespace doppel

@@ -1,0 +1,41 @@
+#pragma once
+// The copies by payload in a file of events, which are read as often as they are needed: an archive has more
+// of them than memory should hold.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "files/spill.h"
+#include "records/revisits.h"
+
+namespace doppel {
+
+class CopiesOfEvents {
+ public:
+  // `path`: a file, a pipe or "-", stdin. What cannot be read twice is copied into a temporary file first.
+  static absl::StatusOr<CopiesOfEvents> open(const std::string& path);
+
+  // Calls `visit` with each copy by payload, in order. `say`, if given, receives what is wrong with a line.
+  // The error: of reading, or that of `visit`, which ends it.
+  using Visit = std::function<absl::Status(PayloadCopy)>;
+  absl::Status each(const Visit& visit, const std::function<void(const std::string&)>& say = {});
+
+  // How many lines there were of what kind, in the last each().
+  struct Counts {
+    uint64_t copies = 0, others = 0, wrong = 0, verdicts = 0;
+  };
+  const Counts& counts() const { return counts_; }
+
+ private:
+  explicit CopiesOfEvents(std::string path) : path_(std::move(path)) {}
+
+  std::string path_;
+  std::optional<Spill> copied_;
+  Counts counts_;
+};
+
+}  // namespace doppel

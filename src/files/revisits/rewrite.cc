@@ -1,0 +1,349 @@
+#include "files/revisits/rewrite.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <random>
+#include <set>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/hash/hash.h"
+#include "base/status.h"
+#include "files/fd.h"
+#include "files/packer.h"
+#include "files/revisits/records_of_files.h"
+#include "files/revisits/warc_set.h"
+#include "files/spill.h"
+#include "files/warc/record_at.h"
+#include "files/whole_output.h"
+#include "formats/bytes/http.h"
+#include "formats/decoder.h"
+#include "formats/warc/warc.h"
+#include "records/payload_groups.h"
+
+namespace doppel {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kProblemsKept = 20;
+
+HashKey random_key() {
+  std::random_device random;
+  const auto half = [&] { return uint64_t{random()} << 32 | random(); };
+  return {half(), half()};
+}
+
+bool has_header(std::string_view head, std::string_view name) {
+  bool found = false;
+  each_header(
+      head.substr(std::min(head.size(), head.find('\n') + 1)),
+      [&](std::string_view each, std::string_view) { found = found || equal_ignoring_case(each, name); });
+  return found;
+}
+
+// Why the record is none that may be replaced, or none that playback may take the payload of.
+std::string_view no_response(const RecordAt& at, const WarcRecord& record) {
+  if (record.type != WarcType::response) return "it is not a response record";
+  if (at.http_head.empty()) return "it is not an HTTP response";
+  if (!record.truncated.empty()) return "it is truncated";
+  if (has_header(at.head, "WARC-Segment-Number")) return "it is a segment";
+  return {};
+}
+
+}  // namespace
+
+struct Rewriter::State {
+  // What was found at an original's place.
+  struct Original {
+    std::string head;
+    uint64_t body_bytes = 0;
+    Digest body;
+    std::string wrong;  // why it cannot be an original; empty: it can
+  };
+
+  // A record that events name, and where it was found.
+  struct Placed {
+    const NamedRecord* record = nullptr;
+    WarcPlace place;
+  };
+
+  struct Replacement {
+    uint64_t begin = 0, end = 0;   // of the copy, in its file
+    uint64_t place = 0, size = 0;  // of the packed revisit record among the spilled
+  };
+
+  explicit State(std::string to, WarcSet set, Spill spilled)
+      : directory(std::move(to)), files(std::move(set)), spill(std::move(spilled)) {}
+
+  void problem(std::string text) {
+    if (report.problems.size() < kProblemsKept) {
+      report.problems.push_back(std::move(text));
+    } else {
+      ++report.more_problems;
+    }
+  }
+  std::optional<WarcPlace> place_of(const NamedRecord& record);
+  absl::Status decide_one(const PayloadCopy& event);
+  absl::Status stays(const WarcPlace& copy, std::string_view why);
+  absl::StatusOr<std::string> decide(const Placed& copy, const Placed& original);
+  absl::Status compare(const NamedRecord& said, const WarcPlace& copy, const NamedRecord& said_original,
+                       const WarcPlace& original);
+  const Original& original_at(const WarcPlace& place);
+  absl::Status write_file(const InputFile& file, const std::string& to, std::vector<Replacement> of_it);
+
+  std::string directory;
+  WarcSet files;
+  Spill spill;
+  std::vector<PayloadCopy> events;
+  RecordsOfFiles records;
+  PayloadGroups groups;
+  absl::flat_hash_map<PayloadGroups::Key, Placed> placed;  // the keys of `groups`
+  Digester digester{random_key()};
+  absl::flat_hash_set<WarcPlace> replaced, needed;
+  absl::flat_hash_map<WarcPlace, Original> originals;
+  absl::flat_hash_map<size_t, std::vector<Replacement>> replacements;  // by file
+  RewriteReport report;
+};
+
+Rewriter::Rewriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Rewriter::~Rewriter() = default;
+const RewriteReport& Rewriter::report() const { return state_->report; }
+
+absl::StatusOr<std::unique_ptr<Rewriter>> Rewriter::open(const std::vector<std::string>& paths,
+                                                         const std::string& directory) {
+  std::vector<std::string> problems;
+  ASSIGN_OR_RETURN(WarcSet files, WarcSet::of(paths, directory, problems));
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error) return io_error(directory, error.value());
+  ASSIGN_OR_RETURN(Spill spill, Spill::open(directory));
+  auto state = std::make_unique<State>(directory, std::move(files), std::move(spill));
+  state->report.arcs = state->files.arcs_left_out();
+  for (std::string& problem : problems) state->problem(std::move(problem));
+  return std::unique_ptr<Rewriter>(new Rewriter(std::move(state)));
+}
+
+absl::Status Rewriter::add(PayloadCopy event) {
+  state_->events.push_back(std::move(event));
+  return absl::OkStatus();
+}
+
+absl::Status Rewriter::decide_all() {
+  State& s = *state_;
+  // The files that the events name belong to the set, too, before it is looked through.
+  for (const PayloadCopy& event : s.events) {
+    s.files.find(event.copy);
+    s.files.find(event.original);
+  }
+  for (size_t i = 0; i < s.files.size(); ++i) {
+    std::vector<std::string> problems;
+    RETURN_IF_ERROR(s.records.add(s.files.file(i), i, problems));
+    for (std::string& problem : problems) s.problem(std::move(problem));
+  }
+  for (const PayloadCopy& event : s.events) {
+    const std::optional<WarcPlace> copy = s.place_of(event.copy), original = s.place_of(event.original);
+    if (!copy || !original) continue;
+    const auto capture = [&](const NamedRecord& record, const WarcPlace& place) {
+      const auto key = absl::HashOf(place);
+      s.placed.try_emplace(key, State::Placed{&record, place});
+      return PayloadGroups::Capture{key, record.capture().time_ms};
+    };
+    s.groups.tie(capture(event.copy, *copy), capture(event.original, *original));
+  }
+  for (const PayloadCopy& event : s.events) RETURN_IF_ERROR(s.decide_one(event));
+  return absl::OkStatus();
+}
+
+absl::Status Rewriter::State::decide_one(const PayloadCopy& event) {
+  const std::optional<WarcPlace> copy = place_of(event.copy), original = place_of(event.original);
+  if (!copy) {
+    ++report.kept[files.is_in_arc(event.copy) ? "it is in an ARC file, which has no revisit records"
+                                              : "its WARC file does not exist"];
+    return absl::OkStatus();
+  }
+  if (replaced.contains(*copy)) return absl::OkStatus();  // the same event again
+  if (!original) {
+    return stays(*copy, files.is_in_arc(event.original) ? "its original is in an ARC file"
+                                                        : "the original's WARC file does not exist");
+  }
+  if (*original == *copy) return stays(*copy, "it is the original itself");
+  const Placed by_event{&event.original, *original}, of{&event.copy, *copy};
+  const Placed first = placed.at(groups.earliest(absl::HashOf(*copy)));
+  // Another capture is earlier than the original that the event names: it is the original of both.
+  if (first.place != *original && !replaced.contains(*original) && files.chosen(original->file)) {
+    ASSIGN_OR_RETURN(const std::string why, decide(by_event, first));
+    report.turned += why.empty() ? 1 : 0;
+  }
+  if (first.place == *copy) {
+    if (replaced.contains(*original)) return absl::OkStatus();
+    return stays(*copy, files.chosen(original->file)
+                            ? "its original is later than it, and stays"
+                            : "its original is later than it, and its file is not written again");
+  }
+  ASSIGN_OR_RETURN(std::string why, decide(of, first));
+  if (!why.empty() && first.place != *original) {
+    ASSIGN_OR_RETURN(why, decide(of, by_event));
+  }
+  return why.empty() ? absl::OkStatus() : stays(*copy, why);
+}
+
+absl::Status Rewriter::State::stays(const WarcPlace& copy, std::string_view why) {
+  if (files.chosen(copy.file)) ++report.kept[std::string(why)];
+  return absl::OkStatus();
+}
+
+// Why the copy stays; empty: it is replaced.
+absl::StatusOr<std::string> Rewriter::State::decide(const Placed& copy, const Placed& original) {
+  if (replaced.contains(original.place)) return "its original is a copy, too, and was replaced";
+  if (needed.contains(copy.place)) return "it is the original of other copies";
+  absl::Status status = compare(*copy.record, copy.place, *original.record, original.place);
+  if (absl::IsResourceExhausted(status)) return status;
+  return std::string(std_sv(status.message()));
+}
+
+// Where the event says, or where another run has written the record since.
+std::optional<WarcPlace> Rewriter::State::place_of(const NamedRecord& record) {
+  const std::optional<WarcPlace> said = files.find(record);
+  if (record.record_id.empty() || (said && records.is_at(*said, record.record_id))) return said;
+  const std::optional<WarcPlace> found = records.find(record.record_id);
+  return found ? found : said;
+}
+
+// Replaces the copy, or the message of the error says why it stays.
+absl::Status Rewriter::State::compare(const NamedRecord& said, const WarcPlace& copy,
+                                      const NamedRecord& said_original, const WarcPlace& original) {
+  const Original& kept = original_at(original);
+  if (!kept.wrong.empty()) return invalid("its original: " + kept.wrong);
+  ASSIGN_OR_RETURN(const WarcRecord of, parse_warc_record(kept.head));
+  if (!said_original.is(of)) {
+    problem(fmt::format("{}: byte {}: another record than the event names", files.file(original.file).shown(),
+                        original.offset));
+    return invalid("its original: another record is at its place");
+  }
+  const InputFile& file = files.file(copy.file);
+  const absl::StatusOr<RecordAt> at = read_record_at(file, copy.offset, digester);
+  if (!at.ok()) {
+    problem(fmt::format("{}: byte {}: {}", file.shown(), copy.offset, std_sv(at.status().message())));
+    return invalid("it cannot be read");
+  }
+  ASSIGN_OR_RETURN(const WarcRecord record, parse_warc_record(at->head));
+  if (!said.is(record)) {
+    problem(fmt::format("{}: byte {}: another record than the event names", file.shown(), copy.offset));
+    return invalid("another record is at its place");
+  }
+  if (const std::string_view why = no_response(*at, record); !why.empty()) return invalid(std::string(why));
+  if (!at->alone) return invalid("other records are packed together with it");
+  if (at->body_bytes != kept.body_bytes || at->body != kept.body)
+    return invalid("its payload is stored in other bytes than the original's");
+  if (parse_time(of.date) > parse_time(record.date)) return invalid("its original is later than it");
+  if (records.is_referred_to(record)) return invalid("a revisit record of the crawler refers to it");
+  if (record.record_id == of.record_id || (record.target_uri == of.target_uri && record.date == of.date))
+    return invalid("its original has the same id, or URI and date, by which players look it up");
+  ASSIGN_OR_RETURN(const std::string revisit, revisit_of_record(at->head, at->http_head, of, said.digest));
+  std::string packed = revisit;
+  if (const std::unique_ptr<Packer> packer = make_packer(file.packing); packer != nullptr) {
+    packed.clear();
+    RETURN_IF_ERROR(packer->pack(revisit, packed));
+  }
+  if (packed.size() >= at->end - copy.offset) return invalid("a revisit record would not be smaller");
+  if (files.chosen(copy.file)) {
+    const absl::StatusOr<uint64_t> place = spill.append(packed);
+    if (!place.ok()) return absl::ResourceExhaustedError(place.status().message());
+    replacements[copy.file].push_back({copy.offset, at->end, *place, packed.size()});
+  }
+  replaced.insert(copy);
+  needed.insert(original);
+  return absl::OkStatus();
+}
+
+const Rewriter::State::Original& Rewriter::State::original_at(const WarcPlace& place) {
+  const auto [entry, fresh] = originals.try_emplace(place);
+  Original& out = entry->second;
+  if (!fresh) return out;
+  const InputFile& file = files.file(place.file);
+  const absl::StatusOr<RecordAt> at = read_record_at(file, place.offset, digester);
+  if (!at.ok()) {
+    problem(fmt::format("{}: byte {}: {}", file.shown(), place.offset, std_sv(at.status().message())));
+    out.wrong = "it cannot be read";
+    return out;
+  }
+  out.head = at->head;
+  out.body_bytes = at->body_bytes;
+  out.body = at->body;
+  const absl::StatusOr<WarcRecord> record = parse_warc_record(out.head);
+  out.wrong = record.ok() ? no_response(*at, *record) : std_sv(record.status().message());
+  return out;
+}
+
+absl::Status Rewriter::write(const std::vector<std::string>& others) {
+  RETURN_IF_ERROR(decide_all());
+  State& s = *state_;
+  std::set<std::pair<dev_t, ino_t>> read;
+  struct stat info = {};
+  for (const std::string& path : others) {
+    if (::stat(path.c_str(), &info) == 0) read.emplace(info.st_dev, info.st_ino);
+  }
+  for (size_t i = 0; i < s.files.size(); ++i) {
+    if (::stat(s.files.file(i).path.c_str(), &info) == 0) read.emplace(info.st_dev, info.st_ino);
+  }
+  std::map<std::string, size_t> outputs;
+  for (size_t i = 0; i < s.files.size(); ++i) {
+    if (!s.files.chosen(i)) continue;
+    const InputFile& file = s.files.file(i);
+    const fs::path to = fs::path(s.directory) / fs::path(file.path).filename() / file.member;
+    const std::string name = file.member.empty() ? to.parent_path().string() : to.string();
+    const auto [other, fresh] = outputs.emplace(name, i);
+    if (!fresh) {
+      return invalid(fmt::format("{} and {} would both be {}; write them in two runs to two directories",
+                                 s.files.file(other->second).shown(), file.shown(), name));
+    }
+    if (::stat(name.c_str(), &info) == 0 && read.contains({info.st_dev, info.st_ino})) {
+      return invalid(fmt::format("{} would overwrite an input; name another directory", name));
+    }
+  }
+  for (const auto& [to, i] : outputs)
+    RETURN_IF_ERROR(s.write_file(s.files.file(i), to, std::move(s.replacements[i])));
+  return absl::OkStatus();
+}
+
+absl::Status Rewriter::State::write_file(const InputFile& file, const std::string& to,
+                                         std::vector<Replacement> of_it) {
+  std::sort(of_it.begin(), of_it.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  const Fd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.ok()) return io_error(file.path);
+  std::error_code error;
+  fs::create_directories(fs::path(to).parent_path(), error);
+  if (error) return io_error(to, error.value());
+  ASSIGN_OR_RETURN(const std::unique_ptr<WholeOutput> out, WholeOutput::open_unpacked(to));
+  uint64_t at = 0, saved = 0, replaced_here = 0;
+  for (const Replacement& r : of_it) {
+    // Only an event that points into another record does this.
+    if (r.begin < at) {
+      ++report.kept["it shares bytes with another copy"];
+      continue;
+    }
+    RETURN_IF_ERROR(
+        copy_range(fd.get(), file.shown(), file.part.begin + at, file.part.begin + r.begin, *out));
+    RETURN_IF_ERROR(copy_range(spill.fd(), "revisit records", r.place, r.place + r.size, *out));
+    at = r.end;
+    saved += r.end - r.begin - r.size;
+    ++replaced_here;
+  }
+  RETURN_IF_ERROR(
+      copy_range(fd.get(), file.shown(), file.part.begin + at, file.part.begin + file.size, *out));
+  RETURN_IF_ERROR(out->finish());
+  ++report.files;
+  report.bytes += file.size;
+  report.written += file.size - saved;
+  report.replaced += replaced_here;
+  return absl::OkStatus();
+}
+
+}  // namespace doppel

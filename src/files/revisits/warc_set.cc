@@ -1,0 +1,105 @@
+#include "files/revisits/warc_set.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/status.h"
+#include "files/fd.h"
+#include "files/read/content.h"
+#include "files/read/listing.h"
+#include "files/warc/wacz.h"
+
+namespace doppel {
+namespace {
+
+std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// Its content says whether it is one.
+void look(InputFile& file) {
+  const Fd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.ok()) look_inside(fd.get(), {}, file);
+}
+
+}  // namespace
+
+absl::StatusOr<WarcSet> WarcSet::of(const std::vector<std::string>& paths, const std::string& left_out,
+                                    std::vector<std::string>& problems) {
+  WarcSet out;
+  out.all_ = paths.empty();
+  if (paths.empty()) return out;
+  ASSIGN_OR_RETURN(Listing listing, list_files({.paths = paths, .output_directories = {left_out}}));
+  for (Problem& problem : listing.problems) problems.push_back(std::move(problem.message));
+  for (InputFile& file : listing.files) {
+    if (file.pipe) return invalid(fmt::format("{}: only files can be rewritten", file.path));
+    look(file);
+    const bool named = std::find(paths.begin(), paths.end(), file.path) != paths.end();
+    if (!file.warc || file.arc) {
+      if (named) {
+        problems.push_back(fmt::format(
+            "{}: {}", file.path,
+            file.arc ? "it is an ARC file, which has no revisit records" : "it is not a WARC file"));
+      } else if (file.arc) {
+        ++out.arcs_left_out_;
+      }
+      continue;
+    }
+    const std::string name = last_part(file.shown());
+    const size_t number = out.add(std::move(file), true);
+    std::vector<size_t>& of_name = out.by_name_[name];
+    if (std::find(of_name.begin(), of_name.end(), number) == of_name.end()) of_name.push_back(number);
+  }
+  return out;
+}
+
+std::optional<WarcPlace> WarcSet::find(const NamedRecord& record) {
+  if (!record.offset) return std::nullopt;
+  const std::optional<size_t> file = file_of(record);
+  if (!file) return std::nullopt;
+  return WarcPlace{*file, *record.offset};
+}
+
+std::optional<size_t> WarcSet::file_of(const NamedRecord& record) {
+  if (!record.file.empty()) {
+    const auto [known, fresh] = by_path_.try_emplace(record.file);
+    if (fresh) known->second = file_at(record.file);
+    if (known->second) return known->second;
+  }
+  const auto named = by_name_.find(record.filename);
+  if (named == by_name_.end() || named->second.size() != 1) return std::nullopt;
+  return named->second.front();
+}
+
+std::optional<size_t> WarcSet::file_at(const std::string& path) {
+  struct stat info = {};
+  if (::stat(path.c_str(), &info) == 0) {
+    if (!S_ISREG(info.st_mode)) return std::nullopt;
+    InputFile file = describe_file(path, info, "auto");
+    look(file);
+    if (file.arc) arcs_.insert(path);
+    if (!file.warc || file.arc) return std::nullopt;
+    return add(std::move(file), all_);
+  }
+  const std::string wacz = wacz_of(path);
+  if (wacz.empty() || ::stat(wacz.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  const Fd fd(::open(wacz.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.ok()) return std::nullopt;
+  const absl::StatusOr<Wacz> inside = look_into_wacz(fd.get(), wacz, info);
+  if (!inside.ok()) return std::nullopt;
+  for (InputFile file : inside->files) {
+    if (file.source() != path) continue;
+    look(file);
+    return add(std::move(file), all_);
+  }
+  return std::nullopt;
+}
+
+size_t WarcSet::add(InputFile file, bool chosen) {
+  const auto [known, fresh] = by_identity_.try_emplace({file.device, file.inode}, files_.size());
+  if (fresh) files_.push_back({std::move(file), chosen});
+  return known->second;
+}
+
+}  // namespace doppel

@@ -1,0 +1,261 @@
+#include "files/warc/arc_stream.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+
+namespace doppel {
+namespace {
+
+constexpr size_t kRead = 64 << 10;
+constexpr size_t kMostLine = 64 << 10;
+constexpr size_t kFields = 5;  // URL, address, date, type, length
+constexpr size_t kFieldsOfSecond =
+    10;  // URL, address, date, type, status, checksum, location, offset, file, length
+
+struct ArcHead {
+  std::string_view url, address, date, type;
+  uint64_t length = 0;
+};
+
+// Types and URLs of careless crawlers have spaces in them: the fields are counted from both ends.
+bool parse(std::string_view line, bool second, ArcHead& out) {
+  std::vector<std::string_view> fields;
+  while (!line.empty()) {
+    const size_t end = std::min(line.find(' '), line.size());
+    fields.push_back(line.substr(0, end));
+    line.remove_prefix(std::min(end + 1, line.size()));
+  }
+  if (fields.size() < (second ? kFieldsOfSecond : kFields)) return false;
+  const auto [end, error] =
+      std::from_chars(fields.back().data(), fields.back().data() + fields.back().size(), out.length);
+  if (error != std::errc() || end != fields.back().data() + fields.back().size()) return false;
+  out.url = fields[0];
+  out.address = fields[1];
+  out.date = fields[2];
+  out.type = fields[3];
+  return out.date.size() >= 8 &&
+         std::all_of(out.date.begin(), out.date.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// "20240506070809" -> "2024-05-06T07:08:09Z"
+std::string warc_date(std::string_view date) {
+  constexpr size_t kDigits = 14;
+  if (date.size() < kDigits) return std::string(date);
+  return fmt::format("{}-{}-{}T{}:{}:{}Z", date.substr(0, 4), date.substr(4, 2), date.substr(6, 2),
+                     date.substr(8, 2), date.substr(10, 2), date.substr(12, 2));
+}
+
+std::string warc_head(const ArcHead& head, bool http) {
+  const bool description = head.url.starts_with("filedesc:");
+  return fmt::format(
+      "WARC/1.0\r\nWARC-Type: {}\r\nWARC-Target-URI: {}\r\nWARC-Date: {}\r\nWARC-IP-Address: {}\r\n"
+      "Content-Type: {}\r\nContent-Length: {}\r\n\r\n",
+      description ? "warcinfo"
+      : http      ? "response"
+                  : "resource",
+      head.url, warc_date(head.date), head.address,
+      http ? std::string_view("application/http; msgtype=response") : head.type, head.length);
+}
+
+// Whether a record may begin with these bytes, of which its first line may be longer: "http://...".
+bool begins_arc(std::string_view bytes) {
+  const size_t scheme = bytes.find(':');
+  return scheme != 0 && scheme != std::string_view::npos &&
+         std::all_of(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(scheme), [](unsigned char c) {
+           return std::isalnum(c) != 0 || c == '+' || c == '-' || c == '.';
+         });
+}
+
+// What stands in the middle of damage must look as only the head of a record does.
+bool is_surely_head(std::string_view line, bool second) {
+  constexpr size_t kDigits = 14;
+  ArcHead head;
+  return begins_arc(line) && parse(line, second, head) && head.date.size() == kDigits &&
+         head.address.find_first_not_of("0123456789abcdefABCDEF.:-") == std::string_view::npos;
+}
+
+class ArcStream final : public ByteStream {
+ public:
+  ArcStream(std::unique_ptr<ByteStream> arc, Packing packing, uint64_t size)
+      : arc_(std::move(arc)), plain_(packing == Packing::none), size_(size) {}
+
+  absl::StatusOr<size_t> read(char* out, size_t n) override {
+    stored_at_.reset();
+    if (made_.empty() && left_ == 0) {
+      ASSIGN_OR_RETURN(const bool more, begin_record());
+      if (!more) return 0;
+    }
+    if (!made_.empty()) {
+      const size_t got = made_.copy(out, n);
+      made_.erase(0, got);
+      return got;
+    }
+    if (at_ == bytes_.size()) {
+      ASSIGN_OR_RETURN(const bool more, fill());
+      if (!more) return absl::DataLossError("the file ends within a record");
+    }
+    if (member_at_ == at_ && begins_with_head())
+      return absl::DataLossError("a record is damaged: another one begins before its end");
+    const size_t got = std::min<uint64_t>({n, left_, bytes_.size() - at_});
+    std::copy_n(bytes_.data() + at_, got, out);
+    at_ += got;
+    left_ -= got;
+    if (left_ == 0) made_ = kEnd;
+    return got;
+  }
+  std::optional<uint64_t> stored_at() const override { return stored_at_; }
+  uint64_t disk_bytes() const override { return arc_->disk_bytes(); }
+
+  // Any head of a record is one to go on at, whatever WARC records begin with.
+  std::optional<uint64_t> resume(const Begins& /*begins*/) override {
+    made_.clear();
+    left_ = 0;
+    uint64_t skipped = 0;
+    while (true) {
+      if (lost_) {
+        bytes_.clear();
+        at_ = 0;
+        member_at_.reset();
+        const std::optional<uint64_t> of_file = arc_->resume(begins_arc);
+        if (!of_file) return std::nullopt;
+        skipped += *of_file;
+        lost_ = false;
+      }
+      const size_t end = bytes_.find('\n', at_);
+      if (end != std::string::npos) {
+        if (is_surely_head(std::string_view(bytes_).substr(at_, end - at_), second_)) return skipped;
+        skipped += end + 1 - at_;
+        at_ = end + 1;
+        continue;
+      }
+      const absl::StatusOr<bool> more = fill();
+      if (!more.ok()) continue;
+      if (!*more) return std::nullopt;
+      // The line before has no end.
+      const size_t begin = member_at_.value_or(bytes_.size() > kMostLine ? bytes_.size() : 0);
+      skipped += begin;
+      at_ = begin;
+    }
+  }
+
+ private:
+  static constexpr std::string_view kEnd = "\r\n\r\n";
+
+  // More bytes behind what is left. False: there are none.
+  absl::StatusOr<bool> fill() {
+    bytes_.erase(0, at_);
+    base_ += std::exchange(at_, 0);
+    const size_t had = bytes_.size();
+    bytes_.resize(had + kRead);
+    const absl::StatusOr<size_t> got = arc_->read(bytes_.data() + had, kRead);
+    bytes_.resize(had + (got.ok() ? *got : 0));
+    member_at_.reset();
+    lost_ = !got.ok();
+    RETURN_IF_ERROR(got.status());
+    if (const std::optional<uint64_t> stored = arc_->stored_at(); stored && *got != 0) {
+      if (plain_ && had == 0) base_ = *stored;
+      if (!plain_) {
+        member_at_ = had;
+        member_stored_ = *stored;
+      }
+    }
+    return *got != 0;
+  }
+
+  // The line at at_, whose end is read if need be; without its end.
+  absl::StatusOr<std::optional<std::string>> line() {
+    size_t end = bytes_.find('\n', at_);
+    while (end == std::string::npos && bytes_.size() - at_ < kMostLine) {
+      ASSIGN_OR_RETURN(const bool more, fill());
+      if (!more) break;
+      end = bytes_.find('\n', at_);
+    }
+    if (end == std::string::npos) return std::nullopt;
+    std::string line = bytes_.substr(at_, end - at_);
+    if (line.ends_with('\r')) line.pop_back();
+    return line;
+  }
+
+  bool begins_with_head() {
+    const absl::StatusOr<std::optional<std::string>> first = line();
+    return first.ok() && *first && is_surely_head(**first, second_);
+  }
+
+  absl::StatusOr<bool> begin_record() {
+    while (true) {
+      if (at_ == bytes_.size()) {
+        ASSIGN_OR_RETURN(const bool more, fill());
+        if (!more) return false;
+      }
+      if (bytes_[at_] != '\n' && bytes_[at_] != '\r') break;
+      ++at_;
+    }
+    ASSIGN_OR_RETURN(std::optional<std::string> first, line());
+    // The line end before it may be damaged.
+    if (first && !begins_arc(*first) && is_surely_head(std::string_view(*first).substr(1), second_)) {
+      first->erase(0, 1);
+      ++at_;
+    }
+    std::optional<uint64_t> place;
+    if (plain_) {
+      place = base_ + at_;
+    } else if (member_at_ == at_) {
+      place = member_stored_;
+    }
+    ArcHead head;
+    if (!first || !parse(*first, second_, head)) return absl::DataLossError("no ARC record begins here");
+    const size_t behind = bytes_.find('\n', at_) + 1;
+    if (plain_ && size_ != 0 && head.length > size_ - std::min(size_, base_ + behind))
+      return skip(behind, "a record is damaged: its length is more than the file has");
+    at_ = behind;
+    constexpr std::string_view kHttp = "HTTP/";
+    while (bytes_.size() - at_ < std::min<uint64_t>(kHttp.size(), head.length)) {
+      ASSIGN_OR_RETURN(const bool more, fill());
+      if (!more) break;
+    }
+    const std::string_view block = std::string_view(bytes_).substr(at_);
+    // The first record says which version the others have.
+    if (head.url.starts_with("filedesc:")) second_ = block.starts_with("2");
+    made_ = warc_head(head, block.starts_with(kHttp) && head.length >= kHttp.size());
+    left_ = head.length;
+    if (left_ == 0) made_ += kEnd;
+    stored_at_ = place;
+    return true;
+  }
+
+  absl::Status skip(size_t to, std::string_view why) {
+    at_ = to;
+    return absl::DataLossError(absl_sv(why));
+  }
+
+  std::unique_ptr<ByteStream> arc_;
+  const bool plain_;
+  const uint64_t size_;              // of the file; 0: not known
+  bool second_ = false;              // version 1.1 has more fields
+  std::string bytes_;                // of the ARC file
+  size_t at_ = 0;                    // what was taken of them
+  uint64_t base_ = 0;                // where they begin in a file that is not packed
+  bool lost_ = false;                // what follows cannot be unpacked
+  std::optional<size_t> member_at_;  // where in them the last member begins that they have the beginning of,
+  uint64_t member_stored_ = 0;       // and where it is stored
+  std::string made_;                 // what is given out before the block, or behind it
+  uint64_t left_ = 0;                // of the block
+  std::optional<uint64_t> stored_at_;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteStream> arc_as_warc(std::unique_ptr<ByteStream> arc, Packing packing, uint64_t size) {
+  return std::make_unique<ArcStream>(std::move(arc), packing, size);
+}
+
+}  // namespace doppel

@@ -1,0 +1,334 @@
+#include "files/warc/warc_reader.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "base/status.h"
+#include "files/warc/arc_stream.h"
+#include "formats/warc/warc.h"
+
+namespace doppel {
+namespace {
+
+constexpr size_t kRead = 64 << 10;
+constexpr size_t kBeginning = 64 << 10;  // of a record that is too large: enough for every head
+constexpr std::string_view kBegins = "WARC/", kEnds = "\r\n\r\n";
+
+std::unique_ptr<ByteStream> stream_of(const InputFile& file, Fd fd, ByteCounter counter) {
+  std::unique_ptr<ByteStream> stream =
+      make_byte_stream(std::move(fd), file.packing, std::move(counter), file.head, file.part);
+  return file.arc ? arc_as_warc(std::move(stream), file.packing,
+                                file.pipe            ? 0
+                                : file.part.is_all() ? file.size
+                                                     : file.part.size)
+                  : std::move(stream);
+}
+
+}  // namespace
+
+WarcReader::WarcReader(const FilesSourceOptions& options, Filling& filling, const InputFile& file, Fd fd,
+                       ByteCounter counter, LineMark mark)
+    : options_(options),
+      filling_(filling),
+      file_(file),
+      fd_(fd.get()),
+      stream_(stream_of(file, std::move(fd), std::move(counter))),
+      mark_(std::move(mark)) {
+  mark_.path = file.shown();
+  mark_.disk_length = 0;
+  mark_.tail = 0;
+}
+
+RecordReader::State WarcReader::take(Batch& batch) {
+  bool more = started_ || start(batch);
+  while (more) {
+    if (batch.records.size() >= options_.batch_records || batch.problems.size() >= options_.batch_records)
+      return State::full;
+    skip_empty_lines();
+    if (!open().empty()) {
+      if (!record(batch) && !damaged_) return State::full;
+    } else if (lost_) {
+      too_short({});
+    } else {
+      break;
+    }
+    if (damaged_ && !go_on(batch)) break;
+  }
+  mark_.disk_length = std::max<uint64_t>(stream_->disk_bytes(), damaged_ ? file_.size : 1);
+  return State::ended;
+}
+
+// False: the place that was reached earlier is not there any more.
+bool WarcReader::start(Batch& batch) {
+  started_ = true;
+  begin_ = filling_.make_room(filling_.end(), 1);
+  while (end_ < mark_.offset) {
+    const uint64_t before = end_;
+    read_more(1);
+    if (end_ == before && lost_ && next_member()) continue;  // an earlier run has reported it
+    if (end_ == before) {
+      too_short("the data ends before the place that was reached earlier");
+      go_on(batch);
+      return false;
+    }
+    // Nothing of this is wanted but what is behind the place.
+    const uint64_t unwanted = std::min(end_, mark_.offset) - at_;
+    begin_ += unwanted;
+    at_ += unwanted;
+  }
+  return true;
+}
+
+void WarcReader::read_more(size_t wanted) {
+  begin_ = filling_.make_room(begin_, std::max({wanted, std::min(kRead, filling_.usual() / 4), size_t{1}}));
+  absl::StatusOr<size_t> got = stream_->read(filling_.data() + filling_.end(), filling_.room());
+  if (!got.ok()) {
+    lost_cause_ = std_sv(got.status().message());
+    lost_ = ended_ = true;
+    return;
+  }
+  if (*got == 0) {
+    ended_ = true;
+    return;
+  }
+  if (std::optional<uint64_t> stored = stream_->stored_at(); stored && !file_.as_stored())
+    members_.push_back({end_, *stored});
+  filling_.appended(*got);
+  end_ += *got;
+}
+
+// Whether that many bytes are there, from begin_ on; reads them if need be.
+bool WarcReader::have(size_t bytes) {
+  while (filling_.end() - begin_ < bytes && !ended_) {
+    read_more(bytes - (filling_.end() - begin_));
+  }
+  return filling_.end() - begin_ >= bytes;
+}
+
+void WarcReader::forward(size_t bytes) {
+  begin_ += bytes;
+  at_ += bytes;
+}
+
+void WarcReader::skip_empty_lines() {
+  while (have(1) && (open().front() == '\r' || open().front() == '\n')) forward(1);
+}
+
+void WarcReader::damage(uint64_t offset, std::string cause) {
+  damaged_ = true;
+  damaged_at_ = offset;
+  cause_ = std::move(cause);
+}
+
+// There is less than a record needs.
+void WarcReader::too_short(std::string cause) {
+  if (lost_) {
+    damage(end_, lost_cause_);
+  } else {
+    damage(at_, std::move(cause));
+  }
+}
+
+// False: the length of the record is wrong, because another one begins there.
+bool WarcReader::ends_early(size_t bytes) {
+  damage(at_,
+         fmt::format("the record that begins here is damaged: another one begins after {} bytes", bytes));
+  forward(bytes);
+  at_next_ = true;
+  return false;
+}
+
+// Behind what is damaged. False: there is no record.
+bool WarcReader::go_on(Batch& batch) {
+  const uint64_t at = damaged_at_, from = at_;
+  std::string told = std::exchange(cause_, {});
+  bool on = std::exchange(at_next_, false);
+  if (!on && !std::exchange(ends_, false)) {
+    on = next_head();
+    if (on) told += fmt::format("; {} bytes are skipped", at_ - from);
+  }
+  if (!on && lost_) {
+    on = next_member();
+    if (on) told += fmt::format("; {} bytes{} are skipped", skipped_, file_.arc ? "" : " of the file");
+  }
+  damaged_ = !on;
+  batch.problems.push_back(make_problem(file_.shown(), 0, at, told));
+  return on;
+}
+
+// Where between these bytes another record begins: a member of a packed file, or else a line (`lines`).
+std::optional<size_t> WarcReader::another(size_t first, size_t last, bool lines) {
+  const auto begins = [&](size_t at) {
+    have(at + kBegins.size());
+    return begins_warc(open().substr(std::min(at, open().size())));
+  };
+  std::optional<size_t> found;
+  for (const Stored& member : members_) {
+    if (member.at < at_ + first) continue;
+    if (member.at >= at_ + last) break;
+    if (!begins(member.at - at_)) continue;
+    found = member.at - at_;
+    break;
+  }
+  if (!lines) return found;
+  last = std::min(found.value_or(last), open().size());
+  for (size_t line = first - 1; line < last;) {
+    line = open().substr(0, last).find('\n', line);
+    if (line == std::string_view::npos) break;
+    ++line;
+    if (line < last && begins(line)) return line;
+  }
+  return found;
+}
+
+// Whether what follows so many bytes can be the end of a record.
+bool WarcReader::ends_well(size_t bytes) {
+  if (open().substr(bytes, kEnds.size()) == kEnds) return true;
+  for (size_t at = bytes; have(at + 1); ++at) {
+    if (open()[at] == '\r' || open()[at] == '\n') continue;
+    have(at + kBegins.size());
+    return begins_warc(open().substr(at));
+  }
+  return true;
+}
+
+// The same of a record that is not read as a whole, in a file that is not packed.
+bool WarcReader::ends_well_far(uint64_t bytes) const {
+  char end[1 + kBegins.size()];  // from the last byte of the record on
+  const uint64_t at = at_ + bytes - 1;
+  const uint64_t most = file_.part.is_all() ? sizeof end : file_.part.size - std::min(file_.part.size, at);
+  const ssize_t got =
+      ::pread(fd_, end, std::min<uint64_t>(sizeof end, most), static_cast<off_t>(file_.part.begin + at));
+  if (got < 0 || got == 1) return true;
+  const std::string_view behind(end + 1, static_cast<size_t>(std::max<ssize_t>(got, 1)) - 1);
+  return behind.starts_with('\r') || behind.starts_with('\n') || begins_warc(behind);
+}
+
+// The next member or line that begins a record; the lines between two records may be damaged, too.
+bool WarcReader::next_head() {
+  for (size_t at = 1; at <= kEnds.size() && have(at + kBegins.size()); ++at) {
+    if (!begins_warc(open().substr(at))) continue;
+    forward(at);
+    return true;
+  }
+  while (true) {
+    const size_t here = open().size();
+    if (const std::optional<size_t> found = another(1, here, true)) {
+      forward(*found);
+      return true;
+    }
+    if (here > 1) forward(here - 1);
+    if (!have(2)) return false;
+  }
+}
+
+bool WarcReader::next_member() {
+  const std::optional<uint64_t> skipped = stream_->resume(begins_warc);
+  if (!skipped) return false;
+  skipped_ = *skipped;
+  damaged_ = ended_ = lost_ = false;
+  // What is left of the damaged one is no record.
+  begin_ = filling_.end();
+  at_ = end_;
+  members_.clear();
+  return true;
+}
+
+// False: the batch is full without it, or the file is damaged.
+bool WarcReader::record(Batch& batch) {
+  while (!members_.empty() && members_.front().at < at_) members_.pop_front();
+  while (!has_warc_head(open()) && open().size() < kMaxWarcHead && have(open().size() + 1)) {
+  }
+  absl::StatusOr<WarcRecord> head = parse_warc_record(open());
+  if (!head.ok()) {
+    if (ended_ && begins_warc(open()) && !has_warc_head(open())) {
+      too_short(fmt::format("the file ends after {} bytes of a record's head", open().size()));
+    } else {
+      damage(at_, std::string(std_sv(head.status().message())));
+    }
+    return false;
+  }
+  // The end of the head is damaged, and what was read is the end of a later one.
+  if (const std::optional<size_t> next = another(1, head->head_bytes, true)) return ends_early(*next);
+  const uint64_t whole = head->head_bytes + head->content_length;
+  const bool large = head->content_length > options_.max_whole_bytes;
+  const size_t wanted = large ? head->head_bytes + kBeginning : whole;
+  if (!batch.records.empty() && batch.bytes + wanted > options_.batch_bytes) return false;
+  have(wanted + kEnds.size());
+  const bool there = open().size() >= wanted;
+  if (const std::optional<size_t> next = another(1, wanted, false);
+      next && (large || !there || !ends_well(wanted)))
+    return ends_early(*next);
+  if (file_.as_stored()) {
+    const bool ends = large ? ends_well_far(whole) : there && ends_well(wanted);
+    const std::optional<size_t> next = ends ? std::nullopt : another(1, wanted, true);
+    if (next) return ends_early(*next);
+    if (!ends && large) {
+      damage(at_,
+             fmt::format("the record that begins here is damaged or cut off: nothing follows its {} bytes",
+                         whole));
+      return false;
+    }
+  }
+  if (!there) {
+    too_short(fmt::format("the file ends within the record that begins here: it has {} bytes, {} are there",
+                          whole, open().size()));
+    ends_ = true;
+    return false;
+  }
+  Record& record = batch.records.emplace_back();
+  record.value = open().substr(0, wanted);
+  record.source = file_.source();
+  record.offset = at_;
+  record.warc = true;
+  if (file_.as_stored()) {
+    record.warc_offset = at_;
+  } else if (!members_.empty() && members_.front().at == at_) {
+    record.warc_offset = members_.front().stored;
+  }
+  batch.bytes += wanted;
+  filling_.used_by(batch);
+  bool whole_there = true;
+  if (large) {
+    head = parse_warc_record(record.value);
+    LargeRecord rest(*head, options_.rest_directory);
+    forward(wanted);
+    whole_there = the_rest(whole - wanted, rest);
+    record.rest = rest.finish(whole_there);
+  } else {
+    forward(wanted);
+  }
+  mark_.offset = at_;
+  mark_.lines += 1;
+  return whole_there;
+}
+
+// False: the file is damaged.
+bool WarcReader::the_rest(uint64_t left, LargeRecord& rest) {
+  while (left > 0) {
+    if (!have(1)) {
+      too_short(fmt::format("the file ends {} bytes before the end of a record", left));
+      ends_ = true;
+      return false;
+    }
+    while (!members_.empty() && members_.front().at < at_) members_.pop_front();
+    if (!members_.empty() && members_.front().at == at_ && have(kBegins.size()) && begins_warc(open()))
+      return ends_early(0);
+    uint64_t step = std::min<uint64_t>(left, open().size());
+    for (const Stored& member : members_) {
+      if (member.at <= at_) continue;
+      step = std::min(step, member.at - at_);
+      break;
+    }
+    rest.add(open().substr(0, step));
+    forward(step);
+    left -= step;
+  }
+  return true;
+}
+
+}  // namespace doppel

@@ -1,0 +1,74 @@
+#pragma once
+// A WARC file as records: each is a head and a block, back to back with empty lines between, packed member by
+// member or not at all.
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "files/byte_stream.h"
+#include "files/input_file.h"
+#include "files/options.h"
+#include "files/record_reader.h"
+#include "files/warc/large_record.h"
+#include "pipeline/buffers.h"
+
+namespace doppel {
+
+class WarcReader final : public RecordReader {
+ public:
+  // Reads `file` from where `mark` says; the file descriptor is at the start. All references outlive the
+  // reader. Of a record above max_whole_bytes the beginning is handed out, and `rest` for what follows. What
+  // is damaged is a Problem that says where, and how much was skipped up to the next record; so is a file
+  // that ends within a record.
+  WarcReader(const FilesSourceOptions& options, Filling& filling, const InputFile& file, Fd fd,
+             ByteCounter counter, LineMark mark);
+
+  State take(Batch& batch) override;
+  LineMark mark() const override { return mark_; }
+
+ private:
+  std::string_view open() const { return {filling_.data() + begin_, filling_.end() - begin_}; }
+  bool start(Batch& batch);
+  bool have(size_t bytes);
+  void skip_empty_lines();
+  bool record(Batch& batch);
+  bool the_rest(uint64_t left, LargeRecord& rest);
+  void forward(size_t bytes);
+  void damage(uint64_t offset, std::string cause);
+  void too_short(std::string cause);
+  bool ends_early(size_t bytes);
+  std::optional<size_t> another(size_t first, size_t last, bool lines);
+  bool ends_well(size_t bytes);
+  bool ends_well_far(uint64_t bytes) const;
+  bool go_on(Batch& batch);
+  bool next_head();
+  bool next_member();
+  void read_more(size_t wanted);
+
+  const FilesSourceOptions& options_;
+  Filling& filling_;
+  const InputFile& file_;
+  int fd_;
+  std::unique_ptr<ByteStream> stream_;
+  LineMark mark_;     // offset: behind the last record handed out, in unpacked bytes
+  size_t begin_ = 0;  // of what was not handed out yet, in the buffer
+  uint64_t at_ = 0;   // the same, in the file
+  uint64_t end_ = 0;  // of what was read, in the file
+  bool started_ = false;
+  bool ended_ = false;  // there is nothing more to be read
+  bool damaged_ = false;
+  bool lost_ = false;     // the stream cannot unpack what comes behind end_
+  bool ends_ = false;     // nothing of what was read behind the damage is a record
+  bool at_next_ = false;  // the next record begins at at_
+  uint64_t damaged_at_ = 0, skipped_ = 0;
+  std::string cause_, lost_cause_;
+  struct Stored {
+    uint64_t at;      // in unpacked bytes
+    uint64_t stored;  // in the file
+  };
+  std::deque<Stored> members_;  // that begin at or behind at_
+};
+
+}  // namespace doppel

@@ -1,0 +1,372 @@
+#include "formats/html/html.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "formats/html/html_data.h"
+#include "formats/html/html_elements.h"
+#include "formats/html/html_kind.h"
+#include "formats/html/html_main.h"
+#include "formats/html/html_parser.h"
+#include "formats/html/html_references.h"
+#include "formats/html/html_scan.h"
+#include "formats/html/html_streamed.h"
+
+namespace doppel {
+namespace {
+
+constexpr std::array<bool, 256> kSpaces = [] {
+  std::array<bool, 256> spaces{};
+  for (const unsigned char c : {' ', '\n', '\t', '\r', '\f'}) spaces[c] = true;
+  return spaces;
+}();
+
+bool is_space(char c) { return kSpaces[static_cast<unsigned char>(c)]; }
+
+}  // namespace
+
+// One page: its events in order become text, and for `main` blocks and the elements around them.
+class HtmlExtractor::Page final : public HtmlEvents {
+ public:
+  absl::StatusOr<std::string_view> text(std::string_view html, Extract what) {
+    blocks_.clear();
+    source_ = TextSource::page;
+    if (what == Extract::none) return html;
+    if (html.size() > kMaxBytes) return invalid("html: more than 1 GB");
+    main_ = what == Extract::main;
+    // The parser takes a zero for the end.
+    if (std::memchr(html.data(), '\0', html.size()) != nullptr) {
+      without_zeros_.assign(html);
+      std::replace(without_zeros_.begin(), without_zeros_.end(), '\0', ' ');
+      html = without_zeros_;
+    }
+    if (resolve_references(html, resolved_)) html = resolved_;
+    noscript_ = false;
+    RETURN_IF_ERROR(read(html));
+    if (moves_ && place_moved_parts(html, arranged_)) {
+      html = arranged_;
+      RETURN_IF_ERROR(read(html));
+    }
+    std::string_view chosen = choose();
+    // What is for readers without scripts is all that some pages hold.
+    if (noscript_letters_ >= kEnoughLetters && letters_of(text_) * 2 < noscript_letters_) {
+      noscript_ = true;
+      RETURN_IF_ERROR(read(html));
+      chosen = choose();
+    }
+    if (!main_ || (!chooser_.nearly_empty() && !chooser_.is_fallback() && !has_little_of_product()))
+      return chosen;
+    const bool scripts = scripts_ && chooser_.nearly_empty();
+    if (read_data()) {
+      source_ = TextSource::data;
+      return data_text_;
+    }
+    // Where there are scripts, they may have made a page of next to nothing.
+    if (!chosen.empty() && (chooser_.is_fallback() || scripts)) source_ = TextSource::fallback;
+    return chosen;
+  }
+
+  void start(const Element& tag, HtmlAttributes attributes) override {
+    static const Element& shown_noscript = element_of("div");
+    Around here = around_.back();
+    const bool shows_noscript = noscript_ && tag.name == "noscript";
+    const Element& element = shows_noscript ? shown_noscript : tag;
+    here.element = &element;
+    const bool behind_part = std::exchange(behind_part_, false);
+    here.part = false;
+    if (!here.unseen) {
+      const bool script = element.name == "script";
+      moves_ = moves_ || (behind_part && script);
+      scripts_ = scripts_ || script;
+      if (main_ && element.name == "meta") kind_.see_meta(attributes);
+      here.unseen = is_unseen(element, attributes);
+      here.part = here.unseen && may_move_;
+      here.noscript = here.unseen && element.name == "noscript";
+      here.data = main_ && here.unseen && element.name == "script" && is_data(attributes);
+      if (here.data) data_.begin();
+      if (!here.unseen) enter(element, attributes, here);
+    }
+    around_.push_back(here);
+  }
+
+  void end() override {
+    const Around here = around_.back();
+    around_.pop_back();
+    behind_part_ = here.part;
+    separate(*here.element);
+  }
+
+  void end_link() override {
+    for (size_t i = around_.size(); i > 0 && around_[i - 1].in_link; --i) around_[i - 1].in_link = false;
+  }
+
+  void text(std::string_view text) override {
+    const Around& here = around_.back();
+    if (here.unseen) {
+      if (here.data) data_.add(text);
+      if (here.noscript) {
+        noscript_letters_ += static_cast<uint32_t>(
+            std::count_if(text.begin(), text.end(), [](char c) { return !is_space(c); }));
+      }
+      return;
+    }
+    size_t at = 0;
+    while (at < text.size()) {
+      if (is_space(text[at])) {
+        pending_ = std::max(pending_, Pending::space);
+        ++at;
+        continue;
+      }
+      const size_t begin = at;
+      behind_part_ = false;
+      // Words with one space between them are as they shall be.
+      size_t spaces = 0;
+      for (;; ++at, ++spaces) {
+        while (at < text.size() && !is_space(text[at])) ++at;
+        if (at + 1 >= text.size() || text[at] != ' ' || is_space(text[at + 1])) break;
+      }
+      if (pending_ != Pending::none) {
+        if (!text_.empty()) text_.push_back(pending_ == Pending::line ? '\n' : ' ');
+        pending_ = Pending::none;
+      }
+      if (main_ && !in_block_) {
+        in_block_ = true;
+        block_.begin = text_.size();
+        block_.node = here.node;
+        block_.heading = here.heading;
+        block_.title = here.title;
+      }
+      if (here.in_link) block_.link_bytes += at - begin - spaces;
+      text_.append(text, begin, at - begin);
+    }
+  }
+
+  std::vector<HtmlPiece> pieces() const {
+    std::vector<HtmlPiece> out;
+    out.reserve(blocks_.size());
+    for (size_t i = 0; i < blocks_.size(); ++i) {
+      const std::string_view all = text_;
+      out.push_back({all.substr(blocks_[i].begin, blocks_[i].end - blocks_[i].begin), chooser_.fates()[i]});
+    }
+    return out;
+  }
+  uint64_t steps() const { return parser_.steps(); }
+  TextSource source() const { return source_; }
+
+ private:
+  // What is between the text so far and the next.
+  enum class Pending : unsigned char { none, space, line };
+  static constexpr size_t kMaxBytes = 1'000'000'000;
+
+  // What is known of the text in an element.
+  struct Around {
+    const Element* element = nullptr;
+    uint32_t node = 0;
+    bool unseen = false, in_link = false, heading = false, title = false;
+    bool data = false;  // a script of data
+    bool part = false;  // hidden, but a script may move it
+    bool noscript = false;
+    bool in_content = false;  // in what says that it is content
+  };
+
+  std::string_view choose() {
+    if (!main_) return text_;
+    close_block();
+    kind_.see_data(data_.scripts());
+    if (kind_.is_forum()) {
+      // What readers wrote is what the page is for.
+      for (HtmlNode& node : nodes_) node.marks &= ~kMarkComments;
+    }
+    return chooser_.choose(text_, blocks_, nodes_, kind_.is_one_thing());
+  }
+
+  absl::Status read(std::string_view html) {
+    if (main_) blocks_.clear();
+    noscript_letters_ = 0;
+    kind_.clear();
+    text_.clear();
+    text_.reserve(html.size() / 2);
+    block_ = {};
+    in_block_ = false;
+    nodes_.assign(1, HtmlNode{});
+    around_.assign(1, Around{});
+    pending_ = Pending::none;
+    behind_part_ = moves_ = scripts_ = false;
+    data_.clear();
+    return html.empty() ? absl::OkStatus() : parser_.parse(html, *this);
+  }
+
+  // A script may show what the page's data says of the product: its page has next to nothing else.
+  bool has_little_of_product() {
+    return data_.has_product() && chooser_.plain_letters() * 2 < letters_of(data_.body());
+  }
+
+  // Whether the page's data has a text, in data_text_. It may hold markup and entities: it is read as a page
+  // is. The page's own text stays, because blocks are parts of it.
+  bool read_data() {
+    const std::string_view body = data_.body();
+    if (letters_of(body) < kEnoughLetters) return false;
+    main_ = false;
+    text_.swap(data_text_);
+    const bool read_it = read(body).ok();
+    text_.swap(data_text_);
+    if (!read_it || letters_of(data_text_) < kEnoughLetters) return false;
+    chooser_.drop_all();
+    return true;
+  }
+
+  static bool is_data(HtmlAttributes attributes) {
+    bool data = false;
+    attributes.each([&data](std::string_view name, std::string_view value) {
+      data = data || (name == "type" && ArticleData::is_data(value));
+    });
+    return data;
+  }
+
+  void separate(const Element& element) {
+    switch (element.kind) {
+      case ElementKind::block:
+      case ElementKind::heading:
+        pending_ = Pending::line;
+        break;
+      case ElementKind::cell:
+        pending_ = std::max(pending_, Pending::space);
+        break;
+      default:
+        return;
+    }
+    if (main_) close_block();
+  }
+
+  // A template is shown where it is the tree of an element of its own (declarative shadow DOM), or what such
+  // an element puts into the page.
+  bool is_unseen(const Element& element, HtmlAttributes attributes) {
+    const bool never_shown = element.kind == ElementKind::unseen;
+    bool hidden = never_shown;
+    const bool is_template = hidden && element.name == "template";
+    bool has_id = element.name == "table";  // that of its rows
+    if (is_template && around_.back().element != nullptr && around_.back().element->name == "turbo-stream")
+      hidden = false;
+    attributes.each([&](std::string_view name, std::string_view value) {
+      has_id = has_id || name == "id";
+      if (is_template) {
+        hidden = hidden && name != "shadowrootmode" && name != "shadowroot";
+        moves_ = moves_ || name == "data-sid";
+      } else {
+        hidden = hidden || name == "hidden" || (name == "style" && hides(value));
+      }
+    });
+    may_move_ = has_id && (is_template || !never_shown);
+    return hidden;
+  }
+
+  void enter(const Element& element, HtmlAttributes attributes, Around& here) {
+    separate(element);
+    if (!main_) return;
+    switch (element.kind) {
+      case ElementKind::link:
+        attributes.each([&here](std::string_view name, std::string_view) { here.in_link |= name == "href"; });
+        return;
+      case ElementKind::heading:
+        here.heading = true;
+        here.title = element.name == "h1";
+        break;
+      case ElementKind::block:
+      case ElementKind::cell:
+        break;
+      default:
+        return;
+    }
+    if (element.name == "br" || element.name == "hr") return;
+    HtmlNode node{.parent = here.node,
+                  .marks = marks_of_element(element.name),
+                  .running = element.name == "p" || element.name == "ul" || element.name == "ol" ||
+                             element.name == "blockquote" || element.name == "pre" ||
+                             element.name == "table" || element.name == "dl" ||
+                             element.kind == ElementKind::heading};
+    // The header of a part of the text is none of the page.
+    if (here.in_content && element.name == "header") node.marks = kMarkLead;
+    // "has-sidebar" on these says nothing about the text in them.
+    const bool whole_page = element.name == "html" || element.name == "body";
+    kind_.see_element(element.name);
+    attributes.each([&](std::string_view name, std::string_view value) {
+      if (!whole_page) node.marks |= marks_of_attribute(name, value);
+      if (whole_page || name == "itemtype") kind_.see_attribute(name, value);
+    });
+    here.in_content = here.in_content || (node.marks & kMarkContent) != 0;
+    here.node = static_cast<uint32_t>(nodes_.size());
+    nodes_.push_back(node);
+  }
+
+  void close_block() {
+    if (!in_block_) return;
+    block_.end = text_.size();
+    blocks_.push_back(block_);
+    block_ = {};
+    in_block_ = false;
+  }
+
+  HtmlParser parser_;
+  MainText chooser_;
+  bool main_ = false;
+  TextSource source_ = TextSource::page;
+  ArticleData data_;
+  PageKind kind_;
+  std::string text_, data_text_, without_zeros_, resolved_, arranged_;
+  std::vector<Around> around_;  // the page, then what is open
+  Pending pending_ = Pending::none;
+  std::vector<TextBlock> blocks_;
+  TextBlock block_;
+  bool in_block_ = false;
+  bool noscript_ = false;          // noscript is shown
+  uint32_t noscript_letters_ = 0;  // that are not
+  bool may_move_ = false;          // the last start tag has an id, and what is hidden in it is content
+  bool behind_part_ = false;       // there was nothing since a part that is hidden
+  bool scripts_ = false;           // there are scripts
+  bool moves_ = false;             // there is a script behind such a part
+  std::vector<HtmlNode> nodes_;
+};
+
+HtmlExtractor::HtmlExtractor() : page_(new Page) {}
+HtmlExtractor::~HtmlExtractor() = default;
+
+absl::StatusOr<std::string_view> HtmlExtractor::text(std::string_view html, Extract what) {
+  return page_->text(html, what);
+}
+
+std::vector<HtmlPiece> HtmlExtractor::pieces() const { return page_->pieces(); }
+TextSource HtmlExtractor::source() const { return page_->source(); }
+uint64_t HtmlExtractor::steps() const { return page_->steps(); }
+
+std::string_view text_source_name(TextSource source) {
+  return source == TextSource::data ? "data" : source == TextSource::fallback ? "fallback" : "";
+}
+
+bool looks_like_html(std::string_view text) {
+  constexpr size_t kLook = 1024;
+  text = text.substr(0, kLook);
+  size_t at = 0;
+  while (at < text.size() &&
+         (is_space(text[at]) || static_cast<unsigned char>(text[at]) == 0xef ||
+          static_cast<unsigned char>(text[at]) == 0xbb || static_cast<unsigned char>(text[at]) == 0xbf)) {
+    ++at;
+  }
+  if (at == text.size() || text[at] != '<') return false;
+  auto has = [&](std::string_view word) {
+    return std::search(text.begin() + static_cast<ptrdiff_t>(at), text.end(), word.begin(), word.end(),
+                       [](char a, char b) {
+                         return (a >= 'A' && a <= 'Z' ? static_cast<char>(a + 32) : a) == b;
+                       }) != text.end();
+  };
+  for (std::string_view word : {"<!doctype html", "<html", "<head", "<body", "<title", "<meta", "<script",
+                                "<div", "<table", "<p>", "<h1", "<article", "<!--"}) {
+    if (has(word)) return true;
+  }
+  return false;
+}
+
+}  // namespace doppel

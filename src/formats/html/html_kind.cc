@@ -1,0 +1,66 @@
+#include "formats/html/html_kind.h"
+
+#include <algorithm>
+
+namespace doppel {
+namespace {
+
+// Types of schema.org, as the data of a page names them.
+constexpr std::string_view kForumTypes[] = {"DiscussionForumPosting", "QAPage"};
+constexpr std::string_view kOneThingTypes[] = {"Article\"", "BlogPosting\"", "\"Product\""};
+// Of Open Graph: "article", "og:product", "product.item".
+constexpr std::string_view kOneThings[] = {"article", "product"};
+// In the class or id of a whole page.
+constexpr std::string_view kForumWords[] = {"topic",  "topics", "thread",    "threads", "forum",
+                                            "forums", "phpbb",  "vbulletin", "xenforo", "discourse"};
+constexpr size_t kBytesRead = 256;
+
+template <size_t n>
+bool has_one_of(std::string_view text, const std::string_view (&words)[n]) {
+  return std::any_of(std::begin(words), std::end(words),
+                     [text](std::string_view word) { return text.find(word) != std::string_view::npos; });
+}
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+
+bool is_forum_word(std::string_view word) {
+  return std::any_of(std::begin(kForumWords), std::end(kForumWords), [word](std::string_view forum) {
+    return std::equal(word.begin(), word.end(), forum.begin(), forum.end(),
+                      [](char a, char b) { return lower(a) == b; });
+  });
+}
+
+}  // namespace
+
+void PageKind::see_meta(HtmlAttributes attributes) {
+  bool type = false, one_thing = false;
+  attributes.each([&](std::string_view name, std::string_view value) {
+    type = type || ((name == "property" || name == "name") && value == "og:type");
+    one_thing = one_thing || (name == "content" && has_one_of(value, kOneThings));
+  });
+  one_thing_ = one_thing_ || (type && one_thing);
+}
+
+void PageKind::see_attribute(std::string_view name, std::string_view value) {
+  if (name == "itemtype") forum_ = forum_ || has_one_of(value, kForumTypes);
+  if (forum_ || (name != "class" && name != "id")) return;
+  value = value.substr(0, kBytesRead);
+  while (!value.empty()) {
+    size_t size = 0;
+    while (size < value.size() && is_letter(value[size]) &&
+           !(size > 0 && value[size] <= 'Z' && value[size - 1] >= 'a')) {
+      ++size;
+    }
+    forum_ = forum_ || is_forum_word(value.substr(0, size));
+    value.remove_prefix(size);
+    while (!value.empty() && !is_letter(value.front())) value.remove_prefix(1);
+  }
+}
+
+void PageKind::see_data(std::string_view json) {
+  forum_ = forum_ || has_one_of(json, kForumTypes);
+  one_thing_ = one_thing_ || has_one_of(json, kOneThingTypes);
+}
+
+}  // namespace doppel

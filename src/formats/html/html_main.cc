@@ -1,0 +1,268 @@
+// In the region a block is good by its length and links, and a short one by its neighbours.
+
+#include "formats/html/html_main.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+
+namespace doppel {
+namespace {
+
+constexpr uint32_t kSome = 60;       // letters that are worth more than a page with all its boilerplate
+constexpr uint32_t kAllLinks = 70;   // percent: a list of links
+constexpr uint32_t kOnlyLinks = 80;  // percent: nothing but a link
+constexpr uint32_t kSentence = 20;   // letters that go with the good block beside them
+// Percent of the region. Where less of it was chosen, the page is a list (of products, of posts, of
+// headlines), which a page of one article or product seldom is; where less than this, its short blocks count,
+// too, and on a page of many things its links.
+constexpr uint64_t kList = 40, kListOfOneThing = 30, kShortBlocks = 65, kLinks = 70;
+constexpr uint32_t kRepeated =
+    100;  // letters: a block that is on the page twice, for small and large screens
+constexpr uint32_t kLinkless =
+    200;  // letters in plain blocks: with less a list is a menu, if nothing says otherwise
+
+}  // namespace
+
+uint32_t letters_of(std::string_view text) {
+  // A byte counts those of a block: many are looked at in one step.
+  constexpr size_t kBlock = 80;
+  uint32_t letters = 0;
+  for (; !text.empty(); text.remove_prefix(std::min(kBlock, text.size()))) {
+    unsigned char here = 0;
+    for (char c : text.substr(0, kBlock)) {
+      const auto u = static_cast<unsigned char>(c);
+      const bool begins = (u < 0x80) | (u >= 0xc0);
+      here = static_cast<unsigned char>(here + begins + 2 * (u >= 0xe0));
+    }
+    letters += here;
+  }
+  return letters;
+}
+
+namespace {
+
+// Whether there are more digits than letters, and hardly any letters.
+bool is_numbers(std::string_view text) {
+  uint32_t letters = 0, digits = 0;
+  for (size_t i = 0; i < text.size() && letters < kSome; ++i) {
+    const auto u = static_cast<unsigned char>(text[i]);
+    letters += (u >= 'a' && u <= 'z') || (u >= 'A' && u <= 'Z') || u >= 0xc0 ? 1 : 0;
+    digits += u >= '0' && u <= '9' ? 1 : 0;
+  }
+  return letters < kSome && digits > letters;
+}
+
+}  // namespace
+
+size_t HashOfBlock::operator()(std::string_view text) const { return XXH3_64bits(text.data(), text.size()); }
+
+void MainText::drop_all() { std::replace(fates_.begin(), fates_.end(), BlockFate::taken, BlockFate::little); }
+
+std::string_view fate_name(BlockFate fate) {
+  switch (fate) {
+    case BlockFate::taken:
+      return "taken";
+    case BlockFate::boilerplate:
+      return "boilerplate";
+    case BlockFate::comment:
+      return "comment";
+    case BlockFate::title:
+      return "title";
+    case BlockFate::outside:
+      return "outside";
+    case BlockFate::links:
+      return "links";
+    case BlockFate::little:
+      return "little";
+    case BlockFate::repeated:
+      return "repeated";
+  }
+  return "";
+}
+
+MainText::Grade MainText::grade_of(size_t i) {
+  const TextBlock& block = (*blocks_)[i];
+  const HtmlNode& node = (*nodes_)[block.node];
+  if (region_.is_lead(i)) return Grade::good;
+  if (node.out) {
+    fates_[i] = node.comment ? BlockFate::comment : BlockFate::boilerplate;
+    return Grade::bad;
+  }
+  if (!region_.holds(block)) {
+    fates_[i] = BlockFate::outside;
+    return Grade::bad;
+  }
+  if (block.letters < kGoodLetters) return block.links > 0 ? Grade::linked : Grade::brief;
+  if (block.links <= kManyLinks) return Grade::good;
+  if (block.links < kAllLinks) return Grade::linked;
+  fates_[i] = BlockFate::links;
+  return Grade::bad;
+}
+
+// The title is above the text, in the region or not: on some sites it is part of it, and on others of the
+// head.
+void MainText::drop_title() {
+  for (size_t i = 0; i < grades_.size(); ++i) {
+    if (grades_[i] == Grade::good && !(*blocks_)[i].title && !region_.is_lead(i)) return;
+    if (!(*blocks_)[i].title || fates_[i] != BlockFate::taken) continue;
+    fates_[i] = BlockFate::title;
+    grades_[i] = Grade::linked;
+  }
+}
+
+void MainText::settle() {
+  const std::vector<TextBlock>& blocks = *blocks_;
+  const size_t count = blocks.size();
+  // The nearest blocks that are decided.
+  auto decided = [this](size_t i) { return grades_[i] == Grade::good || grades_[i] == Grade::bad; };
+  before_.resize(count);
+  behind_.resize(count);
+  Grade last = Grade::bad;
+  for (size_t i = 0; i < count; ++i) {
+    before_[i] = last;
+    if (decided(i)) last = grades_[i];
+  }
+  last = Grade::bad;
+  for (size_t i = count; i-- > 0;) {
+    behind_[i] = last;
+    if (decided(i)) last = grades_[i];
+  }
+  auto text = [this, count](size_t i) {
+    return i < count && (grades_[i] == Grade::good || grades_[i] == Grade::brief);
+  };
+  auto same_place = [&](size_t i, size_t j) {
+    if (j >= count || grades_[j] != Grade::good || region_.is_lead(j)) return false;
+    return blocks[i].node == blocks[j].node ||
+           (*nodes_)[blocks[i].node].parent == (*nodes_)[blocks[j].node].parent;
+  };
+  for (size_t i = 0; i < count; ++i) {
+    if (fates_[i] != BlockFate::taken || grades_[i] == Grade::good) continue;
+    const bool between = before_[i] == Grade::good && behind_[i] == Grade::good;
+    if (grades_[i] == Grade::linked) {
+      // The number before the first is not less than count.
+      const bool taken = between && text(i - 1) && text(i + 1) && blocks[i].links <= kOnlyLinks;
+      const bool titles =
+          blocks[i].heading && !blocks[i].title && i + 1 < count && grades_[i + 1] == Grade::good;
+      if (!taken && !titles) fates_[i] = BlockFate::links;
+    } else {
+      const bool sentence = blocks[i].letters >= kSentence && (same_place(i, i - 1) || same_place(i, i + 1));
+      const bool above = blocks[i].heading && behind_[i] == Grade::good;
+      if (!between && !sentence && !above) fates_[i] = BlockFate::little;
+    }
+  }
+}
+
+uint64_t MainText::taken_letters() const {
+  uint64_t letters = 0;
+  for (size_t i = 0; i < blocks_->size(); ++i)
+    letters += fates_[i] == BlockFate::taken ? (*blocks_)[i].letters : 0;
+  return letters;
+}
+
+void MainText::collect(std::string_view text) {
+  out_.clear();
+  for (size_t i = 0; i < blocks_->size(); ++i) {
+    if (fates_[i] != BlockFate::taken) continue;
+    if (!out_.empty()) out_.push_back('\n');
+    const TextBlock& block = (*blocks_)[i];
+    out_ += text.substr(block.begin, block.end - block.begin);
+  }
+}
+
+std::string_view MainText::choose(std::string_view text, std::vector<TextBlock>& blocks,
+                                  std::vector<HtmlNode>& nodes, bool one_thing) {
+  blocks_ = &blocks;
+  nodes_ = &nodes;
+  for (TextBlock& block : blocks) {
+    const size_t bytes = block.end - block.begin;
+    block.letters = letters_of(text.substr(block.begin, bytes));
+    block.links = static_cast<uint32_t>(block.link_bytes * 100 / std::max<size_t>(1, bytes));
+  }
+  region_.find(blocks, nodes, one_thing);
+  fates_.assign(blocks.size(), BlockFate::taken);
+  grades_.resize(blocks.size());
+  for (size_t i = 0; i < blocks.size(); ++i) grades_[i] = grade_of(i);
+  drop_title();
+  settle();
+  take_lists(one_thing);
+  nearly_empty_ = taken_letters() < kEnoughLetters;
+  if (nearly_empty_) take_what_is_left();
+  drop_repeats(text);
+  collect(text);
+  fallback_ = is_fallback_text();
+  return out_;
+}
+
+// A page without one text is its list.
+void MainText::take_lists(bool one_thing) {
+  const std::vector<TextBlock>& blocks = *blocks_;
+  uint64_t region = 0;
+  for (const TextBlock& block : blocks) {
+    if (!(*nodes_)[block.node].out && region_.holds(block)) region += block.letters;
+  }
+  const uint64_t taken = taken_letters() * 100;
+  list_ = taken < region * (one_thing ? kListOfOneThing : kList);
+  const bool short_ones = taken < region * kShortBlocks;
+  const bool links = !one_thing && taken < region * kLinks;
+  if (!short_ones && !links) return;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if ((*nodes_)[blocks[i].node].out || !region_.holds(blocks[i])) continue;
+    const BlockFate fate = fates_[i];
+    const bool is_short = fate == BlockFate::little || fate == BlockFate::title;
+    if (list_ || (short_ones && is_short) || (links && fate == BlockFate::links))
+      fates_[i] = BlockFate::taken;
+  }
+}
+
+void MainText::drop_repeats(std::string_view text) {
+  seen_.clear();
+  for (size_t i = 0; i < blocks_->size(); ++i) {
+    const TextBlock& block = (*blocks_)[i];
+    if (fates_[i] != BlockFate::taken || block.letters < kRepeated) continue;
+    if (seen_.insert(text.substr(block.begin, block.end - block.begin)).second) continue;
+    fates_[i] = BlockFate::repeated;
+  }
+}
+
+// A page of a few short lines, or of a few lines among links; else all but dialogs.
+void MainText::take_what_is_left() {
+  const std::vector<TextBlock>& blocks = *blocks_;
+  list_ = false;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const bool out = (*nodes_)[blocks[i].node].out;
+    fates_[i] = out                             ? BlockFate::boilerplate
+                : blocks[i].links >= kManyLinks ? BlockFate::links
+                                                : BlockFate::taken;
+  }
+  if (taken_letters() >= kSome) return;
+  dialogs_.assign(nodes_->size(), 0);
+  for (size_t i = 1; i < nodes_->size(); ++i) {
+    const HtmlNode& node = (*nodes_)[i];
+    dialogs_[i] = dialogs_[node.parent] != 0 || (node.marks & kMarkConsent) != 0 ? 1 : 0;
+  }
+  for (size_t i = 0; i < blocks.size(); ++i)
+    fates_[i] = dialogs_[blocks[i].node] != 0 ? BlockFate::boilerplate : BlockFate::taken;
+}
+
+// Next to nothing among other things; a list of links that may be the site's; what says that it is the
+// site's; numbers.
+bool MainText::is_fallback_text() {
+  uint64_t letters = 0, of_site = 0;
+  plain_ = 0;
+  bool others = false;
+  for (size_t i = 0; i < blocks_->size(); ++i) {
+    const TextBlock& block = (*blocks_)[i];
+    const HtmlNode& node = (*nodes_)[block.node];
+    others = others || node.out || block.links >= kManyLinks;
+    if (fates_[i] != BlockFate::taken) continue;
+    letters += block.letters;
+    of_site += node.site ? block.letters : 0;
+    plain_ += block.letters >= kPlainLetters && block.links < kManyLinks ? block.letters : 0;
+  }
+  if (nearly_empty_ ? others : of_site * 2 > letters) return true;
+  if (list_ && !region_.is_marked() && plain_ < kLinkless) return true;
+  return is_numbers(out_);
+}
+
+}  // namespace doppel

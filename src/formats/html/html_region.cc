@@ -1,0 +1,260 @@
+// Plain text decides: which elements are boilerplate as they say (not those that hold most of it), and which
+// one is the region (where most of it is).
+
+#include "formats/html/html_region.h"
+
+#include <algorithm>
+
+namespace doppel {
+namespace {
+
+// Percent of the page's plain text.
+constexpr uint64_t kCommentsAre = 70;  // comments that are more than this are what the page is for
+constexpr uint64_t kRest = 35;         // what says that it is boilerplate is, if as much remains without it,
+constexpr uint64_t kRevoked = 40;      // or if it has less than this
+constexpr uint64_t kRegion = 25;       // what says that it is content is, with as much
+// A child with this share of its parent's plain text replaces it: anywhere; if it says that it is content;
+// inside of what said so.
+constexpr uint64_t kDescend = 70;
+constexpr uint64_t kDescendMarked = 70;
+constexpr uint64_t kDescendInside = 90;
+constexpr int kRevocations = 8;
+
+// Beside the way down: letters of plain text, percent of links, percent of plain text.
+constexpr uint32_t kJoins = 150;
+constexpr uint64_t kJoinsLinks = 10;
+constexpr uint64_t kJoinsPlain = 80;
+
+constexpr uint32_t kFormText = 400;  // plain letters: posts, not a field for them
+
+// What calls itself a menu is none with as many plain letters, percent of plain text, and less percent of
+// links.
+constexpr uint32_t kMenuPlain = 100;
+constexpr uint64_t kMenuPlainShare = 60, kMenuLinks = 20;
+
+constexpr uint32_t kRestLetters = 600;  // letters, links or not: with as many a footer is a footer
+constexpr uint64_t kMainLetters = 50;  // percent of the page's letters: the list of a page without plain text
+constexpr uint64_t kBeside = 50;       // percent of the region's plain text, in others of its kind beside it
+constexpr uint64_t kLettersInside = 70;  // percent of the region's letters, on a page of many things
+
+constexpr uint32_t kLeadLetters = 40;
+constexpr uint32_t kLeadLinks = 20;
+constexpr int kLeads = 3;
+constexpr size_t kTitleNear =
+    8;  // blocks before the text where a heading may be the title, if there is no h1
+
+constexpr Marks kNoMain = kMarkBoilerplate | kMarkConsent | kMarkSite;
+
+bool has(const HtmlNode& node, Marks marks) { return (node.marks & marks) != 0; }
+
+}  // namespace
+
+void Region::find(const std::vector<TextBlock>& blocks, std::vector<HtmlNode>& nodes, bool one_thing) {
+  blocks_ = &blocks;
+  nodes_ = &nodes;
+  one_thing_ = one_thing;
+  drop_comments();
+  drop_boilerplate();
+  for (size_t i = 1; i < nodes.size(); ++i) nodes[i].site = nodes[i].site || nodes[nodes[i].parent].site;
+  choose();
+  find_leads();
+}
+
+// The letters of each element that is not out, with all that is inside; the page's plain text.
+uint64_t Region::sum() {
+  std::vector<HtmlNode>& nodes = *nodes_;
+  for (HtmlNode& node : nodes) node.plain = node.letters = node.linked = 0;
+  for (const TextBlock& block : *blocks_) {
+    HtmlNode& node = nodes[block.node];
+    if (node.out) continue;
+    node.letters += block.letters;
+    node.linked += static_cast<uint32_t>(uint64_t{block.letters} * block.links / 100);
+    if (block.letters >= kPlainLetters && block.links < kManyLinks) node.plain += block.letters;
+  }
+  for (size_t i = nodes.size(); i-- > 1;) {
+    HtmlNode& parent = nodes[nodes[i].parent];
+    parent.plain += nodes[i].plain;
+    parent.letters += nodes[i].letters;
+    parent.linked += nodes[i].linked;
+  }
+  return nodes[0].plain;
+}
+
+void Region::drop_comments() {
+  std::vector<HtmlNode>& nodes = *nodes_;
+  const uint64_t all = sum();
+  uint64_t comments = 0;
+  for (size_t i = 1; i < nodes.size(); ++i) {
+    HtmlNode& node = nodes[i];
+    node.out = nodes[node.parent].out;
+    if (node.out || !has(node, kMarkComments) || node.plain * 100ULL >= all * kCommentsAre) continue;
+    node.out = true;
+    comments += node.plain;
+  }
+  const bool nothing_else = all - comments < kEnoughLetters;
+  for (HtmlNode& node : nodes) node.comment = node.out = node.out && !nothing_else;
+}
+
+// What marks mean depends on what is in the element.
+void Region::settle_marks() {
+  std::vector<HtmlNode>& nodes = *nodes_;
+  for (size_t i = nodes.size(); i-- > 1;) {
+    HtmlNode& node = nodes[i];
+    if (has(node, kMarkForm) && node.plain < kFormText) node.marks |= kMarkBoilerplate;
+    if (has(node, kMarkShow) && one_thing_) node.marks |= kMarkBoilerplate;
+    const bool plain = node.plain >= kMenuPlain && node.plain * 100ULL >= node.letters * kMenuPlainShare &&
+                       node.linked * 100ULL < node.letters * kMenuLinks;
+    if (has(node, kMarkMenu) && !plain) node.marks |= kMarkBoilerplate | kMarkSite;
+    const bool holds = has(node, kMarkHolds) || (has(node, kMarkContent) && node.plain >= kEnoughLetters);
+    if (holds) nodes[node.parent].marks |= kMarkHolds;
+  }
+  // "layout-sidebar" around <main> is no sidebar.
+  for (size_t i = nodes.size(); i-- > 1;) {
+    if (nodes[i].out || nodes[i].plain < kEnoughLetters || !has(nodes[i], kMarkMain)) continue;
+    HtmlNode& parent = nodes[nodes[i].parent];
+    parent.marks = static_cast<Marks>((parent.marks & ~kNoMain) | kMarkMain);
+  }
+}
+
+// Of what says that it is boilerplate the largest is taken at its word last: as long as little else remains,
+// it is none.
+void Region::drop_boilerplate() {
+  std::vector<HtmlNode>& nodes = *nodes_;
+  const uint64_t all = sum();
+  settle_marks();
+  for (int round = 0; round < kRevocations; ++round) {
+    uint32_t largest = 0, largest_of_page = 0;  // of the page: not what a site's pages share
+    uint64_t rest = all, rest_letters = nodes[0].letters;
+    for (uint32_t i = 1; i < nodes.size(); ++i) {
+      HtmlNode& node = nodes[i];
+      const bool around = nodes[node.parent].out || node.comment;
+      const bool says_so = has(node, kMarkBoilerplate | kMarkControl);
+      node.out = around || says_so;
+      if (around || !says_so) continue;
+      rest -= node.plain;
+      rest_letters -= node.letters;
+      if (has(node, kMarkControl | kMarkConsent)) continue;
+      if (largest == 0 || node.plain > nodes[largest].plain) largest = i;
+      if (has(node, kMarkSite) && !has(node, kMarkHolds)) continue;
+      if (largest_of_page == 0 || node.plain > nodes[largest_of_page].plain) largest_of_page = i;
+    }
+    if (rest_letters >= kRestLetters) largest = largest_of_page;
+    if (rest >= kEnoughLetters && rest * 100 >= all * kRest) return;
+    if (largest == 0 || nodes[largest].plain * 100ULL < all * kRevoked) return;
+    nodes[largest].marks &= ~kMarkBoilerplate;
+    nodes[largest].site = has(nodes[largest], kMarkSite) && !has(nodes[largest], kMarkHolds);
+  }
+}
+
+// Text beside the way down to the region: as plain as the region's, or a paragraph between.
+bool Region::joins(const HtmlNode& node) const {
+  if (node.out) return false;
+  return node.running || (node.plain >= kJoins && node.linked * 100ULL <= node.letters * kJoinsLinks &&
+                          node.plain * 100ULL >= node.letters * kJoinsPlain);
+}
+
+// The element with most plain text of those that say that they are content; with its like beside it, such as
+// posts, what they are in.
+uint32_t Region::marked_region(uint64_t all) const {
+  const std::vector<HtmlNode>& nodes = *nodes_;
+  uint32_t top = 0;
+  for (uint32_t i = 1; i < nodes.size(); ++i) {
+    const HtmlNode& node = nodes[i];
+    if (!has(node, kMarkContent) || node.out || node.plain * 100ULL < all * kRegion) continue;
+    if (top == 0 || node.plain > nodes[top].plain) top = i;
+  }
+  if (top == 0 || nodes[top].parent == 0) return top;
+  uint64_t beside = 0;
+  for (uint32_t i = nodes[top].parent + 1; i < nodes.size(); ++i) {
+    const HtmlNode& node = nodes[i];
+    if (i != top && node.parent == nodes[top].parent && !node.out && has(node, kMarkContent))
+      beside += node.plain;
+  }
+  return beside * 100 >= nodes[top].plain * kBeside ? nodes[top].parent : top;
+}
+
+// Children have larger numbers than their parents: one walk finds the way.
+uint32_t Region::descend(uint32_t top) {
+  const std::vector<HtmlNode>& nodes = *nodes_;
+  for (uint32_t i = top + 1; i < nodes.size(); ++i) {
+    const HtmlNode& node = nodes[i];
+    if (node.parent != top || node.out || node.plain < kEnoughLetters) continue;
+    const uint64_t share = has(node, kMarkContent) ? kDescendMarked : marked_ ? kDescendInside : kDescend;
+    if (node.plain * 100ULL < nodes[top].plain * share) continue;
+    // A list below an introduction is no boilerplate.
+    if (marked_ && !one_thing_ && node.letters * 100ULL < nodes[top].letters * kLettersInside) continue;
+    passed_[top] = 1;
+    top = i;
+  }
+  return top;
+}
+
+// Where there is no plain text, <main> may be a list of links.
+uint32_t Region::main_of_links() const {
+  const std::vector<HtmlNode>& nodes = *nodes_;
+  uint32_t top = 0;
+  for (uint32_t i = 1; i < nodes.size(); ++i) {
+    const HtmlNode& node = nodes[i];
+    if (!has(node, kMarkMain) || node.out || node.letters < kEnoughLetters) continue;
+    if (node.letters * 100ULL < nodes[0].letters * kMainLetters) continue;
+    if (top == 0 || node.letters >= nodes[top].letters) top = i;
+  }
+  return top;
+}
+
+void Region::choose() {
+  std::vector<HtmlNode>& nodes = *nodes_;
+  const uint64_t all = sum();
+  inside_.assign(nodes.size(), 0);
+  passed_.assign(nodes.size(), 0);
+  uint32_t top = all >= kEnoughLetters ? marked_region(all) : main_of_links();
+  // A <main> around all of the page may hold a menu.
+  marked_ = top != 0 && all >= kEnoughLetters;
+  if (all >= kEnoughLetters) {
+    top = descend(top);
+    for (uint32_t i = 1; i < nodes.size(); ++i) {
+      if (passed_[nodes[i].parent] != 0 && passed_[i] == 0 && joins(nodes[i])) inside_[i] = 1;
+    }
+  }
+  inside_[top] = 1;
+  for (size_t i = 1; i < nodes.size(); ++i) inside_[i] |= inside_[nodes[i].parent];
+}
+
+bool Region::may_lead(const TextBlock& block) const {
+  const std::vector<HtmlNode>& nodes = *nodes_;
+  if (block.letters < kLeadLetters || block.links >= kLeadLinks) return false;
+  if (!nodes[block.node].out) return true;
+  for (uint32_t i = block.node; i != 0; i = nodes[i].parent) {
+    if (has(nodes[i], kMarkLead)) return true;
+    if (has(nodes[i], kMarkBoilerplate | kMarkComments | kMarkControl)) return false;
+  }
+  return false;
+}
+
+// What is written between the title and the text, whatever holds it.
+void Region::find_leads() {
+  const std::vector<TextBlock>& blocks = *blocks_;
+  const size_t none = blocks.size();
+  lead_.assign(none, 0);
+  size_t begin = 0;
+  size_t title = none;
+  for (; begin < none; ++begin) {
+    const TextBlock& block = blocks[begin];
+    const bool text = block.letters >= kGoodLetters && block.links < kManyLinks;
+    if (text && holds(block) && !(*nodes_)[block.node].out) break;
+    if (block.title) title = begin;
+  }
+  if (begin == none) return;
+  for (size_t i = begin; title == none && i > 0 && begin - i < kTitleNear; --i) {
+    if (blocks[i - 1].heading) title = i - 1;
+  }
+  if (title == none) return;
+  int leads = 0;
+  for (size_t i = title + 1; i < begin && leads < kLeads; ++i) {
+    if (!may_lead(blocks[i])) continue;
+    lead_[i] = 1;
+    ++leads;
+  }
+}
+
+}  // namespace doppel

@@ -1,0 +1,309 @@
+#include "formats/warc/surt.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "formats/warc/idna.h"
+#include "formats/warc/surt_sessions.h"
+
+namespace doppel {
+namespace {
+
+using sv = std::string_view;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_alphanumeric(char c) { return is_digit(c) || is_letter(c); }
+
+std::string lower(sv text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return out;
+}
+
+std::vector<sv> pieces_of(sv text, char separator) {
+  std::vector<sv> out;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(separator, at), text.size());
+    out.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
+// ---- percent signs
+
+int hex_value(char c) {
+  if (is_digit(c)) return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+std::string unescaped(sv text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const int high = text[i] == '%' && i + 2 < text.size() ? hex_value(text[i + 1]) : -1;
+    const int low = high >= 0 ? hex_value(text[i + 2]) : -1;
+    out += low >= 0 ? static_cast<char>(high << 4 | low) : text[i];
+    if (low >= 0) i += 2;
+  }
+  return out;
+}
+
+// %2525 is a percent sign, too.
+std::string unescaped_whole(sv text) {
+  std::string out(text);
+  for (std::string next = unescaped(out); next.size() != out.size(); next = unescaped(out))
+    out = std::move(next);
+  return out;
+}
+
+std::string escaped(sv text) {
+  constexpr sv kHex = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte > ' ' && byte < 0x7f && c != '#' && c != '%') {
+      out += c;
+    } else {
+      out += '%';
+      out += kHex[byte >> 4];
+      out += kHex[byte & 15];
+    }
+  }
+  return out;
+}
+
+// ---- the parts of a URL
+
+struct Parts {
+  std::string scheme, host, path, query;
+  std::optional<uint32_t> port;
+};
+
+// One letter, then letters, digits, + - . up to a colon. 0: there is none.
+size_t scheme_length(sv url) {
+  if (url.empty() || !is_letter(url.front())) return 0;
+  for (size_t i = 1; i < url.size(); ++i) {
+    if (url[i] == ':') return i;
+    if (!is_alphanumeric(url[i]) && url[i] != '+' && url[i] != '-' && url[i] != '.') return 0;
+  }
+  return 0;
+}
+
+// White space around it and line ends in it do not count; it has a scheme, and one only.
+std::string cleaned(sv url) {
+  constexpr sv kSpace = " \t\n\r\v\f";
+  url.remove_prefix(std::min(url.find_first_not_of(kSpace), url.size()));
+  url = url.substr(0, url.find_last_not_of(kSpace) + 1);
+  std::string out;
+  for (const char c : url)
+    if (c != '\n' && c != '\r' && c != '\t') out += c;
+  if (!out.empty() && scheme_length(out) == 0) out.insert(0, "http://");
+  const auto protocol_at = [&](size_t at) -> size_t {
+    const sv rest = sv(out).substr(std::min(at, out.size()));
+    return rest.starts_with("http://") ? 7 : rest.starts_with("https://") ? 8 : 0;
+  };
+  size_t last = 0;
+  for (size_t at = 0; protocol_at(at) != 0; at += protocol_at(at)) last = at;
+  return out.substr(last);
+}
+
+// False: it has no key.
+bool split(sv url, Parts& out) {
+  const size_t colon = scheme_length(url);
+  if (colon == 0) return false;
+  out.scheme = url.substr(0, colon);
+  sv rest = url.substr(colon + 1);
+  rest = rest.substr(0, rest.find('#'));
+  const size_t question = rest.find('?');
+  if (question != sv::npos) out.query = rest.substr(question + 1);
+  rest = rest.substr(0, question);
+  sv host, port;
+  if (rest.starts_with("//")) {
+    const size_t slash = std::min(rest.find('/', 2), rest.size());
+    sv authority = rest.substr(2, slash - 2);
+    out.path = rest.substr(slash);
+    if (authority.ends_with(':')) authority = authority.substr(0, authority.find_last_not_of(':') + 1);
+    if (const size_t at = authority.rfind('@'); at != sv::npos) authority.remove_prefix(at + 1);
+    if (const size_t open = authority.find('['); open != sv::npos) {
+      const size_t close = std::min(authority.find(']', open), authority.size());
+      host = authority.substr(open + 1, close - open - 1);
+      const sv behind = authority.substr(close);
+      if (const size_t mark = behind.find(':'); mark != sv::npos) port = behind.substr(mark + 1);
+    } else {
+      host = authority.substr(0, authority.find(':'));
+      if (host.size() < authority.size()) port = authority.substr(host.size() + 1);
+    }
+  } else {
+    out.path = rest;
+  }
+  // What follows a percent sign is the zone of an IPv6 address, whose case counts.
+  out.host = lower(host.substr(0, host.find('%')));
+  out.host += host.substr(std::min(host.find('%'), host.size()));
+  if (!port.empty()) {
+    uint32_t number = 0;
+    const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+    if (error != std::errc() || end != port.data() + port.size() || number > 65535) return false;
+    if (number != 0) out.port = number;
+  }
+  if (out.scheme.starts_with("http") && out.host.empty() && !out.path.empty()) {
+    const sv all = sv(out.path).substr(std::min(out.path.find_first_not_of('/'), out.path.size()));
+    const size_t slash = std::min(all.find('/'), all.size());
+    std::string behind = "/" + std::string(all.substr(std::min(slash + 1, all.size())));
+    out.host = all.substr(0, slash);
+    out.path = std::move(behind);
+  }
+  return true;
+}
+
+// ---- hosts
+
+// "3232235777", "192.168.257", "0300.0250.1.1": an address, as inet_aton() reads it.
+std::optional<std::string> address_of(const std::string& host) {
+  const bool digits = std::all_of(host.begin(), host.end(), is_digit);
+  in_addr address{};
+  if (digits && !host.empty()) {
+    uint32_t value = 0;
+    for (const char c : host) value = value * 10 + static_cast<uint32_t>(c - '0');
+    address.s_addr = htonl(value);
+  } else {
+    const std::vector<sv> numbers = pieces_of(host, '.');
+    const bool all = std::all_of(numbers.begin(), numbers.end(), [](sv number) {
+      return !number.empty() && std::all_of(number.begin(), number.end(), is_digit);
+    });
+    // A first number in octal digits makes all of them octal.
+    const bool octal = host.front() == '0' && host.find_first_of("89") != std::string::npos;
+    if (!all || octal || numbers.size() > 4 || ::inet_aton(host.c_str(), &address) == 0) return std::nullopt;
+  }
+  const auto value = ntohl(address.s_addr);
+  std::string out;
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    out += std::to_string(value >> shift & 255);
+    if (shift != 0) out += '.';
+  }
+  return out;
+}
+
+std::string canonical_host(sv given) {
+  std::string host = unescaped_whole(given);
+  if (std::any_of(host.begin(), host.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; })) {
+    if (std::optional<std::string> ascii = idna_host(host)) host = *std::move(ascii);
+  }
+  std::string dots;
+  for (size_t i = 0; i < host.size(); ++i) {
+    dots += host[i];
+    if (host[i] == '.' && i + 1 < host.size() && host[i + 1] == '.') ++i;
+  }
+  const size_t first = dots.find_first_not_of('.');
+  if (first == std::string::npos) return {};
+  host = dots.substr(first, dots.find_last_not_of('.') + 1 - first);
+  if (std::optional<std::string> address = address_of(host)) return *std::move(address);
+  return lower(escaped(lower(host)));
+}
+
+// "www.", "www2."
+sv without_www(sv host) {
+  if (!host.starts_with("www")) return host;
+  const size_t end = host.find_first_not_of("0123456789", 3);
+  return end == sv::npos || host[end] != '.' ? host : host.substr(end + 1);
+}
+
+std::string reversed(sv host) {
+  std::vector<sv> labels = pieces_of(host, '.');
+  std::string out;
+  for (auto label = labels.rbegin(); label != labels.rend(); ++label) {
+    if (label != labels.rbegin()) out += ',';
+    out += *label;
+  }
+  return out;
+}
+
+// ---- paths
+
+std::string without_dots(sv path) {
+  if (path.empty()) return "/";
+  std::vector<sv> kept;
+  const std::vector<sv> pieces = pieces_of(path, '/');
+  for (size_t i = 1; i < pieces.size(); ++i) {
+    if (pieces[i] == ".") continue;
+    if (pieces[i] == ".." && !kept.empty()) {
+      kept.pop_back();
+    } else {
+      kept.push_back(pieces[i]);
+    }
+  }
+  std::string out = "/";
+  for (size_t i = 0; i < kept.size(); ++i) {
+    out += kept[i];
+    if (i + 1 < kept.size() && !kept[i].empty()) out += '/';
+  }
+  return out;
+}
+
+// ---- queries
+
+// By name, then by value; an argument without = comes before one with an empty value.
+std::string sorted_arguments(sv query) {
+  if (query.size() <= 1) return std::string(query);
+  struct Argument {
+    sv name;
+    std::optional<sv> value;
+    auto operator<=>(const Argument&) const = default;
+  };
+  std::vector<Argument> arguments;
+  for (const sv text : pieces_of(query, '&')) {
+    const size_t equals = text.find('=');
+    arguments.push_back(
+        {text.substr(0, equals), equals == sv::npos ? std::nullopt : std::optional(text.substr(equals + 1))});
+  }
+  std::sort(arguments.begin(), arguments.end());
+  std::string out;
+  for (const Argument& argument : arguments) {
+    if (&argument != arguments.data()) out += '&';
+    out += argument.name;
+    if (argument.value) out.append("=").append(*argument.value);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string surt(sv url) {
+  if (url.empty()) return "-";
+  if (url.starts_with("filedesc")) return std::string(url);
+  Parts parts;
+  if (!split(cleaned(url), parts)) return std::string(url);
+  const std::string scheme = lower(parts.scheme);
+  std::string host;
+  if (!parts.host.empty()) {
+    host = canonical_host(parts.host);
+    if (parts.scheme != "dns") host = without_www(host);
+  }
+  std::string path = unescaped_whole(parts.path);
+  if (!host.empty()) path = without_dots(path);
+  path = without_session_in_path(lower(escaped(path)));
+  if (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  std::string query = escaped(unescaped_whole(parts.query));
+  query = sorted_arguments(lower(without_sessions(std::move(query))));
+
+  std::string out;
+  if (host.empty()) {
+    out = parts.scheme + ":";
+  } else {
+    out = reversed(host);
+    const bool usual = (scheme == "http" && parts.port == 80U) || (scheme == "https" && parts.port == 443U);
+    if (parts.port && !usual) out.append(":").append(std::to_string(*parts.port));
+    out += ')';
+  }
+  out += path.empty() && !query.empty() ? "/" : path;
+  if (!query.empty()) out.append("?").append(query);
+  return out;
+}
+
+}  // namespace doppel

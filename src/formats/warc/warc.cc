@@ -1,0 +1,95 @@
+#include "formats/warc/warc.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "base/status.h"
+#include "formats/bytes/http.h"
+
+namespace doppel {
+namespace {
+
+// WARC/1.0 writes URIs in brackets (wget does), 1.1 does not.
+std::string_view without_brackets(std::string_view uri) {
+  if (uri.size() >= 2 && uri.front() == '<' && uri.back() == '>') return uri.substr(1, uri.size() - 2);
+  return uri;
+}
+
+constexpr std::array<std::pair<std::string_view, WarcType>, 8> kTypes{
+    {{"response", WarcType::response},
+     {"resource", WarcType::resource},
+     {"conversion", WarcType::conversion},
+     {"revisit", WarcType::revisit},
+     {"request", WarcType::request},
+     {"metadata", WarcType::metadata},
+     {"warcinfo", WarcType::warcinfo},
+     {"continuation", WarcType::continuation}}};
+
+}  // namespace
+
+bool begins_warc(std::string_view bytes) { return equal_ignoring_case(bytes.substr(0, 5), "WARC/"); }
+
+bool has_warc_head(std::string_view bytes) {
+  return bytes.find("\r\n\r\n") != std::string_view::npos || bytes.find("\n\n") != std::string_view::npos;
+}
+
+absl::StatusOr<WarcRecord> parse_warc_record(std::string_view bytes) {
+  const size_t line = bytes.find('\n');
+  if (!begins_warc(bytes) || line == std::string_view::npos) {
+    return invalid("warc: no record begins here (\"WARC/1.0\" or \"WARC/1.1\" is expected)");
+  }
+  WarcRecord out;
+  bool length = false;
+  std::optional<std::string_view> rest =
+      each_header(bytes.substr(line + 1), [&](std::string_view name, std::string_view value) {
+        auto is = [&](std::string_view wanted) { return equal_ignoring_case(name, wanted); };
+        if (is("Content-Length")) {
+          const auto [end, error] =
+              std::from_chars(value.data(), value.data() + value.size(), out.content_length);
+          length = error == std::errc() && end == value.data() + value.size();
+        } else if (is("Content-Type")) {
+          out.content_type = value;
+        } else if (name.size() < 5 || !equal_ignoring_case(name.substr(0, 5), "WARC-")) {
+          return;
+        } else if (is("WARC-Type")) {
+          out.type_name = value;
+        } else if (is("WARC-Record-ID")) {
+          out.record_id = without_brackets(value);
+        } else if (is("WARC-Target-URI")) {
+          out.target_uri = without_brackets(value);
+        } else if (is("WARC-Date")) {
+          out.date = value;
+        } else if (is("WARC-Payload-Digest")) {
+          out.payload_digest = value;
+        } else if (is("WARC-Refers-To")) {
+          out.refers_to = without_brackets(value);
+        } else if (is("WARC-Refers-To-Target-URI")) {
+          out.refers_to_uri = without_brackets(value);
+        } else if (is("WARC-Refers-To-Date")) {
+          out.refers_to_date = value;
+        } else if (is("WARC-Profile")) {
+          out.profile = value;
+        } else if (is("WARC-Truncated")) {
+          out.truncated = value;
+        }
+      });
+  if (!rest) return invalid("warc: the head of the record has no end");
+  if (!length) return invalid("warc: the record has no Content-Length");
+  for (const auto& [name, type] : kTypes) {
+    if (equal_ignoring_case(out.type_name, name)) out.type = type;
+  }
+  out.head_bytes = static_cast<size_t>(rest->data() - bytes.data());
+  out.block = rest->substr(0, out.content_length);
+  return out;
+}
+
+absl::Status check_target(const WarcRecord& record, std::string_view url) {
+  if (record.target_uri == url) return absl::OkStatus();
+  return invalid(fmt::format("warc_mismatch: the record is of {}, the message of {}",
+                             record.target_uri.substr(0, 500), url.substr(0, 500)));
+}
+
+}  // namespace doppel

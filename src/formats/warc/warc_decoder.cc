@@ -1,0 +1,174 @@
+#include "formats/warc/warc_decoder.h"
+
+#include <fmt/format.h>
+
+#include "base/status.h"
+#include "formats/bytes/http.h"
+#include "formats/warc/payload_digest.h"
+
+namespace doppel {
+namespace {
+
+constexpr std::string_view kTooLarge = "too_large";
+
+// Browsertrix: the text of a page is a resource of its own; so are things that are none.
+constexpr std::string_view kTexts[] = {"urn:text:", "urn:textFinal:"};
+
+bool is_http(std::string_view content_type) {
+  return equal_ignoring_case(media_type(content_type), "application/http");
+}
+
+std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+std::vector<WantedField> fields_of(const FormatOptions& options) {
+  auto fields = wanted_fields(options);
+  return fields.ok() ? *std::move(fields) : std::vector<WantedField>();
+}
+
+absl::Status cut_off(const WarcRecord& record) {
+  return invalid(fmt::format("warc: the record has {} bytes, of which only {} are here",
+                             record.content_length, record.block.size()));
+}
+
+}  // namespace
+
+WarcDecoder::WarcDecoder(const FormatOptions& options)
+    : rules_(options),
+      bodies_(options, false),
+      max_bytes_(options.max_bytes == 0 ? SIZE_MAX / 4 : options.max_bytes),
+      fields_(fields_of(options)),
+      gathered_(fields_) {}
+
+absl::Status WarcDecoder::decode(const Record& record, Document& out) {
+  out = {};
+  ASSIGN_OR_RETURN(WarcRecord warc, parse_warc_record(record.value));
+  gathered_.clear();
+  for (const WantedField& field : fields_) {
+    std::optional<std::string_view> value = record_field(field, record);
+    if (field.role == Role::scope) gathered_.add_scope(value);
+    if (field.role == Role::tag && value) gathered_.add_tag(field.label, *value);
+  }
+  gathered_.put(out);
+  out.id = warc.record_id;
+  out.url = warc.target_uri;
+  out.timestamp_ms = parse_time(warc.date);
+  out.warc.emplace();
+  if (record.warc) out.warc->filename = file_name(record.source);
+  out.warc->offset = record.warc_offset;
+  RETURN_IF_ERROR(take(warc, out));
+  take_digest(warc, record.rest.get(), out);
+  if (out.skip == kTooLarge && record.rest == nullptr) return cut_off(warc);
+  return out.skip == kTooLarge ? too_large(warc, out) : absl::OkStatus();
+}
+
+absl::Status WarcDecoder::complete(std::string_view bytes, bool revisited, Document& out) {
+  ASSIGN_OR_RETURN(WarcRecord warc, parse_warc_record(bytes));
+  if (!out.warc) out.warc.emplace();
+  if (!revisited) {
+    RETURN_IF_ERROR(check_target(warc, out.url));
+    RETURN_IF_ERROR(take(warc, out));
+    return out.skip == kTooLarge ? too_large(warc, out) : absl::OkStatus();
+  }
+  // The text is the other record's, the capture is not.
+  const WarcOrigin origin = *out.warc;
+  RETURN_IF_ERROR(take(warc, out));
+  if (out.skip == kTooLarge) RETURN_IF_ERROR(too_large(warc, out));
+  out.warc = origin;
+  out.warc->target_uri = out.url;
+  return absl::OkStatus();
+}
+
+// Its digest says whether it is a copy; without one, nothing does.
+absl::Status WarcDecoder::too_large(const WarcRecord& record, Document& out) const {
+  if (!out.payload_digest.empty()) return absl::OkStatus();
+  return invalid(fmt::format(
+      "warc: the record has {} bytes, too many for its text to be compared, and no payload digest",
+      record.content_length));
+}
+
+// Of what is compared by its digest, in one form. A record without one that is here as a whole gets it.
+void WarcDecoder::take_digest(const WarcRecord& record, const RecordRest* rest, Document& out) {
+  const bool compared =
+      out.skip.empty() || out.skip == kTooLarge || out.skip == "type" || out.skip == "binary";
+  // Copies of a text without a digest are found by the text; what a crawler made (urn:) was never a payload.
+  const bool computed = compared && (record.type != WarcType::conversion || rest != nullptr) &&
+                        !record.target_uri.starts_with("urn:");
+  digest_ = computed ? payload_digest_of(record, rest) : sha1_of_header(record.payload_digest);
+  if (!digest_.empty()) out.payload_digest = digest_;
+}
+
+absl::Status WarcDecoder::take(const WarcRecord& record, Document& out) {
+  out.warc->record_id = record.record_id;
+  out.warc->target_uri = record.target_uri;
+  out.warc->date = record.date;
+  if (out.payload_digest.empty()) out.payload_digest = record.payload_digest;
+  switch (record.type) {
+    case WarcType::response:
+      return take_response(record, out);
+    case WarcType::revisit:
+      out.skip = "revisit_unresolved";
+      return absl::OkStatus();
+    case WarcType::resource:
+      out.content_type = record.content_type;
+      for (std::string_view prefix : kTexts) {
+        if (!record.target_uri.starts_with(prefix)) continue;
+        out.url = record.target_uri.substr(prefix.size());
+        return take_block({.bytes = record.block, .content_type = "text/plain", .charset = "utf-8"}, record,
+                          out);
+      }
+      out.skip = record.target_uri.starts_with("urn:") ? "type" : Rules::skip_url(record.target_uri);
+      if (out.skip.empty()) out.skip = rules_.skip_type(out.content_type);
+      if (!out.skip.empty()) return absl::OkStatus();
+      return take_block({.bytes = record.block, .content_type = record.content_type}, record, out);
+    case WarcType::conversion:
+      out.content_type = record.content_type;
+      out.skip = rules_.skip_type(out.content_type);
+      if (!out.skip.empty()) return absl::OkStatus();
+      return take_block({.bytes = record.block, .content_type = record.content_type}, record, out);
+    default:
+      out.skip = "record_type";
+      return absl::OkStatus();
+  }
+}
+
+absl::Status WarcDecoder::take_response(const WarcRecord& record, Document& out) {
+  out.skip = Rules::skip_url(record.target_uri);
+  if (!out.skip.empty()) return absl::OkStatus();
+  ResponseBody body{.bytes = record.block, .content_type = record.content_type};
+  if (is_http(record.content_type)) {
+    ASSIGN_OR_RETURN(HttpResponse http, parse_http_response(record.block));
+    out.content_type = http.content_type;
+    out.skip = rules_.skip_status(http.status);
+    if (out.skip.empty()) out.skip = rules_.skip_type(out.content_type);
+    if (!out.skip.empty()) return absl::OkStatus();
+    body = {.bytes = http.body, .content_type = http.content_type};
+    if (record.block.size() == record.content_length) {
+      if (equal_ignoring_case(http.transfer_encoding, "chunked") && decode_chunked(body.bytes, chunks_))
+        body.bytes = chunks_;
+      ASSIGN_OR_RETURN(body.bytes, decode_content(body.bytes, http.content_encoding, max_bytes_, content_));
+    }
+  } else {
+    out.content_type = record.content_type;
+    out.skip = rules_.skip_type(out.content_type);
+    if (!out.skip.empty()) return absl::OkStatus();
+  }
+  return take_block(body, record, out);
+}
+
+absl::Status WarcDecoder::take_block(ResponseBody body, const WarcRecord& record, Document& out) {
+  if (record.block.size() == record.content_length) return take_body(body, out);
+  out.skip = kTooLarge;
+  return absl::OkStatus();
+}
+
+absl::Status WarcDecoder::take_body(ResponseBody body, Document& out) {
+  if (looks_binary(body.bytes)) {
+    out.skip = "binary";
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(out.text, bodies_.text(body));
+  out.text_source = bodies_.text_source();
+  return absl::OkStatus();
+}
+
+}  // namespace doppel

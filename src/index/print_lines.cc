@@ -1,0 +1,73 @@
+#include "index/print_lines.h"
+
+namespace doppel {
+namespace {
+
+// An entry that is less far behind than what is looked for would not be here if that were further on.
+size_t find(const PrintPlace* places, size_t n, uint32_t* /*rest*/, PrintMatch* out) {
+  size_t found = 0;
+  for (size_t i = 0; i < n; ++i) {
+    for (uint64_t behind = 0; behind <= kPrintBehindMost; ++behind) {
+      const PrintLine& line = places[i].home[behind];
+      const uint64_t wanted = (places[i].print & 0xffffffff) << 4 | behind;
+      bool over = line[kPrintLineEntries - 1] == 0;
+      for (const uint64_t entry : line) {
+        over |= print_behind(entry) < behind;
+        if (entry >> kPrintOrdinalBits != wanted) continue;
+        out[found++] = {static_cast<uint32_t>(i), static_cast<uint32_t>(entry & kPrintOrdinalMask)};
+      }
+      if (over) break;
+    }
+  }
+  return found;
+}
+
+PrintPut put(PrintLine* home, uint64_t entry, uint64_t& out, ptrdiff_t& out_home) {
+  uint64_t behind = 0;  // of the entry that is carried
+  uint32_t same = 0;
+  bool own = true;
+  for (PrintLine* line = home;; ++line, ++behind) {
+    if (behind > kPrintBehindMost) {
+      if (own) return PrintPut::no_room;
+      out = entry;
+      out_home = line - home - static_cast<ptrdiff_t>(behind);
+      return PrintPut::moved_out;
+    }
+    uint64_t* last = *line;  // of those whose home is last
+    uint64_t* free = nullptr;
+    for (uint64_t& slot : *line) {
+      if (slot == 0) {
+        free = &slot;
+        break;
+      }
+      same += own && slot >> kPrintOrdinalBits == (entry >> kPrintOrdinalBits | behind) ? 1 : 0;
+      if (print_behind(slot) < print_behind(*last)) last = &slot;
+    }
+    if (same >= kPrintSameMost) return PrintPut::too_many_same;
+    if (free != nullptr) {
+      *free = entry | behind << kPrintOrdinalBits;
+      return same + 1 == kPrintSameMost ? PrintPut::last_of_same : PrintPut::done;
+    }
+    const uint64_t others = print_behind(*last);
+    if (others >= behind) continue;
+    const uint64_t other = *last & ~(kPrintBehindMost << kPrintOrdinalBits);
+    *last = entry | behind << kPrintOrdinalBits;
+    entry = other;
+    behind = others;
+    own = false;
+  }
+}
+
+constexpr PrintLineKernels kScalar{find, put};
+
+}  // namespace
+
+const PrintLineKernels& print_line_kernels_for(Simd level) {
+#if defined(__x86_64__)
+  if (level == Simd::avx512) return kPrintLineKernelsAvx512;
+#endif
+  static_cast<void>(level);
+  return kScalar;
+}
+
+}  // namespace doppel

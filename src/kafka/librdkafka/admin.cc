@@ -1,0 +1,104 @@
+#include "kafka/librdkafka/admin.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/status.h"
+#include "kafka/librdkafka/admin_call.h"
+
+namespace doppel::kafka {
+namespace {
+
+struct DestroyMetadata {
+  void operator()(const rd_kafka_metadata_t* metadata) const { rd_kafka_metadata_destroy(metadata); }
+};
+using Metadata = std::unique_ptr<const rd_kafka_metadata_t, DestroyMetadata>;
+
+absl::StatusOr<Metadata> ask_metadata(rd_kafka_t* client) {
+  const rd_kafka_metadata_t* out = nullptr;
+  const rd_kafka_resp_err_t code = rd_kafka_metadata(client, 1, nullptr, &out, kAdminMs);
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return error("kafka: cannot list the topics", code);
+  return Metadata(out);
+}
+
+}  // namespace
+
+absl::Status create_topic(rd_kafka_t* client, const TopicSpec& spec, bool only_ask) {
+  const std::string what = fmt::format("cannot create the topic {} ({})", spec.name, spec.purpose);
+  std::array<char, 256> message{};
+  rd_kafka_NewTopic_t* topic = rd_kafka_NewTopic_new(spec.name.c_str(), spec.partitions, spec.replication,
+                                                     message.data(), message.size());
+  if (topic == nullptr) return invalid(fmt::format("{}: {}", what, message.data()));
+  for (const auto& [name, value] : spec.configs)
+    rd_kafka_NewTopic_set_config(topic, name.c_str(), value.c_str());
+  auto event = ask_admin(client, RD_KAFKA_ADMIN_OP_CREATETOPICS, what, [&](auto* options, auto* queue) {
+    if (only_ask) rd_kafka_AdminOptions_set_validate_only(options, 1, message.data(), message.size());
+    rd_kafka_CreateTopics(client, &topic, 1, options, queue);
+  });
+  rd_kafka_NewTopic_destroy(topic);
+  RETURN_IF_ERROR(event.status());
+  const rd_kafka_CreateTopics_result_t* result = rd_kafka_event_CreateTopics_result(event->get());
+  size_t n = 0;
+  const rd_kafka_topic_result_t** topics = rd_kafka_CreateTopics_result_topics(result, &n);
+  for (size_t i = 0; i < n; ++i) {
+    const rd_kafka_resp_err_t code = rd_kafka_topic_result_error(topics[i]);
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR || code == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) continue;
+    const char* said = rd_kafka_topic_result_error_string(topics[i]);
+    return error(what, code, said != nullptr ? said : rd_kafka_err2str(code));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<TopicPartitions>> list_topics(rd_kafka_t* client) {
+  ASSIGN_OR_RETURN(const Metadata metadata, ask_metadata(client));
+  std::vector<TopicPartitions> out;
+  for (int t = 0; t < metadata->topic_cnt; ++t) {
+    const rd_kafka_metadata_topic_t& topic = metadata->topics[t];
+    if (topic.err != RD_KAFKA_RESP_ERR_NO_ERROR || topic.partition_cnt == 0) continue;
+    TopicPartitions& found = out.emplace_back();
+    found.topic = topic.topic;
+    for (int p = 0; p < topic.partition_cnt; ++p) found.partitions.push_back(topic.partitions[p].id);
+    std::sort(found.partitions.begin(), found.partitions.end());
+  }
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.topic < b.topic; });
+  return out;
+}
+
+absl::StatusOr<std::string> cluster_id(rd_kafka_t* client) {
+  char* id = rd_kafka_clusterid(client, kAdminMs);
+  if (id == nullptr) return absl::UnavailableError("kafka: the broker did not say its cluster's id");
+  std::string out = id;
+  rd_kafka_mem_free(client, id);
+  return out;
+}
+
+absl::StatusOr<std::vector<std::string>> topic_configs(rd_kafka_t* client, const std::string& topic,
+                                                       const std::vector<std::string>& names) {
+  const std::string what = "cannot read the settings of topic " + topic;
+  rd_kafka_ConfigResource_t* resource = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str());
+  auto event = ask_admin(client, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, what, [&](auto* options, auto* queue) {
+    rd_kafka_DescribeConfigs(client, &resource, 1, options, queue);
+  });
+  rd_kafka_ConfigResource_destroy(resource);
+  RETURN_IF_ERROR(event.status());
+  size_t n = 0;
+  const rd_kafka_ConfigResource_t** resources =
+      rd_kafka_DescribeConfigs_result_resources(rd_kafka_event_DescribeConfigs_result(event->get()), &n);
+  std::vector<std::string> out(names.size());
+  for (size_t r = 0; r < n; ++r) {
+    const rd_kafka_resp_err_t code = rd_kafka_ConfigResource_error(resources[r]);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return error(what, code);
+    size_t entries = 0;
+    const rd_kafka_ConfigEntry_t** entry = rd_kafka_ConfigResource_configs(resources[r], &entries);
+    for (size_t i = 0; i < entries; ++i) {
+      const auto at = std::find(names.begin(), names.end(), rd_kafka_ConfigEntry_name(entry[i]));
+      const char* value = rd_kafka_ConfigEntry_value(entry[i]);
+      if (at != names.end() && value != nullptr) out[at - names.begin()] = value;
+    }
+  }
+  return out;
+}
+
+}  // namespace doppel::kafka

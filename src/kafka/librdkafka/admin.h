@@ -1,0 +1,17 @@
+#pragma once
+// Topics of a cluster, as librdkafka's metadata and admin calls show and make them. Each call is one of
+// Cluster's; `client` is any client.
+
+#include "kafka/cluster.h"
+#include "kafka/librdkafka/client.h"
+
+namespace doppel::kafka {
+
+absl::StatusOr<std::string> cluster_id(rd_kafka_t* client);
+absl::StatusOr<std::vector<TopicPartitions>> list_topics(rd_kafka_t* client);
+// `only_ask`: whether it would be made.
+absl::Status create_topic(rd_kafka_t* client, const TopicSpec& spec, bool only_ask = false);
+absl::StatusOr<std::vector<std::string>> topic_configs(rd_kafka_t* client, const std::string& topic,
+                                                       const std::vector<std::string>& names);
+
+}  // namespace doppel::kafka

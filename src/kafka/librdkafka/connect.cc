@@ -1,0 +1,124 @@
+// Cluster by librdkafka: what does not belong to one producer or consumer is asked by two clients that live
+// as long as the connection.
+#include "kafka/librdkafka/connect.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+
+#include "base/status.h"
+#include "kafka/librdkafka/admin.h"
+#include "kafka/librdkafka/consumer.h"
+#include "kafka/librdkafka/membership.h"
+#include "kafka/librdkafka/producer.h"
+
+namespace doppel::kafka {
+namespace {
+
+constexpr int kAskMs = 3'000;  // for one question to the broker
+
+class LibraryCluster final : public Cluster {
+ public:
+  explicit LibraryCluster(ClientOptions options) : options_(std::move(options)) {}
+
+  absl::StatusOr<std::string> id() override {
+    ASSIGN_OR_RETURN(const Asker asker, asker_of(Isolation::committed));
+    return cluster_id(asker.get());
+  }
+  absl::StatusOr<std::vector<TopicPartitions>> topics() override {
+    ASSIGN_OR_RETURN(const Asker asker, asker_of(Isolation::committed));
+    return list_topics(asker.get());
+  }
+  absl::Status create_topic(const TopicSpec& spec) override {
+    ASSIGN_OR_RETURN(const Asker asker, asker_of(Isolation::committed));
+    return kafka::create_topic(asker.get(), spec);
+  }
+  absl::StatusOr<std::vector<std::string>> topic_configs(const std::string& topic,
+                                                         const std::vector<std::string>& names) override {
+    ASSIGN_OR_RETURN(const Asker asker, asker_of(Isolation::committed));
+    return kafka::topic_configs(asker.get(), topic, names);
+  }
+
+  absl::StatusOr<Watermarks> watermarks(const Place& place, Isolation isolation) override {
+    ASSIGN_OR_RETURN(const Asker asker, asker_of(isolation));
+    Watermarks out;
+    const rd_kafka_resp_err_t code = rd_kafka_query_watermark_offsets(
+        asker.get(), place.topic.c_str(), place.partition, &out.low, &out.high, kAskMs);
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR) return out;
+    retire(isolation, asker);
+    return error(fmt::format("cannot ask for the offsets of {}/{}", place.topic, place.partition), code);
+  }
+
+  absl::StatusOr<int64_t> offset_at(const Place& place, int64_t timestamp_ms) override {
+    ASSIGN_OR_RETURN(const Asker asker, asker_of(Isolation::committed));
+    const PartitionList list(rd_kafka_topic_partition_list_new(1));
+    rd_kafka_topic_partition_list_add(list.get(), place.topic.c_str(), place.partition)->offset =
+        timestamp_ms;
+    const rd_kafka_resp_err_t code = rd_kafka_offsets_for_times(asker.get(), list.get(), kAskMs);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+      return error("cannot look up offsets by time in " + place.topic, code);
+    return std::max<int64_t>(list->elems[0].offset, -1);
+  }
+
+  absl::StatusOr<std::unique_ptr<TransactionalProducer>> producer(
+      const TransactionalOptions& options) override {
+    return library_producer(options_, options);
+  }
+  absl::StatusOr<std::unique_ptr<Consumer>> consumer(const ConsumerOptions& options) override {
+    return library_consumer(options_, options);
+  }
+  absl::StatusOr<std::unique_ptr<Membership>> join(const MembershipOptions& options) override {
+    return library_membership(options_, options);
+  }
+
+ private:
+  // The library asks a leader that is gone for as long as its socket's time-out, whatever the call allows.
+  // So a client is replaced when a connection broke: the next one looks for the leaders first.
+  struct Questions {
+    Client client;
+    bool broke = false;
+  };
+  using Asker = std::shared_ptr<rd_kafka_t>;
+
+  static void connection_broke(rd_kafka_t*, int, const char*, void* questions) {
+    static_cast<Questions*>(questions)->broke = true;
+  }
+
+  absl::StatusOr<Asker> asker_of(Isolation isolation) {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<Questions>& questions = questions_[isolation];
+    if (questions) rd_kafka_poll(questions->client.get(), 0);
+    if (!questions || questions->broke) {
+      questions = std::make_shared<Questions>();
+      // Without a group: it needs no rights of one.
+      ASSIGN_OR_RETURN(questions->client, make_consumer(options_,
+                                                        {{"enable.auto.commit", "false"},
+                                                         {"enable.auto.offset.store", "false"},
+                                                         {"socket.timeout.ms", std::to_string(kAskMs)},
+                                                         {"isolation.level", isolation == Isolation::committed
+                                                                                 ? "read_committed"
+                                                                                 : "read_uncommitted"}},
+                                                        nullptr, questions.get(), connection_broke));
+    }
+    return Asker(questions, questions->client.get());
+  }
+
+  void retire(Isolation isolation, const Asker& asker) {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<Questions>& questions = questions_[isolation];
+    if (questions && questions->client.get() == asker.get()) questions.reset();
+  }
+
+  const ClientOptions options_;
+  std::mutex mutex_;
+  std::map<Isolation, std::shared_ptr<Questions>> questions_;
+};
+
+}  // namespace
+
+std::unique_ptr<Cluster> connect(ClientOptions options) {
+  return std::make_unique<LibraryCluster>(std::move(options));
+}
+
+}  // namespace doppel::kafka

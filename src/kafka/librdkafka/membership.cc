@@ -1,0 +1,166 @@
+#include "kafka/librdkafka/membership.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include "absl/strings/str_join.h"
+#include "base/clock.h"
+#include "base/status.h"
+
+namespace doppel::kafka {
+namespace {
+
+constexpr int kAskMs = 1'000;
+constexpr size_t kUuid = 37;  // with the hyphen before it
+
+struct DestroyMessage {
+  void operator()(rd_kafka_message_t* message) const { rd_kafka_message_destroy(message); }
+};
+using Message = std::unique_ptr<rd_kafka_message_t, DestroyMessage>;
+
+Settings settings_of(const MembershipOptions& o) {
+  Settings out{
+      {"group.id", o.group},
+      {"session.timeout.ms", fmt::format("{}", o.session_timeout_ms)},
+      {"heartbeat.interval.ms", fmt::format("{}", std::max(o.session_timeout_ms / 5, 1))},
+      // The library's thread keeps us in the group. Loading an index may take an hour without a poll.
+      {"max.poll.interval.ms", o.may_be_silent ? "86400000" : "300000"},
+      // A new member takes nothing away from those that have it, but to spread the partitions evenly.
+      {"partition.assignment.strategy", "cooperative-sticky"},
+      {"topic.metadata.refresh.interval.ms", "10000"},
+      {"enable.auto.commit", "false"},
+      {"auto.offset.reset", "latest"},
+      {"allow.auto.create.topics", "false"},
+  };
+  if (!o.member.empty()) out.emplace_back("group.instance.id", o.member);
+  return out;
+}
+
+class LibraryMembership final : public Membership {
+ public:
+  explicit LibraryMembership(const MembershipOptions& options) : options_(options) {}
+
+  // Before 2.3 the library ends the process where a member goes between joining and its first assignment (an
+  // assertion of the assignor). So the assignment is awaited. A member that gets none in time is left behind
+  // until the process ends.
+  ~LibraryMembership() override {
+    constexpr int kMended = 0x02030000, kLookMs = 20;
+    if (client_ == nullptr || assigned_ || rd_kafka_version() >= kMended) return;
+    const auto deadline = Clock::now() + std::chrono::seconds(2);
+    while (!assigned_ && Clock::now() < deadline && ours(kLookMs).ok()) {
+    }
+    if (assigned_) return;
+    [[maybe_unused]] rd_kafka_t* left_behind = client_.release();
+  }
+
+  absl::Status open(const ClientOptions& client) {
+    ASSIGN_OR_RETURN(client_, make_consumer(client, settings_of(options_), nullptr, this, nullptr,
+                                            &LibraryMembership::rebalance));
+    const PartitionList topics(rd_kafka_topic_partition_list_new(static_cast<int>(options_.topics.size())));
+    for (const std::string& topic : options_.topics)
+      rd_kafka_topic_partition_list_add(topics.get(), topic.c_str(), RD_KAFKA_PARTITION_UA);
+    const rd_kafka_resp_err_t code = rd_kafka_subscribe(client_.get(), topics.get());
+    return code == RD_KAFKA_RESP_ERR_NO_ERROR ? absl::OkStatus() : error("kafka: " + options_.group, code);
+  }
+
+  absl::StatusOr<std::vector<Place>> ours(int wait_ms) override {
+    const Message message(rd_kafka_consumer_poll(client_.get(), wait_ms));
+    if (message != nullptr) RETURN_IF_ERROR(what_a_person_must_change(message->err));
+    return std::vector<Place>(ours_.begin(), ours_.end());
+  }
+
+  absl::StatusOr<std::vector<std::string>> members() override {
+    const rd_kafka_group_list* list = nullptr;
+    const rd_kafka_resp_err_t code =
+        rd_kafka_list_groups(client_.get(), options_.group.c_str(), &list, kAskMs);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return error("kafka: the members of " + options_.group, code);
+    std::vector<std::string> out;
+    for (int g = 0; g < list->group_cnt; ++g) {
+      for (int m = 0; m < list->groups[g].member_cnt; ++m) {
+        std::string id = list->groups[g].members[m].member_id;  // NAME-UUID
+        if (id.size() > kUuid) id.resize(id.size() - kUuid);
+        out.push_back(std::move(id));
+      }
+    }
+    rd_kafka_group_list_destroy(list);
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+
+  std::string credentials() override {
+    rd_kafka_consumer_group_metadata_t* metadata = rd_kafka_consumer_group_metadata(client_.get());
+    if (metadata == nullptr) return {};
+    void* bytes = nullptr;
+    size_t size = 0;
+    std::string out;
+    rd_kafka_error_t* failed = rd_kafka_consumer_group_metadata_write(metadata, &bytes, &size);
+    if (failed == nullptr) out.assign(static_cast<const char*>(bytes), size);
+    if (failed != nullptr) rd_kafka_error_destroy(failed);
+    if (bytes != nullptr) rd_kafka_mem_free(client_.get(), bytes);
+    rd_kafka_consumer_group_metadata_destroy(metadata);
+    return out;
+  }
+
+ private:
+  // Of all else the library tries again.
+  absl::Status what_a_person_must_change(rd_kafka_resp_err_t code) const {
+    switch (code) {
+      case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
+        return absl::PermissionDeniedError(
+            fmt::format("kafka: no right to read the group {}: {}", options_.group, options_.purpose));
+      case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+        return absl::PermissionDeniedError(
+            fmt::format("kafka: no right to read {}", absl::StrJoin(options_.topics, " ")));
+      case RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT:
+        return invalid(fmt::format(
+            "kafka.session_timeout: {} ms is not between the brokers' group.min.session.timeout.ms and "
+            "group.max.session.timeout.ms",
+            options_.session_timeout_ms));
+      case RD_KAFKA_RESP_ERR__FATAL:
+      case RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID:
+        return absl::AlreadyExistsError(fmt::format(
+            "another process is the member {} of the group {}: it runs on a copy of this state directory",
+            options_.member, options_.group));
+      default:
+        return absl::OkStatus();
+    }
+  }
+
+  static void rebalance(rd_kafka_t* client, rd_kafka_resp_err_t code,
+                        rd_kafka_topic_partition_list_t* changed, void* opaque) {
+    auto& self = *static_cast<LibraryMembership*>(opaque);
+    const bool given = code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS;
+    self.assigned_ = self.assigned_ || given;
+    rd_kafka_error_t* failed =
+        given ? rd_kafka_incremental_assign(client, changed) : rd_kafka_incremental_unassign(client, changed);
+    if (failed != nullptr) rd_kafka_error_destroy(failed);
+    if (given) rd_kafka_pause_partitions(client, changed);  // nothing is read here
+    for (int i = 0; i < changed->cnt; ++i) {
+      const Place place{changed->elems[i].topic, changed->elems[i].partition};
+      if (given) {
+        self.ours_.insert(place);
+      } else {
+        self.ours_.erase(place);
+      }
+    }
+  }
+
+  const MembershipOptions options_;
+  std::set<Place> ours_;
+  bool assigned_ = false;  // for the first time, perhaps nothing
+  Client client_;          // calls back
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Membership>> library_membership(const ClientOptions& client,
+                                                               const MembershipOptions& options) {
+  auto out = std::make_unique<LibraryMembership>(options);
+  RETURN_IF_ERROR(out->open(client));
+  return out;
+}
+
+}  // namespace doppel::kafka

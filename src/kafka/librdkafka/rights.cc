@@ -1,0 +1,188 @@
+// What we may do with topics. Newer libraries ask the broker for the list of rights (KIP-430). With older
+// ones we try: a fetch for Read, and for Write a record with a number of acknowledgements that no broker
+// takes. Brokers look at the rights first and then refuse the record, so nothing is ever written.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/status.h"
+#include "kafka/librdkafka/admin.h"
+#include "kafka/librdkafka/admin_call.h"
+#include "kafka/librdkafka/probe.h"
+
+namespace doppel::kafka {
+namespace {
+
+using namespace std::chrono_literals;
+
+absl::Status denied(const std::string& topic, std::string_view right) {
+  return absl::PermissionDeniedError(fmt::format("the right {} on the topic {} is missing", right, topic));
+}
+absl::Status unsaid(const std::string& topic) {
+  return absl::UnavailableError("the broker did not say which rights there are on the topic " + topic);
+}
+
+}  // namespace
+
+std::vector<absl::Status> try_to_make(const ClientOptions& options, const std::vector<TopicSpec>& topics) {
+  std::vector<absl::Status> out(topics.size());
+  if (topics.empty()) return out;
+  const absl::StatusOr<Client> client = make_consumer(options, {{"log_level", "0"}});
+  for (size_t i = 0; i < topics.size(); ++i) {
+    out[i] = client.ok() ? create_topic(client->get(), topics[i], true) : client.status();
+    if (absl::IsPermissionDenied(out[i])) out[i] = denied(topics[i].name, "Create");
+  }
+  return out;
+}
+
+#if RD_KAFKA_VERSION >= 0x020300ff
+
+namespace {
+
+struct DestroyCollection {
+  void operator()(rd_kafka_TopicCollection_t* topics) const { rd_kafka_TopicCollection_destroy(topics); }
+};
+
+absl::Status verdict(const TopicUse& use, const rd_kafka_TopicDescription_t* topic) {
+  size_t n = 0;
+  const rd_kafka_AclOperation_t* rights = rd_kafka_TopicDescription_authorized_operations(topic, &n);
+  if (rights == nullptr || n == 0) return unsaid(use.topic);  // a broker without an authorizer, or an old one
+  const auto has = [&](rd_kafka_AclOperation_t right) {
+    return std::find(rights, rights + n, right) != rights + n ||
+           std::find(rights, rights + n, RD_KAFKA_ACL_OPERATION_ALL) != rights + n;
+  };
+  if (use.read && !has(RD_KAFKA_ACL_OPERATION_READ)) return denied(use.topic, "Read");
+  if (use.write && !has(RD_KAFKA_ACL_OPERATION_WRITE)) return denied(use.topic, "Write");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::vector<absl::Status> try_rights(const ClientOptions& options, const std::string&,
+                                     const std::vector<TopicUse>& uses) {
+  std::vector<absl::Status> out;
+  for (const TopicUse& use : uses) out.push_back(unsaid(use.topic));
+  const absl::StatusOr<Client> client = make_consumer(options, {{"log_level", "0"}});
+  if (!client.ok() || uses.empty()) return out;
+  std::set<std::string> all;
+  for (const TopicUse& use : uses) all.insert(use.topic);
+  std::vector<const char*> names;
+  for (const std::string& name : all) names.push_back(name.c_str());
+  const std::unique_ptr<rd_kafka_TopicCollection_t, DestroyCollection> topics(
+      rd_kafka_TopicCollection_of_topic_names(names.data(), names.size()));
+  const absl::StatusOr<Event> event = ask_admin(
+      client->get(), RD_KAFKA_ADMIN_OP_DESCRIBETOPICS, "rights", [&](auto* admin_options, auto* queue) {
+        if (rd_kafka_error_t* failed =
+                rd_kafka_AdminOptions_set_include_authorized_operations(admin_options, 1))
+          rd_kafka_error_destroy(failed);
+        rd_kafka_DescribeTopics(client->get(), topics.get(), admin_options, queue);
+      });
+  if (!event.ok()) return out;
+  size_t n = 0;
+  const rd_kafka_TopicDescription_t** found =
+      rd_kafka_DescribeTopics_result_topics(rd_kafka_event_DescribeTopics_result(event->get()), &n);
+  for (size_t i = 0; i < n; ++i) {
+    if (rd_kafka_error_code(rd_kafka_TopicDescription_error(found[i])) != RD_KAFKA_RESP_ERR_NO_ERROR)
+      continue;
+    for (size_t u = 0; u < uses.size(); ++u)
+      if (uses[u].topic == rd_kafka_TopicDescription_name(found[i])) out[u] = verdict(uses[u], found[i]);
+  }
+  return out;
+}
+
+#else
+
+namespace {
+
+constexpr std::chrono::seconds kPatience(5);
+
+using Answers = std::map<std::string, rd_kafka_resp_err_t>;  // by topic
+
+struct DestroyMessage {
+  void operator()(rd_kafka_message_t* message) const { rd_kafka_message_destroy(message); }
+};
+
+Answers try_to_read(const ClientOptions& options, const std::string& group,
+                    const std::set<std::string>& topics) {
+  Answers out;
+  if (topics.empty()) return out;
+  const absl::StatusOr<Client> client = make_consumer(options, {{"group.id", group},
+                                                                {"enable.auto.commit", "false"},
+                                                                {"enable.partition.eof", "true"},
+                                                                {"fetch.wait.max.ms", "10"},
+                                                                {"log_level", "0"}});
+  if (!client.ok()) return out;
+  const PartitionList list(rd_kafka_topic_partition_list_new(static_cast<int>(topics.size())));
+  for (const std::string& topic : topics)
+    rd_kafka_topic_partition_list_add(list.get(), topic.c_str(), 0)->offset = RD_KAFKA_OFFSET_END;
+  if (rd_kafka_assign(client->get(), list.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) return out;
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (out.size() < topics.size() && std::chrono::steady_clock::now() < deadline) {
+    const std::unique_ptr<rd_kafka_message_t, DestroyMessage> message(
+        rd_kafka_consumer_poll(client->get(), 100));
+    // A record, the end of the partition, or a refusal: all of them are answers.
+    if (message != nullptr && message->rkt != nullptr)
+      out.try_emplace(rd_kafka_topic_name(message->rkt), message->err);
+  }
+  rd_kafka_assign(client->get(), nullptr);
+  return out;
+}
+
+void delivered(rd_kafka_t*, const rd_kafka_message_t* message, void* answers) {
+  static_cast<Answers*>(answers)->try_emplace(rd_kafka_topic_name(message->rkt), message->err);
+}
+
+Answers try_to_write(const ClientOptions& options, const std::set<std::string>& topics) {
+  Answers out;
+  if (topics.empty()) return out;
+  const absl::StatusOr<Client> client = make_producer(options,
+                                                      {{"acks", "2"},  // never taken
+                                                       {"enable.idempotence", "false"},
+                                                       {"retries", "0"},
+                                                       {"linger.ms", "0"},
+                                                       {"message.timeout.ms", "5000"},
+                                                       {"log_level", "0"}},
+                                                      delivered, nullptr, &out);
+  if (!client.ok()) return out;
+  for (const std::string& topic : topics) {
+    rd_kafka_producev(client->get(), RD_KAFKA_V_TOPIC(topic.c_str()), RD_KAFKA_V_PARTITION(0),
+                      RD_KAFKA_V_KEY("doppel", 6), RD_KAFKA_V_END);
+  }
+  rd_kafka_flush(client->get(), static_cast<int>(std::chrono::milliseconds(kPatience).count()));
+  return out;
+}
+
+}  // namespace
+
+std::vector<absl::Status> try_rights(const ClientOptions& options, const std::string& group,
+                                     const std::vector<TopicUse>& uses) {
+  std::set<std::string> read, write;
+  for (const TopicUse& use : uses) {
+    if (use.read) read.insert(use.topic);
+    if (use.write) write.insert(use.topic);
+  }
+  const Answers reads = try_to_read(options, group, read), writes = try_to_write(options, write);
+  const auto refused = [](const Answers& answers, const std::string& topic) {
+    const auto at = answers.find(topic);
+    return at != answers.end() && at->second == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+  };
+  std::vector<absl::Status> out;
+  for (const TopicUse& use : uses) {
+    if (use.read && refused(reads, use.topic)) {
+      out.push_back(denied(use.topic, "Read"));
+    } else if (use.write && refused(writes, use.topic)) {
+      out.push_back(denied(use.topic, "Write"));
+    } else if ((use.read && !reads.contains(use.topic)) || (use.write && !writes.contains(use.topic))) {
+      out.push_back(unsaid(use.topic));
+    } else {
+      out.push_back(absl::OkStatus());
+    }
+  }
+  return out;
+}
+
+#endif
+
+}  // namespace doppel::kafka

@@ -1,0 +1,18 @@
+#pragma once
+// A lost index log, published again from an intact state directory.
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "config/config.h"
+#include "kafka/topics/plan.h"
+
+namespace doppel {
+
+// After an interruption the same call continues behind the last original in the log. `offsets`: as in
+// RebuildOptions; a state directory of another cluster is refused without them, before anything is made.
+// `how`: waiting for the cluster.
+absl::Status log_from_state(const Config& config, kafka::Cluster& cluster, const std::string& offsets,
+                            PlanOptions how);
+
+}  // namespace doppel

@@ -1,0 +1,149 @@
+#include "kafka/log/standby.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <utility>
+
+#include "base/log.h"
+#include "base/notify.h"
+#include "base/status.h"
+#include "state/file.h"
+
+namespace doppel {
+namespace {
+
+constexpr int kLookMs = 200;                          // between two looks
+constexpr std::chrono::milliseconds kJoining(4'000);  // a group without members waits three seconds for more
+constexpr int64_t kSessionMost = 3'600'000;           // librdkafka's
+constexpr std::chrono::milliseconds kAskMembers(1'000), kTurn(500);
+constexpr std::string_view kMember = "doppel-";
+
+std::string inode_of(const std::string& path) {
+  struct stat info{};
+  return ::stat(path.c_str(), &info) == 0 ? fmt::format("{}", info.st_ino) : std::string();
+}
+
+// Of the owner's name in the log; empty: it is no member.
+std::string member_of(std::string_view owner) {
+  const std::string_view last = owner.substr(owner.rfind('/') + 1);
+  return last.starts_with(kMember) ? std::string(last) : std::string();
+}
+
+}  // namespace
+
+// The file holds a name, and its own inode: a copy of the file has another inode.
+absl::StatusOr<std::string> member_name(const std::string& state_directory) {
+  const std::string path = state_directory + "/member", beside = path + ".new";
+  std::string name, inode;
+  if (std::ifstream(path) >> name >> inode && inode == inode_of(path)) return name;
+  uint64_t random = 0;
+  RETURN_IF_ERROR(random_bytes(&random, sizeof(random)));
+  name = fmt::format("{}{:016x}", kMember, random);
+  ASSIGN_OR_RETURN(File file, File::open(beside, O_RDWR | O_CREAT | O_TRUNC));
+  RETURN_IF_ERROR(file.write_at(0, fmt::format("{} {}\n", name, inode_of(beside))));
+  RETURN_IF_ERROR(file.sync());
+  RETURN_IF_ERROR(file.rename_to(path));
+  return name;
+}
+
+absl::StatusOr<Standby> Standby::join(const Options& o, const KafkaPlan& plan, ReportProgress restoring) {
+  Standby out;
+  out.restoring_ = std::move(restoring);
+  out.group_ = plan.transactional_id + "-daemons";
+  out.index_log_ = plan.index_log.name;
+  out.session_timeout_ms_ = o.kafka.session_timeout_ms;
+  kafka::MembershipOptions how{
+      .group = out.group_,
+      .member = {},
+      .topics = {plan.index_log.name},
+      .purpose = "the daemons of one index are members of it (kafka.takeover: standby)",
+      .may_be_silent = true};
+  how.session_timeout_ms = static_cast<int>(std::min(o.kafka.session_timeout_ms, kSessionMost));
+  ASSIGN_OR_RETURN(how.member, member_name(o.state_directory));
+  out.member_ = how.member;
+  ASSIGN_OR_RETURN(out.membership_, plan.kafka->join(how));
+  log::debug("joining the daemons of this index", {{"group", how.group}, {"member", how.member}});
+  return out;
+}
+
+absl::StatusOr<bool> Standby::ours(const std::string& owner) {
+  if (membership_ == nullptr || ours_) return true;
+  ASSIGN_OR_RETURN(const std::vector<kafka::Place> places, membership_->ours(kLookMs));
+  chosen_ = !places.empty();
+  const std::string member = member_of(owner);
+  // A predecessor on this directory has ended, because the directory is locked.
+  ours_ = owner.starts_with('/') ? may_claim(owner) : member == member_ || (chosen_ && !is_alive(member));
+  if (ours_) {
+    if (stands_by_) {
+      log::info("the index is ours to serve now; claiming its log", {{"index_log", index_log_}});
+      restoring_({.phase = "claiming the index log"});
+    }
+    stands_by_ = false;
+    return true;
+  }
+  if (!waits_since_) waits_since_ = Clock::now();
+  if (!stands_by_ && Clock::now() - *waits_since_ > kJoining) {
+    stands_by_ = true;
+    log::info("standing by: another daemon serves this index (kafka.takeover: standby)",
+              {{"index_log", index_log_}, {"takes_over_after_ms", session_timeout_ms_}});
+    notify::ready();
+    notify::status("standing by: another daemon serves the index");
+  }
+  if (stands_by_) restoring_({.phase = kStandingBy});
+  return false;
+}
+
+// One after the other, so that two standbys do not fence each other. One that the coordinator chose begins.
+bool Standby::may_claim(const std::string& released_by) {
+  const auto now = Clock::now();
+  if (released_by_ != released_by) {
+    released_by_ = released_by;
+    may_claim_from_ = now;
+    looked_ = {};
+    for (const std::string& other : members()) {
+      if (chosen_ || other == member_) break;
+      if (other != member_of(released_by)) may_claim_from_ += kTurn;
+    }
+  }
+  return now >= may_claim_from_;
+}
+
+bool Standby::is_alive(const std::string& member) {
+  if (member.empty()) return false;
+  const std::vector<std::string>& all = members();
+  return std::find(all.begin(), all.end(), member) != all.end();
+}
+
+const std::vector<std::string>& Standby::members() {
+  const auto now = Clock::now();
+  if (now - looked_ < kAskMembers) return members_;
+  looked_ = now;
+  absl::StatusOr<std::vector<std::string>> members = membership_->members();
+  if (members.ok()) {
+    members_ = *std::move(members);
+  } else {
+    log::debug("the members of the group are not known", {{"says", std_sv(members.status().message())}});
+  }
+  return members_;
+}
+
+void Standby::keep() {
+  if (membership_ == nullptr) return;
+  const absl::StatusOr<std::vector<kafka::Place>> places = membership_->ours(0);
+  const bool still = places.ok() && !places->empty();
+  chosen_ = chosen_ || still;
+  if (!chosen_) return;  // it was released to us, and the coordinator may choose whom it likes
+  if (!still && !warned_)
+    log::warn(
+        "the group coordinator received nothing from this daemon for kafka.session_timeout; another one may "
+        "take over",
+        {{"group", group_}, {"says", places.ok() ? "" : std_sv(places.status().message())}});
+  warned_ = !still;
+}
+
+}  // namespace doppel

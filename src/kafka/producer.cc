@@ -1,0 +1,99 @@
+#include "kafka/producer.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "base/clock.h"
+#include "base/kill_point.h"
+#include "base/log.h"
+#include "base/mutation.h"
+#include "base/status.h"
+
+namespace doppel::kafka {
+
+absl::Status Producer::reopen() {
+  producer_.reset();
+  ASSIGN_OR_RETURN(producer_, cluster_.producer(options_.transactions));
+  const auto start = Clock::now();
+  bool said = false;
+  while (true) {
+    absl::Status status = producer_->init();
+    if (!absl::IsUnavailable(status)) return status;
+    if (stop_()) return absl::CancelledError("stopped while waiting for Kafka");
+    if (!said || Clock::now() - start > std::chrono::minutes(1)) {
+      log::warn("waiting for Kafka", {{"says", std_sv(status.message())}});
+      said = true;
+    }
+  }
+}
+
+bool Producer::troubled() {
+  if (producer_ && producer_->take_trouble()) troubled_ = true;
+  return troubled_;
+}
+
+// The same call while it may be made again; then the producer is given up.
+absl::Status Producer::again_until_deadline(const Call& call, const char* slow) {
+  const auto deadline = Clock::now() + std::chrono::milliseconds(options_.commit_deadline_ms);
+  while (true) {
+    absl::Status status = call();
+    if (!absl::IsUnavailable(status)) return status;
+    if (mutated(Mutation::unknown_is_committed) && slow != nullptr) return absl::OkStatus();
+    if (Clock::now() >= deadline) return absl::DeadlineExceededError(status.message());
+    if (slow != nullptr) log::warn(slow, {{"says", std_sv(status.message())}});
+  }
+}
+
+absl::Status Producer::produce(Outbox& outbox) {
+  for (size_t at = 0;;) {
+    ASSIGN_OR_RETURN(at, producer_->produce(outbox, at));
+    if (at == outbox.messages().size()) return absl::OkStatus();
+    RETURN_IF_ERROR(again_until_deadline([&] { return producer_->flush(); }));
+  }
+}
+
+absl::Status Producer::send(std::span<Outbox* const> outboxes) {
+  RETURN_IF_ERROR(producer_->begin());
+  kill_point("before_produce");
+  for (Outbox* outbox : outboxes) RETURN_IF_ERROR(produce(*outbox));
+  kill_point("after_produce");
+  const std::vector<LogProgress>& progress = outboxes.back()->progress;
+  if (!committer_.group.empty() && !progress.empty())
+    RETURN_IF_ERROR(again_until_deadline([&] { return producer_->send_offsets(committer_, progress); }));
+  kill_point("after_send_offsets");
+  RETURN_IF_ERROR(again_until_deadline([&] { return producer_->flush(); }));
+  // A leader that does not know this producer (the topic is new, or was not written for a day) takes whatever
+  // sequence comes first. If it refuses the first request, because it does not lead yet, and takes the
+  // second, the library reports the records of the first as acknowledged by the second, though they are
+  // nowhere. Only the broker gives offsets: a record without one is not stored.
+  size_t nowhere = 0;
+  for (const Outbox* outbox : outboxes) {
+    for (const Outbox::Message& m : outbox->messages()) nowhere += !m.seen && m.offset < 0 ? 1 : 0;
+  }
+  if (nowhere != 0 && !mutated(Mutation::offsets_are_not_checked))
+    return absl::DeadlineExceededError(
+        fmt::format("kafka: {} records were acknowledged without an offset", nowhere));
+  kill_point("before_commit");
+  // On a producer whose commit timed out nothing but commit may be called; its last answer is true.
+  RETURN_IF_ERROR(again_until_deadline([&] { return producer_->commit(); }, "a commit takes long"));
+  kill_point("after_commit");
+  return absl::OkStatus();
+}
+
+absl::Status Producer::drop_hanging(const std::vector<Place>& partitions,
+                                    const std::function<void()>& before) {
+  RETURN_IF_ERROR(producer_->begin());
+  absl::Status stored;
+  for (const Place& p : partitions) {
+    // Compacted topics take no record without a key.
+    if (stored.ok()) stored = producer_->produce_key(p, "dropped");
+  }
+  if (stored.ok()) stored = again_until_deadline([&] { return producer_->flush(); });
+  // Without an answer these records may be there, too: then the next producer aborts them, and what hangs.
+  if (!absl::IsAborted(stored)) before();
+  RETURN_IF_ERROR(stored);
+  return again_until_deadline([&] { return producer_->abort(); });
+}
+
+}  // namespace doppel::kafka

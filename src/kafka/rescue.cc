@@ -1,0 +1,131 @@
+#include "kafka/rescue.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "base/mutation.h"
+#include "base/status.h"
+#include "kafka/log_reader.h"
+#include "state/index_log.h"
+
+namespace doppel::kafka {
+namespace {
+
+using Read = std::function<void(const LogMessage&)>;
+
+// All records that are stored and not seen.
+absl::Status read_unseen(Cluster& cluster, const Place& place, const Read& read) {
+  ASSIGN_OR_RETURN(const Watermarks seen, cluster.watermarks(place, Isolation::committed));
+  ASSIGN_OR_RETURN(const Watermarks stored, cluster.watermarks(place, Isolation::uncommitted));
+  ASSIGN_OR_RETURN(LogReader reader, LogReader::open(cluster, place, Isolation::uncommitted));
+  return reader.read(
+      seen.high, stored.high,
+      [&](const LogMessage& m) {
+        read(m);
+        return absl::OkStatus();
+      },
+      true);
+}
+
+// What hangs in the log. Each batch ends with the number of its records.
+struct HangingLog {
+  bool whole = true;                // all batches are
+  std::vector<std::string> owners;  // whom whole batches name
+};
+absl::StatusOr<HangingLog> read_hanging_log(Cluster& cluster, const Place& log) {
+  HangingLog out;
+  std::vector<std::string> owners;  // of the batch at hand
+  uint64_t records = 0;
+  RETURN_IF_ERROR(read_unseen(cluster, log, [&](const LogMessage& m) {
+    ++records;
+    const absl::StatusOr<LogRecord> record = parse_log_record(m.key, m.value, m.has_value);
+    if (!record.ok()) {
+      out.whole = false;
+      return;
+    }
+    if (const auto* o = std::get_if<LogOwner>(&*record)) owners.push_back(o->owner);
+    const auto* batch = std::get_if<LogBatch>(&*record);
+    if (batch == nullptr) return;
+    if (batch->records == records) {
+      out.owners.insert(out.owners.end(), owners.begin(), owners.end());
+    } else {
+      out.whole = false;
+    }
+    owners.clear();
+    records = 0;
+  }));
+  out.whole = (out.whole && records == 0) || mutated(Mutation::any_part_is_whole);
+  return out;
+}
+
+template <typename T>
+bool number(std::string_view text, T& out) {
+  return std::from_chars(text.data(), text.data() + text.size(), out).ptr == text.data() + text.size();
+}
+
+// Which document an event (ce_id: Metadata::event_id()) or a dead letter is about.
+std::optional<InputPlace> document_of(const LogMessage& m) {
+  InputPlace out;
+  bool partition = false, offset = false;
+  for (const Header& h : m.headers) {
+    const std::string_view value = h.value.value_or(std::string_view());
+    if (h.name == "__connect.errors.topic") out.topic = value;
+    if (h.name == "__connect.errors.partition") partition = number(value, out.partition);
+    if (h.name == "__connect.errors.offset") offset = number(value, out.offset);
+    if (h.name == kIncarnationHeader) number(value, out.incarnation);
+    if (h.name != "ce_id") continue;
+    const size_t last = value.rfind('/'), middle = last == 0 ? 0 : value.rfind('/', last - 1);
+    if (last == std::string_view::npos || middle == std::string_view::npos) continue;
+    const std::string_view topic = value.substr(0, middle);
+    const size_t at = topic.find('@');
+    out.topic = topic.substr(0, at);
+    if (at != std::string_view::npos) number(topic.substr(at + 1), out.incarnation);
+    partition = number(value.substr(middle + 1, last - middle - 1), out.partition);
+    offset = number(value.substr(last + 1), out.offset);
+  }
+  if (out.topic.empty() || !partition || !offset) return std::nullopt;
+  return out;
+}
+
+void keep(const Place& place, const LogMessage& m, Outbox& out) {
+  std::optional<Outbox::Span> key, value;
+  out.headers(m.headers);
+  if (m.key.data() != nullptr) key = out.put(m.key);
+  if (m.has_value) value = out.put(m.value);
+  Outbox::Message& message = out.add(place.topic, key, value);
+  message.partition = message.stored_in = place.partition;
+  message.timestamp_ms = m.timestamp_ms;
+  message.offset = m.offset;
+}
+
+}  // namespace
+
+absl::StatusOr<Hanging> read_hanging(Cluster& cluster, const Place& log, const std::vector<Place>& places,
+                                     const Covers& covers, Outbox& committed) {
+  Hanging out;
+  const bool log_hangs = std::find(places.begin(), places.end(), log) != places.end();
+  if (log_hangs) {
+    ASSIGN_OR_RETURN(const HangingLog hanging, read_hanging_log(cluster, log));
+    out.log_is_whole = hanging.whole;
+  }
+  for (const Place& place : places) {
+    if (place != log || !out.log_is_whole) out.drop.push_back(place);
+    if (log_hangs && !out.log_is_whole) continue;
+    RETURN_IF_ERROR(read_unseen(cluster, place, [&](const LogMessage& m) {
+      const std::optional<InputPlace> about = log_hangs ? std::nullopt : document_of(m);
+      if (!about || covers(*about)) keep(place, m, committed);
+    }));
+  }
+  return out;
+}
+
+absl::StatusOr<std::optional<std::string>> hanging_claim(Cluster& cluster, const Place& log,
+                                                         const std::string& us) {
+  ASSIGN_OR_RETURN(const HangingLog hanging, read_hanging_log(cluster, log));
+  for (const std::string& owner : hanging.owners)
+    if (owner != us) return owner;
+  return std::nullopt;
+}
+
+}  // namespace doppel::kafka

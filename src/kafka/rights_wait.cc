@@ -1,0 +1,57 @@
+#include "kafka/rights_wait.h"
+
+#include <chrono>
+
+#include "base/log.h"
+#include "base/status.h"
+
+namespace doppel::kafka {
+namespace {
+
+constexpr std::chrono::seconds kSayAgain(30), kLook(2);
+
+}  // namespace
+
+void RightsWait::say(const absl::Status& what) {
+  const auto now = Clock::now();
+  if (said_ && now - *said_ < kSayAgain) return;
+  said_ = now;
+  log::error("a right is missing; waiting for it", {{"says", std_sv(what.message())}});
+}
+
+absl::Status RightsWait::wait(const absl::Status& denied, const std::function<bool()>& stop) {
+  const auto begin = Clock::now();
+  auto looked = begin - kLook;
+  bool known = false;  // which one is missing
+  while (!stop()) {
+    if (Clock::now() - looked >= kLook) {
+      const absl::Status missing = missing_();
+      looked = Clock::now();
+      if (absl::IsPermissionDenied(missing)) {
+        known = true;
+        say(missing);
+      } else if (known || looked - begin >= kSayAgain) {
+        if (known) log::info("no right is missing any more");
+        if (known) said_.reset();
+        return absl::OkStatus();
+      } else {
+        say(denied);
+      }
+    }
+    Clock::sleep(std::chrono::milliseconds(100));
+  }
+  return absl::CancelledError("stopped while a right was missing: " + std::string(denied.message()));
+}
+
+bool RightsWait::still(const absl::Status& denied) {
+  if (said_ && Clock::now() - *said_ < kSayAgain) return true;
+  const absl::Status missing = missing_();
+  if (!absl::IsPermissionDenied(missing) && said_) {
+    said_.reset();
+    return false;
+  }
+  say(absl::IsPermissionDenied(missing) ? missing : denied);
+  return true;
+}
+
+}  // namespace doppel::kafka

@@ -1,0 +1,320 @@
+// The way of a batch:
+//
+//   send; the broker takes it                    committed
+//   it does not, or nobody knows                 replace the producer: nothing of ours is open
+//                                                drop what hangs: nothing of ours is undecided
+//                                                a foreign record behind ours: another process has taken over
+//                                                look up what readers see, send the rest with a new claim
+//   it does, but a connection broke meanwhile    readers must come to see it; else as above
+#include "kafka/transactor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mutation.h"
+#include "base/status.h"
+#include "kafka/log_reader.h"
+
+namespace doppel::kafka {
+namespace {
+
+constexpr int kAttempts = 3;  // with an error that waiting does not cure
+// How long one who is fenced waits for the claim of the other, the first time and at most.
+constexpr std::chrono::milliseconds kClaiming(1'000);
+constexpr int kClaimingMax = 8;
+
+// Another process owns the log: final, unlike the Aborted of one who is fenced.
+bool taken_over(const absl::Status& status) { return absl::IsAlreadyExists(status); }
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Transactor>> Transactor::open(Cluster& cluster,
+                                                             const TransactorOptions& options,
+                                                             std::function<bool()> stop) {
+  std::unique_ptr<Transactor> out(new Transactor(cluster, options, std::move(stop)));
+  RETURN_IF_ERROR(out->claim());
+  return out;
+}
+
+// ---- a batch
+
+absl::Status Transactor::commit(Outbox& outbox, const Outbox* refused) {
+  const Clock::time_point start = Clock::now();
+  if (outbox.messages().empty()) return absl::OkStatus();
+  outbox.seal(options_.index_log);
+  if (refused != nullptr) outbox.take_seen(*refused);
+  absl::Status status = commit_once(outbox);
+  if (taken_over(status)) return absl::AbortedError(status.message());
+  RETURN_IF_ERROR(status);
+  keep(outbox);
+  stats_.commits.fetch_add(1, std::memory_order_relaxed);
+  stats_.last_commit_s = std::chrono::duration<double>(Clock::now() - start).count();
+  return absl::OkStatus();
+}
+
+absl::Status Transactor::commit_once(Outbox& outbox) {
+  const std::vector<Outbox*> all = last_and(&outbox);
+  absl::Status failed = std::exchange(broken_, absl::OkStatus());
+  sent_again_ = false;
+  if (failed.ok()) {
+    failed = producer_.send(Outboxes(all).last(1));
+    if (absl::IsResourceExhausted(failed)) return broken_ = failed;
+  }
+  if (!failed.ok()) RETURN_IF_ERROR(publish(all, failed));
+  const bool troubled = producer_.troubled() && !mutated(Mutation::answers_are_trusted);
+  if (troubled) RETURN_IF_ERROR(insist([&] { return await_readers(all); }));
+  fenced_in_a_row_ = 0;
+  // Only what was sent again has moved.
+  learn_offsets(failed.ok() && !troubled ? Outboxes(all).last(1) : Outboxes(all));
+  return absl::OkStatus();
+}
+
+// What went with the last transaction may have to be sent again with the next one, so nothing of it is
+// forgotten before.
+void Transactor::keep(Outbox& outbox) {
+  const auto settled = [](const Outbox& o) {
+    return std::all_of(o.messages().begin(), o.messages().end(), [](const auto& m) { return m.seen; });
+  };
+  if (sent_again_) last_.remove_if(settled);
+  if (sent_again_ && !last_.empty() && !mutated(Mutation::only_one_batch_is_kept)) {
+    last_.emplace_back();
+  } else {
+    last_.resize(1);
+  }
+  last_.back().swap(outbox);
+}
+
+std::vector<Outbox*> Transactor::last_and(Outbox* next) {
+  std::vector<Outbox*> out;
+  for (Outbox& o : last_) out.push_back(&o);
+  if (next != nullptr) out.push_back(next);
+  return out;
+}
+
+void Transactor::learn_offsets(Outboxes outboxes) {
+  for (const Outbox* o : outboxes) {
+    for (const Outbox::Message& m : o->messages())
+      if (*m.topic == options_.index_log) log_offset_ = std::max(log_offset_, m.offset + 1);
+  }
+}
+
+absl::Status Transactor::look_after() {
+  if (!producer_.troubled()) return absl::OkStatus();
+  const std::vector<Outbox*> all = last_and(nullptr);
+  const absl::Status status = await_readers(all);
+  if (taken_over(status)) return absl::AbortedError(status.message());
+  if (!status.ok()) return absl::IsUnavailable(status) ? absl::OkStatus() : status;  // it is asked for again
+  learn_offsets(all);
+  return absl::OkStatus();
+}
+
+absl::Status Transactor::look_at_end() {
+  ASSIGN_OR_RETURN(const int64_t end, visibility_.seen_to(log_));
+  const absl::Status status = refuse_foreign_records(last_and(nullptr));
+  if (taken_over(status)) return absl::AbortedError(status.message());
+  RETURN_IF_ERROR(status);
+  log_offset_ = std::max(log_offset_, end);
+  return absl::OkStatus();
+}
+
+// Sends what readers do not see, until they see all of it. `failed` is why that is in doubt.
+absl::Status Transactor::publish(Outboxes outboxes, absl::Status failed) {
+  if (mutated(Mutation::only_the_last_batch)) outboxes = outboxes.last(1);
+  std::vector<Outbox*> with_claim{&claim_};
+  with_claim.insert(with_claim.end(), outboxes.begin(), outboxes.end());
+  for (int attempt = 1; !failed.ok(); ++attempt) {
+    log::warn("a transaction failed; asking the broker what is committed",
+              {{"says", std_sv(failed.message())}});
+    stats_.recoveries.fetch_add(1, std::memory_order_relaxed);
+    if (absl::IsAborted(failed)) {
+      // By the broker's time-out, or by another process: that one claims the log.
+      stats_.fenced.fetch_add(1, std::memory_order_relaxed);
+      ++fenced_in_a_row_;
+      RETURN_IF_ERROR(insist([&] { return await_claim(outboxes); }));
+    }
+    bool committed = false;
+    const absl::Status settled = insist([&] { return recover(outboxes, committed); });
+    if (absl::IsAborted(settled)) {  // fenced again meanwhile
+      failed = settled;
+      continue;
+    }
+    RETURN_IF_ERROR(settled);
+    log::info(committed ? "it was committed" : "the batch was not committed; sending it again");
+    if (committed) {
+      sent_again_ = false;
+      break;
+    }
+    if (absl::IsPermissionDenied(failed) && rights_.waits()) {
+      RETURN_IF_ERROR(rights_.wait(failed, stop_));
+    } else if (attempt >= kAttempts && !may_pass(failed)) {
+      return failed;
+    }
+    stats_.resent.fetch_add(1, std::memory_order_relaxed);
+    // A process that replaces its producer claims the log again, with its first transaction.
+    for (Outbox::Message& m : claim_.messages()) m.seen = false;
+    sent_again_ = true;
+    failed = producer_.send(with_claim);
+    RETURN_IF_ERROR(refused_for_good());
+    if (absl::IsResourceExhausted(failed)) return broken_ = failed;
+  }
+  return absl::OkStatus();
+}
+
+// What was committed once cannot be made smaller.
+absl::Status Transactor::refused_for_good() const {
+  for (const Outbox& o : last_) {
+    for (const Outbox::Message& m : o.messages()) {
+      if (!m.refused) continue;
+      return absl::FailedPreconditionError(fmt::format(
+          "the topic {0} refuses a record of {1} bytes that it took before, and that must be sent again "
+          "because the broker lost it: the topic's max.message.bytes was lowered; set it to more than {1}, "
+          "and start again",
+          *m.topic, o.bytes_of(m)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Afterwards nothing of ours is open or undecided, all messages know whether they are seen, and nobody else
+// has written to the log.
+absl::Status Transactor::recover(Outboxes outboxes, bool& committed) {
+  RETURN_IF_ERROR(producer_.reopen());
+  std::set<std::string> topics{options_.index_log};
+  for (const Outbox* outbox : outboxes) {
+    for (const Outbox::Message& m : outbox->messages()) topics.insert(*m.topic);
+  }
+  RETURN_IF_ERROR(refuse_foreign_records(outboxes));  // before anything of theirs is dropped
+  RETURN_IF_ERROR(drop_what_hangs(topics));
+  committed = true;
+  for (Outbox* outbox : outboxes) {
+    ASSIGN_OR_RETURN(const bool all, visibility_.look_up(*outbox));
+    committed = committed && all;
+  }
+  RETURN_IF_ERROR(refuse_foreign_records(outboxes));
+  producer_.forget_trouble();
+  return absl::OkStatus();
+}
+
+absl::Status Transactor::drop_what_hangs(const std::set<std::string>& topics) {
+  if (mutated(Mutation::nothing_is_dropped)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::vector<Place> hanging, visibility_.hanging(topics, kMarking));
+  if (hanging.empty()) return absl::OkStatus();
+  if (std::find(hanging.begin(), hanging.end(), log_) != hanging.end()) {
+    ASSIGN_OR_RETURN(const std::optional<std::string> owner, hanging_claim(cluster_, log_, options_.owner));
+    if (owner) return taken_over_by(*owner);
+  }
+  log::warn("the broker has ended a transaction without marking its records; dropping them there",
+            {{"partitions", text_of(hanging)}});
+  RETURN_IF_ERROR(producer_.drop_hanging(hanging));
+  // What is left after that is open in somebody else's transaction.
+  return visibility_.hanging(topics, kDropping).status();
+}
+
+// The broker has taken these: they must come to be seen.
+absl::Status Transactor::await_readers(Outboxes outboxes) {
+  std::map<Place, int64_t> ends;
+  for (const Outbox* outbox : outboxes) {
+    for (const Outbox::Message& m : outbox->messages()) {
+      int64_t& end = ends[{*m.topic, m.stored_in}];
+      end = std::max(end, m.offset + 1);
+    }
+  }
+  const auto deadline = Clock::now() + kMarking;
+  for (const auto& [where, end] : ends) {
+    while (true) {
+      ASSIGN_OR_RETURN(const int64_t seen, visibility_.seen_to(where));
+      if (seen >= end) break;
+      if (Clock::now() > deadline)
+        return publish(outboxes, absl::UnavailableError(fmt::format(
+                                     "{}/{} was committed up to {}, but readers see it up to {} only",
+                                     where.topic, where.partition, end, seen)));
+      Clock::sleep(kStep);
+    }
+  }
+  producer_.forget_trouble();
+  sent_again_ = false;
+  return absl::OkStatus();
+}
+
+// Before the producer is replaced, which fences the one that has fenced us: a moment for its claim, longer
+// each time, so that a duel ends.
+absl::Status Transactor::await_claim(Outboxes outboxes) {
+  const auto deadline = Clock::now() + kClaiming * std::min(fenced_in_a_row_, kClaimingMax);
+  int64_t looked = log_offset_;
+  while (true) {
+    ASSIGN_OR_RETURN(const int64_t seen, visibility_.seen_to(log_));
+    if (seen > looked) RETURN_IF_ERROR(refuse_foreign_records(outboxes));
+    looked = seen;
+    if (Clock::now() >= deadline || stop_()) return absl::OkStatus();
+    Clock::sleep(kStep);
+  }
+}
+
+// Every record that readers see behind log_offset_ must be one of ours.
+absl::Status Transactor::refuse_foreign_records(Outboxes outboxes) {
+  if (mutated(Mutation::foreign_records_are_skipped)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const int64_t end, visibility_.seen_to(log_));
+  if (end < log_offset_) {
+    ASSIGN_OR_RETURN(const int64_t stored, visibility_.stored_to(log_));
+    if (stored >= log_offset_) return absl::OkStatus();  // ours hangs, so nobody has committed behind it
+    return absl::FailedPreconditionError(fmt::format("{} ends at {}, before offset {} that was committed",
+                                                     options_.index_log, stored, log_offset_));
+  }
+  ASSIGN_OR_RETURN(const std::optional<std::string> owner, foreign_owner(log_offset_, end, outboxes));
+  return owner ? taken_over_by(*owner) : absl::OkStatus();
+}
+
+absl::Status Transactor::taken_over_by(const std::string& owner) const {
+  return absl::AlreadyExistsError(fmt::format("another process ({}) has taken over the index log {}",
+                                              owner.empty() ? "without a name" : owner, options_.index_log));
+}
+
+// Whether readers see records in [from, to) of the log that are not of our claim, nor of these: then the name
+// of their owner, if they say it.
+absl::StatusOr<std::optional<std::string>> Transactor::foreign_owner(int64_t from, int64_t to,
+                                                                     Outboxes outboxes) {
+  std::set<int64_t> ours;
+  const auto add = [&](const Outbox& outbox) {
+    for (const Outbox::Message& m : outbox.messages())
+      if (*m.topic == options_.index_log) ours.insert(m.offset);
+  };
+  add(claim_);
+  for (const Outbox* outbox : outboxes) add(*outbox);
+  ASSIGN_OR_RETURN(LogReader reader, LogReader::open(cluster_, log_));
+  std::optional<std::string> owner;
+  RETURN_IF_ERROR(reader.read(from, to, [&](const LogMessage& m) -> absl::Status {
+    if (ours.contains(m.offset)) return absl::OkStatus();
+    if (!owner) owner.emplace();
+    const absl::StatusOr<LogRecord> record = parse_log_record(m.key, m.value, m.has_value);
+    if (!record.ok()) return absl::OkStatus();
+    if (const auto* o = std::get_if<LogOwner>(&*record)) owner = o->owner;
+    return absl::OkStatus();
+  }));
+  return owner;
+}
+
+// Again and again while the broker does not answer.
+absl::Status Transactor::insist(const std::function<absl::Status()>& attempt) {
+  while (true) {
+    absl::Status status = attempt();
+    if (absl::IsPermissionDenied(status) && rights_.waits()) {
+      RETURN_IF_ERROR(rights_.wait(status, stop_));
+      continue;
+    }
+    if (!may_pass(status) || absl::IsAborted(status)) return status;
+    if (stop_())
+      return absl::CancelledError("stopped while it was unknown whether the last batch is committed");
+    log::warn("Kafka does not answer; trying again", {{"says", std_sv(status.message())}});
+    Clock::sleep(kAskAgain);
+  }
+}
+
+}  // namespace doppel::kafka

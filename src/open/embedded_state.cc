@@ -1,0 +1,84 @@
+#include "open/embedded_state.h"
+
+#include <utility>
+
+#include "base/status.h"
+#include "open/setup.h"
+#include "state/journal.h"
+
+namespace doppel {
+
+absl::StatusOr<std::unique_ptr<StateDir>> open_embedded_state(const Options& o, EngineOptions& engine,
+                                                              const StateDir::Supports& supports,
+                                                              std::function<absl::Status()> sync_outputs,
+                                                              const std::string& also) {
+  if (const std::optional<LastCommit> last = last_commit(o.state_directory))
+    keep_banding(engine.rule, last->rule);
+  StateOptions options{.directory = o.state_directory,
+                       .data_scheme = engine.scheme.describe(),
+                       .rule = describe_rule(engine.rule) + also,
+                       .num_perm = o.num_perm,
+                       .mask_words = engine.rule.banding.mask_words(),
+                       .fsync = o.fsync == "none"     ? Fsync::none
+                                : o.fsync == "commit" ? Fsync::commit
+                                                      : Fsync::checkpoint,
+                       .checkpoint_documents = o.checkpoint_documents,
+                       .checkpoint_interval_ms = o.checkpoint_interval_ms,
+                       .snapshots = o.snapshots,
+                       .sync_outputs = std::move(sync_outputs)};
+  ASSIGN_OR_RETURN(std::unique_ptr<StateDir> state, StateDir::open(options, supports));
+  take_room(engine.rule, state->recovered().rule);
+  return state;
+}
+
+std::function<absl::Status()> scheme_of_warc(StateDir* state, const FormatOptions& format) {
+  const std::string line = describe_warc_pages(format);
+  if (state == nullptr || line.empty()) return {};
+  return [state, line] { return state->add_to_scheme(line); };
+}
+
+StateJournal::StateJournal(StateDir& state, Engine& engine, std::function<Seq()> announced)
+    : state_(state),
+      engine_(engine),
+      announced_(std::move(announced)),
+      documents_(state.recovered().documents),
+      position_(state.recovered().source_position) {}
+
+std::optional<Seq> StateJournal::keep_from() const {
+  return announced_ ? std::optional(stored(announced_())) : std::nullopt;
+}
+
+Seq StateJournal::stored(Seq seq) const {
+  const Seq first = engine_.originals().first_own();
+  return seq < first ? 0 : seq - first;
+}
+
+absl::Status StateJournal::commit(const Batch& batch, const Resolved& resolved, std::string sink_position) {
+  documents_ += batch.records.size();
+  // Requests from outside are carried out with batches that hold nothing.
+  if (!batch.position.empty()) position_ = batch.position;
+  std::vector<StoredRow> rows = resolved.rows;
+  for (StoredRow& row : rows) row.seq = stored(row.seq);
+  std::vector<Seq> removed = resolved.removed_numbers();
+  for (Seq& seq : removed) seq = stored(seq);
+  return state_.commit({.rows = std::move(rows),
+                        .removed = std::move(removed),
+                        .lowest_live = stored(resolved.lowest_live),
+                        .source_position = position_,
+                        .sink_position = std::move(sink_position),
+                        .clock = engine_.clock(),
+                        .documents = documents_,
+                        .keep_from = keep_from()});
+}
+
+absl::Status StateJournal::commit_outputs(std::string sink_position) {
+  const Recovered& recovered = state_.recovered();
+  return state_.commit({.lowest_live = recovered.lowest_live,
+                        .source_position = position_,
+                        .sink_position = std::move(sink_position),
+                        .clock = recovered.fresh ? engine_.clock() : recovered.clock,
+                        .documents = documents_,
+                        .keep_from = keep_from()});
+}
+
+}  // namespace doppel

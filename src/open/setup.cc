@@ -1,0 +1,184 @@
+#include "open/setup.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include "base/log.h"
+#include "base/memory_limit.h"
+#include "base/status.h"
+#include "engine/limits.h"
+#include "files/read/signed_header.h"
+#include "fmt/format.h"
+#include "pipeline/executor.h"
+#include "pipeline/sign_record.h"
+#include "records/metadata.h"
+#include "state/state_dir.h"
+
+namespace doppel {
+namespace {
+
+absl::StatusOr<HashKey> key_from(std::string_view hex, const std::string& origin) {
+  absl::StatusOr<HashKey> key = parse_hash_key(hex);
+  if (!key.ok()) return invalid(fmt::format("{}: {}", origin, std_sv(key.status().message())));
+  return key;
+}
+
+}  // namespace
+
+absl::StatusOr<HashKey> choose_hash_key(const Options& options, std::string& note) {
+  if (const char* hex = std::getenv("DOPPEL_HASH_KEY")) return key_from(hex, "DOPPEL_HASH_KEY");
+  if (!options.hash_key_file.empty()) {
+    std::ifstream file(options.hash_key_file);
+    std::stringstream text;
+    text << file.rdbuf();
+    if (!file) return invalid("hash_key_file: cannot read " + options.hash_key_file);
+    return key_from(text.view(), "hash_key_file " + options.hash_key_file);
+  }
+  std::optional<HashKey> against;
+  if (std::error_code none;
+      !options.against.empty() && std::filesystem::exists(options.against.front() + "/hash.key", none)) {
+    ASSIGN_OR_RETURN(against, hash_key_of(options.against.front(), nullptr));
+  }
+  if (options.state_directory.empty()) return against.value_or(kPublicHashKey);
+  bool made = false;
+  absl::StatusOr<HashKey> key = hash_key_of(options.state_directory, &made, against);
+  if (made && against) {
+    note = fmt::format("took the hash key of {} into {}/hash.key", options.against.front(),
+                       options.state_directory);
+  } else if (made) {
+    note = fmt::format(
+        "created a new hash key in {}/hash.key; keep it, because signatures with different keys are not "
+        "comparable",
+        options.state_directory);
+  }
+  return key;
+}
+
+absl::StatusOr<HashKey> hash_key_to_look_with(Options options) {
+  std::error_code none;
+  if (!std::filesystem::exists(options.state_directory + "/hash.key", none)) options.state_directory.clear();
+  std::string note;
+  return choose_hash_key(options, note);
+}
+
+namespace {
+
+std::string mebibytes(double bytes) { return fmt::format("{:.0f} MiB", bytes / (1 << 20)); }
+
+// What max_memory has room for, with the buffers as they are set now.
+absl::StatusOr<uint64_t> documents_within(const Options& o, const EngineOptions& engine) {
+  if (o.max_memory == 0) return 0;
+  // Batches that are read, signed, matched and settled; what was fetched ahead; the rest of the program.
+  const uint64_t buffers =
+      (96 << 20) + 6 * o.batch_bytes + (o.kafka.brokers.empty() ? 0 : o.kafka.fetch_queue);
+  const BytesEach each = bytes_each({.num_perm = engine.scheme.num_perm,
+                                     .banding = engine.rule.banding,
+                                     .track_ids = engine.track_ids,
+                                     .track_payloads = static_cast<bool>(engine.payload_of),
+                                     .track_prints = engine.rule.relations.on(),
+                                     .passage = engine.rule.relations.passage});
+  const double room = static_cast<double>(o.max_memory) - static_cast<double>(buffers);
+  constexpr double kLeast = 10'000;
+  if (room < kLeast * each.sum()) {
+    return invalid(
+        fmt::format("max_memory: {} is not enough: buffers take {} (batch_bytes, kafka.fetch_queue), and "
+                    "{:.0f} originals {}",
+                    mebibytes(static_cast<double>(o.max_memory)), mebibytes(static_cast<double>(buffers)),
+                    kLeast, mebibytes(kLeast * each.sum())));
+  }
+  return static_cast<uint64_t>(std::min(room / each.sum(), static_cast<double>(limits::kMaxDocuments.most)));
+}
+
+// A limit of the address space (ulimit -v) leaves room to begin with. What the index reserves follows the
+// limit, so the rest is what threads and documents need.
+absl::Status check_address_space(const Options& o) {
+  const std::optional<uint64_t> left = address_space_left();
+  if (!left) return absl::OkStatus();
+  constexpr uint64_t kAtLeast = 256 << 20;
+  constexpr uint64_t kForThread = 72 << 20;  // its stack, and what the heap reserves for it
+  const uint64_t needed =
+      kAtLeast + 6 * o.batch_bytes + static_cast<uint64_t>(std::max(thread_count(o), 1)) * kForThread;
+  if (*left >= needed) return absl::OkStatus();
+  const uint64_t limit = address_space_limit().value_or(0);
+  return absl::ResourceExhaustedError(
+      fmt::format("the limit of the address space (ulimit -v) is {} KiB, and {} KiB are needed with {} "
+                  "threads: raise it, "
+                  "or set fewer threads",
+                  limit / 1024, (limit - *left + needed) / 1024, thread_count(o)));
+}
+
+RelationRule relations_of(const Options& o) {
+  const auto named = [&](std::string_view name) {
+    return std::find(o.relations.begin(), o.relations.end(), name) != o.relations.end();
+  };
+  RelationRule out{.contained = named("contained"), .contains = named("contains"), .shares = named("shares")};
+  if (!out.contained && !out.contains && !out.shares) return {};
+  out.passage = static_cast<uint32_t>(std::max(1, o.passage_words - o.shingle_words + 1));
+  out.shingle_words = static_cast<uint32_t>(o.shingle_words);
+  out.containment_ppm = static_cast<uint32_t>(std::llround(o.containment * 1e6));
+  out.common_after = static_cast<uint32_t>(o.common_after);
+  out.max_related = static_cast<uint32_t>(o.max_related);
+  out.partial_duplicate = o.partial == "duplicate";
+  return out;
+}
+
+}  // namespace
+
+absl::StatusOr<EngineOptions> engine_options(const Options& o, const HashKey& key) {
+  RETURN_IF_ERROR(check_address_space(o));
+  EngineOptions out;
+  out.scheme = {.key = key,
+                .family = o.sketch == "classic" ? SketchFamily::classic : SketchFamily::fast,
+                .num_perm = o.num_perm,
+                .shingle_words = o.shingle_words,
+                .min_shingles = o.min_shingles,
+                .normalisation = o.normaliser == "loose"  ? Normalisation::loose
+                                 : o.normaliser == "none" ? Normalisation::none
+                                                          : Normalisation::standard,
+                .max_record = o.max_record,
+                .text = describe_format(o.input)};
+  ASSIGN_OR_RETURN(out.rule, make_rule(o.threshold, o.recall, o.num_perm, o.bands, o.rows));
+  out.rule.verify = o.verify == "signature" ? Verify::signature : Verify::exact;
+  out.rule.max_listed = o.max_listed;
+  out.rule.max_checks = o.max_checks;
+  out.rule.expire_after_ms = o.expire_after_ms;
+  out.rule.replace = o.on_update == "replace";
+  out.rule.relations = relations_of(o);
+  out.scheme.passage = out.rule.relations.passage;
+  out.track_ids = o.tombstones == "key" || out.rule.replace;
+  const std::string& format = is_signed(o.input) ? o.input.signed_format : o.input.format;
+  if (format == "heritrix" || format == "warc" || format == "auto") out.payload_of = payload_of_metadata;
+  ASSIGN_OR_RETURN(const uint64_t documents, documents_within(o, out));
+  set_room(out.rule, o.max_memory, documents, o.max_documents);
+  out.shards = o.shards;
+  return out;
+}
+
+void keep_banding(Rule& rule, std::string_view stored) {
+  const Banding chosen = rule.banding;
+  if (!take_banding(rule, stored)) return;
+  const double meets = meeting_probability(rule.threshold_ppm / 1e6, rule.banding);
+  log::info("the index keeps the bands that it was made with",
+            {{"bands", rule.banding.bands},
+             {"rows", rule.banding.rows},
+             {"recall", fmt::format("{:.4f}", meets)},
+             {"a_new_index_has", fmt::format("{} x {}", chosen.bands, chosen.rows)}});
+}
+
+absl::Status learn_signed_format(const std::vector<std::string>& paths, FormatOptions& input) {
+  if (!is_signed(input)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::optional<SignedFileHeader> header, first_signed_header(paths));
+  if (!header) return absl::OkStatus();
+  input.signed_format = header->format;
+  input.signed_text = header->text;
+  return absl::OkStatus();
+}
+
+int thread_count(const Options& options) { return all_if_zero(options.threads); }
+
+}  // namespace doppel

@@ -1,0 +1,19 @@
+#pragma once
+// Originals of an index as signed records of their documents: another index
+// takes them, and has what it would have if the documents themselves had come.
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "engine/bodies.h"
+#include "engine/sign.h"
+#include "index/index.h"
+
+namespace doppel {
+
+// `with_sets`: the index verifies by sets. DataLoss: what is stored cannot be
+// read.
+absl::Status encode_original(uint64_t fingerprint, int num_perm, bool with_sets, const Row& row,
+                             const Body& body, std::string& out);
+
+}  // namespace doppel

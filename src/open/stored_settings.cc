@@ -1,0 +1,81 @@
+#include "open/stored_settings.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "base/status.h"
+#include "config/values.h"
+#include "fmt/format.h"
+#include "state/scheme.h"
+#include "state/state_view.h"
+
+namespace doppel {
+namespace {
+
+// Names of the data scheme and the rule that are settings of the same name and the same value.
+constexpr std::string_view kSame[] = {"shingle_words", "min_shingles", "sketch",     "num_perm", "max_record",
+                                      "verify",        "max_listed",   "max_checks", "bands",    "rows",
+                                      "max_documents", "max_memory",   "on_update"};
+
+// Those that an index has only where they are set, and what they are elsewhere.
+constexpr std::pair<std::string_view, std::string_view> kUnset[] = {
+    {"min_shingles", "1"}, {"max_documents", "0"}, {"max_memory", "0"}, {"on_update", "keep"}};
+
+const Setting& setting(const Config& config, std::string_view key) {
+  return *std::find_if(config.settings.begin(), config.settings.end(),
+                       [&](const Setting& each) { return each.key == key; });
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> settings_of_index(const std::string& directory) {
+  const Identity identity = stored_identity(directory);
+  if (identity.rule.empty()) return {};
+  const std::string lines = identity.data_scheme + "\n" + identity.rule;
+  const SchemeValues stored = scheme_values(lines);
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const auto& [name, value] : kUnset)
+    if (!stored.contains(name)) out.emplace_back(name, value);
+  for (const auto& [name, value] : stored) {
+    if (name == "threshold_ppm") {
+      out.emplace_back("threshold", fmt::format("{:g}", std::stod(std::string(value)) / 1e6));
+    } else if (name == "expire_after_ms") {
+      const int64_t ms = std::stoll(std::string(value));
+      out.emplace_back("expire_after", ms == 0 ? "never" : write_duration(ms));
+    } else if (name == "normaliser") {
+      // Its version follows the name; the default has no name.
+      const std::string_view kind = value.substr(0, value.find('-'));
+      out.emplace_back(name, kind == "loose" || kind == "none" ? kind : "default");
+    } else if (std::find(std::begin(kSame), std::end(kSame), name) != std::end(kSame)) {
+      out.emplace_back(name, value);
+    }
+  }
+  return out;
+}
+
+absl::StatusOr<Config> load_config_of_index(const ConfigInputs& inputs) {
+  ASSIGN_OR_RETURN(Config given, load_config(inputs));
+  const auto stored = settings_of_index(given.options.state_directory);
+  if (stored.empty()) return given;
+  ConfigInputs with_stored = inputs;
+  with_stored.sets.insert(with_stored.sets.end(), stored.begin(), stored.end());
+  ASSIGN_OR_RETURN(Config config, load_config(with_stored));
+  std::vector<std::string> differences;
+  for (const auto& [key, value] : stored) {
+    const Setting& was = setting(config, key);
+    const Setting& now = setting(given, key);
+    // Bands follow from threshold and recall where they are not given.
+    if (now.origin == "default" || now.value == was.value) continue;
+    if ((key == "bands" || key == "rows") && now.value == "0") continue;
+    differences.push_back(fmt::format("{}: the index was made with {}, now {}", key, was.value, now.value));
+  }
+  RETURN_IF_ERROR(refuse_differences(
+      fmt::format(
+          "{} holds an index that was made with other settings; leave them out to go on with its own:",
+          given.options.state_directory),
+      differences));
+  return config;
+}
+
+}  // namespace doppel

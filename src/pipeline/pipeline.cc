@@ -1,0 +1,320 @@
+#include "pipeline/pipeline.h"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/mutation.h"
+#include "base/status.h"
+#include "pipeline/executor.h"
+#include "pipeline/read_ahead.h"
+#include "pipeline/sign_record.h"
+#include "records/metadata.h"
+
+namespace doppel {
+namespace {
+
+constexpr size_t kSignGrain = 16;   // documents that one thread takes at a time
+constexpr size_t kMatchGrain = 64;  // enough to hide memory latency
+
+// A batch and the work on it.
+struct Lane {
+  Batch batch;
+  Work work;
+  BatchTimes times;
+};
+
+// Scope timer: adds its lifetime to a duration.
+class Timed {
+ public:
+  explicit Timed(BatchTimes::Duration& sum) : sum_(sum) {}
+  ~Timed() { sum_ += std::chrono::steady_clock::now() - start_; }
+
+ private:
+  BatchTimes::Duration& sum_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+void count_relations(const Outcome& outcome, Counters& counters) {
+  if (outcome.related.empty()) return;
+  Relation strongest = Relation::shares;
+  for (const Related& related : outcome.related) strongest = std::min(strongest, related.relation);
+  ++(strongest == Relation::contained  ? counters.contained
+     : strongest == Relation::contains ? counters.contains
+                                       : counters.shares);
+}
+
+void count(const Lane& lane, Counters& counters) {
+  counters.problems += lane.batch.problems.size();
+  counters.records += lane.batch.records.size();
+  counters.bytes += lane.batch.bytes;
+  counters.listings_capped += lane.work.resolved.listings_capped;
+  counters.prints_capped += lane.work.resolved.prints_capped;
+  for (size_t i = 0; i < lane.batch.records.size(); ++i) {
+    const Outcome& outcome = lane.work.resolved.outcomes[i];
+    const bool bytes_only = is_bytes_only(lane.work.sign.documents[i].reason);
+    if (lane.work.sign.documents[i].reason == "too_large" &&
+        (outcome.verdict == Verdict::unique || outcome.verdict == Verdict::duplicate))
+      ++counters.too_large;
+    switch (outcome.verdict) {
+      case Verdict::unique:
+        if (bytes_only) ++counters.bytes_unique;
+        ++counters.unique;
+        if (outcome.again) ++counters.again;
+        count_relations(outcome, counters);
+        break;
+      case Verdict::duplicate:
+        if (bytes_only) ++counters.bytes_copies;
+        ++(outcome.kind == Kind::exact       ? counters.exact
+           : outcome.kind == Kind::contained ? counters.partial
+                                             : counters.near);
+        counters.duplicate_bytes += lane.batch.records[i].value.size();
+        break;
+      case Verdict::unscored:
+        ++counters.unscored;
+        break;
+      case Verdict::rejected:
+        ++counters.rejected;
+        break;
+      case Verdict::skipped:
+        ++counters.skipped;
+        ++counters.skipped_by[lane.work.sign.documents[i].reason];
+        break;
+      case Verdict::removal:
+        ++counters.removals;
+        break;
+    }
+  }
+}
+
+// One run of a pipeline: who works, and which batch is where. Three lanes, so that one batch can be settled
+// (its commit is under way) while the next is matched and the one after that is signed.
+class Run {
+ public:
+  explicit Run(Pipeline& p)
+      : p_(p), executor_(p.threads), reader_(p.source, executor_.threads() > 1 || p.source.in_background()) {
+    for (int i = 0; i < executor_.threads(); ++i) signers_.push_back(new_signer());
+  }
+
+  absl::StatusOr<Counters> run() {
+    absl::Status status = stages();
+    executor_.wait(signing_);  // it uses the lanes
+    if (!status.ok()) return status;
+    return counters_;
+  }
+
+ private:
+  RecordSigner new_signer() const {
+    const EngineOptions& options = p_.engine.options();
+    return {options.scheme, options.with_sets(), p_.format, p_.keys, p_.decoder ? p_.decoder() : nullptr};
+  }
+
+  // The stages in order.
+  absl::Status stages() {
+    RETURN_IF_ERROR(read_and_sign());
+    while (more_) {
+      RETURN_IF_ERROR(wait_for_sign());
+      std::swap(now_, next_);
+      const bool ready = reader_.ready();
+      absl::Status read;
+      if (ready) read = read_and_sign();  // the next: SIGN does not look at the index
+      const absl::Status matched = match();
+      RETURN_IF_ERROR(settle());  // the batch before: from here on nothing of it can be lost
+      RETURN_IF_ERROR(matched);
+      RETURN_IF_ERROR(resolve());
+      if (!ready || !read.ok()) RETURN_IF_ERROR(settle());
+      if (!ready) read = read_and_sign();
+      RETURN_IF_ERROR(read);
+    }
+    return settle();
+  }
+
+  // Reads a batch into the lane `next` and lets the workers begin to SIGN it.
+  absl::Status read_and_sign() {
+    more_ = false;
+    if (p_.stop()) return absl::OkStatus();
+    Lane& lane = *next_;
+    lane.times = {};
+    {
+      const Timed timed(lane.times.read);
+      ASSIGN_OR_RETURN(more_, reader_.next(lane.batch));
+    }
+    if (!more_) return absl::OkStatus();
+    lane.work.resize(lane.batch.records.size(), p_.engine.options());
+    const auto num_perm = static_cast<size_t>(p_.engine.options().scheme.num_perm);
+    executor_.start(signing_, lane.batch.records.size(), kSignGrain,
+                    [this, &lane, num_perm](int worker, size_t begin, size_t end) {
+                      for (size_t i = begin; i < end; ++i) {
+                        signers_[worker].sign(lane.batch.records[i], lane.work.sign.documents[i],
+                                              lane.work.sign.slices.data() + i * num_perm);
+                      }
+                    });
+    return absl::OkStatus();
+  }
+
+  absl::Status wait_for_sign() {
+    {
+      const Timed timed(next_->times.sign);
+      executor_.wait(signing_);
+    }
+    if (saw_warc_ || !p_.before_warc) return absl::OkStatus();
+    saw_warc_ = std::any_of(signers_.begin(), signers_.end(),
+                            [](const RecordSigner& signer) { return signer.saw_warc(); });
+    return saw_warc_ ? p_.before_warc() : absl::OkStatus();
+  }
+
+  // MATCH for a whole batch, on all threads.
+  absl::Status match() {
+    const Timed timed(now_->times.match);
+    if (p_.answering != nullptr) RETURN_IF_ERROR(p_.answering->answer(now_->batch, now_->work));
+    std::mutex mutex;
+    absl::Status first_error;
+    executor_.run(now_->work.sign.documents.size(), kMatchGrain, [&](int, size_t begin, size_t end) {
+      MatchCounters counters;
+      absl::Status status = p_.engine.match(now_->work, begin, end, counters);
+      std::lock_guard lock(mutex);
+      if (!status.ok() && first_error.ok()) first_error = status;
+      counters_.match.candidates += counters.candidates;
+      counters_.match.checks += counters.checks;
+      counters_.match.checks_capped += counters.checks_capped;
+    });
+    return first_error;
+  }
+
+  absl::Status resolve() {
+    const bool requests = p_.requests(now_->work);
+    if (now_->batch.records.empty() && now_->batch.problems.empty() && !requests) {
+      p_.progress(counters_);
+      return p_.sink.idle();
+    }
+    {
+      const Timed timed(now_->times.resolve);
+      RETURN_IF_ERROR(p_.engine.resolve(now_->work, help_));
+    }
+    if (p_.known_again != nullptr) know_again();
+    drop_repeats();
+    check_decided();
+    {
+      const Timed timed(now_->times.write);
+      RETURN_IF_ERROR(p_.sink.write({now_->batch, now_->work}));
+    }
+    std::swap(now_, settling_);
+    unsettled_ = true;
+    return absl::OkStatus();
+  }
+
+  void know_again() {
+    for (size_t i = 0; i < now_->batch.records.size(); ++i)
+      p_.known_again->correct(now_->work.resolved.outcomes[i], now_->work.sign.documents[i].metadata);
+  }
+
+  // A record of Kafka may come twice: signed twice, or because the input was moved back. The second one is no
+  // copy of the first: a consumer that deletes copies would delete the document.
+  void drop_repeats() {
+    if (mutated(Mutation::repeats_are_copies)) return;
+    for (size_t i = 0; i < now_->batch.records.size(); ++i) {
+      Outcome& outcome = now_->work.resolved.outcomes[i];
+      SignedDocument& document = now_->work.sign.documents[i];
+      if (outcome.verdict != Verdict::duplicate || !is_same_record(outcome.original, document.metadata))
+        continue;
+      outcome = {.verdict = Verdict::skipped};
+      document.reason = "repeated";
+    }
+  }
+
+  // What no sink may be given otherwise, and no index.
+  void check_decided() {
+    const std::vector<Record>& records = now_->batch.records;
+    const Resolved& resolved = now_->work.resolved;
+    DOPPEL_CHECK(!unsettled_, "a batch is settled before the next one is written", records.size());
+    DOPPEL_CHECK(resolved.outcomes.size() == records.size(), "every record has one verdict",
+                 resolved.outcomes.size(), records.size());
+    DOPPEL_CHECK(resolved.lowest_live >= lowest_live_, "the lowest live number never goes back",
+                 resolved.lowest_live, lowest_live_);
+    lowest_live_ = resolved.lowest_live;
+    size_t row = 0;
+    for (size_t i = 0; i < records.size(); ++i) {
+      const Outcome& outcome = resolved.outcomes[i];
+      if (outcome.verdict == Verdict::unique && !outcome.again) {
+        DOPPEL_CHECK(row < resolved.rows.size() && resolved.rows[row].seq == outcome.seq,
+                     "each unique document has a row, in the order of the documents", i, outcome.seq, row,
+                     resolved.rows.size());
+        ++row;
+      }
+    }
+    DOPPEL_CHECK(row == resolved.rows.size(), "there are as many new rows as unique documents", row,
+                 resolved.rows.size());
+  }
+
+  // In the midst of RESOLVE: a document that was thought to need no reading.
+  absl::Status read_late(size_t i) {
+    if (!p_.read_now) return absl::OkStatus();
+    Lane& lane = *now_;
+    RETURN_IF_ERROR(p_.read_now(lane.batch.records[i], lane.batch.memory));
+    if (!late_signer_) late_signer_.emplace(new_signer());
+    const auto num_perm = static_cast<size_t>(p_.engine.options().scheme.num_perm);
+    late_signer_->sign(lane.batch.records[i], lane.work.sign.documents[i],
+                       lane.work.sign.slices.data() + i * num_perm);
+    return p_.engine.match(lane.work, i, i + 1, counters_.match);
+  }
+
+  absl::Status settle() {
+    if (!unsettled_) return absl::OkStatus();
+    unsettled_ = false;
+    Lane& lane = *settling_;
+    {
+      const Timed timed(lane.times.settle);
+      RETURN_IF_ERROR(p_.sink.settle());
+    }
+    if (p_.journal != nullptr) {
+      const Timed timed(lane.times.commit);
+      RETURN_IF_ERROR(p_.journal->commit(lane.batch, lane.work.resolved, p_.sink.position()));
+    }
+    count(lane, counters_);
+    const Counters& c = counters_;
+    DOPPEL_CHECK(c.records == c.unique + c.duplicates() + c.unscored + c.rejected + c.skipped + c.removals,
+                 "the counts of all verdicts add up to the records", c.records, c.unique, c.duplicates(),
+                 c.unscored, c.rejected, c.skipped, c.removals);
+    p_.observe({lane.batch, lane.work}, lane.times);
+    p_.progress(counters_);
+    return absl::OkStatus();
+  }
+
+  Pipeline& p_;
+  Executor executor_;
+  ReadAhead reader_;
+  std::vector<RecordSigner> signers_;
+  std::optional<RecordSigner> late_signer_;  // of the thread that resolves
+  std::array<Lane, 3> lanes_;
+  Lane* now_ = &lanes_[0];
+  Lane* next_ = &lanes_[1];
+  Lane* settling_ = &lanes_[2];
+  const ResolveHelp help_{.read = [this](size_t i) { return read_late(i); },
+                          .again =
+                              [this](size_t i, const Deaths& deaths) {
+                                return p_.answering->answer_again(now_->batch, i, deaths, now_->work);
+                              },
+                          .threads = executor_.threads(),
+                          .run =
+                              [this](int parts, const std::function<void(int)>& part) {
+                                executor_.run(static_cast<size_t>(parts), 1, [&](int, size_t begin, size_t) {
+                                  part(static_cast<int>(begin));
+                                });
+                              }};
+  Executor::Job signing_;
+  bool more_ = false;       // there is a batch in `next`, and its signing has begun
+  bool unsettled_ = false;  // there is a batch in `settling`
+  bool saw_warc_ = false;
+  Seq lowest_live_ = 0;  // of the batch resolved last
+  Counters counters_;
+};
+
+}  // namespace
+
+absl::StatusOr<Counters> run_pipeline(Pipeline& pipeline) { return Run(pipeline).run(); }
+
+}  // namespace doppel

@@ -1,0 +1,298 @@
+#include "records/events.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/json_text.h"
+#include "formats/decoder.h"
+
+namespace doppel {
+namespace {
+
+void member(std::string& out, std::string_view name) {
+  if (out.back() != '{') out += ',';
+  out += '"';
+  out += name;
+  out += "\":";
+}
+
+void text_member(std::string& out, std::string_view name, std::string_view value) {
+  member(out, name);
+  append_json_string(out, value);
+}
+
+void optional_text(std::string& out, std::string_view name, std::string_view value) {
+  member(out, name);
+  if (value.empty()) {
+    out += "null";
+  } else {
+    append_json_string(out, value);
+  }
+}
+
+void bool_member(std::string& out, std::string_view name, bool value) {
+  member(out, name);
+  out += value ? "true" : "false";
+}
+
+template <typename T>
+void number_member(std::string& out, std::string_view name, T value) {
+  member(out, name);
+  out += std::to_string(value);
+}
+
+void warc_member(std::string& out, const WarcOrigin& warc) {
+  member(out, "warc");
+  out += '{';
+  optional_text(out, "record_id", warc.record_id);
+  optional_text(out, "target_uri", warc.target_uri);
+  optional_text(out, "date", warc.date);
+  optional_text(out, "filename", warc.filename);
+  if (warc.offset) number_member(out, "offset", *warc.offset);
+  out += '}';
+}
+
+void kafka_member(std::string& out, const Metadata& m) {
+  member(out, "kafka");
+  out += '{';
+  text_member(out, "topic", m.source);
+  if (m.incarnation > 1) number_member(out, "incarnation", m.incarnation);
+  number_member(out, "partition", m.partition);
+  number_member(out, "offset", m.offset);
+  if (m.arrival_ms) {
+    number_member(out, "timestamp", *m.arrival_ms);
+  } else {
+    member(out, "timestamp");
+    out += "null";
+  }
+  out += '}';
+}
+
+void document_member(std::string& out, std::string_view name, const Metadata& m) {
+  member(out, name);
+  out += '{';
+  text_member(out, "id", m.name());
+  optional_text(out, "url", m.url);
+  optional_text(out, "date", m.date_ms ? format_time(*m.date_ms) : "");
+  optional_text(out, "digest", m.payload_digest);
+  optional_text(out, "content_type", m.content_type);
+  if (!m.text_source.empty()) text_member(out, "text_source", m.text_source);
+  if (m.warc) warc_member(out, *m.warc);
+  if (m.partition < 0) {
+    text_member(out, "file", m.source);
+    number_member(out, "offset", m.offset);
+  } else {
+    kafka_member(out, m);
+  }
+  out += '}';
+}
+
+// Document minus original: by what both say of themselves, else by when both arrived.
+std::optional<int64_t> age_ms(const Metadata& document, const Metadata& original) {
+  if (document.date_ms && original.date_ms) return *document.date_ms - *original.date_ms;
+  if (document.arrival_ms && original.arrival_ms) return *document.arrival_ms - *original.arrival_ms;
+  return std::nullopt;
+}
+
+// What every event of a document ends with: the fields that were handed through, and the index.
+void end_event(std::string& out, const EventContext& context, const Metadata& document) {
+  if (!document.passthrough.empty()) {
+    member(out, "fields");
+    out += '{';
+    out += document.passthrough;
+    out += '}';
+  }
+  text_member(out, "scheme", context.scheme);
+  optional_text(out, "epoch", context.epoch);
+  out += '}';
+}
+
+}  // namespace
+
+std::string_view kind_name(Kind kind) {
+  return kind == Kind::exact ? "exact" : kind == Kind::contained ? "contained" : "near";
+}
+
+std::string_view verdict_name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::unique:
+      return "unique";
+    case Verdict::duplicate:
+      return "duplicate";
+    case Verdict::unscored:
+      return "unscored";
+    case Verdict::rejected:
+      return "rejected";
+    case Verdict::removal:
+      return "removal";
+    case Verdict::skipped:
+      return "skipped";
+  }
+  return "?";
+}
+
+std::string host_of(std::string_view url) {
+  size_t scheme = url.find("://");
+  if (scheme == std::string_view::npos) return {};
+  std::string_view host = url.substr(scheme + 3);
+  host = host.substr(0, host.find_first_of("/?#"));
+  if (size_t at = host.rfind('@'); at != std::string_view::npos) host.remove_prefix(at + 1);
+  bool bracketed = !host.empty() && host.front() == '[';
+  size_t end = bracketed ? host.find(']') : host.find(':');
+  if (end != std::string_view::npos) host = host.substr(0, bracketed ? end + 1 : end);
+  std::string out(host);
+  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : static_cast<char>(c);
+  });
+  return out;
+}
+
+namespace {
+
+// Shares are those of shingles that are not common.
+void append_related(std::string& out, const Outcome& outcome, bool whole) {
+  if (outcome.related.empty()) return;
+  member(out, "relations");
+  out += '[';
+  for (const Related& related : outcome.related) {
+    if (out.back() != '[') out += ',';
+    out += '{';
+    text_member(out, "relation", relation_name(related.relation));
+    Metadata original;
+    if (decode_metadata(related.original, original).ok()) {
+      if (!whole) text_member(out, "id", original.name());
+      text_member(out, "cluster_id", original.event_id());
+    }
+    member(out, "of_document");
+    append_json_ppm(out, similarity_ppm({related.shared, related.of_document}));
+    member(out, "of_original");
+    append_json_ppm(out, similarity_ppm({related.shared, related.of_original}));
+    number_member(out, "shared", static_cast<int64_t>(related.shared));
+    member(out, "passages");
+    out += '[';
+    for (const WordRange& words : related.passages) {
+      if (out.back() != '[') out += ',';
+      out += '[' + std::to_string(words.begin) + ',' + std::to_string(words.end) + ']';
+    }
+    out += ']';
+    if (whole) document_member(out, "original", original);
+    out += '}';
+  }
+  out += ']';
+  if (outcome.related_more != 0) number_member(out, "relations_more", outcome.related_more);
+}
+
+// On Kafka an event_id names one record for ever. Places in a file come again when it is read again or
+// replaced.
+void check_not_itself(const Metadata& document, const Metadata& original) {
+  DOPPEL_CHECK(document.partition < 0 || document.partition != original.partition ||
+                   document.offset != original.offset || document.source != original.source ||
+                   document.incarnation != original.incarnation,
+               "an original is not its own document", document.source, document.partition, document.offset);
+}
+
+}  // namespace
+
+void append_duplicate_of(std::string& out, const EventContext& context, const Metadata& document,
+                         const Metadata& original, const Outcome& outcome) {
+  check_not_itself(document, original);
+  out += '{';
+  text_member(out, "type", "duplicate-of");
+  member(out, "version");
+  out += '1';
+  text_member(out, "event_id", document.event_id());
+  text_member(out, "kind", kind_name(outcome.kind));
+  member(out, "similarity");
+  append_json_ppm(out, similarity_ppm(outcome.similarity));
+  if (outcome.estimated) bool_member(out, "estimated", true);
+  text_member(out, "cluster_id", original.event_id());
+  document_member(out, "document", document);
+  document_member(out, "original", original);
+  member(out, "relation");
+  out += '{';
+  bool_member(out, "same_id", document.name() == original.name());
+  bool_member(out, "same_url", !document.url.empty() && document.url == original.url);
+  std::string host = host_of(document.url);
+  bool_member(out, "same_host", !host.empty() && host == host_of(original.url));
+  if (outcome.same_payload) bool_member(out, "same_payload", true);
+  member(out, "age_seconds");
+  const std::optional<int64_t> age = age_ms(document, original);
+  out += age ? std::to_string(*age / 1000) : "null";
+  out += '}';
+  end_event(out, context, document);
+}
+
+void append_partial_copy_of(std::string& out, const EventContext& context, const Metadata& document,
+                            const Outcome& outcome) {
+  out += '{';
+  text_member(out, "type", "partial-copy-of");
+  member(out, "version");
+  out += '1';
+  text_member(out, "event_id", document.event_id());
+  document_member(out, "document", document);
+  append_related(out, outcome, true);
+  end_event(out, context, document);
+}
+
+void append_original_removed(std::string& out, const EventContext& context, const Metadata& original,
+                             std::string_view reason) {
+  out += '{';
+  text_member(out, "type", "original-removed");
+  member(out, "version");
+  out += '1';
+  text_member(out, "cluster_id", original.event_id());
+  text_member(out, "reason", reason);
+  document_member(out, "original", original);
+  text_member(out, "scheme", context.scheme);
+  optional_text(out, "epoch", context.epoch);
+  out += '}';
+}
+
+namespace {
+
+void verdict_members(std::string& out, const Metadata& document, const Metadata& original,
+                     const Outcome& outcome, std::string_view reason) {
+  const bool duplicate = outcome.verdict == Verdict::duplicate;
+  if (duplicate) check_not_itself(document, original);
+  text_member(out, "id", document.name());
+  text_member(out, "verdict", verdict_name(outcome.verdict));
+  optional_text(out, "duplicate_of", duplicate ? original.name() : "");
+  member(out, "similarity");
+  if (duplicate) {
+    append_json_ppm(out, similarity_ppm(outcome.similarity));
+  } else {
+    out += "null";
+  }
+  optional_text(out, "kind", duplicate ? kind_name(outcome.kind) : "");
+  if (outcome.estimated) bool_member(out, "estimated", true);
+  text_member(out, "event_id", document.event_id());
+  if (outcome.again) bool_member(out, "again", true);
+  optional_text(out, "cluster_id",
+                duplicate || outcome.again           ? original.event_id()
+                : outcome.verdict == Verdict::unique ? document.event_id()
+                                                     : "");
+  if (!reason.empty()) text_member(out, "reason", reason);
+  append_related(out, outcome, false);
+  if (!document.text_source.empty()) text_member(out, "text_source", document.text_source);
+}
+
+}  // namespace
+
+void append_verdict(std::string& out, const Metadata& document, const Metadata& original,
+                    const Outcome& outcome, std::string_view reason) {
+  out += '{';
+  verdict_members(out, document, original, outcome, reason);
+  out += '}';
+}
+
+void append_verdict_event(std::string& out, const Metadata& document, const Outcome& outcome,
+                          std::string_view reason) {
+  out += '{';
+  text_member(out, "type", "verdict");
+  member(out, "version");
+  out += '1';
+  verdict_members(out, document, {}, outcome, reason);
+  out += '}';
+}
+
+}  // namespace doppel

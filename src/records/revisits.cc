@@ -1,0 +1,154 @@
+#include "records/revisits.h"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+#include <xxhash.h>
+
+#include <algorithm>
+
+#include "base/status.h"
+#include "formats/bytes/http.h"
+#include "formats/decoder.h"
+#include "formats/json/json_value.h"
+#include "formats/warc/payload_digest.h"
+
+namespace doppel {
+namespace {
+
+namespace dom = simdjson::dom;
+
+constexpr std::string_view kProfile = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
+
+// Empty where there is no string.
+std::string_view text_at(dom::element element, const char* pointer) {
+  std::string_view out;
+  if (element.at_pointer(pointer).get(out) != simdjson::SUCCESS) out = {};
+  return out;
+}
+
+std::string_view first_of(std::string_view a, std::string_view b) { return a.empty() ? b : a; }
+
+// The same for the same event, so that a run can be repeated.
+std::string record_id(std::string_view event_id) {
+  const XXH128_hash_t hash = XXH3_128bits(event_id.data(), event_id.size());
+  const uint64_t high = (hash.high64 & ~uint64_t{0xf000}) | 0x8000;              // version 8
+  const uint64_t low = (hash.low64 & ~(uint64_t{3} << 62)) | uint64_t{2} << 62;  // variant
+  return fmt::format("urn:uuid:{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", high >> 32, high >> 16 & 0xffff,
+                     high & 0xffff, low >> 48, low & 0xffffffffffff);
+}
+
+// What a revisit record says in its own way, of the head of the record that it replaces.
+constexpr std::string_view kReplaced[] = {
+    "WARC-Type",           "WARC-Profile",      "WARC-Refers-To", "WARC-Refers-To-Target-URI",
+    "WARC-Refers-To-Date", "WARC-Block-Digest", "Content-Length"};
+
+void append_reference(std::string& out, std::string_view id, std::string_view uri, std::string_view date) {
+  out += fmt::format("WARC-Profile: {}\r\n", kProfile);
+  if (!id.empty()) out += fmt::format("WARC-Refers-To: <{}>\r\n", id);
+  out += fmt::format("WARC-Refers-To-Target-URI: {}\r\nWARC-Refers-To-Date: {}\r\n", uri, date);
+}
+
+NamedRecord named_record(dom::element of) {
+  NamedRecord out{.file = std::string(text_at(of, "/file")),
+                  .filename = std::string(text_at(of, "/warc/filename")),
+                  .offset = std::nullopt,
+                  .record_id = std::string(text_at(of, "/warc/record_id")),
+                  .target_uri = std::string(first_of(text_at(of, "/warc/target_uri"), text_at(of, "/url"))),
+                  .date = std::string(first_of(text_at(of, "/warc/date"), text_at(of, "/date"))),
+                  .digest = std::string(text_at(of, "/digest"))};
+  uint64_t offset = 0;
+  if (of.at_pointer("/warc/offset").get(offset) == simdjson::SUCCESS) out.offset = offset;
+  return out;
+}
+
+bool has_line_end(std::string_view value) {
+  return value.find_first_of(std::string_view("\r\n\0", 3)) != std::string_view::npos;
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<PayloadCopy>> payload_copy_of_event(std::string_view event) {
+  dom::parser parser;
+  dom::element root;
+  const simdjson::padded_string json(event);
+  if (auto error = parser.parse(json).get(root)) return not_json(error);
+  const std::string_view type = text_at(root, "/type");
+  if (type.empty())
+    return invalid("this is no event: scan writes events without --all and --clusters, and serve does");
+  if (type != "duplicate-of") return std::nullopt;
+  bool same_payload = false;
+  if (root.at_pointer("/relation/same_payload").get(same_payload) != simdjson::SUCCESS || !same_payload)
+    return std::nullopt;
+  dom::element document, original;
+  if (root["document"].get(document) != simdjson::SUCCESS ||
+      root["original"].get(original) != simdjson::SUCCESS)
+    return std::nullopt;
+  PayloadCopy out{named_record(document), named_record(original), std::string(text_at(root, "/event_id"))};
+  if (out.copy.digest.empty() || out.copy.digest != out.original.digest) return std::nullopt;
+  for (const NamedRecord* record : {&out.copy, &out.original}) {
+    if (record->target_uri.empty() || record->date.empty())
+      return invalid("the event does not say both URLs and both dates");
+    for (const std::string* value :
+         {&record->target_uri, &record->date, &record->record_id, &record->digest}) {
+      if (has_line_end(*value)) return invalid("a value of the event has a line end in it");
+    }
+  }
+  return out;
+}
+
+std::string revisit_record(const NamedRecord& copy, const NamedRecord& original, std::string_view name) {
+  std::string out = fmt::format(
+      "WARC/1.1\r\nWARC-Type: revisit\r\nWARC-Record-ID: <{}>\r\nWARC-Date: {}\r\nWARC-Target-URI: {}\r\n"
+      "WARC-Payload-Digest: {}\r\n",
+      record_id(name), copy.date, copy.target_uri, copy.digest);
+  append_reference(out, original.record_id, original.target_uri, original.date);
+  return out + "Content-Length: 0\r\n\r\n\r\n\r\n";
+}
+
+PayloadGroups::Capture NamedRecord::capture() const {
+  std::string name = record_id;
+  if (name.empty()) name = offset ? fmt::format("{} {}", file, *offset) : target_uri + ' ' + date;
+  return {XXH3_64bits(name.data(), name.size()), parse_time(date)};
+}
+
+bool NamedRecord::is(const WarcRecord& record) const {
+  // A record without a SHA-1 of its own got the event's when it was read.
+  const std::string sha1 = sha1_of_header(record.payload_digest);
+  return record.target_uri == target_uri &&
+         (sha1.empty() || sha1 == digest || record.payload_digest == digest) &&
+         (record_id.empty() || record.record_id == record_id);
+}
+
+bool is_verdict_line(std::string_view line) {
+  if (line.find("\"verdict\"") == std::string_view::npos) return false;
+  dom::parser parser;
+  dom::element root;
+  const simdjson::padded_string json(line);
+  return parser.parse(json).get(root) == simdjson::SUCCESS && !text_at(root, "/verdict").empty() &&
+         text_at(root, "/type").empty();
+}
+
+absl::StatusOr<std::string> revisit_of_record(std::string_view head, std::string_view http_head,
+                                              const WarcRecord& original, std::string_view digest) {
+  for (const std::string_view value : {original.record_id, original.target_uri, original.date}) {
+    if (has_line_end(value)) return invalid("a value of the original's head has a line end in it");
+  }
+  std::string out = "WARC/1.1\r\nWARC-Type: revisit\r\n";
+  bool has_digest = digest.empty();
+  each_header(head.substr(std::min(head.size(), head.find('\n') + 1)), [&](std::string_view name,
+                                                                           std::string_view value) {
+    for (const std::string_view replaced : kReplaced) {
+      if (equal_ignoring_case(name, replaced)) return;
+    }
+    has_digest = has_digest || equal_ignoring_case(name, "WARC-Payload-Digest");
+    // WARC/1.0 has brackets around it.
+    if (equal_ignoring_case(name, "WARC-Target-URI") && value.starts_with('<') && value.ends_with('>'))
+      value = value.substr(1, value.size() - 2);
+    out += fmt::format("{}: {}\r\n", name, value);
+  });
+  if (!has_digest) out += fmt::format("WARC-Payload-Digest: {}\r\n", digest);
+  append_reference(out, original.record_id, original.target_uri, original.date);
+  return out + fmt::format("Content-Length: {}\r\n\r\n{}\r\n\r\n", http_head.size(), http_head);
+}
+
+}  // namespace doppel

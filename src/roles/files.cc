@@ -1,0 +1,213 @@
+#include "roles/files.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+
+#include "absl/strings/str_join.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/notify.h"
+#include "base/status.h"
+#include "daemon/decide.h"
+#include "daemon/forget_requests.h"
+#include "daemon/report.h"
+#include "daemon/session.h"
+#include "daemon/web.h"
+#include "fetch/configured.h"
+#include "files/follow/follow_source.h"
+#include "files/places.h"
+#include "files/write/files_sink.h"
+#include "open/against.h"
+#include "open/embedded_state.h"
+#include "open/setup.h"
+#include "open/state_originals.h"
+
+namespace doppel {
+namespace {
+
+namespace fs = std::filesystem;
+
+int64_t ms_since(Clock::time_point start) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count();
+}
+
+std::vector<NamedPath> outputs_of(const Options& o) {
+  return {
+      {"files.output", o.files.output}, {"files.unique", o.files.unique}, {"files.rejects", o.files.rejects}};
+}
+
+// What we write must not come back as input.
+absl::Status check_places(const Options& o) {
+  const Options::Files& files = o.files;
+  if (files.paths.empty()) {
+    return invalid(
+        "nothing to read: name files or directories (files.paths), or Kafka (kafka.brokers, kafka.topics)");
+  }
+  if (o.state_directory.empty()) {
+    return invalid(
+        "state.directory: serve needs a directory for its index, so that the next start can continue");
+  }
+  if (o.dry_run)
+    return invalid("dry_run: not with files; doppel scan without --state judges and keeps nothing");
+  const std::vector<NamedPath> outputs = outputs_of(o);
+  std::vector<NamedPath> inputs{{"hash_key_file", o.hash_key_file}};
+  for (const std::string& input : files.paths) inputs.push_back({"files.paths", input});
+  RETURN_IF_ERROR(check_outputs(outputs, inputs));
+  std::error_code error;
+  for (const std::string& input : files.paths) {
+    if (!fs::is_directory(input, error)) continue;
+    std::vector<NamedPath> written = outputs;
+    written.push_back({"state.directory", o.state_directory});
+    for (const auto& [what, place] : written) {
+      if (place.empty() || place == "-" || !lies_in(place, input)) continue;
+      return invalid(
+          fmt::format("{}: is below {}, which is read; what is written there would come back", place, input));
+    }
+  }
+  for (const auto& [what, place] : outputs) {
+    if (!place.empty() && place != "-" && lies_in(place, o.state_directory)) {
+      return invalid(fmt::format("{}: {} lies in the state directory {}; name a place outside", what, place,
+                                 o.state_directory));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status serve_files(const Config& config, const std::function<bool()>& stop_requested) {
+  const Options& o = config.options;
+  RETURN_IF_ERROR(check_places(o));
+  RETURN_IF_ERROR(check_format(o.input));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                   Session::begin(config, o, {.stop = stop_requested}));
+  Monitor& monitor = session->monitor;
+  EngineOptions& engine_opts = session->engine;
+  log::info("starting", {{"input", absl::StrJoin(o.files.paths, ", ")},
+                         {"output", o.files.output},
+                         {"state", o.state_directory}});
+  if (o.files.output == "-" && o.files.paths != std::vector<std::string>{"-"}) {
+    log::warn(
+        "doppel cannot truncate stdout after a crash, so some events may appear twice; set files.output");
+  }
+
+  // The index and how far the input was read, as of the last commit that the outputs support.
+  Clock::time_point start = Clock::now();
+  notify::still_starting("loading the index");
+  FilesSinkOptions sink_options{
+      .mode = o.output.verdicts == "all" ? FilesOutput::all_events : FilesOutput::events,
+      .output = o.files.output,
+      .keep = o.files.unique,
+      .rejects = o.files.rejects,
+      .sync = o.fsync == "commit"};
+  std::unique_ptr<FilesSink> sink;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Against> against, Against::open(o, engine_opts));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<StateDir> state,
+      open_embedded_state(
+          o, engine_opts,
+          [&](std::string_view position) { return FilesSink::supports(sink_options, position); },
+          [&] { return sink != nullptr ? sink->sync() : absl::OkStatus(); }, against->describe()));
+  const Recovered& recovered = state->recovered();
+  RETURN_IF_ERROR(
+      FilesSink::check_outputs_are_there(sink_options, recovered.sink_position, o.state_directory));
+  for (const std::string& found : recovered.notes) log::warn(found);
+  const uint64_t given = against->originals();
+  engine_opts.initial_capacity = std::max<uint64_t>(1024, given + recovered.next_seq - recovered.first_row);
+  Bodies& bodies = against->bodies(state->bodies());
+  Engine engine(engine_opts, bodies);
+  RETURN_IF_ERROR(restore_engine(*against, state.get(), engine, thread_count(o), monitor.progress_reports()));
+  log::info("index loaded", {{"documents", recovered.documents},
+                             {"originals", engine.originals().stats().live - given},
+                             {"against", given},
+                             {"cut_bytes", recovered.cut_bytes},
+                             {"ms", ms_since(start)}});
+
+  // The outputs, cut to that commit. What this index did not write is not ours to cut.
+  if (const std::string foreign = FilesSink::foreign_output(sink_options, recovered.sink_position);
+      !foreign.empty()) {
+    return invalid(
+        fmt::format("{}: the file is there and not from this index ({}); move it away, or name another",
+                    foreign, o.state_directory));
+  }
+  sink_options.context = {
+      .scheme = fmt::format("{:016x}", session->key.derive(engine_opts.scheme.describe())),
+      .epoch = recovered.epoch};
+  const std::unique_ptr<StoredOriginals> originals = stored_originals(*state, engine);
+  sink_options.engine = &engine;
+  sink_options.originals = originals.get();
+  sink_options.lowest_live = recovered.lowest_live;
+  Report report(engine.originals());
+  ASSIGN_OR_RETURN(sink, FilesSink::open(sink_options, recovered.sink_position,
+                                         [&](const std::string& message) { report.complain(message); }));
+  StateJournal journal(*state, engine, [&] { return sink->announced(); });
+  RETURN_IF_ERROR(journal.commit_outputs(sink->position()));  // they are ours from here on
+
+  start = Clock::now();
+  FollowOptions follow;
+  follow.files.paths = o.files.paths;
+  // Links may still lead to them.
+  follow.finder.left_out = {o.state_directory};
+  for (const auto& [what, path] : outputs_of(o)) {
+    if (!path.empty() && path != "-") follow.finder.left_out.push_back(path);
+  }
+  follow.files.batch_records = static_cast<size_t>(o.batch_documents);
+  follow.files.batch_bytes = o.batch_bytes;
+  follow.files.charsets = o.input.format == "html";
+  if (is_signed(o.input)) {
+    follow.files.layout = "signed";
+    follow.files.signed_scheme = engine_opts.scheme.describe() + describe_warc_pages(o.input);
+  }
+  if (!o.files.unique.empty()) {
+    const fs::path parent = fs::path(o.files.unique == "-" ? "" : o.files.unique).parent_path();
+    follow.files.rest_directory = parent.empty() ? "." : parent.string();
+  }
+  if (o.input.format == "heritrix") follow.files.layout = "lines";  // crawl.log, too
+  follow.files.stop = session->stopper();
+  ASSIGN_OR_RETURN(const std::unique_ptr<Source> source,
+                   open_follow_source(follow, recovered.source_position));
+  ASSIGN_OR_RETURN(const std::unique_ptr<FetchSource> fetching,
+                   fetch_from(*source, fetch_options(o, session->stopper()), engine));
+  std::shared_ptr<void> watched;
+  if (fetching != nullptr) watched = monitor.watch(*fetching);
+  monitor.progress(engine, *state);
+  const std::unique_ptr<KeptOriginals> kept = kept_originals(*state, engine);
+  Forgetting forgetting(*kept, bodies);
+  ForgetRequests requests(o.state_directory, forgetting);
+  Web web(session->server.get(), {.config = config,
+                                  .engine = engine,
+                                  .originals = *kept,
+                                  .bodies = bodies,
+                                  .forgetting = &forgetting,
+                                  .checkpoint = [&] { return state->checkpoint(); },
+                                  .snapshots = [&] { return state->checkpoint_stats(); }});
+  monitor.ready(engine);
+  log::info("ready", {{"input_listed_ms", ms_since(start)}, {"epoch", recovered.epoch}});
+  notify::ready();
+
+  RETURN_IF_ERROR(decide(*session, {.source = *source,
+                                    .fetching = fetching.get(),
+                                    .engine = engine,
+                                    .state = *state,
+                                    .sink = *sink,
+                                    .journal = &journal,
+                                    .web = web,
+                                    .report = report,
+                                    .requests =
+                                        [&](Work& work) {
+                                          requests.look();
+                                          return forgetting.fill(work) || sink->has_more_to_write();
+                                        },
+                                    .settled =
+                                        [&] {
+                                          forgetting.settled();
+                                          requests.answer();
+                                        }}));
+  RETURN_IF_ERROR(sink->finish());
+  return state->checkpoint();
+}
+
+}  // namespace doppel

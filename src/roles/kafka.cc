@@ -1,0 +1,357 @@
+#include "roles/kafka.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/notify.h"
+#include "base/status.h"
+#include "daemon/decide.h"
+#include "daemon/forget_requests.h"
+#include "daemon/offset_requests.h"
+#include "daemon/report.h"
+#include "daemon/session.h"
+#include "daemon/web.h"
+#include "fetch/configured.h"
+#include "kafka/log/epoch.h"
+#include "kafka/log/identity.h"
+#include "kafka/log/kafka_run.h"
+#include "kafka/log/offsets.h"
+#include "kafka/log/standby.h"
+#include "kafka/log/writes.h"
+#include "kafka/source.h"
+#include "kafka/topics/check.h"
+#include "metrics/cluster_metrics.h"
+#include "metrics/kafka_metrics.h"
+#include "open/setup.h"
+#include "open/state_originals.h"
+#include "shards/cluster_shown.h"
+#include "shards/remote_answers.h"
+#include "signing/sign_topic.h"
+#include "state/file.h"
+#include "state/kafka_position.h"
+#include "state/lock.h"
+
+namespace doppel {
+namespace {
+
+// Of a dry run.
+class NoSink final : public Sink {
+ public:
+  absl::Status write(const Decided&) override { return absl::OkStatus(); }
+  std::string position() const override { return {}; }
+};
+
+// A dry run reads the index into a directory of its own: neither snapshots nor topics change.
+class DryRun {
+ public:
+  DryRun() = default;
+  DryRun(const DryRun&) = delete;
+  DryRun& operator=(const DryRun&) = delete;
+  ~DryRun() {
+    std::error_code ignored;
+    if (!directory_.empty()) std::filesystem::remove_all(directory_, ignored);
+  }
+  // The options themselves where it is none.
+  absl::StatusOr<Options> options_of(Options o) {
+    if (!o.dry_run) return o;
+    const char* variable = std::getenv("TMPDIR");
+    std::string place = !o.temporary_directory.empty()             ? o.temporary_directory
+                        : variable != nullptr && *variable != '\0' ? variable
+                                                                   : "/tmp";
+    place += "/doppel-dry-run-XXXXXX";
+    if (::mkdtemp(place.data()) == nullptr) return io_error(place + ": cannot be made for a dry run");
+    directory_ = o.state_directory = place;
+    o.kafka.create_topics = false;
+    return o;
+  }
+
+ private:
+  std::string directory_;
+};
+
+std::vector<PageData::Lag> lags_of(const kafka::ConsumerStatistics& statistics,
+                                   const std::vector<SettledPartition>& all_settled) {
+  std::vector<PageData::Lag> out;
+  for (const auto& partition : statistics.partitions) {
+    PageData::Lag& lag = out.emplace_back(
+        PageData::Lag{.topic = partition.topic, .partition = partition.partition, .records = -1});
+    for (const SettledPartition& settled : all_settled) {
+      if (settled.topic != partition.topic || settled.partition != partition.partition) continue;
+      lag.records = lag_of(partition, settled);
+      if (lag.records == 0) lag.seconds = 0;
+      if (lag.records > 0 && settled.last_ms >= 0)
+        lag.seconds = static_cast<double>(std::max<int64_t>(0, Clock::unix_ms() - settled.last_ms)) / 1e3;
+    }
+  }
+  return out;
+}
+
+// The parts of a daemon in the order in which they are opened; each uses those before it.
+class Daemon {
+ public:
+  Daemon(const Config& config, const Options& o, kafka::Cluster& cluster, const ServeKafka& how)
+      : config_(config), o_(o), cluster_(cluster), how_(how) {}
+
+  absl::Status serve() {
+    RETURN_IF_ERROR(begin());
+    RETURN_IF_ERROR(find_topics());
+    RETURN_IF_ERROR(open_index());
+    if (!o_.dry_run) index_->transactor->send_offsets_to(o_.kafka.group);
+    if (!o_.dry_run && how_.real)
+      index_->transactor->wait_for_rights([this] { return missing_rights(o_, cluster_); });
+    do {
+      RETURN_IF_ERROR(change_offsets());
+      close_input();
+      RETURN_IF_ERROR(open_input());
+      show_index();
+      if (o_.dry_run) return judge();
+      RETURN_IF_ERROR(move_to(source_->beginnings()));
+      if (o_.cluster.decides() && answers_ == nullptr) RETURN_IF_ERROR(open_answers());
+      RETURN_IF_ERROR(publish());
+    } while (offsets_->any() && !stop_());
+    release();
+    return index_->state->checkpoint();
+  }
+
+ private:
+  absl::Status begin() {
+    ASSIGN_OR_RETURN(session_, Session::begin(config_, o_, {.kafka = true, .stop = how_.stop}));
+    stop_ = session_->stopper();
+    log::info("starting",
+              {{"brokers", o_.kafka.brokers}, {"index_log", o_.kafka.index_log}, {"dry_run", o_.dry_run}});
+    return absl::OkStatus();
+  }
+
+  absl::Status find_topics() {
+    const PlanOptions waiting{.stop = stop_, .await_topics = true, .accept = [this](const std::string& id) {
+                                return refuse_state_of_another_log(cluster_, {id, o_.kafka.index_log},
+                                                                   o_.state_directory);
+                              }};
+    ASSIGN_OR_RETURN(plan_, plan_kafka(o_, cluster_, how_.real ? real_cluster(o_, waiting) : waiting));
+    return absl::OkStatus();
+  }
+
+  // Returns when it is our turn to write the index log.
+  absl::Status open_index() {
+    if (o_.kafka.takeover == "standby" && !o_.dry_run) {
+      ASSIGN_OR_RETURN(standby_, Standby::join(o_, plan_, session_->monitor.progress_reports()));
+    }
+    ASSIGN_OR_RETURN(
+        index_, open_kafka_index({.options = o_,
+                                  .plan = plan_,
+                                  .key = session_->key,
+                                  .read_only = o_.dry_run,
+                                  .elsewhere = o_.cluster.decides(),
+                                  .owner = how_.owner,
+                                  .sync_on = how_.step_by_step ? std::launch::deferred : std::launch::async,
+                                  .standby = &standby_,
+                                  .stop = stop_,
+                                  .restoring = session_->monitor.progress_reports()}));
+    return absl::OkStatus();
+  }
+
+  // A standby claims the log at once then.
+  void release() {
+    // Brokers that are away are not waited for.
+    absl::Status released =
+        cluster_.watermarks({plan_.index_log.name, 0}, kafka::Isolation::committed).status();
+    if (released.ok()) released = release_log(*index_);
+    if (released.ok()) released = commit_position(*index_);
+    if (!released.ok()) {
+      log::warn("the index log is not released; a standby waits until this daemon counts as dead",
+                {{"says", std_sv(released.message())}});
+    }
+  }
+
+  // What `doppel offsets` asked for, before any input is read.
+  absl::Status change_offsets() {
+    if (o_.dry_run) return absl::OkStatus();
+    if (!offsets_) offsets_.emplace(o_.state_directory);
+    return offsets_->carry_out([this](const std::string& line) -> absl::StatusOr<std::string> {
+      ASSIGN_OR_RETURN(const OffsetsWanted wanted, OffsetsWanted::parse(line));
+      if (o_.cluster.is_part())
+        return invalid("the input of an index on many machines is an order that all of its processes share");
+      absl::StatusOr<std::vector<OffsetChange>> changes;
+      RETURN_IF_ERROR(patiently(stop_, [&] {
+        changes = plan_offsets(wanted, index_->position, cluster_);
+        return changes.status();
+      }));
+      std::vector<LogProgress> after;
+      std::string said;
+      for (const OffsetChange& change : *changes) {
+        if (change.after.forgotten || change.after.next != change.before.next) after.push_back(change.after);
+        said += change.text() + "\n";
+      }
+      RETURN_IF_ERROR(move_to(after));
+      return said;
+    });
+  }
+
+  absl::Status move_to(const std::vector<LogProgress>& progress) {
+    if (progress.empty()) return absl::OkStatus();
+    RETURN_IF_ERROR(write_progress(*index_, progress));
+    return commit_position(*index_);
+  }
+
+  void close_input() {
+    watched_input_.clear();
+    shown_.reset();
+    kept_.reset();
+    fetching_.reset();
+    source_.reset();
+  }
+
+  // The input continues where the index log says. The offsets of the group only follow.
+  absl::Status open_input() {
+    kafka::KafkaSourceOptions options = kafka_source_options(o_, plan_.inputs, stop_);
+    options.in_background = !how_.step_by_step;
+    options.moves_group = !o_.dry_run;
+    if (how_.real) options.missing_rights = [this] { return missing_rights(o_, cluster_); };
+    const std::vector<LogProgress> from = index_->position.progress_list();
+    ASSIGN_OR_RETURN(source_, kafka::KafkaSource::open(cluster_, options, from));
+    ASSIGN_OR_RETURN(fetching_, fetch_from(*source_, fetch_options(o_, stop_), *index_->engine));
+    watched_input_.push_back(session_->monitor.watch(*source_, from));
+    if (fetching_ != nullptr) watched_input_.push_back(session_->monitor.watch(*fetching_));
+    return absl::OkStatus();
+  }
+
+  void show_index() {
+    session_->monitor.progress(*index_->engine, *index_->state);
+    kept_ = kept_originals(*index_->state, *index_->engine);
+    shown_.emplace(WebParts{.config = config_,
+                            .engine = *index_->engine,
+                            .originals = *kept_,
+                            .bodies = index_->state->bodies(),
+                            .keys = key_policy(o_)});
+    shown_->lags = [this, statistics = source_->statistics()] {
+      return lags_of(statistics->get(), session_->monitor.metrics().stream().settled());
+    };
+  }
+
+  // A dry run: decides, and nothing comes of it.
+  absl::Status judge() {
+    Web web(session_->server.get(), *shown_);
+    ready();
+    NoSink sink;
+    Report report(index_->engine->originals());
+    return decide(*session_, parts(sink, web, report));
+  }
+
+  // A resolver: the originals are with the matchers, which answer what is like a document.
+  absl::Status open_answers() {
+    generation_ = make_owner_name();
+    ASSIGN_OR_RETURN(answers_,
+                     RemoteAnswers::open(cluster_, {.topic = answers_topic(o_),
+                                                    .generation = generation_,
+                                                    .engine = *index_->engine,
+                                                    .stop = stop_,
+                                                    .still_ours = [this] { return sink_->still_ours(); },
+                                                    .watch = watch_}));
+    watched_.push_back(session_->monitor.metrics().pull(
+        [this](Families& out) { collect_resolver(out, watch_.status(), Clock::unix_ms()); }));
+    shown_->cluster = [this] { return cluster_part(watch_.status(), Clock::unix_ms()); };
+    return write_generation(*index_, generation_);
+  }
+
+  absl::Status publish() {
+    kafka::KafkaSinkOptions options = sink_options(o_, plan_, *index_);
+    options.generation = generation_;
+    options.waiting = [this] { (void)stop_(); };
+    options.commit =
+        how_.step_by_step ? kafka::CommitThread::Where::in_turn : kafka::CommitThread::Where::beside;
+    sink_.emplace(cluster_, options, *index_->engine, *index_->originals, *index_->transactor,
+                  index_->position);
+    SnapshotJournal journal(*index_, *sink_);
+    const std::shared_ptr<void> watched = session_->monitor.watch(*index_->transactor);
+    Forgetting forgetting(*kept_, index_->state->bodies(),
+                          how_.step_by_step ? Forgetting::Search::in_turn : Forgetting::Search::beside);
+    ForgetRequests requests(o_.state_directory, forgetting);
+    shown_->forgetting = &forgetting;
+    shown_->snapshots = [this] { return index_->state->checkpoint_stats(); };
+    shown_->checkpoint = [this] { return index_->state->checkpoint(); };
+    Web web(session_->server.get(), *shown_);
+    ready();
+    Report report(index_->engine->originals());
+    Deciding deciding = parts(*sink_, web, report);
+    deciding.journal = &journal;
+    deciding.answering = answers_.get();
+    deciding.requests = [&](Work& work) {
+      standby_.keep();
+      requests.look();
+      return forgetting.fill(work) || sink_->has_more_to_do();
+    };
+    deciding.interrupted = [&] { return offsets_->any(); };
+    deciding.settled = [&] {
+      forgetting.settled();
+      requests.answer();
+    };
+    absl::Status ran = decide(*session_, deciding);
+    index_->position = sink_->where();
+    if (ran.ok()) return ran;
+    how_.ending(ran);  // clients of a broker that is away may take their time to go
+    // What a person must change stops a start. A daemon that ran may be started again.
+    if (absl::IsInvalidArgument(ran) || absl::IsNotFound(ran)) return absl::InternalError(ran.message());
+    return ran;
+  }
+
+  Deciding parts(Sink& sink, Web& web, Report& report) {
+    return {.source = *source_,
+            .fetching = fetching_.get(),
+            .engine = *index_->engine,
+            .state = *index_->state,
+            .sink = sink,
+            .keys = key_policy(o_),
+            .web = web,
+            .report = report};
+  }
+
+  void ready() {
+    session_->monitor.ready(*index_->engine);
+    log::info("ready", {{"partitions", source_->partitions()},
+                        {"originals", index_->engine->originals().stats().live},
+                        {"epoch", epoch_string(index_->epoch.epoch)}});
+    notify::ready();
+  }
+
+  const Config& config_;
+  const Options& o_;  // of the configuration, or of a dry run
+  kafka::Cluster& cluster_;
+  const ServeKafka& how_;
+  std::function<bool()> stop_;
+  std::unique_ptr<Session> session_;
+  KafkaPlan plan_;
+  Standby standby_;
+  std::unique_ptr<KafkaIndex> index_;
+  std::unique_ptr<kafka::KafkaSource> source_;
+  std::unique_ptr<FetchSource> fetching_;
+  std::unique_ptr<KeptOriginals> kept_;
+  std::optional<WebParts> shown_;
+  ResolverWatch watch_{static_cast<uint64_t>(o_.cluster.ahead)};
+  std::string generation_;  // of a resolver's life
+  std::unique_ptr<RemoteAnswers> answers_;
+  std::optional<kafka::KafkaSink> sink_;
+  std::vector<std::shared_ptr<void>> watched_, watched_input_;  // what the metrics show, until it goes
+  std::optional<OffsetRequests> offsets_;
+};
+
+}  // namespace
+
+absl::Status serve_kafka(const Config& config, kafka::Cluster& cluster, const ServeKafka& how) {
+  if (config.options.state_directory.empty())
+    return invalid("state.directory: serve needs a directory for its snapshots and its hash key");
+  DryRun dry_run;
+  ASSIGN_OR_RETURN(const Options o, dry_run.options_of(config.options));
+  RETURN_IF_ERROR(check_format(o.input));
+  // One in use is refused before Kafka is waited for.
+  RETURN_IF_ERROR(make_directories(o.state_directory));
+  RETURN_IF_ERROR(lock_directory(o.state_directory).status());
+  return Daemon(config, o, cluster, how).serve();
+}
+
+}  // namespace doppel

@@ -1,0 +1,258 @@
+#include "shards/matching.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "kafka/log/kafka_run.h"
+#include "metrics/cluster_metrics.h"
+#include "metrics/kafka_metrics.h"
+#include "open/setup.h"
+
+namespace doppel {
+namespace {
+
+constexpr std::chrono::milliseconds kPause(10);
+constexpr size_t kGrain = 64;  // documents that one thread takes at a time
+
+}  // namespace
+
+Matching::Matching(const Options& options, const KafkaPlan& plan, KafkaIndex& index, Monitor& monitor)
+    : o_(options),
+      cluster_(*plan.kafka),
+      plan_(plan),
+      index_(index),
+      monitor_(monitor),
+      shards_(index.engine->options().own->text()),
+      executor_(thread_count(options)) {
+  shown_.shards = shards_;
+  shown_.ahead_most = static_cast<uint64_t>(options.cluster.ahead);
+  const EngineOptions& engine = index.engine->options();
+  for (int i = 0; i < executor_.threads(); ++i)
+    signers_.emplace_back(engine.scheme, engine.with_sets(), options.input, key_policy(options));
+  index.follower->follow(executor_.threads(), [this](int parts, const std::function<void(int)>& part) {
+    executor_.run(static_cast<size_t>(parts), 1,
+                  [&](int, size_t begin, size_t) { part(static_cast<int>(begin)); });
+  });
+}
+
+absl::Status Matching::open() {
+  const auto stop = [this] { return monitor_.stop(); };
+  const std::string topic = answers_topic(o_);
+  ASSIGN_OR_RETURN(questions_, AnswersIn::open(cluster_, topic, kQuestions, stop));
+  ASSIGN_OR_RETURN(answers_, AnswersOut::open(cluster_, topic, kAnswers, stop));
+  ASSIGN_OR_RETURN(log_, kafka::LogReader::open(cluster_, {plan_.index_log.name, 0}));
+  return absl::OkStatus();
+}
+
+// The steps in order, again and again.
+absl::Status Matching::run(Web& web) {
+  while (!monitor_.stop()) {
+    RETURN_IF_ERROR(follow_log());
+    RETURN_IF_ERROR(take_questions());
+    monitor_.progress(*index_.engine, *index_.state);
+    web.progress({});
+    if (index_.position.cut.generation.empty()) {
+      Clock::sleep(kPause);  // nobody decides yet
+      continue;
+    }
+    const LogProgress committed = order_progress();
+    RETURN_IF_ERROR(place_in_order(committed));
+    const size_t ahead = documents_ahead(static_cast<uint64_t>(committed.next));
+    show([&](MatcherStatus& status) { status.ahead = ahead; });
+    if (ahead >= static_cast<size_t>(o_.cluster.ahead)) {
+      Clock::sleep(kPause);  // far enough
+      continue;
+    }
+    ASSIGN_OR_RETURN(const bool more, source_->next(batch_));
+    if (more && !batch_.records.empty()) RETURN_IF_ERROR(answer());
+  }
+  return absl::OkStatus();
+}
+
+MatcherStatus Matching::status() const {
+  const std::lock_guard lock(shown_mutex_);
+  return shown_;
+}
+void Matching::collect(Families& out) const {
+  collect_matcher(out, status());
+  const std::lock_guard lock(shown_mutex_);
+  if (statistics_ != nullptr)
+    collect_consumer(out, statistics_->get(), {answered_to_}, o_.kafka.fetch_queue, Clock::unix_ms());
+}
+
+void Matching::show(const std::function<void(MatcherStatus&)>& change) {
+  const std::lock_guard lock(shown_mutex_);
+  change(shown_);
+}
+
+// A resolver writes where it begins before its generation, unless the topic was not there yet: then it begins
+// at the topic's beginning.
+LogProgress Matching::order_progress() const {
+  const auto at = index_.position.progress.find({o_.kafka.topics.front(), 0});
+  if (at != index_.position.progress.end()) return at->second;
+  return {.topic = o_.kafka.topics.front(), .partition = 0, .next = 0, .last_ms = -1};
+}
+
+// Offsets do not count documents: transactions leave gaps between them.
+size_t Matching::documents_ahead(uint64_t committed) {
+  while (!ahead_.empty() && ahead_.front().end <= committed) ahead_.pop_front();
+  size_t out = 0;
+  for (const Answered& batch : ahead_) out += batch.documents;
+  return out;
+}
+
+// Answers go on here.
+void Matching::go_to(uint64_t offset) {
+  source_.reset();
+  ahead_.clear();
+  next_ = offset;
+}
+
+absl::Status Matching::follow_log() {
+  const absl::StatusOr<kafka::Watermarks> bounds = log_->bounds();
+  if (absl::IsUnavailable(bounds.status()) || absl::IsNotFound(bounds.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(bounds.status());
+  show([&](MatcherStatus& status) { status.log_behind = bounds->high - index_.position.log_offset; });
+  if (bounds->high <= index_.position.log_offset) {
+    index_.position.covered_ms = Clock::unix_ms();  // up to now there is nothing else
+    return absl::OkStatus();
+  }
+  absl::Status read = index_.follower->restore(*log_, bounds->high, [](uint64_t) {});
+  const std::optional<LogEpoch>& epoch = index_.follower->epoch();
+  if (epoch && epoch->epoch != index_.epoch.epoch)
+    return absl::FailedPreconditionError(
+        fmt::format("{} has become the log of another index; start again", plan_.index_log.name));
+  return read;
+}
+
+// A resolver that waits in vain asks for answers again.
+absl::Status Matching::take_questions() {
+  absl::Status status;
+  RETURN_IF_ERROR(questions_->take(0, [&](std::string_view bytes) {
+    const std::optional<Question> question = decode_question(bytes);
+    if (!question || question->generation != index_.position.cut.generation) return;
+    if (question->id != 0) {
+      const absl::Status answered = answer_one(*question);
+      if (status.ok()) status = answered;
+      return;
+    }
+    if (next_ <= question->from) return;
+    log::info("answering again", {{"from", question->from}, {"until", next_}});
+    go_to(question->from);
+  }));
+  return status;
+}
+
+// A document in the midst of a batch, without what has died in that batch and in those before it.
+absl::Status Matching::answer_one(const Question& question) {
+  if (index_.position.cut.cut < question.least) return absl::OkStatus();  // it will be asked again
+  Engine& engine = *index_.engine;
+  work_.resize(1, engine.options());
+  const Record record{
+      .value = question.signed_record, .source = o_.kafka.topics.front(), .offset = question.from};
+  signers_.front().sign(record, work_.sign.documents[0], work_.sign.slices.data());
+  RETURN_IF_ERROR(engine.originals().match_without(question.deaths, [&] {
+    MatchCounters counters;
+    return engine.match(work_, 0, 1, counters);
+  }));
+  AnswerRecord answered{.generation = question.answered_as(),
+                        .shards = shards_,
+                        .as_of = index_.position.cut.cut,
+                        .begin = question.from,
+                        .end = question.from + 1};
+  if (!work_.answers[0].is_empty()) answered.answers.emplace_back(question.from, work_.answers[0]);
+  show([](MatcherStatus& status) { ++status.answered_again; });
+  return send(answered);
+}
+
+absl::Status Matching::send(const AnswerRecord& record) {
+  encoded_.clear();
+  encode_answers(record, static_cast<size_t>(index_.engine->options().rule.max_checks), encoded_);
+  return answers_->send(encoded_);
+}
+
+// Where the answers go on: behind the last one; where another resolver decides now, or others were faster,
+// behind what is committed.
+absl::Status Matching::place_in_order(const LogProgress& committed) {
+  const auto first = static_cast<uint64_t>(committed.next);
+  if (generation_ != index_.position.cut.generation) {
+    generation_ = index_.position.cut.generation;
+    show([this](MatcherStatus& status) { status.resolver = generation_; });
+    go_to(first);
+    log::info("answering", {{"shards", shards_}, {"resolver", generation_}, {"from", next_}});
+  } else if (next_ < first) {
+    go_to(first);
+  }
+  if (source_ != nullptr) return absl::OkStatus();
+  kafka::KafkaSourceOptions options =
+      kafka_source_options(o_, kafka_inputs(o_), [this] { return monitor_.stop(); });
+  options.in_background = false;
+  options.compare_offsets = false;
+  options.idle_ms = 20;  // the log and questions are waited for, too
+  LogProgress from = committed;
+  if (next_ != first) from = {.topic = committed.topic, .next = static_cast<int64_t>(next_)};
+  ASSIGN_OR_RETURN(source_, kafka::KafkaSource::open(cluster_, options, {from}));
+  const std::lock_guard lock(shown_mutex_);
+  statistics_ = source_->statistics();
+  answered_to_ = {.topic = committed.topic, .partition = committed.partition};
+  answered_to_.next = static_cast<int64_t>(next_);
+  return absl::OkStatus();
+}
+
+// SIGN reads what was signed, MATCH asks the index, and what was found goes out.
+absl::Status Matching::answer() {
+  Engine& engine = *index_.engine;
+  const size_t documents = batch_.records.size();
+  const auto num_perm = static_cast<size_t>(engine.options().scheme.num_perm);
+  work_.resize(documents, engine.options());
+  std::mutex mutex;
+  absl::Status first_error;
+  executor_.run(documents, kGrain, [&](int worker, size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i)
+      signers_[static_cast<size_t>(worker)].sign(batch_.records[i], work_.sign.documents[i],
+                                                 work_.sign.slices.data() + i * num_perm);
+    MatchCounters counters;
+    const absl::Status status = engine.match(work_, begin, end, counters);
+    const std::lock_guard lock(mutex);
+    if (!status.ok() && first_error.ok()) first_error = status;
+  });
+  RETURN_IF_ERROR(first_error);
+  return send_answers();
+}
+
+// In records that the topic takes.
+absl::Status Matching::send_answers() {
+  constexpr size_t kEnough = kAnswerBytes / 8;
+  record_ = {.generation = generation_, .shards = shards_, .as_of = index_.position.cut.cut, .begin = next_};
+  size_t bytes = 0;
+  for (size_t i = 0; i < batch_.records.size(); ++i) {
+    const Answer& found = work_.answers[i];
+    const uint64_t offset = batch_.records[i].offset;
+    next_ = offset + 1;
+    if (!found.is_empty()) {
+      record_.answers.emplace_back(offset, found);
+      bytes += found.bytes();
+    }
+    if (bytes < kEnough && i + 1 < batch_.records.size()) continue;
+    record_.end = next_;
+    RETURN_IF_ERROR(send(record_));
+    record_.answers.clear();
+    record_.begin = next_;
+    bytes = 0;
+  }
+  ahead_.push_back({next_, batch_.records.size()});
+  const auto found = std::count_if(work_.answers.begin(), work_.answers.end(),
+                                   [](const Answer& answer) { return !answer.is_empty(); });
+  const std::lock_guard lock(shown_mutex_);
+  shown_.answered += batch_.records.size();
+  shown_.found += static_cast<uint64_t>(found);
+  answered_to_.next = static_cast<int64_t>(next_);
+  answered_to_.last_ms = batch_.records.back().timestamp_ms;
+  return absl::OkStatus();
+}
+
+}  // namespace doppel

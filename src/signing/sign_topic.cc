@@ -1,0 +1,214 @@
+#include "signing/sign_topic.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "kafka/group_note.h"
+#include "kafka/topics.h"
+#include "kafka/topics/named_topics.h"
+
+namespace doppel {
+namespace {
+
+constexpr std::chrono::milliseconds kPause(500);
+constexpr int kAskGroupMs = 10'000;
+
+// The topic with one partition and room for the largest record; made where it is missing. Its
+// max.message.bytes.
+absl::StatusOr<int64_t> look_at_topic(const Options& o, kafka::Cluster& cluster, const std::string& topic) {
+  const kafka::TopicSpec spec = signed_topic(o, topic);
+  const int64_t needed = static_cast<int64_t>(o.max_record) + kBesidesSet;
+  ASSIGN_OR_RETURN(std::vector<kafka::TopicPartitions> found, kafka::find_topics(cluster, {{topic}, {}}));
+  if (found.empty()) {
+    if (!o.kafka.create_topics) {
+      return absl::NotFoundError(
+          fmt::format("the topic {} (signed records) does not exist, or may not be seen; set "
+                      "kafka.create_topics: true, or "
+                      "run:\n  {}",
+                      topic, kafka::command_to_make(spec, o.kafka.brokers)));
+    }
+    RETURN_IF_ERROR(kafka::make_topic(cluster, spec));
+    ASSIGN_OR_RETURN(found, kafka::find_topics(cluster, {{topic}, {}}));
+    if (found.empty()) return absl::UnavailableError(fmt::format("the topic {} was made just now", topic));
+  }
+  if (found.front().partitions.size() != 1)
+    return invalid(one_partition(topic, found.front().partitions.size()));
+  ASSIGN_OR_RETURN(const std::vector<std::string> configs,
+                   cluster.topic_configs(topic, {"max.message.bytes"}));
+  int64_t most = 0;
+  std::from_chars(configs[0].data(), configs[0].data() + configs[0].size(), most);
+  if (most >= needed) return most;
+  return invalid(fmt::format(
+      "the topic {} (signed records): max.message.bytes is {}, and max_record ({}) needs {}; run:\n  "
+      "kafka-configs.sh --bootstrap-server {} --alter --entity-type topics --entity-name {} --add-config "
+      "max.message.bytes={}",
+      topic, most, o.max_record, needed, o.kafka.brokers, topic, needed));
+}
+
+}  // namespace
+
+absl::Status patiently(const std::function<bool()>& stop, const std::function<absl::Status()>& call) {
+  bool said = false;
+  while (true) {
+    absl::Status status = call();
+    if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) return status;
+    if (stop()) return absl::CancelledError("stopped while waiting for Kafka");
+    if (!std::exchange(said, true)) log::warn("waiting for Kafka", {{"says", std_sv(status.message())}});
+    Clock::sleep(kPause);
+  }
+}
+
+SignedTopic::SignedTopic(kafka::Cluster& cluster, To to, int64_t most, std::function<bool()> stop)
+    : cluster_(cluster),
+      to_(std::move(to)),
+      most_(most),
+      stop_(std::move(stop)),
+      producer_(cluster,
+                {.transactions = {.id = to_.transactional_id,
+                                  .transaction_timeout_ms = to_.transaction_timeout_ms,
+                                  .batch_bytes_max = most}},
+                stop_) {}
+
+absl::StatusOr<std::unique_ptr<SignedTopic>> SignedTopic::open(const Options& o, kafka::Cluster& cluster,
+                                                               To to, const std::function<bool()>& stop) {
+  if (std::find(o.kafka.topics.begin(), o.kafka.topics.end(), to.topic) != o.kafka.topics.end())
+    return invalid(fmt::format(
+        "{} is one of kafka.topics, which are read; name another topic for signed records", to.topic));
+  int64_t most = 0;
+  RETURN_IF_ERROR(patiently(stop, [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(most, look_at_topic(o, cluster, to.topic));
+    return absl::OkStatus();
+  }));
+  std::unique_ptr<SignedTopic> out(new SignedTopic(cluster, std::move(to), most, stop));
+  RETURN_IF_ERROR(out->producer_.reopen());
+  out->producer_.know_topic(out->to_.topic);
+  if (out->to_.group.empty()) return out;
+  out->commit_as({});
+  ASSIGN_OR_RETURN(out->reader_, cluster.consumer({.group = out->to_.group}));
+  return out;
+}
+
+void SignedTopic::commit_as(std::string credentials) {
+  producer_.send_offsets_as({to_.group, std::move(credentials)});
+}
+
+absl::StatusOr<std::vector<LogProgress>> SignedTopic::progress(const std::vector<kafka::Place>& places) {
+  std::vector<LogProgress> out;
+  if (places.empty()) return out;
+  std::vector<kafka::GroupOffset> offsets;
+  RETURN_IF_ERROR(patiently(stop_, [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(offsets, reader_->group_offsets(places, kAskGroupMs));
+    return absl::OkStatus();
+  }));
+  for (size_t i = 0; i < places.size(); ++i) {
+    const auto& [offset, note] = offsets[i];
+    if (offset < 0) continue;
+    LogProgress p{.topic = places[i].topic, .partition = places[i].partition, .next = offset};
+    if (const std::optional<LogProgress> noted = kafka::parse_group_note(note)) {
+      p.incarnation = noted->incarnation;
+      if (noted->next == offset) p.last_ms = noted->last_ms;  // else somebody has moved the group
+    }
+    out.push_back(std::move(p));
+  }
+  return out;
+}
+
+absl::Status SignedTopic::begin(const std::vector<LogProgress>& beginnings) {
+  outbox_.clear();
+  if (beginnings.empty()) return absl::OkStatus();
+  outbox_.progress = beginnings;
+  return send();
+}
+
+size_t SignedTopic::bytes_max() const { return static_cast<size_t>(most_ - kBesidesSet / 2); }
+
+absl::Status SignedTopic::write(const SignedBatchOut& out) {
+  outbox_.clear();
+  for (size_t i = 0; i < out.signed_records.size(); ++i) add(out.batch.records[i], out.signed_records[i]);
+  if (!to_.group.empty()) advance(out.batch);
+  return send();
+}
+
+void SignedTopic::add(const Record& record, const std::string& bytes) {
+  const size_t key = record.key ? record.key->size() : 0;
+  const bool with_key = static_cast<int64_t>(bytes.size() + key) + kBesidesSet / 2 <= most_;
+  outbox_.header(kSchemeHeader, to_.scheme);
+  std::optional<kafka::Outbox::Span> key_at;
+  if (record.key && with_key) key_at = outbox_.put(*record.key);
+  outbox_.add(to_.topic, key_at, outbox_.put(bytes)).partition = 0;
+}
+
+void SignedTopic::advance(const Batch& batch) {
+  for (const Record& record : batch.records) {
+    std::vector<LogProgress>& moved = outbox_.progress;
+    auto at = std::find_if(moved.begin(), moved.end(), [&](const LogProgress& p) {
+      return p.partition == record.partition && p.topic == record.source;
+    });
+    if (at == moved.end())
+      at = moved.insert(moved.end(), {.topic = std::string(record.source), .partition = record.partition});
+    at->next = static_cast<int64_t>(record.offset) + 1;
+    at->incarnation = record.incarnation;
+    at->last_ms = record.timestamp_ms;
+  }
+}
+
+absl::Status SignedTopic::send() {
+  const absl::Status status = try_send();
+  refused_ = absl::IsFailedPrecondition(status);
+  return status;
+}
+
+// One transaction, made again until its outcome is known.
+absl::Status SignedTopic::try_send() {
+  kafka::Outbox* const all[] = {&outbox_};
+  while (true) {
+    absl::Status status = producer_.send(all);
+    if (status.ok()) return status;
+    // A member's transactional id is its own: only the broker can have ended its transaction, after too long.
+    const bool replaced = absl::IsAborted(status) && to_.group.empty();
+    const bool refused = absl::IsFailedPrecondition(status);
+    if (replaced || (!kafka::may_pass(status) && !refused)) return explained(status);
+    if (stop_()) return absl::CancelledError("stopped while waiting for Kafka");
+    if (!refused) log::warn("a transaction is made again", {{"says", std_sv(status.message())}});
+    RETURN_IF_ERROR(explained(producer_.reopen()));
+    if (refused) return status;
+    ASSIGN_OR_RETURN(const bool committed, is_committed());
+    if (committed) return absl::OkStatus();
+    for (kafka::Outbox::Message& message : outbox_.messages()) message.offset = -1;
+  }
+}
+
+absl::Status SignedTopic::explained(const absl::Status& status) const {
+  if (!absl::IsAborted(status)) return status;
+  return absl::AbortedError(fmt::format(
+      "another doppel sign writes to {}, or a transaction took too long: {}; start again to go on", to_.topic,
+      std_sv(status.message())));
+}
+
+// By the offsets that go with each transaction. Where another member signs some of these partitions by now,
+// nothing can be said of the others: whoever has them goes on where the group says.
+absl::StatusOr<bool> SignedTopic::is_committed() {
+  if (to_.group.empty() || outbox_.progress.empty()) return false;
+  std::vector<kafka::Place> places;
+  places.reserve(outbox_.progress.size());
+  for (const LogProgress& p : outbox_.progress) places.push_back({p.topic, p.partition});
+  ASSIGN_OR_RETURN(const std::vector<LogProgress> now, progress(places));
+  const auto reached = std::count_if(now.begin(), now.end(), [&](const LogProgress& p) {
+    return std::any_of(outbox_.progress.begin(), outbox_.progress.end(), [&](const LogProgress& ours) {
+      return ours.topic == p.topic && ours.partition == p.partition &&
+             std::pair(p.incarnation, p.next) >= std::pair(ours.incarnation, ours.next);
+    });
+  });
+  if (reached == 0) return false;
+  if (static_cast<size_t>(reached) == places.size()) return true;
+  return absl::FailedPreconditionError("another signer has a part of these partitions");
+}
+
+}  // namespace doppel

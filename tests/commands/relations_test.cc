@@ -1,0 +1,118 @@
+// Copies of a part, as a user of scan sees them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "commands/run_doppel.h"
+
+namespace doppel {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Ran;
+using testing::run_doppel;
+using testing::TempDir;
+using testing::write_file;
+
+// Words that no other range has.
+std::string words(int from, int to) {
+  std::string out;
+  for (int i = from; i < to; ++i) out += "word" + std::to_string(i) + " ";
+  return out;
+}
+std::string line(const std::string& id, const std::string& text) {
+  return R"({"id": ")" + id + R"(", "text": ")" + text + "\"}\n";
+}
+
+const std::string kAll = " --set relations=near,contained,contains,shares ";
+
+TEST(Relations, AreInTheVerdictsOfUniqueDocuments) {
+  TempDir dir;
+  write_file(dir / "in.jsonl",
+             line("whole", words(0, 600)) + line("half", words(0, 300)) +
+                 line("wrap", words(5'000, 5'900) + words(0, 600)) +
+                 line("quote", words(8'000, 9'000) + words(200, 400) + words(9'000, 9'500)) +
+                 line("near", words(3, 600)));
+  const Ran ran = run_doppel("scan --all" + kAll + (dir / "in.jsonl"));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr(R"("id":"half","verdict":"unique")"));
+  EXPECT_THAT(ran.out, HasSubstr(R"("relations":[{"relation":"contained","id":"whole",)"));
+  EXPECT_THAT(ran.out, HasSubstr(R"("passages":[[0,300]])"));
+  EXPECT_THAT(ran.out, HasSubstr(R"({"relation":"contains","id":"whole",)"));
+  EXPECT_THAT(ran.out, HasSubstr(R"({"relation":"shares","id":"whole",)"));
+  EXPECT_THAT(ran.out, HasSubstr(R"("passages":[[1000,1200]])"));
+  EXPECT_THAT(ran.out, HasSubstr(R"("id":"near","verdict":"duplicate","duplicate_of":"whole")"));
+  EXPECT_THAT(ran.err,
+              HasSubstr("of the unique ones, 1 are in an original, 1 have one in them, 1 share a passage"));
+}
+
+TEST(Relations, AreOffUnlessTheyAreAskedFor) {
+  TempDir dir;
+  write_file(dir / "in.jsonl", line("whole", words(0, 600)) + line("half", words(0, 300)));
+  const Ran ran = run_doppel("scan --all " + (dir / "in.jsonl"));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, Not(HasSubstr("relations")));
+}
+
+TEST(Relations, AreEventsAndMayMakeDuplicates) {
+  TempDir dir;
+  write_file(dir / "in.jsonl", line("whole", words(0, 600)) + line("half", words(0, 300)));
+  const Ran events = run_doppel("scan" + kAll + (dir / "in.jsonl"));
+  ASSERT_EQ(events.code, 0) << events.err;
+  EXPECT_THAT(events.out, HasSubstr(R"({"type":"partial-copy-of","version":1,)"));
+  const Ran kept = run_doppel("scan --all --set partial=duplicate" + kAll + "--keep " +
+                              (dir / "kept.jsonl ") + (dir / "in.jsonl"));
+  ASSERT_EQ(kept.code, 0) << kept.err;
+  EXPECT_THAT(kept.out, HasSubstr(R"("id":"half","verdict":"duplicate","duplicate_of":"whole")"));
+  EXPECT_THAT(kept.out, HasSubstr(R"("kind":"contained")"));
+  EXPECT_EQ(testing::read_file(dir / "kept.jsonl"), line("whole", words(0, 600)));
+}
+
+TEST(Relations, OutliveARestart) {
+  TempDir dir;
+  write_file(dir / "one.jsonl", line("whole", words(0, 600)));
+  write_file(dir / "two.jsonl", line("half", words(0, 300)));
+  const std::string state = "--state " + (dir / "state ");
+  ASSERT_EQ(run_doppel("scan" + kAll + state + (dir / "one.jsonl")).code, 0);
+  const Ran ran = run_doppel("scan --all" + kAll + state + (dir / "two.jsonl"));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr(R"("relations":[{"relation":"contained","id":"whole",)"));
+}
+
+TEST(Relations, AnIndexKeepsThoseThatItWasMadeWith) {
+  TempDir dir;
+  write_file(dir / "in.jsonl", line("whole", words(0, 600)));
+  const std::string state = "--state " + (dir / "state ") + (dir / "in.jsonl");
+  ASSERT_EQ(run_doppel("scan " + state).code, 0);
+  const Ran ran = run_doppel("scan" + kAll + state);
+  EXPECT_NE(ran.code, 0);
+  EXPECT_THAT(ran.err, HasSubstr("passage"));
+}
+
+TEST(Relations, HaveNamesAndNeedSets) {
+  const Ran name = run_doppel("scan --set relations=near,quotes /dev/null");
+  EXPECT_THAT(name.err, HasSubstr("\"quotes\" is not one of near, contained, contains, shares"));
+  const Ran sets = run_doppel("scan --set relations=near,shares --set verify=signature /dev/null");
+  EXPECT_THAT(sets.err, HasSubstr("verify: exact"));
+}
+
+// What is signed elsewhere has the same relations.
+TEST(Relations, OfSignedRecordsAreThoseOfTheirDocuments) {
+  TempDir dir;
+  write_file(dir / "in.jsonl", line("whole", words(0, 600)) + line("half", words(0, 300)) +
+                                   line("wrap", words(5'000, 5'900) + words(0, 600)) +
+                                   line("quote", words(8'000, 9'000) + words(200, 400) + words(0, 40)));
+  const std::string key = "DOPPEL_HASH_KEY=00112233445566778899aabbccddeeff";
+  const Ran sign = run_doppel("sign -q" + kAll + (dir / "in.jsonl") + " -o " + (dir / "in.signed"), key);
+  ASSERT_EQ(sign.code, 0) << sign.err;
+  const Ran texts = run_doppel("scan -q --all" + kAll + (dir / "in.jsonl"), key);
+  const Ran records = run_doppel("scan -q --all --format signed" + kAll + (dir / "in.signed"), key);
+  ASSERT_EQ(records.code, 0) << records.err;
+  EXPECT_THAT(texts.out, HasSubstr(R"("relation":"shares")"));
+  EXPECT_EQ(records.out, texts.out);
+}
+
+}  // namespace
+}  // namespace doppel

@@ -1,0 +1,174 @@
+// Revisit records as an archive keeps them: none refers to what was captured later, what a crawler's own
+// revisit record refers to stays, and an original is found by its id where its file was written again.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "commands/run_doppel.h"
+
+namespace doppel::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string image(char of) { return "\x89PNG" + std::string(1500, of); }
+
+std::string capture(const std::string& name, int second, const std::string& body) {
+  const std::string http = "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n" + body;
+  return fmt::format(
+      "WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:{0}>\r\nWARC-Target-URI: http://x/{0}\r\n"
+      "WARC-Date: 2024-05-06T07:08:{1:02}Z\r\nContent-Type: application/http; msgtype=response\r\n"
+      "Content-Length: {2}\r\n\r\n{3}\r\n\r\n",
+      name, second, http.size(), http);
+}
+
+std::string revisit(const std::string& name, const std::string& of, int second, bool by_id) {
+  return fmt::format(
+      "WARC/1.1\r\nWARC-Type: revisit\r\nWARC-Record-ID: <urn:uuid:{0}>\r\nWARC-Target-URI: http://x/{0}\r\n"
+      "WARC-Date: 2024-05-06T07:09:00Z\r\nWARC-Profile: identical-payload-digest\r\n{1}"
+      "Content-Length: 0\r\n\r\n\r\n\r\n",
+      name,
+      by_id ? fmt::format("WARC-Refers-To: <urn:uuid:{}>\r\n", of)
+            : fmt::format("WARC-Refers-To-Target-URI: http://x/{}\r\nWARC-Refers-To-Date: "
+                          "2024-05-06T07:08:{:02}Z\r\n",
+                          of, second));
+}
+
+size_t count(std::string_view text, std::string_view what) {
+  size_t out = 0;
+  for (size_t at = text.find(what); at != std::string_view::npos; at = text.find(what, at + 1)) ++out;
+  return out;
+}
+
+// The events call the first original that was read. What was captured before it is the original instead.
+TEST(Revisits, ReferToWhatWasThereBefore) {
+  TempDir dir;
+  write_file(dir / "in/a.warc", capture("late", 9, image('a')) + capture("latest", 30, image('a')));
+  write_file(dir / "in/b.warc", capture("early", 1, image('a')));
+  for (const std::string order : {"files", "date"}) {
+    EXPECT_EQ(run_doppel("scan -q --order " + order + " -o " + (dir / order) + " " + (dir / "in")).code, 0);
+    const Ran records = run_doppel("revisits " + (dir / order));
+    EXPECT_EQ(records.code, 0);
+    EXPECT_THAT(records.err, HasSubstr("2 records; "));
+    EXPECT_EQ(count(records.out, "WARC-Refers-To: <urn:uuid:early>\r\n"), 2u) << records.out;
+    EXPECT_EQ(count(records.out, "WARC-Target-URI: http://x/late\r\n"), 1u);
+    EXPECT_EQ(count(records.out, "WARC-Target-URI: http://x/latest\r\n"), 1u);
+    const Ran again =
+        run_doppel("revisits " + (dir / order) + " --rewrite " + (dir / "out") + " " + (dir / "in"));
+    EXPECT_EQ(again.code, 0);
+    EXPECT_THAT(again.err, AllOf(HasSubstr("2 copies replaced"), Not(HasSubstr("stay"))));
+    EXPECT_EQ(count(read_file(dir / "out/a.warc"), "WARC-Refers-To: <urn:uuid:early>\r\n"), 2u);
+    EXPECT_THAT(read_file(dir / "out/b.warc"), HasSubstr("WARC-Type: response"));
+    for (const Ran& ran : {records, again})
+      EXPECT_EQ(ran.err.find("1 originals of events are later than a copy") != std::string::npos,
+                order == "files")
+          << ran.err;
+    // The events of stdin are read several times, too.
+    EXPECT_EQ(run_doppel("revisits - < " + (dir / order)).out, records.out);
+  }
+  write_file(dir / "in/c.txt", "text");
+  EXPECT_THAT(run_doppel("scan --order date " + (dir / "in")).err,
+              HasSubstr("c.txt: not in the order of dates"));
+}
+
+// A later original of another crawl stays what it is: others may refer to it.
+TEST(Revisits, NoReferenceIsTurnedAroundBeyondTheInput) {
+  TempDir dir;
+  write_file(dir / "a.warc", capture("late", 9, image('a')));
+  write_file(dir / "b.warc", capture("early", 1, image('a')) + capture("between", 5, image('a')) +
+                                 capture("latest", 30, image('a')));
+  EXPECT_EQ(
+      run_doppel("scan -q -o " + (dir / "events") + " " + (dir / "a.warc") + " " + (dir / "b.warc")).code, 0);
+  const Ran records = run_doppel("revisits " + (dir / "events"));
+  EXPECT_THAT(
+      records.err,
+      AllOf(HasSubstr("2 records; "),
+            HasSubstr("1 originals of events are later than a copy, and lie in files without copies")));
+  EXPECT_EQ(count(records.out, "WARC-Refers-To: <urn:uuid:early>\r\n"), 2u) << records.out;
+  EXPECT_THAT(records.out, Not(HasSubstr("WARC-Target-URI: http://x/late\r\n")));
+  const Ran again =
+      run_doppel("revisits " + (dir / "events") + " --rewrite " + (dir / "out") + " " + (dir / "b.warc"));
+  EXPECT_THAT(again.err, AllOf(HasSubstr("2 copies replaced"),
+                               HasSubstr("1 copies stay: its original is later than it, and its file is not "
+                                         "written again")));
+  EXPECT_FALSE(fs::exists(dir / "out/a.warc"));
+}
+
+TEST(Revisits, WhatACrawlersRevisitRecordRefersToStays) {
+  for (const bool by_id : {true, false}) {
+    TempDir dir;
+    write_file(dir / "a.warc", capture("first", 1, image('a')) + capture("second", 2, image('a')) +
+                                   capture("third", 3, image('a')));
+    write_file(dir / "b.warc", revisit("again", "second", 2, by_id));
+    EXPECT_EQ(run_doppel("scan -q -o " + (dir / "events") + " " + (dir / "a.warc")).code, 0);
+    const Ran ran = run_doppel("revisits " + (dir / "events") + " --rewrite " + (dir / "out") + " " +
+                               (dir / "a.warc") + " " + (dir / "b.warc"));
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("1 copies replaced"),
+                               HasSubstr("1 copies stay: a revisit record of the crawler refers to it")));
+  }
+}
+
+TEST(Revisits, AnOriginalIsFoundByItsIdWhereItsFileWasWrittenAgain) {
+  TempDir dir;
+  write_file(dir / "a.warc",
+             capture("1", 1, image('a')) + capture("2", 2, image('a')) + capture("3", 3, image('b')));
+  const std::string scan = "scan -q --state " + (dir / "state") + " -o " + (dir / "events") + " ";
+  EXPECT_EQ(run_doppel(scan + (dir / "a.warc")).code, 0);
+  const Ran first =
+      run_doppel("revisits " + (dir / "events") + " --rewrite " + (dir / "out") + " " + (dir / "a.warc"));
+  EXPECT_THAT(first.err, HasSubstr("1 copies replaced"));
+  fs::rename(dir / "out/a.warc", dir / "a.warc");
+  write_file(dir / "b.warc", capture("4", 4, image('b')));
+  EXPECT_EQ(run_doppel(scan + (dir / "b.warc")).code, 0);
+  const Ran second = run_doppel("revisits " + (dir / "events") + " --rewrite " + (dir / "out2") + " " +
+                                (dir / "a.warc") + " " + (dir / "b.warc"));
+  EXPECT_THAT(second.err, AllOf(HasSubstr("1 copies replaced"), Not(HasSubstr("another record"))));
+  EXPECT_THAT(read_file(dir / "out2/b.warc"), HasSubstr("WARC-Refers-To: <urn:uuid:3>"));
+}
+
+TEST(Revisits, ArcFilesStayAsTheyAre) {
+  TempDir dir;
+  const std::string http = "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n" + image('a');
+  std::string arc =
+      "filedesc://a.arc 0.0.0.0 20240101000000 text/plain 66\n1 0 Test\nURL IP-address Archive-date "
+      "Content-type Archive-length\n\n\n";
+  for (const std::string url : {"http://x/1", "http://x/2"})
+    arc += fmt::format("{} 0.0.0.0 20240101000000 image/png {}\n{}\n", url, http.size(), http);
+  write_file(dir / "in/a.arc", arc);
+  write_file(dir / "in/b.warc", capture("3", 3, image('a')));
+  EXPECT_EQ(run_doppel("scan -q -o " + (dir / "events") + " " + (dir / "in")).code, 0);
+  const Ran ran =
+      run_doppel("revisits " + (dir / "events") + " --rewrite " + (dir / "out") + " " + (dir / "in"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("1 ARC files are not written again"),
+                             HasSubstr("1 copies stay: it is in an ARC file, which has no revisit records"),
+                             HasSubstr("1 copies stay: its original is in an ARC file")));
+}
+
+TEST(Revisits, VerdictsAreNamed) {
+  TempDir dir;
+  write_file(dir / "a.warc", capture("1", 1, image('a')) + capture("2", 2, image('a')));
+  EXPECT_EQ(run_doppel("scan -q --all -o " + (dir / "all") + " " + (dir / "a.warc")).code, 0);
+  for (const std::string& more : {std::string(), " --rewrite " + (dir / "out") + " " + (dir / "a.warc")}) {
+    const Ran ran = run_doppel("revisits " + (dir / "all") + more);
+    EXPECT_EQ(ran.code, 1) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("2 lines are verdicts (scan --all)"));
+  }
+}
+
+TEST(Revisits, LinesThatAreNoEventsCannotBeUsed) {
+  TempDir dir;
+  write_file(dir / "a.warc", capture("1", 1, image('a')) + capture("2", 2, image('a')));
+  EXPECT_EQ(run_doppel("scan -q --clusters -o " + (dir / "clusters") + " " + (dir / "a.warc")).code, 0);
+  const Ran ran = run_doppel("revisits " + (dir / "clusters"));
+  EXPECT_EQ(ran.code, 1) << ran.err;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("clusters:1: this is no event"),
+                             HasSubstr("0 events of other copies; 1 that could not be used")));
+}
+
+}  // namespace
+}  // namespace doppel::testing

@@ -1,0 +1,262 @@
+// The embeddable index, as a program that embeds it uses it.
+#include "doppel/index.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "temporary_directory.h"
+
+namespace doppel {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string words(int from, int to) {
+  std::string out;
+  for (int i = from; i < to; ++i) out += "word" + std::to_string(i) + " ";
+  return out;
+}
+
+TEST(Index, SaysWhatRepeatsWhat) {
+  const auto index = Index::open("").value();
+  EXPECT_EQ(index->insert({.id = "a", .text = words(0, 200)})->verdict, Verdict::unique);
+  const Judgement exact = index->insert({.id = "b", .text = words(0, 200)}).value();
+  EXPECT_EQ(exact.verdict, Verdict::duplicate);
+  EXPECT_EQ(exact.kind, Kind::exact);
+  EXPECT_EQ(exact.similarity, 1);
+  EXPECT_EQ(exact.duplicate_of, "a");
+  const Judgement near = index->insert({.id = "c", .text = words(5, 200)}).value();
+  EXPECT_EQ(near.kind, Kind::near);
+  EXPECT_EQ(near.duplicate_of, "a");
+  EXPECT_NEAR(near.similarity, 191.0 / 196, 0.002);
+  EXPECT_EQ(index->insert({.id = "d", .text = words(100, 300)})->verdict, Verdict::unique);
+  EXPECT_EQ(index->insert({.id = "e", .text = ""})->verdict, Verdict::unscored);
+  EXPECT_EQ(index->size(), 2u);
+  EXPECT_GT(index->memory_bytes(), 1000u);
+}
+
+TEST(Index, ADocumentIsNoCopyOfItself) {
+  const auto index = Index::open("").value();
+  const std::string text = words(0, 50);
+  const Index::Document document{.id = "a", .text = text};
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(index->insert(document)->verdict, Verdict::unique);
+  const std::vector<Index::Document> twice{document, document};
+  const std::vector<Judgement> again = index->insert(twice).value();
+  for (const Judgement& j : again) EXPECT_EQ(j.verdict, Verdict::unique);
+  EXPECT_EQ(index->insert({.id = "a", .text = words(0, 49)})->duplicate_of, "a");
+  EXPECT_EQ(index->size(), 1u);
+}
+
+TEST(Index, ADocumentWithoutAnIdIsCalledByItsNumber) {
+  const auto index = Index::open("").value();
+  EXPECT_EQ(index->insert({.text = words(0, 30)})->verdict, Verdict::unique);
+  EXPECT_EQ(index->insert({.text = words(60, 90)})->verdict, Verdict::unique);
+  EXPECT_EQ(index->insert({.text = words(60, 90)})->duplicate_of, "1");
+  EXPECT_TRUE(index->remove("1").value());
+}
+
+TEST(Index, ShortTextsMatchOnlyExactly) {
+  const auto index = Index::open("").value();
+  EXPECT_EQ(index->insert({.id = "a", .text = "Page not found"})->verdict, Verdict::unique);
+  EXPECT_EQ(index->insert({.id = "b", .text = "Page not found"})->duplicate_of, "a");
+  EXPECT_EQ(index->insert({.id = "c", .text = "page not found"})->verdict, Verdict::unique);
+}
+
+TEST(Index, QueryRemembersNothing) {
+  const auto index = Index::open("").value();
+  EXPECT_EQ(index->query({.id = "a", .text = words(0, 50)})->verdict, Verdict::unique);
+  EXPECT_EQ(index->query({.id = "a", .text = words(0, 50)})->verdict, Verdict::unique);
+  ASSERT_TRUE(index->insert({.id = "a", .text = words(0, 50)}).ok());
+  EXPECT_EQ(index->query({.id = "b", .text = words(0, 50)})->duplicate_of, "a");
+  EXPECT_EQ(index->query({.id = "b", .text = words(0, 49)})->kind, Kind::near);
+  EXPECT_EQ(index->size(), 1u);
+}
+
+TEST(Index, WhatIsRemovedIsNoOriginal) {
+  const auto index = Index::open("").value();
+  ASSERT_TRUE(index->insert({.id = "a", .text = words(0, 50)}).ok());
+  EXPECT_FALSE(index->remove("b").value());
+  EXPECT_TRUE(index->remove("a").value());
+  EXPECT_FALSE(index->remove("a").value());
+  EXPECT_EQ(index->insert({.id = "b", .text = words(0, 50)})->verdict, Verdict::unique);
+  EXPECT_EQ(index->insert({.id = "c", .text = words(0, 50)})->duplicate_of, "b");
+}
+
+TEST(Index, ScopesNeverMeet) {
+  const auto index = Index::open("").value();
+  ASSERT_TRUE(index->insert({.id = "a", .text = words(0, 50), .scope = "one"}).ok());
+  EXPECT_EQ(index->insert({.id = "b", .text = words(0, 50), .scope = "two"})->verdict, Verdict::unique);
+  EXPECT_EQ(index->insert({.id = "c", .text = words(0, 49), .scope = "two"})->duplicate_of, "b");
+  EXPECT_EQ(index->insert({.id = "d", .text = words(0, 50)})->verdict, Verdict::unique);
+}
+
+// Originals expire together, 1,024 at a time, once a thousand later times were seen.
+TEST(Index, ExpiryFollowsTheDocumentsTime) {
+  const auto index = Index::open("", {.expire_after_ms = 1000}).value();
+  std::vector<std::string> texts;
+  for (int i = 0; i < 4000; ++i) texts.push_back(words(100 * i, 100 * i + 10));
+  std::vector<Index::Document> documents;
+  for (size_t i = 0; i < texts.size(); ++i)
+    documents.push_back({.text = texts[i], .timestamp_ms = i < 2000 ? 0 : 1'000'000});
+  ASSERT_TRUE(index->insert(std::span(documents).first(2000)).ok());
+  EXPECT_EQ(index->query(documents[0])->verdict, Verdict::duplicate);
+  ASSERT_TRUE(index->insert(std::span(documents).subspan(2000)).ok());
+  EXPECT_EQ(index->query(documents[0])->verdict, Verdict::unique);
+  EXPECT_EQ(index->query(documents[3999])->verdict, Verdict::duplicate);
+}
+
+std::vector<std::string> random_texts(uint64_t seed, int count) {
+  std::mt19937_64 random(seed);
+  std::vector<std::string> out;
+  for (int i = 0; i < count; ++i) {
+    const int from = static_cast<int>(random() % 40) * 50;
+    out.push_back(words(from, from + 60 + static_cast<int>(random() % 20)));
+  }
+  return out;
+}
+
+std::vector<Index::Document> documents_of(const std::vector<std::string>& texts) {
+  std::vector<Index::Document> out;
+  for (const std::string& text : texts) out.push_back({.id = text, .text = text});
+  return out;
+}
+
+void expect_equal(const Judgement& a, const Judgement& b, size_t i) {
+  ASSERT_EQ(a.verdict, b.verdict) << i;
+  ASSERT_EQ(a.kind, b.kind) << i;
+  ASSERT_EQ(a.duplicate_of, b.duplicate_of) << i;
+  ASSERT_EQ(a.similarity, b.similarity) << i;
+}
+
+// All at once on four threads, one by one in shards, asked before each insert, and in a directory that is
+// closed and opened again and again: always the same verdicts.
+TEST(Index, EveryWaySaysTheSame) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  const std::vector<std::string> texts = random_texts(seed, 3000);
+  const std::vector<Index::Document> documents = documents_of(texts);
+  const auto together = Index::open("", {.threads = 4}).value();
+  const auto apart = Index::open("", {.shards = 3, .threads = 1}).value();
+  const TemporaryDirectory scratch;
+  auto stored = Index::open(scratch / "index").value();
+  const std::vector<Judgement> all = together->insert(documents).value();
+  std::mt19937_64 random(seed);
+  for (size_t i = 0; i < documents.size(); ++i) {
+    const Judgement asked = apart->query(documents[i]).value();
+    const Judgement one = apart->insert(documents[i]).value();
+    expect_equal(all[i], one, i);
+    // One that is known already is a copy of itself for a query, which does not know what its caller is.
+    if (asked.duplicate_of != documents[i].id) expect_equal(asked, one, i);
+    expect_equal(all[i], stored->insert(documents[i]).value(), i);
+    if (random() % 300 == 0) {
+      stored.reset();
+      stored = Index::open(scratch / "index").value();
+    }
+  }
+  std::vector<std::string> kept, kept_apart;
+  const auto keep = [](std::vector<std::string>& out) {
+    return [&out](const Index::Original& original) {
+      out.emplace_back(original.id);
+      return true;
+    };
+  };
+  ASSERT_TRUE(together->for_each(keep(kept)).ok());
+  ASSERT_TRUE(stored->for_each(keep(kept_apart)).ok());
+  EXPECT_EQ(kept, kept_apart);
+  EXPECT_EQ(kept.size(), together->size());
+}
+
+TEST(Index, IsInUseByOneProgramAtATime) {
+  const TemporaryDirectory scratch;
+  const auto index = Index::open(scratch / "index").value();
+  const auto other = Index::open(scratch / "index");
+  EXPECT_TRUE(absl::IsUnavailable(other.status())) << other.status();
+}
+
+TEST(Index, KeepsTheOptionsThatItWasMadeWith) {
+  const TemporaryDirectory scratch;
+  const std::string path = scratch / "index";
+  EXPECT_TRUE(absl::IsNotFound(Index::open(path, {.create_if_missing = false}).status()));
+  {
+    const auto made = Index::open(path, {.threshold = .6, .num_perm = 64, .shingle_words = 3}).value();
+    ASSERT_TRUE(made->insert({.id = "a", .text = words(0, 50)}).ok());
+  }
+  const auto other = Index::open(path, {.threshold = .7, .max_checks = 3});
+  EXPECT_TRUE(absl::IsFailedPrecondition(other.status()));
+  EXPECT_THAT(std::string(other.status().message()),
+              HasSubstr("threshold: the index was made with 0.6, now 0.7"));
+  EXPECT_THAT(std::string(other.status().message()),
+              HasSubstr("max_checks: the index was made with 64, now 3"));
+  const auto key = Index::open(path, {.hash_key = std::string(32, '1')});
+  EXPECT_THAT(std::string(key.status().message()), HasSubstr("hash_key"));
+  const auto again = Index::open(path, {.num_perm = 64}).value();
+  EXPECT_EQ(again->insert({.id = "b", .text = words(13, 50)})->duplicate_of, "a");  // J = .74 > .6
+}
+
+TEST(Index, NamesTheOptionThatIsImpossible) {
+  EXPECT_THAT(std::string(Index::open("", {.shingle_words = 100}).status().message()),
+              HasSubstr("shingle_words"));
+  EXPECT_THAT(std::string(Index::open("", {.threshold = 2}).status().message()), HasSubstr("threshold"));
+  const TemporaryDirectory scratch;
+  EXPECT_FALSE(Index::open(scratch / "index", {.max_listed = 0}).ok());
+  EXPECT_TRUE(absl::IsNotFound(Index::open(scratch / "index", {.create_if_missing = false}).status()));
+}
+
+TEST(Index, AnIdThatIsTooLongIsRefusedBeforeAnythingIsJudged) {
+  const auto index = Index::open("").value();
+  const std::string longest(70'000, 'x');
+  const std::vector<Index::Document> both{{.id = "a", .text = "a text"}, {.id = longest, .text = "another"}};
+  const auto said = index->insert(both);
+  EXPECT_TRUE(absl::IsInvalidArgument(said.status()));
+  EXPECT_THAT(std::string(said.status().message()), HasSubstr("documents[1].id has 70000 bytes"));
+  EXPECT_EQ(index->size(), 0u);
+  EXPECT_TRUE(index->insert(both[0]).ok());
+}
+
+TEST(Index, ManyThreadsAskWhileOneInserts) {
+  const std::vector<std::string> texts = random_texts(5, 2000);
+  const std::vector<Index::Document> documents = documents_of(texts);
+  const auto index = Index::open("", {.threads = 2}).value();
+  ASSERT_TRUE(index->insert(documents[0]).ok());
+  std::atomic<bool> done = false;
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> askers;
+  for (int t = 0; t < 3; ++t) {
+    askers.emplace_back([&] {
+      while (!done)
+        if (index->query(documents[0])->duplicate_of != texts[0]) ++wrong;
+    });
+  }
+  for (size_t at = 0; at < documents.size(); at += 50)
+    EXPECT_TRUE(index->insert(std::span(documents).subspan(at, 50)).ok());
+  done = true;
+  for (std::thread& asker : askers) asker.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Index, IteratesOriginalsInOrderUntilToldToStop) {
+  const auto index = Index::open("").value();
+  for (const char* id : {"a", "b", "c"}) ASSERT_TRUE(index->insert({.id = id, .text = id}).ok());
+  ASSERT_TRUE(index->remove("b").value());
+  std::vector<std::string> seen;
+  ASSERT_TRUE(index
+                  ->for_each([&](const Index::Original& o) {
+                    seen.push_back(std::to_string(o.number) + std::string(o.id));
+                    return true;
+                  })
+                  .ok());
+  EXPECT_THAT(seen, ElementsAre("0a", "2c"));
+  int calls = 0;
+  ASSERT_TRUE(index->for_each([&](const Index::Original&) { return ++calls < 1; }).ok());
+  EXPECT_EQ(calls, 1);
+}
+
+}  // namespace
+}  // namespace doppel

@@ -1,0 +1,179 @@
+#pragma once
+// Relations word for word: every live original against the document, shingle by shingle, with maps and sets.
+// Only prints and compact sets are shared with the engine.
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "engine/relatives.h"
+#include "engine/sign.h"
+#include "sketch/compact_set.h"
+
+namespace doppel::testing {
+
+struct SlowOriginal {
+  Seq seq = 0;
+  const CompactSet* set = nullptr;
+  const std::set<uint64_t>* listed = nullptr;  // prints
+};
+
+struct SlowRelated {
+  std::vector<Related> related;
+  size_t more = 0;
+  std::set<uint64_t> listed;  // prints that it lists if it becomes an original
+};
+
+// How many of these list a print.
+inline uint32_t slow_count(const std::vector<SlowOriginal>& live, uint64_t print) {
+  uint32_t out = 0;
+  for (const SlowOriginal& r : live) out += r.listed->contains(print) ? 1 : 0;
+  return out;
+}
+
+inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, size_t max_listed,
+                                  const SignedDocument& d, const CompactSet& own,
+                                  const std::vector<SlowOriginal>& live) {
+  SlowRelated out;
+  if (!rule.on() || d.prints.empty()) return out;
+  std::map<uint64_t, uint32_t> count;
+  for (const Print& p : d.prints) count[p.key] = slow_count(live, p.key);
+
+  // The cell of each place, and whether it is common.
+  const auto distance = [](uint32_t a, uint32_t b) { return a > b ? a - b : b - a; };
+  const auto nearest = [&](uint32_t place, bool listed_only) -> const Print* {
+    const Print* best = nullptr;
+    for (const Print& p : d.prints) {
+      if (listed_only && count[p.key] == 0) continue;
+      if (best == nullptr || distance(p.position, place) < distance(best->position, place)) best = &p;
+    }
+    return best;
+  };
+  std::vector<bool> common(d.tops.size());
+  std::map<uint32_t, uint32_t> frequency;  // by the position of a print
+  for (const Print& p : d.prints) {
+    const Print* by = nearest(p.position, true);
+    if (by == nullptr) continue;
+    const uint32_t far = distance(by->position, p.position);
+    if (far <= rule.passage) frequency[p.position] = count[by->key];
+    const bool frequent =
+        far <= kAskedWindowMost && count[by->key] >= 2 && count[by->key] < 2 * rule.common_after;
+    if (frequent) out.listed.insert(p.key);
+  }
+  for (const Print& p : d.prints)
+    if (p.stored != 0) out.listed.insert(p.key);
+  std::erase_if(out.listed, [&](uint64_t key) { return count[key] >= max_listed; });
+  // Common is what is frequent, and what is a third as frequent up to there.
+  std::map<uint32_t, bool> common_at;
+  for (const Print& p : d.prints) {
+    const auto reaches_common = [&](auto from, auto to) {
+      for (; from != to && 3 * frequency[from->position] >= rule.common_after; ++from)
+        if (frequency[from->position] >= rule.common_after) return true;
+      return false;
+    };
+    const auto at = d.prints.begin() + (&p - d.prints.data());
+    common_at[p.position] = reaches_common(at, d.prints.end()) ||
+                            reaches_common(std::make_reverse_iterator(at + 1), d.prints.rend());
+  }
+  for (uint32_t place = 0; place < d.tops.size(); ++place)
+    common[place] = common_at[nearest(place, false)->position];
+
+  struct Candidate {
+    size_t hits;
+    const SlowOriginal* r;
+  };
+  std::vector<Candidate> candidates;
+  for (const SlowOriginal& r : live) {
+    size_t hits = 0;
+    for (const auto& [key, listed] : count)
+      hits += listed < rule.common_after && r.listed->contains(key) ? 1 : 0;
+    const size_t prints = std::min<size_t>(r.listed->size(), 127);
+    bool worth = hits != 0 && rule.shares;
+    worth = worth || (hits != 0 && rule.contains && hits * 8 >= prints);
+    worth = worth || (hits != 0 && rule.contained && hits * 2 * rule.passage >= d.tops.size());
+    if (worth) candidates.push_back({hits, &r});
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.hits > b.hits; });
+  if (candidates.size() > max_checks) candidates.resize(max_checks);
+
+  for (const Candidate& candidate : candidates) {
+    const CompactSet& r = *candidate.r->set;
+    const int bits = std::min(own.bits, r.bits);
+    std::set<uint32_t> theirs;
+    for (const uint32_t value : r.values) theirs.insert(value >> (r.bits - bits));
+    const auto value_at = [&](size_t place) { return d.tops[place] >> (32 - bits); };
+    Related related{.seq = candidate.r->seq};
+    uint64_t common_shared = 0, all = 0;
+    std::set<uint32_t> seen, seen_whole;
+    std::vector<ShingleRun> runs;
+    uint32_t begin = 0;
+    const uint32_t least = std::min<uint32_t>(8, rule.passage);
+    const auto n = static_cast<uint32_t>(d.tops.size());
+    for (uint32_t place = 0; place <= n; ++place) {
+      if (place == n || !theirs.contains(value_at(place))) {
+        if (place - begin >= least) runs.push_back({begin, place});
+        begin = place + 1;
+      }
+      if (place == n) break;
+      if (seen.insert(value_at(place)).second && theirs.contains(value_at(place)))
+        ++(common[place] ? common_shared : related.shared);
+      if (seen_whole.insert(d.tops[place] >> (32 - own.bits)).second) {
+        ++all;
+        related.of_document += common[place] ? 0 : 1;
+      }
+    }
+    std::stable_sort(runs.begin(), runs.end(),
+                     [](ShingleRun a, ShingleRun b) { return a.size() > b.size(); });
+    if (runs.size() > kRunsMost) runs.resize(kRunsMost);
+    std::sort(runs.begin(), runs.end(), [](ShingleRun a, ShingleRun b) { return a.begin < b.begin; });
+    uint32_t longest = 0;
+    std::vector<ShingleRun> passages;
+    for (const ShingleRun& run : runs) {
+      uint32_t from = run.begin;
+      for (uint32_t place = run.begin; place <= run.end; ++place) {
+        if (place < run.end && !common[place]) continue;
+        if (place > from && place - from >= least) passages.push_back({from, place});
+        if (place > from) longest = std::max(longest, place - from);
+        from = place + 1;
+      }
+    }
+    std::stable_sort(passages.begin(), passages.end(),
+                     [](ShingleRun a, ShingleRun b) { return a.size() > b.size(); });
+    if (passages.size() > kPassagesMost) passages.resize(kPassagesMost);
+    std::sort(passages.begin(), passages.end(), [](ShingleRun a, ShingleRun b) { return a.begin < b.begin; });
+    for (const ShingleRun& run : passages)
+      related.passages.push_back({run.begin, run.end + rule.shingle_words - 1});
+    if (related.shared < rule.shared_least()) continue;
+    const uint64_t size = r.values.size();
+    related.of_original = size - std::min(size, common_shared);
+    related.of_original = std::max(related.of_original, std::min(related.shared, size));
+    related.shared = std::min({related.shared, related.of_document, related.of_original});
+    const auto reaches = [&](uint64_t part, uint64_t whole) {
+      return 4 * part >= whole && related.shared * 1'000'000 >= part * rule.containment_ppm;
+    };
+    if (rule.contained && reaches(related.of_document, all)) {
+      related.relation = Relation::contained;
+    } else if (rule.contains && reaches(related.of_original, size)) {
+      related.relation = Relation::contains;
+    } else if (rule.shares && longest >= rule.passage) {
+      related.relation = Relation::shares;
+    } else {
+      continue;
+    }
+    out.related.push_back(related);
+  }
+  std::stable_sort(out.related.begin(), out.related.end(), [](const Related& a, const Related& b) {
+    return a.shared != b.shared ? a.shared > b.shared : a.seq < b.seq;
+  });
+  if (out.related.size() > rule.max_related) {
+    out.more = out.related.size() - rule.max_related;
+    out.related.resize(rule.max_related);
+  }
+  return out;
+}
+
+}  // namespace doppel::testing

@@ -1,0 +1,79 @@
+#pragma once
+// A real web server for tests.
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <random>
+#include <stdexcept>
+#include <string>
+
+namespace doppel {
+
+// A port on which nobody listens. It lies below those that the system gives to connections, so that none of
+// them takes it before the server does.
+inline int free_port() {
+  std::random_device random;
+  for (int i = 0; i < 1000; ++i) {
+    const int port = 10'000 + static_cast<int>(random() % 5'000);
+    const int probe = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    const bool free = ::bind(probe, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    ::close(probe);
+    if (free) return port;
+  }
+  throw std::runtime_error("no port is free");
+}
+
+// nginx. Its first process ends when the port is open.
+class Nginx {
+ public:
+  // Serves `directory`/files.
+  Nginx(const std::string& directory, int port) : directory_(directory) {
+    const std::string host = fmt::format("127.0.0.1:{}", port);
+    url = "http://" + host;
+    std::ofstream(directory + "/nginx.conf") << fmt::format(R"(
+daemon on; pid {0}/pid; error_log {0}/error.log; worker_processes 1;
+events {{ worker_connections 64; }}
+http {{ access_log off; client_body_temp_path {0}/t1; proxy_temp_path {0}/t2; fastcgi_temp_path {0}/t3;
+  uwsgi_temp_path {0}/t4; scgi_temp_path {0}/t5;
+  server {{ listen {1};
+    location / {{ root {0}/files; }}
+    location /whole/ {{ alias {0}/files/; max_ranges 0; }}
+    location /forbidden/ {{ return 403; }}
+    location /gone/ {{ return 410; }}
+    location /away/ {{ return 503; }} }} }})",
+                                                            directory, host);
+    // It leaves its parent; so that its end can be waited for, it becomes our child.
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    running = std::system(fmt::format("nginx -q -c {}/nginx.conf >/dev/null 2>&1", directory).c_str()) == 0;
+  }
+  ~Nginx() {
+    if (!running) return;
+    pid_t pid = 0;
+    std::ifstream(directory_ + "/pid") >> pid;
+    if (pid <= 1) return;
+    ::kill(pid, SIGTERM);
+    ::waitpid(pid, nullptr, 0);
+  }
+  Nginx(const Nginx&) = delete;
+  Nginx& operator=(const Nginx&) = delete;
+
+  std::string url;
+  bool running = false;
+
+ private:
+  std::string directory_;
+};
+
+}  // namespace doppel

@@ -1,0 +1,35 @@
+// Keys of URLs, compared with those of the package surt (tools/make-surt-golden).
+#include "formats/warc/surt.h"
+
+#include <gtest/gtest.h>
+#include <simdjson.h>
+
+#include <fstream>
+#include <string>
+
+namespace doppel {
+namespace {
+
+TEST(Surt, KeysAreThoseOfThePackage) {
+  std::ifstream file(DOPPEL_SOURCE_DIR "/tests/formats/data/surt.jsonl");
+  simdjson::dom::parser parser;
+  int urls = 0, wrong = 0;
+  for (std::string line; std::getline(file, line); ++urls) {
+    const simdjson::padded_string json(line);
+    const simdjson::dom::array pair = parser.parse(json).get_array();
+    const std::string_view url = pair.at(0).get_string(), key = pair.at(1).get_string();
+    const std::string ours = surt(url);
+    if (ours == key || ++wrong > 30) continue;
+    ADD_FAILURE() << line << "\nours: " << ours;
+  }
+  EXPECT_GT(urls, 3000);
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Surt, BytesThatAreNoUtf8) {
+  EXPECT_EQ(surt("http://example.com/\xff?\xe9"), "com,example)/%ff?%e9");
+  EXPECT_EQ(surt("http://b\xffx\xc3\xbc.example/"), surt("http://bx\xc3\xbc.example/"));
+}
+
+}  // namespace
+}  // namespace doppel

@@ -1,0 +1,166 @@
+// The table of prints against a map, through growth, removal, expiry and reuse.
+#include "index/print_table.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/simd.h"
+
+namespace doppel {
+namespace {
+
+struct Slow {
+  std::map<uint64_t, std::set<uint64_t>> listers;
+  std::set<uint64_t> removed;
+  uint64_t low = 0;
+
+  std::vector<uint64_t> of(uint64_t print) const {
+    std::vector<uint64_t> out;
+    const auto at = listers.find(print);
+    if (at == listers.end()) return out;
+    for (const uint64_t number : at->second)
+      if (number >= low && !removed.contains(number)) out.push_back(number);
+    return out;
+  }
+};
+
+uint64_t random_print(std::mt19937_64& random) {
+  const uint64_t print = random() >> (64 - kPrintBits);
+  return static_cast<uint32_t>(print) == 0 ? print | 1 : print;
+}
+
+void compare(const PrintTable& table, const Slow& slow, uint64_t print, std::mt19937_64& random) {
+  const std::vector<uint64_t> expected = slow.of(print);
+  const auto most = static_cast<uint32_t>(random() % 30);
+  const uint32_t count_most = most + 1 + static_cast<uint32_t>(random() % 300);
+  PrintsFound found;
+  // Among others, at any place.
+  std::vector<uint64_t> asked(random() % 12);
+  for (uint64_t& other : asked) other = random_print(random);
+  const size_t place = random() % (asked.size() + 1);
+  asked.insert(asked.begin() + static_cast<ptrdiff_t>(place), print);
+  table.find(asked, most, count_most, found);
+  PrintListing listing;
+  for (size_t i = 0; i < found.listings.size(); ++i) {
+    if (i != 0) {
+      ASSERT_LT(found.listings[i - 1].asked, found.listings[i].asked);
+    }
+    ASSERT_NE(found.listings[i].count, 0u);
+    if (found.listings[i].asked == place) listing = found.listings[i];
+  }
+  ASSERT_EQ(listing.count, std::min<size_t>(expected.size(), count_most)) << print;
+  std::vector<uint64_t> numbers(found.numbers.begin() + listing.begin, found.numbers.begin() + listing.end);
+  std::sort(numbers.begin(), numbers.end());
+  ASSERT_EQ(numbers, expected.size() <= most ? expected : std::vector<uint64_t>());
+}
+
+void live(uint64_t seed, uint64_t start, bool expires) {
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  PrintTable table(nullptr);
+  Slow slow;
+  table.start_at(start);
+  slow.low = start;
+  uint64_t next = start;
+  std::vector<uint64_t> hot(20), seen;
+  for (uint64_t& print : hot) print = random_print(random);
+  // More than the first lines take, several times.
+  for (int step = 0; step < 9'000; ++step) {
+    std::vector<uint64_t> prints(random() % 8 == 0 ? random() % 200 : random() % 20);
+    for (uint64_t& print : prints)
+      print = random() % 30 == 0 ? hot[random() % hot.size()] : random_print(random);
+    if (random() % 4 == 0 && !prints.empty()) prints.front() += 1;  // a neighbour
+    std::sort(prints.begin(), prints.end());
+    prints.erase(std::unique(prints.begin(), prints.end()), prints.end());
+    table.insert(prints);
+    for (const uint64_t print : prints) {
+      slow.listers[print].insert(next);
+      seen.push_back(print);
+    }
+    ++next;
+    if (random() % 5 == 0) {
+      const uint64_t gone = next - 1 - random() % std::min<uint64_t>(next - start, 3'000);
+      if (gone >= slow.low && slow.removed.insert(gone).second) {
+        table.remove(gone);
+        table.remove(gone);
+        if (random() % 4 == 0) {
+          table.revive(gone);
+          slow.removed.erase(gone);
+        }
+      }
+    }
+    if (expires && next - slow.low > 2'000 && random() % 40 == 0) {
+      slow.low = next - 1'000 - random() % 1'000;
+      table.expire_below(slow.low);
+    }
+    if (step % 20 == 0 && !seen.empty()) {
+      compare(table, slow, hot[random() % hot.size()], random);
+      compare(table, slow, seen[random() % seen.size()], random);
+      compare(table, slow, random_print(random), random);
+    }
+    if (testing::Test::HasFatalFailure()) return;
+  }
+  for (const auto& [print, numbers] : slow.listers) {
+    compare(table, slow, print, random);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+  for (uint64_t number = start; number < next; ++number)
+    ASSERT_EQ(table.prints_of(number) == 0 || (number >= slow.low && !slow.removed.contains(number)), true);
+}
+
+class PrintTableTest : public testing::TestWithParam<Simd> {
+ protected:
+  void SetUp() override {
+    if (GetParam() > simd_supported()) GTEST_SKIP() << "this processor cannot";
+    force_simd(GetParam());
+  }
+  void TearDown() override { force_simd(simd_supported()); }
+};
+INSTANTIATE_TEST_SUITE_P(EachLevel, PrintTableTest, testing::Values(Simd::scalar, Simd::avx2, Simd::avx512),
+                         [](const auto& level) { return std::string(simd_name(level.param)); });
+
+TEST_P(PrintTableTest, FindsWhatLivesAndListsAPrint) {
+  std::random_device device;
+  live(device(), 0, false);
+  live(device(), 1'000'000, true);
+  live(device(), (uint64_t{1} << 28) - 3'000, true);  // ordinals begin again
+}
+
+TEST_P(PrintTableTest, StaysSmallWhereEverythingExpires) {
+  std::mt19937_64 random(3);
+  PrintTable table(nullptr);
+  uint64_t bytes = 0;
+  for (uint64_t number = 0; number < 60'000; ++number) {
+    std::vector<uint64_t> prints(18);
+    for (uint64_t& print : prints) print = random_print(random);
+    table.insert(prints);
+    if (number > 3'000) table.expire_below(number - 3'000);
+    if (number == 6'000) bytes = table.bytes();
+  }
+  EXPECT_LE(table.bytes(), bytes * 3 / 2);
+}
+
+TEST_P(PrintTableTest, IsFullWithoutWaste) {
+  std::mt19937_64 random(3);
+  PrintTable table(nullptr);
+  double most = 0, least = 1;
+  for (uint64_t number = 0; number < 60'000; ++number) {
+    std::vector<uint64_t> prints(18);
+    for (uint64_t& print : prints) print = random_print(random);
+    table.insert(prints);
+    if (number < 40'000) continue;
+    most = std::max(most, table.load());
+    least = std::min(least, table.load());
+  }
+  EXPECT_LT(most, 0.97);
+  EXPECT_GT(least, 0.78);
+}
+
+}  // namespace
+}  // namespace doppel

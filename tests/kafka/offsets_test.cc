@@ -1,0 +1,108 @@
+// doppel offsets: where an index continues to read, shown and changed.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "kafka/case.h"
+#include "simdjson.h"
+
+namespace doppel::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Offset : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    c.produce_next(300);
+    daemon = c.start();
+    c.await_all(*daemon);
+    place = c.setup.input() + "/0";
+    end = ends_of(c.messages, 300).at({c.setup.input(), 0});
+  }
+  Ran offsets(const std::string& what) const { return c.setup.run("offsets " + what); }
+  // How often each document has an event.
+  std::map<std::string, int> events() const {
+    std::map<std::string, int> out;
+    simdjson::dom::parser parser;
+    for (const Message& m : read_all(c.setup.bootstrap(), c.setup.options().output.topic)) {
+      ++out[m.header("ce_id")];
+      std::string_view document, original;
+      const simdjson::dom::element event = parser.parse(m.value.value());
+      if (event["event_id"].get(document) == simdjson::SUCCESS &&
+          event["cluster_id"].get(original) == simdjson::SUCCESS) {
+        EXPECT_NE(document, original) << "a document is no copy of itself";
+      }
+    }
+    return out;
+  }
+
+  Case c;
+  std::unique_ptr<Daemon> daemon;
+  std::string place;
+  int64_t end = 0;
+};
+
+TEST_F(Offset, AreMovedBackWhileTheDaemonRuns) {
+  const std::map<std::string, int> before = events();
+  const Ran shown = offsets("show");
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr(place));
+  EXPECT_THAT(shown.out, HasSubstr(fmt::format("{}", end)));
+  const Ran beyond = offsets("set " + place + "=1000000 --yes");
+  EXPECT_EQ(beyond.code, 2) << beyond.out;
+  EXPECT_THAT(beyond.err, HasSubstr(fmt::format("has the offsets 0 to {} (its end), not 1000000", end)));
+  const Ran unknown = offsets("forget no-such-topic --yes");
+  EXPECT_EQ(unknown.code, 2) << unknown.out;
+  EXPECT_THAT(unknown.err, HasSubstr("has read nothing of a topic no-such-topic"));
+
+  const Ran asked = offsets("set " + place + "=beginning");
+  EXPECT_EQ(asked.code, 2) << asked.out;
+  EXPECT_THAT(asked.out, HasSubstr(fmt::format("{} -> 0 ({} records are judged again)", end, end)));
+  EXPECT_THAT(asked.err, HasSubstr("--yes"));
+  const Ran moved = offsets("set " + place + "=beginning --yes");
+  ASSERT_EQ(moved.code, 0) << moved.out << moved.err << daemon->said();
+  c.produce_next(60);
+  c.await_all(*daemon);
+  Case::stop(*daemon);
+  size_t again = 0;
+  for (const auto& [id, count] : events()) {
+    EXPECT_LE(count, id.starts_with(place + "/") ? 2 : 1) << id;
+    if (before.contains(id) && count == 2) ++again;
+  }
+  EXPECT_GT(again, 10U);
+  EXPECT_EQ(c.setup.compare_with_rebuilt(), "");
+}
+
+TEST_F(Offset, AreMovedForwardForTheNextStart) {
+  Case::stop(*daemon);
+  const size_t before = events().size();
+  c.produce_next(120);
+  const Ran moved = offsets(fmt::format("set {0}/0=end {0}/1=end {0}/2=end --yes", c.setup.input()));
+  ASSERT_EQ(moved.code, 0) << moved.err;
+  EXPECT_THAT(moved.out, HasSubstr("is kept and carried out when one starts"));
+  daemon = c.start();
+  EXPECT_THAT(daemon->said(), HasSubstr("records are skipped"));
+  c.await_all(*daemon);
+  EXPECT_EQ(events().size(), before);
+  Case::stop(*daemon);
+}
+
+// All of it is read again, and an original is known by its place.
+TEST_F(Offset, AreForgotten) {
+  const std::map<std::string, int> before = events();
+  const Ran forgotten = offsets("forget " + c.setup.input() + " --yes");
+  ASSERT_EQ(forgotten.code, 0) << forgotten.out << forgotten.err << daemon->said();
+  c.produce_next(60);
+  c.await_all(*daemon);
+  Case::stop(*daemon);
+  const std::map<std::string, int> now = events();
+  for (const auto& [id, count] : before) EXPECT_EQ(now.at(id), 2 * count) << id;
+  EXPECT_EQ(c.setup.compare_with_rebuilt(), "");
+}
+
+}  // namespace
+}  // namespace doppel::testing

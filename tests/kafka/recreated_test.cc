@@ -1,0 +1,125 @@
+// An input topic is deleted and made again: another topic, whose records are at offsets that were read.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kafka/case.h"
+#include "state/state_dir.h"
+
+namespace doppel::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Reads 300 documents, makes the topic again, and puts others there.
+class Recreated : public ::testing::Test {
+ protected:
+  void read() {
+    c.produce_next(300);
+    daemon = c.start();
+    c.await_all(*daemon);
+  }
+  void refill(size_t documents) {
+    c.client.create_topic(c.setup.input(), 3);
+    others = make_workload(
+        {.seed = 5, .documents = 1000, .topics = c.setup.inputs(), .first_ms = 1'700'100'000'000});
+    produce_others(documents);
+  }
+  void produce_others(size_t count) {
+    produce(c.client, others, produced, produced + count);
+    produced += count;
+  }
+
+  // All that is there is read.
+  void await_others() {
+    const std::string second = c.setup.input() + "@2";
+    Offsets ends;
+    for (const auto& [place, end] : ends_of(others, produced)) ends[{second, place.second}] = end;
+    LogFollower log(c.setup.bootstrap(), c.setup.options().kafka.index_log);
+    ASSERT_TRUE(log.await(ends, std::chrono::seconds(60), [&] {
+      return daemon->await_exit(Daemon::Seconds(0)).has_value();
+    })) << daemon->said();
+  }
+  // And nothing was taken for a record of the first topic.
+  void expect_exact() {
+    Case::stop(*daemon);
+    const std::string first = c.setup.input(), second = first + "@2";
+    const auto read = [&](const std::string& topic) {
+      if (topic == first) return std::vector<Message>(c.messages.begin(), c.messages.begin() + 300);
+      std::vector<Message> messages = read_all(c.setup.bootstrap(), topic == second ? first : topic);
+      if (topic != second) return messages;
+      for (Message& m : messages) m.topic = second;
+      return messages;
+    };
+    const Verification result =
+        verify_topics(read, c.setup.options(), *parse_hash_key(kHashKey), {first, second});
+    EXPECT_TRUE(result.findings.empty()) << result.text() << "\n" << daemon->said();
+    EXPECT_EQ(result.documents, 300 + produced);
+    EXPECT_EQ(c.setup.compare_with_rebuilt(), "");
+  }
+
+  Case c{{{"kafka.metadata_interval", "200ms"}}};
+  std::unique_ptr<Daemon> daemon;
+  std::vector<Message> others;
+  size_t produced = 0;
+};
+
+TEST_F(Recreated, AtOnceWithMoreThanWasReadIsReadFromItsBeginning) {
+  read();
+  c.client.delete_topic(c.setup.input());
+  refill(900);
+  await_others();
+  EXPECT_THAT(daemon->said(), HasSubstr("an input topic was deleted and made again"));
+  Case::stop(*daemon);
+  daemon = c.start();  // it knows which topic that was
+  produce_others(100);
+  await_others();
+  expect_exact();
+}
+
+TEST_F(Recreated, AtOnceWithLessThanWasReadIsReadFromItsBeginning) {
+  read();
+  c.client.delete_topic(c.setup.input());
+  refill(60);
+  await_others();
+  expect_exact();
+}
+
+TEST_F(Recreated, AfterItsAbsenceWasNoticedIsReadFromItsBeginning) {
+  read();
+  c.client.delete_topic(c.setup.input());
+  EXPECT_TRUE(daemon->await_line("an input topic has disappeared")) << daemon->said();
+  refill(900);
+  await_others();
+  expect_exact();
+}
+
+TEST_F(Recreated, WhileTheDaemonWasStoppedIsReadFromItsBeginning) {
+  read();
+  Case::stop(*daemon);
+  c.client.delete_topic(c.setup.input());
+  refill(400);
+  daemon = c.start();
+  await_others();
+  expect_exact();
+}
+
+TEST_F(Recreated, StopsTheDaemonWhereItIsConfiguredSo) {
+  c.setup.set({{"kafka.on_recreated", "stop"}});
+  read();
+  const std::string& events = c.setup.options().output.topic;
+  const size_t before = read_all(c.setup.bootstrap(), events).size();
+  c.client.delete_topic(c.setup.input());
+  refill(900);
+  EXPECT_EQ(daemon->await_exit(), 3) << daemon->said();
+  EXPECT_THAT(daemon->said(), HasSubstr("set kafka.on_recreated: read"));
+  EXPECT_EQ(read_all(c.setup.bootstrap(), events).size(), before);
+  c.setup.set({{"kafka.on_recreated", "read"}});  // as the message says
+  daemon = c.start();
+  await_others();
+  expect_exact();
+}
+
+}  // namespace
+}  // namespace doppel::testing

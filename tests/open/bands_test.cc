@@ -1,0 +1,54 @@
+// An index keeps the bands that it was made with, unless somebody sets others: then it is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "open/embedded_state.h"
+#include "open/setup.h"
+#include "temporary_directory.h"
+
+namespace doppel {
+namespace {
+
+using testing::HasSubstr;
+
+class Bands : public testing::Test {
+ protected:
+  Bands() { o_.state_directory = folder_.path() + "/state"; }
+
+  // One start of an index, with one commit: the bands and rows that it has.
+  absl::StatusOr<Banding> start(int bands, int rows) {
+    o_.bands = bands;
+    o_.rows = rows;
+    absl::StatusOr<EngineOptions> engine = engine_options(o_, {1, 2});
+    if (!engine.ok()) return engine.status();
+    auto state = open_embedded_state(o_, *engine, {}, {});
+    if (!state.ok()) return state.status();
+    absl::Status status = (*state)->commit({.source_position = "here", .sink_position = "there"});
+    if (!status.ok()) return status;
+    return engine->rule.banding;
+  }
+
+  TemporaryDirectory folder_;
+  Options o_;
+};
+
+TEST_F(Bands, AnIndexThatIsThereKeepsItsOwn) {
+  ASSERT_EQ(start(18, 6).value(), (Banding{18, 6}));
+  EXPECT_EQ(start(0, 0).value(), (Banding{18, 6}));
+  o_.recall = .9;  // would choose others
+  EXPECT_EQ(start(0, 0).value(), (Banding{18, 6}));
+}
+
+TEST_F(Bands, OthersThatAreSetAreRefused) {
+  const Banding chosen = start(0, 0).value();
+  EXPECT_EQ(start(chosen.bands, chosen.rows).value(), chosen);
+  const absl::StatusOr<Banding> other = start(18, 6);
+  EXPECT_EQ(other.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(other.status().message()), HasSubstr("bands"));
+  EXPECT_EQ(start(0, 0).value(), chosen);
+}
+
+}  // namespace
+}  // namespace doppel

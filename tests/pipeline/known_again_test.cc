@@ -1,0 +1,87 @@
+// Which documents are known again, and which are copies.
+#include "pipeline/known_again.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/resolved.h"
+#include "records/metadata.h"
+
+namespace doppel {
+namespace {
+
+std::string encoded(const Metadata& metadata) {
+  std::string out;
+  encode_metadata(metadata, out);
+  return out;
+}
+
+bool same(const Metadata& a, const Metadata& b) {
+  const bool answer = is_same_document(encoded(a), encoded(b));
+  EXPECT_EQ(answer, is_same_document(encoded(b), encoded(a)));
+  return answer;
+}
+
+TEST(KnownAgain, BySamePlaceInAFile) {
+  EXPECT_TRUE(same({.source = "a.jsonl", .offset = 7}, {.source = "a.jsonl", .offset = 7}));
+  EXPECT_FALSE(same({.source = "a.jsonl", .offset = 7}, {.source = "a.jsonl", .offset = 8}));
+  EXPECT_FALSE(same({.source = "a.jsonl", .offset = 7}, {.source = "b.jsonl", .offset = 7}));
+  EXPECT_TRUE(same({.source = "a.txt", .whole_file = true}, {.source = "a.txt", .whole_file = true}));
+  // Two rows with one id are two documents; a file that was moved has the same ones.
+  EXPECT_FALSE(
+      same({.source = "a.jsonl", .offset = 7, .id = "x"}, {.source = "a.jsonl", .offset = 8, .id = "x"}));
+  EXPECT_FALSE(
+      same({.source = "a.jsonl", .offset = 7, .id = "x"}, {.source = "b.jsonl", .offset = 7, .id = "x"}));
+  EXPECT_TRUE(same({.source = "in/a.jsonl", .offset = 7, .id = "x"},
+                   {.source = "/d/a.jsonl", .offset = 7, .id = "x"}));
+  EXPECT_FALSE(same({.source = "in/a.jsonl", .offset = 7}, {.source = "/d/a.jsonl", .offset = 7}));
+}
+
+TEST(KnownAgain, BySameNameWhereOneHasNoPlace) {
+  for (const std::string_view source : {std::string_view("-"), kProgramSource}) {
+    EXPECT_TRUE(
+        same({.source = source, .offset = 1, .key = "x"}, {.source = "a.jsonl", .offset = 9, .id = "x"}));
+    EXPECT_TRUE(
+        same({.source = source, .offset = 1, .id = "x"}, {.source = source, .offset = 2, .key = "x"}));
+    EXPECT_FALSE(
+        same({.source = source, .offset = 1, .id = "x"}, {.source = source, .offset = 1, .id = "y"}));
+    // A place that means nothing is no name.
+    EXPECT_FALSE(same({.source = source, .offset = 1}, {.source = source, .offset = 1}));
+    EXPECT_TRUE(
+        same({.source = "topic", .partition = 0, .offset = 1, .key = "x"}, {.source = source, .id = "x"}));
+  }
+}
+
+TEST(KnownAgain, RecordsOfKafkaAreKnownByTheirOffsets) {
+  const Metadata record{.source = "topic", .partition = 1, .offset = 5, .key = "x"};
+  EXPECT_TRUE(same(record, record));
+  EXPECT_FALSE(same(record, {.source = "topic", .partition = 2, .offset = 5, .key = "x"}));
+  EXPECT_FALSE(same(record, {.source = "topic", .partition = 1, .offset = 6, .key = "x"}));
+}
+
+TEST(KnownAgain, AnotherDateIsAnotherCapture) {
+  EXPECT_FALSE(same({.source = "-", .id = "x", .date_ms = 1}, {.source = "-", .id = "x", .date_ms = 2}));
+  EXPECT_TRUE(same({.source = "-", .id = "x", .date_ms = 1}, {.source = "-", .id = "x", .date_ms = 1}));
+  EXPECT_TRUE(same({.source = "-", .id = "x", .date_ms = 1}, {.source = "-", .id = "x"}));
+}
+
+TEST(KnownAgain, OnceInARunAndNotWhatTheRunMade) {
+  const std::string document = encoded({.source = "a.jsonl", .offset = 7});
+  const auto verdict = [&](KnownAgain& known, Kind kind, Seq seq) {
+    Outcome outcome{.verdict = Verdict::duplicate, .kind = kind, .seq = seq, .original = document};
+    known.correct(outcome, document);
+    EXPECT_EQ(outcome.again, outcome.verdict == Verdict::unique);
+    return outcome.verdict;
+  };
+  KnownAgain known(10);
+  EXPECT_EQ(verdict(known, Kind::near, 3), Verdict::duplicate);
+  EXPECT_EQ(verdict(known, Kind::exact, 3), Verdict::unique);
+  EXPECT_EQ(verdict(known, Kind::exact, 3), Verdict::duplicate);
+  EXPECT_EQ(verdict(known, Kind::exact, 9), Verdict::unique);
+  EXPECT_EQ(verdict(known, Kind::exact, 10), Verdict::duplicate);
+  Outcome damaged{.verdict = Verdict::duplicate, .kind = Kind::exact, .seq = 4, .original = "\xff"};
+  known.correct(damaged, document);
+  EXPECT_EQ(damaged.verdict, Verdict::duplicate);
+}
+
+}  // namespace
+}  // namespace doppel
