@@ -104,17 +104,17 @@ JOB = """
 import json, os, random, signal, sys
 import pyarrow as pa
 from doppel_dedup import Index, scan_parquet
-folder, state, out, id, seed, batch_rows = sys.argv[1:]
+folder, state, out, id, seed, batch_rows, chance = sys.argv[1:]
 rng = random.Random(int(seed))
 with Index(path=state) as index, open(out, "a") as file:
     for batch, verdicts in scan_parquet(folder, id=id or None, index=index, batch_rows=int(batch_rows)):
         assert len(batch) == len(verdicts)
-        if rng.random() < 0.15:
+        if rng.random() < float(chance):
             os.kill(os.getpid(), signal.SIGKILL)  # the batch is in the job's hands
         for document, verdict in zip(batch["id"].to_pylist(), verdicts):
             file.write(json.dumps([document, *verdict]) + "\\n")
         file.flush()
-        if rng.random() < 0.15:
+        if rng.random() < float(chance):
             os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -130,8 +130,9 @@ def test_a_scan_that_is_killed_goes_on_at_file_and_row(tmp_path, key, id):
     deaths = 0
     for life in range(200):
         kill_at = rng.choice(["rows_handed", "after_bodies", "after_rows", "after_commit"]) + f":{rng.randrange(1, 12)}" if rng.random() < 0.5 else None
+        chance = 0.15 if deaths > 0 else 1  # the first life always ends by a kill
         done = subprocess.run(
-            [sys.executable, "-c", JOB, tmp_path / "crawl", tmp_path / "state", tmp_path / "out", id, str(seed + life), str(rng.choice([130, 400]))],
+            [sys.executable, "-c", JOB, tmp_path / "crawl", tmp_path / "state", tmp_path / "out", id, str(seed + life), str(rng.choice([130, 400])), str(chance)],
             env={**os.environ, **({"DOPPEL_KILL_AT": kill_at} if kill_at else {})}, timeout=120)
         if done.returncode == 0:
             break

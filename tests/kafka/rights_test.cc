@@ -10,8 +10,6 @@
 namespace doppel::testing {
 namespace {
 
-using ::testing::HasSubstr;
-
 class Rights : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { broker = Broker::own(1, true); }

@@ -62,8 +62,9 @@ image_env = dict(re.findall(r"(DOPPEL_\w+)=(\S+)", docker))
 image_volume = re.search(r"^VOLUME (\S+)$", docker, re.M).group(1)
 exposed = int(re.search(r"^EXPOSE (\d+)$", docker, re.M).group(1))
 labels = dict(re.findall(r'org\.opencontainers\.image\.([\w.]+)="([^"]*)"', docker))
-version, description = re.search(r'^project\(doppel VERSION (\S+) .*DESCRIPTION "(.*)"\)', (SOURCE / "CMakeLists.txt").read_text(), re.M).groups()
-check((labels.get("version"), labels.get("description")) == (version, description), f"Dockerfile: its labels say {labels}, CMakeLists.txt says {version}, {description}")
+version = re.search(r'VERSION_STRING "(.*)"', (SOURCE / "include/doppel/version.h").read_text())[1]
+description = re.search(r'^project\(doppel .*DESCRIPTION "(.*)"\)', (SOURCE / "CMakeLists.txt").read_text(), re.M)[1]
+check((labels.get("version"), labels.get("description")) == (version, description), f"Dockerfile: its labels say {labels}, not {version}, {description}")
 check(labels.get("base.name", "").endswith("/" + re.findall(r"^FROM (\S+)", docker, re.M)[-1]), "Dockerfile: base.name is not the image that it is built on")
 for name in ("title", "licenses", "revision", "created"):
     check(labels.get(name), f"Dockerfile: no label {name}")

@@ -59,7 +59,7 @@ with tempfile.TemporaryDirectory() as scratch:
     path = pathlib.Path(scratch) / "doppel.yaml"
     path.write_text(kind["ConfigMap"]["data"]["doppel.yaml"])
     run(ARGS.binary, "config", "check", path)
-    version = re.search(r"^project\(doppel VERSION (\S+)", (ARGS.source / "CMakeLists.txt").read_text(), re.M).group(1)
+    version = re.search(r'VERSION_STRING "(.*)"', (ARGS.source / "include/doppel/version.h").read_text())[1]
     chart = load("deploy/helm/doppel/Chart.yaml")
     assert chart["version"] == chart["appVersion"] == version, chart
     for name, file in (("StatefulSet", "statefulset"), ("Service", "service"), ("PodDisruptionBudget", "poddisruptionbudget"), ("NetworkPolicy", "networkpolicy")):

@@ -20,7 +20,7 @@ if not (ARGS.source / ".git").exists():
     print("release_test: the source is no repository")
     sys.exit(77)
 ENV = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, **{f"GIT_{who}_{what}": "test@localhost" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}}
-VERSION = re.search(r"^project\(doppel VERSION (\S+)", (ARGS.source / "CMakeLists.txt").read_text(), re.M)[1]
+VERSION = re.search(r'VERSION_STRING "(.*)"', (ARGS.source / "include/doppel/version.h").read_text())[1]
 
 
 def run(*command, code=0, **more):
@@ -66,6 +66,7 @@ with tempfile.TemporaryDirectory() as temporary:
     assert re.fullmatch(r"# Changelog\n\n## Unreleased\n\n## 99\.1\.2 \(\d{4}-\d\d-\d\d\)\n\n\* Something new\.\n", changelog.read_text()), changelog.read_text()
     left = [f for f in changed if re.search(rf"\b{re.escape(VERSION)}\b", (one / f).read_text())]
     assert len(changed) == 5 and not left, (changed, left)
+    assert [re.search(rf"{part} (\d+)", (one / "include/doppel/version.h").read_text())[1] for part in ("MAJOR", "MINOR", "PATCH")] == ["99", "1", "2"]
     refuse(one, "99.1.2", "--prepare", because="already")
     refuse(one, "99.1.3", "--prepare", because='nothing under "## Unreleased"')
     commit(one)
@@ -73,7 +74,7 @@ with tempfile.TemporaryDirectory() as temporary:
     refuse(one, "99.1.2", "--build", ARGS.build, because=f"says that it is doppel {VERSION}")
     changelog.write_text(changelog.read_text() + "\n## 99.1.3\n\n* More.\n")
     commit(one)
-    refuse(one, "99.1.3", because="CMakeLists.txt has version 99.1.2")
+    refuse(one, "99.1.3", because="include/doppel/version.h has version 99.1.2")
 
     # The version of the build is released from two clones, whose files have other times and modes.
     run("git", "-C", one, "reset", "-q", "--hard", "HEAD~2")
