@@ -1,6 +1,6 @@
 #ifndef DOPPEL_DOPPEL_H
 #define DOPPEL_DOPPEL_H
-/* The index (doppel/index.h) for C, on which other languages can stand.
+/* The index (doppel/index.h) for C and for bindings of other languages.
  *
  *   char* error = NULL;
  *   doppel_index* index = doppel_open("pages.index", NULL, &error);
@@ -10,8 +10,8 @@
  *   doppel_free(said);
  *   doppel_close(index);
  *
- * A function that can fail returns NULL or a negative number then. If `error` is not NULL, it is set to a
- * message, which the caller releases with doppel_free(). Threads: as in doppel/index.h.
+ * A function that fails returns NULL or a negative number. If `error` is not NULL, the function sets it to a
+ * message, which the caller releases with doppel_free(). All functions are as thread-safe as doppel/index.h.
  */
 
 #include <stddef.h>
@@ -27,8 +27,8 @@ extern "C" {
 
 typedef struct doppel_index doppel_index;
 
-/* 0 (NULL) stands for what the index was made with, or for the default. The names are those of
- * Index::Options. */
+/* The members mean the same as those of Index::Options. 0 (NULL) means unset: the value stored in the index,
+ * or the default for a new one. */
 typedef struct doppel_options {
   double threshold;
   double recall;
@@ -43,7 +43,7 @@ typedef struct doppel_options {
   const char* hash_key;
   int shards;
   int threads;
-  int must_exist; /* 1: an index that is not there is an error */
+  int must_exist; /* 1: fail if the directory has no index */
 } doppel_options;
 
 typedef struct doppel_document {
@@ -64,29 +64,30 @@ typedef struct doppel_judgement {
   int verdict;
   int kind;
   double similarity;
-  const char* duplicate_of; /* the original's id, which ends with a zero byte; NULL: no duplicate */
+  const char* duplicate_of; /* the original's id, null-terminated; NULL if not a duplicate */
   size_t duplicate_of_size;
 } doppel_judgement;
 
-/* The version of the library, such as "0.1.0". */
+/* Returns the version of the library, such as "0.1.0". */
 DOPPEL_EXPORT const char* doppel_version(void);
 
-/* `directory` NULL or "": an index in memory. `options` NULL: all unset. */
+/* If `directory` is NULL or "", the index is in memory. `options` may be NULL: all are unset. */
 DOPPEL_EXPORT doppel_index* doppel_open(const char* directory, const doppel_options* options, char** error);
 DOPPEL_EXPORT void doppel_close(doppel_index* index);
 
-/* `count` judgements in the order of the documents; the caller releases all at once with doppel_free(). */
+/* Returns an array of `count` judgements in the order of the documents. The caller releases the array, with
+ * all that it points to, by one call of doppel_free(). */
 DOPPEL_EXPORT doppel_judgement* doppel_insert(doppel_index* index, const doppel_document* documents,
                                               size_t count, char** error);
 DOPPEL_EXPORT doppel_judgement* doppel_query(const doppel_index* index, const doppel_document* documents,
                                              size_t count, char** error);
 
-/* 1: forgotten; 0: there is no such document; -1: an error. */
+/* Returns 1 if a document was forgotten, 0 if none has this id, -1 on error. */
 DOPPEL_EXPORT int doppel_remove(doppel_index* index, const char* id, size_t id_size, char** error);
-/* 0, or -1. */
+/* Returns 0, or -1 on error. */
 DOPPEL_EXPORT int doppel_save(doppel_index* index, char** error);
 DOPPEL_EXPORT size_t doppel_size(const doppel_index* index);
-/* NULL is allowed. */
+/* `memory` may be NULL. */
 DOPPEL_EXPORT void doppel_free(void* memory);
 
 #ifdef __cplusplus

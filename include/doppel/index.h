@@ -9,8 +9,8 @@
 //   }
 //   index->save().IgnoreError();
 //
-// The directory is the one of `doppel scan --state` and of the Python package: each of them continues where
-// another one stopped.
+// The directory has the format of `doppel scan --state` and of the Python package. Each of the three can
+// continue an index that another one wrote.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,75 +28,78 @@
 
 namespace doppel {
 
-// Any thread may call any function at any time. Calls that change the index run one after the other; queries
-// run in parallel.
+// Thread-safe: any thread may call any function at any time. Calls that change the index run one after the
+// other; queries run in parallel.
 class Index {
  public:
-  // What an index is made with. An option that is not set is the one that the index in the directory was made
-  // with, or the default where the index is new. One that differs from the index is an error that names both.
+  // The parameters of an index. An unset option takes the value stored in the directory, or the default for a
+  // new index. open() fails if an option differs from the stored value; the error names both values.
   struct Options {
-    std::optional<double> threshold;          // default .8: Jaccard similarity that makes a copy
-    std::optional<double> recall;             // .995: how probably a pair at the threshold is found
-    std::optional<int> num_perm;              // 128 slots of a signature
-    std::optional<int> bands, rows;           // of the signature; else they follow from threshold and recall
-    std::optional<int> shingle_words;         // 5
-    std::optional<bool> verify_by_signature;  // false; true estimates, and keeps no sets: smaller, less exact
-    std::optional<int> max_listed;            // 256 documents with one band key that a band lists
-    std::optional<int> max_checks;            // 64 candidates that are verified for one document
-    std::optional<int64_t> expire_after_ms;   // 0, never; counted in the documents' own time
-    // 32 hexadecimal digits. With the key, a person can craft documents that the index takes for copies.
-    // Default: the key in the directory, made at random with the index. In memory: a public one.
+    std::optional<double> threshold;   // default .8: Jaccard similarity from which a document is a duplicate
+    std::optional<double> recall;      // .995: probability that a pair at the threshold is found
+    std::optional<int> num_perm;       // 128: slots of a signature
+    std::optional<int> bands, rows;    // default: derived from threshold and recall
+    std::optional<int> shingle_words;  // 5
+    std::optional<bool> verify_by_signature;  // false; true stores no sets of shingles: smaller, less exact
+    std::optional<int> max_listed;            // 256: documents with the same band key that a band lists
+    std::optional<int> max_checks;            // 64: candidates that are verified for one document
+    std::optional<int64_t> expire_after_ms;   // 0 means never; counted in the documents' own time
+    // 32 hexadecimal digits. Whoever knows the key can craft documents that the index takes for duplicates.
+    // Default: a random key, stored in the directory when the index is created. An index in memory uses a
+    // public key.
     std::optional<std::string> hash_key;
-    int shards = 1;   // parts of the index, each for 268 million documents; never changes a verdict
-    int threads = 0;  // 0: as many as there are processors
+    int shards = 1;   // parts of the index, each for up to 268 million documents; never changes a verdict
+    int threads = 0;  // 0: one for each processor
     bool create_if_missing = true;
   };
 
-  // Views into the caller's memory, which must live until the call returns.
+  // The views must stay valid until the call returns.
   struct Document {
-    std::string_view id;     // empty: the document is called by its number in the life of the index
-    std::string_view text;   // UTF-8; invalid bytes separate words
-    std::string_view scope;  // documents of different scopes are never copies of each other
+    std::string_view id;                  // if empty, the index uses the document's number as its id
+    std::string_view text;                // UTF-8; invalid bytes separate words
+    std::string_view scope;               // documents of different scopes are never duplicates of each other
     std::optional<int64_t> timestamp_ms;  // drives expiry
   };
 
-  // A document that is remembered.
+  // A document that the index remembers.
   struct Original {
-    uint64_t number = 0;  // in the order of insertion; never used again
-    std::string_view id;  // valid during the visit
+    uint64_t number = 0;  // in the order of insertion; never reused
+    std::string_view id;  // valid during the call of `visit`
   };
 
-  // Opens the index in `directory`, or makes one. Empty: in memory. Errors: InvalidArgument names an
-  // impossible option, FailedPrecondition options that differ from the index, Unavailable says who uses the
-  // directory, NotFound that there is no index and create_if_missing is false.
+  // Opens the index in `directory`, or creates one. If `directory` is empty, the index is in memory. Errors:
+  // InvalidArgument names an impossible option; FailedPrecondition names options that differ from the index;
+  // Unavailable names the process that uses the directory; NotFound means that the directory has no index and
+  // create_if_missing is false.
   static absl::StatusOr<std::unique_ptr<Index>> open(const std::string& directory, const Options& options);
   static absl::StatusOr<std::unique_ptr<Index>> open(const std::string& directory) {
     return open(directory, Options());
   }
-  // Saves; the index in the directory is complete also without it.
+  // Calls save(). The directory is complete without it.
   ~Index();
   Index(const Index&) = delete;
   Index& operator=(const Index&) = delete;
 
-  // Judges each document, in order, and remembers the unique ones. A document that comes again, with its id
-  // and its text, is no copy of itself: it is unique again, and remembered once. When insert() returns, the
-  // documents are in the directory: they survive the end of the process, whatever ends it. After an error of
-  // the directory the index must be opened again.
+  // Judges the documents in order and remembers the unique ones. A document that is inserted a second time
+  // with the same id and text is not a duplicate of itself: it is unique both times, and remembered once.
+  // When insert() returns, the documents are in the directory and survive any end of the process. After an
+  // I/O error of the directory, the index must be reopened.
   absl::StatusOr<Judgement> insert(const Document& document);
   absl::StatusOr<std::vector<Judgement>> insert(std::span<const Document> documents);
 
-  // Says what insert() would say of each document if it came now, and remembers nothing.
+  // Returns the judgement that insert() would return for each document now, except that a document that the
+  // index remembers is a duplicate of itself. Remembers nothing.
   absl::StatusOr<Judgement> query(const Document& document) const;
   absl::StatusOr<std::vector<Judgement>> query(std::span<const Document> documents) const;
 
-  // Forgets the documents with this id. False: there is none.
+  // Forgets all documents with this id. Returns false if there are none.
   absl::StatusOr<bool> remove(std::string_view id);
 
   // Makes the index survive a loss of power.
   absl::Status save();
 
-  // Calls `visit` for each document that is remembered, in order, until it returns false. `visit` must not
-  // change the index.
+  // Calls `visit` for each remembered document, in order of insertion, until `visit` returns false. `visit`
+  // must not change the index.
   absl::Status for_each(const std::function<bool(const Original&)>& visit) const;
 
   size_t size() const;  // documents remembered

@@ -1,5 +1,5 @@
 #pragma once
-// The index on its own: which of the inserted signatures are probably similar to this one?
+// The LSH index on its own: it finds the inserted signatures that are probably similar to a given one.
 
 #include <memory>
 #include <string>
@@ -14,27 +14,27 @@ namespace doppel {
 struct LshIndexOptions {
   double threshold = 0.8;
   double recall = 0.995;  // probability that a pair at the threshold is found
-  int bands = 0;          // with rows: instead of the two above
+  int bands = 0;          // if set together with rows, replaces threshold and recall
   int rows = 0;
-  SignatureOptions signature;  // what is inserted and queried is made with these
+  SignatureOptions signature;  // all signatures inserted and queried must have these options
 };
 
-// Not for use by several threads at once, but for query(), which may run beside itself.
+// Not thread-safe, except that several threads may call query() at the same time.
 class LshIndex {
  public:
   struct Match {
     std::string id;
-    double jaccard = 0;  // estimated from what the index keeps of a signature
+    double jaccard = 0;  // estimated from the bits that the index keeps of each signature
   };
 
-  // The error names the option that is impossible, its value, and what would be possible.
+  // The error names the impossible option, its value, and the possible values.
   static absl::StatusOr<std::unique_ptr<LshIndex>> create(const LshIndexOptions& options);
   ~LshIndex();
 
-  // False, and nothing changes, if the id is there already or the signature is empty. An error, and nothing
-  // changes, if it was made with other options: it names the one that differs.
+  // Returns false if the id exists already or the signature is empty. Fails if the signature has other
+  // options; the error names the option that differs. In both cases nothing changes.
   absl::StatusOr<bool> insert(std::string_view id, const Signature& signature);
-  // Most similar first. An error as of insert().
+  // Returns the most similar match first. Fails like insert().
   absl::StatusOr<std::vector<Match>> query(const Signature& signature) const;
   bool remove(std::string_view id);
   bool contains(std::string_view id) const;

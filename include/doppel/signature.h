@@ -16,18 +16,19 @@
 
 namespace doppel {
 
+// Signatures can be compared and merged only if all their options are equal.
 struct SignatureOptions {
-  int num_perm = 128;         // slots: the error of an estimate falls with their square root
+  int num_perm = 128;         // slots; the error of an estimate falls with their square root
   int shingle_words = 5;      // words of a shingle, for update_text
   bool classic = false;       // classic MinHash instead of fast similarity sketching
-  uint64_t hash_key[2] = {};  // secret; signatures of different keys do not compare
+  uint64_t hash_key[2] = {};  // secret
 };
 
-// A value: copies are independent. Not for use by several threads at once.
+// A value type: copies are independent. Not thread-safe.
 class Signature {
  public:
   Signature();  // with the default options
-  // The error names the option that is out of its range, its value and the range.
+  // The error names the option that is out of range, its value and the range.
   static absl::StatusOr<Signature> create(const SignatureOptions& options);
   ~Signature();
   Signature(const Signature& other);
@@ -35,25 +36,27 @@ class Signature {
   Signature(Signature&&) noexcept;
   Signature& operator=(Signature&&) noexcept;
 
-  // Adds one element of the set: a token or shingle of your own making. Repeats change nothing.
+  // Adds one element to the set, such as a token or a shingle of the caller. Adding it a second time changes
+  // nothing.
   void update(std::string_view element);
 
-  // Adds all shingles of a text, as the detector sees them. A text that comes in pieces, cut anywhere, is
-  // added by begin_text(), any number of add_piece(), end_text(). A piece without begin_text() begins one.
+  // Adds all shingles of a text, split as the detector splits it. To add a text in pieces, call begin_text(),
+  // then add_piece() for each piece, then end_text(). A piece may end anywhere. add_piece() without
+  // begin_text() begins a text.
   void update_text(std::string_view text);
   void begin_text();
   void add_piece(std::string_view piece);
   void end_text();
 
-  // Becomes the signature of the union of both sets. Both must have been made with the same options: the
-  // error names the one that differs, and nothing changes.
+  // Turns this signature into that of the union of both sets. Fails if the options differ; the error names
+  // the option, and nothing changes.
   absl::Status merge(const Signature& other);
 
-  // The share of equal slots: an unbiased estimate of the Jaccard similarity. 0 if either is empty. An error
-  // as of merge().
+  // Returns the share of equal slots: an unbiased estimate of the Jaccard similarity. Returns 0 if either
+  // signature is empty. Fails like merge().
   absl::StatusOr<double> jaccard(const Signature& other) const;
 
-  bool empty() const;  // nothing was added
+  bool empty() const;  // true if nothing was added
   const SignatureOptions& options() const;
   const std::vector<uint64_t>& slots() const;
 

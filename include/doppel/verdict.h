@@ -1,5 +1,5 @@
 #pragma once
-// What is said of a document.
+// What doppel decides about a document.
 
 #include <cstdint>
 #include <string>
@@ -7,25 +7,25 @@
 namespace doppel {
 
 enum class Verdict : uint8_t {
-  unique,     // nothing earlier is similar enough; it is remembered
+  unique,     // no earlier document is similar enough; the index remembers it
   duplicate,  // it repeats an earlier unique document
   unscored,   // it has no text
   rejected,   // it could not be decoded
-  removal,    // not a document, but a request to forget one
-  skipped,    // a record that is no document to be judged
+  removal,    // the record asks to forget a document
+  skipped,    // the record is not judged
 };
 
 enum class Kind : uint8_t {
   none,
-  exact,      // the same text, byte for byte
-  near,       // similar at least as the threshold
-  contained,  // (nearly) all of it is in its original, where that makes a duplicate
+  exact,      // same text, byte for byte
+  near,       // the similarity reaches the threshold
+  contained,  // its original contains (nearly) all of its text; used if containment is enabled
 };
 
 struct Judgement {
   Verdict verdict = Verdict::unscored;
   Kind kind = Kind::none;
-  double similarity = 0;     // to the original; Jaccard similarity of the shingle sets
+  double similarity = 0;     // Jaccard similarity of its shingles and those of the original
   std::string duplicate_of;  // the original's id
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// The version of doppel. Until 1.0.0 a new minor version may change this API.
+// The version of doppel. Before 1.0.0, any minor version may change this API.
 
 #define DOPPEL_VERSION_MAJOR 0
 #define DOPPEL_VERSION_MINOR 1
