@@ -1,5 +1,6 @@
 #pragma once
-// Little-endian fixed integers, varints and length-prefixed strings: the alphabet of every on-disk format.
+// Little-endian fixed-width integers, varints and length-prefixed strings, the building blocks of all on-disk
+// formats.
 
 #include <cstdint>
 #include <cstring>
@@ -34,8 +35,8 @@ inline void put_string(std::string& out, std::string_view bytes) {
   out.append(bytes);
 }
 
-// Reads what the functions above wrote. After the first read past the end, ok() is false and every
-// further read gives zero or an empty string: check once, at the end.
+// Reads what the functions above wrote. After the first read past the end, ok() is false and every further
+// read returns zero or an empty string, so callers check once, at the end.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}

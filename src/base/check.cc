@@ -1,5 +1,5 @@
-// The end of a process that must not go on. Everything here works on the stack: the heap may be what is
-// broken, and another thread may hold any lock.
+// Ends a process that must not continue. This code uses only the stack: the heap may be corrupt, and another
+// thread may hold any lock.
 
 #include "base/check.h"
 
@@ -26,7 +26,7 @@ namespace {
 
 constexpr size_t kMarks = 8;
 constexpr size_t kPathMax = 1000;
-constexpr int kStderrWaitMs = 1000;  // nobody may read it: the process must end all the same
+constexpr int kStderrWaitMs = 1000;  // stderr may have no reader; the process ends anyway
 
 struct Mark {
   std::atomic<bool> used = false;
@@ -36,7 +36,8 @@ std::array<Mark, kMarks> g_marks;
 std::mutex g_registering;
 std::atomic<bool> g_broken = false;
 
-// What fits: a write of at most 4,096 bytes to a pipe that is ready does not block.
+// A message in a fixed buffer; drops what does not fit. It stays below 4,096 bytes because a write of that
+// size to a pipe that is ready does not block.
 class Text {
  public:
   void add(std::string_view bytes) {
@@ -49,7 +50,8 @@ class Text {
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
     add({digits.data(), static_cast<size_t>(end - digits.data())});
   }
-  // Printable ASCII and what is above; in JSON too.
+  // Adds printable ASCII and bytes above it; replaces the rest, so that the text is also valid inside a JSON
+  // string.
   void add_plain(std::string_view bytes, size_t most) {
     for (const char c : bytes.substr(0, most)) {
       const auto byte = static_cast<unsigned char>(c);
@@ -121,7 +123,6 @@ struct Failure {
     }
   }
 
-  // The first line of a mark.
   void add_reason(Text& out) const {
     out.add("an invariant was broken: ");
     out.add(place.what);
@@ -135,7 +136,7 @@ struct Failure {
     out.end_line();
   }
 
-  // How many files say so now.
+  // Writes the mark files. Returns how many were written.
   size_t mark() const {
     Text text;
     add_reason(text);
@@ -151,7 +152,7 @@ struct Failure {
     return marked;
   }
 
-  // One is all that a daemon has.
+  // Adds the first path only: a daemon has one.
   static void add_marks(Text& out) {
     for (const Mark& mark : g_marks) {
       if (!mark.used.load(std::memory_order_acquire)) continue;

@@ -1,18 +1,20 @@
 #pragma once
-// Invariants of our own that are checked in production too. DOPPEL_CHECK is for what can only be false if
-// doppel has a defect, or the machine's memory has: where going on would write the error down. What an input,
+// Checks of doppel's own invariants, in production too. Use DOPPEL_CHECK for a condition that only a defect
+// of doppel or of the machine's memory can break, and whose result would otherwise be stored. What an input,
 // a disk, a peer or a setting can cause is an absl::Status.
 //
 //   DOPPEL_CHECK(seq == next, "numbers of originals ascend without gaps", seq, next);
 //
-// A check that holds costs one branch. One that does not hold ends the process at once:
-//   1. each MarkIfBroken that lives leaves its file, so that the next start knows;
-//   2. one message goes to stderr: the invariant, the place, the values, the version, what to do and what to
-//   send;
+// A check that holds costs one branch. One that fails ends the process at once:
+//   1. Each living MarkIfBroken leaves its file, so that the next start knows.
+//   2. One message goes to stderr: invariant, place, values, version, what to do, and what to send.
 //   3. _exit(kBrokenExitCode): no destructor, no flush, no commit. What was committed before stays.
-// Nothing of this allocates or takes a lock. Any thread may fail; those that fail later wait for the end.
 //
-// Builds for libFuzzer define DOPPEL_BROKEN_ABORTS: there the process aborts, so that the input is kept.
+// None of this allocates or takes a lock. Any thread may fail; threads that fail later wait for the process
+// to end.
+//
+// Builds for libFuzzer define DOPPEL_BROKEN_ABORTS: the process aborts instead, so that libFuzzer keeps the
+// input.
 
 #include <concepts>
 #include <cstdint>
@@ -51,8 +53,9 @@ class Value {
 
 }  // namespace check_internal
 
-// While it lives, a broken invariant leaves `path` behind: a file whose first line says what was broken. At
-// most eight at a time, and paths below 1,000 bytes: others leave nothing.
+// If an invariant breaks during the lifetime of this object, the process leaves a file at `path`, whose first
+// line names the invariant. At most eight objects at a time, with paths below 1,000 bytes; further ones have
+// no effect.
 class MarkIfBroken {
  public:
   explicit MarkIfBroken(std::string_view path);
@@ -66,8 +69,8 @@ class MarkIfBroken {
 
 }  // namespace doppel
 
-// `what` is what must hold, in words. The values are shown with their expressions as names; they are
-// evaluated only where the condition is false.
+// `what` states in words what must hold. The message shows the values with their expressions as names; they
+// are evaluated only if the condition is false.
 #define DOPPEL_CHECK(condition, what, ...)                                                      \
   do {                                                                                          \
     if (!(condition)) [[unlikely]]                                                              \

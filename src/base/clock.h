@@ -1,13 +1,13 @@
 #pragma once
-// Time, for code whose behaviour depends on it: deadlines, pauses, ages. A simulation puts its own in place
-// of the machine's clocks.
+// Time for code whose behaviour depends on it: deadlines, pauses, ages. A simulation replaces the machine's
+// clocks by its own.
 
 #include <chrono>
 #include <cstdint>
 
 namespace doppel {
 
-class Clock {  // a clock in the sense of <chrono>, that only goes forward
+class Clock {  // meets the requirements of a <chrono> clock; monotonic
  public:
   using duration = std::chrono::steady_clock::duration;
   using rep = duration::rep;
@@ -17,7 +17,7 @@ class Clock {  // a clock in the sense of <chrono>, that only goes forward
 
   static time_point now();
   static void sleep(std::chrono::milliseconds duration);
-  // Milliseconds since 1970, by the machine's calendar: it may jump.
+  // Milliseconds since 1970 by the system clock, which may jump.
   static int64_t unix_ms();
 
   struct Source {
@@ -26,7 +26,7 @@ class Clock {  // a clock in the sense of <chrono>, that only goes forward
     virtual void sleep(std::chrono::milliseconds duration) = 0;
     virtual int64_t unix_ms() = 0;
   };
-  // `source` outlives all use; nullptr: the machine's clocks. Call it before other threads begin.
+  // `source` must outlive all use; nullptr restores the machine's clocks. Call it before other threads start.
   static void install(Source* source);
 };
 

@@ -30,7 +30,8 @@ uint32_t by_table(const char* p, size_t n, uint32_t c) {
 }
 
 #if defined(__x86_64__)
-// What a checksum becomes when so many zero bytes follow. It is linear: a table for each of its bytes.
+// Updates a checksum as if `zeros` zero bytes followed. The function is linear, so one table for each of the
+// four bytes suffices.
 struct Shift {
   std::array<Table, 4> of_byte{};
 
@@ -49,7 +50,8 @@ struct Shift {
   }
 };
 
-// The instruction takes three cycles, but one may begin in each: three runs of bytes beside each other.
+// The instruction has a latency of three cycles, but one can start in each cycle: three runs of bytes in
+// parallel.
 template <size_t kRun>
 __attribute__((target("sse4.2"))) uint32_t by_three(const char*& p, size_t& n, uint32_t c) {
   static constexpr Shift kShift(kRun);

@@ -1,5 +1,5 @@
 #pragma once
-// CRC32C (Castagnoli), by the processor's instruction where it has one, else by table.
+// CRC32C (Castagnoli), with the processor's instruction if it has one, otherwise with a table.
 
 #include <cstdint>
 #include <string_view>

@@ -8,7 +8,7 @@
 namespace doppel {
 namespace {
 
-// The letter that represents a character behind a backslash; 0: none is needed; 'u': its number.
+// The letter after the backslash that represents a character; 0: no escape needed; 'u': \u and its code.
 constexpr std::array<char, 0x80> kEscapes = [] {
   std::array<char, 0x80> out{};
   for (size_t c = 0; c < 0x20; ++c) out[c] = 'u';
@@ -27,7 +27,7 @@ bool any_is(uint64_t eight, uint8_t c) {
   return ((v - kOnes) & ~v & kHighs) != 0;
 }
 
-// Whether none of eight bytes below 0x80 needs to be escaped.
+// Whether no byte needs an escape; ignores bytes from 0x80.
 bool is_plain(uint64_t eight) {
   const bool control = ((eight - kOnes * 0x20) & ~eight & kHighs) != 0;
   return !control && !any_is(eight, '"') && !any_is(eight, '\\');
@@ -47,7 +47,7 @@ void append_escaped(std::string& out, uint8_t c) {
 template <bool kKeepsBytes>
 void append(std::string& out, std::string_view text) {
   out += '"';
-  size_t plain = 0;  // what lies before `at` and is not yet written
+  size_t plain = 0;  // start of the text that is not written yet
   for (size_t at = 0; at < text.size();) {
     if (at + 8 <= text.size()) {
       const auto eight = load<uint64_t>(text.data() + at);
@@ -57,7 +57,7 @@ void append(std::string& out, std::string_view text) {
       }
     }
     const auto c = static_cast<uint8_t>(text[at]);
-    size_t fine = 1;  // bytes that stay as they are
+    size_t fine = 1;  // bytes copied unchanged
     if (c >= 0x80 && !kKeepsBytes) {
       char32_t code = 0;
       const int length = utf8::decode(reinterpret_cast<const uint8_t*>(&text[at]), text.size() - at, code);

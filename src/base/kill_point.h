@@ -1,7 +1,8 @@
 #pragma once
-// Named places at which the crash harness ends the process, as a power cut would: DOPPEL_KILL_AT=NAME:COUNT
-// sends SIGKILL to the process itself at its COUNT-th pass through kill_point("NAME"); several are separated
-// by commas. Without the variable a point costs one branch. A simulation takes its own function instead.
+// Named places at which the crash tests end the process, as a power cut would. DOPPEL_KILL_AT=NAME:COUNT
+// makes the process send SIGKILL to itself at its COUNT-th pass through kill_point("NAME"); separate several
+// by commas. Without the variable, a kill point costs one branch. A simulation installs its own function
+// instead.
 
 #include <atomic>
 #include <functional>
@@ -13,9 +14,9 @@ namespace doppel {
 
 class KillPoints {
  public:
-  // What is not NAME:COUNT with COUNT > 0 is left out.
+  // Ignores parts that are not NAME:COUNT with COUNT > 0.
   explicit KillPoints(std::string_view spec);
-  // Counts a pass of any thread; true: it is the one to die at.
+  // Counts a pass by any thread. Returns true if the process must die here.
   bool pass(std::string_view name);
 
  private:
@@ -33,7 +34,7 @@ extern bool armed;
 void pass(std::string_view name);
 }  // namespace kill_point_internal
 
-// Called at every point from now on. Before other threads begin.
+// Calls `function` at every kill point instead. Call it before other threads start.
 void on_kill_points(std::function<void(std::string_view name)> function);
 
 inline void kill_point(std::string_view name) {

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 4> kUpper{"DEBUG", "INFO", "WARN", "ERROR
 
 std::atomic<Form> g_form{Form::text};
 std::atomic<Level> g_level{Level::info};
-std::mutex g_mutex;  // a line longer than a pipe takes at once is written in parts
+std::mutex g_mutex;  // keeps lines apart: write(2) splits a line that is longer than a pipe takes at once
 
 void append_time(std::string& out, int64_t ms) {
   const std::time_t seconds = ms / 1000;
@@ -34,11 +34,11 @@ void append_time(std::string& out, int64_t ms) {
   out.append(text.data());
 }
 
-// A word that needs no quotes in the text form.
+// Whether the text form shows the value without quotes.
 bool is_plain(std::string_view text) {
   if (text.empty()) return false;
   for (const char c : text) {
-    if (c <= ' ' || c == '"' || c == '=' || c == '\\' || c == 0x7f) return false;  // bytes above 0x7f: too
+    if (c <= ' ' || c == '"' || c == '=' || c == '\\' || c == 0x7f) return false;  // allows bytes above 0x7f
   }
   return true;
 }
@@ -74,7 +74,7 @@ void append_value(std::string& out, Form form, const Value& value) {
       value.is());
 }
 
-// In the text form a message is unchanged, but on one line.
+// The text form keeps a message as it is, but on one line.
 void append_message(std::string& out, std::string_view message) {
   for (const char c : message) {
     const auto byte = static_cast<unsigned char>(c);

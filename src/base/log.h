@@ -1,12 +1,12 @@
 #pragma once
-// The daemon's log: one line on stderr for each event of interest, never one for each document.
+// The daemon's log: one line on stderr for each noteworthy event, never one for each document.
 //
 //   text   2026-01-02T03:04:05.678Z INFO checkpoint documents=1200 path="a b"
 //   json {"time":"2026-01-02T03:04:05.678Z","level":"info","message":"checkpoint","documents":1200,"path":"a
 //   b"}
 //
-// Every line is one write(2), whatever its values hold: what could break a line is escaped. Any thread may
-// call; not for signal handlers. Messages that cannot be written are lost silently.
+// Each line is one write(2), because control characters in values are escaped. Any thread may call; signal
+// handlers may not. Lines that cannot be written are lost silently.
 
 #include <concepts>
 #include <cstdint>
@@ -24,14 +24,14 @@ enum class Form { text, json };
 std::optional<Level> parse_level(std::string_view name);  // "debug", "info", "warn", "error"
 std::optional<Form> parse_form(std::string_view name);    // "text", "json"
 
-// Made where it is passed: a text is only viewed.
+// Holds a view of a text, so build it in the argument list.
 class Value {
  public:
   Value(std::string_view text) : is_(text) {}    // NOLINT(google-explicit-constructor)
   Value(const std::string& text) : is_(text) {}  // NOLINT(google-explicit-constructor)
   Value(const char* text) : is_(std::string_view(text)) {}
   Value(bool yes) : is_(yes) {}
-  Value(double number) : is_(number) {}  // three digits after the point; not finite: null
+  Value(double number) : is_(number) {}  // three decimal places; null if not finite
   template <std::signed_integral T>
   Value(T number) : is_(static_cast<int64_t>(number)) {}
   template <std::unsigned_integral T>
@@ -46,12 +46,12 @@ class Value {
 };
 
 struct Field {
-  std::string_view name;  // a word: letters, digits, underscores
+  std::string_view name;  // letters, digits and underscores
   Value value;
 };
 using Fields = std::initializer_list<Field>;
 
-// Text and info until someone says otherwise; may be changed at any time.
+// The defaults are text and info. May be called at any time.
 void configure(Form form, Level least);
 Level level();
 Form form();
@@ -63,7 +63,7 @@ inline void info(std::string_view message, Fields fields = {}) { write(Level::in
 inline void warn(std::string_view message, Fields fields = {}) { write(Level::warn, message, fields); }
 inline void error(std::string_view message, Fields fields = {}) { write(Level::error, message, fields); }
 
-// The line that write() would write, with its line end; time: milliseconds since 1970.
+// Returns the line that write() would write, with its line end. `time_ms` counts from 1970.
 std::string line(Form form, int64_t time_ms, Level level, std::string_view message, Fields fields);
 
 }  // namespace doppel::log

@@ -28,7 +28,7 @@ std::terminate_handler g_terminate_before = nullptr;
   std::abort();
 }
 
-// A thread whose stack finds no room, and what nobody caught because nobody expects it.
+// The handler for uncaught exceptions: finds a thread that could not start, and a failed allocation.
 [[noreturn]] void end_for_an_exception() {
   if (const std::exception_ptr thrown = std::current_exception()) {
     try {
@@ -37,7 +37,7 @@ std::terminate_handler g_terminate_before = nullptr;
       if (error.code() == std::errc::resource_unavailable_try_again) out_of_memory("a thread");
     } catch (const std::bad_alloc&) {
       out_of_memory("its work");
-    } catch (...) {  // not for want of memory
+    } catch (...) {  // not caused by a lack of memory
       end_as_before();
     }
   }
@@ -66,11 +66,10 @@ std::optional<uint64_t> address_space_left() {
   return *limit - std::min(*limit, used);
 }
 
-// It cannot allocate.
 void out_of_memory(std::string_view whose) {
   char text[256];
   const std::optional<uint64_t> limit = address_space_limit();
-  // Nothing is allocated here.
+  // No allocation here: a std::string could allocate.
   char name[65] = {};
   whose.copy(name, sizeof name - 1);
   const int size =
@@ -80,7 +79,7 @@ void out_of_memory(std::string_view whose) {
                             name, static_cast<unsigned long long>(*limit / 1024))
             : std::snprintf(text, sizeof text, "doppel: the system refuses memory for %s\n", name);
   if (::write(STDERR_FILENO, text, static_cast<size_t>(std::max(size, 0))) < 0) {
-    // Nobody listens.
+    // stderr has no reader.
   }
   const int code = g_exit_code.load();
   if (code == 0) std::abort();

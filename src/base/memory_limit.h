@@ -1,5 +1,5 @@
 #pragma once
-// What the system gives this process of memory, and what happens when it gives no more.
+// How much memory the system gives this process, and what happens if it refuses more.
 
 #include <cstdint>
 #include <optional>
@@ -7,20 +7,21 @@
 
 namespace doppel {
 
-// How much address space the process may have (ulimit -v), and may still take; nothing: there is no limit.
+// The limit of the address space (ulimit -v), and how much of it is left; nullopt: there is no limit.
 std::optional<uint64_t> address_space_limit();
 std::optional<uint64_t> address_space_left();
 
 // Ends the process with a message that names `whose` memory it was, and the limit of the address space.
-// Nothing is written after that. Any thread may call it.
+// Writes nothing else. Any thread may call it.
 [[noreturn]] void out_of_memory(std::string_view whose);
 
-// From now on out_of_memory() ends the process with this exit code, not by SIGABRT, and so do `new`, except
-// where MayFail lives, and a thread that cannot start. For programs; libraries leave it to their host.
+// Makes out_of_memory() end the process with this exit code instead of SIGABRT. From now on a failed `new`
+// (unless MayFail is active) and a thread that cannot start end the process the same way. Programs call this;
+// libraries leave it to their host.
 void exit_without_memory(int exit_code);
 
-// While it lives, `new` throws std::bad_alloc in this thread in place of ending the process: for work whose
-// size a stranger has chosen, and which can be given up.
+// During its lifetime a failed `new` in this thread throws std::bad_alloc instead of ending the process. Use
+// it for work whose size a stranger chose and that can be given up.
 class MayFail {
  public:
   MayFail() { ++depth_; }

@@ -1,6 +1,6 @@
 #pragma once
-// Known bugs that a simulation puts back one by one, to show that it finds them. Nothing else sets one; a
-// place costs one branch.
+// Known bugs that the simulation puts back one by one, to prove that it finds them. Nothing else sets one.
+// Each place that asks costs one branch.
 
 #include <string_view>
 

@@ -5,13 +5,13 @@
 namespace doppel {
 namespace {
 
-constexpr size_t kLongest = 64;  // nobody misspells a longer name into one of ours
+constexpr size_t kLongest = 64;  // nobody misspells one of our names into a longer one
 
 std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
 }  // namespace
 
-// Three rows of the classic table: the one being filled and the two before it (a swap looks two back).
+// Keeps three rows of the classic table: the current one and the two before it (a swap looks two rows back).
 int edit_distance(std::string_view a, std::string_view b) {
   std::vector<int> before(b.size() + 1);
   std::vector<int> above(b.size() + 1);

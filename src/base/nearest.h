@@ -1,5 +1,5 @@
 #pragma once
-// "Did you mean ...?": the nearest of some names, by edit distance.
+// "Did you mean ...?": finds the nearest name by edit distance.
 
 #include <string>
 #include <string_view>
@@ -7,13 +7,13 @@
 
 namespace doppel {
 
-// Insertions, deletions, replacements and swaps of neighbours that turn a into b.
+// Returns the number of insertions, deletions, replacements and swaps of neighbours that turn a into b.
 int edit_distance(std::string_view a, std::string_view b);
 
-// The nearest candidate if it is near enough to be meant, else empty. "fsync" finds "state.fsync" too.
+// Returns the nearest candidate, or "" if none is near enough to be meant. "fsync" finds "state.fsync" too.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
-// " (did you mean X?)", or nothing.
+// Returns " (did you mean X?)", or "" if no candidate is near.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace doppel

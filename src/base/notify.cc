@@ -16,7 +16,7 @@
 namespace doppel::notify {
 namespace {
 
-std::mutex mutex;  // guards the one of the environment
+std::mutex mutex;  // guards supervisor()
 
 Supervisor& supervisor() {
   static Supervisor of_environment = Supervisor::from_environment();
@@ -37,7 +37,7 @@ uint64_t number(const char* text) {
 std::string status_line(std::string_view text) {
   std::string line = "STATUS=";
   line += text;
-  std::replace(line.begin(), line.end(), '\n', ' ');  // a line end would begin another assignment
+  std::replace(line.begin(), line.end(), '\n', ' ');  // a line end would start another assignment
   return line;
 }
 

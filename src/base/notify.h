@@ -1,7 +1,7 @@
 #pragma once
-// What the daemon reports to the supervisor that started it (systemd, Type=notify): that it is ready, what it
-// is doing, that it is alive, that it ends. Datagrams to the socket named in NOTIFY_SOCKET, as sd_notify(3)
-// describes them; without the variable every call does nothing. Any thread may call.
+// Reports the daemon's state to the supervisor that started it (systemd, Type=notify): ready, busy, alive,
+// stopping. Sends datagrams to the socket in NOTIFY_SOCKET, as in sd_notify(3); without the variable, no call
+// has an effect. Any thread may call.
 
 #include <cstdint>
 #include <string>
@@ -9,21 +9,21 @@
 
 namespace doppel::notify {
 
-void ready();                        // READY=1; what status() said before goes away
+void ready();                        // READY=1; clears the status
 void status(std::string_view text);  // STATUS=: one line for people
 void stopping();                     // STOPPING=1
-// The start takes longer than the supervisor expects, but moves: STATUS= and two more minutes.
+// The start takes longer than the supervisor expects, but makes progress: sends STATUS= and two more minutes.
 void still_starting(std::string_view text);
-// WATCHDOG=1, from the loop that must turn; sent as often as the supervisor's WATCHDOG_USEC needs it, so it
-// may be called for each batch.
+// Sends WATCHDOG=1. The main loop calls it for each batch; it sends only as often as WATCHDOG_USEC requires.
 void alive();
 
-// One supervisor. The functions above use that of the environment.
+// One supervisor. The functions above use the one of the environment.
 class Supervisor {
  public:
-  // Empty: there is none. A path, or with @ in front a name without a file. `watchdog_us` 0: no watchdog.
+  // `socket` is a path, or an abstract name after @; "": no supervisor. `watchdog_us` 0: no watchdog.
   Supervisor(std::string_view socket, uint64_t watchdog_us);
-  // NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID. They leave the environment: children are not us.
+  // Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID, and removes them from the environment, so that child
+  // processes do not report as the daemon.
   static Supervisor from_environment();
   ~Supervisor();
   Supervisor(Supervisor&& other) noexcept;
@@ -31,9 +31,9 @@ class Supervisor {
   Supervisor& operator=(const Supervisor&) = delete;
   Supervisor& operator=(Supervisor&&) = delete;
 
-  // A supervisor that does not listen is not our problem: nothing waits, nothing fails.
+  // Neither waits nor fails: a supervisor that does not listen must not disturb the daemon.
   void send(std::string_view message) const;
-  // True at most once in a quarter of the watchdog's time.
+  // Returns true at most once in a quarter of the watchdog's time.
   bool alive_is_due(uint64_t now_us);
 
  private:

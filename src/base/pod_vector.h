@@ -1,5 +1,5 @@
 #pragma once
-// A std::vector that does not zero what is about to be overwritten.
+// A std::vector that does not zero elements that are about to be overwritten.
 
 #include <memory>
 #include <type_traits>

@@ -18,15 +18,15 @@ namespace {
 using State = std::array<uint32_t, 5>;
 
 #if defined(__x86_64__)
-// Whether the processor has the instructions below, which are no part of any level of Simd.
+// Whether the processor has the SHA instructions, which belong to no Simd level.
 bool has_instructions() {
   uint32_t a = 0, b = 0, c = 0, d = 0;
   constexpr uint32_t kSha = 1u << 29;
   return __builtin_cpu_supports("sse4.1") && __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & kSha) != 0;
 }
 
-// Four rounds at a time: what `e` becomes is known from `abcd` four rounds before, and four words from the
-// sixteen before them. The registers hold the first word highest.
+// Four rounds at a time. `e` follows from the `abcd` of four rounds before, and four message words follow
+// from the sixteen before them. The registers hold the first word in the highest lane.
 __attribute__((target("sha,sse4.1"))) void by_instructions(State& state, const uint8_t* bytes,
                                                            size_t blocks) {
   const __m128i reverse = _mm_set_epi64x(0x0001020304050607, 0x08090a0b0c0d0e0f);

@@ -1,5 +1,5 @@
 #pragma once
-// SHA-1 (RFC 3174), because archives name payloads by it. It proves nothing about who made them.
+// SHA-1 (RFC 3174): web archives identify payloads by it. It gives no security against forgery.
 
 #include <array>
 #include <cstddef>
@@ -12,7 +12,7 @@ class Sha1 {
  public:
   using Digest = std::array<uint8_t, 20>;
   void update(std::string_view bytes);
-  // Nothing follows it.
+  // The last call on this object.
   Digest finish();
 
  private:

@@ -25,7 +25,8 @@ void prepare_standard_streams() {
   std::signal(SIGPIPE, SIG_IGN);
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
-    // The lowest free number is this one. Opened the other way round, so that its use is still an error.
+    // The new descriptor is `fd`, the lowest free number. The access mode is the opposite one, so that using
+    // the stream still fails.
     if (::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) return;
   }
 }
@@ -56,7 +57,7 @@ void note_stdout_error(int error) {
 void end_as_closed() {
   std::signal(SIGPIPE, SIG_DFL);
   std::raise(SIGPIPE);
-  std::_Exit(128 + SIGPIPE);  // the signal is blocked
+  std::_Exit(128 + SIGPIPE);  // reached if the signal is blocked
 }
 
 StdoutBuffer::int_type StdoutBuffer::overflow(int_type c) {

@@ -1,32 +1,34 @@
 #pragma once
-// stdout and stderr of a command. Neither ever throws or kills: a full or closed stderr changes nothing, a
-// full stdout is an error that the command ends with, and where nobody reads stdout any more the command ends
-// as others do, by SIGPIPE, without a word.
+// stdout and stderr of a command. Writing to them never throws. If stderr is full or closed, its text is
+// lost. If stdout is full, the command ends with an error. If the reader of stdout is gone, the command ends
+// silently by SIGPIPE, as other programs do.
 
 #include <streambuf>
 #include <string_view>
 
 namespace doppel {
 
-// First of all, before a file is opened: SIGPIPE comes back as an error of write(), and no file of ours gets
-// the number of a standard stream that was closed.
+// Call this first, before opening any file. A broken pipe becomes an error of write() instead of SIGPIPE, and
+// no file of ours gets the number of a closed standard stream.
 void prepare_standard_streams();
 
-// To stdout, through a buffer. Ends the process where nobody reads it. From one thread.
+// Writes to stdout through a buffer. Ends the process by SIGPIPE if the reader is gone. Call from one thread
+// only.
 void write_out(std::string_view text);
 void flush_out();
 
-// To stderr at once.
+// Writes to stderr, unbuffered.
 void write_err(std::string_view text);
 
-// Why stdout could not be written, as errno; 0: it could. Also for those who write to its descriptor.
+// The errno of the first failed write to stdout; 0: none failed. Code that writes to its descriptor directly
+// reports errors with note_stdout_error().
 int stdout_error();
 void note_stdout_error(int error);
 
-// As SIGPIPE would have done.
+// Ends the process as SIGPIPE would.
 [[noreturn]] void end_as_closed();
 
-// write_out() for those who want a stream.
+// write_out() as a stream buffer.
 class StdoutBuffer final : public std::streambuf {
  protected:
   int_type overflow(int_type c) override;

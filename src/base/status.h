@@ -1,6 +1,6 @@
 #pragma once
-// absl::Status is our error type. Abseil's string_view is not std::string_view on every platform we
-// build on, so messages are made with fmt or std::string and pass through these helpers.
+// absl::Status is our error type. Abseil's string_view is not std::string_view on every platform that we
+// build on, so messages are built with fmt or std::string and passed through these helpers.
 
 #include <cerrno>
 #include <cstring>
@@ -16,7 +16,7 @@ inline absl::string_view absl_sv(std::string_view s) { return {s.data(), s.size(
 inline std::string_view std_sv(absl::string_view s) { return {s.data(), s.size()}; }
 
 inline absl::Status invalid(const std::string& message) { return absl::InvalidArgumentError(message); }
-// A system call failed: "what: strerror (errno)".
+// An error of a system call: "what: strerror (errno)".
 inline absl::Status io_error(const std::string& what, int error = errno) {
   return absl::ErrnoToStatus(error, what);
 }

@@ -7,12 +7,12 @@
 
 namespace doppel::utf8 {
 
-inline constexpr int kNeedsMore = 0;  // a correct beginning, cut off by the end of the bytes
-inline constexpr int kInvalid = -1;   // the first byte begins nothing valid: skip it alone
+inline constexpr int kNeedsMore = 0;  // valid so far, but the bytes end inside the sequence
+inline constexpr int kInvalid = -1;   // no valid sequence starts here: skip one byte
 
-// Decodes the sequence at p, of which `left` >= 1 bytes are there. Returns its size (1 to 4) or one of
-// the constants above. After an invalid byte the next one is tried: how many bytes an error covers
-// does not matter here, because each is a separator and separators in a row count once.
+// Decodes the sequence at p; `left` >= 1 bytes are readable. Returns its size (1 to 4) or one of the
+// constants above. After an invalid byte, callers try the next one. How many bytes an error covers does not
+// matter here: each is a separator, and a run of separators counts as one.
 inline int decode(const uint8_t* p, size_t left, char32_t& c) {
   const uint32_t first = p[0];
   if (first < 0x80) {
@@ -56,7 +56,7 @@ inline bool valid(std::string_view text) {
   return true;
 }
 
-// Writes c (not a surrogate, at most U+10FFFF) and returns how many bytes that took.
+// Encodes c (not a surrogate, at most U+10FFFF). Returns the number of bytes written.
 inline int encode(char32_t c, uint8_t* out) {
   if (c < 0x80) {
     out[0] = static_cast<uint8_t>(c);
