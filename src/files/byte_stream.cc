@@ -17,7 +17,7 @@ namespace doppel {
 namespace {
 
 constexpr size_t kPackedBuffer = 256 << 10;
-constexpr size_t kTried = 192 << 10;  // of what may be a member: enough for a block of zstd
+constexpr size_t kTried = 192 << 10;  // bytes tried as the start of a member; enough for one zstd block
 constexpr std::string_view kGzMagic = "\x1f\x8b\x08";
 constexpr std::string_view kZstMagic = "\x28\xb5\x2f\xfd";
 
@@ -43,7 +43,7 @@ class PlainStream final : public ByteStream {
   }
   std::optional<uint64_t> stored_at() const override { return last_; }
   uint64_t disk_bytes() const override { return taken_; }
-  // False: it is a pipe.
+  // Returns false for a pipe.
   bool seek(uint64_t at) {
     if (!head_.empty()) return false;
     if (part_.is_all() && ::lseek(fd_.get(), static_cast<off_t>(at), SEEK_SET) < 0) return false;
@@ -62,18 +62,18 @@ class PlainStream final : public ByteStream {
   ByteCounter counter_;
   std::string head_;
   Part part_;
-  size_t given_ = 0;  // of it
+  size_t given_ = 0;  // bytes of head_ handed out so far
   uint64_t last_ = 0;
   uint64_t taken_ = 0;
 };
 
-// The packed bytes on their way into a decompressor.
+// Buffers compressed bytes for a decompressor.
 class Packed {
  public:
   Packed(Fd fd, ByteCounter counter, std::string head, Part part)
       : file_(std::move(fd), std::move(counter), std::move(head), part), buffer_(kPackedBuffer) {}
 
-  // There is at least one byte to take. False: the file has ended.
+  // Ensures that at least one byte is available. Returns false at the end of the file.
   absl::StatusOr<bool> fill() {
     if (begin_ < end_) return true;
     ASSIGN_OR_RETURN(size_t got, file_.read(buffer_.data(), buffer_.size()));
@@ -81,7 +81,7 @@ class Packed {
     end_ = got;
     return got > 0;
   }
-  // As many bytes as that, or all that there are.
+  // Makes `bytes` bytes available, or all that are left.
   absl::Status want(size_t bytes) {
     buffer_.resize(std::max(buffer_.size(), bytes));
     std::copy(buffer_.begin() + static_cast<ptrdiff_t>(begin_),
@@ -94,7 +94,7 @@ class Packed {
     }
     return absl::OkStatus();
   }
-  // Where `magic` comes next; false: nowhere.
+  // Advances to the next occurrence of `magic`. Returns false if there is none.
   bool find(std::string_view magic) {
     while (want(kTried).ok() && size() >= magic.size()) {
       const size_t at = std::string_view(data(), size()).find(magic);
@@ -106,7 +106,7 @@ class Packed {
     }
     return false;
   }
-  // False: it stays where it is, because what was read of a pipe is gone.
+  // Returns false and stays where it is if the file is a pipe.
   bool seek(uint64_t at) {
     if (!file_.seek(at)) return false;
     begin_ = end_ = 0;
@@ -128,7 +128,7 @@ class Packed {
 
 constexpr size_t kMostDictionary = 16 << 20;
 
-// Any number of gzip members one after the other; zeros may pad the end, as tar and tapes leave them.
+// Reads gzip members one after the other. Zeros may follow the last one, as tar and tapes leave them.
 class GzStream final : public ByteStream {
  public:
   GzStream(Fd fd, ByteCounter counter, std::string head, Part part)
@@ -184,7 +184,8 @@ class GzStream final : public ByteStream {
 
   std::optional<uint64_t> resume(const Begins& begins) override {
     if (!ready_ || damage_.ok()) return std::nullopt;
-    // What is damaged may have been unpacked as something longer.
+    // The damaged member may have unpacked to too many bytes, so the search starts just behind its first
+    // byte.
     const uint64_t from = member_;
     packed_.seek(member_ + 1);
     for (; packed_.find(kGzMagic); packed_.take(1)) {
@@ -207,7 +208,8 @@ class GzStream final : public ByteStream {
   }
 
  private:
-  // At the start of the file or after a member. False: only padding was there, or damage_ is set.
+  // Called at the start of the file and after each member. False: only padding was there, or damage_ is
+  // set.
   bool next_member() {
     if (members_ > 0) {
       size_t zeros = 0;
@@ -244,7 +246,7 @@ class ZstStream final : public ByteStream {
       : packed_(std::move(fd), std::move(counter), std::move(head), part),
         context_(ZSTD_createDCtx()),
         begins_inside_(part.begin > 0) {
-    // Archives packed with --long=31 exist; memory is taken only for files that need it.
+    // Archives compressed with --long=31 exist. zstd takes the memory only for files that need it.
     if (context_) ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax, sizeof(size_t) == 8 ? 31 : 30);
   }
   ~ZstStream() override { ZSTD_freeDCtx(context_); }
@@ -267,7 +269,8 @@ class ZstStream final : public ByteStream {
         }
       }
       if (between_) stored_at_ = frame_ = packed_.at();
-      // One block per call, and none while output is pending: an error loses what the same call has unpacked.
+      // Decompresses one block per call, and none while output is pending: an error discards all that the
+      // same call has unpacked.
       ZSTD_inBuffer input{packed_.data(), pending_ ? 0 : std::min(packed_.size(), std::max<size_t>(hint_, 1)),
                           0};
       size_t result = ZSTD_decompressStream(context_, &output, &input);
@@ -310,8 +313,8 @@ class ZstStream final : public ByteStream {
   }
 
  private:
-  // A WARC file may begin with the dictionary that its frames were packed with, itself packed or not: a frame
-  // of its own kind. Whoever begins to read in the middle of the file needs it, too.
+  // A WARC file may begin with the zstd dictionary of its frames, in a skippable frame; the dictionary may
+  // be compressed itself. A reader that starts in the middle of the file needs it, too.
   absl::Status begin() {
     begun_ = true;
     constexpr size_t kHead = 8;
@@ -355,12 +358,12 @@ class ZstStream final : public ByteStream {
   ZSTD_DCtx* context_;
   bool begins_inside_;
   bool begun_ = false;
-  uint64_t frame_ = 0;  // where the present one begins
+  uint64_t frame_ = 0;  // where the current frame begins
   std::optional<uint64_t> stored_at_;
   absl::Status damage_;
-  size_t hint_ = 0;       // how many bytes complete the next block
+  size_t hint_ = 0;       // bytes that complete the next block
   bool between_ = true;   // no frame is open
-  bool pending_ = false;  // there may be output without more input
+  bool pending_ = false;  // more output may come without more input
 };
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace doppel {
 namespace {
 
-constexpr size_t kSmallLog = 256;  // entries; not worth rewriting
+constexpr size_t kSmallLog = 256;  // entries; a smaller log is not worth rewriting
 
 absl::Status damaged(const char* how) {
   return absl::DataLossError(absl::string_view(std::string("the position of the input is damaged: ") + how));
@@ -46,7 +46,7 @@ absl::StatusOr<FollowPosition> FollowPosition::parse(std::string_view bytes) {
   const std::string_view body = bytes.substr(0, bytes.size() - 4);
   if (crc32c(body) != load<uint32_t>(bytes.data() + body.size())) return damaged("wrong checksum");
   RETURN_IF_ERROR(out.read(body.substr(kFollowMagic.size())));
-  // As it came, so that what is appended shares all of it.
+  // Keeps the bytes of the log, so that the next position shares all of them.
   out.log_ = body;
   out.crc_ = crc32c(body);
   return out;
@@ -125,7 +125,7 @@ void FollowPosition::put_whole(uint64_t path, uint64_t mark) {
   if (path != 0) by_path_[path] = mark;
 }
 
-// Its file may have another path by now.
+// The whole file of this path may have another path by now.
 void FollowPosition::drop_whole(uint64_t path) {
   auto at = by_path_.find(path);
   if (at == by_path_.end()) return;
@@ -176,7 +176,7 @@ void FollowPosition::set_count(const std::string& path, uint64_t count) {
   log_count(path, count);
 }
 
-// What is known must be changed before its entry is logged: the log may be rewritten from the known files.
+// Change the maps before logging the entry: log() may rewrite the whole log from them.
 void FollowPosition::log(std::string_view entry) {
   const size_t live = wholes_.size() + tails_.size() + counts_.size();
   if (entries_ > kSmallLog + 2 * live) return write_anew();

@@ -18,7 +18,7 @@ InputFile describe_file(std::string path, const struct stat& info, const std::st
   file.device = info.st_dev;
   file.inode = info.st_ino;
   std::string_view name = file.path;
-  // Crawlers call a file so that they still write.
+  // Crawlers add this to the name of a file that they are still writing.
   constexpr std::string_view kOpen = ".open";
   if (name.ends_with(kOpen)) name.remove_suffix(kOpen.size());
   file.packing = packing_of(name);

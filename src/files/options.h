@@ -1,5 +1,5 @@
 #pragma once
-// How files are read: which, as what, and within which limits. For every reader of files.
+// Which files are read, how, and within which limits. All readers of files use these options.
 
 #include <cstddef>
 #include <functional>
@@ -18,42 +18,44 @@ class KeptColumns;
 }
 
 struct FilesSourceOptions {
-  // Files, directories (walked recursively, entries in byte order of their path; hidden ones skipped, links
-  // followed unless they lead back into themselves), pipes, or "-" for stdin.
+  // Files, pipes, "-" for stdin, and directories. Directories are walked recursively, in byte order of the
+  // paths; hidden entries are skipped. Links are followed, except to a directory that contains them.
   std::vector<std::string> paths;
-  // "lines": every file is lines, one document each. "whole": every file is one document. "auto": what begins
-  // as a WARC file is records; .jsonl .ndjson .json (before .gz .zst), stdin, pipes and what begins with two
-  // lines of JSON are lines; everything else is whole. Of lines, JSON objects over several lines or in an
-  // array are a record each. Whether it is packed is seen by its first bytes, whatever its name is. What is
-  // known to be no text (content.h) is a Problem that says what to do, so are .csv and .tsv. WARC files
-  // in a WACZ file (.wacz, .zip, or given by name) are read in place. What begins as a Parquet file is rows.
-  // "signed": every file is signed records (engine/signed_file.h), or a Parquet file with a column of them.
+  // "lines": each file is lines, one document each. "whole": each file is one document. "auto": a file that
+  // begins as a WARC file is records; .jsonl .ndjson .json (before .gz .zst), stdin, pipes and files that
+  // begin with two lines of JSON are lines; every other file is whole. Where lines are expected, JSON
+  // objects over several lines or in an array are one record each. Compression is recognised by the first
+  // bytes, not by the name. A file that is known to hold no text (content.h), and .csv and .tsv, becomes a
+  // Problem that says what to do. WARC files in a WACZ file (.wacz, .zip, or given by name) are read in
+  // place. A file that begins as a Parquet or Arrow file is rows. "signed": each file is signed records
+  // (engine/signed_file.h), or a Parquet file with a column of them.
   std::string layout = "auto";
-  // The settings that name the columns of Parquet files; nothing: these are refused.
+  // The settings that name the columns of tables; without them Parquet and Arrow files are refused.
   std::optional<FormatOptions> columns;
-  // All columns of the rows will be copied to one Parquet file, which has these columns. Files that are no
-  // Parquet, or have other columns, are an error of open_files_source(); a row is handed out only if it can
-  // be copied.
+  // Set if all columns of the rows will be copied to one Parquet file, which has these columns. A file that
+  // is not Parquet, or has other columns, is an error of open_files_source(). A row is handed out only if
+  // it can be copied.
   std::shared_ptr<parquet::KeptColumns> kept_columns;
-  std::string signed_scheme;  // Scheme::describe() that signed files must have been made with; empty: any
-  bool charsets = false;      // the reader of the records knows UTF-16, so it is not refused
+  std::string signed_scheme;  // Scheme::describe() with which signed files must have been made; empty: any
+  bool charsets = false;      // the decoder reads UTF-16, so it is not refused
   size_t batch_records = 1024;
-  size_t batch_bytes = 8 << 20;       // closes a batch early; a single longer record is still taken whole
+  size_t batch_bytes = 8 << 20;       // closes a batch early; a longer record makes a batch of its own
   size_t max_line_bytes = 256 << 20;  // a longer line is skipped and becomes a Problem
-  size_t max_whole_bytes = 16 << 20;  // larger whole files come as pieces
-  // What is too large to be held of WARC records waits here, in files without names, until the records are
-  // written elsewhere; empty: nobody writes them.
+  size_t max_whole_bytes = 16 << 20;  // larger whole files are handed out as pieces
+  // Where the rest of a WARC record waits that is too large for memory, in unnamed files, until the record
+  // is written elsewhere. Empty: records are not written.
   std::string rest_directory;
-  bool by_date = false;             // WARC records in the order of their dates
-  size_t buffer_bytes = 256 << 10;  // read at once; grows for a longer line
-  // What is written meanwhile, and never read. A file that is found in a directory, is not empty and is one
-  // of `outputs` is an error: it would be lost. Those of `own_outputs` are known to be ours, and left out.
+  bool by_date = false;             // orders WARC records by their dates
+  size_t buffer_bytes = 256 << 10;  // bytes per read; grows for a longer line
+  // Files that are written during the run, which are never read. It is an error if a directory contains a
+  // file that is in `outputs` and is not empty, because it would be overwritten. Those in `own_outputs` are
+  // known to be ours and are skipped silently.
   std::vector<NamedPath> outputs;
   std::vector<std::string> own_outputs;
   std::vector<std::string> output_directories;  // nothing below them is read
-  // Receives what a person should know of the listing, and that is no problem.
+  // Receives remarks on the listing that are not problems.
   std::function<void(const std::string&)> say = [](const std::string&) {};
-  // Asked from time to time while a pipe has nothing to say: true is taken for its end.
+  // Polled while a pipe has no data; true counts as the end of the pipe.
   std::function<bool()> stop = [] { return false; };
 };
 

@@ -1,5 +1,5 @@
-// Bytes wait in memory until flush(), so that what was not committed is never half in the file on purpose,
-// and one write carries a batch.
+// Bytes wait in memory until flush(): only committed records reach the file, and one write carries a whole
+// batch.
 
 #include "files/output_file.h"
 
@@ -19,12 +19,12 @@ struct OutputFile::State {
   std::string path;
   Fd fd;
   std::string buffer;
-  std::unique_ptr<Packer> packer;  // null: written as it comes
-  std::string packed;              // of what was in the buffer
+  std::unique_ptr<Packer> packer;  // null: bytes are written uncompressed
+  std::string packed;              // compressed form of what the buffer held
   uint64_t written = 0;
-  bool in_member = false;  // stream() began one
+  bool in_member = false;  // stream() began a member that is still open
   bool regular = false;
-  bool sync_directory = false;  // the file was made by us: its name is not durable yet
+  bool sync_directory = false;  // we created the file, and its name is not durable yet
 
   int number() const { return path == "-" ? STDOUT_FILENO : fd.get(); }
 };

@@ -1,6 +1,6 @@
 #pragma once
-// An append-only output whose length is part of every commit: at start it is cut to the length that the last
-// commit recorded, so that file to file is exactly once.
+// An append-only output whose length is part of every commit. A restart cuts it to the length of the last
+// commit, which makes a run from file to file exactly once.
 
 #include <cstdint>
 #include <memory>
@@ -14,24 +14,23 @@ namespace doppel {
 
 class OutputFile {
  public:
-  // "-" is stdout (never cut). With `keep_bytes` the file is cut to that length and continued; it is an error
-  // if it is shorter (the message names both lengths). Without, an existing file is replaced (opened with
-  // O_TRUNC).
-  // A name that ends in .gz or .zst is packed so: what one flush() writes is a member (frame) of its own.
+  // open() replaces an existing file (O_TRUNC). resume() cuts it to `keep_bytes` and continues it; a
+  // shorter file is an error that names both lengths. "-" is stdout, which is never cut. A name that ends
+  // in .gz or .zst selects compression: each flush() writes one member (frame).
   static absl::StatusOr<std::unique_ptr<OutputFile>> open(const std::string& path);
   static absl::StatusOr<std::unique_ptr<OutputFile>> open(const std::string& path, Packing packing);
   static absl::StatusOr<std::unique_ptr<OutputFile>> resume(const std::string& path, uint64_t keep_bytes);
 
-  ~OutputFile();  // closes; what was not flushed is lost on purpose (it was not committed)
-  void append(std::string_view bytes);  // buffered, cannot fail
-  // What was appended, and these bytes, at once: for more than memory holds. A packed file's member goes on
-  // until the next flush().
+  ~OutputFile();                        // closes; discards what was not flushed, because it was not committed
+  void append(std::string_view bytes);  // into the buffer; cannot fail
+  // Writes all that was appended, and these bytes, at once: for records that memory cannot hold. In a
+  // compressed file they belong to the member that the next flush() ends.
   absl::Status stream(std::string_view bytes);
-  absl::Status flush();  // write() everything; ENOSPC, EIO, EPIPE come out here, naming the file
-  absl::Status sync();   // flush + fdatasync (nothing more for pipes)
-  // flush() at the end of all: a packed file that holds nothing becomes one that can be unpacked.
+  absl::Status flush();  // writes everything; ENOSPC, EIO and EPIPE are reported here, with the file's name
+  absl::Status sync();   // flush() and fdatasync(); a pipe has no fdatasync()
+  // The last flush(): an empty compressed file gets one empty member, so that it can be decompressed.
   absl::Status finish();
-  uint64_t length() const;  // bytes of the file so far, buffered ones (as they came) included
+  uint64_t length() const;  // bytes of the file so far, including the buffer (uncompressed)
   bool is_packed() const;
   const std::string& path() const;
 

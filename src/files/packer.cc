@@ -50,7 +50,7 @@ class GzPacker final : public Packer {
 
   z_stream z_ = {};
   bool ready_ = false;
-  bool open_ = false;  // a member that goes on
+  bool open_ = false;  // a member has begun and not ended
 };
 
 class ZstPacker final : public Packer {
@@ -72,7 +72,7 @@ class ZstPacker final : public Packer {
 
  private:
   absl::Status put(std::string_view bytes, ZSTD_EndDirective how, std::string& out) {
-    // A whole frame leaves its size behind in the context, and this one has another.
+    // The last complete frame left its size in the context, and this frame has another.
     if (!open_) ZSTD_CCtx_reset(context_.get(), ZSTD_reset_session_only);
     open_ = how != ZSTD_e_end;
     ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
@@ -88,7 +88,7 @@ class ZstPacker final : public Packer {
     return absl::OkStatus();
   }
 
-  bool open_ = false;  // a frame that goes on
+  bool open_ = false;  // a frame has begun and not ended
   std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context_{ZSTD_createCCtx(), ZSTD_freeCCtx};
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Bytes as members of a gzip file, or frames of a zstd one: each can be unpacked by itself, and a file may be
+// Compresses bytes into gzip members or zstd frames. Each can be decompressed separately, so a file may be
 // cut between two of them.
 
 #include <memory>
@@ -14,9 +14,9 @@ namespace doppel {
 class Packer {
  public:
   virtual ~Packer() = default;
-  // One member that holds `bytes`, at the end of `out`; or the end of the one that begin() began.
+  // Appends to `out` one member that holds `bytes`, or the rest of the member that begin() began.
   virtual absl::Status pack(std::string_view bytes, std::string& out) = 0;
-  // More of a member that the next pack() ends.
+  // Appends a part of a member; the next pack() ends the member.
   virtual absl::Status begin(std::string_view bytes, std::string& out) = 0;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// How long a reader waits for a pipe. A batch with something in it does not wait long to be filled; an empty
-// one waits until the run is stopped.
+// How long a reader waits for a pipe. A batch with records waits only briefly for more; an empty one waits
+// until the run is stopped.
 
 #include <chrono>
 
@@ -12,15 +12,15 @@ class PipeWait {
  public:
   PipeWait(const FilesSourceOptions& options, int fd) : options_(options), fd_(fd) {}
 
-  void begin() { patient_ = false; }  // of a batch
+  void begin() { patient_ = false; }  // starts a new batch
   enum class Answer { read, deliver, stopped };
-  // read: there is something, or the end.
+  // read: the pipe has data or has ended.
   Answer ask(bool batch_empty);
 
  private:
   const FilesSourceOptions& options_;
   int fd_;
-  std::chrono::steady_clock::time_point patience_;  // until then a batch stays open
+  std::chrono::steady_clock::time_point patience_;  // when a batch with records is delivered
   bool patient_ = false;
 };
 

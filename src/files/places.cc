@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostLinks = 40;  // as the system has it
+constexpr int kMostLinks = 40;  // the limit of the kernel
 
 std::string directory_part(const std::string& path) {
   const size_t slash = path.rfind('/');

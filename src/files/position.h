@@ -5,14 +5,14 @@
 //   entries, one after the other:
 //     'W' u64            a file that was read whole: hash of device, inode, size and its first 4 KiB
 //     'L' LineMark       a file read as lines, without its path
-//     'P' LineMark       the same, not read to its end: with its path, so that a missing file can be named
+//     'P' LineMark       the same, not read to its end; with its path, so that a missing file can be named
 //   u32 CRC32C of all before
 //
 //   LineMark: varints device, inode, head_length; u64 head_hash; varints disk_length, offset, lines, tail;
 //   'P': string path
 //
-// Integers are little endian. Files that are done are only ever appended, so that a position costs one copy
-// however many files there are, and two successive positions share all but their ends.
+// Integers are little endian. Entries of finished files are only appended: encoding a position costs one
+// copy, however many files there are, and two successive positions differ only at their ends.
 
 #include <cstdint>
 #include <string>
@@ -31,11 +31,11 @@ struct LineMark {
   uint64_t inode = 0;
   uint64_t head_length = 0;  // min(size when opened, kHeadBytes)
   uint64_t head_hash = 0;
-  uint64_t disk_length = 0;  // of a file that was read to its end: its size; else 0
-  uint64_t offset = 0;       // unpacked bytes that were delivered
+  uint64_t disk_length = 0;  // size of a file that was read to its end; else 0
+  uint64_t offset = 0;       // uncompressed bytes that were delivered
   uint64_t lines = 0;
-  uint64_t tail = 0;  // length of the last line if it had no end
-  std::string path;   // only while disk_length is 0
+  uint64_t tail = 0;  // length of the last line if it had no line feed
+  std::string path;   // set only while disk_length is 0
   bool operator==(const LineMark&) const = default;
 };
 
@@ -47,11 +47,11 @@ struct Position {
   std::vector<uint64_t> wholes;
 };
 
-// A mark in the form of a position, without its path.
+// Encodes a mark as in a position, without its path.
 void put_mark(std::string& out, const LineMark& mark);
 LineMark take_mark(ByteReader& in);
 
-// The empty string is the empty position. That of a FollowSource is understood too.
+// Accepts the empty string, and the position of a FollowSource.
 absl::StatusOr<Position> parse_position(std::string_view bytes);
 
 class PositionWriter {
@@ -59,9 +59,10 @@ class PositionWriter {
   PositionWriter();
   void add_whole(uint64_t mark);
   void add_done(const LineMark& mark);
-  // Files that an earlier run left unfinished, or that have grown: in the order in which they will be read.
+  // Adds files that an earlier run left unfinished, or that have grown, in the order in which they will be
+  // read.
   void add_pending(const LineMark& mark);
-  // The first pending one is being read: it is the current one now.
+  // The first pending file is now the current one.
   void take_pending();
   std::string encode(const LineMark* current) const;
 

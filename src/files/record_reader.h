@@ -1,5 +1,5 @@
 #pragma once
-// A file that is read record by record, and can be left and taken up again between two of them.
+// Reads a file record by record. Reading can stop and resume between two records.
 
 #include "files/position.h"
 #include "pipeline/stream.h"
@@ -10,13 +10,13 @@ class RecordReader {
  public:
   virtual ~RecordReader() = default;
   enum class State { full, waiting, ended };
-  // Adds records until the batch is full, there is nothing more at the moment, or the file has ended.
+  // Adds records until the batch is full, nothing more can be read now, or the file has ended.
   virtual State take(Batch& batch) = 0;
-  // How far the records handed out so far reach.
+  // The position behind the records handed out so far.
   virtual LineMark mark() const = 0;
-  // A live file does not grow any more: what comes now is its end, also that of its last line.
+  // Tells the reader that a live file no longer grows: the next end is final, and also ends the last line.
   virtual void finish() {}
-  // Bytes that were read behind mark(): of a line that has not ended yet.
+  // Bytes that were read behind mark(), of a line that has not ended yet.
   virtual uint64_t open_bytes() const { return 0; }
 };
 

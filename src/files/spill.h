@@ -1,5 +1,5 @@
 #pragma once
-// Bytes that wait in a file without a name until they are copied to where they belong.
+// An unnamed temporary file, which holds bytes until they are copied to their destination.
 
 #include <cstdint>
 #include <string>
@@ -14,9 +14,9 @@ namespace doppel {
 
 class Spill {
  public:
-  // In `directory`, which has room for them.
+  // Creates the file in `directory`, which must have room for it.
   static absl::StatusOr<Spill> open(const std::string& directory);
-  // Where they begin.
+  // Returns the offset of `bytes` in the file.
   absl::StatusOr<uint64_t> append(std::string_view bytes);
   int fd() const { return fd_.get(); }
 
@@ -25,7 +25,7 @@ class Spill {
   uint64_t end_ = 0;
 };
 
-// The bytes from `begin` to `end` of the open file, which `name` names in errors.
+// Copies the bytes from `begin` to `end` of `fd` to `out`. Errors name the file as `name`.
 absl::Status copy_range(int fd, const std::string& name, uint64_t begin, uint64_t end, WholeOutput& out);
 
 }  // namespace doppel

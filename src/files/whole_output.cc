@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kBuffered = 1 << 20;
 
-// Names of the system for files that are open: to replace one would write elsewhere.
+// Paths that stand for open files: replacing one would write elsewhere.
 bool is_name_of_descriptor(const std::string& path) {
   return path.starts_with("/dev/") || path.starts_with("/proc/");
 }
@@ -23,10 +23,10 @@ bool is_name_of_descriptor(const std::string& path) {
 }  // namespace
 
 struct WholeOutput::State {
-  std::string path;    // as it was given
-  std::string target;  // what will be replaced; empty: it is written directly
-  std::string beside;
-  mode_t mode = 0;  // of what was there
+  std::string path;    // as given
+  std::string target;  // the file to be replaced; empty: the output is written directly
+  std::string beside;  // the temporary file in the same directory
+  mode_t mode = 0;     // of the file that is replaced; 0: there is none
   std::unique_ptr<OutputFile> file;
   uint64_t flushed = 0;
 };
@@ -59,7 +59,7 @@ absl::StatusOr<std::unique_ptr<WholeOutput>> WholeOutput::open(const std::string
   if (there) state->mode = info.st_mode & 07777;
   state->target = behind_links(path);
   const size_t name = state->target.rfind('/') + 1;  // 0 without a slash
-  // Hidden, so that readers of the directory ignore it.
+  // Hidden, so that readers of the directory skip it.
   const std::string beside =
       fmt::format("{}.{}.{}.tmp", state->target.substr(0, name), state->target.substr(name), ::getpid());
   absl::StatusOr<std::unique_ptr<OutputFile>> file = OutputFile::open(beside, packing);

@@ -1,6 +1,6 @@
 #pragma once
-// A file that is written as a whole: beside its name first, and renamed when it is complete. Whatever happens
-// before, what was there under the name stays.
+// A file that is written as a whole: under a temporary name in the same directory, renamed when it is
+// complete. If the run fails earlier, an existing file keeps its content.
 
 #include <memory>
 #include <string>
@@ -13,16 +13,16 @@ namespace doppel {
 
 class WholeOutput {
  public:
-  // "-" is stdout. What is no regular file (a pipe, a device) is written directly. A link stays one: the file
-  // behind it is replaced, and keeps its mode.
+  // "-" is stdout. A file that is not regular (a pipe, a device) is written directly. A link stays a link:
+  // the file behind it is replaced and keeps its mode.
   static absl::StatusOr<std::unique_ptr<WholeOutput>> open(const std::string& path);
-  // What is appended is written as it is, whatever the name ends in.
+  // Writes the bytes uncompressed, whatever the name ends in.
   static absl::StatusOr<std::unique_ptr<WholeOutput>> open_unpacked(const std::string& path);
-  ~WholeOutput();  // without finish(): nothing was written
+  ~WholeOutput();  // without finish(), removes the temporary file
   WholeOutput(const WholeOutput&) = delete;
   WholeOutput& operator=(const WholeOutput&) = delete;
 
-  // Where the name ends in .gz or .zst, each call makes a member (frame): give it whole records.
+  // If the name ends in .gz or .zst, each call makes one member (frame), so pass whole records.
   absl::Status append(std::string_view bytes);
   absl::Status finish();
 

@@ -1,6 +1,6 @@
 #pragma once
-// Reading takes as much memory as a file says. Where the system does not give so much, this is an error of
-// the file, and the process goes on.
+// A file can claim any size. If the system refuses the memory, that is an error of the file, and the
+// process continues.
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 
 namespace doppel {
 
-// Calls work(), which returns a status. The error: its, or that memory was refused.
+// Calls work(), which returns a Status. Returns that, or ResourceExhausted if memory was refused.
 template <typename Work>
 absl::Status within_memory(const Work& work) {
   const MayFail here;

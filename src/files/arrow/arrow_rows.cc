@@ -14,7 +14,7 @@ namespace doppel::arrow {
 namespace {
 
 constexpr uint8_t kSchema = 1, kDictionary = 2, kBatch = 3;
-constexpr uint64_t kMostHead = 256 << 20;  // bytes of what describes a message
+constexpr uint64_t kMostHead = 256 << 20;  // bytes of a message's metadata
 
 absl::Status damaged(const std::string& what) { return absl::DataLossError(what); }
 
@@ -72,7 +72,7 @@ absl::StatusOr<std::vector<tables::Column>> ArrowRows::open(const FormatOptions&
   return columns;
 }
 
-// The last bytes of a file: the footer, its length, and the magic word again.
+// A file ends with its footer, the footer's length and the magic.
 absl::StatusOr<std::vector<Field>> ArrowRows::read_footer() {
   constexpr std::string_view kEnd = "ARROW1";
   constexpr uint64_t kTail = sizeof(uint32_t) + kEnd.size(), kBlock = 24;
@@ -111,7 +111,7 @@ absl::StatusOr<std::vector<Field>> ArrowRows::read_first_message() {
   return fields;
 }
 
-// False: there is none any more.
+// Returns false if there are no more messages.
 absl::StatusOr<bool> ArrowRows::next_message(Message& out) {
   if (!blocks_) return read_message(out);
   if (block_ == blocks_->size()) return false;
@@ -122,7 +122,7 @@ absl::StatusOr<bool> ArrowRows::next_message(Message& out) {
   return true;
 }
 
-// The one at at_. False: the stream ends here.
+// Reads the message at at_. Returns false at the end of the stream.
 absl::StatusOr<bool> ArrowRows::read_message(Message& out) {
   message_ = at_;
   if (size_ == at_) return false;
@@ -134,7 +134,7 @@ absl::StatusOr<bool> ArrowRows::read_message(Message& out) {
     if (prefix.size() < 2 * sizeof(uint32_t)) return damaged("the file ends too early");
     head_bytes = load<uint32_t>(prefix.data() + sizeof(uint32_t));
   } else {
-    // As files and streams were once written.
+    // Files and streams before Arrow 0.15 have no such prefix.
     if (!blocks_ && !old_stream_) return damaged(fmt::format("byte {}: no message begins here", message_));
     prefix.resize(sizeof(uint32_t));
     head_bytes = load<uint32_t>(prefix.data());
@@ -175,11 +175,11 @@ absl::Status ArrowRows::read_dictionary(const Message& message, const FlatTable&
   return absl::OkStatus();
 }
 
-// The next one that has rows which no earlier run has read. False: there is none.
+// Reads the next batch with rows that no earlier run has read. Returns false if there is none.
 absl::StatusOr<bool> ArrowRows::next_batch() {
   Message message;
   while (true) {
-    lost_end_ = true;  // until the rows of the next batch are known
+    lost_end_ = true;  // until the number of rows of the next batch is known
     row_ = rows_ = 0;
     ASSIGN_OR_RETURN(const bool more, next_message(message));
     if (!more && to_skip_ > 0) {
@@ -256,7 +256,8 @@ absl::Status ArrowRows::read_cell(size_t column, tables::Cell& out) {
   return find(field, place, out);
 }
 
-// What follows a batch is found by its head, and is worth reading unless a dictionary is lost.
+// The next message can still be found, because the head of this one gave its length. Its rows are useful
+// unless a dictionary was lost.
 std::optional<uint64_t> ArrowRows::give_up() {
   struct stat info = {};
   if (lost_end_ || ::fstat(fd_.get(), &info) != 0 || static_cast<uint64_t>(info.st_size) != size_)
@@ -266,7 +267,7 @@ std::optional<uint64_t> ArrowRows::give_up() {
   return lost;
 }
 
-// What lies at this place of the dictionary.
+// Looks up an index in the dictionary of a field.
 absl::Status ArrowRows::find(const Field& field, const tables::Cell& place, tables::Cell& out) const {
   auto at = static_cast<uint64_t>(place.number);
   if (const auto parts = dictionaries_.find(*field.dictionary); parts != dictionaries_.end()) {

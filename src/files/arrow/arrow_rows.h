@@ -1,6 +1,6 @@
 #pragma once
-// The rows of an Arrow file (.arrow, .feather), whose footer says where its messages are, or of a stream of
-// Arrow in a file, whose messages follow each other. A batch of rows is held, of the columns that are needed.
+// The rows of an Arrow file (.arrow, .feather), whose footer lists its messages, or of an Arrow stream in a
+// file, whose messages follow each other. Holds one batch of rows in memory, with only the chosen columns.
 
 #include <map>
 #include <optional>
@@ -18,12 +18,12 @@ namespace doppel::arrow {
 
 inline constexpr std::string_view kFileBegins{"ARROW1\0\0", 8};
 inline constexpr std::string_view kStreamBegins = "\xff\xff\xff\xff";
-// Whether a file begins as a stream did before Arrow 0.15: without that.
+// Whether a file begins as a stream of before Arrow 0.15, which had no such prefix.
 bool is_old_stream(std::string_view head);
 
 class ArrowRows final : public tables::Rows {
  public:
-  // Adds the bytes that it reads to `counter`. Cuts a row off behind row_bytes.
+  // Adds the bytes that it reads to `counter`. Truncates the JSON of a nested column at row_bytes.
   ArrowRows(Fd fd, ByteCounter counter, uint64_t row_bytes = uint64_t{256} << 20)
       : fd_(std::move(fd)), counter_(std::move(counter)), row_bytes_(row_bytes) {}
 
@@ -54,18 +54,18 @@ class ArrowRows final : public tables::Rows {
   ByteCounter counter_;
   const uint64_t row_bytes_;
   bool old_stream_ = false;
-  uint64_t size_ = 0, at_ = 0, message_ = 0;             // of the file; the next message, and the one at hand
-  std::optional<std::vector<uint64_t>> blocks_;          // of a file with a footer: where its messages are
-  size_t block_ = 0;                                     // the next one
-  std::vector<Field> fields_;                            // the chosen ones
-  std::map<int64_t, std::vector<Values>> dictionaries_;  // each in parts
+  uint64_t size_ = 0, at_ = 0, message_ = 0;     // of the file; of the next message, and of the current one
+  std::optional<std::vector<uint64_t>> blocks_;  // of a file with a footer: offsets of its messages
+  size_t block_ = 0;                             // the next entry of blocks_
+  std::vector<Field> fields_;
+  std::map<int64_t, std::vector<Values>> dictionaries_;  // by id; a dictionary may come in several parts
   Unpacked unpacked_, unpacked_dictionaries_;            // of this batch, and of all dictionaries
-  std::vector<NestedValues> values_;                     // of the batch at hand, parallel to fields_
-  std::vector<std::string> json_;                        // of this row, where a column is no value
-  uint64_t row_ = 0, rows_ = 0;                          // of the batch at hand
+  std::vector<NestedValues> values_;                     // of the current batch, parallel to fields_
+  std::vector<std::string> json_;                        // of the current row, for nested columns
+  uint64_t row_ = 0, rows_ = 0;                          // of the current batch
   uint64_t batches_ = 0;
-  bool lost_end_ = false;               // the messages behind this batch cannot be found, or understood
-  uint64_t skipped_ = 0, to_skip_ = 0;  // rows that an earlier run has read, and those still ahead
+  bool lost_end_ = false;  // the messages behind this one cannot be found, or need a lost dictionary
+  uint64_t skipped_ = 0, to_skip_ = 0;  // rows that earlier runs read, and those still to be skipped
 };
 
 }  // namespace doppel::arrow

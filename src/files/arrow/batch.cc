@@ -11,7 +11,7 @@
 namespace doppel::arrow {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{4} << 30;  // of a buffer, unpacked
+constexpr uint64_t kMostBytes = uint64_t{4} << 30;  // of an unpacked buffer
 constexpr uint64_t kMostRows = uint64_t{1} << 32;
 
 absl::Status damaged(const std::string& what) { return absl::DataLossError(what); }
@@ -65,7 +65,7 @@ absl::StatusOr<std::string> Body::read(const BatchHead::Buffer& buffer) const {
   if (bytes.size() < sizeof(int64_t)) return damaged("a packed buffer without its size");
   const auto size = load<int64_t>(bytes.data());
   bytes.erase(0, sizeof(int64_t));
-  if (size == -1) return bytes;  // it would not have become smaller
+  if (size == -1) return bytes;  // stored unpacked, because packing would not have made it smaller
   if (size < 0 || static_cast<uint64_t>(size) > kMostBytes)
     return absl::UnimplementedError("a buffer of more than 4 GiB");
   RETURN_IF_ERROR(
@@ -119,7 +119,7 @@ absl::StatusOr<Values> Values::read(const Field& field, bool index, const BatchH
   return out;
 }
 
-// So that get() finds what belongs to each value.
+// Checks all lengths once, so that get() does not need to.
 absl::Status Values::check_sizes() const {
   const auto holds = [&](uint64_t each, uint64_t besides) {
     return size_ == 0 || main_.size() >= size_ * each + besides;
@@ -179,7 +179,7 @@ absl::Status Values::entries(uint64_t i, uint64_t values, uint64_t& begin, uint6
       if (__builtin_add_overflow(from, at(bytes_[0], i, layout_ == Layout::list_view64), &to)) to = -1;
       break;
     default:
-      from = static_cast<int64_t>(i * width_);  // both have 32 bits
+      from = static_cast<int64_t>(i * width_);  // both factors have 32 bits
       to = from + int64_t{width_};
   }
   if (from < 0 || to < from || static_cast<uint64_t>(to) > values)
@@ -240,7 +240,7 @@ absl::Status Values::get(uint64_t i, tables::Cell& out) const {
       return absl::OkStatus();
     case Layout::numbers:
       out.number = number(i);
-      // What no calendar has stays so.
+      // A time outside of any calendar becomes the largest number.
       if (scale_ != 1 && __builtin_mul_overflow(out.number, scale_, &out.number)) out.number = INT64_MAX;
       if (divisor_ != 1) out.number = out.number / divisor_ - (out.number % divisor_ < 0 ? 1 : 0);
       return absl::OkStatus();

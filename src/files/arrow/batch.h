@@ -15,35 +15,36 @@
 
 namespace doppel::arrow {
 
-// What the head of a batch says.
+// The metadata of a batch.
 struct BatchHead {
   struct Buffer {
     uint64_t at = 0, size = 0;  // in the body
   };
   uint64_t rows = 0;
-  std::vector<uint64_t> nodes;  // values of each node
+  std::vector<uint64_t> nodes;  // number of values of each node
   std::vector<Buffer> buffers;
-  std::vector<uint64_t> views;  // how many buffers each column with views has besides
+  std::vector<uint64_t> views;  // number of additional buffers of each column with views
   tables::Codec packing = tables::Codec::none;
-  bool union_bits = false;  // unions have a buffer more, which says which values are there: up to V4
+  bool union_bits = false;  // up to V4 a union has one more buffer, the validity bits
 };
 
-// `version`: of the message, whatever the footer says. The error: what it says cannot be, for a body of so
-// many bytes.
+// `version` is that of the message, which may differ from the footer's. It is an error if the metadata is
+// impossible for a body of `body_bytes` bytes.
 absl::StatusOr<BatchHead> read_batch_head(const FlatTable& batch, int16_t version, uint64_t body_bytes);
 
-// What was unpacked, of several buffers together.
+// Total sizes of several buffers before and after unpacking.
 struct Unpacked {
   uint64_t packed = 0, size = 0;
 };
 
-// The body of a batch, of which only the buffers that are asked for are read.
+// The body of a batch. Reads only the buffers that are asked for.
 class Body {
  public:
-  // Adds the sizes that it unpacks to `unpacked`, which outlives the body, and refuses a bomb.
+  // Adds the sizes of unpacked buffers to `unpacked`, which must outlive the body, and refuses
+  // decompression bombs.
   Body(int fd, uint64_t begin, tables::Codec packing, ByteCounter counter, Unpacked& unpacked)
       : fd_(fd), begin_(begin), packing_(packing), counter_(std::move(counter)), unpacked_(unpacked) {}
-  // Its bytes, unpacked.
+  // The unpacked bytes of a buffer.
   absl::StatusOr<std::string> read(const BatchHead::Buffer& buffer) const;
 
  private:
@@ -57,14 +58,15 @@ class Body {
 // The values of a column in a batch, or of a dictionary.
 class Values {
  public:
-  // index: the places of the values in a dictionary, in place of the values.
+  // index: reads indexes into a dictionary instead of values.
   static absl::StatusOr<Values> read(const Field& field, bool index, const BatchHead& head, const Body& body);
 
   uint64_t size() const { return size_; }
-  // i < size(). The error: the value lies outside of its buffers.
+  // i < size(). It is an error if the value is outside of its buffers.
   absl::Status get(uint64_t i, tables::Cell& out) const;
   bool there(uint64_t i) const { return layout_ != Layout::nulls && is_there(i); }
-  // Of a list: which values of its child it holds. The error: more than these `values`.
+  // Sets the range of child values that list i holds. It is an error if it exceeds `values`, the number of
+  // child values.
   absl::Status entries(uint64_t i, uint64_t values, uint64_t& begin, uint64_t& end) const;
 
  private:
@@ -83,7 +85,7 @@ class Values {
   bool has_sign_;
   int64_t scale_, divisor_;
   uint64_t size_ = 0;
-  std::string there_;  // a bit for each value; empty: all are there
+  std::string there_;  // validity bits; empty: all values are there
   std::string main_;   // bits, numbers, fixed values, offsets or views
   std::vector<std::string> bytes_;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// FlatBuffers, in which Arrow writes its metadata: tables, vectors and strings within one buffer. Each access
-// is checked against the bounds; what is wrong reads as if it were missing, and ok() says so afterwards.
+// FlatBuffers, the encoding of Arrow's metadata: tables, vectors and strings in one buffer. Each access is
+// checked against the bounds. An invalid field reads as if it were missing; ok() tells afterwards.
 
 #include <cstdint>
 #include <string_view>
@@ -27,7 +27,7 @@ class FlatBuffer {
   std::string_view bytes(uint64_t at, uint64_t size) {
     return holds(at, size) ? bytes_.substr(at, size) : std::string_view();
   }
-  // Where the offset at this place points to.
+  // The position that the offset at `at` points to.
   uint64_t follow(uint64_t at) { return at + number<uint32_t>(at); }
 
  private:
@@ -39,9 +39,9 @@ class FlatTable;
 
 class FlatVector {
  public:
-  FlatVector() = default;  // one that is missing: it is empty
+  FlatVector() = default;  // a missing vector: it is empty
   uint64_t size() const { return size_; }
-  // Elements are structures of numbers: the one at `field` bytes in element i of `width` bytes.
+  // For vectors of structures of `width` bytes: the number `field` bytes into element i.
   template <typename T>
   T number(uint64_t i, uint64_t width, uint64_t field = 0) const {
     return i < size_ ? buffer_->number<T>(begin_ + i * width + field) : T{};
@@ -58,7 +58,7 @@ class FlatVector {
 
 class FlatTable {
  public:
-  FlatTable() = default;  // one that is missing: so are all of its fields
+  FlatTable() = default;  // a missing table: all of its fields are missing, too
   static FlatTable root(FlatBuffer& buffer) { return {buffer, buffer.follow(0)}; }
 
   bool there() const { return buffer_ != nullptr; }
@@ -77,7 +77,7 @@ class FlatTable {
     return buffer_ == nullptr || bytes.size() == 0 ? std::string_view()
                                                    : buffer_->bytes(bytes.begin_, bytes.size_);
   }
-  // Of elements of `width` bytes.
+  // A vector whose elements have `width` bytes.
   FlatVector vector(int field, uint64_t width) const {
     const uint64_t at = place(field);
     if (buffer_ == nullptr || at == 0) return {};
@@ -93,7 +93,7 @@ class FlatTable {
     index_ = at_ - static_cast<uint64_t>(int64_t{buffer.number<int32_t>(at_)});
     index_bytes_ = buffer.number<uint16_t>(index_);
   }
-  // 0: the field is not there.
+  // The position of a field; 0 if it is missing.
   uint64_t place(int field) const {
     const uint64_t entry = 4 + 2 * static_cast<uint64_t>(field);
     if (buffer_ == nullptr || entry + sizeof(uint16_t) > index_bytes_) return 0;
@@ -102,7 +102,7 @@ class FlatTable {
   }
   FlatBuffer* buffer_ = nullptr;
   uint64_t at_ = 0;
-  uint64_t index_ = 0;  // where the places of its fields are listed
+  uint64_t index_ = 0;  // position of the vtable, which lists the fields' positions
   uint16_t index_bytes_ = 0;
 };
 

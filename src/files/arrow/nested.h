@@ -1,5 +1,5 @@
 #pragma once
-// The values of a column in a batch with all that it is made of, and their JSON.
+// The values of a column in a batch with all its children, and their JSON.
 
 #include <functional>
 #include <string>
@@ -13,14 +13,14 @@ namespace doppel::arrow {
 
 class NestedValues {
  public:
-  // `field` outlives the values. The error names the column.
+  // `field` must outlive the values. The error names the column.
   static absl::StatusOr<NestedValues> read(const Field& field, const BatchHead& head, const Body& body);
 
   const Values& values() const { return values_; }
 
-  // What lies at a place of the dictionary of a field.
+  // Looks up `place` in the dictionary of a field.
   using Lookup = std::function<absl::Status(const Field&, const tables::Cell& place, tables::Cell& out)>;
-  // i < values().size(). What makes `out` longer than `most` is left out.
+  // i < values().size(). Stops once `out` is longer than `most`.
   absl::Status append(uint64_t i, const Lookup& lookup, uint64_t most, std::string& out) const;
 
  private:

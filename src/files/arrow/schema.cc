@@ -13,7 +13,7 @@ using tables::Kind, tables::Meaning, tables::Stored;
 constexpr int kDeepest = 64;
 constexpr size_t kMostColumns = 1'000'000;
 
-// Fields of Arrow's tables by their numbers, and the numbers of its types.
+// Numbers of the fields in Arrow's tables, and of its types.
 namespace field {
 constexpr int kName = 0, kTypeOf = 2, kType = 3, kDictionary = 4, kChildren = 5, kNotes = 6;
 }  // namespace field
@@ -41,7 +41,7 @@ class SchemaReader {
   }
 
  private:
-  // A column with all that is below it.
+  // Reads a column with all its children.
   Field read(const FlatTable& in, int depth) {
     Field out{.node = nodes_, .buffer = buffers_, .views_before = views_, .unions_before = unions_};
     if (depth > kDeepest || ++nodes_ > kMostColumns) {
@@ -56,7 +56,7 @@ class SchemaReader {
     const FlatTable dictionary = in.table(field::kDictionary);
     if (dictionary.there()) {
       read_dictionary(dictionary, out);
-      buffers_ += 2;  // places in the dictionary
+      buffers_ += 2;  // indexes into the dictionary
       if (in.vector(field::kChildren, 4).size() > 0) out.column.unreadable = "a dictionary of no values";
       return out;
     }
@@ -71,7 +71,7 @@ class SchemaReader {
     return out;
   }
 
-  // A list holds one column; a map one that is a structure of two.
+  // A list has one child; a map has one child, a structure of two.
   static void check_children(Field& out) {
     if (out.column.kind == Kind::map) {
       if (out.children.size() == 1 && out.children[0].layout == Layout::structure &&
@@ -90,7 +90,7 @@ class SchemaReader {
     }
   }
 
-  // Types that others have added say so beside the field.
+  // Extension types are named in the metadata of the field.
   static void read_notes(const FlatTable& in, Field& out) {
     constexpr uint32_t kUuidBytes = 16;
     const FlatVector notes = in.vector(field::kNotes, 4);
@@ -296,7 +296,7 @@ std::vector<Field> chosen_fields(const std::vector<Field>& all, const std::vecto
   for (const tables::Column& column : chosen) {
     Field field = all[column.leaf];
     field.column = column;
-    // Of a structure, a part may be chosen.
+    // Only some fields of a structure may be chosen.
     if (column.kind == Kind::structure) field.children = chosen_fields(field.children, column.children);
     out.push_back(std::move(field));
   }

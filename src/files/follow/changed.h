@@ -1,5 +1,5 @@
 #pragma once
-// When a file was changed last.
+// When a file was last changed.
 
 #include <sys/stat.h>
 
@@ -12,7 +12,7 @@ inline bool same_time(const timespec& a, const timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-// Below zero where the file's clock is ahead.
+// Negative if the file's clock is ahead of ours.
 inline std::chrono::nanoseconds since_change(const struct stat& info) {
   timespec now = {};
   ::clock_gettime(CLOCK_REALTIME, &now);

@@ -73,21 +73,21 @@ void Finder::watch(const std::string& directory) {
   if (options_.poll || !watcher_.watch(directory)) polls_ = true;
 }
 
-// Watch first, so that changes during the search are reported.
+// Watches each directory before listing it, so that changes during the search are reported.
 void Finder::find_all() {
   const Clock::time_point start = Clock::now();
   lost_ = false;
   visited_.clear();
   for (const std::string& path : named_) {
     watch(directory_of(path));
-    // What a link points to changes elsewhere.
+    // The system does not report changes of a link's target.
     struct stat info = {};
     if (::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode)) polls_ = true;
     look(path, Growth::unknown);
   }
   for (const std::string& root : roots_) directory(root);
   finds_.all_found();
-  // Large trees are not searched all the time.
+  // Polling waits 20 times as long as a search takes, so large trees are not searched all the time.
   if (polls_)
     next_search_ =
         Clock::now() + std::max<Clock::duration>(options_.search_every, 20 * (Clock::now() - start));
@@ -96,7 +96,7 @@ void Finder::find_all() {
 void Finder::directory(const std::string& path) {
   struct stat info = {};
   if (::stat(path.c_str(), &info) != 0) {
-    polls_ = true;  // until it is there again
+    polls_ = true;  // its return will not be reported
     return;
   }
   if (is_left_out(info) || !visited_.emplace(info.st_dev, info.st_ino).second) return;
@@ -124,7 +124,7 @@ void Finder::look(const std::string& path, Growth growth) {
     return;
   }
   if (!S_ISREG(info.st_mode) || !wants(path) || is_left_out(info)) return;
-  // Unchanged for long: its writer has finished.
+  // Unchanged for a while: its writer has finished.
   if (growth == Growth::unknown && info.st_size > 0 && since_change(info) >= options_.settle)
     growth = Growth::settled;
   if (finds_.found(path, info, growth)) {
@@ -143,7 +143,7 @@ void Finder::settle(const std::string& path, const struct stat& info) {
   known = {info.st_size, info.st_mtim, then};
 }
 
-// One that has not changed since it was put here is complete; an empty one waits until it is not.
+// A file that has not changed since settle() is complete. An empty file waits for content.
 void Finder::look_at_settling() {
   const Clock::time_point now = Clock::now();
   std::vector<std::string> due;
@@ -158,7 +158,7 @@ void Finder::look_at_settling() {
     const bool there = ::stat(path.c_str(), &info) == 0;
     const bool same = there && known.size == info.st_size && same_time(known.changed, info.st_mtim);
     if (there && info.st_size == 0) {
-      // An empty file stays unread if events will report a write.
+      // If the system reports changes, a write to the empty file will be one.
       if (polls_) settle(path, info);
       continue;
     }
@@ -186,7 +186,7 @@ void Finder::notice() {
         look(change.path, Growth::unknown);
         break;
       case Change::Kind::changed: {
-        // A process writes, and the system will report when it closes the file.
+        // A process is writing, and the system will report when it closes the file.
         settling_.erase(change.path);
         struct stat info = {};
         if (wants(change.path) && ::stat(change.path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&

@@ -1,6 +1,7 @@
 #pragma once
-// Finds files as they come and go: in directories (and what is below them), and under names that were given.
-// The system's events say where to look; where there are none, everything is listed again each second.
+// Finds files as they come and go, in directory trees and under given names. Events of the system tell
+// where to look. Where there are none, the finder lists everything again each second, or less often if that
+// takes long.
 
 #include <sys/stat.h>
 
@@ -16,50 +17,52 @@
 
 namespace doppel {
 
-// What is known of a file that was found.
+// Whether a file that was found is complete.
 enum class Growth {
-  unknown,  // somebody may be writing to it
+  unknown,  // a process may still be writing it
   settled,  // it has not changed for a while
-  closed,   // somebody has just finished it
+  closed,   // a process has just closed it, or it was moved here
 };
 
-// The receiver of the files.
+// Receives the files.
 class Finds {
  public:
   virtual ~Finds() = default;
-  // There is a regular file, or there may be more in it. False: come again when it is complete.
+  // Reports a regular file that is new, or may have more to read. Return false to hear of it again when it
+  // is complete.
   virtual bool found(const std::string& path, const struct stat& info, Growth growth) = 0;
-  // There is none any more; for_good: it was not moved.
+  // Reports that no file has this path any more. for_good: it was deleted, not moved.
   virtual void gone(const std::string& path, bool for_good) = 0;
-  // Everything there is has been found.
+  // Reports the end of a search: every existing file has been reported.
   virtual void all_found() = 0;
   virtual void problem(Problem problem) = 0;
 };
 
 struct FinderOptions {
-  // Without a report from the system, a file counts as complete when it has not changed for this long.
+  // If the system reports nothing, a file counts as complete when it has not changed for this long.
   std::chrono::milliseconds settle{1000};
-  bool poll = false;                             // as if the system reported nothing
-  std::chrono::milliseconds search_every{1000};  // at most so often, if the system reports nothing
-  std::vector<std::string> left_out;             // files and directories that are never found
+  bool poll = false;  // behaves as if the system reported nothing
+  std::chrono::milliseconds search_every{
+      1000};                          // shortest time between two searches if the system reports nothing
+  std::vector<std::string> left_out;  // files and directories that are never reported
 };
 
 class Finder {
  public:
   using Clock = std::chrono::steady_clock;
-  // `finds` outlives the finder.
+  // `finds` must outlive the finder.
   Finder(FinderOptions options, Finds& finds);
 
-  // A directory, or a file, which may be missing yet if its directory is not.
+  // Adds a directory, or a file, which need not exist yet if its directory does.
   absl::Status add(const std::string& path);
-  // Whether the file of this path would be found if it were there.
+  // Whether a file of this path would be reported if it existed.
   bool wants(const std::string& path) const;
   bool is_named(const std::string& path) const { return named_.contains(path); }
-  // Finds all there is. At the start, after all were added.
+  // Reports all existing files. Call it at the start, after all add().
   void find_all();
-  // Notices what has happened since; never waits.
+  // Reports what has happened since the last call; never waits.
   void notice();
-  // Until then nothing happens without a signal on fd().
+  // When to call notice() again even if fd() has no data.
   Clock::time_point next_look() const;
   int fd() const { return watcher_.fd(); }
 
@@ -79,19 +82,19 @@ class Finder {
   FinderOptions options_;
   Finds& finds_;
   Watcher watcher_;
-  std::vector<std::string> roots_;                              // directories that were given
-  absl::flat_hash_set<std::string> named_;                      // files that were given
+  std::vector<std::string> roots_;                              // directories that were added
+  absl::flat_hash_set<std::string> named_;                      // files that were added
   absl::flat_hash_set<std::string> below_;                      // directories whose files are wanted
-  absl::flat_hash_set<std::pair<uint64_t, uint64_t>> visited_;  // of one search, so that links cannot loop
+  absl::flat_hash_set<std::pair<uint64_t, uint64_t>> visited_;  // in the current search; stops loops of links
   absl::flat_hash_map<std::string, Settling> settling_;
   std::vector<std::pair<uint64_t, uint64_t>> left_out_;
   std::vector<Change> changes_;
-  bool polls_ = false;  // the system does not report some directory's changes
+  bool polls_ = false;  // the system does not report changes in some directory
   bool lost_ = false;
   Clock::time_point next_search_ = Clock::time_point::max();
 };
 
-// Names of files that are not complete, or not meant for us: hidden, .tmp, .part, .open.
+// Whether a file is incomplete or not meant for us by its name: hidden, .tmp, .part, .open.
 bool is_skipped_name(std::string_view path);
 std::string directory_of(const std::string& path);
 

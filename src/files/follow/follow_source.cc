@@ -1,5 +1,5 @@
-// A queue of files with something to read. The finder reports the files; files of lines stay known
-// (followed_logs.h) until they are gone, all others are taken once.
+// Keeps a queue of files with something to read. The finder reports the files. Files of lines stay known
+// (followed_logs.h) until they are gone; all others are read once.
 
 #include "files/follow/follow_source.h"
 
@@ -29,7 +29,7 @@ using File = FollowedLogs::File;
 
 constexpr auto kLongestWait = std::chrono::milliseconds(100);
 
-// A file as it was when it was last taken.
+// Tells whether a file has changed since it was last taken.
 uint64_t signature(const struct stat& info) {
   const uint64_t fields[] = {info.st_dev, info.st_ino, static_cast<uint64_t>(info.st_size),
                              static_cast<uint64_t>(info.st_mtim.tv_sec),
@@ -96,12 +96,12 @@ class FollowSource final : public Source, private Finds {
 
  private:
   struct Job {
-    std::string path;                                   // a file to be taken as a whole, or
-    File file;                                          // one of lines, or
-    std::shared_ptr<const InputFile> inside = nullptr;  // one in the WACZ file of this path
+    std::string path;                                   // a complete file, or
+    File file;                                          // a file of lines, or
+    std::shared_ptr<const InputFile> inside = nullptr;  // a file in the WACZ file `path`
   };
 
-  // ---- what the finder reports
+  // ---- reports of the finder
 
   bool found(const std::string& path, const struct stat& info, Growth growth) override {
     const FileKey key(info.st_dev, info.st_ino);
@@ -116,7 +116,7 @@ class FollowSource final : public Source, private Finds {
     if (known != nullptr) matched_.insert(key);
     if (starting_) match_wacz(path, info);
     if (grows && known == nullptr && info.st_size > 0 && !is_log(path, described)) grows = false;
-    // A log that was renamed keeps being one, whatever its name is now.
+    // A known log stays a log, whatever its name is now.
     if (grows || (known != nullptr && !described.lines)) {
       const absl::Status followed = logs_.follow(path, known);
       if (!followed.ok()) problem({path, 0, 0, std::string(std_sv(followed.message()))});
@@ -131,7 +131,7 @@ class FollowSource final : public Source, private Finds {
     return true;
   }
 
-  // Whether what its name promises is what is in it.
+  // Whether the content is the log that the name promises.
   bool is_log(const std::string& path, InputFile file) const {
     const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (fd.ok()) look_inside(fd.get(), options_, file);
@@ -156,7 +156,8 @@ class FollowSource final : public Source, private Finds {
 
   void all_found() override {
     logs_.look_at_paths();
-    // What was here at the last search and is not now. Not while something may be read under a new name.
+    // Forgets files that the last search found and this one did not. Not while files are queued: one of
+    // them may be such a file under a new name.
     if (queue_.empty() && problems_.empty()) {
       for (const uint64_t hash : seen_before_) {
         if (seen_.contains(hash)) continue;
@@ -169,7 +170,7 @@ class FollowSource final : public Source, private Finds {
   }
 
   void problem(Problem problem) override {
-    // A directory that cannot be read is found again and again.
+    // Each search reports an unreadable directory.
     if (told_.insert(problem.message).second) problems_.push_back(std::move(problem));
   }
 
@@ -200,7 +201,7 @@ class FollowSource final : public Source, private Finds {
     }
   }
 
-  // The front of the queue. False: the batch has no room for more.
+  // Takes the front of the queue. Returns false if the batch has no more room.
   bool read_lines(File file, Batch& batch) {
     queue_.pop_front();
     if (file->live() && file->was_cut()) file = logs_.read_anew(file);
@@ -214,7 +215,7 @@ class FollowSource final : public Source, private Finds {
     const TailMark mark = file->mark();
     if (mark.mark.offset > 0 || position_.tail(file->key()) != nullptr) position_.set_tail(mark);
     if (state == LineReader::State::full) {
-      queue_.push_back({"", file});  // others have their turn
+      queue_.push_back({"", file});  // let the others have their turn
       return false;
     }
     file->queued = false;
@@ -227,7 +228,7 @@ class FollowSource final : public Source, private Finds {
     return true;
   }
 
-  // The front of the queue, if it is not too large for this batch.
+  // Takes the front of the queue. Returns false if the file is too large for this batch.
   bool take_complete(const std::string& path, Batch& batch) {
     struct stat info = {};
     Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -270,7 +271,7 @@ class FollowSource final : public Source, private Finds {
     return true;
   }
 
-  // Goes on behind what was read of it earlier, as far as it is still the same.
+  // Continues behind what was read earlier, if the file still begins the same.
   void take_complete_lines(const std::string& on_disk, Fd fd, InputFile file) {
     const std::string path = file.shown();
     const FileKey key(file.device, file.inode);
@@ -300,7 +301,7 @@ class FollowSource final : public Source, private Finds {
     queue_.push_front({"", lines});
   }
 
-  // The front of the queue. False: it is no WACZ file.
+  // Takes the front of the queue. Returns false if it is not a WACZ file.
   bool take_wacz(const std::string& path, int fd, const struct stat& info) {
     if (options_.layout != "auto" || (!is_wacz_name(path) && !finder_.is_named(path))) return false;
     absl::StatusOr<Wacz> inside = look_into_wacz(fd, path, info);
@@ -319,7 +320,7 @@ class FollowSource final : public Source, private Finds {
     return true;
   }
 
-  // The front of the queue; `file` lives on.
+  // Takes the front of the queue; the caller keeps `file` alive.
   void take_inside(const InputFile& file) {
     queue_.pop_front();
     struct stat info = {};
@@ -337,7 +338,7 @@ class FollowSource final : public Source, private Finds {
     take_complete_lines(file.path, std::move(fd), std::move(seen));
   }
 
-  // Files in it that an earlier run had begun are there.
+  // Marks the files inside a WACZ file as found, for report_lost().
   void match_wacz(const std::string& path, const struct stat& info) {
     if (!is_wacz_name(path) && !finder_.is_named(path)) return;
     const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -363,7 +364,7 @@ class FollowSource final : public Source, private Finds {
   // ---- pipes, and waiting
 
   absl::Status add_pipe(const std::string& path) {
-    // A named pipe has no end: the next writer goes on.
+    // Opened for writing, too, a named pipe does not end when its writer closes it.
     Fd fd(path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDWR | O_CLOEXEC));
     if (!fd.ok()) return io_error(path);
     auto file = lines_file(path, "");
@@ -387,7 +388,7 @@ class FollowSource final : public Source, private Finds {
     }
   }
 
-  // Files of lines that an earlier run had begun, and that were not found again.
+  // Reports files of lines that an earlier run had begun and that were not found.
   void report_lost() {
     std::vector<TailMark> lost;
     for (const auto& [key, tail] : position_.tails()) {
@@ -411,15 +412,15 @@ class FollowSource final : public Source, private Finds {
   Filling filling_;
   ByteCounter counter_ = std::make_shared<std::atomic<uint64_t>>(0);
   bool starting_ = true;
-  bool follows_ = false;  // more than pipes
+  bool follows_ = false;  // there is more to follow than pipes
   std::deque<Job> queue_;
-  absl::flat_hash_set<std::string> queued_;  // paths of it
+  absl::flat_hash_set<std::string> queued_;  // paths of complete files in the queue
   std::vector<File> pipes_;
   absl::flat_hash_map<uint64_t, uint64_t> taken_;  // hash of a path -> signature
   absl::flat_hash_set<uint64_t> seen_, seen_before_;
-  // hash of a path -> its files of lines that were taken whole
+  // hash of a path -> the complete files of lines under it
   absl::flat_hash_map<uint64_t, std::vector<FileKey>> complete_at_;
-  absl::flat_hash_set<FileKey> matched_;  // at the start: known to the position, and found
+  absl::flat_hash_set<FileKey> matched_;  // during the start: known to the position, and found
   absl::flat_hash_set<std::string> told_;
 };
 

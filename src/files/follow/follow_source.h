@@ -1,18 +1,17 @@
 #pragma once
-// Files as a stream that does not end: directories into which documents are dropped, JSONL files that grow
-// and are rotated, stdin.
+// Files as a stream without an end: directories into which documents are dropped, JSONL files that grow and
+// are rotated, stdin.
 //
-//   * Files named .jsonl or .ndjson, and files given by name that are lines, are followed as they grow. A
-//   line
-//     counts when its end is there. A file that was renamed away is read to its end before its successor
-//     under the old name; one that was cut is read again from its start, and that is said.
-//   * All other files (one document each, .json, compressed ones) are taken when they are complete: closed
-//     after they were written, moved here, or unchanged for a while if the system reports nothing.
-//   * Names that are hidden or end in .tmp, .part or .open are left alone until they are renamed.
+//   * Files named .jsonl or .ndjson, and files of lines given by name, are followed as they grow. A line
+//     counts once it has a line feed. A renamed file is read to its end before its successor under the old
+//     name. A truncated file is read again from its start, and a Problem says so.
+//   * All other files (one document each, .json, compressed ones) are read once they are complete: closed
+//     by their writer, moved here, or unchanged for a while if the system reports nothing.
+//   * Files that are hidden or end in .tmp, .part or .open are ignored until they are renamed.
 //
-// Files are known by device, inode and the hash of their head, so none is read twice when it is renamed. A
-// deleted file is forgotten. What comes under a path that an earlier file had is called PATH~1, PATH~2 ... in
-// events, so that their ids stay unique; only a document that was deleted may give its path to another.
+// Files are identified by device, inode and the hash of their head, so a renamed file is not read twice. A
+// deleted file is forgotten. If a path belonged to an earlier file, events call the new file PATH~1, PATH~2
+// and so on, which keeps ids unique. Only a deleted document passes its path on.
 
 #include <chrono>
 #include <memory>
@@ -30,8 +29,9 @@ struct FollowOptions {
   FinderOptions finder;
 };
 
-// `position`: what an earlier run committed, or one of open_files_source(), or empty. The source is live; it
-// ends only where all there is to read is stdin. An error: nothing to follow, a damaged position.
+// `position` is what an earlier run committed, that of open_files_source(), or empty. The source is live;
+// it ends only if stdin is its only input. It is an error if there is nothing to follow or the position is
+// damaged.
 absl::StatusOr<std::unique_ptr<Source>> open_follow_source(const FollowOptions& options,
                                                            std::string_view position);
 

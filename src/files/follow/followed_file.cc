@@ -17,7 +17,7 @@
 namespace doppel {
 namespace {
 
-// Two writes within a tick of the file system's clock leave the same time of change.
+// Two writes within one tick of the file system's clock leave the same modification time.
 constexpr auto kTick = std::chrono::milliseconds(20);
 
 }  // namespace
@@ -58,7 +58,7 @@ LineReader::State FollowedFile::take(const FilesSourceOptions& options, const By
   struct stat info = {};
   if (reader_ && !file_->pipe && file_->packing == Packing::none && ::fstat(fd_.get(), &info) == 0 &&
       static_cast<uint64_t>(info.st_size) < mark_.offset + reader_->open_bytes()) {
-    forget_reader();  // the open line was cut
+    forget_reader();  // the open line was truncated
   }
   if (file_->pipe && !looked_inside_) {
     pollfd waiting{fd_.get(), POLLIN, 0};
@@ -116,7 +116,7 @@ TailMark FollowedFile::mark() const {
   return out;
 }
 
-// A file that was short when it was opened is recognised by what has been read of it since.
+// A file that was short when it was opened is identified by more bytes once they have been read.
 void FollowedFile::refresh_head() {
   const size_t length = std::min<uint64_t>(mark_.offset, kHeadBytes);
   if (file_->packing != Packing::none || mark_.head_length >= length) return;

@@ -1,5 +1,5 @@
 #pragma once
-// One file of lines that is followed: its position, and reading on from there.
+// One followed file of lines: its position, and reading from there.
 
 #include <sys/stat.h>
 
@@ -15,26 +15,26 @@ namespace doppel {
 
 class FollowedFile {
  public:
-  // `file` names the source of its records. live: it may grow; else it is read to its end, once.
+  // `file` names the source of its records. live: the file may grow; otherwise it is read to its end, once.
   FollowedFile(std::shared_ptr<const InputFile> file, std::string path, Fd fd, LineMark mark, bool live);
 
-  // What FollowSource plans with.
+  // State of FollowSource and FollowedLogs:
   bool queued = false;
   bool waits = false;    // for the file that had its path before
-  bool leaving = false;  // not under its path any more
+  bool leaving = false;  // no longer under its path
   std::chrono::steady_clock::time_point quiet_since;
   std::shared_ptr<FollowedFile> successor;
 
-  // Whether the open file is shorter than what was read, or another one by its head. Remembers when it had
-  // changed, for may_differ().
+  // Whether the open file is shorter than what was read, or its head has changed. Remembers its
+  // modification time for may_differ().
   bool was_cut();
-  // Whether there are bytes that were not read.
+  // Whether there are unread bytes.
   bool has_more() const;
-  // Whether somebody wrote to it since was_cut() looked: has_more(), or as many bytes that may be others.
+  // Whether the file may have been written to since was_cut(): has_more(), or another modification time.
   bool may_differ() const;
-  // Adds records to the batch. A live file: `waiting` at its end.
+  // Adds records to the batch. Returns `waiting` at the end of a live file.
   LineReader::State take(const FilesSourceOptions& options, const ByteCounter& counter, Batch& batch);
-  // It does not grow any more: take() gives the rest, also a line without an end, and ends.
+  // The file no longer grows: take() returns the rest, including a line without a line feed, and ends.
   void finish();
   bool has_open_line() const { return reader_ != nullptr && reader_->open_bytes() > 0; }
 
@@ -56,9 +56,9 @@ class FollowedFile {
   Fd fd_;
   LineMark mark_;
   bool live_;
-  std::optional<timespec> looked_at_;  // its time of change when was_cut() looked; none: look again
+  std::optional<timespec> looked_at_;  // modification time that was_cut() saw; none: look again
   bool finishing_ = false;
-  bool looked_inside_ = false;  // a pipe: by its first bytes
+  bool looked_inside_ = false;  // of a pipe: its first bytes were examined
   std::unique_ptr<Filling> filling_;
   std::unique_ptr<RecordReader> reader_;  // while there is something to read, or half a line
 };

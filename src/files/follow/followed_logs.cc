@@ -21,14 +21,14 @@ bool is_at(const std::string& path, const FileKey& key) {
   return ::stat(path.c_str(), &info) == 0 && FileKey(info.st_dev, info.st_ino) == key;
 }
 
-// What is left of a log's earlier file comes before the later one.
+// The rest of a log's earlier file comes before the later one.
 void wait_for(const File& before, const File& file) {
   if (before == nullptr || !(before->queued || before->waits) || file->queued || file->waits) return;
   before->successor = file;
   file->waits = true;
 }
 
-// Unless another file has the path by now.
+// Removes the file from its path, unless another file has that path now.
 void take_from_path(absl::flat_hash_map<std::string, File>& by_path, const File& file) {
   if (auto it = by_path.find(file->path()); it != by_path.end() && it->second == file) by_path.erase(it);
 }
@@ -96,7 +96,7 @@ absl::Status FollowedLogs::follow(const std::string& path, const TailMark* known
 bool FollowedLogs::gone(const std::string& path) {
   const auto it = at_.find(path);
   if (it == at_.end()) return false;
-  // It may be an older file that went, and the next one is there already.
+  // An older file may have gone, with the next one already in its place.
   const File file = it->second;
   if (!is_at(path, file->key())) leave(file);
   return true;
@@ -138,7 +138,7 @@ void FollowedLogs::find_moved() {
         !is_in_wacz(tail.mark.path, key.first, key.second))
       moved.push_back(tail);
   }
-  // The earliest of a log first; each had a later name: log, log~1, log~10.
+  // Names grow with age (log, log~1, log~10), so this puts the oldest file of a log first.
   std::sort(moved.begin(), moved.end(), [](const TailMark& a, const TailMark& b) {
     return std::pair(a.name.size(), a.name) < std::pair(b.name.size(), b.name);
   });
@@ -191,7 +191,7 @@ void FollowedLogs::move(const File& file, const std::string& path) {
   take_from_path(at_, file);
   take_from_path(left_, file);
   if (auto it = at_.find(path); it != at_.end()) leave(File(it->second));
-  // Its events keep the old name, so no other file may have that.
+  // Its events keep the old name, so no other file may get that.
   if (!finder_.is_named(file->path()) || !file->leaving) position_.count_another(file->path());
   file->moved_to(path);
   file->leaving = false;
@@ -199,7 +199,7 @@ void FollowedLogs::move(const File& file, const std::string& path) {
   at_[path] = file;
 }
 
-// Not under its path any more: it is read to its end, until nothing comes for a while.
+// The file is no longer under its path: it is read until nothing has come for a while.
 void FollowedLogs::leave(const File& file, bool counts) {
   take_from_path(at_, file);
   if (file->leaving) return;

@@ -1,8 +1,7 @@
 #pragma once
-// The files of lines that are followed: which file has which path, which have left theirs (a log
-// that was rotated) and are read to their end, and who comes after whom. A log's earlier file is read to its
-// end before its successor under the old name; one that was cut is read again from its start, under a new
-// name in events.
+// The followed files of lines: which file has which path, which were renamed (a rotated log) and are read
+// to their end, and in which order. A log's earlier file is read to its end before its successor under the
+// old name. A truncated file is read again from its start, under a new name in events.
 
 #include <chrono>
 #include <functional>
@@ -23,8 +22,8 @@ class FollowedLogs {
  public:
   using File = std::shared_ptr<FollowedFile>;
 
-  // `position` and `problems` are its owner's, too. `enqueue` receives the files that have something to read;
-  // it ignores those that are queued, or wait for another.
+  // `finder`, `position` and `problems` belong to the caller and must outlive this object. `enqueue`
+  // receives files with something to read; it ignores those that are queued or wait for another file.
   FollowedLogs(std::chrono::milliseconds settle, const Finder& finder, FollowPosition& position,
                std::vector<Problem>& problems, std::function<void(const File&)> enqueue)
       : settle_(settle),
@@ -34,25 +33,28 @@ class FollowedLogs {
         enqueue_(std::move(enqueue)) {}
 
   bool knows(const FileKey& key) const { return files_.contains(key); }
-  // A known file is now under this path, or was written to. False: it is not known.
+  // A file was found under this path, or written to. Returns false if the file is not known.
   bool found(const FileKey& key, const std::string& path);
-  // A file that is not known yet is followed; `known`: what an earlier run read of it. An error: it cannot be
-  // opened.
+  // Starts to follow a file. `known` is what an earlier run read of it, or nullptr. It is an error if the
+  // file cannot be opened.
   absl::Status follow(const std::string& path, const TailMark* known);
-  // There is no file under this path any more, or another one. False: it was no followed log's.
+  // There is no file under this path any more, or another one. Returns false if the path was not a followed
+  // log's.
   bool gone(const std::string& path);
-  // Those that are not under their paths leave.
+  // Files that are no longer under their paths leave them.
   void look_at_paths();
-  // Of those that have left: which have more to be read, and which have been quiet for long enough.
+  // Among the files that left: enqueues those with more to read, and finishes those that were quiet for
+  // long enough.
   void look_at_leaving();
-  // Rotated while nobody looked, with a name now that is not followed: their rest comes first. At the start.
+  // Call it at the start: finds files that were rotated between two runs to a name that is not followed.
+  // The rest of such a file is read before its successor.
   void find_moved();
 
-  // A file of lines that does not grow, until done().
+  // Adds a file of lines that does not grow; done() removes it.
   void add_complete(const File& file) { files_[file->key()] = file; }
-  // In place of a file that was cut: the same from its start.
+  // Replaces a truncated file by the same file from its start.
   File read_anew(const File& file);
-  // Read to its end: taken as a whole, or damaged, or quiet for long after it left.
+  // The file was read to its end: it was complete or damaged, or has been quiet for long since it left.
   void done(const File& file);
 
  private:
@@ -67,7 +69,7 @@ class FollowedLogs {
   const std::function<void(const File&)> enqueue_;
   absl::flat_hash_map<FileKey, File> files_;
   absl::flat_hash_map<std::string, File> at_;    // by path, while they are there
-  absl::flat_hash_map<std::string, File> left_;  // the last that left a path and is not done
+  absl::flat_hash_map<std::string, File> left_;  // by path: the last file that left it and is not done
   std::vector<File> leaving_;
 };
 

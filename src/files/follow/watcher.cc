@@ -12,7 +12,7 @@ namespace {
 constexpr uint32_t kEvents = IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM |
                              IN_DELETE | IN_DELETE_SELF | IN_ONLYDIR;
 
-// Where others than this machine's processes may write: NFS, SMB, CIFS, SMB2, FUSE, 9P, Ceph.
+// File systems that other machines may write to: NFS, SMB, CIFS, SMB2, FUSE, 9P, Ceph.
 bool is_remote(const std::string& directory) {
   constexpr std::array<uint32_t, 7> kRemote{0x6969,     0x517b,     0xff534d42, 0xfe534d42,
                                             0x65735546, 0x01021997, 0x00c36400};

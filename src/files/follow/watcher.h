@@ -1,6 +1,6 @@
 #pragma once
-// Changes in directories, as the system reports them (inotify). Events are hints: the receiver of one looks
-// at the file itself.
+// Changes in directories, as the system reports them (inotify). Events are hints: the receiver must look at
+// the file itself.
 
 #include <string>
 #include <vector>
@@ -12,13 +12,13 @@ namespace doppel {
 
 struct Change {
   enum class Kind {
-    closed,     // a file is complete: closed after it was written, or moved here
-    created,    // a name appeared; its file may still be empty
-    changed,    // bytes were written
-    moved,      // gone from here, perhaps to another name
-    deleted,    // gone for good
-    directory,  // a directory appeared
-    lost,       // events were lost, or a watched directory has gone: look at everything again
+    closed,   // a file is complete: its writer closed it, or it was moved here
+    created,  // a name appeared; its file may still be empty
+    changed,  // bytes were written
+    moved,    // moved away, perhaps to another name
+    deleted,
+    directory,
+    lost,  // events were lost, or a watched directory is gone: search everything again
   };
   Kind kind;
   std::string path;
@@ -27,12 +27,12 @@ struct Change {
 class Watcher {
  public:
   Watcher();
-  // False: the system will not report changes in this directory (the limit of watches, a network file
+  // Returns false if the system will not report changes in this directory (limit of watches, network file
   // system).
   bool watch(const std::string& directory);
-  // What has happened since; never waits.
+  // Appends what has happened since the last call; never waits.
   void take(std::vector<Change>& changes);
-  int fd() const { return fd_.get(); }  // readable when there is something to take
+  int fd() const { return fd_.get(); }  // readable when there are changes to take
 
  private:
   Fd fd_;

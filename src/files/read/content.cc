@@ -41,7 +41,7 @@ constexpr auto kFeather =
     "a Feather file of version 1, which is not read; write it again with pyarrow.feather.write_feather"sv;
 constexpr auto kParquet = "PAR1"sv;
 
-// The longer ones first where one begins as another.
+// Where one magic begins with another, the longer one comes first.
 constexpr Magic kMagics[] = {
     {0, kParquet,
      "a Parquet file, which only scan, sign, tune and explain read; for others make JSON lines of it: "
@@ -107,7 +107,7 @@ constexpr Magic kMagics[] = {
     {0, "\xfe\xff", kUtf16},
 };
 
-// Of a file that begins as a table, though it cannot be read so.
+// For files that begin as a table but cannot be read as one.
 constexpr auto kPackedParquet = "a packed Parquet file; unpack it, as its pages are packed already"sv;
 constexpr auto kPackedArrow = "a packed Arrow file; unpack it, as its buffers may be packed already"sv;
 constexpr auto kPipedParquet =
@@ -116,7 +116,7 @@ constexpr auto kPipedArrow = "an Arrow file through a pipe; give the file's name
 constexpr auto kNoParquet = "no Parquet file, as its name says: it does not begin with PAR1"sv;
 
 constexpr std::string_view kSpace = " \t\r\n";
-constexpr std::string_view kMark = "\xef\xbb\xbf";  // UTF-8's own
+constexpr std::string_view kMark = "\xef\xbb\xbf";  // the byte order mark of UTF-8
 
 bool is_parquet_name(std::string_view path) {
   constexpr std::string_view kEnd = ".parquet";
@@ -125,7 +125,7 @@ bool is_parquet_name(std::string_view path) {
                     [](char a, char b) { return a == std::tolower(static_cast<unsigned char>(b)); });
 }
 
-// Text in UTF-16 without a mark: nearly every other byte is zero.
+// UTF-16 without a byte order mark: nearly every other byte is zero.
 bool is_unmarked_utf16(std::string_view head) {
   size_t zeros[2] = {0, 0};
   for (size_t i = 0; i < head.size(); ++i) zeros[i % 2] += head[i] == 0 ? 1 : 0;
@@ -133,7 +133,7 @@ bool is_unmarked_utf16(std::string_view head) {
   return head.size() >= 8 && ((zeros[0] > some && zeros[1] == 0) || (zeros[1] > some && zeros[0] == 0));
 }
 
-// More control characters than a text with a few damaged bytes has.
+// Whether it has more control characters than a text with a few damaged bytes.
 bool is_binary(std::string_view head) {
   const auto control = [](char c) {
     return static_cast<unsigned char>(c) < 0x20 && c != '\x1b' && (c < '\b' || c > '\r');
@@ -143,7 +143,7 @@ bool is_binary(std::string_view head) {
   return controls >= kSome && controls * 50 > head.size();
 }
 
-// The state before a line's end: the number of open brackets, and whether a string is open.
+// The state at the end of a line: the number of open brackets, and whether a string is open.
 struct Nesting {
   int depth = 0;
   bool in_string = false;
@@ -172,7 +172,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// JSON, but not an object in each line.
+// Why it is JSON, but not one object per line; else empty.
 std::string_view other_json(std::string_view head) {
   head = trimmed(head);
   if (head.starts_with('[')) {
@@ -184,7 +184,7 @@ std::string_view other_json(std::string_view head) {
   const size_t end = head.find('\n');
   if (!head.starts_with('{') || end == std::string_view::npos) return {};
   const Nesting nesting = nesting_of(head.substr(0, end));
-  // A record that was cut looks like this too, but the next line begins one then.
+  // A truncated record looks the same, but then the next line begins a record.
   const std::string_view next = trimmed(head.substr(end));
   if (nesting.depth > 0 && !nesting.in_string && next.starts_with('"'))
     return "JSON over several lines, which scan reads; make lines of it: jq -c . FILE";
@@ -196,7 +196,7 @@ std::string_view other_json(std::string_view head) {
 Packing packing_in(std::string_view head) {
   if (head.starts_with("\x1f\x8b")) return Packing::gz;
   if (head.starts_with("\x28\xb5\x2f\xfd")) return Packing::zst;
-  // A frame of something else before: 0x184D2A50 to 5F.
+  // A skippable zstd frame comes first: 0x184D2A50 to 5F.
   if (head.size() >= 4 && (head[0] & 0xf0) == 0x50 && head.substr(1, 3) == "\x2a\x4d\x18")
     return Packing::zst;
   return Packing::none;
@@ -212,7 +212,7 @@ std::string unpacked_head(std::string_view head, Packing packing) {
     z.avail_in = static_cast<uInt>(head.size());
     z.next_out = reinterpret_cast<Bytef*>(out.data());
     z.avail_out = static_cast<uInt>(out.size());
-    // Members may be small.
+    // Members may be small, so several are unpacked.
     while (z.avail_in > 0 && z.avail_out > 0) {
       const int result = inflate(&z, Z_SYNC_FLUSH);
       if (result != Z_OK && (result != Z_STREAM_END || inflateReset(&z) != Z_OK)) break;
@@ -263,10 +263,10 @@ bool is_json_lines(std::string_view head) {
 void look_inside(std::string_view head, const FilesSourceOptions& options, InputFile& file) {
   if (head.empty()) return;
   file.packing = packing_in(head);
-  // Nothing but WARC files has its dictionary with it, which may be longer than what is looked at.
+  // Only WARC files contain their own dictionary. It may be longer than the bytes that are examined.
   const std::string inside =
       head.starts_with(kZstDictionary) ? "WARC/1.0" : unpacked_head(head, file.packing);
-  // What cannot be unpacked says so when it is read.
+  // If it cannot be unpacked, reading the file reports why.
   if (inside.empty()) return;
   const bool is_parquet = inside.starts_with(kParquet);
   const bool is_arrow = inside.starts_with(arrow::kFileBegins) || inside.starts_with(arrow::kStreamBegins) ||
@@ -302,7 +302,7 @@ void look_inside(std::string_view head, const FilesSourceOptions& options, Input
       file.lines = is_json_lines(inside);
     }
   }
-  // A WARC file by its name alone: its reader says what is wrong.
+  // If only the name says WARC, the reader of WARC files reports what is wrong.
   if (!warc) file.refused = unreadable(inside, file.lines, options.charsets);
   file.values = file.lines && !file.refused.empty() && !other_json(inside).empty();
 }
@@ -329,7 +329,7 @@ void look_inside_pipe(int fd, const FilesSourceOptions& options, InputFile& file
     std::array<char, kLookedAt> buffer;
     const ssize_t got = ::read(fd, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;  // an error comes again when it is read
+    if (got <= 0) break;  // reading the pipe reports the error
     file.head.append(buffer.data(), static_cast<size_t>(got));
     const Packing packing = packing_in(file.head);
     if (packing != Packing::none) wanted = packing == Packing::zst ? kLookedAtPacked : kLookedAt;

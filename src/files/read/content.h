@@ -1,6 +1,6 @@
 #pragma once
-// What a file is, by its first bytes: its name may say anything. Only what cannot be mistaken is taken for
-// something.
+// Recognises the kind of a file by its first bytes, because names can mislead. Only unmistakable content
+// decides.
 
 #include <string>
 #include <string_view>
@@ -11,31 +11,30 @@
 
 namespace doppel {
 
-// As much of a file as is looked at. zstd gives nothing before it has a whole block.
+// How many bytes of a file are examined. zstd returns nothing before it has a complete block.
 inline constexpr size_t kLookedAt = 4096;
 inline constexpr size_t kLookedAtPacked = 160 << 10;
 
-// gz, zst or none.
 Packing packing_in(std::string_view head);
 
-// The beginning of what `head` unpacks to; empty if it is unknown.
+// The beginning of what `head` unpacks to; empty if unknown.
 std::string unpacked_head(std::string_view head, Packing packing);
 
-// Why it cannot be read, and what to do; empty: it can, or nothing is known of it. `head` is not packed.
-// in_lines: the name says lines of JSON. charsets: a later part reads UTF-16.
+// Why a file that begins with `head` (uncompressed) cannot be read, and what to do; empty if it can be read
+// or nothing is known about it. in_lines: its name says lines of JSON. charsets: the decoder reads UTF-16.
 std::string_view unreadable(std::string_view head, bool in_lines, bool charsets);
 
-// Lines that each hold a JSON object: at least two.
+// Whether each line holds a JSON object; true only if at least two lines can be seen.
 bool is_json_lines(std::string_view head);
 
-// Corrects what the name said of `file` (packing, lines, warc, parquet, arrow), and sets `refused`. `head` is
-// at most its first kLookedAtPacked bytes; an empty one changes nothing.
+// Corrects what the name said about `file` (packing, lines, warc, parquet, arrow), and sets `refused`.
+// `head` is at most its first kLookedAtPacked bytes; an empty one changes nothing.
 void look_inside(std::string_view head, const FilesSourceOptions& options, InputFile& file);
-// The same for an open regular file; its place does not change.
+// The same for an open regular file; does not move its file offset.
 void look_inside(int fd, const FilesSourceOptions& options, InputFile& file);
 
-// The same for a pipe that has something to read: what had to be read for it is `file.head` then. May wait
-// where that is packed.
+// The same for a pipe that has data. The bytes read are in `file.head` afterwards. May wait for more if the
+// data is compressed.
 void look_inside_pipe(int fd, const FilesSourceOptions& options, InputFile& file);
 
 }  // namespace doppel

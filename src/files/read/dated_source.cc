@@ -25,7 +25,7 @@ namespace {
 struct DatedPlace {
   int64_t time_ms;
   size_t file;
-  uint64_t stored, offset;  // in the file, and in what it unpacks to
+  uint64_t stored, offset;  // in the stored file, and in what it unpacks to
 };
 
 class DatedSource final : public Source {
@@ -59,7 +59,7 @@ class DatedSource final : public Source {
   uint64_t bytes_read() const override { return next_; }
 
  private:
-  // False: the batch is full without it.
+  // Returns false if the batch is full.
   bool take(const DatedPlace& place, Batch& batch) {
     const InputFile& file = listing_->files[place.file];
     Fd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));

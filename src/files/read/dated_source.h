@@ -1,6 +1,6 @@
 #pragma once
-// The records of WARC files in the order of their dates. Crawlers write several files at a time, and names
-// say little of what is older: only so is the first of equal records always the earliest.
+// Reads the records of WARC files in the order of their dates. Crawlers write several files at a time, and
+// their names do not say which is older. Only this order makes the first of equal records the earliest.
 
 #include <memory>
 
@@ -10,9 +10,10 @@
 
 namespace doppel {
 
-// One pass over all heads, then each record by its place, so the files are read twice. Records without a date
-// have that of the one before them in their file. It has no position. The error: one of the inputs is no WARC
-// file, or holds several records in one gzip member or zstd frame, so that they cannot be read one by one.
+// Reads the heads of all records first, then each record by its offset, so all files are read twice. A
+// record without a date gets that of the one before it in the file. The source has no position. It is an
+// error if an input is not a WARC file, or holds several records in one gzip member or zstd frame, because
+// these cannot be read one by one.
 absl::StatusOr<std::unique_ptr<Source>> open_dated_source(const FilesSourceOptions& options);
 
 }  // namespace doppel

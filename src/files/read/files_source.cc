@@ -1,6 +1,6 @@
-// One file after the other, in the order of the listing; each is read by a LineReader, a ValueReader, a
-// WarcReader, a SignedReader or a TableReader, or taken whole. The position is what an earlier run had
-// read, plus the files that were read to their end, plus the place in the current one.
+// Reads one file after the other, in the order of the listing: with a LineReader, ValueReader, WarcReader,
+// SignedReader or TableReader, or whole. The position consists of what earlier runs read, the files
+// finished since, and the place in the current file.
 
 #include "files/read/files_source.h"
 
@@ -63,7 +63,7 @@ class FilesSource final : public Source {
     fill(batch);
     if (batch.records.empty() && batch.problems.empty()) return false;
     filling_.seal();
-    batch.memory.push_back(listing_);  // the paths
+    batch.memory.push_back(listing_);  // holds the paths
     if (reader_ && !listing_->files[file_].pipe) {
       LineMark current = reader_->mark();
       batch.position = writer_.encode(&current);
@@ -93,7 +93,7 @@ class FilesSource final : public Source {
     }
   }
 
-  // From reader_. A file that takes more memory than there is ends where it does.
+  // Reads from reader_. A file that needs more memory than there is ends at that place.
   RecordReader::State take(Batch& batch) {
     RecordReader::State state = RecordReader::State::ended;
     const absl::Status status = within_memory([&] {
@@ -108,10 +108,10 @@ class FilesSource final : public Source {
     return RecordReader::State::ended;
   }
 
-  // False: the file must wait for the next batch.
+  // Returns false if the file must wait for the next batch.
   bool open_file(Batch& batch) {
     InputFile& file = listing_->files[file_];
-    if (file.pipe && !batch.records.empty()) return false;  // it may have nothing to say for long
+    if (file.pipe && !batch.records.empty()) return false;  // it may have no data for a long time
     Fd fd(file.path == "-" ? ::dup(STDIN_FILENO) : ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
     auto from = resume_.from.find(file_);
     if (!fd.ok()) {
@@ -180,7 +180,7 @@ class FilesSource final : public Source {
   }
 
   std::unique_ptr<tables::Rows> rows_of(const InputFile& file, Fd fd) const {
-    // A page may hold many texts; a writer looks at its size after each thousand or so.
+    // A page may hold many texts: a writer checks its size only after each thousand values or so.
     constexpr uint64_t kPageBytes = 512 << 20;
     if (file.arrow)
       return std::make_unique<arrow::ArrowRows>(std::move(fd), counter_, options_.max_line_bytes);
@@ -189,7 +189,7 @@ class FilesSource final : public Source {
         counter_, file.path, options_.kept_columns);
   }
 
-  // Until there is something to read from a pipe, or its end. False: the run is stopped.
+  // Waits until a pipe has data or has ended. Returns false if the run is stopped.
   bool wait_for(int fd) const {
     constexpr int kAskAgainMs = 100;
     pollfd waiting{fd, POLLIN, 0};
@@ -205,16 +205,15 @@ class FilesSource final : public Source {
   ByteCounter counter_ = std::make_shared<std::atomic<uint64_t>>(0);
   PositionWriter writer_;
   Resume resume_;
-  std::vector<Problem> problems_;  // found at the start
+  std::vector<Problem> problems_;  // found when the source was opened
   size_t told_ = 0;
-  size_t file_ = 0;                       // the one being read, or the next
+  size_t file_ = 0;                       // the current file, or the next one
   std::unique_ptr<RecordReader> reader_;  // of file_
   uint64_t total_ = 0;
   bool endless_ = false;
 };
 
-// Learns the columns of the rows that will be copied. Damage in a file is told when its turn
-// comes.
+// Collects the columns of the rows that will be copied. A damaged file is reported when it is read.
 absl::Status admit_kept(const FilesSourceOptions& options, Listing& listing) {
   for (InputFile& file : listing.files) {
     if (file.pipe) return invalid(file.path + ": only rows of Parquet files are written to a Parquet file");

@@ -4,10 +4,10 @@ namespace doppel {
 namespace {
 
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-// The mark that some programs write before UTF-8.
+// A byte of the UTF-8 byte order mark, which some programs write.
 bool is_mark(char c) { return c == '\xef' || c == '\xbb' || c == '\xbf'; }
 
-// To the end of a string that is open, or of the text; whether it ended.
+// Advances to the end of an open string, or of the text. Returns whether the string ended.
 bool skip_string(std::string_view text, size_t& at, bool& escaped) {
   if (escaped && at < text.size()) {
     escaped = false;

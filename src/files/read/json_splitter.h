@@ -1,7 +1,7 @@
 #pragma once
-// Where JSON values begin and end, one after the other or in an array, in bytes that come in pieces. Brackets
-// and strings are followed; whether a value is good JSON, the decoder finds out. What is no value ("}",
-// "tru") counts as one, to be refused by itself, so that every byte belongs to a value or is between two.
+// Finds where JSON values begin and end, one after the other or in an array, in bytes that come in pieces.
+// It follows only brackets and strings; the decoder checks the rest. Invalid bytes ("}", "tru") count as a
+// value, which the decoder rejects by itself. So each byte belongs to a value or is between two.
 
 #include <cstddef>
 #include <string_view>
@@ -10,18 +10,18 @@ namespace doppel {
 
 class JsonSplitter {
  public:
-  // in_array: the first byte is within an array that began before.
+  // in_array: the first byte is inside an array that began earlier.
   explicit JsonSplitter(bool in_array = false) : in_array_(in_array) {}
 
   enum class Found { nothing, begin, end };
-  // Goes on from `at`. Then `at` is the first byte of a value (begin), the one behind its last (end), or the
-  // size of `text`, which was looked at as a whole (nothing).
+  // Continues from `at`. Afterwards `at` is the first byte of a value (begin), the byte behind its last one
+  // (end), or the size of `text`, all of which was examined (nothing).
   Found next(std::string_view text, size_t& at);
 
   bool in_array() const { return in_array_; }
   bool in_value() const { return value_ != Value::none; }
-  // Whether nothing is missing of the value that is open if no more bytes come: of a number, as far as it can
-  // be seen.
+  // Whether the open value may be complete if no more bytes come, as far as that can be seen: only a scalar
+  // such as a number has no closing character.
   bool may_end() const { return value_ == Value::scalar; }
 
  private:

@@ -25,7 +25,7 @@ LineReader::LineReader(const FilesSourceOptions& options, Filling& filling, cons
   mark_.path = file.path;
   mark_.disk_length = 0;
   mark_.tail = 0;
-  // An unfinished last line is looked at again: it may have become longer.
+  // The unfinished last line is read again, because it may have become longer.
   mark_.offset -= delivered_tail_;
   if (delivered_tail_ > 0) --mark_.lines;
 }
@@ -70,7 +70,7 @@ LineReader::State LineReader::take(Batch& batch) {
         if (!line(batch, open, false)) return State::full;
         begin_ = scanned_;
       }
-      // Damaged packed data is not tried again either, unless the file grows.
+      // Damaged compressed data is not read again unless the file grows.
       mark_.disk_length = file_.packing == Packing::none ? mark_.offset
                           : damaged_                     ? std::max(file_.size, stream_->disk_bytes())
                                                          : stream_->disk_bytes();
@@ -88,7 +88,7 @@ LineReader::State LineReader::take(Batch& batch) {
   return State::full;
 }
 
-// False: the line would make the batch too large; nothing was taken.
+// Returns false, and takes nothing, if the line would make the batch too large.
 bool LineReader::line(Batch& batch, size_t length, bool terminated) {
   uint64_t whole = skipped_ + length;
   std::string_view value(filling_.data() + begin_, length);
@@ -142,7 +142,7 @@ void LineReader::refill(Batch& batch) {
 }
 
 bool LineReader::worth_waiting(const Batch& batch) {
-  // What was read already does not show in a poll.
+  // poll() does not see bytes that were already read.
   if (head_left_ || (file_.packing != Packing::none && !live_)) return true;
   if (live_) {
     pollfd waiting{fd_, POLLIN, 0};

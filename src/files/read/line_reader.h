@@ -1,6 +1,6 @@
 #pragma once
-// One file as records, one per line: read into a buffer, find the ends with memchr, hand out views. Only a
-// line that does not end in its buffer is moved, once, to the start of the next one.
+// Reads a file as records, one per line: fills a buffer, finds the line feeds with memchr and hands out
+// views. Only a line that continues in the next buffer is copied, once, to the start of that buffer.
 
 #include <memory>
 #include <string>
@@ -17,9 +17,9 @@ namespace doppel {
 
 class LineReader final : public RecordReader {
  public:
-  // Reads `file` from where `mark` says; the file descriptor is at the start. All references outlive the
-  // reader. live: the end of a file that is not packed is only where it ends today, and an empty pipe is not
-  // waited for; both are `waiting`.
+  // Reads `file` from `mark` on; the file descriptor is at the start of the file. All references must
+  // outlive the reader. If `live`, an uncompressed file may still grow, and an empty pipe is not waited
+  // for: take() returns `waiting` for both.
   LineReader(const FilesSourceOptions& options, Filling& filling, const InputFile& file, Fd fd,
              ByteCounter counter, LineMark mark, bool live = false);
 
@@ -40,14 +40,14 @@ class LineReader final : public RecordReader {
   int fd_;
   std::unique_ptr<ByteStream> stream_;
   PipeWait pipe_;
-  LineMark mark_;            // offset and lines: of what was handed out
-  size_t begin_ = 0;         // of the open line, in the buffer
-  size_t scanned_ = 0;       // no line feed before
-  uint64_t skipped_ = 0;     // bytes of an overlong line that are gone already
-  uint64_t delivered_tail_;  // > 0: the first line had this length when an earlier run took it
+  LineMark mark_;            // offset and lines: behind what was handed out
+  size_t begin_ = 0;         // start of the open line in the buffer
+  size_t scanned_ = 0;       // no line feed before this offset
+  uint64_t skipped_ = 0;     // bytes of an overlong line that were already discarded
+  uint64_t delivered_tail_;  // > 0: length of the first line when an earlier run delivered it
   bool live_;
-  bool head_left_ = false;  // InputFile::head was not taken yet
-  bool at_end_ = false;     // the last read found nothing
+  bool head_left_ = false;  // InputFile::head was not consumed yet
+  bool at_end_ = false;     // the last read returned nothing
   bool started_ = false;
   bool ended_ = false;
   bool damaged_ = false;

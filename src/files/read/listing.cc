@@ -16,12 +16,12 @@
 namespace doppel {
 namespace {
 
-// What Spark and others put beside the files of a table: no documents.
+// Files that Spark and others put next to the files of a table; they are no documents.
 bool is_beside_tables(std::string_view name) {
   return name == "_SUCCESS" || name == "_metadata" || name == "_common_metadata";
 }
 
-// What crawlers and their tools put beside WARC files: indexes and logs.
+// Indexes and logs, which crawlers and their tools put next to WARC files.
 bool is_index_name(std::string_view name) {
   packing_of(name);
   return name.ends_with(".cdx") || name.ends_with(".cdxj") || name.ends_with(".log");
@@ -74,7 +74,7 @@ class Walk {
     if (place && place->name.empty() && place->regular) written_.push_back({output, *place, ours});
   }
 
-  // Whether a file that was found is one that we write.
+  // Whether the file is one of our outputs.
   bool is_written(const std::string& path, const struct stat& info) {
     for (const Written& w : written_) {
       if (w.place.device != info.st_dev || w.place.inode != info.st_ino) continue;
@@ -98,7 +98,7 @@ class Walk {
       return;
     std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(path.c_str()), ::closedir);
     if (!entries) return problem(path, system_cause());
-    // Only a directory that we are inside of can close a loop.
+    // Only the directories above this one can close a loop.
     above_.emplace_back(info.st_dev, info.st_ino);
     for (;;) {
       errno = 0;
@@ -129,7 +129,8 @@ class Walk {
     above_.pop_back();
   }
 
-  // Beside WARC files they are a crawl's, and no documents; elsewhere they are files like others.
+  // Next to WARC files, indexes and logs belong to the crawl and are no documents; elsewhere they are
+  // ordinary files.
   void add_indexes(size_t first) {
     const bool crawl = std::any_of(out_.files.begin() + static_cast<ptrdiff_t>(first), out_.files.end(),
                                    [](const InputFile& file) { return file.warc; });
@@ -141,11 +142,11 @@ class Walk {
       if (!is_written(path, info)) add_file(path, info, false);
   }
 
-  // False: it is none.
+  // Returns false if the file is not a WACZ file.
   bool add_wacz(const std::string& path, const struct stat& info) {
     if (layout_ != "auto" || !S_ISREG(info.st_mode)) return false;
     const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd.ok()) return false;  // reported when it is its turn
+    if (!fd.ok()) return false;  // reported when the file is read
     absl::StatusOr<Wacz> inside = look_into_wacz(fd.get(), path, info);
     if (!inside.ok()) {
       out_.problems.push_back({path, 0, 0, std::string(std_sv(inside.status().message()))});
@@ -169,8 +170,8 @@ class Walk {
   Listing& out_;
   std::vector<std::pair<dev_t, ino_t>> above_, left_out_;
   std::vector<Written> written_;
-  std::vector<std::pair<std::string, struct stat>> indexes_;  // of the present directory
-  absl::Status lost_;                                         // what would be written over
+  std::vector<std::pair<std::string, struct stat>> indexes_;  // of the current directory
+  absl::Status lost_;                                         // set if a file would be overwritten
 };
 
 }  // namespace

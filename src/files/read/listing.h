@@ -1,5 +1,5 @@
 #pragma once
-// From paths as given to the files to read, in the order in which they are read.
+// Expands the given paths to the files to read, in the order in which they are read.
 
 #include <cstdint>
 #include <vector>
@@ -13,8 +13,8 @@ namespace doppel {
 
 struct Listing {
   std::vector<InputFile> files;
-  uint64_t indexes = 0;           // index and log files beside WARC files, which are left out
-  std::vector<Problem> problems;  // directories and links that could not be followed
+  uint64_t indexes = 0;           // index and log files next to WARC files, which are skipped
+  std::vector<Problem> problems;  // files, directories and links that cannot be read
 };
 
 absl::StatusOr<Listing> list_files(const FilesSourceOptions& options);

@@ -65,7 +65,7 @@ Resume find_resume_points(const FilesSourceOptions& options, Listing& listing, c
                           PositionWriter& writer, std::vector<Problem>& problems) {
   Resume resume;
   resume.skip.resize(listing.files.size());
-  std::unordered_map<uint64_t, size_t> wholes;  // and how many such there are
+  std::unordered_map<uint64_t, size_t> wholes;  // and the number of files with this mark
   for (uint64_t mark : position.wholes) {
     ++wholes[mark];
     writer.add_whole(mark);
@@ -86,7 +86,7 @@ Resume find_resume_points(const FilesSourceOptions& options, Listing& listing, c
     Fd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     struct stat info = {};
     Head head;
-    if (!fd.ok() || !read_head(fd.get(), file.part, info, head)) continue;  // reported when its turn comes
+    if (!fd.ok() || !read_head(fd.get(), file.part, info, head)) continue;  // reported when the file is read
     look_inside(fd.get(), options, file);
     auto size = static_cast<uint64_t>(info.st_size);
     if (!file.lines) {
@@ -127,7 +127,7 @@ Resume find_resume_points(const FilesSourceOptions& options, Listing& listing, c
         (unfinished && !is_in_wacz(mark.path, mark.device, mark.inode) &&
          (::stat(mark.path.c_str(), &info) != 0 || info.st_dev != mark.device || info.st_ino != mark.inode));
     if (!gone) {
-      writer.add_done(mark);  // not among the paths this time
+      writer.add_done(mark);  // not among the paths of this run
     } else if (unfinished) {
       problems.push_back(
           make_problem(mark.path, mark.lines, mark.offset,

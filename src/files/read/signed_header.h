@@ -1,5 +1,5 @@
 #pragma once
-// What files of signed records say of themselves, before they are read.
+// Reads the headers of files of signed records, before the records are read.
 
 #include <optional>
 #include <string>
@@ -10,8 +10,9 @@
 
 namespace doppel {
 
-// The header of the first of these files and directories that has one. None: nothing but pipes, which cannot
-// be read twice, or no signed records. An error: a path that does not exist, nothing to read.
+// The header of the first file that has one, among these files and directories. Returns nullopt if there
+// are no signed records, or only pipes, which cannot be read twice. It is an error if a path does not exist
+// or there is nothing to read.
 absl::StatusOr<std::optional<SignedFileHeader>> first_signed_header(const std::vector<std::string>& paths);
 
 }  // namespace doppel

@@ -13,7 +13,7 @@
 namespace doppel {
 namespace {
 
-// What a signed record holds besides the record that was rejected.
+// Room for all that a signed record holds besides a rejected record.
 constexpr uint64_t kBesides = 16 << 20;
 
 }  // namespace
@@ -52,7 +52,7 @@ RecordReader::State SignedReader::take(Batch& batch) {
   return State::full;
 }
 
-// A header, a record or an end.
+// Takes a header, a record or an end marker.
 SignedReader::Step SignedReader::step(Batch& batch) {
   wanted_ = kFrameHead;
   if (open().size() < wanted_) return Step::short_of_bytes;
@@ -121,7 +121,7 @@ RecordReader::State SignedReader::end(Batch& batch) {
                               "being written",
                               mark_.lines));
   }
-  // What is damaged is not tried again either, unless the file grows.
+  // Damaged data is not read again unless the file grows.
   const uint64_t read = file_.packing == Packing::none ? mark_.offset : stream_->disk_bytes();
   mark_.disk_length = std::max<uint64_t>({read, damaged_ ? file_.size : 0, 1});
   return State::ended;
@@ -138,10 +138,10 @@ void SignedReader::damage(Batch& batch, const std::string& cause) {
 }
 
 bool SignedReader::worth_waiting(const Batch& batch) {
-  // What was read already does not show in a poll.
+  // poll() does not see bytes that were already read.
   if (head_left_ || file_.packing != Packing::none) return true;
   const PipeWait::Answer answer = pipe_.ask(batch.records.empty());
-  if (answer == PipeWait::Answer::stopped) damaged_ = ended_ = true;  // what is open is left
+  if (answer == PipeWait::Answer::stopped) damaged_ = ended_ = true;  // discards the incomplete record
   return answer != PipeWait::Answer::deliver;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// A file of signed records (engine/signed_file.h) as records: the value of each is one signed record.
+// Reads a file of signed records (engine/signed_file.h). The value of each Record is one signed record.
 
 #include <memory>
 
@@ -14,10 +14,10 @@ namespace doppel {
 
 class SignedReader final : public RecordReader {
  public:
-  // Reads `file` from where `mark` says (its `tail` is 1 behind an end); the file descriptor is at the start.
-  // All references outlive the reader. A file of another data scheme, one that is damaged, and one without
-  // its end is a Problem that says where; what was before it has been handed out. A record is not looked
-  // into.
+  // Reads `file` from `mark` on (its `tail` is 1 behind an end marker); the file descriptor is at the start
+  // of the file. All references must outlive the reader. A file of another data scheme, a damaged file, and
+  // one without its end marker is a Problem that says where; the records before it have been handed out.
+  // The reader does not parse the records.
   SignedReader(const FilesSourceOptions& options, Filling& filling, const InputFile& file, Fd fd,
                ByteCounter counter, LineMark mark);
 
@@ -42,13 +42,13 @@ class SignedReader final : public RecordReader {
   int fd_;
   std::unique_ptr<ByteStream> stream_;
   PipeWait pipe_;
-  LineMark mark_;           // offset: of what was not handed out yet; lines: records
-  size_t begin_ = 0;        // the same, in the buffer
-  size_t wanted_ = 1;       // bytes from there on, for the next step
-  bool head_left_ = false;  // InputFile::head was not taken yet
+  LineMark mark_;           // offset: of the first byte not handed out; lines: records
+  size_t begin_ = 0;        // the same place, in the buffer
+  size_t wanted_ = 1;       // bytes from there that the next step needs
+  bool head_left_ = false;  // InputFile::head was not consumed yet
   bool started_ = false;
-  bool ended_ = false;    // there is nothing more to be read
-  bool damaged_ = false;  // and what was read is not used
+  bool ended_ = false;    // nothing more can be read
+  bool damaged_ = false;  // the bytes that were read are discarded
 };
 
 }  // namespace doppel

@@ -1,5 +1,5 @@
 #pragma once
-// How readers of lines and of values go to the place that an earlier run has reached.
+// How readers move to the place that an earlier run reached.
 
 #include "files/byte_stream.h"
 #include "files/input_file.h"
@@ -8,14 +8,15 @@
 
 namespace doppel {
 
-inline constexpr size_t kSmallRead = 64 << 10;  // less room than this is not worth a system call
+inline constexpr size_t kSmallRead = 64 << 10;  // less room is not worth a system call
 
-// A byte of our own between what other files left in the buffer and the first record of this one: records of
-// different files never touch, so what follows a record is never taken for its end. Where that begins.
+// Puts one byte of our own between the bytes of other files in the buffer and this file's first record. So
+// records of different files never touch, and the bytes behind a record are never taken for its end.
+// Returns where the first record begins.
 size_t begin_file(Filling& filling);
 
-// The next read() of `stream`, which reads `fd`, gives the byte at `offset`, in unpacked bytes. False: that
-// place is not there any more, and a Problem says so.
+// Moves `stream`, which reads `fd`, so that its next read() returns the byte at `offset` (in uncompressed
+// bytes). Returns false, and adds a Problem, if that place does not exist any more.
 bool skip_to(uint64_t offset, int fd, const InputFile& file, ByteStream& stream, Batch& batch);
 
 }  // namespace doppel

@@ -61,7 +61,7 @@ ValueReader::State ValueReader::take(Batch& batch) {
   return State::full;
 }
 
-// False: the value would make the batch too large; nothing was taken.
+// Returns false, and takes nothing, if the value would make the batch too large.
 bool ValueReader::value(Batch& batch) {
   const size_t length = scanned_ - begin_;
   const uint64_t whole = skipped_ + length;
@@ -106,7 +106,7 @@ RecordReader::State ValueReader::end(Batch& batch) {
     batch.problems.push_back(
         make_problem(file_.path, lines_ + 1, offset_, "the file ends within an array: \"]\" is missing"));
   }
-  // What is damaged is not tried again either, unless the file grows.
+  // Damaged data is not read again unless the file grows.
   mark_.disk_length = file_.packing == Packing::none ? std::max<uint64_t>(offset_, 1)
                       : damaged_                     ? std::max(file_.size, stream_->disk_bytes())
                                                      : stream_->disk_bytes();
@@ -114,15 +114,15 @@ RecordReader::State ValueReader::end(Batch& batch) {
 }
 
 bool ValueReader::worth_waiting(const Batch& batch) {
-  // What was read already does not show in a poll.
+  // poll() does not see bytes that were already read.
   if (head_left_ || file_.packing != Packing::none) return true;
   const PipeWait::Answer answer = pipe_.ask(batch.records.empty());
-  // A run that is stopped has no need of half a value.
+  // A stopped run discards half a value.
   if (answer == PipeWait::Answer::stopped) damaged_ = ended_ = true;
   return answer != PipeWait::Answer::deliver;
 }
 
-// Everything that was read has been looked at.
+// Called when all bytes in the buffer have been examined.
 void ValueReader::refill(Batch& batch) {
   lines_ = lines_before(offset_);
   line_ends_.clear();
@@ -141,7 +141,7 @@ void ValueReader::refill(Batch& batch) {
   } else if (*got == 0) {
     ended_ = true;
   } else {
-    // Before anybody else can see these bytes.
+    // Replaces the line feeds while no record refers to these bytes.
     char* const end = begin + *got;
     for (char* at = begin;
          (at = static_cast<char*>(std::memchr(at, '\n', static_cast<size_t>(end - at)))) != nullptr;) {
@@ -153,7 +153,7 @@ void ValueReader::refill(Batch& batch) {
   }
 }
 
-// Offsets only grow.
+// `offset` never decreases between calls.
 uint64_t ValueReader::lines_before(uint64_t offset) {
   for (; next_line_ < line_ends_.size() && line_ends_[next_line_] < offset; ++next_line_) ++lines_;
   return lines_;

@@ -1,6 +1,6 @@
 #pragma once
-// A file of JSON values over several lines, or in an array, as records: each value is one. Its line feeds
-// become spaces, so that it can be written as a line.
+// Reads a file of JSON values that span lines or are in an array. Each value is one record. Its line feeds
+// become spaces, so that it can be written as one line.
 
 #include <memory>
 #include <string>
@@ -18,9 +18,9 @@ namespace doppel {
 
 class ValueReader final : public RecordReader {
  public:
-  // Reads `file` from where `mark` says (its `tail` is 1 within an array); the file descriptor is at the
-  // start. All references outlive the reader. A file that ends within a value or an array is a Problem that
-  // says where; what was before has been handed out.
+  // Reads `file` from `mark` on (its `tail` is 1 inside an array); the file descriptor is at the start of
+  // the file. All references must outlive the reader. A file that ends inside a value or an array is a
+  // Problem that says where; the values before it have been handed out.
   ValueReader(const FilesSourceOptions& options, Filling& filling, const InputFile& file, Fd fd,
               ByteCounter counter, LineMark mark);
 
@@ -43,17 +43,17 @@ class ValueReader final : public RecordReader {
   PipeWait pipe_;
   LineMark mark_;  // behind the last value that was handed out
   JsonSplitter splitter_;
-  size_t begin_ = 0;       // of the open value, in the buffer
-  size_t scanned_ = 0;     // what is before was looked at
-  uint64_t offset_ = 0;    // of scanned_, in the file
-  uint64_t value_at_ = 0;  // of the open value, in the file
+  size_t begin_ = 0;       // start of the open value in the buffer
+  size_t scanned_ = 0;     // end of the examined bytes in the buffer
+  uint64_t offset_ = 0;    // offset of scanned_ in the file
+  uint64_t value_at_ = 0;  // offset of the open value in the file
   uint64_t value_line_ = 0;
-  uint64_t skipped_ = 0;             // bytes of an overlong value that are gone already
-  std::vector<uint64_t> line_ends_;  // in the file, of what was read last
-  size_t next_line_ = 0;             // in line_ends_: not counted yet
-  uint64_t lines_ = 0;               // counted
-  bool complete_ = false;            // the open value has ended, and was not handed out
-  bool head_left_ = false;           // InputFile::head was not taken yet
+  uint64_t skipped_ = 0;             // bytes of an overlong value that were already discarded
+  std::vector<uint64_t> line_ends_;  // offsets in the file, of the last read
+  size_t next_line_ = 0;             // first entry of line_ends_ that is not counted in lines_
+  uint64_t lines_ = 0;               // lines counted so far
+  bool complete_ = false;            // the open value has ended but was not handed out
+  bool head_left_ = false;           // InputFile::head was not consumed yet
   bool started_ = false;
   bool ended_ = false;
   bool damaged_ = false;

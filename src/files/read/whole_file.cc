@@ -16,8 +16,9 @@ namespace {
 
 constexpr size_t kPieceBytes = 256 << 10;
 
-// First what had been read when the file turned out to be large, then the rest of the stream. A file that was
-// known to be large is opened only when its first piece is wanted: descriptors are few.
+// Hands out the bytes that were read before the file turned out to be large, then the rest of the stream.
+// If the file is known to be large, it is opened only for its first piece, because file descriptors are
+// scarce.
 class FilePieces final : public PieceReader {
  public:
   FilePieces(const InputFile& file, ByteCounter counter)
@@ -121,7 +122,7 @@ void read_whole_file(const FilesSourceOptions& options, Filling& filling, const 
     }
   }
   size_t length = filling.end() - begin;
-  // A gap, so that what follows a record is never taken for its end.
+  // A separator, so that the bytes behind a record are never taken for its end.
   begin = filling.make_room(begin, 1);
   filling.data()[filling.end()] = '\n';
   filling.appended(1);
