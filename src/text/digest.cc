@@ -13,15 +13,15 @@ Digester::Digester(const HashKey& key) {
   for (uint64_t i = 0; i < sizeof secret_ / 8; ++i) store(secret_ + 8 * i, key.derive("digest", i));
 }
 
-// XXH3 takes its 192 secret bytes only for inputs above 240 bytes in the seeded form, so the
-// secret form is used for all lengths.
+// With a seed, XXH3 uses its 192 secret bytes only for inputs above 240 bytes, so the form with a secret is
+// used for all lengths.
 Digest Digester::digest(std::string_view text) const {
   XXH128_hash_t h = XXH3_128bits_withSecret(text.data(), text.size(), secret_, sizeof secret_);
   return {h.low64, h.high64};
 }
 
-// xxHash refers to the secret until the end: a copy, so that a stream may outlive the digester it was made
-// from.
+// xxHash keeps a pointer to the secret until the end. The stream has its own copy, so that it may outlive its
+// Digester.
 struct Digester::Stream::State {
   XXH3_state_t xxh;
   alignas(64) unsigned char secret[sizeof Digester::secret_];

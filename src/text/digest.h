@@ -1,5 +1,6 @@
 #pragma once
-// The keyed 128-bit digest of a document's text before normalisation: equal digests are `exact` copies.
+// The keyed 128-bit digest of a document's text before normalisation. Documents with equal digests are
+// `exact` duplicates.
 
 #include <cstdint>
 #include <memory>
@@ -15,14 +16,14 @@ struct Digest {
   bool operator==(const Digest&) const = default;
 };
 
-// Immutable after construction, shared by threads.
+// Immutable after construction; threads may share it.
 class Digester {
  public:
   explicit Digester(const HashKey& key);
 
   Digest digest(std::string_view text) const;
 
-  // The same digest from pieces.
+  // Computes the same digest from pieces of the text.
   class Stream {
    public:
     explicit Stream(const Digester& digester);

@@ -8,7 +8,7 @@
 namespace doppel {
 namespace {
 
-// Bytes of v in [first, first + size), as 0xff. Bytes >= 0x80 never are.
+// Sets the bytes of v that are in [first, first + size) to 0xff. Bytes >= 0x80 never match.
 inline __m256i in_range(__m256i v, char first, char size) {
   const __m256i moved = _mm256_sub_epi8(v, _mm256_set1_epi8(static_cast<char>(first - 128)));
   return _mm256_cmpgt_epi8(_mm256_set1_epi8(static_cast<char>(size - 128)), moved);
@@ -34,7 +34,7 @@ size_t copy_ascii(const uint8_t* in, size_t n, uint8_t* out) {
 inline uint32_t word_bits(const uint8_t* p) {
   __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
   __m256i letter = _mm256_or_si256(in_range(v, 'a', 26), in_range(v, '0', 10));
-  __m256i other = _mm256_or_si256(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('_')), v);  // v: its top bit
+  __m256i other = _mm256_or_si256(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('_')), v);  // v supplies its top bit
   return static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_or_si256(letter, other)));
 }
 
@@ -48,7 +48,7 @@ size_t find_edges(const uint8_t* text, size_t n, uint16_t offset, bool open, uin
     carry = mask >> 63;
     const int count = __builtin_popcountll(change);
     const uint32_t base = static_cast<uint32_t>(offset + i);
-    // Eight at a time, more than there are if need be: the next block overwrites what is too much.
+    // Always stores a multiple of eight; the next block overwrites the surplus.
     for (int done = 0; done < count; done += 8) {
       for (int k = 0; k < 8; ++k) {
         next[done + k] = static_cast<uint16_t>(base + static_cast<uint32_t>(_tzcnt_u64(change)));

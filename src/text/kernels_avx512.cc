@@ -2,7 +2,7 @@
 
 #if defined(__x86_64__)
 #if !defined(__clang__)
-// g++ 12 takes the "undefined" registers of its own intrinsics for a mistake of ours.
+// g++ 12 warns about the undefined operands inside its own intrinsics.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #endif
@@ -42,9 +42,10 @@ __m512i bit_of(__m512i v) {
                              _mm512_and_si512(v, _mm512_set1_epi8(7)));
 }
 
-// For every byte that continues a sequence of two: the code point is an ordinary letter that stays as it is.
+// Marks the second bytes of two-byte sequences whose code point is an ordinary letter that normalises to
+// itself.
 uint64_t plain_letters(__m512i lead, __m512i v) {
-  // The code point's bits 3 to 10 choose a byte of the table, its bits 0 to 2 a bit of that.
+  // Bits 3 to 10 of the code point select a byte of the table, bits 0 to 2 a bit in it.
   const __m512i row = _mm512_or_si512(_mm512_and_si512(_mm512_slli_epi16(lead, 3), _mm512_set1_epi8(-8)),
                                       _mm512_and_si512(_mm512_srli_epi16(v, 3), _mm512_set1_epi8(7)));
   const __m512i lower_half = _mm512_permutex2var_epi8(_mm512_load_si512(unicode::kPlainLetters), row,
@@ -68,7 +69,7 @@ size_t copy_letters(const uint8_t* in, size_t n, uint8_t* out) {
     const uint64_t lead = _mm512_cmpge_epu8_mask(v, _mm512_set1_epi8(static_cast<char>(0xc0)));
     const uint64_t long_lead = _mm512_cmpge_epu8_mask(v, _mm512_set1_epi8(static_cast<char>(0xe0)));
     const uint64_t after_lead = lead << 1;
-    // Each byte's predecessor; the value before the first one does not matter.
+    // The byte before each byte. The one before in[i] does not matter.
     const __m512i previous = _mm512_maskz_loadu_epi8(~uint64_t{1} & first_bits(n - i), in + i - 1);
     const uint64_t continuation = high & ~lead;
     const uint64_t bad = long_lead | (after_lead & ~continuation) |
@@ -82,8 +83,8 @@ size_t copy_letters(const uint8_t* in, size_t n, uint8_t* out) {
   return n;
 }
 
-// Marks the bytes that begin a sequence of three for a plain Han, Hiragana or Katakana character, given
-// every byte's two successors. What it says about continuation bytes means nothing.
+// Marks the first bytes of three-byte sequences of plain Han, Hiragana or Katakana characters, given the two
+// bytes after each byte. The result for continuation bytes is meaningless.
 uint64_t plain_singles(__m512i first, __m512i second, __m512i third) {
   const auto below = [](__m512i v, int from, int size) {
     return _mm512_cmplt_epu8_mask(_mm512_sub_epi8(v, _mm512_set1_epi8(static_cast<char>(from))),

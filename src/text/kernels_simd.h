@@ -1,6 +1,7 @@
 #pragma once
-// Shared by the vector kernels. Their files are compiled for newer processors, so nothing in here may
-// become a function that the linker could pick for everyone: constants and static functions only.
+// Shared by the vector kernels. Their files are compiled for newer processors, so this header may not define
+// functions with external linkage, which the linker could choose for all processors: constants and static
+// functions only.
 
 #include "text/kernels.h"
 
@@ -32,7 +33,7 @@ constexpr PrefixMasks kPrefixMasks = make_prefix_masks();
   return x;
 }
 
-// fold_multiply(). g++ 12 takes the product through memory when it is written in C++.
+// The same as fold_multiply(). g++ 12 moves the product through memory if it is written in C++.
 [[maybe_unused]] __attribute__((always_inline)) inline uint64_t folded(uint64_t a, uint64_t b) {
   uint64_t low;
   uint64_t high;
@@ -46,8 +47,8 @@ __attribute__((always_inline)) inline uint64_t hash_last_block(uint64_t state, c
                 (load_u64(p + 8) & kPrefixMasks.high[n]) ^ b);
 }
 
-// Words of at most 16 bytes without a branch on their length; the inner loop stops at a longer one, so
-// that what these need takes no registers from it. The mixing is still to come.
+// Hashes words without the final mixing. Words of at most 16 bytes need no branch on their length. The inner
+// loop stops at a longer word, so that the code for these takes no registers from it.
 [[maybe_unused]] __attribute__((noinline)) void hash_words_unmixed(const uint8_t* text, const uint16_t* edges,
                                                                    size_t count, const WordKeys& keys,
                                                                    uint64_t* out) {

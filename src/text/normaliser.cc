@@ -14,22 +14,23 @@ using namespace unicode;
 
 namespace {
 
-// One code point adds at most 64 bytes and as many spaces; kernels write kKernelSlack bytes too much.
+// One code point adds at most 64 bytes and as many spaces; kernels write up to kKernelSlack bytes more.
 constexpr size_t kBufferSize =
     Normaliser::kFront + Normaliser::kMaxSettled + 4 * Normaliser::kMaxRun + 4 * kKernelSlack;
 static_assert(4 * Normaliser::kMaxRun < Normaliser::kBlock, "a held-back run must leave room to go on");
 
-// What the plain values do, as data, because branches on the kind of a character are hard to predict.
+// Actions for the plain values. They are data, because branches on the kind of a character are hard to
+// predict.
 struct Action {
-  uint8_t space;        // a space first: always
-  uint8_t ends_single;  // a space first: if a token of one character is open
+  uint8_t space;        // always add a space first
+  uint8_t ends_single;  // add a space first if a single-character token is open
   uint8_t copy;         // mask for the number of bytes to copy
   uint8_t opens_single;
   uint8_t keeps_single;
 };
 constexpr Action kActions[] = {
     {1, 0, 0x0, 0, 0},  // kSeparator
-    {0, 0, 0x0, 0, 1},  // kIgnored (which also leaves the run of marks open, so it does not come here)
+    {0, 0, 0x0, 0, 1},  // not used: ignored code points must also leave the run of marks open
     {0, 1, 0xf, 0, 0},  // kLetter
     {1, 0, 0xf, 1, 0},  // kSingle
     {0, 0, 0xf, 0, 1},  // kMark
@@ -38,7 +39,7 @@ constexpr Action kActions[] = {
 constexpr uint64_t kEachByte = 0x0101010101010101;
 constexpr uint64_t kHighBits = 0x80 * kEachByte;
 
-// Eight ASCII characters at once; bytes >= 0x80 stay as they are.
+// Lowers eight ASCII characters at once; bytes >= 0x80 stay as they are.
 uint64_t lower(uint64_t x) {
   const uint64_t low = x & ~kHighBits;
   const uint64_t from_a = low + (0x80 - 'A') * kEachByte;
@@ -48,13 +49,14 @@ uint64_t lower(uint64_t x) {
 
 }  // namespace
 
-// What follows is not a reorderable mark: the run of marks before it is complete.
+// The next code point is not a reorderable mark, so the run of marks before it is complete.
 __attribute__((always_inline)) inline void Normaliser::State::begin_starter() {
   if (run_unsettled) *this = with_settled_run(*this);
   run_size = 0;
 }
 
-// A code point that stays as it is and is no reorderable mark. Reads and writes 4 bytes, whatever `size` is.
+// Adds a code point that maps to itself and is not a reorderable mark. Reads and writes 4 bytes, whatever
+// `size` is.
 __attribute__((always_inline)) inline void Normaliser::State::add_plain(uint16_t value, const uint8_t* bytes,
                                                                         size_t size) {
   begin_starter();
@@ -66,7 +68,7 @@ __attribute__((always_inline)) inline void Normaliser::State::add_plain(uint16_t
   after_single = (action.opens_single | (action.keeps_single & static_cast<uint8_t>(after_single))) != 0;
 }
 
-// Letters, then marks in order: the mapping of nearly everything that has one.
+// Adds letters followed by marks in order: the shape of nearly all mappings.
 __attribute__((always_inline)) inline void Normaliser::State::add_short_mapping(uint16_t value) {
   const uint8_t* entry = kPool + 4 * static_cast<size_t>(value - kMapped);
   const auto mapping = load<Mapping>(entry);
@@ -86,8 +88,8 @@ __attribute__((always_inline)) inline void Normaliser::State::add_short_mapping(
   out += mapping.size;
 }
 
-// Unicode, chapter 3.12: a syllable is a leading consonant, a vowel and perhaps a trailing consonant.
-// All of them lie in U+1100 to U+11FF: three bytes, the first is 0xe1.
+// Unicode, chapter 3.12: a syllable is a leading consonant, a vowel and optionally a trailing consonant. All
+// of them are in U+1100 to U+11FF: three bytes that start with 0xe1.
 __attribute__((always_inline)) inline void Normaliser::State::add_hangul(char32_t c) {
   begin_starter();
   *out = ' ';
@@ -113,7 +115,7 @@ __attribute__((always_inline)) inline void Normaliser::State::add_mark(uint16_t 
   if (++run_size == kMaxRun) begin_starter();
 }
 
-// One decoded code point and its value. Its bytes may be read 4 at a time.
+// Adds one decoded code point with its value. Reads 4 bytes at `bytes`.
 __attribute__((always_inline)) inline void Normaliser::State::add(uint16_t value, char32_t c,
                                                                   const uint8_t* bytes, size_t size) {
   if (value == kIgnored) return;
@@ -136,10 +138,10 @@ __attribute__((noinline)) Normaliser::State Normaliser::with_mixed_mapping(State
   return state;
 }
 
-// The run of marks is complete, and out of order or with an U+0345 in it: brings it into canonical
-// order and folds each U+0345, whose class is the highest there is, to a letter iota at the end.
+// Settles a complete run of marks that is out of order or contains U+0345. Brings it into canonical order and
+// folds each U+0345, which has the highest class, to the letter iota at the end.
 __attribute__((noinline)) Normaliser::State Normaliser::with_settled_run(State state) {
-  // Combining class, place in the run, code point: so a plain sort keeps the order within a class.
+  // Combining class, index in the run, code point: a plain sort keeps the order within a class.
   std::array<uint64_t, kMaxRun> marks;
   const uint8_t* p = state.run;
   for (int i = 0; i < state.run_size; ++i) {
@@ -189,7 +191,7 @@ const uint8_t* Normaliser::fill(const uint8_t* p, const uint8_t* end) {
       *s.out = ' ';
       s.out += static_cast<int>(s.after_single);
       s.after_single = false;
-      // Short runs, as between words of another script, are not worth a call.
+      // For short runs, such as those between words of another script, a call is too expensive.
       if (left >= 8) {
         const auto x = load<uint64_t>(p);
         store(s.out, lower(x));
@@ -247,9 +249,9 @@ const uint8_t* Normaliser::fill(const uint8_t* p, const uint8_t* end) {
   return p;
 }
 
-// A sequence was cut off by the end of the last piece: goes on with it until p is at a boundary again.
+// The last piece ended inside a sequence: continues there until p is at a boundary of `bytes` and input.
 const uint8_t* Normaliser::fill_from_partial(const uint8_t* p, const uint8_t* end) {
-  uint8_t bytes[12] = {};  // at most 3 from before, 4 now, and what may be read behind them
+  uint8_t bytes[12] = {};  // at most 3 from before, 4 from the input, and slack for reading
   const size_t from_input = std::min<size_t>(4, static_cast<size_t>(end - p));
   std::memcpy(bytes, partial_, partial_size_);
   std::memcpy(bytes + partial_size_, p, from_input);

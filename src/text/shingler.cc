@@ -1,6 +1,6 @@
-// Four steps over blocks of some KB that stay in the first-level cache: normalise, find the edges of
-// words, hash each word once, combine neighbouring hashes into shingles. What a block leaves open (a
-// run of marks, a word, the last words of a shingle) is carried to the next one in constant space.
+// Four steps over blocks of a few KB that stay in the first-level cache: normalise, find the edges of words,
+// hash each word once, combine neighbouring hashes into shingles. What is open at the end of a block (a run
+// of marks, a word, the last words of a shingle) is carried to the next block in constant space.
 
 #include "text/shingler.h"
 
@@ -19,8 +19,8 @@ constexpr size_t kMaxWords = 64;
 constexpr size_t kMaxBlockWords = Normaliser::kMaxSettled / 2 + 2;
 static_assert(Normaliser::kFront + Normaliser::kMaxSettled < 0x10000, "edges are 16 bits");
 static_assert(Normaliser::kFront >= kWordBlock);
-// In decomposed text: digits become 0, and U+0300 to U+036F (CC 80 to CD AF) go. What is settled holds whole
-// code points.
+// Replaces digits by 0 and removes U+0300 to U+036F (CC 80 to CD AF) from decomposed text. Settled text
+// contains only whole code points.
 std::span<uint8_t> loosened(std::span<uint8_t> text) {
   size_t kept = 0;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -62,17 +62,17 @@ struct Shingler::State {
   const Normalisation normalisation;
   const TextKernels& kernels;
   Normaliser normaliser;
-  std::unique_ptr<uint8_t[]> raw;  // a block of text as it is (Normalisation::none)
+  std::unique_ptr<uint8_t[]> raw;  // a block of unnormalised text (Normalisation::none)
 
-  // The open word: what its whole blocks hashed to, and 1 to 16 bytes that were not hashed yet.
+  // The open word: the state after its whole blocks, and its last 1 to 16 bytes, not hashed yet.
   bool word_open = false;
   uint64_t word_state = 0;
   uint8_t word_tail[kWordBlock];
   size_t word_tail_size = 0;
 
   uint64_t words_seen = 0;
-  bool ended = false;  // the next call begins a new document
-  size_t kept = 0;     // hashes of the words before this block, fewer than a shingle has
+  bool ended = false;  // the next call starts a new document
+  size_t kept = 0;     // hashes of the words before this block, fewer than a shingle needs
   uint16_t edges[2 * kMaxBlockWords + kEdgeSlack];
   uint64_t hashes[kMaxWords + kMaxBlockWords + kHashSlack] = {};
 };
@@ -82,8 +82,8 @@ void Shingler::State::use_settled(PodVector<uint64_t>& out) {
   use(normalisation == Normalisation::loose ? loosened(text) : text, out);
 }
 
-// Capital letters become bytes that belong to words: no text without normalisation is compared with one that
-// has it.
+// Turns capital letters into bytes that belong to words. That is safe, because unnormalised text is never
+// compared with normalised text.
 void Shingler::State::use_raw(const uint8_t* p, const uint8_t* end, PodVector<uint64_t>& out) {
   while (p != end) {
     const auto n = std::min<size_t>(static_cast<size_t>(end - p), Normaliser::kBlock);
@@ -117,7 +117,7 @@ void Shingler::State::use(std::span<uint8_t> text, PodVector<uint64_t>& out) {
   if (word_open) {
     const uint8_t* p = base + edges[count - 1];
     size_t left = static_cast<size_t>(text.data() + text.size() - p);
-    const size_t whole = (left - 1) / kWordBlock * kWordBlock;  // at least one byte stays
+    const size_t whole = (left - 1) / kWordBlock * kWordBlock;  // keeps at least one byte
     word_state = hash_blocks(p, whole, keys, word_state);
     word_tail_size = left - whole;
     std::memcpy(word_tail, p + whole, word_tail_size);
@@ -125,7 +125,7 @@ void Shingler::State::use(std::span<uint8_t> text, PodVector<uint64_t>& out) {
   combine(complete, out);
 }
 
-// `fresh` more words were hashed: makes shingles of them, and keeps those that begin the next ones.
+// Makes shingles from `fresh` newly hashed words, and keeps the words that start the next shingles.
 void Shingler::State::combine(size_t fresh, PodVector<uint64_t>& out) {
   words_seen += fresh;
   const size_t have = kept + fresh;

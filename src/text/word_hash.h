@@ -1,14 +1,15 @@
 #pragma once
-// The hashes of words and shingles, in their plain form: this is what the vector kernels reproduce.
+// The hashes of words and shingles in their plain form, which the vector kernels reproduce.
 //
-// A word is cut into blocks of 16 bytes, the last one padded with zeros (a word has no zero bytes, so
-// nothing is lost), and each block is folded in by one 64x64 -> 128 bit multiplication with secret
-// operands. For short words that is nearly a linear function, so a mixing step follows: without it,
-// the sum below could let structured words (two Chinese characters, say) cancel out for every key.
+// A word is cut into blocks of 16 bytes. The last block is padded with zeros (a word has no zero bytes, so
+// different words stay different). Each block is folded in by one 64x64 -> 128 bit multiplication with secret
+// operands. For short words that is nearly a linear function, so a mixing step follows. Without it, the
+// hashes of structured words (two Chinese characters, for example) could cancel out in the sum below for
+// every key.
 //
-// A shingle is a sum of its words' hashes, each rotated by its place, then mixed. For anyone without
-// the key the words are independent random values, so the sum is uniform, and different shingles meet
-// as rarely as random values do.
+// A shingle's hash is the mixed sum of its words' hashes, each rotated by its position. To anyone without the
+// key, the words' hashes are independent random values, so the sum is uniform, and different shingles collide
+// as rarely as random values.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +18,7 @@
 
 namespace doppel {
 
-// Two secret operands, chosen so that neither is close to 0 or to a power of two.
+// Two secret operands. Neither is close to 0 or to a power of two.
 struct WordKeys {
   uint64_t a;
   uint64_t b;
@@ -30,8 +31,8 @@ inline uint64_t hash_block(uint64_t state, uint64_t low, uint64_t high, const Wo
   return fold_multiply(state ^ low ^ keys.a, high ^ keys.b);
 }
 
-// What the blocks of `bytes` make of `state` (0 at the beginning of a word). Everything but the last
-// part of a word must be a multiple of 16 bytes.
+// Folds the blocks of `bytes` into `state` (0 at the start of a word). Only the last call for a word may pass
+// a size that is not a multiple of 16.
 uint64_t hash_blocks(const uint8_t* bytes, size_t n, const WordKeys& keys, uint64_t state);
 
 inline constexpr uint64_t kMixFactor = 0xd6e8feb86659fd93u;
@@ -47,7 +48,7 @@ inline uint64_t hash_word(const uint8_t* bytes, size_t n, const WordKeys& keys, 
 }
 
 inline constexpr int kShingleRotation = 13;
-// So often the sum is mixed on the way: with 64 rotations a repeated word would cancel itself out.
+// The sum is also mixed after every so many words: over 64 rotations a repeated word could cancel itself out.
 inline constexpr int kShingleGroup = 8;
 
 inline uint64_t rotate_left(uint64_t x, int bits) { return x << bits | x >> (64 - bits); }

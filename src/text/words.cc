@@ -11,7 +11,7 @@ namespace {
 
 using namespace unicode;
 
-// One normalised code point and the original bytes that it came from.
+// A normalised code point and the original bytes that it came from.
 struct Item {
   char32_t c;
   size_t begin;
@@ -20,7 +20,7 @@ struct Item {
 
 constexpr char32_t kSpace = U' ';
 
-// Decodes, and replaces every code point by its complete mapping.
+// Decodes the text and replaces every code point by its complete mapping.
 std::vector<Item> mapped_items(std::string_view text) {
   std::vector<Item> items;
   const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
@@ -53,7 +53,8 @@ std::vector<Item> mapped_items(std::string_view text) {
   return items;
 }
 
-// Canonical order of marks, in runs of at most Normaliser::kMaxRun; then U+0345 becomes a letter.
+// Brings marks into canonical order, in runs of at most Normaliser::kMaxRun; then replaces U+0345 by a
+// letter.
 void order_marks(std::vector<Item>& items) {
   for (auto at = items.begin(); at != items.end();) {
     auto end = at;

@@ -1,6 +1,6 @@
 #pragma once
-// The words of a text and their places in it: the slow, obvious form of what Shingler does, for
-// people who want to see it, and for the tests to hold Shingler against.
+// The words of a text and their positions: a slow, obvious form of Shingler, to show words to people and to
+// test Shingler against.
 
 #include <cstddef>
 #include <string>
@@ -10,13 +10,13 @@
 namespace doppel {
 
 struct WordSpan {
-  size_t begin;      // bytes [begin, end) of the original text; a ligature or a fraction can belong to
-  size_t end;        // two words, then both spans hold it
+  size_t begin;      // bytes [begin, end) of the original text; spans overlap if
+  size_t end;        // a ligature or fraction belongs to two words
   std::string text;  // normalised
 };
 
-// Takes memory in proportion to the text. Words, their order and their normalised bytes are exactly
-// those that Shingler hashes.
+// Uses memory proportional to the text. The words, their order and their normalised bytes are exactly those
+// that Shingler hashes with Normalisation::standard.
 std::vector<WordSpan> split_words(std::string_view text);
 
 }  // namespace doppel
