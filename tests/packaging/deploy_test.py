@@ -5,6 +5,7 @@ Runs in the environment that tests/packaging/venv makes.
 """
 import argparse
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -12,6 +13,8 @@ import sys
 import tempfile
 
 import yaml
+
+import watched
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--source", required=True)
@@ -162,10 +165,7 @@ check(monitoring["PrometheusRule"]["spec"]["groups"] == rules, "kubernetes/monit
 kind["ServiceMonitor"] = monitoring["ServiceMonitor"]
 check(kind["ServiceMonitor"]["spec"]["selector"]["matchLabels"] == kind["Service"]["metadata"]["labels"], "kubernetes: ServiceMonitor selects another service")
 check(kind["ServiceMonitor"]["spec"]["endpoints"][0]["port"] == kind["Service"]["spec"]["ports"][0]["name"], "kubernetes: ServiceMonitor names another port")
-# DoppelAbsent and DoppelDown ask for one job, whatever the service is called.
-(asked,) = set(re.findall(r'up\{job="([^"]+)"\}', (SOURCE / "deploy/prometheus/doppel-alerts.yml").read_text()))
-for endpoint in kind["ServiceMonitor"]["spec"]["endpoints"]:
-    check({"targetLabel": "job", "replacement": asked} in endpoint.get("relabelings", []), f"kubernetes: ServiceMonitor does not name the job {asked}")
+watched.check_alerts(rendered + list(monitoring.values()), 1)
 check(stateful["replicas"] == 1, "kubernetes: one index, one process")
 check(stateful["serviceName"] == kind["Service"]["metadata"]["name"], "kubernetes: serviceName is another service")
 check(container["ports"][0]["containerPort"] == port_of(config) == kind["Service"]["spec"]["ports"][0]["port"], "kubernetes: not http.listen's port")
@@ -184,6 +184,19 @@ check(any(p["port"] == kafka_port for rule in kind["NetworkPolicy"]["spec"]["egr
 volumes = {v["name"]: v for v in pod["volumes"]}
 check(volumes["config"]["configMap"]["name"] == kind["ConfigMap"]["metadata"]["name"], "kubernetes: the pods mount another config map")
 check(container["image"] == f"doppel:{version}" == "doppel:" + listed["images"][0]["newTag"], f"kubernetes: the image is {container['image']}")
+
+# A standby: two daemons with volumes of their own, one key, and probes that a standby passes.
+with tempfile.TemporaryDirectory() as overlay:
+    base = os.path.relpath(folder.resolve(), pathlib.Path(overlay).resolve())
+    (pathlib.Path(overlay) / "kustomization.yaml").write_text(yaml.safe_dump({"resources": [base, base + "/monitoring"], "components": [base + "/standby"]}))
+    both = [r for r in yaml.safe_load_all(run("kubectl", "kustomize", overlay)) if r]
+(stateful,) = [r["spec"] for r in both if r["kind"] == "StatefulSet"]
+(container,) = stateful["template"]["spec"]["containers"]
+check(stateful["replicas"] == 2 and stateful["podManagementPolicy"] == "Parallel", "kubernetes/standby: not two daemons that start by themselves")
+check("optional" not in container["envFrom"][0]["secretRef"], "kubernetes/standby: each daemon would make a key of its own")
+for probe in ("startupProbe", "readinessProbe"):
+    check(container[probe]["httpGet"]["path"] == "/ready?standby", f"kubernetes/standby: the {probe} fails while a standby waits")
+watched.check_alerts(both, 2)
 
 # --- One index on many machines -------------------------------------------------------------------
 def rendered_cluster():
@@ -227,6 +240,8 @@ for component, workload in workloads.items():
         check(shards == [f"{i}/{spec['replicas']}" for i in range(spec["replicas"])], f"cluster: the matchers' shards are {shards}")
     check(container["args"] == ["serve", "--role", component], f"cluster: {component} runs {container['args']}")
     check(all(p in container for p in ("startupProbe", "readinessProbe", "livenessProbe")), f"cluster: {component} lacks a probe")
+
+watched.check_alerts(objects + list(monitoring.values()), 8)
 
 folder = SOURCE / "deploy/compose"
 run("docker-compose", "-f", folder / "compose.yaml", "-f", folder / "cluster.yaml", "config", "-q")

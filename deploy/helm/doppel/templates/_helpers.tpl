@@ -5,6 +5,13 @@
 app.kubernetes.io/name: doppel
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
+{{/* The labels of a role: takes component and labels. */}}
+{{- define "doppel.component" -}}
+{{- with .component }}app.kubernetes.io/component: {{ . }}{{ end }}
+{{- with .labels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
 {{- define "doppel.labels" -}}
 {{ include "doppel.selector" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
