@@ -1,5 +1,5 @@
 #pragma once
-// Classic MinHash: slot i is the minimum over all shingles of a 64-bit hash with the i-th salt. One loop,
+// Classic MinHash: slot i is the minimum over all shingles of a 64-bit hash with the i-th salt. The loop is
 // compiled once for each instruction set; internal linkage keeps the copies apart.
 
 #include <cstddef>
@@ -13,7 +13,7 @@ void classic_update_avx512(uint64_t* slots, int k, const uint64_t* x, size_t n, 
 
 namespace {
 
-// Eight slots at a time stay in registers while the shingles stream by.
+// Eight slots at a time stay in registers while the shingles stream past.
 inline void classic_loop(uint64_t* slots, int k, const uint64_t* x, size_t n, const uint64_t* salts) {
   constexpr int kLanes = 8;
   for (int first = 0; first < k; first += kLanes) {

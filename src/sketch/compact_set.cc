@@ -1,4 +1,4 @@
-// Making, coding and decoding compact sets. The format is described in set_coding.h.
+// Builds, encodes and decodes compact sets. set_coding.h describes the format.
 
 #include "sketch/compact_set.h"
 
@@ -46,7 +46,7 @@ SetStreams streams_of(const SetShape& shape, uint8_t* planes) {
           bit_planes, bit_planes + shape.bit_planes(), shape.quotients()};
 }
 
-// Exactly n ones, the last of them where it belongs.
+// Whether the bitmap has exactly n ones, the last one at the end.
 bool is_bitmap_sound(const SetStreams& streams, uint64_t zeros) {
   const uint64_t last = streams.n + zeros - 1;
   if (std::bit_width(streams.quotients[streams.quotient_bytes - 1]) != static_cast<int>(last % 8) + 1)
@@ -102,22 +102,22 @@ absl::Status decode_compact_set(std::string_view coded, CompactSet& out) {
   if (reader.done() && shape.bits == 0) return absl::OkStatus();
   shape.n = reader.varint();
   shape.zeros = reader.varint();
-  // Each value takes at least one bit, so n is bounded by the bytes at hand before anything is allocated.
+  // Each value takes at least one bit, so the size of the input bounds n before anything is allocated.
   const std::string_view body = reader.rest();
   if (!reader.ok() || shape.bits < 1 || shape.bits > 32 || shape.n == 0 || shape.n > 8 * body.size() ||
       shape.n > uint64_t{1} << shape.bits || shape.zeros > uint64_t{1} << std::bit_width(shape.n - 1) ||
       shape.bytes() != body.size()) {
     return invalid("compact set: impossible header");
   }
-  // Decoding only reads.
+  // Decoding only reads, so the const_cast is safe.
   const SetStreams streams = streams_of(shape, reinterpret_cast<uint8_t*>(const_cast<char*>(body.data())));
   if (!is_bitmap_sound(streams, shape.zeros)) return invalid("compact set: impossible quotients");
   out.values.resize(shape.n);
   const Kernels run = kernels();
   run.decode_quotients(streams, out.values.data());
   const uint32_t sum = run.decode_remainders(streams, out.values.data());
-  // The remainders' part is less than n * 2^b <= 2^32. Both parts only grow along the set, so if the last
-  // value fits, no value before it wrapped around.
+  // The remainders sum to less than n * 2^b <= 2^32. Both sums only grow along the set, so if the last value
+  // fits, no earlier value wrapped around.
   if (((shape.zeros << streams.b) + sum) >> shape.bits != 0) {
     out.values.clear();
     return invalid("compact set: values out of range");

@@ -1,4 +1,4 @@
-// Fast Similarity Sketching as anyone can read it.
+// Fast Similarity Sketching in its readable form.
 
 #include "sketch/fast_rounds.h"
 

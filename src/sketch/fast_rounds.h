@@ -1,18 +1,18 @@
 #pragma once
 // The rounds of Fast Similarity Sketching, as every kernel computes them.
 //
-// In round t < k each shingle falls into one bin that a hash of (shingle, t) picks; in round t >= k all
-// shingles fall into bin t - k. A slot is (round, rank), 12 bits and 52 bits, and keeps its minimum. So
-// what matters for round t are only the slots that do not hold an earlier round yet ("open" slots), and
-// when none is open nothing later can change the sketch: with n shingles that is after about
-// k ln(k) / n rounds. Minima do not depend on order, and a round too many changes nothing.
+// In round t < k, a hash of (shingle, t) assigns each shingle to one bin; in round t >= k, all shingles go to
+// bin t - k. A slot holds the minimum of its bin's pairs (round, rank), 12 bits and 52 bits. So round t
+// matters only for "open" slots, which do not hold an earlier round yet. When no slot is open, later rounds
+// cannot change the sketch: with n shingles that is after about k ln(k) / n rounds. Minima do not depend on
+// order, and a superfluous round changes nothing.
 //
-// Round 0 takes its bits from the shingle hash itself: the bin from bits 31 downwards, the rank from bits 63
-// to 12. They overlap in bits 31 to 12 only, far below what decides a minimum, and the slice (bits 19 to 12)
-// is clear of the bin's (31 to 22 at k = 1024).
+// Round 0 uses bits of the shingle hash itself: the bin from bits 31 downwards, the rank from bits 63 to 12.
+// They overlap only in bits 31 to 12, which almost never decide a minimum, and the slice (bits 19 to 12) does
+// not overlap the bits of the bin (31 to 22 at k = 1024).
 //
-// The functions here have internal linkage, so that a copy that is compiled with AVX-512 stays in the
-// kernel that needs it.
+// The functions here have internal linkage, so that a copy compiled with AVX-512 stays in the kernel that
+// needs it.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,20 +20,20 @@
 namespace doppel {
 
 struct RoundKey {
-  uint64_t flip;      // xored to the hash for the rank; its upper half, made odd, multiplies for the bin
+  uint64_t flip;  // xored to the hash for the rank; its upper half, made odd, multiplies the hash for the bin
   uint64_t multiply;  // odd
 };
-// Keys are two words a round.
+// Each round has two words of keys.
 inline constexpr int kRankBits = 52;
-inline constexpr int kMaxSlots = 1024;  // 2 * 1024 rounds leave the round number of an empty slot free
+inline constexpr int kMaxSlots = 1024;  // 2 * 1024 rounds leave the round number of an empty slot unused
 
 // Round 0.
 void first_round_scalar(uint64_t* slots, int k, const uint64_t* x, size_t n);
 void first_round_avx2(uint64_t* slots, int k, const uint64_t* x, size_t n);
 void first_round_avx512(uint64_t* slots, int k, const uint64_t* x, size_t n);
 
-// Rounds [from, to), 1 <= from <= to <= k, as far as needed. Returns whether a slot is still open to round
-// `to`.
+// Rounds [from, to), 1 <= from <= to <= k; stops when no slot is open. Returns whether a slot is still open
+// to round `to`.
 bool middle_rounds_scalar(uint64_t* slots, int k, const uint64_t* x, size_t n, const uint64_t* keys, int from,
                           int to);
 bool middle_rounds_avx2(uint64_t* slots, int k, const uint64_t* x, size_t n, const uint64_t* keys, int from,
@@ -55,7 +55,7 @@ namespace {
 }
 [[maybe_unused]] inline uint64_t first_slot(uint64_t x) { return x >> (64 - kRankBits); }
 
-// 32-bit arithmetic throughout, so that a vector holds as many lanes as possible; k < 2^11.
+// Uses 32-bit arithmetic only, so that a vector holds as many lanes as possible; k < 2^11.
 [[maybe_unused]] inline uint32_t round_bin(uint64_t x, const RoundKey& key, int k) {
   uint32_t product = static_cast<uint32_t>(x) * (static_cast<uint32_t>(key.flip >> 32) | 1);
   return (product >> 10) * static_cast<uint32_t>(k) >> 22;
@@ -75,8 +75,8 @@ namespace {
   return largest;
 }
 
-// For few shingles: most of them fall on open slots, so asking first costs more (in mispredicted branches)
-// than the rank. Nor is it asked after every round whether it was the last one.
+// For few shingles. Most of them fall on open slots, so checking first costs more (in mispredicted branches)
+// than computing the rank. It also checks only every fourth round whether a slot is open.
 inline constexpr size_t kFewShingles = 24;
 [[maybe_unused]] inline bool middle_rounds_of_few(uint64_t* slots, int k, const uint64_t* x, size_t n,
                                                   const uint64_t* keys, int from, int to) {

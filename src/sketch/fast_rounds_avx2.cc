@@ -1,5 +1,5 @@
 #if defined(__x86_64__)
-// As fast_rounds_avx512.cc, eight shingles at a time.
+// The same as fast_rounds_avx512.cc, with eight shingles at a time.
 
 #include <immintrin.h>
 
@@ -10,11 +10,11 @@ namespace {
 
 inline __m256i load256(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
 
-// One bit a slot that does not hold an earlier round than `round`, in words of 32.
+// Sets a bit, in words of 32, for each slot that does not hold an earlier round than `round`.
 inline bool find_open(const uint64_t* slots, int k, int round, uint32_t* open) {
   uint32_t any = 0;
   for (int i = 0; i < kMaxSlots / 32; ++i) open[i] = 0;
-  // Round numbers need 12 bits, so the upper halves of the slots compare as signed numbers after a shift.
+  // Round numbers have 12 bits, so after the shift the slots compare correctly as signed numbers.
   const __m256i before = _mm256_set1_epi64x(round - 1);
   int i = 0;
   for (; i + 4 <= k; i += 4) {
@@ -42,7 +42,7 @@ inline void middle_round(uint64_t* slots, int k, const uint64_t* x, size_t n, co
   const __m256i bins = _mm256_set1_epi32(k);
   size_t i = 0;
   for (; i + 8 <= n; i += 8) {
-    // The lower halves of shingles 0 1 4 5 2 3 6 7.
+    // The lower halves of shingles 0 1 4 5 2 3 6 7, in this order.
     __m256i halves = _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(load256(x + i)),
                                                            _mm256_castsi256_ps(load256(x + i + 4)), 0x88));
     __m256i product = _mm256_mullo_epi32(halves, multiply);
@@ -50,7 +50,7 @@ inline void middle_round(uint64_t* slots, int k, const uint64_t* x, size_t n, co
     __m256i place = _mm256_srli_epi32(bin, 5);
     __m256i word = k <= 256 ? _mm256_permutevar8x32_epi32(open_words, place)
                             : _mm256_i32gather_epi32(reinterpret_cast<const int*>(open), place, 4);
-    // The wanted bit becomes the sign.
+    // Shifts the wanted bit to the sign.
     __m256i up = _mm256_sllv_epi32(word, _mm256_andnot_si256(bin, _mm256_set1_epi32(31)));
     auto hits = static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(up)));
     for (; hits != 0; hits &= hits - 1) {

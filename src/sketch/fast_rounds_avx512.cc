@@ -1,9 +1,9 @@
 #if defined(__x86_64__)
-// The first round is a chain of loads and stores that no vector instruction shortens, but a long document's
-// shingles mostly lie above every slot, and vectors find those. The rounds after it are about the few slots
-// that are still open, and 16 shingles at a time are found not to concern them.
+// The first round is a chain of loads and stores that no vector instruction shortens. But most shingles of a
+// long document are above every slot, and vectors filter them out. The later rounds concern only the few
+// slots that are still open; vectors check 16 shingles at a time for these.
 
-// g++ 12 takes the undefined operand inside its own intrinsics for a mistake of ours.
+// g++ 12 warns about the undefined operand inside its own intrinsics.
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
@@ -17,8 +17,8 @@ namespace {
 
 constexpr size_t kBlock = 512;
 
-// A minimum in a vector register takes fewer steps than compare and move. The hash is loaded twice, because a
-// load is cheaper than the way from one kind of register to the other.
+// A minimum in a vector register takes fewer instructions than compare and move. The hash is loaded twice,
+// because a load is cheaper than a move between register files.
 inline void lower_first(uint64_t* slots, int k, const uint64_t* x) {
   uint32_t low;
   __builtin_memcpy(&low, x, sizeof low);
@@ -38,7 +38,7 @@ inline void lower_all_first(uint64_t* slots, int k, const uint64_t* x, size_t n)
   for (; n != 0; ++x, --n) lower_first(slots, k, x);
 }
 
-// kBlock shingles that lower nothing unless they are below `bound`, the largest slot.
+// Processes kBlock shingles. `bound` is the largest slot: only shingles below it can lower a slot.
 inline void lower_some_first(uint64_t* slots, int k, const uint64_t* x, uint64_t bound) {
   alignas(64) uint64_t below[kBlock + 8];
   size_t count = 0;
@@ -52,7 +52,7 @@ inline void lower_some_first(uint64_t* slots, int k, const uint64_t* x, uint64_t
   lower_all_first(slots, k, below, count);
 }
 
-// One bit a slot that does not hold an earlier round than `round`.
+// Sets a bit for each slot that does not hold an earlier round than `round`.
 inline bool find_open(const uint64_t* slots, int k, int round, uint8_t* open) {
   const __m512i from = _mm512_set1_epi64(static_cast<int64_t>(first_open(round)));
   unsigned any = 0;
@@ -71,8 +71,8 @@ inline bool find_open(const uint64_t* slots, int k, int round, uint8_t* open) {
   return any != 0;
 }
 
-// At most kBlock shingles. Those that fall on open slots are listed first: few do, and which is not
-// predictable.
+// Processes at most kBlock shingles. First lists those that fall on open slots: they are few, and a branch on
+// each would be unpredictable.
 inline void middle_round(uint64_t* slots, int k, const uint64_t* x, size_t n, const RoundKey& key, int round,
                          const uint8_t* open) {
   alignas(64) uint32_t concerned[kBlock + 16];
@@ -113,7 +113,8 @@ inline void middle_round(uint64_t* slots, int k, const uint64_t* x, size_t n, co
 }  // namespace
 
 void first_round_avx512(uint64_t* slots, int k, const uint64_t* x, size_t n) {
-  constexpr uint64_t kWorthIt = uint64_t{1} << (kRankBits - 1);  // at least half is skipped
+  constexpr uint64_t kWorthIt = uint64_t{1}
+                                << (kRankBits - 1);  // then at least half of the shingles are skipped
   for (; n > 2 * kBlock; x += kBlock, n -= kBlock) {
     uint64_t bound = largest_slot(slots, k);
     if (bound < kWorthIt) {

@@ -1,5 +1,4 @@
-// The overlap of two compact sets. The plain form is a merge of two sorted arrays without branches on their
-// values.
+// The overlap of two compact sets. The scalar form merges two sorted arrays without branches on their values.
 
 #include "sketch/overlap.h"
 
@@ -10,7 +9,7 @@
 namespace doppel {
 namespace {
 
-// Below this a block is not worth filling up.
+// Smaller sets do not fill a block.
 constexpr size_t kFew = 8;
 
 size_t common_values(const uint32_t* a, size_t na, const uint32_t* b, size_t nb, int shift) {

@@ -1,5 +1,5 @@
 #pragma once
-// How many values of ascending b, shifted down and counted once, are in strictly ascending a. Neither is
+// Counts the distinct values of b >> shift that are in a. `a` ascends strictly, `b` ascends; neither is
 // empty.
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace doppel {
 size_t common_values_scalar(const uint32_t* a, size_t na, const uint32_t* b, size_t nb, int shift);
 size_t common_values_avx2(const uint32_t* a, size_t na, const uint32_t* b, size_t nb, int shift);
 
-// How many values of ascending b are left when they are shifted down.
+// Counts the distinct values of b >> shift, for ascending b.
 size_t distinct_shifted_avx2(const uint32_t* b, size_t nb, int shift);
 
 }  // namespace doppel

@@ -1,9 +1,10 @@
 #if defined(__x86_64__)
-// Blocks of eight of both arrays are compared all with all; then the block with the smaller last value gives
-// way to the next one. No branch depends on a value. Matches are collected for b's block until it gives way,
-// and of values of b that are equal after the shift only the first one counts.
+// Compares all values of a block of eight of `a` with all of a block of `b`, then advances the array whose
+// block has the smaller last value. No branch depends on a value. Matches accumulate for b's block until it
+// is advanced; of values of b that are equal after the shift, only the first counts.
 //
-// Sixteen lanes of AVX-512 were no faster: the chain from last value to next block decides.
+// Sixteen lanes of AVX-512 were not faster: the dependency from a block's last value to the next block
+// dominates.
 
 #include <immintrin.h>
 
@@ -22,7 +23,7 @@ inline unsigned bits_of(__m256i lanes) {
 }
 inline unsigned equal(__m256i x, __m256i y) { return bits_of(_mm256_cmpeq_epi32(x, y)); }
 
-// The lanes of x that are among a[0..8).
+// Returns the lanes of x whose value is in a[0..8).
 inline unsigned matches(__m256i x, const uint32_t* a) {
   __m256i any = _mm256_setzero_si256();
   for (size_t i = 0; i < kBlock; ++i) {
@@ -34,8 +35,8 @@ inline unsigned matches(__m256i x, const uint32_t* a) {
 }  // namespace
 
 size_t common_values_avx2(const uint32_t* a, size_t na, const uint32_t* b, size_t nb, int shift) {
-  // What is left behind the whole blocks, filled up with the last value: in a that changes nothing, in b the
-  // filling is not the first of its kind. For that b's block needs the value before it as well.
+  // The values after the whole blocks, padded with the last value. In `a` padding changes nothing. In `b`
+  // padding is a repeat, which does not count; to see repeats, b's block also needs the value before it.
   size_t left_a = na % kBlock;
   size_t left_b = nb % kBlock;
   uint32_t rest_a[kBlock];

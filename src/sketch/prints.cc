@@ -36,8 +36,8 @@ size_t last_of(const uint64_t* values, size_t n, uint64_t value) {
 
 constexpr PrintKernels kScalar{smaller, sixteen, changes, last_of};
 
-// `from`: the smallest of `have` values from each of n places on; `out` becomes that of `window` values, and
-// may be `from`. Returns for how many places; have <= window <= n + have - 1.
+// `from` holds the minimum of `have` values from each of n positions on. Computes that of `window` values
+// into `out`, which may be `from`. Returns the number of positions. have <= window <= n + have - 1.
 size_t widen(const PrintKernels& kernels, const uint64_t* from, size_t n, size_t have, size_t window,
              uint64_t* out) {
   if (have == window && from != out) std::copy(from, from + n, out);
@@ -56,9 +56,9 @@ size_t widen(const PrintKernels& kernels, const uint64_t* from, size_t n, size_t
   return n;
 }
 
-// The smallest of every window, each once, by ascending position: the last one of the first window that it is
-// the smallest of, and it stays so as long as it is in the window. `least`: of all windows; `places`: where
-// it changes.
+// Lists the minimum of every window, each once, by ascending position. If the minimum occurs several times in
+// a window, takes the last one, and keeps it as long as it is in the window. `least` holds the minimum of
+// each window; `places` says where it changes.
 void take_least(const PrintKernels& kernels, std::span<const uint64_t> shingles, size_t window,
                 std::span<const uint64_t> least, std::span<const uint32_t> places, uint64_t salt,
                 PodVector<Print>& out) {
@@ -74,7 +74,7 @@ void take_least(const PrintKernels& kernels, std::span<const uint64_t> shingles,
   }
 }
 
-// Of the prints, those that are the smallest of a wider window: `places` says where `least` changes.
+// Marks the prints that are the minimum of a wider window. `places` says where `least` changes.
 void store_least(std::span<const uint64_t> shingles, std::span<const uint64_t> least,
                  std::span<const uint32_t> places, PodVector<Print>& out) {
   size_t at = 0;
@@ -84,10 +84,10 @@ void store_least(std::span<const uint64_t> shingles, std::span<const uint64_t> l
   }
 }
 
-// Numbers the keys, and what is stored in one place is stored in all.
+// Numbers the keys. If one print of a key is stored, marks all prints of the key as stored.
 void number_keys(PodVector<Print>& out) {
   constexpr uint32_t kNone = ~uint32_t{0};
-  thread_local PodVector<uint32_t> table;  // of key: its first print
+  thread_local PodVector<uint32_t> table;  // by hash of the key: its first print
   const size_t mask = std::bit_ceil(2 * out.size() + 1) - 1;
   table.assign(mask + 1, kNone);
   uint32_t numbers = 0;

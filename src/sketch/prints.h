@@ -1,10 +1,10 @@
 #pragma once
-// Prints of a text by winnowing (Schleimer, Wilkerson, Aiken 2003): of every `window` consecutive shingles
-// the one with the smallest hash. Texts that share so long a run of shingles share a print.
+// Prints of a text by winnowing (Schleimer, Wilkerson, Aiken 2003): the shingle with the smallest hash of
+// every `window` consecutive shingles. Texts that share a run of `window` shingles share a print.
 //
-// Nesting: the smallest of a wider window is the smallest of some narrower window in it. So an original
-// stores prints of wide windows and a document asks with those of narrow ones: what it asks includes what it
-// stores.
+// Windows nest: the minimum of a wide window is also the minimum of some narrower window in it. So an
+// original stores the prints of wide windows, and a document queries with the prints of narrow ones, which
+// include its stored ones.
 //
 // A print is 44 bits of a keyed hash of its shingle; the lowest 32 of them are not all zero.
 
@@ -20,16 +20,16 @@ namespace doppel {
 inline constexpr int kPrintBits = 44;
 
 struct Print {
-  uint64_t key = 0;       // kPrintBits of them
-  uint32_t position = 0;  // of its shingle in the text
-  // Of the key: those of the text, in the order in which they come first.
+  uint64_t key = 0;       // kPrintBits bits
+  uint32_t position = 0;  // index of its shingle in the text
+  // The number of the key among the text's keys, in order of first occurrence.
   uint32_t number : 31 = 0;
-  uint32_t stored : 1 = 0;  // an original keeps it
+  uint32_t stored : 1 = 0;  // the original stores it
   bool operator==(const Print&) const = default;
 };
 
-// The windows of a text with so many shingles, where passages of `passage` shingles are to be found. Short
-// texts have narrower ones: about sixteen prints at least.
+// The windows for a text of `shingles` shingles in which passages of `passage` shingles are to be found.
+// Short texts have narrower windows, so that they have at least about sixteen prints.
 inline uint32_t stored_window(size_t shingles, uint32_t passage) {
   const size_t narrow = std::max<size_t>(4, shingles / 8);
   return static_cast<uint32_t>(std::min<size_t>(passage, narrow));
@@ -39,12 +39,12 @@ inline uint32_t asked_window(size_t shingles, uint32_t passage) {
   return std::min(stored_window(shingles, passage), kAskedWindowMost);
 }
 
-// The prints of a text whose shingles these are, in their order, by ascending position: those that it asks
-// with, of which some are stored. A key may come several times; then it is stored in all places or none.
-// `salt`: of the index, and of the scope.
+// Finds the prints that a text queries with, by ascending position; some of them are marked as stored.
+// `shingles` are those of the text in order. A key may occur several times; then all its prints are stored,
+// or none. `salt` depends on the index and the scope.
 void find_prints(std::span<const uint64_t> shingles, uint32_t passage, uint64_t salt, PodVector<Print>& out);
 
-// How many different keys there are.
+// Returns the number of different keys.
 inline uint32_t distinct_prints(std::span<const Print> prints) {
   uint32_t out = 0;
   for (const Print& print : prints) out = std::max(out, print.number + 1u);

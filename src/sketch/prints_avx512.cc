@@ -1,4 +1,4 @@
-// g++ 12 says that its own intrinsics use something uninitialised.
+// g++ 12 warns about uninitialised values inside its own intrinsics.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -24,7 +24,8 @@ void smaller(const uint64_t* a, const uint64_t* b, size_t n, uint64_t* out) {
       _mm512_min_epu64(_mm512_maskz_loadu_epi64(lanes, a + i), _mm512_maskz_loadu_epi64(lanes, b + i)));
 }
 
-// In registers: the smallest of 2, 4 and 8 values from each place of a block on need the next block's.
+// Keeps blocks in registers: the minimum of 2, 4 and 8 values from each position of a block needs the next
+// block's.
 void sixteen(const uint64_t* values, size_t n, uint64_t* out) {
   if (n < 16) return;
   const size_t count = n - 15;
@@ -45,7 +46,7 @@ void sixteen(const uint64_t* values, size_t n, uint64_t* out) {
   one = ahead;
   __m512i four = _mm512_min_epu64(two, _mm512_alignr_epi64(two_ahead, two, 2));
   two = two_ahead;
-  const auto eight = [&] {  // of the next block
+  const auto eight = [&] {  // for the next block
     ahead = next();
     two_ahead = _mm512_min_epu64(one, _mm512_alignr_epi64(ahead, one, 1));
     one = ahead;
@@ -72,7 +73,7 @@ size_t changes(const uint64_t* values, size_t n, uint32_t* out) {
     const __mmask8 lanes = first_lanes(n - i);
     const __mmask8 differ = _mm512_mask_cmpneq_epu64_mask(lanes, _mm512_maskz_loadu_epi64(lanes, values + i),
                                                           _mm512_maskz_loadu_epi64(lanes, values + i - 1));
-    // Into a register first: to compress into memory is slow on some processors.
+    // Compresses into a register first: compressing into memory is slow on some processors.
     const __m256i found =
         _mm256_maskz_compress_epi32(differ, _mm256_add_epi32(places, _mm256_set1_epi32(static_cast<int>(i))));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + count), found);

@@ -8,7 +8,7 @@
 namespace doppel {
 namespace {
 
-// So few are sorted by insertion.
+// Up to this many values are sorted by insertion.
 constexpr size_t kFew = 64;
 constexpr size_t kFewForVectors = 8;
 
@@ -21,7 +21,7 @@ void insertion_sort(uint32_t* values, size_t n) {
   }
 }
 
-// Three passes of 11 bits, lowest first; the third ends in `sorted` again.
+// Three passes of 11 bits, lowest first; the third writes to `sorted`.
 void radix_sort(std::span<const uint32_t> values, PodVector<uint32_t>& sorted) {
   constexpr int kDigit = 11;
   constexpr uint32_t kMask = (1u << kDigit) - 1;

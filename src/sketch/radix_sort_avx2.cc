@@ -13,14 +13,14 @@ inline void store256(void* p, __m256i v) { _mm256_storeu_si256(static_cast<__m25
 
 // counts[i] = the sum of all counts before it; `size` is a multiple of 16.
 inline void running_starts(uint16_t* counts, size_t size) {
-  __m256i carry = _mm256_setzero_si256();  // the total so far in every lane
+  __m256i carry = _mm256_setzero_si256();  // the total so far, in every lane
   const __m256i last_word = _mm256_set1_epi16(0x0f0e);
   for (size_t i = 0; i < size; i += 16) {
     __m256i x = load256(counts + i);
     __m256i sums = _mm256_add_epi16(x, _mm256_slli_si256(x, 2));
     sums = _mm256_add_epi16(sums, _mm256_slli_si256(sums, 4));
     sums = _mm256_add_epi16(sums, _mm256_slli_si256(sums, 8));
-    // Each half ends in its own total; the upper half still lacks the lower one's.
+    // Each half has its own running sums; the upper half still lacks the lower half's total.
     __m256i totals = _mm256_shuffle_epi8(sums, last_word);
     __m256i lower_total = _mm256_permute2x128_si256(totals, totals, 0x08);
     store256(counts + i, _mm256_add_epi16(_mm256_sub_epi16(sums, x), _mm256_add_epi16(carry, lower_total)));
@@ -29,7 +29,8 @@ inline void running_starts(uint16_t* counts, size_t size) {
   }
 }
 
-// Puts every second pair of neighbours in order, from v[0] or from v[1]. Returns whether any was not.
+// Orders every second pair of neighbours, starting at v[0] or v[1]. Returns whether any pair was out of
+// order.
 inline bool sweep(uint32_t* v, size_t n) {
   __m256i changed = _mm256_setzero_si256();
   for (size_t i = 0; i < n; i += 8) {
@@ -47,12 +48,12 @@ inline bool sweep(uint32_t* v, size_t n) {
 bool bucket_sort_avx2(const uint32_t* values, size_t n, uint32_t* sorted) {
   alignas(32) uint16_t starts[2 * kBucketSortMost];
   uint16_t ranks[kBucketSortMost];
-  // n/2 < buckets/2 <= n: the mean bucket holds between a half and one.
+  // n/2 < buckets/2 <= n: the average bucket holds between 0.5 and 1 values.
   const int log = 32 - __builtin_clz(static_cast<uint32_t>(n));
   const size_t buckets = size_t{1} << log;
   const int shift = 32 - log;
   for (size_t i = 0; i < buckets; i += 16) store256(starts + i, _mm256_setzero_si256());
-  // The rank within the bucket is kept, so that the second pass only reads the starts.
+  // Keeps the rank within the bucket, so that the second pass only reads the starts.
   for (size_t i = 0; i < n; ++i) ranks[i] = starts[values[i] >> shift]++;
   running_starts(starts, buckets);
   for (size_t i = 0; i < n; ++i) sorted[starts[values[i] >> shift] + ranks[i]] = values[i];
@@ -80,7 +81,7 @@ size_t shift_distinct_avx2(uint32_t* values, size_t n, int shift) {
   const __m128i count = _mm_cvtsi32_si128(shift);
   size_t kept = 0;
   size_t i = 0;
-  // Of equal values the last one is kept. Writing never overtakes reading: kept <= i.
+  // Keeps the last one of equal values. Writing never overtakes reading: kept <= i.
   for (; i + 9 <= n; i += 8) {
     __m256i v = _mm256_srl_epi32(load256(values + i), count);
     __m256i next = _mm256_srl_epi32(load256(values + i + 1), count);

@@ -1,4 +1,4 @@
-// The coded form's streams, a block of values at a time.
+// Encodes and decodes the streams of a compact set, a block of values at a time.
 
 #include "sketch/set_coding.h"
 
@@ -9,10 +9,10 @@
 namespace doppel {
 namespace {
 
-constexpr size_t kBlock = 512;  // a multiple of 8: bit planes divide evenly
+constexpr size_t kBlock = 512;  // a multiple of 8, so that bit planes divide evenly
 using Block = std::array<uint32_t, kBlock>;
 
-// The bitmap is written a word at a time, and in whole words only up to its last one.
+// Writes the bitmap one 64-bit word at a time; the last word may be partial.
 class OnesWriter {
  public:
   OnesWriter(uint8_t* bytes, size_t size) : bytes_(bytes), size_(size) {}

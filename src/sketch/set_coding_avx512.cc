@@ -1,7 +1,7 @@
 #if defined(__x86_64__)
-// The coded form's streams, sixteen values at a time.
+// Encodes and decodes the streams of a compact set, sixteen values at a time.
 
-// g++ 12 takes the undefined operand inside its own intrinsics for a mistake of ours.
+// g++ 12 warns about the undefined operand inside its own intrinsics.
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
@@ -17,7 +17,7 @@ inline __mmask16 lanes_of(size_t rest) {
   return static_cast<__mmask16>(rest < 16 ? (1u << rest) - 1 : 0xffff);
 }
 
-// The lanes' running sums.
+// The running sums of the lanes.
 inline __m512i running_sums(__m512i x) {
   const __m512i zero = _mm512_setzero_si512();
   x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 15));
@@ -28,13 +28,13 @@ inline __m512i running_sums(__m512i x) {
 inline __m512i last_lane(__m512i x) { return _mm512_permutexvar_epi32(_mm512_set1_epi32(15), x); }
 inline __m512i each_lane() { return _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0); }
 
-// What a gap is: value - previous value - 1. `before` is the block before this one.
+// The gaps: value - previous value - 1. `before` is the previous block.
 inline __m512i gaps_of(__m512i values, __m512i before) {
   __m512i previous = _mm512_alignr_epi32(values, before, 15);
   return _mm512_sub_epi32(_mm512_sub_epi32(values, previous), _mm512_set1_epi32(1));
 }
 
-// Bitmaps up to this size are made from a byte for each bit, which needs no carried word.
+// Bitmaps up to this many bits are built from one byte for each bit, which needs no carried word.
 constexpr size_t kFlags = 8192;
 
 inline void flags_to_bits(const uint8_t* flags, uint8_t* bits, size_t bytes) {
@@ -56,7 +56,7 @@ inline void flags_to_bits(const uint8_t* flags, uint8_t* bits, size_t bytes) {
 uint64_t sum_quotients_avx512(const uint32_t* values, size_t n, int b) {
   const __m128i shift = _mm_cvtsi32_si128(b);
   __m512i before = _mm512_set1_epi32(-1);
-  __m512i sums = _mm512_setzero_si512();  // of 64 bits: quotients are at most 2^32
+  __m512i sums = _mm512_setzero_si512();  // 64-bit lanes: quotients sum to at most 2^32
   for (size_t i = 0; i < n; i += 16) {
     __mmask16 lanes = lanes_of(n - i);
     __m512i v = _mm512_maskz_loadu_epi32(lanes, values + i);
@@ -80,7 +80,7 @@ void encode_streams_avx512(const uint32_t* values, const SetStreams& streams) {
     }
   }
   __m512i before = _mm512_set1_epi32(-1);
-  // The position of the one bit of value i - 1; -1 before the first.
+  // The position of the one bit of value i - 1; -1 before the first value.
   __m512i position = _mm512_set1_epi32(-1);
   uint64_t far_position = ~uint64_t{0};
   for (size_t i = 0; i < n; i += 16) {
@@ -134,7 +134,7 @@ void decode_quotients_avx512(const SetStreams& streams, uint32_t* values) {
     __builtin_memcpy(&word, streams.quotients + i, rest < 8 ? rest : 8);
     const auto count = static_cast<size_t>(__builtin_popcountll(word));
     const __m512i places = _mm512_maskz_compress_epi8(_cvtu64_mask64(word), bytes);
-    // Of the j-th one of this word: 8 i + place - (found + j).
+    // The sum for the j-th one of this word: 8 i + place - (found + j).
     const __m512i base = _mm512_sub_epi32(_mm512_set1_epi32(static_cast<int>(8 * i - found)), lane);
     uint32_t* out = values + found;
     const size_t room = streams.n - found;
@@ -168,7 +168,7 @@ uint32_t decode_remainders_avx512(const SetStreams& streams, uint32_t* values) {
       remainders = _mm512_or_si512(remainders, _mm512_sll_epi32(wide, _mm_cvtsi32_si128(bit)));
     }
     for (const uint8_t* plane = streams.bit_planes + i / 8; bit < streams.b; ++bit, plane += plane_bytes) {
-      uint16_t bits;  // behind a plane's last byte there is always another stream
+      uint16_t bits;  // a plane is always followed by another stream, so two bytes are readable
       __builtin_memcpy(&bits, plane, 2);
       const __m512i one = _mm512_set1_epi32(static_cast<int>(1u << bit));
       remainders = _mm512_mask_or_epi32(remainders, bits & lanes, remainders, one);

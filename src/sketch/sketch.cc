@@ -1,4 +1,4 @@
-// Chooses kernels and holds the keys; the algorithms are in fast_rounds and classic.
+// Chooses the kernels and holds the keys; the algorithms are in fast_rounds and classic.
 
 #include "sketch/sketch.h"
 
@@ -12,16 +12,16 @@
 namespace doppel {
 namespace {
 
-// A round after which a set of at least 4k distinct shingles has filled every slot (all but one time in
-// e^16 / k). If it has not, the shingles are mostly repeats, and one pass that drops them makes all further
-// rounds cheap: a page that repeats one word a million times costs no million steps a round.
+// After this round, a set of at least 4k distinct shingles has filled every slot (except with probability k /
+// e^16). If a slot is still open, most shingles are repeats, and one pass that drops them makes all further
+// rounds cheap: a page that repeats one word a million times does not cost a million steps in each round.
 constexpr int kRepeatsRound = 4;
 
-// The distinct shingles, or nothing if they are more than a small table can hold.
+// Returns the distinct shingles, or nothing if there are more than `most`.
 std::vector<uint64_t> without_repeats(std::span<const uint64_t> shingles, size_t most) {
   size_t size = 64;
   while (size < 2 * most) size *= 2;
-  std::vector<uint64_t> table(size, 0);  // 0 marks a free place
+  std::vector<uint64_t> table(size, 0);  // 0 marks a free entry
   std::vector<uint64_t> distinct;
   bool zero_seen = false;
   for (uint64_t x : shingles) {
@@ -139,7 +139,7 @@ int equal_slices(const uint8_t* a, const uint8_t* b, int k) {
   return equal;
 }
 
-// Of k slices J k + (1 - J) k / 256 are expected to be equal, so J = (256 equal - k) / 255 k.
+// Of k slices, J k + (1 - J) k / 256 are expected to be equal, so J = (256 equal - k) / 255 k.
 Overlap overlap_from_slices(int equal, int k) {
   int64_t inter = int64_t{256} * equal - k;
   return {inter > 0 ? static_cast<uint64_t>(inter) : 0, 255 * static_cast<uint64_t>(k)};

@@ -1,8 +1,8 @@
 #pragma once
-// A sketch is num_perm slots of 64 bits. The share of equal slots of two sketches estimates the
+// A sketch is num_perm slots of 64 bits. The share of slots that are equal in two sketches estimates the
 // Jaccard similarity of the two sets of shingles; the slot-wise minimum is the sketch of the union.
 //
-// Two families: `fast` (Fast Similarity Sketching; Dahlgaard, Knudsen, Thorup 2017), O(n + k log k)
+// There are two families: `fast` (Fast Similarity Sketching; Dahlgaard, Knudsen, Thorup 2017), O(n + k log k)
 // and of lower variance, and `classic` (k independent min-wise hashes), O(n k), for comparison.
 
 #include <cstdint>
@@ -19,7 +19,7 @@ std::string_view sketch_family_name(SketchFamily family);
 
 inline constexpr uint64_t kEmptySlot = ~uint64_t{0};
 
-// Immutable after construction, shared by threads.
+// Immutable after construction; threads may share it.
 class Sketcher {
  public:
   // num_perm: 8 to 1024 slots.
@@ -28,34 +28,34 @@ class Sketcher {
   int num_perm() const { return num_perm_; }
   SketchFamily family() const { return family_; }
 
-  // slots[0..num_perm) = the sketch of the empty set.
+  // Sets slots[0..num_perm) to the sketch of the empty set.
   void clear(uint64_t* slots) const;
 
-  // Adds shingles. Any split of a set over calls gives the same slots; repeats change nothing.
-  // The hashes must be uniformly distributed over 64 bits, as the text stage makes them: the first round
-  // takes their bits as they are. Callers with other numbers must mix them first.
+  // Adds shingles. Any split of a set over several calls gives the same slots; repeats change nothing. The
+  // hashes must be uniformly distributed over 64 bits, as those of the text stage are, because the first
+  // round uses their bits unmixed. Callers with other numbers must mix them first.
   void update(uint64_t* slots, std::span<const uint64_t> shingles) const;
 
-  // slots = the sketch of the union.
+  // Sets `slots` to the sketch of the union.
   void merge(uint64_t* slots, const uint64_t* other) const;
 
-  // The 8 low bits of each slot's rank: what is kept in memory, stored and logged.
+  // Extracts the 8 low bits of each slot's rank, which are kept in memory, stored and logged.
   void slices(const uint64_t* slots, uint8_t* out) const;
 
  private:
   SketchFamily family_;
   int num_perm_;
-  std::vector<uint64_t> keys_;  // fast: two words a round; classic: one salt a slot
+  std::vector<uint64_t> keys_;  // fast: two words for each round; classic: one salt for each slot
 };
 
-// The share of equal slots: an unbiased estimate of the Jaccard similarity.
+// Returns the share of equal slots: an unbiased estimate of the Jaccard similarity.
 double estimate_jaccard(const uint64_t* a, const uint64_t* b, int num_perm);
 
-// How many of k slices are equal.
+// Returns how many of k slices are equal.
 int equal_slices(const uint8_t* a, const uint8_t* b, int k);
 
-// The estimate from slices as an integer pair: of k slices, `equal` are equal, one in 256 by chance.
-// similarity = inter / uni, with inter clamped at 0.
+// The estimate from slices as a pair of integers: similarity = inter / uni. `equal` of k slices are equal, of
+// which one in 256 is expected by chance; inter is clamped at 0.
 struct Overlap {
   uint64_t inter = 0;
   uint64_t uni = 0;
