@@ -22,7 +22,7 @@ absl::Status EventReader::read(const std::string& line, ReadEvent& out) {
   out = {};
   dom::element root;
   if (const auto error = impl_->parser.parse(line).get(root)) {
-    // A field that is handed through may be a number of any size.
+    // A passed-through field may be a number of any size.
     if (!JsonMender::may_help(error) || !impl_->mender.mend(line)) return not_json(error);
     if (const auto still = impl_->parser.parse(impl_->mender.text()).get(root)) return not_json(still);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Events that doppel wrote (docs/events.md), read again.
+// Reads events that doppel wrote (docs/events.md).
 
 #include <cstdint>
 #include <memory>
@@ -21,8 +21,8 @@ class EventReader {
  public:
   EventReader();
   ~EventReader();
-  // One line. An error says which member is not what it should be; types of events that are not known are
-  // `other`.
+  // Reads one line. An error names the member that is missing or wrong. An unknown type of event is not an
+  // error: it is `other`.
   absl::Status read(const std::string& line, ReadEvent& out);
 
  private:

@@ -87,14 +87,14 @@ void document_member(std::string& out, std::string_view name, const Metadata& m)
   out += '}';
 }
 
-// Document minus original: by what both say of themselves, else by when both arrived.
+// Document minus original: of the dates that both state, otherwise of their arrivals.
 std::optional<int64_t> age_ms(const Metadata& document, const Metadata& original) {
   if (document.date_ms && original.date_ms) return *document.date_ms - *original.date_ms;
   if (document.arrival_ms && original.arrival_ms) return *document.arrival_ms - *original.arrival_ms;
   return std::nullopt;
 }
 
-// What every event of a document ends with: the fields that were handed through, and the index.
+// Ends each event of a document with the passed-through fields and the index.
 void end_event(std::string& out, const EventContext& context, const Metadata& document) {
   if (!document.passthrough.empty()) {
     member(out, "fields");
@@ -149,7 +149,7 @@ std::string host_of(std::string_view url) {
 
 namespace {
 
-// Shares are those of shingles that are not common.
+// Shares count only shingles that are not common.
 void append_related(std::string& out, const Outcome& outcome, bool whole) {
   if (outcome.related.empty()) return;
   member(out, "relations");
@@ -182,8 +182,8 @@ void append_related(std::string& out, const Outcome& outcome, bool whole) {
   if (outcome.related_more != 0) number_member(out, "relations_more", outcome.related_more);
 }
 
-// On Kafka an event_id names one record for ever. Places in a file come again when it is read again or
-// replaced.
+// On Kafka an event_id names one record for ever. A position in a file may occur twice, if the file is read
+// twice or replaced.
 void check_not_itself(const Metadata& document, const Metadata& original) {
   DOPPEL_CHECK(document.partition < 0 || document.partition != original.partition ||
                    document.offset != original.offset || document.source != original.source ||

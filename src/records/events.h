@@ -10,10 +10,10 @@ namespace doppel {
 
 struct EventContext {
   std::string scheme;  // fingerprint of the data scheme
-  std::string epoch;   // of the index; empty: the run keeps none
+  std::string epoch;   // epoch of the index; "" if the run has none
 };
 
-// One line, without the line end: `document` repeats `original`.
+// Appends one line without its line end: `document` is a duplicate of `original`.
 void append_duplicate_of(std::string& out, const EventContext& context, const Metadata& document,
                          const Metadata& original, const Outcome& outcome);
 
@@ -21,22 +21,23 @@ void append_duplicate_of(std::string& out, const EventContext& context, const Me
 void append_partial_copy_of(std::string& out, const EventContext& context, const Metadata& document,
                             const Outcome& outcome);
 
-// The original `original` is forgotten: its next copy will be new.
+// The index forgot `original`: its next copy will be unique.
 void append_original_removed(std::string& out, const EventContext& context, const Metadata& original,
                              std::string_view reason);
 
-// A line per document, whatever was decided (`original` for duplicates, and for what is known again).
+// One line for each document, whatever its verdict. Duplicates and documents judged a second time need
+// `original`.
 void append_verdict(std::string& out, const Metadata& document, const Metadata& original,
                     const Outcome& outcome, std::string_view reason);
 
-// The same for a topic of events, for documents that are no duplicates: with type and version.
+// The same for a topic of events, with type and version; for documents that are not duplicates.
 void append_verdict_event(std::string& out, const Metadata& document, const Outcome& outcome,
                           std::string_view reason);
 
-std::string_view kind_name(Kind kind);           // "exact", "near"
+std::string_view kind_name(Kind kind);           // "exact", "near", "contained"
 std::string_view verdict_name(Verdict verdict);  // "unique", ...
 
-// The host of a URL in lower case, without user and port; empty if there is none.
+// The host of a URL in lower case, without user and port; "" if it has none.
 std::string host_of(std::string_view url);
 
 }  // namespace doppel

@@ -1,5 +1,5 @@
-// Encoded: a byte of flags, what every document has, then what few have, each behind a flag of a second byte
-// that is only there if one of them is set.
+// The encoding: a byte of flags, the members that every document has, then the optional ones. Rare members
+// have their flags in a second byte, which is present only if one of them is set.
 
 #include "records/metadata.h"
 
@@ -82,7 +82,7 @@ Metadata metadata_of(const Record& record, const Document& document) {
 
 namespace {
 
-// The place in Kafka that encoded metadata begins with; partition -1: it names none.
+// The Kafka position at the start of encoded metadata; partition -1 if it has none.
 struct KafkaPlace {
   std::string_view source;
   int32_t partition = -1;

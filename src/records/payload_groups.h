@@ -1,6 +1,6 @@
 #pragma once
-// Captures with the same payload, as events tie them together, and which of them is the earliest. Events call
-// the capture an original that was read first, and those of several runs need not agree.
+// Groups captures with the same payload, as events connect them, and finds the earliest one of each group.
+// Events call the capture that was read first an original; the events of several runs need not agree.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace doppel {
 
 class PayloadGroups {
  public:
-  using Key = uint64_t;  // of a capture
-  // When it was captured, in milliseconds; nothing: it cannot be said.
+  using Key = uint64_t;  // identifies a capture
+  // The time of the capture, in milliseconds; nullopt if unknown.
   struct Capture {
     Key key = 0;
     std::optional<int64_t> time_ms;
@@ -22,14 +22,14 @@ class PayloadGroups {
 
   void tie(const Capture& copy, const Capture& original);
 
-  // Of all captures that are tied to this one; of several the one that was an original first. What cannot be
-  // said is later than all else.
+  // Returns the earliest capture of the group of `of`; among equals, the one that was an original first.
+  // Unknown times are later than all others.
   Key earliest(Key of);
 
  private:
   struct Node {
     size_t above;
-    Capture earliest;  // of all below, where there is none above
+    Capture earliest;  // the earliest of the group; valid in the root only
   };
   size_t node(const Capture& capture);
   size_t top(size_t node);

@@ -19,7 +19,7 @@ namespace dom = simdjson::dom;
 
 constexpr std::string_view kProfile = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
 
-// Empty where there is no string.
+// Returns "" if there is no string.
 std::string_view text_at(dom::element element, const char* pointer) {
   std::string_view out;
   if (element.at_pointer(pointer).get(out) != simdjson::SUCCESS) out = {};
@@ -28,7 +28,7 @@ std::string_view text_at(dom::element element, const char* pointer) {
 
 std::string_view first_of(std::string_view a, std::string_view b) { return a.empty() ? b : a; }
 
-// The same for the same event, so that a run can be repeated.
+// The same for the same event, so that runs are reproducible.
 std::string record_id(std::string_view event_id) {
   const XXH128_hash_t hash = XXH3_128bits(event_id.data(), event_id.size());
   const uint64_t high = (hash.high64 & ~uint64_t{0xf000}) | 0x8000;              // version 8
@@ -37,7 +37,7 @@ std::string record_id(std::string_view event_id) {
                      high & 0xffff, low >> 48, low & 0xffffffffffff);
 }
 
-// What a revisit record says in its own way, of the head of the record that it replaces.
+// The headers of the replaced record that a revisit record does not copy.
 constexpr std::string_view kReplaced[] = {
     "WARC-Type",           "WARC-Profile",      "WARC-Refers-To", "WARC-Refers-To-Target-URI",
     "WARC-Refers-To-Date", "WARC-Block-Digest", "Content-Length"};
@@ -112,7 +112,7 @@ PayloadGroups::Capture NamedRecord::capture() const {
 }
 
 bool NamedRecord::is(const WarcRecord& record) const {
-  // A record without a SHA-1 of its own got the event's when it was read.
+  // If the record has no SHA-1, the event has the one that was computed when it was read.
   const std::string sha1 = sha1_of_header(record.payload_digest);
   return record.target_uri == target_uri &&
          (sha1.empty() || sha1 == digest || record.payload_digest == digest) &&
@@ -141,7 +141,7 @@ absl::StatusOr<std::string> revisit_of_record(std::string_view head, std::string
       if (equal_ignoring_case(name, replaced)) return;
     }
     has_digest = has_digest || equal_ignoring_case(name, "WARC-Payload-Digest");
-    // WARC/1.0 has brackets around it.
+    // WARC/1.0 puts the URI in brackets.
     if (equal_ignoring_case(name, "WARC-Target-URI") && value.starts_with('<') && value.ends_with('>'))
       value = value.substr(1, value.size() - 2);
     out += fmt::format("{}: {}\r\n", name, value);

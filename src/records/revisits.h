@@ -1,5 +1,6 @@
 #pragma once
-// What an archive may keep in place of a copy: a revisit record (WARC 1.1), made of a duplicate-of event.
+// Revisit records (WARC 1.1), which an archive may store instead of duplicates. They are made from
+// duplicate-of events.
 
 #include <cstdint>
 #include <optional>
@@ -12,16 +13,16 @@
 
 namespace doppel {
 
-// What an event says of a record in a WARC file.
+// What an event says about a record of a WARC file.
 struct NamedRecord {
-  std::string file;      // as the run that judged it called it; empty: it read no files
+  std::string file;      // its name in the run that judged it; "" if it read no files
   std::string filename;  // without folders
   std::optional<uint64_t> offset;
   std::string record_id, target_uri, date, digest;
 
-  // Whether this is that record.
+  // Whether `record` is the named one.
   bool is(const WarcRecord& record) const;
-  // As a member of PayloadGroups: the same for the same record.
+  // Its key and time for PayloadGroups. The same record has the same key.
   PayloadGroups::Capture capture() const;
 };
 
@@ -30,22 +31,22 @@ struct PayloadCopy {
   std::string event_id = {};
 };
 
-// Of an event, a line of JSON. Nothing: the payloads are not known to be the same, so playback must have the
-// copy itself, whatever else is equal. The error: this is no event, or one that lacks what a revisit record
-// must say.
+// Parses an event, a line of JSON. Returns nullopt if the payloads are not known to be equal: playback then
+// needs the copy itself, whatever else is equal. Fails if the line is not an event, or lacks what a revisit
+// record must contain.
 absl::StatusOr<std::optional<PayloadCopy>> payload_copy_of_event(std::string_view event);
 
-// The revisit record of `copy`, which refers to `original`. It has an id of its own: the same for the same
-// `name`, so that a run can be repeated.
+// Returns the revisit record of `copy`, which refers to `original`. Its record id depends only on `name`, so
+// that runs are reproducible.
 std::string revisit_record(const NamedRecord& copy, const NamedRecord& original, std::string_view name);
 
-// Whether the line is a verdict (scan --all), which says too little of a copy.
+// Whether the line is a verdict (scan --all), which does not say enough about a copy.
 bool is_verdict_line(std::string_view line);
 
-// The whole revisit record in place of a response record: `head` is that record's, as it is, and `http_head`
-// the beginning of its block up to the payload. The record keeps its id, its date and all else that its head
-// says, except for the digest of its block; without a payload digest it gets this one. The error: a value of
-// the original has a line end in it.
+// Returns the complete revisit record that replaces a response record. `head` is the unchanged head of the
+// response record, and `http_head` is the start of its block up to the payload. The revisit record keeps the
+// id, the date and all other headers except the block digest; if the head has no payload digest, it gets
+// `digest`. Fails if a value of the original contains a line end.
 absl::StatusOr<std::string> revisit_of_record(std::string_view head, std::string_view http_head,
                                               const WarcRecord& original, std::string_view digest = {});
 
