@@ -42,8 +42,8 @@ struct FinderOptions {
   // If the system reports nothing, a file counts as complete when it has not changed for this long.
   std::chrono::milliseconds settle{1000};
   bool poll = false;  // behaves as if the system reported nothing
-  std::chrono::milliseconds search_every{
-      1000};                          // shortest time between two searches if the system reports nothing
+  // Shortest time between two searches if the system reports nothing.
+  std::chrono::milliseconds search_every{1000};
   std::vector<std::string> left_out;  // files and directories that are never reported
 };
 

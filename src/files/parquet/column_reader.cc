@@ -12,7 +12,7 @@ namespace doppel::parquet {
 namespace {
 
 constexpr uint64_t kBlock = 256 << 10;
-// A head holds the least and the largest value, which some writers do not cut.
+// Page heads are small, but they hold the least and the largest value, which some writers do not truncate.
 constexpr uint64_t kHead = 1 << 10, kMostHead = 64 << 20;
 
 absl::Status damaged(const std::string& cause) { return absl::DataLossError(cause); }
@@ -42,7 +42,7 @@ void ChunkBytes::take(uint64_t n) {
   const uint64_t held = std::min<uint64_t>(n, buffer_.size() - used_);
   used_ += held;
   if (held == n) return;
-  // What was not read is jumped over.
+  // Skips bytes that were not read.
   buffer_.clear();
   used_ = 0;
 }
@@ -93,8 +93,8 @@ absl::Status ColumnReader::skip(uint64_t rows) {
   return absl::OkStatus();
 }
 
-// The next page becomes the one at hand, unless it is no page of values, or has none but rows to be skipped,
-// which are jumped over. How many these were.
+// Advances to the next data page. Skips pages without values, and pages with only rows to be skipped.
+// Returns how many such rows it skipped.
 absl::StatusOr<uint64_t> ColumnReader::next_page(uint64_t rows_to_skip) {
   values_.reset();
   if (rows_ == 0) return damaged("it has more rows than its row group");
@@ -132,7 +132,7 @@ absl::StatusOr<PageHead> ColumnReader::take_head() {
     if (!head && begin.size() == size && size < kMostHead) continue;
     if (!head) return damaged("no page begins where one should");
     bytes_.take(length);
-    // What is negative is very large here.
+    // The casts turn negative sizes into very large ones.
     if (static_cast<uint64_t>(head->packed) > bytes_.left()) {
       return damaged(
           fmt::format("a page has {} bytes, its head says, and only {} follow", head->packed, bytes_.left()));
@@ -147,7 +147,7 @@ absl::StatusOr<PageHead> ColumnReader::take_head() {
   }
 }
 
-// The bytes behind the head, as they are stored.
+// Takes the page's bytes behind its head, as they are stored.
 absl::StatusOr<std::string_view> ColumnReader::take_body(const PageHead& head) {
   ASSIGN_OR_RETURN(const std::string_view body, bytes_.peek(static_cast<uint64_t>(head.packed)));
   bytes_.take(body.size());
@@ -163,7 +163,7 @@ absl::StatusOr<std::string_view> ColumnReader::unpacked(std::string_view packed,
     if (packed.size() != size) return damaged("a page that is not packed has two lengths");
     return packed;
   }
-  // Some writers leave a page without values empty.
+  // Some writers store no bytes for a page without values.
   if (size == 0) return std::string_view();
   RETURN_IF_ERROR(unpacker_.unpack(codec_, packed, size, memory));
   return std::string_view(memory);
@@ -178,7 +178,7 @@ absl::Status ColumnReader::take_dictionary(const PageHead& head) {
   ASSIGN_OR_RETURN(const std::string_view body, take_body(head));
   ASSIGN_OR_RETURN(const std::string_view page,
                    unpacked(body, static_cast<uint64_t>(head.unpacked), true, dictionary_page_));
-  // It outlives the block that it was read with.
+  // The dictionary outlives the buffer that its bytes were read into.
   if (page.data() != dictionary_page_.data()) dictionary_page_.assign(page);
   has_dictionary_ = true;
   return read_dictionary(column_, dictionary_page_, static_cast<uint64_t>(std::max<int64_t>(0, head.values)),
@@ -211,7 +211,7 @@ absl::Status ColumnReader::take_data(const PageHead& head) {
   return absl::OkStatus();
 }
 
-// Those that the data of a page begins with.
+// Takes the levels that the data of a version 1 page begins with.
 absl::Status ColumnReader::take_levels(const PageHead& head, std::string_view& out) {
   if (head.levels != Encoding::rle)
     return damaged(fmt::format("the encoding of its levels is {}, which is not read", name_of(head.levels)));

@@ -1,5 +1,5 @@
 #pragma once
-// One column of a row group, value by value. Only the page at hand is held, and the dictionary.
+// Reads one column of a row group value by value. Holds only the current page and the dictionary.
 
 #include <memory>
 #include <string>
@@ -13,15 +13,15 @@
 
 namespace doppel::parquet {
 
-// The bytes of a chunk, read ahead of use in blocks.
+// The bytes of a column chunk, read ahead in blocks.
 class ChunkBytes {
  public:
   ChunkBytes() = default;
   ChunkBytes(int fd, const Chunk& chunk, ByteCounter counter)
       : fd_(fd), at_(chunk.begin), end_(chunk.end), counter_(std::move(counter)) {}
-  // What is not taken of the chunk.
+  // How many bytes of the chunk are left.
   uint64_t left() const { return end_ - at_; }
-  // Its first n bytes, or all if there are fewer; valid until the next call.
+  // The next n bytes, or all if fewer are left; valid until the next call.
   absl::StatusOr<std::string_view> peek(uint64_t n);
   // n <= left()
   void take(uint64_t n);
@@ -30,27 +30,28 @@ class ChunkBytes {
   int fd_ = -1;
   uint64_t at_ = 0, end_ = 0;
   std::string buffer_;
-  size_t used_ = 0;  // of the buffer; what follows is at at_
+  size_t used_ = 0;  // bytes of the buffer that were taken; the next one is at offset at_ of the file
   ByteCounter counter_;
 };
 
 class ColumnReader {
  public:
-  // fd and column outlive the reader. A page that unpacks to more than page_bytes is an error.
+  // fd and column must outlive the reader. A page that unpacks to more than page_bytes is an error.
   ColumnReader(const Column& column, int fd, uint64_t page_bytes, ByteCounter counter)
       : ColumnReader(column, {.definition = column.optional ? 1U : 0U}, fd, page_bytes, std::move(counter)) {}
-  // The same of a column of any depth.
+  // The same for a nested column.
   ColumnReader(const Column& column, Depth depth, int fd, uint64_t page_bytes, ByteCounter counter)
       : column_(column), depth_(depth), fd_(fd), page_bytes_(page_bytes), counter_(std::move(counter)) {}
 
-  // Goes to the first row of a row group, of which this is the column's chunk. rows: how many values it has,
-  // which are its rows unless there are lists.
+  // Moves to the first row of a row group; `chunk` is the column's chunk there. rows: the number of its
+  // values, which is the number of rows unless the column has lists.
   void begin(const Chunk& chunk, uint64_t rows);
-  // The next value and where it stands in its lists. A value that is not there has a smaller definition.
+  // Reads the next value and its levels. A missing value has a smaller definition level than the column's
+  // depth.
   absl::Status next(Depth& levels, Cell& out);
-  // The value of the next row; its bytes live until the next call. The error says what is wrong.
+  // Reads the value of the next row; its bytes are valid until the next call. An error says what is wrong.
   absl::Status next(Cell& out);
-  // Goes on behind that many rows, without unpacking pages that lie before.
+  // Skips that many rows, without unpacking the pages before the next one.
   absl::Status skip(uint64_t rows);
 
  private:
@@ -74,12 +75,12 @@ class ColumnReader {
   std::string page_, dictionary_page_;
   Dictionary dictionary_;
   bool has_dictionary_ = false;
-  uint64_t rows_ = 0;     // of the row group, that no page has given yet
-  uint64_t in_page_ = 0;  // of the page at hand, that were not taken
+  uint64_t rows_ = 0;     // values of the row group on pages that were not begun
+  uint64_t in_page_ = 0;  // values of the current page that were not taken
   HybridReader definitions_, repetitions_;
   Encoding encoding_ = Encoding::plain;
-  std::string_view data_;               // of the page at hand, behind its levels
-  std::unique_ptr<PageValues> values_;  // made for the first value that is not null
+  std::string_view data_;               // of the current page, behind its levels
+  std::unique_ptr<PageValues> values_;  // created for the first value that is not null
 };
 
 }  // namespace doppel::parquet

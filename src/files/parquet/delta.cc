@@ -50,7 +50,7 @@ bool DeltaReader::begin_miniblock() {
   bits_ = static_cast<uint8_t>(widths_.front());
   widths_.remove_prefix(1);
   const uint64_t size = per_miniblock_ / 8 * bits_;
-  // The last one may be cut where its values end.
+  // The last miniblock may be truncated behind its last value.
   const uint64_t needed = std::min(size, (std::min(left_, per_miniblock_) * bits_ + 7) / 8);
   if (bits_ > 64 || rest_.size() < needed) return false;
   miniblock_ = rest_.substr(0, size);
@@ -84,7 +84,7 @@ bool DeltaReader::next(int64_t& value) {
 
 bool DeltaReader::find_end(std::string_view& behind) const {
   DeltaReader scout = *this;
-  if (scout.left_ > 0) --scout.left_;  // the first value is in the head
+  if (scout.left_ > 0) --scout.left_;  // the first value is in the header
   while (scout.left_ > 0) {
     if (!scout.begin_miniblock()) return false;
     scout.left_ -= std::min(scout.left_, scout.per_miniblock_);

@@ -13,9 +13,9 @@ namespace {
 using Type = ThriftWriter::Type;
 
 constexpr size_t kPageBytes = 1 << 20;
-constexpr int kLevel = 3;  // of zstd
+constexpr int kLevel = 3;  // zstd compression level
 
-// Runs of equal levels, behind their length.
+// Appends the levels as runs, preceded by their length in bytes.
 void append_levels(const std::vector<uint32_t>& levels, uint32_t most, std::string& out) {
   const size_t begin = out.size();
   put_fixed<uint32_t>(out, 0);
@@ -56,7 +56,7 @@ void FileWriter::begin_column(const Leaf& leaf) {
 }
 
 absl::Status FileWriter::add(const Depth& levels, const Cell& cell) {
-  // A page ends where a row does.
+  // A page must end at the end of a row.
   const size_t bytes = values_.size() + 2 * (definitions_.size() + repetitions_.size());
   if (levels.repetition == 0 && bytes >= kPageBytes) RETURN_IF_ERROR(end_page());
   if (leaf_->depth.definition > 0) definitions_.push_back(levels.definition);
@@ -154,7 +154,7 @@ absl::Status FileWriter::finish(std::string_view schema, std::string_view notes)
   uint64_t rows = 0;
   for (const Group& group : groups_) rows += group.rows;
   footer_.begin();
-  footer_.i32(1, 2);  // the version of the format
+  footer_.i32(1, 2);  // version of the format
   footer_.raw(2, Type::list, schema);
   footer_.i64(3, static_cast<int64_t>(rows));
   footer_.list(4, groups_.size(), Type::structure);

@@ -1,6 +1,6 @@
 #pragma once
-// Writes a Parquet file: row group by row group, and in each of them column by column. Values are PLAIN, in
-// pages of about a megabyte that are packed with zstd.
+// Writes a Parquet file, row group by row group, and in each group column by column. Values are encoded
+// PLAIN, in pages of about 1 MiB, compressed with zstd.
 
 #include <zstd.h>
 
@@ -18,19 +18,19 @@ namespace doppel::parquet {
 
 class FileWriter {
  public:
-  // Nothing is there under the name before finish().
+  // The file appears under its name only in finish().
   static absl::StatusOr<std::unique_ptr<FileWriter>> open(const std::string& path);
 
-  // The next row group; its columns follow in the order of the schema.
+  // Begins the next row group. Its columns follow in the order of the schema.
   void begin_group() { groups_.emplace_back(); }
   void begin_column(const Leaf& leaf);
-  // The next value of the column. Of one that is not there, levels.definition is smaller than the column's
+  // Adds the next value of the column. For a missing value, levels.definition is smaller than the column's
   // depth.
   absl::Status add(const Depth& levels, const Cell& cell);
   absl::Status end_column();
   void end_group(uint64_t rows) { groups_.back().rows = rows; }
 
-  // `schema` and `notes`: as Footer gives them.
+  // Completes the file. `schema` and `notes` are in the form of Footer::schema() and Footer::notes().
   absl::Status finish(std::string_view schema, std::string_view notes);
 
  private:
@@ -51,14 +51,14 @@ class FileWriter {
   void describe(const Chunk& chunk);
 
   std::unique_ptr<WholeOutput> file_;
-  uint64_t at_ = 0;  // of the file
+  uint64_t at_ = 0;  // offset of the next byte in the file
   std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> zstd_;
   std::vector<Group> groups_;
-  const Leaf* leaf_ = nullptr;  // of the column at hand
-  // Of the page at hand.
+  const Leaf* leaf_ = nullptr;  // the current column
+  // The current page:
   std::vector<uint32_t> definitions_, repetitions_;
   std::string values_;
-  uint64_t bits_ = 0;  // of values that are truths
+  uint64_t bits_ = 0;  // number of boolean values
   uint64_t count_ = 0;
   std::string page_, packed_;
   ThriftWriter footer_;

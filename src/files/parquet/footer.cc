@@ -1,4 +1,4 @@
-// The schema is read at once, each row group when its turn comes: a table of thousands of columns has
+// Parses the schema at once, but each row group only when it is read: a table of thousands of columns has
 // millions of chunks, of which few are wanted.
 
 #include "files/parquet/footer.h"
@@ -86,7 +86,7 @@ Chunk checked(const RawChunk& raw, const Column& column, uint64_t file_size) {
     return {.unreadable = fmt::format("it is packed by a codec that is not known here ({})", raw.codec)};
   const auto codec = static_cast<Codec>(raw.codec);
   if (codec == Codec::lzo) return {.unreadable = "it is packed with LZO, which is not read"};
-  // Some writers say 0 where there is no dictionary.
+  // Some writers set 0 if there is no dictionary.
   const int64_t begin = raw.dictionary > 0 && raw.dictionary < raw.data ? raw.dictionary : raw.data;
   const uint64_t end_of_data = file_size - kTail;
   if (begin < 0 || raw.bytes < 0 || static_cast<uint64_t>(begin) > end_of_data ||
@@ -184,7 +184,7 @@ absl::StatusOr<bool> Footer::next_group(const std::vector<Column>& chosen, RowGr
       size_t leaf = 0;
       in.each_element(of, [&](Type element) {
         const auto is_it = [&](const Column& column) { return column.leaf == leaf; };
-        // Where all columns are chosen, each has its own place.
+        // If all columns are chosen, the index of each is known.
         const auto wanted = leaf < chosen.size() && is_it(chosen[leaf])
                                 ? chosen.begin() + static_cast<std::ptrdiff_t>(leaf)
                                 : std::find_if(chosen.begin(), chosen.end(), is_it);

@@ -17,7 +17,7 @@ bool HybridReader::begin_run() {
   const uint64_t count = head >> 1;
   if (count == 0) return false;
   if (!repeated_) {
-    // The last run may be cut where its values end: the bits behind them are not needed.
+    // The last run may be truncated behind its last value; the missing bits are padding.
     const uint64_t size = std::min<uint64_t>(count * bits_, bytes_.size());
     left_ = bits_ == 0 ? count * 8 : std::min(count * 8, size * 8 / bits_);
     run_ = bytes_.data();
@@ -35,7 +35,7 @@ bool HybridReader::begin_run() {
   return true;
 }
 
-// All of its bits lie in the run.
+// Reads the next value of a bit-packed run, which holds all of its bits.
 uint32_t HybridReader::unpack() {
   uint64_t out = 0;
   unsigned have = 0;

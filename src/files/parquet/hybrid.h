@@ -1,6 +1,6 @@
 #pragma once
-// Small numbers in runs: a value and how often it comes, or eight values at a time in few bits each. So are
-// levels, the places in a dictionary, and truths.
+// Parquet's RLE/bit-packing hybrid: small numbers either as a value with a repeat count, or bit-packed in
+// groups of eight. Levels, dictionary indexes and booleans are encoded so.
 
 #include <bit>
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace doppel::parquet {
 
-// How many bits levels up to `most` take.
+// The bits of levels from 0 to `most`.
 inline unsigned bits_of_levels(uint32_t most) { return static_cast<unsigned>(std::bit_width(most)); }
 
 class HybridReader {
  public:
   HybridReader() = default;
-  // At most 32 bits for a value.
+  // `bits` per value, at most 32.
   HybridReader(std::string_view bytes, unsigned bits) : bytes_(bytes), bits_(bits) {}
 
-  // False: the data ends, or is damaged.
+  // Returns false if the data ends or is damaged.
   bool next(uint32_t& value) {
     if (left_ == 0 && !begin_run()) return false;
     --left_;
@@ -31,11 +31,11 @@ class HybridReader {
 
   std::string_view bytes_;
   unsigned bits_ = 0;
-  uint64_t left_ = 0;  // values of this run
+  uint64_t left_ = 0;  // values left in the current run
   bool repeated_ = false;
-  uint32_t value_ = 0;         // that is repeated
-  const char* run_ = nullptr;  // of packed bits
-  uint64_t bit_ = 0;           // of the next value in there
+  uint32_t value_ = 0;         // the repeated value
+  const char* run_ = nullptr;  // the bit-packed run
+  uint64_t bit_ = 0;           // position of the next value in it
 };
 
 }  // namespace doppel::parquet

@@ -10,7 +10,7 @@
 namespace doppel::parquet {
 namespace {
 
-// What differs first, in words.
+// Describes the first difference.
 std::string difference(const std::vector<Leaf>& there, const std::vector<Leaf>& here) {
   for (size_t i = 0; i < std::max(there.size(), here.size()); ++i) {
     if (i >= here.size()) return fmt::format("column \"{}\" is missing", there[i].column.name);

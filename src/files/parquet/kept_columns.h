@@ -1,6 +1,6 @@
 #pragma once
-// The columns of a Parquet file that rows of other files are copied into: those of the first of these files
-// that can be read.
+// The columns of a Parquet file into which rows of several files are copied: those of the first of these
+// files that can be read.
 
 #include <string>
 #include <vector>
@@ -12,12 +12,12 @@ namespace doppel::parquet {
 
 class KeptColumns {
  public:
-  // Takes the columns of the first file, and compares those of the next ones. The error, which does not name
-  // `path`: they differ, or cannot be copied.
+  // Takes the columns of the first file, and compares those of the following ones. It is an error if they
+  // differ or cannot be copied; the message does not name `path`.
   absl::Status admit(const std::string& path, const Footer& footer);
   // Whether a file was admitted.
   bool known() const { return !first_path_.empty(); }
-  // Of the first file, as its footer gives them.
+  // Of the first file, as its footer stores them.
   const std::vector<Leaf>& leaves() const { return leaves_; }
   const std::string& schema() const { return schema_; }
   const std::string& notes() const { return notes_; }
@@ -27,11 +27,11 @@ class KeptColumns {
   std::vector<Leaf> leaves_;
 };
 
-// Whether each value of a row group can be copied: reads all pages of all columns. The error names the
-// column.
+// Checks that each value of a row group can be copied, by reading all pages of all columns. The error names
+// the column.
 absl::Status check_group(const std::vector<Leaf>& leaves, const RowGroup& group, int fd);
 
-// A page that unpacks to more is not copied.
+// A page that unpacks to more bytes is not copied.
 inline constexpr uint64_t kMostPageBytes = 512 << 20;
 
 }  // namespace doppel::parquet

@@ -64,7 +64,7 @@ absl::Status NestedReader::begin(const Chunk* chunks, uint64_t rows, uint64_t sk
       leaf.left -= skip;
       continue;
     }
-    // A row goes from a value with repetition 0 to the next one.
+    // A row extends from a value with repetition level 0 to the next such value.
     for (uint64_t begun = 0; begun <= skip && skip > 0;) {
       RETURN_IF_ERROR(in_leaf(leaf.column, look(leaf)));
       if (!leaf.at_hand || (leaf.levels.repetition == 0 && ++begun > skip)) break;
@@ -74,7 +74,7 @@ absl::Status NestedReader::begin(const Chunk* chunks, uint64_t rows, uint64_t sk
   return absl::OkStatus();
 }
 
-// Reads the leaf's next value, if its row group has one and the last one was used.
+// Reads the leaf's next value, unless one is waiting or the row group has no more.
 absl::Status NestedReader::look(Leaf& leaf) {
   if (leaf.at_hand || leaf.left == 0) return absl::OkStatus();
   --leaf.left;
@@ -96,7 +96,7 @@ absl::Status NestedReader::next(std::string_view& out) {
   return absl::OkStatus();
 }
 
-// Each leaf has one value for a part that is null or empty.
+// Drops the single value that each leaf has for a null or an empty list.
 absl::Status NestedReader::pass(const Node& node) {
   for (size_t i = node.first; i < node.first + node.leaves; ++i) {
     RETURN_IF_ERROR(in_leaf(leaves_[i].column, look(leaves_[i])));

@@ -1,6 +1,6 @@
 #pragma once
-// A column that is a structure, a list or a map, row by row as JSON, from the values of its leaves: levels
-// say which parts are null or empty, and where a list continues.
+// A column that is a structure, a list or a map, as JSON, row by row. It is assembled from its leaves:
+// their levels tell which parts are null or empty, and where a list continues.
 
 #include <string>
 #include <vector>
@@ -10,38 +10,38 @@
 
 namespace doppel::parquet {
 
-// The columns of values below a column, in the order of the file.
+// Appends the leaf columns below a column, in the order of the file.
 void add_leaves(const Column& column, std::vector<Column>& out);
 
 class NestedReader {
  public:
-  // `column` outlives the reader, and so do `leaves`: add_leaves() of it. Of a row that becomes longer than
-  // row_bytes, the rest is left out.
+  // `column` and `leaves`, the result of add_leaves() for it, must outlive the reader. JSON longer than
+  // row_bytes is truncated.
   NestedReader(const Column& column, const Column* leaves, int fd, uint64_t page_bytes, uint64_t row_bytes,
                const ByteCounter& counter);
 
-  // Goes behind the first `skip` of the rows of a row group. chunks: those of the leaves. The error names the
-  // leaf, as all errors here.
+  // Moves behind the first `skip` rows of a row group. `chunks` are those of the leaves. Errors here and in
+  // next() name the leaf.
   absl::Status begin(const Chunk* chunks, uint64_t rows, uint64_t skip);
-  // The JSON of the next row; it lives until the next call.
+  // The JSON of the next row; valid until the next call.
   absl::Status next(std::string_view& out);
 
  private:
-  // A leaf, and its value that was read and not used.
+  // A leaf, and its next value if that was read but not used.
   struct Leaf {
     Leaf(const Column& of, int fd, uint64_t page_bytes, const ByteCounter& counter)
         : column(of), reader(of, {of.definition, of.repetition}, fd, page_bytes, counter) {}
     const Column& column;
     ColumnReader reader;
     uint64_t left = 0;     // values that were not read
-    bool at_hand = false;  // there is one
+    bool at_hand = false;  // levels and cell are set
     Depth levels;
     Cell cell;
   };
-  // A node of the column.
+  // A node of the column's tree.
   struct Node {
     const Column* column = nullptr;
-    size_t first = 0, leaves = 0;  // below it
+    size_t first = 0, leaves = 0;  // range of the leaves below it
     std::vector<Node> children;
     std::vector<std::string> names;  // what precedes the value of each child in JSON
   };

@@ -47,7 +47,7 @@ absl::StatusOr<std::vector<Column>> ParquetRows::open(const FormatOptions& forma
   return columns_;
 }
 
-// The next one that has rows which no earlier run has read. False: there is none.
+// Begins the next row group with rows that no earlier run has read. Returns false if there is none.
 absl::StatusOr<bool> ParquetRows::begin_group() {
   while (true) {
     absl::StatusOr<bool> next = footer_->next_group(leaves_, group_);

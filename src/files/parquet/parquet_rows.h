@@ -18,10 +18,10 @@ namespace doppel::parquet {
 
 class ParquetRows final : public tables::Rows {
  public:
-  // A page that unpacks to more than page_bytes is an error; what is longer than row_bytes in a row is cut
-  // off. What is read is added to `counter`. With `kept`, all columns will be copied: the file must have
-  // these, and a row group has rows only if all of its pages can be read. `path` is the name in messages
-  // about other files.
+  // A page that unpacks to more than page_bytes is an error. The JSON of a nested column is truncated at
+  // row_bytes. Bytes that are read are added to `counter`. If `kept` is set, all columns will be copied:
+  // the file must have the columns of `kept`, and a row group is read only if all of its pages can be.
+  // Messages about other files call this one `path`.
   ParquetRows(Fd fd, uint64_t page_bytes, uint64_t row_bytes, ByteCounter counter, std::string path = {},
               std::shared_ptr<KeptColumns> kept = nullptr)
       : fd_(std::move(fd)),
@@ -46,24 +46,24 @@ class ParquetRows final : public tables::Rows {
   ByteCounter counter_;
   const std::string path_;
   const std::shared_ptr<KeptColumns> kept_;
-  std::vector<Column> kept_columns_;   // of kept_
-  std::optional<Footer> kept_footer_;  // as footer_, for them
-  RowGroup kept_group_;                // as group_, for them
+  std::vector<Column> kept_columns_;   // the columns of kept_
+  std::optional<Footer> kept_footer_;  // a second cursor over the footer, for kept_columns_
+  RowGroup kept_group_;                // the current row group with kept_columns_
   std::vector<Column> columns_;
   std::optional<Footer> footer_;
-  RowGroup group_;              // the one at hand
-  std::vector<Column> leaves_;  // of columns_: the chunks of group_
-  // A column is read by one of two.
+  RowGroup group_;              // the current row group
+  std::vector<Column> leaves_;  // the leaves of columns_, parallel to group_.chunks
+  // Each column has one of the two readers.
   struct Reader {
-    size_t first = 0;  // of leaves_
+    size_t first = 0;  // index of its first leaf
     std::optional<ColumnReader> values;
     std::optional<NestedReader> nested;
   };
-  std::vector<Reader> readers_;         // of the group at hand, parallel to columns_
-  uint64_t groups_ = 0;                 // that were begun, this one too
-  uint64_t left_ = 0;                   // rows of the group at hand that were not read
-  bool readable_ = true;                // what the footer says of the group at hand
-  uint64_t skipped_ = 0, to_skip_ = 0;  // rows that an earlier run has read, and those still ahead
+  std::vector<Reader> readers_;         // parallel to columns_
+  uint64_t groups_ = 0;                 // row groups that were begun, including the current one
+  uint64_t left_ = 0;                   // rows of the current group that were not read
+  bool readable_ = true;                // the footer's entry of the current group could be read
+  uint64_t skipped_ = 0, to_skip_ = 0;  // rows that earlier runs read, and those still to be skipped
   uint64_t place_ = 0;
 };
 

@@ -49,8 +49,8 @@ absl::Status RowCopy::end() {
   columns.reserve(kept_->leaves().size());
   for (const Leaf& leaf : kept_->leaves()) columns.push_back(leaf.column);
   RowGroup group;
-  uint64_t first = 0;  // row of the group
-  size_t next = 0;     // of rows_
+  uint64_t first = 0;  // number of the group's first row
+  size_t next = 0;     // index in rows_
   for (uint64_t number = 0; next < rows_.size(); ++number) {
     const std::string where = fmt::format("{}: row group {}", path_, number);
     const absl::StatusOr<bool> more = footer_->next_group(columns, group);
@@ -81,7 +81,7 @@ absl::Status RowCopy::copy_group(const RowGroup& group, const std::vector<uint64
   return absl::OkStatus();
 }
 
-// A row goes from a value with repetition 0 to the next one.
+// A row extends from a value with repetition level 0 to the next such value.
 absl::Status RowCopy::copy_column(const Leaf& leaf, const Chunk& chunk, uint64_t rows_there,
                                   const std::vector<uint64_t>& rows) {
   if (!chunk.unreadable.empty()) return absl::DataLossError(chunk.unreadable);
@@ -90,9 +90,9 @@ absl::Status RowCopy::copy_column(const Leaf& leaf, const Chunk& chunk, uint64_t
                       std::make_shared<std::atomic<uint64_t>>(0));
   reader.begin(chunk, values);
   out_->begin_column(leaf);
-  uint64_t row = 0;     // that begins next
-  size_t wanted = 0;    // of rows
-  bool inside = false;  // a row that is copied
+  uint64_t row = 0;     // number of the row that begins next
+  size_t wanted = 0;    // index in rows
+  bool inside = false;  // inside a row that is copied
   for (uint64_t i = 0; i < values; ++i) {
     Depth levels;
     Cell cell;

@@ -1,5 +1,5 @@
 #pragma once
-// Copies rows of Parquet files into one file: all their columns, with their types, and in their order.
+// Copies rows of Parquet files into one file: all columns with their types, rows in their order.
 
 #include <memory>
 #include <string>
@@ -15,19 +15,20 @@ namespace doppel::parquet {
 
 class RowCopy {
  public:
-  // Nothing is there under the name before finish(). `columns` may know a file already.
+  // The file appears under its name only in finish(). `columns` may already hold the columns of a file.
   static absl::StatusOr<std::unique_ptr<RowCopy>> open(const std::string& to,
                                                        std::shared_ptr<KeptColumns> columns = nullptr);
 
-  // The file whose rows follow. The error: it is no Parquet file, or has other columns than the ones before.
+  // Begins the file whose rows follow. It is an error if it is not a Parquet file, or its columns differ
+  // from those before.
   absl::Status begin(const std::string& path);
-  // A row of this file; they come in ascending order.
+  // Adds a row of this file by number. Call it in ascending order.
   void add(uint64_t row) { rows_.push_back(row); }
-  // Copies what was added. The error names the file, the row group and the column.
+  // Copies the rows that were added. The error names the file, the row group and the column.
   absl::Status end();
 
-  // The file has no rows if none were added. The error: no file was admitted, so nothing says which columns
-  // there are.
+  // Completes the file, which has no rows if none were added. It is an error if no file was begun, because
+  // then the columns are unknown.
   absl::Status finish();
 
  private:
@@ -40,7 +41,7 @@ class RowCopy {
   std::string to_;
   std::unique_ptr<FileWriter> out_;
   std::shared_ptr<KeptColumns> kept_;
-  std::string path_;  // of the file at hand
+  std::string path_;  // of the current input
   Fd fd_;
   std::unique_ptr<Footer> footer_;
   std::vector<uint64_t> rows_;

@@ -12,7 +12,7 @@ constexpr int kRequired = 0, kOptional = 1, kRepeated = 2;
 constexpr uint32_t kUuidBytes = 16;
 constexpr size_t kDeepest = 500, kMostColumns = 1'000'000;
 
-// One node as it is written. What was not there is -1.
+// A schema element as stored. -1: not set.
 struct Element {
   std::string name;
   int64_t type = -1, length = 0, repetition = kRequired, children = 0, converted = -1, logical = -1;
@@ -21,12 +21,12 @@ struct Element {
   bool utc = false, is_signed = true;
 };
 
-// The union LogicalType: the field's id is the type.
+// The union LogicalType: the id of its field is the type.
 namespace logical {
 constexpr int64_t kString = 1, kMap = 2, kList = 3, kEnum = 4, kDecimal = 5, kDate = 6, kTime = 7,
                   kTimestamp = 8, kInteger = 10, kNull = 11, kJson = 12, kUuid = 14, kHalf = 15;
 }  // namespace logical
-// Its ancestor, ConvertedType.
+// The predecessor of LogicalType.
 namespace converted {
 constexpr int64_t kText = 0, kMap = 1, kMapKeyValue = 2, kList = 3, kEnum = 4, kDecimal = 5, kDate = 6,
                   kTimeMs = 7, kTimeUs = 8, kTimestampMs = 9, kTimestampUs = 10, kUnsignedFirst = 11,
@@ -99,7 +99,7 @@ std::string meaning_of_decimal(const Element& e, Column& out) {
   return {};
 }
 
-// Empty: `out` says what it means.
+// Sets what the column means. Returns why it cannot be read, or an empty string.
 std::string meaning_of_integer(const Element& e, Column& out) {
   using namespace converted;
   const bool known = e.logical >= 0;
@@ -187,7 +187,7 @@ Column leaf_of(const Element& e) {
   return out;
 }
 
-// The tree of the columns, from its nodes in their order.
+// Builds the tree of columns from its nodes in depth-first order.
 class TreeReader {
  public:
   explicit TreeReader(const std::vector<Element>& elements) : elements_(elements) {}
@@ -200,13 +200,13 @@ class TreeReader {
   }
 
  private:
-  // This node with all nodes below. `depth`: how deep its place is.
+  // Reads a node and all nodes below it. `depth` is the depth of its parent.
   Column node(Depth depth, size_t deep) {
     if (at_ >= elements_.size() || deep > kDeepest) return broken();
     const Element& e = elements_[at_];
     if (e.repetition != kRequired) ++depth.definition;
     if (e.repetition != kRepeated) return inside(depth, deep);
-    // A list without a name for what it holds.
+    // A repeated node outside of a list or map is a list of such nodes.
     Column list{.name = e.name, .kind = Kind::list, .leaf = leaves_};
     list.definition = depth.definition - 1;
     list.repetition = ++depth.repetition;
@@ -214,7 +214,7 @@ class TreeReader {
     return list;
   }
 
-  // The same without its own repetition.
+  // The same, without the list that its own repetition makes.
   Column inside(Depth depth, size_t deep) {
     const Element& e = elements_[at_++];
     Column out;
@@ -243,7 +243,7 @@ class TreeReader {
     return out;
   }
 
-  // The repeated node is mostly a group of one node, which is the element; in old files it is the element.
+  // The repeated node usually is a group with one node, the element. In old files it is the element itself.
   Column list(const Element& e, Depth depth, size_t deep) {
     if (e.children != 1 || at_ >= elements_.size() || elements_[at_].repetition != kRepeated)
       return unknown(e, depth, deep, "a list of an unknown form");
@@ -307,11 +307,11 @@ bool read_schema(ThriftReader& in, ThriftReader::Type type, std::vector<Column>&
 
 bool read_leaves(ThriftReader& in, ThriftReader::Type type, std::vector<Leaf>& out) {
   struct Node {
-    int64_t children = 0;  // that are still to come
+    int64_t children = 0;  // children that were not read
     std::string name;
     Depth depth;
   };
-  std::vector<Node> open;  // from the root on
+  std::vector<Node> open;  // path from the root
   bool tree = true;
   in.each_element(type, [&](Type of) {
     const Element e = read_element(in, of);

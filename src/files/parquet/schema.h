@@ -1,5 +1,5 @@
 #pragma once
-// The columns of a Parquet file: what its schema says of each, and whether we can read it.
+// The columns of a Parquet file: what its schema says about each, and whether doppel can read it.
 
 #include <cstdint>
 #include <string>
@@ -12,22 +12,23 @@ namespace doppel::parquet {
 
 using tables::Column, tables::Kind, tables::Meaning, tables::Stored;
 
-// How deep a value lies: how many optional and repeated nodes are above it, and how many repeated ones.
+// The levels of a column: how many of its nodes, including itself, are optional or repeated, and how many
+// are repeated.
 struct Depth {
   uint32_t definition = 0, repetition = 0;
 };
 
-// A column of any level, as it is stored.
+// A leaf column at any depth, as it is stored.
 struct Leaf {
-  Column column;                  // its name is the path with dots; what it means is not known
+  Column column;                  // its name is the path with dots; its meaning is not set
   std::vector<std::string> path;  // names from the top
   Depth depth;
 };
 
-// Reads the schema's elements, which are a tree in the order of its nodes. Check ok() of the reader. False:
-// they are no tree. Lists and maps may be written in several ways, which look the same here.
+// Reads the schema's elements, which list a tree depth first. Check ok() of the reader, too. Returns false
+// if they are not a tree. Lists and maps have several forms in files; all give the same columns here.
 bool read_schema(ThriftReader& in, ThriftReader::Type type, std::vector<Column>& out);
-// The same elements as leaves, the nested ones too. Leaves that cannot be read say why.
+// Reads the same elements as leaves, including nested ones. A leaf that cannot be read says why.
 bool read_leaves(ThriftReader& in, ThriftReader::Type type, std::vector<Leaf>& out);
 
 }  // namespace doppel::parquet

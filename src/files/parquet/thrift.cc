@@ -38,7 +38,7 @@ std::string_view ThriftReader::take(uint64_t n) {
   return out;
 }
 
-// The id as the difference from the last one, where that is small, in the upper half of the type's byte.
+// A small difference from the last id is in the upper half of the type's byte; otherwise the id follows.
 bool ThriftReader::next_field(int16_t& id, Type& type) {
   const uint8_t head = byte();
   type = static_cast<Type>(head & 0xf);
@@ -60,7 +60,7 @@ int64_t ThriftReader::integer(Type type) {
   return from_zigzag(varint());
 }
 
-// Of a field: its type says which. Elements of lists are never asked for here.
+// Only for fields, whose type is their value. Not for elements of lists.
 bool ThriftReader::boolean(Type type) {
   expect(type == Type::yes || type == Type::no);
   return type == Type::yes;
@@ -72,7 +72,7 @@ std::string_view ThriftReader::binary(Type type) {
 
 void ThriftReader::skip(Type type, int depth) {
   if (!expect(depth < kDeepestSkipped)) return;
-  // In a list and in a map, true and false take a byte each.
+  // In lists and maps, a boolean takes one byte.
   const auto element = [&](Type of) {
     if (of == Type::yes || of == Type::no) {
       byte();

@@ -1,14 +1,14 @@
 #pragma once
-// Thrift's compact protocol, in which a Parquet file describes itself. Only reading, and without generated
-// code: the caller names the fields that it wants and skips the others.
+// Reads Thrift's compact protocol, in which Parquet stores its metadata. There is no generated code: the
+// caller handles the fields that it wants and skips the others.
 
 #include <cstdint>
 #include <string_view>
 
 namespace doppel::parquet {
 
-// After the first read past the end or of another type than is there, ok() is false, every further read gives
-// zero or an empty string, and every loop ends: check once, at the end.
+// A read behind the end, or of a wrong type, is an error: ok() becomes false, all further reads return zero
+// or an empty string, and all loops end. So it is enough to check once, at the end.
 class ThriftReader {
  public:
   enum class Type : uint8_t {
@@ -30,28 +30,29 @@ class ThriftReader {
   explicit ThriftReader(std::string_view bytes) : bytes_(bytes) {}
 
   bool ok() const { return ok_; }
-  // Bytes that were read.
+  // Number of bytes that were read.
   size_t at() const { return at_; }
 
-  // Calls visit(id, type) for each field of the structure that begins here. It reads or skips the field.
+  // Calls visit(id, type) for each field of the structure that begins here. visit must read or skip the
+  // field.
   template <typename Visit>
   void each_field(const Visit& visit) {
     int16_t id = 0;
     Type type = Type::stop;
     while (next_field(id, type)) visit(id, type);
   }
-  // For a field that is a structure.
+  // The same for a field of type `type`, which must be a structure.
   template <typename Visit>
   void each_field_of(Type type, const Visit& visit) {
     if (expect(type == Type::structure)) each_field(visit);
   }
-  // Calls visit(type) for each element of a field that is a list. It reads or skips the element.
+  // Calls visit(type) for each element of a list field. visit must read or skip the element.
   template <typename Visit>
   void each_element(Type type, const Visit& visit) {
     Type of = Type::stop;
     for (uint64_t left = begin_list(type, of); left > 0 && ok_; --left) visit(of);
   }
-  // The same by hand: how many elements follow, of what type.
+  // Begins a list without a callback: returns how many elements follow, and sets their type.
   uint64_t begin_list(Type type, Type& of);
 
   int64_t integer(Type type);

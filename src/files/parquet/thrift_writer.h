@@ -1,5 +1,5 @@
 #pragma once
-// Thrift's compact protocol, as far as a Parquet file needs it to be described.
+// Writes Thrift's compact protocol, as far as the metadata of Parquet needs it.
 
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace doppel::parquet {
 
-// Fields of a structure come in the order of their ids.
+// The fields of a structure must be written in ascending order of their ids.
 class ThriftWriter {
  public:
   using Type = ThriftReader::Type;
@@ -25,12 +25,12 @@ class ThriftWriter {
     field(id, Type::binary);
     element(value);
   }
-  // What is written already: a whole value of this type.
+  // Writes a field whose value of this type is already encoded.
   void raw(int id, Type type, std::string_view value) {
     field(id, type);
     out_ += value;
   }
-  // Elements follow, each with element(), or as a structure between begin() and end().
+  // Begins a list. Write each element with element(), or between begin() and end() if it is a structure.
   void list(int id, size_t size, Type of) {
     field(id, Type::list);
     out_ += static_cast<char>(0xf0 | static_cast<int>(of));

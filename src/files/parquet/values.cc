@@ -21,7 +21,7 @@ absl::Status damaged(Encoding encoding) {
   return absl::DataLossError(fmt::format("a page has damaged values ({})", name_of(encoding)));
 }
 
-// Of each value in bytes; 0: they differ, or are not whole bytes.
+// The size of a value in bytes; 0 if it varies or is not whole bytes.
 uint32_t width_of(const Column& column) {
   switch (column.stored) {
     case Stored::int32:
@@ -119,7 +119,7 @@ class DictionaryValues final : public PageValues {
   const Dictionary& dictionary_;
 };
 
-// Numbers of one width: first the first byte of each, then the second ones.
+// BYTE_STREAM_SPLIT: the first bytes of all values, then all second bytes and so on.
 class SplitValues final : public PageValues {
  public:
   SplitValues(const Column& column, uint32_t width, std::string_view page)
@@ -167,7 +167,7 @@ class DeltaNumbers final : public PageValues {
   bool is_32_;
 };
 
-// All lengths, then all bytes.
+// DELTA_LENGTH_BYTE_ARRAY: all lengths, then all bytes.
 class DeltaLengths final : public PageValues {
  public:
   static absl::StatusOr<DeltaLengths> of(std::string_view page) {
@@ -190,7 +190,7 @@ class DeltaLengths final : public PageValues {
   std::string_view rest_;
 };
 
-// How much each value shares with the beginning of the last one, then what follows in each.
+// DELTA_BYTE_ARRAY: the lengths of the prefixes that values share with the one before, then the suffixes.
 class DeltaBytes final : public PageValues {
  public:
   static absl::StatusOr<std::unique_ptr<PageValues>> of(std::string_view page) {
@@ -303,7 +303,7 @@ void Dictionary::get(uint64_t place, Cell& out) const {
 
 absl::Status read_dictionary(const Column& column, std::string_view page, uint64_t values, Dictionary& out) {
   out.clear();
-  // Writers stop at a few megabytes.
+  // Writers limit dictionaries to a few megabytes.
   if (values > kMostOfDictionary) {
     return absl::DataLossError(
         fmt::format("a dictionary of {} values, more than the {} that are read", values, kMostOfDictionary));

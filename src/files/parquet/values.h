@@ -1,5 +1,5 @@
 #pragma once
-// The values of a page, one after the other, in each of the encodings that are read.
+// Decodes the values of a page one after the other, in all encodings that doppel reads.
 
 #include <cstdint>
 #include <memory>
@@ -18,12 +18,12 @@ using tables::Cell;
 class PageValues {
  public:
   virtual ~PageValues() = default;
-  // The next value, which the caller knows to be there: `there` is not set. Its bytes live until the next
-  // call (or as long as the page). The error says what is wrong with the page.
+  // Reads the next value. The caller knows that there is one, so `there` is not set. Its bytes are valid
+  // until the next call. An error says what is wrong with the page.
   virtual absl::Status next(Cell& out) = 0;
 };
 
-// The values of a dictionary page, by their places.
+// The values of a dictionary page, by index.
 class Dictionary {
  public:
   uint64_t size() const { return size_; }
@@ -36,18 +36,18 @@ class Dictionary {
                                       Dictionary& out);
   std::string_view page_;
   Stored stored_ = Stored::bytes;
-  uint32_t width_ = 0;            // of values of one length
-  std::vector<uint32_t> begins_;  // of others, with their lengths before them
+  uint32_t width_ = 0;            // if all values have the same size
+  std::vector<uint32_t> begins_;  // otherwise: offsets of the values, each preceded by its length
   uint64_t size_ = 0;
 };
 
-// Readers of the data of a page; an error: the encoding is not read, or not for this column, or the data
-// begins wrong. `page` and `dictionary` outlive the reader.
+// Makes a decoder for the data of a page. `page` and `dictionary` must outlive it. It is an error if doppel
+// does not read this encoding, or not for this column, or the data begins wrong.
 absl::StatusOr<std::unique_ptr<PageValues>> make_page_values(Encoding encoding, const Column& column,
                                                              std::string_view page,
                                                              const Dictionary& dictionary);
 
-// Values of a dictionary page, which `out` points into.
+// Reads a dictionary page. `page` must outlive `out`, which points into it.
 absl::Status read_dictionary(const Column& column, std::string_view page, uint64_t values, Dictionary& out);
 
 }  // namespace doppel::parquet

@@ -1,6 +1,6 @@
 #pragma once
-// The copies by payload in a file of events, which are read as often as they are needed: an archive has more
-// of them than memory should hold.
+// The copies by payload in a file of events. They are read anew each time, because an archive has more of
+// them than memory should hold.
 
 #include <cstdint>
 #include <functional>
@@ -16,15 +16,16 @@ namespace doppel {
 
 class CopiesOfEvents {
  public:
-  // `path`: a file, a pipe or "-", stdin. What cannot be read twice is copied into a temporary file first.
+  // `path` is a file, a pipe, or "-" for stdin. Input that cannot be read twice is first copied to a
+  // temporary file.
   static absl::StatusOr<CopiesOfEvents> open(const std::string& path);
 
-  // Calls `visit` with each copy by payload, in order. `say`, if given, receives what is wrong with a line.
-  // The error: of reading, or that of `visit`, which ends it.
+  // Calls `visit` with each copy by payload, in order. `say`, if set, receives what is wrong with a line.
+  // Returns the error of reading, or the first error of `visit`, which stops the loop.
   using Visit = std::function<absl::Status(PayloadCopy)>;
   absl::Status each(const Visit& visit, const std::function<void(const std::string&)>& say = {});
 
-  // How many lines there were of what kind, in the last each().
+  // Number of lines of each kind in the last each().
   struct Counts {
     uint64_t copies = 0, others = 0, wrong = 0, verdicts = 0;
   };

@@ -16,7 +16,7 @@ uint64_t hash_of(std::string_view kind, std::string_view a, std::string_view b =
   return XXH3_64bits(text.data(), text.size());
 }
 
-// Seconds: crawlers write dates in several forms.
+// Dates are compared by the second, because crawlers write them in several forms.
 std::string second_of(std::string_view date) {
   const std::optional<int64_t> ms = parse_time(date);
   return ms ? std::to_string(*ms / 1000) : std::string(date);

@@ -1,6 +1,6 @@
 #pragma once
-// What is known of all records of the files that are rewritten: where each is by its id, and which are
-// referred to by revisit records of a crawler, so that they must stay what they are.
+// An index of all records in the files that are rewritten: the place of each by its id, and which ones a
+// crawler's revisit records refer to. The latter must not be replaced.
 
 #include <cstdint>
 #include <optional>
@@ -19,20 +19,22 @@ namespace doppel {
 
 class RecordsOfFiles {
  public:
-  // Reads the file, which has that number in its set. `problems`: what cannot be read of it. The error:
-  // nothing can.
+  // Adds the file with this number in its set. `problems` receives what cannot be read of it. It is an
+  // error if nothing can.
   absl::Status add(const InputFile& file, size_t number, std::vector<std::string>& problems);
 
-  // Of an id that one record has.
+  // The place of the record with this id, if exactly one has it.
   std::optional<WarcPlace> find(std::string_view record_id) const;
+  // Whether the record with this id may be at `place`: false only if it is known to be elsewhere.
   bool is_at(const WarcPlace& place, std::string_view record_id) const;
-  // By id, by URI and date, or, where a revisit record says neither, by URI and payload digest.
+  // Looks the record up by id, by URI and date, and by URI and payload digest, for revisit records that
+  // give neither.
   bool is_referred_to(const WarcRecord& record) const;
 
  private:
   absl::flat_hash_map<uint64_t, std::optional<WarcPlace>>
-      by_id_;                                  // by hash; nothing: several records have it
-  absl::flat_hash_set<uint64_t> referred_to_;  // hashes of what names a record
+      by_id_;                                  // by hash of the id; nullopt: several records have it
+  absl::flat_hash_set<uint64_t> referred_to_;  // hashes of what revisit records refer to
 };
 
 }  // namespace doppel

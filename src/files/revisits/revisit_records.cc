@@ -23,7 +23,7 @@ absl::StatusOr<RevisitRecordsReport> each_revisit_record(
     CopiesOfEvents& events, const std::function<absl::Status(std::string_view)>& write,
     const std::function<void(const std::string&)>& say) {
   PayloadGroups groups;
-  absl::flat_hash_set<std::string> files;  // that have copies
+  absl::flat_hash_set<std::string> files;  // files that have copies
   RETURN_IF_ERROR(events.each(
       [&](const PayloadCopy& event) {
         groups.tie(event.copy.capture(), event.original.capture());
@@ -32,7 +32,7 @@ absl::StatusOr<RevisitRecordsReport> each_revisit_record(
       },
       say));
 
-  // The earliest captures that are not the original that an event names.
+  // Finds the groups whose earliest capture is not the original that an event names.
   absl::flat_hash_map<Key, NamedRecord> earliest;
   RETURN_IF_ERROR(events.each([&](const PayloadCopy& event) {
     const Key first = groups.earliest(event.copy.capture().key);
@@ -50,7 +50,7 @@ absl::StatusOr<RevisitRecordsReport> each_revisit_record(
   }
 
   RevisitRecordsReport report;
-  absl::flat_hash_set<Key> decided;  // of the groups of `earliest`
+  absl::flat_hash_set<Key> decided;  // in the groups of `earliest`
   const auto put = [&](const NamedRecord& copy, const NamedRecord& original, const std::string& name) {
     ++report.records;
     return write(revisit_record(copy, original, name));

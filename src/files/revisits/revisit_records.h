@@ -1,5 +1,5 @@
 #pragma once
-// Revisit records for copies by payload, of what their events say alone: no WARC file is read.
+// Makes revisit records for copies by payload from their events alone; reads no WARC file.
 
 #include <cstdint>
 #include <functional>
@@ -12,14 +12,16 @@ namespace doppel {
 
 struct RevisitRecordsReport {
   uint64_t records = 0;
-  // Originals that were captured later than a copy of theirs: they got a record, too, which refers to it, or
-  // none, because no copy lies in their file, so that another crawl may refer to them.
+  // Originals that were captured later than one of their copies. A turned one got a revisit record that
+  // refers to the earliest capture. A refused one got none: no copy is in its file, so the file may belong
+  // to another crawl whose records refer to the original.
   uint64_t turned = 0, refused = 0;
-  uint64_t same = 0;  // events of one record that is there twice
+  uint64_t same = 0;  // events whose copy and original are the same record
 };
 
-// Of the captures that the events tie together, the earliest has no record, and the records of all others
-// refer to it. `write` receives each record, in the order of the events; its error ends it.
+// Events tie captures into groups. The earliest capture of a group gets no record; the records of all
+// others refer to it. `write` receives each record, in the order of the events. The first error of `write`
+// stops the loop.
 absl::StatusOr<RevisitRecordsReport> each_revisit_record(
     CopiesOfEvents& events, const std::function<absl::Status(std::string_view)>& write,
     const std::function<void(const std::string&)>& say);

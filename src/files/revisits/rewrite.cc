@@ -48,7 +48,7 @@ bool has_header(std::string_view head, std::string_view name) {
   return found;
 }
 
-// Why the record is none that may be replaced, or none that playback may take the payload of.
+// Why the record may not be replaced, and may not serve as an original for playback; empty: it may.
 std::string_view no_response(const RecordAt& at, const WarcRecord& record) {
   if (record.type != WarcType::response) return "it is not a response record";
   if (at.http_head.empty()) return "it is not an HTTP response";
@@ -60,7 +60,7 @@ std::string_view no_response(const RecordAt& at, const WarcRecord& record) {
 }  // namespace
 
 struct Rewriter::State {
-  // What was found at an original's place.
+  // The record at an original's place.
   struct Original {
     std::string head;
     uint64_t body_bytes = 0;
@@ -68,15 +68,15 @@ struct Rewriter::State {
     std::string wrong;  // why it cannot be an original; empty: it can
   };
 
-  // A record that events name, and where it was found.
+  // A record that an event names, and where it was found.
   struct Placed {
     const NamedRecord* record = nullptr;
     WarcPlace place;
   };
 
   struct Replacement {
-    uint64_t begin = 0, end = 0;   // of the copy, in its file
-    uint64_t place = 0, size = 0;  // of the packed revisit record among the spilled
+    uint64_t begin = 0, end = 0;   // range of the copy in its file
+    uint64_t place = 0, size = 0;  // range of the compressed revisit record in the spill
   };
 
   explicit State(std::string to, WarcSet set, Spill spilled)
@@ -104,11 +104,11 @@ struct Rewriter::State {
   std::vector<PayloadCopy> events;
   RecordsOfFiles records;
   PayloadGroups groups;
-  absl::flat_hash_map<PayloadGroups::Key, Placed> placed;  // the keys of `groups`
+  absl::flat_hash_map<PayloadGroups::Key, Placed> placed;  // by the keys of `groups`
   Digester digester{random_key()};
   absl::flat_hash_set<WarcPlace> replaced, needed;
   absl::flat_hash_map<WarcPlace, Original> originals;
-  absl::flat_hash_map<size_t, std::vector<Replacement>> replacements;  // by file
+  absl::flat_hash_map<size_t, std::vector<Replacement>> replacements;  // by number of the file
   RewriteReport report;
 };
 
@@ -137,7 +137,7 @@ absl::Status Rewriter::add(PayloadCopy event) {
 
 absl::Status Rewriter::decide_all() {
   State& s = *state_;
-  // The files that the events name belong to the set, too, before it is looked through.
+  // Files that only events name belong to the set, too. Add them before reading it.
   for (const PayloadCopy& event : s.events) {
     s.files.find(event.copy);
     s.files.find(event.original);
@@ -168,7 +168,7 @@ absl::Status Rewriter::State::decide_one(const PayloadCopy& event) {
                                               : "its WARC file does not exist"];
     return absl::OkStatus();
   }
-  if (replaced.contains(*copy)) return absl::OkStatus();  // the same event again
+  if (replaced.contains(*copy)) return absl::OkStatus();  // this record was already replaced
   if (!original) {
     return stays(*copy, files.is_in_arc(event.original) ? "its original is in an ARC file"
                                                         : "the original's WARC file does not exist");
@@ -176,7 +176,7 @@ absl::Status Rewriter::State::decide_one(const PayloadCopy& event) {
   if (*original == *copy) return stays(*copy, "it is the original itself");
   const Placed by_event{&event.original, *original}, of{&event.copy, *copy};
   const Placed first = placed.at(groups.earliest(absl::HashOf(*copy)));
-  // Another capture is earlier than the original that the event names: it is the original of both.
+  // A capture earlier than the original that the event names becomes the original of both.
   if (first.place != *original && !replaced.contains(*original) && files.chosen(original->file)) {
     ASSIGN_OR_RETURN(const std::string why, decide(by_event, first));
     report.turned += why.empty() ? 1 : 0;
@@ -199,7 +199,7 @@ absl::Status Rewriter::State::stays(const WarcPlace& copy, std::string_view why)
   return absl::OkStatus();
 }
 
-// Why the copy stays; empty: it is replaced.
+// Returns why the copy stays, or an empty string if it is replaced.
 absl::StatusOr<std::string> Rewriter::State::decide(const Placed& copy, const Placed& original) {
   if (replaced.contains(original.place)) return "its original is a copy, too, and was replaced";
   if (needed.contains(copy.place)) return "it is the original of other copies";
@@ -208,7 +208,7 @@ absl::StatusOr<std::string> Rewriter::State::decide(const Placed& copy, const Pl
   return std::string(std_sv(status.message()));
 }
 
-// Where the event says, or where another run has written the record since.
+// The place that the event names, or the one to which another run has moved the record since.
 std::optional<WarcPlace> Rewriter::State::place_of(const NamedRecord& record) {
   const std::optional<WarcPlace> said = files.find(record);
   if (record.record_id.empty() || (said && records.is_at(*said, record.record_id))) return said;
@@ -216,7 +216,7 @@ std::optional<WarcPlace> Rewriter::State::place_of(const NamedRecord& record) {
   return found ? found : said;
 }
 
-// Replaces the copy, or the message of the error says why it stays.
+// Replaces the copy, or returns why it stays as the message of an error.
 absl::Status Rewriter::State::compare(const NamedRecord& said, const WarcPlace& copy,
                                       const NamedRecord& said_original, const WarcPlace& original) {
   const Original& kept = original_at(original);
@@ -324,7 +324,7 @@ absl::Status Rewriter::State::write_file(const InputFile& file, const std::strin
   ASSIGN_OR_RETURN(const std::unique_ptr<WholeOutput> out, WholeOutput::open_unpacked(to));
   uint64_t at = 0, saved = 0, replaced_here = 0;
   for (const Replacement& r : of_it) {
-    // Only an event that points into another record does this.
+    // Only an event that points into another record causes this.
     if (r.begin < at) {
       ++report.kept["it shares bytes with another copy"];
       continue;

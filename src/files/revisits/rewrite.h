@@ -1,6 +1,7 @@
 #pragma once
-// WARC files written again with revisit records in place of copies. What is replaced has been compared byte
-// for byte with its original, which stays; all else is copied as it is stored. No input is ever changed.
+// Writes WARC files anew with revisit records in place of copies. Each replaced copy was compared with its
+// original byte for byte, and the original stays. All other bytes are copied as they are stored. No input
+// is ever changed.
 
 #include <cstdint>
 #include <map>
@@ -16,35 +17,36 @@
 namespace doppel {
 
 struct RewriteReport {
-  uint64_t files = 0;               // written
-  uint64_t bytes = 0, written = 0;  // of them, before and now
-  uint64_t arcs = 0;                // files of the given directories that are not written
+  uint64_t files = 0;               // files that were written
+  uint64_t bytes = 0, written = 0;  // sizes of these files before and after
+  uint64_t arcs = 0;                // ARC files in the given directories, which are not written
   uint64_t replaced = 0;
-  uint64_t turned = 0;  // of them: an event called them originals, but a copy was captured earlier
-  std::map<std::string, uint64_t, std::less<>> kept;  // copies that stay, by reason
-  std::vector<std::string> problems;  // of inputs: complete, for a person; the first twenty of each run
-  uint64_t more_problems = 0;
+  uint64_t turned =
+      0;  // among them, those that an event calls an original although a copy was captured earlier
+  std::map<std::string, uint64_t, std::less<>> kept;  // number of copies that stay, by reason
+  std::vector<std::string> problems;                  // complete messages about inputs; at most twenty
+  uint64_t more_problems = 0;                         // messages beyond these
 };
 
 class Rewriter {
  public:
-  // `paths`: WARC files, WACZ files and directories that are written again; none: the WARC files that the
-  // events name. Below `directory`, which is made if it is not there, each has its own name; one of a WACZ
-  // file is NAME.wacz/archive/NAME.
+  // `paths` are WARC files, WACZ files and directories to be written anew; if empty, the WARC files that
+  // the events name are. `directory` is created if necessary. Each output keeps its file name there; a file
+  // in a WACZ file becomes NAME.wacz/archive/NAME.
   static absl::StatusOr<std::unique_ptr<Rewriter>> open(const std::vector<std::string>& paths,
                                                         const std::string& directory);
   ~Rewriter();
   Rewriter(const Rewriter&) = delete;
   Rewriter& operator=(const Rewriter&) = delete;
 
-  // Takes the event of one copy, of which write() decides.
+  // Adds the event of one copy. write() decides what happens to it.
   absl::Status add(PayloadCopy event);
-  // Decides of each copy in the order of add(), and writes all files, each beside its name first. Of captures
-  // with the same payload the earliest stays, whatever the events call the original. An original that a copy
-  // needs is never replaced, nor the reverse, nor what a revisit record of a crawler refers to, nor a copy
-  // whose original is later than it. InvalidArgument, before anything is
-  // written: a file would be written over what is read (also over one of `others`), or two would have one
-  // name. Another error: the disk is full, or cannot be read.
+  // Decides on each copy in the order of add(), then writes all files, each under a temporary name first.
+  // Of captures with the same payload the earliest stays, whichever the events call the original. Never
+  // replaced are: an original that a copy needs, a record that a crawler's revisit record refers to, and a
+  // copy whose original is later. Nor does a replaced record become an original. Returns InvalidArgument,
+  // before writing anything, if an output would overwrite an input (`others` are inputs, too), or two
+  // outputs would have the same name. Other errors: the disk is full, or a file cannot be read.
   absl::Status write(const std::vector<std::string>& others);
   const RewriteReport& report() const;
 

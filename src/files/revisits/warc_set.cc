@@ -17,7 +17,7 @@ namespace {
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// Its content says whether it is one.
+// Examines the content, to see whether it is a WARC file.
 void look(InputFile& file) {
   const Fd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.ok()) look_inside(fd.get(), {}, file);

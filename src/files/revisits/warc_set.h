@@ -1,6 +1,6 @@
 #pragma once
-// WARC files, found by what events say of their records: by path where it leads to a file, else by a name
-// that only one of the given files has. Device and inode identify a file.
+// WARC files, found by what events say about their records: by path if a file is there, otherwise by name
+// if only one of the given files has it. Files are identified by device and inode.
 
 #include <cstdint>
 #include <map>
@@ -19,7 +19,7 @@ namespace doppel {
 
 struct WarcPlace {
   size_t file = 0;
-  uint64_t offset = 0;  // as it is stored
+  uint64_t offset = 0;  // in the file as stored
   bool operator==(const WarcPlace&) const = default;
   template <typename H>
   friend H AbslHashValue(H h, const WarcPlace& place) {
@@ -29,14 +29,16 @@ struct WarcPlace {
 
 class WarcSet {
  public:
-  // What of `paths` is a WARC file, also inside of a WACZ file, is chosen; of no paths: all that find()
-  // finds. Nothing below `left_out` is. A path that cannot be read is an error, a file that is none is named
-  // in `problems`. ARC files of directories are only counted: they have no revisit records.
+  // Chooses the WARC files among `paths`, also those in WACZ files; if `paths` is empty, all files that
+  // find() finds. Skips everything below `left_out`. A path that cannot be read is an error. A file of
+  // `paths` that is not a WARC file is reported in `problems`. ARC files in directories are only counted,
+  // because they have no revisit records.
   static absl::StatusOr<WarcSet> of(const std::vector<std::string>& paths, const std::string& left_out,
                                     std::vector<std::string>& problems);
 
+  // Where the event says the record is; nullopt if its file is not found.
   std::optional<WarcPlace> find(const NamedRecord& record);
-  // Why find() found nothing.
+  // Whether find() found nothing because the record is in an ARC file.
   bool is_in_arc(const NamedRecord& record) const { return arcs_.contains(record.file); }
   uint64_t arcs_left_out() const { return arcs_left_out_; }
   size_t size() const { return files_.size(); }
@@ -52,12 +54,12 @@ class WarcSet {
   std::optional<size_t> file_at(const std::string& path);
   size_t add(InputFile file, bool chosen);
 
-  bool all_ = false;  // what is found is chosen
+  bool all_ = false;  // every file that is found is chosen
   std::vector<Known> files_;
   std::map<std::pair<uint64_t, uint64_t>, size_t> by_identity_;
-  absl::flat_hash_map<std::string, std::vector<size_t>> by_name_;  // of the given ones
+  absl::flat_hash_map<std::string, std::vector<size_t>> by_name_;  // of the given files
   absl::flat_hash_map<std::string, std::optional<size_t>> by_path_;
-  absl::flat_hash_set<std::string> arcs_;  // that records were looked for in, by path
+  absl::flat_hash_set<std::string> arcs_;  // paths of ARC files in which records were looked for
   uint64_t arcs_left_out_ = 0;
 };
 
