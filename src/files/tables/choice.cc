@@ -15,7 +15,7 @@ namespace doppel::tables {
 namespace {
 
 constexpr size_t kShown = 12;
-constexpr size_t kPointersMost = 10'000;  // that may be meant
+constexpr size_t kPointersMost = 10'000;  // pointers that an error may suggest
 
 struct Setting {
   Role role;
@@ -30,7 +30,8 @@ const Column* find(const std::vector<Column>& columns, std::string_view name) {
   return found == columns.end() ? nullptr : &*found;
 }
 
-// What a path leads to: a column, or what it has inside. Within lists and maps it is the JSON that is asked.
+// Follows a path into structures. Returns the list or map in which a path ends early: the rest of the path
+// applies to its JSON.
 const Column* find(const std::vector<Column>& columns, const std::vector<std::string>& path) {
   const std::vector<Column>* level = &columns;
   const Column* out = nullptr;
@@ -43,7 +44,7 @@ const Column* find(const std::vector<Column>& columns, const std::vector<std::st
   return out;
 }
 
-// The pointers of all that lies in structures.
+// Appends the JSON pointers of all fields of structures.
 void add_pointers(const std::vector<Column>& columns, const std::string& above,
                   std::vector<std::string>& out) {
   for (const Column& column : columns) {
@@ -81,7 +82,7 @@ absl::Status unreadable(std::string_view name, std::string_view setting, std::st
       name, setting, why));
 }
 
-// Keeps the wanted fields of a structure; false: there are none.
+// Keeps the wanted fields of a structure. Returns false if there are none.
 bool prune(Column& column, const std::set<const Column*>& wanted, const Column* original) {
   if (wanted.contains(original)) return true;
   if (column.kind != Kind::structure) return false;
@@ -139,12 +140,12 @@ absl::StatusOr<std::vector<Column>> choose_columns(const std::vector<Column>& co
   const auto take = [&](const WantedField& field, std::string_view setting, bool& found) -> absl::Status {
     const std::vector<std::string> path = steps_of(field);
     const Column* column = field.from != WantedField::From::json ? nullptr : find(columns, path);
-    // What the record says itself is no column: $key, $topic.
+    // Parts of the record itself, such as $key and $topic, are not columns.
     found = found || column != nullptr || field.from != WantedField::From::json;
     if (column == nullptr) return absl::OkStatus();
     if (const std::string why = why_unreadable(*column); !why.empty())
       return unreadable(field.given, setting, why);
-    // Where a path ends; what lies deeper is JSON's.
+    // Only passthrough may name a whole structure, list or map. Other settings may point into one.
     if (column->kind != Kind::value && field.role != Role::passthrough &&
         find(columns, std::vector<std::string>(path.begin(), path.end() - 1)) != column)
       return unreadable(field.given, setting, kind_in_words(column->kind));
@@ -169,7 +170,7 @@ absl::StatusOr<std::vector<Column>> choose_columns(const std::vector<Column>& co
     }
     if (needed && !any && !names.empty()) return missing(columns, setting.name, names);
   }
-  // What only a format knows of: a status, a type. It may be there or not.
+  // Fields that only the format reads, such as a status or a type. They may be missing.
   for (const WantedField& field : fields) {
     bool found = false;
     if (field.role > Role::passthrough) RETURN_IF_ERROR(take(field, "input.format", found));

@@ -1,5 +1,5 @@
 #pragma once
-// Which columns of a table are read: those that the settings of the input name.
+// Chooses the columns of a table to read: those that the input settings name.
 
 #include <string>
 #include <string_view>
@@ -11,18 +11,19 @@
 
 namespace doppel::tables {
 
-// Of signed records, the column that holds them.
+// The column that holds signed records.
 inline constexpr std::string_view kSignedRecord = "signed_record";
 
-// The columns that input.id, input.text... name, in the order of the file. A JSON pointer names what lies
-// inside of structures: of these, only the fields that are named are left. What a setting names must be
-// there: of a list one column at least, of tags and what is handed through each. Lists that have their
-// defaults may find nothing, but for the text. Structures, lists and maps can be handed through only. The
-// error names setting and column, and the column that may be meant.
+// Returns the columns that input.id, input.text and the other settings name, in the order of the file. A
+// JSON pointer names a field inside structures; a structure keeps only the fields that are named. For each
+// setting that differs from its default, at least one of its columns must exist; of input.scope, input.tags
+// and input.passthrough, all must. The text must always exist, unless the format does not need it.
+// Structures, lists and maps can only be passed through. An error names setting and column, and the column
+// that may be meant.
 absl::StatusOr<std::vector<Column>> choose_columns(const std::vector<Column>& columns,
                                                    const FormatOptions& format);
 
-// Why a column or a part of it cannot be read, in words that follow its name; empty: it can.
+// Why a column or a part of it cannot be read, in words that follow its name; empty if it can.
 std::string why_unreadable(const Column& column);
 
 }  // namespace doppel::tables

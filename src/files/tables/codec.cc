@@ -17,14 +17,15 @@ namespace doppel::tables {
 namespace {
 
 constexpr size_t kStep = 64 << 10;
-// The most that a byte can become: a copy of 64 bytes takes three in snappy, and one of 255 takes one in LZ4.
+// The largest ratios: snappy copies 64 bytes with three, LZ4 255 with one.
 constexpr size_t kMostOfSnappy = 32, kMostOfLz4 = 256;
 
 absl::Status damaged_data(std::string_view codec) {
   return absl::DataLossError(fmt::format("damaged {} data", codec));
 }
 
-// Before memory is taken. Texts become a hundredth at best, and what holds one text many times less.
+// Checked before taking memory. Texts shrink to a hundredth at best, but repeats of one text shrink much
+// more.
 constexpr size_t kAnySize = 64 << 20;
 constexpr size_t kMostOfAny = 1000;
 
@@ -32,13 +33,13 @@ absl::Status wrong_size(size_t stated) {
   return absl::DataLossError(fmt::format("it does not unpack to the {} bytes that its head names", stated));
 }
 
-// Memory that grows as it is filled: step(to, room) fills some of it and returns how much, less than `room`
-// only at the end of the data.
+// Unpacks into memory that grows as it is filled. step(to, room) writes up to `room` bytes and returns how
+// many; fewer than `room` only at the end of the data.
 template <typename Step>
 absl::Status unpack_in_steps(size_t packed, size_t size, std::string& out, const Step& step) {
   out.clear();
-  out.reserve(size + 1);  // address space; memory is taken as it is filled
-  // A byte more than it may become, so that a lie is seen.
+  out.reserve(size + 1);  // address space only; memory is used as it is filled
+  // One byte more than stated, to notice if there is more.
   out.resize(std::min(size + 1, std::max(kStep, packed * 8)));
   for (size_t used = 0;;) {
     const size_t room = out.size() - used;
@@ -69,7 +70,7 @@ absl::Status gunzip(std::string_view in, size_t size, std::string& out) {
     while (!ended && z.avail_out > 0) {
       const int result = inflate(&z, Z_NO_FLUSH);
       if (result != Z_OK && result != Z_STREAM_END) return damaged_data("gzip");
-      // There may be several members.
+      // The data may consist of several members.
       ended = result == Z_STREAM_END && (z.avail_in == 0 || inflateReset(&z) != Z_OK);
     }
     return room - z.avail_out;
@@ -129,8 +130,8 @@ absl::Status unlz4(std::string_view in, size_t size, std::string& out) {
   return static_cast<size_t>(got) == size ? absl::OkStatus() : wrong_size(size);
 }
 
-// Blocks, of which each has its length as it was, and then one or several parts with their lengths as they
-// are. False: it has another form.
+// Unpacks blocks in the format of Hadoop: each has its unpacked length, then one or more parts with their
+// packed lengths. Returns false if the data has another form.
 bool unpack_blocks(std::string_view in, size_t size, char* out) {
   constexpr size_t kLength = sizeof(uint32_t);
   const auto length = [&](uint32_t& to) {
@@ -158,7 +159,7 @@ bool unpack_blocks(std::string_view in, size_t size, char* out) {
   return used == size;
 }
 
-// What old writers called LZ4: mostly Hadoop's blocks, of some a single block of LZ4.
+// What old writers called LZ4: usually Hadoop's blocks, sometimes a single LZ4 block.
 absl::Status unlz4_of_hadoop(std::string_view in, size_t size, std::string& out) {
   if (size / kMostOfLz4 > in.size()) return wrong_size(size);
   out.resize(size);

@@ -1,6 +1,6 @@
 #pragma once
-// Unpacks a page of Parquet or a buffer of Arrow. Its head says how long it becomes, and may lie: no more
-// memory is taken than that, and no more than the data fills.
+// Unpacks a page of Parquet or a buffer of Arrow. The stated size may be wrong: the result never takes more
+// memory than that, nor more than the data fills.
 
 #include <zstd.h>
 
@@ -13,15 +13,15 @@
 
 namespace doppel::tables {
 
-// Parquet's, by their numbers there, and that of Arrow.
+// Parquet's codecs by their numbers there, and Arrow's LZ4 frames.
 enum class Codec : uint8_t { none, snappy, gzip, lzo, brotli, lz4_of_hadoop, zstd, lz4, lz4_frame };
 
-// The error: `packed` bytes that become `size` are a bomb, which is small and takes much memory.
+// It is an error if `packed` bytes that unpack to `size` are a decompression bomb.
 absl::Status check_room(size_t packed, size_t size);
 
 class Unpacker {
  public:
-  // `out` becomes exactly `size` bytes. The error says what is wrong with the data.
+  // Unpacks `in` to exactly `size` bytes. The error says what is wrong with the data.
   absl::Status unpack(Codec codec, std::string_view in, size_t size, std::string& out);
 
  private:

@@ -16,12 +16,13 @@
 namespace doppel::tables {
 namespace {
 
-constexpr int64_t kDayOf1970 = 2'440'588;  // Julian
+constexpr int64_t kDayOf1970 = 2'440'588;  // as a Julian day
 constexpr int64_t kSecondsOfDay = 86'400;
-constexpr int64_t kMostDays = 11'000'000;  // what a year of the calendar can hold, and more than anybody has
+constexpr int64_t kMostDays =
+    11'000'000;  // more than years 0 to 9999 have, and within the range of std::chrono
 constexpr int64_t kNanos = 1'000'000'000;
 
-// Days since 1970. False: no calendar has them.
+// Appends a date from days since 1970. Returns false if the year is not 0 to 9999.
 bool append_date(int64_t days, std::string& out) {
   using namespace std::chrono;
   if (days < -kMostDays || days > kMostDays) return false;
@@ -32,7 +33,7 @@ bool append_date(int64_t days, std::string& out) {
   return true;
 }
 
-// Seconds since midnight and nanoseconds, of which as many digits are written as are not zero, in threes.
+// Appends seconds since midnight, with 0, 3, 6 or 9 digits of the nanoseconds.
 void append_clock(int64_t second, int64_t nanos, std::string& out) {
   fmt::format_to(std::back_inserter(out), "{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60);
   if (nanos % 1'000'000 == 0 && nanos != 0) {
@@ -44,7 +45,7 @@ void append_clock(int64_t second, int64_t nanos, std::string& out) {
   }
 }
 
-// Seconds since 1970 and nanoseconds.
+// Appends seconds since 1970 with nanoseconds, or null if no date has them.
 void append_time(int64_t seconds, int64_t nanos, bool utc, std::string& out) {
   int64_t days = seconds / kSecondsOfDay, second = seconds % kSecondsOfDay;
   if (second < 0) {
@@ -63,7 +64,7 @@ void append_time(int64_t seconds, int64_t nanos, bool utc, std::string& out) {
   out += utc ? "Z\"" : "\"";
 }
 
-// A number of units since 1970, of which a second has `units`.
+// Appends a time in units since 1970; a second has `units` of them.
 void append_since_1970(int64_t number, int64_t units, bool utc, std::string& out) {
   int64_t seconds = number / units, rest = number % units;
   if (rest < 0) {
@@ -94,7 +95,7 @@ void append_uuid(std::string_view bytes, std::string& out) {
   out += '"';
 }
 
-// As short as it can be without becoming another one. JSON has no infinity.
+// The shortest form that parses to the same number. JSON has no infinity.
 template <typename T>
 void append_real(T value, std::string& out) {
   if (std::isfinite(value)) {
@@ -104,7 +105,7 @@ void append_real(T value, std::string& out) {
   }
 }
 
-// A float of two bytes: a sign, five bits of exponent, ten of mantissa.
+// IEEE half precision: a sign, five bits of exponent, ten of mantissa.
 float half_of(uint16_t bits) {
   const int exponent = bits >> 10 & 0x1f;
   const auto mantissa = static_cast<float>(bits & 0x3ff);
@@ -113,9 +114,9 @@ float half_of(uint16_t bits) {
   return sign * (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(mantissa + 1024, exponent - 25));
 }
 
-// Two's complement, the highest byte first.
+// `bytes` are in two's complement, the highest byte first.
 std::string decimal_digits(std::string_view bytes, bool& negative) {
-  std::vector<uint32_t> limbs;  // the lowest first
+  std::vector<uint32_t> limbs;  // the lowest one first
   negative = !bytes.empty() && (bytes.front() & 0x80) != 0;
   uint32_t carry = negative ? 1 : 0;
   for (size_t end = bytes.size(); end > 0;) {
@@ -146,7 +147,7 @@ std::string decimal_digits(std::string_view bytes, bool& negative) {
   return out;
 }
 
-// Text, with all digits: readers of JSON take numbers for binary ones.
+// A string, to keep all digits: many JSON parsers read numbers as doubles.
 void append_decimal(const Column& column, const Cell& cell, std::string& out) {
   constexpr size_t kMostBytes = 64;
   std::string bytes(cell.bytes.substr(0, kMostBytes + 1));
@@ -174,7 +175,7 @@ void append_decimal(const Column& column, const Cell& cell, std::string& out) {
   out += '"';
 }
 
-// Units since midnight, of which a second has 10^scale.
+// Appends a time since midnight, in units of 10^-scale seconds.
 void append_time_of_day(int64_t number, int32_t scale, std::string& out) {
   int64_t units = 1;
   for (int32_t i = 0; i < scale; ++i) units *= 10;

@@ -1,5 +1,5 @@
 #pragma once
-// A row as a JSON object of one line, so that it is decided, rejected and kept as a line of JSONL is.
+// A row as a JSON object on one line, so that doppel treats it like a line of JSONL.
 
 #include <string>
 
@@ -7,10 +7,11 @@
 
 namespace doppel::tables {
 
-// Nulls become null, decimal numbers a string of digits, texts and bytes a string (bytes that are not UTF-8
-// stay, so that the reader of the JSON refuses them), dates and times ISO 8601.
+// Appends a value as JSON. Null is null, decimals are strings of digits, dates and times are ISO 8601,
+// texts and bytes are strings. Bytes that are not UTF-8 stay as they are, so that the JSON parser rejects
+// them.
 void append_json(const Column& column, const Cell& cell, std::string& out);
-// What follows `begin` becomes a string, as the key of an object is, unless it is one.
+// Quotes the JSON from `begin` on, which becomes the key of an object, unless it is a string.
 void quote(std::string& out, size_t begin);
 
 }  // namespace doppel::tables

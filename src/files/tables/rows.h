@@ -1,5 +1,5 @@
 #pragma once
-// The rows of a file that is a table. Each kind of file has one (parquet/, arrow/).
+// The rows of a table in a file. parquet/ and arrow/ implement it.
 
 #include <cstdint>
 #include <optional>
@@ -14,16 +14,16 @@ namespace doppel::tables {
 class Rows {
  public:
   virtual ~Rows() = default;
-  // Looks at the file, and goes on behind its first `skip` rows. Returns the columns that the settings choose
-  // (choice.h): the cells of each row. An error names what is wrong, without the file.
+  // Opens the file and moves behind its first `skip` rows. Returns the columns that the settings choose
+  // (choice.h), which are the cells of each row. An error says what is wrong, without the file's name.
   virtual absl::StatusOr<std::vector<Column>> open(const FormatOptions& format, uint64_t skip) = 0;
-  // The next row; its bytes live until the next call. False: there is none. The error says what is wrong, and
-  // where.
+  // Reads the next row; its bytes are valid until the next call. Returns false if there are no more. An
+  // error says what is wrong, and where.
   virtual absl::StatusOr<bool> next(std::vector<Cell>& out) = 0;
-  // After an error of next(): how many rows are lost, from the next one on; next() reads
-  // behind them. Nothing: the rest of the file is lost.
+  // Call it after an error of next(). Returns how many rows are lost, counted from the next one; next()
+  // continues behind them. nullopt: the rest of the file is lost.
   virtual std::optional<uint64_t> give_up() { return std::nullopt; }
-  // Where in the file the row at hand is, roughly: for progress.
+  // The approximate offset of the current row in the file, for progress.
   virtual uint64_t place() const = 0;
 };
 

@@ -115,21 +115,21 @@ void TableReader::hand_out(Batch& batch) {
 }
 
 RecordReader::State TableReader::end() {
-  // The columns that were not needed count as read.
+  // Columns that were not chosen count as read.
   const uint64_t read = counted_ + counter_->load(std::memory_order_relaxed) - counter_at_start_;
   if (read < size_) counter_->fetch_add(size_ - read, std::memory_order_relaxed);
-  // What is damaged is not tried again either, unless the file grows.
+  // Damaged data is not read again unless the file grows.
   mark_.offset = size_;
   mark_.disk_length = std::max<uint64_t>(size_, 1);
   return State::ended;
 }
 
-// Reads on behind the damaged part, where it has an end.
+// Reports the damaged rows and continues behind them, if their number is known.
 void TableReader::damage(Batch& batch, std::string_view cause) {
   has_row_ = false;
   const uint64_t first = mark_.lines;
   const std::optional<uint64_t> lost = rows_->give_up();
-  // More rows than a file can have: its numbers are lies.
+  // More rows than a file can have: the file's numbers are wrong.
   ended_ = !lost || *lost == 0 || *lost > INT64_MAX - first;
   if (!ended_) mark_.lines += *lost;
   batch.problems.push_back(

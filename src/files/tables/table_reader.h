@@ -1,5 +1,5 @@
 #pragma once
-// A table as records: each row is one, as a JSON object of the columns that the settings name.
+// Reads a table as records: each row is a JSON object of the columns that the settings name.
 
 #include <memory>
 #include <string>
@@ -16,10 +16,10 @@ namespace doppel {
 
 class TableReader final : public RecordReader {
  public:
-  // Reads `file`, which has `size` bytes, from where `mark` says: its `lines` are rows. options.columns is
-  // set. All references outlive the reader. What is wrong with the file is a Problem that names it, with the
-  // place in it; what was before it has been handed out. Of signed records (InputFile::signed_records), the
-  // value is the bytes of their column.
+  // Reads `file`, which has `size` bytes, from `mark` on; its `lines` are rows. options.columns must be
+  // set. All references must outlive the reader. If the file is damaged, a Problem names it and the place;
+  // the rows before it have been handed out. With InputFile::signed_records, the value is the content of
+  // their column.
   TableReader(const FilesSourceOptions& options, Filling& filling, const InputFile& file,
               std::unique_ptr<tables::Rows> rows, uint64_t size, ByteCounter counter, LineMark mark);
 
@@ -40,14 +40,14 @@ class TableReader final : public RecordReader {
   ByteCounter counter_;
   LineMark mark_;
   const uint64_t size_;   // of the file
-  uint64_t counted_ = 0;  // of it, by the counter before it was opened
+  uint64_t counted_ = 0;  // bytes of it that the counter had before the file was opened
   uint64_t counter_at_start_ = 0;
   std::vector<tables::Column> columns_;
-  std::vector<std::string> members_;  // what precedes the value of each in JSON
-  std::vector<tables::Cell> cells_;   // of the row at hand
-  std::string value_;                 // of the row at hand
-  uint64_t value_bytes_ = 0;          // of its cells
-  bool has_row_ = false;              // it was read, and not handed out
+  std::vector<std::string> members_;  // JSON before the value of each column
+  std::vector<tables::Cell> cells_;   // of the current row
+  std::string value_;                 // of the current row
+  uint64_t value_bytes_ = 0;          // total bytes of its cells
+  bool has_row_ = false;              // a row was read, and not handed out
   bool started_ = false;
   bool ended_ = false;
 };

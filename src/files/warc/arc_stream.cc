@@ -26,7 +26,8 @@ struct ArcHead {
   uint64_t length = 0;
 };
 
-// Types and URLs of careless crawlers have spaces in them: the fields are counted from both ends.
+// URLs and types may contain spaces, so the length is taken from the end. The other fields are taken from
+// the start.
 bool parse(std::string_view line, bool second, ArcHead& out) {
   std::vector<std::string_view> fields;
   while (!line.empty()) {
@@ -66,7 +67,7 @@ std::string warc_head(const ArcHead& head, bool http) {
       http ? std::string_view("application/http; msgtype=response") : head.type, head.length);
 }
 
-// Whether a record may begin with these bytes, of which its first line may be longer: "http://...".
+// Whether a record may begin with these bytes ("http://..."), which may be less than its first line.
 bool begins_arc(std::string_view bytes) {
   const size_t scheme = bytes.find(':');
   return scheme != 0 && scheme != std::string_view::npos &&
@@ -75,7 +76,7 @@ bool begins_arc(std::string_view bytes) {
          });
 }
 
-// What stands in the middle of damage must look as only the head of a record does.
+// A stricter check, for finding the next record behind damage.
 bool is_surely_head(std::string_view line, bool second) {
   constexpr size_t kDigits = 14;
   ArcHead head;
@@ -115,7 +116,7 @@ class ArcStream final : public ByteStream {
   std::optional<uint64_t> stored_at() const override { return stored_at_; }
   uint64_t disk_bytes() const override { return arc_->disk_bytes(); }
 
-  // Any head of a record is one to go on at, whatever WARC records begin with.
+  // Ignores `begins`: reading can continue at any head of an ARC record.
   std::optional<uint64_t> resume(const Begins& /*begins*/) override {
     made_.clear();
     left_ = 0;
@@ -140,7 +141,7 @@ class ArcStream final : public ByteStream {
       const absl::StatusOr<bool> more = fill();
       if (!more.ok()) continue;
       if (!*more) return std::nullopt;
-      // The line before has no end.
+      // The line so far is too long, or a new member begins.
       const size_t begin = member_at_.value_or(bytes_.size() > kMostLine ? bytes_.size() : 0);
       skipped += begin;
       at_ = begin;
@@ -150,7 +151,7 @@ class ArcStream final : public ByteStream {
  private:
   static constexpr std::string_view kEnd = "\r\n\r\n";
 
-  // More bytes behind what is left. False: there are none.
+  // Reads more bytes behind those that are left. Returns false at the end.
   absl::StatusOr<bool> fill() {
     bytes_.erase(0, at_);
     base_ += std::exchange(at_, 0);
@@ -171,7 +172,7 @@ class ArcStream final : public ByteStream {
     return *got != 0;
   }
 
-  // The line at at_, whose end is read if need be; without its end.
+  // The line at at_, without its line end. Reads more if necessary. nullopt if there is no line end.
   absl::StatusOr<std::optional<std::string>> line() {
     size_t end = bytes_.find('\n', at_);
     while (end == std::string::npos && bytes_.size() - at_ < kMostLine) {
@@ -200,7 +201,7 @@ class ArcStream final : public ByteStream {
       ++at_;
     }
     ASSIGN_OR_RETURN(std::optional<std::string> first, line());
-    // The line end before it may be damaged.
+    // The line end before this line may be damaged.
     if (first && !begins_arc(*first) && is_surely_head(std::string_view(*first).substr(1), second_)) {
       first->erase(0, 1);
       ++at_;
@@ -223,7 +224,7 @@ class ArcStream final : public ByteStream {
       if (!more) break;
     }
     const std::string_view block = std::string_view(bytes_).substr(at_);
-    // The first record says which version the others have.
+    // The first record tells the version of all others.
     if (head.url.starts_with("filedesc:")) second_ = block.starts_with("2");
     made_ = warc_head(head, block.starts_with(kHttp) && head.length >= kHttp.size());
     left_ = head.length;
@@ -239,16 +240,16 @@ class ArcStream final : public ByteStream {
 
   std::unique_ptr<ByteStream> arc_;
   const bool plain_;
-  const uint64_t size_;              // of the file; 0: not known
-  bool second_ = false;              // version 1.1 has more fields
-  std::string bytes_;                // of the ARC file
-  size_t at_ = 0;                    // what was taken of them
-  uint64_t base_ = 0;                // where they begin in a file that is not packed
-  bool lost_ = false;                // what follows cannot be unpacked
-  std::optional<size_t> member_at_;  // where in them the last member begins that they have the beginning of,
-  uint64_t member_stored_ = 0;       // and where it is stored
-  std::string made_;                 // what is given out before the block, or behind it
-  uint64_t left_ = 0;                // of the block
+  const uint64_t size_;              // of the file; 0: unknown
+  bool second_ = false;              // version 1.1, which has more fields
+  std::string bytes_;                // bytes of the ARC file
+  size_t at_ = 0;                    // bytes of bytes_ that were taken
+  uint64_t base_ = 0;                // offset of bytes_ in an uncompressed file
+  bool lost_ = false;                // the following bytes cannot be decompressed
+  std::optional<size_t> member_at_;  // start in bytes_ of the last member that begins there
+  uint64_t member_stored_ = 0;       // and its offset in the stored file
+  std::string made_;                 // WARC bytes to return before or behind the block
+  uint64_t left_ = 0;                // bytes left of the block
   std::optional<uint64_t> stored_at_;
 };
 

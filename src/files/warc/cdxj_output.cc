@@ -37,7 +37,7 @@ void member(std::string& out, std::string_view name, std::string_view value) {
   append_json_string(out, value);
 }
 
-// Up to what depends on where the record ends; empty: it is no capture.
+// Begins a line with all but length, offset and file name. Empty if the record is not a capture.
 std::string begin_line(const WarcRecord& record, const RecordRest* rest) {
   const std::string time = digits_of(record.date);
   if (!is_capture(record.type) || record.target_uri.empty() || time.empty()) return {};
@@ -56,7 +56,7 @@ std::string begin_line(const WarcRecord& record, const RecordRest* rest) {
   }
   member(out, "mime", record.type == WarcType::revisit ? "warc/revisit" : media_type(type));
   member(out, "status", status);
-  // As the record states it, of any algorithm: a crawler's revisit records repeat it.
+  // The digest as the record states it, of any algorithm, because a crawler's revisit records repeat it.
   std::string digest(record.payload_digest);
   if (digest.empty()) digest = payload_digest_of(record, rest);
   member(out, "digest", digest);
@@ -79,7 +79,7 @@ void CdxjOutput::add(const Batch& batch) {
   for (const Record& record : batch.records) {
     if (!record.warc) continue;
     if (!record.warc_offset) {
-      // Its place cannot be said.
+      // Its offset is unknown.
       const absl::StatusOr<WarcRecord> head = parse_warc_record(record.value);
       if (!head.ok() || !is_capture(head->type)) continue;
       if (without_line_++ == 0) first_without_line_ = record.source;

@@ -1,5 +1,5 @@
 #pragma once
-// A CDXJ file of the captures in the WARC files that were read, as pywb and other players look them up.
+// Writes a CDXJ index of the captures in the WARC files that were read, for pywb and other players.
 
 #include <cstdint>
 #include <string>
@@ -13,18 +13,21 @@ namespace doppel {
 
 class CdxjOutput {
  public:
-  // How long each file is, by the name that its records give as their source: for the last record's length.
+  // `sizes` are the sizes of the files, by the source of their records. They give the length of each last
+  // record.
   explicit CdxjOutput(absl::flat_hash_map<std::string, uint64_t> sizes) : sizes_(std::move(sizes)) {}
 
-  // Batches in the order of the stream. Records that do not begin a member of a packed file have no line.
+  // Adds batches in the order of the stream. A record that does not begin a member of a compressed file
+  // gets no line.
   void add(const Batch& batch);
-  // Sorted by bytes; written beside the name and renamed.
+  // Writes the lines sorted by bytes, under a temporary name that is then renamed.
   absl::Status write(const std::string& path);
   uint64_t lines() const { return lines_.size(); }
-  // Captures that do not begin a member of their file, which have no line, and the file of the first.
+  // Captures without a line because they do not begin a member, and the file of the first one.
   uint64_t without_line() const { return without_line_; }
   const std::string& first_without_line() const { return first_without_line_; }
-  // Captures without URI or date, or whose key would hold white space, and the URI of the first.
+  // Captures without a line because they lack URI or date, or their key would contain white space, and the
+  // URI of the first one.
   uint64_t without_key() const { return without_key_; }
   const std::string& first_without_key() const { return first_without_key_; }
 
@@ -37,7 +40,7 @@ class CdxjOutput {
   std::string first_without_line_;
   uint64_t without_key_ = 0;
   std::string first_without_key_;
-  bool open_ = false;  // the last line has no length yet
+  bool open_ = false;  // the last line still lacks its length
   uint64_t offset_ = 0;
   std::string source_, filename_;
 };

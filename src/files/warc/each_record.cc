@@ -19,7 +19,7 @@ absl::Status each_warc_record(const InputFile& file, const std::function<void(co
   Fd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.ok()) return io_error(file.path);
   FilesSourceOptions options;
-  options.max_whole_bytes = 256 << 10;  // heads are wanted
+  options.max_whole_bytes = 256 << 10;  // enough for the heads
   Filling filling(options.buffer_bytes);
   WarcReader reader(options, filling, file, std::move(fd), std::make_shared<std::atomic<uint64_t>>(0), {});
   for (Batch batch;;) {

@@ -1,5 +1,5 @@
 #pragma once
-// All records of one WARC file, one after the other.
+// Reads all records of one WARC file.
 
 #include <functional>
 #include <string>
@@ -11,8 +11,9 @@
 
 namespace doppel {
 
-// Calls `visit` with each record of `file`, as look_inside() (content.h) has described it; of a large one
-// there is the beginning. What is wrong with the file is added to `problems`. The error: it cannot be opened.
+// Calls `visit` with each record of `file`, which look_inside() (content.h) has described. Large records
+// are passed without their rest. Adds what is wrong with the file to `problems`. It is an error if the file
+// cannot be opened.
 absl::Status each_warc_record(const InputFile& file, const std::function<void(const Record&)>& visit,
                               std::vector<std::string>& problems);
 

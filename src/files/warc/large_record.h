@@ -1,6 +1,6 @@
 #pragma once
-// A WARC record that is too large to be held, on its way through the reader: its payload is hashed, and what
-// follows its beginning waits in a file for whoever writes the record elsewhere.
+// Processes a WARC record that is too large for memory while it is read: hashes its payload, and stores
+// what follows its beginning in a temporary file, for whoever writes the record elsewhere.
 
 #include <cstdint>
 #include <memory>
@@ -17,15 +17,16 @@ namespace doppel {
 
 class LargeRecord {
  public:
-  // `record` with the beginning of its block. directory: of that file; empty: nobody writes the record.
+  // `record` has the beginning of its block. The temporary file is created in `directory`; if that is
+  // empty, nobody writes the record, and there is no file.
   LargeRecord(const WarcRecord& record, const std::string& directory);
-  // What follows in the block, in order.
+  // Adds the following bytes of the block, in order.
   void add(std::string_view bytes);
-  // whole: everything was added.
+  // whole: all bytes of the block were added.
   std::shared_ptr<const RecordRest> finish(bool whole);
 
  private:
-  std::optional<Sha1> payload_;  // where the record has no SHA-1 itself
+  std::optional<Sha1> payload_;  // set if the record itself has no SHA-1
   std::unique_ptr<Spill> spill_;
   uint64_t bytes_ = 0;
   std::string missing_;

@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kRead = 64 << 10;
 constexpr size_t kMostHttpHead = 1 << 20;
 
-// The bytes of one member, or of a plain file from a place on.
+// Reads the bytes of one member, or of a plain file from `offset` on.
 class Member {
  public:
   Member(const InputFile& file, Fd fd, uint64_t offset)
@@ -30,9 +30,9 @@ class Member {
         stream_(make_byte_stream(std::move(fd), file.packing, std::make_shared<std::atomic<uint64_t>>(0), {},
                                  {file.part.begin + offset, file.size - offset})) {}
 
-  // What was read and not taken.
+  // Bytes that were read and not taken.
   std::string_view open() const { return bytes_; }
-  // False: that is all.
+  // Reads more. Returns false at the end of the member.
   absl::StatusOr<bool> more() {
     if (ended_) return false;
     const size_t had = bytes_.size();
@@ -55,7 +55,8 @@ class Member {
     taken_ += bytes;
   }
 
-  // Where it ends in the file: of a packed one, when it has been read to its end.
+  // Where the record ends in the file. In a compressed file this is valid once the member was read to its
+  // end.
   uint64_t end() const { return packed_ || (ended_ && bytes_.empty()) ? end_ : offset_ + taken_; }
   bool packed() const { return packed_; }
 
@@ -78,7 +79,7 @@ absl::StatusOr<WarcRecord> head_of(Member& member) {
   return parse_warc_record(member.open());
 }
 
-// The HTTP head at the beginning of a block of that many bytes.
+// Takes the HTTP head at the beginning of a block of `block_bytes` bytes.
 absl::StatusOr<std::string> http_head_of(Member& member, uint64_t block_bytes) {
   while (true) {
     const std::string_view block = member.open().substr(0, block_bytes);

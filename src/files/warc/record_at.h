@@ -1,5 +1,5 @@
 #pragma once
-// One record of a WARC file, from the place at which it is stored, and where it ends there.
+// Reads one record of a WARC file at its offset, and finds where it ends.
 
 #include <cstdint>
 #include <string>
@@ -11,17 +11,17 @@
 namespace doppel {
 
 struct RecordAt {
-  std::string head;         // the WARC head as it is, with the empty line
-  std::string http_head;    // of the response, with the empty line; empty: it is no HTTP response
-  uint64_t body_bytes = 0;  // what follows in the block,
-  Digest body;              // and its digest
-  uint64_t end = 0;         // behind it in the file, with all that follows up to the next record
-  bool alone = true;        // false: other records are in its member (frame), too
+  std::string head;         // the WARC head as stored, with the empty line
+  std::string http_head;    // of a response, with the empty line; empty: it is no HTTP response
+  uint64_t body_bytes = 0;  // bytes of the block behind the HTTP head
+  Digest body;              // the digest of these bytes
+  uint64_t end = 0;         // where the next record begins in the file
+  bool alone = true;        // false: its member (frame) contains other records, too
 };
 
-// Reads the record whose member (in a plain file: which itself) begins at `offset` of `file`, as
-// look_inside() has described it. The error says what is wrong there: no record begins there, it is damaged,
-// cut off, or its HTTP head is longer than 1 MiB.
+// Reads the record at `offset` of `file`, which look_inside() has described. In a compressed file, its
+// member begins there. It is an error if no record begins there, it is damaged or truncated, or its HTTP
+// head is longer than 1 MiB; the message says so.
 absl::StatusOr<RecordAt> read_record_at(const InputFile& file, uint64_t offset, const Digester& digester);
 
 }  // namespace doppel

@@ -1,5 +1,6 @@
 #pragma once
-// What an archive holds, and what its copies take: captures, bytes and copies by host, type and year.
+// Counts what an archive holds, and what its copies take: captures, bytes and copies by host, type and
+// year.
 
 #include <cstdint>
 #include <map>
@@ -11,14 +12,14 @@
 namespace doppel {
 
 struct Tally {
-  uint64_t captures = 0, bytes = 0;       // responses and resources; of their payloads, unpacked
-  uint64_t copies = 0, copied_bytes = 0;  // of them: with the payload of an earlier capture
+  uint64_t captures = 0, bytes = 0;       // responses and resources; their payloads, decompressed
+  uint64_t copies = 0, copied_bytes = 0;  // captures with the payload of an earlier one
   uint64_t revisits = 0;                  // revisit records, which have no payload
 };
 
 class ArchiveTally {
  public:
-  // Records in the order in which the first of equal payloads counts as the original.
+  // Adds a record. Of equal payloads, the first one added counts as the original.
   void add(const Record& record);
 
   const Tally& all() const { return all_; }

@@ -1,5 +1,5 @@
-// The directory at the end of a ZIP archive (APPNOTE.TXT, 4.3.6 on), with the 64-bit form. Everything in it
-// is checked against the size of the file before it is believed.
+// Reads the central directory of a ZIP archive (APPNOTE.TXT, 4.3.6 on), including ZIP64. Everything is
+// checked against the size of the file before it is used.
 
 #include "files/warc/wacz.h"
 
@@ -27,7 +27,7 @@ constexpr std::string_view kFolder = "archive/";
 struct Entry {
   std::string_view name;
   uint16_t flags = 0, method = 0;
-  uint64_t packed = 0, size = 0, local = 0;  // `local`: where its own head begins
+  uint64_t packed = 0, size = 0, local = 0;  // `local`: offset of its local header
 };
 
 struct Directory {
@@ -78,7 +78,7 @@ absl::StatusOr<Directory> find_directory(int fd, uint64_t file_size) {
   return out;
 }
 
-// The 64-bit form of what did not fit into the entry.
+// Takes from the extra fields (ZIP64) what did not fit into the entry.
 void take_large(std::string_view extra, Entry& entry) {
   while (extra.size() >= 4) {
     const auto id = at<uint16_t>(extra, 0);
@@ -133,7 +133,7 @@ bool is_safe(std::string_view name) {
   return name.find("/../") == std::string_view::npos && name.find('\0') == std::string_view::npos;
 }
 
-// Where the bytes of the entry are.
+// The byte range of the entry's data.
 absl::StatusOr<Part> part_of(int fd, const Entry& entry, uint64_t file_size) {
   if (!is_safe(entry.name)) return damaged("its name leads out of the archive");
   if ((entry.flags & 1) != 0)
@@ -151,10 +151,11 @@ absl::StatusOr<Part> part_of(int fd, const Entry& entry, uint64_t file_size) {
   return Part{begin, entry.size};
 }
 
-// Ranges of bytes that do not overlap: their ends, each with its beginning.
+// Byte ranges that do not overlap: end -> begin.
 using Ranges = std::map<uint64_t, uint64_t>;
 
-// False: it overlaps one of them. A small archive could have any number of large members otherwise.
+// Adds a range. Returns false if it overlaps another one: a small archive could have any number of large
+// members otherwise.
 bool take(const Part& part, Ranges& taken) {
   if (part.size == 0) return true;
   const auto next = taken.upper_bound(part.begin);
@@ -200,7 +201,7 @@ absl::StatusOr<Wacz> look_into_wacz(int fd, const std::string& path, const struc
     if (found.ok()) entries = *std::move(found);
   }
   if (!status.ok()) {
-    // Any other ZIP archive is refused by its content.
+    // The content check refuses any other ZIP archive.
     if (promised) return of_wacz(path, status);
     return out;
   }

@@ -1,6 +1,6 @@
 #pragma once
-// The WARC files inside of a WACZ file (https://specs.webrecorder.net/wacz): a ZIP archive that stores them
-// as they are, so that each is a range of bytes that is read in place.
+// The WARC files in a WACZ file (https://specs.webrecorder.net/wacz), which is a ZIP archive. It stores
+// them uncompressed by ZIP, so each is a byte range that is read in place.
 
 #include <sys/stat.h>
 
@@ -15,20 +15,21 @@
 namespace doppel {
 
 struct Wacz {
-  std::vector<InputFile> files;   // its archive/*.warc, .warc.gz, .warc.zst, by name
-  std::vector<Problem> problems;  // those that cannot be read, and why
+  std::vector<InputFile> files;   // its archive/*.warc, .warc.gz and .warc.zst, sorted by name
+  std::vector<Problem> problems;  // files in it that cannot be read, and why
 };
 
-// Whether the name says so (.wacz, .zip): only such files are looked into where a directory is searched.
+// Whether the name ends in .wacz or .zip. In directories, only such files are looked into.
 bool is_wacz_name(std::string_view path);
 
-// What is in the open file. Empty: no ZIP archive, or none with WARC files in it, and no name that promises
-// some. The error names the file: what its name promises is not there, or it is damaged or cut.
+// Lists the WARC files in an open file. The result is empty if the file is not a ZIP archive or has no WARC
+// files. If its name ends in .wacz, that is an error, and so is a damaged or truncated archive; the message
+// names the file.
 absl::StatusOr<Wacz> look_into_wacz(int fd, const std::string& path, const struct stat& info);
 
-// Whether the file that a position calls `path` (FILE.wacz/archive/NAME) is there, and is that one.
+// Whether the file that a position calls `path` (FILE.wacz/archive/NAME) still exists with this identity.
 bool is_in_wacz(const std::string& path, uint64_t device, uint64_t inode);
-// The path of the WACZ file in it; empty: it names none.
+// The path of the WACZ file in `path`; empty if there is none.
 std::string wacz_of(const std::string& path);
 
 }  // namespace doppel

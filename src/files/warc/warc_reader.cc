@@ -15,7 +15,7 @@ namespace doppel {
 namespace {
 
 constexpr size_t kRead = 64 << 10;
-constexpr size_t kBeginning = 64 << 10;  // of a record that is too large: enough for every head
+constexpr size_t kBeginning = 64 << 10;  // of a record that is too large; enough for all heads
 constexpr std::string_view kBegins = "WARC/", kEnds = "\r\n\r\n";
 
 std::unique_ptr<ByteStream> stream_of(const InputFile& file, Fd fd, ByteCounter counter) {
@@ -62,20 +62,20 @@ RecordReader::State WarcReader::take(Batch& batch) {
   return State::ended;
 }
 
-// False: the place that was reached earlier is not there any more.
+// Returns false if the place that an earlier run reached does not exist any more.
 bool WarcReader::start(Batch& batch) {
   started_ = true;
   begin_ = filling_.make_room(filling_.end(), 1);
   while (end_ < mark_.offset) {
     const uint64_t before = end_;
     read_more(1);
-    if (end_ == before && lost_ && next_member()) continue;  // an earlier run has reported it
+    if (end_ == before && lost_ && next_member()) continue;  // an earlier run has reported the damage
     if (end_ == before) {
       too_short("the data ends before the place that was reached earlier");
       go_on(batch);
       return false;
     }
-    // Nothing of this is wanted but what is behind the place.
+    // Drops what is before that place.
     const uint64_t unwanted = std::min(end_, mark_.offset) - at_;
     begin_ += unwanted;
     at_ += unwanted;
@@ -101,7 +101,7 @@ void WarcReader::read_more(size_t wanted) {
   end_ += *got;
 }
 
-// Whether that many bytes are there, from begin_ on; reads them if need be.
+// Whether `bytes` bytes are available from begin_ on. Reads more if necessary.
 bool WarcReader::have(size_t bytes) {
   while (filling_.end() - begin_ < bytes && !ended_) {
     read_more(bytes - (filling_.end() - begin_));
@@ -124,7 +124,7 @@ void WarcReader::damage(uint64_t offset, std::string cause) {
   cause_ = std::move(cause);
 }
 
-// There is less than a record needs.
+// Notes that the record needs more bytes than there are.
 void WarcReader::too_short(std::string cause) {
   if (lost_) {
     damage(end_, lost_cause_);
@@ -133,7 +133,8 @@ void WarcReader::too_short(std::string cause) {
   }
 }
 
-// False: the length of the record is wrong, because another one begins there.
+// Notes that the length of the record is wrong, because another one begins after `bytes` bytes. Returns
+// false.
 bool WarcReader::ends_early(size_t bytes) {
   damage(at_,
          fmt::format("the record that begins here is damaged: another one begins after {} bytes", bytes));
@@ -142,7 +143,7 @@ bool WarcReader::ends_early(size_t bytes) {
   return false;
 }
 
-// Behind what is damaged. False: there is no record.
+// Continues behind the damage, and reports it. Returns false if no record follows.
 bool WarcReader::go_on(Batch& batch) {
   const uint64_t at = damaged_at_, from = at_;
   std::string told = std::exchange(cause_, {});
@@ -160,7 +161,8 @@ bool WarcReader::go_on(Batch& batch) {
   return on;
 }
 
-// Where between these bytes another record begins: a member of a packed file, or else a line (`lines`).
+// Where between these offsets another record begins: at a member of a compressed file, or with `lines` at a
+// line.
 std::optional<size_t> WarcReader::another(size_t first, size_t last, bool lines) {
   const auto begins = [&](size_t at) {
     have(at + kBegins.size());
@@ -185,7 +187,7 @@ std::optional<size_t> WarcReader::another(size_t first, size_t last, bool lines)
   return found;
 }
 
-// Whether what follows so many bytes can be the end of a record.
+// Whether the bytes from `bytes` on can follow the end of a record.
 bool WarcReader::ends_well(size_t bytes) {
   if (open().substr(bytes, kEnds.size()) == kEnds) return true;
   for (size_t at = bytes; have(at + 1); ++at) {
@@ -196,7 +198,7 @@ bool WarcReader::ends_well(size_t bytes) {
   return true;
 }
 
-// The same of a record that is not read as a whole, in a file that is not packed.
+// The same for a record that is not read as a whole, in an uncompressed file.
 bool WarcReader::ends_well_far(uint64_t bytes) const {
   char end[1 + kBegins.size()];  // from the last byte of the record on
   const uint64_t at = at_ + bytes - 1;
@@ -208,7 +210,8 @@ bool WarcReader::ends_well_far(uint64_t bytes) const {
   return behind.starts_with('\r') || behind.starts_with('\n') || begins_warc(behind);
 }
 
-// The next member or line that begins a record; the lines between two records may be damaged, too.
+// Moves to the next member or line that begins a record. The empty lines between two records may be
+// damaged, too.
 bool WarcReader::next_head() {
   for (size_t at = 1; at <= kEnds.size() && have(at + kBegins.size()); ++at) {
     if (!begins_warc(open().substr(at))) continue;
@@ -231,14 +234,14 @@ bool WarcReader::next_member() {
   if (!skipped) return false;
   skipped_ = *skipped;
   damaged_ = ended_ = lost_ = false;
-  // What is left of the damaged one is no record.
+  // The rest of the damaged member is not a record.
   begin_ = filling_.end();
   at_ = end_;
   members_.clear();
   return true;
 }
 
-// False: the batch is full without it, or the file is damaged.
+// Takes one record. Returns false if the batch is full or the file is damaged.
 bool WarcReader::record(Batch& batch) {
   while (!members_.empty() && members_.front().at < at_) members_.pop_front();
   while (!has_warc_head(open()) && open().size() < kMaxWarcHead && have(open().size() + 1)) {
@@ -252,7 +255,7 @@ bool WarcReader::record(Batch& batch) {
     }
     return false;
   }
-  // The end of the head is damaged, and what was read is the end of a later one.
+  // The end of the head is damaged, and the end that was found belongs to a later head.
   if (const std::optional<size_t> next = another(1, head->head_bytes, true)) return ends_early(*next);
   const uint64_t whole = head->head_bytes + head->content_length;
   const bool large = head->content_length > options_.max_whole_bytes;
@@ -307,7 +310,7 @@ bool WarcReader::record(Batch& batch) {
   return whole_there;
 }
 
-// False: the file is damaged.
+// Passes the rest of a large record on. Returns false if the file is damaged.
 bool WarcReader::the_rest(uint64_t left, LargeRecord& rest) {
   while (left > 0) {
     if (!have(1)) {

@@ -1,6 +1,6 @@
 #pragma once
-// A WARC file as records: each is a head and a block, back to back with empty lines between, packed member by
-// member or not at all.
+// Reads a WARC file as records. Each record is a head and a block, followed by empty lines. Records are
+// compressed member by member, or not at all.
 
 #include <deque>
 #include <memory>
@@ -18,10 +18,10 @@ namespace doppel {
 
 class WarcReader final : public RecordReader {
  public:
-  // Reads `file` from where `mark` says; the file descriptor is at the start. All references outlive the
-  // reader. Of a record above max_whole_bytes the beginning is handed out, and `rest` for what follows. What
-  // is damaged is a Problem that says where, and how much was skipped up to the next record; so is a file
-  // that ends within a record.
+  // Reads `file` from `mark` on; the file descriptor is at the start of the file. All references must
+  // outlive the reader. A record above max_whole_bytes is handed out with its beginning, and `rest` stands
+  // for what follows. Damage, or a file that ends inside a record, is a Problem that says where, and how
+  // much was skipped before the next record.
   WarcReader(const FilesSourceOptions& options, Filling& filling, const InputFile& file, Fd fd,
              ByteCounter counter, LineMark mark);
 
@@ -52,23 +52,23 @@ class WarcReader final : public RecordReader {
   const InputFile& file_;
   int fd_;
   std::unique_ptr<ByteStream> stream_;
-  LineMark mark_;     // offset: behind the last record handed out, in unpacked bytes
-  size_t begin_ = 0;  // of what was not handed out yet, in the buffer
-  uint64_t at_ = 0;   // the same, in the file
-  uint64_t end_ = 0;  // of what was read, in the file
+  LineMark mark_;     // offset: behind the last record handed out, in uncompressed bytes
+  size_t begin_ = 0;  // offset in the buffer of what was not handed out
+  uint64_t at_ = 0;   // the same place in the file (uncompressed)
+  uint64_t end_ = 0;  // end of what was read, in the file (uncompressed)
   bool started_ = false;
-  bool ended_ = false;  // there is nothing more to be read
+  bool ended_ = false;  // nothing more can be read
   bool damaged_ = false;
-  bool lost_ = false;     // the stream cannot unpack what comes behind end_
-  bool ends_ = false;     // nothing of what was read behind the damage is a record
+  bool lost_ = false;     // the stream cannot decompress what follows end_
+  bool ends_ = false;     // no record follows the damage in what was read
   bool at_next_ = false;  // the next record begins at at_
   uint64_t damaged_at_ = 0, skipped_ = 0;
   std::string cause_, lost_cause_;
   struct Stored {
-    uint64_t at;      // in unpacked bytes
-    uint64_t stored;  // in the file
+    uint64_t at;      // offset in uncompressed bytes
+    uint64_t stored;  // offset in the stored file
   };
-  std::deque<Stored> members_;  // that begin at or behind at_
+  std::deque<Stored> members_;  // members that begin at or behind at_
 };
 
 }  // namespace doppel

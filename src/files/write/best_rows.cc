@@ -11,9 +11,9 @@
 namespace doppel {
 namespace {
 
-constexpr std::string_view kLabel = "best";  // of the field among those that are handed through
+constexpr std::string_view kLabel = "best";  // label of the field among the passthrough fields
 
-// A number, or a time as text: milliseconds.
+// The number, also in a string, or a time in a string as milliseconds.
 std::optional<double> number_of(std::string_view json) {
   if (json.size() >= 2 && json.front() == '"') {
     const std::string_view text = json.substr(1, json.size() - 2);
@@ -54,7 +54,7 @@ absl::StatusOr<std::unique_ptr<BestRows>> BestRows::open(const std::string& best
 
 std::optional<double> BestRows::value_of(const Record& record) {
   Document document;
-  if (record.pieces != nullptr) return std::nullopt;  // read once
+  if (record.pieces != nullptr) return std::nullopt;  // pieces can be read only once
   if (!decoder_->decode(record, document).ok()) return std::nullopt;
   if (by_ == By::length) {
     const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };

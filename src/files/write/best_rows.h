@@ -1,8 +1,7 @@
 #pragma once
-// Which record of each cluster is the best one: for `scan --best`. The index
-// decides as ever what is a copy of what; here is chosen which of them is kept.
-// Holds 24 bytes for each cluster of the run, and a bit for each record at the
-// end.
+// Finds the best record of each cluster, for `scan --best`. The index decides as usual which records are
+// copies; this class only chooses which record of a cluster is kept. Takes 24 bytes per cluster of the run,
+// and one bit per record at the end.
 
 #include <cstdint>
 #include <memory>
@@ -21,18 +20,17 @@ namespace doppel {
 
 class BestRows {
  public:
-  // "longest", "shortest" (by the text that is compared), "newest", "oldest"
-  // (by its date), FIELD:max, FIELD:min (a number or a time). InvalidArgument:
-  // it is none of these.
+  // `best` is "longest" or "shortest" (by the text that is compared), "newest" or "oldest" (by the date),
+  // or FIELD:max or FIELD:min (a number or a time). InvalidArgument otherwise.
   static absl::StatusOr<std::unique_ptr<BestRows>> open(const std::string& best, const FormatOptions& format);
 
-  // The batches of a run, in order. Of records of one cluster with the same
-  // value the first one is best; one without a value is worse than all others.
+  // Adds the batches of a run in order. Of records with the same value, the first one of a cluster is best.
+  // A record without a value is worse than all others.
   void add(const Decided& decided);
-  // No more come. True for the records that are best, by their number in the
+  // Call it once, after the last add(). Returns true for each record that is best, by its number in the
   // run.
   std::vector<bool> choose();
-  // The field that must be read besides; empty: none.
+  // The field that must be read in addition; empty: none.
   const std::string& field() const { return field_; }
 
  private:
@@ -43,19 +41,19 @@ class BestRows {
     bool valued = false;
   };
   BestRows(By by, bool smaller, std::string field, FormatOptions format);
-  // Nothing: it has none.
+  // The value to compare; nullopt if the record has none.
   std::optional<double> value_of(const Record& record);
 
   const By by_;
   const bool smaller_;
   const std::string field_;
   std::unique_ptr<Decoder> decoder_;
-  absl::flat_hash_map<Seq, Best> best_;  // by original
+  absl::flat_hash_map<Seq, Best> best_;  // by the original's number
   uint64_t records_ = 0;
 };
 
-// The second pass: hands each record of `source` to the sink, which keeps the
-// chosen ones. It reads what the run has read: an error where that has changed.
+// The second pass: passes each record of `source` to the sink, which keeps the chosen ones. `source` must
+// read the same input as the run did. It is an error if the input has changed.
 absl::Status keep_chosen(Source& source, const std::vector<bool>& chosen, FilesSink& sink);
 
 }  // namespace doppel

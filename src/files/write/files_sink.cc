@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Path and length of each output, as a commit holds them. Without a path: up to which number the end of
-// originals is written.
+// What a commit stores: path and length of each output. The entry with an empty path holds the number up to
+// which removed originals were announced.
 struct Length {
   std::string path;
   uint64_t bytes = 0;
@@ -60,7 +60,7 @@ absl::StatusOr<std::unique_ptr<OutputFile>> open_output(const std::string& path,
   return OutputFile::resume(path, committed_length(lengths, path));
 }
 
-// Where a kept file goes: below the directory, never above it.
+// The path of a kept file: inside the directory, whatever the source is called.
 fs::path kept_path(const std::string& directory, std::string_view source) {
   fs::path out(directory);
   for (const fs::path& part : fs::path(source).relative_path()) {
@@ -76,7 +76,7 @@ bool FilesSink::supports(const FilesSinkOptions& options, std::string_view posit
     if (length.path != options.output && length.path != options.keep && length.path != options.rejects)
       continue;
     std::error_code error;
-    if (!fs::is_regular_file(length.path, error)) continue;  // moved away: a new one is begun
+    if (!fs::is_regular_file(length.path, error)) continue;  // moved away: a new file begins
     if (fs::file_size(length.path, error) < length.bytes) return false;
   }
   return true;
@@ -242,7 +242,8 @@ absl::Status FilesSink::write_one(const Record& record, const SignedDocument& do
   return absl::OkStatus();
 }
 
-// The file of this input becomes keep_. Inputs are read one after the other, so only one is open.
+// Opens the output for the record's source as keep_. Inputs are read one after the other, so one open file
+// is enough.
 absl::Status FilesSink::keep_beside(const Record& record) {
   const std::string_view source = record.source;
   if (keep_ != nullptr && kept_source_ == source) return absl::OkStatus();
@@ -257,7 +258,7 @@ absl::Status FilesSink::keep_beside(const Record& record) {
   }
   std::error_code error;
   fs::create_directories(to.parent_path(), error);
-  // Removed first: it may be a link to something else.
+  // Removes the file first, because it may be a link to another file.
   if (fresh && !error) fs::remove(to, error);
   if (error) return io_error(to.string(), error.value());
   ASSIGN_OR_RETURN(keep_, fresh ? OutputFile::open(to.string())
@@ -266,7 +267,7 @@ absl::Status FilesSink::keep_beside(const Record& record) {
   return absl::OkStatus();
 }
 
-// Inputs are read one after the other: the rows of the one before are copied when the next one begins.
+// Copies the rows of the previous input when the next one begins; inputs are read one after the other.
 absl::Status FilesSink::keep_rows_of(std::string_view source) {
   if (kept_source_ == source) return absl::OkStatus();
   if (!kept_source_.empty()) RETURN_IF_ERROR(kept_rows_->end());
@@ -319,7 +320,7 @@ absl::Status FilesSink::keep_warc(const Record& record) {
     RETURN_IF_ERROR(keep_->stream(piece));
   }
   keep_->append("\r\n\r\n");
-  return keep_->is_packed() ? keep_->flush() : absl::OkStatus();  // a member for each record
+  return keep_->is_packed() ? keep_->flush() : absl::OkStatus();  // one member per record
 }
 
 void FilesSink::add_to_cluster(const Metadata& document, const Metadata& original, const Outcome& outcome) {

@@ -1,5 +1,6 @@
 #pragma once
-// What is written without Kafka: events, verdicts or clusters; the unique documents; the rejected ones.
+// Writes the results of runs without Kafka: events, verdicts or clusters; the unique documents; the
+// rejected ones.
 
 #include <cstdio>
 #include <functional>
@@ -18,60 +19,61 @@
 namespace doppel {
 
 enum class FilesOutput {
-  events,      // one for each duplicate
-  all_events,  // and a small one for every other document
-  verdicts,    // one line for each document
-  clusters,    // one line for each original that has duplicates, at the end
+  events,      // one event per duplicate
+  all_events,  // and a short one for every other document
+  verdicts,    // one line per document
+  clusters,    // one line per original with duplicates, at the end
 };
 
 struct FilesSinkOptions {
   FilesOutput mode = FilesOutput::events;
-  std::string output = "-";  // of verdicts: .parquet is a table
+  std::string output = "-";  // verdicts to a name in .parquet become a table
   std::string keep;          // file for unique lines, or (.parquet) rows; empty: none
-  std::shared_ptr<parquet::KeptColumns> kept_columns;  // of rows: what the source knows of their columns
-  std::string keep_directory;  // in place of `keep`: a file below it for each input. Not with a position
-  std::string keep_files;      // directory for unique whole files
-  std::string rejects;         // file for rejected lines
-  bool sync = false;           // sync the files at every commit
-  bool keep_later = false;     // write() keeps nothing: keep() is told what
+  std::shared_ptr<parquet::KeptColumns> kept_columns;  // for rows: the columns that the source has found
+  std::string
+      keep_directory;       // instead of `keep`: one file per input below it; works only without a position
+  std::string keep_files;   // directory for unique whole files
+  std::string rejects;      // file for rejected lines
+  bool sync = false;        // sync the files at each commit
+  bool keep_later = false;  // write() keeps nothing; the caller calls keep()
   EventContext context;
-  // Needed to publish original-removed events; both outlive the sink. nullptr: none are published.
+  // Needed for original-removed events; both must outlive the sink. nullptr: no such events.
   const Engine* engine = nullptr;
   StoredOriginals* originals = nullptr;
-  Seq lowest_live = 0;  // of the index as it was loaded
+  Seq lowest_live = 0;  // lowest live number of the loaded index
 };
 
 class FilesSink : public Sink {
  public:
-  // `position` of an earlier run, or empty. `report` receives what is wrong with a record or an input, in
-  // words.
+  // `position` is that of an earlier run, or empty. `report` receives messages about records and inputs.
   static absl::StatusOr<std::unique_ptr<FilesSink>> open(const FilesSinkOptions& options,
                                                          std::string_view position,
                                                          std::function<void(const std::string&)> report);
-  // An output that is there, is not empty, and that `position` does not know; empty: none is.
+  // Returns an output that exists, is not empty, and is unknown to `position`; empty if there is none.
   static std::string foreign_output(const FilesSinkOptions& options, std::string_view position);
-  // InvalidArgument: `position` has bytes of an output that is not there any more. `state`: the directory.
+  // Returns InvalidArgument if `position` records bytes of an output that does not exist any more. `state`
+  // is the state directory, for the message.
   static absl::Status check_outputs_are_there(const FilesSinkOptions& options, std::string_view position,
                                               const std::string& state);
-  // Whether `position` is of a run that wrote to this file.
+  // Whether the run of `position` wrote to this file.
   static bool is_known(std::string_view position, const std::string& path);
-  // Whether the outputs are as long as `position` says.
+  // Whether the outputs have at least the lengths in `position`.
   static bool supports(const FilesSinkOptions& options, std::string_view position);
 
   absl::Status write(const Decided& decided) override;
-  // With keep_later: the next record of the input, and whether it is kept.
+  // Call it with keep_later, for each record of the input in order: whether the record is kept.
   absl::Status keep(const Record& record, bool kept);
   std::string position() const override;
-  // Everything that was written survives a power loss.
+  // Makes everything that was written survive a power loss.
   absl::Status sync();
-  // Unique WARC records that could not be kept, and which was the first.
+  // How many unique WARC records could not be kept, and a message about the first one.
   uint64_t not_kept() const { return not_kept_; }
   const std::string& first_not_kept() const { return first_not_kept_; }
-  // Removed originals that are not announced yet: a batch without documents announces more of them.
+  // Whether removed originals still wait to be announced. A batch without documents announces more of them.
   bool has_more_to_write() const { return announced_ < lowest_live_; }
-  // All originals before it are announced, so they need not be kept.
+  // The removal of all originals below this number is announced, so they need not be stored any more.
   Seq announced() const { return announced_; }
-  // The clusters, if that was asked for.
+  // Writes the clusters, if that is the mode, and completes all files.
   absl::Status finish();
 
  private:
@@ -83,28 +85,28 @@ class FilesSink : public Sink {
   absl::Status keep_warc(const Record& record);
   absl::Status keep_rows_of(std::string_view source);
   absl::Status keep_beside(const Record& record);
-  absl::Status hand_on(bool to_disk);  // everything written so far: to the system, or to the disk
+  absl::Status hand_on(bool to_disk);  // passes everything written so far to the system, or to the disk
   void add_to_cluster(const Metadata& document, const Metadata& original, const Outcome& outcome);
 
   struct Cluster {
     std::string head;     // JSON of the original
-    std::string members;  // JSON, comma separated
+    std::string members;  // JSON, separated by commas
     size_t size = 0;
   };
 
   FilesSinkOptions options_;
   std::function<void(const std::string&)> report_;
   std::unique_ptr<OutputFile> output_, keep_, rejects_;
-  std::unique_ptr<VerdictTable> table_;                 // in place of output_
-  std::unique_ptr<parquet::RowCopy> kept_rows_;         // in place of keep_
-  std::string kept_source_;                             // keep_directory: whose file keep_ is; or of the rows
-  absl::flat_hash_map<std::string, std::string> kept_;  // path -> the source that it is of
-  std::vector<Cluster> clusters_;                       // in the order of their first duplicate
+  std::unique_ptr<VerdictTable> table_;          // instead of output_
+  std::unique_ptr<parquet::RowCopy> kept_rows_;  // instead of keep_
+  std::string kept_source_;                      // the input of keep_ (with keep_directory), or of the rows
+  absl::flat_hash_map<std::string, std::string> kept_;  // path -> its source
+  std::vector<Cluster> clusters_;                       // in the order of their first duplicates
   absl::flat_hash_map<Seq, size_t> cluster_of_;
   std::string line_;
   uint64_t not_kept_ = 0;
   std::string first_not_kept_;
-  bool keeps_on_ = false;  // keep_ has what earlier runs kept: what is known again is in it
+  bool keeps_on_ = false;  // keep_ contains what earlier runs kept, also originals that come again
   Seq announced_ = 0, lowest_live_ = 0;
 };
 

@@ -40,12 +40,12 @@ const std::array<Leaf, kFields.size()>& leaves() {
   return all;
 }
 
-// The list of elements, as a Parquet file describes its columns.
+// The list of schema elements in a Parquet footer.
 std::string schema() {
   ThriftWriter out;
   out.begin();
   out.list(1, kFields.size() + 1, Type::structure);
-  const size_t list = 1;  // the head of the field, which is not part of the list
+  const size_t list = 1;  // size of the field header, which is not part of the list
   out.begin();
   out.binary(4, "schema");
   out.i32(5, kFields.size());
@@ -56,7 +56,7 @@ std::string schema() {
     out.i32(3, field.optional ? 1 : 0);
     out.binary(4, field.name);
     if (field.stored == Stored::bytes) {
-      out.i32(6, 0);  // text, in the old way and in the new one
+      out.i32(6, 0);  // text, as ConvertedType and as LogicalType
       out.begin(10);
       out.begin(1);
       out.end();

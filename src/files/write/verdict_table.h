@@ -1,6 +1,6 @@
 #pragma once
-// Verdicts as a Parquet file: a row for each document, with the columns of `Verdicts` in Python (id, verdict,
-// original, similarity, kind, cluster).
+// Writes verdicts as a Parquet file: one row per document, with the columns of `Verdicts` in Python (id,
+// verdict, original, similarity, kind, cluster).
 
 #include <memory>
 #include <optional>
@@ -15,10 +15,10 @@ namespace doppel {
 
 class VerdictTable {
  public:
-  // Nothing is there under the name before finish().
+  // The file appears under its name only in finish().
   static absl::StatusOr<std::unique_ptr<VerdictTable>> open(const std::string& path);
 
-  // `original`: the id of what a duplicate repeats.
+  // `original` is the id of a duplicate's original.
   absl::Status add(std::string id, const Outcome& outcome, std::string original);
   absl::Status finish();
 
@@ -34,7 +34,7 @@ class VerdictTable {
   absl::Status end_group();
 
   std::unique_ptr<parquet::FileWriter> out_;
-  std::vector<Row> rows_;  // of the row group at hand
+  std::vector<Row> rows_;  // of the current row group
 };
 
 }  // namespace doppel
