@@ -25,7 +25,8 @@ constexpr size_t kStep = 4096;
 constexpr uint64_t kLongestLine = 1 << 20;
 constexpr int64_t kToleranceMs = 60'000;
 
-// The line that begins at `at`, without its end; nullopt at the end of the file. What is too long is cut.
+// The line that begins at `at`, without its line feed; truncated if it is too long. nullopt at the end of
+// the file.
 absl::StatusOr<std::optional<std::string>> line_at(const ReadAt& read, uint64_t at, uint64_t size) {
   if (at >= size) return std::nullopt;
   std::string line;
@@ -39,7 +40,7 @@ absl::StatusOr<std::optional<std::string>> line_at(const ReadAt& read, uint64_t 
   return line;
 }
 
-// Where the first line begins that begins at or after `at`.
+// Where the first line begins at or after `at`.
 absl::StatusOr<uint64_t> line_start(const ReadAt& read, uint64_t at, uint64_t size) {
   if (at == 0) return 0;
   for (--at; at < size;) {
@@ -56,7 +57,8 @@ absl::StatusOr<uint64_t> line_start(const ReadAt& read, uint64_t at, uint64_t si
 
 absl::Status visit_sorted_lines(const ReadAt& read, uint64_t size, std::string_view prefix,
                                 const std::function<bool(std::string_view)>& visit) {
-  // The first line that is not less begins in [low, high], counted from places where no line needs to begin.
+  // Binary search over offsets, which need not be starts of lines. The first line that is not less than
+  // `prefix` begins at or behind some offset in [low, high].
   uint64_t low = 0, high = size;
   while (low < high) {
     const uint64_t middle = low + (high - low) / 2;
@@ -104,7 +106,7 @@ std::vector<std::string> CdxjIndex::files() const {
 absl::StatusOr<WarcPlace> CdxjIndex::find(std::string_view url, std::optional<int64_t> time_ms) const {
   std::optional<CdxjLine> best;
   const auto distance = [&](const CdxjLine& line) {
-    // The earlier of two that are as near; without a time the latest.
+    // Of two captures at the same distance the first one stays. Without a time, the latest capture wins.
     return time_ms ? std::abs(line.time_ms - *time_ms / 1000 * 1000)
                    : std::numeric_limits<int64_t>::max() - line.time_ms;
   };

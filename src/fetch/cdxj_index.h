@@ -1,5 +1,5 @@
 #pragma once
-// Finds the places of captures in sorted CDXJ files, by URL and time.
+// Finds captures in sorted CDXJ files by URL and time.
 
 #include <cstdint>
 #include <functional>
@@ -14,23 +14,23 @@
 
 namespace doppel {
 
-// Up to `size` bytes at an offset; fewer only at the end.
+// Reads up to `size` bytes at an offset; returns fewer only at the end of the file.
 using ReadAt = std::function<absl::StatusOr<std::string>(uint64_t offset, size_t size)>;
 
-// Calls `visit` for the lines of a file sorted by bytes (LC_ALL=C) that begin with `prefix`, in order, until
-// it says false.
+// Calls `visit` for the lines that begin with `prefix`, in order, until it returns false. The file must be
+// sorted by bytes (LC_ALL=C).
 absl::Status visit_sorted_lines(const ReadAt& read, uint64_t file_size, std::string_view prefix,
                                 const std::function<bool(std::string_view line)>& visit);
 
-// Called by many threads.
+// Thread-safe.
 class CdxjIndex {
  public:
-  // `paths`: files, or directories whose files *.cdxj count (looked at again at every question, as they
-  // grow).
+  // `paths` are files, or directories whose *.cdxj and *.cdx files are searched. Directories are listed for
+  // each search, because they grow.
   static absl::StatusOr<std::unique_ptr<CdxjIndex>> open(std::vector<std::string> paths);
 
-  // The capture of this URL at this time, to the second; else the nearest one within a minute; without a time
-  // the last one. NotFound: there is none. Unavailable: a file cannot be read.
+  // Returns the capture of this URL at this time, to the second, or else the nearest one within a minute;
+  // without a time, the latest one. NotFound: there is none. Unavailable: a file cannot be read.
   absl::StatusOr<WarcPlace> find(std::string_view url, std::optional<int64_t> time_ms) const;
 
  private:

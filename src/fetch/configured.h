@@ -1,5 +1,5 @@
 #pragma once
-// Fetching as the settings describe it: which roots, how much at a time, and what need not be fetched.
+// Sets up fetching by the settings: the roots, the limits, and which records need not be fetched.
 
 #include <functional>
 #include <memory>
@@ -12,13 +12,13 @@
 
 namespace doppel {
 
-// How records that point into WARC files are fetched; `stop` ends waiting.
+// How to fetch the records that others point to. `stop` ends waiting.
 FetchOptions fetch_options(const Options& options, std::function<bool()> stop);
-// The source whose records are fetched, if they are to be: in place of `inner`, which outlives it, as the
-// engine does. What the engine knows by its payload is not read.
+// A source that fetches the records of `inner`, or nullptr if there is nothing to fetch. `inner` and
+// `engine` must outlive it. Records whose payload the engine knows are not fetched.
 absl::StatusOr<std::unique_ptr<FetchSource>> fetch_from(Source& inner, FetchOptions options,
                                                         const Engine& engine);
-// Pipeline::read_now of it; empty for nullptr.
+// For Pipeline::read_now; empty if `fetching` is nullptr.
 std::function<absl::Status(Record&, std::vector<std::shared_ptr<const void>>&)> late_reader(
     FetchSource* fetching);
 

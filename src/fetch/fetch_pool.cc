@@ -1,5 +1,5 @@
-// One lock, held for moments: a thread takes what is due, reads it without the lock, and says how it went.
-// What a root did not answer is due again after a pause that doubles.
+// One lock, held only for moments: a thread takes a fetch that is due, reads without the lock, and records
+// the result. If no root answers, the fetch is due again after a pause, which doubles each time.
 
 #include "fetch/fetch_pool.h"
 
@@ -133,7 +133,7 @@ FetchCounts FetchPool::counts() const {
   return counts_;
 }
 
-// What a thread should do now; `next`: when to look again, if that is known.
+// Returns the fetch that a thread should do now. Otherwise `next` is when to ask again, if that is known.
 std::optional<size_t> FetchPool::choose(Clock::time_point now, std::optional<Clock::time_point>& next) const {
   next.reset();
   for (const auto& [at, i] : due_) {
@@ -176,7 +176,7 @@ void FetchPool::work() {
   }
 }
 
-// The record that is meant; of a revisit record the one that it refers to, if that can be found.
+// Reads the wanted record. Follows a revisit record to its original, if that can be found.
 absl::StatusOr<std::string> FetchPool::read(Fetch& fetch, uint64_t round) const {
   WarcPlace place = fetch.place;
   if (place.filename.empty()) {
@@ -202,12 +202,12 @@ absl::StatusOr<std::string> FetchPool::read(Fetch& fetch, uint64_t round) const 
   return followed;
 }
 
-// From the first root that has it.
+// Reads from the first root that has the record.
 absl::StatusOr<std::string> FetchPool::read_at(const WarcPlace& place, uint64_t round) const {
   absl::StatusOr<std::string> record = absl::NotFoundError("there is no root to look for WARC files");
   for (const std::unique_ptr<WarcRoot>& root : roots_) {
     absl::StatusOr<std::string> here = root->read(place, round);
-    // A root that is away may be the one that has it.
+    // If a root is unavailable, it may be the one that has the record, so do not report NotFound.
     if (!absl::IsNotFound(here.status()) || !absl::IsUnavailable(record.status())) record = std::move(here);
     if (!absl::IsNotFound(record.status()) && !absl::IsUnavailable(record.status())) break;
   }
@@ -234,7 +234,7 @@ void FetchPool::end(size_t i, absl::StatusOr<std::string> record) {
   if (wait.tries == 0) wait.first = now;
   if (now - wait.first >= options_.max_wait) return finish(i, result, std::move(reason));
   if (now - quiet_since_ >= options_.max_wait) {
-    // Nothing was heard of any root for so long: whatever waits has waited with this one.
+    // No root has answered for max_wait, so all waiting fetches have waited as long as this one.
     for (const auto& [at, other] : std::exchange(due_, {})) finish(other, result, reason);
     return finish(i, result, std::move(reason));
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Threads that read records of WARC files for one batch: many at once, in any order, with patience for roots
-// that do not answer.
+// Threads that read the WARC records of one batch: many in parallel, in any order, with retries while roots
+// do not answer.
 
 #include <array>
 #include <atomic>
@@ -22,13 +22,13 @@
 
 namespace doppel {
 
-// How a fetch ended.
+// The result of a fetch.
 enum class FetchResult : uint8_t {
   ok,
-  missing,    // no root has it
-  refused,    // a web server does not give it (403, 416, no range requests)
-  damaged,    // no whole record is there
-  mismatch,   // the record is of another URL
+  missing,    // no root has the record
+  refused,    // a web server refuses it (403, 416, no range requests)
+  damaged,    // there is no complete record
+  mismatch,   // the record belongs to another URL
   timed_out,  // no root answered within max_wait
 };
 inline constexpr size_t kFetchResults = 6;
@@ -37,24 +37,24 @@ std::string_view fetch_result_name(FetchResult result);
 struct FetchCounts {
   std::array<uint64_t, kFetchResults> results{};
   uint64_t retries = 0;
-  uint64_t bytes = 0;  // of the records that were read
+  uint64_t bytes = 0;  // size of the records that were read
   uint64_t of(FetchResult result) const { return results[static_cast<size_t>(result)]; }
-  uint64_t given_up() const;  // all but ok
+  uint64_t given_up() const;  // all results but ok
 };
 
-// What one record of the batch needs. Filled by its owner, then given to the pool, which fills the rest.
+// The fetch of one record of a batch. The first part is filled in by the caller, the second by the pool.
 struct Fetch {
   bool wanted = false;
-  bool payload_known = false;  // and therefore it is not
-  bool known_missing = false;  // `reason` is that of an earlier run
-  WarcPlace place;             // no file name: it is looked up by URL and time
-  std::string url;             // what the record must be of
+  bool payload_known = false;  // so it is not wanted
+  bool known_missing = false;  // `reason` comes from an earlier run
+  WarcPlace place;             // no file name: look the record up by URL and time
+  std::string url;             // the record must belong to it
   std::optional<int64_t> time_ms;
 
   bool done = false;
-  std::string record;      // with kRecordPadding readable bytes behind it
+  std::string record;      // kRecordPadding more bytes are readable behind it
   bool revisited = false;  // it is the one that a revisit record refers to
-  std::string reason;      // not empty: why it could not be read
+  std::string reason;      // why it could not be read; empty: it was
 };
 
 struct FetchPoolOptions {
@@ -66,24 +66,23 @@ class FetchPool {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `cancel` is set at the end, so that reads that are under way end.
-  // `cdxj` may be nullptr.
+  // Sets `cancel` in the destructor, to end current reads. `cdxj` may be nullptr.
   FetchPool(std::vector<std::unique_ptr<WarcRoot>> roots, std::unique_ptr<CdxjIndex> cdxj,
             const FetchPoolOptions& options, std::shared_ptr<std::atomic<bool>> cancel);
   ~FetchPool();
 
-  // Begins to fetch what is wanted of a batch; of the one before everything is done. Not more than
-  // `max_bytes` are held (and what is under way) beyond what taken() has reported. `fetches` stay where they
-  // are until all are done, or the pool ends.
+  // Begins to fetch what is wanted of a batch. All fetches of the previous batch must be done. Reading
+  // pauses while more than `max_bytes` are held that taken() has not reported; current reads may exceed
+  // that. `fetches` must not move until all are done or the pool is destroyed.
   void start(std::vector<Fetch>& fetches, uint64_t max_bytes);
 
-  // Waits until all are done, so much is held that no more is fetched, or it is `until`. How many are done
-  // from the first on, without a gap.
+  // Waits until all are done, reading pauses because of `max_bytes`, or `until`. Returns how many fetches
+  // are done without a gap, counted from the first.
   size_t await(Clock::time_point until);
-  // The first `count` are not held any more.
+  // Reports that the pool no longer holds the first `count` records.
   void taken(size_t count);
 
-  // One record at once, on the thread that asks; beside what is under way.
+  // Fetches one record on the calling thread, in parallel to the others. An error: stop() returned true.
   absl::Status fetch_now(Fetch& fetch, const std::function<bool()>& stop);
 
   FetchCounts counts() const;
@@ -91,7 +90,7 @@ class FetchPool {
  private:
   struct Wait {
     size_t tries = 0;
-    Clock::time_point first;  // when it failed first
+    Clock::time_point first;  // time of its first failure
   };
 
   void work();
@@ -101,7 +100,7 @@ class FetchPool {
   void end(size_t i, absl::StatusOr<std::string> record);
   void finish(size_t i, FetchResult result, std::string reason);
   bool is_full() const { return held_ >= max_bytes_; }
-  // Nothing can be handed on before this one: it is read in any case.
+  // Whether nothing can be handed on before this one. It is read even if too much is held.
   bool is_awaited(size_t i) const { return i == first_open_ && first_open_ == taken_; }
 
   const std::vector<std::unique_ptr<WarcRoot>> roots_;
@@ -112,13 +111,14 @@ class FetchPool {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Fetch>* fetches_ = nullptr;
-  std::vector<Wait> waits_;                       // parallel to it
-  std::multimap<Clock::time_point, size_t> due_;  // what waits for a thread, by the time of its next try
-  size_t first_open_ = 0;                         // everything before is done
+  std::vector<Wait> waits_;  // parallel to *fetches_
+  std::multimap<Clock::time_point, size_t>
+      due_;                // fetches that wait for a thread, by the time of their next try
+  size_t first_open_ = 0;  // all before it are done
   size_t taken_ = 0;
   uint64_t held_ = 0, max_bytes_ = 0;
   uint64_t round_ = 0;
-  Clock::time_point quiet_since_;  // no root has answered since
+  Clock::time_point quiet_since_;  // time of a root's last answer
   FetchCounts counts_;
   bool stopping_ = false;
   std::vector<std::thread> threads_;

@@ -39,7 +39,7 @@ class FetchingSource final : public FetchSource {
     }
     const size_t done = pool_.await(Clock::now() + kLongestWait);
     const bool all = done == waiting_.records.size();
-    // A position belongs to the batch as a whole.
+    // A position belongs to a complete batch.
     if (done == handed_ || (!all && !waiting_.position.empty())) return true;
     pool_.taken(done);
     hand_on(done, batch);
@@ -64,7 +64,7 @@ class FetchingSource final : public FetchSource {
   }
 
  private:
-  // What each record needs, or why it cannot be had. False: there is nothing of either.
+  // Plans the fetch of each record. Returns false if the batch needs none, and no record gets a reason.
   bool plan(Batch& batch) {
     bool any = false;
     fetches_.clear();
@@ -80,7 +80,7 @@ class FetchingSource final : public FetchSource {
   using KnowsPayload = std::function<bool(const Document&)>;
   bool plan(Decoder& decoder, const Record& record, Fetch& fetch, const KnowsPayload& knows_payload) const {
     Document document;
-    // What is skipped or broken anyway is not worth a look.
+    // Skipped or broken records need no fetch.
     if (record.null_value || record.pieces || !decoder.decode(record, document).ok()) return false;
     if (document.skip != "no_body") return false;
     const bool placed = document.warc && !document.warc->filename.empty() && document.warc->offset;
@@ -110,7 +110,7 @@ class FetchingSource final : public FetchSource {
     record.known_missing = fetch.known_missing;
   }
 
-  // The records up to `end`.
+  // Hands the records up to `end` on.
   void hand_on(size_t end, Batch& batch) {
     const bool all = end == waiting_.records.size();
     batch.records.assign(waiting_.records.begin() + static_cast<ptrdiff_t>(handed_),
@@ -138,10 +138,10 @@ class FetchingSource final : public FetchSource {
   const FetchOptions options_;
   const std::unique_ptr<Decoder> decoder_, late_decoder_;
   const bool looks_up_;
-  Batch waiting_;  // the records from handed_ on are not handed on
+  Batch waiting_;  // the records from handed_ on are still to be handed on
   size_t handed_ = 0;
-  std::vector<Fetch> fetches_;  // parallel to them
-  FetchPool pool_;              // last: its threads use the fetches
+  std::vector<Fetch> fetches_;  // parallel to its records
+  FetchPool pool_;              // last, because its threads use the fetches
 };
 
 }  // namespace

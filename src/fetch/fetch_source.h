@@ -1,6 +1,6 @@
 #pragma once
-// FETCH: records that only point into WARC files get the records that they point to. Everything else of a
-// source, above all its order, stays as it is.
+// FETCH: replaces records that only point into WARC files by the records that they point to. The order and
+// all else of the source stay the same.
 
 #include <functional>
 #include <memory>
@@ -15,41 +15,41 @@
 namespace doppel {
 
 struct FetchOptions {
-  std::vector<std::string> roots;  // tried in order
-  std::vector<std::string> cdxj;   // files and directories that locate captures
-  int parallel = 16;               // reads under way at once
-  int64_t max_wait_ms = 600'000;   // how long a root that does not answer is waited for
-  // Of records that were read and are not handed on yet. A source whose batches have a position cannot be
-  // handed on in parts: it may hold more.
+  std::vector<std::string> roots;  // in the order in which they are tried
+  std::vector<std::string> cdxj;   // files and directories of CDXJ files that locate captures
+  int parallel = 16;               // reads in parallel
+  int64_t max_wait_ms = 600'000;   // how long to wait for a root that does not answer
+  // Limit for records that were read and are not handed on yet. It does not apply to batches with a
+  // position, which are only handed on whole.
   uint64_t max_bytes = 64 << 20;
   WarcRootOptions root;
   FormatOptions format;
-  // Whether an original of the same payload is known now: such a record is not read (Record::payload_known).
-  // On the thread of next(); empty: none is.
+  // Whether the index has an original with the same payload now: then the record is not fetched
+  // (Record::payload_known). Called on next()'s thread. May be empty.
   std::function<bool(const Document&)> knows_payload;
-  // Asked by read_now() while a root is away: true ends it.
+  // read_now() calls it while a root is unavailable; true ends the wait.
   std::function<bool()> stop = [] { return false; };
-  // Why a record is not to be tried, as an earlier run found (Record::known_missing); empty: it is.
+  // Why an earlier run found the record missing (Record::known_missing); empty: it is fetched.
   std::function<std::string(const Record&)> known_missing;
 };
 
-// Whether records of this format point into WARC files, and there is a place to look for these.
+// Whether records of this format point into WARC files, and there are roots to find these in.
 bool fetches(const FetchOptions& options);
 
 class FetchSource : public Source {
  public:
-  // The record of one that was left out because its payload was known, and is not any more; `memory` keeps
-  // it. Waits. From one thread, which may be another than that of next().
+  // Fetches a record that was left out because its payload was known, if that is no longer so. `memory`
+  // keeps the bytes. Blocks. Call it from one thread, which may differ from next()'s.
   virtual absl::Status read_now(Record& record, std::vector<std::shared_ptr<const void>>& memory) = 0;
-  virtual FetchCounts counts() const = 0;  // from any thread
+  virtual FetchCounts counts() const = 0;  // thread-safe
 };
 
-// Live or not: next() returns after a tenth of a second, with what is there. What is not fetched yet waits,
-// and what comes after it waits with it, up to max_wait; then, or at once where waiting would not help,
-// Record::not_fetched has the reason. What was not handed on is not part of any position: it is read again by
-// the next run. `inner` outlives the result.
+// next() returns after at most 0.1 s with the records that are ready, like a live source. A record that is
+// not fetched yet holds back those behind it, up to max_wait. After that, or at once if waiting cannot
+// help, Record::not_fetched has the reason. Records that were not handed on are in no position, so the next
+// run reads them again. `inner` must outlive the result.
 absl::StatusOr<std::unique_ptr<FetchSource>> make_fetch_source(Source& inner, const FetchOptions& options);
-// The same over roots of the caller. `cancel` is set when the source goes away.
+// The same with roots of the caller. The destructor sets `cancel`.
 std::unique_ptr<FetchSource> make_fetch_source(Source& inner, const FetchOptions& options,
                                                std::vector<std::unique_ptr<WarcRoot>> roots,
                                                std::shared_ptr<std::atomic<bool>> cancel);

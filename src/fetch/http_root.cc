@@ -1,5 +1,5 @@
-// A plain web server that answers range requests. The range has no end, as nobody knows the packed length of
-// a record: the transfer is ended when the record is complete.
+// Reads from a plain web server that supports range requests. The compressed length of a record is unknown,
+// so the range has no end; the transfer is aborted once the record is complete.
 
 #include <curl/curl.h>
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 namespace doppel {
 namespace {
 
-// A handle keeps its connection, so handles are kept.
+// Keeps idle handles, because each keeps its connection open.
 class Handles {
  public:
   ~Handles() {
@@ -45,7 +45,7 @@ class Handles {
   std::vector<CURL*> free_;
 };
 
-// One answer as it comes in.
+// One response while it arrives.
 struct Answer {
   Answer(CURL* curl, uint64_t from, uint64_t max_bytes) : handle(curl), offset(from), assembler(max_bytes) {}
 
@@ -63,8 +63,9 @@ struct Answer {
       begun = true;
       long code = 0;
       curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &code);
-      if (code != 200 && code != 206) return 0;  // what an error page says does not matter
-      // The whole file: what is before the record is read for nothing, if it is not too much.
+      if (code != 200 && code != 206) return 0;  // the text of an error page is ignored
+      // The server sends the whole file: the bytes before the record are skipped, unless there are too
+      // many.
       if (code == 200) to_skip = offset;
       if (to_skip > max_skip) {
         status = absl::FailedPreconditionError("the server does not answer range requests");
@@ -94,7 +95,7 @@ class HttpRoot final : public WarcRoot {
 
   absl::StatusOr<std::string> read(const WarcPlace& place, uint64_t /*round*/) override {
     absl::StatusOr<std::string> record = read_one(place.filename, place.offset);
-    // While it is being written it has another name.
+    // A file that is still being written has another name.
     if (absl::IsNotFound(record.status())) {
       absl::StatusOr<std::string> open = read_one(place.filename + ".open", place.offset);
       if (!absl::IsNotFound(open.status())) return open;

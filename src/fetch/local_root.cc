@@ -1,5 +1,5 @@
-// Files of a directory and of all below it, by name. Subfolders are searched once, and again at most once for
-// each round when a name is missing.
+// Finds files by name in a directory tree. It lists the subdirectories once, and again when a name is
+// missing, but at most once per round.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -46,7 +46,7 @@ class LocalRoot final : public WarcRoot {
  private:
   static Fd open_file(const std::string& path) { return Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)); }
 
-  // A file that is still being written has another name, and may get its own at any moment.
+  // A file that is still being written has another name. It may be renamed at any moment.
   static Fd open_either(const std::string& path) {
     Fd fd = open_file(path);
     if (!fd.ok()) fd = open_file(path + ".open");

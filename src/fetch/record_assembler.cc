@@ -54,7 +54,7 @@ absl::StatusOr<bool> RecordAssembler::feed(std::string_view bytes) {
     both = std::move(first_);
     bytes = both;
   }
-  // Step by step: a small packed piece may be large unpacked, and no more of it is wanted than the record.
+  // In steps, because a small compressed piece may decompress to much more than the record.
   for (size_t at = 0; at < bytes.size(); at += kStep) {
     RETURN_IF_ERROR(unpack(bytes.substr(at, kStep)));
     ASSIGN_OR_RETURN(bool complete, look());

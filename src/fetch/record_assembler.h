@@ -1,5 +1,5 @@
 #pragma once
-// The WARC record that begins at some place of a file, put together from the file's bytes as they come.
+// Assembles the WARC record that begins at some offset of a file, while the file's bytes arrive.
 
 #include <cstdint>
 #include <memory>
@@ -10,20 +10,21 @@
 
 namespace doppel {
 
-// Packed as gz (one member), as zst (one frame) or not at all: that shows in the first bytes.
+// The first bytes tell whether the record is compressed: as a gzip member, as a zstd frame, or not at all.
 class RecordAssembler {
  public:
-  // Of a block above max_bytes only the beginning is kept.
+  // Keeps only the beginning of a block above max_bytes.
   explicit RecordAssembler(uint64_t max_bytes);
   ~RecordAssembler();
   RecordAssembler(const RecordAssembler&) = delete;
   RecordAssembler& operator=(const RecordAssembler&) = delete;
 
-  // More of the file. True: the record is complete, nothing more is needed. An error: it is damaged.
+  // Takes more bytes of the file. Returns true when the record is complete. It is an error if it is
+  // damaged.
   absl::StatusOr<bool> feed(std::string_view bytes);
-  // The file has ended. The error: within the record.
+  // Call it at the end of the file. It is an error if the record is not complete.
   absl::Status end() const;
-  // The complete record; kRecordPadding bytes may be read behind it.
+  // Returns the complete record; kRecordPadding more bytes are readable behind it.
   std::string take();
 
  private:
@@ -36,8 +37,8 @@ class RecordAssembler {
   uint64_t max_bytes_;
   Kind kind_ = Kind::unknown;
   std::unique_ptr<Unpacker> unpacker_;
-  std::string first_;    // until it shows what they are
-  std::string record_;   // unpacked
+  std::string first_;    // bytes that do not yet tell the compression
+  std::string record_;   // decompressed
   uint64_t wanted_ = 0;  // 0: the head is not complete
 };
 

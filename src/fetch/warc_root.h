@@ -1,5 +1,5 @@
 #pragma once
-// A place where WARC files lie: a directory, or a plain web server.
+// Where WARC files are found: a directory, or a plain web server.
 
 #include <atomic>
 #include <cstdint>
@@ -17,27 +17,28 @@ struct WarcPlace {
 };
 
 struct WarcRootOptions {
-  uint64_t max_bytes = 16 << 20;                    // of a record's block; more is cut off
-  int64_t timeout_ms = 30'000;                      // without any byte
-  std::shared_ptr<const std::atomic<bool>> cancel;  // set: reads that are under way end; may be empty
+  uint64_t max_bytes = 16 << 20;                    // of a record's block; the rest is truncated
+  int64_t timeout_ms = 30'000;                      // longest time without any byte
+  std::shared_ptr<const std::atomic<bool>> cancel;  // true ends current reads; may be empty
 };
 
-// Called by many threads.
+// Thread-safe.
 class WarcRoot {
  public:
   virtual ~WarcRoot() = default;
-  // The record (with kRecordPadding readable bytes behind it). NotFound: not here, another root may have it.
-  // Unavailable: later perhaps. Any other error is final. `round` grows from batch to batch.
+  // Returns the record; kRecordPadding more bytes are readable behind it. NotFound: it is not here; another
+  // root may have it. Unavailable: try again later. All other errors are final. `round` grows from batch to
+  // batch.
   virtual absl::StatusOr<std::string> read(const WarcPlace& place, uint64_t round) = 0;
 };
 
-// "http://host/path" or "https://...", or a directory, which must exist.
+// `root` is "http://host/path", "https://...", or an existing directory.
 absl::StatusOr<std::unique_ptr<WarcRoot>> open_warc_root(const std::string& root,
                                                          const WarcRootOptions& options);
 
 std::unique_ptr<WarcRoot> make_http_root(std::string base, const WarcRootOptions& options);
 
-// Whether a name from a message may be looked for: it stays below its root.
+// Whether a name from a message stays below its root.
 bool is_safe_filename(std::string_view filename);
 
 }  // namespace doppel
