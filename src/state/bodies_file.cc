@@ -64,7 +64,7 @@ absl::StatusOr<Body> BodiesFile::read(BodyRef ref, std::string& buffer) const {
   bool done = false;
   if (ref_end > flushed_.load(std::memory_order_acquire)) {
     const std::shared_lock lock(mutex_);
-    // Asked again: it may have been flushed while this thread waited for the lock.
+    // Check again: another flush may have ended while this thread waited for the lock.
     const uint64_t flushed = flushed_.load(std::memory_order_relaxed);
     if (ref.offset >= flushed) {
       if (ref_end - flushed > unflushed_.size()) {
@@ -96,8 +96,8 @@ absl::StatusOr<Body> BodiesFile::read(BodyRef ref, std::string& buffer) const {
 
 absl::Status BodiesFile::flush() {
   if (unflushed_.empty()) return absl::OkStatus();
-  // Readers may read this memory meanwhile; only this thread changes it. After an error all of it is
-  // still here, and the next flush() writes it to the same place again.
+  // Readers may read this memory in the meantime; only this thread changes it. After an error all of it is
+  // still here, and the next flush() writes it to the same place.
   const uint64_t from = flushed_.load(std::memory_order_relaxed);
   DOPPEL_CHECK(from + unflushed_.size() == bytes(), "the lengths of bodies in the file and in memory add up",
                from, unflushed_.size(), bytes());
@@ -119,7 +119,8 @@ absl::StatusOr<std::unique_ptr<Bodies>> temporary_bodies(const std::string& dire
   }
   const std::string name = fmt::format("{} (temporary file)", place);
   int fd = ::open(place.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {  // not every file system can
+  if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR ||
+                 errno == EINVAL)) {  // not all file systems support O_TMPFILE
     std::string path = join(place, "doppel-bodies-XXXXXX");
     fd = ::mkostemp(path.data(), O_CLOEXEC);
     if (fd >= 0) ::unlink(path.c_str());

@@ -88,7 +88,7 @@ absl::Status File::cut(uint64_t length) const {
 }
 
 void File::punch(uint64_t from, uint64_t to) const {
-  constexpr uint64_t kBlock = 4096;  // whole blocks only: anything less gives nothing back
+  constexpr uint64_t kBlock = 4096;  // only whole blocks can be freed
   from = (from + kBlock - 1) / kBlock * kBlock;
   to = to / kBlock * kBlock;
   if (from >= to) return;
@@ -124,7 +124,7 @@ absl::Status write_durably(const std::string& path, std::string_view text, mode_
 absl::Status sync_directory(const std::string& path) {
   ASSIGN_OR_RETURN(const File directory, File::open(path, O_RDONLY | O_DIRECTORY));
   while (::fsync(directory.fd()) != 0) {
-    if (errno == EINVAL) break;  // some file systems have nothing to sync here
+    if (errno == EINVAL) break;  // some file systems cannot sync directories
     if (errno != EINTR) return io_error(fmt::format("{}: cannot sync the directory", path));
   }
   return absl::OkStatus();

@@ -1,6 +1,6 @@
 #pragma once
-// A file descriptor that knows its path, so that every error names file and offset. Interrupted and
-// short reads and writes are carried on here and nowhere else.
+// A file descriptor that knows its path, so each error names file and offset. It retries interrupted and
+// short reads and writes, which nothing else needs to do.
 
 #include <fcntl.h>
 #include <sys/types.h>
@@ -21,23 +21,23 @@ class File {
   File& operator=(File&& other) noexcept;
   ~File();
 
-  // O_CLOEXEC is added.
+  // Adds O_CLOEXEC.
   static absl::StatusOr<File> open(const std::string& path, int flags, mode_t mode = 0600);
 
   int fd() const { return fd_; }
   const std::string& path() const { return path_; }
   absl::StatusOr<uint64_t> size() const;
 
-  // All of `bytes` bytes, or an error: DataLoss where the file ends before.
+  // Reads exactly `bytes` bytes. DataLoss: the file ends before.
   absl::Status read_at(uint64_t offset, void* out, size_t bytes) const;
-  // [from, to) is not read again soon: the page cache may use its memory for something else.
+  // Tells the page cache that [from, to) will not be read again soon.
   void forget(uint64_t from, uint64_t to) const;
   absl::Status write_at(uint64_t offset, std::string_view bytes) const;
   absl::Status sync() const;  // fdatasync
   absl::Status cut(uint64_t length) const;
-  // Gives the space of [from, to) back; reads as zeros afterwards. Best effort: some file systems cannot.
+  // Frees the space of [from, to), which reads as zeros afterwards. Best effort: not all file systems can.
   void punch(uint64_t from, uint64_t to) const;
-  // rename(2); errors name the new path from now on.
+  // rename(2). Later errors name the new path.
   absl::Status rename_to(const std::string& path);
 
  private:
@@ -45,19 +45,20 @@ class File {
   std::string path_;
 };
 
-// The file holds exactly `text` when this returns OK, also after a power loss; before, and after an error, it
-// is as it was. Written beside it (PATH.tmp), synced, renamed, and the directory synced.
+// Replaces a file atomically and durably: when this returns OK, the file holds exactly `text`, even after a
+// power loss. Until then, and after an error, it has its old content. Writes PATH.tmp, syncs and renames
+// it, and syncs the directory.
 absl::Status write_durably(const std::string& path, std::string_view text, mode_t mode = 0600);
 // Makes the entries of a directory durable.
 absl::Status sync_directory(const std::string& path);
-// mkdir -p, mode 0700 for what is made.
+// mkdir -p; new directories have mode 0700.
 absl::Status make_directories(const std::string& path);
 bool exists(const std::string& path);
 std::string join(const std::string& directory, std::string_view name);
 // Cryptographically random bytes.
 absl::Status random_bytes(void* out, size_t bytes);
 
-// The CRC32C of [from, to), which must lie in the file; read in large blocks.
+// The CRC32C of [from, to), which must be inside the file. Reads in large blocks.
 absl::StatusOr<uint32_t> crc_of_range(const File& file, uint64_t from, uint64_t to);
 
 }  // namespace doppel

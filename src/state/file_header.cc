@@ -63,7 +63,8 @@ absl::StatusOr<FileHeader> read_header(const File& file, FileKind kind) {
   }
   ByteReader reader(std::string_view(bytes).substr(8));
   const auto version = reader.fixed<uint32_t>();
-  // Asked first: another version may keep its checksum elsewhere. Where ours fits, it is no damage.
+  // Check the version first: other versions may store the checksum elsewhere. If ours is right, the file is
+  // not damaged.
   if (version < kStateVersion || version > newest(kind)) {
     const std::string_view all = bytes;
     const bool fits =

@@ -2,14 +2,14 @@
 // The first 48 bytes of hot, bodies and journal (little endian):
 //
 //    0  8   magic: "doppel", then the kind: 'H' hot, 'B' bodies, 'J' journal, then '\n'
-//    8  u32 version of the format: 2, of a journal 3 (of an older one 2)
+//    8  u32 version of the format: 2; of a journal 3 (older ones: 2)
 //   12  u32 num_perm     (hot; else 0)
 //   16  u32 mask_words   (hot; else 0)
 //   20  16  epoch: the UUID of the index that the file belongs to
 //   36  8   zero
 //   44  u32 CRC32C of the 44 bytes before
 //
-// Files of different epochs are never mixed: copying one file from another directory is refused.
+// Files of different epochs are never mixed: a file that was copied from another directory is refused.
 
 #include <array>
 #include <cstdint>
@@ -33,7 +33,7 @@ enum class FileKind : char { hot = 'H', bodies = 'B', journal = 'J' };
 
 struct FileHeader {
   FileKind kind = FileKind::hot;
-  uint32_t version = 0;  // as read; written is the newest of the kind
+  uint32_t version = 0;  // as read; files are written in the newest version of their kind
   uint32_t num_perm = 0;
   uint32_t mask_words = 0;
   Epoch epoch{};
@@ -41,7 +41,7 @@ struct FileHeader {
 };
 
 std::string encode_header(const FileHeader& header);
-// Journals of version 2 are read too. The error says whether the file is foreign, damaged or of another
+// Also reads journals of version 2. The error says whether the file is foreign, damaged, or of another
 // version of the format.
 absl::StatusOr<FileHeader> read_header(const File& file, FileKind kind);
 

@@ -1,5 +1,6 @@
-// The file "hash.key": 32 hex digits and a line end, readable by its owner only. It is written beside
-// and linked into place, so that of two processes that start at once one makes the key and both use it.
+// The file "hash.key": 32 hex digits and a line feed, readable by its owner only. It is written under a
+// temporary name and linked into place. So if two processes start at once, one makes the key and both use
+// it.
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -34,7 +35,7 @@ absl::Status write_key(const std::string& directory, const std::string& path, co
   absl::Status status = file.write_at(0, fmt::format("{:016x}{:016x}\n", key.high, key.low));
   if (status.ok()) status = file.sync();
   if (status.ok() && ::link(name.c_str(), path.c_str()) != 0 && errno != EEXIST &&
-      // A file system without hard links.
+      // For file systems without hard links.
       ::rename(name.c_str(), path.c_str()) != 0) {
     status = io_error(fmt::format("{}: cannot be made", path));
   }
@@ -90,7 +91,7 @@ absl::StatusOr<HashKey> hash_key_of(const std::string& directory, bool* made,
       RETURN_IF_ERROR(random_bytes(&key.high, sizeof key.high));
     }
     RETURN_IF_ERROR(write_key(directory, path, key));
-    // Read back below: another process may have been first.
+    // Read the key back, because another process may have been first.
     ASSIGN_OR_RETURN(const HashKey stored, read_key(path));
     if (made != nullptr) *made = stored == key;
     return stored;

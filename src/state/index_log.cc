@@ -25,7 +25,7 @@ uint32_t checksum(std::string_view key, std::string_view value) {
   return crc32c(value.substr(kValueHead), crc32c(value.substr(0, 1), crc32c(key)));
 }
 
-// What all records share: begin after the key, end fills the checksum in.
+// The common part of all records: the constructor begins the value, end() fills in the checksum.
 class Writer {
  public:
   Writer(std::string& out, std::string_view key, char kind) : out_(out) {
@@ -61,7 +61,7 @@ absl::Status damaged(std::string_view key, std::string_view what) {
   return absl::DataLossError(fmt::format("the record {} {}", name, what));
 }
 
-// Cuts "/NUMBER" off the end of a key.
+// Removes "/NUMBER" from the end of a key.
 template <typename T>
 bool cut_number(std::string_view& key, T& out) {
   const size_t slash = key.rfind('/');
@@ -73,7 +73,7 @@ bool cut_number(std::string_view& key, T& out) {
   return true;
 }
 
-// progress/TOPIC/PARTITION; the topic holds no slash.
+// progress/TOPIC/PARTITION; topics contain no slash.
 bool split_progress_key(std::string_view key, LogProgress& out) {
   key.remove_prefix(kProgress.size());
   if (!cut_number(key, out.partition)) return false;

@@ -1,6 +1,6 @@
 #pragma once
-// The index log: one compacted topic with one partition, the durable and ordered form of the index. What
-// its records hold (little endian but for the key; docs/formats.md shows how they work together):
+// The index log: one compacted topic with one partition, the durable and ordered form of the index. Its
+// records (little endian except for the key; docs/formats.md shows how they work together):
 //
 //   key                          value: u8 kind, u32 CRC32C of key, kind and the rest; then
 //   u64 big endian: a number     'R' an original
@@ -8,33 +8,34 @@
 //                                    u8  flags: bit 0: it has slices; bit 1: its payload is known
 //                                    16  digest, low half first
 //                                    u64 id tag
-//                                    u32 its payload's bits, where it is known
+//                                    u32 the payload's bits, if known
 //                                    i64 record time that expiry trusts, in milliseconds; the least i64: none
 //                                    varint mask words, that many u32
 //                                    varint length of the slices, the slices
 //                                    string metadata, string coded set (varint length, bytes)
 //                                'X' it was removed; i64 its record time, as above
-//                                null: it is dead for long (housekeeping; never needed)
-//   expire                       'L' varint lowest live number, varint first number whose end was not
+//                                null: it has been dead for long (housekeeping; never needed)
+//   expire                       'L' varint lowest live number, varint first number whose removal was not
 //                                    announced yet, string clock of expiry
 //   progress/TOPIC/PARTITION     'P' varint next offset, i32 incarnation of the topic (-1: the first), i64
-//                                    timestamp of the record before, i64 highest timestamp: the truth for
-//                                    resuming
-//                                null: what was read of it is forgotten
+//                                    timestamp of the record before, i64 highest timestamp: where a restart
+//                                    resumes
+//                                null: the progress is forgotten
 //   missing/TOPIC/PARTITION/OFFSET
 //                                'M' string why the document that this record points to could not be read
 //   epoch                        'E' 16 UUID, string cluster, string data scheme, varint num_perm, varint
-//                                    mask_words, u8 complete (0: a rebuild is under way), string what it is
+//                                    mask_words, u8 complete (0: a rebuild is running), string what it is
 //                                    rebuilt from
 //   rule                         'U' string rule
-//   owner                        'O' string the process that writes now: its claim (docs/adr/0018); with '/'
-//                                    before its name it has ended, and the log is free (docs/adr/0021)
+//   owner                        'O' string the process that writes now: its claim (docs/adr/0018); a '/'
+//                                    before its name means that it has ended, and the log is free
+//                                    (docs/adr/0021)
 //   cut                          'C' string generation, varint how many batches of this generation were
 //                                    decided: answers of other processes name both (engine/answer_record.h)
-//   batch                        'B' varint how many records its transaction wrote here, this one included
+//   batch                        'B' varint how many records its transaction wrote here, including this one
 //
-// A batch is one transaction: originals (ascending), what is missing, removals, expire, the progress of
-// the partitions that moved, and at its end the number of its records.
+// A batch is one transaction: originals (ascending), missing documents, removals, expire, the progress of the
+// partitions that moved, and at its end the number of its records.
 
 #include <cstdint>
 #include <string>
@@ -48,7 +49,7 @@
 
 namespace doppel {
 
-struct LogRow {  // views into the record
+struct LogRow {  // the views point into the record
   Seq seq = 0;
   uint64_t scheme = 0;
   Digest digest;
@@ -56,7 +57,7 @@ struct LogRow {  // views into the record
   uint32_t payload = 0;
   int64_t trusted_ms = kNoTime;
   BandMask mask;
-  std::string_view slices;  // empty: below one shingle
+  std::string_view slices;  // empty: the text is shorter than one shingle
   Body body;
 };
 struct LogRemoved {
@@ -68,17 +69,17 @@ struct LogDropped {
 };
 struct LogExpire {
   Seq lowest_live = 0;
-  Seq announced = 0;  // original-removed was published for everything below
+  Seq announced = 0;  // the removal of all originals below it was announced
   std::string clock;
 };
 struct LogProgress {
   std::string topic;
   int32_t partition = 0;
   int64_t next = 0;
-  uint32_t incarnation = 1;  // of the topic: how often one of this name was made, as far as we have seen
+  uint32_t incarnation = 1;  // how many topics of this name were created, as far as doppel has seen
   int64_t last_ms = -1;
   int64_t highest_ms = -1;
-  bool forgotten = false;  // nothing of it was read
+  bool forgotten = false;  // nothing of the partition counts as read
 };
 struct LogMissing {
   std::string topic;
@@ -111,7 +112,7 @@ struct LogBatch {
 using LogRecord = std::variant<LogRow, LogRemoved, LogDropped, LogExpire, LogProgress, LogMissing, LogEpoch,
                                LogRule, LogOwner, LogCut, LogBatch>;
 
-// Appends key and value to `out`; the result says where the value begins. The body's views are copied.
+// Each function appends key and value to `out` and returns their offsets. It copies the body's views.
 struct LogPlace {
   size_t key = 0, value = 0, end = 0;
 };
@@ -126,14 +127,14 @@ LogPlace put_log_rule(std::string& out, const LogRule& record);
 LogPlace put_log_owner(std::string& out, const LogOwner& record);
 LogPlace put_log_cut(std::string& out, const LogCut& record);
 LogPlace put_log_batch(std::string& out, const LogBatch& record);
-// A null value under this key: LogDropped.
+// Appends the key of a null value (LogDropped).
 void put_log_key(std::string& out, Seq seq);
 
-// How an incarnation is stored where earlier versions stored -1.
+// Converts an incarnation to its stored form: the first one is -1, as in earlier versions.
 int32_t stored_incarnation(uint32_t incarnation);
 uint32_t incarnation_of(int32_t stored);
 
-// has_value false: null. DataLoss: it is damaged, or not of an index log.
+// has_value is false for a null value. DataLoss: the record is damaged, or does not belong to an index log.
 absl::StatusOr<LogRecord> parse_log_record(std::string_view key, std::string_view value, bool has_value);
 
 }  // namespace doppel

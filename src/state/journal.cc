@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kFrameBytes = 8;
 enum RecordType : uint8_t { kCheckpoint = 1, kWholeCommit = 2, kCommit = 3 };
 
-// `identity` is given for a checkpoint, `position` for a commit.
+// `identity` is set for a checkpoint, `position` for a commit.
 std::string encode(const CommitRecord& record, const Identity* identity, const PositionDelta* position) {
   std::string out;
   out.push_back(static_cast<char>(identity != nullptr ? kCheckpoint : kCommit));
@@ -79,7 +79,7 @@ bool decode(std::string_view payload, JournalEntry& entry, Identity* identity) {
   record.sink_position = reader.string();
   record.clock = reader.string();
   const uint64_t removed = reader.varint();
-  if (removed > reader.rest().size()) return false;  // a byte each at least
+  if (removed > reader.rest().size()) return false;  // each takes at least one byte
   record.removed.reserve(removed);
   Seq before = 0;
   for (uint64_t i = 0; i < removed; ++i) {
@@ -115,7 +115,7 @@ bool follows(const CommitRecord& before, const CommitRecord& next) {
 
 namespace {
 
-// `length`: of the source position before this entry, then of its own.
+// `length` is that of the source position before this entry, and becomes that of its own.
 bool position_fits(const JournalEntry& entry, uint64_t& length) {
   if (entry.position) return fits(*entry.position, length);
   length = entry.record.source_position.size();
@@ -193,7 +193,7 @@ std::string numbered(const std::string& directory, int number) {
   return number == 0 ? path : fmt::format("{}.{}", path, number);
 }
 
-// Of the journals that are there, upwards; 0 is "journal".
+// The numbers of the journals that exist, ascending; 0 is "journal".
 std::vector<int> journal_numbers(const std::string& directory) {
   std::vector<int> out;
   std::error_code error;
@@ -214,8 +214,8 @@ absl::Status move_file(const std::string& from, const std::string& to) {
   return io_error(fmt::format("{}: cannot be renamed to {}", from, to));
 }
 
-// Everything one number up (not at all if `kept` is negative); "journal" stays under its name too, so that
-// there is always one.
+// Renames each journal to the next number, unless `kept` is negative. "journal" also keeps its name, so
+// that there is always one.
 absl::Status shift_journals(const std::string& directory, int kept) {
   if (kept < 0) return absl::OkStatus();
   const std::vector<int> numbers = journal_numbers(directory);
@@ -232,7 +232,7 @@ absl::Status shift_journals(const std::string& directory, int kept) {
   if (kept <= 0 || !exists(newest)) return absl::OkStatus();
   ::unlink(before.c_str());
   if (::link(newest.c_str(), before.c_str()) == 0) return absl::OkStatus();
-  return move_file(newest, before);  // no hard links here: a start finds the other one
+  return move_file(newest, before);  // no hard links here: a start finds the other journal
 }
 
 }  // namespace

@@ -1,34 +1,33 @@
 #pragma once
-// The file "journal": a header (file_header.h), then records: a checkpoint, then one commit for every
-// batch since.
+// The file "journal": a header (file_header.h), then records: one checkpoint, then one commit per batch.
 //
 //    0  u32 length of the payload
-//    4  u32 CRC32C of length and payload, seeded with that field of the record before (of the first: 0)
+//    4  u32 CRC32C of length and payload, seeded with the same field of the previous record (the first: 0)
 //    8  payload:
-//         u8      1 checkpoint, 2 commit with its whole source position, 3 commit with what changed of it
+//         u8      1 checkpoint, 2 commit with its whole source position, 3 commit with the position's changes
 //         varint  number of commits so far
 //         varint  rows in "hot"
 //         varint  length of "bodies"
-//         u32     CRC32C of what "hot" gained since the record before    (checkpoint: 0)
-//         u32     CRC32C of what "bodies" gained since the record before (checkpoint: 0)
+//         u32     CRC32C of what "hot" gained since the previous record    (checkpoint: 0)
+//         u32     CRC32C of what "bodies" gained since the previous record (checkpoint: 0)
 //         varint  lowest live number
 //         varint  lowest number whose row and body are kept
 //         varint  documents judged
-//         i64     when it was made, milliseconds since 1970 by the clock of the machine
+//         i64     when it was made, milliseconds since 1970 by the machine's clock
 //         3: the delta of the source position (position_delta.h); else string source position
 //         string  sink position, clock (varint length, bytes)
-//         varint  how many numbers were removed, then each as varint: the first, then the gaps to the next
-//                 (ascending). A commit: since the record before. A checkpoint: all that are not below
-//                 the lowest number that is kept.
+//         varint  how many numbers were removed, then each as varint: the first, then the gaps (ascending).
+//                 A commit has those since the previous record, a checkpoint all that are not below the
+//                 lowest kept number.
 //         a checkpoint only: string data scheme, string rule, varint num_perm, varint mask_words
 //
-// Version 2 has no commits of type 3. It is read; the first commit behind it begins a journal of version 3.
+// Version 2 has no commits of type 3. It can be read; the next commit begins a journal of version 3.
 //
-// A checkpoint begins a new file. The one before stays as "journal.1", with the commits up to the new
-// checkpoint, the one before that as "journal.2", as many as are set: what they count is in the columns
-// still, so a start can go back to any of their commits if what came later is damaged. Reading stops at the
-// first record that does not fit: what follows cannot be trusted, and going back to the commit before
-// is always right, as the input is then judged again from there.
+// A checkpoint begins a new file. The previous one stays as "journal.1", with the commits up to the new
+// checkpoint, the one before it as "journal.2", and so on, as many as the settings say. The columns still
+// hold what these commits count, so a start can go back to any of them if later data is damaged. Reading
+// stops at the first record that does not match: what follows cannot be trusted. Going back to the commit
+// before is always safe, because the input is judged again from there.
 
 #include <cstdint>
 #include <optional>
@@ -44,7 +43,7 @@
 
 namespace doppel {
 
-// What an index was made with; never changes.
+// The settings that an index was made with. Only the rule may change.
 struct Identity {
   std::string data_scheme;
   std::string rule;
@@ -68,14 +67,14 @@ struct CommitRecord {
   bool operator==(const CommitRecord&) const = default;
 };
 
-// Does `next` follow `before`, in one index that only grows?
+// Whether `next` can follow `before` in an index that only grows.
 bool follows(const CommitRecord& before, const CommitRecord& next);
 
 struct JournalEntry {
-  CommitRecord record;  // where `position` is given, without its source position
+  CommitRecord record;  // without its source position if `position` is set
   std::optional<PositionDelta> position;
-  uint64_t end = 0;  // offset behind it
-  uint32_t crc = 0;  // seed of the next
+  uint64_t end = 0;  // offset behind the entry
+  uint32_t crc = 0;  // seed of the next entry
 };
 
 struct JournalContents {
@@ -86,44 +85,46 @@ struct JournalContents {
   uint64_t file_bytes = 0;
   std::string damage;  // what is wrong behind the last entry; empty: nothing
 
-  // Many entries share most of a long one: it is made only for the one that is asked for.
+  // The source position after an entry. It is put together on request, because entries share most of a long
+  // position.
   std::string source_position(size_t entry) const;
 };
 
-// An error if the header or the checkpoint is not good. With `checkpoint_only` the commits are left out.
+// It is an error if the header or the checkpoint is damaged. `checkpoint_only` skips the commits.
 absl::StatusOr<JournalContents> read_journal(const File& file, bool checkpoint_only = false);
 
 // The journals that exist, the newest first.
 std::vector<std::string> journal_paths(const std::string& directory);
-// The last commit of a directory that nobody has opened; none: it is new, or cannot be read.
+// The last commit of a directory that no process uses; nullopt if there is none or it cannot be read.
 struct LastCommit {
   Epoch epoch{};
   std::string rule;
   CommitRecord record;  // with its whole source position
 };
 std::optional<LastCommit> last_commit(const std::string& directory);
-// Makes the journal with this number (0: "journal") the newest; newer ones go into "damaged".
+// Makes the journal at `path` the newest; moves newer ones into damaged_folder().
 absl::Status promote_journal(const std::string& directory, const std::string& path);
-// Files that doppel does not use, but that may help a person.
+// Holds files that doppel does not use, but that may help a person.
 std::string damaged_folder(const std::string& directory);
 
-// A commit as JournalWriter takes it; `position_before`: the source position of the record before.
+// Encodes a commit for JournalWriter. `position_before` is the source position of the previous record.
 std::string encode_commit(const CommitRecord& commit, std::string_view position_before);
 
 class JournalWriter {
  public:
   JournalWriter() = default;
-  // Goes on behind `last`, in a file of this version.
+  // Continues behind `last`, in a file of this version.
   JournalWriter(File file, uint32_t version, uint64_t start, const JournalEntry& last);
-  // Begins a new journal in `directory` with this checkpoint and the encoded commits since. `kept` older ones
-  // stay; negative: it takes the place of the newest. With `durable` it is on disk when this returns.
+  // Begins a new journal in `directory` with this checkpoint and the encoded commits since. Keeps `kept`
+  // older ones; if negative, the new one replaces the newest. If `durable`, it is on disk when this
+  // returns.
   static absl::StatusOr<JournalWriter> begin(const std::string& directory, const Epoch& epoch,
                                              const Identity& identity, const CommitRecord& checkpoint,
                                              const std::vector<std::string>& since, int kept, bool durable);
 
-  // An encoded commit. Only where takes_commits().
+  // Appends an encoded commit. Requires takes_commits().
   absl::Status append(std::string_view commit);
-  // False behind what an older version wrote: a new journal is to be begun.
+  // False for a journal of an older version: begin a new one.
   bool takes_commits() const { return version_ == kJournalVersion; }
   absl::Status sync() const { return file_.sync(); }
   uint64_t commit_bytes() const { return end_ - start_; }  // since the checkpoint

@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::string_view kName = "DKP";
 constexpr std::string_view kMagic = "DKP\x02";
-constexpr std::string_view kMagic3 = "DKP\x03";  // with a cut behind all else
-constexpr std::string_view kMagic4 = "DKP\x04";  // with a cut and the owner behind all else
+constexpr std::string_view kMagic3 = "DKP\x03";  // with a cut at the end
+constexpr std::string_view kMagic4 = "DKP\x04";  // with a cut and the owner at the end
 constexpr std::string_view kMagic1 = "DKP\x01";  // without the epoch's offset
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
-// What a snapshot of an index in Kafka says about its place in the log: stored as the source position of the
-// state directory's commits.
+// The position of a snapshot in its index log. Commits of the state directory store it as their source
+// position.
 
 #include <map>
 #include <string>
@@ -17,11 +17,11 @@ struct KafkaPosition {
   std::string cluster;
   std::string index_log;
   int64_t log_offset = 0;     // everything before it is covered
-  int64_t covered_ms = 0;     // by the clock of the machine: nothing else was in the log at this time
-  int64_t epoch_offset = -1;  // of the record that says which index this is, complete; -1: not known
+  int64_t covered_ms = 0;     // machine's clock: the log had nothing more at this time
+  int64_t epoch_offset = -1;  // of the record that identifies the complete index; -1: unknown
   LogExpire expire;
-  LogCut cut;         // of an index on many machines; without a generation: none
-  std::string owner;  // of the last claim, as its record says it; empty: not known
+  LogCut cut;         // of an index on several machines; no generation: none
+  std::string owner;  // of the last claim, as in its record; empty: unknown
   std::map<std::pair<std::string, int32_t>, LogProgress> progress;
 
   std::vector<LogProgress> progress_list() const;
@@ -29,7 +29,7 @@ struct KafkaPosition {
 
 std::string encode_position(const KafkaPosition& position);
 absl::StatusOr<KafkaPosition> decode_position(std::string_view bytes);
-// Whether these bytes are a position of this kind (and not one of files).
+// Whether the bytes are a Kafka position, not one of files.
 bool is_kafka_position(std::string_view bytes);
 
 }  // namespace doppel::kafka

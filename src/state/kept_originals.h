@@ -1,6 +1,6 @@
 #pragma once
-// The originals that a process keeps, for those who search for some of them: which are live, and where their
-// bodies are. Only the pipeline's thread may ask, between batches.
+// The originals that a process stores, for searches: which are live, and where their bodies are. Use it
+// only on the pipeline's thread, between batches.
 
 #include <algorithm>
 #include <optional>
@@ -14,10 +14,10 @@ class KeptOriginals {
   explicit KeptOriginals(const Originals& numbers) : numbers_(numbers) {}
   virtual ~KeptOriginals() = default;
 
-  // Not those of indexes that are only read.
+  // Without those of indexes that are only read.
   Seq lowest_live() const { return std::max(numbers_.lowest_live(), numbers_.first_own()); }
   Seq next_seq() const { return numbers_.next_seq(); }
-  // Nothing: it is not live, or not kept here.
+  // nullopt: it is not live, or not stored here.
   virtual std::optional<BodyRef> body(Seq seq) const {
     return seq >= numbers_.first_own() && numbers_.live(seq) ? std::optional(numbers_.row(seq).body)
                                                              : std::nullopt;

@@ -1,6 +1,6 @@
 #pragma once
-// The file "LOCK": flock(2) on it while a process uses the directory; it holds the process's number,
-// for the message to the next one. The lock ends with the process, however that ends.
+// The file "LOCK": a process holds flock(2) on it while it uses the directory, and writes its pid into it
+// for the message to the next process. The lock ends with the process in any case.
 
 #include <string>
 
@@ -9,11 +9,11 @@
 
 namespace doppel {
 
-// Held as long as the result lives.
+// Holds the lock as long as the result lives.
 absl::StatusOr<File> lock_directory(const std::string& directory);
-// The same for those who only read: any number of them, and nobody who writes.
+// The same for readers: any number of them can hold it, but no writer in the meantime.
 absl::StatusOr<File> lock_to_read(const std::string& directory);
-// Whether a process holds it now. Writes nothing: root may ask without leaving files of its own.
+// Whether a process holds the lock now. Writes nothing, so root can ask without leaving files of its own.
 bool directory_in_use(const std::string& directory);
 
 }  // namespace doppel

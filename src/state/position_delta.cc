@@ -8,7 +8,7 @@ namespace doppel {
 namespace {
 
 constexpr size_t kTail = 4;
-constexpr size_t kBlock = 4096;  // compared at once
+constexpr size_t kBlock = 4096;  // bytes per comparison
 
 size_t body_size(uint64_t size) { return size - std::min<uint64_t>(size, kTail); }
 

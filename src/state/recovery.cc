@@ -9,7 +9,7 @@
 namespace doppel {
 namespace {
 
-// What keeps [from, to) of a column from being what a commit counted; empty: nothing.
+// What is wrong with [from, to) of a column that a commit counted; empty: nothing.
 absl::StatusOr<std::string> fault_of(const File& file, uint64_t size, uint64_t from, uint64_t to,
                                      uint32_t crc) {
   if (size < to) return fmt::format("{} ends at offset {}, the commit needs {}", file.path(), size, to);
@@ -38,7 +38,7 @@ absl::StatusOr<Seq> first_bad_row(const File& hot, const HotFormat& format, cons
     what = std::string(s.message());
     return good;
   }
-  return to;  // too short a file is found where lengths are compared
+  return to;  // choose_commit() notices if the file is too short
 }
 
 absl::StatusOr<Recovery> choose_commit(const JournalContents& journal, const std::string& journal_path,

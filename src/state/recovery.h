@@ -1,7 +1,7 @@
 #pragma once
-// Which commit is the truth: the last one that everything supports. The columns must be as long as it says,
-// what they gained since the checkpoint must have the checksums that the commits wrote down (after a power
-// loss anything behind a checkpoint may be torn), and the outputs must reach as far.
+// Finds the last commit that all files support. The columns must be as long as it says. What they gained
+// since the checkpoint must have the checksums in the commits, because after a power loss anything behind a
+// checkpoint may be torn. The outputs must be long enough, too.
 
 #include <functional>
 #include <string>
@@ -17,17 +17,17 @@
 namespace doppel {
 
 struct Recovery {
-  size_t entry = 0;                // in JournalContents::entries
+  size_t entry = 0;                // index in JournalContents::entries
   std::vector<std::string> notes;  // why it is not the last one
 };
 
-// Rows [from, to): the first whose checksum does not fit (with `bodies`: or whose body's), else `to`. `what`
-// says what is wrong with it.
+// Returns the first of the rows [from, to) whose checksum does not match (or, with `bodies`, that of its
+// body), or `to`. `what` then says what is wrong with it.
 absl::StatusOr<Seq> first_bad_row(const File& hot, const HotFormat& format, const BodiesFile* bodies,
                                   Seq from, Seq to, std::string& what);
 
-// What is not supported: rows from `limit` on. An error if not even the checkpoint is supported; it names the
-// file that is at fault.
+// Rows from `limit` on are known to be bad. It is an error if not even the checkpoint is supported; the
+// message names the file.
 absl::StatusOr<Recovery> choose_commit(const JournalContents& journal, const std::string& journal_path,
                                        const File& hot, const HotFormat& format, const File& bodies,
                                        Seq limit, const std::function<bool(std::string_view)>& supports);

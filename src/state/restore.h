@@ -1,5 +1,5 @@
 #pragma once
-// From the state directory into the engine: what an earlier run left.
+// Loads the index from the state directory into the engine.
 
 #include "absl/status/status.h"
 #include "engine/engine.h"
@@ -8,11 +8,11 @@
 
 namespace doppel {
 
-// Loads what an earlier run left into the engine.
+// Loads everything: the whole restore.
 absl::Status restore_engine(
     StateDir& state, Engine& engine, int threads,
     const ReportProgress& report = [](const RestoreProgress&) {});
-// The step of it that takes time: the stored rows, between start_restore() and finish_restore().
+// The slow part of it: loads the stored rows. Call it between start_restore() and finish_restore().
 absl::Status load_rows_into(StateDir& state, Engine& engine, const ReportProgress& report);
 
 }  // namespace doppel

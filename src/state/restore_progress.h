@@ -6,16 +6,16 @@
 
 namespace doppel {
 
-// How far an index is restored: what is done, and of how much (0: not known).
+// Progress of restoring an index. total is 0 if unknown.
 struct RestoreProgress {
   std::string phase;  // "loading the snapshot"
   uint64_t done = 0, total = 0;
 };
 
-// The phase of a daemon that waits for its turn, and follows the log meanwhile.
+// The phase of a daemon that waits to take over and follows the log.
 inline constexpr const char* kStandingBy = "standing by";
 
-// Called from time to time, on the thread that restores.
+// Called from time to time on the thread that restores.
 using ReportProgress = std::function<void(const RestoreProgress&)>;
 
 }  // namespace doppel

@@ -15,7 +15,7 @@ constexpr std::string_view kReadAgain =
 
 using Values = SchemeValues;
 
-// The setting by its name.
+// The setting that stands behind a line of the scheme.
 std::string asked(std::string_view name, std::string_view value) {
   return name == "extract" ? fmt::format("; that was input.extract: {}", value) : "";
 }
@@ -42,7 +42,7 @@ std::vector<std::string> scheme_differences(std::string_view stored, std::string
   for (const auto& [name, value] : before) {
     const auto other = after.find(name);
     if (other == after.end()) {
-      // It is compared when the first WARC record comes: no other text depends on it.
+      // Checked when the first WARC record arrives, because only such records depend on it.
       if (name == "warc_pages") continue;
       out.push_back(fmt::format("{}: the index was made with {}, now it is not set{}", name, value,
                                 asked(name, value)));
@@ -119,21 +119,22 @@ bool is_accepted(const std::vector<std::string>& accepted, std::string_view name
   return std::find(accepted.begin(), accepted.end(), name) != accepted.end();
 }
 
-// Made by an earlier version, which stored the smaller one of max_documents and what max_memory gave.
+// The directory is of an earlier version, which stored only the smaller one of max_documents and the number
+// for max_memory.
 bool holds_only_the_number(const Values& before, const Values& after) {
   if (before.contains(kMemory) || !after.contains(kMemory) || !before.contains(kDocuments)) return false;
   return !after.contains(kDocuments) ||
          number(value_of(before, kDocuments)) <= number(value_of(after, kDocuments));
 }
 
-// The stored documents_in_memory that goes on to count; empty: none does.
+// The stored documents_in_memory that stays in force; empty: none.
 std::string_view kept_room(const Values& before, const Values& after,
                            const std::vector<std::string>& accepted) {
   if (!after.contains(kMemory)) return {};
   if (value_of(before, kMemory) == value_of(after, kMemory)) return value_of(before, kInMemory);
   if (!holds_only_the_number(before, after) || is_accepted(accepted, kMemory)) return {};
   const std::string_view documents = value_of(before, kDocuments);
-  // It was max_documents that counted, and it does still.
+  // max_documents was the limit, and still is.
   const bool set =
       documents == value_of(after, kDocuments) && number(value_of(after, kInMemory)) >= number(documents);
   return set ? std::string_view() : documents;
@@ -173,7 +174,7 @@ absl::Status refuse_differences(const std::string& what, const std::vector<std::
 }
 
 absl::StatusOr<Scheme> scheme_of_index(Scheme now, std::string_view stored) {
-  // The lines behind those that every scheme has say how texts were made of records.
+  // Lines that not every scheme has tell how texts were made from records.
   now.text.clear();
   const std::string described = now.describe();
   const SchemeValues known = scheme_values(described);

@@ -1,5 +1,5 @@
 #pragma once
-// Lines of "name=value": what an index was made with, compared by name.
+// The "name=value" lines that an index was made with, compared by name.
 
 #include <map>
 #include <optional>
@@ -13,36 +13,36 @@
 
 namespace doppel {
 
-// Views into the lines.
+// Views into `lines`.
 using SchemeValues = std::map<std::string_view, std::string_view>;
 SchemeValues scheme_values(std::string_view lines);
 
 // One line for every name whose value differs: "num_perm: the index was made with 128, now 64".
 std::vector<std::string> scheme_differences(std::string_view stored, std::string_view now);
 
-// The stored line with the name of `line`.
+// The stored line with the same name as `line`.
 std::optional<std::string> scheme_line(std::string_view stored, std::string_view line);
 
-// The same of what a document was signed with, and of what this run expects.
+// The same for the scheme of signed records and the one that this run expects.
 std::vector<std::string> signed_differences(std::string_view signed_with, std::string_view now);
 
-// The same without the names that are accepted. Bands and rows shape what is stored: they are never accepted.
-// max_memory is turned into documents_in_memory by way of the buffers, once, when an index is made: other
-// buffers are no difference, another max_memory is one, by that name.
+// The same for rules, without the names in `accepted`. Bands and rows cannot be accepted, because stored
+// data depends on them. max_memory is converted to documents_in_memory, which depends on the buffers, once,
+// when an index is made. So other buffers are not a difference, but another max_memory is.
 std::vector<std::string> rule_differences(std::string_view stored, std::string_view now,
                                           const std::vector<std::string>& accepted);
 
-// `now`, where nothing that differs is refused, with the documents_in_memory that is in force: as long as
-// max_memory is the same, that which was stored. Earlier versions stored it as max_documents, without
-// max_memory: it holds too, unless max_memory is accepted by name.
+// Returns `now`, if no difference is refused, with the documents_in_memory in force: the stored one as long
+// as max_memory is unchanged. Earlier versions stored it as max_documents, without max_memory; that stays
+// in force, too, unless max_memory is accepted by name.
 std::string rule_in_force(std::string_view stored, std::string_view now,
                           const std::vector<std::string>& accepted);
 
-// FailedPrecondition if anything differs: `what`, and a line for each difference.
+// FailedPrecondition if there are differences: `what`, and one line for each.
 absl::Status refuse_differences(const std::string& what, const std::vector<std::string>& differences);
 
-// `now` with the lines of `stored`, an index, that say how its texts were made of records.
-// FailedPrecondition: other lines differ.
+// Returns `now` with those lines of `stored`, the scheme of an index, that tell how texts were made from
+// records. FailedPrecondition if other lines differ.
 absl::StatusOr<Scheme> scheme_of_index(Scheme now, std::string_view stored);
 
 }  // namespace doppel

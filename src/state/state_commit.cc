@@ -1,4 +1,4 @@
-// Commits, and checkpoints from which a start goes on.
+// Commits and checkpoints.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,11 +14,11 @@
 namespace doppel {
 namespace {
 
-constexpr uint64_t kJournalBytesMax = 64 << 20;  // of commits, then a checkpoint is due
+constexpr uint64_t kJournalBytesMax = 64 << 20;  // of commits; then a checkpoint is due
 
 }  // namespace
 
-// The conditions of every commit: each later start would trust a wrong one.
+// Checks the invariants of a commit, because each later start would trust a wrong one.
 void StateDir::Impl::check(const Commit& commit) const {
   Seq next = state.next_seq;
   uint64_t body_end = last_body_end;
@@ -73,7 +73,7 @@ absl::Status StateDir::Impl::commit(const Commit& commit) {
   next.hot_crc = crc32c(rows);
   DOPPEL_CHECK(rows.size() == commit.rows.size() * format->row_bytes(), "all rows have one length",
                rows.size(), commit.rows.size(), format->row_bytes());
-  // A start would cut a record off that does not follow the one before, and everything behind it.
+  // A start would discard a record that does not follow the previous one, and everything behind it.
   DOPPEL_CHECK(follows(state, next), "a commit follows the one before", state.commits, next.commits,
                state.next_seq, next.next_seq, state.bodies_end, next.bodies_end, state.lowest_live,
                next.lowest_live, state.keep_from, next.keep_from);
@@ -92,7 +92,7 @@ absl::Status StateDir::Impl::commit(const Commit& commit) {
   state.removed = std::move(before);
   if (pending) {
     const bool ready = pending->synced.wait_for(std::chrono::seconds(0)) != std::future_status::timeout;
-    // Too many commits beside it: better to wait than to keep them all in memory.
+    // Wait if there are too many commits since, rather than keeping them all in memory.
     if (!ready && journal.commit_bytes() <= 4 * kJournalBytesMax) return absl::OkStatus();
     absl::Status status = finish_checkpoint();
     checkpoints.failed += status.ok() ? 0 : 1;
@@ -118,7 +118,8 @@ absl::Status StateDir::Impl::sync_columns() {
   return hot.sync();
 }
 
-// The columns are synced beside the stream: what this takes grows with what came since the last time.
+// Syncs the columns in the background. The time that this takes depends on what came since the last
+// checkpoint.
 void StateDir::Impl::start_checkpoint() {
   tidy(state.removed, state.keep_from);
   pending.emplace();
@@ -136,7 +137,7 @@ absl::Status StateDir::Impl::finish_checkpoint() {
 
 absl::Status StateDir::Impl::begin_journal(CommitRecord checkpoint, const std::vector<std::string>& since,
                                            Clock::time_point start) {
-  // One without anything new would only push an older one out.
+  // A checkpoint without new commits would only displace an older one.
   const bool news = checkpoint.commits != checkpoint_commits;
   DOPPEL_CHECK(checkpoint.commits >= checkpoint_commits && checkpoint.next_seq >= checkpoint_seq,
                "a checkpoint is never older than the one before", checkpoint.commits, checkpoint_commits,
@@ -178,8 +179,8 @@ absl::Status StateDir::Impl::checkpoint() {
   return begin_journal(state, {}, start);
 }
 
-// The space of rows that no checkpoint which is kept can ask for again.
-// Best effort: where it fails, files are only larger than they must be.
+// Frees the space of rows that no kept checkpoint needs. Best effort: if it fails, the files are only
+// larger than necessary.
 void StateDir::Impl::give_back() {
   const Seq lowest = *std::min_element(kept_from.begin(), kept_from.end());
   if (lowest <= punched) return;
@@ -191,7 +192,7 @@ void StateDir::Impl::give_back() {
     bodies->give_back_below(state.bodies_end);
     return;
   }
-  // Bodies are in the order of rows; one of the next rows has a body.
+  // Bodies are in the order of rows, so the next row with a body tells where to stop.
   PodVector<char> bytes(format->row_bytes());
   for (Seq seq = lowest; seq < std::min(lowest + 1000, state.next_seq); ++seq) {
     StoredRow stored;

@@ -36,7 +36,7 @@ absl::Status StateDir::load_rows(const std::function<void(const StoredRow&)>& vi
     stored.removed = removed != removed_end && *removed == stored.seq;
     visit(stored);
   };
-  // What was loaded is not read again: the page cache takes its memory for the next rows.
+  // Loaded rows are not read again, so the page cache may use their memory for the next ones.
   constexpr Seq kRowsAtOnce = Seq{1} << 18;
   for (Seq from = r.first_row; from < r.next_seq;) {
     const Seq to = std::min(r.next_seq, from + kRowsAtOnce);
@@ -61,7 +61,7 @@ absl::Status StateDir::add_to_scheme(std::string_view line) {
 absl::Status StateDir::start_at(Seq seq) {
   Impl& i = *impl_;
   DOPPEL_CHECK(i.state.commits == 0, "numbering begins before the first commit", i.state.commits, seq);
-  RETURN_IF_ERROR(i.hot.cut(i.format->offset(seq)));  // a hole
+  RETURN_IF_ERROR(i.hot.cut(i.format->offset(seq)));  // a hole in the file
   i.state.next_seq = i.state.lowest_live = i.state.keep_from = seq;
   i.kept_from.clear();
   i.recovered.next_seq = i.recovered.lowest_live = i.recovered.first_row = seq;
@@ -75,7 +75,7 @@ absl::StatusOr<StoredRow> StateDir::read_row(Seq seq) {
   impl_->one_row.resize(impl_->format->row_bytes());
   RETURN_IF_ERROR(
       impl_->hot.read_at(impl_->format->offset(seq), impl_->one_row.data(), impl_->one_row.size()));
-  // The hole where rows were given back, or where numbering began late.
+  // A hole: the row was freed, or numbering began behind it.
   const bool hole =
       seq < impl_->state.lowest_live &&
       std::all_of(impl_->one_row.begin(), impl_->one_row.end(), [](auto byte) { return byte == 0; });
@@ -124,7 +124,7 @@ CheckpointStats StateDir::checkpoint_stats() const {
 
 absl::Status discard_state(const std::string& directory, std::string* note) {
   namespace fs = std::filesystem;
-  // The mark goes last, so that a directory that was emptied by half is never opened.
+  // The mark is moved last, so that a partly emptied directory is never opened.
   if (!exists(join(directory, kDamagedName))) mark_damaged(directory, "it is being set aside");
   const fs::path to = damaged_folder(directory);
   std::error_code error;
@@ -157,7 +157,7 @@ absl::Status discard_state(const std::string& directory, std::string* note) {
 }
 
 void mark_damaged(const std::string& directory, const std::string& reason) {
-  // Without it the next start finds the same damage later, when it reads there.
+  // If this fails, a later start finds the damage when it reads that place.
   write_durably(join(directory, kDamagedName), reason + "\n").IgnoreError();
 }
 

@@ -1,10 +1,10 @@
 #pragma once
-// The inside of a state directory, shared by the files that open it (state_open.cc), commit to it
-// (state_commit.cc) and show it (state_dir.cc).
+// The implementation of a state directory, shared by the files that open it (state_open.cc), commit to it
+// (state_commit.cc) and query it (state_dir.cc).
 //
-// One data path: rows and bodies are written once, to where they stay; a commit is a small record that
-// says how much of them counts. So the state costs a row and a body for each original, and what
-// a crash leaves behind the last good record is simply cut off.
+// Rows and bodies are written once, to their final place. A commit is a small record that says how much of
+// them counts. So an original costs one row and one body, and what a crash leaves behind the last good
+// record is simply discarded.
 
 #include <algorithm>
 #include <chrono>
@@ -41,26 +41,26 @@ struct StateDir::Impl {
   std::optional<HotFormat> format;
   std::unique_ptr<BodiesFile> bodies;
   JournalWriter journal;
-  CommitRecord state;                // as of the last commit; `removed`: all, not tidied
-  absl::flat_hash_set<Seq> removed;  // the same, to be looked up
+  CommitRecord state;                // as of the last commit; its `removed` has all, unsorted
+  absl::flat_hash_set<Seq> removed;  // the same numbers, for lookup
   Seq checkpoint_seq = 0;
   uint64_t checkpoint_commits = 0;
   Clock::time_point checkpoint_time = Clock::now();
-  std::vector<Seq> kept_from;  // of the checkpoints that are kept, the newest first
-  // Bodies come in the order of rows: then space is given back by cutting below one offset.
+  std::vector<Seq> kept_from;  // of the kept checkpoints, the newest first
+  // Bodies are in the order of rows, so space is freed by punching below one offset.
   uint64_t last_body_end = 0;
-  Seq punched = 0;  // rows below have been given back
+  Seq punched = 0;  // rows below were freed
   Recovered recovered;
-  std::string rows;  // encoded, of one commit
+  std::string rows;  // encoded rows of one commit
   PodVector<char> one_row;
   bool failed = false;
   CheckpointStats checkpoints;
 
-  // A checkpoint whose columns are being synced, and the commits since.
+  // A checkpoint whose columns are being synced, and the commits since it began.
   struct Pending {
     CommitRecord record;
     Clock::time_point start;
-    std::vector<std::string> since;  // encoded: their positions share what they have in common
+    std::vector<std::string> since;  // encoded, with the changes of their positions only
     std::future<absl::Status> synced;
   };
   std::optional<Pending> pending;
@@ -86,7 +86,7 @@ struct StateDir::Impl {
   void give_back();
 };
 
-// Ascending, each once, none below `lowest`.
+// Sorts the numbers, and drops duplicates and those below `lowest`.
 inline void tidy(std::vector<Seq>& removed, Seq lowest) {
   std::sort(removed.begin(), removed.end());
   removed.erase(std::unique(removed.begin(), removed.end()), removed.end());

@@ -1,4 +1,4 @@
-// What a start finds in a state directory: nothing, or the newest commit that all files support.
+// Opens a state directory: a new one, or at the newest commit that all files support.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ absl::Status StateDir::Impl::open(const Supports& supports) {
   hot_path = join(directory, "hot");
   bodies_path = join(directory, "bodies");
   journal_path = join(directory, kJournalName);
-  ::unlink(join(directory, kNewJournalName).c_str());  // a checkpoint that was not finished
+  ::unlink(join(directory, kNewJournalName).c_str());  // an unfinished checkpoint
   identity = {options.data_scheme, options.rule, options.num_perm, options.mask_words};
   RETURN_IF_ERROR(journal_paths(directory).empty() ? create() : recover(supports));
 
@@ -55,8 +55,8 @@ absl::Status StateDir::Impl::open(const Supports& supports) {
 }
 
 absl::Status StateDir::Impl::create() {
-  // A start that was killed before its first checkpoint leaves headers at most. Anything more is
-  // an index that lost its journal, or not ours.
+  // A start that was killed before its first checkpoint leaves at most headers. More than that is an index
+  // that lost its journal, or not ours.
   for (const auto& [path, kind] : {std::pair(hot_path, FileKind::hot), {bodies_path, FileKind::bodies}}) {
     struct stat info{};
     if (::stat(path.c_str(), &info) != 0 || static_cast<uint64_t>(info.st_size) <= kFileHeaderBytes) continue;
@@ -95,7 +95,7 @@ absl::Status StateDir::Impl::check_header(const FileHeader& header, const File& 
 }
 
 absl::Status StateDir::Impl::refuse_differences(const Identity& stored) const {
-  // num_perm and mask_words shape the rows; they are compared like any other name.
+  // Rows depend on num_perm and mask_words, so these are compared like any other name.
   const auto shape = [](const Identity& i) {
     return fmt::format("{}\nnum_perm={}\nmask_words={}\n", i.data_scheme, i.num_perm, i.mask_words);
   };
@@ -123,7 +123,7 @@ absl::Status StateDir::Impl::open_columns(File& bodies_file) {
   return absl::OkStatus();
 }
 
-// The newest journal that is good in itself and that the columns support.
+// Uses the newest journal that is intact and that the columns support.
 absl::Status StateDir::Impl::recover(const Supports& supports) {
   const std::string& directory = options.directory;
   std::vector<std::string> paths = journal_paths(directory);
@@ -138,13 +138,13 @@ absl::Status StateDir::Impl::recover(const Supports& supports) {
   if (paths.front() != journal_path) notes.push_back(fmt::format("{}: is missing", journal_path));
   for (const std::string& path : paths) {
     ASSIGN_OR_RETURN(const File file, File::open(path, O_RDONLY));
-    // Of older ones the commits are read when it comes to that.
+    // The commits of older journals are read only if they are needed.
     absl::StatusOr<JournalContents> contents = read_journal(file, !journals.empty());
     if (contents.ok()) {
       journals.push_back(*std::move(contents));
       readable.push_back(path);
     } else if (absl::IsFailedPrecondition(contents.status())) {
-      return contents.status();  // of another version
+      return contents.status();  // written by another version
     } else {
       cannot_use(contents.status());
     }
@@ -160,8 +160,8 @@ absl::Status StateDir::Impl::recover(const Supports& supports) {
   ASSIGN_OR_RETURN(const FileHeader bodies_header, read_header(bodies_file, FileKind::bodies));
   RETURN_IF_ERROR(check_header(bodies_header, bodies_file));
 
-  // Rows that came between the oldest checkpoint and the newest are verified, because there it helps to know;
-  // after damage was found, everything is.
+  // Verifies the rows between the oldest and the newest checkpoint, where an older journal can help. If
+  // damage was found earlier, verifies everything.
   const std::string mark = join(directory, kDamagedName);
   std::string reason;
   if (std::ifstream text(mark); text) std::getline(text, reason);
@@ -211,7 +211,7 @@ absl::Status StateDir::Impl::recover(const Supports& supports) {
                                   damage.empty() ? "no damage is left" : "what was damaged is cut off"));
       ::unlink(mark.c_str());
     }
-    identity.data_scheme = journals[j].identity.data_scheme;  // it may say more than every run knows
+    identity.data_scheme = journals[j].identity.data_scheme;  // it may have lines that not every run knows
     identity.rule = rule_in_force(journals[j].identity.rule, options.rule, options.accepted);
     state = chosen.record;
     state.source_position = journals[j].source_position(found->entry);
@@ -237,8 +237,8 @@ absl::Status StateDir::Impl::recover(const Supports& supports) {
   return first_error;
 }
 
-// The journal first: were the columns cut first and the machine lost power in between, records of the
-// journal would count what is no longer there (which recovery would find, but why rely on it).
+// Cuts the journal first. If the columns came first and the machine lost power in between, records of the
+// journal would count data that is gone. Recovery would notice, but need not be relied on.
 absl::Status StateDir::Impl::cut(const JournalContents& contents, const JournalEntry& entry,
                                  const File& bodies_file) {
   const auto cut_one = [&](const File& file, uint64_t length) -> absl::Status {

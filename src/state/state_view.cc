@@ -56,7 +56,7 @@ struct StateView::Impl {
     absl::Status first_error;
     for (const std::string& path : paths) {
       absl::StatusOr<File> file = File::open(path, O_RDONLY);
-      if (absl::IsNotFound(file.status())) continue;  // a daemon has moved it
+      if (absl::IsNotFound(file.status())) continue;  // a daemon has renamed it
       RETURN_IF_ERROR(file.status());
       absl::StatusOr<JournalContents> contents = read_journal(*file);
       if (absl::IsFailedPrecondition(contents.status())) return contents.status();
@@ -73,7 +73,7 @@ struct StateView::Impl {
 
   void journal(const std::string& path, JournalContents& contents) {
     const bool newest = snapshots.empty();
-    // What is unfinished at the end of the newest one is being written, or was when its process died.
+    // An incomplete record at the end of the newest journal is being written, or its process died.
     const JournalEntry& end = contents.entries.back();
     if (!contents.damage.empty() && !(newest && contents.damage.ends_with("is not complete")))
       found(path, end.end, contents.damage);
@@ -122,7 +122,7 @@ struct StateView::Impl {
     return absl::OkStatus();
   }
 
-  // A process that uses the directory may have given the space of these rows back meanwhile.
+  // Whether a process that uses the directory has freed these rows since open().
   bool given_back(Seq seq) const {
     for (const std::string& path : journal_paths(directory)) {
       const absl::StatusOr<File> file = File::open(path, O_RDONLY);
