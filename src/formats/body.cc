@@ -45,7 +45,7 @@ absl::StatusOr<std::string_view> BodyReader::text(const ResponseBody& body) {
   if (!body.unicode) {
     std::string_view declared = body.charset.empty() ? charset_parameter(body.content_type) : body.charset;
     text = charsets_.decode(body.bytes, declared, html);
-    // UTF-16 shows only now what it is.
+    // UTF-16 can be recognised as HTML only after decoding.
     html = html || (type.empty() && looks_like_html(text));
   }
   if (!html) return text;

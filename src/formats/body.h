@@ -1,5 +1,6 @@
 #pragma once
-// A response's body -> text: charset, then HTML. And the rules by which a response is no document.
+// Turns the body of a response into text: decodes the charset, then extracts text from HTML. Also holds the
+// rules that skip responses.
 
 #include <string>
 #include <string_view>
@@ -14,20 +15,20 @@ namespace doppel {
 
 struct ResponseBody {
   std::string_view bytes;
-  bool unicode = false;           // a JSON string: nothing that says otherwise counts
-  std::string_view content_type;  // as the server sent it; empty: unknown
-  std::string_view charset;       // declared beside the type; counts before its parameter
+  bool unicode = false;           // the body is a JSON string, so all charset declarations are ignored
+  std::string_view content_type;  // as the server sent it; empty if unknown
+  std::string_view charset;       // declared separately; takes precedence over the type's parameter
 };
 
 // One for each thread.
 class BodyReader {
  public:
-  // `always_html`: whatever the type says.
+  // `always_html`: treat every body as HTML, whatever its type.
   BodyReader(const FormatOptions& options, bool always_html);
 
-  // The text lives until the next call, or as long as the bytes.
+  // The text is valid until the next call, or as long as the bytes are.
   absl::StatusOr<std::string_view> text(const ResponseBody& body);
-  // For Document::text_source.
+  // The value for Document::text_source.
   std::string_view text_source() const { return text_source_; }
 
  private:
@@ -43,9 +44,10 @@ class Rules {
  public:
   explicit Rules(const FormatOptions& options);
 
-  // Why such a response is skipped, in a word; empty: it is not. `status` 0: none is known.
+  // Each returns a word that says why such a response is skipped, or "" if it is not. `status` 0 means
+  // unknown.
   std::string_view skip_status(int64_t status) const;
-  std::string_view skip_type(std::string_view content_type) const;  // empty: not known, not skipped
+  std::string_view skip_type(std::string_view content_type) const;  // an unknown (empty) type is not skipped
   static std::string_view skip_url(std::string_view url);
 
  private:
@@ -54,7 +56,7 @@ class Rules {
   std::vector<std::string> types_;
 };
 
-// The type without its parameters.
+// Returns the type without its parameters.
 std::string_view media_type(std::string_view content_type);
 
 }  // namespace doppel

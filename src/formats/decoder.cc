@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kWarcPages = "warc_pages=";
 
-// Chooses the decoder by what the record is, and puts the key in the place of the id where it is one.
+// Chooses the decoder by the kind of the record, and sets the id from the key if configured.
 class FrontDecoder final : public Decoder {
  public:
   explicit FrontDecoder(const FormatOptions& options)
@@ -52,14 +52,14 @@ class FrontDecoder final : public Decoder {
  private:
   Decoder& chosen(const Record& record) {
     if (record.warc) {
-      // Few runs read WARC files: made when the first record comes.
+      // Created for the first such record, because few runs read WARC files.
       if (!warc_) warc_ = std::make_unique<WarcDecoder>(options_);
       return *warc_;
     }
     return record.whole_file && files_ ? *files_ : *lines_;
   }
 
-  // As forms encode: %41 is A, + is a space.
+  // Decodes as in HTML forms: %41 is A, + is a space.
   std::string_view url_decoded(std::string_view text) {
     key_.clear();
     for (size_t i = 0; i < text.size(); ++i) {
@@ -131,7 +131,7 @@ FormatOptions before_signing(const FormatOptions& options) {
 
 namespace {
 
-// Whether the scheme of all records says how pages are read.
+// Whether the data scheme of all records contains how pages are extracted.
 bool says_extract(const FormatOptions& options) {
   return preset_of(options.format).reads_bodies || options.extract == "visible" || options.extract == "main";
 }
@@ -140,13 +140,13 @@ std::string extract_of(const FormatOptions& options) {
   return options.extract == "format" ? "main" : options.extract;
 }
 
-// How HTML pages are read: a text that is only a fallback is no signature, or another one.
+// How HTML pages are read. The treatment of fallback texts is part of it, because it changes signatures.
 std::string html_of(const FormatOptions& options) {
   const bool judged = extract_of(options) == "main" && options.fallback_text != "unscored";
   return fmt::format("{}{}", kHtmlVersion, judged ? " fallback " + options.fallback_text : "");
 }
 
-// The lines of `text` that begin with kWarcPages, or those that do not.
+// Returns the lines of `text` that start with kWarcPages, or those that do not.
 std::string lines_of(std::string_view text, bool pages) {
   std::string out;
   while (!text.empty()) {

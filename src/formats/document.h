@@ -1,5 +1,5 @@
 #pragma once
-// A document as the detector sees it: views into the caller's memory, valid for the call.
+// A document as the detector sees it: views into the caller's memory, valid during the call.
 
 #include <cstdint>
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace doppel {
 
-// What an archive knows of the record that a document came from.
+// What an archive says about the record that contained a document.
 struct WarcOrigin {
   std::string_view record_id;   // WARC-Record-ID
   std::string_view target_uri;  // WARC-Target-URI
@@ -16,32 +16,32 @@ struct WarcOrigin {
   std::optional<uint64_t> offset;
 };
 
-// Document::text_source of a text that different pages may share.
+// The Document::text_source of a text that different pages may share.
 inline constexpr std::string_view kFallbackText = "fallback";
 
 struct Document {
-  std::string_view id;                  // the caller's name for it
-  std::string_view text;                // UTF-8; invalid bytes become separators
-  std::string_view url;                 // optional
-  std::string_view scope;               // documents of different scopes never meet; empty: one scope for all
+  std::string_view id;     // its name, given by the caller
+  std::string_view text;   // UTF-8; invalid bytes become separators
+  std::string_view url;    // optional
+  std::string_view scope;  // documents of different scopes are never compared; empty: the common scope
   std::optional<int64_t> timestamp_ms;  // record time, drives expiry
 
-  // Of the bytes that the text was made of, as given, with its algorithm: "sha1:3I42H3S6...". In a stream an
-  // equal one makes an exact copy.
+  // The digest of the bytes that the text was made from, as given, with its algorithm: "sha1:3I42H3S6...".
+  // Within a stream, documents with equal digests are exact duplicates.
   std::string_view payload_digest;
 
-  // Where the text of a page is from, if it is not the page's own: "data" or "fallback". A
-  // stream judges a fallback by input.fallback_text.
+  // Where the text of a page comes from, if not from its visible content: "data" or "fallback".
+  // input.fallback_text says how a fallback is judged.
   std::string_view text_source;
 
-  // Handed through to events; none of it changes a verdict.
+  // The following members are passed through to events and never change a verdict.
   std::string_view content_type;
   std::optional<WarcOrigin> warc;
   std::string_view tags;         // "name=value" lines, such as a crawl's id
   std::string_view passthrough;  // chosen fields as members of a JSON object: "a":1,"b":"x"
 
-  // Not empty: a record that is no document to be judged (another status, another type), and why, in one
-  // word or two by which such records are counted.
+  // If not empty, the record is not judged (for example because of its status or type). It gives the reason
+  // in a word or two, by which such records are counted.
   std::string_view skip;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kHeader = "$header/";
 
-// A JSON pointer's step as a name.
+// Decodes a step of a JSON pointer.
 std::string unescaped(std::string_view step) {
   std::string out;
   for (size_t i = 0; i < step.size(); ++i) {
@@ -53,7 +53,7 @@ absl::StatusOr<WantedField> wanted_field(Role role, std::string_view option, con
             given));
       }
     }
-    // A pointer of one step is a top-level field.
+    // A pointer with one step names a top-level field.
     field.pointer = given.find('/', 1) != std::string_view::npos;
     if (!field.pointer) field.name = unescaped(given.substr(1));
   }

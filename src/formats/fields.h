@@ -1,5 +1,5 @@
 #pragma once
-// Which parts of a record are wanted, worked out once from the options.
+// Which parts of a record are wanted, derived once from the options.
 
 #include <array>
 #include <optional>
@@ -37,28 +37,30 @@ struct WantedField {
   enum class From : unsigned char { json, key, topic, header };
 
   Role role;
-  bool pointer = false;  // a JSON pointer of more than one step; else the name of a top-level field
+  bool pointer = false;  // a JSON pointer of several steps; otherwise the name of a top-level field
   From from = From::json;
-  std::string name;   // of the field, the pointer, or the header
+  std::string name;   // name of the field or header, or the pointer
   std::string given;  // as configured
-  std::string label;  // of a tag and of what is handed through
+  std::string label;  // for tags and passed-through fields
 };
 
-// In the order in which they are to be tried. The error names the option and what is wrong. What a preset
-// sets counts where the options have their defaults.
+// Returns the fields in the order in which to try them. An error names the option and what is wrong. The
+// preset replaces options that have their defaults.
 absl::StatusOr<std::vector<WantedField>> wanted_fields(const FormatOptions& options);
 
-// The steps of a field of JSON, from the top.
+// The steps of a JSON field, from the top.
 std::vector<std::string> steps_of(const WantedField& field);
 
-// What the record itself says (key, topic, headers); nullopt if it does not, or if the field is of JSON.
+// Returns the value that the record itself has (key, topic, headers); nullopt if it has none or the field is
+// JSON.
 std::optional<std::string_view> record_field(const WantedField& field, const Record& record);
 
-// The value of the first header of that name, in any case; nullopt if there is none or it is null.
+// Returns the value of the first header with this name, ignoring case; nullopt if there is none or it is
+// null.
 std::optional<std::string_view> header_of(const Record& record, std::string_view name);
 
-// Puts scopes and tags together. One field is the scope itself. Several are written one after the other so
-// that no two lists look the same: "3:abc,-,2:no," for "abc", nothing, "no".
+// Combines scopes and tags. A single field is the scope itself. Several are concatenated so that different
+// lists never give the same scope: "3:abc,-,2:no," for "abc", nothing, "no".
 class Gathered {
  public:
   explicit Gathered(const std::vector<WantedField>& fields);
@@ -66,7 +68,7 @@ class Gathered {
   void add_scope(std::optional<std::string_view> value);
   void add_tag(std::string_view label, std::string_view value);
   void add_passthrough(std::string_view label, std::string_view json);
-  // Into the document, which then has views into this.
+  // Stores the result in the document, as views into this object.
   void put(Document& out) const;
 
  private:

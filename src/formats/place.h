@@ -1,5 +1,5 @@
 #pragma once
-// Where a record came from, in words for a message.
+// The position of a record, in words for a message.
 
 #include <string>
 

@@ -51,7 +51,7 @@ constexpr sv kPagesText[] = {"text"};
 constexpr sv kPagesDate[] = {"ts"};
 constexpr More kPagesMore[] = {{Role::status, "status"}};
 
-// Raw bodies: what is known of them is in the record's headers.
+// Raw bodies; the record's headers describe them.
 constexpr sv kRawUrl[] = {"$header/url", "$header/warc-target-uri", "$key"};
 constexpr sv kRawDate[] = {"$header/date"};
 constexpr More kRawMore[] = {{Role::content_type, "$header/content-type"},

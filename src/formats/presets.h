@@ -1,5 +1,5 @@
 #pragma once
-// The definition of each format: the fields of its parts, and how it differs from plain JSON.
+// Defines each format: the fields of a document's parts, and the differences from plain JSON.
 // docs/pipelines.md names the producers.
 
 #include <span>
@@ -17,26 +17,27 @@ struct Preset {
   std::string_view name;
   bool reads_json = true;
   BodyEncoding body = BodyEncoding::text;
-  bool reads_bodies = false;    // a response's body: HTML is extracted, rules for status and type apply
-  bool text_elsewhere = false;  // the record has none: it is in a WARC file
+  bool reads_bodies =
+      false;  // the text is the body of a response: HTML is extracted, the rules for status and type apply
+  bool text_elsewhere = false;  // the record has no text: it is in a WARC file
   bool text_may_be_missing = false;
-  bool joins_arrays = false;  // several values are a set: sorted and joined
-  bool none_is_null = false;  // the word "None" means that there is no value
-  bool key_is_url = false;    // the key is the URL, encoded, and names the document
+  bool joins_arrays = false;  // several values form a set: sorted and joined
+  bool none_is_null = false;  // the word "None" means null
+  bool key_is_url = false;    // the key is the URL, encoded, and becomes the id
   std::span<const std::string_view> id, text, url, date;
   std::span<const std::pair<Role, std::string_view>> more;
 };
 
 const Preset& preset_of(std::string_view format);
 
-// Separated by ", ": for messages.
+// The names separated by ", ", for messages.
 std::string preset_names();
 bool is_preset(std::string_view format);
 
-// The options with what the preset says in place of lists that have their defaults.
+// Returns the options, with the preset's lists in place of those that have their defaults.
 FormatOptions with_preset(const FormatOptions& options);
 
-// "label": with what must be escaped escaped.
+// Appends "label":, with the necessary escapes.
 void append_json_member(std::string& out, std::string_view label);
 
 }  // namespace doppel

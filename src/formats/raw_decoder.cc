@@ -59,7 +59,7 @@ class RawDecoder final : public Decoder {
           out.id = *value;
           break;
         case Role::url:
-          // A key may be anything.
+          // A key need not be a URL.
           if (field.from != WantedField::From::key || (Rules::skip_url(*value).empty() && !value->empty()))
             out.url = *value;
           break;
@@ -91,7 +91,7 @@ class RawDecoder final : public Decoder {
   std::vector<WantedField> fields_;
   Gathered gathered_;
   Rules rules_;
-  std::unique_ptr<BodyReader> bodies_;  // none: the value is the text
+  std::unique_ptr<BodyReader> bodies_;  // null: the value is the text
   std::string quoted_;
 };
 

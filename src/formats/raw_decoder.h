@@ -1,5 +1,5 @@
 #pragma once
-// Records whose value is the text, or the bytes of a page; all that is known besides is in key and headers.
+// Decodes records whose value is the text, or the bytes of a page. Key and headers give everything else.
 
 #include <memory>
 
@@ -7,7 +7,7 @@
 
 namespace doppel {
 
-// For the formats text and html. The options have been checked.
+// For the formats text and html. `options` must have passed check_format().
 std::unique_ptr<Decoder> make_raw_decoder(const FormatOptions& options);
 
 }  // namespace doppel

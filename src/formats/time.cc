@@ -1,4 +1,4 @@
-// Times as crawlers and databases write them. Strict: what is not a real date is not a time.
+// Parses times as crawlers and databases write them. It is strict: a date that does not exist is not a time.
 
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ constexpr int64_t kLastMs = 253'402'300'799'999;   // 9999-12-31T23:59:59.999Z
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
-// Reads a text from left to right; every function says whether what it wants was there.
+// Reads a text from left to right. Each function returns whether it found what it expects, and consumes it.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : rest_(text) {}
@@ -47,7 +47,7 @@ class Scanner {
     value = v;
     return true;
   }
-  // One digit or more of a fraction, cut to thousandths.
+  // One or more digits of a fraction, truncated to thousandths.
   bool thousandths(int& value) {
     if (!at_digit()) return false;
     value = 0;
@@ -55,7 +55,7 @@ class Scanner {
     for (; at_digit(); rest_.remove_prefix(1), unit /= 10) value += (rest_.front() - '0') * unit;
     return true;
   }
-  // The place in a list of three-letter names.
+  // The index in a list of three-letter names.
   bool name(std::string_view names, int& index) {
     if (rest_.size() < 3) return false;
     for (size_t i = 0; i < names.size(); i += 3) {
@@ -85,7 +85,7 @@ std::optional<int64_t> in_range(int64_t ms) {
 std::optional<int64_t> to_ms(const Clock& c) {
   using namespace std::chrono;
   auto date = year{c.year} / month{static_cast<unsigned>(c.month)} / day{static_cast<unsigned>(c.day)};
-  // A leap second (60) is the last one of its minute.
+  // A leap second (60) becomes the last second of its minute.
   if (c.year < 1 || !date.ok() || c.hour > 23 || c.minute > 59 || c.second > 60) return std::nullopt;
   int64_t seconds =
       int64_t{c.hour} * 3600 + c.minute * 60 + std::min(c.second, 59) - int64_t{c.offset_minutes} * 60;
@@ -162,7 +162,7 @@ std::optional<int64_t> http_date(std::string_view text) {
   return to_ms(c);
 }
 
-// Mon May 06 07:08:09 UTC 2024 (Java's Date). Zones by name other than these mean many things.
+// Mon May 06 07:08:09 UTC 2024 (Java's Date). Other zone names are ambiguous.
 std::optional<int64_t> java(std::string_view text) {
   Scanner in(text);
   Clock c;
@@ -179,7 +179,7 @@ std::optional<int64_t> java(std::string_view text) {
   return to_ms(c);
 }
 
-// Seconds since 1970 below 10^11, milliseconds from there on.
+// Seconds since 1970 if below 10^11, otherwise milliseconds.
 std::optional<int64_t> epoch(std::string_view text) {
   bool negative = text.starts_with('-');
   if (negative) text.remove_prefix(1);
@@ -202,7 +202,7 @@ std::optional<int64_t> parse_time(std::string_view text) {
   if (text.empty()) return std::nullopt;
   const size_t digits =
       static_cast<size_t>(std::find_if_not(text.begin(), text.end(), is_digit) - text.begin());
-  // A crawl log's "start+duration": the capture began then.
+  // A crawl log's "start+duration": takes the start.
   if (digits == 17 && text[std::min<size_t>(17, text.size() - 1)] == '+') text = text.substr(0, 17);
   if (digits == text.size()) {
     bool date = digits == 8 || digits == 14 || digits == 17;

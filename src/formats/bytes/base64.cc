@@ -1,5 +1,5 @@
-// Four table look-ups make 24 bits of four characters; a bad one sets a bit above those. A character that is
-// not of the alphabet (padding, a line end) is dealt with one by one.
+// Four table look-ups turn four characters into 24 bits; a bad character sets a bit above those. Groups with
+// other characters (padding, line ends) are decoded one character at a time.
 
 #include "formats/bytes/base64.h"
 
@@ -25,8 +25,8 @@ constexpr int value_of(int c) {
   return -1;
 }
 
-// For each place of a character in its group: its bits where they belong in three bytes read as a little
-// endian number.
+// For each position of a character in its group: its bits at their place in three bytes, read as a
+// little-endian number.
 constexpr std::array<Table, 4> make_tables() {
   std::array<Table, 4> tables{};
   for (int c = 0; c < 256; ++c) {
@@ -49,7 +49,8 @@ uint32_t group(const unsigned char* p) {
   return kTables[0][p[0]] | kTables[1][p[1]] | kTables[2][p[2]] | kTables[3][p[3]];
 }
 
-// Whole groups from p; stops before the first that holds anything else. Writes four bytes for three.
+// Decodes whole groups from p and stops before the first group with other characters. Writes four bytes for
+// three.
 void decode_groups(const unsigned char*& p, const unsigned char* end, char*& out) {
   while (end - p >= 8) {
     const uint32_t a = group(p);
@@ -70,7 +71,7 @@ bool decode_base64(std::string_view text, std::string& decoded) {
   const auto* p = reinterpret_cast<const unsigned char*>(text.data());
   const unsigned char* end = p + text.size();
   uint32_t bits = 0;
-  int have = 0;  // characters of an open group
+  int have = 0;  // characters of an incomplete group
   bool padded = false;
   while (p < end) {
     if (have == 0 && !padded) {
@@ -101,12 +102,12 @@ bool decode_base64(std::string_view text, std::string& decoded) {
 }
 
 bool is_base64_document(std::string_view text, std::string& decoded) {
-  constexpr size_t kSure = 64;  // a word this long without a space is no text
-  // Most texts have a space soon.
+  constexpr size_t kSure = 64;  // a word this long without a space is not text
+  // Most texts have a space early.
   if (text.substr(0, kSure).find(' ') != std::string_view::npos) return false;
   if (text.size() < 4 || !decode_base64(text, decoded) || decoded.empty()) return false;
   if (looks_binary(decoded)) return false;
-  // Text in one word of few letters decodes too, into something that nobody writes.
+  // A short text of one word decodes too, but into bytes that are not text.
   return text.size() >= kSure || (text.size() % 4 == 0 && utf8::valid(decoded));
 }
 

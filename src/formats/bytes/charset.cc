@@ -1,4 +1,4 @@
-// Conversion is ICU's, detection uchardet's; what is ours is which of several claims counts.
+// ICU converts and uchardet detects; this file decides which of several declarations counts.
 
 #include "formats/bytes/charset.h"
 
@@ -26,7 +26,7 @@ constexpr std::string_view kUtf8 = "utf-8";
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
 
-// The place of `word` (lower case) in `text`, in any case.
+// The position of `word` (lower case) in `text`, ignoring case.
 size_t find_word(std::string_view text, std::string_view word, size_t from = 0) {
   for (size_t at = from; at + word.size() <= text.size(); ++at) {
     if (lower(text[at]) == word[0] &&
@@ -38,7 +38,7 @@ size_t find_word(std::string_view text, std::string_view word, size_t from = 0) 
   return std::string_view::npos;
 }
 
-// The text behind "charset" or "encoding": = "LABEL"
+// Returns LABEL of `name = "LABEL"`, where name is "charset" or "encoding".
 std::string_view assigned(std::string_view text, std::string_view name) {
   for (size_t at = find_word(text, name); at != std::string_view::npos; at = find_word(text, name, at + 1)) {
     std::string_view rest = text.substr(at + name.size());
@@ -78,7 +78,7 @@ const ByteOrderMark* mark_of(std::string_view bytes) {
   return nullptr;
 }
 
-// UTF-16 of mostly Latin text without a mark: zeros on one side only.
+// Detects UTF-16 of mostly Latin text without a byte order mark: zeros at even or odd positions only.
 std::string_view wide_without_mark(std::string_view bytes) {
   bytes = bytes.substr(0, kLookBytes);
   size_t zeros[2] = {0, 0};
@@ -88,12 +88,12 @@ std::string_view wide_without_mark(std::string_view bytes) {
   return {};
 }
 
-constexpr size_t kBlock = 128;  // bytes that are looked at as one, without a branch
+constexpr size_t kBlock = 128;  // bytes that are examined together, without a branch
 
-// What there is besides ASCII that says no more than its letters.
+// Which unusual bytes a text contains.
 struct Unusual {
-  bool high = false;    // bytes from 0x80 on
-  bool shifts = false;  // escapes and zeros, as ISO 2022 and UTF-16 have them
+  bool high = false;    // bytes from 0x80
+  bool shifts = false;  // escapes and zeros, which ISO 2022 and UTF-16 use
 };
 
 Unusual unusual(std::string_view bytes) {
@@ -111,7 +111,7 @@ Unusual unusual(std::string_view bytes) {
   return out;
 }
 
-// Counts what is wrong, and lets ICU put U+FFFD in its place.
+// Counts the errors, and lets ICU replace them by U+FFFD.
 void count_error(const void* context, UConverterToUnicodeArgs* arguments, const char* units, int32_t length,
                  UConverterCallbackReason reason, UErrorCode* error) {
   if (reason <= UCNV_IRREGULAR) ++*static_cast<size_t*>(const_cast<void*>(context));
@@ -141,11 +141,11 @@ struct CharsetDecoder::Converters {
   Converters(const Converters&) = delete;
   Converters& operator=(const Converters&) = delete;
 
-  // nullptr: there is no such charset.
+  // nullptr if there is no such charset.
   Entry* find(const std::string& name) {
     auto at = known.find(name);
     if (at == known.end()) {
-      constexpr size_t kMost = 64;  // labels come from strangers
+      constexpr size_t kMost = 64;  // limits memory, because labels come from strangers
       if (known.size() >= kMost || name.empty() || name.size() > 40) return nullptr;
       UErrorCode error = U_ZERO_ERROR;
       UConverter* converter = ucnv_open(name.c_str(), &error);
@@ -158,7 +158,7 @@ struct CharsetDecoder::Converters {
     return at->second.converter == nullptr ? nullptr : &at->second;
   }
 
-  // Replaces `out`; how many places were wrong.
+  // Replaces `out`. Returns the number of errors.
   size_t convert(Entry& from, std::string_view bytes, std::string& out) const {
     from.errors = 0;
     ucnv_reset(from.converter);
@@ -199,7 +199,7 @@ bool looks_binary(std::string_view bytes) {
   bytes = bytes.substr(0, kLookBytes);
   size_t zeros = 0;
   size_t controls = 0;
-  // A byte counts those of a block: many are looked at in one step.
+  // One byte holds the counts of a block, so that the compiler can vectorise.
   for (std::string_view left = bytes; !left.empty(); left.remove_prefix(std::min(kBlock, left.size()))) {
     unsigned char zeros_here = 0, controls_here = 0;
     for (char c : left.substr(0, kBlock)) {
@@ -229,7 +229,7 @@ std::string_view charset_of_meta(std::string_view bytes) {
   }
   for (size_t at = bytes.find('<'); at != std::string_view::npos; at = bytes.find('<', at + 1)) {
     if (bytes.substr(at, 4) == "<!--") {
-      // "<!-->" is a comment, too.
+      // "<!-->" is a comment too.
       at = bytes.find("-->", at + 2);
       if (at == std::string_view::npos) break;
       continue;
@@ -249,9 +249,10 @@ CharsetDecoder::~CharsetDecoder() = default;
 
 std::string_view CharsetDecoder::decode(std::string_view bytes, std::string_view declared, bool html) {
   std::optional<size_t> fewest;
-  // True: without errors, and in out_. Else the best so far is there.
+  // Returns true if `name` decodes without errors; the result is in out_. Otherwise out_ keeps the best
+  // result so far.
   auto attempt = [&](const std::string& name) {
-    if (name == kIso8859_16Name) {  // every byte is a character
+    if (name == kIso8859_16Name) {  // every byte is valid
       fewest = 0;
       convert_iso8859_16(bytes, out_);
       return true;
@@ -284,8 +285,8 @@ std::string_view CharsetDecoder::decode(std::string_view bytes, std::string_view
   }
   if (std::string_view wide = wide_without_mark(bytes); !wide.empty() && attempt(std::string(wide)))
     return out_;
-  // What is almost all right in UTF-8 is UTF-8 with damage; no other charset has so little in common with the
-  // rest.
+  // If only few of the high bytes are errors in UTF-8, the text is damaged UTF-8: in no other charset do so
+  // many of them look like UTF-8.
   constexpr size_t kOneIn = 20;
   const auto high = static_cast<size_t>(
       std::count_if(bytes.begin(), bytes.end(), [](char c) { return static_cast<signed char>(c) < 0; }));
@@ -293,7 +294,7 @@ std::string_view CharsetDecoder::decode(std::string_view bytes, std::string_view
   if (utf8 != nullptr && converters_->convert(*utf8, bytes, other_) * kOneIn <= high) return other_;
   if (attempt(converters_->detect(bytes))) return out_;
   if (!found.high && !fewest) return bytes;
-  // Nothing fits. What was declared at least has a reason.
+  // No charset fits. Keeps the declared one if there is one.
   if (declared.empty()) attempt("windows-1252");
   return out_;
 }

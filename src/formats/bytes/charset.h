@@ -1,5 +1,5 @@
 #pragma once
-// Bytes of a page -> UTF-8. Only for what arrived as bytes: a JSON string is Unicode already.
+// Decodes the bytes of a page to UTF-8. Not for JSON strings, which are Unicode already.
 
 #include <memory>
 #include <string>
@@ -7,18 +7,18 @@
 
 namespace doppel {
 
-// Part of the data scheme of formats that decode bytes: raise it when the same bytes give another text.
+// Part of the data scheme of formats that decode bytes. Increment it when the same bytes give another text.
 inline constexpr int kCharsetVersion = 2;
 
-// Whether there are control characters in it that no text has (a byte order mark of UTF-16 or UTF-32 says
-// that zeros are to be expected). Looks at the first 4 KiB.
+// Whether the bytes contain control characters that text does not have. Checks the first 4 KiB. Zeros are
+// allowed after a byte order mark of UTF-16 or UTF-32.
 bool looks_binary(std::string_view bytes);
 
-// The parameter "charset" of a Content-Type, without quotes; empty if there is none.
+// The parameter "charset" of a Content-Type, without quotes; "" if there is none.
 std::string_view charset_parameter(std::string_view content_type);
 
-// What a page says of itself: <meta charset>, <meta http-equiv content>, <?xml encoding?>, in its first 1,024
-// bytes, as HTML prescribes it. Empty: nothing.
+// The charset that a page declares in its first 1,024 bytes, as HTML defines it: <meta charset>, <meta
+// http-equiv content>, <?xml encoding?>. "" if there is none.
 std::string_view charset_of_meta(std::string_view bytes);
 
 // One for each thread.
@@ -29,12 +29,12 @@ class CharsetDecoder {
   CharsetDecoder(const CharsetDecoder&) = delete;
   CharsetDecoder& operator=(const CharsetDecoder&) = delete;
 
-  // In this order: a byte order mark; UTF-8 where the bytes are valid UTF-8 and not just ASCII (no other text
-  // is, by chance); the declared charset; that of the page's meta tags, if `html`; what the bytes look like;
-  // and the first of these that has no errors counts (UTF-8 may have
-  // a few). If all have, the one with the fewest, with U+FFFD in
-  // place of what is wrong. Labels mean what browsers take them for (iso-8859-1 is windows-1252). The result
-  // lives until the next call, or as long as `bytes`; it is always valid UTF-8.
+  // Tries in this order: a byte order mark; UTF-8, if the bytes are valid UTF-8 and not only ASCII (other
+  // text is almost never valid UTF-8); the declared charset; that of the page's meta tags, if `html`; what
+  // the bytes look like. The first one without errors counts (UTF-8 may have a few). If all have errors, the
+  // one with the fewest counts, with U+FFFD in place of the errors. Labels have the meaning that browsers
+  // give them (iso-8859-1 is windows-1252). The result is valid UTF-8, and valid memory until the next call,
+  // or as long as `bytes` is.
   std::string_view decode(std::string_view bytes, std::string_view declared, bool html);
 
  private:

@@ -15,7 +15,7 @@ struct CharsetLabel {
 
 #include "formats/bytes/charset_labels.inc"
 
-// Not in the standard, but found on pages and in the answers of detectors.
+// Not in the standard, but used by pages and detectors.
 constexpr CharsetLabel kMore[] = {
     {"cp932", "ibm-943_P15A-2003"},
     {"cp936", "gb18030"},

@@ -1,4 +1,4 @@
-// What HTTP calls content encodings.
+// Undoes HTTP content encodings.
 
 #define ZLIB_CONST
 #include <brotli/decode.h>
@@ -23,13 +23,13 @@ absl::Status damaged(const char* what) {
   return invalid(std::string("content-encoding: damaged ") + what + " data");
 }
 
-// Room for more at the end of `out`; how much.
+// Makes room at the end of `out`. Returns how much there is.
 size_t grow(std::string& out, size_t used, size_t max_bytes) {
   if (used == out.size()) out.resize(std::min(max_bytes + 1, std::max(kStep, used * 2)));
   return out.size() - used;
 }
 
-// A response that was cut off gives what could be unpacked.
+// A truncated response gives what can be decompressed.
 absl::Status inflate_into(std::string_view in, int window, size_t max_bytes, std::string& out, bool& begun) {
   z_stream z = {};
   if (inflateInit2(&z, window) != Z_OK) return absl::ResourceExhaustedError("no memory to unpack");
@@ -85,7 +85,7 @@ absl::Status unzstd(std::string_view in, size_t max_bytes, std::string& out, boo
   size_t used = 0;
   out.resize(std::min(max_bytes + 1, std::max(kStep, in.size() * 4)));
   while (true) {
-    const size_t room = grow(out, used, max_bytes);  // moves `out`: before its address is asked for
+    const size_t room = grow(out, used, max_bytes);  // may move `out`, so call it before taking the address
     ZSTD_outBuffer output{out.data() + used, room, 0};
     const size_t result = ZSTD_decompressStream(context.get(), &output, &input);
     used += output.pos;
@@ -106,7 +106,7 @@ absl::Status undo(std::string_view coding, std::string_view in, size_t max_bytes
   if (equal_ignoring_case(coding, "br")) return unbrotli(in, max_bytes, out, begun);
   if (equal_ignoring_case(coding, "zstd")) return unzstd(in, max_bytes, out, begun);
   if (equal_ignoring_case(coding, "deflate")) {
-    // With zlib's head, as it should be, or without.
+    // With zlib's header, as the standard says, or without.
     absl::Status status = inflate_into(in, 15, max_bytes, out, begun);
     return status.ok() || begun ? status : inflate_into(in, -15, max_bytes, out, begun);
   }
@@ -122,7 +122,7 @@ absl::StatusOr<std::string_view> decode_content(std::string_view body, std::stri
   constexpr int kMost = 4;
   std::string other;
   for (int i = 0; i < kMost && !encodings.empty() && !body.empty(); ++i) {
-    // The last one was applied last.
+    // Encodings are undone from the last to the first.
     const size_t comma = encodings.rfind(',');
     std::string_view coding = comma == std::string_view::npos ? encodings : encodings.substr(comma + 1);
     encodings = comma == std::string_view::npos ? std::string_view() : encodings.substr(0, comma);
@@ -135,7 +135,7 @@ absl::StatusOr<std::string_view> decode_content(std::string_view body, std::stri
     bool begun = false;
     absl::Status status = undo(coding, body, max_bytes, other, begun);
     if (!status.ok() && begun) return status;
-    if (!status.ok()) continue;  // undone already
+    if (!status.ok()) continue;  // the body is not encoded
     memory.swap(other);
     body = memory;
   }

@@ -44,7 +44,7 @@ bool decode_chunked(std::string_view body, std::string& out) {
     const std::string_view head = body.substr(0, line);
     const auto [end, error] = std::from_chars(head.begin(), head.end(), size, 16);
     if (error != std::errc()) return any;
-    // Only space and a chunk extension may follow the number.
+    // Only spaces and a chunk extension may follow the number.
     const char* next = end;
     while (*next == ' ' || *next == '\t' || *next == '\r') ++next;
     if (!any && *next != ';' && *next != '\n') return false;

@@ -1,5 +1,5 @@
 #pragma once
-// An HTTP response as an archive keeps it: head and body, as they went over the wire.
+// Parses an HTTP response as archives store it: head and body as they were transferred.
 
 #include <optional>
 #include <string>
@@ -15,15 +15,15 @@ struct HttpResponse {
   std::string_view content_type;
   std::string_view content_encoding;
   std::string_view transfer_encoding;
-  std::string_view body;  // as it was sent
+  std::string_view body;  // as transferred
 };
 
-// Views point into `message`. The error: it does not begin as a response, or its head has no end.
+// Views point into `message`. Fails if it does not start like a response, or if its head has no end.
 absl::StatusOr<HttpResponse> parse_http_response(std::string_view message);
 
-// The lines "Name: value" up to an empty line (or the end); a line that begins with a space goes on with the
-// one before. Calls visit(name, value), the value without the space around it. Returns what follows the
-// empty line; nullopt if there is none.
+// Calls visit(name, value) for each line "Name: value" up to an empty line; the value has no surrounding
+// spaces. A line that starts with a space continues the previous one. Returns the text after the empty line;
+// nullopt if there is none.
 template <typename Visit>
 std::optional<std::string_view> each_header(std::string_view text, Visit visit) {
   while (true) {
@@ -31,7 +31,7 @@ std::optional<std::string_view> each_header(std::string_view text, Visit visit) 
     if (end == std::string_view::npos) return std::nullopt;
     std::string_view line = text.substr(0, end);
     if (line.empty() || line == "\r") return text.substr(end + 1);
-    // What is folded is one value, with the line ends in it.
+    // A folded header is one value that contains line ends.
     while (end + 1 < text.size() && (text[end + 1] == ' ' || text[end + 1] == '\t')) {
       end = text.find('\n', end + 1);
       if (end == std::string_view::npos) return std::nullopt;
@@ -60,13 +60,13 @@ inline bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return true;
 }
 
-// Undoes "chunked". False: the body is not chunked (crawlers keep the header and undo it themselves), `out`
-// is unspecified. A body that is cut off gives what there is.
+// Undoes "chunked". Returns false if the body is not chunked; then `out` is unspecified. (Crawlers may keep
+// the header but store the decoded body.) A truncated body gives what there is.
 bool decode_chunked(std::string_view body, std::string& out);
 
-// Undoes gzip, deflate, br and zstd, several if so declared. A body that does not begin as declared is taken
-// as it is, for the same reason. The error: damaged in the middle, larger than `max_bytes`, or an encoding
-// that is not known. `memory` holds the result where the body does not.
+// Undoes gzip, deflate, br and zstd, several if so declared. A body that does not start like the declared
+// encoding is returned unchanged, because crawlers may store the decoded body. Fails if the data is damaged
+// after its start, larger than `max_bytes`, or of an unknown encoding. `memory` holds the decoded body.
 absl::StatusOr<std::string_view> decode_content(std::string_view body, std::string_view encodings,
                                                 size_t max_bytes, std::string& memory);
 

@@ -16,7 +16,7 @@ using sv = std::string_view;
 
 constexpr sv kSpace = " \t\r";
 
-// The next column; `line` loses it.
+// Removes the next column from `line` and returns it.
 sv column(sv& line) {
   line.remove_prefix(std::min(line.find_first_not_of(kSpace), line.size()));
   const sv out = line.substr(0, line.find_first_of(kSpace));
@@ -32,7 +32,7 @@ void member(std::string& out, sv name, sv value) {
   append_json_string(out, value);
 }
 
-// Where the record is, from the object at the end of the line.
+// Adds the position of the record, taken from the object at the end of the line.
 void add_place(std::string& out, sv object) {
   simdjson::dom::parser parser;
   simdjson::dom::element root;

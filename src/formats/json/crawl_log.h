@@ -1,6 +1,6 @@
 #pragma once
-// Lines of crawl.log, the log that Heritrix and warcprox write beside their WARC files: columns of text, and
-// where they were asked for it, an object that says in which WARC file the record is.
+// Decodes lines of crawl.log, the log that Heritrix and warcprox write next to their WARC files: columns of
+// text and, if configured, an object with the position of the record in its WARC file.
 
 #include <memory>
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace doppel {
 
-// The line as the message that KafkaCrawlLogFeed sends. Empty: it is no such line.
+// Converts the line to the message that KafkaCrawlLogFeed sends. "" if it is not such a line.
 std::string crawl_log_message(std::string_view line);
 
-// Reads messages and lines. `messages`: the decoder of the messages.
+// Returns a decoder for messages and lines. `messages` decodes the messages.
 std::unique_ptr<Decoder> make_crawl_log_decoder(std::unique_ptr<Decoder> messages);
 
 }  // namespace doppel

@@ -1,7 +1,6 @@
-// simdjson's DOM checks the whole record (also what we do not look at), then the object's fields are walked
-// once and compared with the few that are wanted. Of fields with the same name the first one counts. Values
-// that simdjson does not take although they are well formed cost the record only where they are used
-// (json_mend.h).
+// simdjson's DOM checks the whole record, including fields that are not used. Then one pass over the object's
+// fields compares them with the few that are wanted. Of fields with the same name, the first one counts.
+// Well-formed values that simdjson refuses cost the record only if they are used (json_mend.h).
 
 #include "formats/json/json_decoder.h"
 
@@ -24,7 +23,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-// What Confluent's serialisers put before the data: a zero, and the number of a schema in four bytes.
+// Confluent's serialisers put a zero and the four-byte number of a schema before the data.
 constexpr size_t kFrame = 5;
 
 constexpr std::string_view kPagesFormat = "json-pages-1.0";
@@ -83,7 +82,7 @@ class JsonDecoder final : public Decoder {
     if (framed) value.remove_prefix(kFrame);
     if (value.starts_with("\xef\xbb\xbf")) value.remove_prefix(3);
     dom::element root;
-    // The record's padding is all that the parser needs: nothing is copied.
+    // The record's padding suffices for the parser, so nothing is copied.
     mended_ = false;
     if (const auto error = parse(value, root)) {
       mended_ = JsonMender::may_help(error) && mender_.mend(value);
@@ -114,7 +113,7 @@ class JsonDecoder final : public Decoder {
   }
 
  private:
-  // What a document is made of besides what goes straight into it.
+  // Parts of a document that do not go straight into it.
   struct Parts {
     dom::element text;
     bool has_text = false;
@@ -129,7 +128,7 @@ class JsonDecoder final : public Decoder {
     char first;      // letter of the name
     uint32_t field;  // index
   };
-  // Of fields of JSON; others have none.
+  // The paths of JSON fields; empty for others.
   static std::vector<JsonMender::Path> paths_of(const std::vector<WantedField>& fields) {
     std::vector<JsonMender::Path> out;
     out.reserve(fields.size());
@@ -139,7 +138,7 @@ class JsonDecoder final : public Decoder {
   }
   static char first_of(std::string_view name) { return name.empty() ? '\0' : name.front(); }
 
-  // No JSON begins with a zero.
+  // JSON never starts with a zero byte.
   static bool is_framed(std::string_view value) { return value.size() > kFrame && value[0] == '\0'; }
 
   absl::Status broken(std::string_view value, bool framed, simdjson::error_code error) const {
@@ -161,11 +160,11 @@ class JsonDecoder final : public Decoder {
   }
 
   simdjson::error_code parse(std::string_view json, dom::element& root) {
-    const MayFail here;  // the parser says so
+    const MayFail here;  // the parser reports a failed allocation
     return parser_.parse(json.data(), json.size(), false).get(root);
   }
 
-  // The error of a field that is used, and holds no number or text that a document can have.
+  // The error for a used field whose value cannot be represented.
   absl::Status unusable(std::string_view role, const WantedField& field, JsonMender::Hurt hurt) const {
     return invalid(fmt::format("{}: field \"{}\" holds {}", role, field.given,
                                hurt == JsonMender::Hurt::number ? "a number that does not fit into 64 bits"
@@ -174,7 +173,7 @@ class JsonDecoder final : public Decoder {
   JsonMender::Hurt hurt(size_t field) const {
     return mended_ && found_[field] ? mender_.hurt(field) : JsonMender::Hurt::no;
   }
-  // A value that is a whole number of any length: its digits.
+  // If the value is a whole number of any length, stores its digits in `out`.
   bool whole_number(size_t field, std::string& out) const {
     out.clear();
     mender_.append_raw(field, out);
@@ -228,7 +227,7 @@ class JsonDecoder final : public Decoder {
       if (preset_.none_is_null && field.role != Role::text && is_none(element)) continue;
       done[role] = true;
       const JsonMender::Hurt hurt = this->hurt(i);
-      // No date and no status.
+      // Such a number is not a date or a status.
       if (hurt == JsonMender::Hurt::number && field.role > Role::url) continue;
       switch (field.role) {
         case Role::text:
@@ -236,7 +235,7 @@ class JsonDecoder final : public Decoder {
           parts_.text = element;
           parts_.has_text = true;
           parts_.text_field = field.given;
-          // The common case ends here.
+          // The common case.
           if (element.get(out.text) != simdjson::SUCCESS && !preset_.joins_arrays) {
             return invalid(
                 fmt::format("text: field \"{}\" is {}, not a string", field.given, name_of(element.type())));
@@ -379,7 +378,8 @@ class JsonDecoder final : public Decoder {
     return element.get(value) == simdjson::SUCCESS && value == "None";
   }
 
-  // The first line of a pages file describes it. Another line without a URL is a page of nothing.
+  // The first line of a pages file describes the file. Any other line without a URL is a page without
+  // content.
   absl::Status take_header(dom::object object, Document& out) const {
     std::string_view format;
     if (object["format"].get(format) != simdjson::SUCCESS || format != kPagesFormat) return absl::OkStatus();
@@ -411,7 +411,7 @@ class JsonDecoder final : public Decoder {
     if (out.skip.empty()) out.skip = rules_.skip_type(out.content_type);
   }
 
-  // The text is in a WARC file, and FETCH has looked.
+  // The text is in a WARC file, which FETCH has read.
   absl::Status take_elsewhere(const Record& record, Document& out) {
     if (!record.not_fetched.empty()) return invalid(std::string(record.not_fetched));
     if (!record.fetched) {
@@ -449,14 +449,14 @@ class JsonDecoder final : public Decoder {
   const BodyEncoding encoding_;
   std::vector<WantedField> fields_;
   std::vector<std::optional<dom::element>> found_;  // parallel to fields_
-  JsonMender mender_;                               // of their pointers
-  bool mended_ = false;                             // this record is mender_.text()
-  std::array<std::vector<Named>, 16> by_length_;    // top-level fields by the length of the name
+  JsonMender mender_;                               // for the paths of fields_
+  bool mended_ = false;                             // the parsed text of this record is mender_.text()
+  std::array<std::vector<Named>, 16> by_length_;    // top-level fields by the length of their name
   bool any_pointer_ = false;
   Gathered gathered_;
   Rules rules_;
   std::string no_text_;
-  std::unique_ptr<BodyReader> bodies_;  // none: the text is the string as it is
+  std::unique_ptr<BodyReader> bodies_;  // null: the text is the string itself
   std::unique_ptr<WarcDecoder> warc_;
   dom::parser parser_;
   Parts parts_;

@@ -1,5 +1,5 @@
 #pragma once
-// JSON objects -> documents, in every shape that a preset knows.
+// Decodes JSON objects into documents, in all shapes that the presets define.
 
 #include <memory>
 
@@ -7,7 +7,7 @@
 
 namespace doppel {
 
-// The options have been checked.
+// `options` must have passed check_format().
 std::unique_ptr<Decoder> make_json_decoder(const FormatOptions& options);
 
 }  // namespace doppel

@@ -1,4 +1,4 @@
-// One pass over the text, of which each change has the length of what it replaces, so that places stay.
+// One pass over the text. Each change keeps the length, so that offsets stay valid.
 
 #include "formats/json/json_mend.h"
 
@@ -19,7 +19,7 @@ constexpr size_t kEscape = kReplacement.size();
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// The code unit of \uXXXX at this place; -1: it is none.
+// The code unit of \uXXXX at this position; -1 if there is none.
 int unit_at(std::string_view text, size_t at) {
   if (at + kEscape > text.size() || text[at] != '\\' || text[at + 1] != 'u') return -1;
   int out = 0;
@@ -30,7 +30,7 @@ int unit_at(std::string_view text, size_t at) {
 bool is_high(int unit) { return unit >= 0xd800 && unit < 0xdc00; }
 bool is_low(int unit) { return unit >= 0xdc00 && unit < 0xe000; }
 
-// A key without its escapes.
+// A key with its escapes decoded.
 std::string unescaped(std::string_view text) {
   std::string out;
   for (size_t at = 0; at < text.size(); ++at) {
@@ -57,7 +57,7 @@ std::string unescaped(std::string_view text) {
   return out;
 }
 
-// Length of the number that begins the text, by JSON's grammar; 0: none does.
+// The length of the number at the start of the text, by JSON's grammar; 0 if there is none.
 size_t number_length(std::string_view text) {
   size_t at = 0;
   const auto digits = [&] {
@@ -105,7 +105,7 @@ bool JsonMender::may_help(simdjson::error_code error) {
     case simdjson::MEMALLOC:
       return false;
     default:
-      return true;  // versions differ in what they say of a number that is too large
+      return true;  // versions report a number that is too large with different errors
   }
 }
 
@@ -151,7 +151,7 @@ bool JsonMender::mend(std::string_view json) {
       begin_value(at);
       while (at < raw_.size() && raw_[at] >= 'a' && raw_[at] <= 'z') ++at;
       end_value(at);
-      if (at < raw_.size() && raw_[at] == c) ++at;  // no letter at all
+      if (at < raw_.size() && raw_[at] == c) ++at;  // not a letter
     }
   }
   if (mends_.empty()) return false;
@@ -184,7 +184,7 @@ void JsonMender::end_value(size_t end) {
   pending_.clear();
 }
 
-// `at`: a quotation mark; then behind the string.
+// `at` is at a quotation mark; afterwards it is behind the string.
 void JsonMender::string(size_t& at) {
   for (++at; at < raw_.size() && raw_[at] != '"'; ++at) {
     if (raw_[at] != '\\') continue;

@@ -1,6 +1,6 @@
 #pragma once
-// JSON that is well formed and that simdjson does not take: a number that fits neither into 64 bits nor into
-// a double, and half of a surrogate pair. Such a value costs the record only where it is used.
+// Repairs well-formed JSON that simdjson refuses: numbers that fit neither into 64 bits nor into a double,
+// and halves of surrogate pairs. Such a value costs the record only if it is used.
 
 #include <cstdint>
 #include <string>
@@ -17,24 +17,24 @@ class JsonMender {
   enum class Hurt : uint8_t { no, number, surrogate };
 
   using Path = std::vector<std::string>;  // keys and indices, from the top
-  // Where the values are that are used.
+  // `paths`: the values that are used.
   explicit JsonMender(std::vector<Path> paths = {}) : paths_(std::move(paths)) {}
-  // Whether mending may help against this error.
+  // Whether mend() may help against this error.
   static bool may_help(simdjson::error_code error);
 
-  // False: there is nothing to mend. Text that is not well formed stays so.
+  // Returns false if there is nothing to repair. Does not repair malformed text.
   bool mend(std::string_view json);
-  // The same with 0 and U+FFFD in place of such values, and what a parser wants behind it.
+  // The text with 0 and U+FFFD in place of such values, and with the padding that a parser needs.
   const std::string& text() const { return text_; }
   size_t size() const { return raw_.size(); }
-  // The defect of the value of paths[i]: the first value of that name counts.
+  // What is wrong with the value of paths[i]. Of values with the same name, the first one counts.
   Hurt hurt(size_t i) const;
-  // Its JSON as it was written, without white space, but for halves of surrogate pairs.
+  // Appends the value's JSON as written, without white space; halves of surrogate pairs are replaced.
   void append_raw(size_t i, std::string& out) const;
 
  private:
   struct Span {
-    size_t begin = 0, end = 0;  // equal: there is no such value
+    size_t begin = 0, end = 0;  // equal if there is no such value
   };
   struct Mend {
     size_t at = 0;
@@ -42,10 +42,10 @@ class JsonMender {
   };
   struct Level {
     bool object = false;
-    bool key_next = false;  // of an object
+    bool key_next = false;  // in an object, the next string is a key
     std::string step;       // key, or index
     size_t index = 0;
-    std::vector<size_t> open;  // values that are used and begin here
+    std::vector<size_t> open;  // used values that start here
   };
   void begin_value(size_t at);
   void end_value(size_t end);
@@ -56,7 +56,7 @@ class JsonMender {
   std::vector<Span> spans_;
   std::vector<Mend> mends_;
   std::vector<Level> levels_;
-  std::vector<size_t> pending_;  // values that are used and begin at this place
+  std::vector<size_t> pending_;  // used values that start at this position
   std::string raw_, text_;
 };
 

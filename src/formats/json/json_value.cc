@@ -16,7 +16,7 @@ namespace dom = simdjson::dom;
 
 namespace {
 
-// The field of the top level in which the first byte lies that is no UTF-8; empty: in none.
+// The top-level field that contains the first byte that is not UTF-8; "" if it is in none.
 std::string_view field_of_bad_byte(std::string_view json) {
   size_t bad = 0;
   for (char32_t c = 0; bad < json.size();) {
@@ -26,7 +26,7 @@ std::string_view field_of_bad_byte(std::string_view json) {
   }
   std::string_view field;
   int depth = 0;
-  bool key = false;  // a string is one
+  bool key = false;  // the next string is a key
   for (size_t at = 0; at < bad; ++at) {
     const char c = json[at];
     if (c == '{' || c == '[') {

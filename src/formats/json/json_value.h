@@ -1,5 +1,5 @@
 #pragma once
-// Small questions about simdjson's elements, and its errors in words.
+// Helpers for simdjson's elements, and its errors in words.
 
 #include <simdjson.h>
 
@@ -14,23 +14,25 @@ namespace doppel {
 
 using ScalarMemory = std::array<char, 512>;
 
-// `json`: what it is about, so that the error names the field whose bytes are wrong.
+// `json` is the text that failed to parse, so that the error can name the field with the bad bytes.
 absl::Status not_json(simdjson::error_code error, std::string_view json = {});
 std::string_view name_of(simdjson::dom::element_type type);  // "an array"
 
-// The text of a string, a number, true or false; `memory` holds it where the document does not.
+// Returns the text of a string, number or boolean. `memory` holds it if the document does not.
 bool scalar(simdjson::dom::element element, ScalarMemory& memory, std::string_view& out);
 
-// Null or an empty array.
+// Whether the element is null or an empty array.
 bool is_nothing(simdjson::dom::element element);
 
-// ["x"] means "x", as search engines write it.
+// Returns "x" for ["x"], which search engines write.
 simdjson::dom::element unwrapped(simdjson::dom::element element);
 
-// The strings of an array, sorted, a line each.
+// Joins the strings of an array, sorted, one in each line. Returns false if `array` is not an array of
+// strings.
 bool join_sorted(simdjson::dom::element array, std::string& out);
 
-// A response's header in {"Name": ["value"]} or {"Name": "value"}, the name in any case; empty if not there.
+// The value of a header in {"Name": ["value"]} or {"Name": "value"}, ignoring the case of the name; "" if it
+// is missing.
 std::string_view header_in(simdjson::dom::element headers, std::string_view name);
 
 }  // namespace doppel
