@@ -29,7 +29,7 @@ bool is_space(char c) { return kSpaces[static_cast<unsigned char>(c)]; }
 
 }  // namespace
 
-// One page: its events in order become text, and for `main` blocks and the elements around them.
+// Turns the events of one page into text and, for `main`, into blocks and their surrounding elements.
 class HtmlExtractor::Page final : public HtmlEvents {
  public:
   absl::StatusOr<std::string_view> text(std::string_view html, Extract what) {
@@ -38,7 +38,7 @@ class HtmlExtractor::Page final : public HtmlEvents {
     if (what == Extract::none) return html;
     if (html.size() > kMaxBytes) return invalid("html: more than 1 GB");
     main_ = what == Extract::main;
-    // The parser takes a zero for the end.
+    // The parser treats a zero byte as the end.
     if (std::memchr(html.data(), '\0', html.size()) != nullptr) {
       without_zeros_.assign(html);
       std::replace(without_zeros_.begin(), without_zeros_.end(), '\0', ' ');
@@ -52,7 +52,7 @@ class HtmlExtractor::Page final : public HtmlEvents {
       RETURN_IF_ERROR(read(html));
     }
     std::string_view chosen = choose();
-    // What is for readers without scripts is all that some pages hold.
+    // On some pages, <noscript> holds all the text.
     if (noscript_letters_ >= kEnoughLetters && letters_of(text_) * 2 < noscript_letters_) {
       noscript_ = true;
       RETURN_IF_ERROR(read(html));
@@ -65,7 +65,7 @@ class HtmlExtractor::Page final : public HtmlEvents {
       source_ = TextSource::data;
       return data_text_;
     }
-    // Where there are scripts, they may have made a page of next to nothing.
+    // If the page has scripts, they may have rendered most of it.
     if (!chosen.empty() && (chooser_.is_fallback() || scripts)) source_ = TextSource::fallback;
     return chosen;
   }
@@ -123,7 +123,7 @@ class HtmlExtractor::Page final : public HtmlEvents {
       }
       const size_t begin = at;
       behind_part_ = false;
-      // Words with one space between them are as they shall be.
+      // Words separated by single spaces are copied at once.
       size_t spaces = 0;
       for (;; ++at, ++spaces) {
         while (at < text.size() && !is_space(text[at])) ++at;
@@ -158,19 +158,19 @@ class HtmlExtractor::Page final : public HtmlEvents {
   TextSource source() const { return source_; }
 
  private:
-  // What is between the text so far and the next.
+  // The separator between the text so far and the next text.
   enum class Pending : unsigned char { none, space, line };
   static constexpr size_t kMaxBytes = 1'000'000'000;
 
-  // What is known of the text in an element.
+  // The context of the text in an element.
   struct Around {
     const Element* element = nullptr;
     uint32_t node = 0;
     bool unseen = false, in_link = false, heading = false, title = false;
-    bool data = false;  // a script of data
+    bool data = false;  // a script that holds data
     bool part = false;  // hidden, but a script may move it
     bool noscript = false;
-    bool in_content = false;  // in what says that it is content
+    bool in_content = false;  // inside an element that is marked as content
   };
 
   std::string_view choose() {
@@ -178,7 +178,7 @@ class HtmlExtractor::Page final : public HtmlEvents {
     close_block();
     kind_.see_data(data_.scripts());
     if (kind_.is_forum()) {
-      // What readers wrote is what the page is for.
+      // On a forum, the comments are the content.
       for (HtmlNode& node : nodes_) node.marks &= ~kMarkComments;
     }
     return chooser_.choose(text_, blocks_, nodes_, kind_.is_one_thing());
@@ -200,13 +200,13 @@ class HtmlExtractor::Page final : public HtmlEvents {
     return html.empty() ? absl::OkStatus() : parser_.parse(html, *this);
   }
 
-  // A script may show what the page's data says of the product: its page has next to nothing else.
+  // Whether the page has little text in comparison with its product data, which a script may show.
   bool has_little_of_product() {
     return data_.has_product() && chooser_.plain_letters() * 2 < letters_of(data_.body());
   }
 
-  // Whether the page's data has a text, in data_text_. It may hold markup and entities: it is read as a page
-  // is. The page's own text stays, because blocks are parts of it.
+  // Takes the text of the page's data into data_text_, if there is enough. It may contain markup and
+  // entities, so it is parsed like a page. The page's own text stays, because blocks refer to it.
   bool read_data() {
     const std::string_view body = data_.body();
     if (letters_of(body) < kEnoughLetters) return false;
@@ -242,13 +242,13 @@ class HtmlExtractor::Page final : public HtmlEvents {
     if (main_) close_block();
   }
 
-  // A template is shown where it is the tree of an element of its own (declarative shadow DOM), or what such
-  // an element puts into the page.
+  // A template is visible if it is a declarative shadow root, or if a turbo-stream element inserts it into
+  // the page.
   bool is_unseen(const Element& element, HtmlAttributes attributes) {
     const bool never_shown = element.kind == ElementKind::unseen;
     bool hidden = never_shown;
     const bool is_template = hidden && element.name == "template";
-    bool has_id = element.name == "table";  // that of its rows
+    bool has_id = element.name == "table";  // stands for the ids of its rows
     if (is_template && around_.back().element != nullptr && around_.back().element->name == "turbo-stream")
       hidden = false;
     attributes.each([&](std::string_view name, std::string_view value) {
@@ -288,9 +288,9 @@ class HtmlExtractor::Page final : public HtmlEvents {
                              element.name == "blockquote" || element.name == "pre" ||
                              element.name == "table" || element.name == "dl" ||
                              element.kind == ElementKind::heading};
-    // The header of a part of the text is none of the page.
+    // The header of a part of the content is not the page's header.
     if (here.in_content && element.name == "header") node.marks = kMarkLead;
-    // "has-sidebar" on these says nothing about the text in them.
+    // On these, a name like "has-sidebar" says nothing about the text inside.
     const bool whole_page = element.name == "html" || element.name == "body";
     kind_.see_element(element.name);
     attributes.each([&](std::string_view name, std::string_view value) {
@@ -317,17 +317,17 @@ class HtmlExtractor::Page final : public HtmlEvents {
   ArticleData data_;
   PageKind kind_;
   std::string text_, data_text_, without_zeros_, resolved_, arranged_;
-  std::vector<Around> around_;  // the page, then what is open
+  std::vector<Around> around_;  // the page, then the open elements
   Pending pending_ = Pending::none;
   std::vector<TextBlock> blocks_;
   TextBlock block_;
   bool in_block_ = false;
-  bool noscript_ = false;          // noscript is shown
-  uint32_t noscript_letters_ = 0;  // that are not
-  bool may_move_ = false;          // the last start tag has an id, and what is hidden in it is content
-  bool behind_part_ = false;       // there was nothing since a part that is hidden
-  bool scripts_ = false;           // there are scripts
-  bool moves_ = false;             // there is a script behind such a part
+  bool noscript_ = false;          // show the content of noscript
+  uint32_t noscript_letters_ = 0;  // in hidden noscript
+  bool may_move_ = false;          // the last start tag has an id and hidden content
+  bool behind_part_ = false;       // a hidden part has just ended
+  bool scripts_ = false;           // the page has scripts
+  bool moves_ = false;             // a script follows such a part
   std::vector<HtmlNode> nodes_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// The text of an HTML page, by libxml2's parser in its event form: no tree is built, so that a page can
-// neither take much memory nor end in work that grows with the square of its size.
+// Extracts the text of an HTML page with libxml2's event parser. No tree is built, so that a page can neither
+// use much memory nor cause quadratic work.
 
 #include <memory>
 #include <string>
@@ -12,33 +12,33 @@
 
 namespace doppel {
 
-// Part of the data scheme of formats that read HTML: raise it when the same page gives another text.
+// Part of the data scheme of formats that read HTML. Increment it when the same page gives another text.
 inline constexpr int kHtmlVersion = 4;
 
 enum class Extract : unsigned char {
   none,     // the markup itself
   visible,  // what a reader sees: no scripts, styles, hidden elements, comments, noscript
-  main      // of that, without navigation, headers, footers and other boilerplate; where next to nothing is
-            // left, the articleBody of the page's data (JSON-LD)
+  main      // the same without navigation, headers, footers and other boilerplate; or the page's articleBody
+            // (JSON-LD)
 };
 
-// Where the text of a page is from.
+// Where the text of a page comes from.
 enum class TextSource : unsigned char {
-  page,     // what was asked for
-  data,     // the page's data
-  fallback  // menus, footers and single lines: nothing else was found, so different pages may have the same
+  page,     // the page, as requested
+  data,     // the page's JSON-LD data
+  fallback  // only menus, footers and single lines were found, so different pages may have the same text
 };
-// For events: empty, "data", "fallback".
+// The name in events: "", "data", "fallback".
 std::string_view text_source_name(TextSource source);
 
-// What is more than this is refused: nothing that a person would read.
+// Larger pages are rejected; no page that people read is so large.
 inline constexpr int kMaxHtmlDepth = 512;
 inline constexpr size_t kMaxHtmlElements = 1'000'000;
 
-// Whether bytes that nobody has named begin like HTML.
+// Whether bytes of unknown type start like HTML.
 bool looks_like_html(std::string_view text);
 
-// A block of the page's visible text, and what `main` made of it.
+// A block of the page's visible text, and what `main` did with it.
 struct HtmlPiece {
   std::string_view text;
   BlockFate fate;
@@ -52,15 +52,16 @@ class HtmlExtractor {
   HtmlExtractor(const HtmlExtractor&) = delete;
   HtmlExtractor& operator=(const HtmlExtractor&) = delete;
 
-  // `html` is UTF-8. Blocks end in line feeds, white space is one space. The text lives until the next call.
+  // Extracts the text of `html`, which is UTF-8. Blocks end in line feeds; each run of white space becomes a
+  // space. The text is valid until the next call.
   absl::StatusOr<std::string_view> text(std::string_view html, Extract what);
 
   TextSource source() const;  // of the last page's text
 
-  // All blocks of the last page by `main`, in the order of the page. Views live until the next call of
+  // All blocks of the last page read with `main`, in page order. Views are valid until the next call of
   // text().
   std::vector<HtmlPiece> pieces() const;
-  // What the last page cost besides libxml2's own work, in elements and bytes looked at.
+  // The cost of the last page without libxml2's own work: elements and bytes examined.
   uint64_t steps() const;
 
  private:

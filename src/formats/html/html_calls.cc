@@ -7,8 +7,8 @@ namespace doppel {
 namespace {
 
 constexpr size_t kNone = std::string_view::npos;
-constexpr size_t kBefore = 2000, kBehind = 3000;  // bytes around the beginning of a definition
-constexpr size_t kShort = 16;                     // bytes of a string that is part of an id
+constexpr size_t kBefore = 2000, kBehind = 3000;  // bytes before and after the start of a definition
+constexpr size_t kShort = 16;                     // the longest string that may be part of an id
 constexpr size_t kArguments = 16;
 
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
@@ -17,7 +17,7 @@ bool is_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '$' || c == '_';
 }
 
-// Behind the string that begins at `at` with its quote.
+// The position after the string whose opening quote is at `at`.
 size_t skip_string(std::string_view script, size_t at) {
   const char quote = script[at];
   for (++at; at < script.size() && script[at] != quote; ++at) {
@@ -26,7 +26,7 @@ size_t skip_string(std::string_view script, size_t at) {
   return std::min(at + 1, script.size());
 }
 
-// Behind the comment that begins at `at`; `at` if none does.
+// The position after the comment at `at`; `at` if there is none.
 size_t skip_comment(std::string_view script, size_t at) {
   const std::string_view two = script.substr(at, 2);
   if (two != "//" && two != "/*") return at;
@@ -34,7 +34,8 @@ size_t skip_comment(std::string_view script, size_t at) {
   return end == kNone ? script.size() : end + (two == "//" ? 1 : 2);
 }
 
-// The arguments behind an opening parenthesis, in arrays or not. False: one of them is no literal.
+// Reads the arguments after an opening parenthesis; arrays are flattened. Returns false if one of them is not
+// a literal.
 bool read_arguments(std::string_view script, size_t at, std::vector<std::string_view>& out) {
   out.clear();
   while (at < script.size() && out.size() < kArguments) {

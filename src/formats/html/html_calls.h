@@ -1,5 +1,6 @@
 #pragma once
-// What an inline script does at once: its calls outside of any function, of which all arguments are literals.
+// Finds what an inline script does when it runs: its calls outside functions whose arguments are all
+// literals.
 
 #include <string_view>
 #include <vector>
@@ -7,20 +8,20 @@
 namespace doppel {
 
 struct ScriptCall {
-  std::string_view function;                // the last name: of window.swap("a") it is swap
-  std::vector<std::string_view> arguments;  // strings without their quotes, numbers as they are
+  std::string_view function;                // the last name: "swap" for window.swap("a")
+  std::vector<std::string_view> arguments;  // strings without quotes, numbers as written
 };
 
-// Linear; a script that is not understood gives fewer calls.
+// Linear. Finds fewer calls in scripts that it does not understand.
 std::vector<ScriptCall> immediate_calls(std::string_view script);
 
-// The text of a script around the place where it defines a function; empty: it does not.
+// The text around the place where the script defines the function; "" if it does not.
 std::string_view definition_of(std::string_view function, std::string_view script);
 
-// The strings in a piece of script that are short enough for a part of an id.
+// The strings in a script that are short enough to be part of an id.
 std::vector<std::string_view> short_strings(std::string_view script);
 
-// Whether it calls what browsers have to move nodes.
+// Whether the script calls DOM functions that move nodes.
 bool moves_nodes(std::string_view script);
 
 }  // namespace doppel

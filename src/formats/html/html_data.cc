@@ -10,7 +10,7 @@ namespace doppel {
 namespace {
 
 constexpr std::string_view kProducts[] = {"Product", "ProductGroup"};
-constexpr int kDepth = 16;  // of the data of pages: a graph, an article, what it is part of
+constexpr int kDepth = 16;  // enough for the data of pages: a graph, an article, and what contains it
 
 bool is_product(simdjson::dom::object object) {
   std::string_view type;
@@ -58,7 +58,7 @@ std::string_view ArticleData::body() {
     const size_t end = std::min(scripts_.find('\0', begin + 1), scripts_.size());
     json_.assign(scripts_, begin + 1, end - begin - 1);
     begin = end;
-    // Line feeds within strings are none in JSON, and common.
+    // JSON does not allow line feeds in strings, but pages often have them.
     for (char& c : json_) {
       if (static_cast<unsigned char>(c) < 0x20) c = ' ';
     }

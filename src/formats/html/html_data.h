@@ -1,6 +1,6 @@
 #pragma once
-// The text of an article or product as the page's own data gives it (JSON-LD): pages that are made by scripts
-// in the browser have it nowhere else.
+// The text of an article or product in the page's JSON-LD data. Pages that are rendered by scripts in the
+// browser have it nowhere else.
 
 #include <memory>
 #include <string>
@@ -19,24 +19,25 @@ class ArticleData {
   ~ArticleData();
 
   void clear() { scripts_.clear(); }
-  // A script begins, if this is the value of its attribute `type`; then its text comes in pieces.
+  // Whether a script with this `type` attribute holds data. If so, call begin(), then add() with the pieces
+  // of its text.
   static bool is_data(std::string_view type);
   void begin() { scripts_.push_back('\0'); }
   void add(std::string_view piece) { scripts_ += piece; }
 
-  // All scripts since clear(), as they are.
+  // The text of all scripts since clear().
   std::string_view scripts() const { return scripts_; }
 
-  // Whether they may describe a product.
+  // Whether the scripts may describe a product.
   bool has_product() const;
 
-  // The longest `articleBody`, or `description` of a product, in all scripts since clear(), as it is written:
-  // markup and entities are in some. Empty: there is none, or what holds it is no JSON. Lives until the next
+  // Returns the longest `articleBody` (for products, `description`) of all scripts since clear(), as written:
+  // some contain markup and entities. "" if there is none, or if the JSON is invalid. Valid until the next
   // call.
   std::string_view body();
 
  private:
-  std::string scripts_, json_, body_;  // a zero before each script
+  std::string scripts_, json_, body_;  // scripts_ has a zero byte before each script
   std::unique_ptr<simdjson::dom::parser> parser_;
 };
 

@@ -29,7 +29,7 @@ constexpr Element nothing(std::string_view name) { return {name, empty, Reach::i
 
 constexpr Element kElements[] = {
     {"a", link, Reach::inside, 0},
-    // In-line, but known: their end tags are followed.
+    // In-line elements, listed so that their end tags are followed.
     {"b", in_line, Reach::inside, 0},
     {"i", in_line, Reach::inside, 0},
     {"em", in_line, Reach::inside, 0},
@@ -90,7 +90,7 @@ constexpr Element kElements[] = {
     item("dd"),
     {"br", block, Reach::inside, 0},
     {"hr", block, Reach::inside, 0},
-    // What comes behind their end tags belongs to the page all the same.
+    // Content after their end tags still belongs to the page.
     {"html", block, Reach::inside, kTableWall},
     {"body", block, Reach::inside, kBlockWall},
     in_block("head"),

@@ -5,12 +5,12 @@
 namespace doppel {
 namespace {
 
-// Types of schema.org, as the data of a page names them.
+// Types of schema.org, as they occur in a page's data.
 constexpr std::string_view kForumTypes[] = {"DiscussionForumPosting", "QAPage"};
 constexpr std::string_view kOneThingTypes[] = {"Article\"", "BlogPosting\"", "\"Product\""};
-// Of Open Graph: "article", "og:product", "product.item".
+// Types of Open Graph: "article", "og:product", "product.item".
 constexpr std::string_view kOneThings[] = {"article", "product"};
-// In the class or id of a whole page.
+// Words in the class or id of <html> or <body>.
 constexpr std::string_view kForumWords[] = {"topic",  "topics", "thread",    "threads", "forum",
                                             "forums", "phpbb",  "vbulletin", "xenforo", "discourse"};
 constexpr size_t kBytesRead = 256;

@@ -1,5 +1,5 @@
 #pragma once
-// What a page says that it is: one article or one product, a forum, or neither, such as a listing.
+// What kind of page it is, by its own markup: one article or product, a forum, or neither, such as a listing.
 
 #include <cstdint>
 #include <string_view>
@@ -12,16 +12,16 @@ class PageKind {
  public:
   void clear() { *this = PageKind(); }
 
-  // What is seen of the page: its <meta>, an element, the class or id of the whole page, an itemtype, its
-  // data (JSON-LD).
+  // Call these for each <meta>, each element, each class or id of <html> and <body>, each itemtype, and the
+  // JSON-LD data.
   void see_meta(HtmlAttributes attributes);
   void see_element(std::string_view name) { articles_ += name == "article" ? 1 : 0; }
   void see_attribute(std::string_view name, std::string_view value);
   void see_data(std::string_view json);
 
-  // The page is what its readers wrote.
+  // The page consists of what its readers wrote.
   bool is_forum() const { return forum_; }
-  // What is beside one article or product is about other things.
+  // The page is about one article or product, so what surrounds it is about other things.
   bool is_one_thing() const { return one_thing_ || articles_ == 1; }
 
  private:

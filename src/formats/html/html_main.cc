@@ -1,4 +1,4 @@
-// In the region a block is good by its length and links, and a short one by its neighbours.
+// Within the region, a long block counts by its share of links, and a short one by its neighbours.
 
 #include "formats/html/html_main.h"
 
@@ -9,13 +9,14 @@
 namespace doppel {
 namespace {
 
-constexpr uint32_t kSome = 60;       // letters that are worth more than a page with all its boilerplate
+constexpr uint32_t kSome = 60;       // letters: less is worth less than the page with all its boilerplate
 constexpr uint32_t kAllLinks = 70;   // percent: a list of links
-constexpr uint32_t kOnlyLinks = 80;  // percent: nothing but a link
-constexpr uint32_t kSentence = 20;   // letters that go with the good block beside them
-// Percent of the region. Where less of it was chosen, the page is a list (of products, of posts, of
-// headlines), which a page of one article or product seldom is; where less than this, its short blocks count,
-// too, and on a page of many things its links.
+constexpr uint32_t kOnlyLinks = 80;  // percent: only a link
+constexpr uint32_t kSentence =
+    20;  // letters: a block next to a good one in the same element is kept from here on
+// Percent of the region's letters. If less than kList was chosen, the page is a list (of products, posts,
+// headlines); a page about one article or product seldom is, so kListOfOneThing is lower. If less than
+// kShortBlocks was chosen, short blocks count too; below kLinks also links, on a page about many things.
 constexpr uint64_t kList = 40, kListOfOneThing = 30, kShortBlocks = 65, kLinks = 70;
 constexpr uint32_t kRepeated =
     100;  // letters: a block that is on the page twice, for small and large screens
@@ -25,7 +26,7 @@ constexpr uint32_t kLinkless =
 }  // namespace
 
 uint32_t letters_of(std::string_view text) {
-  // A byte counts those of a block: many are looked at in one step.
+  // One byte holds the counts of a block, so that the compiler can vectorise.
   constexpr size_t kBlock = 80;
   uint32_t letters = 0;
   for (; !text.empty(); text.remove_prefix(std::min(kBlock, text.size()))) {
@@ -42,7 +43,7 @@ uint32_t letters_of(std::string_view text) {
 
 namespace {
 
-// Whether there are more digits than letters, and hardly any letters.
+// Whether the text has more digits than letters, and few letters.
 bool is_numbers(std::string_view text) {
   uint32_t letters = 0, digits = 0;
   for (size_t i = 0; i < text.size() && letters < kSome; ++i) {
@@ -100,8 +101,8 @@ MainText::Grade MainText::grade_of(size_t i) {
   return Grade::bad;
 }
 
-// The title is above the text, in the region or not: on some sites it is part of it, and on others of the
-// head.
+// Drops the title above the text. Some sites put it in the region, others in the header; dropping it treats
+// them alike.
 void MainText::drop_title() {
   for (size_t i = 0; i < grades_.size(); ++i) {
     if (grades_[i] == Grade::good && !(*blocks_)[i].title && !region_.is_lead(i)) return;
@@ -114,7 +115,7 @@ void MainText::drop_title() {
 void MainText::settle() {
   const std::vector<TextBlock>& blocks = *blocks_;
   const size_t count = blocks.size();
-  // The nearest blocks that are decided.
+  // The nearest decided blocks before and after each block.
   auto decided = [this](size_t i) { return grades_[i] == Grade::good || grades_[i] == Grade::bad; };
   before_.resize(count);
   behind_.resize(count);
@@ -140,7 +141,7 @@ void MainText::settle() {
     if (fates_[i] != BlockFate::taken || grades_[i] == Grade::good) continue;
     const bool between = before_[i] == Grade::good && behind_[i] == Grade::good;
     if (grades_[i] == Grade::linked) {
-      // The number before the first is not less than count.
+      // i - 1 wraps around to a number >= count.
       const bool taken = between && text(i - 1) && text(i + 1) && blocks[i].links <= kOnlyLinks;
       const bool titles =
           blocks[i].heading && !blocks[i].title && i + 1 < count && grades_[i + 1] == Grade::good;
@@ -194,7 +195,7 @@ std::string_view MainText::choose(std::string_view text, std::vector<TextBlock>&
   return out_;
 }
 
-// A page without one text is its list.
+// If a page has no main text, its list is its content.
 void MainText::take_lists(bool one_thing) {
   const std::vector<TextBlock>& blocks = *blocks_;
   uint64_t region = 0;
@@ -225,7 +226,7 @@ void MainText::drop_repeats(std::string_view text) {
   }
 }
 
-// A page of a few short lines, or of a few lines among links; else all but dialogs.
+// Takes the unmarked blocks with few links; if they are too few, everything except dialogs.
 void MainText::take_what_is_left() {
   const std::vector<TextBlock>& blocks = *blocks_;
   list_ = false;
@@ -245,8 +246,8 @@ void MainText::take_what_is_left() {
     fates_[i] = dialogs_[blocks[i].node] != 0 ? BlockFate::boilerplate : BlockFate::taken;
 }
 
-// Next to nothing among other things; a list of links that may be the site's; what says that it is the
-// site's; numbers.
+// A text is a fallback if it is one of these: very short, with other blocks left out; a list of links that
+// may be the site's; mostly marked as the site's; numbers.
 bool MainText::is_fallback_text() {
   uint64_t letters = 0, of_site = 0;
   plain_ = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// Which of a page's blocks are what the page is for.
+// Selects the blocks that are a page's main text.
 
 #include <cstdint>
 #include <string>
@@ -11,45 +11,45 @@
 
 namespace doppel {
 
-// What becomes of a block, or why it is left out.
+// Whether a block is taken, or why it is left out.
 enum class BlockFate : unsigned char {
   taken,
-  boilerplate,  // it is in an element that says so
-  comment,      // of a reader
+  boilerplate,  // in an element marked as boilerplate
+  comment,      // by a reader
   title,        // of the page, above its text
-  outside,      // of the region with the text
+  outside,      // outside the region with the text
   links,
-  little,   // short, and not between text
-  repeated  // the same as a block before
+  little,   // short, and not between blocks of text
+  repeated  // identical to an earlier block
 };
 std::string_view fate_name(BlockFate fate);
 
-// An ideograph counts three.
+// The number of letters; an ideograph counts as three.
 uint32_t letters_of(std::string_view text);
 
 struct HashOfBlock {
   size_t operator()(std::string_view text) const;
 };
 
-// One for each thread; linear in blocks and nodes.
+// One for each thread. Linear in blocks and nodes.
 class MainText {
  public:
-  // The chosen blocks, a line each; all of `text` where there is nothing but links and boilerplate. Lives
+  // Returns the chosen blocks, one in each line; all of `text` if there are only links and boilerplate. Valid
   // until the next call, or as long as `text`.
   std::string_view choose(std::string_view text, std::vector<TextBlock>& blocks, std::vector<HtmlNode>& nodes,
                           bool one_thing);
 
-  // Whether what was found on the last page is less than pages are for.
+  // Whether the last page had too little text for the purpose of a page.
   bool nearly_empty() const { return nearly_empty_; }
-  // Letters of the chosen blocks that are long and no links.
+  // Letters of the chosen blocks that are long and not links.
   uint64_t plain_letters() const { return plain_; }
-  // Whether it may be the same on other pages: next to nothing among things that were left out, or what says
-  // that it is navigation or a footer.
+  // Whether other pages may have the same text: very little while other blocks were left out, or blocks
+  // marked as navigation or footer.
   bool is_fallback() const { return fallback_; }
-  // The text is elsewhere: no block of the page is part of it.
+  // Call this if another text replaces the page's: marks all blocks as not taken.
   void drop_all();
 
-  // What became of each block of the last page.
+  // The fate of each block of the last page.
   const std::vector<BlockFate>& fates() const { return fates_; }
 
  private:
@@ -75,7 +75,7 @@ class MainText {
   absl::flat_hash_set<std::string_view, HashOfBlock> seen_;
   bool nearly_empty_ = false, fallback_ = false;
   uint64_t plain_ = 0;
-  bool list_ = false;  // the text is a list for lack of anything longer
+  bool list_ = false;  // the text is a list, because there is nothing longer
 };
 
 }  // namespace doppel

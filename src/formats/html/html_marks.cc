@@ -8,9 +8,9 @@
 namespace doppel {
 namespace {
 
-// Words of a class or id, alone or two in a row: "main-nav", "nav_left", "siteFooter", "postDate". A long
-// name is a sentence or a title ("sharing-changes-with-others"): its words say nothing.
-constexpr size_t kShortName = 4, kShortestName = 2;  // words of more than a letter
+// Words of a class or id, one or two in a row: "main-nav", "nav_left", "siteFooter", "postDate". A long name
+// is a sentence or a title ("sharing-changes-with-others"), so its words mean nothing.
+constexpr size_t kShortName = 4, kShortestName = 2;  // in words of more than one letter
 constexpr std::string_view kBoilerplateWords =
     "footer, sidebar, breadcrumb, breadcrumbs, related, pagination, "
     "pager, paging, advertisement, sponsored, newsletter, subscribe, masthead, topbar, recommended, "
@@ -21,19 +21,19 @@ constexpr std::string_view kBoilerplateWords =
     "publicidad, relacionadas, addtoany, sharedaddy, jp relatedposts, relatedposts, readmore, "
     "recommend, hashtags, screen reader, sr only, visually hidden, skip link, paywall, twitter tweet, "
     "cta, instagram media, fb post, embed preview, app section, newsletters, cookie, cookies, consent, gdpr";
-// The same, but these also name what a page is about: only in names of one or two words.
+// Also boilerplate, but these words also name topics, so they count only in names of one or two words.
 constexpr std::string_view kSoftWords =
     "ad, ads, advert, widget, widgets, more, tags, shop, latest, popular, "
     "trending, modal, popup, tooltip, lightbox, signup, snippet, credit, disclaimer, signin, login, "
     "donate, donation, social, sharing, share, appendix, timestamp, banner";
-// Beside an article or a product these show others; elsewhere they show what the page is for.
+// On a page about one article or product these show other ones; elsewhere they are the content.
 constexpr std::string_view kShowWords = "teaser, teasers";
 constexpr std::string_view kSoftShowWords = "slider, carousel, promo";
-// Boilerplate of a site, if it is links.
+// Boilerplate of the site, if they contain links.
 constexpr std::string_view kMenuWords = "nav, navbar, navigation, menu";
-// Of a site's pages all have the same; these are boilerplate, too.
+// Boilerplate that all pages of a site share.
 constexpr std::string_view kSiteWords = "footer, copyright, masthead, topbar";
-// What asks for something before the page is read. Two words of these, or the name of a product.
+// Dialogs that ask for something before the page is read: a word of each list, or the name of a product.
 constexpr std::string_view kConsentFirst = "cookie, cookies, consent, gdpr, ccpa, privacy, tracking";
 constexpr std::string_view kConsentSecond =
     "banner, bar, notice, consent, popup, modal, message, alert, notification, overlay, dialog, law, "
@@ -56,12 +56,12 @@ constexpr std::string_view kLeadWords =
     "subheading, dek, abstract, excerpt, summary, description, bajada, chapo, vorspann, einleitung, "
     "anleser, entradilla, sottotitolo, sumario, ingress, teaser, chapeau, kicker, deck, leader, "
     "preamble";
-// Around everything, by page builders; and about what is beside, by themes.
+// Page builders put these around everything; themes use them to describe the layout.
 constexpr std::string_view kEmptyWords =
     "elementor widget, elementor cta, has sidebar, with sidebar, no sidebar, sidebar none";
 constexpr Marks kMeansNothing = 512;
-constexpr Marks kFirst = 1024, kSecond = 2048;  // of kConsentFirst and kConsentSecond
-constexpr Marks kSoft = 8192;                   // only in short names
+constexpr Marks kFirst = 1024, kSecond = 2048;  // in kConsentFirst, kConsentSecond
+constexpr Marks kSoft = 8192;                   // counts only in short names
 constexpr Marks kOfShortNames =
     kMarkBoilerplate | kMarkComments | kMarkConsent | kMarkSite | kMarkShow | kMarkMenu;
 
@@ -74,7 +74,7 @@ constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c
 constexpr uint32_t kSeed = 2166136261u;
 constexpr uint32_t mix(uint32_t hash, char c) { return (hash ^ static_cast<unsigned char>(c)) * 16777619u; }
 
-// Of words (which may be two with a space between) to marks.
+// Maps a word, or two with a space between, to its marks.
 struct Entry {
   std::string_view word;
   Marks marks = 0;
@@ -126,15 +126,15 @@ Marks marks_of(std::string_view words) {
   return 0;
 }
 
-// The words of a class or id: a change from small to capital begins one, too.
+// The words of a class or id. A change from lower to upper case also starts a word.
 struct Words {
-  static constexpr size_t kMost = 8;                    // of a name; of a list of classes the first ones
-  std::array<char, 2 * kBytesRead> text;                // each word, and a space behind it
-  std::array<std::pair<size_t, size_t>, kMost> places;  // of the first ones
+  static constexpr size_t kMost = 8;                    // the first words of a name
+  std::array<char, 2 * kBytesRead> text;                // each word, followed by a space
+  std::array<std::pair<size_t, size_t>, kMost> places;  // begin and size of each word
   size_t count = 0;
 
   std::string_view word(size_t i) const { return {text.data() + places[i].first, places[i].second}; }
-  // With the one behind it.
+  // The word and the next one.
   std::string_view pair(size_t i) const {
     return {text.data() + places[i].first, places[i].second + 1 + places[i + 1].second};
   }

@@ -13,8 +13,8 @@
 namespace doppel {
 namespace {
 
-// What is open for libxml2 only costs it a step for each end tag: a bound for pages with thousands of
-// unclosed in-line elements.
+// Each element that only libxml2 considers open costs it a step for each end tag. This limits pages with
+// thousands of unclosed in-line elements.
 constexpr size_t kMaxParsed = 1024;
 constexpr size_t kNamesBytes = 16 << 10;
 constexpr size_t kLongestName = 16;
@@ -22,7 +22,7 @@ constexpr size_t kLongestName = 16;
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f'; }
 
-// In a script, "</div>" is not a tag.
+// Whether the content is raw text: in a script, "</div>" is not a tag.
 bool holds_bytes(const Element& element) { return element.kind == ElementKind::unseen && element.wall == 0; }
 
 }  // namespace
@@ -74,8 +74,8 @@ absl::Status HtmlParser::parse(std::string_view html, HtmlEvents& events) {
   htmlCtxtUseOptions(parser_, HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING |
                                   HTML_PARSE_NONET | HTML_PARSE_IGNORE_ENC);
   xmlSwitchEncoding(parser_, XML_CHAR_ENCODING_UTF8);
-  // The parser compares every attribute of a tag with those before it. It forgets names beyond this limit,
-  // which no page that was written by people comes near.
+  // The parser compares each attribute of a tag with the previous ones. Beyond this limit it forgets names;
+  // pages written by people never reach it.
   xmlDictSetLimit(parser_->dict, kNamesBytes);
   htmlParseDocument(parser_);
   parser_->sax = own;
@@ -91,13 +91,14 @@ void HtmlParser::refuse(const char* reason) {
   xmlStopParser(parser_);
 }
 
-// The parser may have moved its copy of the page: what is left of it is what counts.
+// The parser may have moved its copy of the page, so the position follows from the bytes that are left.
 size_t HtmlParser::position() const {
   const auto left = static_cast<size_t>(parser_->input->end - parser_->input->cur);
   return left <= html_.size() ? html_.size() - left : html_.size();
 }
 
-// The end tags between the last event and where the parser is now. Text and start tags are events themselves.
+// Handles the end tags between the last event and the parser's position. Text and start tags are events
+// themselves.
 void HtmlParser::catch_up() {
   const size_t now = position();
   size_t at = seen_;

@@ -1,8 +1,8 @@
 #pragma once
-// The tags and the text of a page as browsers understand them, by libxml2's parser in its event form. libxml2
-// takes no notice of the end tag of a section, or of anything else it ranks low, while a div is open in it:
-// whatever is open would then reach to the end of the page. So the bytes between two events are looked at for
-// end tags, and these close here what browsers close.
+// Parses a page as browsers do, with libxml2's event parser. While a div is open, libxml2 ignores the end
+// tags of enclosing sections and of other elements that it ranks lower, so these would reach to the end of
+// the page. Therefore this class looks for end tags in the bytes between two events, and closes what browsers
+// close.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +16,8 @@ struct _xmlParserCtxt;
 
 namespace doppel {
 
-// The attributes of one start tag: each(visit) calls visit(name, value) for those that have a value (possibly
-// an empty one: "hidden" has). Names are in lower case.
+// The attributes of a start tag: each(visit) calls visit(name, value). The value is "" for an attribute
+// without one, such as "hidden". Names are in lower case.
 class HtmlAttributes {
  public:
   explicit HtmlAttributes(const unsigned char** pairs) : pairs_(pairs) {}
@@ -34,14 +34,13 @@ class HtmlAttributes {
   const unsigned char** pairs_;
 };
 
-// The events of a page. Views live for the call.
+// Receives the events of a page. Views are valid during the call.
 class HtmlEvents {
  public:
   virtual ~HtmlEvents() = default;
   virtual void start(const Element& element, HtmlAttributes attributes) = 0;
-  virtual void end() = 0;  // of the element that was started last and has not ended
-  virtual void
-  end_link() = 0;  // nothing that is open is in a link any more: its end tag came inside of a block
+  virtual void end() = 0;       // of the innermost open element
+  virtual void end_link() = 0;  // an end tag in a block ended the link: no open element is in a link any more
   virtual void text(std::string_view text) = 0;
 };
 
@@ -49,19 +48,19 @@ class HtmlEvents {
 class HtmlParser {
  public:
   HtmlParser();
-  // `html` is UTF-8. Each start has its end, also where the page stops before. An error says what was
-  // refused.
+  // Parses `html`, which is UTF-8. Each start() gets its end(), even if the page stops early. An error says
+  // what was rejected.
   absl::Status parse(std::string_view html, HtmlEvents& events);
 
-  // Elements and bytes that the last page made this class look at, besides libxml2's own work.
+  // The cost of the last page without libxml2's own work: elements and bytes examined.
   uint64_t steps() const { return steps_; }
 
  private:
   struct Callbacks;
-  // As browsers have it.
+  // An element that browsers consider open.
   struct Open {
     const Element* element;
-    size_t place;  // in parsed_
+    size_t place;  // index in parsed_
   };
   static constexpr size_t kClosed = static_cast<size_t>(-1);
 
@@ -77,9 +76,10 @@ class HtmlParser {
   _xmlParserCtxt* parser_ = nullptr;
   HtmlEvents* events_ = nullptr;
   std::string_view html_;
-  size_t seen_ = 0;  // the bytes before are done
+  size_t seen_ = 0;  // end of the bytes that are done
   std::vector<Open> open_;
-  std::vector<size_t> parsed_;  // what libxml2 holds for open: its height in open_, or kClosed
+  std::vector<size_t>
+      parsed_;  // for each element that libxml2 considers open: its index in open_, or kClosed
   size_t elements_ = 0;
   uint64_t steps_ = 0;
   const char* refused_ = nullptr;

@@ -12,15 +12,15 @@ namespace doppel {
 namespace {
 
 struct CharacterName {
-  std::string_view name;  // with its semicolon, if it needs one
-  std::string_view text;  // empty: libxml2 knows it
+  std::string_view name;  // includes the semicolon, if it is required
+  std::string_view text;  // "" if libxml2 knows the name
 };
 
 #include "formats/html/html_names.inc"
 
 constexpr size_t kNone = std::string_view::npos;
-constexpr size_t kLongestName = 33;       // with the semicolon
-constexpr size_t kLongestWithoutEnd = 6;  // of those that need none
+constexpr size_t kLongestName = 33;       // with semicolon
+constexpr size_t kLongestWithoutEnd = 6;  // of names without semicolon
 constexpr size_t kShortestWithoutEnd = 2;
 constexpr size_t kSlots = 8192;
 
@@ -30,7 +30,7 @@ constexpr uint32_t slot_of(std::string_view name) {
   return (hash ^ hash >> 15) % kSlots;
 }
 
-// Numbers in kCharacterNames, from 1 on.
+// Maps slots to index + 1 in kCharacterNames; 0 is free.
 constexpr std::array<uint16_t, kSlots> make_table() {
   std::array<uint16_t, kSlots> table{};
   for (size_t i = 0; i < std::size(kCharacterNames); ++i) {
@@ -50,7 +50,7 @@ const CharacterName* find(std::string_view name) {
   return nullptr;
 }
 
-// What numbers from 0x80 on mean: windows-1252 where that has a character.
+// The characters of the numbers from 0x80 on: windows-1252, where it defines one.
 constexpr uint16_t kControls[32] = {0x20ac, 0x81,   0x201a, 0x192,  0x201e, 0x2026, 0x2020, 0x2021,
                                     0x2c6,  0x2030, 0x160,  0x2039, 0x152,  0x8d,   0x17d,  0x8f,
                                     0x90,   0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014,
@@ -65,7 +65,7 @@ struct Resolved {
   std::string_view text;
 };
 
-// The value of a digit; -1: it is none.
+// The value of a digit; -1 for other characters.
 int digit(char c, bool hex) {
   if (c >= '0' && c <= '9') return c - '0';
   if (!hex) return -1;
@@ -75,7 +75,7 @@ int digit(char c, bool hex) {
 
 class Resolver {
  public:
-  // The reference at the beginning of `text`, if it is not for libxml2.
+  // Resolves the reference at the start of `text`; nullopt if libxml2 resolves it correctly.
   std::optional<Resolved> resolve(std::string_view text) {
     return text.size() > 1 && text[1] == '#' ? by_number(text) : by_name(text);
   }
@@ -90,7 +90,7 @@ class Resolver {
       value =
           std::min<uint32_t>(value * (hex ? 16 : 10) + static_cast<uint32_t>(digit(text[at], hex)), 0x110000);
     }
-    if (at == begin) return Resolved{1, "&#38;"};  // libxml2 leaves it out
+    if (at == begin) return Resolved{1, "&#38;"};  // libxml2 would drop it
     const bool impossible = value == 0 || value > 0x10ffff || (value >= 0xd800 && value < 0xe000);
     if (!impossible && (value < 0x80 || value > 0x9f)) return std::nullopt;
     if (at < text.size() && text[at] == ';') ++at;

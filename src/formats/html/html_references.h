@@ -1,5 +1,5 @@
 #pragma once
-// Character references by the HTML standard, for a parser that knows those of HTML 4: names with and without
+// Resolves character references by the HTML standard, for a parser that knows HTML 4: names with and without
 // a semicolon, and the numbers of windows-1252's control characters.
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace doppel {
 
-// Puts the characters in the place of references that libxml2 would read otherwise, or not at all. False:
-// there are none, and `out` is undefined. Characters of markup become references that libxml2 does know.
+// Replaces the references that libxml2 resolves differently or not at all. Returns false if there are none;
+// then `out` is undefined. Markup characters become references that libxml2 knows.
 bool resolve_references(std::string_view html, std::string& out);
 
 }  // namespace doppel

@@ -1,5 +1,5 @@
-// Plain text decides: which elements are boilerplate as they say (not those that hold most of it), and which
-// one is the region (where most of it is).
+// The distribution of plain text decides which marked elements are boilerplate (not those that contain most
+// of it), and which element is the region (where most of it is).
 
 #include "formats/html/html_region.h"
 
@@ -8,34 +8,37 @@
 namespace doppel {
 namespace {
 
-// Percent of the page's plain text.
-constexpr uint64_t kCommentsAre = 70;  // comments that are more than this are what the page is for
-constexpr uint64_t kRest = 35;         // what says that it is boilerplate is, if as much remains without it,
-constexpr uint64_t kRevoked = 40;      // or if it has less than this
-constexpr uint64_t kRegion = 25;       // what says that it is content is, with as much
-// A child with this share of its parent's plain text replaces it: anywhere; if it says that it is content;
-// inside of what said so.
+// In percent of the page's plain text.
+constexpr uint64_t kCommentsAre = 70;  // comments with more than this are the content
+constexpr uint64_t kRest = 35;     // marked boilerplate is dropped if at least this much remains without it,
+constexpr uint64_t kRevoked = 40;  // or if it contains less than this
+constexpr uint64_t kRegion = 25;   // an element marked as content needs at least this
+// A child with this share of its parent's plain text replaces the parent: unmarked; marked as content; inside
+// a marked element.
 constexpr uint64_t kDescend = 70;
 constexpr uint64_t kDescendMarked = 70;
 constexpr uint64_t kDescendInside = 90;
 constexpr int kRevocations = 8;
 
-// Beside the way down: letters of plain text, percent of links, percent of plain text.
+// Elements next to the path down to the region: letters of plain text, percent of links, percent of plain
+// text.
 constexpr uint32_t kJoins = 150;
 constexpr uint64_t kJoinsLinks = 10;
 constexpr uint64_t kJoinsPlain = 80;
 
-constexpr uint32_t kFormText = 400;  // plain letters: posts, not a field for them
+constexpr uint32_t kFormText = 400;  // plain letters: with more, the form contains posts
 
-// What calls itself a menu is none with as many plain letters, percent of plain text, and less percent of
-// links.
+// An element called a menu is not one if it has this many plain letters, this share of plain text, and fewer
+// links than this.
 constexpr uint32_t kMenuPlain = 100;
 constexpr uint64_t kMenuPlainShare = 60, kMenuLinks = 20;
 
-constexpr uint32_t kRestLetters = 600;  // letters, links or not: with as many a footer is a footer
-constexpr uint64_t kMainLetters = 50;  // percent of the page's letters: the list of a page without plain text
-constexpr uint64_t kBeside = 50;       // percent of the region's plain text, in others of its kind beside it
-constexpr uint64_t kLettersInside = 70;  // percent of the region's letters, on a page of many things
+constexpr uint32_t kRestLetters =
+    600;  // letters, with links: if so many remain, a footer is taken for a footer
+constexpr uint64_t kMainLetters =
+    50;                           // percent of the page's letters, for the list of a page without plain text
+constexpr uint64_t kBeside = 50;  // percent of the region's plain text, in marked siblings
+constexpr uint64_t kLettersInside = 70;  // percent of the region's letters, on a page about many things
 
 constexpr uint32_t kLeadLetters = 40;
 constexpr uint32_t kLeadLinks = 20;
@@ -60,7 +63,7 @@ void Region::find(const std::vector<TextBlock>& blocks, std::vector<HtmlNode>& n
   find_leads();
 }
 
-// The letters of each element that is not out, with all that is inside; the page's plain text.
+// Sums the letters of each element that is not out, with its descendants. Returns the page's plain text.
 uint64_t Region::sum() {
   std::vector<HtmlNode>& nodes = *nodes_;
   for (HtmlNode& node : nodes) node.plain = node.letters = node.linked = 0;
@@ -95,7 +98,7 @@ void Region::drop_comments() {
   for (HtmlNode& node : nodes) node.comment = node.out = node.out && !nothing_else;
 }
 
-// What marks mean depends on what is in the element.
+// The meaning of some marks depends on the content of the element.
 void Region::settle_marks() {
   std::vector<HtmlNode>& nodes = *nodes_;
   for (size_t i = nodes.size(); i-- > 1;) {
@@ -108,7 +111,7 @@ void Region::settle_marks() {
     const bool holds = has(node, kMarkHolds) || (has(node, kMarkContent) && node.plain >= kEnoughLetters);
     if (holds) nodes[node.parent].marks |= kMarkHolds;
   }
-  // "layout-sidebar" around <main> is no sidebar.
+  // "layout-sidebar" around <main> is not a sidebar.
   for (size_t i = nodes.size(); i-- > 1;) {
     if (nodes[i].out || nodes[i].plain < kEnoughLetters || !has(nodes[i], kMarkMain)) continue;
     HtmlNode& parent = nodes[nodes[i].parent];
@@ -116,14 +119,13 @@ void Region::settle_marks() {
   }
 }
 
-// Of what says that it is boilerplate the largest is taken at its word last: as long as little else remains,
-// it is none.
+// Drops marked boilerplate. As long as too little text remains, the largest such element loses its mark.
 void Region::drop_boilerplate() {
   std::vector<HtmlNode>& nodes = *nodes_;
   const uint64_t all = sum();
   settle_marks();
   for (int round = 0; round < kRevocations; ++round) {
-    uint32_t largest = 0, largest_of_page = 0;  // of the page: not what a site's pages share
+    uint32_t largest = 0, largest_of_page = 0;  // largest_of_page excludes elements that a site's pages share
     uint64_t rest = all, rest_letters = nodes[0].letters;
     for (uint32_t i = 1; i < nodes.size(); ++i) {
       HtmlNode& node = nodes[i];
@@ -146,15 +148,15 @@ void Region::drop_boilerplate() {
   }
 }
 
-// Text beside the way down to the region: as plain as the region's, or a paragraph between.
+// Whether an element next to the path belongs to the text: it is as plain as the region, or a paragraph.
 bool Region::joins(const HtmlNode& node) const {
   if (node.out) return false;
   return node.running || (node.plain >= kJoins && node.linked * 100ULL <= node.letters * kJoinsLinks &&
                           node.plain * 100ULL >= node.letters * kJoinsPlain);
 }
 
-// The element with most plain text of those that say that they are content; with its like beside it, such as
-// posts, what they are in.
+// Returns the element with the most plain text of those marked as content. If it has similar siblings, such
+// as posts, returns their parent.
 uint32_t Region::marked_region(uint64_t all) const {
   const std::vector<HtmlNode>& nodes = *nodes_;
   uint32_t top = 0;
@@ -173,7 +175,7 @@ uint32_t Region::marked_region(uint64_t all) const {
   return beside * 100 >= nodes[top].plain * kBeside ? nodes[top].parent : top;
 }
 
-// Children have larger numbers than their parents: one walk finds the way.
+// Children have larger numbers than their parents, so one loop finds the path.
 uint32_t Region::descend(uint32_t top) {
   const std::vector<HtmlNode>& nodes = *nodes_;
   for (uint32_t i = top + 1; i < nodes.size(); ++i) {
@@ -181,7 +183,7 @@ uint32_t Region::descend(uint32_t top) {
     if (node.parent != top || node.out || node.plain < kEnoughLetters) continue;
     const uint64_t share = has(node, kMarkContent) ? kDescendMarked : marked_ ? kDescendInside : kDescend;
     if (node.plain * 100ULL < nodes[top].plain * share) continue;
-    // A list below an introduction is no boilerplate.
+    // A list below an introduction is not boilerplate.
     if (marked_ && !one_thing_ && node.letters * 100ULL < nodes[top].letters * kLettersInside) continue;
     passed_[top] = 1;
     top = i;
@@ -189,7 +191,7 @@ uint32_t Region::descend(uint32_t top) {
   return top;
 }
 
-// Where there is no plain text, <main> may be a list of links.
+// On a page without plain text, <main> may be a list of links.
 uint32_t Region::main_of_links() const {
   const std::vector<HtmlNode>& nodes = *nodes_;
   uint32_t top = 0;
@@ -208,7 +210,7 @@ void Region::choose() {
   inside_.assign(nodes.size(), 0);
   passed_.assign(nodes.size(), 0);
   uint32_t top = all >= kEnoughLetters ? marked_region(all) : main_of_links();
-  // A <main> around all of the page may hold a menu.
+  // A <main> around the whole page may contain a menu.
   marked_ = top != 0 && all >= kEnoughLetters;
   if (all >= kEnoughLetters) {
     top = descend(top);
@@ -231,7 +233,7 @@ bool Region::may_lead(const TextBlock& block) const {
   return false;
 }
 
-// What is written between the title and the text, whatever holds it.
+// Finds the text between the title and the main text, in whatever elements it is.
 void Region::find_leads() {
   const std::vector<TextBlock>& blocks = *blocks_;
   const size_t none = blocks.size();

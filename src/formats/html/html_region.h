@@ -1,7 +1,6 @@
 #pragma once
-// Where on a page its text is. No words of any language are known here: it is seen from the length of blocks,
-// from how much of them is links, from where they are, and from what elements say of themselves
-// (html_marks.h).
+// Finds where on a page its text is. It knows no words of any language: it uses the length of blocks, their
+// share of links, their position, and the marks of elements (html_marks.h).
 
 #include <cstddef>
 #include <cstdint>
@@ -11,18 +10,18 @@
 
 namespace doppel {
 
-// An element that is not in-line, in the order of start tags: parents come first. Number 0 is the page.
+// An element that is not in-line, in the order of start tags, so parents come first. Number 0 is the page.
 struct HtmlNode {
   uint32_t parent = 0;
   Marks marks = 0;
-  bool running = false;  // a paragraph, a heading, a list: what text is made of
-  // Found by Region.
-  bool comment = false;  // of readers, or in such an element
-  bool out = false;      // boilerplate or a comment, or in such an element
-  bool site = false;     // what all pages of a site have, though it was taken for text for lack of any
-  uint32_t plain = 0;    // letters of plain text in it, besides what is out
+  bool running = false;  // a paragraph, a heading, a list: what text consists of
+  // The following members are set by Region.
+  bool comment = false;  // in or part of readers' comments
+  bool out = false;      // in or part of boilerplate or comments
+  bool site = false;     // shared by all pages of a site, but used as text because there is no other
+  uint32_t plain = 0;    // letters of plain text in it, without what is out
   uint32_t letters = 0;  // all letters
-  uint32_t linked = 0;   // those of links
+  uint32_t linked = 0;   // letters in links
 };
 
 struct TextBlock {
@@ -31,31 +30,31 @@ struct TextBlock {
   size_t link_bytes = 0;
   uint32_t node = 0;
   bool heading = false;
-  bool title = false;  // h1
-  // Found by MainText.
-  uint32_t letters = 0;  // an ideograph counts three
+  bool title = false;  // is an h1
+  // The following members are set by MainText.
+  uint32_t letters = 0;  // an ideograph counts as three
   uint32_t links = 0;    // percent
 };
 
-// Letters. From here on a block without many links is plain text,
+// Letters from which a block without many links is plain text,
 inline constexpr uint32_t kPlainLetters = 40;
-// and from here on it belongs to the region that it is in.
+// and from which it belongs to the region that it is in.
 inline constexpr uint32_t kGoodLetters = 50;
-// Less than this is not what a page is for.
+// Letters of a page; one with less is nearly empty.
 inline constexpr uint32_t kEnoughLetters = 200;
 inline constexpr uint32_t kManyLinks = 50;  // percent
 
-// One for each thread; linear in blocks and nodes.
+// One for each thread. Linear in blocks and nodes.
 class Region {
  public:
   // `one_thing`: the page is about one article or product.
   void find(const std::vector<TextBlock>& blocks, std::vector<HtmlNode>& nodes, bool one_thing);
 
-  // What belongs to the region, apart from what is `out`.
+  // Whether the block belongs to the region. Does not check `out`.
   bool holds(const TextBlock& block) const { return inside_[block.node] != 0 || passed_[block.node] != 0; }
-  // Whether the region is in something that says that it is content.
+  // Whether the region is in an element marked as content.
   bool is_marked() const { return marked_; }
-  // Whether the block with this number introduces the text, from outside of the region.
+  // Whether the block with this number introduces the text from outside the region.
   bool is_lead(size_t block) const { return lead_[block] != 0; }
 
  private:
@@ -74,7 +73,7 @@ class Region {
   const std::vector<TextBlock>* blocks_ = nullptr;
   std::vector<HtmlNode>* nodes_ = nullptr;
   std::vector<unsigned char> inside_;
-  std::vector<unsigned char> passed_;  // elements on the way down to the region: text directly in them
+  std::vector<unsigned char> passed_;  // elements on the path down to the region, whose own text counts
   std::vector<unsigned char> lead_;
   bool marked_ = false, one_thing_ = false;
 };

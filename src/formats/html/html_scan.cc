@@ -24,7 +24,7 @@ bool is_raw(std::string_view name) {
   return false;
 }
 
-// Where the end tag of a raw element begins; the page's end if there is none.
+// The position of the end tag of a raw element; the end of the page if there is none.
 size_t raw_end(std::string_view html, size_t at, std::string_view name) {
   while ((at = html.find("</", at)) != kNone) {
     if (equal_names(html.substr(at + 2, name.size()), name)) return at;
@@ -39,7 +39,7 @@ class Scanner {
 
   ScannedPage scan() {
     size_t at = 0;
-    size_t last = 0;  // behind the last tag or comment
+    size_t last = 0;  // end of the last tag or comment
     bool blank = true;
     while ((at = html_.find('<', at)) != kNone) {
       blank = blank && std::all_of(html_.begin() + static_cast<ptrdiff_t>(last),
@@ -102,7 +102,7 @@ class Scanner {
     tag.end = std::min(at + 1, html_.size());
   }
 
-  // The value behind an attribute's name, if it has one.
+  // The value after an attribute's name, if there is one.
   std::string_view value(size_t& at) const {
     size_t next = at;
     while (next < html_.size() && is_space(html_[next])) ++next;

@@ -1,6 +1,6 @@
 #pragma once
-// The tags of a page as bytes, in order, without a tree: where each begins and ends, and the few attributes
-// that say what is hidden. For the rare pages that are rearranged before they are parsed.
+// Scans the tags of a page in order, without building a tree: where each begins and ends, and the few
+// attributes that hide elements. For the rare pages that are rearranged before they are parsed.
 
 #include <string_view>
 #include <vector>
@@ -8,19 +8,19 @@
 namespace doppel {
 
 struct ScannedTag {
-  size_t begin = 0, end = 0;  // from < to behind >
-  std::string_view name;      // as it is written
+  size_t begin = 0, end = 0;  // from < to after >
+  std::string_view name;      // as written
   std::string_view id;
-  std::string_view data_sid, data_target;  // of React's templates that stand for a script
+  std::string_view data_sid, data_target;  // of React's templates that replace scripts
   bool closing = false;
   bool hidden = false;
-  bool script = false;           // an inline one
-  size_t text_end = 0;           // of a script: where its text ends
-  bool directly_behind = false;  // there is nothing but white space and comments before, up to the last tag
+  bool script = false;           // an inline script
+  size_t text_end = 0;           // for a raw element: the end of its text
+  bool directly_behind = false;  // only white space and comments since the last tag
 };
 
 struct ScannedComment {
-  size_t begin = 0, end = 0;  // from <!-- to behind -->
+  size_t begin = 0, end = 0;  // from <!-- to after -->
   std::string_view text;
 };
 
@@ -29,13 +29,13 @@ struct ScannedPage {
   std::vector<ScannedComment> comments;
 };
 
-bool equal_names(std::string_view a, std::string_view b);  // in any case
-// Whether such an element never holds anything.
+bool equal_names(std::string_view a, std::string_view b);  // ignores case
+// Whether such an element never has content.
 bool is_void_element(std::string_view name);
-// "display:none" or "visibility:hidden" in a style attribute, with any spaces.
+// Whether a style attribute contains "display:none" or "visibility:hidden", with any spaces.
 bool hides(std::string_view style);
 
-// Views live as long as the page. Linear.
+// Linear. Views are valid as long as the page is.
 ScannedPage scan_html(std::string_view html);
 
 }  // namespace doppel

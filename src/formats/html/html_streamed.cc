@@ -12,20 +12,20 @@ namespace doppel {
 namespace {
 
 constexpr size_t kNone = std::string_view::npos;
-constexpr size_t kOpenParts = 64;  // one in the other
-constexpr size_t kDepth = 64;      // parts that are moved into parts
-// What is looked at for a page at most: names that functions make, and functions.
+constexpr size_t kOpenParts = 64;  // nested
+constexpr size_t kDepth = 64;      // parts moved into parts
+// Limits for one page: names that functions build, and functions.
 constexpr size_t kMostNames = 200'000;
 constexpr size_t kMostFunctions = 32;
 
 struct Part {
-  size_t tag = 0;       // its start tag's number
-  size_t last_tag = 0;  // its end tag's
+  size_t tag = 0;       // index of its start tag
+  size_t last_tag = 0;  // index of its end tag
   bool is_template = false;
   size_t begin = 0, inner_begin = 0, inner_end = 0, end = 0;
 };
 
-// At `at` the part is put, and the page goes on at `behind`.
+// Inserts the part at `at` and continues with the page at `behind`.
 struct Edit {
   size_t at = 0, behind = 0;
   size_t part = kNone;
@@ -48,7 +48,7 @@ class Arrangement {
   }
 
  private:
-  // Elements with an id that are hidden, and templates, with their ends.
+  // Finds the templates and hidden elements that have an id, with their ends.
   void find_parts() {
     struct Open {
       size_t tag;
@@ -56,7 +56,7 @@ class Arrangement {
       std::string_view id;
     };
     std::vector<Open> open;
-    bool around_hidden = false;  // in a hidden table, which a part of rows needs around itself
+    bool around_hidden = false;  // in a hidden table, which wraps a part that consists of rows
     for (size_t i = 0; i < page_.tags.size(); ++i) {
       const ScannedTag& tag = page_.tags[i];
       if (!tag.closing && !tag.id.empty()) ids_.emplace(tag.id, i);
@@ -121,7 +121,7 @@ class Arrangement {
   // The part that ends directly before the tag.
   std::optional<size_t> part_before(size_t tag) const {
     if (tag == 0 || !page_.tags[tag].directly_behind || !page_.tags[tag - 1].closing) return std::nullopt;
-    // Parts are in the order of their ends.
+    // Parts are sorted by their ends.
     const auto at = std::lower_bound(parts_.begin(), parts_.end(), tag - 1,
                                      [](const Part& part, size_t last) { return part.last_tag < last; });
     if (at == parts_.end() || at->last_tag != tag - 1) return std::nullopt;
@@ -137,7 +137,7 @@ class Arrangement {
     return at == ids_.end() ? kNone : at->second;
   }
 
-  // What a function makes an id of: its argument between two strings of its own, or none.
+  // Visits the ids that a function may build: its argument between any two of its strings, or none.
   template <typename Visit>
   void each_id(std::string_view argument, const std::vector<std::string_view>& strings, Visit visit) {
     std::string id;
@@ -198,7 +198,7 @@ class Arrangement {
     return place(part, target);
   }
 
-  // A script that is behind a template, names it and moves nodes.
+  // Handles a script directly after a template that names it and moves nodes.
   void take_own_way(std::string_view script, size_t part) {
     if (!moves_nodes(script) || is_empty(parts_[part])) return;
     const std::string_view id = page_.tags[parts_[part].tag].id;
@@ -230,8 +230,8 @@ class Arrangement {
     return true;
   }
 
-  // Where that ends which is shown until the part comes: at the comment that closes the one before the place,
-  // or that has the place's id.
+  // The end of what is shown until the part arrives: the comment that closes the one before the place, or
+  // that contains the place's id.
   size_t end_of_fallback(size_t target) const {
     const ScannedTag& tag = page_.tags[target];
     auto at =
@@ -254,7 +254,7 @@ class Arrangement {
     auto edit = std::lower_bound(edits_.begin(), edits_.end(), begin,
                                  [](const Edit& one, size_t place) { return one.at < place; });
     for (; edit != edits_.end() && edit->at < end; ++edit) {
-      if (edit->at < begin) continue;  // in what was skipped
+      if (edit->at < begin) continue;  // inside skipped text
       out += html_.substr(begin, edit->at - begin);
       begin = std::max(edit->at, edit->behind);
       if (edit->part == kNone || used_[edit->part] != 0 || depth == kDepth) continue;

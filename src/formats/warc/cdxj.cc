@@ -20,8 +20,8 @@ bool number_of(simdjson::dom::element element, uint64_t& out) {
          !text.empty();
 }
 
-// The rest of a line of classic CDX: URL, type, status, digest, redirect, then flags and length in the form
-// with eleven columns, then offset and file.
+// Parses the rest of a line of classic CDX: URL, type, status, digest, redirect, in the form with eleven
+// columns also flags and length, then offset and file.
 std::optional<CdxjLine> finish_cdx(std::string_view rest, CdxjLine out) {
   std::vector<std::string_view> columns;
   while (!rest.empty()) {

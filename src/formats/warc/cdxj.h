@@ -1,6 +1,6 @@
 #pragma once
-// Lines of CDXJ files, the sorted indexes of web archives: "com,example)/page 20240506070809 {...}", where
-// the object names the WARC file of the capture; and of CDX files, which have columns in its place.
+// Lines of the sorted indexes of web archives. CDXJ: "com,example)/page 20240506070809 {...}", where the
+// object names the capture's WARC file. CDX: columns instead of the object.
 
 #include <cstdint>
 #include <optional>
@@ -10,14 +10,14 @@
 namespace doppel {
 
 struct CdxjLine {
-  std::string_view key;  // of the URL: surt()
+  std::string_view key;  // of the URL, see surt()
   int64_t time_ms = 0;
   std::string url;
   std::string filename;
   uint64_t offset = 0;
 };
 
-// Nullopt: a header line, or one without a place.
+// Returns nullopt for a header line, and for a line without a position.
 std::optional<CdxjLine> parse_cdxj_line(std::string_view line);
 
 }  // namespace doppel

@@ -19,7 +19,7 @@ struct Several {
   uint32_t at, count;
 };
 struct Pair {
-  char32_t a, b, c;  // composed: a and b make c; decomposed: a is b and c
+  char32_t a, b, c;  // kComposed: a and b make c; kDecomposed: a is b and c
 };
 struct Class {
   char32_t first, last;
@@ -33,7 +33,7 @@ struct Range {
 
 constexpr size_t kMaxLabel = 63;
 
-// The last entry that begins at or before c.
+// The last entry that starts at or before c, if it contains c.
 template <typename T, size_t kSize>
 const T* entry_of(const T (&table)[kSize], char32_t c) {
   const T* after = std::upper_bound(std::begin(table), std::end(table), c,
@@ -51,7 +51,7 @@ uint32_t class_of(char32_t c) {
   return found == nullptr ? 0 : found->value;
 }
 
-// Maps, and takes apart what has marks.
+// Appends what IDNA maps c to.
 void append_mapped(char32_t c, std::u32string& out) {
   if (c >= 'A' && c <= 'Z') c += 32;
   const auto several = std::lower_bound(std::begin(kSeveral), std::end(kSeveral), c,
@@ -76,7 +76,7 @@ void append_decomposed(char32_t c, std::u32string& out) {
   append_decomposed(found->c, out);
 }
 
-// 0: the two stay apart.
+// 0 if the two do not compose.
 char32_t composed(char32_t a, char32_t b) {
   constexpr char32_t kL = 0x1100, kV = 0x1161, kT = 0x11a7, kS = 0xac00;
   if (a >= kL && a < kL + 19 && b >= kV && b < kV + 21) return kS + ((a - kL) * 21 + (b - kV)) * 28;
@@ -118,7 +118,8 @@ std::u32string normalised(std::u32string_view text) {
   return out;
 }
 
-// Letters that are written from right to left begin and end a label that has any, and others are not in it.
+// Whether a label breaks the rules of right-to-left text: if it has such a letter, it must start and end with
+// one, and have no left-to-right letters.
 bool reads_both_ways(std::u32string_view label) {
   const auto is_right = [](char32_t c) { return is_in(kRightToLeft, c); };
   if (std::none_of(label.begin(), label.end(), is_right)) return false;

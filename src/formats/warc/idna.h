@@ -1,5 +1,5 @@
 #pragma once
-// Host names with letters of all languages in ASCII, by IDNA 2003 (RFC 3490): archives name hosts by it.
+// Converts host names in any script to ASCII by IDNA 2003 (RFC 3490), as archives do.
 
 #include <optional>
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace doppel {
 
-// "bücher.example" -> "xn--bcher-kva.example". Bytes that are no UTF-8 are left out. Nothing: a label is
-// empty, too long, or has characters that no host may have.
+// "bücher.example" -> "xn--bcher-kva.example". Skips bytes that are not UTF-8. Returns nullopt if a label is
+// empty, too long, or contains prohibited characters.
 std::optional<std::string> idna_host(std::string_view host);
 
 }  // namespace doppel

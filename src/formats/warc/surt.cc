@@ -55,7 +55,7 @@ std::string unescaped(sv text) {
   return out;
 }
 
-// %2525 is a percent sign, too.
+// Repeats, because %2525 is a percent sign too.
 std::string unescaped_whole(sv text) {
   std::string out(text);
   for (std::string next = unescaped(out); next.size() != out.size(); next = unescaped(out))
@@ -86,7 +86,7 @@ struct Parts {
   std::optional<uint32_t> port;
 };
 
-// One letter, then letters, digits, + - . up to a colon. 0: there is none.
+// The length of the scheme: a letter, then letters, digits, + - . up to a colon. 0 if there is none.
 size_t scheme_length(sv url) {
   if (url.empty() || !is_letter(url.front())) return 0;
   for (size_t i = 1; i < url.size(); ++i) {
@@ -96,7 +96,7 @@ size_t scheme_length(sv url) {
   return 0;
 }
 
-// White space around it and line ends in it do not count; it has a scheme, and one only.
+// Removes surrounding white space and all line ends; adds a missing scheme, and removes all but the last.
 std::string cleaned(sv url) {
   constexpr sv kSpace = " \t\n\r\v\f";
   url.remove_prefix(std::min(url.find_first_not_of(kSpace), url.size()));
@@ -114,7 +114,7 @@ std::string cleaned(sv url) {
   return out.substr(last);
 }
 
-// False: it has no key.
+// Returns false if the URL has no key.
 bool split(sv url, Parts& out) {
   const size_t colon = scheme_length(url);
   if (colon == 0) return false;
@@ -143,7 +143,7 @@ bool split(sv url, Parts& out) {
   } else {
     out.path = rest;
   }
-  // What follows a percent sign is the zone of an IPv6 address, whose case counts.
+  // The text after a percent sign is the zone of an IPv6 address, which is case-sensitive.
   out.host = lower(host.substr(0, host.find('%')));
   out.host += host.substr(std::min(host.find('%'), host.size()));
   if (!port.empty()) {
@@ -164,7 +164,7 @@ bool split(sv url, Parts& out) {
 
 // ---- hosts
 
-// "3232235777", "192.168.257", "0300.0250.1.1": an address, as inet_aton() reads it.
+// "3232235777", "192.168.257", "0300.0250.1.1": addresses as inet_aton() reads them.
 std::optional<std::string> address_of(const std::string& host) {
   const bool digits = std::all_of(host.begin(), host.end(), is_digit);
   in_addr address{};
@@ -177,7 +177,7 @@ std::optional<std::string> address_of(const std::string& host) {
     const bool all = std::all_of(numbers.begin(), numbers.end(), [](sv number) {
       return !number.empty() && std::all_of(number.begin(), number.end(), is_digit);
     });
-    // A first number in octal digits makes all of them octal.
+    // If the first number is octal, all of them must be.
     const bool octal = host.front() == '0' && host.find_first_of("89") != std::string::npos;
     if (!all || octal || numbers.size() > 4 || ::inet_aton(host.c_str(), &address) == 0) return std::nullopt;
   }
@@ -207,7 +207,7 @@ std::string canonical_host(sv given) {
   return lower(escaped(lower(host)));
 }
 
-// "www.", "www2."
+// Removes "www." or "www2."
 sv without_www(sv host) {
   if (!host.starts_with("www")) return host;
   const size_t end = host.find_first_not_of("0123456789", 3);
@@ -248,7 +248,7 @@ std::string without_dots(sv path) {
 
 // ---- queries
 
-// By name, then by value; an argument without = comes before one with an empty value.
+// Sorts by name, then by value; an argument without "=" comes before one with an empty value.
 std::string sorted_arguments(sv query) {
   if (query.size() <= 1) return std::string(query);
   struct Argument {

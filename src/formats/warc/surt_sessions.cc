@@ -19,7 +19,7 @@ std::string lower(sv text) {
   return out;
 }
 
-// The length of "(" and 24 letters or digits and ")" at the beginning; 0: it does not begin so.
+// The length of "(", 24 letters or digits, and ")" at the start; 0 if the text does not start so.
 size_t session_length(sv text) {
   constexpr size_t kLetters = 24;
   if (text.size() < kLetters + 2 || text[0] != '(' || text[kLetters + 1] != ')') return 0;
@@ -27,7 +27,7 @@ size_t session_length(sv text) {
   return std::all_of(letters.begin(), letters.end(), is_alphanumeric) ? kLetters + 2 : 0;
 }
 
-// "(a(24 letters)b(24 letters))/", and the older "(24 letters)/".
+// The length of "(a(24 letters)b(24 letters))/", or of the older "(24 letters)/".
 size_t segment_length(sv text, bool named) {
   size_t length = 0;
   if (!named) {
@@ -41,7 +41,7 @@ size_t segment_length(sv text, bool named) {
   return length != 0 && length < text.size() && text[length] == '/' ? length + 1 : 0;
 }
 
-// "x.aspx", and whatever follows.
+// Whether the text contains "x.aspx", before any "?".
 bool is_aspx(sv text) {
   const std::string all = lower(text);
   const size_t at = all.find(".aspx", 1);
@@ -52,12 +52,12 @@ bool begins_with(sv text, sv name) {
   return text.size() >= name.size() && equal_ignoring_case(text.substr(0, name.size()), name);
 }
 
-// That many of them; 0: there are fewer.
+// Returns `count` if the text starts with that many characters of the class; otherwise 0.
 size_t run_of(sv text, size_t count, bool (*is)(char)) {
   return text.size() >= count && std::all_of(text.begin(), text.begin() + count, is) ? count : 0;
 }
 
-// The length of a session's argument at the beginning of `text`; 0 without one.
+// The length of a session argument at the start of `text`; 0 if there is none.
 size_t argument_length(size_t kind, sv text) {
   constexpr std::array<sv, 3> kNames{"jsessionid=", "phpsessid=", "sid="};
   constexpr size_t kId = 32, kAspName = 8, kAspId = 24;

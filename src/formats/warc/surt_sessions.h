@@ -1,5 +1,5 @@
 #pragma once
-// Numbers of sessions in URLs, which keys of captures leave out as the package surt does.
+// Removes session ids from URLs, as the package surt does for the keys of captures.
 
 #include <string>
 #include <string_view>

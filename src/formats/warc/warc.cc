@@ -12,7 +12,7 @@
 namespace doppel {
 namespace {
 
-// WARC/1.0 writes URIs in brackets (wget does), 1.1 does not.
+// WARC/1.0 puts URIs in brackets (wget does), 1.1 does not.
 std::string_view without_brackets(std::string_view uri) {
   if (uri.size() >= 2 && uri.front() == '<' && uri.back() == '>') return uri.substr(1, uri.size() - 2);
   return uri;

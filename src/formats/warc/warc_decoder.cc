@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kTooLarge = "too_large";
 
-// Browsertrix: the text of a page is a resource of its own; so are things that are none.
+// Browsertrix stores the text of a page as a separate resource, like other resources that are not documents.
 constexpr std::string_view kTexts[] = {"urn:text:", "urn:textFinal:"};
 
 bool is_http(std::string_view content_type) {
@@ -69,7 +69,7 @@ absl::Status WarcDecoder::complete(std::string_view bytes, bool revisited, Docum
     RETURN_IF_ERROR(take(warc, out));
     return out.skip == kTooLarge ? too_large(warc, out) : absl::OkStatus();
   }
-  // The text is the other record's, the capture is not.
+  // The text comes from the other record, but the capture is this one.
   const WarcOrigin origin = *out.warc;
   RETURN_IF_ERROR(take(warc, out));
   if (out.skip == kTooLarge) RETURN_IF_ERROR(too_large(warc, out));
@@ -78,7 +78,7 @@ absl::Status WarcDecoder::complete(std::string_view bytes, bool revisited, Docum
   return absl::OkStatus();
 }
 
-// Its digest says whether it is a copy; without one, nothing does.
+// The payload digest decides whether the record is a duplicate; without one, it cannot be judged.
 absl::Status WarcDecoder::too_large(const WarcRecord& record, Document& out) const {
   if (!out.payload_digest.empty()) return absl::OkStatus();
   return invalid(fmt::format(
@@ -86,11 +86,13 @@ absl::Status WarcDecoder::too_large(const WarcRecord& record, Document& out) con
       record.content_length));
 }
 
-// Of what is compared by its digest, in one form. A record without one that is here as a whole gets it.
+// Sets the digest in one form, if the record is compared by it. Computes it if the record has none and is
+// complete.
 void WarcDecoder::take_digest(const WarcRecord& record, const RecordRest* rest, Document& out) {
   const bool compared =
       out.skip.empty() || out.skip == kTooLarge || out.skip == "type" || out.skip == "binary";
-  // Copies of a text without a digest are found by the text; what a crawler made (urn:) was never a payload.
+  // For a conversion without a digest the text suffices to find duplicates; a resource made by the crawler
+  // (urn:) has no payload.
   const bool computed = compared && (record.type != WarcType::conversion || rest != nullptr) &&
                         !record.target_uri.starts_with("urn:");
   digest_ = computed ? payload_digest_of(record, rest) : sha1_of_header(record.payload_digest);

@@ -1,5 +1,5 @@
 #pragma once
-// A WARC record -> a document: what an archive keeps of a response, a page's text, or a text made of it.
+// Decodes a WARC record into a document: a response, the text of a page, or a conversion.
 
 #include <memory>
 #include <string>
@@ -18,8 +18,8 @@ class WarcDecoder final : public Decoder {
 
   absl::Status decode(const Record& record, Document& out) override;
 
-  // For a message that only points to the record `bytes`: adds the text and what the message does not say.
-  // The record must be of the same URL, or the one that a revisit record of it refers to.
+  // Completes a message that only points to the record `bytes`: adds the text, and what the message lacks.
+  // The record must be of the same URL, or, if `revisited`, the one that its revisit record refers to.
   absl::Status complete(std::string_view bytes, bool revisited, Document& out);
 
  private:
