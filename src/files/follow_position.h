@@ -6,8 +6,7 @@
 //   entries; a later one overrides an earlier one of the same file:
 //     'w' u64 hash of the path, u64 mark     a whole file that was read (whole_mark() of position.h)
 //     'x' u64 hash of the path               that file is gone
-//     't' LineMark, string path, string name a file of lines: where it was last seen, and its name in
-//     events
+//     't' LineMark, string path, string name a file of lines: its last path, and its name in events
 //     'y' varint device, varint inode        that file is gone
 //     'g' string path, varint count          how many earlier files were followed under this path
 //   u32 CRC32C of all before

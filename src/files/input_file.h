@@ -27,7 +27,7 @@ struct InputFile {
   // Recognised by content; they imply lines, because the file is read in parts.
   bool parquet = false, arrow = false;
   bool values =
-      false;  // JSON over several lines or in an array; readers without a ValueReader report `refused`
+      false;          // JSON over several lines or in an array; `refused` is for readers without ValueReader
   bool pipe = false;  // has no size and no identity, and can be read only once ("-" is stdin)
   Packing packing = Packing::none;
   std::string_view refused;  // why its content cannot be read; empty: it can

@@ -3,11 +3,9 @@
 // 0. All rows have the same length: row s begins at 48 + s * row_bytes.
 //
 //    0  u32 CRC32C of the rest of the row, seeded with the CRC32C of epoch and number (u64): a row of
-//    another
-//           place or another index does not match
+//           another place or another index does not match
 //    4  u32 flags: bit 0: it has slices (clear: the text is shorter than one shingle, and zeros follow);
-//    bits
-//           1 to 30: the payload's bits, 0 if unknown
+//           bits 1 to 30: the payload's bits, 0 if unknown
 //    8  u64 body: offset in "bodies" (low 40 bits), size << 40; size 0: none
 //   16  u64 id tag
 //   24  i64 record time in milliseconds; the least i64: none

@@ -86,8 +86,7 @@ struct Recovered {
 struct CheckpointStats {
   uint64_t made = 0, failed = 0;
   int64_t last_ms = 0;  // when it was made, by the machine's clock
-  double last_s =
-      0;  // how long it took, including the sync in the background; 0: it belongs to an earlier run
+  double last_s = 0;    // how long it took, including the sync in the background; 0: an earlier run's
   uint64_t commits_since = 0;
 };
 

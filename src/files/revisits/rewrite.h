@@ -21,8 +21,7 @@ struct RewriteReport {
   uint64_t bytes = 0, written = 0;  // sizes of these files before and after
   uint64_t arcs = 0;                // ARC files in the given directories, which are not written
   uint64_t replaced = 0;
-  uint64_t turned =
-      0;  // among them, those that an event calls an original although a copy was captured earlier
+  uint64_t turned = 0;  // of these: an event calls them originals, but a copy was captured earlier
   std::map<std::string, uint64_t, std::less<>> kept;  // number of copies that stay, by reason
   std::vector<std::string> problems;                  // complete messages about inputs; at most twenty
   uint64_t more_problems = 0;                         // messages beyond these

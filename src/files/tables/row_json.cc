@@ -18,8 +18,7 @@ namespace {
 
 constexpr int64_t kDayOf1970 = 2'440'588;  // as a Julian day
 constexpr int64_t kSecondsOfDay = 86'400;
-constexpr int64_t kMostDays =
-    11'000'000;  // more than years 0 to 9999 have, and within the range of std::chrono
+constexpr int64_t kMostDays = 11'000'000;  // more than 9999 years have; std::chrono can represent them
 constexpr int64_t kNanos = 1'000'000'000;
 
 // Appends a date from days since 1970. Returns false if the year is not 0 to 9999.
