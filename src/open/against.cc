@@ -17,16 +17,16 @@
 namespace doppel {
 namespace {
 
-constexpr uint64_t kPlaces = uint64_t{1} << 40;  // of bodies
+constexpr uint64_t kPlaces = uint64_t{1} << 40;  // range of offsets of bodies
 
 struct OneIndex {
   std::string directory;
   File lock;
   std::unique_ptr<StateView> view;
-  uint64_t first_place = 0;  // where its bodies begin among all
+  uint64_t first_place = 0;  // where its bodies begin in the common range
 };
 
-// Bodies of a run at their own places, and those of the indexes behind all that they can take.
+// Bodies of the run at their own offsets, and those of the indexes at the upper end of the range.
 class AllBodies final : public Bodies {
  public:
   AllBodies(Bodies& own, const std::vector<OneIndex>& indexes) : own_(own), indexes_(indexes) {}
@@ -61,7 +61,7 @@ class AllBodies final : public Bodies {
 absl::Status refuse_other_settings(const OneIndex& index, const EngineOptions& engine) {
   const Identity& identity = index.view->identity();
   std::vector<std::string> differences = scheme_differences(identity.data_scheme, engine.scheme.describe());
-  // Of the rule only what shapes the rows and what is stored with them.
+  // Of the rule, only what stored rows and bodies depend on.
   const SchemeValues theirs = scheme_values(identity.rule);
   const std::string described = describe_rule(engine.rule);
   const SchemeValues ours = scheme_values(described);
@@ -148,7 +148,7 @@ Bodies& Against::bodies(Bodies& own) {
   return *impl_->bodies;
 }
 
-// Before anything else is restored, after start_restore(0, 0, ...).
+// Call it before anything else is restored, after start_restore(0, 0, ...).
 absl::Status Against::restore_into(Engine& engine) const {
   Seq next = 0;
   for (const OneIndex& index : impl_->indexes) {

@@ -1,7 +1,7 @@
 #pragma once
-// Indexes that are only read: their originals come before all others, so what is in one of them is a
-// duplicate of it. They are loaded under the lowest numbers, and keep no ids: nothing that the stream says
-// removes or replaces them. What is stored of a run knows nothing of these numbers; its own begin at 0.
+// Indexes that are only read. Their originals come before all others, so a document that is in one of them
+// is a duplicate. They are loaded under the lowest numbers and without ids, so nothing in the stream
+// removes or replaces them. The stored numbers of a run do not include them: its own originals begin at 0.
 
 #include <memory>
 #include <string>
@@ -17,16 +17,16 @@ namespace doppel {
 
 class Against {
  public:
-  // Of the setting `against`, which may name none. Locks each, shared. The engine's rule takes the
-  // bands that they were made with. FailedPrecondition: made with other settings than the engine's, which it
-  // names.
+  // Opens the indexes of the setting `against`, which may name none, with a shared lock on each. Sets the
+  // bands of the engine's rule to theirs. FailedPrecondition: an index was made with other settings than
+  // the engine's; the message names them.
   static absl::StatusOr<std::unique_ptr<Against>> open(const Options& options, EngineOptions& engine);
   ~Against();
 
   uint64_t originals() const;
-  // Who they are, for the rule of what is judged against them: a "name=value" line, if there are any.
+  // A "name=value" line for the rule that identifies the indexes; empty if there are none.
   std::string describe() const;
-  // These bodies, and theirs. As long as this and `own` live.
+  // `own` together with the bodies of the indexes; valid as long as this object and `own`.
   Bodies& bodies(Bodies& own);
 
  private:
@@ -39,7 +39,7 @@ class Against {
   std::unique_ptr<Impl> impl_;
 };
 
-// Loads these, and what an earlier run left in `state`, which may be nullptr, into the engine.
+// Loads these indexes, and what an earlier run left in `state` (may be nullptr), into the engine.
 absl::Status restore_engine(
     const Against& against, StateDir* state, Engine& engine, int threads,
     const ReportProgress& report = [](const RestoreProgress&) {});

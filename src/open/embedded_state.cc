@@ -55,7 +55,7 @@ Seq StateJournal::stored(Seq seq) const {
 
 absl::Status StateJournal::commit(const Batch& batch, const Resolved& resolved, std::string sink_position) {
   documents_ += batch.records.size();
-  // Requests from outside are carried out with batches that hold nothing.
+  // A batch that only carries out requests from outside has no position.
   if (!batch.position.empty()) position_ = batch.position;
   std::vector<StoredRow> rows = resolved.rows;
   for (StoredRow& row : rows) row.seq = stored(row.seq);

@@ -1,6 +1,6 @@
 #pragma once
-// The state directory without Kafka: it is the only copy of the index, and each batch ends with a commit that
-// holds index, input and outputs together.
+// The state directory of runs without Kafka. It is the only copy of the index. Each batch ends with a
+// commit that covers index, input and outputs together.
 
 #include <functional>
 #include <memory>
@@ -16,35 +16,38 @@
 
 namespace doppel {
 
-// `supports` as StateDir::open(); `sync_outputs` as StateOptions. The engine's rule takes from the index its
-// bands, and how many originals it was made to hold. `also`: more lines of its rule.
+// `supports` is that of StateDir::open(), `sync_outputs` that of StateOptions, and `also` has additional
+// lines of the rule. Sets the bands of the engine's rule, and how many originals it may hold, to those of
+// the index.
 absl::StatusOr<std::unique_ptr<StateDir>> open_embedded_state(const Options& options, EngineOptions& engine,
                                                               const StateDir::Supports& supports,
                                                               std::function<absl::Status()> sync_outputs,
                                                               const std::string& also = {});
 
-// Pipeline::before_warc: the index records how pages in WARC files are read. Empty for nullptr.
+// For Pipeline::before_warc: records in the index how pages in WARC files are read. Empty if there is no
+// state or nothing to record.
 std::function<absl::Status()> scheme_of_warc(StateDir* state, const FormatOptions& format);
 
-// The state directory as the pipeline sees it.
+// Commits the batches of a pipeline to the state directory.
 class StateJournal final : public Journal {
  public:
-  // `announced`: rows from there on are kept; without it, those that live.
+  // Rows from announced() on are kept; without it, the live ones.
   StateJournal(StateDir& state, Engine& engine, std::function<Seq()> announced = nullptr);
   absl::Status commit(const Batch& batch, const Resolved& resolved, std::string sink_position) override;
-  // Commits the lengths of the outputs only.
+  // Commits only the lengths of the outputs. Only before the first batch.
   absl::Status commit_outputs(std::string sink_position);
 
  private:
   std::optional<Seq> keep_from() const;
-  // Numbers of the stream are those of the directory, behind the originals of indexes that are only read.
+  // Converts a number of the engine to one of the directory, which does not count originals of indexes that
+  // are only read.
   Seq stored(Seq seq) const;
 
   StateDir& state_;
   Engine& engine_;
   std::function<Seq()> announced_;
   uint64_t documents_;
-  std::string position_;  // of the source, at the last commit: an empty batch need not give it
+  std::string position_;  // of the source at the last commit; a batch without records need not have one
 };
 
 }  // namespace doppel

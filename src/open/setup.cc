@@ -70,10 +70,10 @@ namespace {
 
 std::string mebibytes(double bytes) { return fmt::format("{:.0f} MiB", bytes / (1 << 20)); }
 
-// What max_memory has room for, with the buffers as they are set now.
+// How many originals max_memory has room for, given the other buffers.
 absl::StatusOr<uint64_t> documents_within(const Options& o, const EngineOptions& engine) {
   if (o.max_memory == 0) return 0;
-  // Batches that are read, signed, matched and settled; what was fetched ahead; the rest of the program.
+  // Batches that are read, signed, matched and settled; records fetched ahead; the rest of the program.
   const uint64_t buffers =
       (96 << 20) + 6 * o.batch_bytes + (o.kafka.brokers.empty() ? 0 : o.kafka.fetch_queue);
   const BytesEach each = bytes_each({.num_perm = engine.scheme.num_perm,
@@ -94,8 +94,8 @@ absl::StatusOr<uint64_t> documents_within(const Options& o, const EngineOptions&
   return static_cast<uint64_t>(std::min(room / each.sum(), static_cast<double>(limits::kMaxDocuments.most)));
 }
 
-// A limit of the address space (ulimit -v) leaves room to begin with. What the index reserves follows the
-// limit, so the rest is what threads and documents need.
+// Checks that a limit of the address space (ulimit -v) leaves room for threads and documents. The index
+// reserves its memory by the limit.
 absl::Status check_address_space(const Options& o) {
   const std::optional<uint64_t> left = address_space_left();
   if (!left) return absl::OkStatus();

@@ -1,5 +1,5 @@
 #pragma once
-// From settings to the parts that they describe; shared by all commands that judge documents.
+// Turns settings into the parts that they describe, for all commands that judge documents.
 
 #include <string>
 #include <string_view>
@@ -12,9 +12,9 @@
 
 namespace doppel {
 
-// The configured key (DOPPEL_HASH_KEY, hash_key_file). Without one: that of the state directory, made if it
-// has none, and `note` says so; without a state directory a fixed, public one, so that runs can be repeated.
-// In place of both that of the first index of `against`.
+// The configured key (DOPPEL_HASH_KEY, hash_key_file), or else that of the state directory. If the directory
+// has none, it gets that of the first index of `against`, or a random one, and `note` says so. Without a
+// state directory: the key of `against`, or a fixed, public one, so that runs can be repeated.
 absl::StatusOr<HashKey> choose_hash_key(const Options& options, std::string& note);
 
 // The same for commands that only read: creates no key if there is none.
@@ -22,15 +22,15 @@ absl::StatusOr<HashKey> hash_key_to_look_with(Options options);
 
 absl::StatusOr<EngineOptions> engine_options(const Options& options, const HashKey& key);
 
-// An index keeps the bands that it was made with: where they are chosen, they are those of `stored`, the
-// description of its rule (empty: it is new). Says so.
+// Sets the bands to those of `stored`, the description of an index's rule (empty: it is new), because an
+// index keeps the bands that it was made with. Logs the change.
 void keep_banding(Rule& rule, std::string_view stored);
 
-// The format that signed records had before, as the first of these files says; nothing where it cannot be
-// seen.
+// Sets the format that signed records had before they were signed, from the first of these files that has a
+// header. Changes nothing if there is none.
 absl::Status learn_signed_format(const std::vector<std::string>& paths, FormatOptions& input);
 
-// 0 becomes the number of processors.
+// The number of threads; 0 in the options means all processors.
 int thread_count(const Options& options);
 
 }  // namespace doppel

@@ -15,7 +15,7 @@ absl::Status encode_original(uint64_t fingerprint, int num_perm, bool with_sets,
   document.digest = row.digest;
   document.payload = metadata.payload;
   document.id_tag = row.id_tag;
-  // As RecordSigner takes it of a record.
+  // The same time that RecordSigner uses for a record.
   document.timestamp_ms = metadata.arrival_ms.value_or(metadata.date_ms.value_or(kNoTime));
   document.coded_set = body.coded_set;
   document.set_left_out = with_sets && row.slices != nullptr && body.coded_set.empty();

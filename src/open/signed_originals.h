@@ -1,6 +1,6 @@
 #pragma once
-// Originals of an index as signed records of their documents: another index
-// takes them, and has what it would have if the documents themselves had come.
+// Encodes originals of an index as signed records. An index that takes them becomes the same as if the
+// documents themselves had come.
 
 #include <string>
 
@@ -11,8 +11,7 @@
 
 namespace doppel {
 
-// `with_sets`: the index verifies by sets. DataLoss: what is stored cannot be
-// read.
+// `with_sets`: the index verifies by sets. DataLoss: the stored body cannot be read.
 absl::Status encode_original(uint64_t fingerprint, int num_perm, bool with_sets, const Row& row,
                              const Body& body, std::string& out);
 

@@ -19,7 +19,7 @@ class OriginalsOf final : public StoredOriginals {
       out.removed = stored->removed;
       body = stored->row.body;
     } else if (absl::IsOutOfRange(stored.status())) {
-      body = engine_.originals().row(seq).body;  // of the batch at hand
+      body = engine_.originals().row(seq).body;  // of the current batch
     } else {
       return stored.status();
     }
@@ -45,7 +45,7 @@ class KeptOnDisk final : public KeptOriginals {
   std::optional<BodyRef> body(Seq seq) const override {
     if (seq < lowest_live() || seq >= next_seq()) return std::nullopt;
     const absl::StatusOr<StoredRow> row = state_.read_row(seq);
-    if (!row.ok()) return BodyRef();  // cannot be read: who looks for something says so
+    if (!row.ok()) return BodyRef();  // not readable: whoever reads the body reports it
     const bool compacted_away = row->row.body.size == 0;
     return row->removed || compacted_away ? std::nullopt : std::optional(row->row.body);
   }

@@ -1,6 +1,5 @@
 #pragma once
-// Originals by their number, from the state directory: those whose removal must still be announced, and those
-// that somebody looks for.
+// Originals by their number, from the state directory: for announcing their removal, and for searches.
 
 #include <memory>
 
@@ -11,9 +10,11 @@
 
 namespace doppel {
 
-// Rows of the state directory, and those that are newer than its last commit, of the index. Both outlive it.
+// Reads rows of the state directory, and from the index those newer than its last commit. Both must outlive
+// the result.
 std::unique_ptr<StoredOriginals> stored_originals(StateDir& state, const Engine& engine);
-// Those in memory; where a resolver has none in memory, those of the last commit. Both outlive it.
+// The originals in memory, or, for a resolver that has none in memory, those of the last commit. Both must
+// outlive the result.
 std::unique_ptr<KeptOriginals> kept_originals(StateDir& state, const Engine& engine);
 
 }  // namespace doppel

@@ -13,12 +13,12 @@
 namespace doppel {
 namespace {
 
-// Names of the data scheme and the rule that are settings of the same name and the same value.
+// Names in the data scheme and the rule that are also settings, with the same values.
 constexpr std::string_view kSame[] = {"shingle_words", "min_shingles", "sketch",     "num_perm", "max_record",
                                       "verify",        "max_listed",   "max_checks", "bands",    "rows",
                                       "max_documents", "max_memory",   "on_update"};
 
-// Those that an index has only where they are set, and what they are elsewhere.
+// Settings that an index records only if they are set, with their other values.
 constexpr std::pair<std::string_view, std::string_view> kUnset[] = {
     {"min_shingles", "1"}, {"max_documents", "0"}, {"max_memory", "0"}, {"on_update", "keep"}};
 
@@ -44,7 +44,7 @@ std::vector<std::pair<std::string, std::string>> settings_of_index(const std::st
       const int64_t ms = std::stoll(std::string(value));
       out.emplace_back("expire_after", ms == 0 ? "never" : write_duration(ms));
     } else if (name == "normaliser") {
-      // Its version follows the name; the default has no name.
+      // The version follows the name; the default has no name.
       const std::string_view kind = value.substr(0, value.find('-'));
       out.emplace_back(name, kind == "loose" || kind == "none" ? kind : "default");
     } else if (std::find(std::begin(kSame), std::end(kSame), name) != std::end(kSame)) {
@@ -65,7 +65,7 @@ absl::StatusOr<Config> load_config_of_index(const ConfigInputs& inputs) {
   for (const auto& [key, value] : stored) {
     const Setting& was = setting(config, key);
     const Setting& now = setting(given, key);
-    // Bands follow from threshold and recall where they are not given.
+    // Bands that are not given follow from threshold and recall.
     if (now.origin == "default" || now.value == was.value) continue;
     if ((key == "bands" || key == "rows") && now.value == "0") continue;
     differences.push_back(fmt::format("{}: the index was made with {}, now {}", key, was.value, now.value));

@@ -1,5 +1,6 @@
 #pragma once
-// The settings that an index was made with, as doppel.yaml has them: who opens it need not repeat them.
+// The settings that an index was made with, in the form of doppel.yaml, so that its user need not repeat
+// them.
 
 #include <string>
 #include <utility>
@@ -10,11 +11,12 @@
 
 namespace doppel {
 
-// Key and value of those that its state directory names. Empty: there is no index yet.
+// Key and value of each setting that the state directory records; empty if there is no index yet.
 std::vector<std::pair<std::string, std::string>> settings_of_index(const std::string& directory);
 
-// The configuration of `inputs`, with the settings of the index in its state directory where they say
-// nothing. FailedPrecondition: what they say is something else; names each, with both values.
+// Loads the configuration of `inputs`. Settings that it leaves out are those of the index in the state
+// directory. FailedPrecondition: a setting differs from the index; the message names each, with both
+// values.
 absl::StatusOr<Config> load_config_of_index(const ConfigInputs& inputs);
 
 }  // namespace doppel
