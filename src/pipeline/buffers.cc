@@ -29,7 +29,7 @@ std::shared_ptr<Buffer> BufferPool::get(size_t at_least) {
   }
   if (!buffer) {
     buffer = std::make_unique<Buffer>(usual_size_);
-    // The padding of the last record may be read before anything was written there.
+    // The padding behind the last record is readable even if nothing was written there.
     std::memset(buffer->bytes.get() + usual_size_, 0, kRecordPadding);
   }
   return {buffer.release(), [free = free_](Buffer* returned) {

@@ -1,6 +1,6 @@
 #pragma once
-// Memory that batches own together with the source: taken, filled, handed out, and reused as soon as
-// the last batch lets go of it. A fresh megabyte costs more to page in than to read.
+// Memory that batches share with the source. A buffer is reused as soon as the last batch lets go of it,
+// because paging in a new megabyte costs more than reading into it.
 
 #include <cstddef>
 #include <memory>
@@ -13,11 +13,11 @@ namespace doppel {
 
 struct Buffer {
   explicit Buffer(size_t size) : bytes(new char[size + kRecordPadding]), capacity(size) {}
-  std::unique_ptr<char[]> bytes;  // kRecordPadding more than capacity
+  std::unique_ptr<char[]> bytes;  // kRecordPadding bytes more than `capacity`
   size_t capacity;
 };
 
-// Buffers may come back from any thread, also after the pool is gone.
+// Buffers can be returned by any thread, even after the pool is destroyed.
 class BufferPool {
  public:
   explicit BufferPool(size_t usual_size);
@@ -29,8 +29,8 @@ class BufferPool {
   std::shared_ptr<Free> free_;
 };
 
-// The buffer that is being filled. Appending is allowed until a batch with a view into the buffer has been
-// returned; from then on other threads may read it, so more bytes go into a new one.
+// The buffer that is being filled. Bytes can be appended until a batch with a view into the buffer is
+// returned. After that other threads may read it, and more bytes go into a new buffer.
 class Filling {
  public:
   explicit Filling(size_t usual_size) : pool_(usual_size), usual_(usual_size) {}
@@ -41,17 +41,17 @@ class Filling {
   size_t room() const { return buffer_ && !sealed_ ? buffer_->capacity - end_ : 0; }
   size_t usual() const { return usual_; }
 
-  // Room for at least `room` more bytes; what is from `begin` on stays (moved to a new buffer, perhaps). The
-  // new `begin`.
+  // Makes room for at least `room` more bytes, keeping those from `begin` on, which may move to a new
+  // buffer. Returns the new `begin`.
   size_t make_room(size_t begin, size_t room);
 
-  // The batch keeps a view into the buffer.
+  // Notes that the batch has a view into the buffer.
   void used_by(Batch& batch) {
     if (listed_) return;
     batch.memory.push_back(buffer_);
     listed_ = true;
   }
-  // The batch is about to be returned.
+  // Call it before the batch is returned.
   void seal() {
     sealed_ = sealed_ || listed_;
     listed_ = false;

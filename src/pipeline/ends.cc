@@ -18,7 +18,7 @@ absl::Status write_removed(const Decided& decided, StoredOriginals& originals, c
   for (const Removed& removed : resolved.removed) {
     End end{.seq = removed.seq, .reason = removed.reason};
     if (!resolved.rows.empty() && removed.seq >= resolved.rows.front().seq) {
-      // It came with this batch.
+      // The original came with this batch.
       const Seq row = removed.seq - resolved.rows.front().seq;
       DOPPEL_CHECK(row < resolved.rows.size(), "what a batch removes was stored", removed.seq,
                    resolved.rows.front().seq, resolved.rows.size());
@@ -43,7 +43,7 @@ absl::Status write_removed(const Decided& decided, StoredOriginals& originals, c
 
 absl::StatusOr<Seq> write_expired(const Resolved& resolved, Seq announced, const Engine& engine,
                                   StoredOriginals& originals, const WriteEnd& write) {
-  // Originals of this batch that are dead already are announced after the next batch.
+  // Originals of this batch that are already dead are announced after the next batch.
   const Seq stored = resolved.rows.empty() ? resolved.lowest_live : resolved.rows.front().seq;
   const Seq end = std::min({resolved.lowest_live, announced + kEndsAtOnce, stored});
   absl::flat_hash_set<Seq> written;

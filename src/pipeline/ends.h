@@ -1,6 +1,6 @@
 #pragma once
-// Removed originals, for a Sink that announces them: which ones a batch removed, and, some at a time,
-// which ones have expired or were evicted.
+// Finds the removed originals that a Sink announces: those that a batch removed, and, some at a time, those
+// that expired or were evicted.
 
 #include <functional>
 #include <string>
@@ -12,14 +12,14 @@
 
 namespace doppel {
 
-// What is read again of a removed original, to announce it.
+// Reads removed originals, so that they can be announced.
 class StoredOriginals {
  public:
   virtual ~StoredOriginals() = default;
   struct Original {
     std::string metadata;
     int64_t trusted_ms = kNoTime;
-    bool removed = false;  // before: it was announced then
+    bool removed = false;  // it was removed, and announced, before
   };
   virtual absl::StatusOr<Original> original(Seq seq) = 0;
 };
@@ -32,12 +32,12 @@ struct End {
 };
 using WriteEnd = std::function<absl::Status(const End&)>;
 
-// The originals that the batch removed, in the order in which it did.
+// Writes the originals that the batch removed, in the order of removal.
 absl::Status write_removed(const Decided& decided, StoredOriginals& originals, const WriteEnd& write);
 
-// What is dead below resolved.lowest_live, from `announced` on: dead at once, but announced in steps, so that
-// no batch grows without bound. Returns what is announced then; less than lowest_live: more must be
-// announced.
+// Writes the dead originals below resolved.lowest_live, starting at `announced`. All are dead at once, but
+// they are announced in steps, so that batches stay bounded. Returns the number up to which all are
+// announced; if that is less than lowest_live, there are more.
 absl::StatusOr<Seq> write_expired(const Resolved& resolved, Seq announced, const Engine& engine,
                                   StoredOriginals& originals, const WriteEnd& write);
 

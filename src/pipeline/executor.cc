@@ -18,11 +18,11 @@ int all_if_zero(int threads) {
 struct Executor::State {
   std::mutex mutex;
   std::condition_variable work_came, part_done;
-  std::deque<Job*> jobs;  // with parts that nobody has taken yet
+  std::deque<Job*> jobs;  // with parts that no thread has taken yet
   bool stopping = false;
   std::vector<std::thread> workers;
 
-  // Takes one part of `job` and does it with the mutex released.
+  // Takes one part of `job` and does it without the mutex.
   void do_one(std::unique_lock<std::mutex>& lock, Job& job, int worker) {
     size_t begin = job.next;
     size_t end = std::min(job.count, begin + job.grain);

@@ -1,6 +1,6 @@
 #pragma once
-// A few worker threads that take parts of a range. With one thread there are no workers at all: the
-// caller does everything, in order.
+// Worker threads that process a range in parts. With one thread there are no workers: the caller does
+// everything, in order.
 
 #include <cstddef>
 #include <functional>
@@ -8,18 +8,18 @@
 
 namespace doppel {
 
-// A number of threads as users give it: 0 becomes the number of processors.
+// The number of threads that a user gives; 0 means all processors.
 int all_if_zero(int threads);
 
 class Executor {
  public:
-  // threads: how many work at the same time, the caller of wait() included.
+  // threads: how many work in parallel, including the caller of wait().
   explicit Executor(int threads);
   ~Executor();
   int threads() const { return threads_; }
 
-  // A range of `count` items, worked on in parts of `grain` by do_part(worker, begin, end); worker <
-  // threads() says which thread it is, so that each can have its own tools.
+  // A range of `count` items. Threads call do_part(worker, begin, end) for parts of `grain` items. worker <
+  // threads() identifies the thread, so that each can have its own tools.
   class Job {
    public:
     using Part = std::function<void(int worker, size_t begin, size_t end)>;
@@ -31,11 +31,12 @@ class Executor {
     size_t next = 0, running = 0;  // guarded by the executor's mutex
   };
 
-  // Workers begin at once; the caller goes on. The job and what its parts use must live until wait() returns.
+  // Workers begin at once, and the caller continues. The job and all that its parts use must live until
+  // wait() returns.
   void start(Job& job, size_t count, size_t grain, Job::Part do_part);
-  // Helps with the job and returns when all of it is done.
+  // Helps with the job, and returns when all of it is done.
   void wait(Job& job);
-  // Both at once, ahead of other jobs.
+  // start() and wait(), ahead of all other jobs.
   void run(size_t count, size_t grain, Job::Part do_part);
 
  private:

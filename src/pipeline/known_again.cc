@@ -6,7 +6,7 @@
 namespace doppel {
 namespace {
 
-// A pipe has no places that name a record for ever, nor has a program that gives texts.
+// Records of a pipe, and documents from a program, have no permanent place.
 bool has_place(const Metadata& m) {
   return m.partition >= 0 || (m.source != "-" && m.source != kProgramSource);
 }

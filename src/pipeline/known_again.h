@@ -1,6 +1,7 @@
 #pragma once
-// A document that is given again is no copy of itself. After a kill, a program or a pipe gives again what the
-// index has already; a file is read again where it was replaced, or where another program had read it.
+// Recognises documents that come a second time: they are not copies of themselves. After a kill, a program
+// or a pipe repeats documents that the index already has. A file is read a second time if it was replaced,
+// or if another program had read it.
 
 #include <string_view>
 
@@ -11,27 +12,28 @@ namespace doppel {
 
 struct Outcome;
 
-// The source of documents that a program gives: they have no place.
+// The source of documents from a program, which have no place.
 inline constexpr std::string_view kProgramSource = "python";
 
-// Whether both encoded metadata are of one document, given that the texts are equal: they have the same place
-// in a file, or the same name of their own (an id, a key). Not where both say a date, and not the same one: a
-// page that is fetched again later is another capture.
+// Whether two encoded metadata, of documents with equal texts, belong to the same document: they have the
+// same place in a file, or the same id or key. Different dates make them different: a page that was fetched
+// twice has two captures.
 bool is_same_document(std::string_view original, std::string_view document);
 
-// Of one run over documents. Within a run each document is one of its own: what comes twice in it is a copy.
+// The state of one run. Documents that come twice within a run are copies.
 class KnownAgain {
  public:
-  // The run makes originals from `first` on; those below `own` are of indexes that are only read, and always
-  // others.
+  // The originals of this run have numbers from `first` on. Those below `own` belong to indexes that are
+  // only read, and never count as the same document.
   explicit KnownAgain(Seq first, Seq own = 0) : own_(own), first_(first) {}
 
-  // Makes the verdict of a document that is its own original: unique again, with that one's number.
+  // If the document is its own original, changes the verdict to unique (`again`), with the original's
+  // number.
   void correct(Outcome& outcome, std::string_view document);
 
  private:
   Seq own_, first_;
-  absl::flat_hash_set<Seq> met_;  // below it, those whose documents have come in this run
+  absl::flat_hash_set<Seq> met_;  // originals whose documents came in this run
 };
 
 }  // namespace doppel

@@ -18,7 +18,7 @@
 namespace doppel {
 namespace {
 
-constexpr size_t kSignGrain = 16;   // documents that one thread takes at a time
+constexpr size_t kSignGrain = 16;   // documents that a thread takes at a time
 constexpr size_t kMatchGrain = 64;  // enough to hide memory latency
 
 // A batch and the work on it.
@@ -28,7 +28,7 @@ struct Lane {
   BatchTimes times;
 };
 
-// Scope timer: adds its lifetime to a duration.
+// Adds the time of its scope to a duration.
 class Timed {
  public:
   explicit Timed(BatchTimes::Duration& sum) : sum_(sum) {}
@@ -91,8 +91,8 @@ void count(const Lane& lane, Counters& counters) {
   }
 }
 
-// One run of a pipeline: who works, and which batch is where. Three lanes, so that one batch can be settled
-// (its commit is under way) while the next is matched and the one after that is signed.
+// One run of a pipeline. There are three lanes for batches: while the commit of one batch runs, the next
+// one is matched, and the one after that is signed.
 class Run {
  public:
   explicit Run(Pipeline& p)
@@ -121,9 +121,9 @@ class Run {
       std::swap(now_, next_);
       const bool ready = reader_.ready();
       absl::Status read;
-      if (ready) read = read_and_sign();  // the next: SIGN does not look at the index
+      if (ready) read = read_and_sign();  // the next batch: SIGN does not need the index
       const absl::Status matched = match();
-      RETURN_IF_ERROR(settle());  // the batch before: from here on nothing of it can be lost
+      RETURN_IF_ERROR(settle());  // the previous batch, which is durable from here on
       RETURN_IF_ERROR(matched);
       RETURN_IF_ERROR(resolve());
       if (!ready || !read.ok()) RETURN_IF_ERROR(settle());
@@ -133,7 +133,7 @@ class Run {
     return settle();
   }
 
-  // Reads a batch into the lane `next` and lets the workers begin to SIGN it.
+  // Reads a batch into next_, and starts to SIGN it on the workers.
   absl::Status read_and_sign() {
     more_ = false;
     if (p_.stop()) return absl::OkStatus();
@@ -212,8 +212,8 @@ class Run {
       p_.known_again->correct(now_->work.resolved.outcomes[i], now_->work.sign.documents[i].metadata);
   }
 
-  // A record of Kafka may come twice: signed twice, or because the input was moved back. The second one is no
-  // copy of the first: a consumer that deletes copies would delete the document.
+  // A record of Kafka can come twice: if it was signed twice, or the input was moved back. The second one
+  // is not a copy of the first: a consumer that deletes copies would delete the document.
   void drop_repeats() {
     if (mutated(Mutation::repeats_are_copies)) return;
     for (size_t i = 0; i < now_->batch.records.size(); ++i) {
@@ -226,7 +226,7 @@ class Run {
     }
   }
 
-  // What no sink may be given otherwise, and no index.
+  // Checks what sinks and the index rely on.
   void check_decided() {
     const std::vector<Record>& records = now_->batch.records;
     const Resolved& resolved = now_->work.resolved;
@@ -250,7 +250,7 @@ class Run {
                  resolved.rows.size());
   }
 
-  // In the midst of RESOLVE: a document that was thought to need no reading.
+  // Called by RESOLVE for a document whose payload was known, so it was not read.
   absl::Status read_late(size_t i) {
     if (!p_.read_now) return absl::OkStatus();
     Lane& lane = *now_;
@@ -288,7 +288,7 @@ class Run {
   Executor executor_;
   ReadAhead reader_;
   std::vector<RecordSigner> signers_;
-  std::optional<RecordSigner> late_signer_;  // of the thread that resolves
+  std::optional<RecordSigner> late_signer_;  // for the thread that resolves
   std::array<Lane, 3> lanes_;
   Lane* now_ = &lanes_[0];
   Lane* next_ = &lanes_[1];
@@ -306,10 +306,10 @@ class Run {
                                 });
                               }};
   Executor::Job signing_;
-  bool more_ = false;       // there is a batch in `next`, and its signing has begun
-  bool unsettled_ = false;  // there is a batch in `settling`
+  bool more_ = false;       // next_ has a batch, and its signing has begun
+  bool unsettled_ = false;  // settling_ has a batch
   bool saw_warc_ = false;
-  Seq lowest_live_ = 0;  // of the batch resolved last
+  Seq lowest_live_ = 0;  // of the last resolved batch
   Counters counters_;
 };
 

@@ -49,7 +49,7 @@ absl::StatusOr<bool> ReadAhead::next(Batch& batch) {
   changed_.wait(lock, [&] { return ready_.has_value(); });
   wanted_ = false;
   absl::StatusOr<bool> result = *ready_;
-  if (!result.ok() || !*result) return result;  // stays: the end is the end
+  if (!result.ok() || !*result) return result;  // ready_ stays set: the end is final
   std::swap(batch, batch_);
   ready_.reset();
   changed_.notify_all();

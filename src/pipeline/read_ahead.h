@@ -1,7 +1,6 @@
 #pragma once
-// Reads the next batch while the last one is worked on. Only what is full is closed early: a batch that would
-// have to wait goes on growing, so a slow commit is followed by a larger batch and not by a queue of small
-// ones.
+// Reads the next batch in the background. A batch is closed early only if it is full; while nobody asks for
+// it, it grows. So a slow commit leads to one larger batch, not to a queue of small ones.
 
 #include <atomic>
 #include <condition_variable>
@@ -15,13 +14,14 @@ namespace doppel {
 
 class ReadAhead {
  public:
-  // Without `in_background` there is no thread and next() reads. `source` outlives the reader.
+  // Without `in_background` there is no thread, and next() reads. `source` must outlive the reader.
   ReadAhead(Source& source, bool in_background);
   ~ReadAhead();
 
-  // As Source::next().
+  // See Source::next().
   absl::StatusOr<bool> next(Batch& batch);
-  // next() would not wait for others (without a background: it always reads).
+  // Whether next() would return without waiting. Always true without a background thread, where next()
+  // reads.
   bool ready();
 
  private:
@@ -30,9 +30,9 @@ class ReadAhead {
   Source& source_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::optional<absl::StatusOr<bool>> ready_;  // the result for batch_, not yet taken
+  std::optional<absl::StatusOr<bool>> ready_;  // the result for batch_, which next() has not taken
   Batch batch_;
-  std::atomic<bool> wanted_ = false;  // next() waits, or nobody will ask any more
+  std::atomic<bool> wanted_ = false;  // next() waits, or will never be called again
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -9,7 +9,7 @@
 namespace doppel {
 namespace {
 
-constexpr uint64_t kBytes = 0x9e3779b97f4a7c15;  // no text has such a digest
+constexpr uint64_t kBytes = 0x9e3779b97f4a7c15;  // makes a digest that no text has
 
 void reject(SignedDocument& out, std::string_view reason) {
   out.content = Content::rejected;
@@ -55,7 +55,7 @@ void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slic
     reject(out, "too_large: only text is read from files of this size");
   } else if (absl::Status status = decoder_->decode(record, document); !status.ok()) {
     reject(out, std_sv(status.message()));
-    // What cannot be had may be known by its payload all the same.
+    // A record that cannot be fetched may still be known by its payload.
     if (record.not_fetched.empty()) document = {};
     out.payload = signer_.payload(document.payload_digest, document.scope);
   } else if (!document.skip.empty()) {
@@ -66,7 +66,7 @@ void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slic
     if (!document.payload_digest.empty() && is_bytes_only(document.skip) &&
         !document.url.starts_with("urn:")) {
       out.payload = signer_.payload(document.payload_digest, document.scope);
-      // It takes part as a text would that nothing else resembles.
+      // It is compared like a text that resembles no other one.
       out.digest = {out.payload.low ^ kBytes, out.payload.high};
       out.content = Content::digest_only;
     }
@@ -77,7 +77,7 @@ void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slic
     signer_.sign(document.text, document.scope, out, slices);
     out.payload = signer_.payload(document.payload_digest, document.scope);
   }
-  // Record time is Kafka's; without Kafka it is what the document says.
+  // The record time is Kafka's; without Kafka, the document's own.
   out.timestamp_ms = record.timestamp_ms >= 0 ? record.timestamp_ms : document.timestamp_ms.value_or(kNoTime);
   Metadata metadata = metadata_of(record, document);
   metadata.payload = out.payload;
@@ -90,8 +90,8 @@ void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slic
   }
 }
 
-// Different pages may have such a text: equal ones are no exact copies, so each has a digest of its own. Nor
-// does it say that a page has changed.
+// Different pages may share such a text, so equal ones are not exact copies: each gets a digest of its own.
+// The text does not show that a page has changed either.
 void RecordSigner::sign_fallback(const Record& record, const Document& document, SignedDocument& out,
                                  uint8_t* slices) {
   out.replace = false;
@@ -134,7 +134,7 @@ void RecordSigner::take_signed(const Record& record, SignedDocument& out, uint8_
   out.id_tag = 0;
   out.replace = false;
   out.set_left_out = false;
-  out.timestamp_ms = kNoTime;  // nobody knows it: it must not move the expiry
+  out.timestamp_ms = kNoTime;  // unknown, so it must not move the expiry
   out.tops.clear();
   out.prints.clear();
   out.coded_set.clear();
@@ -144,7 +144,7 @@ void RecordSigner::take_signed(const Record& record, SignedDocument& out, uint8_
   encode_metadata(metadata_of(record, {}), out.metadata);
 }
 
-// Everything is looked at here: what is found out later stops the run.
+// Checks everything here, because an error that is found later stops the run.
 absl::Status RecordSigner::read_signed(const Record& record, SignedDocument& out, uint8_t* slices) {
   ASSIGN_OR_RETURN(const uint64_t signed_with, fingerprint_of_signed_record(record.value));
   if (signed_with != fingerprint_) {

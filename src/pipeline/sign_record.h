@@ -1,6 +1,6 @@
 #pragma once
-// SIGN for one record: decode, extract, normalise, shingle, sketch. A pure function of the record and the
-// settings; one RecordSigner for each thread.
+// SIGN for one record: decode, extract, normalise, shingle, sketch. The result depends only on the record
+// and the settings. Use one RecordSigner per thread.
 
 #include <cstdint>
 #include <memory>
@@ -16,35 +16,36 @@ namespace doppel {
 
 // What a record's key means.
 struct KeyPolicy {
-  bool tombstones = false;       // a null value forgets the originals under its key
-  bool replace = false;          // a new text under a key forgets the old one first
-  std::string_view source = {};  // whose keys they are; empty: those of each record's source
+  bool tombstones = false;       // a null value removes the originals under its key
+  bool replace = false;          // a new text under a key removes the old one first
+  std::string_view source = {};  // the source that keys belong to; empty: that of each record
   bool used() const { return tombstones || replace; }
 };
 
-// A document whose text is in a record that is not at hand: its payload's digest may be enough.
+// Whether the text is in another record that was not read. The payload digest may be enough to judge the
+// document.
 inline bool is_elsewhere(const Document& document) {
   return document.skip == "no_body" || document.skip == "revisit_unresolved";
 }
 
-// Why a record has no text of which a copy can have the same bytes: an image, a PDF file, or one that is too
-// large to be held.
+// Whether a record has no text for this reason, so that only equal bytes make a copy: an image, a PDF file,
+// or a record that is too large.
 inline bool is_bytes_only(std::string_view reason) {
   return reason == "type" || reason == "binary" || reason == "too_large";
 }
 
 class RecordSigner {
  public:
-  // `with_sets`: see Signer. Of a record that is signed already (format "signed") nothing is done again.
-  // `decoder`: in place of that of the format.
+  // `with_sets`: see Signer. Records in the format "signed" are already signed and only checked. `decoder`
+  // replaces that of the format.
   RecordSigner(const Scheme& scheme, bool with_sets, const FormatOptions& format, KeyPolicy keys,
                std::unique_ptr<Decoder> decoder = nullptr);
 
-  // Fills `out` and its slices (num_perm bytes). What is_bytes_only() and has a payload digest is judged by
-  // that alone; its `reason` says why it has no text. Browsertrix' urn: records are not: they are made by the
-  // crawler, no server ever sent them.
+  // Fills `out` and its slices (num_perm bytes). A document that is_bytes_only() and has a payload digest
+  // is judged by that alone; `reason` says why it has no text. This excludes the urn: records of
+  // Browsertrix, which the crawler makes and no server has sent.
   void sign(const Record& record, SignedDocument& out, uint8_t* slices);
-  // Whether one of the records was of a WARC file, also before it was signed.
+  // Whether one of the records came from a WARC file, possibly before it was signed.
   bool saw_warc() const { return saw_warc_; }
 
  private:
@@ -56,12 +57,12 @@ class RecordSigner {
 
   Signer signer_;
   HashKey hash_key_;
-  std::unique_ptr<Decoder> decoder_;  // null: records are signed
-  std::string key_;                   // topic and key together
+  std::unique_ptr<Decoder> decoder_;  // nullptr: records are signed
+  std::string key_;                   // buffer for source and key
   KeyPolicy keys_;
   bool saw_warc_ = false;
 
-  // Of signed records.
+  // For signed records.
   std::string scheme_;
   uint64_t fingerprint_;
   int num_perm_;
@@ -70,7 +71,7 @@ class RecordSigner {
   CompactSet set_;
 };
 
-// The header of a signed message that says its data scheme in words, so that another one can be explained.
+// A header of signed messages that describes their data scheme, so that an error can name the differences.
 inline constexpr std::string_view kSchemeHeader = "doppel.scheme";
 
 }  // namespace doppel

@@ -1,7 +1,7 @@
 #pragma once
-// The seam between the engine and the world: a Source hands over records in batches, in order; a Sink
-// takes what was decided. Both describe how far they are by a position, an opaque string that is
-// committed together with the index, so that after a crash input, index and output agree again.
+// The interface between the engine and the outside world: a Source returns records in batches, in order; a
+// Sink takes the decisions. The position of each is an opaque string, which is committed together with the
+// index. So after a crash input, index and output match.
 
 #include <cstdint>
 #include <functional>
@@ -15,12 +15,12 @@
 
 namespace doppel {
 
-// Something wrong with an input that is not a record (a file without permission, a truncated gz).
+// A problem of an input that is not a record, such as missing permission or a truncated gz file.
 struct Problem {
   std::string source;
   uint64_t line = 0;
   uint64_t offset = 0;
-  std::string message;  // complete, for a person: names file, line, offset as far as they apply
+  std::string message;  // complete, for a person: names file, line and offset if they apply
 };
 
 struct Batch {
@@ -29,25 +29,24 @@ struct Batch {
   std::string
       position;  // the source's position after this batch (of files: successive ones share a long prefix)
   uint64_t bytes = 0;                               // of the records
-  std::vector<std::shared_ptr<const void>> memory;  // keeps what the views point into
+  std::vector<std::shared_ptr<const void>> memory;  // keeps the bytes that the views point into
 };
 
 class Source {
  public:
   virtual ~Source() = default;
-  // Fills `batch` (which it clears first). False: the input has ended and the batch is empty. An error is
-  // one that must stop the run; what is wrong with a single input goes into batch.problems.
+  // Clears and fills `batch`. Returns false at the end of the input, with an empty batch. An error stops
+  // the run; problems of a single input go into batch.problems.
   virtual absl::StatusOr<bool> next(Batch& batch) = 0;
-  // A live source waits for what others write: its next() returns after a tenth of a second at most, with an
-  // empty batch if nothing came.
+  // A live source waits for new input. Its next() returns after at most 0.1 s, with an empty batch if
+  // nothing came.
   virtual bool live() const { return false; }
-  // Whether the next batch is read on a thread of its own while the last one is worked on.
+  // Whether to read the next batch on a background thread while the last one is processed.
   virtual bool in_background() const { return live(); }
-  // How a live source asks whether its batch is waited for: until it is, a batch that is not full may grow.
-  // Called once, before the first next(); `wanted` may be asked on the thread of next(), as long as that
-  // runs.
+  // Tells a live source how to ask whether its batch is wanted. Until then, a batch that is not full may
+  // grow. Called once, before the first next(); the source may call `wanted` on next()'s thread.
   virtual void ask_before_closing(const std::function<bool()>& /*wanted*/) {}
-  // How many bytes there are in all, for progress; 0 if unknown (stdin). In the unit of bytes_read().
+  // The total number of bytes, for progress, in the unit of bytes_read(); 0 if unknown (stdin).
   virtual uint64_t bytes_total() const = 0;
   virtual uint64_t bytes_read() const = 0;
 };
