@@ -1,4 +1,4 @@
-// The index for C: each call is one of doppel/index.h.
+// The index for C: each function calls one of doppel/index.h.
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -87,7 +87,7 @@ int kind_of(Kind kind) {
   return DOPPEL_NONE;
 }
 
-// The judgements and, behind them, the ids of originals: one piece of memory.
+// The judgements, followed by the ids of originals, in one block of memory.
 doppel_judgement* judgements_of(const absl::StatusOr<std::vector<Judgement>>& said, char** error) {
   if (!said.ok()) {
     set_error(error, said.status());
@@ -117,7 +117,7 @@ doppel_judgement* judgements_of(const absl::StatusOr<std::vector<Judgement>>& sa
   return out;
 }
 
-// No exception may pass into C.
+// Keeps exceptions out of C.
 template <typename Call>
 auto guarded(char** error, decltype(std::declval<Call>()()) otherwise, const Call& call) {
   try {

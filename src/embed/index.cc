@@ -22,7 +22,7 @@
 namespace doppel {
 namespace {
 
-constexpr size_t kBatch = 1024;  // documents that are decided and committed at once
+constexpr size_t kBatch = 1024;  // documents that are decided and committed together
 constexpr size_t kGrain = 16;    // documents that a thread takes at a time
 
 absl::StatusOr<HashKey> key_of(const std::string& directory, const Index::Options& options) {
@@ -87,7 +87,7 @@ struct Index::Impl {
     return absl::OkStatus();
   }
 
-  // SIGN, MATCH, RESOLVE and the commit of one batch, before which these originals are removed.
+  // SIGN, MATCH, RESOLVE and the commit of one batch. The originals in `removed` are removed before it.
   absl::Status decide(std::span<const Document> batch, std::vector<Seq> removed = {}) {
     work.resize(batch.size(), engine.options());
     work.forget = std::move(removed);
@@ -118,7 +118,7 @@ struct Index::Impl {
                           .documents = documents});
   }
 
-  // What only one thread does at a time; after an error nobody does it any more.
+  // Runs one change at a time. After an error, no change is possible any more.
   template <typename Change>
   absl::Status change(const Change& what) {
     const std::lock_guard lock(changing);
@@ -127,16 +127,16 @@ struct Index::Impl {
     return broken;
   }
 
-  const std::unique_ptr<StateDir> state;  // none: the index is in memory
+  const std::unique_ptr<StateDir> state;  // nullptr: the index is in memory only
   const std::unique_ptr<Bodies> memory;
   const int threads;
   Engine engine;
   Names names;
   Executor executor;
   std::vector<Signer> signers;
-  uint64_t documents = 0;  // inserted, in all runs
+  uint64_t documents = 0;  // number of inserted documents, in all runs
 
-  mutable std::shared_mutex changing;  // shared by those that look
+  mutable std::shared_mutex changing;  // queries hold it shared
   Work work;
   absl::Status broken;
 };
@@ -146,7 +146,7 @@ absl::StatusOr<std::unique_ptr<Index>> Index::open(const std::string& directory,
   if (made.rule.empty() && !directory.empty() && !options.create_if_missing)
     return absl::NotFoundError(directory + " holds no index");
   const std::string stored = made.data_scheme + "\n" + made.rule;
-  // Impossible options leave no directory behind.
+  // Check the options first, so that impossible ones leave no directory behind.
   RETURN_IF_ERROR(embed_options(options, stored, kPublicHashKey).status());
   ASSIGN_OR_RETURN(const HashKey key, key_of(directory, options));
   ASSIGN_OR_RETURN(EngineOptions engine, embed_options(options, stored, key));

@@ -1,6 +1,6 @@
 #pragma once
-// Originals by the names of their documents. Those that another program inserted (doppel scan) have no tag in
-// the index by which an id is found: their names are read once, when somebody asks for an id.
+// Finds originals by the ids of their documents. Originals that another program inserted (doppel scan) have
+// no tag for this in the index: their names are read at the first search.
 
 #include <string>
 #include <string_view>
@@ -15,13 +15,13 @@ namespace doppel {
 
 class Names {
  public:
-  // Originals below `untagged_end` may be without a tag. All else outlives it.
+  // Originals below `untagged_end` may lack a tag. The references must outlive this object.
   Names(const Engine& engine, const Bodies& bodies, Seq untagged_end)
       : engine_(engine), bodies_(bodies), untagged_end_(untagged_end) {}
 
-  // The tag under which the index keeps the originals of a program.
+  // The tag of an id in the index.
   uint64_t tag(std::string_view id) const;
-  // Live originals of this name, ascending.
+  // The live originals with this id, ascending.
   absl::StatusOr<std::vector<Seq>> find(std::string_view id);
 
  private:

@@ -15,7 +15,7 @@
 namespace doppel {
 namespace {
 
-// Chooses each value: the given one, that of the index, or the default. Notes where the first two differ.
+// Chooses each value: that of the index, the given one, or the default. Records where the first two differ.
 class Chosen {
  public:
   explicit Chosen(std::string_view stored) : stored_(scheme_values(stored)) {}
@@ -66,7 +66,7 @@ Scheme choose_scheme(const Index::Options& given, Chosen& chosen, const HashKey&
   out.num_perm = static_cast<int>(chosen.choose("num_perm", given.num_perm, out.num_perm));
   out.shingle_words =
       static_cast<int>(chosen.choose("shingle_words", given.shingle_words, out.shingle_words));
-  // These have no option here: a program uses those of the index.
+  // These have no option, so the index decides.
   out.min_shingles = static_cast<int>(chosen.number("min_shingles").value_or(out.min_shingles));
   out.passage = static_cast<uint32_t>(chosen.number("passage").value_or(0));
   out.max_record =

@@ -1,5 +1,6 @@
 #pragma once
-// From the options of an embedded index, and what the index in its directory was made with, to an engine.
+// Turns the options of an embedded index, and what the index in its directory was made with, into engine
+// options.
 
 #include <string_view>
 
@@ -9,8 +10,9 @@
 
 namespace doppel {
 
-// `stored`: data scheme and rule of the index ("name=value" lines); empty: it is new. InvalidArgument names
-// an option that is impossible, FailedPrecondition options that differ from the index, with both values.
+// `stored` is data scheme and rule of the index ("name=value" lines); empty if it is new. InvalidArgument
+// names an impossible option. FailedPrecondition names the options that differ from the index, with both
+// values.
 absl::StatusOr<EngineOptions> embed_options(const Index::Options& given, std::string_view stored,
                                             const HashKey& key);
 
