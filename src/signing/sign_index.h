@@ -1,6 +1,5 @@
 #pragma once
-// doppel sign --from: the originals of an index, in their order, as signed
-// records.
+// doppel sign --from: writes the originals of an index as signed records, in order.
 
 #include <functional>
 #include <string>
@@ -15,13 +14,13 @@ namespace doppel {
 struct SignIndex {
   const Options& options;  // with the settings of the index
   const EngineOptions& engine;
-  std::string directory;  // its state directory; nobody need have it closed
+  std::string directory;  // its state directory; another process may have it open
   std::string output;
   std::function<bool()> stop = [] { return false; };
 };
 
-// The counters say how many originals there were. An index that is damaged is
-// an error: it would be handed on in part.
+// The counters give the number of originals. A damaged index is an error, because only a part of it could be
+// written.
 absl::StatusOr<SignCounters> sign_index(const SignIndex& job);
 
 }  // namespace doppel

@@ -23,7 +23,7 @@ namespace {
 using kafka::Place;
 
 constexpr int kLookMs = 200;
-constexpr int64_t kSessionMost = 900'000;  // the brokers' longest transaction
+constexpr int64_t kSessionMost = 900'000;  // the longest transaction that brokers allow
 
 std::string names_of(const std::vector<Place>& places) {
   std::string out;
@@ -57,7 +57,7 @@ class Signing {
                           {.topic = how_.topic,
                            .group = group_,
                            .transactional_id = fmt::format("doppel-sign-{}-{:016x}", how_.topic, random),
-                           // What a killed one leaves open hides what others write behind it.
+                           // A transaction that a killed signer leaves open hides later records.
                            .transaction_timeout_ms = session,
                            .scheme = how_.engine.scheme.describe()},
                           how_.stop));
@@ -84,14 +84,15 @@ class Signing {
   }
 
  private:
-  // What is ours by now.
+  // Updates the partitions assigned to this signer.
   absl::Status look(int wait_ms) {
     ASSIGN_OR_RETURN(ours_, member_->ours(wait_ms));
     topic_->commit_as(member_->credentials());
     return absl::OkStatus();
   }
 
-  // Of all topics that are read, not only ours: kafka.start means topics that nobody has begun.
+  // All partitions that the group reads, not only ours: kafka.start applies to topics that nobody has read
+  // yet.
   absl::StatusOr<std::vector<Place>> all_places() {
     std::vector<Place> out;
     RETURN_IF_ERROR(patiently(how_.stop, [&]() -> absl::Status {
@@ -104,7 +105,7 @@ class Signing {
     return out;
   }
 
-  // Signs until the partitions are others.
+  // Signs until the assignment changes.
   absl::Status sign() {
     const std::vector<Place> ours = ours_;
     ASSIGN_OR_RETURN(const std::vector<Place> all, all_places());

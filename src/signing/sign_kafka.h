@@ -1,8 +1,8 @@
 #pragma once
-// doppel sign on Kafka: documents from topics, signed records into one topic. Any number of processes share
-// the partitions: the coordinator of the group GROUP-sign-TOPIC spreads them, and each batch is a transaction
-// with the group's offsets, which a process that is no longer a member cannot commit. So every document is
-// signed once, whatever stops a process.
+// doppel sign on Kafka: reads documents from topics, writes signed records to one topic. Any number of
+// processes share the partitions as members of the group GROUP-sign-TOPIC. Each batch is a transaction that
+// includes the group's offsets; a process that has left the group cannot commit it. So every document is
+// signed exactly once, whenever a process stops.
 
 #include <functional>
 #include <memory>
@@ -18,21 +18,21 @@
 
 namespace doppel {
 
-// Waits until the brokers let us in.
+// Waits until the brokers accept the connection.
 absl::StatusOr<std::unique_ptr<kafka::Cluster>> connect_to_sign(const Options& options,
                                                                 const std::function<bool()>& stop);
 
-// Signed records from files into `topic`, which is made if the configuration lets us. They are written at
-// least once: the outcome of a transaction may be unknown, and a second run signs them again. Fences any
-// other process that does this: its write() is Aborted.
+// Returns an output that writes signed records from files to `topic`, and creates the topic if the
+// configuration allows it. Records are written at least once: the outcome of a transaction may be unknown,
+// and then a second run writes them again. Fences any other process with the same output: its write() returns
+// Aborted.
 absl::StatusOr<std::unique_ptr<SignedOutput>> signed_topic_output(const Options& options,
                                                                   kafka::Cluster& cluster,
                                                                   const std::string& topic,
                                                                   const std::string& scheme,
                                                                   const std::function<bool()>& stop);
 
-// The topics of the configuration from their beginning (kafka.start), for an output that remembers nothing.
-// Endless.
+// The configured topics from their beginning (kafka.start), for an output that stores no offsets. Never ends.
 absl::StatusOr<std::unique_ptr<Source>> topics_to_sign(const Options& options, kafka::Cluster& cluster,
                                                        const std::function<bool()>& stop);
 
@@ -43,15 +43,15 @@ struct SignTopics {
   const EngineOptions& engine;
   std::function<bool()> stop;
   std::function<void(const std::string&)> report;
-  // Partitions are ours from now on and are read from `progress`, or none is ours (nullptr).
+  // Called when partitions are assigned, which are read from `progress`, or when none is assigned (nullptr).
   std::function<void(const kafka::KafkaSource*, const std::vector<LogProgress>& progress)> reading =
       [](const kafka::KafkaSource*, const std::vector<LogProgress>&) {};
-  // A batch is committed: all counts so far, and where its partitions go on.
+  // Called when a batch is committed, with the total counts and the next offsets of its partitions.
   std::function<void(const SignCounters&, const std::vector<LogProgress>&)> progress =
       [](const SignCounters&, const std::vector<LogProgress>&) {};
 };
 
-// Signs the partitions that are ours until stop() says so, or something fails that must stop the process.
+// Signs the assigned partitions until stop() returns true, or until an error that must stop the process.
 absl::StatusOr<SignCounters> sign_topics(const SignTopics& how);
 
 }  // namespace doppel

@@ -48,7 +48,7 @@ class Run {
         executor_(s.threads),
         reader_(s.source, executor_.threads() > 1 || s.source.in_background()),
         fingerprint_(scheme_fingerprint(s.scheme)) {
-    // The reader decides what a key means.
+    // The reader of the signed records decides what a key means.
     const KeyPolicy keys{.tombstones = true};
     for (int i = 0; i < executor_.threads(); ++i)
       tools_.push_back({RecordSigner(s.scheme, s.with_sets, s.format, keys), {}, {}});
@@ -66,7 +66,7 @@ class Run {
   }
 
  private:
-  struct Tools {  // of a thread
+  struct Tools {  // for each thread
     RecordSigner signer;
     SignedDocument document;
     std::vector<uint8_t> slices;
@@ -86,7 +86,7 @@ class Run {
     return s_.output.write({batch_, out_});
   }
 
-  // A range begins where that of the record before it ended.
+  // The range of a record starts where that of the previous record ended.
   void choose_begins() {
     begins_.resize(batch_.records.size());
     const Record* before = nullptr;
@@ -96,7 +96,7 @@ class Run {
       if (before == nullptr || record.partition != before->partition || record.source != before->source)
         next = &s_.begins[{std::string(record.source), record.partition}];
       before = &record;
-      // A file that is given twice begins twice.
+      // If a file is given twice, its ranges start again.
       begins_[i] = record.offset < *next ? record.offset : *next;
       *next = record.offset + 1;
     }

@@ -1,5 +1,6 @@
 #pragma once
-// doppel sign: SIGN alone. Records of a Source become signed records, in order, for a SignedOutput.
+// doppel sign: the stage SIGN alone. Turns the records of a Source into signed records, in order, for a
+// SignedOutput.
 
 #include <cstdint>
 #include <functional>
@@ -25,16 +26,17 @@ struct SignedBatchOut {
 class SignedOutput {
  public:
   virtual ~SignedOutput() = default;
-  // Returns when the batch will not be lost by a later one.
+  // Returns when a failure of a later batch can no longer lose this one.
   virtual absl::Status write(const SignedBatchOut& out) = 0;
-  // A signed record is no larger: that of a rejected document loses the document.
+  // The limit of a signed record. That of a rejected document omits the document if it would exceed the
+  // limit.
   virtual size_t bytes_max() const { return std::numeric_limits<uint32_t>::max(); }
   virtual absl::Status idle() { return absl::OkStatus(); }
   virtual absl::Status finish() { return absl::OkStatus(); }
 };
 
-// Frames behind a header (engine/signed_file.h). "-" is stdout; what ends in .gz or .zst is packed. Nothing
-// is there under the name before finish().
+// Writes frames after a header (engine/signed_file.h). "-" is stdout; a path that ends in .gz or .zst is
+// compressed. The file appears under its name only with finish().
 absl::StatusOr<std::unique_ptr<SignedOutput>> signed_file_output(const std::string& path,
                                                                  const SignedFileHeader& header);
 
@@ -49,14 +51,15 @@ struct SignStream {
   bool with_sets = true;
   FormatOptions format;
   int threads = 1;
-  // Where the ranges of partitions begin that were signed in part; of all others at 0.
+  // Where the next ranges of partially signed partitions start; others start at 0.
   std::map<std::pair<std::string, int32_t>, uint64_t> begins;
   std::function<bool()> stop = [] { return false; };
-  std::function<void(const std::string&)> report = [](const std::string&) {};  // of records and inputs
+  // Receives messages about records and inputs.
+  std::function<void(const std::string&)> report = [](const std::string&) {};
   std::function<void(const SignCounters&)> progress = [](const SignCounters&) {};
 };
 
-// Returns when the source ends or stop() says so, without output.finish().
+// Returns when the source ends or stop() returns true. Does not call output.finish().
 absl::StatusOr<SignCounters> sign_stream(SignStream& stream);
 
 }  // namespace doppel

@@ -20,8 +20,8 @@ namespace {
 constexpr std::chrono::milliseconds kPause(500);
 constexpr int kAskGroupMs = 10'000;
 
-// The topic with one partition and room for the largest record; made where it is missing. Its
-// max.message.bytes.
+// Checks that the topic has one partition and accepts the largest record; creates it if it is missing.
+// Returns its max.message.bytes.
 absl::StatusOr<int64_t> look_at_topic(const Options& o, kafka::Cluster& cluster, const std::string& topic) {
   const kafka::TopicSpec spec = signed_topic(o, topic);
   const int64_t needed = static_cast<int64_t>(o.max_record) + kBesidesSet;
@@ -113,7 +113,7 @@ absl::StatusOr<std::vector<LogProgress>> SignedTopic::progress(const std::vector
     LogProgress p{.topic = places[i].topic, .partition = places[i].partition, .next = offset};
     if (const std::optional<LogProgress> noted = kafka::parse_group_note(note)) {
       p.incarnation = noted->incarnation;
-      if (noted->next == offset) p.last_ms = noted->last_ms;  // else somebody has moved the group
+      if (noted->next == offset) p.last_ms = noted->last_ms;  // otherwise someone moved the group's offset
     }
     out.push_back(std::move(p));
   }
@@ -165,13 +165,14 @@ absl::Status SignedTopic::send() {
   return status;
 }
 
-// One transaction, made again until its outcome is known.
+// Sends one transaction, and repeats it until its outcome is known.
 absl::Status SignedTopic::try_send() {
   kafka::Outbox* const all[] = {&outbox_};
   while (true) {
     absl::Status status = producer_.send(all);
     if (status.ok()) return status;
-    // A member's transactional id is its own: only the broker can have ended its transaction, after too long.
+    // The transactional id of a group member is unique, so Aborted means that the broker ended its
+    // transaction after the timeout.
     const bool replaced = absl::IsAborted(status) && to_.group.empty();
     const bool refused = absl::IsFailedPrecondition(status);
     if (replaced || (!kafka::may_pass(status) && !refused)) return explained(status);
@@ -192,8 +193,8 @@ absl::Status SignedTopic::explained(const absl::Status& status) const {
       std_sv(status.message())));
 }
 
-// By the offsets that go with each transaction. Where another member signs some of these partitions by now,
-// nothing can be said of the others: whoever has them goes on where the group says.
+// Decides by the offsets of the transaction. If another member owns some of the partitions now, the result is
+// unknown: that member continues at the group's offsets.
 absl::StatusOr<bool> SignedTopic::is_committed() {
   if (to_.group.empty() || outbox_.progress.empty()) return false;
   std::vector<kafka::Place> places;

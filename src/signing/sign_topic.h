@@ -1,6 +1,6 @@
 #pragma once
-// A topic of signed records: one partition, whose order is the order in which documents are decided. Each
-// batch is one transaction with the offsets that say where its input goes on.
+// A topic of signed records. It has one partition, whose order is the order in which documents are judged.
+// Each batch is one transaction that includes the next offsets of its input.
 
 #include <functional>
 #include <memory>
@@ -19,31 +19,31 @@ class SignedTopic final : public SignedOutput {
  public:
   struct To {
     std::string topic;
-    std::string group;             // whose offsets go with a batch; empty: nothing is remembered
-    std::string transactional_id;  // fences any other process with this one
+    std::string group;             // its offsets are part of each batch; "" stores no offsets
+    std::string transactional_id;  // fences any other process that uses it
     int transaction_timeout_ms = 60'000;
-    std::string scheme;  // of the records, in words
+    std::string scheme;  // description of the records' scheme
   };
 
-  // Makes the topic if it is missing and the configuration lets us. InvalidArgument, NotFound: it cannot be
-  // used; the message says what to do.
+  // Creates the topic if it is missing and the configuration allows it. InvalidArgument and NotFound mean
+  // that the topic cannot be used; the message says what to do.
   static absl::StatusOr<std::unique_ptr<SignedTopic>> open(const Options& options, kafka::Cluster& cluster,
                                                            To to, const std::function<bool()>& stop);
 
-  // Where the group goes on with these partitions; those that it never read are left out.
+  // Returns where the group continues in these partitions; omits those that it has never read.
   absl::StatusOr<std::vector<LogProgress>> progress(const std::vector<kafka::Place>& places);
-  // Writes where partitions begin that the group never read.
+  // Writes the start offsets of partitions that the group has never read.
   absl::Status begin(const std::vector<LogProgress>& beginnings);
-  // As whom offsets are written from now on.
+  // Sets the credentials with which offsets are written from now on.
   void commit_as(std::string credentials);
 
   size_t bytes_max() const override;
-  // FailedPrecondition: the group does not know these credentials any more, and nothing of the batch is
-  // written; write() may be called again with others. Aborted: another process uses the transactional id.
+  // FailedPrecondition: the group no longer accepts the credentials, and nothing of the batch is written;
+  // call commit_as(), then write() again. Aborted: another process uses the transactional id.
   absl::Status write(const SignedBatchOut& out) override;
-  // Where the partitions of the last batch go on.
+  // The next offsets of the partitions of the last batch.
   const std::vector<LogProgress>& written() const { return outbox_.progress; }
-  // Whether that is why the last write() or begin() failed.
+  // Whether the last write() or begin() failed because of the credentials.
   bool refused() const { return refused_; }
 
  private:
@@ -66,7 +66,7 @@ class SignedTopic final : public SignedOutput {
   bool refused_ = false;
 };
 
-// Makes the call again while the brokers are away. Cancelled: stopped meanwhile.
+// Repeats the call while the brokers are unavailable. Returns Cancelled if `stop` returns true meanwhile.
 absl::Status patiently(const std::function<bool()>& stop, const std::function<absl::Status()>& call);
 
 }  // namespace doppel
