@@ -10,7 +10,7 @@
 namespace doppel {
 namespace {
 
-constexpr size_t kContext = 25;  // equal words beside a change
+constexpr size_t kContext = 25;  // equal words shown next to a change
 
 constexpr std::string_view kStyle = R"(
 :root { color-scheme: light dark; --ground: #ffffff; --panel: #f6f8fa; --ink: #1f2328; --quiet: #59636e;
@@ -63,7 +63,7 @@ summary:focus-visible { outline: 2px solid var(--band); }
 }
 )";
 
-// What one side of a row shows; marks keep their trailing space outside.
+// One side of a row. Trailing space is kept outside the <del> and <ins> elements.
 std::string side_text(std::span<const DiffPiece> pieces, bool left) {
   std::string out;
   for (const DiffPiece& piece : pieces) {

@@ -1,6 +1,6 @@
 #pragma once
-// An explanation as one HTML page that needs nothing else: the verdict, the numbers, the bands, and both
-// texts side by side with what differs marked. Everything that comes from documents is escaped.
+// An explanation as a self-contained HTML page: the verdict, the numbers, the bands, and both texts side by
+// side with the differences marked. Everything from documents is escaped.
 
 #include <string>
 #include <vector>
@@ -10,13 +10,13 @@
 
 namespace doppel {
 
-// One number and where it comes from: "exact", "0.913043", "21 of 23 shingles".
+// A number and its origin: "exact", "0.913043", "21 of 23 shingles".
 struct Measure {
   std::string name, value, detail;
 };
 std::vector<Measure> measures(const Explanation& e);
 
-// "What differs: ..." or why nothing does.
+// "What differs: ...", or why nothing differs.
 std::string difference_in_words(const TextDiff& diff);
 
 std::string explain_page(const Explanation& e, const TextDiff& diff);

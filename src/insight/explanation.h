@@ -1,5 +1,5 @@
 #pragma once
-// Two documents side by side, measured in every way that doppel has, and what the rule makes of them.
+// Compares two documents with all of doppel's measures, and says what the rule decides.
 
 #include <optional>
 #include <string>
@@ -16,25 +16,25 @@ struct ExplainedText {
   std::string_view scope;
   size_t bytes = 0;
   uint64_t words = 0;
-  uint64_t shingles = 0;  // distinct ones
+  uint64_t shingles = 0;  // distinct
   Content content = Content::empty;
-  size_t set_bytes = 0;  // of the coded set; 0: there is none
+  size_t set_bytes = 0;  // size of the coded set; 0 if there is none
   int set_bits = 0;
   bool set_left_out = false;
-  bool not_text = false;  // holds bytes that are not UTF-8, or zeros
+  bool not_text = false;  // contains zeros or bytes that are not UTF-8
 };
 
-// What comes of the second document if the first one is the only original so far.
+// The result for the second document if the first one is the only original.
 enum class Finding {
-  exact,      // same digest: a duplicate
+  exact,      // equal digest: a duplicate
   near,       // candidate, and similar enough: a duplicate
   near_miss,  // candidate, verified, below the threshold
-  prefilter,  // a band met, but too few slices are equal to verify it
-  apart,      // no band met, and below the threshold anyway
-  missed,     // no band met, although at or above the threshold
-  scopes,     // different scopes never meet
-  too_short,  // one has fewer words than a shingle: only an equal digest would make it a copy
-  no_text,    // one is empty
+  prefilter,  // a band is equal, but too few slices are for verification
+  apart,      // no band is equal; below the threshold anyway
+  missed,     // no band is equal, although the similarity reaches the threshold
+  scopes,     // different scopes: never compared
+  too_short,  // one text has fewer words than a shingle: only an equal digest makes a duplicate
+  no_text,    // one text is empty
 };
 std::string_view finding_name(Finding finding);
 inline bool is_duplicate(Finding f) { return f == Finding::exact || f == Finding::near; }
@@ -47,17 +47,17 @@ struct Explanation {
   SketchFamily family = SketchFamily::fast;
 
   Finding finding = Finding::no_text;
-  bool comparable = false;  // both have shingles and the same scope: what follows is filled
-  Overlap exact;            // of the shingles themselves
-  double slots = 0;         // share of equal slots of the sketches
+  bool comparable = false;  // both have shingles and the same scope; the members below are set
+  Overlap exact;            // of the shingles
+  double slots = 0;         // share of the sketches' slots that are equal
   int equal_slices = 0;
-  Overlap slices;               // the estimate from them
-  std::optional<Overlap> sets;  // of the compact sets, where both have one
-  Overlap decisive;             // what the verdict is made from
-  bool estimated = false;       // decisive comes from slices
-  std::vector<bool> bands;      // which ones meet
+  Overlap slices;               // the estimate from equal_slices
+  std::optional<Overlap> sets;  // of the compact sets, if both have one
+  Overlap decisive;             // the overlap that the verdict depends on
+  bool estimated = false;       // decisive is slices
+  std::vector<bool> bands;      // which bands are equal
   int bands_met() const;
-  double meets() const;  // probability that a pair of this similarity meets
+  double meets() const;  // probability that a pair of this similarity shares a band
 };
 
 struct NamedText {
@@ -67,7 +67,7 @@ struct NamedText {
 };
 Explanation explain(const EngineOptions& options, const NamedText& a, const NamedText& b);
 
-// The verdict and why, in plain words: a headline and sentences that say what was compared with what.
+// The verdict and its reasons: a headline and sentences that say what was compared with what.
 struct PlainWords {
   std::string headline;
   std::vector<std::string> sentences;

@@ -1,5 +1,5 @@
 #pragma once
-// JSON for machines: one line, members in the order in which they are written.
+// Writes JSON on one line, with members in the order in which they are written.
 
 #include <concepts>
 #include <string>
@@ -14,7 +14,7 @@ class JsonWriter {
  public:
   JsonWriter() { open("", '{'); }
 
-  void open(std::string_view key, char bracket) {  // '{' or '['; key is empty inside an array
+  void open(std::string_view key, char bracket) {  // bracket: '{' or '['; key is "" inside an array
     begin(key);
     text_ += bracket;
     closing_ += bracket == '{' ? '}' : ']';
@@ -47,7 +47,7 @@ class JsonWriter {
     begin(key);
     text_ += "null";
   }
-  // Closes everything.
+  // Closes all open brackets and returns the line.
   std::string finish() {
     while (!closing_.empty()) close();
     return std::move(text_) + "\n";

@@ -1,5 +1,5 @@
 #pragma once
-// Text that is written line by line.
+// Builds a text line by line.
 
 #include <iterator>
 #include <string>

@@ -61,7 +61,7 @@ void SampleStudy::add_signed(const SignedDocument& document, const uint8_t* slic
     return;
   }
   CompactSet& set = sets_.emplace_back();
-  // What was left out is compared by slices alone.
+  // A set that was left out is empty: the document is compared by slices only.
   if (!decode_compact_set(document.coded_set, set).ok()) set = {};
   slices_.insert(slices_.end(), slices, slices + options_.scheme.num_perm);
   sizes_.push_back(static_cast<uint32_t>(set.values.size()));
@@ -107,9 +107,10 @@ SampleStudy::Lists SampleStudy::build_lists() {
   return lists;
 }
 
-// How many of the first documents can be compared within the limit. Every list of n costs n^2 / 2 steps.
+// Returns how many of the first documents can be compared within steps_max_. A list of n documents costs n^2
+// / 2 steps.
 uint64_t SampleStudy::documents_within(const Lists& lists) const {
-  std::vector<uint64_t> steps(sizes_.size());  // that document i adds
+  std::vector<uint64_t> steps(sizes_.size());  // steps[i]: added by document i
   for (size_t list = 0; list < lists.weight.size(); ++list) {
     uint64_t before = 0;
     for (uint64_t p = lists.begin[list]; p < lists.begin[list + 1]; ++p)
@@ -123,7 +124,7 @@ uint64_t SampleStudy::documents_within(const Lists& lists) const {
   return steps.size();
 }
 
-// The same of pairs of signed documents.
+// The same for signed documents.
 uint64_t SampleStudy::signed_documents_within() const {
   const auto most = static_cast<uint64_t>(std::sqrt(2.0 * static_cast<double>(steps_max_)));
   return std::min<uint64_t>(sizes_.size(), most);
@@ -175,7 +176,7 @@ void SampleStudy::judge(uint64_t i, std::span<const Other> others, StudyResult& 
 
 void SampleStudy::compare_signed(StudyResult& out, const std::function<void(uint64_t, uint64_t)>& progress) {
   const auto num_perm = static_cast<size_t>(options_.scheme.num_perm);
-  // Unrelated ones have a slice in 256 equal; a similarity of .1 is a tenth of them.
+  // Unrelated documents have one slice in 256 equal; at a similarity of .1 about a tenth are.
   const int some = static_cast<int>(num_perm / 16);
   out.documents = signed_documents_within();
   std::vector<Other> others;
@@ -199,7 +200,8 @@ void SampleStudy::compare_texts(StudyResult& out, const std::function<void(uint6
   Lists lists = build_lists();
   out.documents = documents_within(lists);
 
-  // Which lists each document is in; lists fill up as documents come by, so that all pairs look back.
+  // First collects the lists of each document. Then documents are added to the lists one by one, so that each
+  // is compared with earlier ones only.
   std::vector<uint64_t> lists_of(added + 1);
   for (uint32_t document : lists.documents) ++lists_of[document + 1];
   for (size_t i = 0; i < added; ++i) lists_of[i + 1] += lists_of[i];

@@ -1,13 +1,13 @@
 #pragma once
-// A rule, measured on documents of the user's own: exact similarities of all pairs, and what bands, prefilter
+// Measures a rule on the user's own documents: the exact similarities of all pairs, and what bands, prefilter
 // and estimates make of them.
 //
-// All pairs: an inverted index from shingle to documents. Shingles that occur in exactly the same documents
-// (a menu on every page, the text of a whole cluster) are counted together as one list with a weight, so
-// that copies and boilerplate, which are what a sample is full of, cost one step instead of hundreds. Pairs
-// that share no shingle have similarity 0 and are not looked at. Documents that were signed elsewhere have no
-// shingles: of them all pairs are compared by slices, and by their sets where slices say that they share
-// something (a similarity of .1 and more, as good as always).
+// All pairs come from an inverted index from shingle to documents. Shingles that occur in exactly the same
+// documents (a menu on every page, the text of a whole cluster) share one weighted list, so that duplicates
+// and boilerplate, which a sample is full of, cost one step instead of hundreds. Pairs without a common
+// shingle have similarity 0 and are skipped. Documents signed elsewhere have no shingles. Their pairs are
+// compared by slices, and by their sets if the slices suggest a similarity (almost always if it is .1 or
+// more).
 
 #include <array>
 #include <cstdint>
@@ -23,19 +23,19 @@ namespace doppel {
 inline constexpr std::array<double, 10> kStudyThresholds{.5, .55, .6, .65, .7, .75, .8, .85, .9, .95};
 
 struct StudyResult {
-  uint64_t documents = 0;  // compared with each other
-  uint64_t left_out = 0;   // of those added: comparing all of them would have taken too many steps
+  uint64_t documents = 0;  // number of documents compared with each other
+  uint64_t left_out = 0;   // added but not compared, because that would take too many steps
   double bytes = 0, shingles = 0, set_bytes = 0, metadata_bytes = 0;  // of an average document
 
-  std::vector<uint64_t> pairs;    // by similarity, 100 steps of .01; the last one holds 1, too
-  uint64_t pairs_similar = 0;     // at or above the threshold
-  uint64_t pairs_found = 0;       // of these, the ones that meet and pass the prefilter
-  uint64_t originals = 0;         // as the rule decides, in the order of the sample
-  uint64_t candidates = 0;        // originals that documents met and that passed the prefilter
-  uint64_t candidates_false = 0;  // of these, below the threshold
-  uint64_t met = 0;               // originals that documents met, before the prefilter
+  std::vector<uint64_t> pairs;  // by similarity, in 100 steps of .01; the last one includes 1
+  uint64_t pairs_similar = 0;   // at or above the threshold
+  uint64_t pairs_found = 0;     // of these, pairs that share a band and pass the prefilter
+  uint64_t originals = 0;       // by the rule, in the order of the sample
+  uint64_t candidates = 0;  // pairs of a document and an original that share a band and pass the prefilter
+  uint64_t candidates_false = 0;  // of these, pairs below the threshold
+  uint64_t met = 0;               // pairs of a document and an original that share a band
   uint64_t estimates = 0;         // pairs of similarity .3 and more
-  double estimate_rmse = 0;       // of the estimate from slices, on these
+  double estimate_rmse = 0;       // error of the estimate from slices on these
   Valley valley;
 
   struct AtThreshold {
@@ -48,20 +48,20 @@ struct StudyResult {
 
 class SampleStudy {
  public:
-  // At most so many shingles are kept (16 bytes each) and so many steps taken.
+  // Keeps at most `shingles_max` shingles (16 bytes each) and takes at most `steps_max` steps.
   explicit SampleStudy(const EngineOptions& options, uint64_t shingles_max = 30'000'000,
                        uint64_t steps_max = 2'000'000'000);
 
-  // A document of the sample; too short ones count only here.
+  // Adds a document to the sample. Documents that are too short are only counted.
   void add(std::string_view text, std::string_view scope, size_t metadata_bytes);
-  // One that was signed elsewhere. A sample has documents of one kind only.
+  // Adds a document that was signed elsewhere. Do not mix both kinds in a sample.
   void add_signed(const SignedDocument& document, const uint8_t* slices, size_t bytes);
   bool full() const { return postings_.size() >= shingles_max_ || values_ >= shingles_max_; }
   uint64_t documents() const { return sizes_.size(); }
   uint64_t without_text() const { return without_text_; }
   uint64_t too_short() const { return too_short_; }
 
-  // progress(done, of) now and then.
+  // Calls progress(done, of) from time to time.
   StudyResult finish(const std::function<void(uint64_t, uint64_t)>& progress);
 
  private:
@@ -71,9 +71,9 @@ class SampleStudy {
     auto operator<=>(const Posting&) const = default;
   };
   struct Lists {
-    std::vector<uint64_t> begin;      // of each list in `documents`, and the end
+    std::vector<uint64_t> begin;      // start of each list in `documents`, and the end
     std::vector<uint32_t> documents;  // ascending in each list
-    std::vector<uint32_t> weight;     // the number of shingles that each list represents
+    std::vector<uint32_t> weight;     // number of shingles that each list stands for
   };
   Lists build_lists();
   uint64_t documents_within(const Lists& lists) const;
@@ -96,8 +96,8 @@ class SampleStudy {
   std::vector<Posting> postings_;
   std::vector<uint32_t> sizes_;  // distinct shingles of each document
   std::vector<uint8_t> slices_;
-  std::vector<CompactSet> sets_;  // of documents that were signed elsewhere
-  uint64_t values_ = 0;           // in them
+  std::vector<CompactSet> sets_;  // of documents signed elsewhere
+  uint64_t values_ = 0;           // values in sets_
   uint64_t without_text_ = 0, too_short_ = 0;
   double bytes_ = 0, set_bytes_ = 0, metadata_bytes_ = 0;
   std::vector<bool> original_;                                          // under the rule

@@ -33,7 +33,7 @@ std::string printable(std::string_view text) {
       continue;
     }
     if (c == '\r') {
-      // nothing: the line feed after it is enough
+      // dropped: the line feed after it is enough
     } else if (dangerous(c)) {
       out += kReplacement;
     } else {
@@ -105,12 +105,12 @@ std::string as_chance(double p) {
   if (p >= 1) return "100 %";
   if (p < 0.0005) {
     if (1 / p > 1e15) return fmt::format("1 in {:.0e}", 1 / p);
-    // Two digits are all that such a number means.
+    // More than two digits would be meaningless.
     const double unit = std::pow(10, std::floor(std::log10(1 / p)) - 1);
     return "1 in " + with_commas(static_cast<uint64_t>(std::llround(std::round(1 / p / unit) * unit)));
   }
   if (p > 0.9995) {
-    // As many digits as it takes to see a difference from 100, rounded down: never "100 %".
+    // Enough digits to show the difference from 100, rounded down: never "100 %".
     const int digits = std::clamp(static_cast<int>(std::ceil(-std::log10(1 - p) - 1e-9)) - 2, 2, 9);
     const double unit = std::pow(10, digits);
     return fmt::format("{:.{}f} %", std::floor(p * 100 * unit + 1e-6) / unit, digits);

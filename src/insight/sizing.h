@@ -1,6 +1,6 @@
 #pragma once
-// What an index takes in memory and on disk, computed from the layout of its parts. The constants of the
-// computation are only here; a test compares them with a real index.
+// Computes the size of an index in memory and on disk from the layout of its parts. All constants of the
+// computation are here; a test compares the result with a real index.
 
 #include <cstdint>
 
@@ -12,25 +12,25 @@ struct IndexShape {
   int num_perm = 128;
   Banding banding;
   bool exact_sets = true;            // verify: exact
-  double shingles_per_document = 0;  // distinct ones, of an average document
-  double metadata_bytes = 0;         // id, url, place of an average document
+  double shingles_per_document = 0;  // distinct, of an average document
+  double metadata_bytes = 0;         // id, URL, position of an average document
 };
 
-// Bytes for each original (duplicates take nothing).
+// Bytes for each original. Duplicates take none.
 struct IndexCost {
-  double row = 0;     // memory: slices, digest, place of the body, bands it is listed in
-  double tables = 0;  // memory: an entry in every band's table and in that of the digests
+  double row = 0;     // memory: slices, digest, position of the body, bands that list it
+  double tables = 0;  // memory: one entry in each band's table and in the table of digests
   double memory() const { return row + tables; }
-  double hot = 0;   // disk: the row again, with checksum
+  double hot = 0;   // disk: the same row, with a checksum
   double body = 0;  // disk: metadata and set
   double disk() const { return hot + body; }
 };
 IndexCost index_cost(const IndexShape& shape);
 
-// Bytes of the coded set of a document with so many distinct shingles: one of random hashes is coded.
+// The coded size of a set of so many distinct shingles, measured with random hashes.
 double coded_set_bytes(double shingles);
 
-// What is assumed where no sample was measured.
+// Assumptions for when no sample is measured.
 inline constexpr double kAssumedShingles = 500;
 inline constexpr double kAssumedMetadata = 100;
 

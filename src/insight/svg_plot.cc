@@ -13,7 +13,7 @@ namespace {
 constexpr double kWidth = 760, kLeft = 76, kRight = 736;
 constexpr double kCurveTop = 84, kCurveBottom = 364;
 constexpr double kPairsTop = 474, kPairsBottom = 634;
-constexpr double kRuleLabels = 280;  // the widest label beside the curve
+constexpr double kRuleLabels = 280;  // the widest label next to the curve
 
 struct Theme {
   const char *ground, *ink, *quiet, *line, *curve, *mark, *good;
@@ -21,7 +21,7 @@ struct Theme {
 constexpr Theme kLight{"#ffffff", "#1f2328", "#59636e", "#d1d9e0", "#0969da", "#bc4c00", "#1a7f37"};
 constexpr Theme kDark{"#0d1117", "#e6edf3", "#9198a1", "#30363d", "#58a6ff", "#f0883e", "#3fb950"};
 
-// Plain rules rather than CSS variables, which few programs beside browsers understand.
+// Uses plain rules, because few programs other than browsers understand CSS variables.
 std::string colours(const Theme& t) {
   return fmt::format(R"(  text {{ fill: {ink}; }} .quiet {{ fill: {quiet}; }} .ground {{ fill: {ground}; }}
   .mark, .waste {{ fill: {mark}; }} .good {{ fill: {good}; }} .bar {{ fill: {curve}; }}
@@ -52,7 +52,7 @@ std::string style() {
 double x_of(double similarity) { return kLeft + similarity * (kRight - kLeft); }
 double y_of(double chance) { return kCurveBottom - chance * (kCurveBottom - kCurveTop); }
 
-// Lines of a picture, with the two shapes that it is made of.
+// Lines of SVG, with the two shapes that the picture consists of.
 class Svg : public Lines {
  public:
   void stroke(const char* sort, double x1, double y1, double x2, double y2) {
@@ -108,8 +108,8 @@ void draw_chances(Svg& svg, const RulePicture& p) {
   };
   dot(steepest, at_steepest);
   dot(p.threshold, at_threshold);
-  // The curve leaves the upper left free, also of the threshold's line if there is room; a curve that rises
-  // early leaves the lower right free.
+  // The upper left is free of the curve, and of the threshold's line if there is room. If the curve rises
+  // early, the lower right is free.
   double label_x = x_of(std::min(steepest, p.threshold)) - 14;
   if (label_x < kLeft + kRuleLabels) label_x = x_of(steepest) - 14;
   const bool room = label_x >= kLeft + kRuleLabels;
@@ -132,7 +132,7 @@ std::string power_of_ten(int power) {
 void draw_pairs(Svg& svg, const RulePicture& p) {
   const uint64_t most = std::max<uint64_t>(1, *std::max_element(p.pairs.begin(), p.pairs.end()));
   const double top_power = std::max(1.0, std::ceil(std::log10(static_cast<double>(most))));
-  // One pair is to be seen: the axis begins at half a pair.
+  // The axis starts at half a pair, so that one pair is visible.
   const double low = std::log10(0.5);
   auto y = [&](double count) {
     return kPairsBottom - (std::log10(count) - low) / (top_power - low) * (kPairsBottom - kPairsTop);
@@ -157,7 +157,7 @@ void draw_pairs(Svg& svg, const RulePicture& p) {
   svg.stroke("threshold", x_of(p.threshold), kPairsTop, x_of(p.threshold), kPairsBottom);
   if (p.suggested > 0) {
     svg.stroke("suggested", x_of(p.suggested), kPairsTop, x_of(p.suggested), kPairsBottom);
-    const double x = std::clamp(x_of(p.suggested), kLeft, kRight - 20);  // so that its end is not cut off
+    const double x = std::clamp(x_of(p.suggested), kLeft, kRight - 20);  // so that the label is not cut off
     svg.label("halo good", x, kPairsTop - 14, "middle", fmt::format("fits: {:.2f}", p.suggested));
   }
 }

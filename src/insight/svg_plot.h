@@ -1,7 +1,7 @@
 #pragma once
-// The picture of a rule: the S-curve, the threshold and where the curve is steepest; below it, on the same
-// axis, how many pairs of a sample are how similar. One SVG file that needs nothing else and is
-// readable on light and dark ground.
+// Draws a rule: the S-curve, the threshold, and where the curve is steepest; below, on the same axis, how
+// many pairs of a sample have which similarity. The SVG is self-contained and readable on light and dark
+// backgrounds.
 
 #include <cstdint>
 #include <string>
@@ -15,13 +15,13 @@ struct RulePicture {
   Banding banding;
   int num_perm = 128;
   double threshold = 0.8;
-  std::vector<uint64_t> pairs;  // by similarity, in equal steps from 0 to 1; empty: no sample
+  std::vector<uint64_t> pairs;  // by similarity, in equal steps from 0 to 1; empty without a sample
   std::string sample;           // "20,000 documents of crawl.jsonl"
-  double suggested = 0;         // 0: none
+  double suggested = 0;         // 0 if there is none
 };
 std::string draw_rule(const RulePicture& picture);
 
-// Where 1-(1-s^r)^b rises fastest.
+// Returns where 1-(1-s^r)^b rises fastest.
 double steepest_similarity(Banding banding);
 
 }  // namespace doppel

@@ -14,7 +14,7 @@
 namespace doppel {
 namespace {
 
-// A braille character is a field of 2 x 4 dots; these are their bits, by column and row.
+// A braille character is a grid of 2 x 4 dots; these are their bits, by column and row.
 constexpr int kBits[2][4] = {{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}};
 
 std::string braille(int bits) {
@@ -23,7 +23,7 @@ std::string braille(int bits) {
           static_cast<char>(0x80 | (code & 0x3f))};
 }
 
-// Dots of the curve in a grid of `columns` x `rows` dots, gaps between neighbours filled.
+// The dots of the curve in a grid of `columns` x `rows`. Fills gaps between neighbours.
 std::vector<std::vector<bool>> trace(const std::function<double(double)>& curve, int columns, int rows) {
   std::vector<std::vector<bool>> dots(rows, std::vector<bool>(columns));
   int last = -1;
@@ -86,7 +86,7 @@ std::string draw_curve(const CurvePlot& plot, bool utf8) {
     while (!line.empty() && line.back() == ' ') line.pop_back();
     out += line + '\n';
   }
-  // The axis, a label for every tenth, and the mark below it.
+  // The axis, labels, and the mark below.
   out += fmt::format("{:>6} {}", "", utf8 ? "└" : "+");
   for (int column = 0; column < plot.width; ++column) out += utf8 ? "─" : "-";
   out += '\n';

@@ -1,26 +1,26 @@
 #pragma once
-// Plots in characters: braille dots where the locale is UTF-8, plain ASCII elsewhere.
+// Plots made of characters: braille dots in a UTF-8 locale, otherwise ASCII.
 
 #include <functional>
 #include <string>
 
 namespace doppel {
 
-// The locale's character set, from LC_ALL, LC_CTYPE, LANG.
+// Whether LC_ALL, LC_CTYPE or LANG (the first one set) names UTF-8.
 bool utf8_locale();
 
-// Whether to colour what goes to this file descriptor: a terminal, and neither NO_COLOR nor TERM=dumb.
+// Whether output to this file descriptor may have colours: a terminal, without NO_COLOR and TERM=dumb.
 bool colour_wanted(int fd);
 
 struct CurvePlot {
   std::function<double(double)> curve;  // 0..1 -> 0..1
-  double mark = 0.8;                    // the position of the upright line
+  double mark = 0.8;                    // position of the vertical line
   std::string mark_label;
   int width = 60, height = 12;  // characters
 };
 std::string draw_curve(const CurvePlot& plot, bool utf8);
 
-// A bar of `share` (0..1) of `width` characters; anything above 0 is seen.
+// A bar of up to `width` characters for `share` (0..1). Any share above 0 is visible.
 std::string draw_bar(double share, int width, bool utf8);
 
 }  // namespace doppel

@@ -16,7 +16,7 @@ class Numbers {
     std::vector<DiffWord> words;
     std::string joined;
     for (WordSpan& span : split_words(text)) {
-      // A ligature or fraction can belong to two words: they are shown, and so compared, as one.
+      // A ligature or fraction can belong to two words. They are shown, and so compared, as one.
       if (!words.empty() && span.begin < words.back().end) {
         joined += '\n' + span.text;
         words.back().end = std::max(words.back().end, span.end);
@@ -43,7 +43,7 @@ std::vector<uint32_t> only_numbers(const std::vector<DiffWord>& words) {
   return out;
 }
 
-// Splits what follows the last visible character off.
+// Splits off the white space after the last visible character.
 std::pair<std::string_view, std::string_view> split_trailing_space(std::string_view text) {
   const size_t end = text.find_last_not_of(" \t\r\n");
   const size_t visible = end == std::string_view::npos ? 0 : end + 1;
@@ -108,7 +108,7 @@ std::vector<DiffPiece> diff_pieces(const TextDiff& diff, size_t context) {
     const size_t words = h.a_end - h.a_begin;
     const size_t head = i == 0 ? 0 : context;
     const size_t tail = i + 1 == diff.hunks.size() ? 0 : context;
-    // Leaving out a handful of words would save no reading.
+    // Omitting only a few words would not help the reader.
     if (words <= head + tail + context / 2) {
       equal(Mark::equal, h, 0, words);
     } else {
@@ -148,7 +148,7 @@ std::string render_diff(const std::vector<DiffPiece>& pieces, bool colour) {
         break;
       }
     }
-    // Texts need not end in a space where the next piece begins.
+    // The text may not end in a space before the next piece.
     if (i + 1 < pieces.size() && piece.mark == Mark::equal && pieces[i + 1].mark == Mark::added) space();
   }
   while (!out.empty() && (out.back() == ' ' || out.back() == '\n')) out.pop_back();

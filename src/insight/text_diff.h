@@ -1,6 +1,6 @@
 #pragma once
-// What differs between two texts, word by word as doppel compares them (case, accents' forms, spacing and
-// punctuation do not count), shown with the words as they were written.
+// The difference between two texts, word by word. Words are compared with Normalisation::standard (case,
+// forms of accents, spacing and punctuation do not count), and shown as written.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace doppel {
 
-// Word i of a text: bytes [begin, end), and a number that both texts share for equal words.
+// Word i of a text: bytes [begin, end), and a number that is the same for equal words of both texts.
 struct DiffWord {
   size_t begin = 0, end = 0;
   uint32_t word = 0;
 };
 
-struct TextDiff {  // views: both texts outlive it
+struct TextDiff {  // views; both texts must outlive it
   std::string_view a, b;
   std::vector<DiffWord> a_words, b_words;
   std::vector<DiffHunk> hunks;
@@ -28,22 +28,22 @@ struct TextDiff {  // views: both texts outlive it
 
 TextDiff diff_texts(std::string_view a, std::string_view b);
 
-// The text of words [begin, end): from the first of them (or the text's start) up to the word after the last
-// (or the text's end), so that consecutive ranges give the whole text back.
+// Returns the text of words [begin, end), up to the start of the next word. The first and the last range
+// include the start and the end of the text, so consecutive ranges give the whole text.
 std::string_view text_of(std::string_view text, const std::vector<DiffWord>& words, size_t begin, size_t end);
 
-// A difference made ready to be shown: long equal stretches are cut to `context` words at either side of
-// a change.
+// Prepares a difference for display: keeps at most `context` equal words on either side of a change, and
+// elides the rest.
 enum class Mark { equal, removed, added, elided };
 struct DiffPiece {
   Mark mark = Mark::equal;
-  std::string_view a, b;  // equal, elided: both sides; removed: a; added: b
+  std::string_view a, b;  // equal, elided: both; removed: only a; added: only b
   size_t words = 0;
 };
 std::vector<DiffPiece> diff_pieces(const TextDiff& diff, size_t context);
 
-// For reading: [-removed-]{+added+}, and with colour also red and struck through, green and underlined. What
-// a terminal could mistake for a command is replaced.
+// Renders [-removed-]{+added+}; with colour, also red and struck through, or green and underlined. Replaces
+// what a terminal could take for a command.
 std::string render_diff(const std::vector<DiffPiece>& pieces, bool colour);
 
 }  // namespace doppel

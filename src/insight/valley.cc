@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kFrom = 50;
 constexpr int kTo = 95;
-constexpr int kNarrowest = 3;  // what is narrower is noise
+constexpr int kNarrowest = 3;  // narrower ones are noise
 
 }  // namespace
 

@@ -8,8 +8,8 @@
 namespace doppel {
 namespace {
 
-constexpr int kNone = -(1 << 30);  // a diagonal that nothing reaches; stays negative when a word is added
-constexpr int kAnchorLevels = 8;   // how often what lies between anchors is cut at anchors again
+constexpr int kNone = -(1 << 30);  // an unreachable diagonal; stays negative when a word is added
+constexpr int kAnchorLevels = 8;   // how often the text between anchors is split at anchors again
 
 struct Range {
   int a_begin, a_end, b_begin, b_end;
@@ -83,16 +83,17 @@ void Differ::compare(Range r, int level) {
   equal(r.a_end, r.b_end, suffix);
 }
 
-// Where a shortest path from corner to corner has done half of its edits: searched from both corners at once,
-// by the furthest point on every diagonal after d edits (k = x - y; the backward search counts x and y from
-// the far corner). Both sides are neither empty nor equal at an end, so each half has fewer edits.
+// Finds the middle of a shortest path from corner to corner. Searches from both corners at once for the
+// furthest point on each diagonal after d edits (k = x - y; the backward search counts x and y from the far
+// corner). Neither side is empty, and their first and last words differ, so each half has fewer edits than
+// the whole.
 bool Differ::middle(const Range& r, Run& snake) {
   const int n = r.a_end - r.a_begin;
   const int m = r.b_end - r.b_begin;
   const int delta = n - m;
   const bool odd = (delta & 1) != 0;
   const int most = (n + m + 1) / 2;
-  const int zero = most + 1;  // where diagonal 0 is stored
+  const int zero = most + 1;  // index of diagonal 0
   if (static_cast<int>(forward_.size()) < 2 * most + 3) {
     forward_.resize(2 * most + 3);
     backward_.resize(2 * most + 3);
@@ -103,7 +104,7 @@ bool Differ::middle(const Range& r, Run& snake) {
   int* b = backward_.data() + zero;
   f[1] = b[1] = 0;
   f[-1] = b[-1] = kNone;
-  // One diagonal of one search; at(x, y) says whether the next words are equal.
+  // Advances one diagonal of one search; at(x, y) says whether the next words are equal.
   auto advance = [n, m](int* v, int k, int& x0, auto at) {
     int right = v[k - 1] + 1;
     int down = v[k + 1];
@@ -151,7 +152,7 @@ bool Differ::middle(const Range& r, Run& snake) {
   return false;  // not reached: the searches meet after at most `most` edits each
 }
 
-// Runs of `words` words that are there exactly once on each side, as many as keep their order on both.
+// Runs of `words` words that occur exactly once on each side, as many as have the same order on both.
 std::vector<Run> Differ::anchors(const Range& r, int words) const {
   struct Place {
     int a = -1, b = -1;
@@ -181,7 +182,7 @@ std::vector<Run> Differ::anchors(const Range& r, int words) const {
     }
   }
   std::sort(once.begin(), once.end(), [](const Run& x, const Run& y) { return x.a < y.a; });
-  // Longest increasing subsequence of .b: tails[i] ends the best one of i + 1 members.
+  // The longest increasing subsequence of .b: tails[i] ends the best one with i + 1 members.
   std::vector<int> tails;
   std::vector<int> before(once.size(), -1);
   for (int i = 0; i < static_cast<int>(once.size()); ++i) {
@@ -208,7 +209,7 @@ void Differ::split_at_anchors(const Range& r, int level) {
   }
   Range rest = r;
   for (const Run& anchor : kept) {
-    if (anchor.a < rest.a_begin || anchor.b < rest.b_begin) continue;  // overlaps the anchor before
+    if (anchor.a < rest.a_begin || anchor.b < rest.b_begin) continue;  // overlaps the previous anchor
     compare({rest.a_begin, anchor.a, rest.b_begin, anchor.b}, level + 1);
     int words = anchor.words;
     while (anchor.a + words < r.a_end && anchor.b + words < r.b_end &&

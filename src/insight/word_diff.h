@@ -1,11 +1,12 @@
 #pragma once
-// Which words two texts have in common, in order: Myers' O(ND) difference in linear space.
+// Finds the words that two texts have in common, in order, by Myers' O(ND) difference algorithm in linear
+// space.
 //
-// Two long, unrelated texts would take quadratic time. Work is therefore counted: where a range gets too
-// expensive it is cut at anchors (runs of words that occur exactly once on each side, put in order by the
-// longest increasing subsequence) and the parts between are compared on their own; what is left without an
-// anchor is given as replaced. The result is always a correct difference, only no longer the shortest.
-// Work is counted in steps, never in time: same input, same difference.
+// Two long, unrelated texts would take quadratic time, so the work is limited. A range that gets too
+// expensive is split at anchors (runs of words that occur exactly once on each side, ordered by the longest
+// increasing subsequence), and the parts are compared separately. What remains without an anchor is reported
+// as replaced. The result is always a correct difference, but not always the shortest. The limit counts
+// steps, not time, so the same input gives the same difference.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,8 +15,8 @@
 
 namespace doppel {
 
-// Words [a_begin, a_end) of one side against [b_begin, b_end) of the other: equal word by word, or
-// replaced (either may be empty, not both).
+// Words [a_begin, a_end) of one side and [b_begin, b_end) of the other: equal word by word, or replaced (at
+// most one side is empty).
 struct DiffHunk {
   bool equal = false;
   size_t a_begin = 0, a_end = 0, b_begin = 0, b_end = 0;
@@ -30,15 +31,15 @@ struct DiffLimits {
 };
 
 struct WordDiff {
-  std::vector<DiffHunk> hunks;  // equal and replaced ones in turn; they cover both sides
-  bool shortest = true;         // false: anchors were needed
+  std::vector<DiffHunk> hunks;  // alternately equal and replaced; they cover both sides
+  bool shortest = true;         // false if anchors were needed
 };
 
-// Words are numbers that are equal iff the words are. At most 2^30 on each side.
+// Each word is a number; equal numbers mean equal words. At most 2^30 words on each side.
 WordDiff diff_words(std::span<const uint32_t> a, std::span<const uint32_t> b, const DiffLimits& limits = {});
 
-// Equal runs that are short beside the changes on both sides ("the" in the middle of two rewritten sentences)
-// only make a difference hard to read: makes them part of the change.
+// An equal run that is short compared with the changes on both sides ("the" between two rewritten sentences)
+// only makes a difference hard to read. Merges it into the change.
 void absorb_short_runs(std::vector<DiffHunk>& hunks);
 
 }  // namespace doppel
