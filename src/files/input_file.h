@@ -26,9 +26,8 @@ struct InputFile {
   bool signed_records = false;  // implies lines
   // Recognised by content; they imply lines, because the file is read in parts.
   bool parquet = false, arrow = false;
-  bool values =
-      false;          // JSON over several lines or in an array; `refused` is for readers without ValueReader
-  bool pipe = false;  // has no size and no identity, and can be read only once ("-" is stdin)
+  bool values = false;  // JSON over several lines or in an array, for a ValueReader; others report `refused`
+  bool pipe = false;    // has no size and no identity, and can be read only once ("-" is stdin)
   Packing packing = Packing::none;
   std::string_view refused;  // why its content cannot be read; empty: it can
   std::string head;          // of a pipe: bytes that were read to recognise its kind
