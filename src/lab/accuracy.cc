@@ -1,5 +1,5 @@
-// MinHash study, accuracy: pairs that are estimated wrong by more than an error, against permutations; and
-// what 32-bit arithmetic makes of a permutation.
+// MinHash study, accuracy: counts the pairs whose estimate is off by more than an error, for several
+// numbers of permutations, and shows what 32-bit arithmetic does to a permutation.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,7 +19,7 @@ constexpr std::array kErrors{.04, .07, .09};
 // Table 1 of the study: rows are errors, columns permutations.
 constexpr double kStudy[3][3] = {{7077.4, 1225.07, 738.8}, {15.0, .2, 0}, {.33, 0, 0}};
 
-using Counts = std::array<uint64_t, kErrors.size()>;  // by error, of one run
+using Counts = std::array<uint64_t, kErrors.size()>;  // by error, for one run
 
 struct Pairs {
   size_t documents = 0;
@@ -51,7 +51,7 @@ Counts count_off(const Pairs& pairs, const MinHashMatrix& matrix) {
   return out;
 }
 
-// P(|X/n - j| > error) for X of Binomial(n, j), which true permutations give.
+// P(|X/n - j| > error), where X is Binomial(n, j), the distribution for true permutations.
 double chance_off(double j, int n, double error) {
   if (j <= 0 || j >= 1) return 0;
   double inside = 0;
@@ -73,7 +73,7 @@ double expected_off(const Pairs& pairs, int n, double error) {
   return sum;
 }
 
-// How well ((a x + b) & 0x7fffffff) mod p permutes, and what that does to estimates of random sets.
+// How well ((a x + b) & 0x7fffffff) mod p permutes, and how that affects estimates of random sets.
 Table wrapping_table(const LabOptions& options) {
   Table table{
       .name = "accuracy_wrapping",
@@ -102,7 +102,7 @@ Table wrapping_table(const LabOptions& options) {
       std::vector<double> squares(kPairs);
       parallel_for(options.threads, kPairs, [&](size_t pair) {
         Random random(options.seed + terms, pair);
-        // 100 terms in both, 100 in each alone.
+        // 100 terms in both sets, 100 in each one alone.
         uint32_t least[2][kFunctions];
         std::fill_n(&least[0][0], 2 * kFunctions, UINT32_MAX);
         for (int i = 0; i < 300; ++i) {

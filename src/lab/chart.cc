@@ -1,5 +1,5 @@
-// Plots as SVG: axes with units, a legend, and the command line that made them. Each file needs nothing else
-// and is readable on light and on dark ground.
+// Plots as SVG: axes with units, a legend, and the command line that made them. Each file is self-contained
+// and readable on light and dark backgrounds.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kWidth = 760, kLeft = 84, kRight = 736;
 constexpr double kPlotHeight = 300;
-constexpr double kLetter = 7.8, kSmallLetter = 6.6;  // of a wide font
+constexpr double kLetter = 7.8, kSmallLetter = 6.6;  // widths in a wide font
 constexpr double kMarkRow = 14;
 constexpr size_t kColours = 8;
 constexpr std::array<const char*, kColours> kLight{"#0969da", "#bc4c00", "#1a7f37", "#8250df",
@@ -44,14 +44,14 @@ std::string style() {
          colours(kDark, "#0d1117", "#e6edf3", "#9198a1", "#30363d") + " }\n</style>\n";
 }
 
-// Values to places along an axis, and the ticks between.
+// Maps values to positions along an axis, and chooses the ticks.
 class Axis {
  public:
   Axis(double low, double high, bool log, double from, double to) : log_(log), from_(from), to_(to) {
     if (log_) {
       low_ = std::log10(low);
       high_ = std::log10(high);
-      // Both ends lie on a 1, 2 or 5.
+      // Both ends are 1, 2 or 5 times a power of ten.
       auto snapped = [](double v, bool up) {
         const double power = std::floor(v + (up ? -1e-9 : 1e-9));
         constexpr std::array<double, 4> kNice{0, 0.30103, 0.69897, 1};
@@ -181,7 +181,7 @@ class Picture {
     for (const Mark& mark : plot_.marks) xs.take(mark.x);
     if (plot_.y_from) ys.take(*plot_.y_from);
     if (plot_.y_to) ys.take(*plot_.y_to);
-    // An axis that nearly reaches 0 begins there: lengths are compared.
+    // An axis that nearly reaches 0 begins there, so that lengths can be compared.
     if (!plot_.log_y && ys.low > 0 && (bars || ys.low < ys.high * .6)) ys.low = 0;
     if (!std::isfinite(xs.low)) xs = {plot_.log_x ? 1.0 : 0.0, 10.0};
     if (!std::isfinite(ys.low)) ys = {plot_.log_y ? 1.0 : 0.0, 10.0};
@@ -194,7 +194,7 @@ class Picture {
               html_escape(text));
   }
 
-  // So many that the longest name has room.
+  // As many columns as fit with the longest name.
   size_t columns() const {
     size_t longest = 0;
     for (const Series& s : plot_.series) longest = std::max(longest, s.name.size());
@@ -202,13 +202,14 @@ class Picture {
     return static_cast<size_t>(std::clamp((kWidth - 20) / width, 1.0, 3.0));
   }
 
-  // Beyond the ends of the axis there is little room.
+  // Keeps the label inside the picture.
   static double mark_label_x(const Mark& mark, double at) {
     const double half = kSmallLetter * static_cast<double>(mark.label.size()) / 2;
     return std::clamp(at, kLeft + half, std::max(kLeft + half, kWidth - 4 - half));
   }
 
-  // Labels of marks are above the plot, where no curve is; those that would touch are one above the other.
+  // The labels of marks are above the plot, where no curve is. Labels that would overlap go into several
+  // rows.
   std::vector<size_t> mark_rows() {
     const auto [x, y] = axes();
     std::vector<size_t> rows;

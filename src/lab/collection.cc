@@ -27,7 +27,7 @@ absl::Status check_text(const std::string& path, std::string_view bytes) {
   return absl::OkStatus();
 }
 
-// Text that reads like a text to whatever cuts it in terms: capitals, commas, and "the".
+// Joins the words to text with capitals, punctuation and "the", which a reader of terms must handle.
 std::string as_text(const std::vector<std::string>& words, Random& random) {
   std::string text;
   bool sentence = true;
@@ -43,7 +43,7 @@ std::string as_text(const std::vector<std::string>& words, Random& random) {
   return text + "\n";
 }
 
-// Which terms a copy loses and how many new ones it gets, so that kept / (all + new) is nearest to
+// How many terms a copy loses and how many new ones it gets, so that kept / (all + new) is closest to
 // `similarity`.
 struct Change {
   size_t lost = 0, added = 0;
@@ -52,7 +52,7 @@ Change change_for(size_t terms, double similarity, Random& random) {
   const double both = static_cast<double>(terms) * (1 - similarity) / (1 + similarity);
   Change best;
   double best_error = 1;
-  // Several splits come about equally near; a random one of the good is taken.
+  // Several splits come about equally close, so a random one is tried each time.
   for (int attempt = 0; attempt < 12; ++attempt) {
     const auto lost = std::min<size_t>(terms - 1, random.between(0, static_cast<uint64_t>(2 * both + 1)));
     const double added =
@@ -149,7 +149,7 @@ uint32_t Vocabulary::draw(Random& random) const {
 
 Collection make_news(const NewsShape& shape, uint64_t seed) {
   const Vocabulary vocabulary(shape.vocabulary, shape.exponent, shape.shift);
-  // Lengths are log-normal; .18 takes back what the deviation of .6 adds to the mean.
+  // Lengths are log-normal. Subtracting .18 compensates for what the deviation of .6 adds to the mean.
   const double middle = std::log(shape.mean_terms) - .18;
   Collection collection;
   for (size_t d = 0; d < shape.documents; ++d) {
@@ -193,7 +193,7 @@ Collection with_near_copies(const Collection& originals, int copies, const CopyS
       std::vector<std::string> words = distinct;
       random.shuffle(words);
       words.resize(words.size() - change.lost);
-      // New terms are words that other documents have, too.
+      // New terms are words that other documents use, too.
       for (size_t added = 0; added < change.added;) {
         std::string word = made_word(random.below(20000));
         if (seen.contains(word) || std::find(words.begin(), words.end(), word) != words.end()) continue;

@@ -1,5 +1,5 @@
 #pragma once
-// Documents for experiments: read from the user's files, or made.
+// Documents for experiments: read from the user's files, or generated.
 
 #include <cstdint>
 #include <string>
@@ -16,17 +16,18 @@ struct Collection {
   size_t size() const { return names.size(); }
 };
 
-// Every file of the folder and the folders in it, in the order of their names. An error: no folder, no files
-// in it, a file that is not text (FILE:LINE says where).
+// Reads all files of the folder and its subfolders, in the order of their names. It is an error if there is
+// no folder, it has no files, or a file is not text (FILE:LINE says where).
 absl::StatusOr<Collection> read_folder(const std::string& folder);
-// One file of the user's as text.
+// Reads one file, which must be text.
 absl::StatusOr<std::string> read_text_file(const std::string& path);
 absl::Status write_folder(const Collection& collection, const std::string& folder);
 
-// A word of at least four letters for every number; different numbers, different words.
+// A word of at least four letters for each number; different numbers give different words.
 std::string made_word(uint64_t number);
 
-// Words as often as they occur in a text: the n-th with a chance of about 1/(n + shift)^exponent.
+// Draws words with their frequencies in a text: the n-th with a probability of about 1/(n +
+// shift)^exponent.
 class Vocabulary {
  public:
   Vocabulary(size_t words, double exponent, double shift);
@@ -37,8 +38,8 @@ class Vocabulary {
   std::vector<double> cumulative_;
 };
 
-// What the MinHash study's documents were like: news of one group, 187 distinct terms on average, and two of
-// them share about an eighth of their terms.
+// The shape of the MinHash study's documents: news of one group, 187 distinct terms on average; two of them
+// share about an eighth of their terms.
 struct NewsShape {
   size_t documents = 1001;
   double mean_terms = 187;
@@ -48,12 +49,12 @@ struct NewsShape {
 };
 Collection make_news(const NewsShape& shape, uint64_t seed);
 
-// How similar a near-copy is to its original: exactly what is drawn, as far as whole terms allow.
+// The similarity of a near-copy to its original: exactly the drawn value, as far as whole terms allow.
 struct CopyShape {
-  bool normal = false;      // else uniform
-  double a = .95, b = .97;  // from and to; or mean and deviation
+  bool normal = false;      // otherwise uniform
+  double a = .95, b = .97;  // bounds, or mean and deviation
 };
-// `copies` near-copies of each document, named ORIGINAL.copy1, .copy2, ... behind their original.
+// Adds `copies` near-copies behind each document, named ORIGINAL.copy1, ORIGINAL.copy2 and so on.
 Collection with_near_copies(const Collection& originals, int copies, const CopyShape& shape, uint64_t seed);
 
 }  // namespace doppel::lab

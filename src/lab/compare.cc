@@ -1,5 +1,5 @@
-// What we use instead, and why: the studies' sketches, bands and decisions beside doppel's on the same
-// documents, by error, time and memory.
+// What doppel uses instead, and why: compares the studies' sketches, bands and decisions with doppel's on
+// the same documents, by error, time and memory.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -27,12 +27,12 @@ constexpr double kThreshold = .8;
 
 struct Data {
   MinHash study;                                     // documents as sets of terms
-  std::vector<std::vector<uint64_t>> hashes;         // the same sets, keyed 64-bit hashes
-  std::vector<std::pair<uint32_t, uint32_t>> pairs;  // planted, and as many of unrelated documents
+  std::vector<std::vector<uint64_t>> hashes;         // the same sets as keyed 64-bit hashes
+  std::vector<std::pair<uint32_t, uint32_t>> pairs;  // the planted pairs
   std::vector<double> exact;
 };
 
-// One way to keep a document and to say how similar two are.
+// One way to represent a document and to compare two.
 struct Way {
   std::string name;
   double bytes = 0;  // per document
@@ -49,7 +49,7 @@ double timed(const Make& make) {
 
 struct Ways {
   std::vector<Way> all;
-  // Kept for the functions above.
+  // Storage for the functions above.
   std::vector<MinHashMatrix> matrices;
   std::vector<std::vector<uint32_t>> elements;
   std::vector<std::vector<uint32_t>> rows;
@@ -165,7 +165,7 @@ void sketch_table(const Data& data, const Ways& ways, const std::string& caption
   report.add(std::move(table));
 }
 
-// Candidates of all documents at one banding, as pairs.
+// The candidate pairs of all documents for one banding.
 using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;
 
 Pairs study_candidates(const Data& data, const MinHashMatrix& matrix, int bands) {

@@ -13,7 +13,7 @@
 namespace doppel::lab {
 namespace {
 
-constexpr uint64_t kHorner = 2'654'435'761;  // no number of buckets is a multiple of it
+constexpr uint64_t kHorner = 2'654'435'761;  // coprime to the usual numbers of buckets
 
 std::vector<std::string> words_of(const std::string& line) {
   std::istringstream in(line);
@@ -27,7 +27,7 @@ double share(size_t both, size_t a, size_t b) {
   return any == 0 ? 0 : static_cast<double>(both) / static_cast<double>(any);
 }
 
-// All pairs whose similarity(i, j) is above the threshold.
+// Returns all pairs whose similarity(i, j) is above the threshold.
 template <typename Similarity>
 std::vector<Pair> above(size_t n, double threshold, const Similarity& similarity) {
   std::vector<Pair> out;
@@ -47,7 +47,7 @@ double binomial(int n, int x, double p) {
   return std::exp(log_choose(n, x) + x * std::log(p) + (n - x) * std::log1p(-p));
 }
 
-// x / k as estimated() computes it, so that both sides of a threshold are the same.
+// Computes x / k like estimated(), so that both treat a threshold alike.
 bool passes(int x, int k, double threshold) { return static_cast<double>(x) / k > threshold; }
 
 }  // namespace
@@ -103,7 +103,7 @@ MadeArticles make_articles(size_t count, size_t pairs, double low, double high, 
   for (size_t d = 0; d < count; ++d) {
     Random random(seed, d);
     std::vector<std::string> words;
-    // The second half of the pairs' articles are copies of the first.
+    // The last `pairs` articles are copies of the first ones.
     const bool copy = d >= count - pairs;
     if (!copy) {
       const uint64_t length = random.between(150, 350);
@@ -115,7 +115,7 @@ MadeArticles make_articles(size_t count, size_t pairs, double low, double high, 
       std::vector<std::string> set(distinct.begin(), distinct.end());
       std::sort(set.begin(), set.end());
       random.shuffle(set);
-      // n words of which c change to new ones: J = (n - c) / (n + c).
+      // If c of n words are replaced by new ones: J = (n - c) / (n + c).
       const double similarity = random.uniform(low, high);
       const auto n = static_cast<double>(set.size());
       const auto changed = static_cast<size_t>(std::lround(n * (1 - similarity) / (1 + similarity)));
@@ -283,7 +283,7 @@ double chance_minhash(double j, int k, double threshold) {
 
 double chance_lsh(double j, int k, int bands, uint64_t buckets, double threshold) {
   const int rows = k / bands;
-  // apart[x]: the chance of x equal rows in all bands so far, none of them full.
+  // apart[x]: probability of x equal rows in all bands so far, none of which is full.
   std::vector<double> apart{1};
   for (int band = 0; band < bands; ++band) {
     std::vector<double> next(apart.size() + static_cast<size_t>(rows) - 1);

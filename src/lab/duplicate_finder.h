@@ -1,8 +1,8 @@
 #pragma once
-// DuplicateFinder, step by step: all pairs of articles whose sets of words are more similar than a threshold,
-// first as anyone would write it, then with integers, with MinHash, with LSH.
+// DuplicateFinder, step by step: finds all pairs of articles whose sets of words are more similar than a
+// threshold. First the obvious way, then with integers, MinHash and LSH.
 //
-// Every finder's constructor does what is done once per article; findDuplicates(threshold) returns the pairs
+// The constructor of each finder does the work per article. findDuplicates(threshold) returns the pairs
 // whose similarity is strictly higher, ascending.
 
 #include <cstdint>
@@ -19,27 +19,28 @@ namespace doppel::lab {
 
 struct Articles {
   std::vector<std::string> ids;
-  std::vector<std::vector<std::string>> words;  // in the order of the text, repeats included
+  std::vector<std::vector<std::string>> words;  // in the order of the text, with repeats
   size_t size() const { return ids.size(); }
 };
 using Pair = std::pair<uint32_t, uint32_t>;  // numbers of articles, the smaller first
 
-// Lines of `id word word ...`. An error names file and line: no words, an id that was there before.
+// Reads lines of `id word word ...`. Errors name file and line: a line has no words, or its id was used
+// before.
 absl::StatusOr<Articles> readData(const std::string& path);
-// Lines of `id id`. An error names file and line: not two ids, an id that no article has.
+// Reads lines of `id id`. Errors name file and line: there are not two ids, or no article has the id.
 absl::StatusOr<std::vector<Pair>> readGroundTruth(const std::string& path, const Articles& articles);
 
-// Articles like the given ones with `pairs` planted pairs, whose similarity is uniform in [low, high].
+// Generated articles with `pairs` planted pairs, whose similarity is uniform in [low, high].
 struct MadeArticles {
   Articles articles;
   std::vector<Pair> planted;
 };
 MadeArticles make_articles(size_t count, size_t pairs, double low, double high, uint64_t seed);
 
-// The value of Java's String.hashCode, of UTF-8 bytes taken as characters.
+// The value of Java's String.hashCode; UTF-8 bytes count as characters.
 uint32_t java_hash_code(std::string_view word);
 
-// Step 1: sets of words.
+// Step 1: compares sets of words.
 class WordSetFinder {
  public:
   explicit WordSetFinder(const Articles& articles);
@@ -67,22 +68,22 @@ class IntegerFinder {
   const IntegerSets& sets_;
 };
 
-// Step 3: k functions (a x + b) % c; an article keeps, for each, the element with the lowest value.
+// Step 3: k functions (a x + b) % c. For each function, an article keeps the element with the lowest value.
 struct LinearHash {
   uint64_t a = 1, b = 0, c = 2;
   uint64_t operator()(uint32_t x) const { return (a * x + b) % c; }
 };
-// a and b below the largest element, c the smallest prime above it (for hash codes 4,294,967,311).
+// Draws a and b below the largest element; c is the smallest prime above it (4,294,967,311 for hash codes).
 std::vector<LinearHash> draw_hashes(int k, const IntegerSets& sets, Encoding encoding, Random& random);
 std::vector<uint32_t> lowest_elements(const std::vector<uint32_t>& set,
                                       const std::vector<LinearHash>& hashes);
-// y / k: the share of functions that chose the same element.
+// The share of functions that chose the same element.
 double estimated(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b);
 
 class MinHashFinder {
  public:
   MinHashFinder(const IntegerSets& sets, const std::vector<LinearHash>& hashes);
-  // The one with the first k functions only.
+  // The finder with the first k functions only.
   MinHashFinder first(int k) const;
   std::vector<Pair> findDuplicates(double threshold) const;
   const std::vector<std::vector<uint32_t>>& signatures() const { return signatures_; }
@@ -92,12 +93,12 @@ class MinHashFinder {
   std::vector<std::vector<uint32_t>> signatures_;
 };
 
-// Step 4: bands of a signature, hashed by Horner's rule into a fixed number of buckets, other buckets for
-// each band.
+// Step 4: hashes the bands of a signature by Horner's rule into a fixed number of buckets. Each band has
+// its own buckets.
 struct LshFinderOptions {
   int bands = 20;
   uint64_t buckets = 100'000;
-  const IntegerSets* verify = nullptr;  // compare candidates by their sets instead of y/k
+  const IntegerSets* verify = nullptr;  // compares candidates by their sets instead of the estimate
 };
 class LshFinder {
  public:
@@ -111,8 +112,8 @@ class LshFinder {
   std::vector<Pair> candidates_;
 };
 
-// The chance that a pair of similarity j is reported by MinHash of k functions at a threshold: X/k >
-// threshold; by LSH with b bands and a number of buckets: that, and a bucket in common.
+// The probability that a pair of similarity j is reported: by MinHash of k functions if X/k > threshold; by
+// LSH with b bands, if it also shares a bucket.
 double chance_minhash(double j, int k, double threshold);
 double chance_lsh(double j, int k, int bands, uint64_t buckets, double threshold);
 

@@ -1,5 +1,5 @@
 #pragma once
-// The experiments of `doppel lab`: each by its name, and what it makes of the options.
+// The experiments of `doppel lab`.
 
 #include <span>
 #include <string>
@@ -14,7 +14,7 @@ namespace doppel::lab {
 struct Experiment {
   std::string_view name;
   std::string_view summary;  // one line
-  std::string_view about;    // for --help: what is done, on what, beside which study
+  std::string_view about;    // for --help: what is done on which data, and which study it repeats
   absl::StatusOr<Report> (*run)(const LabOptions& options);
 };
 
@@ -31,7 +31,7 @@ absl::StatusOr<Report> mapreduce_experiment(const LabOptions& options);
 absl::StatusOr<Report> slips_experiment(const LabOptions& options);
 absl::StatusOr<Report> compare_experiment(const LabOptions& options);
 
-// "15 runs, scale 0.2 (201 documents), seed 1", for the captions.
+// For the captions: "15 runs, scale 0.2 (201 documents), seed 1."
 std::string conditions(const LabOptions& options, int runs, double scale, size_t documents);
 
 }  // namespace doppel::lab

@@ -1,4 +1,4 @@
-// DuplicateFinder: what each step gains in time, and what it costs in precision and recall, beside theory.
+// DuplicateFinder: what each step gains in time and costs in precision and recall, compared with theory.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,7 @@
 namespace doppel::lab {
 namespace {
 
-// How many words share a hash code, and what that does to similarities.
+// How many words share a hash code, and how that changes similarities.
 void hash_code_cells(const Dataset& data, const IntegerSets& ids, const IntegerSets& codes, Table& table) {
   absl::flat_hash_set<std::string> words;
   absl::flat_hash_set<uint32_t> distinct;

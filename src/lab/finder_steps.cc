@@ -1,12 +1,12 @@
-// What each step takes, and what it finds.
+// Runs the steps: how long each takes, and what it finds.
 #include "fmt/format.h"
 #include "lab/finder_tables.h"
 
 namespace doppel::lab {
 namespace {
 
-// Runs `make` (what is done once per article) and finds at every threshold; the time is that of making and of
-// one search.
+// Calls `make` (the work per article) and searches at each threshold. The time is that of making and of one
+// search.
 template <typename Make>
 Timed timed(const std::string& step, const BruteForce& brute, const Make& make) {
   Timed out{.step = step, .quality = {}};

@@ -1,5 +1,5 @@
 #pragma once
-// What the steps of DuplicateFinder are measured on, and the tables of what they take and find.
+// The data on which the steps of DuplicateFinder are measured, and the tables of their times and results.
 
 #include <array>
 #include <map>
@@ -22,17 +22,17 @@ inline constexpr uint64_t kLshBuckets = 100'003;
 struct Dataset {
   std::string name;
   Articles articles;
-  std::vector<Pair> truth;  // as given; of made ones the planted pairs
+  std::vector<Pair> truth;  // as given; for generated articles, the planted pairs
   bool given = false;
 };
-// The given articles and made ones, or those that the options name.
+// The articles of the options, or else those in tests/data and generated ones.
 absl::StatusOr<std::vector<Dataset>> datasets(const LabOptions& options);
 
-// Similarities of all pairs, in thousandths: what theory needs, and the truth at every threshold.
+// The similarities of all pairs: the truth at each threshold, and what the theory needs.
 struct BruteForce {
-  std::vector<Pair> pairs;  // those above .25, ascending
+  std::vector<Pair> pairs;  // pairs above .25, ascending
   std::vector<double> similarity;
-  std::map<int, double> histogram;  // thousandth -> pairs, of all
+  std::map<int, double> histogram;  // similarity in thousandths -> number of pairs, for all others
 
   std::vector<Pair> truth(double threshold) const;
 };
@@ -52,7 +52,7 @@ std::vector<Timed> all_steps(const LabOptions& options, const Dataset& data, con
                              const IntegerSets& ids, const IntegerSets& codes);
 Table step_table(const Dataset& data, const std::vector<Timed>& steps, const std::string& caption);
 
-// MinHash and LSH beside theory, over several runs; bands and buckets of LSH.
+// Compares MinHash and LSH with theory, over several runs; compares bands and buckets of LSH.
 Table theory_table(const LabOptions& options, const Dataset& data, const BruteForce& brute,
                    const IntegerSets& ids);
 Table grid_table(const LabOptions& options, const Dataset& data, const BruteForce& brute,

@@ -1,4 +1,4 @@
-// MinHash and LSH beside what theory says of them.
+// Compares MinHash and LSH with theory.
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +10,8 @@
 namespace doppel::lab {
 namespace {
 
-// How many pairs are reported rightly and wrongly, and the standard error if pairs were independent.
+// The expected numbers of true and false pairs that are reported, and their variances if pairs were
+// independent.
 struct Expected {
   double right = 0, wrong = 0, right_variance = 0, wrong_variance = 0;
 };
@@ -28,7 +29,7 @@ Expected expect(const BruteForce& all, double threshold, const Chance& chance) {
   return out;
 }
 
-// One way to decide, and what each run found with it.
+// One way to decide, and what it found in each run.
 struct Method {
   std::string name;
   int k;
@@ -44,7 +45,7 @@ std::vector<Method> all_methods(const BruteForce& brute, int runs) {
     for (double t : kThresholds) {
       auto chance = [&](double j) {
         if (!lsh) return chance_minhash(j, k, t);
-        // With exact verification everything that meets is decided rightly.
+        // Exact verification decides all pairs correctly that share a bucket.
         if (verify) return j > t ? chance_lsh(j, k, kLshBands, kLshBuckets, -1) : 0.0;
         return chance_lsh(j, k, kLshBands, kLshBuckets, t);
       };
@@ -59,9 +60,9 @@ std::vector<Method> all_methods(const BruteForce& brute, int runs) {
   return out;
 }
 
-// The mean over runs, and how far it is from what theory says in standard errors: those of independent pairs
-// or those that the runs show, whichever are larger. Pairs are not independent: a function whose lowest
-// element is a common word makes many of them equal at once.
+// The mean over runs and its standard error: from the variance of independent pairs or from the runs,
+// whichever is larger. Pairs are not independent: a function whose lowest element is a common word makes
+// many of them equal at once.
 struct Mean {
   double mean = 0, error = 0;
 };
@@ -79,7 +80,7 @@ Mean mean_of(const std::vector<double>& values, double variance) {
 
 Table theory_table(const LabOptions& options, const Dataset& data, const BruteForce& brute,
                    const IntegerSets& ids) {
-  // Ten thousand documents are fifty million pairs for each of twelve methods.
+  // 10,000 documents have 50 million pairs, for each of the methods.
   const int runs = options.runs_or(6, 20, data.articles.size() > 5000 ? 3 : 20);
   std::vector<Method> methods = all_methods(brute, runs);
   std::map<double, std::vector<Pair>> truths;

@@ -11,7 +11,7 @@ namespace doppel::lab {
 
 ShingleStrings k_shingles(std::string_view text, const ShingleOptions& options) {
   std::string clean;
-  std::vector<size_t> starts;  // of characters
+  std::vector<size_t> starts;  // of characters in `clean`
   for (char c : text) {
     if (c == ' ' || (c >= '\t' && c <= '\r')) {
       if (!options.spaces || (!clean.empty() && clean.back() == ' ')) continue;
@@ -41,7 +41,7 @@ CharacteristicMatrix characteristic_matrix(const std::vector<ShingleStrings>& se
   out.columns = sets.size();
   absl::flat_hash_map<std::string_view, uint32_t> numbers;
   for (uint32_t d = 0; d < sets.size(); ++d) {
-    // The order of a hash table differs from run to run; rows must not.
+    // Sort, because the order of a hash table differs from run to run, and rows must not.
     std::vector<std::string_view> sorted(sets[d].begin(), sets[d].end());
     std::sort(sorted.begin(), sorted.end());
     for (std::string_view shingle : sorted) {
@@ -82,7 +82,7 @@ RowFunctions draw_functions(HashFamily family, int n, size_t rows, Random& rando
   while (out.p_m.size() < static_cast<size_t>(n)) {
     const auto p = static_cast<uint32_t>(random.between(2, 1'000'000));
     const auto m = static_cast<uint32_t>(random.below(out.z));
-    // Jenkins' mix takes any words; only the remainders want a prime.
+    // Jenkins' mix takes any words; only the modular functions need a prime.
     if (family == HashFamily::modular && (!is_prime(p) || out.z % p == 0)) continue;
     out.p_m.emplace_back(p, family == HashFamily::modular ? m : static_cast<uint32_t>(random.next()));
   }
@@ -168,7 +168,8 @@ Prose::Prose(uint64_t seed) {
 }
 
 std::string Prose::word(Random& random) const {
-  // Frequent words as often as in a text, without the articles and prepositions that would make half of it.
+  // Frequent words come as often as in a text, but without the articles and prepositions that make up half
+  // of one.
   const double at = std::pow(random.unit(), 2.0) * static_cast<double>(vocabulary_.size());
   return vocabulary_[static_cast<size_t>(at)];
 }

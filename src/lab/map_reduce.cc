@@ -14,7 +14,7 @@
 namespace doppel::lab {
 namespace {
 
-// The next word of `text`, which loses it.
+// Takes the next word off the beginning of `text`.
 std::string_view next_word(std::string_view& text) {
   const size_t begin = std::min(text.find_first_not_of(' '), text.size());
   const size_t end = std::min(text.find(' ', begin), text.size());
@@ -219,11 +219,11 @@ std::vector<std::pair<uint64_t, uint64_t>> exact_pairs(const std::vector<Shingle
   for (const ShingleSet& set : sets) {
     for (uint32_t x : set.shingles) ++occurrences[x];
   }
-  std::vector<std::vector<uint32_t>> with(occurrences.size());  // sets that have a shingle among their rarest
+  std::vector<std::vector<uint32_t>> with(occurrences.size());  // sets with this shingle among their rarest
   std::vector<std::pair<uint64_t, uint64_t>> out;
   for (uint32_t s = 0; s < sets.size(); ++s) {
-    // |a and b| >= t |a|, so all but t |a| of a's shingles may be missing in b: one more than those must be
-    // shared.
+    // |a and b| >= t |a|, so b lacks at most (1 - t) |a| of a's shingles. Of one more than that, at least
+    // one is shared.
     std::vector<uint32_t> rarest = sets[s].shingles;
     std::sort(rarest.begin(), rarest.end(), [&](uint32_t x, uint32_t y) {
       return std::pair(occurrences[x], x) < std::pair(occurrences[y], y);
@@ -269,7 +269,7 @@ std::vector<ShingleSet> make_sets(size_t count, uint32_t max_shingle, uint64_t s
     const double similarity = random.below(11) == 0 ? random.uniform(.89, .91) : random.uniform(.85, .97);
     const ShingleSet& original = sets[random.below(originals)];
     const auto n = static_cast<double>(original.shingles.size());
-    // J = kept / (n + added): the added make up for what whole shingles leave.
+    // J = kept / (n + added): the added shingles make up for the rounding of the lost ones.
     const auto lost = static_cast<size_t>(random.uniform(0, n * (1 - similarity)));
     const double kept = n - static_cast<double>(lost);
     const auto added = static_cast<size_t>(std::max(0.0, std::round(kept / similarity - n)));

@@ -1,17 +1,16 @@
-#pragma once
-// Near-duplicates by MapReduce on sets of integers, as Hadoop Streaming runs it: text lines in, text lines
+// Near-duplicates by MapReduce on sets of integers, in the form of Hadoop Streaming: lines of text in and
 // out.
 //
 //   input       ID SHINGLE SHINGLE ...
-//   mapper      BAND BUCKET<TAB>ID SHINGLE SHINGLE ...     one line for each band
-//   reducer     ID<TAB>ID                                  both ascending, Jaccard >= threshold; wants sorted
+//   mapper      BAND BUCKET<TAB>ID SHINGLE SHINGLE ...     one line per band
+//   reducer     ID<TAB>ID                                  ascending, Jaccard >= threshold; needs sorted
 //   input
 //
-// Row i of a signature is the minimum of (a_i x + b_i) mod n over the set, a band's bucket the sum of a_i s_i
-// over its rows plus b mod n, with other values; n is the smallest prime above the largest shingle. All
-// values come from the seed: all mappers and reducers must have the same. A reducer knows a record of another
-// seed because its bucket is not that of its shingles. A pair that shares several buckets is printed at the
-// lowest band only, so it comes once however many reducers there are.
+// Row i of a signature is the minimum of (a_i x + b_i) mod n over the set. The bucket of a band is the sum of
+// a_i s_i over its rows, plus b, mod n, with other values. n is the smallest prime above the largest shingle.
+// All values come from the seed, which must be the same for all mappers and reducers. A reducer recognises a
+// record of another seed, because its bucket does not match its shingles. A pair that shares several buckets
+// is printed only at the lowest band, so it comes once, however many reducers there are.
 
 #include <cstdint>
 #include <iosfwd>
@@ -31,15 +30,14 @@ struct MapReduceOptions {
   uint32_t max_shingle = 20'000;
   uint64_t seed = 1;
   uint32_t threshold_ppm = 900'000;
-  bool every_band =
-      false;  // print a pair at every band that it shares: what the rule of the lowest band avoids
+  bool every_band = false;  // prints a pair at each band that it shares, without the rule of the lowest band
 };
 
 struct ShingleSet {
   uint64_t id = 0;
   std::vector<uint32_t> shingles;  // ascending, without repeats
 };
-// The error says what is wrong with the line, not where it is.
+// The error says what is wrong with the line, but not its number.
 absl::StatusOr<ShingleSet> parse_set(std::string_view line, uint32_t max_shingle);
 void append_set(const ShingleSet& set, std::string& out);  // without a line feed
 
@@ -70,7 +68,7 @@ struct ReduceCounters {
   uint64_t records = 0, candidates = 0, similar = 0, printed = 0;
 };
 
-// Takes the mapper's lines sorted by their keys, one by one; appends pairs to `out`.
+// Takes the mapper's lines, sorted by their keys, one by one. Appends pairs to `out`.
 class Reducer {
  public:
   explicit Reducer(const MapReduceOptions& options) : options_(options), hashing_(options) {}
@@ -87,19 +85,19 @@ class Reducer {
   ReduceCounters counters_;
 };
 
-// Whole streams. An error names the line of stdin.
+// Processes whole streams. Errors name the line of stdin.
 absl::Status run_mapper(const MapReduceOptions& options, std::istream& in, std::ostream& out);
 absl::StatusOr<ReduceCounters> run_reducer(const MapReduceOptions& options, std::istream& in,
                                            std::ostream& out);
 
-// All pairs at the threshold, exactly: only sets that share one of their rarest shingles can be so similar.
-// As a reducer prints them, sorted.
+// All pairs at the threshold, found exactly: only sets that share one of their rarest shingles can be so
+// similar. In the form of the reducer, sorted.
 std::vector<std::pair<uint64_t, uint64_t>> exact_pairs(const std::vector<ShingleSet>& sets,
                                                        uint32_t threshold_ppm);
 absl::StatusOr<std::vector<ShingleSet>> read_sets(std::istream& in, uint32_t max_shingle);
 
-// Sets of 80 to 200 shingles, a tenth of them near-copies of others: similarities uniform in .85 to .97, and
-// one in eleven within .01 of .9. Ids are 1 to count, in random order.
+// Sets of 80 to 200 shingles, a tenth of them near-copies of others. Their similarities are uniform in .85
+// to .97, and one in eleven is within .01 of .9. Ids are 1 to count, in random order.
 std::vector<ShingleSet> make_sets(size_t count, uint32_t max_shingle, uint64_t seed);
 
 }  // namespace doppel::lab

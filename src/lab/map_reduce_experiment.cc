@@ -1,5 +1,5 @@
-// MapReduce on pre-shingled sets: both bandings of the study's course, what they find of pairs near .9 and
-// what it costs.
+// MapReduce on pre-shingled sets: both bandings of the study's course, which pairs near .9 they find, and
+// at what cost.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -25,13 +25,13 @@ constexpr std::array<Shape, 2> kShapes{{{25, 39}, {16, 60}}};
 double meets(double s, Shape shape) { return 1 - std::pow(1 - std::pow(s, shape.rows), shape.bands); }
 
 struct Outcome {
-  std::vector<IdPair> candidates;  // pairs that share a bucket, once each
-  std::vector<IdPair> found;       // those of them at the threshold
-  uint64_t met = 0;                // how often pairs met, in all bands
+  std::vector<IdPair> candidates;  // pairs that share a bucket, each once
+  std::vector<IdPair> found;       // candidates at or above the threshold
+  uint64_t met = 0;                // how often pairs met, over all bands
   double map_seconds = 0, reduce_seconds = 0;
 };
 
-// The same as mapper, sort and reducers do, without text between them.
+// Does the same as mapper, sort and reducers, without text in between.
 Outcome run(const std::vector<ShingleSet>& sets, Shape shape, const LabOptions& options,
             const MapReduceOptions& base) {
   MapReduceOptions mr = base;
@@ -41,7 +41,7 @@ Outcome run(const std::vector<ShingleSet>& sets, Shape shape, const LabOptions& 
   Outcome out;
   const Stopwatch mapping;
   std::vector<std::vector<std::pair<uint32_t, uint32_t>>> buckets(
-      static_cast<size_t>(shape.bands));  // (bucket, set) by band
+      static_cast<size_t>(shape.bands));  // by band: (bucket, set)
   parallel_for(options.threads, buckets.size(), [&](size_t band) {
     for (uint32_t s = 0; s < sets.size(); ++s)
       buckets[band].emplace_back(hashing.bucket(static_cast<int>(band), sets[s]), s);
@@ -101,7 +101,7 @@ absl::StatusOr<Report> mapreduce_experiment(const LabOptions& options) {
   absl::flat_hash_map<uint64_t, size_t> by_id;
   for (size_t i = 0; i < sets.size(); ++i) by_id[sets[i].id] = i;
   auto of_pair = [&](const IdPair& p) { return jaccard(sets[by_id[p.first]], sets[by_id[p.second]]); };
-  // Planted pairs below the threshold count as near it, too.
+  // Planted pairs just below the threshold count, too.
   size_t near = 0;
   for (const IdPair& p : exact_pairs(sets, 890'000)) near += std::abs(of_pair(p) - .9) <= .01;
   const std::string caption = conditions(options, 1, scale, sets.size());
@@ -149,7 +149,7 @@ absl::StatusOr<Report> mapreduce_experiment(const LabOptions& options) {
                  num(share, 4), num(exact.empty() ? 1 : expected, 4), num(2 * share / (1 + share), 4),
                  count(outcome.candidates.size()), count(outcome.candidates.size() - outcome.found.size()),
                  count(outcome.met), num(outcome.map_seconds, 2), num(outcome.reduce_seconds, 2)});
-    // By hundredths of similarity, also of the planted pairs below the threshold.
+    // In bins of .01 similarity, including planted pairs below the threshold.
     std::array<std::pair<double, double>, 13> bins{};
     for (const IdPair& p : exact_pairs(sets, 850'000)) {
       const double j = of_pair(p);

@@ -1,4 +1,4 @@
-// The second half of the MinHash study: locality-sensitive hashing, and near-duplicates with it.
+// The second half of the MinHash study: locality-sensitive hashing, and near-duplicates found with it.
 #include <algorithm>
 #include <optional>
 

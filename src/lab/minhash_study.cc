@@ -13,11 +13,11 @@
 namespace doppel::lab {
 namespace {
 
-// `count` different values of [low, p).
+// Draws `count` different values of [low, p).
 std::vector<uint32_t> different(int count, uint32_t low, uint32_t p, Random& random) {
   std::vector<uint32_t> values;
   absl::flat_hash_set<uint32_t> seen;
-  if (static_cast<uint64_t>(count) * 2 > p - low) {  // most of them: draw from a bag
+  if (static_cast<uint64_t>(count) * 2 > p - low) {  // most of them: shuffle all
     std::vector<uint32_t> bag;
     for (uint32_t v = low; v < p; ++v) bag.push_back(v);
     random.shuffle(bag);
@@ -199,14 +199,13 @@ absl::StatusOr<MinHashTime::Timing> MinHashTime::timer(const std::string& folder
 
 MinHashTime::Timing MinHashTime::timer(const MinHash& documents) {
   Timing out;
-  // The study keeps sets of strings and asks for every term of the one document whether the other contains
-  // it.
+  // Like the study, keeps sets of strings, and looks each term of one document up in the other.
   const size_t n = documents.allDocs().size();
   std::vector<absl::flat_hash_set<std::string>> sets(n);
   for (size_t d = 0; d < n; ++d) {
     for (uint32_t term : documents.terms_of(d)) sets[d].insert(documents.terms()[term]);
   }
-  double sum = 0;  // so that nothing is left out
+  double sum = 0;  // keeps the compiler from leaving the work out
   const Stopwatch exact;
   for (size_t i = 0; i < n; ++i) {
     for (size_t j = i + 1; j < n; ++j) {

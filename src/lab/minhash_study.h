@@ -1,11 +1,10 @@
 #pragma once
-// The MinHash study by its own names: MinHash over the terms of a folder's documents, its accuracy and its
-// time, LSH, and near-duplicates. Plain where the study is plain; what it leaves out (seeds, errors) is
-// added.
+// The MinHash study by its own names: MinHash over the terms of a folder's documents, its accuracy and
+// time, LSH, and near-duplicates. The code is as plain as the study; seeds and errors are added.
 //
-// A permutation is ((a x + b) & 0x7fffffff) mod p in 32-bit arithmetic that wraps, as Java's does: x a term's
-// number, p the smallest prime not below the number of terms. Above p = 46,340 the product wraps and it is no
-// permutation any more; Arithmetic::wide computes in 64 bits.
+// A permutation is ((a x + b) & 0x7fffffff) mod p in 32-bit arithmetic that wraps, as in Java: x is a
+// term's number, p the smallest prime not below the number of terms. Above p = 46,340 the product wraps,
+// and the function is no longer a permutation. Arithmetic::wide computes in 64 bits.
 
 #include <cstdint>
 #include <span>
@@ -23,7 +22,7 @@ enum class Arithmetic { wrapping, wide };
 
 class PermutationsFunctions {
  public:
-  // All a distinct in [1, p), all b distinct in [0, p). An error: there are not so many values.
+  // Draws distinct a in [1, p) and distinct b in [0, p). It is an error if there are too few values.
   static absl::StatusOr<PermutationsFunctions> create(int numPermutations, uint64_t numTerms, uint64_t seed,
                                                       Arithmetic arithmetic = Arithmetic::wrapping);
   int size() const { return static_cast<int>(a_.size()); }
@@ -44,7 +43,7 @@ class PermutationsFunctions {
   Arithmetic arithmetic_ = Arithmetic::wrapping;
 };
 
-// One row for each document, one slot for each permutation.
+// One row per document, one slot per permutation.
 struct MinHashMatrix {
   size_t documents = 0, permutations = 0;
   std::vector<uint32_t> slots;
@@ -65,7 +64,8 @@ class MinHash {
                                         const MinHashOptions& options = {});
 
   const std::vector<std::string>& allDocs() const { return names_; }
-  // By name; an error if there is no such document. A document without terms has nothing in common with any.
+  // By name; it is an error if there is no such document. A document without terms has similarity 0 to all
+  // others.
   absl::StatusOr<double> exactJaccard(std::string_view file1, std::string_view file2) const;
   absl::StatusOr<std::vector<uint32_t>> minHashSig(std::string_view file) const;
   absl::StatusOr<double> approximateJaccard(std::string_view file1, std::string_view file2) const;
@@ -73,16 +73,16 @@ class MinHash {
   size_t numTerms() const { return terms_.size(); }
   int numPermutations() const { return permutations_.size(); }
 
-  // Lower case, without . , : ; ' and without words shorter than three letters and "the"; in the text's
-  // order.
+  // The words in the order of the text, in lower case and without . , : ; ' - leaves out "the" and words
+  // shorter than three letters.
   static std::vector<std::string> wordsProcessor(std::string_view text);
-  // [document][term]: 1 where the document has the term.
+  // [document][term]: 1 if the document has the term.
   std::vector<std::vector<uint8_t>> buildBinaryTermFrequencyAllDocs() const;
   uint32_t minHashTerm(uint32_t item, int permutation) const {
     return permutations_.apply(permutation, item);
   }
 
-  // The same with other permutations, without reading the documents again.
+  // The same documents with other permutations.
   absl::StatusOr<MinHash> again(int numPermutations, const MinHashOptions& options) const;
   const PermutationsFunctions& permutations() const { return permutations_; }
   const std::vector<std::string>& terms() const { return terms_; }                 // by number
@@ -103,7 +103,7 @@ class MinHash {
 double approximate(std::span<const uint32_t> a, std::span<const uint32_t> b);
 
 struct MinHashAccuracy {
-  // How many pairs of documents are estimated wrong by more than `error`.
+  // How many pairs of documents have an estimate that is off by more than `error`.
   static absl::StatusOr<uint64_t> accuracy(const std::string& folder, int numPermutations, double error,
                                            const MinHashOptions& options = {});
 };
@@ -121,13 +121,13 @@ struct MinHashTime {
 
 struct LshOptions {
   uint64_t seed = 1;
-  bool one_tuple = true;      // one r-tuple of (a, b) for all bands, as in the study; else one for each band
-  bool wide_buckets = false;  // 2^32 buckets by a real hash instead of about N
+  bool one_tuple = true;      // one tuple of r pairs (a, b) for all bands, as in the study; else one per band
+  bool wide_buckets = false;  // 2^32 buckets by a real hash, instead of about N
 };
 
 class LSH {
  public:
-  // An error: the permutations are not divisible by the bands; it names the nearest numbers that divide them.
+  // It is an error if the bands do not divide the permutations; the message names the nearest divisors.
   static absl::StatusOr<LSH> create(const MinHashMatrix& minHashMatrix,
                                     const std::vector<std::string>& docNames, int bands,
                                     const LshOptions& options = {});
@@ -153,13 +153,13 @@ class LSH {
 
 struct NearDuplicates {
   struct Found {
-    std::vector<std::string> documents;  // candidates that are estimated to be at least s
-    std::vector<std::string> removed;    // candidates that are estimated to be less
+    std::vector<std::string> documents;  // candidates that are estimated at or above s
+    std::vector<std::string> removed;    // candidates that are estimated below s
   };
   static absl::StatusOr<Found> nearDuplicateDetector(const std::string& folder, int numPermutations,
                                                      int numBands, double s, const std::string& docName,
                                                      const MinHashOptions& options = {});
-  // Of these candidates, those that are estimated below s.
+  // The candidates that are estimated below s.
   static std::vector<uint32_t> getLessThanThresholdDocs(const MinHashMatrix& matrix,
                                                         const std::vector<uint32_t>& candidates,
                                                         size_t document, double s);

@@ -1,4 +1,4 @@
-// MinHash study, time: all pairs exactly and by their signatures, in comparisons and seconds.
+// MinHash study, time: compares all pairs exactly and by signatures, in comparisons and seconds.
 #include <algorithm>
 #include <array>
 
@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::array kPermutations{100, 150, 350, 600};
 
-struct StudyTimes {  // table 2; below 0: not said
+struct StudyTimes {  // table 2; below 0: not given
   double estimated = -1, exact_seconds = -1, estimated_seconds = -1, matrix_seconds = -1;
 };
-// The column that the study heads with 150 has the comparisons of 100 permutations: 500,500 * 100.
+// The column that the study heads with 150 has the count of 100 permutations: 500,500 * 100.
 constexpr std::array<StudyTimes, kPermutations.size()> kStudy{{{5.005e7, -1, -1, -1},
                                                                {5.005e7, 5.47, 2.93, 14.17},
                                                                {1.75175e8, 5.45, 10.40, 208.97},

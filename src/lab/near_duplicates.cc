@@ -1,5 +1,5 @@
-// MinHash study, near-duplicates: what LSH finds of seven near-copies of each document, what it finds beside
-// them, and why: a table of about N buckets gives one chance collision per band.
+// MinHash study, near-duplicates: how many of seven near-copies of each document LSH finds, how many false
+// positives, and why: a table of about N buckets gives one chance collision per band.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -30,17 +30,17 @@ constexpr std::array<StudyRow, kBands.size()> kStudy{{{.97, 1.04, 15.05, .94, 5.
                                                       {.68, 5.72, 101.94, .95, 1.28, 5.35e-5},
                                                       {.62, 5.85, 123.5, .95, 1.15, 4.84e-5}}};
 
-struct Sums {  // of many queries
+struct Sums {  // means over many queries
   double dup = 0, fns = 0, fps = 0, apart = 0;
   double missed = 0;   // copies that share no bucket
-  double removed = 0;  // copies that the estimate took away
+  double removed = 0;  // copies that the estimate removed
   size_t queries = 0;
 
   double fpr() const { return fps + dup > 0 ? fps / (fps + dup) : 0; }
   double fnr() const { return apart > 0 ? fns / apart : 0; }
 };
 
-// Document d is a copy of the last original at or before it: every block of 1 + kCopies is one family.
+// Each block of 1 + kCopies documents is one family: an original and its copies.
 size_t family(size_t d) { return d / (1 + kCopies); }
 
 struct Query {
@@ -240,7 +240,7 @@ absl::Status figure3(const Setting& s, Report& report) {
   return absl::OkStatus();
 }
 
-// A slip: "increasing permutations increases false positives". Bands do.
+// A slip of the study: "increasing permutations increases false positives". The number of bands does.
 absl::Status slip_table(const Setting& s, Report& report) {
   Table table{.name = "near_duplicates_slip",
               .title = "\"Increasing the permutations increases the false positives\": it is the bands",

@@ -1,5 +1,5 @@
 #pragma once
-// How an experiment is to be run, and the clock that it is timed with.
+// The options of an experiment, and a stopwatch.
 
 #include <chrono>
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace doppel::lab {
 
-// quick: seconds, for checks; normal: minutes for all of them; full: the sizes and runs of the studies.
+// quick: seconds, for checks; normal: minutes for all experiments; full: the sizes and runs of the studies.
 enum class Size { quick, normal, full };
 
 struct LabOptions {
   uint64_t seed = 1;
-  int runs = 0;      // 0: what the size says
-  double scale = 0;  // share of the study's number of documents; 0: what the size says
+  int runs = 0;      // 0: by the size
+  double scale = 0;  // share of the study's number of documents; 0: by the size
   Size size = Size::normal;
   int threads = 2;
-  bool wide = false;  // 64-bit arithmetic where the study's wraps at 32 bits
-  std::string data;   // a folder or file of the user's instead of what is made; empty: made
-  std::string truth;  // the true pairs of `data`
-  std::vector<std::pair<int, int>> bandings;  // rows, bands of the curves to draw; empty: the usual ones
+  bool wide = false;                          // 64-bit arithmetic where the study's wraps at 32 bits
+  std::string data;                           // the user's folder or file; empty: generated documents
+  std::string truth;                          // file with the true pairs of `data`
+  std::vector<std::pair<int, int>> bandings;  // rows and bands of the curves to draw; empty: the usual ones
   std::string command;                        // the command line, for the captions
   std::function<void(std::string_view)> progress = [](std::string_view) {};
 

@@ -1,4 +1,4 @@
-// All reports as one HTML page that needs nothing else.
+// All reports as one self-contained HTML page.
 #include <algorithm>
 
 #include "fmt/format.h"

@@ -1,5 +1,6 @@
 #pragma once
-// A loop over independent items on a few threads. What an item computes must not depend on who computes it.
+// Runs a loop over independent items on several threads. The result for an item must not depend on the
+// thread.
 
 #include <atomic>
 #include <cstddef>

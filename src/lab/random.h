@@ -1,5 +1,5 @@
 #pragma once
-// The numbers that experiments draw: the same for a seed everywhere and for ever.
+// Random numbers for experiments. The numbers of a seed are the same on all machines and never change.
 
 #include <cmath>
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace doppel::lab {
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) { next(); }
-  // An independent stream for each (seed, number).
+  // Independent streams for different (seed, number).
   Random(uint64_t seed, uint64_t number)
       : Random(seed * 0x9e3779b97f4a7c15u ^ (number + 1) * 0xc2b2ae3d27d4eb4fu) {}
 
@@ -22,12 +22,12 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
   }
-  // In [0, n); n > 0.
+  // A number in [0, n); n > 0.
   uint64_t below(uint64_t n) {
     __extension__ using uint128 = unsigned __int128;
     return static_cast<uint64_t>((static_cast<uint128>(next()) * n) >> 64);
   }
-  // In [low, high].
+  // A number in [low, high].
   uint64_t between(uint64_t low, uint64_t high) { return low + below(high - low + 1); }
   double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
   double uniform(double low, double high) { return low + (high - low) * unit(); }

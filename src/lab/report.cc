@@ -1,4 +1,4 @@
-// Reports as text: for the terminal, as CSV and as Markdown.
+// Reports as text: for the terminal, CSV and Markdown.
 #include "lab/report.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::string with_digits(double value, int digits) {
   return value < 0 && !zero ? "-" + whole : whole;
 }
 
-size_t shown_width(std::string_view s) {  // characters
+size_t shown_width(std::string_view s) {
   return static_cast<size_t>(std::count_if(s.begin(), s.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
@@ -34,7 +34,7 @@ std::string padded(std::string_view s, size_t width, bool right) {
   return right ? pad + std::string(s) : std::string(s) + pad;
 }
 
-// Line ends where words would pass kWidth.
+// Breaks lines at kWidth.
 std::string folded(std::string_view text, std::string_view indent) {
   std::string out(indent);
   size_t width = indent.size();
@@ -57,7 +57,7 @@ std::string folded(std::string_view text, std::string_view indent) {
   return out;
 }
 
-// Tables with more columns than the terminal is wide are cut in parts that repeat the first column.
+// Splits tables that are wider than the terminal into parts, which repeat the first column.
 void add_table(Lines& out, const Table& table) {
   std::vector<size_t> widths;
   std::vector<bool> right;

@@ -1,6 +1,6 @@
 #pragma once
-// What an experiment found: paragraphs, tables and plots in the order in which they are read. How they look
-// in a terminal, as CSV, SVG, Markdown or HTML is decided here and not by the experiments.
+// The results of an experiment: paragraphs, tables and plots in reading order. This file decides how they
+// look in a terminal, as CSV, SVG, Markdown or HTML.
 
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace doppel::lab {
 
-// A number with the digits that it is shown with, or text. CSV has the whole number.
+// A number with its shown digits, or text. CSV has the full number.
 struct Cell {
   std::string text;
   std::optional<double> number;
@@ -22,12 +22,12 @@ Cell num(double value, int digits);  // 1,234.5
 Cell sci(double value, int digits);  // 1.2e-05
 Cell count(uint64_t value);          // 1,234
 Cell text(std::string_view value);
-Cell none();  // not measured, not said: an empty field in CSV
+Cell none();  // not measured or not given; an empty field in CSV
 
 struct Table {
-  std::string name;     // of its file: "accuracy_table1"
-  std::string title;    // "Table 1: ..."
-  std::string caption;  // runs, scale, seed, what the columns are
+  std::string name;     // of its file, such as "accuracy_table1"
+  std::string title;    // such as "Table 1: ..."
+  std::string caption;  // runs, scale, seed, and what the columns mean
   std::vector<std::string> columns;
   std::vector<std::vector<Cell>> rows;
 
@@ -41,7 +41,7 @@ struct Series {
   std::vector<std::pair<double, double>> points;
 };
 
-struct Mark {  // an upright line
+struct Mark {  // a vertical line
   double x = 0;
   std::string label;
 };
@@ -52,7 +52,7 @@ struct Plot {
   bool log_x = false, log_y = false;
   std::vector<Series> series;
   std::vector<Mark> marks;
-  std::optional<double> y_from, y_to;  // else what the points need
+  std::optional<double> y_from, y_to;  // otherwise the range of the points
 };
 
 struct Paragraph {
@@ -72,15 +72,16 @@ struct Report {
 };
 
 std::string terminal_text(const Report& report);
-// The first line names the columns. Numbers are finite: an experiment that made another one has a fault, and
-// the error names the table.
+// Checks that all numbers are finite and all rows complete. Otherwise the experiment has a bug, and the
+// error names the table or plot.
 absl::Status check_finite(const Report& report);
+// The first line names the columns.
 std::string csv(const Table& table);
-std::string csv(const Plot& plot);  // series, x, y
+std::string csv(const Plot& plot);  // columns series, x, y
 std::string svg(const Plot& plot, std::string_view command);
-// `picture_folder`: where the plots' files are, as the page refers to them.
+// `picture_folder` is the path of the plots' files relative to the page.
 std::string markdown(const Report& report, std::string_view picture_folder);
-// One page that needs nothing else.
+// One self-contained page.
 std::string html_page(const std::vector<Report>& reports);
 
 }  // namespace doppel::lab

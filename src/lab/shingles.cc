@@ -1,5 +1,5 @@
-// The study of character k-shingles: what k does to a similarity, how many functions an estimate wants and of
-// which family, and bands that follow a threshold.
+// The study of character k-shingles: how k affects a similarity, how many functions of which family an
+// estimate needs, and bands chosen for a threshold.
 #include "base/status.h"
 #include "fmt/format.h"
 #include "lab/experiments.h"

@@ -1,4 +1,4 @@
-// Collections: bands that follow a threshold, and from how many documents they are faster.
+// Collections: bands chosen for a threshold, and from how many documents on they are faster.
 #include <algorithm>
 #include <array>
 #include <cmath>

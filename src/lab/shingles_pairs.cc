@@ -1,5 +1,5 @@
-// Pairs of random permutations of 50 words: what k does to a similarity, and how many functions of which
-// family an estimate wants.
+// Pairs of random permutations of 50 words: how k affects a similarity, and how many functions of which
+// family an estimate needs.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,6 +1,6 @@
 #pragma once
-// The study of character k-shingles, part by part: each adds its plots and tables to the report, numbered as
-// the study's figures 6 to 32, and what it found out for the last table.
+// The study of character k-shingles, part by part. Each part adds plots and tables to the report, numbered
+// as the study's figures 6 to 32, and keeps its findings for the last table.
 
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@ namespace doppel::lab::shingles {
 
 inline constexpr int kLongest = 15;
 inline constexpr int kPairs = 5;
-inline constexpr int kMost = 500;  // functions
+inline constexpr int kMost = 500;  // largest number of functions
 inline constexpr std::array kThresholds{0.0, .2, .42, .64, .8, 1.0};
 inline constexpr std::array kFamilies{HashFamily::modular, HashFamily::jenkins};
 
@@ -25,17 +25,17 @@ const char* name_of(HashFamily family);
 Plot figure(int number, const std::string& title, const std::string& caption, const std::string& x,
             const std::string& y);
 
-// What a document pair of random permutations of 50 words shows for one k.
+// The measurements of one pair of documents for one k.
 struct Cell2 {
   double exact = 0, exact_seconds = 0, exact_no_spaces = 0;
-  std::array<std::vector<double>, 2> estimates;  // by family, by n
+  std::array<std::vector<double>, 2> estimates;  // by family, by number of functions
 };
 
 struct Findings {
   double at_1 = 0, at_7 = 0, at_15 = 0, spaces = 0, no_spaces = 0;
   std::array<double, 2> error{}, seconds{};
   double error_100 = 0, error_200 = 0, error_500 = 0;
-  size_t from = 0;  // documents from which LSH is faster; 0: never
+  size_t from = 0;  // number of documents from which LSH is faster; 0: never
   double copies_4 = 0, copies_5 = 0, copies_8 = 0, word_length = 0;
 };
 
@@ -64,13 +64,14 @@ class Study {
     return series;
   }
 
-  // Mean absolute error over pairs, runs, and k from 2 to 15 (at k = 1 both sets are equal and no estimate
-  // errs).
+  // Computes the mean absolute error over pairs, runs, and k from 2 to 15. At k = 1 both sets are equal,
+  // and all estimates are exact.
   void estimates();
   void times_of_functions();
-  // The mean absolute deviation of a binomial share is about sqrt(2/pi) of its standard deviation.
+  // The mean absolute deviation of a binomial share is about sqrt(2/pi) times its standard deviation.
   double expected_error(int n) const;
-  // Documents in families of four: an original, and versions with 2, 10 and 35 per cent of other words.
+  // Documents in families of four: an original, and versions in which 2, 10 and 35 per cent of the words
+  // are replaced.
   std::vector<std::string> make_documents(size_t count, size_t words) const;
   absl::Status many_documents();
   void faster_from();
@@ -82,7 +83,7 @@ class Study {
   std::vector<int> functions_;
   std::array<std::array<std::string, 2>, kPairs> texts_;
   std::array<std::array<Cell2, kPairs>, kLongest + 1> cells_;  // by k
-  std::array<std::vector<double>, 2> errors_;                  // by family, by n
+  std::array<std::vector<double>, 2> errors_;                  // by family, by number of functions
   Findings found_;
 };
 

@@ -1,4 +1,4 @@
-// The studies' own slips, each with where it is shown.
+// The studies' own slips, and where each is shown.
 #include <cmath>
 
 #include "fmt/format.h"
@@ -8,7 +8,8 @@
 namespace doppel::lab {
 namespace {
 
-// The loop over divisors as it can be read: where minError begins, and whether it is lowered.
+// The study's loop over divisors, read literally: min_error is where minError begins, and `lowered` whether
+// the loop lowers it.
 int literal_bands(int n, double threshold, double min_error, bool lowered) {
   int best = 0;
   for (int b = 1; b <= n; ++b) {
@@ -67,7 +68,7 @@ Table loop_table() {
   return table;
 }
 
-// The union of three sets by the rule "add what is not contained in S1", and by the right one.
+// The union of three sets by the rule "add what is not contained in S1", and by the correct one.
 Table union_table() {
   const std::vector<std::vector<std::string>> sets{{"a", "b"}, {"b", "c"}, {"c", "d"}};
   Table table{

@@ -1,5 +1,5 @@
-// The theory, drawn: shingles and their hashes, the characteristic matrix, the permutation experiment, bands,
-// S-curves.
+// The theory, drawn: shingles and their hashes, the characteristic matrix, the permutation experiment,
+// bands, S-curves.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -21,7 +21,7 @@ namespace {
 
 double meets(double s, int rows, int bands) { return 1 - std::pow(1 - std::pow(s, rows), bands); }
 
-// 32 bits of a string, well mixed.
+// A well-mixed 32-bit hash of a string.
 uint32_t hash32(std::string_view text) {
   uint64_t h = text.size();
   for (char c : text) h = mix64(h ^ static_cast<unsigned char>(c));
@@ -98,7 +98,7 @@ void permutation_experiment(const LabOptions& options, Report& report) {
           kB, kC, static_cast<double>(kA) / (kA + kB)),
       .columns = {"row", "S1", "S2", "type"},
       .rows = {}};
-  std::string rows;  // by type
+  std::string rows;  // the type of each row
   for (int i = 0; i < kA + kB + kC; ++i) {
     const char type = i < kA ? 'a' : i < kA + kB ? 'b' : 'c';
     rows += type;
@@ -133,8 +133,8 @@ void permutation_experiment(const LabOptions& options, Report& report) {
 }
 
 void band_example(Report& report) {
-  // Twelve values of four documents. D1's first band is D2's second: equal values in different bands are no
-  // match.
+  // Twelve values of four documents. D1's first band equals D2's second: equal values in different bands
+  // are no match.
   const std::array<std::array<uint32_t, 12>, 4> signatures{{{1, 0, 2, 3, 4, 4, 1, 0, 2, 2, 5, 1},
                                                             {3, 2, 2, 0, 1, 0, 2, 3, 5, 0, 1, 1},
                                                             {1, 0, 2, 3, 0, 3, 1, 1, 4, 0, 2, 3},
