@@ -1,5 +1,6 @@
 #pragma once
-// Runs one commit at a time beside the pipeline, on one thread for all of them.
+// Runs one commit at a time in parallel with the pipeline. All commits run on the same thread. One thread may
+// call these functions.
 
 #include <chrono>
 #include <condition_variable>
@@ -16,31 +17,32 @@ class CommitThread {
  public:
   using Commit = std::function<absl::Status()>;
   enum class Where {
-    beside,   // on the thread
-    in_turn,  // in finish(), for tests that decide the order of everything
+    beside,   // on the commit thread
+    in_turn,  // in finish(), on the caller's thread, for tests that control the order of all steps
   };
   explicit CommitThread(Where where) : where_(where) {}
-  ~CommitThread();  // waits for the commit under way
+  ~CommitThread();  // waits for the running commit
   CommitThread(const CommitThread&) = delete;
   CommitThread& operator=(const CommitThread&) = delete;
 
-  // None may be under way.
+  // The previous commit must have been collected by finish().
   void begin(Commit commit);
-  // Whether the commit ends within this time.
+  // Waits up to `time` for the commit. Returns whether it has ended.
   bool ends_within(std::chrono::milliseconds time);
-  // Waits for the commit.
+  // Waits for the commit and returns its result. A commit must have begun.
   absl::Status finish();
-  // Whether a commit is under way, and with what it failed that has ended and is not finished yet.
+  // Whether a commit is running.
   bool under_way();
+  // The result of a commit that has ended but was not collected by finish(); otherwise OK.
   absl::Status failed();
 
  private:
   void run();
 
   const Where where_;
-  std::mutex mutex_;  // guards all below, but not where commits run in turn
+  std::mutex mutex_;  // guards all members below; not needed if commits run in turn
   std::condition_variable changed_;
-  Commit commit_;  // empty: none is under way
+  Commit commit_;  // empty: no commit has begun, or finish() has collected it
   bool begun_ = false;
   std::optional<absl::Status> result_;
   bool stop_ = false;

@@ -1,5 +1,6 @@
 #pragma once
-// What is noted with a group's offset: of which record behind which it stands, and of which topic.
+// The note that doppel stores with a group's offset. It contains next, incarnation and last_ms of the
+// progress, so that the offset can be attributed to a record and to one incarnation of the topic.
 
 #include <optional>
 #include <string>
@@ -9,9 +10,8 @@
 
 namespace doppel::kafka {
 
-// Of next, incarnation and last_ms.
 std::string group_note(const LogProgress& progress);
-// Nullopt: another program wrote it.
+// Nullopt: another program wrote the note.
 std::optional<LogProgress> parse_group_note(std::string_view note);
 
 }  // namespace doppel::kafka

@@ -21,12 +21,11 @@ namespace {
 
 constexpr std::string_view kProtocols[] = {"PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"};
 
-// ApiVersions, version 0: every broker answers it, before it knows who asks. Size, key 18, version, our
-// number, a client id.
+// ApiVersions, version 0, which every broker answers before authentication: size, API key 18, version,
+// correlation id, client id.
 constexpr std::string_view kCorrelation("dplq", 4);
 constexpr std::string_view kAskVersions("\0\0\0\x10\0\x12\0\0dplq\0\6doppel", 20);
-// The head of a TLS 1.2 handshake with one cipher and no extensions. The answer is a hello or an alert, and
-// both say that TLS is spoken.
+// A TLS 1.2 ClientHello with one cipher and no extensions. A TLS listener answers with a hello or an alert.
 constexpr std::string_view kHello(
     "\x16\3\1\0\x2d\1\0\0\x29\3\3"
     "doppel asks which protocol is he"
@@ -96,7 +95,7 @@ absl::StatusOr<Socket> connect_to(const std::string& address, Deadline deadline)
   return away(address, std::strerror(error));
 }
 
-// The first bytes of the answer, at most `size`; fewer: the other side said no more.
+// Returns the first `size` bytes of the answer, or fewer if the other side sends no more before the deadline.
 std::string answer_to(const Socket& socket, std::string_view question, size_t size, Deadline deadline) {
   std::string out;
   if (::send(socket.fd(), question.data(), question.size(), MSG_NOSIGNAL) !=

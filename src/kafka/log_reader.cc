@@ -10,9 +10,9 @@
 namespace doppel::kafka {
 namespace {
 
-constexpr int kWaitMs = 10;  // it waits for so long if fewer messages are there than are asked for
-constexpr std::chrono::seconds kSilence(60);  // without a record, while there should be some
-constexpr size_t kMessages = 1'000;           // taken at once
+constexpr int kWaitMs = 10;                   // how long a poll waits for more messages
+constexpr std::chrono::seconds kSilence(60);  // without a record before the end; then it is an error
+constexpr size_t kMessages = 1'000;           // per poll
 
 }  // namespace
 
@@ -35,7 +35,7 @@ absl::Status LogReader::read(int64_t from, int64_t to, const Visit& visit, bool 
   for (bool done = false; !done && status.ok();) {
     records.clear();
     status = consumer_->poll(kMessages, kWaitMs, records);
-    if (absl::IsUnavailable(status)) status = absl::OkStatus();  // it goes on by itself
+    if (absl::IsUnavailable(status)) status = absl::OkStatus();  // the consumer recovers by itself
     if (!records.empty()) {
       last = Clock::now();
     } else if (status.ok() && Clock::now() - last > kSilence) {

@@ -1,6 +1,6 @@
 #pragma once
-// Reads an index log, or any other partition, to an end that is asked for first. Positions are compared,
-// never the offsets of records: commit markers and compaction leave gaps.
+// Reads an index log, or any other partition, up to an end that the caller asked for before. It compares
+// positions, not offsets of records, because commit markers and compaction leave gaps.
 
 #include <cstdint>
 #include <functional>
@@ -13,28 +13,30 @@
 
 namespace doppel::kafka {
 
-struct LogMessage {  // views are valid during the call
+struct LogMessage {  // views are valid during the call of Visit
   std::string_view key, value;
   bool has_value = true;
   int64_t offset = 0;
   int64_t timestamp_ms = 0;
-  std::span<const Header> headers;  // only where they were asked for
+  std::span<const Header> headers;  // empty unless read() was called with `with_headers`
 };
 
 class LogReader {
  public:
-  // `cluster` outlives the reader. Several readers may read one partition side by side.
+  // `cluster` outlives the reader. Several readers may read one partition in parallel.
   static absl::StatusOr<LogReader> open(Cluster& cluster, const Place& place,
                                         Isolation isolation = Isolation::committed);
 
-  // Another one for the same partition, to be read beside this one.
+  // A second reader for the same partition, which may be used in parallel.
   absl::StatusOr<LogReader> again() const { return open(*cluster_, place_, isolation_); }
 
-  // The first offset there is and the end of what can be read. Of an index log, the end is final only behind
-  // a claim (docs/adr/0018): until then its owner may go on writing.
+  // The first offset and the end of what can be read. The end of an index log is final only after a claim
+  // (docs/adr/0018): before it, the owner may continue to write.
   absl::StatusOr<Watermarks> bounds() { return cluster_->watermarks(place_, isolation_); }
 
-  // Every record in [from, to), in order. `visit` may end it with an error. May be called again.
+  // Calls `visit` with every record in [from, to), in order. An error of `visit` ends the call and is
+  // returned. May be called repeatedly. Unavailable: no record came for a minute. OutOfRange: `from` does not
+  // exist.
   using Visit = std::function<absl::Status(const LogMessage&)>;
   absl::Status read(int64_t from, int64_t to, const Visit& visit, bool with_headers = false);
 

@@ -13,7 +13,7 @@
 namespace doppel::kafka {
 namespace {
 
-constexpr int kWaitMs = 10;  // it waits for so long if fewer records are there than are asked for
+constexpr int kWaitMs = 10;  // how long a poll waits for more records
 constexpr std::chrono::seconds kSilence(60);
 constexpr size_t kChunk = 500;
 
@@ -77,8 +77,8 @@ absl::StatusOr<std::unique_ptr<MergeSource>> MergeSource::open(Cluster& cluster,
   std::unique_ptr<MergeSource> source(new MergeSource(options));
   ASSIGN_OR_RETURN(source->consumer_, cluster.consumer({.group = "doppel-rebuild",
                                                         .ends = true,
-                                                        // Each partition keeps its own queue: the merge
-                                                        // decides which is read.
+                                                        // Each partition needs its own queue, because the
+                                                        // merge decides which one to read.
                                                         .separate = true,
                                                         .queue_bytes = 64 << 20}));
   std::vector<Consumer::Assignment> wanted;
@@ -106,14 +106,14 @@ MergeSource::~MergeSource() {
   }
 }
 
-// At least one record in `heads`, or the partition is done.
+// Polls until `heads` has a record or the partition is done.
 absl::Status MergeSource::fetch(Partition& p) {
   Clock::time_point last = Clock::now();
   while (p.heads.empty() && p.next < p.bounds.end) {
     if (options_.stop()) return absl::CancelledError("stopped");
     chunk_.clear();
     absl::Status status = consumer_->poll(kChunk, kWaitMs, chunk_, p.tag);
-    if (absl::IsUnavailable(status)) status = absl::OkStatus();  // the consumer goes on by itself
+    if (absl::IsUnavailable(status)) status = absl::OkStatus();  // the consumer recovers by itself
     for (const Incoming& r : chunk_) {
       if (!r.end && r.offset < p.bounds.end) {
         p.heads.push_back(r);

@@ -1,7 +1,7 @@
 #pragma once
-// Topics read again from the beginning, for a rebuild: always the partition head with the least (timestamp,
-// topic, partition), each partition in its own order, up to ends that were frozen at the start. So the order
-// is a function of what the topics hold, and two rebuilds with the same bounds are the same.
+// Reads topics from the beginning, for a rebuild. It merges the partitions: the next record is the partition
+// head with the least (timestamp, topic, partition), up to ends that were frozen at the start. The order
+// depends only on the contents of the topics, so two rebuilds with the same bounds give the same index.
 
 #include <cstdint>
 #include <deque>
@@ -19,7 +19,7 @@
 
 namespace doppel::kafka {
 
-// [begin, end) of one partition. Kept in the new index log while the rebuild is under way.
+// [begin, end) of one partition. The new index log keeps the bounds during the rebuild.
 struct Bounds {
   std::string topic;
   int32_t partition = 0;
@@ -28,7 +28,8 @@ struct Bounds {
 std::string encode_bounds(const std::vector<Bounds>& bounds);
 absl::StatusOr<std::vector<Bounds>> decode_bounds(std::string_view bytes);
 
-// What the topics hold now, from an offset or (if from_ms >= 0) from the first record that is not older.
+// The bounds of the topics' present contents. They begin at an offset, or at the first record that is not
+// older than `from_ms` if that is not negative.
 absl::StatusOr<std::vector<Bounds>> freeze_bounds(Cluster& cluster, const Inputs& topics, int64_t from_offset,
                                                   int64_t from_ms);
 
@@ -40,7 +41,7 @@ struct MergeOptions {
 
 class MergeSource final : public Source {
  public:
-  // Partitions that `progress` names go on there.
+  // Continues each partition at the offset that `progress` has for it.
   static absl::StatusOr<std::unique_ptr<MergeSource>> open(Cluster& cluster, const MergeOptions& options,
                                                            const std::vector<Bounds>& bounds,
                                                            const std::vector<LogProgress>& progress);

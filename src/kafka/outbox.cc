@@ -65,7 +65,7 @@ void Outbox::seal(const std::string& index_log) {
   add_log(index_log, put_log_batch(bytes_, {.records = static_cast<uint64_t>(records) + 1}));
 }
 
-// All that a reader sees of it.
+// Everything that a reader sees of the message, for comparison.
 std::string Outbox::text_of(const Message& m) const {
   std::string out = *m.topic;
   const auto add = [&](const std::optional<Span>& span) {

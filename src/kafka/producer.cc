@@ -33,7 +33,7 @@ bool Producer::troubled() {
   return troubled_;
 }
 
-// The same call while it may be made again; then the producer is given up.
+// Repeats the call while it returns Unavailable; after the deadline DeadlineExceeded gives up the producer.
 absl::Status Producer::again_until_deadline(const Call& call, const char* slow) {
   const auto deadline = Clock::now() + std::chrono::milliseconds(options_.commit_deadline_ms);
   while (true) {
@@ -63,10 +63,10 @@ absl::Status Producer::send(std::span<Outbox* const> outboxes) {
     RETURN_IF_ERROR(again_until_deadline([&] { return producer_->send_offsets(committer_, progress); }));
   kill_point("after_send_offsets");
   RETURN_IF_ERROR(again_until_deadline([&] { return producer_->flush(); }));
-  // A leader that does not know this producer (the topic is new, or was not written for a day) takes whatever
-  // sequence comes first. If it refuses the first request, because it does not lead yet, and takes the
-  // second, the library reports the records of the first as acknowledged by the second, though they are
-  // nowhere. Only the broker gives offsets: a record without one is not stored.
+  // A leader that does not know this producer (the topic is new, or we did not write to it for a day) accepts
+  // any first sequence number. If it refuses our first request because it does not lead yet, and accepts the
+  // second, the library reports the records of the first as acknowledged although they are not stored. Only
+  // the broker assigns offsets, so a record without one is not stored.
   size_t nowhere = 0;
   for (const Outbox* outbox : outboxes) {
     for (const Outbox::Message& m : outbox->messages()) nowhere += !m.seen && m.offset < 0 ? 1 : 0;
@@ -75,7 +75,7 @@ absl::Status Producer::send(std::span<Outbox* const> outboxes) {
     return absl::DeadlineExceededError(
         fmt::format("kafka: {} records were acknowledged without an offset", nowhere));
   kill_point("before_commit");
-  // On a producer whose commit timed out nothing but commit may be called; its last answer is true.
+  // After a commit that timed out only commit() may be called; its last answer is the true one.
   RETURN_IF_ERROR(again_until_deadline([&] { return producer_->commit(); }, "a commit takes long"));
   kill_point("after_commit");
   return absl::OkStatus();
@@ -86,11 +86,12 @@ absl::Status Producer::drop_hanging(const std::vector<Place>& partitions,
   RETURN_IF_ERROR(producer_->begin());
   absl::Status stored;
   for (const Place& p : partitions) {
-    // Compacted topics take no record without a key.
+    // Compacted topics refuse records without a key.
     if (stored.ok()) stored = producer_->produce_key(p, "dropped");
   }
   if (stored.ok()) stored = again_until_deadline([&] { return producer_->flush(); });
-  // Without an answer these records may be there, too: then the next producer aborts them, and what hangs.
+  // Even after an error these records may be stored. The next producer then aborts them, and with them the
+  // hanging records.
   if (!absl::IsAborted(stored)) before();
   RETURN_IF_ERROR(stored);
   return again_until_deadline([&] { return producer_->abort(); });

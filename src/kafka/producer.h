@@ -1,6 +1,6 @@
 #pragma once
-// One transaction after the other. What the answers mean is the Transactor's business: here a transaction is
-// either taken by the broker or of unknown outcome.
+// Sends transactions one after the other. A transaction either was accepted by the broker or has an unknown
+// outcome; the Transactor handles both cases.
 
 #include <functional>
 #include <memory>
@@ -16,11 +16,11 @@ namespace doppel::kafka {
 
 struct ProducerOptions {
   TransactionalOptions transactions;
-  int commit_deadline_ms = 30'000;  // after it the producer is given up
+  int commit_deadline_ms = 30'000;  // how long to retry before giving up the producer
 };
 
-// Whether waiting may cure this. NotFound: a broker that has just come back does not know its partitions for
-// a moment.
+// Whether waiting may cure the error. NotFound counts because a broker that has just restarted does not know
+// its partitions for a moment.
 inline bool may_pass(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) || absl::IsAborted(status) ||
          absl::IsNotFound(status);
@@ -34,28 +34,29 @@ class Producer {
   Producer(const Producer&) = delete;
   Producer& operator=(const Producer&) = delete;
 
-  // A new one in place of the one before: fences the process that uses the id, and ends its open transaction.
-  // Waits for the broker as long as `stop` says no. Aborted: another process fenced it at once.
+  // Replaces the producer by a new one. This fences any process that uses the id and ends its open
+  // transaction. Waits for the broker until `stop` returns true. Aborted: another process fenced the new one
+  // at once.
   absl::Status reopen();
-  // The limit of a topic changed. Used from the next reopen() on.
+  // Takes effect with the next reopen().
   void set_batch_bytes_max(int64_t bytes) { options_.transactions.batch_bytes_max = bytes; }
 
-  // These offsets go with each transaction from now on.
+  // From now on each transaction commits the offsets of this group.
   void send_offsets_as(Committer by) { committer_ = std::move(by); }
-  // Asks the topic's metadata, so that the first transaction does not wait for it.
+  // Requests the topic's metadata early, so that the first transaction does not wait for it.
   void know_topic(const std::string& topic) { producer_->know_topic(topic); }
 
-  // All messages of these that are not seen yet, in one transaction, with the progress of the last one. They
-  // know then where they were stored. OK: the broker has taken the commit. After any error reopen() must
-  // come; cluster.h says what the codes mean.
+  // Sends all messages of the outboxes that are not seen yet in one transaction, with the progress of the
+  // last outbox, and stores offset and partition in each message. OK: the broker accepted the commit. After
+  // any error call reopen(); cluster.h explains the codes.
   absl::Status send(std::span<Outbox* const> outboxes);
 
-  // Drops what hangs in these partitions, by an aborted transaction of ours. `before` is called before
-  // anything is dropped, unless the broker says that we are fenced.
+  // Discards the hanging records in these partitions by aborting a transaction that writes there. Calls
+  // `before` before it discards anything, unless the broker reports that we are fenced.
   absl::Status drop_hanging(
       const std::vector<Place>& partitions, const std::function<void()>& before = [] {});
 
-  // Whether a connection to the broker broke since it was last forgotten.
+  // Whether a connection to the broker broke since the last forget_trouble().
   bool troubled();
   void forget_trouble() { troubled_ = false; }
 
@@ -68,7 +69,7 @@ class Producer {
   ProducerOptions options_;
   std::function<bool()> stop_;
   std::unique_ptr<TransactionalProducer> producer_;
-  Committer committer_;  // without a group: no offsets
+  Committer committer_;  // an empty group: no offsets are committed
   bool troubled_ = false;
 };
 

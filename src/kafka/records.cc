@@ -7,7 +7,7 @@ namespace doppel::kafka {
 void copy_records(Consumer& consumer, const std::vector<Gathered>& gathered, BufferPool& pool, Batch& batch) {
   if (gathered.empty()) return;
   size_t bytes = 0;
-  std::vector<Header> headers;  // of all, one after the other; they still point into the consumer's memory
+  std::vector<Header> headers;      // of all records in order; at first views of the consumer's memory
   std::vector<size_t> headers_end;  // by record
   headers_end.reserve(gathered.size());
   for (const Gathered& g : gathered) {

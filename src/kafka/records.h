@@ -1,6 +1,6 @@
 #pragma once
-// Records of a consumer as records of a batch: copied, because parsers read past the end of a value, and
-// because the consumer gets its memory back.
+// Copies a consumer's records into a batch. A copy is needed because parsers read past the end of a value
+// (kRecordPadding) and because the consumer's memory is released.
 
 #include <string>
 #include <vector>
@@ -18,7 +18,8 @@ struct Gathered {
   uint32_t incarnation = 1;  // of the topic
 };
 
-// Appends to batch.records, in this order; the batch keeps the memory.
+// Appends the records to batch.records in the given order. The batch owns the memory. The caller still has to
+// release the records.
 void copy_records(Consumer& consumer, const std::vector<Gathered>& gathered, BufferPool& pool, Batch& batch);
 
 }  // namespace doppel::kafka

@@ -14,7 +14,7 @@ namespace {
 
 using Read = std::function<void(const LogMessage&)>;
 
-// All records that are stored and not seen.
+// Reads the records that are stored but that readers do not see.
 absl::Status read_unseen(Cluster& cluster, const Place& place, const Read& read) {
   ASSIGN_OR_RETURN(const Watermarks seen, cluster.watermarks(place, Isolation::committed));
   ASSIGN_OR_RETURN(const Watermarks stored, cluster.watermarks(place, Isolation::uncommitted));
@@ -28,14 +28,14 @@ absl::Status read_unseen(Cluster& cluster, const Place& place, const Read& read)
       true);
 }
 
-// What hangs in the log. Each batch ends with the number of its records.
+// The part of the log that hangs. Each batch ends with the number of its records.
 struct HangingLog {
-  bool whole = true;                // all batches are
-  std::vector<std::string> owners;  // whom whole batches name
+  bool whole = true;                // all its batches are complete
+  std::vector<std::string> owners;  // from the owner records in complete batches
 };
 absl::StatusOr<HangingLog> read_hanging_log(Cluster& cluster, const Place& log) {
   HangingLog out;
-  std::vector<std::string> owners;  // of the batch at hand
+  std::vector<std::string> owners;  // of the current batch
   uint64_t records = 0;
   RETURN_IF_ERROR(read_unseen(cluster, log, [&](const LogMessage& m) {
     ++records;
@@ -64,7 +64,7 @@ bool number(std::string_view text, T& out) {
   return std::from_chars(text.data(), text.data() + text.size(), out).ptr == text.data() + text.size();
 }
 
-// Which document an event (ce_id: Metadata::event_id()) or a dead letter is about.
+// The document that an event (by its ce_id, which is Metadata::event_id()) or a dead letter is about.
 std::optional<InputPlace> document_of(const LogMessage& m) {
   InputPlace out;
   bool partition = false, offset = false;

@@ -1,6 +1,6 @@
 #pragma once
-// What an earlier process committed, and the broker forgot to mark (docs/adr/0017): read by a start, so that
-// it can be published again.
+// Reads records that an earlier process committed but that the broker forgot to mark as committed
+// (docs/adr/0017), so that a start can publish them again.
 
 #include <functional>
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace doppel::kafka {
 
-// A dead letter of a topic that was made again says which one it came from.
+// Names the incarnation of the input topic in a dead letter, if the topic was created again.
 inline constexpr std::string_view kIncarnationHeader = "doppel.incarnation";
 
 struct InputPlace {
@@ -23,7 +23,7 @@ struct InputPlace {
   uint32_t incarnation = 1;
   int64_t offset = 0;
 };
-// Whether the index log, as far as readers see it, covers the document at this place of the input.
+// Whether the part of the index log that readers see covers the document at this place of the input.
 using Covers = std::function<bool(const InputPlace&)>;
 inline bool covers(const LogProgress& progress, const InputPlace& place) {
   return place.incarnation < progress.incarnation ||
@@ -31,19 +31,19 @@ inline bool covers(const LogProgress& progress, const InputPlace& place) {
 }
 
 struct Hanging {
-  bool log_is_whole = false;  // the log hangs, with whole batches: our next record there makes them seen
-  std::vector<Place> drop;    // where an abort of ours must decide
+  bool log_is_whole = false;  // only whole batches hang in the log: our next commit there makes them visible
+  std::vector<Place> drop;    // the partitions whose hanging records an abort of ours must discard
 };
 
-// Appends to `committed` the records that hang in `places` and that a transaction had committed, with the
-// places where they are stored. If the log hangs, its batches decide: whole ones were committed, a part was
-// aborted. Otherwise a record was committed if the log covers the document that it is about; of one that does
-// not name a document this is assumed. Call it while no transaction of ours is open.
+// Appends to `committed` the records that hang in `places` and whose transaction was committed, with their
+// partitions and offsets. If the log hangs, its batches decide: whole batches were committed, an incomplete
+// one was aborted. Otherwise a record counts as committed if the log covers the document that it is about, or
+// if it names no document. Call it while no transaction of ours is open.
 absl::StatusOr<Hanging> read_hanging(Cluster& cluster, const Place& log, const std::vector<Place>& places,
                                      const Covers& covers, Outbox& committed);
 
-// Another process than `us` that claims the log with a whole batch that hangs there. Its claim may be
-// committed, with records in other topics that readers see.
+// Returns the name of a process other than `us` whose claim hangs in the log in a whole batch. That claim may
+// be committed, and readers may see its records in other topics.
 absl::StatusOr<std::optional<std::string>> hanging_claim(Cluster& cluster, const Place& log,
                                                          const std::string& us);
 

@@ -22,7 +22,7 @@ void RightsWait::say(const absl::Status& what) {
 absl::Status RightsWait::wait(const absl::Status& denied, const std::function<bool()>& stop) {
   const auto begin = Clock::now();
   auto looked = begin - kLook;
-  bool known = false;  // which one is missing
+  bool known = false;  // the brokers said which right is missing
   while (!stop()) {
     if (Clock::now() - looked >= kLook) {
       const absl::Status missing = missing_();

@@ -1,6 +1,6 @@
 #pragma once
-// A right that was withdrawn while doppel runs: it is said once, and every half minute, until it is there
-// again.
+// Waits for a right that was withdrawn while doppel runs. It logs the missing right at once and every half
+// minute until the right is granted again.
 
 #include <functional>
 #include <optional>
@@ -12,17 +12,18 @@ namespace doppel::kafka {
 
 class RightsWait {
  public:
-  // PermissionDenied: which rights are missing, a line for each. Asks the brokers.
+  // Asks the brokers. PermissionDenied: rights are missing; the message has a line for each.
   using Missing = std::function<absl::Status()>;
   explicit RightsWait(Missing missing) : missing_(std::move(missing)) {}
 
-  // Whether it is to be waited at all.
+  // False: a missing right is an error instead.
   bool waits() const { return missing_ != nullptr; }
-  // Waits until nothing is known to be missing any more, or for half a minute where nothing is known.
-  // `denied`: what the brokers said. Cancelled: `stop` says so.
+  // Blocks until the missing rights are granted, or for half a minute if the brokers do not say which are
+  // missing. `denied` is the brokers' refusal, which it logs in that case. Cancelled: `stop` returned true.
   absl::Status wait(const absl::Status& denied, const std::function<bool()>& stop);
 
-  // The same for one who must not wait: says what is due. False: nothing is known to be missing any more.
+  // Like wait(), but does not block: it logs if half a minute has passed. False: the rights are granted
+  // again.
   bool still(const absl::Status& denied);
 
  private:

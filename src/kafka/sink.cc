@@ -20,9 +20,9 @@
 namespace doppel::kafka {
 namespace {
 
-constexpr size_t kMessageOverhead = 512;       // of a record and its batch, besides what we put into it
-constexpr size_t kOriginHeaders = 900;         // of a dead letter at most, without the reason
-constexpr std::chrono::seconds kAskLimits(3);  // until the broker that is asked has heard of a new limit
+constexpr size_t kMessageOverhead = 512;       // bytes of a record and its batch besides our payload
+constexpr size_t kOriginHeaders = 900;         // most bytes of a dead letter's headers, without the reason
+constexpr std::chrono::seconds kAskLimits(3);  // how long a broker may take to learn of a new limit
 constexpr std::chrono::milliseconds kPause(50);
 
 size_t headers_size(std::span<const Header> headers) {
@@ -31,7 +31,7 @@ size_t headers_size(std::span<const Header> headers) {
   return bytes;
 }
 
-// Of a topic that was made again.
+// The progress of a partition whose topic was created again, before its first record.
 LogProgress beginning_of(const Record& record) {
   return {
       .topic = std::string(record.source), .partition = record.partition, .incarnation = record.incarnation};
@@ -98,8 +98,8 @@ absl::Status KafkaSink::settle() {
   }
   decided_.reset();
   refused_.clear();
-  // Nothing was to be written, and the broker does not say whether others have written: the position only
-  // stays old.
+  // The batch was empty and the broker does not answer whether others have written: the position stays as it
+  // is.
   if (!writes_ && absl::IsUnavailable(status)) return absl::OkStatus();
   RETURN_IF_ERROR(status);
   DOPPEL_CHECK(transactor_.log_offset() >= next_.log_offset, "the index log only grows", next_.log_offset);
@@ -119,20 +119,21 @@ absl::Status KafkaSink::still_ours() {
   return absl::IsUnavailable(looked) ? absl::OkStatus() : looked;
 }
 
-// The position is refreshed at most once a second, even where the log forgets at once.
+// Refreshes at most once a second, even if the log drops tombstones at once.
 bool KafkaSink::has_more_to_do() const {
   return position_.expire.announced < position_.expire.lowest_live ||
          Clock::unix_ms() - position_.covered_ms > std::max<int64_t>(options_.refresh_ms, 1'000);
 }
 
-// A topic refused a record that it took by what we know: its max.message.bytes was lowered. What does not fit
-// any more becomes a dead letter, or loses a part; without its rows there is no index.
+// A topic refused a record that fits its limit as we know it: its max.message.bytes was lowered. Records that
+// no longer fit become dead letters or lose a part. The index log has no such way out, so it is an error
+// there.
 absl::Status KafkaSink::learn_limits() {
   int64_t batch_bytes_max = std::numeric_limits<int64_t>::max();
   for (OutputTopic* topic :
        {&options_.events, &options_.dead_letters, &options_.unique, &options_.index_log}) {
     if (topic->name.empty()) continue;
-    int64_t largest = 0;  // of those that were refused
+    int64_t largest = 0;  // size of the largest refused message
     for (const Outbox::Message& m : outbox_.messages())
       if (m.refused && *m.topic == topic->name)
         largest = std::max(largest, static_cast<int64_t>(outbox_.bytes_of(m)));
@@ -146,12 +147,12 @@ absl::Status KafkaSink::learn_limits() {
 absl::Status KafkaSink::learn_limit(OutputTopic& topic, int64_t largest) {
   const int64_t before = topic.message_bytes_max;
   int64_t limit = before;
-  // The leader that refused knows more than the broker that is asked, for a moment.
+  // The leader that refused may know the new limit before the broker that we ask.
   const auto deadline = Clock::now() + kAskLimits;
   while (limit >= before && Clock::now() < deadline) {
     const absl::StatusOr<std::vector<std::string>> configs =
         cluster_.topic_configs(topic.name, {"max.message.bytes"});
-    if (absl::IsUnavailable(configs.status())) return absl::OkStatus();  // it will be refused again
+    if (absl::IsUnavailable(configs.status())) return absl::OkStatus();  // the next refusal asks again
     RETURN_IF_ERROR(configs.status());
     const std::string& text = configs->front();
     std::from_chars(text.data(), text.data() + text.size(), limit);
@@ -162,9 +163,9 @@ absl::Status KafkaSink::learn_limit(OutputTopic& topic, int64_t largest) {
   if (limit < before) {
     topic.message_bytes_max = limit;
   } else if (topic.compressed) {
-    topic.compressed = false;  // what was compressed is larger than it seemed
+    topic.compressed = false;  // compressed records are larger than estimated
   } else {
-    topic.message_bytes_max = std::min(before, largest) * 3 / 4;  // it takes less than it says
+    topic.message_bytes_max = std::min(before, largest) * 3 / 4;  // the topic accepts less than it says
   }
   if (&topic != &options_.index_log || fits(topic, static_cast<size_t>(largest))) return absl::OkStatus();
   return absl::FailedPreconditionError(fmt::format(
@@ -177,8 +178,8 @@ bool KafkaSink::fits(const OutputTopic& topic, size_t bytes) const {
   return static_cast<int64_t>(bytes + kMessageOverhead) <= topic.message_bytes_max;
 }
 
-// Whether the record as it is fits, together with `more` bytes: records that came compressed may only do so
-// if they are compressed again.
+// Whether the whole record and `more` bytes fit. A record that came compressed may fit only if it is
+// compressed again, so this measures it that way.
 bool KafkaSink::fits_compressed(const OutputTopic& topic, const Record& record, size_t more) const {
   const size_t bytes =
       record.value.size() + (record.key ? record.key->size() : 0) + headers_size(record.headers);
@@ -208,7 +209,7 @@ absl::Status KafkaSink::document(const Decided& decided, size_t i, size_t& row) 
         put_log_row(outbox_.bytes(), rows[row++], options_.num_perm, options_.mask_words, options_.scheme,
                     {.metadata = document.metadata, .coded_set = decided.work.sets[i].coded}));
   }
-  // So a process that judges these documents again decides the same.
+  // Recorded, so that a process that judges these documents again decides the same.
   if (outcome.verdict == Verdict::rejected && !record.not_fetched.empty()) {
     if (options_.missing_stops && !record.known_missing) {
       return absl::FailedPreconditionError(fmt::format("{}/{} at offset {} cannot be read: {}", record.source,
@@ -223,7 +224,7 @@ absl::Status KafkaSink::document(const Decided& decided, size_t i, size_t& row) 
   }
   if (options_.events_off) return absl::OkStatus();
   const bool rejected = outcome.verdict == Verdict::rejected;
-  // What was judged without a text says why: it is no document to be read on.
+  // A document that was judged without a text has a reason; consumers of the unique topic do not get it.
   if (outcome.verdict == Verdict::unique && document.reason.empty()) RETURN_IF_ERROR(unique_copy(record));
   if (rejected) {
     RejectedRecord signed_elsewhere;
@@ -259,7 +260,7 @@ absl::Status KafkaSink::document(const Decided& decided, size_t i, size_t& row) 
       of_cluster ? std::optional<std::string_view>(*of_cluster) : record.key;
   if (!fits(options_.events, value.size + (with ? with->size() : 0))) {
     outbox_.forget_headers();
-    if (rejected) return absl::OkStatus();  // it has its dead letter
+    if (rejected) return absl::OkStatus();  // it already has a dead letter
     return dead_letter(record, "EVENT",
                        fmt::format("the event has {} bytes with its key, more than the topic {} accepts ({})",
                                    value.size + (with ? with->size() : 0), options_.events.name,
@@ -288,8 +289,8 @@ absl::Status KafkaSink::unique_copy(const Record& record) {
   return absl::OkStatus();
 }
 
-// The record as it came, and in Kafka Connect's headers where it came from and what was wrong with it. What
-// makes it too large is left out, and said: the value first, then key and headers.
+// Adds the record as it came, with Kafka Connect's headers for its origin and its error. If it is too large,
+// the value is left out first, then the key and the headers; a header says so for each.
 absl::Status KafkaSink::dead_letter(const Record& record, std::string_view stage, std::string_view reason) {
   const OutputTopic& topic = options_.dead_letters;
   if (topic.name.empty()) return absl::OkStatus();
@@ -338,7 +339,7 @@ absl::Status KafkaSink::write_end(const End& end) {
   outbox_.header("content-type", "application/json");
   size_t at = outbox_.bytes().size();
   append_original_removed(outbox_.bytes(), options_.context, metadata, removal_reason_name(end.reason));
-  if (!fits(options_.events, outbox_.bytes().size() - at)) {  // then it only holds the place of the original
+  if (!fits(options_.events, outbox_.bytes().size() - at)) {  // too large: name only the original's place
     metadata = {.source = metadata.source,
                 .partition = metadata.partition,
                 .incarnation = metadata.incarnation,
@@ -393,7 +394,7 @@ absl::Status KafkaSink::expirations(const Resolved& resolved) {
 
 // ---- the input
 
-// One record for each partition that moved, at the end of the batch.
+// Ends the batch with one progress record for each partition that advanced.
 void KafkaSink::advance(const Batch& batch) {
   std::vector<LogProgress*> moved;
   const Record* before = nullptr;

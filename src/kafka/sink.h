@@ -1,7 +1,7 @@
 #pragma once
-// What a batch leaves in Kafka, in one transaction: events, dead letters, unique documents on request, the
-// records of the index log and, at their end, the progress of the input. write() encodes it and lets the
-// commit begin; settle() waits until it is known.
+// Publishes each batch in one transaction: events, dead letters, unique documents if a topic for them is set,
+// and the records of the index log, which end with the progress of the input. write() encodes the batch and
+// starts the commit; settle() waits for the outcome.
 
 #include <cstdint>
 #include <functional>
@@ -23,34 +23,33 @@ namespace doppel::kafka {
 struct OutputTopic {
   std::string name;                       // empty: none
   int64_t message_bytes_max = 1'000'000;  // of the topic
-  bool compressed = false;                // its limit counts compressed bytes
+  bool compressed = false;                // the limit counts compressed bytes
 };
 
-// What events are keyed by: the record's key, or what all events of a cluster share.
+// The key of an event: the record's own key, or one that all events of a cluster share.
 enum class EventKey { input, cluster_id, original_id };
 
 struct KafkaSinkOptions {
   OutputTopic events, dead_letters, unique, index_log;
   EventKey key = EventKey::input;
   bool all_verdicts = false;
-  bool missing_stops =
-      false;  // a document that could not be read is an error of write(), unless that is known_missing
-  bool events_off = false;  // a rebuild that only fills the index log
+  bool missing_stops = false;  // write() fails if a document cannot be fetched and is not known_missing
+  bool events_off = false;     // a rebuild that only fills the index log
   EventContext context;
-  std::string generation;  // where other processes answer: each batch says how many were decided in it
+  std::string generation;  // not empty if matchers answer: each batch then records the engine's cut
   uint64_t scheme = 0;     // fingerprint
   int num_perm = 128, mask_words = 1;
   // Called every second while settle() waits for Kafka.
   std::function<void()> waiting = [] {};
   CommitThread::Where commit = CommitThread::Where::beside;
-  // How old the snapshot's place in the log may become while nothing is written: well below the time after
-  // which the log forgets (delete.retention.ms).
+  // How old the position may become before an empty batch refreshes it. Well below the time after which the
+  // log drops tombstones (delete.retention.ms), which a restore from that position needs.
   int64_t refresh_ms = 3'600'000;
 };
 
 class KafkaSink final : public Sink {
  public:
-  // All outlive the sink.
+  // The references outlive the sink.
   KafkaSink(Cluster& cluster, KafkaSinkOptions options, Engine& engine, StoredOriginals& originals,
             Transactor& transactor, KafkaPosition position);
   absl::Status write(const Decided& decided) override;
@@ -58,13 +57,14 @@ class KafkaSink final : public Sink {
   absl::Status idle() override;
   std::string position() const override { return encode_position(position_); }
 
-  // A batch is needed even without documents: originals have ended whose events are not written yet, or the
-  // position has to be refreshed.
+  // Whether the sink needs a batch even if no documents come: expired originals have unwritten events, or the
+  // position is due for a refresh.
   bool has_more_to_do() const;
   const KafkaPosition& where() const { return position_; }
-  // For who waits long between two batches. Aborted: another process has taken over.
+  // Checks that we still own the log, for callers that wait long between two batches. Aborted: another
+  // process has taken over.
   absl::Status still_ours();
-  // Documents that could not be read for good.
+  // The number of documents that could not be fetched, as of the last settled batch.
   uint64_t missing() const { return missing_; }
 
  private:
@@ -87,13 +87,13 @@ class KafkaSink final : public Sink {
   KafkaSinkOptions options_;
   Engine& engine_;
   StoredOriginals& originals_;
-  KafkaPosition position_, next_;  // as of the last settled batch; of the one that is being committed
-  Outbox refused_;                 // the batch at hand as it was before, where a topic refused a part of it
+  KafkaPosition position_, next_;  // of the last settled batch; of the batch being committed
+  Outbox refused_;                 // the previous encoding of the current batch, which a topic refused
   Outbox outbox_;
   uint64_t missing_ = 0, missing_next_ = 0;
   Transactor& transactor_;
-  std::optional<Decided> decided_;  // under way
-  bool writes_ = false;             // or it only looks at the end of the log
+  std::optional<Decided> decided_;  // the batch being committed
+  bool writes_ = false;             // false: the commit only looks at the end of the log
   CommitThread commit_;
 };
 

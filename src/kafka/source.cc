@@ -15,14 +15,13 @@ namespace doppel::kafka {
 namespace {
 
 constexpr int kAskGroupMs = 2'000;
-constexpr int kGrowMs = 2;      // how often a batch whose time is over asks whether it is wanted
-constexpr size_t kChunk = 256;  // taken from the consumer at once
+constexpr int kGrowMs = 2;      // how often a batch past its linger time asks whether it is wanted
+constexpr size_t kChunk = 256;  // records per poll
 constexpr std::chrono::milliseconds kPause(200);  // before the broker is asked again
 constexpr std::chrono::seconds kLookForMissing(1);
-constexpr std::chrono::seconds kFollow(2);  // the statistics come once a second
+constexpr std::chrono::seconds kFollow(2);  // statistics come once a second
 constexpr std::chrono::minutes kSayAgain(1);
-constexpr std::chrono::seconds kDeleted(
-    30);  // a topic that had partitions, and that no broker knows any more
+constexpr std::chrono::seconds kDeleted(30);  // after this time a topic that disappeared counts as deleted
 
 }  // namespace
 
@@ -52,7 +51,7 @@ KafkaSource::~KafkaSource() {
   release();
 }
 
-// ---- which partitions, and from where
+// ---- partitions and their start positions
 
 absl::Status KafkaSource::look(bool first) {
   looked_ = Clock::now();
@@ -64,7 +63,7 @@ absl::Status KafkaSource::look(bool first) {
       const Place where{topic.topic, partition};
       if (tags_.contains(where) || (options_.only && !options_.only->contains(where))) continue;
       absl::StatusOr<Partition> placed = place(where, first);
-      // Its leader is not there yet, or not known.
+      // The partition has no leader yet, or the broker does not know it.
       if (!first && (absl::IsUnavailable(placed.status()) || absl::IsNotFound(placed.status()))) continue;
       if (absl::IsNotFound(placed.status())) return absl::UnavailableError(placed.status().message());
       RETURN_IF_ERROR(placed.status());
@@ -113,8 +112,8 @@ absl::Status KafkaSource::assign(size_t from, size_t to) {
   return consumer_->assign(more);
 }
 
-// Topics that are configured by name, and not there: they may come. One that was there may be away for a
-// moment; if it stays away it was deleted.
+// Logs topics that are configured by name but do not exist: they may be created later. A topic that existed
+// before may disappear for a moment; if it does not come back, it was deleted.
 absl::Status KafkaSource::say_missing(const std::vector<TopicPartitions>& found) {
   for (const std::string& name : options_.topics.names) {
     if (name.starts_with('^')) continue;
@@ -160,7 +159,7 @@ absl::StatusOr<KafkaSource::Partition> KafkaSource::place(const Place& where, bo
   const auto known = !first && mutated(Mutation::progress_of_late_topics_is_ignored) ? progress_.end()
                                                                                      : progress_.find(where);
   if (known == progress_.end() || known->second.incarnation < topic->incarnation) {
-    // A partition that came after its topic's others is read from its beginning, whatever kafka.start says.
+    // A partition that was added to a topic later is read from its beginning, whatever kafka.start says.
     const bool latest = first && options_.from_latest && !topic_has_progress(where.topic);
     out.next = latest ? marks.high : marks.low;
     return out;
@@ -170,10 +169,10 @@ absl::StatusOr<KafkaSource::Partition> KafkaSource::place(const Place& where, bo
   if (progress.last_ms >= 0 && out.next > marks.low)
     out.last = LastRead{.place = where, .offset = out.next - 1, .timestamp_ms = progress.last_ms};
   if (out.next < marks.low) RETURN_IF_ERROR(skip_lost(out, marks));
-  return out;  // whether it ends before is looked at with its topic
+  return out;  // look_at_topic() finds out whether the partition ends before out.next
 }
 
-// Records were deleted before they were read.
+// Handles records that were deleted before they were read.
 absl::Status KafkaSource::skip_lost(Partition& p, const Watermarks& marks) {
   const std::string message =
       fmt::format("{}/{} begins at offset {}, but it was read only up to {}: {} records were deleted unread",
@@ -186,8 +185,8 @@ absl::Status KafkaSource::skip_lost(Partition& p, const Watermarks& marks) {
   return absl::OkStatus();
 }
 
-// The group's offsets decide nothing. Where they differ somebody moved them, and may wonder. A broker that
-// has not marked the last ones as committed does not say them; they are not waited for.
+// The group's offsets have no effect. If they differ, somebody moved them and may expect one. A broker does
+// not return offsets whose transaction it has not marked as committed; this does not wait for them.
 void KafkaSource::report_other_offsets(const std::vector<LogProgress>& progress) {
   if (progress.empty() || !options_.compare_offsets) return;
   std::vector<Place> places;
@@ -198,7 +197,7 @@ void KafkaSource::report_other_offsets(const std::vector<LogProgress>& progress)
   for (size_t i = 0; i < places.size(); ++i) {
     const GroupOffset& group = (*offsets)[i];
     if (group.offset == progress[i].next) continue;
-    // Behind the markers of transactions (follow_markers()).
+    // The offset may lie behind transaction markers (follow_markers()); the note has the progress.
     const std::optional<LogProgress> noted = parse_group_note(group.note);
     if (noted && noted->next == progress[i].next && noted->incarnation == progress[i].incarnation) continue;
     log::warn("the group's offset differs from the index log; it is ignored",
@@ -217,7 +216,7 @@ absl::StatusOr<bool> KafkaSource::next(Batch& batch) {
                                       : std::chrono::milliseconds(kLookForMissing);
   if (Clock::now() - looked_ > every) {
     const absl::Status looked = look(false);
-    if (!absl::IsUnavailable(looked) && !waits_for_right(looked)) RETURN_IF_ERROR(looked);  // else later
+    if (!absl::IsUnavailable(looked) && !waits_for_right(looked)) RETURN_IF_ERROR(looked);  // else try later
   }
   absl::Status status = gather();
   if (status.ok()) status = explain_loss();
@@ -239,8 +238,8 @@ absl::StatusOr<bool> KafkaSource::next(Batch& batch) {
   return true;
 }
 
-// Behind the last record of a transaction is its marker. The group that lag tools look at moves behind that,
-// too, when all is read.
+// A marker follows the last record of a transaction. Once everything is read, the group's offset moves behind
+// it, so that lag tools show no lag.
 void KafkaSource::follow_markers() {
   const auto now = Clock::now();
   if (!options_.moves_group || now - followed_ < kFollow) return;
@@ -269,7 +268,7 @@ absl::Status KafkaSource::gather() {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
     const bool over = any && left <= 0;
     if (over && (!wanted_ || wanted_())) break;
-    // One record first: only then does the batch's time begin.
+    // Poll for one record first: the linger time begins with it.
     const size_t wanted = any ? std::min(kChunk, options_.batch_records - gathered_.size()) : 1;
     const int wait_ms = over ? kGrowMs : any ? static_cast<int>(left) : options_.idle_ms;
     chunk_.clear();
@@ -284,7 +283,7 @@ absl::Status KafkaSource::gather() {
 
 void KafkaSource::take(const Incoming& record) {
   Partition& partition = partitions_[record.tag];
-  if (record.offset < partition.next) {  // fetched with those behind it
+  if (record.offset < partition.next) {  // fetched in the same chunk, but already read
     consumer_->release({&record, 1});
     return;
   }
@@ -295,16 +294,16 @@ void KafkaSource::take(const Incoming& record) {
 }
 
 absl::Status KafkaSource::source_error(const absl::Status& failed) {
-  if (absl::IsOutOfRange(failed)) {  // said once
+  if (absl::IsOutOfRange(failed)) {  // the consumer reports it only once; explain_loss() handles it
     lost_ = failed;
     return absl::OkStatus();
   }
-  if (absl::IsUnavailable(failed)) {  // the consumer goes on by itself
+  if (absl::IsUnavailable(failed)) {  // the consumer recovers by itself
     log::warn("input waits for the broker", {{"says", std_sv(failed.message())}});
     return absl::OkStatus();
   }
-  if (waits_for_right(failed)) return absl::OkStatus();  // likewise
-  if (absl::IsNotFound(failed)) {  // look() decides whether the topic was deleted, and says so
+  if (waits_for_right(failed)) return absl::OkStatus();
+  if (absl::IsNotFound(failed)) {  // look() decides whether the topic was deleted, and logs it
     doubt_topics();
     if (missing_.empty()) looked_ = Clock::time_point();
     return absl::OkStatus();
@@ -318,7 +317,6 @@ bool KafkaSource::waits_for_right(const absl::Status& status) {
   return true;
 }
 
-// Sorts what was gathered and copies it.
 void KafkaSource::hand_over(Batch& batch) {
   std::sort(gathered_.begin(), gathered_.end(), [](const Gathered& a, const Gathered& b) {
     const int names = a.topic == b.topic ? 0 : a.topic->compare(*b.topic);

@@ -1,6 +1,6 @@
 #pragma once
-// Topics as a stream. Partitions are assigned by us, never by a group: one index owns all of them. Progress
-// records of the index log say where reading begins; offsets of the group are only for lag tools.
+// Reads topics as a Source. doppel assigns the partitions itself, because one index owns all of them. Reading
+// starts where the progress records of the index log say; the group's offsets serve lag tools only.
 
 #include <functional>
 #include <map>
@@ -25,38 +25,40 @@ namespace doppel::kafka {
 struct KafkaSourceOptions {
   std::string group;
   Inputs topics;
-  bool moves_group = false;             // the group of an index: it follows behind markers of transactions
-  bool compare_offsets = true;          // says where the group's offsets differ from what is read
-  std::optional<std::set<Place>> only;  // of these, nothing else is read; empty: all
+  bool moves_group = false;             // for lag tools: commit offsets behind transaction markers
+  bool compare_offsets = true;          // warn if the group's offsets differ from the progress
+  std::optional<std::set<Place>> only;  // read only these partitions; nullopt: all
   size_t batch_records = 1000;
   size_t batch_bytes = 8 << 20;
-  int linger_ms = 20;  // a batch is closed so long after its first record, or when it is wanted after that
+  int linger_ms = 20;  // a batch closes this long after its first record, or later, once it is wanted
   size_t queue_bytes = 256 << 20;
   int idle_ms = 100;                 // how long next() waits for a first record
-  bool from_latest = false;          // where a partition without progress begins
-  bool continue_after_loss = false;  // records that were deleted unread: go on behind them
-  // A topic that was made again is read from its beginning; or reading stops, and this says what helps.
+  bool from_latest = false;          // start partitions without progress at their end
+  bool continue_after_loss = false;  // skip records that were deleted unread, instead of an error
+  // If empty, a topic that was deleted and created again is read from its beginning. Otherwise it is an error
+  // that ends with this text, which says what helps.
   std::string recreated_stops;
-  int metadata_ms = 10'000;   // how often new topics and partitions are looked for
-  bool in_background = true;  // next() may be called on a thread of its own
+  int metadata_ms = 10'000;   // how often to look for new topics and partitions
+  bool in_background = true;  // next() may be called on another thread
   std::function<bool()> stop = [] { return false; };
-  // Which rights are missing, if it is known; a right that is withdrawn is waited for then. Else an error.
+  // Finds out which rights are missing. If set, the source waits for a right that is withdrawn; otherwise
+  // that is an error.
   RightsWait::Missing missing_rights = nullptr;
 };
 
 class KafkaSource final : public Source {
  public:
-  // Waits until the brokers answer. A topic that is not there yet is waited for beside the others. What
-  // `progress` says is compared with what the topics hold, whenever they appear, and what was read is
-  // compared again while they are read. A topic that was deleted and made again is another one: its records
-  // are of the next incarnation, and all of them are read, or it is an error. Records that were deleted
-  // before they were read, or that the brokers lost, are errors.
+  // Waits until the brokers answer, but not for topics that do not exist yet: these are read once they
+  // appear. The source compares `progress` with the contents of a topic when the topic appears, and the last
+  // record read while it reads. A topic that was deleted and created again gets the next incarnation and is
+  // read from its beginning, or is an error (recreated_stops). Records that were deleted unread are an error
+  // unless continue_after_loss; records that the brokers lost always are.
   static absl::StatusOr<std::unique_ptr<KafkaSource>> open(Cluster& cluster,
                                                            const KafkaSourceOptions& options,
                                                            const std::vector<LogProgress>& progress);
   ~KafkaSource() override;
 
-  // In order of topic, partition and offset within the batch.
+  // The records of a batch are ordered by topic, partition and offset.
   absl::StatusOr<bool> next(Batch& batch) override;
   bool live() const override { return true; }
   bool in_background() const override { return options_.in_background; }
@@ -65,26 +67,26 @@ class KafkaSource final : public Source {
   uint64_t bytes_read() const override { return bytes_read_; }
 
   size_t partitions() const { return partitions_.size(); }
-  // Any thread, also when the source is gone.
+  // Any thread may use the statistics, even after the source is destroyed.
   std::shared_ptr<const LatestStatistics> statistics() const { return statistics_; }
-  // Where partitions begin that `progress` did not name, or of another topic: to be written down, so that
-  // they begin there again.
+  // Start positions of partitions that `progress` did not name, or named for an earlier incarnation of the
+  // topic. The caller records them, so that a restart starts there, too.
   const std::vector<LogProgress>& beginnings() const { return beginnings_; }
 
  private:
   struct Topic {
     std::string name;
     uint32_t incarnation = 1;
-    std::optional<uint32_t> last;  // the partition of the last record that next() has returned
-    Clock::time_point compared{};  // that record with what the topic holds, and found there
+    std::optional<uint32_t> last;  // tag of the partition of the last record that next() returned
+    Clock::time_point compared{};  // when the topic was last seen to hold that record
   };
   struct Partition {
     Place place;
     Topic* topic = nullptr;        // lives as long as the source
-    int64_t next = 0;              // to be read
-    std::optional<LastRead> last;  // of what next() has returned
-    bool gone = false;             // the topic was made again with fewer partitions
-    int64_t group_at = -1;         // where the group was moved to
+    int64_t next = 0;              // offset to read next
+    std::optional<LastRead> last;  // the last record that next() returned
+    bool gone = false;             // the topic was created again with fewer partitions
+    int64_t group_at = -1;         // offset that move_group() committed last
   };
 
   KafkaSource(Cluster& cluster, KafkaSourceOptions options)
@@ -104,7 +106,7 @@ class KafkaSource final : public Source {
   void hand_over(Batch& batch);
   void release();
 
-  // source_topics.cc: whether topics are those that were read
+  // source_topics.cc: detects topics that were deleted and created again
   absl::Status open_consumer();
   absl::Status compare_topics();
   void doubt_topics();
@@ -118,28 +120,28 @@ class KafkaSource final : public Source {
   Cluster& cluster_;
   KafkaSourceOptions options_;
   RightsWait rights_;
-  absl::Status denied_;  // what is waited for
+  absl::Status denied_;  // the refusal whose right we wait for; OK: none
   std::function<bool()> wanted_;
   std::shared_ptr<LatestStatistics> statistics_ = std::make_shared<LatestStatistics>();  // before consumer_
   std::unique_ptr<Consumer> consumer_;
-  // Of topics that were made again: what these have fetched must not be taken for records of the new ones.
+  // Replaced consumers. Their queues may hold records of deleted topics, so they are never polled.
   std::vector<std::unique_ptr<Consumer>> old_consumers_;
-  std::map<Place, LogProgress> progress_;  // of the start
+  std::map<Place, LogProgress> progress_;  // as given to open()
   std::unique_ptr<Witness> witness_;
   std::map<std::string, std::unique_ptr<Topic>, std::less<>> topics_;
   std::vector<Partition> partitions_;  // by tag
-  size_t assigned_ = 0;                // of them, to consumer_
+  size_t assigned_ = 0;                // how many of them consumer_ reads
   std::map<Place, uint32_t> tags_;
   struct Missing {
     Clock::time_point since, said;
   };
-  std::map<std::string, Missing> missing_;  // topics that are configured
+  std::map<std::string, Missing> missing_;  // topics that are configured by name but not found
   bool said_none_ = false;
-  absl::Status lost_;                             // an offset that is to be read is not there
-  std::optional<Clock::time_point> waits_since_;  // what was gathered, for its topics
+  absl::Status lost_;                             // OutOfRange: the offset to read next does not exist
+  std::optional<Clock::time_point> waits_since_;  // since when gathered_ waits for its topics to answer
   std::vector<LogProgress> beginnings_;
   std::vector<Incoming> chunk_;
-  std::vector<Gathered> gathered_;  // of the batch at hand
+  std::vector<Gathered> gathered_;  // records of the current batch
   size_t gathered_bytes_ = 0;
   BufferPool pool_;
   Clock::time_point looked_, followed_;

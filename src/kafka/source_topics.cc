@@ -1,4 +1,4 @@
-// Whether the topics of a source are those that were read: their names do not say so.
+// Detects topics of a source that were deleted and created again under the same name.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 namespace doppel::kafka {
 namespace {
 
-// A consumer whose topic is deleted asks for records again after half a second only (fetch.error.backoff.ms),
-// or else it has more than this in its queue. So what comes within this time after the topic was seen to be
-// the same is of the same topic.
+// After its topic was deleted, a consumer waits half a second (fetch.error.backoff.ms) before it fetches
+// again, unless its queue holds more records than are read in this time. So records that arrive within this
+// time after a successful comparison belong to the same topic.
 constexpr std::chrono::milliseconds kTrusted(200);
 constexpr std::chrono::milliseconds kPause(200);  // before the broker is asked again
-constexpr std::chrono::seconds kDeleted(30);      // a topic that no broker knows any more
+constexpr std::chrono::seconds kDeleted(30);      // after this time an unknown topic counts as deleted
 
 std::string in_words(const Place& place) { return fmt::format("{}/{}", place.topic, place.partition); }
 
@@ -30,7 +30,7 @@ absl::Status KafkaSource::open_consumer() {
   statistics_->ask_ends([consumer = consumer.get()](const std::string& topic, int32_t partition) {
     return consumer->known_end({topic, partition});
   });
-  followed_ = Clock::now();  // the statistics are of the one before
+  followed_ = Clock::now();  // the statistics are still those of the previous consumer
   std::swap(consumer_, consumer);
   if (consumer == nullptr) return absl::OkStatus();
   consumer->unassign();
@@ -38,7 +38,7 @@ absl::Status KafkaSource::open_consumer() {
   return absl::OkStatus();
 }
 
-// What was gathered is of the topics that were read before, if their last records are still the same now.
+// The gathered records belong to the topics that were read before if the last records of those are unchanged.
 absl::Status KafkaSource::compare_topics() {
   if (mutated(Mutation::topics_are_not_compared)) return absl::OkStatus();
   const Clock::time_point now = Clock::now();
@@ -68,7 +68,7 @@ void KafkaSource::doubt_topics() {
   for (const auto& [name, topic] : topics_) topic->compared = {};
 }
 
-// What was gathered stays until its topics can be compared.
+// Keeps the gathered records until their topics can be compared.
 absl::Status KafkaSource::wait_for_topics(const absl::Status& why) {
   const auto now = Clock::now();
   if (!waits_since_) {
@@ -82,7 +82,7 @@ absl::Status KafkaSource::wait_for_topics(const absl::Status& why) {
   return absl::OkStatus();
 }
 
-// An offset that is to be read next is not there.
+// Finds out why the offset to read next does not exist: lost records, or another topic.
 absl::Status KafkaSource::explain_loss() {
   if (lost_.ok()) return absl::OkStatus();
   std::set<Topic*> end_before;
@@ -95,7 +95,7 @@ absl::Status KafkaSource::explain_loss() {
   }
   const size_t consumers = old_consumers_.size();
   for (Topic* topic : end_before) RETURN_IF_ERROR(look_at_topic(*topic));
-  if (old_consumers_.size() == consumers) {  // this one says nothing more about the partition
+  if (old_consumers_.size() == consumers) {  // after the error this consumer no longer reads the partition
     RETURN_IF_ERROR(open_consumer());
     RETURN_IF_ERROR(assign(0, assigned_));
   }
@@ -103,7 +103,7 @@ absl::Status KafkaSource::explain_loss() {
   return absl::OkStatus();
 }
 
-// Begins again with a topic that is another one than was read.
+// Starts the topic from its beginning if it was deleted and created again.
 absl::Status KafkaSource::look_at_topic(Topic& topic) {
   ASSIGN_OR_RETURN(const std::vector<TopicPartitions> all, cluster_.topics());
   const auto found =
@@ -114,8 +114,9 @@ absl::Status KafkaSource::look_at_topic(Topic& topic) {
   return made_again ? begin_again(topic, there) : absl::OkStatus();
 }
 
-// Another topic holds other records, or ends before what was read. One that holds a record that was read is
-// the same; if a part of it ends too early, the brokers have lost that.
+// A topic that was created again holds other records, or ends before the offset that was read. A topic that
+// still holds a record that was read is the same; if one of its partitions ends too early, the brokers have
+// lost records.
 absl::StatusOr<bool> KafkaSource::is_made_again(const Topic& topic, const std::set<int32_t>& there) {
   std::vector<LastRead> last;
   std::string differs, remedy;
@@ -147,7 +148,7 @@ absl::StatusOr<bool> KafkaSource::is_made_again(const Topic& topic, const std::s
     }
   }
   if (differs.empty()) return false;
-  // The topic may have been made again between the answers.
+  // The topic may have been created again between two answers.
   std::vector<Same> still;
   if (!found.empty()) {
     ASSIGN_OR_RETURN(still, witness_->compare(found));

@@ -23,7 +23,7 @@ void read_partition(std::string_view topic, dom::object p, ConsumerStatistics& o
   std::string_view state;
   if (p["fetch_state"].get(state) != simdjson::SUCCESS) state = {};
   const int64_t partition = number(p, "partition", -1);
-  if (partition < 0 || state == "none" || state.empty()) return;  // known, but not ours
+  if (partition < 0 || state == "none" || state.empty()) return;  // known, but not assigned to us
   out.partitions.push_back({.topic = std::string(topic),
                             .partition = static_cast<int32_t>(partition),
                             .end = number(p, "ls_offset", -1),
@@ -40,12 +40,12 @@ void read_broker(dom::object b, ConsumerStatistics& out) {
   const int64_t id = number(b, "nodeid", -1);
   std::string_view source;
   if (b["source"].get(source) != simdjson::SUCCESS) source = {};
-  if (id < 0 || source == "logical") return;  // another connection to it, for the group
+  if (id < 0 || source == "logical") return;  // a second connection to a broker, for the group
   std::string_view state;
   if (b["state"].get(state) != simdjson::SUCCESS) state = {};
   dom::object throttle;
   const bool timed = b["throttle"].get(throttle) == simdjson::SUCCESS;
-  // The address that was configured, and the one that the cluster reports, may be two connections.
+  // The configured address and the one that the cluster reports may have a connection each.
   const auto same = [&](const ConsumerStatistics::Broker& broker) { return broker.id == id; };
   if (const auto at = std::find_if(out.brokers.begin(), out.brokers.end(), same); at != out.brokers.end()) {
     at->up = at->up || state == "UP";

@@ -1,5 +1,5 @@
 #pragma once
-// The part of librdkafka's periodic statistics of a consumer that doppel uses.
+// The part of librdkafka's periodic consumer statistics that doppel uses.
 
 #include <cstdint>
 #include <functional>
@@ -16,38 +16,39 @@ struct ConsumerStatistics {
   struct Partition {
     std::string topic;
     int32_t partition = 0;
-    int64_t end = -1;      // of what is committed; -1: not known yet
-    int64_t fetched = -1;  // offset that is asked for next: behind markers that are no records
-    int64_t taken = -1;    // offset behind the last record that was handed over; -1: none was
+    int64_t end = -1;      // the end of committed records; -1: not known yet
+    int64_t fetched = -1;  // the offset to fetch next; unlike `taken` it lies behind transaction markers
+    int64_t taken = -1;    // the offset behind the last record handed to the pipeline; -1: none
     uint64_t queued = 0, queued_bytes = 0;
     bool fetching = false;  // false: the library waits for a leader or an offset
   };
   struct Broker {
     int32_t id = 0;
     bool up = false;
-    double throttled_s = 0;  // average since the last time: its quotas made us wait
+    double throttled_s = 0;  // average delay by the broker's quotas since the last statistics
   };
   std::vector<Partition> partitions;
   std::vector<Broker> brokers;
-  uint64_t rebalances = 0;  // of the group; partitions are assigned by us, so this stays
+  uint64_t rebalances = 0;  // of the group; constant, because doppel assigns partitions itself
   uint64_t received_bytes = 0, received_records = 0;
   uint64_t request_errors = 0, request_timeouts = 0, disconnects = 0;
   uint64_t queued_bytes() const;
 };
 
-// False: it is not what it should be; `out` is as it was.
+// Returns false and leaves `out` unchanged if `json` is malformed.
 bool parse_statistics(std::string_view json, ConsumerStatistics& out);
 
-// The latest ones: written by the thread that reads, looked at by any other.
+// The latest statistics of a consumer. The thread that polls the consumer writes them; any thread may read.
 class LatestStatistics {
  public:
   void take(std::string_view json);
-  // Records were handed over. The library's own position also counts markers at the end of a partition.
+  // Sets Partition::taken. The library's own position also counts markers at the end of a partition.
   void handed_over(const std::string& topic, int32_t partition, int64_t next);
   ConsumerStatistics get() const;
 
-  // How to ask for the end of a partition as far as it is known now: the statistics are as old as the last
-  // call of the one who reads. Until this returns with an empty function, the one before may be called.
+  // Sets a function that returns the cached end of a partition. get() calls it on its own thread, because the
+  // statistics are only as fresh as the last poll. The previous function is not called after ask_ends()
+  // returns.
   using Ends = std::function<int64_t(const std::string& topic, int32_t partition)>;
   void ask_ends(Ends ends);
 

@@ -19,7 +19,7 @@ absl::StatusOr<TopicPattern> TopicPattern::compile(const std::string& expression
   return out;
 }
 
-// Of all matches regexec returns the one that begins first.
+// regexec returns the match that begins first, so a match at 0 is found if there is one.
 bool TopicPattern::fits(const std::string& topic) const {
   std::array<regmatch_t, 1> match{};
   return ::regexec(compiled_.get(), topic.c_str(), match.size(), match.data(), 0) == 0 && match[0].rm_so == 0;

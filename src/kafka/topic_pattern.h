@@ -1,5 +1,5 @@
 #pragma once
-// A regular expression that names topics.
+// A regular expression that selects topics by name.
 
 #include <regex.h>
 
@@ -12,10 +12,10 @@ namespace doppel::kafka {
 
 class TopicPattern {
  public:
-  // POSIX extended. An error says what is wrong with it.
+  // The syntax is POSIX extended. The error quotes the expression and says what is wrong with it.
   static absl::StatusOr<TopicPattern> compile(const std::string& expression);
 
-  // Whether the beginning of the name fits.
+  // Whether the expression matches at the beginning of the name. It need not match the whole name.
   bool fits(const std::string& topic) const;
 
  private:

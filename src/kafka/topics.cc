@@ -13,7 +13,7 @@
 namespace doppel::kafka {
 namespace {
 
-constexpr std::chrono::seconds kMade(15);  // until every broker has heard of a new topic
+constexpr std::chrono::seconds kMade(15);  // how long brokers may take to learn of a new topic
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -63,7 +63,7 @@ absl::Status make_topic(Cluster& cluster, const TopicSpec& spec) {
   RETURN_IF_ERROR(cluster.create_topic(spec));
   log::info("made a topic",
             {{"topic", spec.name}, {"purpose", spec.purpose}, {"partitions", spec.partitions}});
-  // The controller made it: the broker that is asked next may not have heard of it yet.
+  // The controller created the topic. The broker that gets our next request may not know it yet.
   const auto deadline = Clock::now() + kMade;
   while (true) {
     const absl::Status known = cluster.topic_configs(spec.name, {}).status();

@@ -1,5 +1,5 @@
 #pragma once
-// Topics: what there is, what is missing, and making it.
+// Finds topics and creates them.
 
 #include <string>
 #include <vector>
@@ -8,24 +8,24 @@
 
 namespace doppel::kafka {
 
-// Which topics are read. A name is one topic; '^' begins an extended regular expression that must fit from
-// the beginning. Expressions never fit internal topics ("__...") nor those in `never`: what doppel writes
-// itself.
+// Selects the topics to read. A name selects one topic. A name that begins with '^' is an extended regular
+// expression that must match at the beginning of a topic's name. Expressions never select internal topics
+// ("__...") nor those in `never`, which doppel writes itself.
 struct Inputs {
   std::vector<std::string> names;
   std::vector<std::string> never;
 };
 
-// False also where an expression is wrong.
+// Also false if one of the expressions is invalid.
 bool is_input(const Inputs& inputs, const std::string& topic);
 
-// Those that are there, ascending.
+// Returns the selected topics that exist, in ascending order.
 absl::StatusOr<std::vector<TopicPartitions>> find_topics(Cluster& cluster, const Inputs& inputs);
 
-// The command that makes it.
+// The shell command that creates the topic.
 std::string command_to_make(const TopicSpec& spec, const std::string& brokers);
 
-// Makes it, and waits until it is known.
+// Creates the topic and waits up to 15 s until the brokers know it.
 absl::Status make_topic(Cluster& cluster, const TopicSpec& spec);
 
 }  // namespace doppel::kafka

@@ -1,11 +1,12 @@
-// The way of a batch:
+// A batch is sent. What follows depends on the broker's answer:
 //
-//   send; the broker takes it                    committed
-//   it does not, or nobody knows                 replace the producer: nothing of ours is open
-//                                                drop what hangs: nothing of ours is undecided
-//                                                a foreign record behind ours: another process has taken over
-//                                                look up what readers see, send the rest with a new claim
-//   it does, but a connection broke meanwhile    readers must come to see it; else as above
+//   it accepts the commit       the batch is committed
+//   it fails, or the outcome    replace the producer, so that no transaction of ours is open;
+//   is unknown                  discard hanging records, so that none of ours are undecided;
+//                               if foreign records follow ours, stop: another process has taken over;
+//                               look up what readers see, and send the rest with a new claim
+//   it accepts, but a           wait until readers see the batch; if they do not, continue as after a
+//   connection broke            failure
 #include "kafka/transactor.h"
 
 #include <fmt/format.h>
@@ -26,12 +27,12 @@
 namespace doppel::kafka {
 namespace {
 
-constexpr int kAttempts = 3;  // with an error that waiting does not cure
-// How long one who is fenced waits for the claim of the other, the first time and at most.
+constexpr int kAttempts = 3;  // after errors that waiting does not cure
+// A fenced process waits kClaiming for the other's claim, and longer each time up to kClaimingMax times that.
 constexpr std::chrono::milliseconds kClaiming(1'000);
 constexpr int kClaimingMax = 8;
 
-// Another process owns the log: final, unlike the Aborted of one who is fenced.
+// Whether another process owns the log. This is final, unlike Aborted, which only means that we were fenced.
 bool taken_over(const absl::Status& status) { return absl::IsAlreadyExists(status); }
 
 }  // namespace
@@ -72,13 +73,12 @@ absl::Status Transactor::commit_once(Outbox& outbox) {
   const bool troubled = producer_.troubled() && !mutated(Mutation::answers_are_trusted);
   if (troubled) RETURN_IF_ERROR(insist([&] { return await_readers(all); }));
   fenced_in_a_row_ = 0;
-  // Only what was sent again has moved.
+  // Earlier batches have new offsets only if they were sent again.
   learn_offsets(failed.ok() && !troubled ? Outboxes(all).last(1) : Outboxes(all));
   return absl::OkStatus();
 }
 
-// What went with the last transaction may have to be sent again with the next one, so nothing of it is
-// forgotten before.
+// The next transaction may have to repeat all batches of the last one, so they are kept until then.
 void Transactor::keep(Outbox& outbox) {
   const auto settled = [](const Outbox& o) {
     return std::all_of(o.messages().begin(), o.messages().end(), [](const auto& m) { return m.seen; });
@@ -111,7 +111,7 @@ absl::Status Transactor::look_after() {
   const std::vector<Outbox*> all = last_and(nullptr);
   const absl::Status status = await_readers(all);
   if (taken_over(status)) return absl::AbortedError(status.message());
-  if (!status.ok()) return absl::IsUnavailable(status) ? absl::OkStatus() : status;  // it is asked for again
+  if (!status.ok()) return absl::IsUnavailable(status) ? absl::OkStatus() : status;  // the next call retries
   learn_offsets(all);
   return absl::OkStatus();
 }
@@ -125,7 +125,8 @@ absl::Status Transactor::look_at_end() {
   return absl::OkStatus();
 }
 
-// Sends what readers do not see, until they see all of it. `failed` is why that is in doubt.
+// Sends the messages that readers do not see, until they see all of them. `failed` is the error that left
+// this in doubt.
 absl::Status Transactor::publish(Outboxes outboxes, absl::Status failed) {
   if (mutated(Mutation::only_the_last_batch)) outboxes = outboxes.last(1);
   std::vector<Outbox*> with_claim{&claim_};
@@ -135,14 +136,14 @@ absl::Status Transactor::publish(Outboxes outboxes, absl::Status failed) {
               {{"says", std_sv(failed.message())}});
     stats_.recoveries.fetch_add(1, std::memory_order_relaxed);
     if (absl::IsAborted(failed)) {
-      // By the broker's time-out, or by another process: that one claims the log.
+      // The broker's time-out fenced us, or another process, which then claims the log.
       stats_.fenced.fetch_add(1, std::memory_order_relaxed);
       ++fenced_in_a_row_;
       RETURN_IF_ERROR(insist([&] { return await_claim(outboxes); }));
     }
     bool committed = false;
     const absl::Status settled = insist([&] { return recover(outboxes, committed); });
-    if (absl::IsAborted(settled)) {  // fenced again meanwhile
+    if (absl::IsAborted(settled)) {  // fenced once more
       failed = settled;
       continue;
     }
@@ -158,7 +159,7 @@ absl::Status Transactor::publish(Outboxes outboxes, absl::Status failed) {
       return failed;
     }
     stats_.resent.fetch_add(1, std::memory_order_relaxed);
-    // A process that replaces its producer claims the log again, with its first transaction.
+    // The first transaction of a new producer repeats our claim of the log.
     for (Outbox::Message& m : claim_.messages()) m.seen = false;
     sent_again_ = true;
     failed = producer_.send(with_claim);
@@ -168,7 +169,7 @@ absl::Status Transactor::publish(Outboxes outboxes, absl::Status failed) {
   return absl::OkStatus();
 }
 
-// What was committed once cannot be made smaller.
+// A batch that was committed before cannot be encoded smaller, so its refusal is final.
 absl::Status Transactor::refused_for_good() const {
   for (const Outbox& o : last_) {
     for (const Outbox::Message& m : o.messages()) {
@@ -183,15 +184,15 @@ absl::Status Transactor::refused_for_good() const {
   return absl::OkStatus();
 }
 
-// Afterwards nothing of ours is open or undecided, all messages know whether they are seen, and nobody else
-// has written to the log.
+// After it no transaction of ours is open or undecided, `seen` of every message is right, and nobody else has
+// written to the log.
 absl::Status Transactor::recover(Outboxes outboxes, bool& committed) {
   RETURN_IF_ERROR(producer_.reopen());
   std::set<std::string> topics{options_.index_log};
   for (const Outbox* outbox : outboxes) {
     for (const Outbox::Message& m : outbox->messages()) topics.insert(*m.topic);
   }
-  RETURN_IF_ERROR(refuse_foreign_records(outboxes));  // before anything of theirs is dropped
+  RETURN_IF_ERROR(refuse_foreign_records(outboxes));  // before records of another process are discarded
   RETURN_IF_ERROR(drop_what_hangs(topics));
   committed = true;
   for (Outbox* outbox : outboxes) {
@@ -214,11 +215,11 @@ absl::Status Transactor::drop_what_hangs(const std::set<std::string>& topics) {
   log::warn("the broker has ended a transaction without marking its records; dropping them there",
             {{"partitions", text_of(hanging)}});
   RETURN_IF_ERROR(producer_.drop_hanging(hanging));
-  // What is left after that is open in somebody else's transaction.
+  // Records that still hang after this belong to another producer's open transaction.
   return visibility_.hanging(topics, kDropping).status();
 }
 
-// The broker has taken these: they must come to be seen.
+// Waits until readers see the outboxes, which the broker accepted. Publishes them again if they do not.
 absl::Status Transactor::await_readers(Outboxes outboxes) {
   std::map<Place, int64_t> ends;
   for (const Outbox* outbox : outboxes) {
@@ -244,8 +245,8 @@ absl::Status Transactor::await_readers(Outboxes outboxes) {
   return absl::OkStatus();
 }
 
-// Before the producer is replaced, which fences the one that has fenced us: a moment for its claim, longer
-// each time, so that a duel ends.
+// Replacing our producer would fence the process that fenced us. So this first gives that process time to
+// claim the log, longer each time, so that two processes do not fence each other for ever.
 absl::Status Transactor::await_claim(Outboxes outboxes) {
   const auto deadline = Clock::now() + kClaiming * std::min(fenced_in_a_row_, kClaimingMax);
   int64_t looked = log_offset_;
@@ -258,13 +259,13 @@ absl::Status Transactor::await_claim(Outboxes outboxes) {
   }
 }
 
-// Every record that readers see behind log_offset_ must be one of ours.
+// Fails with AlreadyExists if readers see a record behind log_offset_ that is not ours.
 absl::Status Transactor::refuse_foreign_records(Outboxes outboxes) {
   if (mutated(Mutation::foreign_records_are_skipped)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const int64_t end, visibility_.seen_to(log_));
   if (end < log_offset_) {
     ASSIGN_OR_RETURN(const int64_t stored, visibility_.stored_to(log_));
-    if (stored >= log_offset_) return absl::OkStatus();  // ours hangs, so nobody has committed behind it
+    if (stored >= log_offset_) return absl::OkStatus();  // our records hang, so nobody committed behind them
     return absl::FailedPreconditionError(fmt::format("{} ends at {}, before offset {} that was committed",
                                                      options_.index_log, stored, log_offset_));
   }
@@ -277,8 +278,8 @@ absl::Status Transactor::taken_over_by(const std::string& owner) const {
                                               owner.empty() ? "without a name" : owner, options_.index_log));
 }
 
-// Whether readers see records in [from, to) of the log that are not of our claim, nor of these: then the name
-// of their owner, if they say it.
+// Looks in [from, to) of the log for records that belong neither to our claim nor to the outboxes. Returns
+// the name of their owner, or an empty name if they have no owner record.
 absl::StatusOr<std::optional<std::string>> Transactor::foreign_owner(int64_t from, int64_t to,
                                                                      Outboxes outboxes) {
   std::set<int64_t> ours;
@@ -301,7 +302,7 @@ absl::StatusOr<std::optional<std::string>> Transactor::foreign_owner(int64_t fro
   return owner;
 }
 
-// Again and again while the broker does not answer.
+// Repeats the attempt until the broker answers.
 absl::Status Transactor::insist(const std::function<absl::Status()>& attempt) {
   while (true) {
     absl::Status status = attempt();

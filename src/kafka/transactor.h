@@ -1,7 +1,7 @@
 #pragma once
-// One batch after the other, each published exactly once, by the one process that owns the index log. A batch
-// stays encoded until readers see it. What they see is looked up wherever an answer of the broker is missing
-// or may be wrong (docs/adr/0017). Who owns the log is decided by the log (docs/adr/0018).
+// Publishes batches one after the other, each exactly once, from the one process that owns the index log. It
+// keeps a batch encoded until readers see it. If an answer of the broker is missing or may be wrong, it looks
+// up what readers see (docs/adr/0017). The log itself decides who owns it (docs/adr/0018).
 
 #include <atomic>
 #include <functional>
@@ -25,9 +25,9 @@ namespace doppel::kafka {
 struct TransactorOptions {
   ProducerOptions producer = {};
   std::string index_log;
-  std::string owner;                   // of this process, unique
-  std::set<std::string> outputs = {};  // the other topics that are written
-  // What the log covers up to an offset. A start asks it of records that hang.
+  std::string owner;                   // a unique name for this process
+  std::set<std::string> outputs = {};  // the other topics that it writes
+  // What the log covers up to offset `covers_to`. open() decides with it which hanging records to publish.
   Covers covers = [](const InputPlace&) { return false; };
   int64_t covers_to = 0;
 };
@@ -35,40 +35,40 @@ struct TransactorOptions {
 class Transactor {
  public:
   // Claims the index log. When it returns, everything before log_offset() in the log is final, our owner
-  // record is its last record, and readers see it. Waits for the broker as long as `stop` says no. Aborted:
-  // other processes keep claiming it.
+  // record is its last record, and readers see it. Waits for the broker until `stop` returns true. Aborted:
+  // other processes keep claiming the log.
   static absl::StatusOr<std::unique_ptr<Transactor>> open(Cluster& cluster, const TransactorOptions& options,
                                                           std::function<bool()> stop);
 
-  // For lag tools only: this group's offsets go with each transaction from now on.
+  // From now on each transaction commits this group's offsets. They serve lag tools only.
   void send_offsets_to(std::string group) { producer_.send_offsets_as({std::move(group), {}}); }
-  // From now on a right that is withdrawn is waited for; before, it is an error.
+  // From now on a withdrawn right makes calls wait for it. Before this call it is an error.
   void wait_for_rights(RightsWait::Missing missing) { rights_ = RightsWait(std::move(missing)); }
   void know_topic(const std::string& topic) { producer_.know_topic(topic); }
   void set_batch_bytes_max(int64_t bytes) { producer_.set_batch_bytes_max(bytes); }
 
-  // Returns when the outbox is known to be committed, once, and keeps what it holds: the caller has an older
-  // one then, to be cleared. ResourceExhausted: messages that are `refused` are
-  // larger than their topic takes; commit another outbox in its place, with the `refused` one beside it: of
-  // that, readers may see some already. Aborted: another process has taken over. Aborted and whatever else
-  // comes must stop the process.
+  // Returns OK once the outbox is known to be committed exactly once. It keeps the contents and swaps an
+  // older outbox into `outbox`, which the caller clears. ResourceExhausted: the messages with `refused` set
+  // are larger than their topic accepts; commit a replacement and pass the refused outbox along, because
+  // readers may see some of its messages already. Aborted: another process has taken over. Aborted and every
+  // other error must stop the process.
   absl::Status commit(Outbox& outbox, const Outbox* refused = nullptr);
-  // To be called now and then while there is nothing to commit: a batch that the broker has forgotten to mark
-  // as committed would stay unseen until the next one. Does nothing unless a connection broke.
+  // Call it regularly while there is nothing to commit: a batch that the broker forgot to mark as committed
+  // would otherwise stay unseen until the next one. Does nothing unless a connection broke.
   absl::Status look_after();
-  // Behind our last record nothing was written: then log_offset() moves behind the markers at the end of the
-  // log. Aborted: another process has taken over.
+  // Moves log_offset() behind the transaction markers at the end of the log, unless another process has
+  // written there. Aborted: it has.
   absl::Status look_at_end();
 
-  // Behind the last record of the index log that was committed here.
+  // The offset behind the last record that we committed to the index log.
   int64_t log_offset() const { return log_offset_; }
 
   struct Stats {
     std::atomic<uint64_t> commits{0};
-    std::atomic<uint64_t> recoveries{0};   // it was unknown whether a transaction is committed
-    std::atomic<uint64_t> resent{0};       // it was not: aborted, and sent again
-    std::atomic<uint64_t> fenced{0};       // another process (or the broker's time-out) took our place
-    std::atomic<double> last_commit_s{0};  // how long the last commit took, all attempts together
+    std::atomic<uint64_t> recoveries{0};   // the outcome of a transaction was unknown
+    std::atomic<uint64_t> resent{0};       // a transaction was not committed and was sent again
+    std::atomic<uint64_t> fenced{0};       // another process (or the broker's time-out) fenced us
+    std::atomic<double> last_commit_s{0};  // duration of the last commit() with all its attempts
   };
   const Stats& stats() const { return stats_; }
 
@@ -111,11 +111,11 @@ class Transactor {
   Visibility visibility_;
   int64_t log_offset_ = 0;
   Outbox claim_;  // our owner record
-  // What the last transaction held: a batch, after a failure those before it too, if they were sent again.
+  // The batches of the last transaction: one, or several if a failure made us send earlier ones again.
   std::list<Outbox> last_ = std::list<Outbox>(1);
-  bool sent_again_ = false;       // the transaction at hand holds more than its batch
-  bool must_send_found_ = false;  // what a start has found: a transaction of ours has touched it
-  int64_t settled_from_ = 0;      // the end of the log that readers saw when last_ was found by a start
+  bool sent_again_ = false;       // the current transaction contains earlier batches, too
+  bool must_send_found_ = false;  // an earlier attempt of claim() has touched the records that it found
+  int64_t settled_from_ = 0;      // where the log ended for readers when settle() filled last_
   int fenced_in_a_row_ = 0;
   RightsWait rights_{nullptr};
   absl::Status broken_;  // why the producer must be replaced before the next batch

@@ -1,4 +1,4 @@
-// The start: the log is claimed, and what a predecessor left is settled.
+// The start of a Transactor: it claims the log and settles what a predecessor left.
 #include <fmt/format.h>
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace doppel::kafka {
 
-// Two that start at the same time fence each other; pauses of different length let one of them through.
+// Two processes that start at the same time fence each other. Random pauses let one of them through.
 absl::Status Transactor::claim() {
   constexpr int kDuels = 20;
   uint64_t random = std::hash<std::string>{}(options_.owner);
@@ -43,7 +43,7 @@ absl::Status Transactor::try_claim() {
   claim_.seal(options_.index_log);
   const std::array<Outbox*, 2> both{&last_.front(), &claim_};
   const absl::Status sent = producer_.send(both);
-  must_send_found_ = must_send_found_ || !absl::IsAborted(sent);  // it is part of our transaction now
+  must_send_found_ = must_send_found_ || !absl::IsAborted(sent);  // our transaction contains them now
   RETURN_IF_ERROR(refused_for_good());
   RETURN_IF_ERROR(sent);
   const int64_t end = claim_.messages().back().offset + 1;
@@ -59,18 +59,18 @@ absl::Status Transactor::try_claim() {
   return absl::OkStatus();
 }
 
-// What a predecessor committed, and the broker forgot to mark, is published: in the log by our claim, which
-// makes what hangs before it seen; elsewhere it is dropped and sent again, together with the claim. What it
-// did not commit is dropped.
+// Publishes the records that a predecessor committed but that the broker forgot to mark. In the log our claim
+// does so: its commit makes the records that hang before it visible. In other topics they are discarded and
+// sent again together with the claim. Records that the predecessor did not commit are discarded.
 absl::Status Transactor::settle() {
-  Outbox& found = last_.front();  // nothing was committed yet
+  Outbox& found = last_.front();  // we have committed nothing yet
   std::set<std::string> topics = options_.outputs;
   topics.insert(options_.index_log);
   ASSIGN_OR_RETURN(const std::vector<Place> hanging, visibility_.hanging(topics, kMarking));
   if (mutated(Mutation::nothing_is_settled)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const int64_t seen, visibility_.seen_to(log_));
-  // What an attempt that failed has found is of use as long as nobody else wrote: its owner may have lived,
-  // and published it itself.
+  // The findings of a failed attempt are valid as long as nobody else wrote: the predecessor may be alive and
+  // may have published them itself.
   bool again = !found.messages().empty();
   if (again) {
     const std::array<Outbox*, 1> ours{&found};
@@ -87,20 +87,20 @@ absl::Status Transactor::settle() {
   if (!what.drop.empty()) {
     log::warn("the broker has ended a transaction without marking its records; settling them",
               {{"partitions", text_of(hanging)}, {"committed", found.messages().size()}});
-    // A process that has fenced us meanwhile has a transaction open there. Only as long as we are not fenced,
-    // what hangs is nobody's.
+    // If another process has fenced us meanwhile, its open transaction may be there. The hanging records
+    // belong to nobody only while we are not fenced.
     RETURN_IF_ERROR(producer_.drop_hanging(what.drop, [&] { must_send_found_ = true; }));
     RETURN_IF_ERROR(visibility_.hanging(topics, kDropping).status());
   }
-  for (Outbox::Message& m : found.messages()) m.seen = false;  // an attempt that failed may have dropped it
+  for (Outbox::Message& m : found.messages()) m.seen = false;  // a failed attempt may have discarded it
   RETURN_IF_ERROR(visibility_.look_up(found).status());
   for (Outbox::Message& m : found.messages()) {
-    if (what.log_is_whole && *m.topic == options_.index_log) m.seen = true;  // it will be, with the claim
+    if (what.log_is_whole && *m.topic == options_.index_log) m.seen = true;  // the claim will make it visible
   }
   return absl::OkStatus();
 }
 
-// With what the predecessor wrote since the log was read.
+// Extends options_.covers by the progress that the predecessor wrote to the log after covers_to.
 absl::StatusOr<Covers> Transactor::covers_up_to(int64_t end) {
   ASSIGN_OR_RETURN(const Watermarks bounds, cluster_.watermarks(log_, Isolation::committed));
   ASSIGN_OR_RETURN(LogReader reader, LogReader::open(cluster_, log_));

@@ -13,7 +13,7 @@
 namespace doppel::kafka {
 namespace {
 
-// A partition that we have written to comes back, or a person brings it back.
+// Makes NotFound transient: a partition that we wrote to comes back, or a person restores it.
 absl::Status may_come(const absl::Status& status) {
   return absl::IsNotFound(status) ? absl::UnavailableError(status.message()) : status;
 }
@@ -78,7 +78,7 @@ absl::StatusOr<bool> Visibility::sees(const Place& where, const std::vector<int6
   const absl::StatusOr<Watermarks> found = reader.bounds();
   if (!found.ok()) return may_come(found.status());
   const Watermarks& bounds = *found;
-  if (offsets.front() < bounds.low) return true;  // deleted, and it was settled before it could be
+  if (offsets.front() < bounds.low) return true;  // deleted by retention, which only deletes decided records
   const int64_t end = keys.empty() ? std::min(offsets.back() + 1, bounds.high) : bounds.high;
   bool seen = false;
   absl::Status read = reader.read(offsets.front(), end, [&](const LogMessage& m) -> absl::Status {
@@ -91,7 +91,7 @@ absl::StatusOr<bool> Visibility::sees(const Place& where, const std::vector<int6
   return seen;
 }
 
-// In one partition a transaction is seen as a whole or not at all.
+// Within one partition readers see all of a transaction or nothing, so one record answers for all.
 absl::StatusOr<bool> Visibility::look_up(Outbox& outbox) {
   bool all = true;
   std::map<Place, std::vector<Outbox::Message*>> parts;

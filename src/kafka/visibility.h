@@ -1,9 +1,9 @@
 #pragma once
-// What readers with isolation.level=read_committed see of the topics that we write.
+// Finds out what readers with isolation.level=read_committed see of the topics that we write.
 //
-// A broker answers a commit, and marks the transaction's records in their partitions after it. If it fails in
-// between it may forget to (docs/adr/0017): then the records *hang*. They are seen with the next commit of
-// the same transactional id in their partition, and lost with its next abort there.
+// A broker answers a commit first and writes the transaction's markers to the partitions afterwards. If it
+// fails in between it may never write them (docs/adr/0017): then the records *hang*. The next commit of the
+// same transactional id in their partition makes them visible, and its next abort there discards them.
 
 #include <chrono>
 #include <cstdint>
@@ -20,40 +20,40 @@
 
 namespace doppel::kafka {
 
-// Marks come within milliseconds of their transaction's end.
+// Markers normally follow the end of their transaction within milliseconds.
 inline constexpr std::chrono::milliseconds kMarking(2'000);
 inline constexpr std::chrono::milliseconds kDropping(10'000);
-inline constexpr std::chrono::milliseconds kStep(20);  // between two looks
+inline constexpr std::chrono::milliseconds kStep(20);  // pause between two polls
 
-inline constexpr std::chrono::milliseconds kAskAgain(
-    200);  // before a broker that does not answer is asked again
+inline constexpr std::chrono::milliseconds kAskAgain(200);  // pause before asking a silent broker again
 
-// "topic/0 topic/1".
+// Joins the places: "topic/0 topic/1".
 std::string text_of(const std::vector<Place>& places);
 
-// A partition that is not there is Unavailable: it was written to before.
+// A partition that the broker does not know is Unavailable here, not NotFound: we wrote to it, so it existed.
 class Visibility {
  public:
-  // Of the topic `compacted` only the last record of each key has to stay.
+  // The topic `compacted` need only keep the last record of each key.
   explicit Visibility(Cluster& cluster, std::string compacted = {})
       : cluster_(cluster), compacted_(std::move(compacted)) {}
 
-  // The end of what is seen, and the end of all that is stored.
+  // Where the partition ends for readers, and where it ends with all stored records.
   absl::StatusOr<int64_t> seen_to(const Place& where);
   absl::StatusOr<int64_t> stored_to(const Place& where);
 
-  // The partitions of these topics with records that are not seen, nor will be within `patience`: they hang,
-  // or somebody else's transaction is open there. Ask while none of ours is.
+  // Returns the partitions of these topics whose stored records do not all become visible within `patience`:
+  // the records hang, or another producer's transaction is open. Call it while no transaction of ours is
+  // open.
   absl::StatusOr<std::vector<Place>> hanging(const std::set<std::string>& topics,
                                              std::chrono::milliseconds patience);
 
-  // The last of the offsets that were written under each key.
+  // The last offset that was written under each key.
   using LastOfKeys = std::map<std::string, int64_t, std::less<>>;
-  // Whether a reader sees one of these offsets (ascending), or would if it had not been deleted since. With
-  // `keys`, a later record under one of these counts, too: compaction may have removed ours for it.
+  // Whether readers see one of these offsets (ascending), or would if it had not been deleted since. A later
+  // record under one of `keys` counts, too, because compaction may have removed ours in its favour.
   absl::StatusOr<bool> sees(const Place& where, const std::vector<int64_t>& offsets,
                             const LastOfKeys& keys = {});
-  // Notes which of these messages are seen, as far as their place is known. True: all are.
+  // Sets `seen` of each message whose offset is known. Returns whether all messages are seen.
   absl::StatusOr<bool> look_up(Outbox& outbox);
 
  private:

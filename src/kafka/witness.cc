@@ -62,7 +62,7 @@ absl::Status Witness::read(std::span<const LastRead> records, std::vector<std::o
       if (!out[r.tag]) out[r.tag] = same(records[r.tag], r);
     }
     consumer_->release(incoming);
-    if (absl::IsOutOfRange(polled)) {  // it does not say where
+    if (absl::IsOutOfRange(polled)) {  // the error does not say which partition
       RETURN_IF_ERROR(find_outside(records, out));
     } else if (!absl::IsUnavailable(polled)) {
       RETURN_IF_ERROR(polled);
@@ -75,7 +75,7 @@ absl::Status Witness::read(std::span<const LastRead> records, std::vector<std::o
   return absl::OkStatus();
 }
 
-// Partitions that end before the record, or begin behind it.
+// Answers for partitions that end before the record or begin behind it.
 absl::Status Witness::find_outside(std::span<const LastRead> records, std::vector<std::optional<Same>>& out) {
   for (size_t i = 0; i < records.size(); ++i) {
     if (out[i]) continue;

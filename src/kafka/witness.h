@@ -1,7 +1,7 @@
 #pragma once
-// Whether a topic is still the one that was read. A name says nothing: a topic may have been deleted and made
-// again meanwhile, and a client may notice nothing of it. So the last record that was read is read again, and
-// compared.
+// Tells whether a topic is still the one that was read. Its name does not tell: somebody may have deleted the
+// topic and created it again, and a client need not notice. The witness reads the last record again and
+// compares it.
 
 #include <cstdint>
 #include <memory>
@@ -18,24 +18,24 @@ struct LastRead {
   Place place;
   int64_t offset = 0;
   int64_t timestamp_ms = -1;
-  std::optional<uint32_t> checksum;  // of key and value; nullopt: not known
+  std::optional<uint32_t> checksum;  // checksum_of() the record; nullopt: unknown
 };
 
-// Of key and value of a record.
+// Covers key and value.
 uint32_t checksum_of(const Incoming& record);
 
 enum class Same {
   yes,
   no,
-  unknown,  // the record is gone, as retention and compaction remove records
+  unknown,  // the record is gone: retention or compaction removed it
 };
 
 class Witness {
  public:
   static absl::StatusOr<std::unique_ptr<Witness>> open(Cluster& cluster);
 
-  // One answer for each, in order; each is true of a moment during the call. Unavailable: a broker does not
-  // answer. NotFound: a topic is not there.
+  // Returns one answer for each record, in order; each was true at some moment during the call. Unavailable:
+  // a broker does not answer. NotFound: a topic does not exist.
   absl::StatusOr<std::vector<Same>> compare(std::span<const LastRead> records);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// Topics of a cluster, as librdkafka's metadata and admin calls show and make them. Each call is one of
-// Cluster's; `client` is any client.
+// Lists, creates and describes topics with librdkafka's metadata and admin calls. Each function implements
+// one of Cluster; `client` may be any client.
 
 #include "kafka/cluster.h"
 #include "kafka/librdkafka/client.h"
@@ -9,7 +9,7 @@ namespace doppel::kafka {
 
 absl::StatusOr<std::string> cluster_id(rd_kafka_t* client);
 absl::StatusOr<std::vector<TopicPartitions>> list_topics(rd_kafka_t* client);
-// `only_ask`: whether it would be made.
+// With `only_ask` the broker validates the request but creates nothing.
 absl::Status create_topic(rd_kafka_t* client, const TopicSpec& spec, bool only_ask = false);
 absl::StatusOr<std::vector<std::string>> topic_configs(rd_kafka_t* client, const std::string& topic,
                                                        const std::vector<std::string>& names);

@@ -1,5 +1,5 @@
 #pragma once
-// One call of librdkafka's admin interface, and its answer.
+// Makes one call of librdkafka's admin interface and waits for the answer.
 
 #include <array>
 #include <string>
@@ -18,7 +18,8 @@ struct DestroyEvent {
   void operator()(rd_kafka_event_t* event) const { rd_kafka_event_destroy(event); }
 };
 using Event = std::unique_ptr<rd_kafka_event_t, DestroyEvent>;
-// Runs an admin call and waits for its answer.
+// `call` gets options and queue for the request. `what` begins the error's message. The answer holds no error
+// of the whole request, but may hold errors of single topics.
 template <typename Call>
 absl::StatusOr<Event> ask_admin(rd_kafka_t* client, rd_kafka_admin_op_t kind, const std::string& what,
                                 const Call& call) {

@@ -22,7 +22,7 @@ void on_log(const rd_kafka_t*, int level, const char* facility, const char* text
   log::write(ours, "kafka", {{"facility", facility}, {"says", text}});
 }
 
-// librdkafka logs once what it tries again by itself; this keeps it from stderr.
+// Receives errors that librdkafka retries by itself. Without a callback it would print them on stderr.
 void on_error(rd_kafka_t*, int code, const char* reason, void*) {
   log::debug("kafka",
              {{"error", rd_kafka_err2name(static_cast<rd_kafka_resp_err_t>(code))}, {"says", reason}});
@@ -45,10 +45,10 @@ absl::StatusOr<Conf> make_conf(const ClientOptions& options, const Settings& our
   if (!options.brokers.empty())
     RETURN_IF_ERROR(set(conf.get(), "bootstrap.servers", options.brokers, "kafka.brokers: "));
   RETURN_IF_ERROR(set(conf.get(), "client.id", options.client_id, ""));
-  // By default the library waits up to ten seconds before it tries a broker again that is back already.
+  // By default the library waits up to ten seconds before it reconnects to a broker.
   RETURN_IF_ERROR(set(conf.get(), "reconnect.backoff.max.ms", "1000", ""));
   // A broker refuses the next transaction for the few milliseconds in which it still marks the records of the
-  // last one (CONCURRENT_TRANSACTIONS). By default the library asks again after 100 ms.
+  // last one (CONCURRENT_TRANSACTIONS). By default the library retries after 100 ms.
   if (!consumer) RETURN_IF_ERROR(set(conf.get(), "retry.backoff.ms", "10", ""));
   for (const auto& [full_name, value] : options.properties) {
     std::string_view name = full_name;
@@ -69,7 +69,7 @@ absl::StatusOr<Client> make(Conf conf, rd_kafka_type_t type) {
   std::array<char, 512> message{};
   rd_kafka_t* client = rd_kafka_new(type, conf.get(), message.data(), message.size());
   if (client == nullptr) return invalid(fmt::format("kafka.properties: {}", message.data()));
-  [[maybe_unused]] const rd_kafka_conf_t* taken = conf.release();  // it owns the configuration now
+  [[maybe_unused]] const rd_kafka_conf_t* taken = conf.release();  // the client owns it now
   return Client(client);
 }
 
@@ -128,7 +128,7 @@ absl::Status error(const std::string& what, rd_kafka_resp_err_t code, const std:
     case RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH:
       return absl::AbortedError(text);
     case RD_KAFKA_RESP_ERR__TIMED_OUT:
-    case RD_KAFKA_RESP_ERR__MSG_TIMED_OUT:  // the process stood still for longer than a transaction may take
+    case RD_KAFKA_RESP_ERR__MSG_TIMED_OUT:  // the process was stopped for longer than a transaction may take
     case RD_KAFKA_RESP_ERR__TRANSPORT:
     case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
     case RD_KAFKA_RESP_ERR__RESOLVE:

@@ -1,5 +1,5 @@
 #pragma once
-// What all of our librdkafka clients share: settings, errors as Status, logs, and their end.
+// What all our librdkafka clients share: settings, errors as Status, logs, and how they end.
 
 #include <librdkafka/rdkafka.h>
 
@@ -15,9 +15,9 @@
 
 namespace doppel::kafka {
 
-// Ends a client. A consumer is left behind after five seconds: version 2.0 never returns from
-// rd_kafka_destroy() after a topic that it consumed was deleted. A producer is waited for, because its
-// messages are views into memory of the caller.
+// Destroys a client. It abandons a consumer after five seconds, because rd_kafka_destroy() of version 2.0
+// never returns after a topic that the client consumed was deleted. It waits for a producer, because the
+// producer's messages refer to the caller's memory.
 struct Destroy {
   void operator()(rd_kafka_t* client) const;
 };
@@ -29,10 +29,10 @@ struct DestroyConf {
 using Conf = std::unique_ptr<rd_kafka_conf_t, DestroyConf>;
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
-// `ours` are set after the user's. Settings that this version of the library does not know are left out if
-// their name ends in '?'. Callbacks are called by the thread that polls the client or waits for it:
-// `on_statistics` with JSON (statistics.interval.ms), `on_trouble` when a connection broke, `on_rebalance`
-// when a group gives or takes partitions.
+// `ours` override the user's settings. A name that ends in '?' is skipped if this version of the library does
+// not know the setting. The thread that polls the client or waits for it runs the callbacks: `on_statistics`
+// gets JSON (statistics.interval.ms), `on_trouble` runs when a connection breaks, and `on_rebalance` when the
+// group assigns or revokes partitions.
 using OnStatistics = int (*)(rd_kafka_t*, char* json, size_t length, void* opaque);
 using OnDelivery = void (*)(rd_kafka_t*, const rd_kafka_message_t*, void* opaque);
 using OnTrouble = void (*)(rd_kafka_t*, int code, const char* reason, void* opaque);
@@ -45,13 +45,14 @@ absl::StatusOr<Client> make_producer(const ClientOptions& options, const Setting
                                      OnDelivery on_delivery = nullptr, OnTrouble on_trouble = nullptr,
                                      void* opaque = nullptr);
 
-// Whether a property is meant for consumers (else for producers): takes "consumer." or "producer." away.
+// Whether a property applies to consumers, or to producers if `consumer` is false. Removes the prefix
+// "consumer." or "producer." from `name`.
 bool applies(std::string_view& name, bool consumer);
 
-// The library repeats a value that it does not take.
+// Whether a message must not show the value. The library's message repeats a value that it refuses.
 bool is_secret(std::string_view property);
 
-// "what: message (CODE)", with the meaning that cluster.h gives to status codes.
+// The message is "what: message (CODE)"; cluster.h defines the status codes.
 absl::Status error(const std::string& what, rd_kafka_resp_err_t code);
 absl::Status error(const std::string& what, rd_kafka_resp_err_t code, const std::string& message);
 
@@ -61,7 +62,7 @@ struct DestroyList {
   }
 };
 using PartitionList = std::unique_ptr<rd_kafka_topic_partition_list_t, DestroyList>;
-// With the note.
+// Adds the place with its offset and note.
 void add_offset(rd_kafka_topic_partition_list_t* list, const Place& place, const GroupOffset& offset);
 
 }  // namespace doppel::kafka

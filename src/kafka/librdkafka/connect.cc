@@ -1,5 +1,5 @@
-// Cluster by librdkafka: what does not belong to one producer or consumer is asked by two clients that live
-// as long as the connection.
+// The Cluster that uses librdkafka. Questions that belong to no producer or consumer go through two
+// long-lived clients, one for each isolation level.
 #include "kafka/librdkafka/connect.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace doppel::kafka {
 namespace {
 
-constexpr int kAskMs = 3'000;  // for one question to the broker
+constexpr int kAskMs = 3'000;  // time limit of one question to the broker
 
 class LibraryCluster final : public Cluster {
  public:
@@ -73,8 +73,8 @@ class LibraryCluster final : public Cluster {
   }
 
  private:
-  // The library asks a leader that is gone for as long as its socket's time-out, whatever the call allows.
-  // So a client is replaced when a connection broke: the next one looks for the leaders first.
+  // The library keeps asking a dead leader until the socket's time-out, whatever limit the call has. So a
+  // client is replaced when a connection breaks: the new one looks for the leaders first.
   struct Questions {
     Client client;
     bool broke = false;
@@ -91,7 +91,7 @@ class LibraryCluster final : public Cluster {
     if (questions) rd_kafka_poll(questions->client.get(), 0);
     if (!questions || questions->broke) {
       questions = std::make_shared<Questions>();
-      // Without a group: it needs no rights of one.
+      // The client has no group, so it needs no rights on one.
       ASSIGN_OR_RETURN(questions->client, make_consumer(options_,
                                                         {{"enable.auto.commit", "false"},
                                                          {"enable.auto.offset.store", "false"},

@@ -1,5 +1,5 @@
 #pragma once
-// How to reach a real cluster.
+// Connects to a real cluster, and checks the properties of its clients.
 
 #include <functional>
 #include <memory>
@@ -16,23 +16,23 @@ class Cluster;
 
 struct ClientOptions {
   std::string brokers;
-  // Any property of librdkafka. "consumer." or "producer." before the name: for these only.
+  // Any properties of librdkafka. The prefix "consumer." or "producer." limits one to these clients.
   std::vector<std::pair<std::string, std::string>> properties;
   std::string client_id = "doppel";
 };
 
-// " (did you mean X?)", or nothing.
+// Returns " (did you mean X?)", or nothing.
 using Suggest = std::function<std::string(std::string_view name, const std::vector<std::string>& known)>;
 
-// A line for each property that is wrong: unknown to this version of the library, impossible, not in this
-// build, or one that would break what doppel promises. Nothing is sent.
+// Checks properties without sending anything. The error has a line for each property that is unknown to this
+// version of the library, has an invalid value, is not in this build, or would break doppel's guarantees.
 absl::Status check_properties(const ClientOptions& options, const Suggest& suggest = nullptr);
 
-std::string library_version();                                // "2.0.2"
-std::string security_protocol(const ClientOptions& options);  // in capitals
-std::string sasl_mechanism(const ClientOptions& options);     // empty: none was set
+std::string library_version();                                // such as "2.0.2"
+std::string security_protocol(const ClientOptions& options);  // in upper case
+std::string sasl_mechanism(const ClientOptions& options);     // empty: not set
 
-// Nothing is sent before the first call.
+// Sends nothing before the first call to the cluster.
 std::unique_ptr<Cluster> connect(ClientOptions options);
 
 }  // namespace doppel::kafka

@@ -12,7 +12,7 @@
 namespace doppel::kafka {
 namespace {
 
-constexpr size_t kChunk = 1'000;  // taken from the library at once
+constexpr size_t kChunk = 1'000;  // most records of one poll
 
 struct DestroyQueue {
   void operator()(rd_kafka_queue_t* queue) const { rd_kafka_queue_destroy(queue); }
@@ -21,7 +21,7 @@ using Queue = std::unique_ptr<rd_kafka_queue_t, DestroyQueue>;
 
 int on_statistics(rd_kafka_t*, char* json, size_t length, void* opaque) {
   static_cast<LatestStatistics*>(opaque)->take({json, length});
-  return 0;  // the library frees it
+  return 0;  // the library frees `json`
 }
 
 Settings settings_of(const ConsumerOptions& o) {
@@ -34,15 +34,16 @@ Settings settings_of(const ConsumerOptions& o) {
       {"isolation.level", o.isolation == Isolation::committed ? "read_committed" : "read_uncommitted"},
       {"enable.partition.eof", o.ends ? "true" : "false"},
       {"topic.metadata.refresh.interval.ms", "30000"},
-      // A full queue stalls 2.0 for a second; newer ones can be configured not to.
+      // A full queue stalls version 2.0 for a second; newer versions have a setting against it.
       {"queued.max.messages.kbytes", fmt::format("{}", kilobytes)},
       {"queued.min.messages", "1000000"},
       {"fetch.queue.backoff.ms?", "5"}};
   if (o.check_crcs) out.emplace_back("check.crcs", "true");
-  // Behind the last record is the end of its transaction: only an empty answer says that we are there, and
-  // the broker should give it at once.
+  // A transaction marker follows the last record, so only an empty answer shows that we are at the end. The
+  // broker should send it at once.
   if (o.ends) out.emplace_back("fetch.wait.max.ms", "10");
-  // A broker sends at least one batch. Fewer queued.min.messages would stall the next fetch for a second.
+  // A broker sends at least one batch, whatever this limit. A low queued.min.messages would stall the next
+  // fetch for a second instead.
   if (o.single_records) out.emplace_back("fetch.message.max.bytes", "16384");
   if (o.statistics != nullptr) out.emplace_back("statistics.interval.ms", "1000");
   return out;
@@ -169,7 +170,7 @@ class LibraryConsumer final : public Consumer {
  private:
   struct Part {
     uint32_t tag = 0;
-    Queue queue;  // if it is polled alone
+    Queue queue;  // only with `separate`
   };
 
   absl::Status take(rd_kafka_message_t* m, std::vector<Incoming>& out) {
@@ -196,7 +197,7 @@ class LibraryConsumer final : public Consumer {
     return status;
   }
 
-  // By the library's handle of the topic, so that no name is made for each record.
+  // Looks up the library's topic handle, which saves a string for each record.
   std::optional<uint32_t> tag_of(const rd_kafka_message_t* m) {
     const std::pair key{m->rkt, m->partition};
     if (key == last_key_ && !topics_.empty()) return last_tag_;

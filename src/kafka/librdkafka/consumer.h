@@ -1,5 +1,5 @@
 #pragma once
-// Consumer by librdkafka.
+// The Consumer that uses librdkafka.
 
 #include "kafka/cluster.h"
 #include "kafka/librdkafka/client.h"

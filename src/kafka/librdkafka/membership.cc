@@ -14,7 +14,7 @@ namespace doppel::kafka {
 namespace {
 
 constexpr int kAskMs = 1'000;
-constexpr size_t kUuid = 37;  // with the hyphen before it
+constexpr size_t kUuid = 37;  // length of a UUID and the hyphen before it
 
 struct DestroyMessage {
   void operator()(rd_kafka_message_t* message) const { rd_kafka_message_destroy(message); }
@@ -26,9 +26,9 @@ Settings settings_of(const MembershipOptions& o) {
       {"group.id", o.group},
       {"session.timeout.ms", fmt::format("{}", o.session_timeout_ms)},
       {"heartbeat.interval.ms", fmt::format("{}", std::max(o.session_timeout_ms / 5, 1))},
-      // The library's thread keeps us in the group. Loading an index may take an hour without a poll.
+      // The library's thread sends heartbeats. Loading an index may take an hour without a poll.
       {"max.poll.interval.ms", o.may_be_silent ? "86400000" : "300000"},
-      // A new member takes nothing away from those that have it, but to spread the partitions evenly.
+      // A new member takes partitions from others only to balance them.
       {"partition.assignment.strategy", "cooperative-sticky"},
       {"topic.metadata.refresh.interval.ms", "10000"},
       {"enable.auto.commit", "false"},
@@ -43,9 +43,9 @@ class LibraryMembership final : public Membership {
  public:
   explicit LibraryMembership(const MembershipOptions& options) : options_(options) {}
 
-  // Before 2.3 the library ends the process where a member goes between joining and its first assignment (an
-  // assertion of the assignor). So the assignment is awaited. A member that gets none in time is left behind
-  // until the process ends.
+  // Before version 2.3 an assertion in the library's assignor aborts the process if a member leaves between
+  // joining and its first assignment. So this waits for the assignment. A member that gets none in time is
+  // leaked.
   ~LibraryMembership() override {
     constexpr int kMended = 0x02030000, kLookMs = 20;
     if (client_ == nullptr || assigned_ || rd_kafka_version() >= kMended) return;
@@ -105,7 +105,7 @@ class LibraryMembership final : public Membership {
   }
 
  private:
-  // Of all else the library tries again.
+  // Returns OK for all other errors, which the library retries.
   absl::Status what_a_person_must_change(rd_kafka_resp_err_t code) const {
     switch (code) {
       case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
@@ -137,7 +137,7 @@ class LibraryMembership final : public Membership {
     rd_kafka_error_t* failed =
         given ? rd_kafka_incremental_assign(client, changed) : rd_kafka_incremental_unassign(client, changed);
     if (failed != nullptr) rd_kafka_error_destroy(failed);
-    if (given) rd_kafka_pause_partitions(client, changed);  // nothing is read here
+    if (given) rd_kafka_pause_partitions(client, changed);  // this client reads no records
     for (int i = 0; i < changed->cnt; ++i) {
       const Place place{changed->elems[i].topic, changed->elems[i].partition};
       if (given) {
@@ -150,8 +150,8 @@ class LibraryMembership final : public Membership {
 
   const MembershipOptions options_;
   std::set<Place> ours_;
-  bool assigned_ = false;  // for the first time, perhaps nothing
-  Client client_;          // calls back
+  bool assigned_ = false;  // the first assignment has come; it may be empty
+  Client client_;          // last, because its callback uses the members above
 };
 
 }  // namespace

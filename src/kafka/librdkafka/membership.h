@@ -1,5 +1,5 @@
 #pragma once
-// Membership of a consumer group by librdkafka.
+// The Membership that uses librdkafka.
 
 #include "kafka/cluster.h"
 #include "kafka/librdkafka/client.h"

@@ -18,14 +18,14 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kListener = 2s;
-constexpr int kRefusals = 2;  // one may be of a broker that has just started
+constexpr int kRefusals = 2;  // a single one may come from a broker that has just started
 
 struct DestroyMetadata {
   void operator()(const rd_kafka_metadata_t* metadata) const { rd_kafka_metadata_destroy(metadata); }
 };
 using Metadata = std::unique_ptr<const rd_kafka_metadata_t, DestroyMetadata>;
 
-// What the library said of connections that failed.
+// What the library reported about failed connections.
 struct Heard {
   int refused = 0;                          // authentication
   int untrusted = 0;                        // certificates
@@ -34,7 +34,7 @@ struct Heard {
   static void trouble(rd_kafka_t*, int code, const char* reason, void* opaque) {
     static_cast<Heard*>(opaque)->take(code, reason);
   }
-  // "ssl://host:9092/bootstrap: what happened (after 2ms in state CONNECT)"
+  // Parses "ssl://host:9092/bootstrap: what happened (after 2ms in state CONNECT)".
   void take(int code, std::string_view reason) {
     if (code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) return;
     reason = reason.substr(0, reason.find(" (after "));
@@ -50,13 +50,13 @@ struct Heard {
     refused += authentication ? 1 : 0;
     const bool certificate = reason.find("certificate") != std::string_view::npos;
     untrusted += certificate ? 1 : 0;
-    // That it ended afterwards says less.
+    // A later report that the connection closed does not replace such a cause.
     if (authentication || certificate || refused + untrusted == 0) last[broker] = reason;
   }
   bool final() const { return refused >= kRefusals || untrusted >= kRefusals; }
 };
 
-// 2.6.1 as a number.
+// Version 2.6.1.
 constexpr int kStrictNonce = 0x020601ff;
 
 std::string refusal(const ClientOptions& options, const std::string& reason) {
@@ -71,7 +71,7 @@ std::string refusal(const ClientOptions& options, const std::string& reason) {
   return out;
 }
 
-// What is behind each address, where the library could only guess.
+// What listens at the configured addresses. The library can only guess this.
 struct Listeners {
   std::vector<std::string> wrong, away;
   size_t all = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// Whether a cluster lets us in, and what it lets us do: asked before anything is made or taken over. Nothing
-// that is asked here leaves a trace in the cluster.
+// Finds out whether a cluster accepts us and what it permits, before doppel creates or takes over anything.
+// These requests change nothing in the cluster.
 
 #include <chrono>
 #include <functional>
@@ -14,30 +14,31 @@
 namespace doppel::kafka {
 
 struct Reached {
-  // Unavailable: nobody lets us in, and that may pass. InvalidArgument: a person must change something: TLS
-  // on one side only, a certificate that is not trusted, a user who is refused. A line for each cause.
+  // Unavailable: no broker accepts us, which may pass. InvalidArgument: a person must change something, such
+  // as TLS on one side only, an untrusted certificate or a refused user. The message has a line for each
+  // cause.
   absl::Status status;
-  int brokers = 0;  // that the cluster has
-  // Brokers that the cluster names under an address that we cannot reach.
+  int brokers = 0;  // number of brokers in the cluster
+  // A line for each broker whose advertised address we cannot reach.
   std::vector<std::string> notes;
 };
 
-// Returns as soon as it is clear, after `patience` at most (and what name look-ups take).
+// Returns as soon as the result is clear, at the latest after `patience` plus the time of name look-ups.
 Reached try_brokers(const ClientOptions& options, std::chrono::milliseconds patience,
                     const std::function<bool()>& stop);
 
 struct TopicUse {
-  std::string topic;  // that exists
+  std::string topic;  // it must exist
   bool read = false, write = false;
 };
 
-// One status for each: OK, PermissionDenied with the right that is missing, or Unavailable where the broker
-// did not say it.
+// Returns one status for each use: OK, PermissionDenied with the missing right, or Unavailable if the broker
+// did not say.
 std::vector<absl::Status> try_rights(const ClientOptions& options, const std::string& group,
                                      const std::vector<TopicUse>& uses);
 
-// Whether we may make topics that are not there. One status for each: OK, PermissionDenied, or what else the
-// broker says.
+// Asks whether we may create topics that do not exist. Returns one status for each: OK, PermissionDenied, or
+// another error of the broker.
 std::vector<absl::Status> try_to_make(const ClientOptions& options, const std::vector<TopicSpec>& topics);
 
 }  // namespace doppel::kafka

@@ -14,11 +14,11 @@
 namespace doppel::kafka {
 namespace {
 
-constexpr int kTryMs = 10'000;               // for one call to the broker
+constexpr int kTryMs = 10'000;               // time limit of one call
 constexpr int64_t kRequestMost = 1'000'000;  // bytes of one partition's records
-constexpr int64_t kRecordHead = 64;  // what a record takes in a request besides key, value and headers
+constexpr int64_t kRecordHead = 64;          // bytes of a record in a request besides key, value and headers
 
-// Takes ownership; nullptr: OK.
+// Takes ownership of `failed`; nullptr means OK.
 absl::Status status_of(const std::string& what, rd_kafka_error_t* failed) {
   if (failed == nullptr) return absl::OkStatus();
   const bool fatal = rd_kafka_error_is_fatal(failed) != 0;
@@ -27,7 +27,7 @@ absl::Status status_of(const std::string& what, rd_kafka_error_t* failed) {
   absl::Status status = error(what, rd_kafka_error_code(failed), rd_kafka_error_string(failed));
   rd_kafka_error_destroy(failed);
   if (again) return absl::UnavailableError(status.message());
-  // It may pass, but not on this producer.
+  // The error is transient, but this producer cannot continue.
   if (absl::IsUnavailable(status) || (abort && absl::IsInternal(status)))
     return absl::DeadlineExceededError(status.message());
   return status;
@@ -50,7 +50,7 @@ class LibraryProducer final : public TransactionalProducer {
 
   absl::Status open(const ClientOptions& client, const TransactionalOptions& options) {
     Settings settings{
-        // The topics' limits count compressed bytes. What fits is decided before it comes here.
+        // The topics' limits count compressed bytes. The sink has decided before what fits.
         {"message.max.bytes", "1000000000"},
         {"batch.size", fmt::format("{}", request_bytes_)},
         {"queue.buffering.max.messages", "10000000"},
@@ -81,8 +81,8 @@ class LibraryProducer final : public TransactionalProducer {
     return status_of("kafka: begin_transaction", rd_kafka_begin_transaction(producer_.get()));
   }
 
-  // No more than one request for a partition: version 2.0 sends its second one only when the first is
-  // answered, and looks for the answer in a loop without a pause, which took a fifth of the daemon's
+  // Queues no more than one request for each partition. Version 2.0 sends the second one only after the
+  // answer to the first, and waits for that answer in a busy loop, which took a fifth of the daemon's
   // processor time.
   absl::StatusOr<size_t> produce(Outbox& outbox, size_t from) override {
     size_t at = from;
@@ -180,7 +180,7 @@ class LibraryProducer final : public TransactionalProducer {
     static_cast<LibraryProducer*>(opaque)->troubled_ = true;
   }
 
-  // A producer that is fenced purges its records: their reports say that alone, and not why.
+  // A fenced producer purges its records. Their delivery reports do not say why, but the fatal error does.
   absl::Status failure(const std::string& what, rd_kafka_resp_err_t code) {
     std::array<char, 512> reason{};
     const rd_kafka_resp_err_t fatal = rd_kafka_fatal_error(producer_.get(), reason.data(), reason.size());
@@ -190,8 +190,7 @@ class LibraryProducer final : public TransactionalProducer {
     return error(what, code);
   }
 
-  // A transaction that failed purges its records, too. Within one, another cannot begin: the library says
-  // why.
+  // A failed transaction purges its records, too. An attempt to begin another one fails with the cause.
   absl::Status why_failed(const std::string& what) {
     if (!transactional()) return absl::OkStatus();
     rd_kafka_error_t* why = rd_kafka_begin_transaction(producer_.get());
@@ -203,7 +202,7 @@ class LibraryProducer final : public TransactionalProducer {
     return out;
   }
 
-  // What fails behind the first one fails because of it.
+  // Keeps the first failure only, because it causes the later ones.
   void failed(rd_kafka_resp_err_t code, const std::string& topic, Outbox::Message* message) {
     if (first_failure_ == RD_KAFKA_RESP_ERR_NO_ERROR) {
       first_failure_ = code;
@@ -214,7 +213,7 @@ class LibraryProducer final : public TransactionalProducer {
     if (message != nullptr && too_large) message->refused = true;
   }
 
-  // Topics are few: one handle each, as long as the producer lives.
+  // Keeps one handle for each topic while the producer lives; there are few topics.
   rd_kafka_topic_t* handle_of(const std::string& topic) {
     const auto [it, fresh] = topics_.try_emplace(topic);
     if (!fresh) return it->second.get();
@@ -239,7 +238,7 @@ class LibraryProducer final : public TransactionalProducer {
     void* value_data = m.value ? const_cast<char*>(value.data()) : nullptr;
     while (true) {
       rd_kafka_headers_t* headers = headers_of(outbox, m);
-      // The bytes are not copied: the outbox outlives the transaction.
+      // The library does not copy the bytes: the outbox outlives the transaction.
       const rd_kafka_resp_err_t code =
           rd_kafka_producev(producer_.get(), RD_KAFKA_V_RKT(last_topic_), RD_KAFKA_V_PARTITION(m.partition),
                             RD_KAFKA_V_MSGFLAGS(0), RD_KAFKA_V_KEY(key_data, key.size()),

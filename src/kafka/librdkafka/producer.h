@@ -1,6 +1,6 @@
 #pragma once
-// TransactionalProducer by librdkafka. Answers are judged by the error's flags, never by its code: one and
-// the same time-out comes with every meaning.
+// The TransactionalProducer that uses librdkafka. It decides what an error means by the error's flags first,
+// because the code for a time-out occurs with every meaning.
 
 #include "kafka/cluster.h"
 #include "kafka/librdkafka/client.h"

@@ -1,5 +1,5 @@
-// Which properties may be given, and whether this build of the library knows them and can work with their
-// values. Nothing is sent.
+// Checks whether a property may be set, and whether this build of the library knows it and accepts its value.
+// Sends nothing.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 struct Refused {
   std::string_view name, why;
 };
-// What would break exactly-once, or has a setting of its own.
+// Properties that would break exactly-once delivery, or for which doppel has its own setting.
 constexpr Refused kRefused[] = {
     {"bootstrap.servers", "set kafka.brokers"},
     {"metadata.broker.list", "set kafka.brokers"},
@@ -49,7 +49,7 @@ constexpr Refused kRefused[] = {
     {"plugin.library.paths", "doppel loads no code at run time"},
 };
 
-// All properties of this build, for who mistyped one. The library shows them as a table only.
+// All properties of this build, for suggestions. The library only prints them as a table.
 std::vector<std::string> known_properties() {
   char* text = nullptr;
   size_t length = 0;
@@ -67,7 +67,7 @@ std::vector<std::string> known_properties() {
   return {names.begin(), names.end()};
 }
 
-// What is wrong with one property; empty: nothing.
+// Says what is wrong with one property; empty if nothing is.
 std::string wrong_with(const std::string& full_name, const std::string& value, const Suggest& suggest) {
   std::string_view name = full_name;
   if (!applies(name, true)) {
@@ -102,7 +102,8 @@ std::string value_of(const ClientOptions& options, std::initializer_list<std::st
   return out;
 }
 
-// The library asks the program for a token then, and waits for ever.
+// Says what OAUTHBEARER lacks. Without a source of tokens the library would wait for ever for one from
+// doppel.
 std::string without_token(const ClientOptions& options, std::string_view mechanism) {
   if (mechanism != "OAUTHBEARER" || value_of(options, {"sasl.oauthbearer.method"}) == "oidc" ||
       value_of(options, {"enable.sasl.oauthbearer.unsecure.jwt"}) == "true")
@@ -112,7 +113,8 @@ std::string without_token(const ClientOptions& options, std::string_view mechani
          "sasl.oauthbearer.token.endpoint.url, .client.id and .client.secret";
 }
 
-// The library's own word on a mechanism that it was built without is about recompiling.
+// Says what is wrong with the mechanism. If this build lacks it, the library's own message is about
+// recompiling.
 std::string wrong_with_mechanism(const ClientOptions& options, const Suggest& suggest) {
   const std::string mechanism = sasl_mechanism(options);
   if (!security_protocol(options).starts_with("SASL") || mechanism.empty()) return {};
@@ -140,7 +142,6 @@ std::string wrong_with_mechanism(const ClientOptions& options, const Suggest& su
 
 }  // namespace
 
-// consumer.x -> x for consumers, nothing for producers; likewise producer.x.
 bool applies(std::string_view& name, bool consumer) {
   for (const auto& [prefix, for_consumer] :
        {std::pair<std::string_view, bool>{"consumer.", true}, {"producer.", false}}) {
@@ -175,7 +176,8 @@ absl::Status check_properties(const ClientOptions& options, const Suggest& sugge
   if (wrong.empty())
     if (std::string what = wrong_with_mechanism(options, suggest); !what.empty()) wrong.push_back(what);
   if (!wrong.empty()) return invalid("kafka.properties: " + absl::StrJoin(wrong, "\nkafka.properties: "));
-  // What fits together only shows when clients are made. Without brokers they connect to nobody.
+  // Only creating the clients shows whether the properties fit together. Without brokers they connect to
+  // nobody.
   ClientOptions alone = options;
   alone.brokers.clear();
   RETURN_IF_ERROR(make_consumer(alone, {{"log_level", "0"}}).status());

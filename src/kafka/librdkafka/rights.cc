@@ -1,6 +1,7 @@
-// What we may do with topics. Newer libraries ask the broker for the list of rights (KIP-430). With older
-// ones we try: a fetch for Read, and for Write a record with a number of acknowledgements that no broker
-// takes. Brokers look at the rights first and then refuse the record, so nothing is ever written.
+// Finds out what we may do with topics. Newer libraries ask the broker for the list of rights (KIP-430). With
+// older ones this tries: it fetches for Read, and for Write it sends a record with a number of
+// acknowledgements that no broker accepts. Brokers check the rights first and then refuse the record, so they
+// never store it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,7 +49,7 @@ struct DestroyCollection {
 absl::Status verdict(const TopicUse& use, const rd_kafka_TopicDescription_t* topic) {
   size_t n = 0;
   const rd_kafka_AclOperation_t* rights = rd_kafka_TopicDescription_authorized_operations(topic, &n);
-  if (rights == nullptr || n == 0) return unsaid(use.topic);  // a broker without an authorizer, or an old one
+  if (rights == nullptr || n == 0) return unsaid(use.topic);  // an old broker, or one without an authorizer
   const auto has = [&](rd_kafka_AclOperation_t right) {
     return std::find(rights, rights + n, right) != rights + n ||
            std::find(rights, rights + n, RD_KAFKA_ACL_OPERATION_ALL) != rights + n;
@@ -122,7 +123,7 @@ Answers try_to_read(const ClientOptions& options, const std::string& group,
   while (out.size() < topics.size() && std::chrono::steady_clock::now() < deadline) {
     const std::unique_ptr<rd_kafka_message_t, DestroyMessage> message(
         rd_kafka_consumer_poll(client->get(), 100));
-    // A record, the end of the partition, or a refusal: all of them are answers.
+    // Each of these is an answer: a record, the end of the partition, a refusal.
     if (message != nullptr && message->rkt != nullptr)
       out.try_emplace(rd_kafka_topic_name(message->rkt), message->err);
   }
@@ -138,7 +139,7 @@ Answers try_to_write(const ClientOptions& options, const std::set<std::string>& 
   Answers out;
   if (topics.empty()) return out;
   const absl::StatusOr<Client> client = make_producer(options,
-                                                      {{"acks", "2"},  // never taken
+                                                      {{"acks", "2"},  // no broker accepts this
                                                        {"enable.idempotence", "false"},
                                                        {"retries", "0"},
                                                        {"linger.ms", "0"},

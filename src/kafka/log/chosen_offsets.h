@@ -1,6 +1,6 @@
 #pragma once
-// Where the input is to continue, as a person says it: TOPIC/PARTITION=WHERE, where WHERE is an offset,
-// "beginning", "end", or a time.
+// Offsets that a person chooses for the input, as TOPIC/PARTITION=WHERE. WHERE is an offset, "beginning",
+// "end" or a time.
 
 #include <cstdint>
 #include <string>
@@ -21,11 +21,12 @@ struct ChosenOffset {
 
 absl::StatusOr<ChosenOffset> parse_chosen_offset(std::string_view text);
 
-// One in each line; lines that begin with # say nothing. An error names file and line.
+// Reads a file with one choice in each line. Skips empty lines and lines that begin with #. The error names
+// file and line.
 absl::StatusOr<std::vector<ChosenOffset>> read_chosen_offsets(const std::string& path);
 
-// The offset in the partition as it is now: of a time, the first record that is not older, or the end. An
-// offset must be one that the partition has, or its end.
+// Resolves the choice in the partition as it is now. A time means the first record that is not older, or the
+// end. InvalidArgument: the partition does not have the chosen offset, and it is not its end.
 absl::StatusOr<int64_t> offset_of(const ChosenOffset& chosen, kafka::Cluster& cluster);
 
 }  // namespace doppel

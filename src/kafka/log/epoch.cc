@@ -13,7 +13,7 @@
 namespace doppel {
 namespace {
 
-// The same documents under the same settings: the same index, byte for byte.
+// The same documents under the same settings give the same index, byte for byte, so they get the same epoch.
 Epoch epoch_of_rebuild(const WantedLog& wanted, const HashKey& key) {
   const std::string of = wanted.data_scheme + wanted.rule + wanted.cluster + *wanted.rebuilt_from;
   Epoch out{};

@@ -1,5 +1,5 @@
 #pragma once
-// What a log must hold so that this configuration can continue it, and how a new log begins.
+// Checks whether this configuration can continue a log, and begins a new one.
 
 #include <optional>
 #include <string>
@@ -14,19 +14,20 @@ struct WantedLog {
   std::string name, cluster;
   std::string data_scheme, rule;
   uint32_t num_perm = 0, mask_words = 0;
-  std::optional<std::string> rebuilt_from;  // it is a rebuild, of this
-  bool read_only = false;                   // it is not written to
-  bool may_be_empty = false;                // although it is only read
-  int64_t begins = 0;                       // its first offset
+  std::optional<std::string> rebuilt_from;  // set for a rebuild: its inputs
+  bool read_only = false;                   // we do not write to the log
+  bool may_be_empty = false;                // with read_only: the log need not hold an index
+  int64_t begins = 0;                       // the log's first offset
 };
 
-// The message of a refusal says what differs, and what to do.
+// The error says what differs and what to do.
 absl::Status check_log(const WantedLog& wanted, const LogIdentity& found);
 
-// Rebuilds of the same documents under the same settings have the same epoch; any other index has its own.
+// Rebuilds of the same documents under the same settings get the same epoch; every other index gets its own.
 absl::StatusOr<LogEpoch> new_epoch(const WantedLog& wanted, const HashKey& key);
 
-// A process's name in the log, unique; its last part is the member (serve only).
+// Makes a unique name for this process in the log. The member, if there is one (serve only), is its last
+// part.
 std::string make_owner_name(const std::string& member = "");
 
 }  // namespace doppel

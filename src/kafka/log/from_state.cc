@@ -23,7 +23,7 @@ constexpr size_t kRowsAtOnce = 2000;
 constexpr std::string_view kFromState = "state";
 constexpr std::string_view kKeep = "keep";
 
-// What an earlier call has published.
+// What an earlier, interrupted call has published.
 struct Published {
   std::optional<LogEpoch> epoch;
   Seq next_seq = 0;
@@ -73,7 +73,7 @@ class Publishing {
     epoch_.epoch = state_->epoch();
     RETURN_IF_ERROR(choose_offsets());
 
-    // Before the claim, which would end a daemon that writes to this log.
+    // Checked before the claim, because the claim ends a daemon that writes to this log.
     ASSIGN_OR_RETURN(const Published before, published(plan_));
     RETURN_IF_ERROR(check(before));
     kafka::TransactorOptions transactor;
@@ -100,7 +100,7 @@ class Publishing {
                     epoch_string(before.epoch->epoch)));
   }
 
-  // Offsets of another cluster mean nothing here, unless somebody says what they mean.
+  // Replaces the progress, whose offsets belong to another cluster, by the offsets that the user gave.
   absl::Status choose_offsets() {
     if (offsets_.empty() || offsets_ == kKeep) return absl::OkStatus();
     ASSIGN_OR_RETURN(const std::vector<ChosenOffset> chosen, read_chosen_offsets(offsets_));
@@ -112,7 +112,7 @@ class Publishing {
       LogProgress p{.topic = c.place.topic, .partition = c.place.partition, .next = next};
       if (before != position_.progress.end()) {
         p.highest_ms = before->second.highest_ms;
-        p.incarnation = before->second.incarnation + 1;  // the same offset is another record here
+        p.incarnation = before->second.incarnation + 1;  // here the same offset is another record
       }
       progress.emplace(place, std::move(p));
     }
@@ -179,7 +179,7 @@ class Publishing {
     return status;
   }
 
-  // The end says where the input goes on, and that the log is whole.
+  // Ends the log with the progress of the input and an epoch that says it is complete.
   absl::Status finish() {
     outbox_.add_log(log(), put_log_expire(outbox_.bytes(), position_.expire));
     for (const LogProgress& p : position_.progress_list())
@@ -218,7 +218,7 @@ class Publishing {
   std::unique_ptr<kafka::Transactor> transactor_;
 };
 
-// Before anything is made there.
+// Called before anything is created in the cluster.
 absl::Status refuse_other_cluster(const Options& o, const std::string& cluster) {
   const std::optional<LastCommit> last = last_commit(o.state_directory);
   if (!last) return absl::OkStatus();

@@ -1,5 +1,5 @@
 #pragma once
-// A lost index log, published again from an intact state directory.
+// Publishes a lost index log again from an intact state directory.
 
 #include <string>
 
@@ -9,9 +9,9 @@
 
 namespace doppel {
 
-// After an interruption the same call continues behind the last original in the log. `offsets`: as in
-// RebuildOptions; a state directory of another cluster is refused without them, before anything is made.
-// `how`: waiting for the cluster.
+// After an interruption the same call continues behind the last original in the log. `offsets` is as in
+// RebuildOptions. Without it a state directory of another cluster is refused before anything is created.
+// `how` controls waiting for the cluster.
 absl::Status log_from_state(const Config& config, kafka::Cluster& cluster, const std::string& offsets,
                             PlanOptions how);
 

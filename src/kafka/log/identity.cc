@@ -9,7 +9,7 @@
 namespace doppel {
 namespace {
 
-// Where the last commit of the directory says that the epoch is; -1: it does not say so.
+// The offset of the epoch's record according to the directory's last commit, or -1.
 int64_t hint(const LogName& name, const std::optional<LastCommit>& last) {
   if (!last) return -1;
   const auto position = kafka::decode_position(last->record.source_position);
@@ -41,7 +41,7 @@ absl::StatusOr<LogIdentity> find_identity(kafka::LogReader& log, const kafka::Wa
       out.offset = m.offset;
     }
     if (auto* rule = std::get_if<LogRule>(&*record)) out.rule = std::move(rule->rule);
-    // Of an unfinished rebuild all of it is read: the end may say that it is finished.
+    // An unfinished rebuild is read to the end, because a later epoch record may say that it is finished.
     return out.epoch && out.epoch->complete && !out.rule.empty() ? found : absl::OkStatus();
   };
   const std::optional<LastCommit> last = last_commit(state_directory);

@@ -1,5 +1,5 @@
 #pragma once
-// Which index a log holds.
+// Finds out which index a log holds.
 
 #include <optional>
 #include <string>
@@ -10,11 +10,11 @@
 namespace doppel {
 
 struct LogIdentity {
-  std::optional<LogEpoch> epoch;  // none: no index was begun in it
-  int64_t offset = -1;            // of the epoch's record
-  uint64_t records_read = 0;      // to find it
-  bool strange = false;           // it holds records that no index log has before its epoch
-  std::string rule;               // that the index was made with; empty: not known
+  std::optional<LogEpoch> epoch;  // nullopt: no index was begun in the log
+  int64_t offset = -1;            // offset of the epoch's record
+  uint64_t records_read = 0;      // how many records it took to find it
+  bool strange = false;           // the log holds records that no index log has before its epoch
+  std::string rule;               // the rule that the index was made with; empty: unknown
 };
 
 struct LogName {
@@ -22,13 +22,14 @@ struct LogName {
   const std::string& topic;
 };
 
-// Read from the beginning of the log until it is known, which is soon but for a log that was rebuilt. The
-// last commit of a state directory of the same index may name the record's place: then that alone is read.
+// Reads the log from its beginning until the identity is known. That takes few records, except in a rebuilt
+// log. If the last commit in the state directory names the offset of the epoch's record, it reads only that
+// record.
 absl::StatusOr<LogIdentity> find_identity(kafka::LogReader& log, const kafka::Watermarks& bounds,
                                           const LogName& name, const std::string& state_directory);
 
-// InvalidArgument: the state directory holds an index of another cluster or another log, and there is none in
-// this one. Asked before topics are made.
+// InvalidArgument: the state directory holds an index of another cluster or another log, and this log holds
+// none. Call it before topics are created.
 absl::Status refuse_state_of_another_log(kafka::Cluster& cluster, const LogName& name,
                                          const std::string& state_directory);
 

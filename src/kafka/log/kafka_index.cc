@@ -30,19 +30,19 @@ using kafka::KafkaPosition;
 using kafka::LogReader;
 
 constexpr std::chrono::milliseconds kPause(500);
-constexpr uint64_t kExpiredMost = 1'000'000;  // that a standby holds beside as many others
-constexpr int kAttempts = 5;  // while the log turns out to be another one than it was a moment ago
+constexpr uint64_t kExpiredMost = 1'000'000;  // a standby with more expired than live originals loads again
+constexpr int kAttempts = 5;                  // if another process begins an index in the log meanwhile
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Unavailable means that another process uses the directory. That is not waited for, as Kafka is.
+// Unavailable means that another process uses the directory. Unlike Kafka, that is not worth waiting for.
 absl::Status in_use(const absl::Status& opened) {
   return absl::IsUnavailable(opened) ? absl::FailedPreconditionError(opened.message()) : opened;
 }
 
-// Of which the index has judged records, and which are no inputs.
+// The topics whose records the index has judged but that are no longer inputs.
 std::vector<std::string> unread_topics(const KafkaPosition& position, const kafka::Inputs& inputs) {
   std::vector<std::string> out;
   for (const auto& [place, progress] : position.progress)
@@ -67,7 +67,7 @@ class Opening {
     index_->scheme = options_.key.derive(scheme_text_);
     index_->index_log = log_name_;
 
-    // A directory that is in use is refused before anybody is fenced.
+    // Refuse a directory that is in use before fencing anybody.
     RETURN_IF_ERROR(make_directories(o_.state_directory));
     RETURN_IF_ERROR(in_use(lock_directory(o_.state_directory).status()));
     ASSIGN_OR_RETURN(LogReader log, LogReader::open(*options_.plan.kafka, {log_name_, 0}));
@@ -84,21 +84,21 @@ class Opening {
       if (!identity_.epoch && !options_.read_only) {
         ASSIGN_OR_RETURN(const bool ours, is_our_turn());
         if (!ours) {
-          attempt = 0;  // who has the turn begins it
+          attempt = 0;  // the process whose turn it is begins the index
           continue;
         }
         RETURN_IF_ERROR(begin_index(log));
-        if (!identity_.epoch) continue;  // somebody else has begun it
+        if (!identity_.epoch) continue;  // another process has begun it
       }
       RETURN_IF_ERROR(open_snapshot(log));
       RETURN_IF_ERROR(begin_restore());
-      RETURN_IF_ERROR(read_log(log));  // beside the owner of the log, if there is one
+      RETURN_IF_ERROR(read_log(log));  // the owner of the log may still write
       if (!options_.read_only) {
         RETURN_IF_ERROR(compare_topics());
         RETURN_IF_ERROR(stand_by(log));
         if (another_index()) continue;
         if (!index_->transactor) RETURN_IF_ERROR(claim_log(options_, *index_));
-        // Whatever is behind this end comes from somebody who has claimed the log after us.
+        // Records behind this end can only come from a process that claims the log after us.
         if (!mutated(Mutation::the_end_is_taken_before_the_claim)) {
           ASSIGN_OR_RETURN(bounds_, log.bounds());
         }
@@ -115,7 +115,7 @@ class Opening {
   }
 
  private:
-  // Somebody began the index after we had looked at the log.
+  // Whether another process has begun the index since we looked at the log.
   bool another() const {
     const std::optional<LogEpoch>& read = restorer_->epoch();
     return read && !(identity_.epoch && read->epoch == identity_.epoch->epoch &&
@@ -147,7 +147,7 @@ class Opening {
   }
   uint32_t mask_words() const { return static_cast<uint32_t>(engine_options_.rule.banding.mask_words()); }
 
-  // A matcher's directory has the originals of its shards only.
+  // A matcher's directory holds only the originals of its shards.
   std::string scheme_of_directory() const {
     return options_.own ? scheme_text_ + "shards=" + options_.own->text() + "\n" : scheme_text_;
   }
@@ -170,11 +170,11 @@ class Opening {
     return out;
   }
 
-  // The newest good snapshot, or none: a damaged or outdated one is set aside, because the log has
-  // everything.
+  // Opens the newest good snapshot or an empty directory. Discards a damaged or outdated snapshot, because
+  // the log has everything.
   absl::Status open_snapshot(LogReader& log) {
     const StateOptions options = state_options();
-    // One without content may be of a start that did not get far, or of a dry run.
+    // An empty directory may come from an interrupted start or a dry run, and its epoch does not matter.
     const std::optional<LastCommit> last = last_commit(o_.state_directory);
     if (last && is_empty(*last) && options.epoch && last->epoch != *options.epoch)
       RETURN_IF_ERROR(discard_state(o_.state_directory));
@@ -201,7 +201,7 @@ class Opening {
     return absl::OkStatus();
   }
 
-  // Why the snapshot cannot be completed from the log, though it is good in itself; empty: it can.
+  // Says why an intact snapshot cannot be completed from the log; empty if it can.
   absl::StatusOr<std::string> unusable_because(LogReader& log) {
     const Recovered& r = index_->state->recovered();
     KafkaPosition& position = index_->position;
@@ -211,7 +211,7 @@ class Opening {
     if (r.fresh) return std::string();
     ASSIGN_OR_RETURN(KafkaPosition at, kafka::decode_position(r.source_position));
     at.expire.clock = r.clock;
-    // The last batch may hang (docs/adr/0017). A claim makes it seen.
+    // The last batch may hang (docs/adr/0017). A claim makes it visible.
     while (bounds_.high < at.log_offset && !options_.read_only && !index_->transactor) {
       ASSIGN_OR_RETURN(const kafka::Watermarks stored,
                        options_.plan.kafka->watermarks({log_name_, 0}, kafka::Isolation::uncommitted));
@@ -236,7 +236,7 @@ class Opening {
     return std::string();
   }
 
-  // Whether there is more than the marker of the last batch.
+  // Whether the log has records from `from` on, not only the marker of the last batch.
   absl::StatusOr<bool> has_records(LogReader& log, int64_t from) const {
     bool found = false;
     absl::Status read = log.read(from, bounds_.high, [&](const kafka::LogMessage&) {
@@ -271,7 +271,8 @@ class Opening {
     return absl::OkStatus();
   }
 
-  // A daemon that does not read topics of the log may be about to take over the index of somebody else.
+  // The index has read topics that are not configured. This may be the index of another daemon, so it is an
+  // error unless our state directory already holds it.
   absl::Status compare_topics() const {
     if (options_.rebuilt_from || o_.cluster.is_part()) return absl::OkStatus();
     const std::vector<std::string> others = unread_topics(index_->position, options_.plan.inputs);
@@ -308,7 +309,7 @@ class Opening {
       const KafkaPosition& position = index_->position;
       if (Clock::unix_ms() > position.covered_ms + options_.plan.log_delete_retention_ms / 2)
         return absl::UnavailableError(fmt::format("{} was not read for too long", log_name_));
-      // Rows that are expired stay in memory until the tables are built.
+      // Expired rows stay in memory until the tables are built.
       const Seq first = index_->state->recovered().first_row;
       const Seq expired = position.expire.lowest_live - std::min(first, position.expire.lowest_live);
       if (expired > kExpiredMost && expired > restorer_->next_seq() - position.expire.lowest_live)
@@ -318,13 +319,13 @@ class Opening {
       if (bounds_.high > position.log_offset) {
         RETURN_IF_ERROR(read_log(log));
       } else {
-        index_->position.covered_ms = Clock::unix_ms();  // up to now there is nothing else
+        index_->position.covered_ms = Clock::unix_ms();  // the log has nothing newer
       }
     }
     return absl::OkStatus();
   }
 
-  // From the position to bounds_.high.
+  // Reads from the position to bounds_.high.
   absl::Status read_log(LogReader& log) {
     const int64_t from = index_->position.log_offset, end = bounds_.high;
     const Clock::time_point start = Clock::now();
@@ -358,7 +359,7 @@ class Opening {
     rule_text_ = rule_in_force(restorer_->rule().value_or(r.rule), rule_text_, o_.accept_rule_change);
     index_->engine->take_room(rule_text_);
     index_->state->set_rule(rule_text_);
-    // What came from the log becomes durable while the tables are built.
+    // Writes a checkpoint of the rows from the log while the tables are built.
     if (restorer_->rows() != 0) index_->state->begin_checkpoint();
     index_->engine->finish_restore(thread_count(o_));
     const OriginalsStats stats = index_->engine->originals().stats();
@@ -370,7 +371,7 @@ class Opening {
     return absl::OkStatus();
   }
 
-  // The state directory has compared the rule of its snapshot. This one is the last in the log that was read.
+  // Compares the last rule that was read from the log. StateDir has compared the snapshot's rule.
   absl::Status check_rule(const std::string& rule) {
     RETURN_IF_ERROR(refuse_differences(
         fmt::format("the index log {} was made under another rule; use it, or accept the change by "
@@ -380,8 +381,8 @@ class Opening {
     return absl::OkStatus();
   }
 
-  // A new log: says what the index is before anything else does. Leaves identity_ unknown where somebody else
-  // has written to the log meanwhile.
+  // Begins a new log with the index's epoch and rule. If another process has written to the log meanwhile, it
+  // leaves identity_ empty.
   absl::Status begin_index(LogReader& log) {
     RETURN_IF_ERROR(refuse_lost_log());
     if (!index_->transactor) {
@@ -404,7 +405,7 @@ class Opening {
     return absl::OkStatus();
   }
 
-  // The log holds no index, but the state directory holds one that was completed from it.
+  // Fails if the state directory was completed from this log, which now holds no index.
   absl::Status refuse_lost_log() {
     const std::optional<LastCommit> last = last_commit(o_.state_directory);
     if (!last || is_empty(*last)) return absl::OkStatus();
@@ -425,25 +426,26 @@ class Opening {
   const std::string& log_name_;
   EngineOptions engine_options_;
   std::string scheme_text_, rule_text_;
-  kafka::Watermarks bounds_;  // of the log, as of the last look
+  kafka::Watermarks bounds_;  // the log's, as of the last look
   WantedLog wanted_;
   LogIdentity identity_;
   Clock::time_point start_;
   double snapshot_seconds_ = 0;
-  bool known_here_ = false;  // the state directory holds a part of this index
+  bool known_here_ = false;  // the state directory already held a part of this index
   std::unique_ptr<KafkaIndex> index_ = std::make_unique<KafkaIndex>();
-  std::unique_ptr<LogRestorer> restorer_;  // uses what index_ owns
+  std::unique_ptr<LogRestorer> restorer_;  // refers to members of index_
 };
 
 }  // namespace
 
-// What a broker cannot answer now is asked again, from the start: everything that was read until then is
-// committed to the directory.
+// After a transient error this starts over. That costs little, because records that were read are committed
+// to the directory.
 absl::StatusOr<std::unique_ptr<KafkaIndex>> open_kafka_index(const KafkaIndexOptions& options) {
   while (true) {
     absl::StatusOr<std::unique_ptr<KafkaIndex>> index = Opening(options).open();
     const absl::Status& status = index.status();
-    // The log is there: the plan has seen it. What is only read may hold no index, which does not pass.
+    // NotFound is transient, because the plan has seen the log. But a log that is only read may hold no
+    // index, and waiting does not change that.
     const bool may_pass =
         absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
         (absl::IsNotFound(status) && (!options.read_only || options.own || options.options.dry_run));

@@ -1,7 +1,7 @@
 #pragma once
-// An index whose durable form is a log in Kafka, opened for writing by this process alone: the newest good
-// snapshot is loaded and completed from the log beside an owner that still writes. When it is our turn, the
-// log is claimed, which fences that one, and the rest is read.
+// Opens an index whose durable form is a log in Kafka. Only one process may write to it. Opening loads the
+// newest good snapshot and completes it from the log, while the present owner may still write. When it is our
+// turn it claims the log, which fences the owner, and reads the rest.
 
 #include <functional>
 #include <future>
@@ -23,16 +23,16 @@ struct KafkaIndexOptions {
   const Options& options;
   const KafkaPlan& plan;
   HashKey key;
-  bool fresh_state = false;  // do not use the snapshot: the log alone
-  bool read_only = false;    // the log is only read: nobody is fenced, and there is no transactor
-  // A matcher: it keeps a directory of its own shards, and goes on with KafkaIndex::follower.
+  bool fresh_state = false;  // ignore the snapshot and read the whole log
+  bool read_only = false;    // only read the log: fence nobody and create no transactor
+  // For a matcher: its state directory holds only these shards, and KafkaIndex::follower continues reading.
   std::optional<ShardSet> own = {};
-  bool elsewhere = false;                    // a resolver: its originals are in no index here
-  std::string owner = {};                    // our unique name in the log; empty: one is made up
-  std::launch sync_on = std::launch::async;  // as StateOptions
-  // A rebuild from documents: the inputs of a new log, or of an unfinished one that it continues.
+  bool elsewhere = false;                    // for a resolver: matchers hold the originals
+  std::string owner = {};                    // our unique name in the log; empty: generate one
+  std::launch sync_on = std::launch::async;  // see StateOptions
+  // For a rebuild from documents: the inputs of the new log, or of an unfinished one that it continues.
   std::optional<std::string> rebuilt_from = {};
-  // Until it is our turn the log is followed beside its owner; empty: it is.
+  // Says when it is our turn; until then we follow the log. Null: it is our turn at once.
   Standby* standby = nullptr;
   std::function<bool()> stop = [] { return false; };
   ReportProgress restoring = [](const RestoreProgress&) {};
@@ -48,11 +48,11 @@ struct KafkaIndex {
   std::string index_log;
   uint64_t scheme = 0;  // fingerprint
   uint64_t documents = 0;
-  std::unique_ptr<LogRestorer> follower;  // of a matcher: the log behind `position`
+  std::unique_ptr<LogRestorer> follower;  // for a matcher: reads the log from `position` on
 };
 
-// Aborted: another process has taken over. FailedPrecondition: snapshot, log and configuration do not belong
-// together; the message says what differs and what to do.
+// Waits for Kafka until `stop`. Aborted: another process has taken over. FailedPrecondition: snapshot, log
+// and configuration do not belong together; the message says what differs and what to do.
 absl::StatusOr<std::unique_ptr<KafkaIndex>> open_kafka_index(const KafkaIndexOptions& options);
 
 }  // namespace doppel

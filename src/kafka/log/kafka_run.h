@@ -1,5 +1,5 @@
 #pragma once
-// The parts of a run over an index in Kafka, for the daemon and for rebuilds.
+// Parts of a run on an index in Kafka that the daemon and rebuilds share.
 
 #include "kafka/log/kafka_index.h"
 #include "pipeline/pipeline.h"
@@ -9,10 +9,10 @@ namespace doppel {
 KeyPolicy key_policy(const Options& options);
 kafka::KafkaSinkOptions sink_options(const Options& options, const KafkaPlan& plan, const KafkaIndex& index);
 
-// What was written to the log outside of batches is in the state directory, too.
+// Commits index.position to the state directory, after records were written to the log outside of batches.
 absl::Status commit_position(KafkaIndex& index);
 
-// The state directory follows what is committed in Kafka.
+// Commits each batch to the state directory after it was committed in Kafka.
 class SnapshotJournal final : public Journal {
  public:
   SnapshotJournal(KafkaIndex& index, const kafka::KafkaSink& sink) : index_(index), sink_(sink) {}

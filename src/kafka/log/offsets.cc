@@ -67,7 +67,7 @@ absl::StatusOr<std::vector<OffsetChange>> plan_offsets(const OffsetsWanted& want
       return invalid(fmt::format("{}/{} is not there now", chosen.place.topic, chosen.place.partition));
     RETURN_IF_ERROR(next.status());
     change.after.next = *next;
-    if (change.after.next != change.before.next) change.after.last_ms = -1;  // of another record
+    if (change.after.next != change.before.next) change.after.last_ms = -1;  // it was another record's
   }
   return out;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Where an index continues to read its input, changed from outside the stream: `doppel offsets`. The change
-// is a progress record in the index log, in its place in the order.
+// Changes where an index continues to read its input (`doppel offsets`). The change is a progress record in
+// the index log, ordered with all other records.
 
 #include <string>
 #include <string_view>
@@ -13,7 +13,7 @@
 
 namespace doppel {
 
-// "set documents/0=1200 documents/1=end", or "forget documents": one line.
+// A request in one line: "set documents/0=1200 documents/1=end" or "forget documents".
 struct OffsetsWanted {
   std::vector<ChosenOffset> set;
   std::string forget;  // a topic; empty: none
@@ -23,11 +23,12 @@ struct OffsetsWanted {
 
 struct OffsetChange {
   LogProgress before, after;
-  // "documents/0: 1200 -> 1500 (300 records are skipped)"
+  // Such as "documents/0: 1200 -> 1500 (300 records are skipped)".
   std::string text() const;
 };
 
-// What they change. InvalidArgument: the index has not read such a topic, or it has no such offset.
+// Returns the changes that a request makes. InvalidArgument: the index has not read such a topic or
+// partition, or the partition has no such offset.
 absl::StatusOr<std::vector<OffsetChange>> plan_offsets(const OffsetsWanted& wanted,
                                                        const kafka::KafkaPosition& position,
                                                        kafka::Cluster& cluster);

@@ -10,7 +10,7 @@
 namespace doppel {
 namespace {
 
-constexpr size_t kCommitRecords = 8192;  // applied between two commits of the state directory
+constexpr size_t kCommitRecords = 8192;  // records between two commits of the state directory
 
 }  // namespace
 
@@ -45,7 +45,7 @@ absl::Status LogRestorer::restore(kafka::LogReader& log, int64_t end,
         }
         position_.log_offset = m.offset + 1;
         position_.covered_ms = m.timestamp_ms;
-        // Before the first row it is not known yet where the numbers begin.
+        // Where the numbers begin is unknown before the first row.
         const bool begun = !fresh_ || rows_restored_ != 0;
         if (++pending_ >= kCommitRecords && begun) RETURN_IF_ERROR(flush());
         if (++records % 1024 == 0) progress(records);
@@ -54,7 +54,7 @@ absl::Status LogRestorer::restore(kafka::LogReader& log, int64_t end,
   RETURN_IF_ERROR(read);
   RETURN_IF_ERROR(go_to(position_.expire.lowest_live));
   position_.log_offset = std::max(position_.log_offset, end);
-  position_.covered_ms = Clock::unix_ms();  // up to now there is nothing else
+  position_.covered_ms = Clock::unix_ms();  // the log has nothing newer
   RETURN_IF_ERROR(flush());
   progress(records);
   if (follows_) return absl::OkStatus();
@@ -65,12 +65,12 @@ absl::Status LogRestorer::apply(const kafka::LogMessage& m) {
   ASSIGN_OR_RETURN(LogRecord record, parse_log_record(m.key, m.value, m.has_value));
   if (const auto* r = std::get_if<LogRow>(&record)) return row(*r);
   if (const auto* r = std::get_if<LogRemoved>(&record)) {
-    if (r->seq >= next_seq_)  // its row was compacted away
+    if (r->seq >= next_seq_)  // the row was compacted away
       return mutated(Mutation::numbers_are_given_again) ? absl::OkStatus() : go_to(r->seq + 1);
     if (!follows_) engine_.restore_removed(r->seq, r->trusted_ms);
     removed_.push_back(r->seq);
   } else if (auto* e = std::get_if<LogExpire>(&record)) {
-    // A batch that was sent again may come behind a later one. The window never moves back.
+    // A batch that was sent again may follow a later one. The window never moves back.
     const LogExpire& now = position_.expire;
     if (e->lowest_live >= now.lowest_live && e->announced >= now.announced) position_.expire = std::move(*e);
   } else if (auto* u = std::get_if<LogRule>(&record)) {
@@ -113,8 +113,8 @@ absl::Status LogRestorer::row(const LogRow& r) {
   return keep(stored, r.slices);
 }
 
-// A number is given once. Two different rows under one come from two writers at once; the log does not say
-// then which original is whose.
+// Each number is given once. Two different rows with one number mean that two processes wrote at the same
+// time, and then the log does not say which row is valid.
 absl::Status LogRestorer::refuse_another(const LogRow& r) {
   StoredRow known;
   const Seq first_pending = next_seq_ - rows_.size();
@@ -123,10 +123,10 @@ absl::Status LogRestorer::refuse_another(const LogRow& r) {
   } else if (r.seq >= state_.recovered().first_row) {
     ASSIGN_OR_RETURN(known, state_.read_row(r.seq));
   } else {
-    return absl::OkStatus();  // dead for long
+    return absl::OkStatus();  // expired long ago
   }
   if ((known.removed || !engine_.has(r.seq)) && known.row.body.size == 0)
-    return absl::OkStatus();  // only its number is known
+    return absl::OkStatus();  // only the number is known, so there is nothing to compare
   if (known.row.digest == r.digest && known.row.id_tag == r.id_tag) return absl::OkStatus();
   return absl::DataLossError(fmt::format(
       "the log holds original {} twice, with different contents: two processes wrote it at the same "
@@ -134,11 +134,11 @@ absl::Status LogRestorer::refuse_another(const LogRow& r) {
       r.seq));
 }
 
-// The records of all numbers below that did not come were compacted away: removed, or dead for long. Their
-// numbers are never given again.
+// Fills the numbers up to `to` whose rows did not come. These rows were compacted away, because the originals
+// were removed or have expired. Their numbers are never given again.
 absl::Status LogRestorer::go_to(Seq to) {
   if (fresh_ && rows_restored_ == 0 && to > next_seq_) {
-    // The head of the log.
+    // This is the head of the log: numbers begin here.
     RETURN_IF_ERROR(state_.start_at(to));
     RETURN_IF_ERROR(engine_.start_restore(to, to, {}));
     next_seq_ = to;
@@ -151,7 +151,7 @@ absl::Status LogRestorer::go_to(Seq to) {
   return absl::OkStatus();
 }
 
-// Of an original that is dead, or whose content another process has.
+// Keeps the number of an original that is dead or whose content belongs to another process.
 absl::Status LogRestorer::keep_number(Seq seq, int64_t trusted_ms) {
   StoredRow row{.seq = seq, .trusted_ms = trusted_ms, .removed = engine_.has(seq)};
   const BandMask none(static_cast<size_t>(engine_.options().rule.banding.mask_words()), 0);
@@ -171,8 +171,8 @@ absl::Status LogRestorer::find_removed(int64_t from) {
   });
 }
 
-// The engine takes it now, the state directory with the next flush: until then its slices and mask are kept
-// here.
+// Gives the row to the engine now and to the state directory with the next flush. Until then slices and mask
+// are kept here.
 absl::Status LogRestorer::keep(const StoredRow& row, std::string_view slices) {
   if (!follows_) RETURN_IF_ERROR(engine_.restore(row));
   ++next_seq_;
@@ -184,7 +184,7 @@ absl::Status LogRestorer::keep(const StoredRow& row, std::string_view slices) {
   return absl::OkStatus();
 }
 
-// Of an engine that answers already.
+// Adds the rows to an engine whose tables are built.
 absl::Status LogRestorer::apply_rows(Seq lowest_live) {
   Resolved decided;
   decided.rows = rows_;

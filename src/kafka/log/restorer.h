@@ -1,6 +1,6 @@
 #pragma once
-// From the index log to an index: applies records in order, to the engine and to the state directory at once,
-// so that what was read need not be read again.
+// Restores an index from its log. Applies records in order to the engine and to the state directory, so that
+// no record has to be read twice.
 
 #include <map>
 #include <optional>
@@ -17,20 +17,20 @@ namespace doppel {
 
 class LogRestorer {
  public:
-  // `position` is the state directory's position in the log; all outlive the restorer.
+  // `position` is the state directory's position in the log. The references outlive the restorer.
   LogRestorer(StateDir& state, Engine& engine, uint64_t scheme, kafka::KafkaPosition& position,
               uint64_t documents);
 
-  // From here on what is read goes into the tables of the engine, which are made.
+  // Call it once the engine's tables are built. From then on restore() adds what it reads to these tables.
   void follow(int threads, CandidateIndex::Run run);
 
-  // Reads [position.log_offset, end). `progress` gets the number of records that were read. May be called
-  // again with a later end.
+  // Reads [position.log_offset, end), advances the position and commits it to the state directory. Calls
+  // `progress` with the number of records read so far. May be called repeatedly with a later end.
   absl::Status restore(kafka::LogReader& log, int64_t end, const std::function<void(uint64_t)>& progress);
 
   uint64_t rows() const { return rows_restored_; }
   Seq next_seq() const { return next_seq_; }
-  // The last one that was read.
+  // The last rule and the last epoch that were read.
   const std::optional<std::string>& rule() const { return rule_; }
   const std::optional<LogEpoch>& epoch() const { return epoch_; }
 
@@ -43,7 +43,7 @@ class LogRestorer {
   absl::Status apply_rows(Seq lowest_live);
   absl::Status keep(const StoredRow& row, std::string_view slices);
   absl::Status flush();
-  // Of originals whose record is gone and whose marker comes later, in [from, end).
+  // Finds removal markers in [from, end_): the rows of these originals may have been compacted away.
   absl::Status find_removed(int64_t from);
 
   StateDir& state_;
@@ -55,7 +55,7 @@ class LogRestorer {
   int64_t end_ = 0;
 
   Seq next_seq_;
-  bool fresh_;                   // nothing was committed yet
+  bool fresh_;                   // nothing has been committed yet
   std::vector<StoredRow> rows_;  // not yet committed to the state directory
   std::vector<Seq> removed_;
   std::vector<std::string> slices_;

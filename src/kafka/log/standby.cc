@@ -17,9 +17,9 @@
 namespace doppel {
 namespace {
 
-constexpr int kLookMs = 200;                          // between two looks
-constexpr std::chrono::milliseconds kJoining(4'000);  // a group without members waits three seconds for more
-constexpr int64_t kSessionMost = 3'600'000;           // librdkafka's
+constexpr int kLookMs = 200;                          // how long ours() waits
+constexpr std::chrono::milliseconds kJoining(4'000);  // a new group waits three seconds for more members
+constexpr int64_t kSessionMost = 3'600'000;           // librdkafka's limit for session.timeout.ms
 constexpr std::chrono::milliseconds kAskMembers(1'000), kTurn(500);
 constexpr std::string_view kMember = "doppel-";
 
@@ -28,7 +28,7 @@ std::string inode_of(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 ? fmt::format("{}", info.st_ino) : std::string();
 }
 
-// Of the owner's name in the log; empty: it is no member.
+// The member part of an owner's name in the log; empty if the owner is not a member.
 std::string member_of(std::string_view owner) {
   const std::string_view last = owner.substr(owner.rfind('/') + 1);
   return last.starts_with(kMember) ? std::string(last) : std::string();
@@ -36,7 +36,7 @@ std::string member_of(std::string_view owner) {
 
 }  // namespace
 
-// The file holds a name, and its own inode: a copy of the file has another inode.
+// The file holds the name and the file's own inode. A copy of the file has another inode, so it is not valid.
 absl::StatusOr<std::string> member_name(const std::string& state_directory) {
   const std::string path = state_directory + "/member", beside = path + ".new";
   std::string name, inode;
@@ -76,7 +76,7 @@ absl::StatusOr<bool> Standby::ours(const std::string& owner) {
   ASSIGN_OR_RETURN(const std::vector<kafka::Place> places, membership_->ours(kLookMs));
   chosen_ = !places.empty();
   const std::string member = member_of(owner);
-  // A predecessor on this directory has ended, because the directory is locked.
+  // A predecessor on this directory has ended, because we hold the directory's lock.
   ours_ = owner.starts_with('/') ? may_claim(owner) : member == member_ || (chosen_ && !is_alive(member));
   if (ours_) {
     if (stands_by_) {
@@ -98,7 +98,8 @@ absl::StatusOr<bool> Standby::ours(const std::string& owner) {
   return false;
 }
 
-// One after the other, so that two standbys do not fence each other. One that the coordinator chose begins.
+// After a release standbys may claim one after the other, so that they do not fence each other. The one that
+// the coordinator chose goes first.
 bool Standby::may_claim(const std::string& released_by) {
   const auto now = Clock::now();
   if (released_by_ != released_by) {
@@ -137,7 +138,7 @@ void Standby::keep() {
   const absl::StatusOr<std::vector<kafka::Place>> places = membership_->ours(0);
   const bool still = places.ok() && !places->empty();
   chosen_ = chosen_ || still;
-  if (!chosen_) return;  // it was released to us, and the coordinator may choose whom it likes
+  if (!chosen_) return;  // we claimed after a release, and the coordinator has not chosen us yet
   if (!still && !warned_)
     log::warn(
         "the group coordinator received nothing from this daemon for kafka.session_timeout; another one may "

@@ -1,7 +1,7 @@
 #pragma once
-// Whose turn it is to serve an index, where several daemons are started for it (kafka.takeover: standby). The
-// daemons are members of a consumer group, and the group coordinator decides which of them are alive. This
-// only says when to claim the index log. Who owns it is decided by the log (docs/adr/0018).
+// Decides whose turn it is to serve an index if several daemons are started for it (kafka.takeover: standby).
+// The daemons are members of a consumer group, and its coordinator decides which of them are alive. Standby
+// only says when to claim the index log. The log itself decides who owns it (docs/adr/0018).
 
 #include <memory>
 #include <optional>
@@ -19,22 +19,22 @@ namespace doppel {
 
 class Standby {
  public:
-  // Ours at once, always.
+  // Without a group: the index is always ours at once.
   Standby() = default;
-  // Joins the group, without waiting for it. `restoring` learns when this daemon becomes a standby, and when
-  // it no longer is one.
+  // Joins the group without waiting for it. Calls `restoring` when this daemon becomes a standby and when it
+  // stops being one.
   static absl::StatusOr<Standby> join(const Options& options, const KafkaPlan& plan,
                                       ReportProgress restoring);
 
-  // Waits a moment for news. `owner`: of the last claim in the log, which was read to its end; empty: not
-  // known. The log is ours if its owner has released it, if the owner was a predecessor on our directory, or
-  // if the coordinator chose us and the owner is not a member any more. (An owner that claimed after a
-  // release serves, whomever the coordinator chose.) Once it was ours it stays ours: who is taken over learns
-  // it from the log.
+  // Whether it is our turn; waits up to 200 ms for news. `owner` is the last owner in the log, which the
+  // caller has read to its end; empty if unknown. It is our turn if the owner has released the log, if the
+  // owner was a predecessor on our state directory, or if the coordinator chose us and the owner has left the
+  // group. (An owner that claims after a release serves, whomever the coordinator chose.) After the first
+  // `true` the answer stays `true`: a daemon learns from the log that it was replaced.
   absl::StatusOr<bool> ours(const std::string& owner);
-  // Whether it has been somebody else's for long enough to say so.
+  // Whether another daemon has had the turn for long enough to report this one as a standby.
   bool stands_by() const { return stands_by_; }
-  // To be called now and then by the daemon that serves.
+  // The daemon that serves calls this regularly, to stay in the group.
   void keep();
   const std::string& member() const { return member_; }
 
@@ -46,7 +46,7 @@ class Standby {
   std::unique_ptr<kafka::Membership> membership_;
   ReportProgress restoring_;
   std::string group_, index_log_, member_;
-  std::vector<std::string> members_;  // of the group, at the last look
+  std::vector<std::string> members_;  // of the group, as of looked_
   Clock::time_point looked_;
   std::string released_by_;
   Clock::time_point may_claim_from_;
@@ -56,8 +56,7 @@ class Standby {
   bool warned_ = false;
 };
 
-// The name under which processes on this state directory are members. A copy of the directory gets another
-// one.
+// The member name of processes on this state directory. A copy of the directory gets another name.
 absl::StatusOr<std::string> member_name(const std::string& state_directory);
 
 }  // namespace doppel

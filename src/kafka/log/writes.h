@@ -1,5 +1,5 @@
 #pragma once
-// What a process writes to the log of its index beside batches.
+// Records that a process writes to the log of its index outside of batches.
 
 #include <string>
 #include <vector>
@@ -8,19 +8,20 @@
 
 namespace doppel {
 
-// Afterwards `index` has a transactor, and nobody else writes to the log. The position says how far the log
-// was read; it decides what happens to hanging records.
+// Claims the log and creates index.transactor. After it nobody else writes to the log. index.position must
+// say how far the log was read, because this decides about hanging records.
 absl::Status claim_log(const KafkaIndexOptions& options, KafkaIndex& index);
 
-// Writes a rule that was accepted by name: the log continues under it.
+// Writes a changed rule that the user accepted by name; the log continues under it.
 absl::Status write_rule(KafkaIndex& index, const std::string& rule);
-// Writes where the input begins.
+// Writes the progress of the input, or that partitions are forgotten.
 absl::Status write_progress(KafkaIndex& index, const std::vector<LogProgress>& progress);
-// Begins the decisions of a resolver: other processes answer in its generation from here on.
+// Begins a resolver's generation: from here on matchers answer in it.
 absl::Status write_generation(KafkaIndex& index, const std::string& generation);
-// Says that this process has ended, so that a standby need not wait until it counts as dead. Its last call.
+// Writes that this process has ended, so that a standby need not wait until it counts as dead. Write nothing
+// after it.
 absl::Status release_log(KafkaIndex& index);
-// Ends a rebuild: writes where the input continues, and that the log is complete, in one transaction.
+// Ends a rebuild: writes the progress of the input and that the log is complete, in one transaction.
 absl::Status complete_rebuild(KafkaIndex& index, const std::vector<LogProgress>& progress);
 
 }  // namespace doppel

@@ -25,7 +25,7 @@ void add(std::vector<std::string>& wrong, const absl::Status& status) {
   if (!status.ok()) wrong.emplace_back(status.message());
 }
 
-// Properties that name a file. The library says which call of OpenSSL failed, and not which file.
+// Whether a property names a file. The library's message names the failed call of OpenSSL, but not the file.
 bool names_file(std::string_view property) {
   if (property.starts_with("plugin.")) return false;
   for (const std::string_view end : {".location", ".keytab", ".file"})
@@ -79,7 +79,7 @@ void wrong(KafkaTopic& topic, const absl::Status& right) {
   topic.state = KafkaTopic::State::wrong;
 }
 
-// A topic that is not there, and that we may not make.
+// Marks missing topics as wrong if we may not create them.
 void check_right_to_make(const Options& o, std::vector<KafkaTopic>& topics) {
   std::vector<kafka::TopicSpec> specs;
   std::vector<KafkaTopic*> of;
@@ -91,7 +91,7 @@ void check_right_to_make(const Options& o, std::vector<KafkaTopic>& topics) {
   const std::vector<absl::Status> rights = kafka::try_to_make(kafka_client(o), specs);
   for (size_t i = 0; i < of.size(); ++i) {
     if (!absl::IsPermissionDenied(rights[i])) continue;
-    of[i]->says.clear();  // how to make it
+    of[i]->says.clear();  // drops the command that would create it
     wrong(*of[i], rights[i]);
   }
 }
@@ -113,7 +113,7 @@ absl::Status check_kafka_client(const Options& o) {
   add(wrong, kafka::split_brokers(o.kafka.brokers).status());
   const size_t before = wrong.size();
   check_files(client, wrong);
-  // With a file missing, clients cannot be made.
+  // Checking the properties creates clients, which fails if a file is missing.
   if (wrong.size() == before) add(wrong, kafka::check_properties(client, did_you_mean));
   return wrong.empty() ? absl::OkStatus() : invalid(absl::StrJoin(wrong, "\n"));
 }
@@ -182,7 +182,7 @@ absl::Status missing_rights(const Options& o, kafka::Cluster& cluster) {
   check_rights(o, topics, granted);
   std::vector<std::string> says;
   for (const KafkaTopic& topic : topics) {
-    // Inputs that are not there may come.
+    // Missing inputs may be created later; they have no spec.
     if (topic.state == KafkaTopic::State::wrong || (topic.state == KafkaTopic::State::missing && topic.spec))
       says.push_back(topic.says);
     if (!topic.unreadable.empty()) says.push_back(topic.unreadable);

@@ -1,5 +1,5 @@
 #pragma once
-// Whether the settings of Kafka are right: by themselves, and with the cluster that they name.
+// Checks the settings for Kafka, first by themselves and then against the cluster that they name.
 
 #include <set>
 #include <string>
@@ -11,31 +11,32 @@
 
 namespace doppel {
 
-// The client that the settings describe; this checks nothing.
+// The client that the settings describe, unchecked.
 kafka::ClientOptions kafka_client(const Options& options);
 
-// Checks everything that needs no broker. InvalidArgument: a line for each mistake. Of the client: brokers
-// that are no addresses, properties and values that this librdkafka does not take, files that are missing.
+// The next two check what needs no broker. InvalidArgument: the message has a line for each mistake. Checks
+// the client: addresses of brokers, properties and values that this librdkafka accepts, files that exist.
 absl::Status check_kafka_client(const Options& options);
-// Of topics: none, an output that is an input.
+// Checks the topics: the required ones are named, regular expressions are valid, no output is an input.
 absl::Status check_kafka_topics(const Options& options);
 
-// Whether the brokers accept us. Returns at once if they do.
+// Finds out whether the brokers accept us. Returns at once if they do, otherwise after 15 s at most.
 kafka::Reached reach_kafka(const Options& options, const std::function<bool()>& stop);
 
-// The rights that doppel needs on topics that are there, and to make those that are not; those that are
-// missing make them wrong. Topics whose
-// rights are `granted` already are not asked about again; those that the broker grants now are added.
+// Checks the rights that doppel needs on existing topics, and the right to create missing ones. A missing
+// right makes a topic State::wrong. Skips topics in `granted` and adds those whose rights the broker
+// confirms.
 void check_rights(const Options& options, std::vector<KafkaTopic>& topics, std::set<std::string>& granted);
 
-// PermissionDenied: what of the above is missing by now, a line for each.
+// Asks the brokers for topics and rights. PermissionDenied: the message has a line for each missing right and
+// for each topic that is wrong or missing.
 absl::Status missing_rights(const Options& options, kafka::Cluster& cluster);
 
 struct KafkaReport {
-  std::string text;     // what was found, for stdout
+  std::string text;     // the findings, for stdout
   absl::Status status;  // Unavailable: the brokers could not be asked
 };
-// All checks, in one list. Creates nothing.
+// Runs all checks against the cluster. Creates nothing.
 KafkaReport check_kafka(const Options& options);
 
 }  // namespace doppel

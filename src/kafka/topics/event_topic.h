@@ -9,9 +9,9 @@
 
 namespace doppel {
 
-// Every committed event, in the order of the time at which it was written. `place` is topic/partition/offset.
-// `progress` is called with the share of the topic that has been read, between 0 and 1. `visit` may end it
-// with an error.
+// Visits every committed event in the order of the records' timestamps. `place` is topic/offset. Calls
+// `progress` with the share of the topic that has been read, between 0 and 1. An error of `visit` ends the
+// call.
 absl::Status read_event_topic(
     const Options& options, const std::string& topic,
     const std::function<absl::Status(const std::string& place, const std::string& event)>& visit,

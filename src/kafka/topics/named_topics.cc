@@ -17,7 +17,7 @@ namespace {
 using State = KafkaTopic::State;
 using Configs = std::vector<std::pair<std::string, std::string>>;
 
-constexpr int64_t kRecordOverhead = 128 << 10;  // metadata and the rest, beside a set
+constexpr int64_t kRecordOverhead = 128 << 10;  // metadata and everything else in a row except its set
 constexpr int64_t kEventBytes = 1 << 20;
 constexpr int64_t kLogRetentionMs = 7 * 86'400'000LL;
 
@@ -28,8 +28,8 @@ constexpr const char* kOrderIsLost =
     "the "
     "index a new log and its processes new state directories";
 
-// Copies of documents keep the documents' times: a broker that deletes what is a week old would delete those
-// of an old crawl as soon as they are written.
+// Copies of documents keep the documents' timestamps. A broker that deletes records after a week would delete
+// the copies of an old crawl as soon as they are written.
 constexpr std::pair<const char*, const char*> kKeepForEver{"retention.ms", "-1"};
 
 int64_t number(const std::string& text, int64_t otherwise) {
@@ -65,7 +65,7 @@ class Look {
     RETURN_IF_ERROR(answers());
     if (o_.cluster.answers_only()) return std::move(list_);
     RETURN_IF_ERROR(output("output.topic", "events", o_.output.topic, kEventBytes));
-    // What comes in must fit: dead letters and unique documents are copies of it.
+    // Dead letters and unique documents are copies of input records, so the largest of these must fit.
     const int64_t copy = std::min<int64_t>(input_bytes_ + (64 << 10), 1'000'000'000);
     RETURN_IF_ERROR(copies("output.dead_letters", "dead letters", o_.output.dead_letters, copy));
     RETURN_IF_ERROR(copies("output.unique_topic", "unique documents", o_.output.unique_topic, copy));
@@ -84,7 +84,8 @@ class Look {
     topic.says = std::move(says);
   }
 
-  // The settings of a topic that is there; nullopt: we may not see them, and the topic is wrong for that.
+  // Returns the settings of an existing topic, max.message.bytes first. Nullopt: we may not read them, and
+  // the topic is now wrong.
   absl::StatusOr<std::optional<std::vector<std::string>>> settings(KafkaTopic& topic, const std::string& name,
                                                                    std::vector<std::string> names) {
     names.insert(names.begin(), "max.message.bytes");
@@ -121,7 +122,7 @@ class Look {
       if (!values) break;
       topic.message_bytes_max = std::max(topic.message_bytes_max, number((*values)[0], 0));
     }
-    // Answers name documents by their offsets.
+    // Answers identify documents by their offsets alone.
     if (o_.cluster.is_part() && topic.partitions > 1) {
       wrong(topic, fmt::format("the topic {} (input) has {} partitions; a {} needs one, because its order is "
                                "the order in which documents are decided. Signers make such a topic",
@@ -132,7 +133,8 @@ class Look {
     return absl::OkStatus();
   }
 
-  // Nullptr: it is not there. The values of `names` else, behind max.message.bytes.
+  // Describes a topic that doppel writes. Returns the values of max.message.bytes and then of `names`, or
+  // nullopt if the topic is missing or its settings may not be read.
   absl::StatusOr<std::optional<std::vector<std::string>>> written(KafkaTopic& topic, int partitions,
                                                                   const Configs& configs,
                                                                   const std::vector<std::string>& names) {
@@ -170,7 +172,7 @@ class Look {
     return absl::OkStatus();
   }
 
-  // What signers write.
+  // The topic that signers write.
   absl::Status order() {
     const kafka::TopicSpec spec = signed_topic(o_, o_.cluster.order);
     KafkaTopic topic{.key = "cluster.order", .purpose = spec.purpose, .name = spec.name};
@@ -180,7 +182,7 @@ class Look {
     return absl::OkStatus();
   }
 
-  // Questions in one partition, answers in another; both are of use for minutes.
+  // One partition has the questions and another the answers. Both are needed for minutes only.
   absl::Status answers() {
     if (!o_.cluster.is_part()) return absl::OkStatus();
     KafkaTopic topic{
@@ -200,7 +202,7 @@ class Look {
     return absl::OkStatus();
   }
 
-  // As output, of copies of documents.
+  // An output that contains copies of documents.
   absl::Status copies(const std::string& key, const std::string& purpose, const std::string& name,
                       int64_t message_bytes) {
     if (name.empty()) return absl::OkStatus();
@@ -219,7 +221,7 @@ class Look {
     return absl::OkStatus();
   }
 
-  // One partition, compacted and never deleted from, with room for the largest record.
+  // The index log has one partition, is compacted, never expires records and has room for the largest record.
   absl::Status index_log() {
     const std::string& name = o_.kafka.index_log;
     KafkaTopic topic{.key = "kafka.index_log", .purpose = "index log", .name = name, .reads = true};
@@ -264,7 +266,7 @@ class Look {
   kafka::Cluster& cluster_;
   kafka::Inputs inputs_;
   std::vector<kafka::TopicPartitions> there_;
-  std::vector<std::string> others_;  // that doppel does not write
+  std::vector<std::string> others_;  // topics that doppel does not write, for suggestions
   int64_t input_bytes_ = kEventBytes;
   std::vector<KafkaTopic> list_;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Every topic that a configuration names, as the cluster has it: what is there, what is missing, and what is
-// wrong with it. It creates nothing.
+// Looks up every topic that a configuration names: which exist, which are missing and what is wrong with
+// them. Creates nothing.
 
 #include <functional>
 #include <optional>
@@ -16,42 +16,43 @@ namespace doppel {
 struct KafkaTopic {
   enum class State { right, missing, wrong };
 
-  std::string key;      // "output.topic"
-  std::string purpose;  // "events"
+  std::string key;      // such as "output.topic"
+  std::string purpose;  // such as "events"
   std::string name;     // or a regular expression
   bool reads = false, writes = false;
-  std::optional<kafka::TopicSpec> spec;  // how it would be made; inputs are never made
+  std::optional<kafka::TopicSpec> spec;  // how doppel would create it; it never creates inputs
 
   State state = State::right;
-  std::vector<std::string> fits;  // of a regular expression
-  std::string says;               // what is missing or wrong, and what would be right; may have several lines
-  std::string warning, remedy;    // what is allowed, and may not be meant
-  std::string unreadable;         // of an output: the right Read is missing, which only failures need
+  std::vector<std::string> fits;  // the topics that a regular expression matches
+  std::string says;               // what is missing or wrong, and the remedy; may have several lines
+  std::string warning, remedy;    // for a setting that is allowed but may be a mistake
+  std::string unreadable;         // of an output: the right Read is missing, which only recovery needs
   size_t partitions = 0;
-  int64_t message_bytes_max = 0;     // its max.message.bytes
-  int64_t delete_retention_ms = -1;  // of the index log
+  int64_t message_bytes_max = 0;     // max.message.bytes of the topic
+  int64_t delete_retention_ms = -1;  // only for the index log
 };
 
-// Those of kafka.topics, the index log, answers, events, dead letters, unique documents: in this order. Of a
-// signer: those of kafka.topics, and the topic of signed records. An error is
-// one of asking (cluster.h); what is wrong with a topic is in the list.
+// Returns the topics in this order: kafka.topics, index log, answers, events, dead letters, unique documents.
+// For a signer: kafka.topics and the topic of signed records. Problems of a topic are in the list; an error
+// means that the brokers could not be asked (cluster.h).
 absl::StatusOr<std::vector<KafkaTopic>> look_at_topics(const Options& options, kafka::Cluster& cluster);
 
-// Metadata, slices, the scheme and what Kafka adds: in a signed record, beside its set.
+// Room in a signed record for everything except its set: metadata, slices, scheme and Kafka's overhead.
 inline constexpr int64_t kBesidesSet = 256 << 10;
 // The group of all signers that write a topic.
 std::string sign_group(const Options& options, const std::string& topic);
-// The topic that signers write: how it is made, and what is said of one with more than one partition.
+// How the topic that signers write is created, and the message for one with more than one partition.
 kafka::TopicSpec signed_topic(const Options& options, const std::string& name);
 std::string one_partition(const std::string& topic, size_t partitions);
 
-// Where the processes of an index on many machines ask and answer; no record is larger than kAnswerBytes.
+// The topic in which the processes of an index on many machines ask and answer. No record is larger than
+// kAnswerBytes.
 std::string answers_topic(const Options& options);
 inline constexpr int64_t kAnswerBytes = 8 << 20;
 
-// What doppel reads, and what it writes itself.
+// The configured inputs, with the topics that doppel writes as `never`.
 kafka::Inputs kafka_inputs(const Options& options);
-// How `inputs` are read in the group of the configuration; `stop` ends waiting.
+// Options to read `inputs` in the configured group; `stop` ends waiting.
 kafka::KafkaSourceOptions kafka_source_options(const Options& options, kafka::Inputs inputs,
                                                std::function<bool()> stop);
 

@@ -21,10 +21,10 @@ namespace {
 constexpr std::chrono::minutes kSayAgain(1);
 constexpr std::chrono::milliseconds kPause(500);
 
-// Topics that were warned of: what is made while the brokers are waited for is looked at again and again.
+// The topics that have been warned about. The topics are checked repeatedly while doppel waits for brokers.
 using Warned = std::set<std::string>;
 
-// Unless the user says how producers compress.
+// Whether doppel may choose the compression: not if the user sets one.
 bool may_compress(const Options& o) {
   return std::none_of(o.kafka.properties.begin(), o.kafka.properties.end(), [](const std::string& item) {
     return item.starts_with("compression.") || item.starts_with("producer.compression.");
@@ -55,15 +55,15 @@ void say_warnings(const std::vector<KafkaTopic>& topics, Warned& warned) {
       log::warn(topic.warning, {{"topic", topic.name}, {"to_keep_them", topic.remedy}});
     if (!topic.unreadable.empty() && warned.insert(topic.name + " is not read").second)
       log::warn(topic.unreadable, {{"topic", topic.name}});
-    // The reader of the inputs waits for them.
+    // KafkaSource waits for missing inputs; only a likely typo is worth a warning here.
     const size_t meant = topic.says.find(" (did you mean ");
     if (!topic.spec && meant != std::string::npos && warned.insert(topic.name).second)
       log::warn(topic.says, {{"key", topic.key}});
   }
 }
 
-// One look at everything. OK: the plan is whole, or topics were made and have to be looked at. Otherwise an
-// error with a line for each topic.
+// Checks everything once. OK: `plan` is complete, or topics were created (`made`) and need another look. The
+// error has a line for each topic.
 absl::Status look(const Options& o, const PlanOptions& how, KafkaPlan& plan, Warned& warned, bool& made) {
   if (how.reach) RETURN_IF_ERROR(how.reach());
   ASSIGN_OR_RETURN(plan.cluster, plan.kafka->id());
@@ -86,7 +86,7 @@ absl::Status look(const Options& o, const PlanOptions& how, KafkaPlan& plan, War
   return absl::OkStatus();
 }
 
-// Expressions may fit what doppel writes.
+// Logs expressions that match topics which doppel writes.
 void say_never_read(const kafka::Inputs& inputs) {
   for (const std::string& name : inputs.names) {
     const absl::StatusOr<kafka::TopicPattern> pattern = kafka::TopicPattern::compile(name);
@@ -115,7 +115,7 @@ absl::StatusOr<std::unique_ptr<kafka::Cluster>> connect_kafka(const Options& o) 
 }
 
 PlanOptions real_cluster(const Options& options, PlanOptions how) {
-  // Once we were let in, calls fail and are made again by themselves.
+  // Once the brokers have accepted us, later failures are retried elsewhere.
   how.reach = [&options, stop = how.stop, in = false]() mutable {
     if (in) return absl::OkStatus();
     const kafka::Reached reached = reach_kafka(options, stop);
@@ -123,7 +123,7 @@ PlanOptions real_cluster(const Options& options, PlanOptions how) {
     in = reached.status.ok();
     return reached.status;
   };
-  // While something is waited for, every look comes here.
+  // Remembers granted rights, because every look of plan_kafka() calls this.
   how.rights = [&options, granted = std::set<std::string>()](std::vector<KafkaTopic>& topics) mutable {
     check_rights(options, topics, granted);
   };
