@@ -19,7 +19,7 @@ class BandKeys {
     }
   }
 
-  // `slices`: of the whole row, not only of this band.
+  // `slices` are those of the whole row, not only of this band.
   uint64_t key(int band, const uint8_t* slices) const {
     const uint8_t* p = slices + static_cast<size_t>(band) * static_cast<size_t>(rows_);
     const Salt& salt = salts_[static_cast<size_t>(band)];
@@ -35,7 +35,7 @@ class BandKeys {
     uint64_t factor = 0;
   };
 
-  // 1 to 8 bytes without reading beyond them.
+  // Loads 1 to 8 bytes without reading beyond them.
   static uint64_t word(const uint8_t* p, int bytes) {
     if (bytes >= 4)
       return load<uint32_t>(p) | static_cast<uint64_t>(load<uint32_t>(p + bytes - 4)) << (8 * (bytes - 4));

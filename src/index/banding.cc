@@ -9,14 +9,14 @@
 namespace doppel {
 namespace {
 
-// 1-(1-s^r)^b without losing the small numbers.
+// 1-(1-s^r)^b, accurate for small probabilities.
 double meets(double s, double bands, double rows) {
   if (s <= 0) return 0;
   if (s >= 1) return bands > 0 ? 1 : 0;
   return -std::expm1(bands * std::log1p(-std::pow(s, rows)));
 }
 
-// The smallest b that reaches `recall` with r rows, or 0 if even num_perm / r bands do not.
+// The smallest b that reaches `recall` with r rows; 0 if num_perm / r bands do not suffice.
 int bands_needed(double threshold, double recall, int num_perm, int rows) {
   const int most = num_perm / rows;
   if (most < 1 || meets(threshold, most, rows) < recall) return 0;
@@ -33,7 +33,7 @@ int bands_needed(double threshold, double recall, int num_perm, int rows) {
   return low;
 }
 
-// Rounded down, so that what the message promises is accepted.
+// Rounds down, so that the value in the message would be accepted.
 std::string decimals(double value) {
   value = std::floor(value * 1e4) / 1e4;
   std::string digits = std::to_string(value);
@@ -42,7 +42,7 @@ std::string decimals(double value) {
 }
 
 absl::Status impossible(double threshold, double recall, int num_perm) {
-  // One row in every band is what meets most often.
+  // Bands of one row share a band most often.
   const double reachable = meets(threshold, num_perm, 1);
   // 1-(1-s)^k >= recall  <=>  s >= 1-(1-recall)^(1/k)
   double lowest = -std::expm1(std::log1p(-recall) / num_perm);
@@ -59,14 +59,14 @@ absl::Status impossible(double threshold, double recall, int num_perm) {
 double meeting_probability(double s, Banding banding) { return meets(s, banding.bands, banding.rows); }
 
 double banding_cost(double threshold, Banding banding) {
-  // Comparing with one more neighbour takes a little longer than one more table (banding_bench).
+  // Comparing with one more neighbour costs a little more than one more table (banding_bench).
   constexpr double kRow = 1.1;
-  // How many earlier documents are similar to a page of the web, and how much: ten million pages share little
-  // but frequent phrases, a thousand a cookie notice or an imprint, some of its site a template.
+  // How many earlier documents have which similarity to a web page: ten million pages share few but frequent
+  // phrases, a thousand a cookie notice or an imprint, some from the same site a template.
   constexpr struct {
     double similarity, neighbours;
   } kWeb[] = {{.005, 1e7}, {.1, 1'000}, {.3, 5}, {.5, 2}, {.7, 1}};
-  double cost = banding.bands + 1;  // one table more finds equal texts
+  double cost = banding.bands + 1;  // one more table finds exact duplicates
   for (const auto& near : kWeb)
     if (near.similarity < threshold)
       cost += kRow * near.neighbours * meeting_probability(near.similarity, banding);
@@ -93,7 +93,7 @@ absl::StatusOr<Banding> choose_banding(double threshold, double recall, int num_
 
 int min_equal_slices(uint32_t threshold_ppm, int num_perm) {
   const double s = std::min(threshold_ppm, 1000000u) / 1e6;
-  const double p = s + (1 - s) / 256;  // different ranks have equal slices once in 256
+  const double p = s + (1 - s) / 256;  // slices of different ranks are equal once in 256
   const double k = num_perm;
   const double least = std::ceil(k * p - 5 * std::sqrt(k * p * (1 - p)));
   return std::clamp(static_cast<int>(least), 1, std::max(1, num_perm));

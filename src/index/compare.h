@@ -1,5 +1,5 @@
 #pragma once
-// One candidate row against one query: which slices are equal, how many, and which bands match.
+// Compares a candidate row with a query: which slices are equal, how many, and which bands match.
 
 #include <cstdint>
 #include <vector>
@@ -9,14 +9,15 @@
 
 namespace doppel {
 
-// bits[i/64] bit i%64 = (a[i] == b[i]) for i < k, (k + 63) / 64 words, other bits 0. Returns how many are 1.
+// For i < k, sets bit i%64 of bits[i/64] to (a[i] == b[i]). Clears the other bits of the (k + 63) / 64 words.
+// Returns the number of ones.
 using EqualBits = int (*)(const uint8_t* a, const uint8_t* b, int k, uint64_t* bits);
 int equal_bits_scalar(const uint8_t* a, const uint8_t* b, int k, uint64_t* bits);
 int equal_bits_avx2(const uint8_t* a, const uint8_t* b, int k, uint64_t* bits);
 int equal_bits_avx512(const uint8_t* a, const uint8_t* b, int k, uint64_t* bits);
 EqualBits equal_bits_for(Simd level);
 
-// True iff bits [from, from + count) are all 1. One word beyond the last bit may be read.
+// Returns true if bits [from, from + count) are all 1. May read one word beyond the last bit.
 inline bool all_ones(const uint64_t* bits, int from, int count) {
   while (count > 0) {
     const int shift = from & 7;

@@ -1,10 +1,10 @@
 #pragma once
-// Asks for a cache line.
+// Prefetches a cache line.
 
 namespace doppel {
 
-// g++ takes a function that does nothing but __builtin_prefetch for one without effects and drops calls of
-// it that it did not inline. The empty assembly is an effect.
+// g++ considers a function that only calls __builtin_prefetch free of effects, and drops calls that it does
+// not inline. The empty assembly counts as an effect.
 [[gnu::always_inline]] static inline void fetch(const void* p) {
   __builtin_prefetch(p);
   asm volatile("" : : "r"(p));

@@ -11,9 +11,9 @@ namespace doppel {
 
 namespace {
 
-// Of the address space, for the index; the rest is for documents, threads and the heap.
+// Share of the address space for the index; the rest is for documents, threads and the heap.
 constexpr double kShareOfIndex = .7;
-// What a table reserves for an entry, more than it needs.
+// How much more than its size a table reserves for an entry.
 constexpr double kReservedEach = static_cast<double>(sizeof(Line)) / 7;
 
 size_t tables_of(const CandidateIndexOptions& o) {
@@ -43,7 +43,7 @@ CandidateIndex::Impl::Impl(const CandidateIndexOptions& o)
                    o.banding.bands <= o.num_perm / o.banding.rows,
                "the rows of all bands are slots of the sketch", o.num_perm, o.banding.bands, o.banding.rows);
   const size_t count = tables_of(o);
-  // A small index touches about two megabytes at most, whatever was hinted.
+  // A small index touches at most about two megabytes, whatever the hint says.
   const auto most = static_cast<uint64_t>(kHugePage / LineTable::bytes_each()) / count;
   tables.reserve(count);
   for (size_t t = 0; t < count; ++t)
@@ -58,7 +58,7 @@ LineTable::Options CandidateIndex::Impl::table_options(size_t number, size_t cou
 }
 
 BytesEach bytes_each(const CandidateIndexOptions& options) {
-  // 613 shingles on the average, most pages far shorter (docs/adr/0033).
+  // Pages have 613 shingles on average, but most are far shorter (docs/adr/0033).
   constexpr double kPrintsLeast = 17.8;
   constexpr double kShingles = 613;
   const double prints = std::max(kPrintsLeast, 2 * kShingles / (options.passage + 1.0));

@@ -1,7 +1,7 @@
 #pragma once
-// The inside of an index, shared by the files that look documents up (index_lookup.cc), enter them
-// (index_insert.cc) and show the whole (index.cc): the rows, and for each kind of key a table from its hash
-// to ordinals of rows. Kinds: the bands, then digests, ids and payloads as far as they are kept.
+// The implementation of an index, shared by lookup (index_lookup.cc), insertion (index_insert.cc) and the
+// interface (index.cc): the rows, and for each kind of key a table from its hash to ordinals of rows. The
+// kinds are the bands, then digests, ids and payloads if they are tracked.
 
 #include <cstdint>
 #include <memory>
@@ -17,7 +17,7 @@
 namespace doppel {
 
 struct CandidateIndex::Impl {
-  static constexpr size_t kNoKind = ~size_t{0};  // of a table that is not kept
+  static constexpr size_t kNoKind = ~size_t{0};  // of a table that does not exist
 
   explicit Impl(const CandidateIndexOptions& o);
 
@@ -27,22 +27,23 @@ struct CandidateIndex::Impl {
   size_t payloads() const {
     return options.track_payloads ? bands + 1 + (options.track_ids ? 1 : 0) : kNoKind;
   }
-  // What a stored row is entered by in a table that is not a band's; 0: not at all (but for digests).
+  // The value by which a table other than a band's lists a stored row; 0 means not listed (except in the
+  // table of digests).
   uint64_t name_of(size_t kind, const uint8_t* row) const {
     return kind == digests() ? rows.digest(row).low : kind == ids() ? rows.id_tag(row) : rows.payload(row);
   }
   static uint64_t spread(uint64_t value) { return mix64(value ^ 0x5bd1e9955bd1e995u); }
 
-  // The number of an ordinal; outside the window if it is that of a row long gone.
+  // The number of an ordinal. It is outside the window if the row is gone.
   Seq seq_of(uint32_t ordinal) const {
     return rows.low() + ((ordinal - static_cast<uint32_t>(rows.low())) & kOrdinalMask);
   }
 
   void lookup(std::span<const Query> queries, std::span<Found> out) const;
   int count_listed(size_t band, uint64_t key, const uint8_t* slices) const;
-  // Live rows that are entered under this name, ascending.
+  // The live rows listed under this name, ascending.
   std::vector<Seq> find_named(size_t kind, uint64_t name) const;
-  // Ordinals that may be entered under this hash, each once.
+  // The ordinals that may be listed under this hash, each once.
   void find(size_t kind, uint64_t h, PodVector<uint32_t>& out) const;
 
   void insert(std::span<const Row> batch, const uint64_t* band_keys, int parts, const Run& run);
@@ -53,7 +54,7 @@ struct CandidateIndex::Impl {
             static_cast<uint32_t>(rows.next() - rows.low())};
   }
 
-  // What tables ask about their entries.
+  // Answers what tables ask about their entries.
   struct Source final : EntrySource {
     explicit Source(const Impl& i) : impl(i) {}
     uint64_t hash_of(int kind, uint32_t ordinal) const override {
@@ -73,14 +74,14 @@ struct CandidateIndex::Impl {
   };
 
   CandidateIndexOptions options;
-  uint64_t entries_max;  // of a table: for so many it reserves address space
+  uint64_t entries_max;  // of a table: reserves address space for so many
   RowStore rows;
   BandKeys keys;
   size_t bands;
-  std::vector<LineTable> tables;       // by kind
+  std::vector<LineTable> tables;       // indexed by kind
   std::unique_ptr<PrintTable> prints;  // with track_prints
   Source source;
-  bool expired = false;  // expire_below() was called: tables may hold entries below the window
+  bool expired = false;  // expire_below() was called: tables may contain entries below the window
   uint64_t moved_max = 0;
 
  private:

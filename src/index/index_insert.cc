@@ -1,4 +1,4 @@
-// Entering documents: table by table for a block of rows, so that their lines are here when they are written.
+// Inserts documents, table by table for a block of rows, so that cache lines arrive before they are written.
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 namespace doppel {
 namespace {
 
-constexpr size_t kInsertBlock = 64;  // rows that are entered table by table
+constexpr size_t kInsertBlock = 64;  // rows that are entered together, table by table
 
 }  // namespace
 
@@ -22,7 +22,7 @@ struct CandidateIndex::Impl::Entering {
   RowStore& rows = impl.rows;
   size_t bands = impl.bands;
 
-  // What a block enters in the tables of one kind.
+  // The entries of a block for the tables of one kind.
   struct Entries {
     std::array<uint64_t, kInsertBlock> h;
     std::array<uint32_t, kInsertBlock> ordinals;
@@ -46,10 +46,10 @@ struct CandidateIndex::Impl::Entering {
   };
 
   const LineKernels& kernels = line_kernels_for(simd_level());
-  Entries both[2];         // of this kind and the next
-  PodVector<Late> late;    // of all kinds: what found no place at home
-  PodVector<Late> aside;   // and none in the overflow line
-  PodVector<Payment> due;  // of all kinds
+  Entries both[2];         // for the current and the next kind
+  PodVector<Late> late;    // for all kinds: entries that did not fit into their home
+  PodVector<Late> aside;   // of these, entries that did not fit into the overflow line
+  PodVector<Payment> due;  // for all kinds
   Insertion insertion;
 
   void gather(size_t kind, std::span<const Row> block, Seq first, const uint64_t* band_keys, Entries& out) {
@@ -67,7 +67,7 @@ struct CandidateIndex::Impl::Entering {
     }
   }
 
-  // The same, of rows that are in the store.
+  // The same for stored rows.
   void gather_stored(size_t kind, Seq from, Seq to, Entries& out) {
     for (Seq seq = from; seq < to; ++seq) {
       const uint8_t* row = rows.at(seq);
@@ -88,10 +88,10 @@ struct CandidateIndex::Impl::Entering {
     for (size_t i = 0; i < entries.count; ++i) fetch(entries.places[i].home);
   }
 
-  // Enters what a block of rows has for kinds [first, last). While one is filled, the homes of the next are
-  // asked for (a lookup of the same batch has usually brought the lines, but not kept their translations).
-  // What finds its home full waits until all homes are written: then the lines and runs where it goes on to
-  // are asked for, for all kinds together. Tables grow last, when nobody needs a place any more.
+  // Enters a block of rows into the tables of kinds [first, last). While it fills one table, it prefetches
+  // the homes in the next (a lookup of the same batch usually brought the lines, but not their address
+  // translations). Entries whose home is full wait until all homes are written; then their overflow lines and
+  // runs are prefetched for all kinds together. Tables grow last, when all entries are placed.
   template <typename Gather>
   void enter(size_t first, size_t last, const Gather& gather) {
     const auto ask = [&](size_t kind) {
@@ -134,8 +134,8 @@ struct CandidateIndex::Impl::Entering {
     for (const Late& e : aside) e.table->put_aside(e.h, e.at, e.ordinal, insertion);
   }
 
-  // Rows that are in the store, from `first` on, go into the tables of kinds [from, to). Says the most
-  // entries that one of these inserts moved.
+  // Enters stored rows from `first` on into the tables of kinds [from, to). Returns the maximum of entries
+  // that one of these inserts moved.
   uint64_t enter_rows(size_t from, size_t to, std::span<const Row> batch, Seq first,
                       const uint64_t* band_keys) {
     const size_t kinds = impl.tables.size();
@@ -155,8 +155,8 @@ struct CandidateIndex::Impl::Entering {
     return most;
   }
 
-  // Tables [first, last) of kinds, for all rows that live. Row by row in blocks: a block's slices stay close
-  // while one table after the other takes its keys from them.
+  // Builds the tables of kinds [first, last) for all live rows. Goes through the rows in blocks, so that a
+  // block's slices stay in the cache while each table takes its keys from them.
   void build_kinds(size_t first, size_t last) {
     for (size_t t = first; t < last; ++t) impl.tables[t].take_memory();
     for (Seq block = rows.low(); block < rows.next(); block += kInsertBlock) {
@@ -168,7 +168,7 @@ struct CandidateIndex::Impl::Entering {
   }
 };
 
-// The lines of a row are asked for while some before it are entered.
+// Prefetches the lines of a row while earlier rows are inserted.
 void CandidateIndex::Impl::insert_prints(std::span<const Row> batch) {
   constexpr size_t kAhead = 4;
   for (size_t r = 0; r < batch.size() + kAhead; ++r) {

@@ -1,5 +1,4 @@
-// Looking documents up: all band tables for many queries at once, so that the memory has always something to
-// do.
+// Looks documents up in all band tables, for many queries at once, so that memory accesses overlap.
 
 #include <algorithm>
 #include <bit>
@@ -11,12 +10,13 @@
 namespace doppel {
 namespace {
 
-constexpr size_t kBlock = 64;         // queries whose homes are asked for at once
-constexpr size_t kFew = 16;           // queries whose rows are asked for before they are compared
-constexpr size_t kProbesMost = 2048;  // as long as their lines fit into the cache: fewer where bands are many
+constexpr size_t kBlock = 64;  // queries whose homes are prefetched together
+constexpr size_t kFew = 16;    // queries whose rows are prefetched before they are compared
+constexpr size_t kProbesMost =
+    2048;  // as long as their lines fit into the cache: fewer queries if there are many bands
 
-// Hits of one query: ordinals of rows that may match, repeats removed. Few: compared with each other; many:
-// through a small hash table, so that the cost stays linear when all bands are hot.
+// Removes repeated ordinals from the hits of one query. Compares few with each other; uses a small hash table
+// for many, so that the cost stays linear when all bands are hot.
 void remove_repeats(PodVector<uint32_t>& ordinals, PodVector<uint32_t>& scratch) {
   const size_t n = ordinals.size();
   uint32_t* p = ordinals.data();
@@ -27,7 +27,7 @@ void remove_repeats(PodVector<uint32_t>& ordinals, PodVector<uint32_t>& scratch)
     }
   } else {
     const size_t slots = std::bit_ceil(2 * n);
-    constexpr uint32_t kNone = ~uint32_t{0};  // no ordinal has more than 28 bits
+    constexpr uint32_t kNone = ~uint32_t{0};  // ordinals have at most 28 bits
     scratch.assign(slots, kNone);
     for (size_t i = 0; i < n; ++i) {
       size_t at = (p[i] * uint64_t{0x9e3779b97f4a7c15u} >> 40) & (slots - 1);
@@ -47,9 +47,8 @@ struct CandidateIndex::Impl::Lookup {
   const RowStore& rows = impl.rows;
   size_t bands = impl.bands;
 
-  // Compares the row with the query's slices. Sets one bit of `matched` for every band where it is listed and
-  // all slices are equal; returns the number of equal slices, or -1 if no band matches or the row is not
-  // alive.
+  // Compares the row with the query's slices. Sets a bit of `matched` for each band that lists the row and
+  // has equal slices. Returns the number of equal slices, or -1 if no band matches or the row is not live.
   int match(const uint8_t* slices, Seq seq, EqualBits equal_bits, uint64_t* bits, uint32_t* matched) const {
     if (!rows.in_window(seq)) return -1;
     const uint8_t* row = rows.at(seq);
@@ -78,22 +77,22 @@ struct CandidateIndex::Impl::Lookup {
     bool band;
   };
   struct Scratch {
-    PodVector<uint32_t> hits[kBlock];  // ordinals of rows that may match, those aside excepted
+    PodVector<uint32_t> hits[kBlock];  // ordinals of rows that may match, without those in side sets
     PodVector<uint32_t> digest_hits[kBlock];
     PodVector<uint32_t> all_hits[kFew];
     PodVector<uint32_t> sliced;          // queries that have slices
-    PodVector<uint64_t> h;               // of these, band by band; then the digests of all
-    PodVector<LineTable::Place> places;  // of the same
-    PodVector<uint32_t> promising;       // numbers of those where something may be found
-    PodVector<Aside> aside[kBlock];      // runs of side sets that are still to be looked at
+    PodVector<uint64_t> h;               // their hashes, band by band; then all digests
+    PodVector<LineTable::Place> places;  // of the same hashes
+    PodVector<uint32_t> promising;       // indices of places that may hold a match
+    PodVector<Aside> aside[kBlock];      // side sets that are still to be searched
     PodVector<uint32_t> repeats;
     PodVector<uint64_t> bits;
     PodVector<uint32_t> matched;
     PodVector<uint16_t> counts;
   };
 
-  // Looks the block up in one table after the other: asks for all homes, looks into all without a branch on
-  // what they say, and goes on where there may be something.
+  // Looks the block up in one table after the other: prefetches all homes, checks them without data-dependent
+  // branches, and continues only with those that may hold a match.
   void probe(std::span<const Query> block, Scratch& s) const {
     const LineKernels& kernels = line_kernels_for(simd_level());
     s.sliced.clear();
@@ -137,7 +136,7 @@ struct CandidateIndex::Impl::Lookup {
     }
   }
 
-  // Of the hashes [first, first + n), which all belong to one kind.
+  // For the hashes [first, first + n), which all belong to one kind.
   void find_places(const LineKernels& kernels, size_t kind, size_t first, size_t n, Scratch& s) const {
     impl.tables[kind].places(kernels, s.h.data() + first, n, s.places.data() + first);
     for (size_t i = first; i < first + n; ++i) fetch(s.places[i].home);
@@ -198,7 +197,7 @@ struct CandidateIndex::Impl::Lookup {
         s.aside[i].clear();
       }
       probe(queries.subspan(base, count), s);
-      // Where keys are hot, the hits of a few queries fill the cache.
+      // If keys are hot, the hits of a few queries fill the cache.
       for (size_t first = 0; first < count; first += kFew) {
         const size_t last = std::min(first + kFew, count);
         for (size_t i = first; i < last; ++i) {

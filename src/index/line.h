@@ -1,18 +1,17 @@
 #pragma once
-// One cache line of a table: eleven entries, of 16 bits of the key's hash and 28 bits of ordinal each.
+// A cache line of a table: eleven entries, each with 16 bits of the key's hash and a 28-bit ordinal.
 //
-// Lines form blocks of eight: seven homes and one overflow line that they share. A home holds only
-// entries that belong to it, in the order in which they came, and is never searched beyond its count. What
-// finds its home full goes to the overflow line, with the number of its home; what finds that full too is
-// kept aside, in the side set. The home's filter has a bit for everything that belongs to it and is
-// elsewhere.
+// Lines form blocks of eight: seven homes and one shared overflow line. A home contains only entries that
+// belong to it, in order of arrival; a search stops at its count. An entry whose home is full goes to the
+// overflow line, with the number of its home. If that is full too, the entry goes to the side set. The home's
+// filter has a bit for every entry that belongs to it and is elsewhere.
 //
-// The last word of a home: 4 bits of the last ordinal, 4 bits of count, 24 bits of filter. That of an
-// overflow line: for each of ten entries 1 + its home (0: free) in 3 bits, and a flag that there is more
-// aside. So a block of zeros is empty.
+// The last word of a home: 4 bits of the last ordinal, 4 bits of count, 24 bits of filter. The last word of
+// an overflow line: for each of ten entries 3 bits with 1 + its home (0: free), and a flag that says whether
+// the side set has more. So a block of zeros is empty.
 //
-// The functions here are static on purpose: kernels compiled for other instruction sets include them too, and
-// the linker must not pick one of those for everybody.
+// The functions are static, because kernels for other instruction sets include them too, and the linker must
+// not choose one of those copies for all processors.
 
 #include <cstddef>
 #include <cstdint>
@@ -38,9 +37,10 @@ inline constexpr uint32_t kBlockSlots = kHomes * kSlots + kOverflowSlots;
 
 inline constexpr uint32_t kFilterShift = 8;
 inline constexpr uint32_t kFilterBits = 24;
-inline constexpr uint32_t kAside = uint32_t{1} << 30;  // in an overflow line: the side set has more
+inline constexpr uint32_t kAside = uint32_t{1}
+                                   << 30;  // flag of an overflow line: the side set has more entries
 
-inline constexpr uint32_t kSameMax = 4;  // equals that a line may hold; more go aside
+inline constexpr uint32_t kSameMax = 4;  // equal hashes that a line may hold; more go to the side set
 
 struct alignas(64) Line {
   uint16_t hash[kSlots];
@@ -51,13 +51,13 @@ struct alignas(64) Line {
 };
 static_assert(sizeof(Line) == 64 && offsetof(Line, tail) == 60 && offsetof(Line, high) == 55);
 
-struct alignas(512) Block {  // so that the address of a line says its number
+struct alignas(512) Block {  // so that a line's index in its block follows from its address
   Line line[kBlockLines];
 };
 static_assert(sizeof(Block) == 512);
 
 static inline uint32_t home_count(const Line& home) { return home.tail >> 4 & 15; }
-// How many of the ten fields of three bits are not zero; they fill up from the first.
+// Counts the nonzero ones of the ten fields of three bits; they are filled from the first.
 static inline uint32_t overflow_count(const Line& line) {
   const uint32_t t = line.tail;
   const uint32_t free = ~(t | t >> 1 | t >> 2) & 0x09249249;
@@ -75,7 +75,7 @@ static inline uint32_t ordinal_at(const Line& line, uint32_t slot) {
   const uint32_t high = bytes[offsetof(Line, high) + slot / 2] >> (4 * (slot & 1)) & 15;
   return line.low[slot] | uint32_t{line.middle[slot]} << 16 | high << 24;
 }
-// The slot must be empty: all bits zero.
+// All bits of the slot must be zero.
 static inline void set_entry(Line& line, uint32_t slot, uint32_t stored, uint32_t ordinal) {
   line.hash[slot] = static_cast<uint16_t>(stored);
   line.low[slot] = static_cast<uint16_t>(ordinal);
@@ -84,14 +84,14 @@ static inline void set_entry(Line& line, uint32_t slot, uint32_t stored, uint32_
   bytes[offsetof(Line, high) + slot / 2] |= static_cast<uint8_t>((ordinal >> 24) << (4 * (slot & 1)));
 }
 
-// The number of a home in its block, and the overflow line of that, from its address.
+// The index of a home in its block, and the block's overflow line, from the home's address.
 static inline uint32_t home_number(const Line* home) {
   return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(home) / sizeof(Line)) % kBlockLines;
 }
 static inline Line* overflow_of(Line* home) { return home + (kHomes - home_number(home)); }
 static inline const Line* overflow_of(const Line* home) { return home + (kHomes - home_number(home)); }
 
-// Appends to a line that is not full.
+// These append to a line that is not full.
 static inline void put_in_home(Line& home, uint32_t stored, uint32_t ordinal) {
   set_entry(home, home_count(home), stored, ordinal);
   home.tail += 16;
@@ -103,17 +103,18 @@ static inline void put_in_overflow(Line& home, Line& overflow, uint32_t stored, 
   home.tail |= filter_bit(stored);
 }
 
-// Bit i: hash[i] is that of `stored`, of the first `count` entries.
+// Sets bit i if hash[i] equals `stored`, for the first `count` entries.
 static inline uint32_t same_hash(const Line& line, uint32_t stored, uint32_t count) {
   const uint32_t used = (uint32_t{1} << count) - 1;
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
-  const __m256i hashes = _mm256_load_si256(reinterpret_cast<const __m256i*>(&line));  // and other things
+  const __m256i hashes =
+      _mm256_load_si256(reinterpret_cast<const __m256i*>(&line));  // the load includes other members
   return _mm256_cmpeq_epi16_mask(hashes, _mm256_set1_epi16(static_cast<short>(stored))) & used;
 #elif defined(__SSE2__)
   const __m128i wanted = _mm_set1_epi16(static_cast<short>(stored));
   const auto* p = reinterpret_cast<const __m128i*>(&line);
   const __m128i first = _mm_cmpeq_epi16(_mm_load_si128(p), wanted);
-  const __m128i last = _mm_cmpeq_epi16(_mm_load_si128(p + 1), wanted);  // three hashes, then other things
+  const __m128i last = _mm_cmpeq_epi16(_mm_load_si128(p + 1), wanted);  // three hashes, then other members
   return static_cast<uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(first, last))) & used;
 #else
   uint32_t bits = 0;
@@ -122,7 +123,7 @@ static inline uint32_t same_hash(const Line& line, uint32_t stored, uint32_t cou
   return bits & used;
 #endif
 }
-// How many of these eleven bits are 1 (without an instruction that not every processor has).
+// Counts the ones of eleven bits, without an instruction that some processors lack.
 static inline uint32_t count_bits(uint32_t bits) {
 #if defined(__POPCNT__)
   return static_cast<uint32_t>(__builtin_popcount(bits));
@@ -133,9 +134,9 @@ static inline uint32_t count_bits(uint32_t bits) {
 #endif
 }
 
-// Which ordinals are of numbers that are not expired.
+// The ordinals of numbers that have not expired.
 struct OrdinalWindow {
-  uint32_t low = 0;  // ordinal of the lowest
+  uint32_t low = 0;  // ordinal of the lowest number
   uint32_t size = 0;
   bool contains(uint32_t ordinal) const { return ((ordinal - low) & kOrdinalMask) < size; }
 };

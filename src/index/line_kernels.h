@@ -1,5 +1,5 @@
 #pragma once
-// What is done for many entries of a table at once.
+// Operations on many entries of a table at once.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,20 +10,20 @@
 
 namespace doppel {
 
-// The home of an entry and what is stored of it.
+// The home of an entry, and the stored bits of its hash.
 struct LinePlace {
   Line* home;
   uint32_t stored;
 };
 
 struct LineKernels {
-  // out[i]: where h[i] belongs in a table of this layout.
+  // out[i] is where h[i] belongs in a table of this layout.
   void (*places)(const TableLayout& layout, Line* lines, const uint64_t* h, size_t n, LinePlace* out);
-  // Those of the places, by number, where something may be found at home or elsewhere; returns how many.
+  // Lists the indices of places that may hold a match, in their home or elsewhere. Returns their number.
   // `out` has room for n + 1.
   size_t (*promising)(const LinePlace* places, size_t n, uint32_t* out);
-  // Enters ordinals at home, and returns how many found no room there, or too many equals: their numbers are
-  // in `full`, which has room for n + 1.
+  // Enters ordinals at home. Lists in `full`, which has room for n + 1, the indices of those for which the
+  // home had no room or too many equals. Returns their number.
   size_t (*put_homes)(const LinePlace* places, const uint32_t* ordinals, size_t n, uint32_t* full);
 };
 const LineKernels& line_kernels_for(Simd level);

@@ -1,4 +1,4 @@
-// g++ 12 says that its own intrinsics use something uninitialised.
+// g++ 12 warns about uninitialised values inside its own intrinsics.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"

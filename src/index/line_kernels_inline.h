@@ -1,7 +1,7 @@
 #pragma once
-// The kernels of line_kernels.h, for whatever instructions a file that includes this is compiled for. Static,
-// as everything in line.h, and for the same reason. No branch depends on an entry: none of them can be
-// foreseen.
+// The kernels of line_kernels.h, for the instruction set for which the including file is compiled. They are
+// static for the same reason as in line.h. No branch depends on an entry, because such branches are
+// unpredictable.
 
 #include "index/line_kernels.h"
 
@@ -30,7 +30,7 @@ static inline size_t put_in_homes(const LinePlace* places, const uint32_t* ordin
     const uint32_t same = same_hash(home, stored, count);
     const uint32_t fits = (count < kSlots ? 1u : 0u) & (count_bits(same) < kSameMax ? 1u : 0u);
     uint32_t all = 0 - fits;
-    asm("" : "+r"(all));  // or the compiler makes a branch of it
+    asm("" : "+r"(all));  // keeps the compiler from making a branch
     Line* const to[2] = {&nobodys, &home};
     set_entry(*to[all & 1], count & all, stored, ordinals[i]);
     home.tail += fits << 4;

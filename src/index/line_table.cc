@@ -8,7 +8,7 @@ namespace doppel {
 namespace {
 
 constexpr uint64_t kBaseLeast = 8;  // of a table that is not small
-constexpr double kLoad = 0.81;      // of all slots when a table begins to grow
+constexpr double kLoad = 0.81;      // share of slots in use at which a table starts to grow
 
 }  // namespace
 
@@ -16,7 +16,7 @@ uint64_t LineTable::limit_of(uint64_t blocks) {
   return static_cast<uint64_t>(static_cast<double>(blocks * kBlockSlots) * kLoad);
 }
 
-// The smallest number of groups and blocks in a group in the course of a table of this phase that has room.
+// The smallest layout with enough room that a table of this phase goes through.
 TableLayout LineTable::layout_for(const Options& o) {
   TableLayout layout;
   while (layout.base < kBaseLeast && limit_of(layout.base * kBlocksLeast) < o.entries) layout.base *= 2;
@@ -43,7 +43,7 @@ LineTable::LineTable(const Options& options)
 }
 
 bool LineTable::small() const { return layout_.base < kBaseLeast; }
-// Before the table is full: prepare_round().
+// The limit is a little lower until prepare_round() has run.
 void LineTable::set_limit() {
   limit_ = limit_of(blocks_);
   prepared_ = small();
@@ -114,7 +114,7 @@ void LineTable::put_aside(uint64_t h, const Place& at, uint32_t ordinal, const I
   SideSet::Run& run = side_run(h);
   SideSet::insert(run, {h, ordinal});
   ++sides_;
-  // Dead entries of a hot key would be looked at for ever: from time to time they go.
+  // Dead entries of a hot key would be searched for ever, so they are removed from time to time.
   const size_t equals = SideSet::equals(run, h).size();
   if (equals < 8 || !std::has_single_bit(equals)) return;
   const uint64_t dead = std::erase_if(run, [&](const SideSet::Entry& entry) {

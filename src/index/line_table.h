@@ -1,19 +1,19 @@
 #pragma once
 // A table from 64-bit hashes to ordinals that grows by one block of one group at a time.
 //
-// Blocks of eight lines (line.h) in one contiguous reservation, laid out by table_layout.h. An entry that
-// finds its home full goes to the overflow line of its block; what finds no place there, and what has many
-// equals (a hot key), goes to an ordered side set, which keeps long runs of equal keys out of everybody
-// else's way.
+// It consists of blocks of eight lines (line.h) in one contiguous reservation, arranged by table_layout.h. An
+// entry whose home is full goes to the overflow line of its block. If that has no room, or if the entry has
+// many equals (a hot key), it goes to a sorted side set, so that long runs of equal keys do not slow down
+// other lookups.
 //
-// Growth is a round through the groups, each of which gets a block more. A round begins when the table is
-// full and ends some per cent of inserts later: every insert pays for a part of it. Owners give their tables
-// different phases, so that they do not all grow at once. Small tables, whose entries say too little of their
-// hashes, are made again in twice the size instead. Where many entries have expired, a round throws these out
-// and adds nothing.
+// The table grows in rounds: a round gives each group one more block. It starts when the table is full, and
+// ends some per cent of inserts later; each insert pays for a part. Owners give their tables different
+// phases, so that they do not grow at the same time. Small tables, whose entries store too few bits of their
+// hashes, are rebuilt at twice the size instead. If many entries have expired, a round removes these and adds
+// no blocks.
 //
-// What is found is a superset: a hash that shares the stored bits is returned too, and so are entries of rows
-// that have died. The caller decides from the rows.
+// A search returns a superset: it also returns entries with the same stored bits, and entries of dead rows.
+// The caller decides from the rows.
 
 #include <algorithm>
 #include <cstdint>
@@ -30,7 +30,7 @@
 
 namespace doppel {
 
-// What a table must ask the rows for, rarely: its entries hold only some bits of their hash.
+// What a table asks the rows, rarely: its entries hold only some bits of their hashes.
 class EntrySource {
  public:
   virtual ~EntrySource() = default;
@@ -41,7 +41,7 @@ class EntrySource {
 
 inline constexpr uint32_t kMovesMax = 4096;  // of one insert, over all tables
 
-// The circumstances of some inserts.
+// The context of some inserts.
 struct Insertion {
   const EntrySource* source = nullptr;
   int kind = 0;  // of this table, for the source
@@ -55,15 +55,15 @@ struct Insertion {
 class LineTable {
  public:
   struct Options {
-    uint64_t entries = 0;      // room for so many at first
-    double phase = 0;          // from 0 to 1: when it grows, compared with other tables
-    uint64_t entries_max = 0;  // about so many ever
+    uint64_t entries = 0;      // initial room
+    double phase = 0;          // 0 to 1: when it grows, relative to other tables
+    uint64_t entries_max = 0;  // approximate maximum
   };
   explicit LineTable(const Options& options);
-  // All of the room at once, where it is about to be filled.
+  // Takes the memory of all entries at once, for a table that is about to be filled.
   void take_memory() { pages_.take_all(); }
 
-  // Where a hash belongs, until the next growth.
+  // Where a hash belongs; valid until the table grows.
   using Place = LinePlace;
   Place place(uint64_t h) const {
     const TableLayout::Place at = layout_.place(h);
@@ -73,19 +73,19 @@ class LineTable {
     kernels.places(layout_, lines(), h, n, out);
   }
 
-  // A lookup, in steps: whether anything may be found at home, or elsewhere, from the home alone; whether
-  // aside, from the overflow line.
+  // The steps of a lookup. The home tells whether a match may be in it, or elsewhere; the overflow line tells
+  // whether it may be in the side set.
   static uint32_t same_home(const Line& home, uint32_t stored) {
     return same_hash(home, stored, home_count(home));
   }
   static bool maybe_home(const Place& at) { return same_home(*at.home, at.stored) != 0; }
   static bool maybe_elsewhere(const Place& at) { return (at.home->tail & filter_bit(at.stored)) != 0; }
   static bool maybe_aside(const Place& at) { return (overflow_of(at.home)->tail & kAside) != 0; }
-  // They append the ordinals of all entries there whose hash may be that of `at`.
+  // Each appends the ordinals of all entries there whose hash may be that of `at`.
   static void find_home(const Place& at, PodVector<uint32_t>& out);
   static void find_overflow(const Place& at, PodVector<uint32_t>& out);
   void find_aside(uint64_t h, PodVector<uint32_t>& out) const;
-  // All of that.
+  // All steps together.
   void find(uint64_t h, const Place& at, PodVector<uint32_t>& out) const {
     find_home(at, out);
     if (!maybe_elsewhere(at)) return;
@@ -93,7 +93,8 @@ class LineTable {
     if (maybe_aside(at)) find_aside(h, out);
   }
 
-  // An insert, in steps: each goes on to the next if it says false. The first one for many: LineKernels.
+  // The steps of an insert: if one returns false, continue with the next. LineKernels does the first step for
+  // many entries.
   static bool put_home(const Place& at, uint32_t ordinal);
   static bool put_overflow(const Place& at, uint32_t ordinal);
   void put_aside(uint64_t h, const Place& at, uint32_t ordinal, const Insertion& insertion);
@@ -102,13 +103,13 @@ class LineTable {
     const SideSet::Run& run = side_run(h);
     for (size_t at = 0; at < std::min<size_t>(run.size(), 32); at += 4) fetch(run.data() + at);
   }
-  // Counts `n` inserts that have been made, and pays for them: all places may be other ones then.
+  // Counts `n` completed inserts and pays for them by growing. Invalidates all places.
   void pay(uint32_t n, Insertion& insertion) {
     inserts_ += n;
     entries_ += n;
     if (entries_ - sides_ > limit_ || in_round_) maintain(n, insertion);
   }
-  // All of that.
+  // All steps together.
   void insert(uint64_t h, uint32_t ordinal, Insertion& insertion);
 
   uint64_t entries() const { return entries_; }
@@ -119,7 +120,7 @@ class LineTable {
     return static_cast<double>(entries_ - sides_) / static_cast<double>(blocks_ * kBlockSlots);
   }
 
-  // What a table takes for an entry on the average between growing and growing again.
+  // The average memory for an entry over the growth of a table.
   static double bytes_each();
 
  private:
@@ -129,7 +130,7 @@ class LineTable {
   static uint64_t limit_of(uint64_t blocks);
   static TableLayout layout_for(const Options& o);
   void set_limit();
-  // Whether this round makes two groups of each.
+  // Whether this round splits each group in two.
   bool doubling() const { return in_round_ && layout_.rule[1].blocks == kBlocksMost; }
   const SideSet::Run& side_run(uint64_t h) const {
     const uint64_t group = layout_.group(h);
@@ -152,16 +153,16 @@ class LineTable {
 
   Options options_;
   TableLayout layout_;
-  uint64_t blocks_ = 0;  // that are in use
+  uint64_t blocks_ = 0;  // in use
   uint64_t entries_ = 0;
   uint64_t sides_ = 0;  // of these: in the side set
   uint64_t inserts_ = 0;
-  uint64_t limit_ = 0;     // more entries than this in lines: something is to be done
-  bool prepared_ = false;  // the memory of the next round is known
+  uint64_t limit_ = 0;     // number of entries in lines at which the table needs maintenance
+  bool prepared_ = false;  // the memory for the next round is reserved
   bool in_round_ = false;
-  uint64_t round_inserts_ = 0;  // since the round began
+  uint64_t round_inserts_ = 0;  // since the round started
   SideSet side_;
-  SideSet side_next_;  // while doubling: of groups below the frontier, by their new numbers
+  SideSet side_next_;  // while doubling: groups below the frontier, by their new numbers
   Pages pages_;
 };
 

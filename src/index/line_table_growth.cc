@@ -1,4 +1,4 @@
-// How a table grows, and is cleaned of what has expired: rounds through its groups.
+// How a table grows and removes expired entries: rounds through its groups.
 
 #include <algorithm>
 
@@ -8,10 +8,10 @@
 namespace doppel {
 namespace {
 
-constexpr double kRound = 0.03;  // of the entries at its beginning are inserted while a round lasts
-// Bits of the units that groups may say as well: then a round takes others from the rows.
+constexpr double kRound = 0.03;  // a round lasts for so many inserts, relative to the entries at its start
+// If the group number contains this many bits of the units, a round takes other bits from the rows.
 constexpr int kSaidMost = 7;
-constexpr size_t kLead = kHugePage / 2;  // of memory that is taken ahead
+constexpr size_t kLead = kHugePage / 2;  // of memory that is announced ahead
 
 }  // namespace
 
@@ -23,14 +23,14 @@ void LineTable::maintain(uint32_t inserts, Insertion& insertion) {
   go_on(insertion);
 }
 
-// Some inserts before the table is full: room for a block more in each group.
+// Some inserts before the table is full, reserves one more block for each group.
 void LineTable::prepare_round(const Insertion& insertion) {
   prepared_ = true;
   limit_ = limit_of(blocks_);
   if (pages_.grow((blocks_ + layout_.groups()) * sizeof(Block))) {
     if (insertion.fresh != nullptr) pages_.ahead(blocks_ * sizeof(Block), kLead, *insertion.fresh);
   } else {
-    limit_ = ~uint64_t{0};  // no more room: what finds no place goes aside
+    limit_ = ~uint64_t{0};  // no more room: further entries go to the side set
   }
 }
 
@@ -109,7 +109,7 @@ void LineTable::rebuild(uint64_t group, Insertion& insertion) {
     const uint32_t ordinal = r.loose_entries[i].ordinal;
     const uint64_t h = insertion.source->hash_of(insertion.kind, ordinal);
     const Place at = place(h);
-    // Otherwise the row of this entry is long gone, and another has its ordinal.
+    // If this fails, the row is gone and another row has its ordinal.
     if (at.home == r.loose_entries[i].home && at.stored == r.loose_entries[i].stored)
       put_aside(h, at, ordinal, insertion);
     else
@@ -118,7 +118,7 @@ void LineTable::rebuild(uint64_t group, Insertion& insertion) {
   if (aside) settle(group, insertion);
 }
 
-// The same where the entries shall store other bits of the hash: those are known to the rows only.
+// The same if the entries must store other bits of the hash, which only the rows know.
 void LineTable::rehash(uint64_t group, Rebuild& r, const Insertion& insertion) {
   Standing entries[kGroupSlots];
   uint32_t n = 0;
@@ -135,7 +135,7 @@ void LineTable::rehash(uint64_t group, Rebuild& r, const Insertion& insertion) {
     const uint64_t spread = layout_.spread(h);
     if (layout_.group(h) != group || layout_.home(h) != e.home ||
         (TableLayout::unit(spread, layout_.rule[0].window) & kStoredMask) != e.stored)
-      continue;  // the row of this entry is long gone, another has its ordinal
+      continue;  // the row is gone, and another row has its ordinal
     --r.dropped;
     ++r.moved;
     const uint32_t unit = TableLayout::unit(spread, layout_.rule[1].window);
@@ -145,7 +145,7 @@ void LineTable::rehash(uint64_t group, Rebuild& r, const Insertion& insertion) {
   }
 }
 
-// What a group has aside finds its place, or its flag, in the new blocks.
+// Places a group's entries of the side set in the new blocks, or sets their flags there.
 void LineTable::settle(uint64_t group, Insertion& insertion) {
   SideSet::Run& run = side_.run(group);
   const auto first = std::partition_point(
@@ -167,7 +167,7 @@ void LineTable::settle(uint64_t group, Insertion& insertion) {
   if (run.empty()) SideSet::Run().swap(run);
 }
 
-// The entries [from, to) of a run; says where those end that stay.
+// Places the entries [from, to) of a run. Returns the end of those that stay in the run.
 size_t LineTable::settle_entries(SideSet::Run& run, size_t from, size_t to, Insertion& insertion) {
   size_t kept = from;
   for (size_t i = from; i < to;) {
@@ -193,9 +193,9 @@ size_t LineTable::settle_entries(SideSet::Run& run, size_t from, size_t to, Inse
   return kept;
 }
 
-// A small table is made in about twice the size, from the rows.
+// Rebuilds a small table at about twice the size, from the rows.
 void LineTable::make_larger(Insertion& insertion) {
-  if (insertion.moved + entries_ - sides_ > insertion.moved_max) return;  // with a later insert
+  if (insertion.moved + entries_ - sides_ > insertion.moved_max) return;  // a later insert will do it
   Options options = options_;
   options.entries = limit_ + 1;
   LineTable larger(options);
@@ -214,7 +214,7 @@ void LineTable::make_larger(Insertion& insertion) {
       const Place old = place(h);
       if (old.home - lines() != static_cast<ptrdiff_t>(b * kBlockLines + entries[i].home) ||
           old.stored != entries[i].stored)
-        continue;  // the row of this entry is long gone, another has its ordinal
+        continue;  // the row is gone, and another row has its ordinal
       ++insertion.moved;
       const Place at = larger.place(h);
       ++larger.entries_;
@@ -225,7 +225,7 @@ void LineTable::make_larger(Insertion& insertion) {
   *this = std::move(larger);
 }
 
-// Whether growing would help more than cleaning: looks at 64 lines, evenly spread.
+// Whether growing helps more than cleaning: samples 64 lines, evenly spread.
 bool LineTable::mostly_live(const OrdinalWindow& window) const {
   uint64_t live = 0;
   uint64_t all = 0;

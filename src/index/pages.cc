@@ -20,7 +20,7 @@ Pages::Pages(size_t bytes, size_t least, size_t huge_from) : huge_from_(round_up
   for (;; bytes = std::max(bytes / 2, least)) {
     reserved_ = round_up(bytes, kPage);
     mapped_ = reserved_ + kHugePage;
-    // PROT_NONE counts neither as memory nor against limits of overcommitment.
+    // PROT_NONE counts neither as memory nor towards overcommit limits.
     mapping_ = mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapping_ != MAP_FAILED) break;
     if (bytes <= least) out_of_memory("the index");
@@ -34,7 +34,8 @@ Pages::~Pages() {
 
 bool Pages::grow(size_t bytes) {
   bytes = round_up(bytes, kPage);
-  // Beyond the first huge page, whole ones: a boundary of protection inside one would make it small pages.
+  // Beyond the first huge page, grows by whole huge pages: a protection boundary inside one would split it
+  // into small pages.
   if (bytes > huge_from_) bytes = std::min(round_up(bytes, kHugePage), reserved_);
   if (bytes <= usable_) return true;
   if (bytes > reserved_) return false;
@@ -61,7 +62,7 @@ void Pages::take_all() {
 #ifdef MADV_POPULATE_WRITE
   if (madvise(data_, usable_, MADV_POPULATE_WRITE) == 0) return;
 #endif
-  // An older kernel.
+  // For kernels without MADV_POPULATE_WRITE.
   for (size_t at = 0; at < usable_; at += kPage) {
     volatile unsigned char& byte = data_[at];
     byte = byte;

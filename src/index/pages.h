@@ -1,6 +1,6 @@
 #pragma once
-// Memory straight from the system, in place for ever: address space is reserved at once, pages are
-// used (and paid for) from the front as they are touched, zero before the first touch.
+// Memory directly from the system that never moves. Address space is reserved at once; pages cost memory only
+// when they are first touched, from the front, and are then zero.
 
 #include <cstddef>
 #include <functional>
@@ -8,17 +8,17 @@
 
 namespace doppel {
 
-// Hears of memory that is about to be used for the first time, so that another thread may take it from the
-// system meanwhile: the first touch of a huge page takes up to a millisecond. It need not do anything. The
-// memory may have been given back when it gets there.
+// Called with memory that is about to be used for the first time, so that another thread may touch it in
+// advance: the first touch of a huge page takes up to a millisecond. It may do nothing. The memory may
+// already be released when that thread touches it.
 using FreshMemory = std::function<void(void* at, size_t bytes)>;
 
 class Pages {
  public:
   Pages() = default;
-  // Reserves address space for `bytes`, or for what the system gives, but at least `least`: without that the
-  // process ends (out_of_memory()). None of it may be touched before grow(). `huge_from`: the first byte from
-  // which huge pages are asked for (small things should stay small).
+  // Reserves address space for `bytes`, or less if the system refuses, but at least `least`; if that fails,
+  // the process ends (out_of_memory()). None of it may be touched before grow(). From the offset `huge_from`
+  // on, huge pages are requested, so that small tables stay small.
   Pages(size_t bytes, size_t least, size_t huge_from);
   ~Pages();
   Pages(Pages&& other) noexcept { swap(other); }
@@ -29,20 +29,20 @@ class Pages {
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
 
-  // From now on the first `bytes` may be touched. False if they were not reserved or the system refuses.
+  // Makes the first `bytes` usable. Returns false if they are not reserved or the system refuses.
   bool grow(size_t bytes);
-  // The same, but without it the process ends.
+  // The same, but ends the process instead of returning false.
   void require(size_t bytes);
 
-  // Takes the memory of all that may be touched, for a caller that is going to use nearly all of it: a page
-  // that is read before it is written costs two faults, and the second one stops all other threads.
+  // Touches all usable memory, for a caller that will use nearly all of it: a page that is read before it is
+  // written costs two faults, and the second one stops all other threads.
   void take_all();
 
-  // So much is in use, and `lead` more will be soon: announces what that is, as far as it may be touched.
+  // `used` bytes are in use, and `lead` more will be soon: announces the usable part of these.
   void ahead(size_t used, size_t lead, const FreshMemory& fresh) {
     if (used + lead > announced_ && announced_ < usable_) announce(used, lead, fresh);
   }
-  // How much it has announced, from the front.
+  // The size of the announced part, from the front.
   size_t announced() const { return announced_; }
 
   unsigned char* data() const { return data_; }

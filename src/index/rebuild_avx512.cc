@@ -1,4 +1,4 @@
-// g++ 12 says that its own intrinsics use something uninitialised.
+// g++ 12 warns about uninitialised values inside its own intrinsics.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -13,7 +13,7 @@
 namespace doppel {
 namespace {
 
-// Up to sixteen entries, in lanes of 32 bits; lanes beyond `count` are zero.
+// Up to sixteen entries, in 32-bit lanes; lanes from `count` on are zero.
 struct Lanes {
   __m512i ordinals;
   __m512i stored;
@@ -22,7 +22,7 @@ struct Lanes {
 
 __m512i all32(uint32_t value) { return _mm512_set1_epi32(static_cast<int>(value)); }
 
-// Eleven entries; lanes beyond have some value.
+// Loads eleven entries; the other lanes are undefined.
 Lanes load_line(const Line& line) {
   const auto* p = reinterpret_cast<const uint8_t*>(&line);
   const auto* low = reinterpret_cast<const __m256i*>(p + offsetof(Line, low));
@@ -39,7 +39,7 @@ Lanes load_line(const Line& line) {
           _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), kSlots};
 }
 
-// The whole line, with an empty filter. Each store covers some of what the next ones write.
+// Stores the whole line, with an empty filter. Each store also writes bytes that the next ones overwrite.
 void store_line(Line& line, __m512i ordinals, __m512i stored, uint32_t count) {
   auto* p = reinterpret_cast<uint8_t*>(&line);
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(stored));
@@ -64,8 +64,8 @@ struct Spilled {
 
 }  // namespace
 
-// Home by home through the blocks: what stays in a line, and behind it what comes from the one before. What
-// finds no room, and what was in overflow lines, is placed when all homes are made.
+// Goes through the blocks home by home: keeps the entries that stay in a line, and appends those that move
+// from the previous block. Entries that do not fit, and those of overflow lines, are placed after all homes.
 void rebuild_group_avx512(Rebuild& r) {
   Spilled spilled[kGroupSlots];
   uint32_t spills = 0;

@@ -30,7 +30,7 @@ void RowStore::start_at(Seq seq) {
 
 Pages RowStore::make_chunk(bool first) const {
   const size_t bytes = stride_ << kChunkBits;
-  // The first chunk may stay nearly empty for ever: no huge pages there.
+  // The first chunk may stay nearly empty, so it gets no huge pages.
   Pages pages(bytes, bytes, first ? bytes : 0);
   pages.require(bytes);
   return pages;
@@ -86,12 +86,12 @@ void RowStore::expire_below(Seq seq) {
   seq = std::min(seq, next_);
   if (seq <= low_) return;
   const Seq chunk_start = seq >> kChunkBits << kChunkBits;
-  // Chunks that go as a whole.
+  // Releases whole chunks.
   for (; first_chunk_ < seq >> kChunkBits && !chunks_.empty(); ++first_chunk_) {
     removed_ -= chunks_.front().removed;
     chunks_.pop_front();
   }
-  // Rows of the first chunk that stays.
+  // Handles the expired rows of the first remaining chunk.
   if (!chunks_.empty() && chunks_.front().removed > 0) {
     for (Seq s = std::max(low_, chunk_start); s < seq; ++s) {
       const uint64_t gone = *flags(at(s)) & kRemoved;

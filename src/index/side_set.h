@@ -1,7 +1,7 @@
 #pragma once
-// Entries of a table that are in no line: those that found home and overflow line full, and those that have
-// many equals at home. One sorted run for every four groups: an insert costs one or two fresh lines, and
-// growth finds what belongs to a group.
+// Entries of a table that are in no line: those whose home and overflow line are full, and those with many
+// equals at home. Four groups share a sorted run, so an insert touches one or two cache lines, and growth
+// finds the entries of a group.
 
 #include <algorithm>
 #include <cstdint>
@@ -22,16 +22,16 @@ class SideSet {
 
   SideSet() = default;
   explicit SideSet(uint64_t groups) { cover(groups); }
-  // There is a run for each group below this from now on.
+  // Makes sure that each group below `groups` has a run.
   void cover(uint64_t groups) {
     while (runs_.size() * kSpan < groups) runs_.emplace_back();
   }
 
-  // Of the entries at home in this group: those of a group are always together.
+  // The run with the entries of this group; entries of a group are contiguous.
   Run& run(uint64_t group) { return runs_[group / kSpan]; }
   const Run& run(uint64_t group) const { return runs_[group / kSpan]; }
 
-  // All entries of this hash.
+  // All entries with this hash.
   static std::span<const Entry> equals(const Run& run, uint64_t h) {
     const auto first = std::lower_bound(run.begin(), run.end(), Entry{h, 0});
     auto last = first;
@@ -47,7 +47,7 @@ class SideSet {
 
  private:
   static constexpr uint64_t kSpan = 4;
-  std::deque<Run> runs_;  // which takes one more without a look at the others
+  std::deque<Run> runs_;  // a deque grows without moving its elements
 };
 
 }  // namespace doppel
