@@ -1,6 +1,6 @@
 #pragma once
-// The main loop of a daemon with an index: its parts make a pipeline, and whoever shows or reports something
-// learns of each batch.
+// The main loop of a daemon with an index. It builds a pipeline from the daemon's parts and passes each batch
+// to metrics, pages and the report.
 
 #include <functional>
 
@@ -12,9 +12,9 @@
 
 namespace doppel {
 
-struct Deciding {  // all of it outlives the call
+struct Deciding {  // all references outlive the call
   Source& source;
-  FetchSource* fetching = nullptr;  // of `source`, if documents are fetched
+  FetchSource* fetching = nullptr;  // wraps `source` if documents are fetched
   Engine& engine;
   StateDir& state;
   Sink& sink;
@@ -23,14 +23,15 @@ struct Deciding {  // all of it outlives the call
   KeyPolicy keys = {};
   Web& web;
   Report& report;
-  // Ends it after the next batch, though the session goes on.
+  // Ends decide() after the next batch, while the session continues.
   std::function<bool()> interrupted = [] { return false; };
-  // As Pipeline::requests; `settled` follows each batch whose events nothing can take back.
+  // See Pipeline::requests. decide() calls `settled` after each batch whose events are final.
   std::function<bool(Work&)> requests = [](Work&) { return false; };
   std::function<void()> settled = [] {};
 };
 
-// Until the session ends or something must stop the process. Damage is noted in the state directory.
+// Returns when the session ends, or with the error that must stop the process. After DataLoss it marks the
+// state directory as damaged.
 absl::Status decide(Session& session, const Deciding& parts);
 
 }  // namespace doppel

@@ -1,6 +1,6 @@
 #pragma once
-// Detects that a topic with all documents and the topics with its copies are read together: then nearly
-// every document comes twice.
+// Detects that doppel reads a topic with all documents together with topics that hold copies of them, so that
+// nearly every document comes twice.
 
 #include <cstdint>
 #include <string>
@@ -11,8 +11,8 @@ namespace doppel {
 
 class FirehoseWatch {
  public:
-  // Checks the first documents. If more than nine in ten are copies with the URL and time of an original in
-  // another topic, it returns the warning, once; else an empty text.
+  // Checks the first kDocuments documents. Returns a warning, once, if more than nine in ten are copies with
+  // the URL and time of an original in another topic. Otherwise returns an empty text.
   std::string observe(const Decided& decided);
 
  private:

@@ -33,7 +33,7 @@ absl::StatusOr<OriginalsWanted> read_request(const std::string& path) {
   return wanted;
 }
 
-// Whole or not at all, also where the process is killed; a power loss may take it.
+// Writes all of the file or nothing, even if the process is killed. The file may not survive a power loss.
 bool write_whole(const std::string& path, const std::string& text) {
   const std::string beside = path + ".tmp";
   std::ofstream out(beside, std::ios::binary);
@@ -50,7 +50,7 @@ std::string ForgetRequests::path(const std::string& name, std::string_view endin
   return join(folder_, name).append(ending);
 }
 
-// Once about each file, until it is gone.
+// Logs one message for each file. After the file is gone it may log again.
 void ForgetRequests::complain(const std::string& about, std::string_view message) {
   if (complained_.insert(about).second) log::error(message);
 }
@@ -117,7 +117,7 @@ void ForgetRequests::take(const std::string& name) {
 
 void ForgetRequests::answer() {
   const auto now = Clock::now();
-  // Answers are synced; many at once must not keep the stream.
+  // Each answer is synced. The time limit keeps many answers from blocking the stream.
   for (auto it = known_.begin(); it != known_.end() && Clock::now() - now < kAnswerTime;) {
     auto& [name, request] = *it;
     if (!request.forgotten) {
@@ -135,8 +135,8 @@ void ForgetRequests::answer() {
   }
 }
 
-// First the answer, then the request goes: killed between the two, it finds nothing more and answers the
-// same.
+// Writes the answer before it removes the request. If the process is killed in between, the next run finds no
+// more originals to remove and writes the same answer.
 bool ForgetRequests::answered(const std::string& name, Known& request) {
   const std::string file = path(name, ".request");
   absl::Status status;

@@ -1,12 +1,12 @@
 #pragma once
-// Requests to forget originals, from outside the stream: `doppel forget` leaves a file in the state
-// directory, the daemon carries it out through the same log as everything else, and answers with another
-// file. A request survives a restart of either side, and goes on where a crash interrupted it. Requests and
-// answers are synced before they count. The progress is not: after a power loss a request may begin again,
-// and then also covers the originals that came since.
+// Requests to forget originals. `doppel forget` leaves a file in the state directory. The daemon carries it
+// out through the same log as all other changes and answers with another file. A request survives a restart
+// of either side and continues where a crash interrupted it. Requests and answers are synced before they take
+// effect. The progress is not synced: after a power loss a request may start over, and then it also covers
+// the originals that came since.
 //
-//   STATE/requests/NAME.request   what is to be forgotten: one line, as OriginalsWanted has it
-//   STATE/requests/NAME.progress  how far it is: one line, as RequestProgress has it
+//   STATE/requests/NAME.request   which originals to forget: one line, see OriginalsWanted
+//   STATE/requests/NAME.progress  the progress: one line, see RequestProgress
 //   STATE/requests/NAME.done      how many originals were forgotten
 
 #include <chrono>
@@ -23,23 +23,24 @@
 
 namespace doppel {
 
-// Leaves a request and returns its NAME. It is durable then. Where root leaves it, it belongs to the owner of
-// the state directory, so that the daemon can answer and remove it.
+// Writes a request durably and returns its NAME. If root calls it, the file gets the owner of the state
+// directory, so that the daemon can answer and remove it.
 absl::StatusOr<std::string> leave_request(const std::string& state_directory, const std::string& line);
-// The same with any line, in a file NAME + `ending`.
+// The same for any line, in a file NAME + `ending`.
 absl::StatusOr<std::string> leave_line(const std::string& state_directory, const std::string& line,
                                        std::string_view ending);
-// The answer to it, if there is one; this removes it.
+// Returns the answer, if there is one, and removes it.
 std::optional<uint64_t> take_answer(const std::string& state_directory, const std::string& name);
 
-// "STAGE DONE OF BELOW FOUND WORK"
+// The line is "STAGE DONE OF BELOW FOUND WORK".
 struct RequestProgress {
   std::string stage = "waiting";  // waiting, searching, removing
-  uint64_t done = 0, of = 0;      // originals that were searched, or removed
-  // Once a search has ended, for a later run: how many it found, all with numbers below.
+  uint64_t done = 0, of = 0;      // originals searched or removed
+  // The result of a finished search, for a later run: it found `found` originals, all with numbers below
+  // `below`.
   Seq below = std::numeric_limits<Seq>::max();
   uint64_t found = 0;
-  uint64_t work = 0;  // grows while the daemon works at any request
+  uint64_t work = 0;  // grows while the daemon works on any request
 
   std::string line() const;
   static std::optional<RequestProgress> parse(const std::string& line);
@@ -47,16 +48,16 @@ struct RequestProgress {
 };
 std::optional<RequestProgress> request_progress(const std::string& state_directory, const std::string& name);
 
-// The files and the Forgetting of a daemon. All on the pipeline's thread.
+// Connects the request files with the daemon's Forgetting. Only the pipeline's thread uses it.
 class ForgetRequests {
  public:
   // `forgetting` outlives this object.
   ForgetRequests(const std::string& state_directory, Forgetting& forgetting);
 
-  // Before Forgetting::fill(): looks for new requests, five times a second at most.
+  // Looks for new requests, five times a second at most. Call it before Forgetting::fill().
   void look();
-  // After Forgetting::settled(): answers what is done. Logs once what cannot be answered or removed; that is
-  // tried again, and never carried out again by this process.
+  // Answers finished requests. Call it after Forgetting::settled(). If it cannot answer or remove one, it
+  // logs that once and retries later; this process does not carry out the request a second time.
   void answer();
 
  private:
@@ -64,9 +65,9 @@ class ForgetRequests {
     Forgetting::Ticket ticket;
     std::string line;
     RequestProgress shown;
-    std::optional<uint64_t> forgotten;  // it is done
+    std::optional<uint64_t> forgotten;  // set once the request is finished
     bool complained = false;
-    Clock::time_point next;  // when something is written again
+    Clock::time_point next;  // when to write the next file
   };
 
   void take(const std::string& name);
@@ -78,7 +79,7 @@ class ForgetRequests {
   const std::string folder_;
   Forgetting& forgetting_;
   std::map<std::string, Known> known_;  // by NAME
-  std::set<std::string> complained_;    // about these files
+  std::set<std::string> complained_;    // files with a logged problem
   Clock::time_point looked_;
 };
 

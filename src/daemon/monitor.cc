@@ -49,7 +49,7 @@ void Monitor::answer(http::Server& server) {
   server.route("GET", "/live", [this](const http::Request&) { return live(); });
   server.route("GET", "/ready",
                [this](const http::Request& r) { return readiness(r.query_value("standby").has_value()); });
-  // Until the stream runs.
+  // Web replaces this page once the stream runs.
   server.route("GET", "/", [this](const http::Request&) { return starting_page(); });
   server.route("GET", "/version", [](const http::Request&) {
     return http::Response{.body = "{\"name\":\"doppel\",\"version\":\"" DOPPEL_VERSION_STRING "\"}\n"};
@@ -64,7 +64,8 @@ http::Response Monitor::live() const {
                               stalled ? "stalled" : "live", ms, stall_timeout_ms_)};
 }
 
-// A rollout that waits for a daemon to serve would wait for a standby until the other one ends.
+// With `standby_too` a standby counts as ready. Otherwise a rollout that waits for the new daemon would wait
+// until the old one ends.
 http::Response Monitor::readiness(bool standby_too) const {
   std::lock_guard lock(mutex_);
   if (ready_) return {.body = "{\"status\":\"ready\"}\n"};

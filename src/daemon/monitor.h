@@ -1,6 +1,6 @@
 #pragma once
-// The pages of a running daemon: /metrics, /live, /ready, /version. They are there before the
-// index is restored, and answer whatever Kafka does.
+// The pages of a running daemon: /metrics, /live, /ready, /version. They answer before the index is restored,
+// and do not depend on Kafka.
 
 #include <atomic>
 #include <chrono>
@@ -31,42 +31,42 @@ class Monitor {
     std::function<bool()> stop = [] { return false; };
   };
   explicit Monitor(const About& about);
-  // The server ends first: declare it after the monitor.
+  // Adds the routes. The server must end before the monitor: declare it after the monitor.
   void answer(http::Server& server);
 
   Metrics& metrics() { return metrics_; }
 
-  // Waiting code and the main loop call this instead of About::stop. So the monitor can distinguish a loop
+  // Waiting code and the main loop call this instead of About::stop, so that /live can distinguish a loop
   // that hangs from one that waits.
   bool stop() {
     turned_ms_.store(now_ms(), std::memory_order_relaxed);
     return stop_();
   }
 
-  // ---- how far the start is
+  // ---- progress of the start
   void restoring(const RestoreProgress& progress);
   void ready(const Engine& engine);
-  void ready();  // of a signer
+  void ready();  // for a signer, which has no engine
 
-  // As KafkaIndexOptions::restoring and Pipeline::observe take them.
+  // For KafkaIndexOptions::restoring and Pipeline::observe.
   ReportProgress progress_reports() {
     return [this](const RestoreProgress& progress) { restoring(progress); };
   }
   std::function<void(const Decided&, const BatchTimes&)> observer() {
     return [this](const Decided& decided, const BatchTimes& times) { metrics_.observe(decided, times); };
   }
-  // To be called by Pipeline::progress.
+  // Call it from Pipeline::progress.
   void progress(const Engine& engine, const StateDir& state);
 
-  // ---- shown as long as the result lives
+  // ---- /metrics includes the argument as long as the result lives
   [[nodiscard]] std::shared_ptr<void> watch(const FetchSource& fetching);
-  // The current positions of the partitions come from `position` and the source.
+  // `position` and the source give the positions at which partitions begin.
   [[nodiscard]] std::shared_ptr<void> watch(const kafka::KafkaSource& source,
                                             const std::vector<LogProgress>& position);
   [[nodiscard]] std::shared_ptr<void> watch(const kafka::Transactor& transactor);
 
  private:
-  static int64_t now_ms();  // of a clock that only goes forward
+  static int64_t now_ms();  // monotonic
   http::Response live() const;
   http::Response readiness(bool standby_too) const;
   http::Response starting_page() const;
@@ -79,7 +79,7 @@ class Monitor {
   mutable std::mutex mutex_;
   bool ready_ = false;
   RestoreProgress restore_{"starting"};
-  const kafka::Transactor::Stats* transactions_ = nullptr;  // of the pipeline's thread
+  const kafka::Transactor::Stats* transactions_ = nullptr;  // used only by the pipeline's thread
   uint64_t commits_ = 0;
 };
 

@@ -71,7 +71,8 @@ absl::Status OffsetRequests::carry_out(
     log::warn("the input's offsets: a request was carried out", {{"request", line}, {"says", *changed}});
     fs::path answer = path;
     answer.replace_extension(kAnswer);
-    // Killed between the two, it is carried out again: to the same offsets, but for an end that has moved.
+    // If the process is killed before the unlink, the next one repeats the request. It sets the same offsets,
+    // except that an "end" may have moved.
     RETURN_IF_ERROR(write_durably(answer.string(), *changed));
     if (::unlink(path.c_str()) != 0) return io_error(path.string() + ": cannot be removed");
     RETURN_IF_ERROR(sync_directory(folder_));

@@ -1,10 +1,10 @@
 #pragma once
-// Requests to change where the input continues (`doppel offsets`), as those to forget originals are
-// (forget_requests.h): a file in the state directory, which the daemon carries out through the index log
-// before it reads its input, or goes on reading it, and another one as its answer.
+// Requests to change where the input continues (`doppel offsets`). They work like requests to forget
+// originals (forget_requests.h): the request is a file in the state directory, the daemon carries it out
+// through the index log before it starts or continues to read its input, and answers with another file.
 //
-//   STATE/requests/NAME.offsets   one line, as OffsetsWanted has it
-//   STATE/requests/NAME.changed   what was changed, a line for each partition; or "refused: ..."
+//   STATE/requests/NAME.offsets   one line, see OffsetsWanted
+//   STATE/requests/NAME.changed   the changes, a line for each partition; or "refused: ..."
 
 #include <functional>
 #include <optional>
@@ -15,20 +15,21 @@
 
 namespace doppel {
 
-// Leaves a request and returns its NAME. It is durable then.
+// Writes a request durably and returns its NAME.
 absl::StatusOr<std::string> leave_offsets_request(const std::string& state_directory,
                                                   const std::string& line);
-// The answer to it, if there is one; this removes it.
+// Returns the answer, if there is one, and removes it.
 std::optional<std::string> take_offsets_answer(const std::string& state_directory, const std::string& name);
 
 class OffsetRequests {
  public:
   explicit OffsetRequests(const std::string& state_directory);
 
-  // Whether there is one. Looks five times a second at most.
+  // Whether there is a request. Looks five times a second at most.
   bool any();
-  // Carries out all that are there now, the oldest first. `carry_out` returns what it changed; what a request
-  // has wrong is its answer. An error of another kind ends it: the request stays.
+  // Carries out all present requests, the oldest first. `carry_out` returns the text of the changes. Its
+  // error InvalidArgument becomes the request's answer. Any other error ends this call, and the request
+  // stays.
   absl::Status carry_out(
       const std::function<absl::StatusOr<std::string>(const std::string& line)>& carry_out);
 

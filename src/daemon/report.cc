@@ -10,7 +10,7 @@ namespace {
 constexpr double kEverySeconds = 10;
 constexpr uint64_t kComplaints = 10;
 
-// "status:3 type:1"
+// Formats the counts as "status:3 type:1".
 std::string by_reason(const Counters& counters) {
   std::string out;
   for (const auto& [reason, count] : counters.skipped_by) {

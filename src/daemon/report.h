@@ -1,6 +1,5 @@
 #pragma once
-// Logs the progress of a daemon: a line now and then, and the first complaints
-// about single records.
+// Logs the progress of a daemon: a line every ten seconds, and the first complaints about single records.
 
 #include <chrono>
 #include <string_view>
@@ -16,11 +15,11 @@ class Report {
   // `index` outlives the report.
   explicit Report(const Originals& index) : index_(index) {}
 
-  // At most every ten seconds, and only if something came.
+  // Logs a line at most every ten seconds, and only if records came.
   void progress(const Counters& now);
-  // Logs at most ten complaints between two lines of progress, which count the rest.
+  // Logs at most ten complaints between two lines of progress. progress() logs how many it left out.
   void complain(std::string_view message);
-  // The whole run.
+  // Logs the totals of the run.
   void end(const Counters& counters) const;
 
  private:
@@ -32,7 +31,7 @@ class Report {
   uint64_t complaints_ = 0;
 };
 
-// How the records that crawl logs point to were read.
+// Logs how many of the records that crawl logs point to could be read.
 void report_fetches(const FetchCounts& counts);
 
 }  // namespace doppel

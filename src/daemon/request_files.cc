@@ -1,4 +1,4 @@
-// The side of the process that leaves a request.
+// The functions of the process that leaves a request.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -24,7 +24,7 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-// The open file gets the owner of the state directory. Only root can do that, and only for root is it needed.
+// Gives the open file to the owner of the state directory, if we are root. Other users own what they create.
 absl::Status give(int fd, const std::string& path, const struct stat& owner) {
   struct stat info{};
   if (::fstat(fd, &info) != 0) return io_error(fmt::format("{}: fstat", path));
@@ -61,8 +61,7 @@ absl::StatusOr<std::string> leave_request(const std::string& state_directory, co
   return leave_line(state_directory, line, ".request");
 }
 
-// Nothing here follows a link: the folder belongs to the daemon's user, and root must not write elsewhere for
-// it.
+// Follows no symbolic link: the folder belongs to the daemon's user, who must not make root write elsewhere.
 absl::StatusOr<std::string> leave_line(const std::string& state_directory, const std::string& line,
                                        std::string_view ending) {
   if (line.find('\n') != std::string::npos)

@@ -11,7 +11,7 @@
 namespace doppel {
 namespace {
 
-// The server of http.listen, with nothing routed yet; null if that is empty.
+// Starts the server of http.listen without routes; null if http.listen is empty.
 absl::StatusOr<std::unique_ptr<http::Server>> open_http(const Options& o) {
   if (o.http.listen.empty()) return nullptr;
   http::ServerOptions options{.listen = o.http.listen, .max_body = o.http.max_body};
@@ -41,7 +41,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::begin(const Config& config, co
                                                         SessionOptions how) {
   const bool beside_a_daemon = how.replay;
   std::string note;
-  // A dry run has a directory of its own; the key is that of the daemon's.
+  // A dry run has its own state directory, but uses the key of the daemon's.
   ASSIGN_OR_RETURN(const HashKey key, options.dry_run ? hash_key_to_look_with(config.options)
                                                       : choose_hash_key(config.options, note));
   if (!note.empty()) log::warn(note);

@@ -1,6 +1,6 @@
 #pragma once
-// What every daemon has from its first moment: the key of its hashes, what it decides by, and the pages that
-// answer while it starts.
+// What every daemon has from its start on: the hash key, the engine's options, and the pages that answer
+// while it starts.
 
 #include <functional>
 #include <memory>
@@ -16,13 +16,14 @@ namespace doppel {
 struct SessionOptions {
   bool kafka = false;
   bool decides = true;  // false: a signer, which has no index
-  bool replay = false;  // a rebuild: a daemon may have its port, then it serves no pages
+  bool replay = false;  // a rebuild: if a daemon already uses the port, it serves no pages
   std::function<bool()> stop = [] { return false; };
 };
 
 class Session {
  public:
-  // Both outlive the session. `options` are those of `config`, or what a dry run makes of them.
+  // `config` and `options` outlive the session. `options` are those of `config`, or a dry run's version of
+  // them.
   static absl::StatusOr<std::unique_ptr<Session>> begin(const Config& config, const Options& options,
                                                         SessionOptions how);
   Session(const Session&) = delete;
@@ -34,9 +35,9 @@ class Session {
   const HashKey key;
   EngineOptions engine;
   Monitor monitor;
-  std::unique_ptr<http::Server> server;  // null: http.listen is empty
+  std::unique_ptr<http::Server> server;  // null: no pages are served
 
-  // Whether to end; to be asked by everything that waits.
+  // Whether to end. Everything that waits must call it regularly.
   bool stop() { return monitor.stop(); }
   std::function<bool()> stopper() {
     return [this] { return stop(); };

@@ -1,6 +1,6 @@
 #pragma once
-// How signals control a daemon: SIGTERM and SIGINT end it in order, SIGHUP makes it look at
-// its settings again. One thread waits for signals; nothing is done in a handler.
+// Controls a daemon by signals: SIGTERM and SIGINT shut it down in order, SIGHUP makes it look at its
+// settings again. A thread waits for the signals, so there are no signal handlers.
 
 #include <atomic>
 #include <chrono>
@@ -12,31 +12,31 @@
 namespace doppel {
 
 struct SignalOptions {
-  // Of an orderly end. A process that takes longer ends itself with `timeout_code`.
+  // The time limit of an orderly shutdown. A process that takes longer exits with `timeout_code`.
   std::chrono::milliseconds shutdown_timeout{30'000};
   int timeout_code = 3;
-  // A second SIGTERM or SIGINT ends the process at once with it. What is committed stays, the rest is done
-  // again at the next start.
+  // The exit code after a second SIGTERM or SIGINT, which ends the process at once. The next start repeats
+  // what is not committed.
   int second_code = 130;
-  // SIGHUP; on the thread of the signals.
+  // Called for SIGHUP, on the signal thread.
   std::function<void()> reload = [] {};
 };
 
 class Signals {
  public:
-  // The first call of a daemon's command: a signal that comes from here on waits until a Signals is made. One
-  // that comes earlier kills the process.
+  // Blocks the signals, so that they wait until a Signals is created. A daemon's command calls it first: an
+  // earlier signal kills the process.
   static void hold();
-  // Before any other thread is started: they must not take the signals. At most one at a time; SIGPIPE and
-  // SIGXFSZ are ignored from here on, so that they come back as errors of write().
+  // Create it before any other thread starts, because other threads must not receive the signals. There may
+  // be one at a time. From here on SIGPIPE and SIGXFSZ are ignored: write() returns an error instead.
   explicit Signals(SignalOptions options);
-  // The first to be made, the last to be destroyed: until then the end is waited for.
+  // Destroy it after everything else, because it enforces the shutdown's time limit until then.
   ~Signals();
 
-  // Someone asked for the end.
+  // Whether a signal has asked for the end.
   bool stop() const { return stop_.load(std::memory_order_relaxed); }
-  // The end begins for another reason (an error): it must not take longer than the timeout either, and ends
-  // with `timeout_code` if it does.
+  // Begins the end for another reason, such as an error. The same time limit applies; a process that takes
+  // longer exits with `timeout_code`.
   void ends(int timeout_code);
 
  private:

@@ -8,7 +8,7 @@
 namespace doppel {
 namespace {
 
-// Often enough for the eye, and rarely enough for a text to be read.
+// How often the status page reloads: often enough to follow the stream, rarely enough to read a text.
 constexpr int kRefreshS = 30;
 
 }  // namespace
@@ -35,8 +35,8 @@ Web::Web(http::Server* server, WebParts parts)
 }
 
 Web::~Web() {
-  mailbox_.close();  // who waits is sent away, so that
-  api_.close();      // nobody is left
+  mailbox_.close();  // ends handlers that wait, so that
+  api_.close();      // this can wait for all of them
 }
 
 http::Response Web::cluster(const http::Request& request) const {

@@ -1,5 +1,5 @@
 #pragma once
-// What a running daemon shows over HTTP: the API and the status page, between the server and the pipeline.
+// The API and the status page of a running daemon. Connects the HTTP server with the pipeline.
 
 #include <functional>
 #include <string>
@@ -14,34 +14,34 @@
 
 namespace doppel {
 
-struct WebParts {  // all outlive the Web
+struct WebParts {  // the references outlive the Web
   const Config& config;
   const Engine& engine;
   const KeptOriginals& originals;
   const Bodies& bodies;
   KeyPolicy keys = {};
-  // Null: nothing may be forgotten; `forgets_not` says why.
+  // Null: the API cannot forget originals; `forgets_not` says why.
   Forgetting* forgetting = nullptr;
   std::string forgets_not = "this daemon changes nothing (dry_run)";
-  // On the pipeline's thread; empty: nothing is kept.
+  // Called on the pipeline's thread; empty if there is no state directory.
   std::function<absl::Status()> checkpoint;
   std::function<CheckpointStats()> snapshots;
-  // Any thread; empty: there are no partitions.
+  // Called on any thread; empty if there are no partitions.
   std::function<std::vector<PageData::Lag>()> lags;
-  // Any thread; empty: one process does everything.
+  // Called on any thread; empty if one process does everything.
   std::function<ClusterPart()> cluster;
 };
 
 class Web {
  public:
-  // server: null where there is none; then nothing here costs anything.
+  // `server` may be null; then observe() and progress() do nothing.
   Web(http::Server* server, WebParts parts);
-  // After this no handler looks at the parts; the server goes on, and answers 503.
+  // After this no handler uses the parts. The server continues to run and answers 503.
   ~Web();
   Web(const Web&) = delete;
   Web& operator=(const Web&) = delete;
 
-  // What the pipeline calls, under the same names.
+  // For Pipeline::observe and Pipeline::progress, on the pipeline's thread.
   void observe(const Decided& decided);
   void progress(const Counters& counters);
 
