@@ -39,7 +39,7 @@ std::vector<NamedPath> outputs_of(const Options& o) {
       {"files.output", o.files.output}, {"files.unique", o.files.unique}, {"files.rejects", o.files.rejects}};
 }
 
-// What we write must not come back as input.
+// Refuses outputs inside the inputs: doppel would read what it writes.
 absl::Status check_places(const Options& o) {
   const Options::Files& files = o.files;
   if (files.paths.empty()) {
@@ -94,7 +94,7 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
         "doppel cannot truncate stdout after a crash, so some events may appear twice; set files.output");
   }
 
-  // The index and how far the input was read, as of the last commit that the outputs support.
+  // Load the index and the position of the input, as of the last commit that the outputs support.
   Clock::time_point start = Clock::now();
   notify::still_starting("loading the index");
   FilesSinkOptions sink_options{
@@ -126,7 +126,7 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
                              {"cut_bytes", recovered.cut_bytes},
                              {"ms", ms_since(start)}});
 
-  // The outputs, cut to that commit. What this index did not write is not ours to cut.
+  // Cut the outputs to that commit, but never a file that this index did not write.
   if (const std::string foreign = FilesSink::foreign_output(sink_options, recovered.sink_position);
       !foreign.empty()) {
     return invalid(
@@ -144,12 +144,12 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   ASSIGN_OR_RETURN(sink, FilesSink::open(sink_options, recovered.sink_position,
                                          [&](const std::string& message) { report.complain(message); }));
   StateJournal journal(*state, engine, [&] { return sink->announced(); });
-  RETURN_IF_ERROR(journal.commit_outputs(sink->position()));  // they are ours from here on
+  RETURN_IF_ERROR(journal.commit_outputs(sink->position()));  // the outputs belong to this index from here on
 
   start = Clock::now();
   FollowOptions follow;
   follow.files.paths = o.files.paths;
-  // Links may still lead to them.
+  // Symbolic links among the inputs may still lead to these.
   follow.finder.left_out = {o.state_directory};
   for (const auto& [what, path] : outputs_of(o)) {
     if (!path.empty() && path != "-") follow.finder.left_out.push_back(path);
@@ -165,7 +165,7 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
     const fs::path parent = fs::path(o.files.unique == "-" ? "" : o.files.unique).parent_path();
     follow.files.rest_directory = parent.empty() ? "." : parent.string();
   }
-  if (o.input.format == "heritrix") follow.files.layout = "lines";  // crawl.log, too
+  if (o.input.format == "heritrix") follow.files.layout = "lines";  // also for crawl.log
   follow.files.stop = session->stopper();
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source,
                    open_follow_source(follow, recovered.source_position));

@@ -1,6 +1,6 @@
 #pragma once
-// The daemon without Kafka: files are followed, events are written to a file, and the state directory holds
-// both together, so that file to file is exactly once whatever stops the process.
+// The daemon without Kafka. It follows files and writes events to a file. The state directory records the
+// positions of both, so that processing from file to file is exactly once, whatever stops the process.
 
 #include <functional>
 
@@ -9,9 +9,9 @@
 
 namespace doppel {
 
-// Returns when `stop` says so or the input has ended (stdin); then everything up to here is committed and
-// checkpointed. InvalidArgument, NotFound: the configuration cannot work, nothing was done. Any other error
-// has stopped the stream; what is committed stays, and a new start goes on behind it.
+// Returns when `stop` returns true or the input ends (stdin), after everything was committed and
+// checkpointed. InvalidArgument, NotFound: the configuration is wrong, and nothing was done. Any other error
+// has stopped the stream; a new start continues behind the last commit.
 absl::Status serve_files(const Config& config, const std::function<bool()>& stop);
 
 }  // namespace doppel

@@ -40,14 +40,14 @@
 namespace doppel {
 namespace {
 
-// Of a dry run.
+// The sink of a dry run.
 class NoSink final : public Sink {
  public:
   absl::Status write(const Decided&) override { return absl::OkStatus(); }
   std::string position() const override { return {}; }
 };
 
-// A dry run reads the index into a directory of its own: neither snapshots nor topics change.
+// The temporary state directory of a dry run, so that neither snapshots nor topics change.
 class DryRun {
  public:
   DryRun() = default;
@@ -57,7 +57,7 @@ class DryRun {
     std::error_code ignored;
     if (!directory_.empty()) std::filesystem::remove_all(directory_, ignored);
   }
-  // The options themselves where it is none.
+  // Returns the options with the temporary directory. Returns them unchanged if this is not a dry run.
   absl::StatusOr<Options> options_of(Options o) {
     if (!o.dry_run) return o;
     const char* variable = std::getenv("TMPDIR");
@@ -92,7 +92,7 @@ std::vector<PageData::Lag> lags_of(const kafka::ConsumerStatistics& statistics,
   return out;
 }
 
-// The parts of a daemon in the order in which they are opened; each uses those before it.
+// Opens the parts of a daemon in order; each part uses those before it.
 class Daemon {
  public:
   Daemon(const Config& config, const Options& o, kafka::Cluster& cluster, const ServeKafka& how)
@@ -156,9 +156,9 @@ class Daemon {
     return absl::OkStatus();
   }
 
-  // A standby claims the log at once then.
+  // Releases the log, so that a standby claims it at once.
   void release() {
-    // Brokers that are away are not waited for.
+    // Do not wait for brokers that do not answer.
     absl::Status released =
         cluster_.watermarks({plan_.index_log.name, 0}, kafka::Isolation::committed).status();
     if (released.ok()) released = release_log(*index_);
@@ -169,7 +169,7 @@ class Daemon {
     }
   }
 
-  // What `doppel offsets` asked for, before any input is read.
+  // Carries out the requests of `doppel offsets` before any input is read.
   absl::Status change_offsets() {
     if (o_.dry_run) return absl::OkStatus();
     if (!offsets_) offsets_.emplace(o_.state_directory);
@@ -207,7 +207,7 @@ class Daemon {
     source_.reset();
   }
 
-  // The input continues where the index log says. The offsets of the group only follow.
+  // The input continues where the index log says. The group's offsets have no effect.
   absl::Status open_input() {
     kafka::KafkaSourceOptions options = kafka_source_options(o_, plan_.inputs, stop_);
     options.in_background = !how_.step_by_step;
@@ -234,7 +234,7 @@ class Daemon {
     };
   }
 
-  // A dry run: decides, and nothing comes of it.
+  // The run of a dry run: decides and discards the results.
   absl::Status judge() {
     Web web(session_->server.get(), *shown_);
     ready();
@@ -243,7 +243,7 @@ class Daemon {
     return decide(*session_, parts(sink, web, report));
   }
 
-  // A resolver: the originals are with the matchers, which answer what is like a document.
+  // Only for a resolver: matchers hold the originals and answer which of them resemble a document.
   absl::Status open_answers() {
     generation_ = make_owner_name();
     ASSIGN_OR_RETURN(answers_,
@@ -294,8 +294,8 @@ class Daemon {
     absl::Status ran = decide(*session_, deciding);
     index_->position = sink_->where();
     if (ran.ok()) return ran;
-    how_.ending(ran);  // clients of a broker that is away may take their time to go
-    // What a person must change stops a start. A daemon that ran may be started again.
+    how_.ending(ran);  // destroying clients takes long if their broker does not answer
+    // InvalidArgument and NotFound mean that a start is useless. But this daemon ran, so a restart may help.
     if (absl::IsInvalidArgument(ran) || absl::IsNotFound(ran)) return absl::InternalError(ran.message());
     return ran;
   }
@@ -320,7 +320,7 @@ class Daemon {
   }
 
   const Config& config_;
-  const Options& o_;  // of the configuration, or of a dry run
+  const Options& o_;  // the configured options, or those of a dry run
   kafka::Cluster& cluster_;
   const ServeKafka& how_;
   std::function<bool()> stop_;
@@ -333,10 +333,10 @@ class Daemon {
   std::unique_ptr<KeptOriginals> kept_;
   std::optional<WebParts> shown_;
   ResolverWatch watch_{static_cast<uint64_t>(o_.cluster.ahead)};
-  std::string generation_;  // of a resolver's life
+  std::string generation_;  // of a resolver: one for each run of the process
   std::unique_ptr<RemoteAnswers> answers_;
   std::optional<kafka::KafkaSink> sink_;
-  std::vector<std::shared_ptr<void>> watched_, watched_input_;  // what the metrics show, until it goes
+  std::vector<std::shared_ptr<void>> watched_, watched_input_;  // keep parts in /metrics
   std::optional<OffsetRequests> offsets_;
 };
 
@@ -348,7 +348,7 @@ absl::Status serve_kafka(const Config& config, kafka::Cluster& cluster, const Se
   DryRun dry_run;
   ASSIGN_OR_RETURN(const Options o, dry_run.options_of(config.options));
   RETURN_IF_ERROR(check_format(o.input));
-  // One in use is refused before Kafka is waited for.
+  // Refuse a directory that is in use before waiting for Kafka.
   RETURN_IF_ERROR(make_directories(o.state_directory));
   RETURN_IF_ERROR(lock_directory(o.state_directory).status());
   return Daemon(config, o, cluster, how).serve();

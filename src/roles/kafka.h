@@ -1,5 +1,6 @@
 #pragma once
-// The daemon on Kafka: documents in, events out, the index in memory, all of it exactly once.
+// The daemon on Kafka: it reads documents, holds the index in memory and writes events, all of it exactly
+// once.
 
 #include <functional>
 #include <string>
@@ -15,17 +16,17 @@ class Cluster;
 
 struct ServeKafka {
   std::function<bool()> stop = [] { return false; };
-  // Called with the error before the parts of the run end.
+  // Called with the error of a failed run before its parts are destroyed, which may take long.
   std::function<void(const absl::Status&)> ending = [](const absl::Status&) {};
-  // Reading, commits and checkpoints happen on the caller's thread, one after the other: for simulations.
+  // For simulations: reading, commits and checkpoints happen on the caller's thread, one after the other.
   bool step_by_step = false;
-  bool real = false;  // a cluster that can refuse us: asked first whether it does
-  std::string owner;  // our unique name in the index log; empty: one is made up
+  bool real = false;  // a real cluster: first check that it accepts us and which rights we have
+  std::string owner;  // our unique name in the index log; empty: generate one
 };
 
-// Returns when `stop` says so (then everything up to here is committed and the state directory is
-// checkpointed), or with what must stop the process. Aborted: another process has taken over the index.
-// InvalidArgument, NotFound: the configuration is wrong; never after the start.
+// Returns when `stop` returns true, after everything was committed and the state directory was checkpointed,
+// or with the error that must stop the process. Aborted: another process has taken over the index.
+// InvalidArgument, NotFound: the configuration is wrong; these only occur at the start.
 absl::Status serve_kafka(const Config& config, kafka::Cluster& cluster, const ServeKafka& how);
 
 }  // namespace doppel

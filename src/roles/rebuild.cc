@@ -27,7 +27,7 @@
 namespace doppel {
 namespace {
 
-// A line every two seconds: how far, how fast, how long.
+// Logs progress, rate and remaining time every two seconds.
 class RebuildLog {
  public:
   RebuildLog(std::string what, uint64_t total, uint64_t already)
@@ -59,15 +59,15 @@ absl::StatusOr<HashKey> key_of(const Options& o) {
   return key;
 }
 
-// Waits for the brokers, and ends soon after it was told to stop.
+// Options that wait for the brokers until `stop`.
 PlanOptions patient(const Options& o, const RebuildOptions& r) {
   PlanOptions how{.stop = r.stop};
   if (r.real) how.reach = real_cluster(o, how).reach;
   return how;
 }
 
-// Makes the state directory again. After an interruption it continues: what was read is committed, and a
-// marker says that it may be used.
+// Rebuilds the state directory. Records are committed while they are read, and a marker file says that a
+// rebuild is unfinished, so that it continues after an interruption.
 absl::Status from_log(const Config& config, kafka::Cluster& cluster, const RebuildOptions& r) {
   const Options& o = config.options;
   namespace fs = std::filesystem;
@@ -78,7 +78,7 @@ absl::Status from_log(const Config& config, kafka::Cluster& cluster, const Rebui
   const bool going_on = fs::exists(marker, error);
   std::unique_ptr<KafkaIndex> index;
   if (!going_on) {
-    RETURN_IF_ERROR(make_directories(o.state_directory));  // it may be what was lost
+    RETURN_IF_ERROR(make_directories(o.state_directory));  // the whole directory may be lost
     RETURN_IF_ERROR(lock_directory(o.state_directory).status());
     RETURN_IF_ERROR(discard_state(o.state_directory));
     RETURN_IF_ERROR(write_durably(marker, o.kafka.index_log + "\n"));
@@ -93,7 +93,8 @@ absl::Status from_log(const Config& config, kafka::Cluster& cluster, const Rebui
   return absl::OkStatus();
 }
 
-// What another index could not read, by topic, partition and offset.
+// Reads from another index's log which documents that index could not read. The result returns the reason for
+// a record, or an empty text.
 absl::StatusOr<std::function<std::string(const Record&)>> missing_of(const KafkaPlan& plan,
                                                                      const std::string& index_log) {
   ASSIGN_OR_RETURN(kafka::LogReader log, kafka::LogReader::open(*plan.kafka, {index_log, 0}));
@@ -112,7 +113,7 @@ absl::StatusOr<std::function<std::string(const Record&)>> missing_of(const Kafka
   };
 }
 
-// A new index log and a new state directory, from the topics up to where they end now.
+// Makes a new index log and a new state directory from the topics, up to their present ends.
 absl::Status from_documents(const Config& config, kafka::Cluster& cluster, const RebuildOptions& given) {
   const Options& o = config.options;
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
@@ -130,7 +131,7 @@ absl::Status from_documents(const Config& config, kafka::Cluster& cluster, const
                                      .rebuilt_from = kafka::encode_bounds(bounds),
                                      .stop = r.stop,
                                      .restoring = monitor.progress_reports()}));
-  // Gone on with: the ends that were frozen then.
+  // An interrupted rebuild continues with the bounds that it froze at its start.
   ASSIGN_OR_RETURN(bounds, kafka::decode_bounds(index->epoch.rebuilt_from));
 
   ASSIGN_OR_RETURN(const std::unique_ptr<kafka::MergeSource> source,
@@ -192,7 +193,7 @@ absl::Status from_documents(const Config& config, kafka::Cluster& cluster, const
   std::vector<LogProgress> progress;
   for (const kafka::Bounds& b : bounds) {
     LogProgress p = index->position.progress[{b.topic, b.partition}];
-    if (p.next < b.end) p.last_ms = -1;  // the entry right before the end was no record for us
+    if (p.next < b.end) p.last_ms = -1;  // the last entry before the end is not a record, but a marker
     p.topic = b.topic;
     p.partition = b.partition;
     p.next = b.end;

@@ -17,9 +17,9 @@
 namespace doppel {
 namespace {
 
-constexpr uint64_t kMessagesShown = 100;  // of records; the rest is counted
+constexpr uint64_t kMessagesShown = 100;  // later messages about records are not logged
 
-// What a scrape shows of the signer: written by the thread that signs, read by any other.
+// The signer's status for /metrics. The thread that signs writes it; any thread may read it.
 class SignerWatch {
  public:
   explicit SignerWatch(Monitor& monitor)
@@ -55,7 +55,7 @@ class SignerWatch {
 
   Monitor& monitor_;
   bool ready_ = false;
-  mutable std::mutex mutex_;  // of the status
+  mutable std::mutex mutex_;  // guards status_
   SignerStatus status_;
   std::shared_ptr<void> reading_;
   const std::shared_ptr<void> pull_;

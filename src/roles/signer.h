@@ -1,7 +1,7 @@
 #pragma once
-// A signer: one of the processes of an index on many machines. It shares the partitions of the input with the
-// other signers, and writes signed records into cluster.order. It keeps nothing, and whatever stops it
-// changes no verdict.
+// A signer, one of the processes of an index on many machines. It shares the partitions of the input with the
+// other signers and writes signed records to cluster.order. It keeps no state, and no failure of it changes a
+// verdict.
 
 #include <functional>
 
@@ -10,7 +10,7 @@
 
 namespace doppel {
 
-// Returns when stop() says so, or something fails that must stop the process.
+// Returns when stop() returns true, or with the error that must stop the process.
 absl::Status serve_signer(const Config& config, kafka::Cluster& cluster, const std::function<bool()>& stop);
 
 }  // namespace doppel
