@@ -70,7 +70,7 @@ absl::StatusOr<std::unique_ptr<AnswersIn>> AnswersIn::open(kafka::Cluster& clust
 
 absl::Status AnswersIn::take(int wait_ms, const std::function<void(std::string_view)>& visit) {
   incoming_.clear();
-  // A poll for many waits until they are there, or the time is over.
+  // A poll for many records waits for all of them. So wait for one, then take the others without waiting.
   absl::Status polled = wait_ms == 0 ? absl::OkStatus() : consumer_->poll(1, wait_ms, incoming_);
   if (polled.ok()) polled = consumer_->poll(kPollMost, 0, incoming_);
   for (const kafka::Incoming& record : incoming_)

@@ -1,7 +1,8 @@
 #pragma once
 // The topic between matchers and the resolver of an index on many machines. Partition 0 has the resolver's
-// questions, partition 1 the matchers' answers (engine/answer_record.h). Answers depend on the order, the
-// index log and a cut alone: repeated, late and competing ones do no harm, so nothing here is transactional.
+// questions, partition 1 the matchers' answers (engine/answer_record.h). An answer depends only on the order,
+// the index log and a cut. So repeated, late and competing answers do no harm, and no transactions are
+// needed.
 
 #include <functional>
 #include <memory>
@@ -19,25 +20,26 @@ namespace doppel {
 
 inline constexpr int32_t kQuestions = 0, kAnswers = 1;  // partitions
 
-// Of a resolver, by its generation. Without an id: "answer what is in the order from here on again". With
-// one: "answer this one document, as if these were dead"; the answer's generation is answered_as() then.
+// A question of the resolver with this generation. Without an id it means: answer the order from offset
+// `from` on again. With an id it means: answer only the document at `from`, as if the originals in `deaths`
+// were dead; the answer then has the generation answered_as().
 struct Question {
   std::string generation;
   uint64_t from = 0;  // offset in the order
-  uint64_t id = 0;
-  Cut least = 0;  // not as of an earlier cut
+  uint64_t id = 0;    // 0: none
+  Cut least = 0;      // the answer must not be as of an earlier cut
   Deaths deaths;
   std::string signed_record;
 
   std::string answered_as() const;
 };
 
-// A producer into one partition of the topic.
+// Writes to one partition of the topic.
 class AnswersOut {
  public:
   static absl::StatusOr<std::unique_ptr<AnswersOut>> open(kafka::Cluster& cluster, const std::string& topic,
                                                           int32_t partition, std::function<bool()> stop);
-  // Returns when the broker has it.
+  // Returns once the broker has stored the record. Retries until `stop`.
   absl::Status send(const std::string& record);
 
  private:
@@ -50,13 +52,13 @@ class AnswersOut {
   kafka::Producer producer_;
 };
 
-// What comes into one partition from now on.
+// Reads the records that are written to one partition after open().
 class AnswersIn {
  public:
   static absl::StatusOr<std::unique_ptr<AnswersIn>> open(kafka::Cluster& cluster, const std::string& topic,
                                                          int32_t partition,
                                                          const std::function<bool()>& stop);
-  // Waits `wait_ms` for the first.
+  // Visits the records that have come. Waits up to `wait_ms` for the first one.
   absl::Status take(int wait_ms, const std::function<void(std::string_view)>& visit);
 
  private:

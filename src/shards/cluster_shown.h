@@ -1,5 +1,5 @@
 #pragma once
-// An index on many machines, as the status pages of its resolver and its matchers show it.
+// What the status pages of resolver and matchers show of an index on many machines.
 
 #include "status/cluster_status.h"
 #include "status/page.h"

@@ -48,7 +48,6 @@ absl::Status Matching::open() {
   return absl::OkStatus();
 }
 
-// The steps in order, again and again.
 absl::Status Matching::run(Web& web) {
   while (!monitor_.stop()) {
     RETURN_IF_ERROR(follow_log());
@@ -56,7 +55,7 @@ absl::Status Matching::run(Web& web) {
     monitor_.progress(*index_.engine, *index_.state);
     web.progress({});
     if (index_.position.cut.generation.empty()) {
-      Clock::sleep(kPause);  // nobody decides yet
+      Clock::sleep(kPause);  // no resolver has begun yet
       continue;
     }
     const LogProgress committed = order_progress();
@@ -64,7 +63,7 @@ absl::Status Matching::run(Web& web) {
     const size_t ahead = documents_ahead(static_cast<uint64_t>(committed.next));
     show([&](MatcherStatus& status) { status.ahead = ahead; });
     if (ahead >= static_cast<size_t>(o_.cluster.ahead)) {
-      Clock::sleep(kPause);  // far enough
+      Clock::sleep(kPause);  // far enough ahead
       continue;
     }
     ASSIGN_OR_RETURN(const bool more, source_->next(batch_));
@@ -89,15 +88,15 @@ void Matching::show(const std::function<void(MatcherStatus&)>& change) {
   change(shown_);
 }
 
-// A resolver writes where it begins before its generation, unless the topic was not there yet: then it begins
-// at the topic's beginning.
+// A resolver writes its progress before its generation. If there is none, the topic did not exist yet, and
+// the resolver begins at the topic's beginning.
 LogProgress Matching::order_progress() const {
   const auto at = index_.position.progress.find({o_.kafka.topics.front(), 0});
   if (at != index_.position.progress.end()) return at->second;
   return {.topic = o_.kafka.topics.front(), .partition = 0, .next = 0, .last_ms = -1};
 }
 
-// Offsets do not count documents: transactions leave gaps between them.
+// Counts documents, because transactions leave gaps between offsets.
 size_t Matching::documents_ahead(uint64_t committed) {
   while (!ahead_.empty() && ahead_.front().end <= committed) ahead_.pop_front();
   size_t out = 0;
@@ -105,7 +104,7 @@ size_t Matching::documents_ahead(uint64_t committed) {
   return out;
 }
 
-// Answers go on here.
+// Answers continue at this offset.
 void Matching::go_to(uint64_t offset) {
   source_.reset();
   ahead_.clear();
@@ -118,7 +117,7 @@ absl::Status Matching::follow_log() {
   RETURN_IF_ERROR(bounds.status());
   show([&](MatcherStatus& status) { status.log_behind = bounds->high - index_.position.log_offset; });
   if (bounds->high <= index_.position.log_offset) {
-    index_.position.covered_ms = Clock::unix_ms();  // up to now there is nothing else
+    index_.position.covered_ms = Clock::unix_ms();  // the log has nothing newer
     return absl::OkStatus();
   }
   absl::Status read = index_.follower->restore(*log_, bounds->high, [](uint64_t) {});
@@ -129,7 +128,7 @@ absl::Status Matching::follow_log() {
   return read;
 }
 
-// A resolver that waits in vain asks for answers again.
+// Handles questions: a resolver that misses answers asks for them again.
 absl::Status Matching::take_questions() {
   absl::Status status;
   RETURN_IF_ERROR(questions_->take(0, [&](std::string_view bytes) {
@@ -147,9 +146,9 @@ absl::Status Matching::take_questions() {
   return status;
 }
 
-// A document in the midst of a batch, without what has died in that batch and in those before it.
+// Answers one document of a batch, without the originals that died in that batch or before it.
 absl::Status Matching::answer_one(const Question& question) {
-  if (index_.position.cut.cut < question.least) return absl::OkStatus();  // it will be asked again
+  if (index_.position.cut.cut < question.least) return absl::OkStatus();  // the resolver will ask again
   Engine& engine = *index_.engine;
   work_.resize(1, engine.options());
   const Record record{
@@ -175,8 +174,8 @@ absl::Status Matching::send(const AnswerRecord& record) {
   return answers_->send(encoded_);
 }
 
-// Where the answers go on: behind the last one; where another resolver decides now, or others were faster,
-// behind what is committed.
+// Decides where answers continue: behind the last answer, or behind the last commit if another resolver has
+// begun or other matchers were faster. Opens the source there if needed.
 absl::Status Matching::place_in_order(const LogProgress& committed) {
   const auto first = static_cast<uint64_t>(committed.next);
   if (generation_ != index_.position.cut.generation) {
@@ -192,7 +191,7 @@ absl::Status Matching::place_in_order(const LogProgress& committed) {
       kafka_source_options(o_, kafka_inputs(o_), [this] { return monitor_.stop(); });
   options.in_background = false;
   options.compare_offsets = false;
-  options.idle_ms = 20;  // the log and questions are waited for, too
+  options.idle_ms = 20;  // short, because the loop also waits for the log and for questions
   LogProgress from = committed;
   if (next_ != first) from = {.topic = committed.topic, .next = static_cast<int64_t>(next_)};
   ASSIGN_OR_RETURN(source_, kafka::KafkaSource::open(cluster_, options, {from}));
@@ -203,7 +202,7 @@ absl::Status Matching::place_in_order(const LogProgress& committed) {
   return absl::OkStatus();
 }
 
-// SIGN reads what was signed, MATCH asks the index, and what was found goes out.
+// Decodes the signed records (SIGN), looks them up in the index (MATCH) and sends the answers.
 absl::Status Matching::answer() {
   Engine& engine = *index_.engine;
   const size_t documents = batch_.records.size();
@@ -224,7 +223,7 @@ absl::Status Matching::answer() {
   return send_answers();
 }
 
-// In records that the topic takes.
+// Sends the answers in records of about 1 MiB, well below the topic's limit.
 absl::Status Matching::send_answers() {
   constexpr size_t kEnough = kAnswerBytes / 8;
   record_ = {.generation = generation_, .shards = shards_, .as_of = index_.position.cut.cut, .begin = next_};

@@ -1,6 +1,6 @@
 #pragma once
-// A matcher at work: it follows the index log, and answers the documents of the order in turn, up to
-// cluster.ahead beyond the last commit.
+// The main loop of a matcher. It follows the index log and answers the documents of the order in turn, at
+// most cluster.ahead documents beyond the last commit.
 
 #include <cstdint>
 #include <deque>
@@ -28,12 +28,12 @@ namespace doppel {
 
 class Matching {
  public:
-  // All outlive this.
+  // The references outlive this object.
   Matching(const Options& options, const KafkaPlan& plan, KafkaIndex& index, Monitor& monitor);
 
-  // Before run().
+  // Call it before run().
   absl::Status open();
-  // Returns when the monitor says that it is time to stop, or something fails that must stop the process.
+  // Returns when monitor.stop() returns true, or with the error that must stop the process.
   absl::Status run(Web& web);
 
   // ---- any thread
@@ -66,7 +66,7 @@ class Matching {
   std::optional<kafka::LogReader> log_;
   std::unique_ptr<kafka::KafkaSource> source_;
   std::string generation_;
-  uint64_t next_ = 0;  // in the order, to be answered
+  uint64_t next_ = 0;  // offset in the order to answer next
   struct Answered {
     uint64_t end;
     size_t documents;
@@ -77,10 +77,10 @@ class Matching {
   AnswerRecord record_;
   std::string encoded_;
 
-  mutable std::mutex shown_mutex_;  // of what follows
+  mutable std::mutex shown_mutex_;  // guards the members below
   MatcherStatus shown_;
   std::shared_ptr<const kafka::LatestStatistics> statistics_;
-  SettledPartition answered_to_;  // of the order
+  SettledPartition answered_to_;  // how far the order is answered
 };
 
 }  // namespace doppel

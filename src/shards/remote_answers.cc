@@ -15,8 +15,8 @@ namespace doppel {
 namespace {
 
 constexpr int kPollMs = 100;
-constexpr std::chrono::seconds kPatience(5);  // before answers are asked for again
-constexpr std::chrono::seconds kAskAgain(2);  // a question in the midst of a batch
+constexpr std::chrono::seconds kPatience(5);  // before asking for the answers of a batch again
+constexpr std::chrono::seconds kAskAgain(2);  // before repeating a question about one document
 constexpr std::chrono::minutes kSayAgain(1);
 
 const Answer& nothing(Cut as_of) {
@@ -43,9 +43,10 @@ bool choose_rest(const std::vector<ShardSet>& sets, std::vector<bool>& taken,
   return false;
 }
 
-// Of these sets, some that have every shard once, by their texts.
+// Chooses sets that together have every shard once, and returns their texts in `chosen`. False: there are
+// none.
 bool choose_each_shard_once(const std::vector<ShardSet>& sets, std::vector<std::string>& chosen) {
-  std::set<uint32_t> numbers;  // of all shards: matchers may have been started with another one
+  std::set<uint32_t> numbers;  // how many shards there are; matchers may disagree
   for (const ShardSet& set : sets) numbers.insert(set.of());
   return std::any_of(numbers.begin(), numbers.end(), [&](uint32_t of) {
     chosen.clear();
@@ -82,7 +83,7 @@ absl::Status RemoteAnswers::answer(const Batch& batch, Work& work) {
 absl::Status RemoteAnswers::wait(const Batch& batch) {
   const auto begun = Clock::now();
   auto asked = begun, said = begun;
-  std::string said_of;  // what was missing then
+  std::string said_of;  // what was missing at the last message
   int wait_ms = 0;
   while (true) {
     RETURN_IF_ERROR(in_->take(wait_ms, [this](std::string_view bytes) { take(bytes); }));
@@ -141,7 +142,7 @@ absl::Status RemoteAnswers::answer_again(const Batch& batch, size_t i, const Dea
   return absl::OkStatus();
 }
 
-// Whether every shard has answered the question, but not by those who answered the batch.
+// Whether every shard has answered the question, but by other matchers than the batch.
 bool RemoteAnswers::others_answer() const {
   std::vector<ShardSet> sets;
   sets.reserve(again_.size());
@@ -150,7 +151,7 @@ bool RemoteAnswers::others_answer() const {
   return choose_each_shard_once(sets, chosen);
 }
 
-// Once all who answered the batch have answered the question.
+// Takes the answers to the question if all matchers that answered the batch have sent theirs.
 bool RemoteAnswers::take_again(Work& work, size_t i) {
   for (const std::string& shards : chosen_)
     if (!again_.contains(shards)) return false;
@@ -177,7 +178,7 @@ void RemoteAnswers::take(std::string_view bytes) {
     said = Clock::now();
     return;
   }
-  if (record.as_of < covered_) return;  // of a matcher that is slower than what was decided by others
+  if (record.as_of < covered_) return;  // a slow matcher: earlier batches were decided as of a later cut
   if (to_question) {
     Answer& answer = again_[record.shards];
     if (record.answers.empty()) {
@@ -215,7 +216,7 @@ bool RemoteAnswers::covers(const Matcher& matcher, const Batch& batch) const {
   return true;
 }
 
-// Matchers that have answered the whole batch, and have every shard once.
+// Chooses matchers that have answered the whole batch and together have every shard once.
 bool RemoteAnswers::choose(const Batch& batch) {
   std::vector<ShardSet> complete;
   for (const auto& [name, matcher] : matchers_)
@@ -223,9 +224,9 @@ bool RemoteAnswers::choose(const Batch& batch) {
   return choose_each_shard_once(complete, chosen_);
 }
 
-// Shards of which no matcher has answered the whole batch.
+// Lists the shards for which no matcher has answered the whole batch.
 std::string RemoteAnswers::missing(const Batch& batch) const {
-  std::map<uint32_t, std::vector<bool>> answered;  // by the number of all shards
+  std::map<uint32_t, std::vector<bool>> answered;  // by how many shards there are
   for (const auto& [name, matcher] : matchers_) {
     if (!covers(matcher, batch)) continue;
     std::vector<bool>& shards = answered.try_emplace(matcher.shards.of(), matcher.shards.of()).first->second;
@@ -242,7 +243,7 @@ std::string RemoteAnswers::missing(const Batch& batch) const {
   return out.empty() ? "all" : out;
 }
 
-// The shards of the matchers that have answered the whole batch.
+// Lists the shards of the matchers that have answered the whole batch.
 std::string RemoteAnswers::answered(const Batch& batch) const {
   std::vector<std::string> out;
   for (const auto& [name, matcher] : matchers_)

@@ -1,6 +1,6 @@
 #pragma once
-// The resolver's side of the topic of answers: for each batch it waits until matchers have answered that
-// together have every shard once.
+// The resolver's side of the topic of answers. For each batch it waits for the answers of matchers that
+// together have every shard exactly once.
 
 #include <deque>
 #include <functional>
@@ -26,26 +26,25 @@ class RemoteAnswers final : public Answering {
  public:
   struct Options {
     std::string topic;
-    std::string generation;  // of our decisions: answers of other ones are passed over
-    const Engine& engine;    // that decides
+    std::string generation;  // of our decisions; answers of other generations are ignored
+    const Engine& engine;    // the engine that decides
     std::function<bool()> stop;
-    // Asked while answers do not come: they never will if another resolver has taken over, which this one
-    // would only see when it writes. An error ends the waiting.
+    // Called while answers do not come. If another resolver has taken over they never will, and without this
+    // the resolver would notice only when it writes. An error ends the waiting.
     std::function<absl::Status()> still_ours;
     ResolverWatch& watch;
   };
   static absl::StatusOr<std::unique_ptr<RemoteAnswers>> open(kafka::Cluster& cluster, Options options);
 
-  // Waits for answers that together come from every shard, each once. Says which are missing, and asks for
-  // them again. Cancelled: stopped meanwhile.
+  // Waits for answers from every shard. Logs which are missing and asks for them again. Cancelled: stopped.
   absl::Status answer(const Batch& batch, Work& work) override;
-  // Unavailable: those who answered the batch have been replaced by matchers of other shards.
+  // Unavailable: matchers with other shards have replaced those that answered the batch.
   absl::Status answer_again(const Batch& batch, size_t i, const Deaths& deaths, Work& work) override;
 
  private:
-  struct Matcher {  // all that have the same shards
+  struct Matcher {  // stands for all matchers with the same shards
     ShardSet shards;
-    std::deque<AnswerRecord> blocks;  // in the order in which they came
+    std::deque<AnswerRecord> blocks;  // in order of arrival
   };
 
   explicit RemoteAnswers(Options options) : options_(std::move(options)) {}
@@ -65,9 +64,9 @@ class RemoteAnswers final : public Answering {
   std::unique_ptr<AnswersIn> in_;
   std::unique_ptr<AnswersOut> out_;
   std::map<std::string, Matcher> matchers_;  // by their shards
-  std::vector<std::string> chosen_;          // their shards
-  std::optional<Question> question_;         // that is open, of one document
-  std::map<std::string, Answer> again_;      // to it, by shards
+  std::vector<std::string> chosen_;          // shards of the matchers whose answers the batch uses
+  std::optional<Question> question_;         // the open question about one document
+  std::map<std::string, Answer> again_;      // the answers to it, by shards
   uint64_t questions_ = 0;
   Cut covered_ = 0;
   std::map<std::string, Clock::time_point> complained_;

@@ -1,5 +1,6 @@
 #pragma once
-// What a resolver shows of its cluster: written by the pipeline's thread, read by any.
+// What a resolver knows of its cluster, for pages and metrics. The pipeline's thread writes it; any thread
+// may read it.
 
 #include <map>
 #include <mutex>
@@ -16,10 +17,10 @@ class ResolverWatch {
 
   // A matcher has answered the order up to `end`, as of a cut.
   void heard(const ShardSet& shards, uint64_t end, uint64_t as_of);
-  // Decides up to this offset, by the answers of these.
+  // The resolver decides up to this offset, by the answers of the matchers in `in_use`.
   void decides(uint64_t offset, uint64_t cut, uint64_t window_originals,
                const std::vector<std::string>& in_use);
-  // Waits for the answers of these shards.
+  // The resolver waits for the answers of these shards.
   void waits(const std::string& missing);
   void asked_batch();
   void asked_document();
@@ -34,7 +35,7 @@ class ResolverWatch {
     bool in_use = false;
   };
 
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards the members below
   ResolverStatus status_;
   std::map<std::string, Heard> heard_;
   uint64_t offset_ = 0, cut_ = 0;
