@@ -1,6 +1,6 @@
 #pragma once
-// What an owner of originals knows of one document: what MATCH finds. RESOLVE decides from the answers of all
-// owners and from what it has decided itself since.
+// What an owner of originals knows about one document: the result of MATCH. RESOLVE decides from the answers
+// of all owners and from its own later decisions.
 
 #include <cstdint>
 #include <optional>
@@ -16,29 +16,29 @@
 
 namespace doppel {
 
-// The number of batches that were decided before: the only time that RESOLVE and owners share. An answer as
-// of a cut knows what these batches made and removed, and nothing else.
+// The number of batches decided before: the only clock that RESOLVE and the owners share. An answer as of a
+// cut reflects exactly the originals and removals of the batches before it.
 using Cut = uint64_t;
 
 struct Verified {
   Seq seq = 0;
-  int equal = 0;           // equal slices
-  bool checked = false;    // `overlap` is filled
-  bool estimated = false;  // from the slices, not from sets
+  int equal = 0;           // number of equal slices
+  bool checked = false;    // `overlap` is set
+  bool estimated = false;  // `overlap` comes from slices, not from sets
   Overlap overlap;
 };
 
-// The order in which candidates are verified: most equal slices, then earliest.
+// The order in which candidates are verified: most equal slices first, then the earliest.
 inline bool checked_before(const Verified& a, const Verified& b) {
   return a.equal != b.equal ? a.equal > b.equal : a.seq < b.seq;
 }
-// a is better than b as an original: more similar, or as similar and earlier.
+// Whether a is a better original than b: more similar, or equally similar and earlier.
 inline bool better(const Verified& a, const Verified& b) {
   if (more_similar(a.overlap, b.overlap)) return true;
   return !more_similar(b.overlap, a.overlap) && a.seq < b.seq;
 }
 
-// An original that was found by a name of its own, and the digest of its text.
+// An original found by its payload or id, and the digest of its text.
 struct Named {
   Seq seq = 0;
   Digest digest;
@@ -46,32 +46,31 @@ struct Named {
 
 struct Answer {
   Cut as_of = 0;
-  std::optional<Named> same_payload;  // made of the same bytes
-  std::optional<Seq> exact;           // with this digest
-  absl::InlinedVector<Verified, 2>
-      candidates;                // in the order of checked_before; the first max_checks are checked
-  uint32_t candidates_more = 0;  // behind these, unchecked and not named
-  absl::InlinedVector<BandCount, 2> counts;  // see Found
-  absl::InlinedVector<Named, 1> same_id;     // where the document asks for its id; ascending
+  std::optional<Named> same_payload;            // made from the same bytes
+  std::optional<Seq> exact;                     // has this digest
+  absl::InlinedVector<Verified, 2> candidates;  // sorted by checked_before; the first max_checks are verified
+  uint32_t candidates_more = 0;                 // further candidates, neither verified nor named
+  absl::InlinedVector<BandCount, 2> counts;     // see Found
+  absl::InlinedVector<Named, 1> same_id;        // if the document asks for its id; ascending
 
-  // Where the index knows relations and the document has prints:
-  bool relatives_left_out = false;       // nobody looked: the document repeats an original
-  std::vector<PrintCount> print_counts;  // ascending; those that are not here are listed by none
-  // Those that list a print which fewer than common_after of this owner list: most such prints first, then
-  // earliest. The first max_checks are compared.
+  // The following are set if the index reports relations and the document has prints.
+  bool relatives_left_out = false;       // not searched, because the document is a duplicate
+  std::vector<PrintCount> print_counts;  // ascending; prints that are missing here are in no list
+  // Originals that list a print that fewer than common_after of this owner's originals list. Most such prints
+  // first, then the earliest. The first max_checks are compared.
   std::vector<Relative> relatives;
 
   void clear();
 
-  // The metadata of same_payload, of exact, and of every candidate that is similar enough and more so than
-  // all before it: whichever of them are left out elsewhere, the best of the others is among these. And of
-  // each relative that was compared.
+  // Adds the metadata of an original. Contains that of same_payload, of exact, of each compared relative, and
+  // of every candidate that reaches the threshold and is more similar than all before it. So whichever of
+  // these have died elsewhere, the best of the others is among them.
   void describe(Seq seq, std::string_view metadata);
   std::optional<std::string_view> about(Seq seq) const;
   bool describes_any() const { return !described_.empty(); }
 
   size_t bytes() const { return metadata_.size() + 16 * (candidates.size() + counts.size()) + 64; }
-  // Whether it says nothing but its cut: nothing is known of the document.
+  // Whether it contains only its cut: the owner knows nothing about the document.
   bool is_empty() const {
     return !same_payload && !exact && candidates.empty() && candidates_more == 0 && counts.empty() &&
            same_id.empty() && !relatives_left_out && print_counts.empty();
@@ -87,11 +86,11 @@ struct Answer {
   std::string metadata_;
 };
 
-// What all owners say of the documents of a batch.
+// The answers of all owners to the documents of a batch.
 struct Answers {
-  std::span<Answer> all;  // those of the first document, those of the next one, ...
+  std::span<Answer> all;  // grouped by document
   size_t owners = 1;
-  Cut covered = 0;  // these and all later answers are as of this cut, or of a later one
+  Cut covered = 0;  // these and all later answers are as of this cut or a later one
 
   std::span<Answer> of(size_t document) const { return all.subspan(document * owners, owners); }
   size_t documents() const { return all.size() / owners; }

@@ -1,6 +1,6 @@
 #pragma once
-// Where the bodies of originals are kept: metadata (opaque to the engine) and the coded set, in one
-// piece, so that a duplicate costs one read.
+// Stores the bodies of originals: metadata (opaque to the engine) and the coded set together, so that a
+// duplicate costs one read.
 
 #include <memory>
 #include <string>
@@ -13,25 +13,25 @@ namespace doppel {
 
 struct Body {
   std::string_view metadata;
-  std::string_view coded_set;  // stored_set.h; empty: there is none, verify by signature
+  std::string_view coded_set;  // see stored_set.h; empty if there is none: verify by signature
 };
 
-// append() and flush() from one thread; read() from any number at once, also beside them.
+// Call append() and flush() from one thread. Any number of threads may call read(), also concurrently with
+// these.
 class Bodies {
  public:
   virtual ~Bodies() = default;
-  // Readable at once. The error names the file.
+  // The body is readable immediately. An error names the file.
   virtual absl::StatusOr<BodyRef> append(const Body& body) = 0;
-  // Reads into `buffer`; the views of the result point into it. A checksum that does not fit is an error
-  // (DataLoss).
+  // Reads into `buffer`; the returned views point into it. DataLoss means a wrong checksum.
   virtual absl::StatusOr<Body> read(BodyRef ref, std::string& buffer) const = 0;
-  // What was appended reaches the file (no sync).
+  // Writes what was appended to the file, without a sync.
   virtual absl::Status flush() = 0;
   virtual uint64_t bytes() const = 0;
-  virtual uint64_t reads() const = 0;  // how many read() went to the disk or page cache
+  virtual uint64_t reads() const = 0;  // number of read() calls that used the disk or page cache
 };
 
-// Bodies in memory: for the embedded detector and tests.
+// Stores bodies in memory, for the embedded detector and tests.
 std::unique_ptr<Bodies> memory_bodies();
 
 }  // namespace doppel

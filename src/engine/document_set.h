@@ -1,6 +1,6 @@
 #pragma once
-// The set of one document of a batch, in the two forms that are needed: sorted values to compare, and coded
-// to be stored. Each is made once, when something first needs it.
+// The set of one document of a batch in two forms: sorted values for comparison, and coded for storage. Each
+// is made when it is first needed.
 
 #include <string>
 
@@ -13,7 +13,7 @@ namespace doppel {
 struct DocumentSet {
   bool made = false;
   CompactSet set;
-  std::string coded;  // empty: not made, or left out
+  std::string coded;  // empty if not made yet, or left out
 
   void clear() {
     made = false;

@@ -28,7 +28,7 @@ CandidateIndexOptions index_options(const EngineOptions& o) {
 
 namespace {
 
-// What this process has in its index: see EngineOptions.
+// The shards in this process's index, see EngineOptions.
 std::vector<ShardSet> sets_of(const EngineOptions& options) {
   if (options.elsewhere) return {};
   if (options.own) return {*options.own};
@@ -40,7 +40,7 @@ std::vector<ShardSet> sets_of(const EngineOptions& options) {
   return out;
 }
 
-// Who answers here, where this process decides by its own answers.
+// The owners whose answers this process uses, if it decides by its own index.
 Owners owners_of(const EngineOptions& options) {
   return options.elsewhere || options.own ? Owners() : Owners(sets_of(options));
 }
@@ -96,7 +96,7 @@ absl::Status Engine::match(Work& work, size_t begin, size_t end, const RelateHin
   }
   if (options_.rule.verify == Verify::signature || options_.own) return absl::OkStatus();
   for (size_t i = begin; i < end; ++i) {
-    // It will most likely be stored, by this process.
+    // The document will probably be stored by this process.
     const SignedDocument& document = work.sign.documents[i];
     const auto of = answers.of(i);
     if (document.action == SignedDocument::Action::judge &&
@@ -108,9 +108,9 @@ absl::Status Engine::match(Work& work, size_t begin, size_t end, const RelateHin
 
 absl::Status Engine::resolve(Work& work, const ResolveHelp& help) {
   const std::lock_guard lock(growing_);
-  // Those that are elsewhere live: who names them has looked.
+  // If originals are elsewhere, whoever names these has checked that they are live.
   if (!options_.elsewhere) std::erase_if(work.forget, [this](Seq seq) { return !originals_.live(seq); });
-  size_t applied = 0;  // of what the batch has removed
+  size_t applied = 0;  // number of entries of resolved.removed that are applied
   const Ask ask{.read = help.read, .again = [&](size_t i) { return answer_again(work, i, help, applied); }};
   Answers answers{.all = work.answers, .owners = originals_.shares(), .covered = originals_.cut()};
   if (options_.elsewhere) {
@@ -159,7 +159,7 @@ absl::Status Engine::follow(Resolved& decided, const ResolveHelp& help) {
   return absl::OkStatus();
 }
 
-// RESOLVE believes what it was answered; here is the index itself.
+// RESOLVE trusts the answers; this checks them against the index.
 void Engine::check_originals(const Resolved& resolved) const {
   const Seq first = originals_.next_seq();
   for (size_t i = 0; i < resolved.outcomes.size(); ++i) {
@@ -244,7 +244,7 @@ absl::Status Engine::restore(const StoredRow& row) {
   return absl::OkStatus();
 }
 
-// They are in the body.
+// Reads the prints from the body.
 absl::Status Engine::fill_prints(StoredRow& row, PodVector<uint64_t>& prints) const {
   if (!options_.rule.relations.on() || row.removed || row.row.slices == nullptr || !originals_.has(row.seq))
     return absl::OkStatus();

@@ -1,7 +1,7 @@
 #pragma once
-// The engine: one index under one rule. SIGN (any thread, make_signer), MATCH (any threads, one batch at a
-// time), RESOLVE (one thread), which then applies to the index what was decided. It owns no thread but one
-// that takes memory from the system ahead of the index, and does no I/O but through Bodies.
+// The engine: one index under one rule. It runs SIGN (make_signer(), any thread), MATCH (any threads, one
+// batch at a time) and RESOLVE (one thread), and then applies the decisions to the index. Its only thread
+// takes memory from the system ahead of the index, and its only I/O is through Bodies.
 
 #include <atomic>
 #include <functional>
@@ -25,99 +25,104 @@ namespace doppel {
 struct EngineOptions {
   Scheme scheme;
   Rule rule;
-  int shards = 1;  // over which originals are spread by their number, each with an index of its own
-  // Only these shards are here, in one index: this process answers, and follows what another one decides.
+  int shards = 1;  // originals are spread over them by number; each has an index
+  // If set, the process has only these shards, in one index: it answers, and follows another process's
+  // decisions.
   std::optional<ShardSet> own;
-  // None is here: this process decides by the answers of others.
+  // The process has no shard: it decides by the answers of others.
   bool elsewhere = false;
   bool track_ids = false;
-  // What is known of the bytes that documents were made of; empty: nothing.
+  // Returns the payload of an original from its metadata; if empty, payloads are not compared.
   Matcher::PayloadOf payload_of;
   uint64_t initial_capacity = 1024;
-  uint64_t rows_max = kIndexRowsMax;  // of each shard; less in tests
+  uint64_t rows_max = kIndexRowsMax;  // of each shard; lower in tests
 
-  bool with_sets() const { return rule.verify == Verify::exact; }  // whether SIGN makes them
+  bool with_sets() const { return rule.verify == Verify::exact; }  // whether SIGN makes sets
 };
 
-// The index of these options.
+// The options of an index for these engine options.
 CandidateIndexOptions index_options(const EngineOptions& options);
 
-// Work on one batch, from SIGN to RESOLVE. Reused from batch to batch.
+// The state of one batch from SIGN to RESOLVE. Reused for each batch.
 struct Work {
   SignedBatch sign;
   PodVector<uint64_t> band_keys;
   std::vector<DocumentSet> sets;
   std::vector<Answer> answers;
-  // Of answers that come from elsewhere: who gave them, and what they and all later ones cover.
+  // For answers from elsewhere: who gave them, and the cut that these and all later ones cover.
   Owners owners;
   Cut covered = 0;
-  std::vector<Seq> forget;  // removed before the first document of the batch; what is dead is passed over
+  std::vector<Seq> forget;  // to remove before the first document; dead ones are ignored
   Resolved resolved;
 
   void resize(size_t documents, const EngineOptions& options);
 };
 
-// What the engine needs of its caller while it decides a batch.
+// What the engine needs from its caller while it decides a batch.
 struct ResolveHelp {
-  // Fills a document of the batch that is unread, and matches it: its original has gone since.
+  // Reads an `unread` document of the batch and matches it, because its original has died since.
   std::function<absl::Status(size_t)> read;
-  // Where the originals are elsewhere: renews the answers to a document, as if these were dead.
+  // If the originals are elsewhere: renews the answers to a document, with these originals dead.
   std::function<absl::Status(size_t, const Deaths&)> again;
-  // Where new originals are entered on several threads.
+  // How to insert new originals on several threads.
   int threads = 1;
   CandidateIndex::Run run;
 };
 
 class Engine {
  public:
-  // `bodies` outlives the engine.
+  // `bodies` must outlive the engine.
   Engine(const EngineOptions& options, Bodies& bodies);
 
   const EngineOptions& options() const { return options_; }
   Originals& originals() { return originals_; }
   const Originals& originals() const { return originals_; }
-  // Whether this process keeps the content of an original: in its index, or for those that are elsewhere.
+  // Whether this process stores the content of an original: in its own index, or because all originals are
+  // elsewhere.
   bool has(Seq seq) const { return options_.elsewhere || originals_.has(seq); }
   uint64_t id_tag(std::string_view id) const { return doppel::id_tag(options_.scheme.key, id); }
 
   Signer make_signer() const { return Signer(options_.scheme, options_.with_sets()); }
   absl::Status match(Work& work, size_t begin, size_t end, MatchCounters& counters) const;
-  // Decides the batch, which was matched since the last call, and applies it: bodies of new originals are
-  // appended, the index grows. After an error (a body could not be read or written) it is not to be used
-  // further.
+  // Decides the batch, which must have been matched after the last call, and applies it: appends the bodies
+  // of new originals and inserts them into the index. After an error (a body could not be read or written),
+  // do not use the engine again.
   absl::Status resolve(Work& work, const ResolveHelp& help = {});
-  // Whether an original is known that was made of the same bytes. From any thread, also while a batch is
-  // resolved, after which it may not be so any more.
+  // Whether an original with this payload is known. Any thread may call it, also while a batch is resolved;
+  // the answer may be outdated after that.
   bool knows_payload(const Digest& payload) const;
-  // What resolve() would say of each of the signed documents [begin, end), if it came now and alone: MATCH,
-  // and RESOLVE over an empty window, of which nothing is applied. A query has no time and replaces nothing.
-  // From any threads on disjoint parts of a batch, but not while a batch is resolved.
+  // Returns what resolve() would decide for each of the signed documents [begin, end) if it came now and
+  // alone: runs MATCH, and RESOLVE with an empty window, and applies nothing. A query has no time and
+  // replaces nothing. Threads may query disjoint parts of a batch, but not while a batch is resolved.
   absl::Status query(Work& work, size_t begin, size_t end, std::span<Outcome> out) const;
 
-  // Why one below the lowest live number is dead that nobody removed; by the time that expiry trusts.
+  // Why an original below the lowest live number is dead, if nobody removed it. `trusted_ms` is the time that
+  // expiry trusts.
   RemovalReason why_dead(int64_t trusted_ms) const;
 
-  // How many batches were decided.
+  // The number of batches decided.
   Cut cut() const { return resolver_.cut(); }
-  // Originals that are decided and that answers may not cover yet.
+  // Originals that are decided but may not be covered by answers yet.
   size_t window_originals() const { return resolver_.window_originals(); }
-  // Applies what another process decided: its new originals, whose bodies are in place, and its removals.
+  // Applies the decisions of another process: its new originals, whose bodies are stored already, and its
+  // removals.
   absl::Status follow(Resolved& decided, const ResolveHelp& help = {});
 
-  // What expiry knows, for the commit record.
+  // The state of expiry, for the commit record.
   std::string clock() { return resolver_.expiry().state(); }
 
-  // take_room() of its rule. Before the first resolve().
+  // Calls take_room() for its rule. Call before the first resolve().
   void take_room(std::string_view described) { doppel::take_room(options_.rule, described); }
 
-  // Restoring, in this order: start(), every stored row ascending, finish(), which makes the tables.
+  // To restore, call start_restore(), restore() for every stored row in ascending order, and
+  // finish_restore(), which builds the tables.
   absl::Status start_restore(Seq first_row, Seq lowest_live, std::string_view clock);
-  absl::Status restore(const StoredRow& row);  // ResourceExhausted: more than its shards take
-  // All rows before are of indexes that are only read (Originals::first_own).
+  absl::Status restore(const StoredRow& row);  // ResourceExhausted: the shards cannot take more
+  // All rows restored so far belong to indexes that are only read (Originals::first_own).
   void begin_own() { originals_.begin_own(); }
-  // A removal that is known only after its row was restored; its record time, if the row did not have it.
+  // A removal that became known after its row was restored, with its record time if the row had none.
   void restore_removed(Seq seq, int64_t trusted_ms);
-  // What is known only at the end: replaces the arguments of start_restore().
+  // Replaces the arguments of start_restore() by values that are known only at the end.
   absl::Status restore_clock(Seq lowest_live, std::string_view clock);
   void finish_restore(int threads = 1);
 
@@ -135,7 +140,7 @@ class Engine {
   MemoryAhead memory_;
   Originals originals_;
   Resolver resolver_;
-  mutable std::shared_mutex growing_;  // held while the index changes
+  mutable std::shared_mutex growing_;  // held exclusively while the index changes
   Seq restore_lowest_live_ = 0;
   PodVector<uint64_t> followed_keys_;
   PodVector<uint64_t> prints_;  // of one original

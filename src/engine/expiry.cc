@@ -33,7 +33,7 @@ Seq Expiry::observe(int64_t timestamp_ms) {
 
 bool Expiry::too_old(int64_t trusted_ms) const {
   if (expire_after_ms_ == 0 || largest_.size() != rank_) return false;
-  int64_t least = 0;  // of what has not expired
+  int64_t least = 0;  // the oldest time that has not expired
   return !__builtin_sub_overflow(largest_.front(), expire_after_ms_, &least) && trusted_ms < least;
 }
 
@@ -68,8 +68,8 @@ void Expiry::drop_dead() {
   }
 }
 
-// ---- what a commit record keeps of it: how many times, the times; where a part of the first generation was
-// evicted: its number and the time of its youngest member, which may be among what is gone
+// ---- What a commit record stores: the number of times, and the times. If a part of the first generation was
+// evicted, also its number and the time of its youngest member, which may be among the evicted ones.
 
 std::string Expiry::state() const {
   std::string out;

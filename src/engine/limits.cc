@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kMillion = 1e6;
 
-// The shortest digits that mean this value.
+// The shortest digits that represent the value.
 std::string digits(double value, std::chars_format format) {
   std::array<char, 400> buffer{};
   const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, format);

@@ -1,6 +1,6 @@
 #pragma once
-// What the options of an index may be. The embeddable detector checks against this table, and so do the
-// settings file, its environment and the flags: no range is written down a second time.
+// The ranges of an index's options. The embeddable detector, the settings file, the environment and the flags
+// all check against this table: no range is written down twice.
 
 #include <array>
 #include <cstdint>
@@ -29,7 +29,7 @@ inline constexpr Limit kMaxChecks{"max_checks", 1, 65'535};
 // A thousand years.
 inline constexpr Limit kExpireAfter{"expire_after", 0, int64_t{365'000} * 86'400'000,
                                     Limit::Unit::millisecond};
-// The tables of the index number what lives with 28 bits.
+// The index numbers live originals with 28 bits.
 inline constexpr Limit kMaxDocuments{"max_documents", 0, 250'000'000};
 
 // Relations.
@@ -49,7 +49,7 @@ inline constexpr Limit kMaxRecord{"max_record", 1024, 15 << 20, Limit::Unit::byt
 // Work.
 inline constexpr Limit kThreads{"threads", 0, 1024};  // 0: one for each processor
 inline constexpr Limit kShards{"shards", 1, 256};
-// Each band has a table in each shard, and each table takes some of the 65,530 mappings that Linux gives a
+// Each band has a table in each shard, and each table uses some of the 65,530 mappings that Linux allows a
 // process.
 inline constexpr int64_t kTablesMost = 8192;
 
@@ -60,12 +60,12 @@ inline constexpr std::array kAll{kThreshold,    kRecall,      kMaxListed,    kMa
 
 }  // namespace limits
 
-// InvalidArgument unless the value is in the range: "num_perm: 4 is not between 8 and 1024". `name`: what the
-// caller calls it, where that is not the name of the setting.
+// Returns InvalidArgument unless the value is in the range: "num_perm: 4 is not between 8 and 1024". `name`
+// is what the caller calls the option, if not by the name of the setting.
 absl::Status within(const Limit& limit, int64_t value, std::string_view name = {});
-// InvalidArgument where so many bands and shards need more than kTablesMost tables.
+// Returns InvalidArgument if so many bands and shards need more than kTablesMost tables.
 absl::Status within_tables(int64_t bands, int64_t shards);
-// The same for an option of unit millionth, whose value is a whole number of ones. NaN is in no range.
+// Like within(), for an option of unit millionth whose value is given in ones. NaN is in no range.
 absl::Status within_number(const Limit& limit, double value);
 
 }  // namespace doppel

@@ -16,7 +16,7 @@ struct LshIndex::Impl {
         keys(options.banding.bands),
         all_bands(options.banding.mask_words(), ~0u) {}
 
-  // Slices and band keys of a signature, in `slices` and `keys`.
+  // Computes the slices and band keys of a signature.
   void prepare(const Signature& signature, uint8_t* slices_out, uint64_t* keys_out) const {
     sketcher.slices(signature.slots().data(), slices_out);
     index.band_keys(slices_out, keys_out);
@@ -24,11 +24,11 @@ struct LshIndex::Impl {
 
   SignatureOptions signature_options;
   CandidateIndex index;
-  Sketcher sketcher;  // slices are taken alike in both families
+  Sketcher sketcher;  // both families use the same slices
   std::vector<uint8_t> slices;
   std::vector<uint64_t> keys;
   BandMask all_bands;
-  std::vector<std::string> ids;  // by sequence number; empty once removed
+  std::vector<std::string> ids;  // by sequence number; "" if removed
   absl::flat_hash_map<std::string, Seq> by_id;
 };
 
@@ -52,7 +52,7 @@ absl::StatusOr<bool> LshIndex::insert(std::string_view id, const Signature& sign
   impl_->by_id.emplace(std::string(id), impl_->index.next_seq());
   impl_->ids.emplace_back(id);
   Row row{.slices = impl_->slices.data(), .mask = impl_->all_bands.data()};
-  row.digest = {impl_->index.next_seq(), 0};  // unused here, but never equal
+  row.digest = {impl_->index.next_seq(), 0};  // not used, but must be unique
   impl_->index.insert(std::span(&row, 1), impl_->keys.data());
   return true;
 }

@@ -94,7 +94,7 @@ absl::Status Matcher::match(const ToMatch& work, size_t begin, size_t end, size_
   return relate.empty() ? absl::OkStatus() : find_relatives(work, relate, owner);
 }
 
-// Whether one of them is similar enough.
+// Verifies the best candidates. Returns whether one of them reaches the threshold.
 absl::StatusOr<bool> Matcher::verify_best(const SignedDocument& document, DocumentSet& set,
                                           Answer& answer) const {
   const auto checks = std::min<size_t>(answer.candidates.size(), static_cast<size_t>(rule_.max_checks));
@@ -114,7 +114,7 @@ absl::StatusOr<bool> Matcher::verify_best(const SignedDocument& document, Docume
   return best != nullptr && reaches(best->overlap, rule_.threshold_ppm);
 }
 
-// Where the body is read for this, it is left in `original`.
+// If the comparison reads the body, it is returned in `original`.
 absl::Status Matcher::verify(const SignedDocument& document, DocumentSet& set, Verified& candidate,
                              std::optional<Body>& original) const {
   candidate.checked = true;

@@ -1,7 +1,7 @@
 #pragma once
-// MATCH: what an owner's index, as of now, knows of each document: an equal digest, and the candidates that
-// passed the prefilter, the best max_checks of them verified. Read-only; any number of threads may work
-// on disjoint parts of a batch.
+// MATCH: finds what an owner's index knows about each document: an original with an equal digest, and the
+// candidates that pass the prefilter, of which the best max_checks are verified. Read-only; any number of
+// threads may work on disjoint parts of a batch.
 
 #include <functional>
 #include <span>
@@ -18,33 +18,33 @@
 
 namespace doppel {
 
-struct MatchCounters {  // of one call, to be added up
+struct MatchCounters {  // of one call; add them up
   uint64_t candidates = 0;
   uint64_t checks = 0;         // verified pairs
-  uint64_t checks_capped = 0;  // documents that had more than max_checks candidates
+  uint64_t checks_capped = 0;  // documents with more than max_checks candidates
 };
 
-// What MATCH reads of a batch, and what it writes: places for all documents.
+// What MATCH reads of a batch, and where it writes the answers.
 struct ToMatch {
   const SignedBatch& batch;
-  std::span<const uint64_t> band_keys;  // of documents with slices
+  std::span<const uint64_t> band_keys;  // for documents with slices
   std::span<DocumentSet> sets;
   Answers answers;
-  const RelateHint* hint = nullptr;  // of RESOLVE, where it asks again for one document
+  const RelateHint* hint = nullptr;  // from RESOLVE, if it asks a second time for one document
 };
 
 class Matcher {
  public:
-  // The payload of a document whose metadata this is; zeros: not known.
+  // Returns the payload of a document from its metadata; zeros if unknown.
   using PayloadOf = std::function<Digest(std::string_view metadata)>;
-  // All outlive the matcher. `shards`: those whose originals the index has, under their local numbers.
+  // All arguments must outlive the matcher. `shards` are those in the index, which uses their local numbers.
   Matcher(const Rule& rule, const ShardSet& shards, const CandidateIndex& index, const Bodies& bodies,
           PayloadOf payload_of);
 
-  // The live original with this payload; describes it.
+  // Finds the live original with this payload and describes it.
   absl::Status find_payload(const Digest& payload, Answer& answer) const;
 
-  // Fills the answers of this owner for documents [begin, end). DataLoss: a body could not be read.
+  // Fills this owner's answers for documents [begin, end). DataLoss: a body could not be read.
   absl::Status match(const ToMatch& work, size_t begin, size_t end, size_t owner, Cut as_of,
                      MatchCounters& counters) const;
 
@@ -55,7 +55,7 @@ class Matcher {
   void find_hits(const SignedDocument& document, const RelateHint& hint, Answer& answer) const;
   absl::Status verify(const SignedDocument& document, DocumentSet& set, Verified& candidate,
                       std::optional<Body>& body) const;
-  absl::StatusOr<Body> body(Seq seq) const;  // lives until the next call on this thread
+  absl::StatusOr<Body> body(Seq seq) const;  // valid until the next call on this thread
 
   const Rule& rule_;
   const ShardSet& shards_;

@@ -30,7 +30,7 @@ void MemoryAhead::wait() {
 }
 
 void MemoryAhead::run() {
-  constexpr size_t kPiece = size_t{2} << 20;  // others may change the map between two of these
+  constexpr size_t kPiece = size_t{2} << 20;  // another thread may change the mapping between two calls
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return stop_ || !pieces_.empty(); });

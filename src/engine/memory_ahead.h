@@ -1,6 +1,6 @@
 #pragma once
-// A thread that takes memory from the system before it is needed, so that nobody who is in a hurry waits for
-// the first touch of a page. It begins with the first piece that it is asked for.
+// A thread that takes memory from the system before it is needed, so that no urgent work waits for the first
+// touch of a page. It starts with the first request.
 
 #include <condition_variable>
 #include <cstddef>
@@ -18,10 +18,10 @@ class MemoryAhead {
   MemoryAhead(const MemoryAhead&) = delete;
   MemoryAhead& operator=(const MemoryAhead&) = delete;
 
-  // Soon. What is there already stays as it is; what is not mapped any more is passed over. Nothing depends
-  // on it: memory that was not taken is given at its first touch.
+  // Requests memory; it is taken soon. Memory that is present stays unchanged, and unmapped memory is
+  // skipped. Nothing depends on it: other memory is provided at its first touch.
   void take(void* at, size_t bytes);
-  // Returns when all that was asked for is there.
+  // Returns when all requested memory is present.
   void wait();
 
  private:
@@ -29,7 +29,7 @@ class MemoryAhead {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::pair<char*, size_t>> pieces_;  // the first one is being taken
+  std::deque<std::pair<char*, size_t>> pieces_;  // the first one is being processed
   bool stop_ = false;
   std::thread thread_;
 };

@@ -1,5 +1,5 @@
-// Bodies in blocks that never move. A block is as large as the largest body may be, so that a body
-// never straddles two; of a block only the pages that were written to take memory.
+// Stores bodies in blocks that never move. A block is as large as the largest possible body, so that no body
+// spans two blocks. Only the written pages of a block use memory.
 
 #include <atomic>
 #include <cstdlib>
@@ -44,7 +44,7 @@ class MemoryBodies final : public Bodies {
     }
     DOPPEL_CHECK(offset >= end_ && offset + size <= blocks_.size() * kBlockBytes,
                  "a body is behind all others, in one block", offset, size, end_, blocks_.size());
-    // No reader knows this range before the caller has the reference.
+    // No reader accesses this range before the caller has the reference.
     char* p = blocks_[offset / kBlockBytes].get() + offset % kBlockBytes;
     store(p, static_cast<uint32_t>(body.metadata.size()));
     if (!body.metadata.empty()) std::memcpy(p + kHead, body.metadata.data(), body.metadata.size());
@@ -80,7 +80,7 @@ class MemoryBodies final : public Bodies {
   uint64_t reads() const override { return 0; }
 
  private:
-  mutable std::shared_mutex mutex_;  // guards the vector, not what the blocks hold
+  mutable std::shared_mutex mutex_;  // guards the vector, not the content of the blocks
   std::vector<std::unique_ptr<char, Free>> blocks_;
   uint64_t end_ = 0;
   std::atomic<uint64_t> bytes_ = 0;

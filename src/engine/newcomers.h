@@ -1,6 +1,6 @@
 #pragma once
-// The originals that one batch made, until every owner's answers cover them: by number, digest, payload, id
-// tag and, through a small table of the bands' keys, by slices.
+// The originals that one batch created, until every owner's answers cover them. They are found by number,
+// digest, payload and id tag and, through a small table of band keys, by slices.
 
 #include <cstdint>
 #include <functional>
@@ -21,17 +21,17 @@ class Newcomers {
   struct Entry {
     Seq seq = 0;
     size_t owner = 0;                 // see Owners
-    size_t place = 0;                 // of its document in the batch
-    const uint8_t* slices = nullptr;  // nullptr: digest only
+    size_t place = 0;                 // index of its document in the batch
+    const uint8_t* slices = nullptr;  // nullptr: found by digest only
     Digest digest;
-    Digest payload;  // zeros: not known
+    Digest payload;  // zeros: unknown
     uint64_t id_tag = 0;
     int64_t trusted_ms = kNoTime;
     BandMask mask;
     bool removed = false;
-    uint32_t same_id = ~0u;                   // the entry before with this id tag; ~0: none
+    uint32_t same_id = ~0u;                   // the previous entry with this id tag; ~0: none
     size_t prints_begin = 0, prints_end = 0;  // see prints_of()
-    // What this refers to is the batch's; see keep().
+    // The following refer to the batch, until keep().
     std::string_view metadata;
     const SignedDocument* document = nullptr;
     DocumentSet* set = nullptr;
@@ -42,21 +42,21 @@ class Newcomers {
   void start_batch(Cut batch, size_t documents);
   Cut batch() const { return batch_; }
 
-  // `entry.mask` says in which bands it is listed; `prints`, which it lists.
+  // `entry.mask` and `prints` say what lists it: these bands and prints.
   void add(const Entry& entry, const uint64_t* band_keys, std::span<const uint64_t> prints);
   std::span<const uint64_t> prints_of(const Entry& entry) const {
     return std::span(prints_).subspan(entry.prints_begin, entry.prints_end - entry.prints_begin);
   }
 
-  // The live newcomer with this digest, or this payload.
+  // Return the live newcomer with this digest, or with this payload.
   const Entry* find_digest(const Digest& digest) const;
   const Entry* find_payload(const Digest& payload) const;
 
-  // Calls `visit` for the live newcomers with this id tag (not 0), ascending.
+  // Calls `visit` for the live newcomers with this id tag (not 0), in ascending order.
   void find_id(uint64_t id_tag, const std::function<void(const Entry&)>& visit) const;
 
-  // Appends the live newcomers that are candidates, and adds the listed ones to `listed`, by band. `sees`
-  // says by owner whether its originals count.
+  // Appends the live newcomers that are candidates, and increments `listed` for each band that lists one.
+  // `sees` says for each owner whether its originals count.
   void find(const uint8_t* slices, const uint64_t* band_keys, const std::vector<bool>& sees,
             std::vector<Verified>& candidates, std::span<uint32_t> listed);
 
@@ -64,11 +64,11 @@ class Newcomers {
   void find_print(uint64_t print, const std::vector<bool>& sees,
                   const std::function<void(const Entry&)>& visit) const;
 
-  Entry* at(Seq seq);  // nullptr: not of this batch
+  Entry* at(Seq seq);  // nullptr: not in this batch
   std::vector<Entry>& entries() { return entries_; }
   const std::vector<Entry>& entries() const { return entries_; }
 
-  // Copies what belongs to the batch, so that the batch may be used again.
+  // Copies what belongs to the batch, so that the batch can be reused.
   absl::Status keep();
   bool kept() const { return kept_; }
 
@@ -95,14 +95,14 @@ class Newcomers {
   std::vector<Listing> listings_;
   std::vector<uint32_t> heads_;
   uint64_t head_mask_ = 0;
-  // The prints of all entries, one after the other, and for each its entry and the next in its chain.
+  // The prints of all entries in a row; for each its entry, and the next one in its chain.
   PodVector<uint64_t> prints_;
   std::vector<std::pair<uint32_t, uint32_t>> print_links_;
   std::vector<uint32_t> print_heads_;
-  std::vector<uint32_t> seen_;  // by entry: stamp of the document that counted it last
+  std::vector<uint32_t> seen_;  // by entry: stamp of the last document that counted it
   uint32_t stamp_ = 0;
   absl::flat_hash_map<uint64_t, uint32_t> digests_;   // digest.low -> the last entry with it
-  absl::flat_hash_map<uint64_t, uint32_t> payloads_;  // the same
+  absl::flat_hash_map<uint64_t, uint32_t> payloads_;  // payload.low -> the last entry with it
   absl::flat_hash_map<uint64_t, uint32_t> ids_;       // id tag -> the last entry with it
   std::vector<std::unique_ptr<Copy>> copies_;
   bool kept_ = false;

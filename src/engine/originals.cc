@@ -30,7 +30,8 @@ std::vector<Seq> Originals::find_id(uint64_t id_tag) const {
 
 OriginalsStats Originals::stats() const {
   OriginalsStats out;
-  if (shares_.empty()) out.rows = out.live = next_seq_ - lowest_live_;  // all that other processes have
+  if (shares_.empty())
+    out.rows = out.live = next_seq_ - lowest_live_;  // no share here: counts the originals of other processes
   for (const auto& share : shares_) {
     const IndexStats& stats = out.shards.emplace_back(share->index().stats());
     out.rows += stats.rows;

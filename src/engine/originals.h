@@ -1,7 +1,7 @@
 #pragma once
-// The originals that this process has in its index, by their numbers in the stream. They are spread over
-// shares: more than one where there are more originals than one index takes. Each document is looked up in
-// every share. Originals that no share has belong to other processes: only their numbers are counted here.
+// The originals in this process's index, by their numbers in the stream. They are spread over shares: more
+// than one if there are more originals than one index takes. Each document is looked up in every share.
+// Originals of other processes belong to no share; only their numbers count here.
 
 #include <functional>
 #include <memory>
@@ -23,7 +23,7 @@ struct OriginalsStats {
 
 class Originals {
  public:
-  // A share for each of these sets, which have no shard in common. All else outlives it.
+  // Creates a share for each of these disjoint sets. The other arguments must outlive it.
   Originals(const Rule& rule, const std::vector<ShardSet>& sets, const CandidateIndexOptions& options,
             const Bodies& bodies, const Matcher::PayloadOf& payload_of);
 
@@ -33,7 +33,7 @@ class Originals {
 
   Seq next_seq() const { return next_seq_; }
   Seq lowest_live() const { return lowest_live_; }
-  // The first number of this stream: those below are of indexes that are only read.
+  // The first number of this stream; lower ones belong to indexes that are only read.
   Seq first_own() const { return first_own_; }
   bool live(Seq seq) const { return seq < next_seq_ && has(seq) && share(seq).live(seq); }
   Row row(Seq seq) const { return share(seq).row(seq); }
@@ -43,30 +43,30 @@ class Originals {
     for (int band = 0; band < options_.banding.bands; ++band) out[band] = keys_.key(band, slices);
   }
 
-  // MATCH in every share, and the live original with a payload. See Matcher.
+  // Run MATCH, or find the live original with a payload, in every share. See Matcher.
   absl::Status match(const ToMatch& work, size_t begin, size_t end, MatchCounters& counters) const;
   absl::Status find_payload(const Digest& payload, Answer& answer) const;
-  // MATCH as if these were dead; afterwards they live as before.
+  // Runs MATCH as if these originals were dead; afterwards they live as before.
   absl::Status match_without(const Deaths& deaths, const std::function<absl::Status()>& match);
   Cut cut() const { return shares_.empty() ? 0 : shares_.front()->cut(); }
 
-  // A removal that no batch decides.
+  // Removes an original outside a batch.
   bool remove(Seq seq);
-  // What a batch changes; see Share.
+  // Apply the changes of a batch; see Share.
   void apply_deaths(const Resolved& batch, size_t first);
   absl::Status room_for(std::span<const StoredRow> rows) const;
   void apply(const Resolved& batch, std::span<const uint64_t> band_keys, int threads,
              const CandidateIndex::Run& run);
 
-  // Restoring, in this order: start_at(), every row, ascending without gaps; finish_restore(), which makes
-  // the tables.
+  // To restore, call start_at(), restore() for every row in ascending order without gaps, and
+  // finish_restore(), which builds the tables.
   void start_at(Seq seq);
   absl::Status restore(const StoredRow& row);
   void finish_restore(Seq lowest_live, int threads, const CandidateIndex::Run& run);
   void begin_own() { first_own_ = next_seq_; }
 
  private:
-  // shares_.size(): none here.
+  // shares_.size() if no share has it.
   size_t share_of(Seq seq) const { return share_by_shard_[seq % share_by_shard_.size()]; }
   const Share& share(Seq seq) const { return *shares_[share_of(seq)]; }
   Share& share(Seq seq) { return *shares_[share_of(seq)]; }
@@ -77,7 +77,7 @@ class Originals {
   std::vector<size_t> share_by_shard_;
   Seq next_seq_ = 0, lowest_live_ = 0, first_own_ = 0;
 
-  // Of one share, while a batch is applied.
+  // Rows of one share while a batch is applied.
   std::vector<Row> new_rows_;
   std::vector<uint64_t> new_keys_;
 };

@@ -61,7 +61,7 @@ const uint64_t* Resolver::keys(size_t i) const {
   return work_->band_keys.data() + i * static_cast<size_t>(rule_.banding.bands);
 }
 
-// The one rule's promises about an original, whatever found it.
+// Checks what the rule guarantees about an original, however it was found.
 void Resolver::check_original(size_t i, const Outcome& outcome) const {
   DOPPEL_CHECK(outcome.similarity.inter <= outcome.similarity.uni, "a similarity is at most 1", i,
                outcome.seq, outcome.similarity.inter, outcome.similarity.uni);
@@ -87,14 +87,14 @@ absl::Status Resolver::judge(size_t i, Outcome& outcome) {
   return settled ? absl::OkStatus() : become_original(i, outcome);
 }
 
-// False: the document repeats nothing, so it is unique and becomes an original.
+// Returns false if the document is not a duplicate: it is unique and becomes an original.
 absl::StatusOr<bool> Resolver::find_original(size_t i, Outcome& outcome) {
   asked_.reset();
   print_listed_.clear();
   if (document(i).payload != Digest()) {
     Digest digest;
     if (find_payload(i, outcome, digest)) {
-      // The text of the same bytes is the same.
+      // Equal bytes give equal text.
       if (document(i).replace) replace(i, digest);
       return true;
     }
@@ -124,7 +124,7 @@ void Resolver::set_exact(size_t i, Seq seq, const Answer* answer, Outcome& outco
     outcome.candidates += static_cast<uint32_t>(each.candidates.size()) + each.candidates_more;
 }
 
-// An original of the same payload, and the digest of its text.
+// Finds an original with the same payload, and the digest of its text.
 bool Resolver::find_payload(size_t i, Outcome& outcome, Digest& digest) const {
   for (const Answer& answer : work_->answers.of(i)) {
     if (!answer.same_payload.has_value() || window_.dead(answer.same_payload->seq)) continue;
@@ -151,7 +151,8 @@ bool Resolver::find_exact(size_t i, Outcome& outcome) const {
   return true;
 }
 
-// Of all live candidates, of the owners and of the window, the most similar one that reaches the threshold.
+// Chooses the most similar of all live candidates, from the owners and the window, if it reaches the
+// threshold.
 absl::Status Resolver::choose_near(size_t i, Outcome& outcome) {
   ASSIGN_OR_RETURN(bool known, weigh(i, outcome));
   if (known) return absl::OkStatus();
@@ -161,7 +162,7 @@ absl::Status Resolver::choose_near(size_t i, Outcome& outcome) {
   return absl::OkStatus();
 }
 
-// False: an answer lacks what is needed, because an original in it has died.
+// Returns false if the answers do not suffice, because an original in them has died.
 absl::StatusOr<bool> Resolver::weigh(size_t i, Outcome& outcome) {
   if (!collect(i)) return false;
   outcome.candidates = static_cast<uint32_t>(candidates_.size());
@@ -190,8 +191,9 @@ absl::StatusOr<bool> Resolver::weigh(size_t i, Outcome& outcome) {
   return true;
 }
 
-// All live candidates, in the order in which they are verified; in listed_ how many originals of the window
-// each band lists with this document's key. False: an owner may have a better one that it has not named.
+// Collects all live candidates in the order of verification, and counts in listed_ the originals of the
+// window that each band lists with this document's key. Returns false if an owner may have a better candidate
+// that it has not named.
 bool Resolver::collect(size_t i) {
   candidates_.clear();
   listed_.assign(static_cast<size_t>(rule_.banding.bands), 0);
@@ -247,7 +249,7 @@ absl::Status Resolver::become_original(size_t i, Outcome& outcome) {
                          .set = &work_->sets[i]};
   entry.mask.assign(static_cast<size_t>(rule_.banding.mask_words()), 0);
   if (entry.slices != nullptr) {
-    // A band that seems to have room has it: no count is too low.
+    // Counts are never too low, so a band that seems to have room has room.
     if (count_listed(i) && may_be_stale(i)) {
       RETURN_IF_ERROR(ask_again(i));
       collect(i);  // the owners cover more now, and the window less
@@ -268,7 +270,7 @@ absl::Status Resolver::become_original(size_t i, Outcome& outcome) {
   return absl::OkStatus();
 }
 
-// Whether a band is full.
+// Returns whether a band is full.
 bool Resolver::count_listed(size_t i) {
   answered_.assign(listed_.size(), 0);
   for (const Answer& answer : work_->answers.of(i))
@@ -278,7 +280,7 @@ bool Resolver::count_listed(size_t i) {
   return false;
 }
 
-// Whether something has died of which an answer does not know.
+// Whether an original has died that an answer still counts.
 bool Resolver::may_be_stale(size_t i) const {
   if (asked_ == window_.deaths()) return false;
   for (const Answer& answer : work_->answers.of(i))
@@ -291,7 +293,7 @@ absl::Status Resolver::ask_again(size_t i) {
   return ask_->again(i);
 }
 
-// What is dead already stays as it is.
+// Dead originals stay dead.
 void Resolver::remove(Seq seq, RemovalReason reason) {
   if (window_.bury(seq)) out_->removed.push_back({seq, reason});
 }
@@ -300,7 +302,7 @@ void Resolver::remove_id(size_t i) {
   for (const Named& named : same_id(i)) remove(named.seq, RemovalReason::removed);
 }
 
-// The same text again under its id is no new one.
+// The same text under its id does not replace the original.
 void Resolver::replace(size_t i, const Digest& digest) {
   for (const Named& named : same_id(i))
     if (named.digest != digest) remove(named.seq, RemovalReason::replaced);
@@ -318,7 +320,7 @@ std::vector<Named> Resolver::same_id(size_t i) const {
   return out;
 }
 
-// Before an original is made with this number: the oldest go, so that there are max_documents with it.
+// Evicts the oldest originals, so that at most max_documents remain with the new one.
 void Resolver::make_room(Seq seq) {
   if (rule_.max_documents == 0 || seq < rule_.max_documents) return;
   expiry_.evict_below(seq + 1 - rule_.max_documents);

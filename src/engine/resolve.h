@@ -1,7 +1,7 @@
 #pragma once
-// RESOLVE: walks a batch in order and applies the one rule. It knows no index: of each document it gets what
-// the owners of the originals answered (MATCH), and it adds what it has decided itself since. Sequential and
-// small: everything that can be done in parallel was done by SIGN and MATCH.
+// RESOLVE: goes through a batch in order and applies the rule. It has no index: it combines what the owners
+// of the originals answered to each document (MATCH) with its own later decisions. It is sequential and
+// small, because SIGN and MATCH do all work that can run in parallel.
 
 #include <functional>
 #include <span>
@@ -17,51 +17,50 @@ namespace doppel {
 // What RESOLVE reads of a batch.
 struct ToResolve {
   const SignedBatch& batch;
-  std::span<const uint64_t> band_keys;  // of documents with slices
+  std::span<const uint64_t> band_keys;  // for documents with slices
   std::span<DocumentSet> sets;
   Answers answers;
-  std::span<const Seq> forget;  // live originals that are removed before the first document
+  std::span<const Seq> forget;  // live originals to remove before the first document
 };
 
-// Whom RESOLVE asks in the midst of a batch. Both are rare.
+// Calls that RESOLVE makes during a batch. Both are rare.
 struct Ask {
-  // Fills a document of the batch that is unread, and its answers: its original has gone since.
+  // Reads an `unread` document of the batch and fills its answers, because its original has died since.
   std::function<absl::Status(size_t document)> read;
-  // Renews the answers to a document: as of now, with everything that this batch has removed so far. Asked
-  // where a death lets a candidate move up that was not verified, or may have made room in a band that was
-  // full.
+  // Renews the answers to a document as of now, including everything that this batch has removed so far.
+  // Called if a death promotes a candidate that was not verified, or may have made room in a full band.
   std::function<absl::Status(size_t document)> again;
 };
 
-// What has died that owners may not know of yet.
+// Recent deaths that owners may not know about.
 struct Deaths {
   std::vector<Seq> seqs;
-  Seq lowest_live = 0;  // everything below, too
+  Seq lowest_live = 0;  // everything below is dead too
 };
 
 class Resolver {
  public:
   Resolver(const Rule& rule, int num_perm, Owners owners = {});
 
-  // Decides the batch. After an error it is not to be used further.
+  // Decides the batch. After an error, do not use the resolver again.
   absl::Status resolve(const ToResolve& work, const Ask& ask, Resolved& out);
-  // What resolve() would say of document i of the batch if it came now and alone. Nothing is decided: the
-  // next one does not know of it. The window must be empty, and every answer as of now.
+  // Returns what resolve() would decide for document i of the batch if it came now and alone, and changes
+  // nothing. The window must be empty, and every answer as of now.
   absl::Status query(const ToResolve& work, const Ask& ask, size_t i, Outcome& out);
-  // While Ask::again is called: what the new answers should know.
+  // During Ask::again: what the new answers must take into account.
   const RelateHint& hint() const { return hint_; }
   Deaths deaths() const { return {window_.died(), window_.lowest_live()}; }
-  // Who answers from now on.
+  // Sets who answers from now on.
   void set_owners(const Owners& owners) { window_.set_owners(owners); }
-  // How many batches were decided: what is decided next has this number.
+  // The number of batches decided, which is also the number of the next batch.
   Cut cut() const { return cut_; }
   size_t window_originals() const { return window_.originals(); }
-  // Where answers to the next batch may not cover this one: copies what belongs to the batch.
+  // Copies what belongs to the batch. Call it if the answers to the next batch may not cover this one.
   absl::Status keep() { return window_.keep(); }
 
   Expiry& expiry() { return expiry_; }
   const Expiry& expiry() const { return expiry_; }
-  // After a restore: expiry and numbering go on from here.
+  // After a restore, expiry and numbering continue from here.
   void restore_row(const StoredRow& row) { expiry_.added(row.seq, row.trusted_ms); }
   void finish_restore(Seq next_seq, Seq lowest_live);
 
@@ -109,25 +108,25 @@ class Resolver {
   Seq next_seq_ = 0;
   Cut cut_ = 0;
 
-  // Of the batch at hand.
+  // Of the current batch.
   const ToResolve* work_ = nullptr;
   const Ask* ask_ = nullptr;
   Resolved* out_ = nullptr;
-  // Of the document at hand.
+  // Of the current document.
   std::vector<Verified> candidates_;
   std::vector<uint32_t> listed_;    // by band: originals of the window with its key
-  std::vector<uint32_t> answered_;  // by band: those that the owners list
-  std::optional<uint64_t> asked_;   // it was asked again after so many deaths
+  std::vector<uint32_t> answered_;  // by band: originals that the owners list
+  std::optional<uint64_t> asked_;   // the value of deaths() when it was asked again
   struct MaybeRelated {
     Seq seq = 0;
-    size_t hits = 0;                     // prints that are not common
-    const Relative* answered = nullptr;  // nullptr: of the window
+    size_t hits = 0;                     // number of prints that are not common
+    const Relative* answered = nullptr;  // nullptr if it is in the window
   };
   std::vector<MaybeRelated> maybe_related_;
-  std::vector<uint32_t> print_listed_;                                    // by Print::number: by how many
-  std::vector<std::pair<const Newcomers::Entry*, uint32_t>> print_hits_;  // of the window
-  PodVector<uint64_t> prints_;                                            // that a new original lists
-  std::vector<uint8_t> entered_;                                          // by Print::number: among these
+  std::vector<uint32_t> print_listed_;  // by Print::number: number of originals
+  std::vector<std::pair<const Newcomers::Entry*, uint32_t>> print_hits_;  // in the window
+  PodVector<uint64_t> prints_;                                            // listed by the new original
+  std::vector<uint8_t> entered_;  // by Print::number: whether it is in prints_
   RelateHint hint_;
   TextMap map_;
 };

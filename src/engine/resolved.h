@@ -1,5 +1,5 @@
 #pragma once
-// What a batch changes: a verdict for each document, new originals, and those that are no more.
+// The changes that a batch makes: a verdict for each document, new originals, and removed ones.
 
 #include <cstdint>
 #include <string_view>
@@ -11,37 +11,37 @@
 
 namespace doppel {
 
-// What was decided about one document.
+// The decision about one document.
 struct Outcome {
   Verdict verdict = Verdict::unscored;
   Kind kind = Kind::none;
-  bool estimated = false;     // similarity comes from slices
+  bool estimated = false;     // the similarity is estimated from slices
   bool same_payload = false;  // found by its payload
-  bool again = false;         // unique: it is the document of an original that is in the index already
+  bool again = false;         // unique: the document of an original that is in the index already
   Overlap similarity{0, 1};
   Seq seq = 0;                // unique: its own number; duplicate: its original's
   std::string_view original;  // duplicate or again: the original's metadata; valid as long as the batch
-  uint32_t candidates = 0;    // that were found
-  uint32_t checks = 0;        // of these, how many were verified
-  Overlap closest{0, 1};      // of these, the most similar one
-  // unique: the originals that it is related to, the largest intersection first (ties: the earliest); a
-  // duplicate because it is contained: its original
+  uint32_t candidates = 0;    // number found
+  uint32_t checks = 0;        // number of candidates verified
+  Overlap closest{0, 1};      // the highest similarity of these
+  // If unique: related originals, the largest intersection first, then the earliest. If a duplicate because
+  // it is contained: its original.
   std::vector<Related> related;
-  uint32_t related_more = 0;  // that max_related left out
+  uint32_t related_more = 0;  // number of relations that max_related left out
 };
 
-struct StoredRow {  // views are valid as long as the batch (or the call that gave it)
+struct StoredRow {  // views; valid as long as the batch (or the call that passed it)
   Seq seq = 0;
   Row row;
-  int64_t trusted_ms = kNoTime;  // record time as far as expiry trusts it; on disk only
+  int64_t trusted_ms = kNoTime;  // record time as far as expiry trusts it; only on disk
   bool removed = false;
 };
 
-// Why an original is no more.
+// Why an original was removed.
 enum class RemovalReason : uint8_t {
-  removed,    // its id was named
-  replaced,   // another text came under its id
-  forgotten,  // by request
+  removed,    // a removal named its id
+  replaced,   // a different text came with its id
+  forgotten,  // on request
   expired,    // expire_after
   evicted,    // max_documents
 };
@@ -53,15 +53,16 @@ struct Removed {
   bool operator==(const Removed&) const = default;
 };
 
-// Everything that a batch changes.
+// All changes that a batch makes.
 struct Resolved {
-  std::vector<Outcome> outcomes;  // one per document of the batch
-  std::vector<StoredRow> rows;    // new originals, ascending; where their bodies are is known once applied
-  std::vector<size_t> places;     // of their documents in the batch
-  std::vector<Removed> removed;   // one by one, in the order in which it happened
-  Seq lowest_live = 0;            // everything below is dead too: expired or evicted
-  uint64_t listings_capped = 0;   // times a band did not list because it was full
-  uint64_t prints_capped = 0;     // times a print did not, for the same reason
+  std::vector<Outcome> outcomes;  // one for each document of the batch
+  std::vector<StoredRow>
+      rows;                    // new originals, ascending; the positions of their bodies are set when applied
+  std::vector<size_t> places;  // indices of their documents in the batch
+  std::vector<Removed> removed;  // individually, in order
+  Seq lowest_live = 0;           // everything below is dead too: expired or evicted
+  uint64_t listings_capped = 0;  // how often a full band did not list an original
+  uint64_t prints_capped = 0;    // how often a full print did not
 
   std::vector<Seq> removed_numbers() const;
   void clear();

@@ -11,7 +11,7 @@
 namespace doppel {
 namespace {
 
-// The number behind "name=" in a description of a rule.
+// The number after "name=" in the description of a rule.
 std::optional<uint64_t> described_number(std::string_view described, const std::string& name) {
   size_t at = described.starts_with(name + "=") ? 0 : described.find("\n" + name + "=");
   if (at == std::string_view::npos) return std::nullopt;
@@ -62,7 +62,7 @@ std::string describe_rule(const Rule& rule) {
                     line("max_listed", std::to_string(rule.max_listed)) +
                     line("max_checks", std::to_string(rule.max_checks)) +
                     line("expire_after_ms", std::to_string(rule.expire_after_ms));
-  // What was added later is named only where it is in use, so that older directories stay what they are.
+  // Later settings appear only if they are in use, so that older directories keep their description.
   const uint64_t setting = rule.max_memory != 0 ? rule.documents_setting : rule.max_documents;
   if (setting != 0) out += line("max_documents", std::to_string(setting));
   if (rule.max_memory != 0) {

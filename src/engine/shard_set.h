@@ -1,7 +1,7 @@
 #pragma once
-// Which originals an owner has. Originals are spread by their number over virtual shards: shard s of V has
-// those whose number is s modulo V. An owner of a set of shards numbers its originals densely, in the same
-// order. Its index knows only these local numbers.
+// Which originals an owner has. Originals are spread by number over virtual shards: shard s of V has those
+// whose number is s modulo V. An owner of a set of shards numbers its originals densely, in the same order;
+// its index knows only these local numbers.
 
 #include <cstdint>
 #include <string>
@@ -16,14 +16,14 @@ namespace doppel {
 
 class ShardSet {
  public:
-  ShardSet() = default;  // the only shard of one: every original, under its own number
-  // own: ascending, below `of`, at least one.
+  ShardSet() = default;  // a single shard: every original, with its own number
+  // `own` is ascending, below `of`, and not empty.
   ShardSet(uint32_t of, std::vector<uint32_t> own);
 
   uint32_t of() const { return of_; }
   const std::vector<uint32_t>& own() const { return own_; }
   bool owns(Seq seq) const { return rank_[seq % of_ + 1] != rank_[seq % of_]; }
-  // How many own originals have a number below this one. For an own original: its local number.
+  // The number of own originals below `seq`. For an own original, this is its local number.
   Seq local(Seq seq) const { return seq / of_ * own_.size() + rank_[seq % of_]; }
   Seq global(Seq local) const { return local / own_.size() * of_ + own_[local % own_.size()]; }
 
@@ -33,13 +33,14 @@ class ShardSet {
  private:
   uint32_t of_ = 1;
   std::vector<uint32_t> own_{0};
-  std::vector<uint32_t> rank_{0, 1};  // by shard: how many own shards are below it
+  std::vector<uint32_t> rank_{0, 1};  // by shard: number of own shards below it
 };
 
-// "0-15/64", "0,4-7/8": which shards of how many, each named once. The error says what would be right.
+// Parses "0-15/64" or "0,4-7/8": which shards of how many, each named once. The error says what would be
+// right.
 absl::StatusOr<ShardSet> parse_shards(std::string_view text);
 
-// Who owns each shard. Every shard has one owner.
+// The owner of each shard. Every shard has exactly one.
 class Owners {
  public:
   Owners() = default;  // one owner of everything

@@ -9,7 +9,7 @@
 namespace doppel {
 namespace {
 
-constexpr size_t kShared = 64;  // fewer rows are not worth a second thread
+constexpr size_t kShared = 64;  // a second thread does not pay off for fewer rows
 
 }  // namespace
 
@@ -22,7 +22,7 @@ Share::Share(const Rule& rule, ShardSet shards, const CandidateIndexOptions& opt
 void Share::apply_deaths(const Resolved& batch, size_t first) {
   for (size_t i = first; i < batch.removed.size(); ++i) {
     const Seq seq = batch.removed[i].seq;
-    // Originals of the batch itself are not there yet.
+    // The batch's own originals are not inserted yet.
     if (shards_.owns(seq) && shards_.local(seq) < index_.next_seq()) index_.remove(shards_.local(seq));
   }
   expire_below(batch.lowest_live);

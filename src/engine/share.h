@@ -1,7 +1,7 @@
 #pragma once
-// The originals of some shards: an index of them, what MATCH answers from it, and what a batch changes in it.
+// The originals of some shards: their index, the answers of MATCH from it, and the changes of batches to it.
 //
-// match() may run on any number of threads at once, but not beside the others.
+// Any number of threads may call match() at once, but not concurrently with the other functions.
 
 #include <functional>
 #include <span>
@@ -13,7 +13,7 @@ namespace doppel {
 
 class Share {
  public:
-  // All outlive it.
+  // All arguments must outlive it.
   Share(const Rule& rule, ShardSet shards, const CandidateIndexOptions& options, const Bodies& bodies,
         Matcher::PayloadOf payload_of);
 
@@ -22,21 +22,22 @@ class Share {
   const CandidateIndex& index() const { return index_; }
   const Matcher& matcher() const { return matcher_; }
 
-  // By the numbers of the stream.
+  // These take numbers of the stream.
   bool live(Seq seq) const { return shards_.owns(seq) && index_.live(shards_.local(seq)); }
   Row row(Seq seq) const { return index_.row(shards_.local(seq)); }
 
   bool remove(Seq seq) { return index_.remove(shards_.local(seq)); }
   void expire_below(Seq seq);
 
-  // Answers as of this cut: what was applied is what was decided before it.
+  // Answers are as of this cut: it includes what was applied so far.
   Cut cut() const { return cut_; }
 
-  // What a batch has removed so far, from `first` on, while it is decided.
+  // Applies what a batch has removed so far, from `first` on, while it is being decided.
   void apply_deaths(const Resolved& batch, size_t first);
-  // Whether so many originals more can be entered.
+  // Returns ResourceExhausted if the index has no room for so many more originals.
   absl::Status room_for(size_t rows) const;
-  // All that a batch changes, of these shards. `rows` and their keys: its originals of these shards.
+  // Applies all changes of a batch to these shards. `rows` and their keys are the batch's originals in these
+  // shards.
   void apply(const Resolved& batch, std::span<const Row> rows, const uint64_t* band_keys, int parts,
              const CandidateIndex::Run& run);
 

@@ -12,15 +12,15 @@
 namespace doppel {
 namespace {
 
-// No value of a coded set takes more, but for sets far below any limit.
+// No value of a coded set takes more bits, except in sets far below any limit.
 constexpr uint64_t kBitsPerValue = 12;
 
-// Longer texts (some 100 MB) have no prints: their shingles would have to be kept in order.
+// Longer texts (some 100 MB) have no prints, because their shingles would have to be kept in order.
 constexpr size_t kOrderedMost = size_t{1} << 24;
 
 constexpr uint64_t kScopeTag = 0x73636f7065;
 
-// Mixed into digests and slices, so that documents of different scopes share neither.
+// Mixes the scope into digest and slices, so that documents of different scopes have nothing in common.
 void apply_scope(const HashKey& key, std::string_view scope, Digest& digest, uint8_t* slices, int num_perm) {
   uint64_t tag = key.derive(scope, kScopeTag);
   digest.low = mix64(digest.low ^ tag);
@@ -87,7 +87,7 @@ void Signer::sign(std::string_view text, std::string_view scope, SignedDocument&
     end(out, slices);
     return;
   }
-  // The common case, kept free of copies: the values go straight into the result.
+  // The common case avoids copies: the values go straight into the result.
   out.digest = digester_.digest(text);
   out.set_left_out = false;
   out.tops.clear();
@@ -174,7 +174,7 @@ void Signer::absorb() {
   shingles_.clear();
 }
 
-// Whether more than max_values_ distinct values are there. Removes repeats where it has to look.
+// Whether there are more than max_values_ distinct values. Removes repeats if it has to check.
 bool Signer::too_many_values(PodVector<uint32_t>& tops) const {
   if (tops.size() <= max_values_) return false;
   std::sort(tops.begin(), tops.end());
@@ -182,14 +182,14 @@ bool Signer::too_many_values(PodVector<uint32_t>& tops) const {
   return tops.size() > max_values_;
 }
 
-// The same, and the order stays.
+// The same, but keeps the order.
 bool Signer::too_many_ordered(const PodVector<uint32_t>& tops) const {
   if (tops.size() <= max_values_) return false;
   PodVector<uint32_t> copy = tops;
   return too_many_values(copy);
 }
 
-// None where those that an original may store would not fit into max_record.
+// Makes no prints if those that an original may store would not fit into max_record.
 void Signer::make_prints(const PodVector<uint64_t>& shingles, std::string_view scope,
                          PodVector<Print>& out) const {
   uint64_t salt = scheme_.key.derive("print");

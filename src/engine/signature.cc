@@ -35,7 +35,7 @@ struct Signature::Impl {
   uint64_t element_salt;
   std::vector<uint64_t> slots;
   bool empty = true;
-  // Only of a text that is being added; copies do not share it.
+  // Only for a text that is being added; copies do not share it.
   std::unique_ptr<Shingler> shingler;
   PodVector<uint64_t> shingles;
 };

@@ -1,16 +1,16 @@
 #pragma once
-// Which signatures can be made, and which compare.
+// Checks which signatures can be made, and which can be compared.
 
 #include "absl/status/status.h"
 #include "doppel/signature.h"
 
 namespace doppel {
 
-// InvalidArgument: names the option that is out of its range.
+// InvalidArgument names the option that is out of range.
 absl::Status check_signature_options(const SignatureOptions& options);
 
-// InvalidArgument unless both are the same: names the first option that differs, and both values. Never shows
-// a key.
+// Returns InvalidArgument unless both are equal. The error names the first option that differs, and both
+// values, but never shows a key.
 absl::Status check_same_options(const SignatureOptions& ours, const SignatureOptions& theirs);
 
 }  // namespace doppel

@@ -56,7 +56,7 @@ void code_set(SignedDocument& document) {
   thread_local CompactSet set;
   make_compact_set(document.tops, set);
   encode_compact_set(set, document.coded_set);
-  if (document.prints.empty()) document.tops.clear();  // else their order is wanted
+  if (document.prints.empty()) document.tops.clear();  // prints need their order
 }
 
 void encode_signed_record(uint64_t fingerprint, const SignedOrigin& origin, const SignedDocument& document,

@@ -1,6 +1,6 @@
 #pragma once
-// What SIGN makes of a record, as a record of its own: a reader of it decides the same without the text.
-// One form everywhere, in a file (signed_file.h) and as a message of Kafka. Little endian:
+// The result of SIGN as a record, from which a reader decides the same without the text. It has the same form
+// in a file (signed_file.h) and as a Kafka message. Little endian:
 //
 //    0  u32 CRC32C of all that follows
 //    4  u8  version: 1
@@ -16,9 +16,9 @@
 //       string metadata, string reason, string record
 //       order of the shingles, and prints (signed_prints.h): where their flag says so
 //
-// A string is its length as a varint, and its bytes. A null value is `skipped` with the flag 1 and an id
-// tag: whether it removes anything, and whether a new text under a key removes the old one, is for the reader
-// to say (tombstones, on_update).
+// A string is its length as a varint, and its bytes. A null value is `skipped` with the flag 1 and an id tag.
+// The reader decides whether it removes anything, and whether a new text under a key removes the old one
+// (tombstones, on_update).
 
 #include <cstdint>
 #include <span>
@@ -32,34 +32,34 @@ namespace doppel {
 
 inline constexpr uint8_t kSignedRecordVersion = 1;
 
-// Where a signed document came from. The range begins where that of the record before it ended: offsets
-// between them held no document. So a reader distinguishes a repeated record, a new one and a gap.
+// Where a signed document came from. Its range starts where the range of the previous record ended; offsets
+// in between had no document. So a reader can tell a repeated record, a new one and a gap apart.
 struct SignedOrigin {
   std::string_view source;  // topic or file
   int32_t partition = -1;   // -1: a file
   uint64_t begin = 0;
-  uint64_t end = 0;  // behind the record
+  uint64_t end = 0;  // after the record
   bool operator==(const SignedOrigin&) const = default;
 };
 
-// The fingerprint that every record carries.
+// The fingerprint in every record.
 uint64_t scheme_fingerprint(const Scheme& scheme);
 
-// `coded_set` takes the place of `tops`.
+// Replaces `tops` by `coded_set`.
 void code_set(SignedDocument& document);
 
-// Appends the record of a document with a coded set; what it is replaced by is not kept. `slices` are those
-// of a shingled document. It is not `unread`.
+// Appends the record of a document with a coded set. `replace` is not stored. `slices` are those of a
+// shingled document. The document must not be `unread`.
 void encode_signed_record(uint64_t fingerprint, const SignedOrigin& origin, const SignedDocument& document,
                           std::span<const uint8_t> slices, std::string& out);
 
-// The scheme that a record was signed with, if it is one: its checksum and version are right.
-// InvalidArgument: what is wrong with it.
+// Returns the fingerprint of the scheme that a record was signed with, after checking checksum and version.
+// InvalidArgument says what is wrong.
 absl::StatusOr<uint64_t> fingerprint_of_signed_record(std::string_view bytes);
 
-// Fills `out`, its slices (num_perm bytes) and `origin`, whose source points into `bytes`. InvalidArgument:
-// the bytes are no such record, damaged, or of another version or scheme; `out` is unspecified then. The
-// coded set, the metadata and the record are handed on unread.
+// Fills `out`, `slices` (num_perm bytes) and `origin`, whose source points into `bytes`. InvalidArgument: the
+// bytes are not such a record, damaged, or of another version or scheme; then `out` is unspecified. The coded
+// set, the metadata and the record are not parsed.
 absl::Status decode_signed_record(std::string_view bytes, uint64_t fingerprint, int num_perm,
                                   SignedOrigin& origin, SignedDocument& out, uint8_t* slices);
 

@@ -121,7 +121,7 @@ bool Window::bury(Seq seq) {
   dead_.insert(seq);
   died_.push_back({seq, now()});
   ++deaths_;
-  // No answer covers the current batch.
+  // Answers never cover the current batch.
   if (batches_.back()->at(seq) == nullptr) last_death_ = now();
   return true;
 }
