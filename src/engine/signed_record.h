@@ -9,12 +9,12 @@
 //   14  u8  flags: 1 removes what has its id tag, 2 the set was left out, 4 a coded set, 8 a payload digest,
 //           16 an id tag, 32 a time, 64 prints
 //   15  string source (topic or file), varint partition + 1 (0: a file), varint begin, varint end - begin
-//       u64 u64 digest, where the content is shingled or digest_only
-//       u64 u64 payload digest, u64 id tag, i64 time: where their flags say so
-//       varint number of slices, and the slices: where the content is shingled
-//       string coded set: where its flag says so
+//       u64 u64 digest, if the content is shingled or digest_only
+//       u64 u64 payload digest, u64 id tag, i64 time: each if its flag is set
+//       varint number of slices, and the slices: if the content is shingled
+//       string coded set: if its flag is set
 //       string metadata, string reason, string record
-//       order of the shingles, and prints (signed_prints.h): where their flag says so
+//       order of the shingles, and prints (signed_prints.h): if their flag is set
 //
 // A string is its length as a varint, and its bytes. A null value is `skipped` with the flag 1 and an id tag.
 // The reader decides whether it removes anything, and whether a new text under a key removes the old one
