@@ -35,7 +35,7 @@ void Cutter::run() {
       changed_.wait_until(lock, until);
       continue;
     }
-    // Under the lock: the Watch that ends waits for it, so the number is still this socket's.
+    // ~Watch() needs the lock, so the socket is still open and the number still belongs to it.
     ::shutdown(first->second, SHUT_RDWR);
     times_.erase(first->first.second);
     watched_.erase(first);

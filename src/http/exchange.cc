@@ -13,7 +13,7 @@ constexpr size_t kPiece = 64 << 10;
 
 std::string_view text(const char* pointer) { return pointer == nullptr ? std::string_view() : pointer; }
 
-// A header cannot be broken by what a handler puts into it.
+// Replaces line ends by spaces, so that a handler's value cannot start another header.
 void append_header(std::string& out, std::string_view name, std::string_view value) {
   for (const std::string_view part : {name, std::string_view(": "), value}) {
     for (const char c : part) out += c == '\r' || c == '\n' ? ' ' : c;

@@ -1,5 +1,5 @@
 #pragma once
-// One request and its response on a connection of civetweb.
+// Reads a request from a connection of civetweb and writes its response.
 
 #include <cstdint>
 #include <string>
@@ -11,19 +11,21 @@ struct mg_request_info;
 
 namespace doppel::http {
 
-// Everything but params and body. False if the query holds a broken escape.
+// Fills `request` except params and body. False if the query contains an invalid escape.
 bool read_head(const mg_request_info& info, Request& request);
 
 enum class Body { whole, too_large, broken };
-// Asks a client that waits for it to go on. `broken`: it left, was too slow, or wrote nonsense.
+// Reads the body; sends "100 Continue" if the client expects it. `broken`: the client disconnected, was too
+// slow, or sent an invalid body.
 Body read_body(mg_connection* connection, const Request& request, int64_t declared, uint64_t max,
                std::string& body);
 
-// head: without the body, but with its length.
+// With `head` it omits the body, but not its length.
 void write_response(mg_connection* connection, const Response& response, const std::string& server,
                     bool head);
 
-// Reads on for a little while, so that a client that is still sending gets to see the response.
+// Reads up to `bytes` of the body and discards them, so that a client that is still sending sees the
+// response.
 void drain(mg_connection* connection, uint64_t bytes);
 
 }  // namespace doppel::http

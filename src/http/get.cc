@@ -71,7 +71,7 @@ class Connection {
     return true;
   }
 
-  // To the end. False: it took too long.
+  // Reads until the server closes the connection. False: an error, or the time is over.
   bool read(std::string& out) {
     std::array<char, 4096> buffer;
     while (wait(POLLIN)) {

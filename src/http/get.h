@@ -1,5 +1,5 @@
 #pragma once
-// Asks a server of ours a question, as `doppel health` does: one GET, without TLS.
+// Sends one GET to another doppel, without TLS. `doppel health` uses it.
 
 #include <chrono>
 #include <string>
@@ -13,7 +13,7 @@ struct Answer {
   std::string body;
 };
 
-// url: "http://host:port/path". Unavailable: nobody listens, or no whole answer came in time.
+// `url` is "http://host:port/path". Unavailable: nothing listens there, or no complete answer came in time.
 absl::StatusOr<Answer> get(const std::string& url, std::chrono::milliseconds time);
 
 }  // namespace doppel::http

@@ -40,7 +40,6 @@ std::optional<std::string_view> Request::header(std::string_view name) const {
   return std::nullopt;
 }
 
-// The messages are ours or come from civetweb: what could break the JSON is left out, not escaped.
 Response token_needed(std::string_view message) {
   Response out = error(401, message);
   out.headers.emplace_back("WWW-Authenticate", "Bearer");
@@ -56,6 +55,7 @@ Response page(int status, std::string html) {
   return out;
 }
 
+// Replaces characters that JSON would have to escape. This is enough for messages of doppel and civetweb.
 Response error(int status, std::string_view message) {
   Response out{.status = status};
   out.body = "{\"error\":{\"status\":" + std::to_string(status) + ",\"message\":\"";

@@ -1,5 +1,5 @@
 #pragma once
-// A request as a handler sees it, and the response that it gives back.
+// The request that a handler gets and the response that it returns.
 
 #include <optional>
 #include <string>
@@ -9,20 +9,20 @@
 
 namespace doppel::http {
 
-// Views live as long as the call of the handler.
+// Views are valid during the handler's call.
 struct Request {
-  std::string_view method;  // GET, POST, ...; a HEAD comes as GET
-  std::string_view path;    // as it was sent, not decoded
+  std::string_view method;  // GET, POST, ...; HEAD arrives as GET
+  std::string_view path;    // as sent, not decoded
   std::string_view body;
 
   std::vector<std::pair<std::string, std::string>> params;  // {name} of the pattern -> decoded text
-  std::vector<std::pair<std::string, std::string>> query;   // decoded, in the order of the address
+  std::vector<std::pair<std::string, std::string>> query;   // decoded, in the order of the URL
   std::vector<std::pair<std::string_view, std::string_view>> headers;
-  // Whether it brings the server's bearer token.
+  // Whether the request has the server's bearer token.
   enum class Token { none_configured, missing, right };
   Token token = Token::none_configured;
 
-  // The first one of that name, or nothing. Names of headers are compared without case.
+  // Return the first value with that name, or nothing. Names of headers are case-insensitive.
   std::optional<std::string_view> param(std::string_view name) const;
   std::optional<std::string_view> query_value(std::string_view name) const;
   std::optional<std::string_view> header(std::string_view name) const;
@@ -35,16 +35,17 @@ struct Response {
   std::vector<std::pair<std::string, std::string>> headers;
 };
 
-// A page that loads nothing and runs nothing, with the headers that hold browsers to it.
+// An HTML page, with headers that forbid browsers to load or run anything from it.
 Response page(int status, std::string html);
-// What every refusal looks like: {"error":{"status":404,"message":"..."}}.
+// The form of every error: {"error":{"status":404,"message":"..."}}.
 Response error(int status, std::string_view message);
 // 401, for a request without the right token.
 Response token_needed(std::string_view message);
 
-std::string_view reason(int status);  // "Not Found"
+std::string_view reason(int status);  // such as "Not Found"
 
-// %41 and, in queries, + as a space. Nothing if an escape is broken.
+// Decodes escapes such as %41, and + as a space if `plus_is_space` (in queries). Nullopt if an escape is
+// invalid.
 std::optional<std::string> url_decode(std::string_view text, bool plus_is_space);
 std::optional<std::vector<std::pair<std::string, std::string>>> parse_query(std::string_view query);
 

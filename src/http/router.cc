@@ -27,7 +27,7 @@ void Router::add(std::string method, std::string_view pattern, Handler handler, 
   const std::unique_lock lock(mutex_);
   std::erase_if(routes_,
                 [&](const auto& old) { return old->method == route->method && old->parts == route->parts; });
-  // Literal parts first, so that the first route that fits is the right one.
+  // Literal parts sort before parts in braces, so the first route that matches has precedence.
   const auto place = std::find_if(routes_.begin(), routes_.end(),
                                   [&](const auto& other) { return other->parts > route->parts; });
   routes_.insert(place, std::move(route));

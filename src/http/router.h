@@ -1,5 +1,6 @@
 #pragma once
-// Which handler answers which method and path. Routes may be added while requests come: any thread may call.
+// Finds the handler for a method and a path. Any thread may call it, so routes may be added while requests
+// come.
 
 #include <functional>
 #include <memory>
@@ -14,29 +15,30 @@ namespace doppel::http {
 
 using Handler = std::function<Response(const Request&)>;
 
-// open: anyone who can connect. token: who sends the bearer token; refused where none is configured.
+// open: everybody who can connect may call it. token: the request needs the bearer token, and is refused if
+// none is configured.
 enum class Access { open, token };
 
 struct Route {
   std::string method;
-  std::vector<std::string> parts;  // of the pattern; "{name}" matches one part with any text
+  std::vector<std::string> parts;  // of the pattern; "{name}" matches any non-empty part
   Handler handler;
   Access access = Access::open;
 };
 
 class Router {
  public:
-  // pattern: "/v1/documents/{id}". A part in braces takes one part of a path, decoded, which may then hold
-  // slashes. Replaces the route of the same method and pattern.
+  // A pattern is like "/v1/documents/{id}". A part in braces matches one part of a path; its decoded text may
+  // contain slashes. A route with the same method and pattern is replaced.
   void add(std::string method, std::string_view pattern, Handler handler, Access access);
 
   struct Match {
-    std::shared_ptr<const Route> route;  // null: see allowed
+    std::shared_ptr<const Route> route;  // null: see `allowed`
     std::vector<std::pair<std::string, std::string>> params;
-    std::vector<std::string> allowed;  // methods that this path has; none: the path is unknown
-    bool broken = false;               // an escape in the path is none
+    std::vector<std::string> allowed;  // the methods of this path; empty: the path is unknown
+    bool broken = false;               // the path contains an invalid escape
   };
-  // A literal part goes before a part in braces. HEAD is answered by GET.
+  // Literal parts take precedence over parts in braces. HEAD finds the route of GET.
   Match find(std::string_view method, std::string_view path) const;
 
  private:

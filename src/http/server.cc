@@ -34,7 +34,7 @@ struct Server::Impl {
   mg_context* context = nullptr;
 
   std::mutex mutex;
-  std::string complaint;  // what civetweb said last
+  std::string complaint;  // civetweb's last message
 
   absl::Status open();
   void answer(mg_connection* connection);
@@ -43,7 +43,7 @@ struct Server::Impl {
 
 namespace {
 
-// How much of a refused body is read, so that its sender gets to see the refusal.
+// How much of a refused body is read, so that its sender sees the response.
 constexpr uint64_t kDrainedBytes = 4 << 20;
 constexpr std::chrono::milliseconds kDrainTime{1000};
 
@@ -52,7 +52,8 @@ Impl* impl_of(const mg_connection* connection) {
   return static_cast<Impl*>(mg_get_user_data(mg_get_context(connection)));
 }
 
-// Before civetweb tries it, for it says everything with one word: a place that is taken or not ours.
+// Tries to listen before civetweb does, because civetweb's error does not say whether the port is in use or
+// the address is not ours.
 absl::Status try_listen(const std::string& listen, const addrinfo& at) {
   const int fd = ::socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return io_error("http.listen: no socket for " + listen);
@@ -62,7 +63,7 @@ absl::Status try_listen(const std::string& listen, const addrinfo& at) {
   if (::bind(fd, at.ai_addr, at.ai_addrlen) != 0 || ::listen(fd, 1) != 0) {
     const int error = errno;
     std::string message = "http.listen: cannot listen on " + listen;
-    // Someone must change something: waiting does not help.
+    // These need a person; waiting does not help.
     if (error == EADDRINUSE) {
       status = invalid(message + ": the port is in use; name another one, or \"\" to disable the server");
     } else if (error == EACCES || error == EADDRNOTAVAIL) {
@@ -75,7 +76,7 @@ absl::Status try_listen(const std::string& listen, const addrinfo& at) {
   return status;
 }
 
-// Numeric: civetweb does not look names up.
+// Returns the numeric address, because civetweb does not resolve names. Fails if we cannot listen there.
 absl::StatusOr<std::string> resolve(const std::string& listen, const std::string& host, int port) {
   addrinfo wanted{};
   wanted.ai_family = AF_INET;  // civetweb was built without IPv6 here
@@ -186,7 +187,7 @@ absl::Status Server::Impl::open() {
   mg_error_data failure{};
   failure.text = text.data();
   failure.text_buffer_size = text.size();
-  // A pointer in civetweb 1.15, a number from 1.16 on.
+  // `code` is a pointer in civetweb 1.15 and a number from 1.16 on.
   [&](auto& code_of) {
     if constexpr (std::is_pointer_v<std::remove_reference_t<decltype(code_of)>>) code_of = &code;
   }(failure.code);
@@ -224,7 +225,7 @@ void Server::Impl::answer(mg_connection* connection) {
       const Cutter::Watch watch(cutter, socket, kDrainTime);
       drain(connection, kDrainedBytes);
     }
-    // Without it civetweb reads the rest of the body, a gigabyte where one is sent.
+    // Otherwise civetweb would read the rest of the body, however large it is.
     if (socket >= 0) ::shutdown(socket, SHUT_RDWR);
   }
 }
@@ -290,7 +291,7 @@ void Server::route(std::string method, std::string_view pattern, Handler handler
   impl_->router.add(std::move(method), pattern, std::move(handler), access);
 }
 
-// civetweb looks only every two seconds whether it shall end, and whenever somebody connects.
+// civetweb checks only every two seconds whether it must stop, and at each new connection. So this connects.
 void Server::stop() {
   mg_context* const context = std::exchange(impl_->context, nullptr);
   if (context == nullptr) return;

@@ -1,9 +1,9 @@
 #pragma once
 // A small HTTP/1.1 server on civetweb's threads. It knows nothing of documents.
 //
-// One request for each connection. What is unknown gets 404, a wrong method 405 with Allow, a body that is
-// too large 413; every refusal is JSON (message.h). A client that is too slow in sending or reading is cut
-// off. Handlers run on the server's threads, several at the same time.
+// It answers one request on each connection. An unknown path gets 404, a wrong method 405 with Allow, and a
+// body that is too large 413; every error is JSON (message.h). It disconnects a client that sends or reads
+// too slowly. Handlers run on the server's threads, several in parallel.
 
 #include <chrono>
 #include <cstdint>
@@ -17,36 +17,36 @@
 namespace doppel::http {
 
 struct ServerOptions {
-  std::string listen = "127.0.0.1:9464";  // host:port, IPv4; port 0 takes any free one
-  std::string token;                      // of Access::token; empty: those routes answer 403
+  std::string listen = "127.0.0.1:9464";  // host:port, IPv4; port 0 chooses a free one
+  std::string token;                      // for Access::token; empty: those routes answer 403
   uint64_t max_body = 16 << 20;           // bytes
   int max_header = 16 << 10;              // bytes of request line and headers
-  int threads = 16;                       // requests that are answered at the same time
-  int waiting = 64;                       // connections that are accepted and wait for a thread
-  // For the head of a request, again for its body, again for reading the response.
+  int threads = 16;                       // requests that are handled in parallel
+  int waiting = 64;                       // accepted connections that wait for a thread
+  // Applies three times: to the head of a request, to its body, and to the client's reading of the response.
   std::chrono::milliseconds time_out{5000};
-  std::string server = "doppel";  // the header Server
+  std::string server = "doppel";  // value of the header Server
 };
 
-// "host:port" in parts; the error names the setting http.listen.
+// Splits "host:port". The error names the setting http.listen.
 absl::StatusOr<std::pair<std::string, int>> split_listen(const std::string& listen);
 
 class Server {
  public:
-  // Listens and answers from here on. Errors name the setting: http.listen, http.tls_certificate,
-  // http.tls_key.
+  // The result listens and answers. Errors name the setting http.listen. InvalidArgument: a person must
+  // change it.
   static absl::StatusOr<std::unique_ptr<Server>> start(ServerOptions options);
-  ~Server();  // as stop()
+  ~Server();  // calls stop()
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  int port() const;         // the one that is listened on
-  std::string url() const;  // "http://127.0.0.1:9464"
+  int port() const;         // the actual port
+  std::string url() const;  // such as "http://127.0.0.1:9464"
 
-  // May be called at any time, from any thread but a handler's.
+  // Any thread may call it at any time, except a handler.
   void route(std::string method, std::string_view pattern, Handler handler, Access access = Access::open);
 
-  // Ends when the requests that are being answered are: their handlers must not wait for the caller.
+  // Waits for the handlers that run, so these must not wait for the caller.
   void stop();
 
  private:

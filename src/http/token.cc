@@ -46,7 +46,7 @@ bool bearer_is(std::string_view authorization, std::string_view token) {
   }
   authorization.remove_prefix(kScheme.size());
   while (authorization.starts_with(' ')) authorization.remove_prefix(1);
-  // Each byte of what was sent is looked at, whatever came before; only its length shows.
+  // Compares every byte that was sent, so the time depends only on their number.
   unsigned differ = authorization.size() == token.size() ? 0 : 1;
   for (size_t i = 0; i < authorization.size(); ++i) {
     const volatile unsigned pair =

@@ -1,5 +1,5 @@
 #pragma once
-// The secret word that allows writing.
+// The bearer token that permits changes.
 
 #include <string>
 #include <string_view>
@@ -8,12 +8,14 @@
 
 namespace doppel::http {
 
-// From the environment variable if it is set, else from the first line of the file, else none ("").
-// An unreadable file, or a token that is too short to be one, is an error that names `setting`.
+// Reads the token from the environment variable if it is set, otherwise from the first line of the file.
+// Without either it is empty. InvalidArgument: the file cannot be read, or the token is too short or has
+// other characters than printable ASCII. The message names `setting` or the variable.
 absl::StatusOr<std::string> load_token(const std::string& setting, const std::string& file,
                                        const std::string& variable);
 
-// Does the Authorization header hold "Bearer TOKEN"? Takes as long for a wrong token as for the right one.
+// Whether the Authorization header contains "Bearer TOKEN". The comparison's time does not depend on the
+// token.
 bool bearer_is(std::string_view authorization, std::string_view token);
 
 }  // namespace doppel::http
