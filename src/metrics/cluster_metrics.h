@@ -1,5 +1,5 @@
 #pragma once
-// An index on many machines, as each of its processes sees it.
+// Metrics of an index on many machines, one function for each role.
 
 #include "metrics/families.h"
 #include "status/cluster_status.h"

@@ -1,5 +1,5 @@
 #pragma once
-// Values counted into buckets: value v belongs to the first bucket whose bound is not below v.
+// Counts values in buckets: a value belongs to the first bucket whose upper bound is not below it.
 
 #include <algorithm>
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace doppel {
 
 class Distribution {
  public:
-  // Ascending upper bounds; the bucket above all of them is there besides.
+  // `bounds` are ascending upper bounds. There is one more bucket, for the values above all of them.
   explicit Distribution(std::vector<double> bounds)
       : bounds_(std::move(bounds)), counts_(bounds_.size() + 1) {}
 

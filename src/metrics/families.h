@@ -1,6 +1,6 @@
 #pragma once
-// Metric families as they are shown: built for each scrape from plain numbers, so that what is counted
-// needs no library and what belongs together is read together.
+// Metric families of one scrape, built from plain numbers. So code that counts needs no library, and numbers
+// that belong together are read together.
 
 #include <prometheus/metric_family.h>
 
@@ -13,12 +13,12 @@
 
 namespace doppel {
 
-// Names are bounded sets of ours (a verdict, a stage, a partition): never a host, a URL or an id.
+// The values come from small, bounded sets (verdicts, stages, partitions), never from hosts, URLs or ids.
 using Labels = std::vector<std::pair<std::string_view, std::string>>;
 
 class Families {
  public:
-  // A family that is named again gets one more series; its help is that of the first call.
+  // A second call with the same name adds a series to the family; the help of the first call stays.
   void gauge(std::string_view name, std::string_view help, double value, const Labels& labels = {});
   void counter(std::string_view name, std::string_view help, double value, const Labels& labels = {});
   void histogram(std::string_view name, std::string_view help, const Distribution& values,
@@ -32,7 +32,7 @@ class Families {
   std::vector<prometheus::MetricFamily> families_;
 };
 
-// Prometheus' text format. Bounds of buckets are written as short as they are meant (le="0.81").
+// Returns Prometheus' text format. Writes bucket bounds in their shortest form (le="0.81").
 std::string to_text(const std::vector<prometheus::MetricFamily>& families);
 
 }  // namespace doppel

@@ -1,5 +1,5 @@
 #pragma once
-// How reading in WARC files goes.
+// Metrics of records that are fetched from WARC files.
 
 #include "fetch/fetch_pool.h"
 #include "metrics/families.h"

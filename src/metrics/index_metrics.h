@@ -1,6 +1,6 @@
 #pragma once
-// Index and snapshots: copied on the pipeline's thread, where they may be looked at, and shown to the thread
-// that asks.
+// Metrics of the index and its snapshots. The pipeline's thread, which owns them, copies the numbers; any
+// thread may show the copy.
 
 #include <mutex>
 #include <optional>
@@ -13,8 +13,9 @@
 namespace doppel {
 
 struct IndexLimits {
-  uint64_t documents = 0;  // from the oldest live original to the newest; 0: matchers have them
-  uint64_t memory = 0;     // bytes; 0: none
+  uint64_t documents =
+      0;                // from the oldest live original to the newest; 0: none, matchers hold the originals
+  uint64_t memory = 0;  // bytes; 0: none
 };
 
 class IndexMetrics {
@@ -22,12 +23,12 @@ class IndexMetrics {
   IndexMetrics(const IndexLimits& limits, std::string state_directory)
       : directory_(std::move(state_directory)), limits_(limits) {}
 
-  // How many an index that was made earlier takes.
+  // Sets the limit of documents of a restored index.
   void holds(uint64_t documents);
-  // On the thread that owns them.
+  // Copies the numbers. Call it on the pipeline's thread.
   void publish(const OriginalsStats& index, const CheckpointStats& checkpoints);
 
-  // Any thread. Nothing of the index before the first publish().
+  // Any thread may call these. Before the first publish() there are no numbers of the index.
   void collect(Families& out) const;
   uint64_t originals() const;
 
@@ -39,7 +40,7 @@ class IndexMetrics {
   void collect_files(Families& out) const;
 
   const std::string directory_;
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards the members below
   IndexLimits limits_;
   std::optional<Copy> copy_;
 };

@@ -16,7 +16,7 @@ void collect_lag(Families& out, const kafka::ConsumerStatistics::Partition& part
   const Labels labels{{"topic", partition.topic}, {"partition", std::to_string(partition.partition)}};
   out.gauge("doppel_consumer_lag_records", "Records of the partition that are not settled.",
             static_cast<double>(lag), labels);
-  if (lag != 0 && settled->last_ms < 0) return;  // nothing of it was read yet
+  if (lag != 0 && settled->last_ms < 0) return;  // no record of the partition has been read yet
   const int64_t behind_ms = lag == 0 ? 0 : std::max<int64_t>(0, now_ms - settled->last_ms);
   out.gauge("doppel_consumer_lag_seconds", "Age of the last settled record while records wait; else 0.",
             static_cast<double>(behind_ms) / 1e3, labels);
@@ -57,7 +57,7 @@ void collect_consumer(Families& out, const kafka::ConsumerStatistics& statistics
   out.gauge("doppel_fetch_queue_bytes", "Fetched records that doppel has not taken yet.", number(queued));
   out.gauge("doppel_fetch_queue_limit_bytes", "Where fetching pauses (kafka.fetch_queue).",
             number(queue_limit));
-  // A full queue pauses all of them.
+  // A full queue pauses all partitions.
   const auto waiting =
       static_cast<uint64_t>(std::count_if(statistics.partitions.begin(), statistics.partitions.end(),
                                           [](const auto& partition) { return !partition.fetching; }));

@@ -1,5 +1,5 @@
 #pragma once
-// Kafka's side of the stream: lag, partitions, transactions, and what matters of the library's statistics.
+// Metrics of Kafka: lag, partitions, transactions, and the useful part of the library's statistics.
 
 #include <vector>
 
@@ -9,18 +9,17 @@
 
 namespace doppel {
 
-// Copied from where they are counted.
 struct TransactionCounts {
   uint64_t commits = 0, aborts = 0, fenced = 0, recoveries = 0;
 };
 void collect_transactions(Families& out, const TransactionCounts& counts);
 
-// `settled` is how far the verdicts are; `queue_limit` what the fetch queue may hold.
+// `settled` says up to where verdicts are settled; `queue_limit` is the most bytes in the fetch queue.
 void collect_consumer(Families& out, const kafka::ConsumerStatistics& statistics,
                       const std::vector<SettledPartition>& settled, uint64_t queue_limit, int64_t now_ms);
 
-// Records of a partition that are not settled; -1: not known. Commit markers at the end of a partition are
-// no records.
+// The number of records of a partition that are not settled; -1 if unknown. Commit markers at the end of a
+// partition do not count.
 int64_t lag_of(const kafka::ConsumerStatistics::Partition& partition, const SettledPartition& settled);
 
 }  // namespace doppel

@@ -14,7 +14,7 @@ double seconds_since(Clock::time_point start) {
 
 }  // namespace
 
-// What a scrape shows, as prometheus-cpp asks for it.
+// Collects all metrics through prometheus-cpp's interface.
 class Metrics::Everything final : public prometheus::Collectable {
  public:
   explicit Everything(const Metrics& metrics) : m_(metrics) {}

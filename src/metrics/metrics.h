@@ -1,6 +1,6 @@
 #pragma once
-// Everything that a running doppel reports to Prometheus. Counted on the pipeline's thread (observe,
-// publish), shown on any other (text); docs/metrics.md lists every metric.
+// Everything that a running doppel reports to Prometheus. The pipeline's thread counts (observe, publish);
+// any thread may show the numbers (text). docs/metrics.md lists every metric.
 
 #include <atomic>
 #include <functional>
@@ -18,7 +18,7 @@ namespace doppel {
 struct MetricsOptions {
   StreamMetricsOptions stream;
   IndexLimits limits;
-  bool decides = true;  // false: of a signer, there is nothing to show of verdicts and an index
+  bool decides = true;  // false for a signer, which has neither verdicts nor an index
   std::string state_directory;
   std::string version;
 };
@@ -34,18 +34,18 @@ class Metrics {
   void observe(const Decided& decided, const BatchTimes& times);
   StreamMetrics& stream() { return stream_; }
   IndexMetrics& index() { return index_; }
-  // Copies what may be looked at on this thread only; a few times a second at most.
+  // Copies the numbers that only this thread may read, at most five times a second.
   void publish(const Originals& index, const StateDir& state);
 
   // ---- a restore: any thread
   void restoring(const RestoreProgress& progress);
-  void restored();  // ready
+  void restored();  // ends the restore: the daemon is ready
 
   // ---- any thread
-  // Called at each scrape until the result goes away; what it reads must be safe to read then.
+  // Calls `pull` at each scrape, on the scrape's thread, until the result is destroyed.
   using Pull = std::function<void(Families&)>;
   [[nodiscard]] std::shared_ptr<void> pull(Pull pull);
-  // In Prometheus' text format.
+  // All metrics in Prometheus' text format.
   std::string text() const;
 
  private:
@@ -55,7 +55,7 @@ class Metrics {
   StreamMetrics stream_;
   IndexMetrics index_;
   std::chrono::steady_clock::time_point published_{};
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::list<Pull> pulls_;
   std::chrono::steady_clock::time_point restore_start_;
   double restore_s_ = 0;

@@ -14,7 +14,8 @@
 namespace doppel {
 namespace {
 
-// The fields of /proc/self/stat behind the name, which may hold anything: [0] is the third, the state.
+// The fields of /proc/self/stat after the program's name, which may contain any characters. [0] is the state,
+// the third field of the file.
 std::vector<std::string> stat_fields() {
   std::ifstream file("/proc/self/stat");
   std::string line;
@@ -23,7 +24,7 @@ std::vector<std::string> stat_fields() {
   return {std::istream_iterator<std::string>(rest), {}};
 }
 
-// Seconds since 1970.
+// When the machine booted, in seconds since 1970.
 double boot_time() {
   std::ifstream file("/proc/stat");
   std::string word;

@@ -1,5 +1,6 @@
 #pragma once
-// What the system says of this process and of the disk under its state directory. Asked at each scrape.
+// What the operating system reports about this process and about the disk of its state directory, at each
+// scrape.
 
 #include <string>
 
@@ -7,9 +8,9 @@
 
 namespace doppel {
 
-// Named as other programs' are (process_...), so that common dashboards show them.
+// Uses the common names (process_...), so that existing dashboards show them.
 void collect_process(Families& out);
-// Nothing where the directory does not exist yet.
+// Adds nothing if the directory does not exist yet.
 void collect_disk(Families& out, const std::string& directory);
 
 }  // namespace doppel

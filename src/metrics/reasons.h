@@ -1,6 +1,6 @@
 #pragma once
-// Why records are rejected or skipped, as a label: a reason in words names sizes and fields and would make a
-// series of each; its beginning gives one of a few kinds.
+// Labels for the reasons why records are rejected or skipped. The text of a reason names sizes and fields, so
+// as a label it would create a series for each. Its beginning selects one of a few kinds.
 
 #include <cstddef>
 #include <span>
@@ -9,15 +9,15 @@
 namespace doppel {
 
 struct ReasonKind {
-  std::string_view begins;  // the reason in words
+  std::string_view begins;  // how the reason's text begins
   std::string_view label;
 };
 
-// In order; the last one begins with nothing and fits all others ("other").
+// The first kind that matches counts. The last one matches every reason ("other").
 std::span<const ReasonKind> reject_kinds();
 std::span<const ReasonKind> skip_kinds();
 
-// Index of the kind.
+// The index of the reason's kind.
 size_t kind_of(std::span<const ReasonKind> kinds, std::string_view reason);
 
 }  // namespace doppel

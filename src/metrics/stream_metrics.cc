@@ -12,7 +12,7 @@ namespace {
 struct OutcomeName {
   std::string_view verdict, kind;
 };
-// Duplicates are here by kind, the rest in the order of their declaration.
+// The verdicts in the order of place_of(): duplicates by kind.
 constexpr OutcomeName kOutcomeNames[] = {{"unique", "none"},   {"duplicate", "exact"}, {"duplicate", "near"},
                                          {"unscored", "none"}, {"rejected", "none"},   {"skipped", "none"},
                                          {"removal", "none"}};
@@ -116,9 +116,9 @@ void StreamMetrics::count_document(const Decided& decided, size_t i) {
   }
 }
 
-// Of unique documents: how close they were to being copies.
+// For unique documents the similarity is that of the closest candidate: how close they were to being copies.
 void StreamMetrics::count_similarity(const Outcome& outcome) {
-  if (outcome.candidates == 0) {  // most documents
+  if (outcome.candidates == 0) {  // true for most documents
     candidates_.add(0, 1, 0);
     checks_.add(0, 1, 0);
   } else {
@@ -141,7 +141,7 @@ void StreamMetrics::add_similarity(bool duplicate, uint32_t ppm) {
   values.add(similarity_bucket_[(ppm + 9999) / 10'000], 1, ppm / 1e6);
 }
 
-// Record times of a batch lie close together: most of them have one bucket in common.
+// The timestamps of a batch are close together, so usually all its records are in one bucket.
 void StreamMetrics::count_latency(const std::vector<Record>& records, int64_t now_ms) {
   if (options_.replay || !options_.kafka) return;
   int64_t least = INT64_MAX, most = INT64_MIN, sum = 0;
@@ -169,7 +169,8 @@ void StreamMetrics::count_latency(const std::vector<Record>& records, int64_t no
 void StreamMetrics::count_dead(const Resolved& resolved) {
   for (const Removed& removed : resolved.removed) ++tally_.removals[static_cast<size_t>(removed.reason)];
   if (resolved.lowest_live > lowest_live_) {
-    // The new lowest live number shows which of the two limits moved it.
+    // If the window is exactly full now, max_documents moved the lowest live number; otherwise it was the
+    // age.
     const Rule& rule = options_.rule;
     const bool full = max_documents_ != 0 && !resolved.rows.empty() &&
                       resolved.rows.back().seq + 1 - resolved.lowest_live == max_documents_;
@@ -180,7 +181,7 @@ void StreamMetrics::count_dead(const Resolved& resolved) {
   lowest_live_ = std::max(lowest_live_, resolved.lowest_live);
 }
 
-// Records of a partition are adjacent.
+// The records of a partition are adjacent, so only the last of each run counts.
 void StreamMetrics::advance(const std::vector<Record>& records) {
   for (size_t i = 0; i < records.size(); ++i) {
     const Record& record = records[i];
