@@ -1,13 +1,13 @@
-"""Near-duplicate documents, found fast and decided exactly.
+"""Finds near-duplicate documents fast and decides about each pair exactly.
 
 >>> import doppel_dedup
 >>> index = doppel_dedup.Index(threshold=0.8)
 >>> index.add(["one two three four five six", "One, two, three, four, five, six!"]).verdict
 array(['unique', 'duplicate'], dtype='<U9')
 
-`Index` takes documents in batches, `deduplicate` a whole table, `scan_parquet` files. `similarity` and `explain` compare
-two texts, `sign` gives signatures. `sign_records` and `resolve` divide the work between machines; `doppel_dedup.spark` and
-`doppel_dedup.ray` do so on a cluster. `doppel_dedup.datasketch` has MinHash and MinHashLSH.
+`Index` takes documents in batches, `deduplicate` a whole table; `scan_parquet` and `clean` read files. `similarity` and
+`explain` compare two texts, `sign` returns signatures. `sign_records` and `resolve` divide the work between machines;
+`doppel_dedup.spark` and `doppel_dedup.ray` do this on a cluster. `doppel_dedup.datasketch` has MinHash and MinHashLSH.
 """
 
 from ._errors import BusyError, DamagedError, Error, WrongIndexError

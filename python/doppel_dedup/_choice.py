@@ -1,4 +1,4 @@
-"""Which row of a cluster stays."""
+"""Chooses which row of a cluster stays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NUMBER = np.uint64((1 << 60) - 1)
 
 
 def packed(seq: Numbers, verdict: np.ndarray[Any, np.dtype[np.uint8]]) -> Numbers:
-    """The verdict in the upper four bits, the number of the original in the others."""
+    """Packs each row into one number: the verdict in the upper four bits, the original's number in the rest."""
     return seq | (verdict.astype(np.uint64) << np.uint64(60))
 
 
@@ -25,7 +25,7 @@ def verdicts_of(rows: Numbers) -> Numbers:
 
 
 def sortable(column: Any, name: str) -> Numbers:
-    """Numbers or times of an Arrow column as whole numbers in the same order; missing ones are 0, the others more."""
+    """Numbers or times of an Arrow column as integers in the same order; missing values are 0, all others larger."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -60,7 +60,7 @@ def sortable(column: Any, name: str) -> Numbers:
 
 
 def lengths(column: Any) -> Any:
-    """The length of each text of an Arrow column, in characters (of bytes, in bytes)."""
+    """The length of each text of an Arrow column, in characters (for binary columns, in bytes)."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -76,7 +76,7 @@ def lengths(column: Any) -> Any:
 
 
 class Chooser:
-    """What rows are chosen by: `column` is read for it; None: the first one stays."""
+    """The criterion for choosing rows. `column` is read for it; None: the first row stays."""
 
     def __init__(self, keep: Keep, text: str) -> None:
         self.column: str | None = None
@@ -91,15 +91,16 @@ class Chooser:
             raise ValueError(f"keep: {keep!r} is not one of 'first', 'longest', 'shortest', (column, 'desc'), (column, 'asc')")
 
     def values(self, column: Any) -> Numbers:
-        """Of an Arrow column: larger is better."""
+        """The values of an Arrow column to compare rows by: larger is better."""
         assert self.column is not None
         values = sortable(lengths(column) if self.by_length else column, self.column)
         return np.where(values == 0, values, np.maximum(~values, np.uint64(1))) if self.smaller else values
 
 
 def choose(rows: Sequence[Numbers], values: Sequence[Numbers] | None) -> list[Mask]:
-    """Of parts of one corpus (see packed()), which rows stay: in each cluster the one with the largest value, and of equal
-    ones the first. Rows that repeat what is in none of the parts go. None: the originals stay."""
+    """Which rows stay, for the parts of one corpus (see packed()): in each cluster the one with the largest value,
+    and the first of equal ones. Rows that repeat an original in none of the parts go. With values=None, the originals
+    stay."""
     if values is None:
         return [verdicts_of(part) == UNIQUE for part in rows]
     own = [part[verdicts_of(part) == UNIQUE] & _NUMBER for part in rows]

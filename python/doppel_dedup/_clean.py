@@ -1,16 +1,16 @@
-"""A corpus without its copies, written as the corpus was: a job that can be killed at any moment and started again.
+"""Writes a corpus without its copies, in its own form. The job can be killed at any moment and started again.
 
-1. Every row is given to an index, in order. What is decided of it is written down before the next batch is asked for.
-2. In each cluster the row is chosen that stays.
-3. Each file is written beside its place, without the rows that go, and takes its name when it is whole.
+1. It gives each row to an index, in order. It records the verdicts of a batch before it asks for the next one.
+2. It chooses the row of each cluster that stays.
+3. It writes each file under a temporary name, without the rows that go, and renames it when it is complete.
 
-What a job knows is in the folder `_doppel` of its output:
+The folder `_doppel` of the output holds the state of the job:
 
-    job.json       what it was asked for, and what it has done
-    N.rows         of the file number N, for each row: 8 bytes, the verdict in the upper four bits, the number of the
-                   original in the others
-    N.values       what rows are chosen by: 8 bytes each, larger is better (where it is not the first that stays)
-    index          the index, where no path is given
+    job.json       the arguments, and what is done
+    N.rows         for each row of file number N: 8 bytes, the verdict in the upper four bits, the number of the
+                   original in the rest
+    N.values       the value of each row that decides which one stays: 8 bytes, larger is better (not with "first")
+    index          the index, if no path is given
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
     import pyarrow
 
 _BATCH_ROWS = 10_000
-_GROUP_BYTES = 64 << 20  # of a row group, before it is encoded
+_GROUP_BYTES = 64 << 20  # of a row group, uncompressed
 _GROUP_ROWS = 200_000
 
 
 @dataclasses.dataclass(frozen=True)
 class Cleaned:
-    """What clean() has done."""
+    """The result of clean()."""
 
     rows: int  #: that were read
     kept: int  #: that were written
-    duplicates: int  #: that repeat another row, or what the index had before
-    unscored: int  #: without text
-    files: list[str]  #: that are in the output
+    duplicates: int  #: that repeat another row, or an original that the index had before
+    unscored: int  #: that have no text
+    files: list[str]  #: in the output
 
     def __repr__(self) -> str:
         return f"<Cleaned: {self.kept:,} of {self.rows:,} rows kept, in {len(self.files):,} files>"
@@ -57,11 +57,11 @@ class Cleaned:
 
 class _File(NamedTuple):
     source: str
-    name: str  # below the output
+    name: str  # path below the output
 
 
 def _relative_files(src: Any) -> list[_File]:
-    """The Parquet files of `src`, with their names below the output."""
+    """The Parquet files of `src`, with their paths below the output."""
     out: list[_File] = []
     for given in [src] if isinstance(src, (str, os.PathLike)) else src:
         path = os.fspath(given)
@@ -125,7 +125,7 @@ class _Job:
 
 
 def write_whole(path: str, content: bytes) -> None:
-    """A file that has all of its content, or is what it was."""
+    """Replaces a file atomically: it has all of its new content, or its old content."""
     with open(path + ".tmp", "wb") as file:
         file.write(content)
         file.flush()
@@ -134,7 +134,7 @@ def write_whole(path: str, content: bytes) -> None:
 
 
 def _put(path: str, row: int, numbers: Numbers) -> None:
-    """Rows of a file of 8 bytes each; what is behind them is cut off."""
+    """Writes rows of 8 bytes each at the given row, and cuts off what is behind them."""
     with open(path, "r+b" if os.path.exists(path) else "w+b") as file:
         if os.fstat(file.fileno()).st_size < 8 * row:
             raise RuntimeError(f"{path}: rows before {row} are missing; remove the output and its index, and begin again")
@@ -169,12 +169,12 @@ def _judge(job: _Job, index: Index, files: list[_File], text: str, id: str | Non
 
 
 def _choose(job: _Job, numbers: Sequence[int], by_value: bool) -> list[Mask]:
-    """Of each file, which rows stay because they are the best of their cluster."""
+    """Which rows of each file stay because they are the best of their clusters."""
     return choose([_take(job.rows(n)) for n in numbers], [_take(job.values(n)) for n in numbers] if by_value else None)
 
 
 def _groups(source: str, mask: Mask, report: Any) -> Iterator[pyarrow.Table]:
-    """The rows that stay, in tables of the size of a row group."""
+    """Yields the rows that stay, as tables of the size of a row group."""
     import pyarrow
 
     held: list[pyarrow.RecordBatch] = []
@@ -224,23 +224,23 @@ def clean(
 ) -> Cleaned:
     """Writes a corpus without its copies: the same files, columns and order, without the rows that go. Needs pyarrow.
 
-    src            Parquet files, folders of them or patterns ("crawl/*/part-*.parquet"), or one of these; or a Dataset of
-                   Hugging Face, a pyarrow Dataset or Table, a polars DataFrame or LazyFrame, a relation of duckdb, anything
-                   with __arrow_c_stream__ (these are copied into the output first, as they may come in another order the
-                   next time, and are written as part-00000.parquet and so on)
-    dst            the folder for the output; empty, or the output of the same job
-    text, id       the columns; without `id`, a row is called by its place
+    src            Parquet files, folders of them, patterns ("crawl/*/part-*.parquet"), or one of these; or a Hugging
+                   Face Dataset, a pyarrow Dataset or Table, a polars DataFrame or LazyFrame, a duckdb relation, or
+                   anything with __arrow_c_stream__. (These are first copied into the output, because their order may
+                   differ the next time, and are written as part-00000.parquet and so on.)
+    dst            the output folder: empty, or the output of the same job
+    text, id       the columns; without `id`, a row's id is its place
     keep           which row of a cluster stays: "first", "longest", "shortest", or the one with the largest or smallest
-                   value: ("score", "desc"), ("date", "asc"). Of equal ones the first
+                   value: ("score", "desc"), ("date", "asc"); of equal rows, the first
     keep_unscored  whether rows without text stay
-    path           the index's directory, to compare with what it holds, and to go on with later. Without it the job makes
-                   an index in its output, and removes it at the end
-    progress       as of Index.add(), with rows that are read; they are read twice
-    settings       as of Index: threshold=0.7, shingle_words=3
+    path           the index's directory, to compare with the documents in it, and to continue later. Without it, the
+                   job makes an index in its output and removes it at the end
+    progress       as in Index.add(), with the number of rows read; rows are read twice
+    settings       as in Index: threshold=0.7, shingle_words=3
 
-    Killed at any moment and started again with the same arguments it goes on, and its files are the same, byte for byte, as
-    if it had not been killed. Started again when it is done it does nothing, unless there are new files: with a path they
-    are compared with all that came before.
+    A killed job that is started again with the same arguments continues, and its files are byte for byte the same as
+    without the kill. A finished job does nothing, unless there are new files: with a path, they are compared with all
+    earlier ones.
     """
     try:
         import pyarrow.parquet as parquet

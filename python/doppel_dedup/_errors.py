@@ -1,12 +1,12 @@
-"""What can go wrong beyond Python's own exceptions (ValueError, OSError, ...)."""
+"""Exceptions of doppel_dedup, besides Python's own (ValueError, OSError and so on)."""
 
 
 class Error(RuntimeError):
-    """doppel could not go on; the message names what and where."""
+    """doppel could not continue; the message names what failed and where."""
 
 
 class WrongIndexError(Error):
-    """The directory holds an index that was made with other settings, another key or for another use."""
+    """The directory holds an index that was made with other settings, with another key or for another use."""
 
 
 class BusyError(Error):

@@ -1,4 +1,4 @@
-"""An index: documents come, and each is compared with the originals among those before."""
+"""An index: compares each new document with the originals among the documents before it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._verdicts import Verdicts
 
 
 class Index:
-    """Originals that documents are compared with. Each document that repeats none of them becomes one.
+    """Holds originals and compares documents with them. A document that repeats none of them becomes an original.
 
     ```
     with Index(threshold=0.8, path="index") as index:
@@ -23,25 +23,28 @@ class Index:
             keep(batch.filter(verdicts.is_unique))
     ```
 
-    Without `path` it lives as long as the object. With it, it is a state directory: `doppel scan --state`,
-    `doppel inspect` and `doppel serve` understand it, and the next `Index(path=...)` goes on with it. What add() has
-    decided of a batch is in the directory before the next batch is decided; a process that is killed loses nothing of that.
+    Without `path`, the index lives as long as the object. With it, it is a state directory, which
+    `doppel scan --state`, `doppel inspect` and `doppel serve` can read, and the next `Index(path=...)` continues it.
+    Each batch that add() has decided is in the directory before the next batch is decided, so a killed process loses
+    none of it.
 
-    Calls may come from several threads: one works at a time, on all cores, without the GIL. Ctrl-C ends a call within a
-    second; `last` has what it had decided. An index is used in the process that opened it, not in a child of fork().
+    Several threads may call an index: one call runs at a time, on all cores, without the GIL. Ctrl-C ends a call
+    within a second; `last` has what it had decided. Use an index in the process that opened it, not in a child of
+    fork().
 
-    threshold     the Jaccard similarity of sets of word 5-grams from which on two documents are the same
-    path          a directory, made if there is none. An index that is there has the settings that it was made with: leave
-                  them out; WrongIndexError names those that are given and differ
-    against       directories of other indexes, which are only read: what is in one of them is a duplicate of it. They were
-                  made with the same settings; their hash key is taken
-    hash_key      16 bytes or 32 hex digits, instead of the key in the directory; without a directory a public one
-    repeated_ids  where the id of an original comes again with another text: "error" (the default) refuses the call before
-                  anything is judged, "allow" judges like any other, "replace" forgets the original first. With the same text
-                  it is the same document: it has the verdict that it had
-    threads       how many work; 0: one for each processor
-    config        a doppel.yaml
-    settings      any of its keys by name: num_perm=256, shingle_words=3, expire_after="30d", state_fsync="commit"
+    threshold     the Jaccard similarity of the sets of word 5-grams from which on a document is a duplicate
+    path          a directory, which is created if necessary. An index that is there keeps the settings that it was made
+                  with: leave them out. WrongIndexError names those that are given and differ
+    against       directories of other indexes, which are only read: a document that is in one of them is a duplicate.
+                  They must have been made with the same settings; their hash key is used
+    hash_key      16 bytes or 32 hex digits, instead of the key in the directory; without a directory, the default is a
+                  public key
+    repeated_ids  what to do if the id of an original comes again with another text: "error" (the default) rejects the
+                  call before anything is judged, "allow" judges the document like any other, "replace" removes the
+                  original first. With the same text it is the same document, and gets the verdict that it had
+    threads       number of threads; 0: one per processor
+    config        path of a doppel.yaml
+    settings      any of its keys as arguments: num_perm=256, shingle_words=3, expire_after="30d", state_fsync="commit"
 
     >>> index = Index(threshold=0.7)
     >>> index.add(["the quick brown fox jumps over the lazy dog"], ids=["a"])
@@ -72,15 +75,16 @@ class Index:
         )
 
     def add(self, texts: Any, ids: Any = None, dates: Any = None, *, progress: Progress = None) -> Verdicts:
-        """Judges documents in their order, and keeps those that are unique.
+        """Judges documents in order, and keeps those that are unique.
 
         texts     a list of str, bytes (UTF-8) or None, or an Arrow column (pyarrow, polars, pandas with Arrow): string,
-                  large_string, string_view or binary. No text (None, null, "") is "unscored"; bytes that are not UTF-8
-                  separate words.
-        ids       str, bytes or whole numbers, as many; without them, documents are called by their number in the index
-        dates     datetime, ISO 8601, seconds or milliseconds since 1970, an Arrow column of any of these; they drive
+                  large_string, string_view or binary. A document without text (None, null, "") is "unscored"; bytes
+                  that are not UTF-8 separate words.
+        ids       str, bytes or integers, as many as texts; without them, the id of a document is its number in the
+                  index
+        dates     datetime, ISO 8601, seconds or milliseconds since 1970, or an Arrow column of any of these; they drive
                   expire_after
-        progress  called with (done, total) some times a second; True: a bar, if tqdm is installed
+        progress  called with (done, total) several times a second; True: shows a bar, if tqdm is installed
 
         >>> Index().add(["a b c d e f g", None, "a b c d e f g"], ids=[7, 8, 9]).original
         array([None, None, '7'], dtype=object)
@@ -89,16 +93,16 @@ class Index:
             return Verdicts(self._core.add(texts, ids, dates, report))
 
     def add_signed(self, records: Any, *, progress: Progress = None) -> Verdicts:
-        """The same for documents that sign_records(), or a cluster, has signed: a list of bytes or an Arrow column.
+        """Like add(), for records that sign_records() or a cluster has signed: a list of bytes or an Arrow column.
 
-        They need this index's settings and its hash key (sign_records(..., hash_key=index.hash_key)). A record that is
-        damaged, or was signed otherwise, raises ValueError with its row, before anything is judged.
+        They must have been signed with this index's settings and hash key, `sign_records(..., hash_key=index.hash_key)`.
+        If a record is damaged or was signed otherwise, ValueError names its row, before anything is judged.
         """
         with reporter(progress, records) as report:
             return Verdicts(self._core.add_signed(records, report))
 
     def query(self, texts: Any, *, progress: Progress = None) -> Verdicts:
-        """What add() would say of each, alone. Nothing is kept; ids are the numbers of the rows.
+        """The verdict that add() would give each document alone. Keeps nothing; ids are the row numbers.
 
         >>> index = Index()
         >>> index.add(["a b c d e f g"], ids=["first"])
@@ -110,9 +114,9 @@ class Index:
             return Verdicts(self._core.query(texts, report))
 
     def merge(self, other: Index, *, progress: Progress = None) -> int:
-        """Takes the originals of another index, in their order, as if their documents had come. How many were new.
+        """Adds the originals of another index, in order, like new documents. Returns how many were new.
 
-        Both need the same hash key and the same settings of signatures (`Index(hash_key=other.hash_key, ...)`).
+        Both indexes need the same hash key and signature settings (`Index(hash_key=other.hash_key, ...)`).
 
         >>> one, two = Index(), Index()
         >>> one.add(["a b c d e f g"], ids=["a"]), two.add(["A B C D E F G", "h i j k l m n"], ids=["b", "c"])
@@ -130,7 +134,7 @@ class Index:
         return len(self) - before
 
     def remove(self, ids: Any) -> int:
-        """Forgets the originals of these ids: their next copies will be unique. How many there were.
+        """Removes the originals with these ids: their next copies will be unique. Returns how many there were.
 
         >>> index = Index()
         >>> index.add(["a b c d e f g"], ids=["first"])
@@ -141,7 +145,7 @@ class Index:
         return self._core.remove([ids] if isinstance(ids, (str, bytes, int)) else ids)
 
     def __contains__(self, id: str | bytes | int) -> bool:
-        """Whether an original of this id is kept. Ids of duplicates are not."""
+        """Whether an original with this id is kept. Ids of duplicates are not."""
         return self._core.contains(id)
 
     def __len__(self) -> int:
@@ -150,37 +154,37 @@ class Index:
 
     @property
     def last(self) -> Verdicts:
-        """Verdicts of the last add(), as far as it came where it was interrupted."""
+        """The verdicts of the last add(); after an interruption, those that it had decided."""
         return Verdicts(self._core.last())
 
     @property
     def documents(self) -> int:
-        """How many documents were given so far, in all runs; removals count too."""
+        """How many documents were given so far, in all runs, including removals."""
         return self._core.documents
 
     @property
     def hash_key(self) -> str:
-        """The key of the signatures, 32 hex digits: secret where the index has a directory."""
+        """The key of the signatures, 32 hex digits. Secret if the index has a directory."""
         return self._core.hash_key()
 
     @property
     def memory_bytes(self) -> int:
-        """What the originals take in memory."""
+        """The memory that the originals take."""
         return self._core.memory_bytes
 
     @property
     def disk_bytes(self) -> int:
-        """What the originals' sets and ids take on the disk (without a path in an unlinked temporary file)."""
+        """The disk space for the originals' sets and ids (without a path, in an unlinked temporary file)."""
         return self._core.disk_bytes
 
     @property
     def notes(self) -> list[str]:
-        """What a person should know of the directory as it was opened."""
+        """Messages about the directory from when it was opened."""
         return self._core.notes()
 
     @property
     def settings(self) -> dict[str, str]:
-        """What the index was made with, by name."""
+        """The settings that the index was made with, by name."""
         return {name.replace(".", "_"): value.strip('"') for name, value in self._core.settings()}
 
     def _described(self) -> list[tuple[str, str]]:
@@ -211,11 +215,11 @@ class Index:
         return f"<table><caption>doppel_dedup.Index</caption>{body}</table>"
 
     def checkpoint(self) -> None:
-        """Syncs everything to the disk, and makes the next start fast. close() does it too."""
+        """Syncs everything to disk, and makes the next start fast. close() does it, too."""
         self._core.checkpoint()
 
     def close(self) -> None:
-        """Ends the use of the directory; twice is no error."""
+        """Closes the index and releases the directory; may be called twice."""
         self._core.close()
 
     def __enter__(self) -> Index:

@@ -1,4 +1,4 @@
-"""How far a long call is."""
+"""Reports the progress of long calls."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ def _size(values: Any) -> int:
     try:
         return len(values)
     except TypeError:
-        return 0  # a stream does not know
+        return 0  # streams have no length
 
 
 @contextlib.contextmanager
 def bar(progress: Progress, total: int, unit: str = " rows") -> Iterator[Callable[[int], object]]:
-    """A function that is called with how many more are done."""
+    """Yields a function to call with the number of newly finished rows."""
     if callable(progress):
         done = 0
 
@@ -42,7 +42,7 @@ def bar(progress: Progress, total: int, unit: str = " rows") -> Iterator[Callabl
 
 @contextlib.contextmanager
 def reporter(progress: Progress, values: Any) -> Iterator[Callable[[int], object] | None]:
-    """The function that the extension calls with how many documents are done, or None."""
+    """Yields the function that the extension calls with the number of finished documents, or None."""
     if not progress:
         yield None
         return

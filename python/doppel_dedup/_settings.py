@@ -1,4 +1,4 @@
-"""Python's arguments as the settings of doppel.yaml."""
+"""Converts Python's arguments to the settings of doppel.yaml."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ class _Signatures(TypedDict, total=False):
 
 
 class SigningSettings(_Signatures, total=False):
-    """What signatures depend on: settings of doppel.yaml as arguments. docs/configuration.md describes each."""
+    """The settings that signatures depend on: keys of doppel.yaml (docs/configuration.md) as arguments."""
 
     verify: Literal["exact", "signature"]
     threads: int
 
 
 class ClusterSettings(_Signatures, total=False):
-    """The same where a cluster says how many threads there are."""
+    """The same without `threads`, which a cluster decides."""
 
     verify: Literal["exact", "signature"]
 
 
 class RuleSettings(_Signatures, total=False):
-    """What an index depends on, besides its threshold."""
+    """The settings that an index depends on, except its threshold."""
 
     recall: float
     verify: Literal["exact", "signature"]
@@ -66,7 +66,7 @@ Against = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None
 
 
 class JobSettings(ThresholdSettings, total=False):
-    """The arguments of Index, but for its path."""
+    """The arguments of Index, except its path."""
 
     against: Against
     hash_key: str | bytes | None
@@ -82,7 +82,7 @@ class IndexSettings(JobSettings, total=False):
 
 
 def written(value: Any) -> str:
-    """A value as the settings file has it."""
+    """A value in the syntax of the settings file."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -93,7 +93,7 @@ def written(value: Any) -> str:
 
 
 def pairs(values: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Settings by name; an underscore may replace a point: state_fsync is state.fsync."""
+    """Settings by name. An underscore can replace a dot: state_fsync is state.fsync."""
     known = _core.settings()
     by_name = {name.replace(".", "_"): name for name in known} | {name: name for name in known}
     out = []
@@ -111,7 +111,7 @@ def pairs(values: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def hash_key_text(key: str | bytes | None) -> str:
-    """32 hex digits, or 16 bytes."""
+    """Converts a key of 16 bytes or 32 hex digits to hex digits."""
     if key is None:
         return ""
     if isinstance(key, bytes):

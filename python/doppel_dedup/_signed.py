@@ -1,4 +1,4 @@
-"""Signed records: what an index needs to know of documents, made anywhere, decided in one place."""
+"""Signed records: all that an index needs to know about documents. Sign anywhere; decide in one place."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ._tables import Order, check_columns, named_columns, order_of, parquet_batc
 if TYPE_CHECKING:
     import pyarrow
 
-RECORD = "signed_record"  #: what the column of records is called
+RECORD = "signed_record"  #: default name of the column of records
 
 
 class SignedRecords(Sequence[bytes]):
-    """A signed record for each document, in the order in which they were given.
+    """One signed record per document, in the order of the documents.
 
     `pyarrow.array(records)` takes them without a copy.
     """
@@ -28,7 +28,7 @@ class SignedRecords(Sequence[bytes]):
         self._records = records
 
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
-        """An array of large_binary."""
+        """The records as an Arrow array of large_binary."""
         return self._records.arrow_array()
 
     def __len__(self) -> int:
@@ -66,11 +66,11 @@ def _of(records: list[bytes]) -> SignedRecords:
 def sign_records(
     texts: Any, ids: Any, dates: Any = None, *, hash_key: str | bytes | None = None, progress: Progress = None, **settings: Unpack[SigningSettings]
 ) -> SignedRecords:
-    """The expensive part of Index.add() alone: about 1.1 KB for 4 KB of text, without the text.
+    """The expensive part of Index.add() alone. 4 KB of text make a record of about 1.1 KB, which does not contain the text.
 
-    Sign where the documents are, in as many processes as there are; then `Index.add_signed()` or `resolve()` decides the
-    records in their order, in one place. Both need the same hash key and the same settings. Arguments are those of
-    Index.add(), but each document needs an id.
+    Sign where the documents are, in any number of processes. `Index.add_signed()` or `resolve()` then decides the
+    records in order, in one place. Signing and deciding need the same hash key and the same settings. The arguments
+    are those of Index.add(), but each document needs an id.
 
     >>> records = sign_records(["a b c d e f g", "A B C D E F G"], ids=["first", "second"])
     >>> index = Index()
@@ -86,7 +86,7 @@ def sign_records(
 def columns_to_keep(
     names: Iterable[str], text: str, id: str, date: str | None, keep: Sequence[str] | None, record: str
 ) -> list[str]:
-    """The columns that a cluster hands on beside the record: the id, and `keep`, or all others but the text."""
+    """The columns that a cluster keeps with the record: the id, and `keep`, or all others except the text."""
     names = list(names)
     kept = [id, *(name for name in (names if keep is None else keep) if name not in (id, text))]
     check_columns(dict.fromkeys(names), [*kept, text, *([date] if date else [])])
@@ -96,7 +96,7 @@ def columns_to_keep(
 
 
 def _comes_in_batches(source: Any) -> bool:
-    """Whether it is to be iterated: it is no table itself."""
+    """Whether to iterate over it: it is not a table itself."""
     if hasattr(source, "read_next_batch"):
         return True  # pyarrow.RecordBatchReader
     is_table = isinstance(source, dict) or hasattr(source, "columns") or hasattr(source, "__arrow_c_stream__")
@@ -104,7 +104,7 @@ def _comes_in_batches(source: Any) -> bool:
 
 
 def _columns_of_records(source: Any, record: str, order_by: Any, batch_rows: int) -> Iterator[Any]:
-    """Columns of records in the order in which they are to be decided."""
+    """Yields columns of records in the order in which they are decided."""
     by = order_of(order_by, ())
     wanted = [record, *(name for name, _ in by)]
     if isinstance(source, (str, os.PathLike)) or (
@@ -145,14 +145,14 @@ def resolve(
     batch_rows: int = 10_000,
     **settings: Unpack[IndexSettings],
 ) -> pyarrow.Table:
-    """Decides signed records in their order: the verdicts as a table with id, verdict, original, similarity and kind.
+    """Decides signed records in order. Returns a table of id, verdict, original, similarity, kind and cluster.
 
-    records   Parquet files, or directories of them in the order of the files' names; a table; or an iterator of tables or
-              batches. Needs pyarrow
+    records   Parquet files; directories of them, read in the order of the files' names; a table; or an iterator of
+              tables or batches. Needs pyarrow
     record    the column with the records
-    order_by  a column, or several: what is earlier. Without it, the order of the rows. With it, all records of files are
-              held in memory
-    index     an index to add to; without it one is made of `settings` (as of Index), and ends with the call
+    order_by  one or more columns that say what is earlier. Without it, the order of the rows. With it, all records of
+              files are held in memory
+    index     an index to add to; without it, one is made with `settings` (as in Index) and ends with the call
 
     The verdicts are those of `doppel scan` over the documents in the same order, wherever they were signed.
 

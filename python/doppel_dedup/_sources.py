@@ -1,4 +1,4 @@
-"""Tables that are no files, as files: so a job can read them twice, in the same order, and go on after a kill."""
+"""Copies tables to files, so that a job can read them twice in the same order, and continue after a kill."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     import pyarrow
 
 _FILE_ROWS = 1_000_000
-_FILE_BYTES = 2 << 30  # before it is encoded
+_FILE_BYTES = 2 << 30  # uncompressed
 
 
 def _batches(src: Any) -> tuple[pyarrow.Schema, Iterable[pyarrow.RecordBatch]]:
-    """The schema and the batches of whatever is a table."""
+    """The schema and the batches of any kind of table."""
     import pyarrow as pa
 
     kind = type(src).__module__.split(".")[0].lstrip("_")
@@ -33,7 +33,7 @@ def _batches(src: Any) -> tuple[pyarrow.Schema, Iterable[pyarrow.RecordBatch]]:
     if kind == "polars":
         import polars
 
-        src = src.to_arrow(compat_level=polars.CompatLevel.oldest())  # Parquet has no views
+        src = src.to_arrow(compat_level=polars.CompatLevel.oldest())  # Parquet has no view types
     if hasattr(src, "scanner") and hasattr(src, "to_batches"):
         return src.schema, src.to_batches()  # a Dataset of pyarrow
     if isinstance(src, dict):
@@ -52,7 +52,7 @@ def _batches(src: Any) -> tuple[pyarrow.Schema, Iterable[pyarrow.RecordBatch]]:
 
 
 def _files(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[list[pyarrow.RecordBatch]]:
-    """Batches of at most so many rows and bytes each."""
+    """Groups batches into files with a limited number of rows and bytes."""
     held: list[pyarrow.RecordBatch] = []
     rows = size = 0
     for batch in batches:
@@ -69,7 +69,7 @@ def _files(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[list[pyarrow.Reco
 
 
 def stage(src: Any, folder: str) -> list[str]:
-    """The table as Parquet files in this folder. All of them are there when it returns, or when it is called again."""
+    """Writes the table as Parquet files in this folder, unless an earlier call has done so. Returns their paths."""
     import pyarrow
     import pyarrow.parquet as parquet
 

@@ -1,4 +1,4 @@
-"""Whole tables and files: what is repeated is dropped."""
+"""Drops repeated rows from whole tables and files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check_columns(table: Any, wanted: Iterable[str]) -> None:
 
 
 def _check_dict(table: dict[Any, Any]) -> None:
-    """Columns of a dict are read more than once, and have one length."""
+    """Checks that the columns of a dict can be read more than once and have the same length."""
     for name, column in table.items():
         if not hasattr(column, "__len__") or not hasattr(column, "__getitem__"):
             raise TypeError(f"{name}: a {type(column).__name__} can be read only once; give a list of it")
@@ -48,7 +48,7 @@ def _check_dict(table: dict[Any, Any]) -> None:
 
 
 def named_columns(table: Any) -> Any:
-    """Something with columns by name."""
+    """The table as an object with columns by name."""
     if isinstance(table, dict):
         _check_dict(table)
         return table
@@ -72,7 +72,7 @@ Order = str | tuple[str, Literal["asc", "desc"]]
 
 
 def order_of(order_by: Order | Sequence[Order] | None, names: Iterable[str]) -> list[tuple[str, bool]]:
-    """Columns, and whether the largest value comes first: "date", "score desc", ("score", "desc"), or several of these."""
+    """Columns, each with whether its largest value comes first. Takes "score desc", ("score", "desc"), or several."""
     if order_by is None:
         return []
     if isinstance(order_by, (str, tuple)) and not (isinstance(order_by, tuple) and order_by[1:] not in (("asc",), ("desc",))):
@@ -90,7 +90,7 @@ def order_of(order_by: Order | Sequence[Order] | None, names: Iterable[str]) -> 
 
 
 def row_order(table: Any, by: Sequence[tuple[str, bool]]) -> np.ndarray[Any, Any]:
-    """The rows in the order of these columns; equal ones, and missing values at the end, as they are."""
+    """The row numbers sorted by these columns; equal rows keep their order, missing values come last."""
     names = [name for name, _ in by]
     if hasattr(table, "sort_by"):  # pyarrow
         import pyarrow
@@ -129,7 +129,7 @@ def _take(column: Any, order: np.ndarray[Any, Any] | None) -> Any:
 
 
 def _column(column: Any) -> Any:
-    """What Index.add() takes: pandas columns that are not Arrow's are lists."""
+    """The column as Index.add() takes it: pandas columns that are not Arrow become lists."""
     if hasattr(column, "iloc") and not hasattr(column, "__arrow_c_stream__"):
         return column.tolist()
     return column
@@ -196,21 +196,23 @@ def deduplicate(
     progress: Progress = None,
     **settings: Unpack[IndexSettings],
 ) -> Any:
-    """The table without the rows that repeat an earlier one, of the same type, in the same order.
+    """Returns the table without the rows that repeat an earlier one; type and order stay the same.
 
-    table          a pyarrow Table, a pandas or polars DataFrame, a dict of lists, or anything with __arrow_c_stream__ (then
-                   pyarrow is needed)
-    text, id       the columns; without `id`, rows are called by their number
-    order_by       a column, or several: what is earlier ("date", "score desc"). Without it, the order of the rows
+    table          a pyarrow Table, a pandas or polars DataFrame, a dict of lists, or anything with __arrow_c_stream__
+                   (which needs pyarrow)
+    text, id       the columns; without `id`, a row's id is its number
+    order_by       one or more columns that say what is earlier ("date", "score desc"). Without it, the order of the
+                   rows
     keep           which row of a cluster stays: "first", "longest", "shortest", or the one with the largest or smallest
-                   value: ("score", "desc"), ("date", "asc"); of equal ones the first. The index decides as ever what
-                   is a copy; a row that repeats what it held before the call does not stay. Needs pyarrow, but for "first"
+                   value: ("score", "desc"), ("date", "asc"); of equal rows, the first. This does not change which
+                   rows are copies. A row that repeats a document from before the call never stays. Needs pyarrow,
+                   except "first"
     keep_unscored  whether rows without text stay
-    with_verdicts  return (table, Verdicts), the verdicts in the order of the rows as they were judged
-    settings       as of Index: threshold=0.7, path="index", shingle_words=3
+    with_verdicts  return (table, Verdicts), with the verdicts in the order in which the rows were judged
+    settings       as in Index: threshold=0.7, path="index", shingle_words=3
 
-    With `path` the rows are compared with all that the index holds, too. The same table again gives the same rows: a row is
-    known by its id and text, without ids by its number in a table with the same texts.
+    With `path`, the rows are also compared with all documents in the index. The same table gives the same rows when
+    it comes again: a row is recognised by its id and text, or without ids by its number in a table with the same texts.
 
     >>> deduplicate({"text": ["a b c d e f", "A B C D E F", "g h i j k l"], "year": [2021, 2020, 2022]})
     {'text': ['a b c d e f', 'g h i j k l'], 'year': [2021, 2022]}
@@ -260,7 +262,7 @@ def parquet_files(paths: Any) -> list[str]:
 def parquet_batches(
     name: str, wanted: Sequence[str], columns: Sequence[str] | None, batch_rows: int, row: int = 0
 ) -> Iterator[pyarrow.RecordBatch]:
-    """The batches of a file that has the columns `wanted`, from a row on.
+    """Yields the batches of a file that must have the columns `wanted`, starting at a row.
 
     Errors name the file and the first row that was not read.
     """
@@ -268,7 +270,8 @@ def parquet_batches(
     import pyarrow.parquet as parquet
 
     try:
-        # Arrow's defaults keep the compressed pages of all row groups that were read, and the memory of batches that are gone.
+        # With its defaults, Arrow keeps the compressed pages of all row groups read so far, and the memory of old
+        # batches.
         with parquet.ParquetFile(name, pre_buffer=False, buffer_size=1 << 20) as file:
             check_columns({column: None for column in file.schema_arrow.names}, wanted)
             groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
@@ -308,7 +311,7 @@ def _rows(name: str, wanted: Sequence[str], columns: Sequence[str] | None, first
 def given_rows(
     index: Index, files: Sequence[str], text: str, id: str | None, columns: Sequence[str] | None, batch_rows: int, resume: bool
 ) -> Iterator[tuple[int, int, pyarrow.RecordBatch, Verdicts]]:
-    """Gives the rows of files to an index: number of the file, first row, batch, verdicts."""
+    """Gives the rows of files to an index. Yields the number of the file, the first row, the batch and its verdicts."""
     needed = [text] if id is None else [text, id]
     core = index._core
     pass_, first_rows, problems, handed = core.begin_files(files, resume)
@@ -339,14 +342,14 @@ def scan_parquet(
     resume: bool = True,
     **settings: Unpack[IndexSettings],
 ) -> Iterator[tuple[pyarrow.RecordBatch, Verdicts]]:
-    """Batches of Parquet files with the verdicts of their rows, in the order of the files. Needs pyarrow.
+    """Yields the batches of Parquet files with the verdicts of their rows, in the order of the files. Needs pyarrow.
 
-    paths     files, or directories whose .parquet files are taken in the order of their names
-    id        a column of ids; without it, a row is called by its place: "crawl/0.parquet/17"
-    columns   what a batch holds, text and id included in any case; None: all columns
-    index     an index to add to; without it one is made of `settings`, and ends with the last batch
-    resume    leave out what an index with a path knows; False: give all rows, those that it knows with the verdicts that
-              they had
+    paths     files, or directories whose .parquet files are read in the order of their names
+    id        a column of ids; without it, a row's id is its place: "crawl/0.parquet/17"
+    columns   the columns of a batch, which always include text and id; None: all columns
+    index     an index to add to; without it, one is made with `settings` and ends with the last batch
+    resume    True: skip the rows that an index with a path knows; False: yield all rows; those that it knows have the
+              verdicts that they had
 
     ```
     with pq.ParquetWriter("clean.parquet", pq.read_schema("crawl.parquet")) as clean:
@@ -354,14 +357,14 @@ def scan_parquet(
             clean.write_batch(batch.filter(pa.array(verdicts.is_unique)))
     ```
 
-    An index with a path remembers which rows it has decided, as `doppel scan --state` does, in the commit that holds their
-    verdicts. So the next pass over the same files, after a kill or on another day, goes on at the file and the row where
-    the last one was; files that are done are left out. The batch that the program had in its hands when it ended comes
-    again, with the same verdicts: write what you make of a batch so that writing it twice does no harm, or let clean() do
-    it.
+    An index with a path remembers which rows it has decided, like `doppel scan --state`, in the commit that holds their
+    verdicts. So the next pass over the same files, after a kill or on another day, continues at the file and row
+    where the last one ended, and skips finished files. The batch that the program was processing when it ended comes
+    again, with the same verdicts. So write the results of a batch in such a way that writing them twice does no harm,
+    or use clean().
 
-    Memory is that of the index and of some four batches, however large the files and their row groups are: the batch that
-    you hold, the next one, and what Arrow needs to decode it.
+    Besides the index, memory holds about four batches, however large the files and their row groups are: the current
+    batch, the next one, and what Arrow needs to decode it.
     """
     try:
         import pyarrow.parquet

@@ -1,4 +1,4 @@
-"""Signatures, and two texts side by side."""
+"""Signatures, and comparing two texts."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ._settings import SigningSettings, ThresholdSettings, hash_key_text, pairs
 def sign(
     texts: Any, *, hash_key: str | bytes | None = None, progress: Progress = None, **settings: Unpack[SigningSettings]
 ) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """Signatures of texts: a row of num_perm numbers for each, on all cores.
+    """Signs texts on all cores. Returns one row of num_perm numbers per text.
 
-    The share of equal numbers of two rows estimates the Jaccard similarity of the texts' word 5-grams. Signatures compare
-    only if they were made with the same settings and the same key.
+    The share of equal numbers in two rows estimates the Jaccard similarity of the texts' word 5-grams. Signatures can
+    be compared only if they were made with the same settings and the same key.
 
     >>> a, b = sign(["the quick brown fox jumps over the lazy dog", "The quick brown fox, jumps over the lazy dog."])
     >>> a.shape, float((a == b).mean())
@@ -30,17 +30,17 @@ def sign(
 
 @dataclasses.dataclass(frozen=True)
 class Explanation:
-    """What the rule makes of two texts, and why."""
+    """How the rule decides about two texts, and why."""
 
-    finding: str  #: "exact", "near", "near_miss", ...: as `doppel explain` says
-    duplicate: bool  #: whether the second repeats the first
-    similarity: float  #: what is decided by: the Jaccard similarity of the sets of shingles
+    finding: str  #: "exact", "near", "near_miss" and so on, as in `doppel explain`
+    duplicate: bool  #: whether the second text repeats the first
+    similarity: float  #: the value that decides: the Jaccard similarity of the sets of shingles
     shared_shingles: int
     all_shingles: int
-    estimate: float  #: the share of equal numbers of the signatures
-    bands_met: int  #: in so many of
-    bands: int  #: so many bands
-    rows: int  #: of so many numbers the signatures are equal
+    estimate: float  #: the share of equal numbers in the signatures
+    bands_met: int  #: number of bands in which the signatures are equal
+    bands: int  #: number of bands
+    rows: int  #: numbers per band
     headline: str
     sentences: list[str]
 
@@ -49,7 +49,7 @@ class Explanation:
 
 
 def explain(a: str | bytes, b: str | bytes, *, hash_key: str | bytes | None = None, **settings: Unpack[ThresholdSettings]) -> Explanation:
-    """Why the second text is, or is not, a duplicate of the first.
+    """Explains why the second text is, or is not, a duplicate of the first.
 
     >>> explain("one two three four five six", "one two three four five six seven").duplicate
     False
@@ -75,9 +75,9 @@ def explain(a: str | bytes, b: str | bytes, *, hash_key: str | bytes | None = No
 
 
 def similarity(a: str | bytes, b: str | bytes, **settings: Unpack[ThresholdSettings]) -> float:
-    """The Jaccard similarity of the sets of word 5-grams of two texts, as the rule compares it with the threshold.
+    """The Jaccard similarity of the sets of word 5-grams of two texts, which the rule compares with the threshold.
 
-    Texts shorter than a shingle are 1 if they are equal, else 0.
+    For texts shorter than a shingle, it is 1 if they are equal, else 0.
 
     >>> similarity("one two three four five six", "one two three four five six seven")
     0.6666666666666666

@@ -1,4 +1,4 @@
-"""What was decided of each document."""
+"""The verdicts of documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KINDS = np.array(["", "exact", "near"])
 
 
 class Verdict(NamedTuple):
-    """One row of `Verdicts`.
+    """A row of `Verdicts`.
 
     >>> Verdict("b", "duplicate", "a", 0.9, "near").original
     'a'
@@ -22,16 +22,16 @@ class Verdict(NamedTuple):
 
     id: str
     verdict: str  # "unique", "duplicate", "unscored" (no text) or "rejected"
-    original: str | None  # of a duplicate: the id of the document that it repeats
-    similarity: float | None  # of a duplicate: to its original, 0 to 1
+    original: str | None  # of a duplicate: the id of its original
+    similarity: float | None  # of a duplicate: with its original, 0 to 1
     kind: str | None  # of a duplicate: "exact" (the same bytes) or "near"
 
 
 class Verdicts(Sequence[Verdict]):
-    """A row for each document, in the order in which they were given.
+    """One row per document, in the order in which the documents were given.
 
-    Columns are NumPy arrays; `pyarrow.table(verdicts)`, `polars.DataFrame(verdicts)` and everything else that reads
-    Arrow's C stream interface takes them as they are.
+    Columns are NumPy arrays. `pyarrow.table(verdicts)`, `polars.DataFrame(verdicts)` and all else that reads Arrow's C
+    stream interface take them directly.
 
     >>> from doppel_dedup import Index
     >>> verdicts = Index().add(["one two three four five six", "one two three four five six", ""])
@@ -48,12 +48,12 @@ class Verdicts(Sequence[Verdict]):
 
     @property
     def is_unique(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """True where nothing earlier is similar enough: a mask of what to keep of documents with text."""
+        """True if no earlier document is similar enough: a mask of the documents to keep, among those with text."""
         return self._columns.verdict == 0
 
     @property
     def is_duplicate(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """True where an earlier document is repeated: a mask of what to drop."""
+        """True if the document repeats an earlier one: a mask of the documents to drop."""
         return self._columns.verdict == 1
 
     @property
@@ -68,17 +68,17 @@ class Verdicts(Sequence[Verdict]):
 
     @property
     def similarity(self) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Of duplicates to their originals: Jaccard similarity of the sets of shingles, else NaN. Not copied."""
+        """Of duplicates: the Jaccard similarity to the original, by sets of shingles; else NaN. Not copied."""
         return self._columns.similarity
 
     @property
     def id(self) -> np.ndarray[Any, np.dtype[np.object_]]:
-        """The ids as they were given, as str; without any, the number of the document in its index."""
+        """The ids as str; for documents without ids, their number in the index."""
         return np.array(self._columns.ids(), dtype=object)
 
     @property
     def original(self) -> np.ndarray[Any, np.dtype[np.object_]]:
-        """Of duplicates the id of the document that is repeated, else None."""
+        """Of duplicates: the id of the original; else None."""
         return np.array(self._columns.originals(), dtype=object)
 
     @property

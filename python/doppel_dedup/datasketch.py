@@ -1,9 +1,9 @@
-"""MinHash and MinHashLSH as programs for datasketch use them.
+"""MinHash and MinHashLSH with the interface of datasketch.
 
     from doppel_dedup.datasketch import MinHash, MinHashLSH   # was: from datasketch import MinHash, MinHashLSH
 
 The classes have the same methods. Signatures are made by another algorithm (Fast Similarity Sketching): estimates are
-more accurate, numbers differ, so digests of one library mean nothing to the other. For texts, `doppel_dedup.Index`
+more accurate, but the numbers differ, so digests of the two libraries cannot be mixed. For texts, `doppel_dedup.Index`
 needs no MinHash at all, and decides by the sets themselves.
 
 >>> a, b = MinHash(), MinHash()
@@ -28,7 +28,7 @@ from . import _core
 
 __all__ = ["MinHash", "MinHashLSH"]
 
-# What datasketch has and this module has not: what to use instead.
+# Classes of datasketch that this module lacks, and what to use instead.
 _ELSEWHERE = {
     "LeanMinHash": "MinHash is as small when it is pickled, and needs no other class",
     "bBitMinHash": "doppel_dedup.Index keeps 8 bits of each number",
@@ -51,16 +51,16 @@ def __getattr__(name: str) -> Any:
 
 
 def _numbers(num_perm: int) -> int:
-    """How many numbers a sketch has; the first num_perm of them are shown."""
+    """How many numbers a sketch has internally; users see the first num_perm."""
     return max(num_perm, 8)
 
 
 class MinHash:
-    """A sketch of a set of bytes, of any size.
+    """A sketch of a set of any number of bytes objects.
 
-    num_perm  how many numbers it has, 2 to 1024: the error of an estimate falls with their square root
-    seed      sketches of different seeds do not compare
-    gpu_mode  "disable", or "detect" (there is no code for a GPU)
+    num_perm  how many numbers the sketch has, 2 to 1024: the error of an estimate falls with their square root
+    seed      sketches with different seeds cannot be compared
+    gpu_mode  "disable" or "detect" (there is no GPU code)
     hashfunc  called with each element; its result replaces the element. Not needed: elements are hashed with XXH3
 
     >>> m = MinHash(num_perm=256, seed=7)
@@ -108,7 +108,7 @@ class MinHash:
         return hashed if isinstance(hashed, bytes) else str(hashed).encode()
 
     def update(self, b: Any) -> None:
-        """Adds an element: bytes, or what hashfunc takes."""
+        """Adds an element: bytes, or any argument of hashfunc."""
         self._core.update(b if self.hashfunc is None else self._element(b))
 
     def update_batch(self, b: Iterable[Any]) -> None:
@@ -122,20 +122,20 @@ class MinHash:
             raise ValueError(f"num_perm: {self.num_perm} and {other.num_perm}; sketches of different sizes do not compare")
 
     def jaccard(self, other: MinHash) -> float:
-        """The estimated Jaccard similarity of the two sets; of two empty ones 1."""
+        """The estimated Jaccard similarity of the two sets; 1 if both are empty."""
         self._same(other)
         if self.is_empty() and other.is_empty():
             return 1.0
         return self._core.jaccard(other._core)
 
     def merge(self, other: MinHash) -> None:
-        """Becomes the sketch of the union."""
+        """Turns this sketch into that of the union."""
         self._same(other)
         self._core.merge(other._core)
 
     @classmethod
     def union(cls, *mhs: MinHash) -> MinHash:
-        """The sketch of the union of two sets or more."""
+        """The sketch of the union of two or more sets."""
         if len(mhs) < 2:
             raise ValueError("union: give two or more")
         out = mhs[0].copy()
@@ -152,11 +152,11 @@ class MinHash:
         return self._core.empty()
 
     def clear(self) -> None:
-        """Becomes the sketch of the empty set."""
+        """Turns this sketch into that of the empty set."""
         self._core = _core.MinHash(self.seed, _numbers(self.num_perm))
 
     def copy(self) -> MinHash:
-        """A sketch of its own of the same set."""
+        """An independent sketch of the same set."""
         out = type(self).__new__(type(self))
         out.num_perm, out.seed, out.hashfunc = self.num_perm, self.seed, self.hashfunc
         out._gpu_mode = self._gpu_mode
@@ -165,12 +165,12 @@ class MinHash:
 
     @property
     def hashvalues(self) -> np.ndarray[Any, np.dtype[np.uint64]]:
-        """The numbers: a copy. Those of datasketch are others."""
+        """A copy of the numbers, which differ from those of datasketch."""
         return self._core.slots()[: self.num_perm]
 
     @property
     def permutations(self) -> np.ndarray[Any, np.dtype[np.uint64]]:
-        """There are none: empty."""
+        """Always empty: there are no permutations here."""
         return np.empty((2, 0), np.uint64)
 
     def digest(self) -> np.ndarray[Any, np.dtype[np.uint64]]:
@@ -179,7 +179,7 @@ class MinHash:
 
     @classmethod
     def bulk(cls, b: Iterable[Iterable[Any]], **minhash_kwargs: Any) -> list[MinHash]:
-        """A sketch for each of many sets.
+        """Makes one sketch for each of many sets.
 
         >>> [round(m.count()) for m in MinHash.bulk([[b"a", b"b"], [b"c"]])]
         [2, 1]
@@ -188,7 +188,7 @@ class MinHash:
 
     @classmethod
     def generator(cls, b: Iterable[Iterable[Any]], **minhash_kwargs: Any) -> Iterator[MinHash]:
-        """The same, one after the other."""
+        """Like bulk(), but yields the sketches one after the other."""
         for elements in b:
             out = cls(**minhash_kwargs)
             out.update_batch(elements)
@@ -217,7 +217,7 @@ class MinHash:
 
 
 class _Keys(Mapping[Hashable, list[bytes]]):
-    """The keys of an index, each with its key in every band."""
+    """The keys of an index, each with its band keys."""
 
     def __init__(self, lsh: MinHashLSH) -> None:
         self._lsh = lsh
@@ -236,13 +236,14 @@ class _Keys(Mapping[Hashable, list[bytes]]):
 
 
 class MinHashLSH:
-    """An index of sketches: which of them are probably at least as similar as the threshold?
+    """An index of sketches: finds those that are probably at least as similar as the threshold.
 
-    query() gives those whose estimated similarity reaches the threshold, the most similar first; datasketch gives all that
-    share a band. With params=(b, r), bands and rows as for datasketch, it gives all that share a band too.
+    query() returns those whose estimated similarity reaches the threshold, the most similar first; datasketch returns
+    all that share a band. With params=(b, r), the bands and rows of datasketch, query() also returns all that share a
+    band.
 
-    weights  (what a false candidate costs, what a missed pair costs): more weight on missed pairs makes more bands. False
-             candidates are dropped by their estimate, so with the default hardly any pair at the threshold is missed
+    weights  (cost of a false candidate, cost of a missed pair): a larger weight of missed pairs leads to more bands.
+             False candidates are dropped by their estimate, so by default hardly any pair at the threshold is missed
 
     >>> lsh = MinHashLSH(threshold=0.5, num_perm=64)
     >>> with lsh.insertion_session() as session:
@@ -292,7 +293,7 @@ class MinHashLSH:
         self._create()
 
     def _create(self) -> None:
-        # Candidates below the threshold cost a comparison of numbers and nothing else: they are dropped. So bands are
+        # Candidates below the threshold only cost a comparison of numbers, because they are dropped. So the bands are
         # chosen by how many pairs at the threshold may be missed.
         bands, rows = self._params or (0, 0)
         lowest = max(self.threshold, 1e-6)
@@ -319,7 +320,7 @@ class MinHashLSH:
             raise ValueError(f"num_perm: the index has {self.h}, the MinHash {len(minhash)}")
 
     def insert(self, key: Hashable, minhash: MinHash, check_duplication: bool = True) -> None:
-        """Adds a sketch under a key that is not there yet."""
+        """Adds a sketch under a new key."""
         self._check(minhash)
         if key in self._numbers:
             if check_duplication:
@@ -331,16 +332,16 @@ class MinHashLSH:
         self._minhashes[number] = minhash.copy()
 
     def insertion_session(self, buffer_size: int = 50000) -> MinHashLSHInsertionSession:
-        """A context manager with insert(); here it is no faster than insert() itself."""
+        """A context manager with insert(), which is no faster here than MinHashLSH.insert()."""
         return MinHashLSHInsertionSession(self, buffer_size)
 
     def deletion_session(self, buffer_size: int = 50000) -> MinHashLSHDeletionSession:
-        """A context manager with remove(); here it is no faster than remove() itself."""
+        """A context manager with remove(), which is no faster here than MinHashLSH.remove()."""
         return MinHashLSHDeletionSession(self, buffer_size)
 
     @property
     def buffer_size(self) -> int:
-        """Nothing is buffered here: kept for programs that set it."""
+        """Has no effect, because nothing is buffered here; for programs that set it."""
         return self._buffer_size
 
     @buffer_size.setter
@@ -348,12 +349,12 @@ class MinHashLSH:
         self._buffer_size = value
 
     def query(self, minhash: MinHash) -> list[Hashable]:
-        """The keys of what is probably as similar as the threshold, the most similar first."""
+        """The keys of the sketches that are probably as similar as the threshold, the most similar first."""
         self._check(minhash)
         found = []
         for number, estimate in self._index.query(minhash._core):
             if self._params is None:
-                # All numbers say more than the eight bits of each that the index keeps.
+                # The full numbers are more accurate than the eight bits of each that the index keeps.
                 estimate = self._minhashes[number]._core.jaccard(minhash._core)
                 if estimate < self.threshold:
                     continue
@@ -361,18 +362,18 @@ class MinHashLSH:
         return [self._keys[number] for _, number in sorted(found)]
 
     def add_to_query_buffer(self, minhash: MinHash) -> None:
-        """A query for collect_query_buffer()."""
+        """Adds a query for collect_query_buffer()."""
         self._check(minhash)
         self._queries.append(minhash.copy())
 
     def collect_query_buffer(self) -> list[Hashable]:
-        """The keys that all queries of the buffer find; the buffer is empty then."""
+        """The keys that all queries in the buffer find; empties the buffer."""
         queries, self._queries = self._queries, []
         found = [self.query(minhash) for minhash in queries]
         return [key for key in found[0] if all(key in more for more in found[1:])] if found else []
 
     def remove(self, key: Hashable) -> None:
-        """Forgets the sketch of a key; ValueError if there is none."""
+        """Removes the sketch with this key; ValueError if there is none."""
         number = self._numbers.pop(key, None)
         if number is None:
             raise ValueError(f"key {key!r} is not there")
@@ -384,7 +385,7 @@ class MinHashLSH:
 
     @property
     def keys(self) -> Mapping[Hashable, list[bytes]]:
-        """The keys that are there, each with its key in every band: a view."""
+        """A view of the keys, each with its band keys."""
         return _Keys(self)
 
     def _band_keys(self, minhash: MinHash) -> list[bytes]:
@@ -393,7 +394,7 @@ class MinHashLSH:
 
     @property
     def hashtables(self) -> list[dict[bytes, list[Hashable]]]:
-        """For each band, its keys and what is listed under them: made when it is asked for, for a look."""
+        """For each band, its band keys and the keys under them. Built for each call; for inspection."""
         out: list[dict[bytes, list[Hashable]]] = [{} for _ in range(self.b)]
         for number, key in self._keys.items():
             for table, band_key in zip(out, self._band_keys(self._minhashes[number])):
@@ -405,17 +406,17 @@ class MinHashLSH:
         return not self._numbers
 
     def get_counts(self) -> list[dict[bytes, int]]:
-        """For each band: how many sketches share each of its keys."""
+        """For each band, how many sketches have each band key."""
         return [{band_key: len(keys) for band_key, keys in table.items()} for table in self.hashtables]
 
     def get_subset_counts(self, *keys: Hashable) -> list[dict[bytes, int]]:
-        """The same of these keys alone."""
+        """The same for these keys alone."""
         wanted = set(keys)
         counts = [{band_key: sum(key in wanted for key in listed) for band_key, listed in table.items()} for table in self.hashtables]
         return [{band_key: count for band_key, count in table.items() if count} for table in counts]
 
     def merge(self, other: MinHashLSH, check_overlap: bool = False) -> None:
-        """Adds all that another index of the same kind has. Keys that both have are kept as here, or refused."""
+        """Adds the sketches of another index of the same kind. A key in both keeps its own, or raises ValueError."""
         if (self.h, self.b, self.r) != (other.h, other.b, other.r):
             raise ValueError("merge: both must have the same num_perm, bands and rows")
         both = self._numbers.keys() & other._numbers.keys()
@@ -455,20 +456,20 @@ class _Session:
         self.close()
 
     def close(self) -> None:
-        """Nothing is left to be done."""
+        """Does nothing; for compatibility."""
 
 
 class MinHashLSHInsertionSession(_Session):
-    """What MinHashLSH.insertion_session() gives."""
+    """The result of MinHashLSH.insertion_session()."""
 
     def insert(self, key: Hashable, minhash: MinHash, check_duplication: bool = True) -> None:
-        """As MinHashLSH.insert()."""
+        """See MinHashLSH.insert()."""
         self.lsh.insert(key, minhash, check_duplication)
 
 
 class MinHashLSHDeletionSession(_Session):
-    """What MinHashLSH.deletion_session() gives."""
+    """The result of MinHashLSH.deletion_session()."""
 
     def remove(self, key: Hashable) -> None:
-        """As MinHashLSH.remove()."""
+        """See MinHashLSH.remove()."""
         self.lsh.remove(key)

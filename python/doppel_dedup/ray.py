@@ -1,4 +1,4 @@
-"""Documents signed by Ray. One index decides them in order: `doppel_dedup.resolve`. Workers need this package and pyarrow."""
+"""Signs documents with Ray. `doppel_dedup.resolve` decides them in order. Workers need this package and pyarrow."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def sign(
     hash_key: str | bytes | None = None,
     **settings: Unpack[ClusterSettings],
 ) -> Dataset:
-    """The dataset with a signed record in place of the text of each row, in the same blocks.
+    """Replaces the text of each row by a signed record, in the same blocks.
 
-    text, id, date  the columns; ids are strings or whole numbers, and none is null
-    keep            the other columns to hand on; None: all but the text
-    record          what the new column is called
-    hash_key        the key of the index that is to decide (Index.hash_key); without it, the public one
-    settings        those of the index that concern signatures: num_perm, shingle_words, ...
+    text, id, date  the columns; ids are strings or integers, and never null
+    keep            the other columns to keep; None: all except the text
+    record          the name of the new column
+    hash_key        the key of the index that decides (Index.hash_key); without it, the public one
+    settings        the index's settings for signatures: num_perm, shingle_words and so on
 
     ```
     signed = doppel_dedup.ray.sign(ray.data.read_parquet("crawl"), id="url")
     verdicts = doppel_dedup.resolve(signed.sort(["date", "url"]).iter_batches(batch_format="pyarrow"))
     ```
     """
-    signing: SigningSettings = {**settings, "threads": 1}  # Ray runs a task for each core
+    signing: SigningSettings = {**settings, "threads": 1}  # Ray runs one task per core
 
     def sign_block(table: pyarrow.Table) -> pyarrow.Table:
         import pyarrow

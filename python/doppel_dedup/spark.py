@@ -1,7 +1,8 @@
-"""Documents signed by Spark, and decided by one index.
+"""Signs documents with Spark; one index decides them.
 
-Signing is most of the work on a document and needs nothing of the others: it runs on all executors. What is earlier decides
-about copies: that is done in order, in one place, from records of about 1.1 KB. Executors need this package and pyarrow.
+Signing is most of the work, and each document is signed independently, so all executors sign. Whether a document is a
+copy depends on the earlier ones, so one place decides, in order, from records of about 1.1 KB. Executors need this
+package and pyarrow.
 """
 
 from __future__ import annotations
@@ -40,15 +41,15 @@ def sign(
     hash_key: str | bytes | None = None,
     **settings: Unpack[ClusterSettings],
 ) -> DataFrame:
-    """The DataFrame with a signed record in place of the text of each row, in the same partitions.
+    """Replaces the text of each row by a signed record, in the same partitions.
 
-    text, id, date  the columns; ids are strings or whole numbers, and none is null
-    keep            the other columns to hand on; None: all but the text
-    record          what the new column is called
-    hash_key        the key of the index that is to decide (Index.hash_key); without it, the public one
-    settings        those of the index that concern signatures: num_perm, shingle_words, ...
+    text, id, date  the columns; ids are strings or integers, and never null
+    keep            the other columns to keep; None: all except the text
+    record          the name of the new column
+    hash_key        the key of the index that decides (Index.hash_key); without it, the public one
+    settings        the index's settings for signatures: num_perm, shingle_words and so on
 
-    Write the result as Parquet for `doppel_dedup.resolve`, sorted by what is earlier:
+    Write the result as Parquet for `doppel_dedup.resolve`, with the earlier documents first:
 
     ```
     signed = doppel_dedup.spark.sign(spark.read.parquet("crawl"), id="url")
@@ -61,7 +62,7 @@ def sign(
     kept = columns_to_keep(df.columns, text, id, date, keep, record)
     needed = list(dict.fromkeys([*kept, text, *([date] if date else [])]))
     _check_ids(df, id)
-    signing: SigningSettings = {**settings, "threads": 1}  # Spark runs a task for each core
+    signing: SigningSettings = {**settings, "threads": 1}  # Spark runs one task per core
 
     def sign_batches(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow
@@ -88,13 +89,13 @@ def deduplicate(
     with_verdicts: bool = False,
     **settings: Unpack[IndexSettings],
 ) -> DataFrame | tuple[DataFrame, pyarrow.Table]:
-    """The DataFrame without the rows that repeat an earlier one.
+    """Returns the DataFrame without the rows that repeat an earlier one.
 
-    order_by       a column, or several: what is earlier ("date", "score desc"). A DataFrame has no order of its own, so it must be given. Rows
-                   that are equal in it are ordered by their id; null comes last
-    id             a column of ids that name a row each
-    index          an index to add to, on the driver; without it one is made of `settings` (as of Index)
-    with_verdicts  return (DataFrame, table of verdicts), the verdicts in the order in which rows were judged
+    order_by       one or more columns that say what is earlier ("date", "score desc"). Required, because a DataFrame
+                   has no order of its own. Rows that are equal in it are ordered by their id; nulls come last
+    id             a column of unique ids
+    index          an index to add to, on the driver; without it, one is made with `settings` (as in Index)
+    with_verdicts  return (DataFrame, table of verdicts), with the verdicts in the order in which the rows were judged
 
     The executors sign; the driver decides, with memory for the index and two batches of records.
     """
@@ -112,7 +113,7 @@ def deduplicate(
     signing: Any = {name: value for name, value in settings.items() if name not in ("path", "config", "repeated_ids", "hash_key")}
     try:
         signed = sign(df, text, id, date, keep=[name for name, _ in by], hash_key=index.hash_key, **signing)
-        signed = signed.persist(StorageLevel.DISK_ONLY)  # sorting looks at it twice
+        signed = signed.persist(StorageLevel.DISK_ONLY)  # sorting reads it twice
         try:
             ordered = signed.orderBy(*(F.col(name).desc_nulls_last() if desc else F.col(name).asc_nulls_last() for name, desc in [*by, (id, False)])).select(RECORD)
             verdicts = resolve(_batches(ordered.toLocalIterator(prefetchPartitions=True)), index=index)

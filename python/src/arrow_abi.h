@@ -1,6 +1,6 @@
 #pragma once
-// The structures of the Arrow C data interface, as its specification fixes them for all implementations
-// (https://arrow.apache.org/docs/format/CDataInterface.html), and who owns one.
+// The structures of the Arrow C data interface, which its specification fixes for all implementations
+// (https://arrow.apache.org/docs/format/CDataInterface.html), and an owner for them.
 
 #include <cstdint>
 #include <utility>
@@ -45,7 +45,7 @@ namespace doppel::python {
 
 inline constexpr int64_t kArrowNullable = 2;  // ArrowSchema::flags
 
-// Releases the structure that it was moved into.
+// Owns a structure and releases it.
 template <typename T>
 class Owned {
  public:

@@ -1,4 +1,4 @@
-// Columns from the Arrow C data interface: no Python object for a value.
+// Reads columns from the Arrow C data interface without a Python object per value.
 #include <bit>
 #include <cstring>
 #include <functional>
@@ -39,7 +39,7 @@ void read_stream(nb::handle from, const char* what, const Chunk& chunk) {
   }
 }
 
-// False: it is no Arrow object.
+// Calls `chunk` with each array. Returns false if `from` is not an Arrow object.
 bool read_chunks(nb::handle from, const char* what, const Chunk& chunk) {
   if (nb::hasattr(from, "__arrow_c_stream__")) {
     read_stream(from, what, chunk);
@@ -77,7 +77,7 @@ bool is_null(const ArrowArray& array, int64_t i) {
   return (bits[at / 8] >> (at % 8) & 1) == 0;
 }
 
-constexpr std::string_view kEmpty = "";  // not missing: it has data()
+constexpr std::string_view kEmpty = "";  // not missing, because it has data()
 
 template <typename Offset>
 void add_strings(const ArrowArray& array, std::vector<std::string_view>& out) {
@@ -94,7 +94,7 @@ void add_strings(const ArrowArray& array, std::vector<std::string_view>& out) {
   }
 }
 
-// A view is its length, then 12 bytes of text, or a beginning of 4 bytes, the number of a buffer and an
+// A string view is a length, then 12 bytes of text, or the first 4 bytes, the number of a buffer and an
 // offset.
 struct StringView {
   int32_t size;
@@ -127,7 +127,7 @@ void each_number(const ArrowArray& array, const std::function<void(bool, int64_t
   }
 }
 
-// False: the column is not one of whole numbers that fit.
+// Returns false if the format is not one of integers that fit into int64_t.
 bool each_integer(char format, const ArrowArray& array, const std::function<void(bool, int64_t)>& visit) {
   switch (format) {
     case 'c':
@@ -165,7 +165,7 @@ bool add_texts(std::string_view format, const ArrowArray& array, std::vector<std
   return true;
 }
 
-// Milliseconds in a unit of Arrow's times, as a fraction; {0, 0}: no time.
+// A unit of Arrow's times in milliseconds, as a fraction. times == 0: the format is not a time.
 struct Unit {
   int64_t times = 0, over = 1;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// The parts of the module doppel_dedup._core.
+// Registers the parts of the module doppel_dedup._core.
 
 #include <memory>
 

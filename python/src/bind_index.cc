@@ -1,4 +1,5 @@
-// MemoryIndex as doppel_dedup._core.Index: with the GIL released, one call at a time, in one process.
+// Binds MemoryIndex as doppel_dedup._core.Index. Calls release the GIL and run one at a time, in one
+// process.
 #include <unistd.h>
 
 #include <mutex>
@@ -44,7 +45,7 @@ class BoundIndex {
   BoundIndex(const BoundIndex&) = delete;
   BoundIndex& operator=(const BoundIndex&) = delete;
   ~BoundIndex() {
-    // A child of fork() has no right to touch the files that it shares with its parent.
+    // A child of fork() must not touch the files that it shares with its parent.
     if (::getpid() != process_) (void)index_.release();
   }
 
@@ -58,7 +59,7 @@ class BoundIndex {
                  [](MemoryIndex& index, auto&&... given) { return index.add_table(given...); });
   }
 
-  // (number of the pass, first rows of the files, messages, None or (file, first row, verdicts))
+  // Returns (number of the pass, first rows of the files, messages, None or (file, first row, verdicts)).
   nb::tuple begin_files(const std::vector<std::string>& paths, bool resume) {
     PassBegun begun;
     call(false, [&](MemoryIndex& index) {
@@ -100,7 +101,7 @@ class BoundIndex {
     return {verdicts};
   }
 
-  // (records, number that follows or None)
+  // Returns (records, next number or None).
   nb::tuple originals(uint64_t from, size_t most) {
     auto records = std::make_shared<TextBuffer>();
     std::optional<Seq> next;
@@ -193,7 +194,7 @@ class BoundIndex {
     call(true, [](MemoryIndex& index) { return index.checkpoint(); });
   }
 
-  // Twice is no error.
+  // May be called twice.
   void close() {
     if (::getpid() != process_) return;
     absl::Status status;
@@ -233,7 +234,7 @@ class BoundIndex {
     return {verdicts};
   }
 
-  // `changes`: after an error, what is in memory is not to be used further.
+  // `changes`: an error leaves the index unusable.
   template <typename Work>
   void call(bool changes, const Work& work) {
     if (::getpid() != process_) {
@@ -261,7 +262,7 @@ class BoundIndex {
   }
 
   const pid_t process_ = ::getpid();
-  std::mutex mutex_;  // never waited for with the GIL
+  std::mutex mutex_;  // locked only without the GIL
   std::unique_ptr<MemoryIndex> index_;
   std::string failed_;
   std::shared_ptr<const Verdicts> last_;

@@ -1,5 +1,4 @@
-// MinHash and MinHashIndex as doppel_dedup._core.MinHash and MinHashIndex. They keep the GIL: each call is
-// short.
+// Binds MinHash and MinHashIndex. Their calls are short, so they keep the GIL.
 #include <map>
 
 #include "bind.h"
@@ -13,7 +12,7 @@
 namespace doppel::python {
 namespace {
 
-// Kinds are few and cost a while to make. Guarded by the GIL.
+// There are few kinds, and each takes time to make. Guarded by the GIL.
 std::shared_ptr<const SketchKind> kind_of(uint64_t seed, int num_perm) {
   static std::map<std::pair<uint64_t, int>, std::weak_ptr<const SketchKind>> kinds;
   std::weak_ptr<const SketchKind>& known = kinds[{seed, num_perm}];

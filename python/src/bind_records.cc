@@ -1,4 +1,4 @@
-// Signed records as doppel_dedup._core.Records.
+// Binds signed records as doppel_dedup._core.Records.
 #include <array>
 
 #include "arrow_abi.h"
@@ -44,7 +44,7 @@ nb::bytes record_at(const Records& records, size_t i) {
   return nb::bytes(bytes.data(), bytes.size());
 }
 
-// An Arrow array of large_binary that shows the buffer.
+// An Arrow array of large_binary that refers to the buffer.
 struct ArrayParts {
   std::shared_ptr<const TextBuffer> bytes;
   std::array<const void*, 3> buffers{};

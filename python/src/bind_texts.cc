@@ -1,4 +1,4 @@
-// Functions of texts alone: signatures, and two texts side by side.
+// Binds functions of texts alone: signatures, and comparing two texts.
 #include "bind.h"
 #include "columns.h"
 #include "config/config.h"
@@ -20,13 +20,13 @@ namespace {
 
 using Sets = std::vector<std::pair<std::string, std::string>>;
 
-// One for each thread.
+// Makes signatures; one per thread.
 struct SlotMaker {
   explicit SlotMaker(const Scheme& scheme)
       : shingler(scheme.key, scheme.shingle_words, scheme.normalisation) {}
 
   void make(const Sketcher& sketcher, std::string_view text, uint64_t* slots) {
-    constexpr size_t kStep = 1 << 20;  // shingles of a huge text are not held all at once
+    constexpr size_t kStep = 1 << 20;  // limits the memory for shingles of a huge text
     sketcher.clear(slots);
     for (size_t at = 0; at < text.size(); at += kStep) {
       shingler.update(text.substr(at, kStep), shingles);

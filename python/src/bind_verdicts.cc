@@ -1,4 +1,4 @@
-// Columns of verdicts as doppel_dedup._core.Columns.
+// Binds columns of verdicts as doppel_dedup._core.Columns.
 #include "bind.h"
 #include "nanobind/ndarray.h"
 #include "nanobind/stl/string.h"
@@ -16,7 +16,7 @@ auto array_of(const Columns& columns, const std::vector<T>& values) {
   return nb::ndarray<nb::numpy, const T, nb::ndim<1>>(values.data(), {values.size()}, owner);
 }
 
-// Arrays own what they show: nothing is left for the property to keep.
+// Arrays own their memory, so the property needs to keep nothing alive.
 constexpr auto kOwned = nb::rv_policy::automatic;
 
 nb::object text(std::string_view bytes) {

@@ -16,8 +16,8 @@ namespace {
           .c_str());
 }
 
-// The bytes of a str or bytes object, which stay as long as the object. What UTF-8 cannot say (an unpaired
-// surrogate) becomes bytes that are no text, as they would be in a file.
+// The bytes of a str or bytes object; valid as long as the object. A str that UTF-8 cannot encode (unpaired
+// surrogates) becomes invalid UTF-8, as it would be in a file.
 std::string_view bytes_of(nb::handle value, TextColumn& column) {
   if (PyBytes_Check(value.ptr())) {
     char* data = nullptr;
@@ -40,7 +40,7 @@ bool is_nan(nb::handle value) {
   return PyFloat_Check(value.ptr()) && std::isnan(PyFloat_AsDouble(value.ptr()));
 }
 
-// A tuple of the values, which nobody changes while they are read without the GIL.
+// A tuple of the values, so that nobody changes them while they are read without the GIL.
 nb::object tuple_of(nb::handle from, const char* what) {
   if (PyUnicode_Check(from.ptr()) || PyBytes_Check(from.ptr())) {
     throw nb::type_error(
@@ -124,7 +124,7 @@ std::vector<int64_t> time_column(nb::handle from, const char* what) {
   each_of(tuple, [&](size_t row, nb::handle value) {
     if (value.is_none() || is_nan(value)) return out.push_back(kNoTime);
     nb::object text = nb::borrow(value);
-    if (nb::hasattr(value, "isoformat")) text = value.attr("isoformat")();  // NaT gives "NaT"
+    if (nb::hasattr(value, "isoformat")) text = value.attr("isoformat")();  // NaT returns "NaT"
     if (!PyUnicode_Check(text.ptr())) text = nb::str(text);
     const std::string_view written = bytes_of(text, texts);
     if (written == "NaT") return out.push_back(kNoTime);

@@ -9,7 +9,7 @@ namespace {
 
 namespace nb = nanobind;
 
-// The name of the class, of doppel_dedup._errors or built in.
+// The name of the exception class, in doppel_dedup._errors or built in.
 const char* class_of(absl::StatusCode code) {
   switch (code) {
     case absl::StatusCode::kInvalidArgument:
@@ -33,7 +33,7 @@ const char* class_of(absl::StatusCode code) {
 
 void raise_if_error(const absl::Status& status) {
   if (status.ok()) return;
-  // Settings are arguments here.
+  // In Python, settings are arguments.
   const std::string message = absl::StrReplaceAll(status.message(), {{"command line: ", ""}});
   const char* name = class_of(status.code());
   const nb::module_ errors = nb::module_::import_("doppel_dedup._errors");

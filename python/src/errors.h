@@ -1,5 +1,5 @@
 #pragma once
-// absl::Status as Python's exceptions.
+// Converts absl::Status to Python's exceptions.
 
 #include <utility>
 
@@ -8,8 +8,8 @@
 
 namespace doppel::python {
 
-// Throws (nb::python_error) unless it is OK: ValueError, OSError or a class of doppel_dedup._errors. With the
-// GIL.
+// Throws nb::python_error unless the status is OK: ValueError, OSError or a class of doppel_dedup._errors.
+// Needs the GIL.
 void raise_if_error(const absl::Status& status);
 
 template <typename T>

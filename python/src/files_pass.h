@@ -1,6 +1,6 @@
 #pragma once
-// A pass over files of rows that the program reads, and gives to an index row by row: which of them it has
-// given before, and how far. The position is that of `doppel scan`, so either goes on where the other was.
+// A pass over files whose rows a program reads and gives to an index. It knows which rows were given
+// before. Its position is that of `doppel scan`, so each can continue the other's run.
 
 #include <cstdint>
 #include <memory>
@@ -19,8 +19,8 @@ namespace doppel::python {
 
 class FilesPass {
  public:
-  // `position`: of the last commit. Originals from `first` on are made by this pass, those before `first_own`
-  // are of indexes that are only read.
+  // `position` is that of the last commit. Originals from `first` on are new in this pass; those before
+  // `first_own` belong to indexes that are only read.
   static absl::StatusOr<std::unique_ptr<FilesPass>> begin(const std::vector<std::string>& paths,
                                                           std::string_view position,
                                                           const FormatOptions& format, Seq first,
@@ -28,18 +28,18 @@ class FilesPass {
   size_t files() const { return listing_.files.size(); }
   // The first row of a file that was not given before; negative: all were.
   int64_t first_row(size_t file) const;
-  // The place in it where an earlier pass was; nullptr: it had not begun, or is done.
+  // The mark of a file that an earlier pass began and did not finish; nullptr otherwise.
   const LineMark* unfinished(size_t file) const;
-  // What an earlier pass left unfinished and cannot be found any more.
+  // Files that an earlier pass left unfinished and that are gone.
   const std::vector<Problem>& problems() const { return problems_; }
 
-  // Rows come from this file now. It is not all given.
+  // Begins to take rows from this file, which must have rows that were not given.
   absl::Status open(size_t file);
   const LineMark& mark() const { return mark_; }
   const std::string& path() const { return mark_.path; }
-  // The position behind so many rows of the open file.
+  // The position behind `rows` rows of the open file.
   std::string position(uint64_t rows) const;
-  // The open file was given to its end.
+  // The open file is finished.
   void end();
   std::string position() const { return writer_.encode(nullptr); }
 

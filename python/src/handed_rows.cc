@@ -10,7 +10,7 @@
 namespace doppel::python {
 namespace {
 
-// Adds the rows of a block; false: it is none, or not of this file, or not the next one.
+// Adds the rows of a block. Returns false if the block is invalid, of another file, or not the next one.
 bool take_block(std::string_view payload, const LineMark& mark, Handed& out) {
   ByteReader in(payload);
   const bool same =

@@ -1,8 +1,8 @@
 #pragma once
-// The rows of a file that the program has in its hands, with their verdicts. When it is killed before it asks
-// for more, they are given to it again, with the verdicts that they had.
+// The rows of a file that the program is processing, with their verdicts. If it is killed before it asks
+// for more, it gets them again with the same verdicts.
 //
-// The file "handed" of the state directory: blocks that are appended before the commit that counts their
+// The file "handed" of the state directory holds blocks, each written before the commit that counts its
 // rows. A block (little endian):
 //
 //    0  u32 length of the payload
@@ -11,8 +11,8 @@
 //         varints device and inode of the file, u64 hash of its first 4 KiB (LineMark), varint first row,
 //         varint number of rows, and the rows (put_rows() of verdicts.h)
 //
-// The blocks follow one another without a gap between rows. They count where one of them ends at the row at
-// which the committed position is; what is behind it was not committed.
+// The blocks are contiguous, without missing rows. They count if one of them ends at the row of the
+// committed position; blocks behind it were not committed.
 
 #include <optional>
 #include <string>
@@ -31,14 +31,14 @@ struct Handed {
 
 class HandedRows {
  public:
-  // `sync`: blocks survive a power loss too.
+  // `sync`: blocks survive a power loss, too.
   static absl::StatusOr<std::unique_ptr<HandedRows>> open(const std::string& directory, bool sync);
 
-  // The rows before mark.lines of the file, if they were in its hands there. Nothing: they were not.
+  // The rows before mark.lines that the program was processing; nullopt if there are none.
   absl::StatusOr<std::optional<Handed>> read(const LineMark& mark) const;
-  // The program asks for more: what it had is done with.
+  // The program asks for more, so it has finished its rows.
   absl::Status forget();
-  // It will get these rows, too: the last ones of `verdicts`.
+  // Adds the last `rows` of `verdicts`, which the program will get, too.
   absl::Status add(const LineMark& mark, uint64_t first_row, const Verdicts& verdicts, size_t rows);
 
  private:

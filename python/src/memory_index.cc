@@ -67,7 +67,7 @@ absl::Status MemoryIndex::open_engine(EngineOptions& engine, Bodies& bodies) {
 }
 
 absl::Status MemoryIndex::open_state(EngineOptions& engine) {
-  // The outputs of a run of doppel scan are left alone, so any commit will do.
+  // This keeps the outputs of `doppel scan` as they are, so any commit is fine.
   ASSIGN_OR_RETURN(state_, open_embedded_state(options_, engine, {}, {}, against_->describe()));
   const Recovered& recovered = state_->recovered();
   if (kafka::is_kafka_position(recovered.source_position)) {

@@ -1,4 +1,4 @@
-// Files of rows, given to an index one after the other.
+// Passes over files of rows.
 #include "base/status.h"
 #include "fmt/format.h"
 #include "memory_index.h"

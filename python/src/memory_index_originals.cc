@@ -1,4 +1,4 @@
-// Originals of an index for another one.
+// Returns the originals of an index, for another one.
 #include <algorithm>
 
 #include "base/status.h"

@@ -58,7 +58,7 @@ absl::Status ColumnsSink::write(const Decided& decided) {
   for (size_t i = 0; i < decided.batch.records.size(); ++i) {
     Outcome outcome = decided.work.resolved.outcomes[i];
     if (outcome.verdict == Verdict::removal) continue;
-    // The same in each run, however many others there are.
+    // The number is the same in each run, however many originals of other indexes there are.
     constexpr Seq kOthers = Seq{1} << 59;
     outcome.seq = outcome.seq < first_own_ ? kOthers + outcome.seq : outcome.seq - first_own_;
     std::string original_name;

@@ -1,5 +1,5 @@
 #pragma once
-// The pipeline's two ends in memory: documents that a program holds, and columns of what was decided.
+// The two ends of the pipeline in memory: documents of a program, and columns of verdicts.
 
 #include <span>
 #include <string>
@@ -14,26 +14,26 @@
 
 namespace doppel::python {
 
-// Where documents given by a program come from, as the metadata of originals and events name it. Part of the
-// tag under which an id is found again.
+// The source of documents from a program in the metadata of originals and events. It is part of the tag by
+// which an id is found.
 inline constexpr std::string_view kSourceName = kProgramSource;
 
-// Documents by position; the columns outlive their readers, and are equally long or empty.
+// The columns have the same length or are empty, and must outlive their readers.
 struct Documents {
   std::span<const std::string_view> texts;
-  std::span<const std::string_view> ids;  // empty: each is called by its number, or its place in a file
-  std::span<const int64_t> times_ms;      // empty: none has one
-  std::string_view source = kSourceName;  // or the file that they are rows of
-  uint64_t first_number = 0;              // of the first document: in the life of the index, or in its source
+  std::span<const std::string_view> ids;  // empty: the id is the number, or the place in a file
+  std::span<const int64_t> times_ms;      // empty: no document has one
+  std::string_view source = kSourceName;  // or the file of the rows
+  uint64_t first_number = 0;              // of the first document: in the index, or in its source
   bool rows = false;                      // `source` is a file
-  const FilesPass* pass = nullptr;        // whose open file it is: says the position
+  const FilesPass* pass = nullptr;        // the pass of these rows, for the position
 };
 
-// Small batches, so that they fit into caches and a signal is soon heard.
+// Batches are small, so that they fit into caches and a signal is noticed soon.
 inline constexpr size_t kBatchDocuments = 256;
 inline constexpr uint64_t kBatchBytes = 8 << 20;
 
-// Records of texts are the texts themselves: there is nothing to decode.
+// Returns the text of a record as it is: there is nothing to decode.
 class DocumentsDecoder final : public Decoder {
  public:
   explicit DocumentsDecoder(const Documents& documents) : documents_(documents) {}
@@ -43,7 +43,7 @@ class DocumentsDecoder final : public Decoder {
   const Documents& documents_;
 };
 
-// Records to be judged. Their keys are the ids. What backs them lives in Batch::memory.
+// Records to judge. Their keys are the ids. Batch::memory keeps their bytes.
 class DocumentsSource final : public Source {
  public:
   explicit DocumentsSource(const Documents& documents) : documents_(documents) {}
@@ -56,7 +56,7 @@ class DocumentsSource final : public Source {
   size_t at_ = 0;
 };
 
-// Records that ask for the originals of an id to be forgotten.
+// Records that ask to remove the originals of an id.
 class RemovalsSource final : public Source {
  public:
   RemovalsSource(const std::vector<std::string_view>& ids, uint64_t first_number)
@@ -71,20 +71,20 @@ class RemovalsSource final : public Source {
   size_t at_ = 0;
 };
 
-// Appends what was decided to columns. The outputs of another run stay where they are.
+// Appends the verdicts to columns. Does not change the outputs of another run.
 class ColumnsSink final : public Sink {
  public:
-  // `first_own`: originals are numbered from there on; those before have numbers of their own kind.
+  // Originals from `first_own` on are numbered from 0; those below get numbers from 2^59 on.
   ColumnsSink(std::string position, Seq first_own, Verdicts& verdicts)
       : position_(std::move(position)), first_own_(first_own), verdicts_(verdicts) {}
-  // Of rows of the open file of `pass`, to be kept in `handed`.
+  // Also stores the rows in `handed`; they belong to the open file of `pass`.
   void keep_in(HandedRows& handed, const FilesPass& pass) {
     handed_ = &handed;
     pass_ = &pass;
   }
   absl::Status write(const Decided& decided) override;
   std::string position() const override { return position_; }
-  uint64_t removed() const { return removed_; }  // originals, by whatever reason
+  uint64_t removed() const { return removed_; }  // originals, for any reason
 
  private:
   const std::string position_;

@@ -51,9 +51,9 @@ double MinHash::jaccard(MinHash& other) {
   return estimate_jaccard(slots().data(), other.slots().data(), kind_->sketcher.num_perm());
 }
 
-// In each of the first k rounds every element falls into one of k slots, so with n elements a slot waits for
-// its first one about as long as an exponential time of rate n / k, in rounds. Slots that waited k rounds
-// longer are cut off there: of such times, events over exposure is the likeliest rate.
+// In each of the first k rounds, each element falls into one of k slots. So with n elements a slot waits
+// for its first one about as long as an exponential time of rate n / k, in rounds. Waits are cut off at k
+// rounds. The most likely rate of such censored times is events / exposure.
 double MinHash::count() {
   const double k = kind_->sketcher.num_perm();
   if (empty()) return 0;
@@ -89,7 +89,7 @@ Seq MinHashIndex::insert(const std::vector<uint64_t>& slots) {
   std::vector<uint64_t> keys(static_cast<size_t>(banding().bands));
   prepare(slots, slices.data(), keys.data());
   Row row{.slices = slices.data(), .mask = all_bands_.data()};
-  row.digest = {number, 0};  // unused here, but never equal
+  row.digest = {number, 0};  // unused here, but always different
   index_.insert(std::span(&row, 1), keys.data());
   return number;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Sketches of sets of elements and an index of them, as the module doppel_dedup.datasketch shows them.
+// Sketches of sets, and an index of them, for the module doppel_dedup.datasketch.
 
 #include <cstdint>
 #include <memory>
@@ -16,12 +16,12 @@
 
 namespace doppel::python {
 
-// What sketches of one seed and size share. Immutable.
+// The common part of sketches with one seed and size. Immutable.
 struct SketchKind {
   SketchKind(uint64_t seed, int num_perm);
 
   uint64_t seed;
-  uint64_t salt;  // of elements
+  uint64_t salt;  // for hashing elements
   HashKey key;
   Sketcher sketcher;
 };
@@ -30,11 +30,11 @@ class MinHash {
  public:
   explicit MinHash(std::shared_ptr<const SketchKind> kind);
 
-  // Elements are gathered, and sketched when somebody looks: a few at a time cost as much as many.
+  // Collects elements and sketches them in batches, because a few at a time cost as much as many.
   void update(std::string_view element);
-  void merge(MinHash& other);  // of the same kind
+  void merge(MinHash& other);  // must be of the same kind
   double jaccard(MinHash& other);
-  // How many distinct elements there are, by estimate.
+  // The estimated number of distinct elements.
   double count();
 
   const SketchKind& kind() const { return *kind_; }
@@ -48,17 +48,17 @@ class MinHash {
   PodVector<uint64_t> waiting_;  // hashes of elements
 };
 
-// Sketches by number. A query gives the candidates that share a band, with the estimate of their similarity.
+// Sketches by number. A query returns the candidates that share a band, with their estimated similarity.
 class MinHashIndex {
  public:
-  // bands and rows 0: chosen from the threshold and the recall.
+  // bands and rows are chosen from threshold and recall if they are 0.
   static absl::StatusOr<std::unique_ptr<MinHashIndex>> create(double threshold, double recall, int num_perm,
                                                               int bands, int rows);
-  // The number of the sketch, ascending from 0.
+  // Returns the number of the sketch, ascending from 0.
   Seq insert(const std::vector<uint64_t>& slots);
   bool remove(Seq number) { return index_.remove(number); }
   std::vector<std::pair<Seq, double>> query(const std::vector<uint64_t>& slots) const;
-  // For each band: how many sketches share each of its keys.
+  // For each band: how many sketches have each band key.
   std::vector<absl::flat_hash_map<uint64_t, uint64_t>> counts() const;
   Banding banding() const { return index_.options().banding; }
   int num_perm() const { return index_.options().num_perm; }

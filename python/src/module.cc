@@ -1,4 +1,4 @@
-// doppel_dedup._core: what the package is made of. Users see the modules of Python above it.
+// doppel_dedup._core, the compiled part of the package. Users see the Python modules above it.
 #include "bind.h"
 
 NB_MODULE(_core, m) {

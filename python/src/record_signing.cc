@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kGrain = 16;  // documents that a thread takes at a time
 
-// One for each thread.
+// One per thread.
 struct Tools {
   RecordSigner signer;
   SignedDocument document;

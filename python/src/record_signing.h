@@ -1,5 +1,5 @@
 #pragma once
-// SIGN alone: documents that a program holds, as signed records. Knows nothing of Python.
+// SIGN alone: turns documents of a program into signed records. Independent of Python.
 
 #include <functional>
 #include <string>
@@ -15,28 +15,29 @@
 
 namespace doppel::python {
 
-// What signing and comparing texts needs to know.
+// All that signing and comparing texts depends on.
 struct SigningSettings {
   Options options;
   EngineOptions engine;
 };
-// `hash_key`: 32 hex digits; empty: as for doppel scan.
+// `hash_key`: 32 hex digits; empty: as in `doppel scan`.
 absl::StatusOr<SigningSettings> signing_settings(const std::vector<std::pair<std::string, std::string>>& sets,
                                                  const std::string& hash_key);
 
-// The records of documents, in their order. They carry what MemoryIndex::add() would make of the documents.
-// `times_ms` may be empty. Asked now and then, `go_on` ends the work by false.
+// Appends the signed records of the documents, in order. MemoryIndex::add_signed() decides them as add()
+// decides the documents. `times_ms` may be empty. `go_on` is called between batches; false ends the work.
 absl::Status sign_documents(const SigningSettings& settings, const std::vector<std::string_view>& texts,
                             const std::vector<std::string_view>& ids, const std::vector<int64_t>& times_ms,
                             const std::function<bool(uint64_t done)>& go_on, TextBuffer& out);
 
-// What a signed record says of its document.
+// The document of a signed record.
 struct SignedName {
   std::string id;
   Digest digest;
   std::string metadata;
 };
-// Of signed records. InvalidArgument names the row that is none, or is of another scheme or hash key.
+// The documents of signed records. InvalidArgument names the row of an invalid record, or of one with
+// another scheme or hash key.
 absl::StatusOr<std::vector<SignedName>> names_of_records(const EngineOptions& engine,
                                                          const std::vector<std::string_view>& records);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What was decided of documents, as columns: for NumPy, for Arrow, or row by row.
+// Verdicts of documents as columns: for NumPy, for Arrow, or row by row.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace doppel::python {
 
-// Texts that lie one behind the other, as Arrow wants them.
+// Contiguous texts in Arrow's layout.
 class TextBuffer {
  public:
   void add(std::string_view text) {
@@ -33,12 +33,12 @@ class TextBuffer {
 };
 
 struct Verdicts {
-  std::vector<uint8_t> verdict;  // doppel::Verdict
-  std::vector<uint8_t> kind;     // doppel::Kind
-  std::vector<uint64_t> seq;     // of unique: its number among originals; of duplicates that of the original
-  std::vector<double> similarity;  // NaN but for duplicates; in millionths, rounded down, as everywhere
+  std::vector<uint8_t> verdict;    // doppel::Verdict
+  std::vector<uint8_t> kind;       // doppel::Kind
+  std::vector<uint64_t> seq;       // the number of the original; of a unique document, its own
+  std::vector<double> similarity;  // of duplicates, in millionths, rounded down; else NaN
   TextBuffer id;
-  TextBuffer original;  // of a duplicate its original's id, else empty
+  TextBuffer original;  // of a duplicate: the id of its original; else empty
 
   size_t size() const { return verdict.size(); }
   void add(std::string_view name, const Outcome& outcome, std::string_view original_name);
@@ -46,10 +46,10 @@ struct Verdicts {
            std::string_view original_name);
 };
 
-// Rows as bytes, from `first` on; for each: u8 verdict, u8 kind, varints number of the original and
+// Appends rows as bytes, from `first` on. Each has u8 verdict, u8 kind, varints number of the original and
 // similarity in millionths, strings id and original (varint length, bytes).
 void put_rows(std::string& out, const Verdicts& verdicts, size_t first);
-// Adds so many rows. False: the bytes are none.
+// Adds `rows` rows. Returns false if the bytes are invalid.
 bool take_rows(ByteReader& in, uint64_t rows, Verdicts& out);
 
 }  // namespace doppel::python

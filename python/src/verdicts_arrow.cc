@@ -25,8 +25,8 @@ constexpr std::array<Field, 6> kFields{{{"id", "U", 0},
                                         {"cluster", "U", kArrowNullable}}};
 constexpr size_t kCluster = 5;
 
-// What a schema or an array points into, released with it. Children are released by their holders, so
-// that they can be moved away.
+// The memory that a schema or array points to, released with it. Its holder releases the children
+// separately, so that a consumer can move them out.
 struct SchemaParts {
   std::array<ArrowSchema, kFields.size()> children;
   std::array<ArrowSchema*, kFields.size()> pointers;
@@ -62,10 +62,10 @@ void make_schema(ArrowSchema* out) {
           .private_data = parts};
 }
 
-// One column: its buffers, and what they lie in.
+// One column: its buffers and their memory.
 struct ColumnParts {
   std::shared_ptr<const Verdicts> verdicts;
-  std::string valid, data;  // made for it
+  std::string valid, data;  // created for this column
   std::vector<int32_t> ends32;
   TextBuffer texts;
   std::array<const void*, 3> buffers{};

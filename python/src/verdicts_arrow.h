@@ -1,5 +1,5 @@
 #pragma once
-// Verdicts through the Arrow C stream interface.
+// Exports verdicts through the Arrow C stream interface.
 
 #include <memory>
 
@@ -8,8 +8,8 @@
 
 namespace doppel::python {
 
-// A capsule "arrow_array_stream" of one batch with the columns id, verdict, original, similarity, kind. What
-// it hands out needs neither the GIL nor Python.
+// A capsule "arrow_array_stream" with one batch of the columns id, verdict, original, similarity, kind and
+// cluster. Its arrays need neither the GIL nor Python.
 nanobind::capsule arrow_stream(std::shared_ptr<const Verdicts> verdicts);
 
 }  // namespace doppel::python

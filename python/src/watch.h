@@ -1,5 +1,5 @@
 #pragma once
-// What a long call does now and then without the GIL: hears Ctrl-C, and calls back how far it is.
+// Regular work of a long call that runs without the GIL: notices Ctrl-C, and reports progress.
 
 #include <chrono>
 #include <cstdint>
@@ -10,10 +10,11 @@ namespace doppel::python {
 
 class Watch {
  public:
-  // `progress`: called with how many documents are done; None: nobody is.
+  // `progress` is called with the number of finished documents; None: no calls.
   explicit Watch(nanobind::handle progress) : progress_(progress) {}
 
-  // False: a signal or the callback has raised an exception, which is set. Called without the GIL.
+  // Call it without the GIL. Returns false if a signal or the callback raised an exception, which stays
+  // set.
   bool go_on(uint64_t done) {
     const auto now = std::chrono::steady_clock::now();
     if (raised_ || now - asked_ < std::chrono::milliseconds(50)) return !raised_;
@@ -22,7 +23,8 @@ class Watch {
     raised_ = PyErr_CheckSignals() != 0 || !call(done);
     return !raised_;
   }
-  // At the end, with the GIL: throws what was raised; else calls back once more.
+  // Call it at the end, with the GIL. Throws the exception that was raised, or reports progress a last
+  // time.
   void finish(uint64_t done) {
     if (raised_ || !call(done)) throw nanobind::python_error();
   }
