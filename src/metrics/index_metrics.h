@@ -13,9 +13,8 @@
 namespace doppel {
 
 struct IndexLimits {
-  uint64_t documents =
-      0;                // from the oldest live original to the newest; 0: none, matchers hold the originals
-  uint64_t memory = 0;  // bytes; 0: none
+  uint64_t documents = 0;  // from the oldest live original to the newest; 0: none (matchers hold them)
+  uint64_t memory = 0;     // bytes; 0: none
 };
 
 class IndexMetrics {

@@ -10,7 +10,7 @@
 namespace doppel {
 namespace {
 
-// Into memory that is there already. Of a long one only what names the document is kept.
+// Copies metadata and reuses the memory of `to`. Of long metadata it keeps only what identifies the document.
 void keep(std::string& to, std::string_view encoded) {
   if (encoded.size() <= Activity::kMetadataMost) {
     to.assign(encoded);
@@ -21,7 +21,7 @@ void keep(std::string& to, std::string_view encoded) {
   if (!decode_metadata(encoded, m).ok()) return;
   m.tags = m.passthrough = m.payload_digest = m.content_type = {};
   m.warc.reset();
-  // Cut between characters, or at least not far from it: what is shown replaces what is broken.
+  // This may cut within a character. Pages replace invalid UTF-8.
   m.url = m.url.substr(0, 1000);
   m.id = m.id.substr(0, 500);
   if (m.key && m.key->size() > 300) m.key = m.key->substr(0, 300);
@@ -112,7 +112,7 @@ void Activity::observe(const Decided& decided, int64_t now_ms) {
   }
 }
 
-// Of a batch, the last ones: what falls out of the list at once is not copied.
+// Copies only the last ones of a batch, because the list would drop the others at once.
 void Activity::keep_dead_letters(const Decided& decided, int64_t now_ms) {
   const std::vector<Outcome>& outcomes = decided.work.resolved.outcomes;
   std::vector<size_t> last;

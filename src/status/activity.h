@@ -1,7 +1,7 @@
 #pragma once
-// What happened lately, in bounded memory: clusters that grew, the last duplicates, the most-copied originals
-// and pairs of hosts, and rates of the last hour. Fed by the pipeline's thread once for each batch; read by
-// any.
+// Recent activity of the stream, in bounded memory: clusters that grew, the last duplicates, the most-copied
+// originals and pairs of hosts, and the rates of the last hour. The pipeline's thread adds each batch; any
+// thread may read.
 
 #include <array>
 #include <chrono>
@@ -35,9 +35,9 @@ struct Cluster {
   std::string host;      // of its URL
   uint64_t exact = 0, near = 0;
   int64_t first_ms = 0, last_ms = 0;
-  int64_t since_ms = 0;                // what came before is not counted
-  std::array<Copy, kMembers> members;  // a ring
-  // The last ones, newest first.
+  int64_t since_ms = 0;                // copies before this time are not counted
+  std::array<Copy, kMembers> members;  // a ring buffer
+  // The last copies, newest first.
   std::vector<const Copy*> last() const;
 };
 
@@ -48,12 +48,12 @@ struct LastEvent {
 
 // A record that could not be read, or whose document may not be kept.
 struct DeadLetter {
-  std::string where;  // "topic/partition/offset", "path:line"
+  std::string where;  // such as "topic/partition/offset" or "path:line"
   std::string reason;
   int64_t at_ms = 0;
 };
 
-// Counters at a time; two of them make rates.
+// Counters at one moment. The difference of two samples gives rates.
 struct Sample {
   int64_t at_ms = 0;
   uint64_t documents = 0, unique = 0, exact = 0, near = 0, unscored = 0, rejected = 0, skipped = 0;
@@ -63,18 +63,18 @@ struct Sample {
 class Activity {
  public:
   static constexpr size_t kClusters = 1024, kEvents = 50, kDeadLetters = 10, kHitters = 256, kSamples = 361;
-  // The most-copied count a sample of a batch with more duplicates than this.
+  // If a batch has more duplicates than this, originals and hosts are counted from a sample of them.
   static constexpr size_t kLookedAt = 64;
   static constexpr int64_t kSampleMs = 10'000;
-  static constexpr size_t kMetadataMost = 2048;  // of what is kept here; longer ones lose their extras
+  static constexpr size_t kMetadataMost = 2048;  // longer metadata are kept without their extras
 
   explicit Activity(int64_t now_ms) : start_ms_(now_ms), samples_{Sample{.at_ms = now_ms}} {}
 
-  // The pipeline's thread. Times are given, so that tests need not wait.
+  // Call these on the pipeline's thread. The caller passes the time, so that tests need not wait.
   void observe(const Decided& decided, int64_t now_ms);
   void sample(const Counters& counters, int64_t now_ms);
 
-  // Any thread; copies.
+  // Any thread may call these; they return copies.
   int64_t start_ms() const { return start_ms_; }
   std::optional<Cluster> cluster(Seq seq) const;
   std::optional<Cluster> cluster(std::string_view cluster_id) const;         // event_id of the original
@@ -95,18 +95,18 @@ class Activity {
   const int64_t start_ms_;
   mutable std::mutex mutex_;
   std::vector<Slot> slots_;
-  std::list<size_t> used_;  // slots, the one that grew last first
+  std::list<size_t> used_;  // indexes of slots_, most recently grown first
   absl::flat_hash_map<Seq, size_t> places_;
-  bool dropped_ = false;  // some cluster was dropped for another
+  bool dropped_ = false;  // a slot was reused for another cluster
   std::array<LastEvent, kEvents> events_;
   uint64_t event_count_ = 0;
   std::deque<DeadLetter> dead_letters_;  // newest first
   HeavyHitters<Seq> originals_{kHitters};
   HeavyHitters<std::string> hosts_{kHitters};
-  std::deque<Sample> samples_;  // the first one from before anything came
+  std::deque<Sample> samples_;  // begins with an empty one at the start
   Sample now_;
   uint64_t random_ = 1;
-  std::string pair_;  // kept for its memory
+  std::string pair_;  // reused, to avoid allocations
 };
 
 }  // namespace doppel

@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kAnswerTime{5'000};
 constexpr milliseconds kSnapshotTime{60'000};
-constexpr Seq kSlice = 100'000;  // originals that one question looks at
+constexpr Seq kSlice = 100'000;  // most originals for each question to the pipeline's thread
 constexpr size_t kShownMost = 100;
 
 Response try_again(int status, std::string_view message) {
@@ -64,7 +64,7 @@ void write_similarity(JsonWriter& json, uint32_t ppm, bool estimated) {
   json.boolean("estimated", estimated);
 }
 
-// A list of originals, of which the metadata of the first ones is at hand.
+// Writes the first originals of a list; only these have metadata.
 template <typename List, typename MetadataOf>
 void write_originals(JsonWriter& json, const List& list, const MetadataOf& metadata_of) {
   json.open("originals", '[');
@@ -73,7 +73,7 @@ void write_originals(JsonWriter& json, const List& list, const MetadataOf& metad
   json.close();
 }
 
-// The originals that a unique document is related to.
+// Writes the originals to which a unique document is related.
 void write_relations(JsonWriter& json, const Outcome& outcome) {
   if (outcome.verdict != Verdict::unique || outcome.related.empty()) return;
   json.open("relations", '[');
@@ -228,8 +228,9 @@ Response Api::check(const Request& request) const {
   return {.body = json.finish()};
 }
 
-// Newest first. The places of bodies are copied on the pipeline's thread, piece by piece; they are read here.
-// Anyone who can connect may ask where there is no token: so it ends soon, and there is one at a time.
+// Searches the newest originals first. The pipeline's thread copies the places of bodies piece by piece; this
+// thread reads the bodies. Without a configured token anyone may search, so a search is short and only one
+// runs at a time.
 std::optional<Response> Api::find(const Request& request, const OriginalsWanted& wanted,
                                   std::vector<Original>& out) const {
   if (request.token == Request::Token::missing)

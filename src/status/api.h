@@ -1,7 +1,7 @@
 #pragma once
-// The API under /v1 (docs/openapi.yaml). Its handlers run on the server's threads and look at the index
-// through the mailbox; what is to be forgotten goes with the next batches through the log, as everything that
-// changes it.
+// The API under /v1 (docs/openapi.yaml). Its handlers run on the server's threads and read the index through
+// the mailbox. Requests to forget originals go through the log with the next batches, like every other
+// change.
 
 #include <chrono>
 #include <functional>
@@ -21,7 +21,7 @@
 
 namespace doppel {
 
-struct ApiParts {  // all outlive the API
+struct ApiParts {  // the references outlive the API
   const Engine& engine;
   const KeptOriginals& originals;
   const Bodies& bodies;
@@ -29,31 +29,32 @@ struct ApiParts {  // all outlive the API
   Mailbox& mailbox;
   FormatOptions format;
   KeyPolicy keys;
-  std::function<absl::Status()> checkpoint;  // on the pipeline's thread
-  Forgetting* forgetting = nullptr;          // null: nothing may be forgotten
-  std::string forgets_not;                   // and why
-  // How long a look-up of an id may take, for anyone where there is no token and for who has the token; and
-  // how long who forgets waits until all of it is done.
+  std::function<absl::Status()> checkpoint;  // called on the pipeline's thread
+  Forgetting* forgetting = nullptr;          // null: the API cannot forget originals
+  std::string forgets_not;                   // why not
+  // How long the look-up of an id may take if no token is configured, and with the token; how long a request
+  // to forget waits for its completion.
   std::chrono::milliseconds open_search{5'000}, token_search{60'000}, forget{60'000};
 };
 
 class Api {
  public:
   explicit Api(ApiParts parts);
-  // From here until close().
+  // Adds the routes. Handlers work until close().
   void route(http::Server& server);
-  // As its own handlers are: after close() it is not called any more, and none is running.
+  // Wraps a handler in the same way as the API's own: it does not run after close().
   http::Handler guarded(http::Handler handler) const;
 
-  // After the mailbox is closed: what is under way ends, and nothing of this is used any more.
+  // Waits for running handlers; later requests are refused. Close the mailbox first. Nothing uses this object
+  // after.
   void close();
 
  private:
   struct Original {
     Seq seq = 0;
-    std::string metadata;  // encoded; of the first ones only
+    std::string metadata;  // encoded; only for the first kShownMost
   };
-  // Nothing: the search is done. Else the answer that says why not.
+  // Nullopt: the search is complete. Otherwise returns the response that says why not.
   std::optional<http::Response> find(const http::Request& request, const OriginalsWanted& wanted,
                                      std::vector<Original>& out) const;
 
@@ -65,7 +66,7 @@ class Api {
   http::Response cluster(const http::Request& request) const;
   http::Response snapshot() const;
 
-  // Handlers hold it shared while they run; after close() they only say that they are closed.
+  // Handlers hold the mutex shared while they run. After close() they only answer 503.
   struct Gate {
     std::shared_mutex mutex;
     bool closed = false;

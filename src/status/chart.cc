@@ -18,7 +18,7 @@ constexpr int64_t kHourMs = 3'600'000, kMinuteMs = 60'000;
 struct Frame {
   int64_t begin_ms, end_ms;
   double height, most;
-  // As long as there is something to show, an hour at most.
+  // The time axis covers all samples, at least a minute and at most an hour.
   Frame(const std::vector<Sample>& samples, double high, double top) : height(high), most(top) {
     end_ms = samples.back().at_ms;
     begin_ms = end_ms - std::clamp(end_ms - samples.front().at_ms, kMinuteMs, kHourMs);
@@ -30,7 +30,7 @@ struct Frame {
   double y(double value) const { return height - kBottom - value / most * (height - kTop - kBottom); }
 };
 
-// 1, 2 or 5 times a power of ten, at least `value`.
+// The least of 1, 2 or 5 times a power of ten that is not below `value`.
 double round_up(double value) {
   if (value <= 0) return 1;
   const double power = std::pow(10, std::floor(std::log10(value)));
@@ -72,7 +72,7 @@ std::string short_number(double value) {
 constexpr size_t kBands = 4;
 constexpr std::array<std::string_view, kBands> kColours{"--unique", "--near", "--exact", "--other"};
 
-// Documents a second between two samples, by band of the chart.
+// Documents per second between two samples, by band of the chart.
 std::array<double, kBands> rates(const Sample& a, const Sample& b) {
   const double seconds = std::max(1e-3, static_cast<double>(b.at_ms - a.at_ms) / 1e3);
   const auto rate = [&](uint64_t before, uint64_t after) {

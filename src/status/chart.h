@@ -1,5 +1,5 @@
 #pragma once
-// Charts of the last hour as inline SVG; colours are the page's variables.
+// Charts of the last hour as inline SVG. The colours are the page's CSS variables.
 
 #include <string>
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace doppel {
 
-// Documents a second, stacked by verdict.
+// Documents per second, stacked by verdict.
 void append_rate_chart(std::string& out, const std::vector<Sample>& samples);
-// Copies among the documents that were compared, 0 to 1; gaps where there were none.
+// The share of copies among the compared documents, from 0 to 1, with gaps while none were compared.
 void append_ratio_chart(std::string& out, const std::vector<Sample>& samples);
 
 }  // namespace doppel

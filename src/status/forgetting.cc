@@ -8,7 +8,7 @@ namespace doppel {
 namespace {
 
 constexpr auto kCopyTime = std::chrono::milliseconds(3);
-constexpr Seq kCopyMost = 200'000;  // places; so that a search that is closed ends soon
+constexpr Seq kCopyMost = 200'000;  // most places for each step, so that a search ends soon after close()
 constexpr Seq kLookAtClock = 4'096;
 constexpr auto kSayEvery = std::chrono::seconds(2);
 
@@ -16,9 +16,9 @@ constexpr auto kSayEvery = std::chrono::seconds(2);
 
 struct Forgetting::Task {
   Request request;
-  Progress progress;       // guarded by the mutex
+  Progress progress;       // guarded by Forgetting::mutex_
   std::vector<Seq> found;  // ascending
-  size_t next = 0;         // the first of them that no batch has removed yet
+  size_t next = 0;         // index of the first one that no batch has removed yet
   std::vector<std::string> shown;
 
   uint64_t left() const { return found.size() - next; }
@@ -102,8 +102,8 @@ void Forgetting::search_on() {
       task->progress.to_search = end - originals_.lowest_live();
     }
   }
-  // The newest are in memory or in the page cache; older ones may have to come from a disk, which takes its
-  // time.
+  // The newest originals are in memory or in the page cache, so this thread may read them. Reading older ones
+  // from a disk would take too long.
   if (read_any_ && end - searched_to_ <= kTail) {
     copy_places(end);
     read_places();
@@ -133,7 +133,7 @@ void Forgetting::begin_search() {
   if (removing_.empty()) said_ = Clock::now();
 }
 
-// From searched_to_ on, as far as the time lasts.
+// Copies places from searched_to_ on until the time is over.
 void Forgetting::copy_places(Seq end) {
   const auto until = Clock::now() + kCopyTime;
   end = std::min(end, searched_to_ + kCopyMost);
@@ -145,7 +145,7 @@ void Forgetting::copy_places(Seq end) {
   }
 }
 
-// Those that are searched for are known as far as `below`.
+// Ends the search: all wanted originals with numbers below `below` are found.
 void Forgetting::search_done(Seq below) {
   const auto damaged = std::count_if(unreadable_some_.begin(), unreadable_some_.end(),
                                      [&](Seq seq) { return originals_.live(seq); });
@@ -181,7 +181,7 @@ bool Forgetting::take_piece(Work& work) {
     const size_t before = task->next;
     for (; task->left() > 0 && room > 0; ++task->next) {
       const Seq seq = task->found[task->next];
-      if (!originals_.live(seq)) continue;  // it has expired since, or another request has removed it
+      if (!originals_.live(seq)) continue;  // it has expired, or another request has removed it
       work.forget.push_back(seq);
       --room;
     }
@@ -190,7 +190,7 @@ bool Forgetting::take_piece(Work& work) {
   }
   std::sort(work.forget.begin(), work.forget.end());
   work.forget.erase(std::unique(work.forget.begin(), work.forget.end()), work.forget.end());
-  if (work.forget.empty()) settled();  // nothing of it needs a batch
+  if (work.forget.empty()) settled();  // there is nothing to remove, so no batch is needed
   return !work.forget.empty();
 }
 
@@ -262,7 +262,7 @@ void Forgetting::read_places() {
     const absl::StatusOr<Body> body = bodies_.read(place.body, buffer_);
     Metadata metadata;
     if (!body.ok() || !decode_metadata(body->metadata, metadata).ok()) {
-      // It may have expired since its place was copied.
+      // The original may have expired since its place was copied; search_done() checks that.
       ++unreadable_;
       if (unreadable_some_.size() < kUnreadableKept) unreadable_some_.push_back(place.seq);
       continue;

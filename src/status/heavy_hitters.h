@@ -1,7 +1,7 @@
 #pragma once
-// The most frequent keys of a stream, in bounded memory (Space-Saving; Metwally, Agrawal, El Abbadi 2005): a
-// new key takes the place of the least frequent one and its count. Every key that occurs more than total /
-// size times is there; a count is too high by `error` at most, and never too low.
+// Finds the most frequent keys of a stream in bounded memory (Space-Saving; Metwally, Agrawal, El Abbadi
+// 2005). A new key replaces the least frequent one and inherits its count. Every key that occurs more than
+// total / size times is included. A count is too high by at most `error`, and never too low.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,12 +19,12 @@ class HeavyHitters {
   struct Entry {
     Key key{};
     uint64_t count = 0, error = 0;
-    std::string note;  // of the caller; kept while the key is
+    std::string note;  // for the caller; kept as long as the key
   };
 
   explicit HeavyHitters(size_t size) : size_(size) {}
 
-  // The entry of the key, which came `times` more; its note is empty if it is new.
+  // Counts the key and returns its entry. The note is empty if the key is new.
   Entry& add(const Key& key, uint64_t times = 1) {
     total_ += times;
     const auto found = places_.find(key);
@@ -51,7 +51,7 @@ class HeavyHitters {
     return entry;
   }
 
-  // The most frequent first.
+  // Returns the `n` most frequent keys, the most frequent first.
   std::vector<Entry> top(size_t n) const {
     std::vector<Entry> out = entries_;
     n = std::min(n, out.size());
@@ -65,7 +65,8 @@ class HeavyHitters {
   uint64_t total() const { return total_; }
 
  private:
-  // Counts only grow, so the search goes on where the last one ended, until none is left that is as small.
+  // Counts only grow. So the search for the least one continues where the last one ended, as long as an entry
+  // has that count.
   size_t find_least() {
     for (; next_ < counts_.size(); ++next_) {
       if (counts_[next_] == least_) return next_;
@@ -79,9 +80,9 @@ class HeavyHitters {
   const size_t size_;
   uint64_t total_ = 0;
   std::vector<Entry> entries_;
-  std::vector<uint64_t> counts_;  // of the entries, side by side: the least one is looked for
-  uint64_t least_ = 0;            // no count is smaller once all entries are taken
-  size_t next_ = 0;               // before it no entry has as few
+  std::vector<uint64_t> counts_;  // counts of entries_, contiguous for the search
+  uint64_t least_ = 0;            // the least count, once all entries are used
+  size_t next_ = 0;               // entries before this one have larger counts
   absl::flat_hash_map<Key, size_t> places_;
 };
 

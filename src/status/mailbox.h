@@ -1,6 +1,6 @@
 #pragma once
-// Questions to the thread of the pipeline, the only one that may look at the index: others leave them here
-// and wait, it answers between batches.
+// Runs questions on the pipeline's thread, the only one that may read the index. Other threads leave their
+// questions here and wait; the pipeline's thread answers between batches.
 
 #include <chrono>
 #include <condition_variable>
@@ -13,15 +13,15 @@ namespace doppel {
 
 class Mailbox {
  public:
-  // Any thread but the pipeline's. Returns true once `question` has run there; false if it did not begin
-  // within the time, if too many others wait, or after close(): then it will not run any more. What it refers
-  // to must live until this returns, no longer.
+  // Any thread except the pipeline's may call it. Returns true once `question` has run on the pipeline's
+  // thread. Returns false if it did not begin within the time, if too many others wait, or after close();
+  // then it never runs. What `question` refers to need only live until this returns.
   bool ask(const std::function<void()>& question, std::chrono::milliseconds time_out);
 
-  // The pipeline's thread, between batches: answers what waits, for a few milliseconds at most (and always
-  // one).
+  // The pipeline's thread calls it between batches. Runs waiting questions for a few milliseconds, at least
+  // one.
   void answer();
-  // Nobody is answered any more.
+  // After this no question runs; those that wait return false.
   void close();
 
  private:

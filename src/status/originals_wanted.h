@@ -1,6 +1,6 @@
 #pragma once
-// Which originals a request means: one line, "id=ID", "event_id=ID", "tag=NAME=VALUE", or "any_id=ID" for
-// what has it as its id or as its event_id.
+// Selects originals by one line: "id=ID", "event_id=ID", "tag=NAME=VALUE", or "any_id=ID" for originals that
+// have ID as id or as event_id.
 
 #include <string>
 #include <string_view>
@@ -12,10 +12,10 @@ namespace doppel {
 
 class OriginalsWanted {
  public:
-  // The error says what is right.
+  // The error says which lines are valid.
   static absl::StatusOr<OriginalsWanted> parse(std::string_view line);
 
-  // What has it as its id or as its event_id.
+  // Selects the originals that have `id` as id or as event_id.
   static OriginalsWanted any_id(std::string_view id) { return {By::any_id, id}; }
 
   bool fits(const Metadata& metadata) const;

@@ -13,7 +13,7 @@ namespace {
 
 using namespace page;
 
-// From the last half minute, or as much as there is.
+// Rates over the last half minute, or since the start if that is shorter.
 void rates_of_now(std::string& out, const PageData& d) {
   constexpr int64_t kNowMs = 30'000;
   if (d.samples.size() < 2) return;

@@ -1,6 +1,6 @@
 #pragma once
-// The status page and the page of a cluster: an HTML text without scripts and without anything to be loaded.
-// A pure function of what it shows; every text from outside is escaped.
+// The status page and the page of a cluster, as HTML without scripts that loads nothing. The functions depend
+// only on their arguments and escape every text.
 
 #include <cstdint>
 #include <optional>
@@ -17,12 +17,12 @@ namespace doppel {
 struct IndexFacts {
   OriginalsStats stats;
   uint64_t body_bytes = 0;
-  std::optional<CheckpointStats> snapshots;  // none: nothing is kept
+  std::optional<CheckpointStats> snapshots;  // nullopt: there is no state directory
 };
 
 // The part of this process in an index on many machines.
 struct ClusterPart {
-  std::string role;                                        // "resolver", "matcher of 0-31/64"
+  std::string role;                                        // such as "resolver" or "matcher of 0-31/64"
   bool decides = false;                                    // false: the page has no verdicts
   std::vector<std::pair<std::string, std::string>> facts;  // name and value
   struct Matcher {
@@ -31,19 +31,19 @@ struct ClusterPart {
     uint64_t ahead = 0, behind_batches = 0;
     bool in_use = false;
   };
-  std::vector<Matcher> matchers;  // that a resolver hears
+  std::vector<Matcher> matchers;  // only for a resolver: the matchers that it hears
 };
 
 struct PageData {
   std::string version;
-  std::string mode;  // "Kafka", "files"
+  std::string mode;  // "Kafka" or "files"
   int64_t now_ms = 0, start_ms = 0;
-  int refresh_s = 0;  // 0: the browser shows it as it is until it is asked again
+  int refresh_s = 0;  // 0: the browser does not reload the page by itself
 
   std::vector<Sample> samples;  // oldest first
 
-  std::optional<IndexFacts> index;  // none: the stream did not answer in time
-  uint64_t originals_most = 0;      // 0: any number
+  std::optional<IndexFacts> index;  // nullopt: the stream did not answer in time
+  uint64_t originals_most = 0;      // 0: no limit
 
   struct Lag {
     std::string topic;
@@ -51,9 +51,9 @@ struct PageData {
     int64_t records = 0;
     std::optional<double> seconds;
   };
-  std::optional<std::vector<Lag>> lags;  // none: there are no partitions
+  std::optional<std::vector<Lag>> lags;  // nullopt: there are no partitions
 
-  std::optional<ClusterPart> cluster;  // none: one process does everything
+  std::optional<ClusterPart> cluster;  // nullopt: one process does everything
 
   std::vector<LastEvent> events;
   std::vector<DeadLetter> dead_letters;
@@ -67,14 +67,15 @@ struct PageData {
 };
 
 std::string status_page(const PageData& data);
-// An original with its last copies; the address of its cluster in the API is `id` below /v1/clusters.
+// The page of an original with its last copies. `id` is the cluster's id in the API (/v1/clusters/ID).
 std::string cluster_page(std::string_view id, const Cluster& cluster, int64_t now_ms);
-// What is said of a cluster that is not among those that grew lately.
+// The page for a cluster that is not among those that grew recently.
 std::string no_cluster_page(std::string_view id);
 
-// For text and for attributes in double quotes; what is no UTF-8 and control characters become U+FFFD.
+// Escapes text for elements and for attributes in double quotes. Invalid UTF-8 and control characters become
+// U+FFFD.
 void append_html(std::string& out, std::string_view text);
-// "http://user:secret@host/" without the user and the secret.
+// Replaces user and password in URLs such as "http://user:secret@host/" by "***".
 std::string without_credentials(std::string_view text);
 
 }  // namespace doppel

@@ -138,7 +138,7 @@ void fact(std::string& out, std::string_view name, std::string_view value) {
   out += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", html(name), html(value));
 }
 
-// So much that one document does not fill the page; cut between characters.
+// The most bytes of a text that is shown, so that one document does not fill the page.
 constexpr size_t kMost = 160;
 
 bool within_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
@@ -158,7 +158,6 @@ std::string shortened_place(std::string text) {
   return "…" + text.substr(begin);
 }
 
-// What a document is called, and where it is.
 std::string document(std::string_view encoded) {
   Metadata m;
   if (!decode_metadata(encoded, m).ok()) return "<span class=soft>unknown</span>";

@@ -1,6 +1,6 @@
 #pragma once
-// What the pages of the daemon share: their head, and pieces of HTML. Everything from outside comes out
-// escaped.
+// What the pages of the daemon share: their head, and pieces of HTML. Results that contain text from outside
+// are escaped, except those of shortened() and shortened_place().
 
 #include <cstdint>
 #include <string>
@@ -8,21 +8,21 @@
 
 namespace doppel::page {
 
-// From the doctype to <body>; refresh_s 0: the page stays as it is.
+// The page from the doctype to <body>. With `refresh_s` 0 it does not reload.
 std::string begin(std::string_view title, int refresh_s);
 
 std::string html(std::string_view text);
 std::string count(uint64_t n);   // "1,234"
 std::string size(double bytes);  // "1.5 MiB"
 std::string span(int64_t ms);    // "3 min"
-std::string rate(double n);      // "16.3", "1,234"; small ones keep digits
+std::string rate(double n);      // "16.3", "1,234", "< 0.1"
 std::string percent(uint64_t part, uint64_t whole);
-// A name with its value, in a <dl>.
+// Appends a name and its value to a <dl>. Escapes both.
 void fact(std::string& out, std::string_view name, std::string_view value);
-// The beginning of a long text; of a long place its end, which holds the offset.
+// Return the beginning of a long text, and the end of a long place, which has the offset.
 std::string shortened(std::string text);
 std::string shortened_place(std::string text);
-// What a document is called, and where it is, of its encoded metadata.
+// The name of a document and its URL, from encoded metadata.
 std::string document(std::string_view encoded);
 std::string event_id(std::string_view encoded);
 std::string escape_path(std::string_view text);

@@ -1,6 +1,6 @@
 #pragma once
-// One caller at a time; a caller that waits too long is refused. (A std::timed_mutex would do, but TSan does
-// not know its timed lock.)
+// Admits one caller at a time and refuses callers that wait too long. (A std::timed_mutex would do the same,
+// but TSan does not know its timed lock.)
 
 #include <chrono>
 #include <condition_variable>
@@ -10,7 +10,7 @@ namespace doppel {
 
 class Turn {
  public:
-  // Holds the turn, if it came within `patience`.
+  // Holds the turn if it became free within `patience` (owns()).
   class Lock {
    public:
     Lock(Turn& turn, std::chrono::milliseconds patience) : turn_(turn) {
