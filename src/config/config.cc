@@ -1,6 +1,5 @@
-// Settings come from three places, each overriding the one before: the file, the environment, the command
-// line. Every setting is put into the options as it comes, so that a mistake is reported even where a later
-// value would hide it.
+// Settings come from the file, the environment and the command line; later ones override earlier ones. Every
+// setting is parsed when it is read, so a mistake is reported even if a later value overrides it.
 #include "config/config.h"
 
 #include <unistd.h>
@@ -24,8 +23,9 @@
 namespace doppel {
 namespace {
 
-// Kubernetes and Docker tell every container where a service called doppel, doppel-metrics and so on is:
-// DOPPEL_SERVICE_HOST, DOPPEL_SERVICE_PORT_HTTP, DOPPEL_PORT=tcp://..., DOPPEL_PORT_9464_TCP_ADDR.
+// Whether the variable is not a setting but describes a service called doppel, doppel-metrics and so on.
+// Kubernetes and Docker set such variables in every container: DOPPEL_SERVICE_HOST, DOPPEL_SERVICE_PORT_HTTP,
+// DOPPEL_PORT=tcp://..., DOPPEL_PORT_9464_TCP_ADDR.
 bool is_of_a_service(std::string_view name, std::string_view value) {
   const auto is_one = [](std::string_view text, std::initializer_list<std::string_view> all) {
     return std::any_of(all.begin(), all.end(), [&](std::string_view one) { return text == one; });
@@ -115,7 +115,7 @@ class Loader {
     return found == origins_.end() ? "default" : found->second;
   }
 
-  // The mistake is in several keys at once; it is reported at the first of them that was set.
+  // Reports a mistake that involves several keys, with the origin of the first one that was set.
   void wrong_together(std::initializer_list<std::string> keys, const std::string& message) {
     for (const std::string& key : keys) {
       if (origin(key) == "default") continue;
@@ -125,7 +125,7 @@ class Loader {
     errors_.push_back(message);
   }
 
-  // The message of check_format() begins with the key.
+  // Adds the origin of the key, with which the message of check_format() begins.
   void check_input(const FormatOptions& input) {
     absl::Status status = check_format(input);
     if (status.ok()) return;
@@ -134,7 +134,7 @@ class Loader {
     errors_.push_back(where == "default" ? message : where + ": " + message);
   }
 
-  // What is written of documents as they came is not in a signed record.
+  // Refuses outputs of whole documents if the input is signed records, which do not contain the documents.
   void check_signed() {
     const Options& o = config_.options;
     if (!is_signed(o.input)) return;
@@ -148,7 +148,8 @@ class Loader {
     }
   }
 
-  // Two indexes of two groups never share a log, even if nobody names one.
+  // Derives the name of the log from the group if only the group is set, so that indexes of different groups
+  // never share a log.
   void name_log() {
     if (origin("kafka.index_log") != "default" || config_.options.kafka.group == Options().kafka.group)
       return;
@@ -156,7 +157,7 @@ class Loader {
     origins_["kafka.index_log"] = "kafka.group";
   }
 
-  // Matchers and resolvers read what signers write.
+  // Makes matchers and resolvers read cluster.order, the topic that signers write.
   void read_order() {
     Options& o = config_.options;
     if (o.cluster.order.empty() || !o.cluster.is_part()) return;

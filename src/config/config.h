@@ -1,7 +1,7 @@
 #pragma once
-// From the YAML file, the environment (DOPPEL_...) and --set key=value to Options, in this order, the later
-// ones win. Unknown keys, wrong types and impossible values are refused with file, line, key and what would
-// be right.
+// Loads Options from the YAML file, the environment (DOPPEL_...) and the command line (--set key=value).
+// Later sources override earlier ones. Unknown keys, wrong types and invalid values are errors that name
+// file, line, key and valid values.
 
 #include <string>
 #include <string_view>
@@ -13,13 +13,13 @@
 
 namespace doppel {
 
-// What is known of one key; the table of all is the only place that lists them.
+// Describes one key. The table in keys.cc is the only place that lists all keys.
 struct KeyInfo {
-  std::string name;  // "state.fsync"
+  std::string name;  // such as "state.fsync"
   std::string type;  // "number, 0 to 1", "integer, ...", "size, ...", "text", "list of text", "one of ...",
                      // "duration ..."
-  std::string default_value;  // as it would be written
-  std::string help;           // one sentence or two
+  std::string default_value;  // as written in the file
+  std::string help;           // one or two sentences
   bool secret = false;
 };
 const std::vector<KeyInfo>& config_keys();
@@ -27,7 +27,7 @@ const std::vector<KeyInfo>& config_keys();
 struct ConfigInputs {
   std::string file;                                       // may be empty
   std::vector<std::pair<std::string, std::string>> sets;  // --set and command-line flags, in order
-  std::vector<std::string> environment;                   // "DOPPEL_STATE_FSYNC=commit" ...: '.' becomes '_'
+  std::vector<std::string> environment;                   // such as "DOPPEL_STATE_FSYNC=commit"
 };
 
 struct Setting {
@@ -37,14 +37,14 @@ struct Setting {
 
 struct Config {
   Options options;
-  std::vector<Setting> settings;  // every key, effective value, where it came from; secrets hidden
+  std::vector<Setting> settings;  // every key with its effective value and origin; secrets are hidden
 };
 
-// All errors at once, one per line.
+// The error lists all mistakes, one per line.
 absl::StatusOr<Config> load_config(const ConfigInputs& inputs);
 
-// environ's DOPPEL_ variables that are configuration (not DOPPEL_SIMD, DOPPEL_HASH_KEY, DOPPEL_CONFIG,
-// DOPPEL_KILL_AT).
+// The DOPPEL_ variables of the environment that are settings, so without DOPPEL_SIMD, DOPPEL_HASH_KEY,
+// DOPPEL_HTTP_TOKEN, DOPPEL_CONFIG and DOPPEL_KILL_AT.
 std::vector<std::string> config_environment();
 
 }  // namespace doppel

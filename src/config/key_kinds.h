@@ -1,6 +1,6 @@
 #pragma once
-// The kinds of settings: what may be written for each, what is said about everything else, and how it is
-// written back.
+// The kinds of settings. Each kind defines the valid values, the messages for invalid ones, and how a value
+// is written back.
 
 #include <algorithm>
 #include <cmath>
@@ -16,14 +16,14 @@
 
 namespace doppel {
 
-// Every kind of key wraps a member of Options, given by `at`, a function Options& -> T&. Getters see a const
-// Options; they only read through it.
+// Every key wraps a member of Options. `at` is a function Options& -> T& that returns it; this calls it on a
+// const Options, for reading.
 template <typename At>
 const auto& read(const At& at, const Options& options) {
   return at(const_cast<Options&>(options));
 }
 
-// Keys of one text; `set_text` does the rest.
+// A setter for keys with one value: it refuses lists and passes the text to `set_text`.
 inline std::function<std::string(Options&, const RawValue&)> single(
     std::string type, std::function<std::string(Options&, const std::string&)> set_text) {
   return [type = std::move(type), set_text = std::move(set_text)](Options& options, const RawValue& value) {
@@ -32,8 +32,9 @@ inline std::function<std::string(Options&, const RawValue&)> single(
   };
 }
 
-// Doubles that hold millionths exactly: there and back is the identity. usual: what a person would write,
-// "0.5 to 0.95".
+// A number with at most six decimals, so that reading back what was written gives the same double. `least`
+// and `most` are in millionths. `usual` is the range that people normally use, such as "0.5 to 0.95", for
+// messages.
 template <typename At>
 Key number_key(std::string name, At at, int64_t least, int64_t most, const std::string& usual,
                std::string help) {
@@ -74,7 +75,7 @@ Key integer_key(std::string name, At at, uint64_t least, uint64_t most, std::str
   return key;
 }
 
-// Keys whose range is one of the table's.
+// Keys whose name and range come from engine/limits.h.
 template <typename At>
 Key number_key(const Limit& limit, At at, const std::string& usual, std::string help) {
   return number_key(std::string(limit.name), at, limit.least, limit.most, usual, std::move(help));
@@ -145,7 +146,7 @@ Key list_key(std::string name, At at, std::string help) {
   return key;
 }
 
-// A list in which "name=value" may also be written as a group.
+// A list whose "name=value" items may also be written as a group in the file.
 template <typename At>
 Key named_list_key(std::string name, At at, std::string help) {
   Key key = list_key(std::move(name), at, std::move(help));
@@ -181,7 +182,8 @@ Key duration_key(std::string name, At at, int64_t least_ms, std::string help) {
   return key;
 }
 
-// A group of any names: "name=value" each. Values may be secret: no message and no listing shows one.
+// A group with arbitrary names, stored as "name=value". Values may be secret, so no message and no listing
+// shows them.
 template <typename At>
 Key map_key(std::string name, At at, std::string help) {
   Key key;
@@ -236,7 +238,7 @@ inline Key expire_after_key(std::string help) {
   return key;
 }
 
-// A key written here itself would be shown in every listing of the settings.
+// Refuses a value that looks like the hash key itself, which every listing of the settings would show.
 inline Key hash_key_file_key(std::string help) {
   Key key = text_key("hash_key_file", [](Options& o) -> auto& { return o.hash_key_file; }, std::move(help));
   key.set = [set = key.set](Options& options, const RawValue& value) -> std::string {

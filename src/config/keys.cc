@@ -7,12 +7,12 @@
 namespace doppel {
 namespace {
 
-// In the order in which they are listed.
+// The functions below add the keys in the order in which they are listed.
 using Add = std::function<void(Key)>;
 
 #define AT(member) [](Options& o) -> auto& { return o.member; }
 
-// When a document is a copy, and how long originals are kept.
+// The rule that decides which documents are copies, and how long originals are kept.
 void rule_keys(const Add& add) {
   add(number_key(
       limits::kThreshold, AT(threshold), "0.5 to 0.95",
@@ -44,7 +44,7 @@ void rule_keys(const Add& add) {
                "buffers; the smaller one of this and max_documents applies. 0: no limit."));
 }
 
-// Copies of a part.
+// Relations other than near: copies of a part of a document.
 void relation_keys(const Add& add) {
   add(list_key(
       "relations", AT(relations),
@@ -66,7 +66,8 @@ void relation_keys(const Add& add) {
       "original that has most of it."));
 }
 
-// What two signatures must have in common to be comparable: an index keeps these for life.
+// The data scheme. Signatures are comparable only if these are equal, so an existing index cannot change
+// them.
 void signature_keys(const Add& add) {
   add(integer_key(
       limits::kNumPerm, AT(num_perm),
@@ -91,7 +92,7 @@ void signature_keys(const Add& add) {
                         "in the state directory; runs without a state directory use a public key."));
 }
 
-// Where in a record the document is.
+// How to find the document in a record.
 void input_keys(const Add& add) {
   add(choice_key(
       "input.format", AT(input.format),
@@ -143,7 +144,7 @@ void input_keys(const Add& add) {
                "The largest body of a response; a larger one is rejected."));
 }
 
-// Records that lie elsewhere.
+// Records that are fetched from other files.
 void fetch_keys(const Add& add) {
   add(list_key("warc.roots", AT(warc_roots),
                "Directories and HTTP addresses of the WARC files that crawl logs (heritrix) refer to."));
@@ -219,7 +220,7 @@ void kafka_keys(const Add& add) {
               "that would break exactly-once are refused."));
 }
 
-// One index on many machines.
+// An index on many machines.
 void cluster_keys(const Add& add) {
   add(choice_key(
       "cluster.role", AT(cluster.role), {"all", "signer", "matcher", "resolver"},
@@ -241,7 +242,7 @@ void cluster_keys(const Add& add) {
                   "up to so many in memory."));
 }
 
-// Files in and out, topics out.
+// Input and output files, and output topics.
 void output_keys(const Add& add) {
   add(list_key("files.paths", AT(files.paths),
                "What serve follows without Kafka: directories that receive documents, JSONL files that grow "
@@ -264,7 +265,7 @@ void output_keys(const Add& add) {
                  "the original. The last two put all events of a cluster into one partition."));
 }
 
-// What comes again under an old name, and what may change about an index.
+// Updates of documents, and changes to an existing index.
 void update_keys(const Add& add) {
   add(choice_key(
       "tombstones", AT(tombstones), {"key", "ignore"},

@@ -1,6 +1,6 @@
 #pragma once
-// Every setting of doppel, typed, with its default. The names are those of the configuration file:
-// a key "a.b" there is the member a.b here.
+// Every setting of doppel with its type and default. The key "a.b" of the configuration file is usually the
+// member a.b; other names are in a comment.
 
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@
 namespace doppel {
 
 struct Options {
-  // The rule: which documents are copies.
+  // The rule that decides which documents are copies.
   double threshold = 0.8;
   double recall = 0.995;         // target probability that a pair at the threshold shares a band
   std::string verify = "exact";  // exact | signature
@@ -21,10 +21,10 @@ struct Options {
   int max_checks = 64;
   std::string expire_after;     // a duration in record time ("30d", "12h"); empty: never
   int64_t expire_after_ms = 0;  // the same, parsed
-  uint64_t max_documents = 0;   // originals that are kept, the newest; 0: all
-  uint64_t max_memory = 0;      // bytes; gives max_documents; 0: none
+  uint64_t max_documents = 0;   // how many of the newest originals are kept; 0: all
+  uint64_t max_memory = 0;      // bytes, from which max_documents follows; 0: no limit
 
-  // Relations: copies of a part.
+  // Relations other than near: copies of a part.
   std::vector<std::string> relations = {"near"};  // near, contained, contains, shares
   double containment = 0.8;
   int passage_words = 154;
@@ -32,13 +32,13 @@ struct Options {
   int max_related = 16;
   std::string partial = "report";  // report | duplicate
 
-  // The data scheme: what signatures depend on.
+  // The data scheme, on which signatures depend.
   int num_perm = 128;
   std::string sketch = "fast";  // fast | classic
   int shingle_words = 5;
-  int min_shingles = 1;                // fewer: only an equal text makes a copy
+  int min_shingles = 1;                // a document with fewer is only a copy of an equal text
   std::string normaliser = "default";  // default | loose | none
-  uint64_t max_record = 1'000'000;     // bytes of an original's body; a larger set is left out
+  uint64_t max_record = 1'000'000;     // bytes of an original's body; larger sets are not stored
   std::string hash_key_file;           // 32 hex digits; also DOPPEL_HASH_KEY
 
   FormatOptions input;  // input.*
@@ -54,7 +54,7 @@ struct Options {
   int batch_documents = 256;
   uint64_t batch_bytes = 8 << 20;
 
-  std::vector<std::string> against;           // state directories that are only read
+  std::vector<std::string> against;           // state directories of other indexes, only read
   std::string state_directory;                // state.directory
   std::string fsync = "checkpoint";           // state.fsync: none | checkpoint | commit
   uint64_t checkpoint_documents = 1'000'000;  // state.checkpoint_documents
@@ -63,7 +63,7 @@ struct Options {
   std::string temporary_directory;            // for runs without a state directory
 
   struct Kafka {
-    std::string brokers;  // empty: files
+    std::string brokers;  // empty: serve reads files
     std::vector<std::string> topics;
     std::string group = "doppel";
     std::string index_log = "doppel-index";
@@ -72,7 +72,7 @@ struct Options {
     int64_t session_timeout_ms = 10'000;
     std::string client_id = "doppel";
     bool create_topics = false;
-    int partitions = 6;                 // of topics that are made
+    int partitions = 6;                 // of topics that doppel creates
     int replication = 0;                // 0: the broker's default
     std::string start = "earliest";     // earliest | latest
     std::string on_data_loss = "stop";  // stop | continue
@@ -88,14 +88,14 @@ struct Options {
   struct Cluster {
     std::string role = "all";  // all | signer | matcher | resolver
     std::string order;         // topic of signed records: signers write it, the other roles read it
-    std::string shards;        // "0-15/64": those of a matcher
-    std::string answers;       // topic; empty: follows from the index log
-    int ahead = 20'000;        // documents that matchers answer beyond the last commit
+    std::string shards;        // of a matcher, such as "0-15/64"
+    std::string answers;       // a topic; empty: follows from the index log
+    int ahead = 20'000;        // how many documents matchers answer beyond the last commit
 
     bool signs() const { return role == "signer"; }
     bool decides() const { return role == "resolver"; }
     bool answers_only() const { return role == "matcher"; }
-    bool is_part() const { return decides() || answers_only(); }  // of an index that others share
+    bool is_part() const { return decides() || answers_only(); }  // has a part of an index on many machines
   } cluster;
   struct Files {
     std::vector<std::string> paths;

@@ -12,7 +12,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// "12 MiB" -> {"12", "MiB"}.
+// A number and its unit: "12 MiB" is {12, "MiB"}.
 struct Quantity {
   uint64_t number;
   std::string_view unit;
@@ -44,7 +44,7 @@ std::optional<uint64_t> scale(std::string_view text, const Unit* units, size_t c
   return quantity->number * unit->factor;
 }
 
-// The first that divides is the one that is written.
+// write_size() uses the first unit that divides the size.
 constexpr std::array<Unit, 11> kSizes{{{"GiB", 1u << 30},
                                        {"MiB", 1u << 20},
                                        {"KiB", 1u << 10},

@@ -1,6 +1,6 @@
 #pragma once
-// How single values are written: parsed exactly, and written back in the shortest form that parses to the
-// same. Every parser returns nullopt for what it does not understand; ranges are checked by the key (keys.h).
+// Parses single values exactly, and writes them in the shortest form that parses to the same value. Every
+// parser returns nullopt for an invalid text. The keys check ranges (keys.h).
 
 #include <cstdint>
 #include <optional>
@@ -10,31 +10,31 @@
 
 namespace doppel {
 
-// Decimals are kept as millionths, so that 0.8 is 800000 and nothing is ever rounded. More than six digits
-// after the point, exponents and signs are refused.
+// Decimals are stored as millionths, so that 0.8 is 800000 and nothing is rounded. More than six digits after
+// the point, exponents and signs are invalid.
 inline constexpr int64_t kMillion = 1'000'000;
 std::optional<int64_t> parse_millionths(std::string_view text);
 std::string write_millionths(int64_t millionths);
 
-// Digits; "1_000_000" is understood.
+// Digits, also with underscores between them: "1_000_000".
 std::optional<uint64_t> parse_integer(std::string_view text);
 
-// Bytes: "1000", "64k", "8MiB". k, M, G and KiB, MiB, GiB count in 1024, kB, MB, GB in 1000.
+// Bytes: "1000", "64k", "8MiB". k, M, G and KiB, MiB, GiB are powers of 1024; kB, MB, GB are powers of 1000.
 std::optional<uint64_t> parse_size(std::string_view text);
 std::string write_size(uint64_t bytes);
 
 // Milliseconds: "500ms", "90s", "15m", "12h", "30d", "2w". The unit is required.
 std::optional<int64_t> parse_duration(std::string_view text);
-std::string write_duration(int64_t ms);  // in the largest unit that is exact
+std::string write_duration(int64_t ms);  // in the largest exact unit, at most days
 
-// "a, b", "[a, b]" or "a": the form of lists on the command line and in the environment. Items are trimmed.
+// Splits a list from the command line or the environment: "a, b", "[a, b]" or "a". Trims the items.
 std::vector<std::string> split_list(std::string_view text);
 
-// The value in the form of the file: in quotes if YAML needs them.
+// Writes a value for the file, in quotes if YAML needs them.
 std::string write_text(std::string_view text);
 std::string write_list(const std::vector<std::string>& items);
 
-// For messages: one line, no control characters, not longer than a person reads.
+// Quotes a value in a message: on one line, without control characters, at most 60 bytes.
 std::string shown(std::string_view text);
 
 }  // namespace doppel

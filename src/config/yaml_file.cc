@@ -16,9 +16,9 @@
 namespace doppel {
 namespace {
 
-constexpr size_t kMostBytes = 1 << 20;  // no configuration is larger; a mistaken path may well be
+constexpr size_t kMostBytes = 1 << 20;  // a larger file is not a configuration, but a wrong path
 
-// What is wrong, or nothing.
+// Returns what is wrong, or an empty text.
 std::string read_text(const std::string& file, std::string& text) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> in(std::fopen(file.c_str(), "rb"), std::fclose);
   if (in == nullptr) return std::strerror(errno);
@@ -59,7 +59,7 @@ class Reader {
     errors_.push_back(fmt::format("{}: {}", place(mark), message));
   }
 
-  // prefix: "" or "state.".
+  // `prefix` is "" or such as "state.".
   void read_group(const YAML::Node& group, const std::string& prefix) {
     if (!group.IsMap()) {
       std::string what = prefix.empty() ? "the file" : prefix.substr(0, prefix.size() - 1);
@@ -125,7 +125,8 @@ class Reader {
     set_(key, raw, place(mark));
   }
 
-  // {a: {b: c}} and {a.b: c} are "a.b=c". Of named values, {a: {file: PATH}} is the content of that file.
+  // Turns {a: {b: c}} and {a.b: c} into "a.b=c". For named values, {a: {file: PATH}} stands for the file's
+  // content.
   void flatten(const Key& key, const YAML::Node& group, const std::string& prefix,
                std::vector<std::string>& out) {
     for (const auto& entry : group) {
@@ -144,7 +145,7 @@ class Reader {
     }
   }
 
-  // A secret that is mounted as a file; a line's end at its end is not part of it.
+  // Reads a value, usually a mounted secret, from a file. Removes line ends at the end of the file.
   void add_from_file(const Key& key, const std::string& name, const YAML::Node& path,
                      std::vector<std::string>& out) {
     const std::string where = fmt::format("{}.{}", key.info.name, name);
