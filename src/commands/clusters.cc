@@ -1,5 +1,5 @@
-// doppel clusters: events gathered into whole clusters. What the daemon keeps in memory of a cluster is
-// bounded; the events have all of it.
+// doppel clusters: collects events into whole clusters. The daemon keeps only a bounded part of a cluster in
+// memory, but its events are complete.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -22,7 +22,7 @@ namespace {
 
 class Clusters {
  public:
-  // A repeated event (an output that is at least once, a topic read twice) changes nothing.
+  // Repeated events (from an at-least-once output, or a topic that is read twice) change nothing.
   void add(const ReadEvent& event) {
     if (event.type == ReadEvent::Type::original_removed) {
       const auto found = places_.find(std::string(event.cluster_id));
@@ -104,7 +104,7 @@ class Gatherer {
     return status;
   }
 
-  // A file, - for stdin, or a topic of the configured brokers.
+  // Reads a file, stdin (-), or a topic of the configured brokers.
   absl::Status input(const Options& options, const std::string& name) {
     if (name == "-") return lines(std::cin, "stdin");
     if (std::ifstream in(name); in) return lines(in, name);

@@ -1,8 +1,8 @@
 #pragma once
-// What the commands share: how one is found, its common flags, its configuration, its errors and exit codes.
+// What the commands share: the table of commands, common flags, configuration, errors and exit codes.
 //
 // A command is one file with one function, int NAME_main(int argc, char** argv), where argv[0] is the
-// command's name. It makes a CLI::App, adds its flags, calls parse_flags() and load(), and returns a code
+// command's name. It creates a CLI::App, adds its flags, calls parse_flags() and load(), and returns a code
 // from exit_codes.h.
 
 #include <optional>
@@ -47,36 +47,37 @@ struct Command {
   int (*main)(int argc, char** argv);
 };
 
-// The whole program: `doppel COMMAND ...`, `doppel help [COMMAND]`, `--help`, `--version`.
+// Runs the program: `doppel COMMAND ...`, `doppel help [COMMAND]`, `--help`, `--version`. Returns the exit
+// code.
 int run_command(std::span<const Command> commands, int argc, char** argv);
 
 struct CommonFlags {
-  std::string config_file;                                // --config, else DOPPEL_CONFIG
-  std::vector<std::pair<std::string, std::string>> sets;  // --set and flags that set a key, in their order
+  std::string config_file;                                // --config; empty: load() uses DOPPEL_CONFIG
+  std::vector<std::pair<std::string, std::string>> sets;  // --set and flags that set a key, in order
   bool verbose = false;
 };
 
-// --config FILE, --set KEY=VALUE, -v. `flags` must outlive the parsing.
+// Adds --config FILE, --set KEY=VALUE and -v. `flags` must outlive the parsing.
 void add_common_flags(CLI::App& app, CommonFlags& flags);
-// A flag that sets a key: add_setting_flag(app, flags, "-t,--threshold", "threshold"). Its help is the
-// key's.
+// Adds a flag that sets a key, with the key's help: add_setting_flag(app, flags, "-t,--threshold",
+// "threshold").
 CLI::Option* add_setting_flag(CLI::App& app, CommonFlags& flags, const std::string& names,
                               const std::string& key);
 
-// The flags of commands that read documents on all cores: --threads, --format, --extract, and where ids,
-// texts, URLs and dates are.
+// Adds the flags of commands that read documents on all cores: --threads, --format, --extract, and the fields
+// of ids, texts, URLs and dates.
 void add_reading_flags(CLI::App& app, CommonFlags& flags);
 
-// Parses, and prints help or what is wrong. A value is the exit code to return at once.
+// Parses the flags. Returns an exit code if the command must end, because help or an error was printed.
 std::optional<int> parse_flags(CLI::App& app, int argc, char** argv);
 
-// The configuration as the flags, the environment and the file say.
+// Loads the configuration from the file, the environment and the flags.
 absl::StatusOr<Config> load(const CommonFlags& flags);
 
-// Line ends where words would pass `width`; none at the end.
+// Breaks lines at `width`. Adds no line end at the end.
 std::string wrapped(std::string_view text, size_t width);
 
-// Every line of the error on stderr, "doppel scan: ..."; returns `code`.
+// Prints every line of the error on stderr as "doppel scan: ..." and returns `code`.
 int fail(std::string_view command, const absl::Status& error, int code);
 int fail(std::string_view command, std::string_view message, int code);
 

@@ -1,5 +1,4 @@
-// doppel completion: words for the shell, out of the same flags that --help shows; with `man`, the manual
-// page.
+// doppel completion: the completion scripts for shells, made from the flags that --help shows.
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
@@ -39,7 +38,7 @@ std::string key_words() {
   return absl::StrJoin(words, " ");
 }
 
-// Cases of `case`, by key: what may be written for it.
+// The branches of a `case` statement that set the values of each key.
 std::string bash_key_cases() {
   std::string out;
   for (const KeyInfo& key : config_keys()) {
@@ -68,7 +67,7 @@ void bash_flag_cases(std::string& out, const std::string& command, const Command
   for (const CommandDescription& sub : described.subcommands) bash_flag_cases(out, command, sub);
 }
 
-// Bash and zsh take the same: zsh runs it through bashcompinit.
+// The script for bash. Zsh runs the same script through bashcompinit.
 std::string bash_words(const std::vector<CommandDescription>& commands) {
   std::string out =
       "# Made by doppel completion; do not edit.\n"
@@ -76,7 +75,7 @@ std::string bash_words(const std::vector<CommandDescription>& commands) {
       "  local word=${COMP_WORDS[COMP_CWORD]} before= words= values= offer= key= prefix= at=$COMP_CWORD\n"
       "  COMPREPLY=()\n"
       "  [ \"$COMP_CWORD\" -lt 1 ] || before=${COMP_WORDS[COMP_CWORD-1]}\n"
-      // Bash makes three words of KEY=VALUE, zsh one.
+      // Bash splits KEY=VALUE into three words, zsh does not.
       "  if [ \"$word\" = = ]; then\n"
       "    word=\n"
       "    at=$((at + 1))\n"
@@ -150,7 +149,7 @@ std::string bash_words(const std::vector<CommandDescription>& commands) {
   return out;
 }
 
-// "verify=exact verify=signature bands="
+// Such as "verify=exact verify=signature bands=".
 std::string setting_words() {
   std::vector<std::string> words;
   for (const KeyInfo& key : config_keys()) {

@@ -1,4 +1,5 @@
-// doppel config: is this file right, what is in effect and from where, and what can be set at all.
+// doppel config: checks a configuration, shows the effective values with their sources, and describes all
+// settings.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
@@ -14,7 +15,7 @@
 namespace doppel {
 namespace {
 
-// Something must be named: an empty configuration is right, and nobody means it.
+// An empty configuration is valid, but nobody wants to check one, so `check` requires a file or a setting.
 bool names_nothing(const CommonFlags& flags) {
   return flags.config_file.empty() && std::getenv("DOPPEL_CONFIG") == nullptr && flags.sets.empty() &&
          config_environment().empty();
@@ -59,7 +60,7 @@ int check(const CommonFlags& flags, bool connect) {
   return kExitDone;
 }
 
-// A configuration file again: `doppel config print > doppel.yaml` keeps what is in effect.
+// Prints a configuration file: `doppel config print > doppel.yaml` saves the effective settings.
 int print(const CommonFlags& flags) {
   auto config = load(flags);
   if (!config.ok()) return fail("config", config.status(), kExitUsage);

@@ -10,7 +10,7 @@
 namespace doppel {
 namespace {
 
-// The key that a flag sets: its help is the key's (add_setting_flag).
+// Finds the key that a flag sets: the flag's help begins with the key's (add_setting_flag).
 const KeyInfo* key_of(const FlagDescription& flag) {
   const std::string help = absl::StrReplaceAll(flag.help, {{"\n", " "}});
   const auto& keys = config_keys();
@@ -19,7 +19,7 @@ const KeyInfo* key_of(const FlagDescription& flag) {
   return found == keys.end() ? nullptr : &*found;
 }
 
-// type: of CLI11, "TEXT:{none,visible}", "UINT", "DIR".
+// `type` is CLI11's, such as "TEXT:{none,visible}", "UINT", "DIR".
 void find_offer(FlagDescription& flag, std::string_view type) {
   if (const size_t begin = type.find('{'); begin != std::string_view::npos) {
     const std::string_view inside = type.substr(begin + 1, type.find('}') - begin - 1);
@@ -42,7 +42,7 @@ FlagDescription describe(const CLI::Option& option) {
   if (out.names.empty()) out.positional = option.get_name(true, false);
   if (option.get_items_expected_max() != 0) {
     out.value = option.get_type_name();
-    // Types of CLI11 carry their ranges; people read a name.
+    // CLI11's types contain ranges; help shows only the name.
     out.value = out.value.substr(0, out.value.find_first_of(": "));
     if (out.value.empty() || out.value == "TEXT") out.value = "VALUE";
   }

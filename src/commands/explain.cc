@@ -1,4 +1,4 @@
-// doppel explain: why two documents are, or are not, duplicates of each other, and what differs.
+// doppel explain: shows why two documents are duplicates of each other or not, and how they differ.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

@@ -15,10 +15,10 @@ namespace doppel {
 namespace {
 
 constexpr size_t kLargest = size_t{1} << 30;
-constexpr size_t kIdsKept = 200'000;  // for "did you mean"
+constexpr size_t kIdsKept = 200'000;  // ids for "did you mean"
 
-// Calls visit for every record that can be decoded until it says false. The error is the first record's that
-// cannot be, if none could; `rejected` counts them.
+// Calls `visit` for every record that can be decoded, until it returns false. Counts the others in
+// `rejected`. If no record can be decoded, returns the error of the first one.
 absl::Status each_document(const FilesSourceOptions& options, const FormatOptions& format, uint64_t& rejected,
                            const std::function<bool(const Record&, const Document&)>& visit) {
   RETURN_IF_ERROR(check_format_of_texts(format));
@@ -109,7 +109,7 @@ absl::StatusOr<ExplainPair> two_ids(const std::string& path, const std::string& 
     if (!id.empty() && ids.size() < kIdsKept) ids.emplace_back(id);
   };
   auto visit = [&](const Record& record, const Document& document) {
-    if (!document.skip.empty()) return true;  // the request for a page has its URL, too
+    if (!document.skip.empty()) return true;  // such as a WARC request record, which has the page's URL, too
     ++documents;
     const Metadata metadata{
         .source = record.source, .offset = record.offset, .id = document.id, .whole_file = record.whole_file};
@@ -117,7 +117,7 @@ absl::StatusOr<ExplainPair> two_ids(const std::string& path, const std::string& 
     for (size_t side = 0; side < 2; ++side) {
       if (found[side].has_value() || !is_named(wanted[side], name, metadata, document)) continue;
       found[side] = {.name = name, .text = std::string(document.text), .scope = std::string(document.scope)};
-      break;  // the same id twice: the second one is the next document with it
+      break;  // for the same id twice, the second document is the next one with this id
     }
     know(name);
     know(document.url);

@@ -1,5 +1,5 @@
 #pragma once
-// Finds the two documents that are to be explained.
+// Finds the documents for `doppel explain` and `doppel text`.
 
 #include <array>
 #include <string>
@@ -17,12 +17,13 @@ struct ExplainInput {
 };
 using ExplainPair = std::array<ExplainInput, 2>;
 
-// Two files of one document each (a line of JSON, or any other file as it is); - is stdin.
+// Reads two files with one document each: a line of JSON, or any other file as a whole. - is stdin.
 absl::StatusOr<ExplainPair> two_files(const std::string& a, const std::string& b,
                                       const FormatOptions& format);
 
-// Two documents of one file or directory by their ids, URLs, or event_ids ("crawl.jsonl/1234"). The same id
-// twice means its first two documents. The error names the nearest id. In a directory `outputs` are not read.
+// Finds two documents of one file or directory by their ids, URLs or event_ids ("crawl.jsonl/1234"). The same
+// id twice means its first two documents. The error names the most similar id. `outputs` in a directory are
+// not read.
 absl::StatusOr<ExplainPair> two_ids(const std::string& path, const std::string& a, const std::string& b,
                                     const FormatOptions& format, const std::vector<NamedPath>& outputs);
 
@@ -30,10 +31,10 @@ struct FoundDocument {
   std::string name, url, text;
   std::string text_source;  // Document::text_source
 };
-// All documents of files and directories, in their order; what can be read, if anything can.
+// Returns all documents of files and directories in order. Fails only if none can be read.
 absl::StatusOr<std::vector<FoundDocument>> documents_of(const std::vector<std::string>& paths,
                                                         const FormatOptions& format);
-// Those with these ids or URLs, in the order of the names; the first of each.
+// Returns the first document for each of these ids or URLs, in the order of `names`.
 absl::StatusOr<std::vector<FoundDocument>> documents_named(const std::vector<std::string>& paths,
                                                            const std::vector<std::string>& names,
                                                            const FormatOptions& format);

@@ -1,5 +1,5 @@
 #pragma once
-// What `doppel explain` says, for people and for machines.
+// The output of `doppel explain`, for people and for programs.
 
 #include <string>
 
@@ -10,7 +10,7 @@ namespace doppel {
 
 struct ExplainStyle {
   bool colour = false, utf8 = false;
-  size_t context = 12;  // equal words shown at either side of a change
+  size_t context = 12;  // equal words to show on each side of a change
 };
 std::string explain_text(const Explanation& e, const TextDiff& diff, const ExplainStyle& style);
 std::string explain_json(const Explanation& e, const TextDiff& diff);

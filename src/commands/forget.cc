@@ -1,4 +1,4 @@
-// doppel forget: originals are forgotten by id or tag, by the daemon that owns the index.
+// doppel forget: asks the daemon that owns the index to forget originals by id or tag.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <thread>
@@ -15,7 +15,7 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-// Waits while the daemon makes progress, and wait_seconds longer.
+// Waits for the answer, until the daemon has made no progress for `wait_seconds`.
 absl::Status await(const Options& o, const std::string& name, int wait_seconds) {
   const auto patience = std::chrono::seconds(wait_seconds);
   auto end = Steady::now() + patience, show = Steady::now() + std::chrono::seconds(1);

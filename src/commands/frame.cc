@@ -1,4 +1,4 @@
-// How a command is found by its name, and the flags, messages and help that all of them share.
+// Finds a command by its name, and implements the flags, messages and help that all commands share.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
@@ -35,10 +35,10 @@ constexpr std::string_view kExamples =
 constexpr std::string_view kCompletion =
     "completion for a shell (bash, zsh or fish), or this help as a manual page (man)";
 
-// While commands are asked to describe themselves: where parse_flags() puts it.
+// If set, parse_flags() stores the command's description here instead of parsing (describe_commands()).
 CommandDescription* described = nullptr;
 
-constexpr size_t kHelpWidth = 80;  // of the column that explains a flag
+constexpr size_t kHelpWidth = 80;  // width of the column with a flag's help
 
 void print_help(std::span<const Command> commands) {
   size_t width = std::string_view("completion").size();
@@ -64,7 +64,7 @@ int no_such_command(std::span<const Command> commands, std::string_view name) {
   return kExitUsage;
 }
 
-// For flags that nobody expected: the nearest one of the command, or of the subcommand that was used.
+// Suggests a flag of the command, or of the subcommand that was used, for an unknown one.
 std::string meant_flag(const CLI::App& app) {
   const CLI::App* used = &app;
   while (!used->get_subcommands().empty()) used = used->get_subcommands().back();
@@ -157,10 +157,10 @@ int run_command(std::span<const Command> commands, int argc, char** argv) {
   const int code = run_named(commands, first, argc, argv);
   flush_out();
   if (stdout_error() == 0) return code;
-  // The supervisor of a daemon must see that it failed; the message says why.
+  // A daemon's supervisor must see that it failed, so this keeps the code. The log has the reason.
   if (first == "serve" && code != kExitDone) return code;
   if (stdout_error() == EPIPE) end_as_closed();
-  if (code == kExitStopped) return code;  // it has said so
+  if (code == kExitStopped) return code;  // the command has printed the reason
   return fail(find_command(commands, first) != nullptr ? first : "",
               fmt::format("stdout: cannot be written: {}", std::strerror(stdout_error())), kExitStopped);
 }
@@ -247,7 +247,7 @@ int fail(std::string_view command, const absl::Status& error, int code) {
 }
 
 int fail(std::string_view command, std::string_view message, int code) {
-  // Nobody reads: the command ends without a word.
+  // The reader of stdout is gone, so the command ends without a message.
   if (stdout_error() == EPIPE && command != "serve") return code;
   while (!message.empty()) {
     size_t end = std::min(message.find('\n'), message.size());

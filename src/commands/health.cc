@@ -1,4 +1,4 @@
-// doppel health: asks a running daemon whether it lives, for container engines and scripts.
+// doppel health: asks a running daemon whether it is alive, for container engines and scripts.
 #include <CLI/CLI.hpp>
 
 #include "base/status.h"
@@ -11,7 +11,7 @@
 namespace doppel {
 namespace {
 
-// Where the daemon of this configuration listens, as seen from this machine.
+// The URL of the daemon with this configuration, as seen from this machine.
 absl::StatusOr<std::string> address_of(const Options& o) {
   if (o.http.listen.empty()) return invalid("http.listen is empty: the daemon has no HTTP server");
   ASSIGN_OR_RETURN(const auto listen, http::split_listen(o.http.listen));

@@ -1,4 +1,4 @@
-// doppel inspect: what a state directory holds, and whether all of it is whole.
+// doppel inspect: shows the contents of a state directory and verifies its checksums.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -21,12 +21,12 @@ namespace doppel {
 namespace {
 
 struct Contents {
-  uint64_t live = 0, removed = 0, dead = 0;  // dead: below the lowest live number, but kept
+  uint64_t live = 0, removed = 0, dead = 0;  // dead: below the lowest live number, but still stored
   uint64_t without_slices = 0, without_set = 0;
   std::string checksum;
 };
 
-// On a terminal, for what takes longer than two seconds.
+// Shows the progress on a terminal, after the first two seconds.
 class ReadProgress {
  public:
   void operator()(double share) {
@@ -72,7 +72,7 @@ std::string age(int64_t made_ms) {
       human_seconds(static_cast<double>(std::max<int64_t>(0, Clock::unix_ms() - made_ms)) / 1000));
 }
 
-// "name=value" lines on one line.
+// Joins "name=value" lines to one line.
 std::string on_one_line(std::string lines) {
   while (!lines.empty() && lines.back() == '\n') lines.pop_back();
   for (char& c : lines) c = c == '\n' ? ' ' : c;

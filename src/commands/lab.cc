@@ -1,4 +1,4 @@
-// doppel lab: the published experiments behind doppel, run here: tables, plots, one page.
+// doppel lab: runs the published experiments behind doppel and writes tables, plots and a page.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -78,7 +78,7 @@ absl::Status write_reports(const LabFlags& flags, const std::vector<Report>& rep
   return absl::OkStatus();
 }
 
-// What is being done, on one line of the terminal that the next one overwrites.
+// Shows the current step on one line of the terminal; the next step overwrites it.
 class ProgressLine {
  public:
   void show(std::string_view text) {
@@ -95,7 +95,8 @@ class ProgressLine {
   std::mutex mutex_;
 };
 
-// What the user typed, as it may be typed again; without where results went, which changes none of them.
+// The user's command line, quoted for a shell, without the flags for outputs, which do not change the
+// results.
 std::string command_line(int argc, char** argv) {
   std::string line = "doppel";
   for (int i = 0; i < argc; ++i) {
@@ -111,7 +112,8 @@ std::string command_line(int argc, char** argv) {
   return line;
 }
 
-// Before hours of work: nothing is written over the documents or their true pairs, or among them.
+// Checks, before hours of work, that no output overwrites the documents or their true pairs or lies among
+// them.
 absl::Status check_places(const LabFlags& flags) {
   const std::vector<NamedPath> outputs{{"--html", flags.html}, {"--markdown", flags.markdown}};
   const std::vector<NamedPath> inputs{{"--data", flags.options.data}, {"--truth", flags.options.truth}};
@@ -197,7 +199,7 @@ void add_flags(CLI::App& app, LabFlags& flags, bool own_data) {
       ->type_name("FILE");
 }
 
-// The parts of a streaming job: each reads stdin and writes stdout.
+// The parts of a streaming job. Each reads stdin and writes stdout.
 struct StreamFlags {
   lab::MapReduceOptions options;
   double threshold = .9;

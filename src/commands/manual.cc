@@ -1,4 +1,4 @@
-// The manual page: every command with its flags, as --help shows them, in troff.
+// Writes the manual page in troff: every command with its flags, as --help shows them.
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "base/status.h"
@@ -8,12 +8,12 @@
 namespace doppel {
 namespace {
 
-// Backslashes and hyphens as they are.
+// Escapes backslashes and hyphens, so that troff prints them unchanged.
 std::string escaped(std::string_view text) {
   return absl::StrReplaceAll(absl_sv(text), {{"\\", "\\e"}, {"-", "\\-"}});
 }
 
-// Whole lines, of which none looks like a macro.
+// Escapes whole lines, so that none looks like a macro.
 std::string lines(std::string_view text) {
   std::string out;
   for (size_t begin = 0; begin < text.size();) {
@@ -26,7 +26,7 @@ std::string lines(std::string_view text) {
   return out;
 }
 
-// Lines stay lines, because these texts hold examples and tables.
+// Keeps the line ends, because these texts contain examples and tables.
 std::string as_it_stands(std::string_view text) { return ".PP\n.nf\n" + lines(text) + ".fi\n"; }
 
 std::string flag(const FlagDescription& flag) {

@@ -1,4 +1,4 @@
-// doppel offsets: where an index continues to read its input, shown and changed.
+// doppel offsets: shows and changes where an index continues to read its input.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <thread>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kAskGroupMs = 2'000;
 
-// As of the last commit to the state directory, which the daemon writes after each batch.
+// The position as of the last commit to the state directory, which the daemon writes after each batch.
 absl::StatusOr<kafka::KafkaPosition> position_of(const Options& o) {
   if (o.state_directory.empty()) return invalid("state.directory: name the directory of the index");
   const std::optional<LastCommit> last = last_commit(o.state_directory);

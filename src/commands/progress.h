@@ -1,5 +1,5 @@
 #pragma once
-// The line on the terminal that says how far a scan is.
+// The line on the terminal that shows the progress of a scan.
 
 #include <chrono>
 #include <cstdint>
@@ -16,7 +16,7 @@ class Progress {
   ~Progress();
 
   void update(const Counters& counters);
-  // Takes the line away, so that other messages can be printed.
+  // Removes the line, so that other messages can be printed.
   void clear();
   double seconds() const;
 
@@ -28,7 +28,7 @@ class Progress {
   std::chrono::steady_clock::time_point start_, last_;
 };
 
-std::string human_bytes(uint64_t n);  // 1.2 GiB
-std::string human_seconds(double s);  // 2 h 03 min
+std::string human_bytes(uint64_t n);  // such as "1.2 GiB"
+std::string human_seconds(double s);  // such as "2 h 03 min"
 
 }  // namespace doppel

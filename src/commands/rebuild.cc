@@ -1,4 +1,4 @@
-// doppel rebuild: an index made again, from its log, its state directory, or the documents.
+// doppel rebuild: rebuilds an index from its log, its state directory, or the documents.
 #include <CLI/CLI.hpp>
 
 #include "base/status.h"
@@ -12,7 +12,7 @@
 namespace doppel {
 namespace {
 
-// An offset, or a time.
+// Parses --since: an offset or a time.
 absl::Status read_since(const std::string& text, RebuildOptions& out) {
   if (!text.empty() && text.size() < 13 && text.find_first_not_of("0123456789") == std::string::npos) {
     out.since_offset = std::stoll(text);

@@ -1,4 +1,5 @@
-// doppel report: what an archive holds, and what its copies take, for people who decide what is stored.
+// doppel report: shows what an archive holds and how much space its copies take, for people who decide what
+// to store.
 #include <fcntl.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -29,7 +30,7 @@ struct ReportFlags {
 
 using Row = std::pair<std::string, Tally>;
 
-// Those with the most bytes in copies come first.
+// Sorts the rows by bytes in copies, in descending order.
 std::vector<Row> sorted(const ArchiveTally::Groups& groups) {
   std::vector<Row> out(groups.begin(), groups.end());
   std::stable_sort(out.begin(), out.end(), [](const Row& a, const Row& b) {
@@ -96,7 +97,7 @@ std::string html_table(std::string_view title, const std::vector<Row>& rows, siz
   return out;
 }
 
-// Names of hosts are broken where they must be, numbers never; a table that is too wide is scrolled.
+// The page may break names of hosts, but never numbers. Tables that are too wide scroll.
 constexpr std::string_view kPage =
     "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
     "<meta name=\"viewport\" content=\"width=device-width\"><title>Copies in the archive</title>\n<style>"
@@ -114,7 +115,7 @@ absl::Status write_file(const std::string& path, std::string_view bytes) {
   return out->finish();
 }
 
-// How many files were read; messages of what is wrong with them go to stderr.
+// Returns how many files it has read. Prints problems with them on stderr.
 absl::StatusOr<uint64_t> read_all(const ReportFlags& flags, ArchiveTally& tally, bool& damaged) {
   const NamedPath outputs[] = {{"--csv", flags.csv}, {"--html", flags.html}};
   ASSIGN_OR_RETURN(Listing listing,

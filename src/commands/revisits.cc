@@ -1,4 +1,4 @@
-// doppel revisits: revisit records in place of copies, for archives.
+// doppel revisits: writes revisit records in place of copies, for web archives.
 #include <CLI/CLI.hpp>
 #include <utility>
 

@@ -1,6 +1,6 @@
 #pragma once
-// What commands say on stdout and stderr. fmt::print() throws where nobody listens or the disk is full; these
-// do not.
+// Print to stdout and stderr. Unlike fmt::print(), these do not throw if the reader is gone or the disk is
+// full.
 
 #include <utility>
 

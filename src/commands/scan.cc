@@ -1,5 +1,5 @@
-// doppel scan: the detector over files, directories or stdin. Reads the settings, opens state, input and
-// outputs, and lets the pipeline run.
+// doppel scan: runs the detector over files, directories or stdin. It reads the settings, opens state, input
+// and outputs, and runs the pipeline.
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -33,7 +33,7 @@ namespace {
 
 constexpr uint64_t kMessagesShown = 20;
 
-// Messages about single records and inputs: the first ones are shown, the rest is counted.
+// Prints the first messages about single records and inputs; the others are only counted.
 class Messages {
  public:
   explicit Messages(bool quiet) : quiet_(quiet) {}
@@ -51,7 +51,7 @@ class Messages {
   uint64_t count_ = 0;
 };
 
-// Large records wait where they will be written: there is room for them.
+// Where large records are stored temporarily: beside the output, whose disk has room for them.
 std::string directory_of_keep(const FilesSinkOptions& sink) {
   if (!sink.keep_directory.empty()) return sink.keep_directory;
   if (sink.keep.empty() || sink.keep.ends_with(".parquet")) return {};
@@ -59,7 +59,7 @@ std::string directory_of_keep(const FilesSinkOptions& sink) {
   return parent.empty() ? "." : parent.string();
 }
 
-// Says which captures have no line in the index, and why. How many these are.
+// Prints which captures have no line in the CDXJ file, and why. Returns their number.
 uint64_t say_without_entry(const CdxjOutput& cdxj) {
   const auto say = [](uint64_t captures, std::string_view why, std::string_view first) {
     if (captures == 0) return;
@@ -89,7 +89,7 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
     if (!flags.quiet && !text.empty()) print_err("doppel scan: {}\n", text);
   };
 
-  // The rule and the key.
+  // Choose the hash key and the rule.
   std::string key_note;
   ASSIGN_OR_RETURN(HashKey key, choose_hash_key(o, key_note));
   note(key_note);
@@ -98,7 +98,7 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
 
   ASSIGN_OR_RETURN(const std::unique_ptr<Against> against, Against::open(o, engine_opts));
 
-  // What an earlier run left, or a place for this run alone.
+  // Open the state of earlier runs, or a temporary place for this run.
   std::unique_ptr<StateDir> state;
   std::unique_ptr<Bodies> temporary;
   std::unique_ptr<FilesSink> sink;
@@ -126,7 +126,7 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
                      with_commas(engine.originals().stats().live - given)));
   }
 
-  // Input and outputs, where the last commit left them.
+  // Open input and outputs where the last commit left them.
   FilesSourceOptions source_options{.paths = flags.paths};
   leave_out_outputs(source_options, o, flags, recovered.sink_position);
   source_options.batch_records = o.batch_documents;
@@ -140,7 +140,7 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
     flags.sink.keep_later = true;
   }
   source_options.charsets = o.input.format == "html";
-  if (o.input.format == "heritrix") source_options.layout = "lines";  // crawl.log, too
+  if (o.input.format == "heritrix") source_options.layout = "lines";  // also for crawl.log
   source_options.by_date = flags.order == "date";
   source_options.rest_directory = directory_of_keep(flags.sink);
   if (is_signed(o.input)) {
@@ -198,7 +198,7 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
     note("interrupted; everything up to here is written");
     return kExitInterrupted;
   }
-  // Also without messages: who keeps the unique records may delete the others.
+  // Printed even with --quiet, because the user may delete the records that were not kept.
   if (sink->not_kept() != 0) {
     print_err("doppel scan: {} unique records are not in {}; the first: {}\n", with_commas(sink->not_kept()),
               flags.sink.keep + flags.sink.keep_directory, one_line(sink->first_not_kept(), 1000));

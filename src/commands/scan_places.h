@@ -1,6 +1,6 @@
 #pragma once
-// What `doppel scan` was told, and whether its places fit together: nothing is written over what is read, nor
-// into the state directory.
+// The flags of `doppel scan`, and checks of their paths: outputs must not overwrite inputs or lie in the
+// state directory.
 
 #include <string>
 #include <string_view>
@@ -25,7 +25,7 @@ struct ScanFlags {
 absl::Status check_best(const Options& options, const ScanFlags& flags);
 absl::Status check_places(const Config& config, const ScanFlags& flags);
 
-// What this run writes is left out where a directory is read.
+// Excludes the outputs of this run when a directory is read.
 void leave_out_outputs(FilesSourceOptions& source, const Options& options, const ScanFlags& flags,
                        std::string_view position);
 

@@ -6,7 +6,7 @@
 
 namespace doppel {
 
-// What `doppel scan` says at its end.
+// Prints the summary of `doppel scan` on stderr.
 void print_summary(const Counters& counters, const Engine& engine, const Bodies& bodies, double seconds);
 
 }  // namespace doppel

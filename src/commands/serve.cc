@@ -1,4 +1,4 @@
-// doppel serve: the daemon. Reads its settings, catches signals, and lets the mode that they name run.
+// doppel serve: the daemon. It reads the settings, catches signals and runs the mode that the settings name.
 #include <CLI/CLI.hpp>
 #include <thread>
 
@@ -22,7 +22,7 @@ void configure_log(const Options& options) {
                  log::parse_level(options.log_level).value_or(log::Level::info));
 }
 
-// SIGHUP: the settings are read again. What may change at run time changes, the rest is named.
+// Handles SIGHUP: reads the settings again, applies those that may change at run time, and names the others.
 void reload(const CommonFlags& flags, const Config& running) {
   const absl::StatusOr<Config> config = load(flags);
   if (!config.ok()) {
@@ -36,7 +36,7 @@ void reload(const CommonFlags& flags, const Config& running) {
     const bool at_once = now.key.starts_with("log.");
     if (!at_once && now.value != running.settings[i].value) later.push_back(now.key);
   }
-  // Said while the louder one of both levels holds.
+  // Log while the more verbose of the two levels is in effect.
   const auto say = [&] {
     log::info("settings read again",
               {{"log_level", config->options.log_level}, {"needs_restart", absl::StrJoin(later, ", ")}});
@@ -75,7 +75,8 @@ int serve(const CommonFlags& flags, const Config& config) {
                    .timeout_code = kExitStopped,
                    .second_code = kExitInterrupted,
                    .reload = [&] { reload(flags, config); }});
-  // Whatever waits asks this now and then. The main loop's asking is what shows that it still turns.
+  // Everything that waits calls this regularly. A call by the main loop also shows the supervisor that it is
+  // alive.
   const std::thread::id main_loop = std::this_thread::get_id();
   const auto stop = [&] {
     if (std::this_thread::get_id() == main_loop) notify::alive();

@@ -1,4 +1,4 @@
-// doppel sign: the expensive part of the detector alone. Documents in, signed records out.
+// doppel sign: runs only the expensive part of the detector. It reads documents and writes signed records.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
@@ -103,7 +103,7 @@ absl::StatusOr<int> hand_on_index(const Options& o, const EngineOptions& engine,
   return kExitDone;
 }
 
-// The parts of a run, and the run.
+// Opens the parts of a run and runs it.
 absl::StatusOr<int> sign(const Options& o, const SignFlags& flags) {
   RETURN_IF_ERROR(check_places(o, flags));
   const bool from_topics = flags.paths.empty() && flags.from.empty();
@@ -173,7 +173,7 @@ absl::StatusOr<int> sign(const Options& o, const SignFlags& flags) {
 }
 
 int exit_code(const absl::Status& status) {
-  if (absl::IsCancelled(status)) return kExitDone;  // stopped while Kafka was waited for
+  if (absl::IsCancelled(status)) return kExitDone;  // stopped while waiting for Kafka
   if (absl::IsAborted(status)) return kExitReplaced;
   return absl::IsInvalidArgument(status) || absl::IsNotFound(status) ? kExitUsage : kExitStopped;
 }

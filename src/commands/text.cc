@@ -1,4 +1,4 @@
-// doppel text: what of a document is compared, and what is left out.
+// doppel text: prints the part of a document that is compared, and what is left out.
 #include <CLI/CLI.hpp>
 
 #include "base/status.h"
@@ -19,7 +19,7 @@ struct TextFlags {
   bool left_out = false, json = false;
 };
 
-// A text of a document, as one extraction gives it.
+// The text that one extraction gives for a document.
 struct Extracted {
   std::string name, url, extract, text, source;
   std::vector<std::pair<std::string, std::string>> left_out;  // why, and what
@@ -27,19 +27,19 @@ struct Extracted {
 
 std::vector<std::string> extractions(const TextFlags& flags) {
   if (flags.extract == "both") return {"visible", "main"};
-  return {flags.extract};  // empty: what input.extract says
+  return {flags.extract};  // empty: input.extract decides
 }
 
 std::string_view kind_of(const std::string& extract) {
   return extract.empty() ? std::string_view("compared") : extract;
 }
 
-// What `main` leaves out is only known from the markup, which is what extract: none gives.
+// Adds what the extraction `main` leaves out. This needs the markup, which `none` gives.
 absl::Status add_left_out(const std::vector<FoundDocument>& markup, std::vector<Extracted>& texts) {
   HtmlExtractor extractor;
   for (size_t i = 0; i < texts.size() && i < markup.size(); ++i) {
     ASSIGN_OR_RETURN(std::string_view text, extractor.text(markup[i].text, Extract::main));
-    if (text != texts[i].text) continue;  // not by `main`
+    if (text != texts[i].text) continue;  // the text comes from another extraction
     for (const HtmlPiece& piece : extractor.pieces()) {
       if (piece.fate != BlockFate::taken) texts[i].left_out.emplace_back(fate_name(piece.fate), piece.text);
     }
@@ -47,7 +47,7 @@ absl::Status add_left_out(const std::vector<FoundDocument>& markup, std::vector<
   return absl::OkStatus();
 }
 
-// Names with "://" are looked for in the files beside them.
+// Names with "://" are URLs of documents in the named files.
 absl::StatusOr<std::vector<FoundDocument>> find(const FormatOptions& format, const TextFlags& flags) {
   if (!flags.in.empty()) return documents_named({flags.in}, flags.names, format);
   std::vector<std::string> paths, urls;

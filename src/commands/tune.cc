@@ -1,5 +1,5 @@
-// doppel tune: parameters by looking, not guessing. What a threshold and a recall mean in bands, memory and
-// work; on documents of the user's own, measured.
+// doppel tune: shows what a threshold and a recall mean for bands, memory and work, and measures it on the
+// user's own documents.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// `doppel tune` for programs.
+// The output of `doppel tune` as JSON.
 
 #include <algorithm>
 
@@ -23,7 +23,7 @@ void json_sample(JsonWriter& json, std::string_view key, const TuneSample& sampl
   json.real("text_bytes", s.bytes);
   json.real("shingles", s.shingles);
   json.real("set_bytes", s.set_bytes);
-  json.open("pairs", '[');  // 100 steps of .01
+  json.open("pairs", '[');  // 100 steps of .01 in similarity
   for (uint64_t n : s.pairs) json.number("", n);
   json.close();
   json.open("thresholds", '[');

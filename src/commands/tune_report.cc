@@ -10,7 +10,7 @@
 namespace doppel {
 namespace {
 
-// P(at least `least` of n), each with probability p.
+// The probability of at least `least` successes in n trials with probability p.
 double at_least(int least, int n, double p) {
   if (least <= 0) return 1;
   if (p <= 0) return 0;
@@ -54,7 +54,7 @@ WastedWork wasted_work(const Rule& rule, int num_perm, double count) {
   for (int i = 0; i < kSteps; ++i) {
     const double s = t * (i + 0.5) / kSteps;
     const double meets = meeting_probability(s, rule.banding);
-    // Documents that share a band have its rows equal already.
+    // The rows of the shared band are equal already.
     const double passes =
         at_least(rule.min_equal - rule.banding.rows, num_perm - rule.banding.rows, equal_slice_chance(s));
     work.met += meets * count / kSteps;

@@ -1,5 +1,5 @@
 #pragma once
-// What `doppel tune` says: all of it computed from the rule, and measured where there is a sample.
+// The output of `doppel tune`. It is computed from the rule, and measured if there is a sample.
 
 #include <optional>
 #include <string>
@@ -11,10 +11,10 @@
 namespace doppel {
 
 struct TuneSample {
-  std::string name;      // "crawl.jsonl"
-  uint64_t records = 0;  // read
-  bool whole = true;     // the input ended before the limit
-  bool full = false;     // it was cut because its shingles take too much memory
+  std::string name;      // such as "crawl.jsonl"
+  uint64_t records = 0;  // records read
+  bool whole = true;     // the sample is the whole input
+  bool full = false;     // the sample was cut because its shingles take too much memory
   uint64_t rejected = 0, without_text = 0, too_short = 0;
   std::vector<std::string> messages;  // why the first ones were rejected
   StudyResult result;
@@ -26,7 +26,7 @@ struct TuneReport {
   bool banding_given = false;  // bands and rows were set, not chosen
   uint64_t memory_budget = 0;  // 0: none
   std::optional<TuneSample> sample;
-  // Of pages: what the sample's texts are, and the same documents by the other extraction.
+  // For HTML pages: the extraction of the sample, and the same documents with the other extraction.
   std::string extract, other_extract;
   std::optional<TuneSample> other;
 };
@@ -35,7 +35,7 @@ std::string tune_text(const TuneReport& report, bool utf8);
 std::string tune_json(const TuneReport& report);
 std::string tune_svg(const TuneReport& report);
 
-// The parts that both forms show.
+// Parts that both the text and the JSON show.
 inline double threshold_of(const TuneReport& report) { return report.engine.rule.threshold_ppm / 1e6; }
 std::vector<double> similarities_around(double threshold);
 struct Alternative {
@@ -46,13 +46,13 @@ struct Alternative {
 std::vector<Alternative> alternatives(const TuneReport& report);
 IndexShape index_shape(const TuneReport& report, Banding banding);
 
-// Of `count` originals spread evenly over the similarities below the threshold: how many a document meets,
-// and how many of these pass the prefilter and are verified in vain.
+// For `count` originals whose similarities are spread evenly below the threshold: how many of them share a
+// band with a document, and how many of these pass the prefilter and are verified in vain.
 struct WastedWork {
   double met = 0, verified = 0;
 };
-inline constexpr double kSpread = 100;  // such originals in the stated assumption
-// Slots of unrelated shingles have equal slices once in 256.
+inline constexpr double kSpread = 100;  // the `count` that the output assumes
+// The probability of equal slices. Slots of unrelated shingles have equal slices with probability 1/256.
 inline double equal_slice_chance(double s) { return s + (1 - s) / 256; }
 WastedWork wasted_work(const Rule& rule, int num_perm, double count);
 

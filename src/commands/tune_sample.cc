@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kMessagesShown = 5;
 
-// A line on the terminal, only if there is one and only after two seconds.
+// A progress line on the terminal, after the first two seconds.
 class Waiting {
  public:
   ~Waiting() { clear(); }
@@ -45,7 +45,7 @@ class Waiting {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), last_;
 };
 
-// A file too large to be held is read as a whole all the same: a sample is judged by its text.
+// Reads a whole file that the source delivers in pieces, because the sample needs its text.
 absl::Status read_pieces(const Record& record, std::string& text) {
   text.clear();
   while (true) {

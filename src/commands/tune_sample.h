@@ -1,5 +1,5 @@
 #pragma once
-// Reads the first documents of the user's own input and has them measured.
+// Reads the first documents of the user's input and measures them.
 
 #include <string>
 #include <vector>
@@ -15,12 +15,12 @@ struct TuneSampleOptions {
   std::vector<std::string> paths;
   uint64_t documents = 20'000;
   FormatOptions format;
-  std::vector<NamedPath> outputs;  // what is written, and never read where a directory holds it
+  std::vector<NamedPath> outputs;  // outputs, which are not read if they are in an input directory
 };
 absl::StatusOr<TuneSample> measure_sample(const TuneSampleOptions& options, const EngineOptions& engine);
 
-// How pages in these files are read: visible or main; empty where there are no pages, or they cannot be read
-// twice.
+// The extraction of HTML pages in these files: "visible" or "main". Empty if there are no pages or the input
+// cannot be read twice.
 absl::StatusOr<std::string> extract_of_pages(const TuneSampleOptions& options);
 
 }  // namespace doppel

@@ -1,4 +1,4 @@
-// `doppel tune` for the terminal.
+// The output of `doppel tune` for the terminal.
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 constexpr double kUnrelated = 0.02;  // similarity of documents that share only phrases
 constexpr double kUnrelatedCount = 1e6;
 
-// Three digits are all that a computed size means.
+// Rounds to three digits; more would suggest a precision that an estimate does not have.
 std::string about(double number) {
   const double unit = number < 1000 ? 1 : std::pow(10, std::floor(std::log10(number)) - 2);
   return with_commas(static_cast<uint64_t>(std::llround(std::round(number / unit) * unit)));
@@ -119,7 +119,8 @@ void show_alternatives(Lines& out, const TuneReport& r) {
   }
 }
 
-// Bars of .05, from .3 on; logarithmic, as counts of pairs go over many powers of ten.
+// Draws a bar for each step of .05 from .3 on. The scale is logarithmic, because counts of pairs span many
+// powers of ten.
 void show_histogram(Lines& out, const StudyResult& s, bool utf8) {
   constexpr int kStep = 5;
   constexpr int kWidth = 34;
@@ -221,7 +222,7 @@ void show_sample(Lines& out, const TuneReport& r, bool utf8) {
   show_valley(out, r);
 }
 
-// The same pages by their visible and by their main text.
+// Compares the measurements of the two extractions.
 void show_extractions(Lines& out, const TuneReport& r) {
   const StudyResult& a = r.sample->result;
   const StudyResult& b = r.other->result;
