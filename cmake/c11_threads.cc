@@ -1,5 +1,5 @@
-// For ThreadSanitizer builds only. It knows pthreads, not the thread functions of C11, which librdkafka uses:
-// without these forwards it takes every lock there for none and crashes at start.
+// C11's thread functions, which librdkafka uses, implemented by pthreads. Only for builds with ThreadSanitizer, which
+// knows only pthreads: without this it does not see librdkafka's locks and crashes at the start.
 
 #include <pthread.h>
 #include <threads.h>

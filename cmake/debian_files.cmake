@@ -1,4 +1,4 @@
-# Changes the files of the .deb to what Debian's policy asks for. CPack runs it before it packs them.
+# Changes the files of the .deb as Debian's policy requires. CPack runs this before it packs the files.
 set(root ${CPACK_TEMPORARY_DIRECTORY}/ALL_COMPONENTS_IN_ONE/usr/share)
 if(NOT EXISTS ${root}/doc/doppel)
   message(FATAL_ERROR "debian_files.cmake: the package's files are not in ${CPACK_TEMPORARY_DIRECTORY}")
@@ -9,9 +9,9 @@ function(compress file)
 endfunction()
 
 compress(${root}/man/man1/doppel.1)
-# It refers to the licence, which every Debian system has.
+# The file refers to the licence's text, which every Debian system has.
 configure_file(${CMAKE_CURRENT_LIST_DIR}/../deploy/debian/copyright ${root}/doc/doppel/copyright COPYONLY)
-# The time is SOURCE_DATE_EPOCH if it is set.
+# string(TIMESTAMP) uses SOURCE_DATE_EPOCH if it is set.
 string(TIMESTAMP now "%a, %d %b %Y %H:%M:%S +0000" UTC)
 file(WRITE ${root}/doc/doppel/changelog
 "doppel (${CPACK_PACKAGE_VERSION}) unstable; urgency=medium

@@ -1,4 +1,4 @@
-# What Debian 12 ships, found once. Traps of these versions are written down in HACKING.md.
+# Finds the libraries in the versions of Debian 12. HACKING.md lists the traps of these versions.
 find_program(CCACHE ccache)
 if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})

@@ -1,9 +1,10 @@
-# What goes where. Component `runtime`: the program with its manual page, completion, example configuration, unit and
-# documents. Component `development`: what a program that embeds the detector needs, with packages for find_package(doppel) and pkg-config.
+# Installation. Component `runtime`: the program with its manual page, completion, example configuration, unit and
+# documents. Component `development`: the library and headers for programs that embed the detector, with files for
+# find_package(doppel) and pkg-config.
 include(CMakePackageConfigHelpers)
 
 # --- The program --------------------------------------------------------------------------------------------------
-# Manual page and completion are what the program says of itself.
+# The program itself writes its manual page and completion.
 set(said ${CMAKE_BINARY_DIR}/said)
 add_custom_command(OUTPUT ${said}/doppel.1 ${said}/doppel.bash ${said}/_doppel ${said}/doppel.fish
   COMMAND ${CMAKE_COMMAND} -E make_directory ${said}
@@ -24,7 +25,7 @@ install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONE
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT runtime)
 install(FILES deploy/systemd/doppel.service DESTINATION lib/systemd/system COMPONENT runtime)
-# The unit names the program by its full path.
+# The unit contains the program's full path.
 install(CODE [[
   if(NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr")
     set(unit "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/lib/systemd/system/doppel.service")
@@ -50,7 +51,7 @@ include(\${CMAKE_CURRENT_LIST_DIR}/doppelTargets.cmake)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/doppelConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/doppelConfig.cmake ${CMAKE_BINARY_DIR}/doppelConfigVersion.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/doppel COMPONENT development)
-# The same for pkg-config. The prefix is known when it is installed: cmake --install may name another one.
+# The same for pkg-config. The prefix is known only at the installation, because cmake --install may set another one.
 install(CODE "set(CMAKE_INSTALL_LIBDIR \"${CMAKE_INSTALL_LIBDIR}\")
   set(CMAKE_INSTALL_INCLUDEDIR \"${CMAKE_INSTALL_INCLUDEDIR}\")
   set(PROJECT_VERSION \"${PROJECT_VERSION}\")
@@ -59,7 +60,7 @@ install(CODE "set(CMAKE_INSTALL_LIBDIR \"${CMAKE_INSTALL_LIBDIR}\")
     \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig/doppel.pc\" @ONLY)" COMPONENT development)
 
 # --- The Debian package: cpack -G DEB in the build folder ----------------------------------------------------------
-# The configuration that the unit reads; only in the package, because it has one place.
+# The configuration that the unit reads. Only the package has it, because its path is fixed.
 install(FILES deploy/debian/doppel.yaml DESTINATION /etc/doppel COMPONENT debian EXCLUDE_FROM_ALL)
 
 set(CPACK_GENERATOR DEB)

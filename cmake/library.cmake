@@ -1,5 +1,5 @@
-# libdoppel: what a program embeds (include/doppel): the engine, the state directory, and the index that joins
-# them. It reads no other files, and knows no network. The same objects make a static and a shared library.
+# libdoppel, which programs embed (include/doppel): the engine, the state directory, and the index that joins them. It
+# reads no other files and does not use the network. The same objects make a static and a shared library.
 file(GLOB DOPPEL_CORE CONFIGURE_DEPENDS
   src/base/*.cc src/text/*.cc src/sketch/*.cc src/index/*.cc src/engine/*.cc src/state/*.cc src/embed/*.cc)
 list(APPEND DOPPEL_CORE src/records/metadata.cc src/pipeline/executor.cc src/pipeline/known_again.cc)
@@ -25,8 +25,8 @@ target_include_directories(doppel_shared
 target_link_options(doppel_shared PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/doppel.map)
 set_target_properties(doppel_shared PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/doppel.map)
 
-# Three libraries stand on it:
-#   doppel_io   files, formats and the pipeline; what the Python extension needs
+# Three libraries use it:
+#   doppel_io   files, formats and the pipeline; the Python extension needs only this
 #   doppel_net  brokers, HTTP, and records fetched over it
 #   doppel_app  the daemon, its roles and pages, and the commands
 # Only the binary, tests and benchmarks link all of them.
@@ -54,13 +54,13 @@ target_link_libraries(doppel_net
   PRIVATE PkgConfig::RDKAFKA civetweb::civetweb CURL::libcurl simdjson::simdjson zstd::libzstd_shared ZLIB::ZLIB)
 target_link_libraries(doppel_app PUBLIC doppel_net PkgConfig::PROMETHEUS CLI11::CLI11)
 
-# librdkafka's threads and locks, in words that ThreadSanitizer knows.
+# Makes librdkafka's threads and locks visible to ThreadSanitizer.
 if(DOPPEL_SANITIZE STREQUAL "thread")
   add_library(doppel_c11_threads OBJECT cmake/c11_threads.cc)
   target_link_libraries(doppel_net INTERFACE $<TARGET_OBJECTS:doppel_c11_threads>)
 endif()
 
-# Kernels are named for the instructions they need; base/simd.h chooses at run time.
+# The names of kernels end with the instructions that they need; base/simd.h chooses one at run time.
 file(GLOB_RECURSE DOPPEL_AVX2 src/*_avx2.cc)
 file(GLOB_RECURSE DOPPEL_AVX512 src/*_avx512.cc)
 set_source_files_properties(${DOPPEL_AVX2} PROPERTIES COMPILE_OPTIONS

@@ -1,7 +1,7 @@
-# With -DDOPPEL_UNITY=ON, files of a target are compiled several at a time, so that their common headers are read once. With
-# sanitizers, eleven files of libdoppel_io took .41 of the processor time, three of test_engine .69. After a change of one
-# file, more is compiled than without. scripts/test builds with sanitizers in this way; scripts/lint.d/chunks.py decides
-# which files can be compiled as one.
+# With -DDOPPEL_UNITY=ON several files of a target are compiled as one, so that their common headers are read once. With
+# sanitizers this took .41 of the processor time for eleven files of libdoppel_io, and .69 for three of test_engine. But
+# a change of one file compiles more. scripts/test uses it for the builds with sanitizers. scripts/lint.d/chunks.py
+# decides which files can be compiled as one.
 
 function(doppel_unity folder)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
