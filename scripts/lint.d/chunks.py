@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Which .cc files can be compiled as one, so that their common headers are read once. usage: chunks.py FILE...
+"""Decides which .cc files can be compiled as one, so that their common headers are read once. usage: chunks.py FILE...
 
-Prints a line for each file: the number of its chunk and the name. Two files do not share a chunk where one of them declares
-for itself (in an anonymous namespace) what the other one or its headers also declare. The declarations are found by their
-form: clang-format begins what is at the top level in the first column.
+Prints a line for each file: the number of its chunk and the name. Two files do not share a chunk if one of them declares in
+an anonymous namespace what the other one or its headers also declare. The declarations are found by their form: clang-format
+puts declarations at the top level in the first column.
 """
 import os
 import pathlib
@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CHUNK_BYTES = 60_000
 ENTRY_POINTS = {b"main", b"LLVMFuzzerTestOneInput"}  # each file of a chunk may have its own, under another name
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.M)
-# The name before the parenthesis, brace or value of what begins in the first column; for a test, suite and name.
+# The name of a declaration that begins in the first column, before its parenthesis, brace or value. For a test, suite and name.
 TOP_NAME = re.compile(rb"""^(?:
     TEST(?:_[FP])?\((\w+),\ *(\w+) | RC_GTEST_\w+\((\w+),\ *(\w+) | \#\s*define\s+(\w+)
     | (?:struct|class|union)\ alignas\([^)]*\)\ (\w+)
@@ -24,7 +24,7 @@ TOP_NAME = re.compile(rb"""^(?:
 
 
 class Includes:
-    """Which files of ours a file includes, directly and through others."""
+    """Finds the headers of ours that a file includes, directly and through others."""
 
     def __init__(self):
         self.contents = {}
@@ -57,7 +57,7 @@ class Includes:
         return self.closures[path]
 
     def top_names(self, path):
-        """What a file declares at the top level."""
+        """The names that a file declares at the top level."""
         if path not in self.names:
             self.names[path] = {b" ".join(filter(None, found)) for found in TOP_NAME.findall(self.read(path))}
         return self.names[path]
@@ -82,11 +82,11 @@ class Chunk:
 
 
 def chunks_of(includes, paths):
-    """The files in chunks."""
+    """Divides the files into chunks."""
     groups = {}
     for path in sorted(paths):
         closure = includes.closure(path)
-        # GoogleTest's `testing` is hidden where a namespace of ours has that name.
+        # The namespace doppel::testing hides GoogleTest's `testing`, so files with and without it do not share a chunk.
         hides = any(b"namespace doppel::testing" in includes.read(p) for p in closure)
         public = set().union(*(includes.top_names(p) for p in closure if p != path))
         local, size = includes.top_names(path) - public - ENTRY_POINTS, len(includes.read(path))
@@ -99,7 +99,7 @@ def chunks_of(includes, paths):
 
 
 def text_of(includes, chunk):
-    """The file that is compiled in place of a chunk's files."""
+    """The text of the file that is compiled in place of a chunk's files."""
     text = ""
     for number, path in enumerate(chunk.files):
         names = sorted(n.decode() for n in includes.top_names(path) & ENTRY_POINTS)

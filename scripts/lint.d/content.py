@@ -1,12 +1,12 @@
-"""What clang-tidy's findings in a file depend on, without where the file lies, its comments and its line breaks; and the list of
-the files that were clean when every file was last checked."""
+"""The part of a file on which clang-tidy's findings depend, without its folder, comments and line breaks; and the list of the
+files that were clean when every file was last checked."""
 import hashlib
 import pathlib
 import re
 
 RECORD = pathlib.Path(__file__).resolve().parent / "clean"
 OWN_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"[^"\n]*".*$', re.M)
-# A comment that has a line for itself, or that ends a line without quotes. NOLINT and keywords such as TODO have a meaning.
+# A comment on its own line, or at the end of a line and without quotes. NOLINT and keywords such as TODO have a meaning.
 COMMENT = re.compile(rb"""^[ \t]*//(?!.*(?:NOLINT|TODO)).*$ | (?<=[\w;{}(),])[ \t]+//(?!.*(?:NOLINT|TODO))[^\n"']*$""", re.M | re.X)
 HEAD = """\
 # scripts/lint --all --record wrote this when clang-tidy had checked every file and found nothing: a hash of each file's content.
@@ -15,7 +15,7 @@ HEAD = """\
 
 
 def essence(text):
-    """The content without includes of our own (a move changes those), comments and layout."""
+    """The content without includes of our own headers (a move changes those), comments and layout."""
     return b" ".join(COMMENT.sub(b"", OWN_INCLUDE.sub(b"", text)).split())
 
 

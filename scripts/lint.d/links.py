@@ -27,7 +27,7 @@ def anchors(text):
 
 
 def broken_links(root, files):
-    """A line for each link of these files that leads nowhere."""
+    """A line for each broken link in these files."""
     wrong = []
     for file in files:
         text = CODE.sub(blank, FENCED.sub(blank, file.read_text()))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The loop while working: scripts/lint, and the quick tests of what changed. scripts/test --changed [BASE] runs this.
+"""The checks to run while working: scripts/lint, and the quick tests of what changed. scripts/test --changed [BASE] runs this.
 
-The tests of src/a/b are in tests/a/b, or else in tests/a, or in a folder unit there. A change of BASE's (by default the branch main) counts, and what is
-not committed. Changed folders without tests of that kind are named.
+The tests of src/a/b are in tests/a/b, or else in tests/a, or in a folder `unit` there. It takes the files that changed since
+BASE (by default the branch main), also uncommitted ones. It names changed folders that have no such tests.
 """
 import argparse
 import os
@@ -13,7 +13,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-WITH_BROKER = "kafka"  # of its folders, kafka/unit alone is quick
+WITH_BROKER = "kafka"  # of its folders, only kafka/unit is quick
 LONG = "^(slow|crash|kafka|hadoop|http|browser|packaging|prometheus|python)$"
 
 

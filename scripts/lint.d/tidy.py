@@ -1,4 +1,4 @@
-"""clang-tidy over many files: several at a time, each only where its content is new."""
+"""Runs clang-tidy on many files in parallel, and only on those whose content is new."""
 import concurrent.futures
 import hashlib
 import json
@@ -23,9 +23,9 @@ HEADERS = f"^{re.escape(str(ROOT))}/((src|include)/|.*[.]cc$)"  # a chunk's file
 
 
 class Tidy:
-    """clang-tidy over files that are included into one generated file: their common headers, which cost most of the
-    time, are then read once. What such a chunk reports is asked again of the file itself, so findings are those
-    of single files, and a chunk that does not compile only costs time.
+    """Runs clang-tidy on chunks: generated files that include several sources, so that their common headers, which cost most
+    of the time, are read once. If a chunk has findings, the files themselves are checked again. So findings are those of
+    single files, and a chunk that does not compile only costs time.
     """
 
     def __init__(self, includes, commands):
@@ -34,7 +34,7 @@ class Tidy:
         self.version = subprocess.run(["clang-tidy-19", "--version"], capture_output=True, text=True).stdout.encode()
         self.rules = {}
         self.keys = {}
-        # The chunks lie in a mirror of the tree, so that each folder's rules apply to them.
+        # The chunks are in a mirror of the tree, so that each folder's rules apply to them.
         for folder in {path.relative_to(ROOT).parts[0] for path in self.commands}:
             (CHUNKS / folder).mkdir(parents=True, exist_ok=True)
             rules = ROOT / folder / ".clang-tidy"
@@ -60,17 +60,17 @@ class Tidy:
         return self.keys[path]
 
     def flags(self, path):
-        """Those of the compiler, without the names of files."""
+        """The compiler's flags, without the names of files."""
         flags = shlex.split(self.commands[path])[1:]
         return tuple(flags[:flags.index("-o")])
 
     def chunks(self, paths):
-        """Triples: a folder, flags, and a chunk of the files that are compiled with them."""
+        """Triples of a folder, flags, and a chunk of files that are compiled with these flags."""
         groups = {}
         for path in paths:
             groups.setdefault((path.relative_to(ROOT).parts[0], self.flags(path)), []).append(path)
         chunks = [(*group, chunk) for group, files in groups.items() for chunk in chunks_of(self.includes, files)]
-        # The largest first, so that no long one is left for the end.
+        # The largest come first, so that no long one remains at the end.
         return sorted(chunks, key=lambda c: -c[2].size)
 
     def run(self, before, file, after=()):
@@ -87,7 +87,7 @@ class Tidy:
         return findings
 
     def may_hide(self, path):
-        """Whether a file may have one of the findings that a chunk hides: an included source, an unused name."""
+        """Whether a file may have a finding that a chunk hides: an included source or an unused name."""
         text = re.sub(rb"//.*", b"", self.includes.read(path))
         return INCLUDED_SOURCE.search(text) or any(
             len(re.findall(rb"(?<![\w:])%s\b" % name, text)) < (2 if alias else 1)
@@ -99,7 +99,7 @@ class Tidy:
         if len(files) == 1:
             return self.check_file(files[0])
         text = text_of(self.includes, chunk[2])
-        # The analyzer follows paths through included files only where the name of the including one begins like this.
+        # The analyzer follows paths through included files only if the name of the including file begins like this.
         file = CHUNKS / folder / f"UnifiedSource-{hashlib.sha256(text.encode()).hexdigest()[:16]}.cc"
         file.write_text(text)
         findings = self.run("--checks=-bugprone-suspicious-include", file, ["--", *flags])
@@ -116,7 +116,7 @@ class Tidy:
 
 
 def configure(files):
-    """The compile commands of build/release, made where they are missing or do not know one of the sources."""
+    """The compile commands of build/release. Configures it if they are missing or lack one of the sources."""
     database = BUILD / "compile_commands.json"
 
     def known():
@@ -134,7 +134,7 @@ def configure(files):
 
 
 def touched(includes, sources, files):
-    """The sources that show all findings of these files: themselves, and for each header one source that includes it."""
+    """The sources to check for all findings in these files: the files themselves, and one source for each header."""
     found = {f for f in files if f in sources}
     for header in (f for f in files if f.suffix == ".h"):
         users = [s for s in sources if header in includes.closure(s)]
@@ -144,7 +144,7 @@ def touched(includes, sources, files):
 
 
 def check_tidy(files, jobs, changed, everything):
-    """Whether clang-tidy finds nothing in these sources and headers; `changed`: or else all of them."""
+    """Whether clang-tidy finds nothing in these sources and headers. Checks only those in `changed`, if it is not None."""
     commands = configure(set(files))
     CACHE.mkdir(parents=True, exist_ok=True)
     for old in CACHE.iterdir():

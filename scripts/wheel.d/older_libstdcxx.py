@@ -1,9 +1,9 @@
-"""Lets programs and libraries of Debian 12 run with the libstdc++ of RHEL 9 and Amazon Linux 2023.
+"""Makes programs and libraries of Debian 12 run with the libstdc++ of RHEL 9 and Amazon Linux 2023.
 
 usage: older_libstdcxx.py FILE...
 
 g++ 12 binds std::condition_variable::wait to GLIBCXX_3.4.30. Older libraries have the same function under GLIBCXX_3.4.11,
-and newer ones have it under both. So the name of that version is replaced in what a file says that it needs. A file that
+and newer ones have it under both. So this replaces the version's name in the list of versions that a file needs. A file that
 needs anything else of GLIBCXX_3.4.30 is an error.
 """
 import pathlib
