@@ -1,5 +1,6 @@
-// C11's thread functions, which librdkafka uses, implemented by pthreads. Only for builds with ThreadSanitizer, which
-// knows only pthreads: without this it does not see librdkafka's locks and crashes at the start.
+// C11's thread functions, which librdkafka uses, implemented by pthreads. Only for builds with
+// ThreadSanitizer, which knows only pthreads: without this it does not see librdkafka's locks and crashes at
+// the start.
 
 #include <pthread.h>
 #include <threads.h>
