@@ -21,6 +21,14 @@ namespace {
 
 constexpr size_t kGrain = 16;  // documents that a thread takes at a time
 
+absl::Status check_is_no_kafka_index(const Recovered& recovered, const std::string& directory) {
+  if (!kafka::is_kafka_position(recovered.source_position)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      fmt::format("{}: the snapshot of an index on Kafka, which follows its log and nothing else; copy it "
+                  "with doppel rebuild --from log, or use another directory",
+                  directory));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<MemoryIndex>> MemoryIndex::open(const IndexSettings& settings) {
@@ -45,39 +53,21 @@ absl::StatusOr<std::unique_ptr<MemoryIndex>> MemoryIndex::open(const IndexSettin
   }
   ASSIGN_OR_RETURN(EngineOptions engine, engine_options(o, key));
   engine.track_ids = true;
-  ASSIGN_OR_RETURN(index->against_, Against::open(o, engine));
-  if (o.state_directory.empty()) {
-    ASSIGN_OR_RETURN(index->temporary_, temporary_bodies(o.temporary_directory));
-    RETURN_IF_ERROR(index->open_engine(engine, *index->temporary_));
-  } else {
-    RETURN_IF_ERROR(index->open_state(engine));
-  }
-  const Seq untagged_end = index->state_ != nullptr ? index->state_->recovered().next_seq : 0;
-  index->names_ =
-      std::make_unique<Names>(*index->engine_, *index->bodies_, index->first_own() + untagged_end);
+  // This keeps the outputs of `doppel scan` as they are, so any commit is fine.
+  ASSIGN_OR_RETURN(index->index_, LocalIndex::open(o, engine, {.check = [&](const Recovered& recovered) {
+                                                     return check_is_no_kafka_index(recovered,
+                                                                                    o.state_directory);
+                                                   }}));
+  index->engine_ = &index->index_->engine();
+  if (index->index_->state() != nullptr) RETURN_IF_ERROR(index->open_state());
+  index->names_ = std::make_unique<Names>(*index->engine_, index->index_->bodies(),
+                                          index->first_own() + index->index_->recovered().next_seq);
   return index;
 }
 
-absl::Status MemoryIndex::open_engine(EngineOptions& engine, Bodies& bodies) {
-  const uint64_t rows = state_ == nullptr ? 0 : state_->recovered().next_seq - state_->recovered().first_row;
-  engine.initial_capacity = std::max<uint64_t>(1024, rows + against_->originals());
-  bodies_ = &against_->bodies(bodies);
-  engine_ = std::make_unique<Engine>(engine, *bodies_);
-  return restore_engine(*against_, state_.get(), *engine_, thread_count(options_));
-}
-
-absl::Status MemoryIndex::open_state(EngineOptions& engine) {
-  // This keeps the outputs of `doppel scan` as they are, so any commit is fine.
-  ASSIGN_OR_RETURN(state_, open_embedded_state(options_, engine, {}, {}, against_->describe()));
-  const Recovered& recovered = state_->recovered();
-  if (kafka::is_kafka_position(recovered.source_position)) {
-    return absl::FailedPreconditionError(
-        fmt::format("{}: the snapshot of an index on Kafka, which follows its log and nothing else; copy it "
-                    "with doppel rebuild --from log, or use another directory",
-                    options_.state_directory));
-  }
-  RETURN_IF_ERROR(open_engine(engine, state_->bodies()));
-  journal_ = std::make_unique<StateJournal>(*state_, *engine_);
+absl::Status MemoryIndex::open_state() {
+  const Recovered& recovered = index_->recovered();
+  journal_ = std::make_unique<StateJournal>(*index_->state(), *engine_);
   notes_ = recovered.notes;
   documents_ = recovered.documents;
   sink_position_ = recovered.sink_position;
@@ -180,7 +170,7 @@ absl::StatusOr<bool> MemoryIndex::is_original(Seq seq, const Digest& digest, std
   const Row row = engine_->originals().row(seq);
   if (row.digest != digest) return false;
   std::string buffer;
-  ASSIGN_OR_RETURN(const Body body, bodies_->read(row.body, buffer));
+  ASSIGN_OR_RETURN(const Body body, index_->bodies().read(row.body, buffer));
   return is_same_document(body.metadata, metadata);
 }
 
@@ -290,17 +280,17 @@ absl::StatusOr<bool> MemoryIndex::contains(std::string_view id) {
   return !found.empty();
 }
 
-uint64_t MemoryIndex::size() const { return engine_->originals().stats().live - first_own(); }
+uint64_t MemoryIndex::size() const { return index_->own(); }
 
 uint64_t MemoryIndex::memory_bytes() const {
   const OriginalsStats stats = engine_->originals().stats();
   return stats.row_bytes + stats.table_bytes;
 }
 
-uint64_t MemoryIndex::disk_bytes() const {
-  return state_ != nullptr ? state_->bodies().bytes() : temporary_->bytes();
-}
+uint64_t MemoryIndex::disk_bytes() const { return index_->own_bodies().bytes(); }
 
-absl::Status MemoryIndex::checkpoint() { return state_ != nullptr ? state_->checkpoint() : absl::OkStatus(); }
+absl::Status MemoryIndex::checkpoint() {
+  return index_->state() != nullptr ? index_->state()->checkpoint() : absl::OkStatus();
+}
 
 }  // namespace doppel::python

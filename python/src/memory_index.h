@@ -18,8 +18,8 @@
 #include "engine/engine.h"
 #include "handed_rows.h"
 #include "memory_stream.h"
-#include "open/against.h"
 #include "open/embedded_state.h"
+#include "open/local_index.h"
 #include "state/state_dir.h"
 
 namespace doppel::python {
@@ -112,8 +112,7 @@ class MemoryIndex {
 
  private:
   MemoryIndex() = default;
-  absl::Status open_state(EngineOptions& engine);
-  absl::Status open_engine(EngineOptions& engine, Bodies& bodies);
+  absl::Status open_state();
   // Originals below this belong to indexes that are only read.
   Seq first_own() const { return engine_->originals().first_own(); }
   absl::Status run(Pipeline pipeline, size_t documents, const GoOn& go_on,
@@ -135,11 +134,8 @@ class MemoryIndex {
   Options options_;
   std::vector<std::pair<std::string, std::string>> settings_;
   RepeatedIds repeated_ids_ = RepeatedIds::refuse;
-  std::unique_ptr<StateDir> state_;  // nullptr: the index ends with this object
-  std::unique_ptr<Bodies> temporary_;
-  std::unique_ptr<Against> against_;
-  Bodies* bodies_ = nullptr;  // of all originals
-  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<LocalIndex> index_;
+  Engine* engine_ = nullptr;  // of index_
   std::unique_ptr<StateJournal> journal_;
   std::unique_ptr<HandedRows> handed_;
   std::string source_position_;  // of the last commit

@@ -24,8 +24,8 @@
 #include "files/write/files_sink.h"
 #include "fmt/format.h"
 #include "insight/show.h"
-#include "open/against.h"
 #include "open/embedded_state.h"
+#include "open/local_index.h"
 #include "open/setup.h"
 
 namespace doppel {
@@ -96,34 +96,28 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   ASSIGN_OR_RETURN(EngineOptions engine_opts, engine_options(o, key));
   RETURN_IF_ERROR(check_format(o.input));
 
-  ASSIGN_OR_RETURN(const std::unique_ptr<Against> against, Against::open(o, engine_opts));
-
-  // Open the state of earlier runs, or a temporary place for this run.
-  std::unique_ptr<StateDir> state;
-  std::unique_ptr<Bodies> temporary;
+  // Open the index of earlier runs, or a temporary one for this run.
   std::unique_ptr<FilesSink> sink;
-  Recovered recovered;
-  if (!o.state_directory.empty()) {
-    flags.sink.sync = o.fsync == "commit";
-    auto sync_outputs = [&] { return sink != nullptr ? sink->sync() : absl::OkStatus(); };
-    auto supports = [&](std::string_view position) { return FilesSink::supports(flags.sink, position); };
-    ASSIGN_OR_RETURN(state, open_embedded_state(o, engine_opts, supports, sync_outputs, against->describe()));
-    recovered = state->recovered();
-    RETURN_IF_ERROR(
-        FilesSink::check_outputs_are_there(flags.sink, recovered.sink_position, o.state_directory));
-    for (const std::string& each : recovered.notes) note(each);
-  } else {
-    ASSIGN_OR_RETURN(temporary, temporary_bodies(o.temporary_directory));
-  }
-  const uint64_t given = against->originals();
-  engine_opts.initial_capacity = std::max<uint64_t>(1024, given + recovered.next_seq - recovered.first_row);
-  Bodies& bodies = state != nullptr ? state->bodies() : *temporary;
-  Engine engine(engine_opts, against->bodies(bodies));
-  RETURN_IF_ERROR(restore_engine(*against, state.get(), engine, thread_count(o)));
-  if (!o.against.empty()) note(fmt::format("against {} originals", with_commas(given)));
-  if (state != nullptr && !recovered.fresh) {
+  flags.sink.sync = !o.state_directory.empty() && o.fsync == "commit";
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<LocalIndex> index,
+      LocalIndex::open(
+          o, engine_opts,
+          {.supports = [&](std::string_view position) { return FilesSink::supports(flags.sink, position); },
+           .sync_outputs = [&] { return sink != nullptr ? sink->sync() : absl::OkStatus(); },
+           .check =
+               [&](const Recovered& found) {
+                 for (const std::string& each : found.notes) note(each);
+                 return FilesSink::check_outputs_are_there(flags.sink, found.sink_position,
+                                                           o.state_directory);
+               }}));
+  Engine& engine = index->engine();
+  StateDir* state = index->state();
+  const Recovered& recovered = index->recovered();
+  if (!o.against.empty()) note(fmt::format("against {} originals", with_commas(index->from_others())));
+  if (!recovered.fresh) {
     note(fmt::format("continuing after {} documents, with {} originals", with_commas(recovered.documents),
-                     with_commas(engine.originals().stats().live - given)));
+                     with_commas(index->own())));
   }
 
   // Open input and outputs where the last commit left them.
@@ -173,7 +167,7 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
                     .known_again = &known_again,
                     .threads = thread_count(o),
                     .stop = stop_asked,
-                    .before_warc = scheme_of_warc(state.get(), o.input),
+                    .before_warc = scheme_of_warc(state, o.input),
                     .read_now = late_reader(fetching.get()),
                     .observe =
                         [&](const Decided& decided, const BatchTimes&) {
@@ -193,7 +187,7 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   if (state != nullptr) RETURN_IF_ERROR(state->checkpoint());
 
   progress.clear();
-  if (!flags.quiet) print_summary(counters, engine, bodies, progress.seconds());
+  if (!flags.quiet) print_summary(counters, engine, index->own_bodies(), progress.seconds());
   if (stop_asked()) {
     note("interrupted; everything up to here is written");
     return kExitInterrupted;

@@ -20,8 +20,8 @@
 #include "files/follow/follow_source.h"
 #include "files/places.h"
 #include "files/write/files_sink.h"
-#include "open/against.h"
 #include "open/embedded_state.h"
+#include "open/local_index.h"
 #include "open/setup.h"
 #include "open/state_originals.h"
 
@@ -85,7 +85,6 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                    Session::begin(config, o, {.stop = stop_requested}));
   Monitor& monitor = session->monitor;
-  EngineOptions& engine_opts = session->engine;
   log::info("starting", {{"input", absl::StrJoin(o.files.paths, ", ")},
                          {"output", o.files.output},
                          {"state", o.state_directory}});
@@ -104,25 +103,25 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
       .rejects = o.files.rejects,
       .sync = o.fsync == "commit"};
   std::unique_ptr<FilesSink> sink;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Against> against, Against::open(o, engine_opts));
   ASSIGN_OR_RETURN(
-      const std::unique_ptr<StateDir> state,
-      open_embedded_state(
-          o, engine_opts,
-          [&](std::string_view position) { return FilesSink::supports(sink_options, position); },
-          [&] { return sink != nullptr ? sink->sync() : absl::OkStatus(); }, against->describe()));
-  const Recovered& recovered = state->recovered();
-  RETURN_IF_ERROR(
-      FilesSink::check_outputs_are_there(sink_options, recovered.sink_position, o.state_directory));
-  for (const std::string& found : recovered.notes) log::warn(found);
-  const uint64_t given = against->originals();
-  engine_opts.initial_capacity = std::max<uint64_t>(1024, given + recovered.next_seq - recovered.first_row);
-  Bodies& bodies = against->bodies(state->bodies());
-  Engine engine(engine_opts, bodies);
-  RETURN_IF_ERROR(restore_engine(*against, state.get(), engine, thread_count(o), monitor.progress_reports()));
+      const std::unique_ptr<LocalIndex> index,
+      LocalIndex::open(
+          o, session->engine,
+          {.supports = [&](std::string_view position) { return FilesSink::supports(sink_options, position); },
+           .sync_outputs = [&] { return sink != nullptr ? sink->sync() : absl::OkStatus(); },
+           .check =
+               [&](const Recovered& found) {
+                 for (const std::string& each : found.notes) log::warn(each);
+                 return FilesSink::check_outputs_are_there(sink_options, found.sink_position,
+                                                           o.state_directory);
+               },
+           .report = monitor.progress_reports()}));
+  Engine& engine = index->engine();
+  StateDir& state = *index->state();
+  const Recovered& recovered = index->recovered();
   log::info("index loaded", {{"documents", recovered.documents},
-                             {"originals", engine.originals().stats().live - given},
-                             {"against", given},
+                             {"originals", index->own()},
+                             {"against", index->from_others()},
                              {"cut_bytes", recovered.cut_bytes},
                              {"ms", ms_since(start)}});
 
@@ -134,16 +133,16 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
                     foreign, o.state_directory));
   }
   sink_options.context = {
-      .scheme = fmt::format("{:016x}", session->key.derive(engine_opts.scheme.describe())),
+      .scheme = fmt::format("{:016x}", session->key.derive(session->engine.scheme.describe())),
       .epoch = recovered.epoch};
-  const std::unique_ptr<StoredOriginals> originals = stored_originals(*state, engine);
+  const std::unique_ptr<StoredOriginals> originals = stored_originals(state, engine);
   sink_options.engine = &engine;
   sink_options.originals = originals.get();
   sink_options.lowest_live = recovered.lowest_live;
   Report report(engine.originals());
   ASSIGN_OR_RETURN(sink, FilesSink::open(sink_options, recovered.sink_position,
                                          [&](const std::string& message) { report.complain(message); }));
-  StateJournal journal(*state, engine, [&] { return sink->announced(); });
+  StateJournal journal(state, engine, [&] { return sink->announced(); });
   RETURN_IF_ERROR(journal.commit_outputs(sink->position()));  // the outputs belong to this index from here on
 
   start = Clock::now();
@@ -159,7 +158,7 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   follow.files.charsets = o.input.format == "html";
   if (is_signed(o.input)) {
     follow.files.layout = "signed";
-    follow.files.signed_scheme = engine_opts.scheme.describe() + describe_warc_pages(o.input);
+    follow.files.signed_scheme = session->engine.scheme.describe() + describe_warc_pages(o.input);
   }
   if (!o.files.unique.empty()) {
     const fs::path parent = fs::path(o.files.unique == "-" ? "" : o.files.unique).parent_path();
@@ -173,17 +172,17 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
                    fetch_from(*source, fetch_options(o, session->stopper()), engine));
   std::shared_ptr<void> watched;
   if (fetching != nullptr) watched = monitor.watch(*fetching);
-  monitor.progress(engine, *state);
-  const std::unique_ptr<KeptOriginals> kept = kept_originals(*state, engine);
-  Forgetting forgetting(*kept, bodies);
+  monitor.progress(engine, state);
+  const std::unique_ptr<KeptOriginals> kept = kept_originals(state, engine);
+  Forgetting forgetting(*kept, index->bodies());
   ForgetRequests requests(o.state_directory, forgetting);
   Web web(session->server.get(), {.config = config,
                                   .engine = engine,
                                   .originals = *kept,
-                                  .bodies = bodies,
+                                  .bodies = index->bodies(),
                                   .forgetting = &forgetting,
-                                  .checkpoint = [&] { return state->checkpoint(); },
-                                  .snapshots = [&] { return state->checkpoint_stats(); }});
+                                  .checkpoint = [&] { return state.checkpoint(); },
+                                  .snapshots = [&] { return state.checkpoint_stats(); }});
   monitor.ready(engine);
   log::info("ready", {{"input_listed_ms", ms_since(start)}, {"epoch", recovered.epoch}});
   notify::ready();
@@ -191,7 +190,7 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   RETURN_IF_ERROR(decide(*session, {.source = *source,
                                     .fetching = fetching.get(),
                                     .engine = engine,
-                                    .state = *state,
+                                    .state = state,
                                     .sink = *sink,
                                     .journal = &journal,
                                     .web = web,
@@ -207,7 +206,7 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
                                           requests.answer();
                                         }}));
   RETURN_IF_ERROR(sink->finish());
-  return state->checkpoint();
+  return state.checkpoint();
 }
 
 }  // namespace doppel
