@@ -179,10 +179,10 @@ void encode_answers(const AnswerRecord& record, size_t checked, std::string& out
 }
 
 absl::Status decode_answers(std::string_view bytes, AnswerRecord& out) {
-  if (bytes.size() <= sizeof(uint32_t)) return invalid("no answers: too short");
+  if (bytes.size() <= sizeof(uint32_t)) return invalid("not a record of answers: too short");
   ByteReader in(bytes);
   const auto crc = in.fixed<uint32_t>();
-  if (crc != crc32c(in.rest())) return invalid("no answers, or damaged ones: wrong checksum");
+  if (crc != crc32c(in.rest())) return invalid("not a record of answers, or damaged: wrong checksum");
   const auto version = in.fixed<uint8_t>();
   if (version != kAnswerRecordVersion) {
     return invalid("answers of version " + std::to_string(version) + "; this doppel reads version " +

@@ -35,7 +35,7 @@ absl::StatusOr<Rule> make_rule(double threshold, double recall, int num_perm, in
   if (bands != 0 || rows != 0) {
     if (bands == 0 || rows == 0) {
       return invalid("bands: " + std::to_string(bands) + " and rows: " + std::to_string(rows) +
-                     "; set both, or none to have them chosen");
+                     "; set both, or neither to have them chosen");
     }
     if (bands * rows > num_perm) {
       return invalid("bands: " + std::to_string(bands) + " of " + std::to_string(rows) + " rows need " +

@@ -37,9 +37,10 @@ absl::Status Share::room_for(size_t rows) const {
   const uint64_t most = index_.options().rows_max;
   if (index_.next_seq() + rows - index_.lowest_live() <= most) return absl::OkStatus();
   return absl::ResourceExhaustedError(
-      "the index is full: each of its shards takes " + std::to_string(most) +
-      " originals from the oldest that lives to the newest, and there are " + std::to_string(shards_.of()) +
-      "; start with a larger number of `shards`, or set max_documents, max_memory or expire_after");
+      "the index is full: each of its shards (" + std::to_string(shards_.of()) + ") takes " +
+      std::to_string(most) +
+      " originals, counted from the oldest live one to the newest; start with more `shards`, or set "
+      "max_documents, max_memory or expire_after");
 }
 
 void Share::apply(const Resolved& batch, std::span<const Row> rows, const uint64_t* band_keys, int parts,

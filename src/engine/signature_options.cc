@@ -10,7 +10,7 @@ namespace {
 
 absl::Status differs(const std::string& name, const std::string& ours, const std::string& theirs) {
   return invalid(name + ": " + theirs + ", but " + ours +
-                 " here; signatures compare only if they were made with the same options");
+                 " here; signatures can be compared only if they have the same options");
 }
 
 }  // namespace

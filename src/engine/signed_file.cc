@@ -33,7 +33,7 @@ absl::StatusOr<size_t> signed_header_size(std::string_view head) {
   ByteReader in(head.substr(kSignedMagic.size()));
   const auto version = in.fixed<uint32_t>();
   const auto length = in.fixed<uint32_t>();
-  if (!in.ok()) return invalid("the header of a file of signed records is cut");
+  if (!in.ok()) return invalid("the header of a file of signed records is truncated");
   if (version != kVersion) {
     return invalid("a file of signed records of version " + std::to_string(version) +
                    "; this doppel reads version " + std::to_string(kVersion));

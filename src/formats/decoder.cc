@@ -115,7 +115,8 @@ absl::Status check_format(const FormatOptions& options) {
 
 absl::Status check_format_of_texts(const FormatOptions& options) {
   if (is_signed(options))
-    return invalid("input.format: signed records hold no texts; name the format of the documents (--format)");
+    return invalid(
+        "input.format: signed records contain no texts; name the format of the documents (--format)");
   return check_format(options);
 }
 

@@ -175,13 +175,13 @@ PlainWords in_plain_words(const Explanation& e) {
       say.push_back(fmt::format("They share {}, so the pair was found and verified.", bands));
       break;
     case Finding::near_miss:
-      words.headline = "no duplicate: a near miss";
+      words.headline = "not a duplicate: a near miss";
       say.push_back(
           fmt::format("Similarity {} is below the threshold {}: {}.", similarity, threshold, decided_by));
       say.push_back(fmt::format("They share {}, so the pair was found and verified, and rejected.", bands));
       break;
     case Finding::prefilter:
-      words.headline = "no duplicate: not similar enough to be verified";
+      words.headline = "not a duplicate: not similar enough to be verified";
       say.push_back(
           fmt::format("They share {}, but only {} of {} slices are equal. A pair at the threshold {} has at "
                       "least {}, except for one pair in some millions.",
@@ -189,7 +189,7 @@ PlainWords in_plain_words(const Explanation& e) {
       say.push_back(fmt::format("The similarity is {}: {}.", similarity, decided_by));
       break;
     case Finding::apart:
-      words.headline = "no duplicate: they share no band";
+      words.headline = "not a duplicate: they share no band";
       say.push_back(
           fmt::format("No band is equal, so the pair is not a candidate and would not be compared. A pair of "
                       "this similarity shares a band with a probability of {}.",
@@ -207,13 +207,13 @@ PlainWords in_plain_words(const Explanation& e) {
                       as_chance(1 - e.meets())));
       break;
     case Finding::scopes:
-      words.headline = "no duplicate: different scopes";
+      words.headline = "not a duplicate: different scopes";
       say.push_back(fmt::format(
           "Their scopes differ ({} and {}), and documents of different scopes are never compared.",
           one_line(e.a.scope, 40), one_line(e.b.scope, 40)));
       break;
     case Finding::too_short:
-      words.headline = "no duplicate: too short to compare";
+      words.headline = "not a duplicate: too short to compare";
       say.push_back(fmt::format(
           "A shingle is {} words, and {} has only {}; such a text is a duplicate only of the same text, "
           "byte for byte.",

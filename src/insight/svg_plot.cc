@@ -120,7 +120,7 @@ void draw_chances(Svg& svg, const RulePicture& p) {
             fmt::format("threshold {:.2f}: {} meet", p.threshold, as_chance(at_threshold)));
   svg.label("halo", left, first + 22, anchor,
             fmt::format("steepest at {:.2f} ({})", steepest, as_chance(at_steepest)));
-  svg.label("halo quiet", left, first + 44, anchor, "shaded: meet, but are no duplicates");
+  svg.label("halo quiet", left, first + 44, anchor, "shaded: meet, but are not duplicates");
 }
 
 // 1, 10, 100, 1 k, 10 k, 100 k, 1 M ...

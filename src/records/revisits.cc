@@ -74,7 +74,7 @@ absl::StatusOr<std::optional<PayloadCopy>> payload_copy_of_event(std::string_vie
   if (auto error = parser.parse(json).get(root)) return not_json(error);
   const std::string_view type = text_at(root, "/type");
   if (type.empty())
-    return invalid("this is no event: scan writes events without --all and --clusters, and serve does");
+    return invalid("not an event; scan (without --all and --clusters) and serve write events");
   if (type != "duplicate-of") return std::nullopt;
   bool same_payload = false;
   if (root.at_pointer("/relation/same_payload").get(same_payload) != simdjson::SUCCESS || !same_payload)
@@ -87,10 +87,10 @@ absl::StatusOr<std::optional<PayloadCopy>> payload_copy_of_event(std::string_vie
   if (out.copy.digest.empty() || out.copy.digest != out.original.digest) return std::nullopt;
   for (const NamedRecord* record : {&out.copy, &out.original}) {
     if (record->target_uri.empty() || record->date.empty())
-      return invalid("the event does not say both URLs and both dates");
+      return invalid("the event lacks a URL or a date of one of its records");
     for (const std::string* value :
          {&record->target_uri, &record->date, &record->record_id, &record->digest}) {
-      if (has_line_end(*value)) return invalid("a value of the event has a line end in it");
+      if (has_line_end(*value)) return invalid("a value of the event contains a line end");
     }
   }
   return out;
@@ -131,7 +131,7 @@ bool is_verdict_line(std::string_view line) {
 absl::StatusOr<std::string> revisit_of_record(std::string_view head, std::string_view http_head,
                                               const WarcRecord& original, std::string_view digest) {
   for (const std::string_view value : {original.record_id, original.target_uri, original.date}) {
-    if (has_line_end(value)) return invalid("a value of the original's head has a line end in it");
+    if (has_line_end(value)) return invalid("a value of the original's head contains a line end");
   }
   std::string out = "WARC/1.1\r\nWARC-Type: revisit\r\n";
   bool has_digest = digest.empty();

@@ -77,7 +77,7 @@ class Signing {
       const absl::Status status = sign();
       if (!topic_->refused()) RETURN_IF_ERROR(status);
       if (!status.ok())
-        log::warn("the group has given this signer's partitions away; joining it again",
+        log::warn("the group has assigned this signer's partitions to others; rejoining it",
                   {{"says", std_sv(status.message())}});
     }
     return counters_;

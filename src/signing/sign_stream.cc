@@ -136,7 +136,7 @@ class Run {
     const Record& record = batch_.records[i];
     if (out_[i].size() > s_.output.bytes_max()) {
       return absl::ResourceExhaustedError(
-          fmt::format("{}: byte {}: its signed record has {} bytes, {} at most can be written", record.source,
+          fmt::format("{}: byte {}: its signed record has {} bytes; at most {} can be written", record.source,
                       record.offset, out_[i].size(), s_.output.bytes_max()));
     }
     ++counters_.records;

@@ -29,14 +29,15 @@ absl::StatusOr<int64_t> look_at_topic(const Options& o, kafka::Cluster& cluster,
   if (found.empty()) {
     if (!o.kafka.create_topics) {
       return absl::NotFoundError(
-          fmt::format("the topic {} (signed records) does not exist, or may not be seen; set "
+          fmt::format("the topic {} (signed records) does not exist, or is not visible to this user; set "
                       "kafka.create_topics: true, or "
                       "run:\n  {}",
                       topic, kafka::command_to_make(spec, o.kafka.brokers)));
     }
     RETURN_IF_ERROR(kafka::make_topic(cluster, spec));
     ASSIGN_OR_RETURN(found, kafka::find_topics(cluster, {{topic}, {}}));
-    if (found.empty()) return absl::UnavailableError(fmt::format("the topic {} was made just now", topic));
+    if (found.empty())
+      return absl::UnavailableError(fmt::format("the topic {} was only just created", topic));
   }
   if (found.front().partitions.size() != 1)
     return invalid(one_partition(topic, found.front().partitions.size()));
@@ -177,7 +178,7 @@ absl::Status SignedTopic::try_send() {
     const bool refused = absl::IsFailedPrecondition(status);
     if (replaced || (!kafka::may_pass(status) && !refused)) return explained(status);
     if (stop_()) return absl::CancelledError("stopped while waiting for Kafka");
-    if (!refused) log::warn("a transaction is made again", {{"says", std_sv(status.message())}});
+    if (!refused) log::warn("repeating a transaction", {{"says", std_sv(status.message())}});
     RETURN_IF_ERROR(explained(producer_.reopen()));
     if (refused) return status;
     ASSIGN_OR_RETURN(const bool committed, is_committed());
@@ -189,8 +190,8 @@ absl::Status SignedTopic::try_send() {
 absl::Status SignedTopic::explained(const absl::Status& status) const {
   if (!absl::IsAborted(status)) return status;
   return absl::AbortedError(fmt::format(
-      "another doppel sign writes to {}, or a transaction took too long: {}; start again to go on", to_.topic,
-      std_sv(status.message())));
+      "another doppel sign writes to {}, or a transaction took too long: {}; restart it to continue",
+      to_.topic, std_sv(status.message())));
 }
 
 // Decides by the offsets of the transaction. If another member owns some of the partitions now, the result is
@@ -209,7 +210,7 @@ absl::StatusOr<bool> SignedTopic::is_committed() {
   });
   if (reached == 0) return false;
   if (static_cast<size_t>(reached) == places.size()) return true;
-  return absl::FailedPreconditionError("another signer has a part of these partitions");
+  return absl::FailedPreconditionError("another signer owns some of these partitions");
 }
 
 }  // namespace doppel

@@ -78,7 +78,7 @@ TEST_F(ExplainCommand, IdsOfOneFile) {
       "{\"id\":\"p1\",\"text\":\"a b c d e f g h\"}\nnot json\n{\"id\":\"p2\",\"text\":\"a b c d e f g h\"}\n"
       "{\"id\":\"p2\",\"text\":\"now something else stands here\"}\n");
   EXPECT_THAT(run("explain --in c.jsonl p1 p2").out, StartsWith("exact duplicate"));
-  EXPECT_THAT(run("explain --in c.jsonl p2 p2").out, StartsWith("no duplicate"));
+  EXPECT_THAT(run("explain --in c.jsonl p2 p2").out, StartsWith("not a duplicate"));
   EXPECT_THAT(run("explain --in c.jsonl c.jsonl/0 p2").out, StartsWith("exact duplicate"));
   const Result missing = run("explain --in c.jsonl p1 page2");
   EXPECT_EQ(missing.code, 2);

@@ -166,7 +166,7 @@ TEST(Revisits, LinesThatAreNoEventsCannotBeUsed) {
   EXPECT_EQ(run_doppel("scan -q --clusters -o " + (dir / "clusters") + " " + (dir / "a.warc")).code, 0);
   const Ran ran = run_doppel("revisits " + (dir / "clusters"));
   EXPECT_EQ(ran.code, 1) << ran.err;
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("clusters:1: this is no event"),
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("clusters:1: not an event"),
                              HasSubstr("0 events of other copies; 1 that could not be used")));
 }
 

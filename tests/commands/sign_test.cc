@@ -353,7 +353,7 @@ TEST_F(SignBadInput, WhatNeedsTheDocumentsIsRefused) {
   EXPECT_EQ(run_doppel("config check --set input.format=signed --set output.unique_topic=u").code, 2);
   ran = run_doppel("sign --format signed " + (dir / "good"));
   EXPECT_EQ(ran.code, 2);
-  EXPECT_THAT(ran.err, HasSubstr("signed records hold no texts"));
+  EXPECT_THAT(ran.err, HasSubstr("signed records contain no texts"));
   EXPECT_EQ(run_doppel("text --format signed " + (dir / "good")).code, 2);
   EXPECT_EQ(run_doppel("sign " + (dir / "in.jsonl") + " -o " + (dir / "in.jsonl")).code, 2);
 }

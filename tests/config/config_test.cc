@@ -248,7 +248,7 @@ TEST_F(ConfigTest, ValuesMustFitTogether) {
               ElementsAre("doppel.yaml:2: bands: 40 bands x 6 rows need 240 slots, num_perm is 128"));
   EXPECT_THAT(
       errors("rows: 6\n"),
-      ElementsAre("doppel.yaml:1: rows: bands is 0 and rows is 6; set both, or none to have them chosen"));
+      ElementsAre("doppel.yaml:1: rows: bands is 0 and rows is 6; set both, or neither to have them chosen"));
   EXPECT_THAT(errors("threads: 1\nthreshold: 0.01\n"),
               ElementsAre(HasSubstr("doppel.yaml:2: threshold: no banding of")));
   EXPECT_THAT(

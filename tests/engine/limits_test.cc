@@ -202,7 +202,7 @@ TEST(Limits, MessagesNameOptionValueAndRange) {
   EXPECT_EQ(message(Index::open("", {.expire_after_ms = -5}).status()),
             "expire_after_ms: -5 is not between 0 and 31536000000000");
   EXPECT_EQ(message(Index::open("", {.bands = 20}).status()),
-            "bands: 20 and rows: 0; set both, or none to have them chosen");
+            "bands: 20 and rows: 0; set both, or neither to have them chosen");
   EXPECT_EQ(message(Index::open("", {.bands = 20, .rows = 20}).status()),
             "bands: 20 of 20 rows need 400 slots, num_perm is 128");
   EXPECT_EQ(message(Index::open("", {.num_perm = 1024, .bands = 1024, .rows = 1, .shards = 9}).status()),
@@ -242,7 +242,7 @@ TEST(Limits, SignaturesOfOtherOptionsDoNotMeet) {
     }
   }
   EXPECT_EQ(message(ours.merge(Signature::create({.num_perm = 8}).value())),
-            "num_perm: 8, but 128 here; signatures compare only if they were made with the same options");
+            "num_perm: 8, but 128 here; signatures can be compared only if they have the same options");
   EXPECT_EQ(ours.slots(), before);
   EXPECT_EQ(index->size(), 1U);
   // An index of the classic family takes signatures of it.

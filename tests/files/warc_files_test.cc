@@ -156,7 +156,7 @@ TEST(WarcFiles, ATruncatedFileSaysWhere) {
   EXPECT_THAT(read({.paths = {directory / "b.warc"}}).problems[0],
               HasSubstr("the file ends after 17 bytes of a"));
   write_file(directory / "c.warc", warc_record("http://x/", "a") + "<html>not a record");
-  EXPECT_THAT(read({.paths = {directory / "c.warc"}}).problems[0], HasSubstr("no record begins here"));
+  EXPECT_THAT(read({.paths = {directory / "c.warc"}}).problems[0], HasSubstr("no record starts here"));
 }
 
 // What does not lie in the damage is read, with its place, from the start and from every place between.

@@ -195,8 +195,8 @@ TEST(StreamMetrics, ReplayKeepsOutOfRates) {
 }
 
 TEST(Reasons, HaveFewLabels) {
-  EXPECT_EQ(reject_kinds()[kind_of(reject_kinds(), "not JSON: a string has no end")].label, "not_json");
-  EXPECT_EQ(reject_kinds()[kind_of(reject_kinds(), "schema_registry_encoded: the value begins")].label,
+  EXPECT_EQ(reject_kinds()[kind_of(reject_kinds(), "not JSON: a string is not closed")].label, "not_json");
+  EXPECT_EQ(reject_kinds()[kind_of(reject_kinds(), "schema_registry_encoded: the value starts")].label,
             "schema_registry_encoded");
   EXPECT_EQ(reject_kinds()[kind_of(reject_kinds(), "fetch_failed: 404 at x.warc.gz")].label, "fetch_failed");
   EXPECT_EQ(reject_kinds()[kind_of(reject_kinds(), "something new")].label, "other");

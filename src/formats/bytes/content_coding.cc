@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kStep = 64 << 10;
 
 absl::Status too_large(size_t max_bytes) {
-  return invalid("content-encoding: more than " + std::to_string(max_bytes) + " bytes when unpacked");
+  return invalid("content-encoding: more than " + std::to_string(max_bytes) + " bytes when decoded");
 }
 absl::Status damaged(const char* what) {
   return invalid(std::string("content-encoding: damaged ") + what + " data");
@@ -32,7 +32,7 @@ size_t grow(std::string& out, size_t used, size_t max_bytes) {
 // A truncated response gives what can be decompressed.
 absl::Status inflate_into(std::string_view in, int window, size_t max_bytes, std::string& out, bool& begun) {
   z_stream z = {};
-  if (inflateInit2(&z, window) != Z_OK) return absl::ResourceExhaustedError("no memory to unpack");
+  if (inflateInit2(&z, window) != Z_OK) return absl::ResourceExhaustedError("no memory to decode the body");
   std::unique_ptr<z_stream, int (*)(z_streamp)> end(&z, inflateEnd);
   z.next_in = reinterpret_cast<const Bytef*>(in.data());
   z.avail_in = static_cast<uInt>(std::min<size_t>(in.size(), 1U << 30));
@@ -57,7 +57,7 @@ absl::Status inflate_into(std::string_view in, int window, size_t max_bytes, std
 absl::Status unbrotli(std::string_view in, size_t max_bytes, std::string& out, bool& begun) {
   std::unique_ptr<BrotliDecoderState, void (*)(BrotliDecoderState*)> state(
       BrotliDecoderCreateInstance(nullptr, nullptr, nullptr), BrotliDecoderDestroyInstance);
-  if (!state) return absl::ResourceExhaustedError("no memory to unpack");
+  if (!state) return absl::ResourceExhaustedError("no memory to decode the body");
   const auto* next_in = reinterpret_cast<const uint8_t*>(in.data());
   size_t in_left = in.size();
   size_t used = 0;
@@ -80,7 +80,7 @@ absl::Status unbrotli(std::string_view in, size_t max_bytes, std::string& out, b
 
 absl::Status unzstd(std::string_view in, size_t max_bytes, std::string& out, bool& begun) {
   std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
-  if (!context) return absl::ResourceExhaustedError("no memory to unpack");
+  if (!context) return absl::ResourceExhaustedError("no memory to decode the body");
   ZSTD_inBuffer input{in.data(), in.size(), 0};
   size_t used = 0;
   out.resize(std::min(max_bytes + 1, std::max(kStep, in.size() * 4)));
@@ -112,7 +112,7 @@ absl::Status undo(std::string_view coding, std::string_view in, size_t max_bytes
   }
   begun = true;
   return invalid("content-encoding: \"" + std::string(coding.substr(0, 40)) +
-                 "\" is none of gzip, deflate, br, zstd");
+                 "\" is not one of gzip, deflate, br, zstd");
 }
 
 }  // namespace

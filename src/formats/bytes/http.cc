@@ -29,7 +29,7 @@ absl::StatusOr<HttpResponse> parse_http_response(std::string_view message) {
           out.transfer_encoding = value;
         }
       });
-  if (!body) return invalid("http: the head has no end");
+  if (!body) return invalid("http: no empty line ends the head");
   out.body = *body;
   return out;
 }

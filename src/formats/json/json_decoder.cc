@@ -92,7 +92,7 @@ class JsonDecoder final : public Decoder {
     }
     dom::object object;
     if (root.get(object) != simdjson::SUCCESS) {
-      return invalid(fmt::format("not JSON as expected: {} in place of an object", name_of(root.type())));
+      return invalid(fmt::format("not JSON as expected: {} instead of an object", name_of(root.type())));
     }
     find(object);
     parts_ = {};
@@ -146,9 +146,9 @@ class JsonDecoder final : public Decoder {
       uint32_t schema = 0;
       for (size_t i = 1; i < kFrame; ++i) schema = schema << 8 | static_cast<uint8_t>(value[i]);
       return invalid(
-          fmt::format("schema_registry_encoded: the value begins with the number of a schema in a registry "
+          fmt::format("schema_registry_encoded: the value starts with the id of a schema in a registry "
                       "({}), and no JSON follows: "
-                      "it is Avro or Protobuf. doppel reads JSON, also behind such a number; let the "
+                      "it is Avro or Protobuf. doppel reads JSON, also after such an id; let the "
                       "producer write JSON, or "
                       "convert the topic",
                       schema));
@@ -392,7 +392,7 @@ class JsonDecoder final : public Decoder {
     }
     if (!has_text) {
       return invalid(
-          "pages without text: the crawler did not keep it; run it with --text to-pages (older versions: "
+          "pages without text: the crawler did not store it; run it with --text to-pages (older versions: "
           "--text)");
     }
     out.skip = "header";

@@ -51,23 +51,22 @@ absl::Status not_json(simdjson::error_code error, std::string_view json) {
   const char* reason = nullptr;
   switch (error) {
     case simdjson::EMPTY:
-      reason = "there is nothing in it";
+      reason = "it is empty";
       break;
     case simdjson::UTF8_ERROR:
       reason = "it is not valid UTF-8";
       break;
     case simdjson::UNCLOSED_STRING:
-      reason = "a string has no end";
+      reason = "a string is not closed";
       break;
     case simdjson::STRING_ERROR:
-      reason = "a string holds a bad escape or half of a surrogate pair";
+      reason = "a string contains a bad escape or half of a surrogate pair";
       break;
     case simdjson::UNESCAPED_CHARS:
-      reason = "a string holds a control character that is not escaped";
+      reason = "a string contains an unescaped control character";
       break;
     case simdjson::TAPE_ERROR:
-      reason =
-          "brackets, commas or colons are not where they belong, it ends too early, or something follows it";
+      reason = "brackets, commas or colons are misplaced, it is truncated, or something follows it";
       break;
     case simdjson::NUMBER_ERROR:
       reason = "a number is malformed or does not fit into 64 bits";

@@ -39,7 +39,7 @@ bool has_warc_head(std::string_view bytes) {
 absl::StatusOr<WarcRecord> parse_warc_record(std::string_view bytes) {
   const size_t line = bytes.find('\n');
   if (!begins_warc(bytes) || line == std::string_view::npos) {
-    return invalid("warc: no record begins here (\"WARC/1.0\" or \"WARC/1.1\" is expected)");
+    return invalid("warc: no record starts here (\"WARC/1.0\" or \"WARC/1.1\" is expected)");
   }
   WarcRecord out;
   bool length = false;
@@ -76,7 +76,7 @@ absl::StatusOr<WarcRecord> parse_warc_record(std::string_view bytes) {
           out.truncated = value;
         }
       });
-  if (!rest) return invalid("warc: the head of the record has no end");
+  if (!rest) return invalid("warc: no empty line ends the head of the record");
   if (!length) return invalid("warc: the record has no Content-Length");
   for (const auto& [name, type] : kTypes) {
     if (equal_ignoring_case(out.type_name, name)) out.type = type;

@@ -26,8 +26,8 @@ std::vector<WantedField> fields_of(const FormatOptions& options) {
 }
 
 absl::Status cut_off(const WarcRecord& record) {
-  return invalid(fmt::format("warc: the record has {} bytes, of which only {} are here",
-                             record.content_length, record.block.size()));
+  return invalid(fmt::format("warc: the record has {} bytes, but only {} are present", record.content_length,
+                             record.block.size()));
 }
 
 }  // namespace
@@ -81,9 +81,9 @@ absl::Status WarcDecoder::complete(std::string_view bytes, bool revisited, Docum
 // The payload digest decides whether the record is a duplicate; without one, it cannot be judged.
 absl::Status WarcDecoder::too_large(const WarcRecord& record, Document& out) const {
   if (!out.payload_digest.empty()) return absl::OkStatus();
-  return invalid(fmt::format(
-      "warc: the record has {} bytes, too many for its text to be compared, and no payload digest",
-      record.content_length));
+  return invalid(
+      fmt::format("warc: the record has {} bytes, too many to compare its text, and no payload digest",
+                  record.content_length));
 }
 
 // Sets the digest in one form, if the record is compared by it. Computes it if the record has none and is
