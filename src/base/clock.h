@@ -1,6 +1,6 @@
 #pragma once
 // Time for code whose behaviour depends on it: deadlines, pauses, ages. A simulation replaces the machine's
-// clocks by its own.
+// clocks with its own.
 
 #include <chrono>
 #include <cstdint>

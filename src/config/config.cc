@@ -249,7 +249,7 @@ class Loader {
     check_relations();
     if ((o.bands == 0) != (o.rows == 0)) {
       return wrong_together({"bands", "rows"},
-                            fmt::format("bands is {} and rows is {}; set both, or none to have them "
+                            fmt::format("bands is {} and rows is {}; set both, or neither to have them "
                                         "chosen",
                                         o.bands, o.rows));
     }

@@ -122,7 +122,7 @@ class Engine {
   void begin_own() { originals_.begin_own(); }
   // A removal that became known after its row was restored, with its record time if the row had none.
   void restore_removed(Seq seq, int64_t trusted_ms);
-  // Replaces the arguments of start_restore() by values that are known only at the end.
+  // Replaces the arguments of start_restore() with values that are known only at the end.
   absl::Status restore_clock(Seq lowest_live, std::string_view clock);
   void finish_restore(int threads = 1);
 

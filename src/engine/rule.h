@@ -63,7 +63,7 @@ void set_room(Rule& rule, uint64_t max_memory, uint64_t documents_in_memory, uin
 // Takes the number of originals that max_memory was converted to from the description of an index. Changes
 // nothing if it has none, or if max_memory is not set.
 void take_room(Rule& rule, std::string_view described);
-// Replaces chosen bands and rows by those in the description of an index. Returns whether they changed.
+// Replaces chosen bands and rows with those in the description of an index. Returns whether they changed.
 bool take_banding(Rule& rule, std::string_view described);
 
 }  // namespace doppel

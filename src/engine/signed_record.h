@@ -45,7 +45,7 @@ struct SignedOrigin {
 // The fingerprint in every record.
 uint64_t scheme_fingerprint(const Scheme& scheme);
 
-// Replaces `tops` by `coded_set`.
+// Replaces `tops` with `coded_set`.
 void code_set(SignedDocument& document);
 
 // Appends the record of a document with a coded set. `replace` is not stored. `slices` are those of a

@@ -8,7 +8,7 @@
 namespace doppel {
 
 // For a terminal or a page. Replaces invalid UTF-8, control characters (except tab and line feed) and
-// characters that change the direction of text by U+FFFD. Drops carriage returns.
+// characters that change the direction of text with U+FFFD. Drops carriage returns.
 std::string printable(std::string_view text);
 
 // printable(), with & < > " ' escaped for HTML and SVG, in text and attributes.

@@ -19,7 +19,7 @@ constexpr size_t kMaxWords = 64;
 constexpr size_t kMaxBlockWords = Normaliser::kMaxSettled / 2 + 2;
 static_assert(Normaliser::kFront + Normaliser::kMaxSettled < 0x10000, "edges are 16 bits");
 static_assert(Normaliser::kFront >= kWordBlock);
-// Replaces digits by 0 and removes U+0300 to U+036F (CC 80 to CD AF) from decomposed text. Settled text
+// Replaces digits with 0 and removes U+0300 to U+036F (CC 80 to CD AF) from decomposed text. Settled text
 // contains only whole code points.
 std::span<uint8_t> loosened(std::span<uint8_t> text) {
   size_t kept = 0;

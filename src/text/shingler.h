@@ -21,7 +21,7 @@ namespace doppel {
 // compared.
 enum class Normalisation : uint8_t {
   standard,  // compatibility decomposition, case folding, canonical order
-  loose,     // also replaces every digit by 0 and drops marks of Latin, Greek and Cyrillic letters
+  loose,     // also replaces every digit with 0 and drops marks of Latin, Greek and Cyrillic letters
   none,      // bytes as they are; words are runs of ASCII letters, digits, underscores and bytes above 127
 };
 // The name in the data scheme: "1", "loose-1", "none-1".

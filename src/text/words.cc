@@ -20,7 +20,7 @@ struct Item {
 
 constexpr char32_t kSpace = U' ';
 
-// Decodes the text and replaces every code point by its complete mapping.
+// Decodes the text and replaces every code point with its complete mapping.
 std::vector<Item> mapped_items(std::string_view text) {
   std::vector<Item> items;
   const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
@@ -53,7 +53,7 @@ std::vector<Item> mapped_items(std::string_view text) {
   return items;
 }
 
-// Brings marks into canonical order, in runs of at most Normaliser::kMaxRun; then replaces U+0345 by a
+// Brings marks into canonical order, in runs of at most Normaliser::kMaxRun; then replaces U+0345 with a
 // letter.
 void order_marks(std::vector<Item>& items) {
   for (auto at = items.begin(); at != items.end();) {

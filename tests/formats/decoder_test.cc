@@ -130,8 +130,8 @@ TEST(Json, Scopes) {
 
 TEST(Json, WhatIsRejectedAndWhy) {
   const std::pair<std::string, const char*> table[] = {
-      {"", "not JSON: there is nothing"},
-      {"  \r", "not JSON: there is nothing"},
+      {"", "not JSON: it is empty"},
+      {"  \r", "not JSON: it is empty"},
       {"{\"text\": \"x\"} trailing", "something follows"},
       {"{\"text\": \"x\"}{}", "something follows"},
       {"{\"text\": \"x\"", "it is truncated"},

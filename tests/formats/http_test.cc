@@ -79,7 +79,7 @@ TEST(Http, ContentEncodings) {
     EXPECT_EQ(*decode_content("<html>" + text, coding, kMax, memory), "<html>" + text) << coding;
   }
   EXPECT_THAT(std::string(std_sv(decode_content(text, "compress", kMax, memory).status().message())),
-              HasSubstr("\"compress\" is none of"));
+              HasSubstr("\"compress\" is not one of"));
   std::string half = gz(std::string(5000, 'x') + text);
   half.resize(half.size() - 6);
   EXPECT_EQ(decode_content(half, "gzip", kMax, memory)->size(), 5000 + text.size());

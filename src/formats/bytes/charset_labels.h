@@ -12,7 +12,7 @@ namespace doppel {
 std::string charset_of_label(std::string_view label);
 
 inline constexpr std::string_view kIso8859_16Name = "iso-8859-16";
-// Replaces `out` by `bytes`, converted from ISO-8859-16 to UTF-8.
+// Replaces `out` with `bytes`, converted from ISO-8859-16 to UTF-8.
 void convert_iso8859_16(std::string_view bytes, std::string& out);
 
 }  // namespace doppel
