@@ -135,6 +135,21 @@ TEST(Charset, WhatIsWrongIsReplaced) {
   EXPECT_EQ(decoder.decode("plain", "no-such", true), "plain");
 }
 
+// Nothing fits these bytes: not what they are declared as, nor anything that they look like.
+TEST(Charset, NothingFitsAndNoTextOfAnotherPageIsLeft) {
+  CharsetDecoder decoder;
+  decoder.decode("the page before \xe9", "windows-1252", false);
+  const std::string_view text = decoder.decode("\xff", "no-such-charset", false);
+  EXPECT_EQ(text, "\xc3\xbf");
+}
+
+// Labels come from strangers: no number of them changes how the next page is read.
+TEST(Charset, ManyUnknownLabels) {
+  CharsetDecoder decoder;
+  for (int i = 0; i < 200; ++i) decoder.decode("caf\xe9", "no-such-charset-" + std::to_string(i), false);
+  EXPECT_EQ(decoder.decode("\xe9\xec\xff", "windows-1251", false), "\xd0\xb9\xd0\xbc\xd1\x8f");
+}
+
 TEST(Charset, TheResultIsAlwaysUtf8) {
   CharsetDecoder decoder;
   std::mt19937_64 random(7);

@@ -111,7 +111,7 @@ Unusual unusual(std::string_view bytes) {
   return out;
 }
 
-// Counts the errors, and lets ICU replace them by U+FFFD.
+// Counts the errors, and lets ICU replace them with U+FFFD.
 void count_error(const void* context, UConverterToUnicodeArgs* arguments, const char* units, int32_t length,
                  UConverterCallbackReason reason, UErrorCode* error) {
   if (reason <= UCNV_IRREGULAR) ++*static_cast<size_t*>(const_cast<void*>(context));
@@ -134,19 +134,25 @@ struct CharsetDecoder::Converters {
     utf8 = ucnv_open("UTF-8", &error);
   }
   ~Converters() {
-    for (auto& [name, entry] : known) ucnv_close(entry.converter);
+    clear();
     ucnv_close(utf8);
     uchardet_delete(detector);
   }
   Converters(const Converters&) = delete;
   Converters& operator=(const Converters&) = delete;
 
-  // nullptr if there is no such charset.
+  void clear() {
+    for (auto& [name, entry] : known) ucnv_close(entry.converter);
+    known.clear();
+  }
+
+  // nullptr if there is no such charset. The entry is valid until the next call.
   Entry* find(const std::string& name) {
     auto at = known.find(name);
     if (at == known.end()) {
       constexpr size_t kMost = 64;  // limits memory, because labels come from strangers
-      if (known.size() >= kMost || name.empty() || name.size() > 40) return nullptr;
+      if (name.empty() || name.size() > 40) return nullptr;
+      if (known.size() >= kMost) clear();
       UErrorCode error = U_ZERO_ERROR;
       UConverter* converter = ucnv_open(name.c_str(), &error);
       if (U_FAILURE(error)) converter = nullptr;
@@ -294,8 +300,8 @@ std::string_view CharsetDecoder::decode(std::string_view bytes, std::string_view
   if (utf8 != nullptr && converters_->convert(*utf8, bytes, other_) * kOneIn <= high) return other_;
   if (attempt(converters_->detect(bytes))) return out_;
   if (!found.high && !fewest) return bytes;
-  // No charset fits. Keeps the declared one if there is one.
-  if (declared.empty()) attempt("windows-1252");
+  // No charset fits. Keeps the declared one if ICU knows it.
+  if (declared.empty() || !fewest) attempt("windows-1252");
   return out_;
 }
 
