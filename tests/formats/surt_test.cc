@@ -26,6 +26,25 @@ TEST(Surt, KeysAreThoseOfThePackage) {
   EXPECT_EQ(wrong, 0);
 }
 
+std::string repeated(std::string_view text, size_t times) {
+  std::string out;
+  for (size_t i = 0; i < times; ++i) out += text;
+  return out;
+}
+
+// A URL as long as a record may be takes no longer than its length.
+TEST(Surt, LongUrls) {
+  constexpr size_t kTimes = 500'000;
+  EXPECT_EQ(surt("http://e.example/%" + repeated("25", kTimes)), "example,e)/%25");
+  EXPECT_EQ(surt("http://\xc3\xbc." + repeated("a.", kTimes) + "example/"),
+            "example" + repeated(",a", kTimes) + ",xn--tda)/");
+}
+
+TEST(Surt, EscapesThatMakeEscapes) {
+  EXPECT_EQ(surt("http://e.example/%%341%2%35%34%32"), "example,e)/ab");
+  EXPECT_EQ(surt("http://e.example/%4%zz%"), "example,e)/%254%25zz%25");
+}
+
 TEST(Surt, BytesThatAreNoUtf8) {
   EXPECT_EQ(surt("http://example.com/\xff?\xe9"), "com,example)/%ff?%e9");
   EXPECT_EQ(surt("http://b\xffx\xc3\xbc.example/"), surt("http://bx\xc3\xbc.example/"));

@@ -178,6 +178,7 @@ bool is_ascii(std::u32string_view label) {
 std::optional<std::string> ascii_label(std::u32string label) {
   if (!is_ascii(label)) {
     label = normalised(label);
+    if (label.size() > kMaxLabel) return std::nullopt;  // Punycode has a letter for each character at least
     if (std::any_of(label.begin(), label.end(), [](char32_t c) { return is_in(kProhibited, c); }) ||
         (!label.empty() && reads_both_ways(label)))
       return std::nullopt;
@@ -207,16 +208,17 @@ std::u32string decoded(std::string_view text) {
 }  // namespace
 
 std::optional<std::string> idna_host(std::string_view host) {
-  std::u32string rest = decoded(host);
+  const std::u32string all = decoded(host);
+  std::u32string_view rest = all;
   std::string out;
   while (!rest.empty()) {
     const size_t dot = rest.find_first_of(U".\u3002\uff0e\uff61");
-    const std::optional<std::string> label = ascii_label(rest.substr(0, dot));
+    const std::optional<std::string> label = ascii_label(std::u32string(rest.substr(0, dot)));
     if (!label) return std::nullopt;
     out += *label;
     if (dot == std::u32string::npos) break;
     out += '.';
-    rest.erase(0, dot + 1);
+    rest.remove_prefix(dot + 1);
   }
   return out;
 }

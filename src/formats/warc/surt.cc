@@ -44,22 +44,19 @@ int hex_value(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-std::string unescaped(sv text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const int high = text[i] == '%' && i + 2 < text.size() ? hex_value(text[i + 1]) : -1;
-    const int low = high >= 0 ? hex_value(text[i + 2]) : -1;
-    out += low >= 0 ? static_cast<char>(high << 4 | low) : text[i];
-    if (low >= 0) i += 2;
-  }
-  return out;
-}
-
-// Repeats, because %2525 is a percent sign too.
+// Decodes until no escape is left, because %2525 is a percent sign too. A decoded character may complete an
+// escape with those before it. Linear.
 std::string unescaped_whole(sv text) {
-  std::string out(text);
-  for (std::string next = unescaped(out); next.size() != out.size(); next = unescaped(out))
-    out = std::move(next);
+  std::string out;
+  for (const char c : text) {
+    out += c;
+    for (size_t n = out.size(); n > 2 && out[n - 3] == '%'; n = out.size()) {
+      const int high = hex_value(out[n - 2]), low = hex_value(out[n - 1]);
+      if (high < 0 || low < 0) break;
+      out.resize(n - 3);
+      out += static_cast<char>(high << 4 | low);
+    }
+  }
   return out;
 }
 
