@@ -83,7 +83,7 @@ absl::StatusOr<ExplainInput> one_file(const std::string& path, const FormatOptio
     return invalid(fmt::format(
         "{} holds more than one document; name two of them: doppel explain --in {} ID1 ID2", path, path));
   }
-  if (documents == 0) return invalid(fmt::format("{}: no document in it", path));
+  if (documents == 0) return invalid(fmt::format("{}: contains no document", path));
   return input;
 }
 
@@ -157,7 +157,7 @@ absl::StatusOr<std::vector<FoundDocument>> documents_of(const std::vector<std::s
                                                    std::string(document.text_source)});
                                   return true;
                                 }));
-  if (found.empty()) return invalid(fmt::format("{}: no document in it", paths.front()));
+  if (found.empty()) return invalid(fmt::format("{}: contains no document", paths.front()));
   return found;
 }
 

@@ -57,7 +57,7 @@ int forget_main(int argc, char** argv) {
   CLI::App app(
       "Forgets originals: their next copy is unique again, and consumers get original-removed. The daemon "
       "that owns\n"
-      "the state directory searches for them beside the stream and removes them with its next batches, "
+      "the state directory searches for them in the background and removes them with its next batches, "
       "through the\n"
       "index log, so restarts and rebuilds keep the removal.\n\n"
       "Examples:\n"

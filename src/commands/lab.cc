@@ -122,7 +122,7 @@ absl::Status check_places(const LabFlags& flags) {
   for (const auto& [flag, path] : {NamedPath{"--html", flags.html}, NamedPath{"--markdown", flags.markdown},
                                    NamedPath{"--csv", flags.csv}, NamedPath{"--svg", flags.svg}}) {
     if (path.empty() || !lies_in(path, flags.options.data)) continue;
-    return invalid(fmt::format("{}: {} lies in {}, which is read (--data); name another place", flag, path,
+    return invalid(fmt::format("{}: {} is in {}, which is an input (--data); name another place", flag, path,
                                flags.options.data));
   }
   return absl::OkStatus();

@@ -87,7 +87,7 @@ int offsets_main(int argc, char** argv) {
   CLI::App app(
       "Shows and changes where an index continues to read its input. The daemon writes a change to the index "
       "log before\n"
-      "it reads on, or at its next start. Documents that are skipped are never judged; an original that is "
+      "it continues, or at its next start. Documents that are skipped are never judged; an original that is "
       "judged again\n"
       "is skipped (repeated).\n\n"
       "Examples:\n"

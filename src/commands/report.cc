@@ -134,7 +134,7 @@ absl::StatusOr<uint64_t> read_all(const ReportFlags& flags, ArchiveTally& tally,
   }
   for (const std::string& problem : problems) print_err("doppel report: {}\n", one_line(problem, 1000));
   damaged = !problems.empty();
-  if (files == 0) return absl::NotFoundError("there are no WARC files in what was named");
+  if (files == 0) return absl::NotFoundError("there are no WARC files in these files and directories");
   return files;
 }
 

@@ -73,12 +73,12 @@ int write_records(const RevisitsFlags& flags) {
   print_turned(report->turned);
   if (report->refused != 0) {
     print_err(
-        "  {} originals of events are later than a copy, and lie in files without copies: they have no "
+        "  {} originals of events are later than a copy, and are in files without copies: they have no "
         "record\n",
         with_commas(report->refused));
   }
   if (report->same != 0)
-    print_err("  {} events are of one record that is there twice: they have no record\n",
+    print_err("  {} events refer to a record that occurs twice: they have no record\n",
               with_commas(report->same));
   print_verdicts(counts);
   return exit_code(counts);
@@ -108,7 +108,7 @@ int rewrite(const RevisitsFlags& flags) {
   for (const std::string& path : flags.paths) {
     if (lies_in(path, flags.directory)) {
       return fail("revisits",
-                  fmt::format("{} lies in {} (--rewrite), where doppel writes; name another directory", path,
+                  fmt::format("{} is in {} (--rewrite), where doppel writes; name another directory", path,
                               flags.directory),
                   kExitUsage);
     }

@@ -24,7 +24,7 @@ absl::Status check_best(const Options& o, const ScanFlags& flags) {
   const auto refuse = [](std::string_view why) { return invalid(fmt::format("--best: {}", why)); };
   const FilesSinkOptions& sink = flags.sink;
   if (sink.keep.empty() && sink.keep_directory.empty() && sink.keep_files.empty())
-    return refuse("it says what --keep (or --keep-files) writes; give that, too");
+    return refuse("it chooses what --keep (or --keep-files) writes; give that, too");
   if (!o.state_directory.empty())
     return refuse("not with --state: what an earlier run has kept cannot be taken back");
   if (!o.warc_roots.empty()) return refuse("not with warc.roots: documents that are fetched are not kept");
@@ -49,10 +49,10 @@ absl::Status check_places(const Config& config, const ScanFlags& flags) {
           what, path));
     }
     if (!o.state_directory.empty()) {
-      return invalid(
-          fmt::format("{}: {}: not with --state: a Parquet file is written at once, and a run that was "
-                      "interrupted could not go on with it; write JSON lines, or leave --state out",
-                      what, path));
+      return invalid(fmt::format(
+          "{}: {}: not with --state: a Parquet file is written as a whole, and an interrupted run "
+          "could not continue it; write JSON lines, or leave --state out",
+          what, path));
     }
   }
   if (is_signed(o.input)) {
@@ -90,23 +90,23 @@ absl::Status check_places(const Config& config, const ScanFlags& flags) {
   for (const auto& [what, path] : outputs) {
     if (path.empty() || path == "-" || o.state_directory.empty() || !lies_in(path, o.state_directory))
       continue;
-    return invalid(fmt::format("{}: {} lies in the state directory {}; name a place outside", what, path,
+    return invalid(fmt::format("{}: {} is in the state directory {}; name a place outside it", what, path,
                                o.state_directory));
   }
   for (const std::string& against : o.against) {
     for (const auto& [what, path] : outputs) {
       if (path.empty() || path == "-" || !lies_in(path, against)) continue;
-      return invalid(fmt::format("{}: {} lies in {} (--against), which is only read; name a place outside",
+      return invalid(fmt::format("{}: {} is in {} (--against), which is only read; name a place outside it",
                                  what, path, against));
     }
     for (const std::string& path : flags.paths) {
       if (path != "-" && lies_in(path, against))
-        return invalid(fmt::format("{} lies in {} (--against), which is an index", path, against));
+        return invalid(fmt::format("{} is in {} (--against), which is an index", path, against));
     }
   }
   for (const std::string& path : flags.paths) {
     const auto refuse = [&](const std::string& what, const std::string& directory) {
-      return invalid(fmt::format("{} lies in {} ({}), where doppel writes; name another directory", path,
+      return invalid(fmt::format("{} is in {} ({}), where doppel writes; name another directory", path,
                                  directory, what));
     };
     if (path == "-") continue;

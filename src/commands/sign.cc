@@ -35,7 +35,7 @@ class Messages {
   void say(const std::string& message) {
     if (count_++ >= kMessagesShown || quiet_) return;
     print_err("doppel sign: {}\n", message);
-    if (count_ == kMessagesShown) print_err("doppel sign: further ones are only counted\n");
+    if (count_ == kMessagesShown) print_err("doppel sign: further messages of this kind are only counted\n");
   }
 
  private:

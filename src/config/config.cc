@@ -192,7 +192,7 @@ class Loader {
     const Options& o = config_.options;
     if (o.cluster.role == "all") return;
     if (o.kafka.brokers.empty())
-      wrong_together({"cluster.role", "kafka.brokers"}, "roles work on Kafka; set kafka.brokers");
+      wrong_together({"cluster.role", "kafka.brokers"}, "roles need Kafka; set kafka.brokers");
     if (!o.cluster.answers_only() && !o.cluster.shards.empty())
       wrong_together({"cluster.shards"}, "only a matcher has shards");
     if (o.dry_run)
@@ -209,10 +209,11 @@ class Loader {
       if (!status.ok()) wrong_together({"cluster.shards"}, std::string(status.message()));
     }
     if (o.cluster.ahead < o.kafka.batch_documents) {
-      wrong_together({"cluster.ahead", "kafka.batch_documents"},
-                     fmt::format("cluster.ahead is {}, less than a batch ({}): the resolver would wait for "
-                                 "answers to the end of a batch for ever",
-                                 o.cluster.ahead, o.kafka.batch_documents));
+      wrong_together(
+          {"cluster.ahead", "kafka.batch_documents"},
+          fmt::format("cluster.ahead is {}, less than a batch ({}): the resolver would wait for ever for "
+                      "answers to the end of a batch",
+                      o.cluster.ahead, o.kafka.batch_documents));
     }
   }
 
@@ -231,7 +232,7 @@ class Loader {
             fmt::format("relations: \"{}\" is not one of near, contained, contains, shares", name));
     }
     if (!names.contains("near"))
-      wrong_together({"relations"}, "relations: near is always looked for; name it, too");
+      wrong_together({"relations"}, "relations: doppel always looks for near; name it, too");
     if (names.size() < 2) return;
     if (o.verify != "exact")
       wrong_together({"relations", "verify"}, "relations other than near need the sets of verify: exact");

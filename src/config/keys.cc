@@ -130,7 +130,7 @@ void input_keys(const Add& add) {
       "The part of an HTML page that is compared: none (all bytes), visible (what a reader sees), or main "
       "(the main text). format: main for HTML bodies, none for everything else. Changes signatures."));
   add(choice_key("input.fallback_text", AT(input.fallback_text), {"unscored", "near"},
-                 "What becomes of a page of which main finds nothing but menus, footers and single lines: "
+                 "How a page counts in which main finds only menus, footers and single lines: "
                  "unscored, or near (compared, but never an exact copy). Changes signatures."));
   add(choice_key("input.id_from_key", AT(input.id_from_key), {"none", "raw", "urldecoded"},
                  "Whether Kafka's key is the document's id: as it is (raw), or URL-encoded."));
@@ -171,9 +171,10 @@ void kafka_keys(const Add& add) {
   add(text_key("kafka.index_log", AT(kafka.index_log),
                "The compacted topic with one partition that holds the index. If it is not set and "
                "kafka.group is, the name is that of the group and -index."));
-  add(text_key("kafka.transactional_id", AT(kafka.transactional_id),
-               "Empty: follows from the index log. The daemons of one index share it: of them, one at a time "
-               "writes."));
+  add(text_key(
+      "kafka.transactional_id", AT(kafka.transactional_id),
+      "Empty: follows from the index log. The daemons of one index share it, and one of them at a time "
+      "writes."));
   add(choice_key(
       "kafka.takeover", AT(kafka.takeover), {"standby", "now"},
       "What a daemon does while another one serves the same index. standby: it follows the index log "
@@ -232,9 +233,10 @@ void cluster_keys(const Add& add) {
                "The topic of signed records between the roles: signers read kafka.topics and write it; "
                "matchers and resolvers read it in place of kafka.topics. So all roles can have the same "
                "configuration. Empty: matchers and resolvers read kafka.topics, with input.format: signed."));
-  add(text_key("cluster.shards", AT(cluster.shards),
-               "The shards of a matcher, of how many: 0-15/64. The matchers together must have each shard; "
-               "those with the same ones are each other's standby."));
+  add(text_key(
+      "cluster.shards", AT(cluster.shards),
+      "The shards of a matcher, such as 0-15/64 (16 of 64). The matchers together must have each shard; "
+      "those with the same shards are each other's standby."));
   add(text_key("cluster.answers", AT(cluster.answers),
                "The topic of the matchers' answers. Empty: the name of the index log with -answers."));
   add(integer_key("cluster.ahead", AT(cluster.ahead), 1, 10'000'000,

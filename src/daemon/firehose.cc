@@ -32,8 +32,7 @@ std::string FirehoseWatch::observe(const Decided& decided) {
   if (copies_ * 10 <= documents_ * 9 || here.empty()) return {};
   return fmt::format(
       "{} of the first {} documents are copies of a document with the same URL and time in another topic ({} "
-      "and {}): do "
-      "kafka.topics name a topic with all documents, and those that it is copied to?",
+      "and {}): does kafka.topics name a topic with all documents and also topics with copies of them?",
       copies_, documents_, there, here);
 }
 

@@ -44,7 +44,7 @@ absl::Status write_request(const File& folder, const std::string& file, const st
   const File out(
       ::openat(folder.fd(), beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600),
       path);
-  if (out.fd() < 0) return io_error(fmt::format("{}: cannot be made", path));
+  if (out.fd() < 0) return io_error(fmt::format("{}: cannot be created", path));
   absl::Status status = give(out.fd(), path, owner);
   if (status.ok()) status = out.write_at(0, line + "\n");
   if (status.ok()) status = out.sync();
@@ -65,12 +65,12 @@ absl::StatusOr<std::string> leave_request(const std::string& state_directory, co
 absl::StatusOr<std::string> leave_line(const std::string& state_directory, const std::string& line,
                                        std::string_view ending) {
   if (line.find('\n') != std::string::npos)
-    return invalid("a request is one line; this one has a line end in it");
+    return invalid("a request is one line; this one contains a line end");
   struct stat owner{};
   if (::stat(state_directory.c_str(), &owner) != 0) return io_error(fmt::format("{}: stat", state_directory));
   const std::string path = folder_of(state_directory);
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
-    return io_error(fmt::format("{}: cannot make the directory", path));
+    return io_error(fmt::format("{}: cannot create the directory", path));
   ASSIGN_OR_RETURN(const File folder, File::open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   RETURN_IF_ERROR(give(folder.fd(), path, owner));
   std::string name =

@@ -24,7 +24,7 @@ struct Place {
 
 absl::StatusOr<Place> split(const std::string& url) {
   constexpr std::string_view kScheme = "http://";
-  if (!url.starts_with(kScheme)) return invalid(url + ": an address begins with http://");
+  if (!url.starts_with(kScheme)) return invalid(url + ": an address must begin with http://");
   Place out;
   const size_t slash = std::min(url.find('/', kScheme.size()), url.size());
   out.path = slash == url.size() ? "/" : url.substr(slash);

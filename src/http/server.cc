@@ -233,9 +233,9 @@ void Server::Impl::answer(mg_connection* connection) {
 Response Server::Impl::respond(mg_connection* connection, const mg_request_info& info, int socket) {
   Request request;
   if (info.local_uri_raw == nullptr) return error(400, "the address does not belong to this server");
-  if (!read_head(info, request)) return error(400, "the query holds a broken escape");
+  if (!read_head(info, request)) return error(400, "the query contains an invalid escape");
   Router::Match match = router.find(request.method, request.path);
-  if (match.broken) return error(400, "the path holds a broken escape");
+  if (match.broken) return error(400, "the path contains an invalid escape");
   if (match.route == nullptr && match.allowed.empty()) return error(404, "there is nothing at this address");
   if (match.route == nullptr) {
     Response out = error(405, "this address does not support this method");
@@ -253,7 +253,7 @@ Response Server::Impl::respond(mg_connection* connection, const mg_request_info&
       return error(403,
                    "changes are disabled: no token is configured (http.token_file or DOPPEL_HTTP_TOKEN)");
     if (request.token != Request::Token::right)
-      return token_needed("a bearer token is needed, and this one is wrong");
+      return token_needed("this request needs the server's bearer token");
   }
   request.params = std::move(match.params);
   std::string body;

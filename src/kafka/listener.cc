@@ -132,14 +132,14 @@ absl::StatusOr<std::vector<std::string>> split_brokers(std::string_view brokers)
         return wrong("is a URL");
       address = address.substr(scheme + 3);
     }
-    if (address.find_first_of("/@? \t") != std::string::npos) return wrong("is no address");
+    if (address.find_first_of("/@? \t") != std::string::npos) return wrong("is not an address");
     const bool bracket = address.starts_with('[');
     const size_t end = bracket ? address.find(']') : address.find(':');
     if (bracket && end == std::string::npos) return wrong("lacks a ]");
     if (!bracket && end != std::string::npos && address.find(':', end + 1) != std::string::npos)
       return wrong("is an IPv6 address without [ ]");
     const size_t colon = bracket ? end + 1 : std::min(end, address.size());
-    if (colon == 0) return wrong("names no host");
+    if (colon == 0) return wrong("has no host");
     if (colon >= address.size()) {
       address += ":9092";
     } else {

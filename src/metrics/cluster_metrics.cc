@@ -49,8 +49,8 @@ void collect_signer(Families& out, const SignerStatus& status) {
   collect_role(out, "signer", "");
   out.counter("doppel_signer_records_total", "Records that were signed and committed.",
               number(status.records));
-  out.counter("doppel_signer_rejected_total", "Of them: records that are no documents that can be decided.",
-              number(status.rejected));
+  out.counter("doppel_signer_rejected_total",
+              "Signed records that do not contain a document that can be decided.", number(status.rejected));
   const char* bytes = "Bytes of records that were signed: of the documents, and of the signed records.";
   out.counter("doppel_signer_bytes_total", bytes, number(status.bytes), {{"of", "documents"}});
   out.counter("doppel_signer_bytes_total", bytes, number(status.signed_bytes), {{"of", "signed"}});

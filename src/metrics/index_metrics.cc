@@ -58,8 +58,8 @@ void IndexMetrics::collect(Families& out) const {
               number(snapshots.made));
   out.counter("doppel_snapshot_failures_total", "Snapshots that failed; the daemon stops after one.",
               number(snapshots.failed));
-  out.gauge("doppel_snapshot_duration_seconds", "How long the last snapshot took, beside the stream.",
-            snapshots.last_s);
+  out.gauge("doppel_snapshot_duration_seconds",
+            "How long the last snapshot took, in parallel with the stream.", snapshots.last_s);
   out.gauge("doppel_snapshot_timestamp_seconds", "When the last snapshot was made; 0: none yet.",
             static_cast<double>(snapshots.last_ms) / 1e3);
   out.gauge("doppel_snapshot_uncovered_commits", "Commits since the last snapshot.",

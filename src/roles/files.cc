@@ -64,12 +64,12 @@ absl::Status check_places(const Options& o) {
     for (const auto& [what, place] : written) {
       if (place.empty() || place == "-" || !lies_in(place, input)) continue;
       return invalid(
-          fmt::format("{}: is below {}, which is read; what is written there would come back", place, input));
+          fmt::format("{}: is below {}, which is an input; doppel would read what it writes", place, input));
     }
   }
   for (const auto& [what, place] : outputs) {
     if (!place.empty() && place != "-" && lies_in(place, o.state_directory)) {
-      return invalid(fmt::format("{}: {} lies in the state directory {}; name a place outside", what, place,
+      return invalid(fmt::format("{}: {} is in the state directory {}; name a place outside it", what, place,
                                  o.state_directory));
     }
   }
@@ -129,7 +129,7 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   if (const std::string foreign = FilesSink::foreign_output(sink_options, recovered.sink_position);
       !foreign.empty()) {
     return invalid(
-        fmt::format("{}: the file is there and not from this index ({}); move it away, or name another",
+        fmt::format("{}: the file exists and is not from this index ({}); move it away, or name another",
                     foreign, o.state_directory));
   }
   sink_options.context = {

@@ -65,7 +65,7 @@ class DryRun {
                         : variable != nullptr && *variable != '\0' ? variable
                                                                    : "/tmp";
     place += "/doppel-dry-run-XXXXXX";
-    if (::mkdtemp(place.data()) == nullptr) return io_error(place + ": cannot be made for a dry run");
+    if (::mkdtemp(place.data()) == nullptr) return io_error(place + ": cannot be created for a dry run");
     directory_ = o.state_directory = place;
     o.kafka.create_topics = false;
     return o;

@@ -43,7 +43,7 @@ absl::Status AnswersOut::send(const std::string& record) {
     absl::Status status = producer_.send(all);
     if (status.ok() || !kafka::may_pass(status)) return status;
     if (stop_()) return absl::CancelledError("stopped while waiting for Kafka");
-    log::warn("answers are sent again", {{"says", std_sv(status.message())}});
+    log::warn("sending answers again", {{"says", std_sv(status.message())}});
     RETURN_IF_ERROR(producer_.reopen());
     Clock::sleep(kPause);
   }

@@ -124,7 +124,7 @@ absl::Status Matching::follow_log() {
   const std::optional<LogEpoch>& epoch = index_.follower->epoch();
   if (epoch && epoch->epoch != index_.epoch.epoch)
     return absl::FailedPreconditionError(
-        fmt::format("{} has become the log of another index; start again", plan_.index_log.name));
+        fmt::format("{} is now the log of another index; start again", plan_.index_log.name));
   return read;
 }
 

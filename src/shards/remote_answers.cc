@@ -124,7 +124,7 @@ absl::Status RemoteAnswers::answer_again(const Batch& batch, size_t i, const Dea
     if (options_.stop()) return absl::CancelledError("stopped while waiting for answers");
     if (now - start > kPatience && others_answer())
       return absl::UnavailableError(fmt::format(
-          "the matchers of {} ended in the midst of a batch, and others have their shards; start again",
+          "the matchers of {} ended in the middle of a batch, and others have their shards; start again",
           absl::StrJoin(chosen_, " ")));
     if (now - said > kSayAgain) {
       said = now;
@@ -168,13 +168,13 @@ void RemoteAnswers::take(std::string_view bytes) {
   for (const auto& [offset, answer] : record.answers)
     for (const BandCount& count : answer.counts)
       if (count.band >= options_.engine.options().rule.banding.bands)
-        status = invalid("answers of an index with more bands");
+        status = invalid("the answers are for an index with more bands");
   const absl::StatusOr<ShardSet> shards = status.ok() ? parse_shards(record.shards) : status;
   if (!shards.ok()) {
     const std::string what(shards.status().message());
     Clock::time_point& said = complained_[what];
     if (Clock::now() - said > kSayAgain)
-      log::error("a record that is no answer is passed over", {{"topic", options_.topic}, {"says", what}});
+      log::error("ignoring a record that is not an answer", {{"topic", options_.topic}, {"says", what}});
     said = Clock::now();
     return;
   }

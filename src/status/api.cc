@@ -239,7 +239,7 @@ std::optional<Response> Api::find(const Request& request, const OriginalsWanted&
   const bool open = request.token == Request::Token::none_configured;
   const Turn::Lock one(searching_, open ? milliseconds(0) : kAnswerTime);
   if (!one.owns())
-    return try_again(429, "another id is being looked up, and there is one at a time; try again");
+    return try_again(429, "another id is being looked up, and lookups run one at a time; try again");
   const milliseconds time = open ? parts_.open_search : parts_.token_search;
   const auto deadline = std::chrono::steady_clock::now() + time;
   const KeptOriginals& index = parts_.originals;
@@ -312,7 +312,7 @@ Response Api::forget(const std::string& what) {
     }
     return {.status = 202, .body = json.finish()};
   }
-  if (progress.found == 0) return http::error(404, "no original fits");
+  if (progress.found == 0) return http::error(404, "no original matches");
   json.number("forgotten", progress.found);
   write_originals(json, progress.shown, [](const std::string& metadata) { return metadata; });
   return {.body = json.finish()};

@@ -44,9 +44,8 @@ std::string cluster_page(std::string_view id, const Cluster& cluster, int64_t no
 
 std::string no_cluster_page(std::string_view id) {
   return begin("doppel: cluster", 0) +
-         "<header><h1>Cluster</h1></header>\n<main><section class=wide><p>No cluster of this id grew lately. "
-         "The "
-         "API looks among all originals.</p></section></main>\n" +
+         "<header><h1>Cluster</h1></header>\n<main><section class=wide><p>No cluster of this id grew "
+         "recently. The API searches all originals.</p></section></main>\n" +
          links(id) + "</body>\n</html>\n";
 }
 

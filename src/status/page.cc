@@ -60,7 +60,9 @@ void totals(std::string& out, const PageData& d) {
       "text</span></p>\n"
       "<div class=charts><figure><figcaption class=soft>documents a second</figcaption>\n";
   append_rate_chart(out, d.samples);
-  out += "</figure><figure><figcaption class=soft>dedup ratio: copies among what was compared</figcaption>\n";
+  out +=
+      "</figure><figure><figcaption class=soft>dedup ratio: copies among the compared "
+      "documents</figcaption>\n";
   append_ratio_chart(out, d.samples);
   out += "</figure></div></section>\n";
 }

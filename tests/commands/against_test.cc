@@ -88,7 +88,7 @@ TEST_F(AgainstTest, TheKeyIsThatOfTheIndexAndNothingIsWritten) {
   fs::permissions(in("A"), fs::perms::owner_all);
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("0 unique, "));
-  EXPECT_THAT(ran.err, HasSubstr("0 originals beside "));
+  EXPECT_THAT(ran.err, HasSubstr("0 originals in addition to "));
   EXPECT_EQ(bytes(), before);
 }
 

@@ -118,9 +118,8 @@ TEST_F(ConfigCommand, ChecksTheSettingsOfKafka) {
         "sasl.mechanism: SCRAM-SHA-1 is not known to librdkafka (" + library() + ")");
   wrong(property("security.protocol: SASL_SSL, sasl.mechanism: PLAIN"),
         "sasl.username and sasl.password must be set");
-  wrong(
-      property("security.protocol: SASL_SSL, sasl.mechanism: OAUTHBEARER"),
-      "sasl.mechanism: OAUTHBEARER needs a place that tokens come from: set sasl.oauthbearer.method to oidc");
+  wrong(property("security.protocol: SASL_SSL, sasl.mechanism: OAUTHBEARER"),
+        "sasl.mechanism: OAUTHBEARER needs a source of tokens: set sasl.oauthbearer.method to oidc");
   for (const std::string name : {"ssl.ca.location", "ssl.key.location", "ssl.certificate.location",
                                  "ssl.keystore.location", "sasl.kerberos.keytab"}) {
     wrong(property("security.protocol: SSL, " + name + ": /missing/file"),

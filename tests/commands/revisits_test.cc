@@ -87,7 +87,7 @@ TEST(Revisits, NoReferenceIsTurnedAroundBeyondTheInput) {
   EXPECT_THAT(
       records.err,
       AllOf(HasSubstr("2 records; "),
-            HasSubstr("1 originals of events are later than a copy, and lie in files without copies")));
+            HasSubstr("1 originals of events are later than a copy, and are in files without copies")));
   EXPECT_EQ(count(records.out, "WARC-Refers-To: <urn:uuid:early>\r\n"), 2u) << records.out;
   EXPECT_THAT(records.out, Not(HasSubstr("WARC-Target-URI: http://x/late\r\n")));
   const Ran again =

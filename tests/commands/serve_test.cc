@@ -190,8 +190,8 @@ TEST(Serve, RefusesWhatCannotWork) {
   };
   refused("", "nothing to read: name files or directories (files.paths), or Kafka (kafka.brokers");
   refused(in, "state.directory: serve needs a directory");
-  refused(state + "-o '" + (dir / "in/out") + "' " + in, "what is written there would come back");
-  refused("--state '" + (dir / "in/state") + "' " + in, "what is written there would come back");
+  refused(state + "-o '" + (dir / "in/out") + "' " + in, "doppel would read what it writes");
+  refused("--state '" + (dir / "in/state") + "' " + in, "doppel would read what it writes");
   refused(state + "'" + (dir / "no/file.jsonl") + "'", "neither a file nor its directory");
   refused(state + "a,b", "a path with a comma");
   write_file(dir / "mine", "keep this\n");

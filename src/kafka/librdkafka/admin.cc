@@ -68,7 +68,7 @@ absl::StatusOr<std::vector<TopicPartitions>> list_topics(rd_kafka_t* client) {
 
 absl::StatusOr<std::string> cluster_id(rd_kafka_t* client) {
   char* id = rd_kafka_clusterid(client, kAdminMs);
-  if (id == nullptr) return absl::UnavailableError("kafka: the broker did not say its cluster's id");
+  if (id == nullptr) return absl::UnavailableError("kafka: the broker did not report its cluster's id");
   std::string out = id;
   rd_kafka_mem_free(client, id);
   return out;

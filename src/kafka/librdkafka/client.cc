@@ -35,7 +35,7 @@ absl::Status set(rd_kafka_conf_t* conf, const std::string& name, const std::stri
       RD_KAFKA_CONF_OK)
     return absl::OkStatus();
   return invalid(fmt::format("{}{}: {}", origin, name,
-                             is_secret(name) ? "librdkafka does not take this value" : message.data()));
+                             is_secret(name) ? "librdkafka does not accept this value" : message.data()));
 }
 
 absl::StatusOr<Conf> make_conf(const ClientOptions& options, const Settings& ours, bool consumer) {

@@ -63,9 +63,8 @@ std::string refusal(const ClientOptions& options, const std::string& reason) {
   std::string out = reason;
   if (sasl_mechanism(options).starts_with("SCRAM-") && rd_kafka_version() < kStrictNonce) {
     out += fmt::format(
-        "\n  Brokers of Kafka 4 refuse {} of librdkafka before 2.6.1 with these words, whatever the password "
-        "is, and "
-        "this is {}: take PLAIN over TLS, or a newer librdkafka",
+        "\n  Brokers of Kafka 4 refuse {} of librdkafka before 2.6.1 with this message, even if the password "
+        "is right, and this is {}: use PLAIN over TLS, or a newer librdkafka",
         sasl_mechanism(options), library_version());
   }
   return out;
@@ -167,7 +166,7 @@ Reached try_brokers(const ClientOptions& options, std::chrono::milliseconds pati
     const absl::Status reached =
         reach(fmt::format("{}{}{}:{}", six ? "[" : "", host, six ? "]" : "", broker.port), kListener);
     if (!reached.ok())
-      out.notes.push_back(fmt::format("broker {}: {}; that is the address by its advertised.listeners",
+      out.notes.push_back(fmt::format("broker {}: {}; this address comes from its advertised.listeners",
                                       broker.id, std_sv(reached.message())));
   }
   return out;

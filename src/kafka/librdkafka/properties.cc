@@ -88,7 +88,7 @@ std::string wrong_with(const std::string& full_name, const std::string& value, c
                          suggest ? suggest(name, known_properties()) : "");
     default:
       return fmt::format("{}: {}", full_name,
-                         is_secret(name) ? "librdkafka does not take this value" : message.data());
+                         is_secret(name) ? "librdkafka does not accept this value" : message.data());
   }
 }
 
@@ -108,7 +108,7 @@ std::string without_token(const ClientOptions& options, std::string_view mechani
   if (mechanism != "OAUTHBEARER" || value_of(options, {"sasl.oauthbearer.method"}) == "oidc" ||
       value_of(options, {"enable.sasl.oauthbearer.unsecure.jwt"}) == "true")
     return {};
-  return "sasl.mechanism: OAUTHBEARER needs a place that tokens come from: set sasl.oauthbearer.method to "
+  return "sasl.mechanism: OAUTHBEARER needs a source of tokens: set sasl.oauthbearer.method to "
          "oidc, and "
          "sasl.oauthbearer.token.endpoint.url, .client.id and .client.secret";
 }

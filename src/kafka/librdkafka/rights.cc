@@ -22,7 +22,7 @@ absl::Status denied(const std::string& topic, std::string_view right) {
   return absl::PermissionDeniedError(fmt::format("the right {} on the topic {} is missing", right, topic));
 }
 absl::Status unsaid(const std::string& topic) {
-  return absl::UnavailableError("the broker did not say which rights there are on the topic " + topic);
+  return absl::UnavailableError("the broker did not report the rights on the topic " + topic);
 }
 
 }  // namespace
