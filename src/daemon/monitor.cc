@@ -142,11 +142,12 @@ std::shared_ptr<void> Monitor::watch(const kafka::KafkaSource& source,
 std::shared_ptr<void> Monitor::watch(const kafka::Transactor& transactor) {
   const kafka::Transactor::Stats* stats = transactions_ = &transactor.stats();
   commits_ = stats->commits;
-  return metrics_.pull([stats](Families& out) {
+  return metrics_.pull([stats, &transactor](Families& out) {
     collect_transactions(out, {.commits = stats->commits,
                                .aborts = stats->resent,
                                .fenced = stats->fenced,
-                               .recoveries = stats->recoveries});
+                               .recoveries = stats->recoveries,
+                               .throttled_s = std::chrono::duration<double>(transactor.throttled()).count()});
   });
 }
 

@@ -12,7 +12,9 @@
 //   OutOfRange         the partition does not contain the offset (deleted, or never written)
 //   ResourceExhausted  a record is larger than the client or the topic accepts
 //   PermissionDenied   the cluster's access rules forbid it
-//   InvalidArgument    the configuration is wrong
+//   InvalidArgument    the configuration is wrong, for example the time-out of transactions is longer than
+//   the
+//                      brokers allow
 //   Internal           anything else
 
 #include <chrono>
@@ -105,6 +107,8 @@ class TransactionalProducer {
   virtual void know_topic(const std::string& topic) = 0;
   // Whether a connection broke since the last call.
   virtual bool take_trouble() = 0;
+  // How long broker quotas have throttled this producer so far, including the wait that was announced last.
+  virtual std::chrono::milliseconds throttled() { return {}; }
 };
 
 struct TransactionalOptions {

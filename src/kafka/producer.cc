@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/clock.h"
@@ -11,14 +12,28 @@
 #include "base/status.h"
 
 namespace doppel::kafka {
+namespace {
+
+constexpr int kLongestMs = 900'000;  // the brokers' default of transaction.max.timeout.ms
+
+}  // namespace
 
 absl::Status Producer::reopen() {
+  look_at_quotas();
   producer_.reset();
+  throttled_before_ms_ = throttled_ms_;
   ASSIGN_OR_RETURN(producer_, cluster_.producer(options_.transactions));
   const auto start = Clock::now();
   bool said = false;
   while (true) {
     absl::Status status = producer_->init();
+    int& timeout_ms = options_.transactions.transaction_timeout_ms;
+    if (absl::IsInvalidArgument(status) && timeout_ms > timeout_as_configured_ms_) {
+      timeout_ms = timeout_as_configured_ms_;  // the brokers allow no more
+      producer_.reset();
+      ASSIGN_OR_RETURN(producer_, cluster_.producer(options_.transactions));
+      continue;
+    }
     if (!absl::IsUnavailable(status)) return status;
     if (stop_()) return absl::CancelledError("stopped while waiting for Kafka");
     if (!said || Clock::now() - start > std::chrono::minutes(1)) {
@@ -35,12 +50,14 @@ bool Producer::troubled() {
 
 // Repeats the call while it returns Unavailable; after the deadline DeadlineExceeded gives up the producer.
 absl::Status Producer::again_until_deadline(const Call& call, const char* slow) {
-  const auto deadline = Clock::now() + std::chrono::milliseconds(options_.commit_deadline_ms);
+  // The time for which a quota throttles us does not count.
+  const auto deadline = Clock::now() + std::chrono::milliseconds(options_.commit_deadline_ms) - throttled();
   while (true) {
     absl::Status status = call();
+    look_at_quotas();
     if (!absl::IsUnavailable(status)) return status;
     if (mutated(Mutation::unknown_is_committed) && slow != nullptr) return absl::OkStatus();
-    if (Clock::now() >= deadline) return absl::DeadlineExceededError(status.message());
+    if (Clock::now() >= deadline + throttled()) return absl::DeadlineExceededError(status.message());
     if (slow != nullptr) log::warn(slow, {{"says", std_sv(status.message())}});
   }
 }
@@ -53,7 +70,28 @@ absl::Status Producer::produce(Outbox& outbox) {
   }
 }
 
+void Producer::look_at_quotas() {
+  if (producer_) throttled_ms_ = throttled_before_ms_ + producer_->throttled().count();
+}
+
+// The quota counts the bytes of an aborted transaction again when they are sent again. So a transaction that
+// a quota made too slow would never succeed: the next attempt gets more time.
 absl::Status Producer::send(std::span<Outbox* const> outboxes) {
+  const auto before = throttled();
+  absl::Status status = try_send(outboxes);
+  look_at_quotas();
+  int& timeout_ms = options_.transactions.transaction_timeout_ms;
+  const int longer_ms = std::max(timeout_ms, std::min(timeout_ms * 4, kLongestMs));
+  if (!may_pass(status) || throttled() - before < std::chrono::milliseconds(timeout_ms) / 4 ||
+      longer_ms == timeout_ms)
+    return status;
+  timeout_ms = longer_ms;
+  log::warn("a broker quota makes a transaction longer than its time-out; raising the time-out",
+            {{"transaction_timeout_ms", timeout_ms}});
+  return status;
+}
+
+absl::Status Producer::try_send(std::span<Outbox* const> outboxes) {
   RETURN_IF_ERROR(producer_->begin());
   kill_point("before_produce");
   for (Outbox* outbox : outboxes) RETURN_IF_ERROR(produce(*outbox));

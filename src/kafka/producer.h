@@ -2,6 +2,8 @@
 // Sends transactions one after the other. A transaction either was accepted by the broker or has an unknown
 // outcome; the Transactor handles both cases.
 
+#include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <span>
@@ -59,10 +61,14 @@ class Producer {
   // Whether a connection to the broker broke since the last forget_trouble().
   bool troubled();
   void forget_trouble() { troubled_ = false; }
+  // How long broker quotas have throttled us so far. Any thread.
+  std::chrono::milliseconds throttled() const { return std::chrono::milliseconds(throttled_ms_.load()); }
 
  private:
   using Call = std::function<absl::Status()>;
+  absl::Status try_send(std::span<Outbox* const> outboxes);
   absl::Status produce(Outbox& outbox);
+  void look_at_quotas();
   absl::Status again_until_deadline(const Call& call, const char* slow = nullptr);
 
   Cluster& cluster_;
@@ -71,6 +77,9 @@ class Producer {
   std::unique_ptr<TransactionalProducer> producer_;
   Committer committer_;  // an empty group: no offsets are committed
   bool troubled_ = false;
+  int timeout_as_configured_ms_ = options_.transactions.transaction_timeout_ms;
+  int64_t throttled_before_ms_ = 0;  // by producers before this one
+  std::atomic<int64_t> throttled_ms_{0};
 };
 
 }  // namespace doppel::kafka

@@ -57,6 +57,7 @@ KafkaSink::KafkaSink(Cluster& cluster, KafkaSinkOptions options, Engine& engine,
 
 absl::Status KafkaSink::write(const Decided& decided) {
   decided_.emplace(decided);
+  throttled_ = transactor_.throttled();
   return begin_commit();
 }
 
@@ -95,6 +96,12 @@ absl::Status KafkaSink::settle() {
     refused_.swap(outbox_);
     RETURN_IF_ERROR(begin_commit());
     status = end_commit();
+  }
+  if (options_.pace != nullptr && writes_ && status.ok()) {
+    options_.pace->settled(decided_->batch.records.size(), decided_->batch.bytes,
+                           std::chrono::duration_cast<Pace::Duration>(
+                               std::chrono::duration<double>(transactor_.stats().last_commit_s)),
+                           transactor_.throttled() - throttled_);
   }
   decided_.reset();
   refused_.clear();

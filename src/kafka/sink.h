@@ -3,6 +3,7 @@
 // and the records of the index log, which end with the progress of the input. write() encodes the batch and
 // starts the commit; settle() waits for the outcome.
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -12,6 +13,7 @@
 
 #include "engine/engine.h"
 #include "kafka/commit_thread.h"
+#include "kafka/pace.h"
 #include "kafka/transactor.h"
 #include "pipeline/ends.h"
 #include "pipeline/pipeline.h"
@@ -42,6 +44,8 @@ struct KafkaSinkOptions {
   // Called every second while settle() waits for Kafka.
   std::function<void()> waiting = [] {};
   CommitThread::Where commit = CommitThread::Where::beside;
+  // Learns from each commit how large the next batch may be. May be nullptr. Outlives the sink.
+  Pace* pace = nullptr;
   // How old the position may become before an empty batch refreshes it. Well below the time after which the
   // log drops tombstones (delete.retention.ms), which a restore from that position needs.
   int64_t refresh_ms = 3'600'000;
@@ -92,8 +96,9 @@ class KafkaSink final : public Sink {
   Outbox outbox_;
   uint64_t missing_ = 0, missing_next_ = 0;
   Transactor& transactor_;
-  std::optional<Decided> decided_;  // the batch being committed
-  bool writes_ = false;             // false: the commit only looks at the end of the log
+  std::optional<Decided> decided_;         // the batch being committed
+  bool writes_ = false;                    // false: the commit only looks at the end of the log
+  std::chrono::milliseconds throttled_{};  // Transactor::throttled() when the commit began
   CommitThread commit_;
 };
 

@@ -263,13 +263,15 @@ void KafkaSource::follow_markers() {
 
 absl::Status KafkaSource::gather() {
   Clock::time_point deadline;
-  while (gathered_.size() < options_.batch_records && gathered_bytes_ < options_.batch_bytes) {
+  const size_t records_max = options_.pace != nullptr ? options_.pace->records() : options_.batch_records;
+  const size_t bytes_max = options_.pace != nullptr ? options_.pace->bytes() : options_.batch_bytes;
+  while (gathered_.size() < records_max && gathered_bytes_ < bytes_max) {
     const bool any = !gathered_.empty();
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
     const bool over = any && left <= 0;
     if (over && (!wanted_ || wanted_())) break;
     // Poll for one record first: the linger time begins with it.
-    const size_t wanted = any ? std::min(kChunk, options_.batch_records - gathered_.size()) : 1;
+    const size_t wanted = any ? std::min(kChunk, records_max - gathered_.size()) : 1;
     const int wait_ms = over ? kGrowMs : any ? static_cast<int>(left) : options_.idle_ms;
     chunk_.clear();
     const absl::Status polled = consumer_->poll(wanted, wait_ms, chunk_);

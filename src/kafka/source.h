@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "kafka/pace.h"
 #include "kafka/records.h"
 #include "kafka/rights_wait.h"
 #include "kafka/statistics.h"
@@ -30,7 +31,8 @@ struct KafkaSourceOptions {
   std::optional<std::set<Place>> only;  // read only these partitions; nullopt: all
   size_t batch_records = 1000;
   size_t batch_bytes = 8 << 20;
-  int linger_ms = 20;  // a batch closes this long after its first record, or later, once it is wanted
+  const Pace* pace = nullptr;  // limits batches further; may be nullptr; outlives the source
+  int linger_ms = 20;          // a batch closes this long after its first record, or later, once it is wanted
   size_t queue_bytes = 256 << 20;
   int idle_ms = 100;                 // how long next() waits for a first record
   bool from_latest = false;          // start partitions without progress at their end

@@ -60,6 +60,8 @@ class Transactor {
   // written there. Aborted: it has.
   absl::Status look_at_end();
 
+  // How long broker quotas have throttled commits so far. Any thread.
+  std::chrono::milliseconds throttled() const { return producer_.throttled(); }
   // The offset behind the last record that we committed to the index log.
   int64_t log_offset() const { return log_offset_; }
 

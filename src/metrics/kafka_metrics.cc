@@ -42,6 +42,8 @@ void collect_transactions(Families& out, const TransactionCounts& counts) {
   out.counter("doppel_transaction_recoveries_total",
               "How often doppel had to look up whether a transaction is committed.",
               static_cast<double>(counts.recoveries));
+  out.counter("doppel_transaction_throttled_seconds_total",
+              "How long broker quotas have throttled transactions.", counts.throttled_s);
 }
 
 void collect_consumer(Families& out, const kafka::ConsumerStatistics& statistics,
@@ -81,7 +83,8 @@ void collect_consumer(Families& out, const kafka::ConsumerStatistics& statistics
     out.gauge("doppel_kafka_broker_up", "1 if the consumer is connected to the broker.", broker.up ? 1 : 0,
               labels);
     out.gauge("doppel_kafka_broker_throttle_seconds",
-              "How long the broker's quotas delay doppel, on average.", broker.throttled_s, labels);
+              "How long the broker's quotas delay what doppel reads, on average.", broker.throttled_s,
+              labels);
   }
 }
 

@@ -11,6 +11,7 @@ namespace doppel {
 
 struct TransactionCounts {
   uint64_t commits = 0, aborts = 0, fenced = 0, recoveries = 0;
+  double throttled_s = 0;
 };
 void collect_transactions(Families& out, const TransactionCounts& counts);
 

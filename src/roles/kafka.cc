@@ -211,6 +211,7 @@ class Daemon {
   absl::Status open_input() {
     kafka::KafkaSourceOptions options = kafka_source_options(o_, plan_.inputs, stop_);
     options.in_background = !how_.step_by_step;
+    options.pace = &pace_;
     options.moves_group = !o_.dry_run;
     if (how_.real) options.missing_rights = [this] { return missing_rights(o_, cluster_); };
     const std::vector<LogProgress> from = index_->position.progress_list();
@@ -262,6 +263,7 @@ class Daemon {
   absl::Status publish() {
     kafka::KafkaSinkOptions options = sink_options(o_, plan_, *index_);
     options.generation = generation_;
+    options.pace = &pace_;
     options.waiting = [this] { (void)stop_(); };
     options.commit =
         how_.step_by_step ? kafka::CommitThread::Where::in_turn : kafka::CommitThread::Where::beside;
@@ -328,6 +330,7 @@ class Daemon {
   KafkaPlan plan_;
   Standby standby_;
   std::unique_ptr<KafkaIndex> index_;
+  kafka::Pace pace_ = kafka_pace(o_, o_.kafka.transaction_timeout_ms);
   std::unique_ptr<kafka::KafkaSource> source_;
   std::unique_ptr<FetchSource> fetching_;
   std::unique_ptr<KeptOriginals> kept_;

@@ -25,6 +25,10 @@ using kafka::Place;
 constexpr int kLookMs = 200;
 constexpr int64_t kSessionMost = 900'000;  // the longest transaction that brokers allow
 
+int session_ms(const Options& o) {
+  return static_cast<int>(std::min(o.kafka.session_timeout_ms, kSessionMost));
+}
+
 std::string names_of(const std::vector<Place>& places) {
   std::string out;
   for (const Place& place : places)
@@ -50,7 +54,7 @@ class Signing {
   absl::StatusOr<SignCounters> run() {
     uint64_t random = 0;
     RETURN_IF_ERROR(random_bytes(&random, sizeof(random)));
-    const auto session = static_cast<int>(std::min(how_.options.kafka.session_timeout_ms, kSessionMost));
+    const int session = session_ms(how_.options);
     ASSIGN_OR_RETURN(
         topic_,
         SignedTopic::open(how_.options, how_.cluster,
@@ -59,7 +63,8 @@ class Signing {
                            .transactional_id = fmt::format("doppel-sign-{}-{:016x}", how_.topic, random),
                            // A transaction that a killed signer leaves open hides later records.
                            .transaction_timeout_ms = session,
-                           .scheme = how_.engine.scheme.describe()},
+                           .scheme = how_.engine.scheme.describe(),
+                           .pace = &pace_},
                           how_.stop));
     ASSIGN_OR_RETURN(member_, how_.cluster.join({.group = group_,
                                                  .member = {},
@@ -112,6 +117,7 @@ class Signing {
     ASSIGN_OR_RETURN(const std::vector<LogProgress> progress, topic_->progress(all));
     kafka::KafkaSourceOptions options = kafka_source_options(how_.options, inputs_, how_.stop);
     options.group = group_;
+    options.pace = &pace_;
     options.only = std::set<Place>(ours.begin(), ours.end());
     ASSIGN_OR_RETURN(const std::unique_ptr<kafka::KafkaSource> source,
                      kafka::KafkaSource::open(how_.cluster, options, progress));
@@ -156,6 +162,7 @@ class Signing {
 
   const SignTopics& how_;
   const std::string group_;
+  kafka::Pace pace_ = kafka_pace(how_.options, session_ms(how_.options));
   kafka::Inputs inputs_;
   std::unique_ptr<SignedTopic> topic_;
   std::unique_ptr<kafka::Membership> member_;

@@ -134,7 +134,13 @@ absl::Status SignedTopic::write(const SignedBatchOut& out) {
   outbox_.clear();
   for (size_t i = 0; i < out.signed_records.size(); ++i) add(out.batch.records[i], out.signed_records[i]);
   if (!to_.group.empty()) advance(out.batch);
-  return send();
+  const auto begun = Clock::now();
+  const auto throttled = producer_.throttled();
+  RETURN_IF_ERROR(send());
+  if (to_.pace != nullptr)
+    to_.pace->settled(out.batch.records.size(), out.batch.bytes, Clock::now() - begun,
+                      producer_.throttled() - throttled);
+  return absl::OkStatus();
 }
 
 void SignedTopic::add(const Record& record, const std::string& bytes) {

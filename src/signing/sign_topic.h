@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "config/options.h"
 #include "kafka/cluster.h"
+#include "kafka/pace.h"
 #include "kafka/producer.h"
 #include "signing/sign_stream.h"
 
@@ -22,7 +23,8 @@ class SignedTopic final : public SignedOutput {
     std::string group;             // its offsets are part of each batch; "" stores no offsets
     std::string transactional_id;  // fences any other process that uses it
     int transaction_timeout_ms = 60'000;
-    std::string scheme;  // description of the records' scheme
+    std::string scheme;           // description of the records' scheme
+    kafka::Pace* pace = nullptr;  // learns how large the next batch may be; may be nullptr; outlives this
   };
 
   // Creates the topic if it is missing and the configuration allows it. InvalidArgument and NotFound mean

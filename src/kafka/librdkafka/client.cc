@@ -104,10 +104,12 @@ absl::StatusOr<Client> make_consumer(const ClientOptions& options, const Setting
 }
 
 absl::StatusOr<Client> make_producer(const ClientOptions& options, const Settings& ours,
-                                     OnDelivery on_delivery, OnTrouble on_trouble, void* opaque) {
+                                     OnDelivery on_delivery, OnTrouble on_trouble, void* opaque,
+                                     OnThrottle on_throttle) {
   ASSIGN_OR_RETURN(Conf conf, make_conf(options, ours, false));
   rd_kafka_conf_set_dr_msg_cb(conf.get(), on_delivery);
   if (on_trouble != nullptr) rd_kafka_conf_set_error_cb(conf.get(), on_trouble);
+  if (on_throttle != nullptr) rd_kafka_conf_set_throttle_cb(conf.get(), on_throttle);
   rd_kafka_conf_set_opaque(conf.get(), opaque);
   return make(std::move(conf), RD_KAFKA_PRODUCER);
 }
@@ -167,6 +169,8 @@ absl::Status error(const std::string& what, rd_kafka_resp_err_t code, const std:
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
     case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
       return absl::ResourceExhaustedError(text);
+    case RD_KAFKA_RESP_ERR_INVALID_TRANSACTION_TIMEOUT:
+      return absl::InvalidArgumentError(text);
     case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
     case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE:
       return absl::OutOfRangeError(text);

@@ -31,11 +31,12 @@ using Conf = std::unique_ptr<rd_kafka_conf_t, DestroyConf>;
 using Settings = std::vector<std::pair<std::string, std::string>>;
 // `ours` override the user's settings. A name that ends in '?' is skipped if this version of the library does
 // not know the setting. The thread that polls the client or waits for it runs the callbacks: `on_statistics`
-// gets JSON (statistics.interval.ms), `on_trouble` runs when a connection breaks, and `on_rebalance` when the
-// group assigns or revokes partitions.
+// gets JSON (statistics.interval.ms), `on_trouble` runs when a connection breaks, `on_rebalance` when the
+// group assigns or revokes partitions, and `on_throttle` when a broker quota delays the next request.
 using OnStatistics = int (*)(rd_kafka_t*, char* json, size_t length, void* opaque);
 using OnDelivery = void (*)(rd_kafka_t*, const rd_kafka_message_t*, void* opaque);
 using OnTrouble = void (*)(rd_kafka_t*, int code, const char* reason, void* opaque);
+using OnThrottle = void (*)(rd_kafka_t*, const char* name, int32_t broker, int milliseconds, void* opaque);
 using OnRebalance = void (*)(rd_kafka_t*, rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t*,
                              void* opaque);
 absl::StatusOr<Client> make_consumer(const ClientOptions& options, const Settings& ours,
@@ -43,7 +44,7 @@ absl::StatusOr<Client> make_consumer(const ClientOptions& options, const Setting
                                      OnTrouble on_trouble = nullptr, OnRebalance on_rebalance = nullptr);
 absl::StatusOr<Client> make_producer(const ClientOptions& options, const Settings& ours,
                                      OnDelivery on_delivery = nullptr, OnTrouble on_trouble = nullptr,
-                                     void* opaque = nullptr);
+                                     void* opaque = nullptr, OnThrottle on_throttle = nullptr);
 
 // Whether a property applies to consumers, or to producers if `consumer` is false. Removes the prefix
 // "consumer." or "producer." from `name`.

@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/status.h"
 #include "kafka/group_note.h"
 
@@ -17,6 +21,7 @@ namespace {
 constexpr int kTryMs = 10'000;               // time limit of one call
 constexpr int64_t kRequestMost = 1'000'000;  // bytes of one partition's records
 constexpr int64_t kRecordHead = 64;          // bytes of a record in a request besides key, value and headers
+constexpr std::chrono::seconds kSayAgain(30);
 
 // Takes ownership of `failed`; nullptr means OK.
 absl::Status status_of(const std::string& what, rd_kafka_error_t* failed) {
@@ -49,6 +54,7 @@ class LibraryProducer final : public TransactionalProducer {
   }
 
   absl::Status open(const ClientOptions& client, const TransactionalOptions& options) {
+    client_id_ = client.client_id;
     Settings settings{
         // The topics' limits count compressed bytes. The sink has decided before what fits.
         {"message.max.bytes", "1000000000"},
@@ -62,7 +68,8 @@ class LibraryProducer final : public TransactionalProducer {
       settings.emplace_back("transactional.id", options.id);
       settings.emplace_back("transaction.timeout.ms", fmt::format("{}", options.transaction_timeout_ms));
     }
-    ASSIGN_OR_RETURN(producer_, make_producer(client, settings, delivered, connection_broke, this));
+    ASSIGN_OR_RETURN(producer_,
+                     make_producer(client, settings, delivered, connection_broke, this, throttled_by));
     return absl::OkStatus();
   }
 
@@ -163,6 +170,8 @@ class LibraryProducer final : public TransactionalProducer {
     return std::exchange(troubled_, false);
   }
 
+  std::chrono::milliseconds throttled() override { return throttled_; }
+
  private:
   bool transactional() const { return !id_.empty(); }
   static void delivered(rd_kafka_t*, const rd_kafka_message_t* report, void* opaque) {
@@ -178,6 +187,22 @@ class LibraryProducer final : public TransactionalProducer {
   }
   static void connection_broke(rd_kafka_t*, int, const char*, void* opaque) {
     static_cast<LibraryProducer*>(opaque)->troubled_ = true;
+  }
+
+  // The broker has answered, and ignores this connection for so long.
+  static void throttled_by(rd_kafka_t*, const char*, int32_t broker, int milliseconds, void* opaque) {
+    auto* self = static_cast<LibraryProducer*>(opaque);
+    const auto now = Clock::now();
+    const auto until = now + std::chrono::milliseconds(milliseconds);
+    const auto from = std::max(now, self->throttled_until_);
+    if (until > from) {
+      self->throttled_ += std::chrono::duration_cast<std::chrono::milliseconds>(until - from);
+      self->throttled_until_ = until;
+    }
+    if (milliseconds == 0 || (self->said_ && now - *self->said_ < kSayAgain)) return;
+    self->said_ = now;
+    log::warn("a broker quota throttles doppel (producer_byte_rate or request_percentage)",
+              {{"client_id", self->client_id_}, {"broker", broker}, {"throttle_ms", milliseconds}});
   }
 
   // A fenced producer purges its records. Their delivery reports do not say why, but the fatal error does.
@@ -278,6 +303,10 @@ class LibraryProducer final : public TransactionalProducer {
   rd_kafka_topic_t* last_topic_ = nullptr;
   absl::flat_hash_map<std::pair<const std::string*, int32_t>, int64_t> taken_;  // bytes since flush()
   bool troubled_ = false;
+  std::string client_id_;
+  std::chrono::milliseconds throttled_{};
+  Clock::time_point throttled_until_{};
+  std::optional<Clock::time_point> said_;  // when the log last named the quota
   rd_kafka_resp_err_t first_failure_ = RD_KAFKA_RESP_ERR_NO_ERROR;
   std::string failed_topic_;
 };

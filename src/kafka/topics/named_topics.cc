@@ -305,6 +305,11 @@ kafka::Inputs kafka_inputs(const Options& o) {
   return out;
 }
 
+kafka::Pace kafka_pace(const Options& o, int64_t transaction_timeout_ms) {
+  const int64_t end_ms = std::min(transaction_timeout_ms, o.shutdown_timeout_ms);
+  return {static_cast<size_t>(o.kafka.batch_documents), o.batch_bytes, std::chrono::milliseconds(end_ms / 8)};
+}
+
 kafka::KafkaSourceOptions kafka_source_options(const Options& o, kafka::Inputs inputs,
                                                std::function<bool()> stop) {
   return {.group = o.kafka.group,

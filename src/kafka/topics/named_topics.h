@@ -52,6 +52,8 @@ inline constexpr int64_t kAnswerBytes = 8 << 20;
 
 // The configured inputs, with the topics that doppel writes as `never`.
 kafka::Inputs kafka_inputs(const Options& options);
+// Keeps a transaction far below its time-out, and two of them below shutdown_timeout.
+kafka::Pace kafka_pace(const Options& options, int64_t transaction_timeout_ms);
 // Options to read `inputs` in the configured group; `stop` ends waiting.
 kafka::KafkaSourceOptions kafka_source_options(const Options& options, kafka::Inputs inputs,
                                                std::function<bool()> stop);
