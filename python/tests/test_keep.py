@@ -90,7 +90,7 @@ def test_what_cannot_be_kept_is_refused(tmp_path):
     pq.write_table(pa.table({"id": ["2"], "text": ["seven eight nine ten"], "url": ["u"]}), b)
     lines.write_text('{"id":"3","text":"eleven twelve thirteen"}\n')
     for inputs, flags, message in [
-        ((a, b), (), f'{b}: its columns are not those of {a} (column "url" is more)'),
+        ((a, b), (), f'{b}: its columns are not those of {a} (column "url" is extra)'),
         ((a, lines), (), f"{lines}: only rows of Parquet files are written to a Parquet file"),
         ((a,), ("--state", tmp_path / "state"), "not with --state"),
     ]:

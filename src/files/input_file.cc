@@ -45,7 +45,7 @@ std::string_view refusal(std::string_view path) {
   std::string_view unpacked = name;
   packing_of(unpacked);
   if (unpacked.ends_with(".csv") || unpacked.ends_with(".tsv"))
-    return "tables are not read; make JSON lines of it: duckdb -c \"COPY (FROM 'FILE') TO 'FILE.jsonl'\"";
+    return "tables are not read; convert it to JSON lines: duckdb -c \"COPY (FROM 'FILE') TO 'FILE.jsonl'\"";
   return {};
 }
 

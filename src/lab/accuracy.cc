@@ -81,8 +81,7 @@ Table wrapping_table(const LabOptions& options) {
       .caption =
           "Distinct images: how many of the values 0 to p-1 are taken, mean over 10 functions; a permutation "
           "takes all. Root mean square error of 300 estimates of pairs of 200 terms at J = 1/3 with 400 "
-          "functions, "
-          "beside sqrt(J(1-J)/400) = .0236 of independent permutations.",
+          "functions, compared with sqrt(J(1-J)/400) = .0236 of independent permutations.",
       .columns = {"p", "distinct images, 32 bits", "64 bits", "RMS error, 32 bits", "64 bits"},
       .rows = {}};
   constexpr int kFunctions = 400;

@@ -107,7 +107,7 @@ Table theory_table(const LabOptions& options, const Dataset& data, const BruteFo
     }
   });
   Table table{.name = "finder_theory_" + data.name,
-              .title = data.name + ": precision and recall beside theory",
+              .title = data.name + ": precision and recall compared with theory",
               .caption = conditions(options, runs, options.scale_or(.2, .6, 1), data.articles.size()) +
                          " Theory: a pair of similarity J is reported if a binomial (k, J) is above the "
                          "threshold, by LSH if a bucket is shared "

@@ -110,7 +110,7 @@ absl::StatusOr<Report> mapreduce_experiment(const LabOptions& options) {
   Table chances{
       .name = "mapreduce_chances",
       .title = "What both bandings promise",
-      .caption = "Chance that a pair shares a bucket, beside the figures of the study.",
+      .caption = "Chance that a pair shares a bucket, compared with the figures of the study.",
       .columns = {"r", "b", "functions", "P(.9)", "study, P(.9)", "P(.8)", "study, P(.8)", "(1/b)^(1/r)"},
       .rows = {}};
   Table results{

@@ -21,7 +21,7 @@ absl::Status Study::run() {
 
 void Study::findings() {
   Table table{.name = "shingles_findings",
-              .title = "The authors' findings beside ours",
+              .title = "The authors' findings and ours",
               .caption = caption(),
               .columns = {"finding of the study", "here"},
               .rows = {}};

@@ -71,9 +71,8 @@ absl::StatusOr<Config> load_config_of_index(const ConfigInputs& inputs) {
     differences.push_back(fmt::format("{}: the index was made with {}, now {}", key, was.value, now.value));
   }
   RETURN_IF_ERROR(refuse_differences(
-      fmt::format(
-          "{} holds an index that was made with other settings; leave them out to go on with its own:",
-          given.options.state_directory),
+      fmt::format("{} holds an index that was made with other settings; leave them out to use its own:",
+                  given.options.state_directory),
       differences));
   return config;
 }

@@ -47,7 +47,7 @@ absl::StatusOr<Recovery> choose_commit(const JournalContents& journal, const std
   Recovery recovery;
   if (!journal.damage.empty()) {
     recovery.notes.push_back(
-        fmt::format("{}: {}; going on from the commit before", journal_path, journal.damage));
+        fmt::format("{}: {}; continuing from the previous commit", journal_path, journal.damage));
   }
   ASSIGN_OR_RETURN(const uint64_t hot_size, hot.size());
   ASSIGN_OR_RETURN(const uint64_t bodies_size, bodies.size());
@@ -76,7 +76,7 @@ absl::StatusOr<Recovery> choose_commit(const JournalContents& journal, const std
     const CommitRecord& next = journal.entries[good + 1].record;
     if (next.next_seq > limit) {
       recovery.notes.push_back(fmt::format(
-          "commit {} cannot be used: row {} or its body is damaged; going on from the commit before",
+          "commit {} cannot be used: row {} or its body is damaged; continuing from the previous commit",
           next.commits, limit));
       break;
     }
@@ -87,8 +87,8 @@ absl::StatusOr<Recovery> choose_commit(const JournalContents& journal, const std
                        fault_of(bodies, bodies_size, before.bodies_end, next.bodies_end, next.bodies_crc));
     }
     if (!fault.empty()) {
-      recovery.notes.push_back(
-          fmt::format("commit {} cannot be used: {}; going on from the commit before", next.commits, fault));
+      recovery.notes.push_back(fmt::format(
+          "commit {} cannot be used: {}; continuing from the previous commit", next.commits, fault));
       break;
     }
   }
@@ -106,7 +106,7 @@ absl::StatusOr<Recovery> choose_commit(const JournalContents& journal, const std
     }
   }
   if (recovery.entry < good) {
-    recovery.notes.push_back(fmt::format("the outputs do not reach commit {}; going on from commit {}",
+    recovery.notes.push_back(fmt::format("the outputs do not reach commit {}; continuing from commit {}",
                                          journal.entries[good].record.commits,
                                          journal.entries[recovery.entry].record.commits));
   }

@@ -72,7 +72,7 @@ TEST(Revisits, ReferToWhatWasThereBefore) {
   }
   write_file(dir / "in/c.txt", "text");
   EXPECT_THAT(run_doppel("scan --order date " + (dir / "in")).err,
-              HasSubstr("c.txt: not in the order of dates"));
+              HasSubstr("c.txt: cannot be read in the order of dates"));
 }
 
 // A later original of another crawl stays what it is: others may refer to it.
@@ -92,9 +92,10 @@ TEST(Revisits, NoReferenceIsTurnedAroundBeyondTheInput) {
   EXPECT_THAT(records.out, Not(HasSubstr("WARC-Target-URI: http://x/late\r\n")));
   const Ran again =
       run_doppel("revisits " + (dir / "events") + " --rewrite " + (dir / "out") + " " + (dir / "b.warc"));
-  EXPECT_THAT(again.err, AllOf(HasSubstr("2 copies replaced"),
-                               HasSubstr("1 copies stay: its original is later than it, and its file is not "
-                                         "written again")));
+  EXPECT_THAT(again.err,
+              AllOf(HasSubstr("2 copies replaced"),
+                    HasSubstr("1 copies stay: its original is later, and the original's file is not "
+                              "rewritten")));
   EXPECT_FALSE(fs::exists(dir / "out/a.warc"));
 }
 

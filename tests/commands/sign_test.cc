@@ -223,8 +223,7 @@ TEST(Sign, DaemonOnFilesSaysTheSame) {
   // What is no signed record is named, and the daemon goes on.
   write_file(dir / "other.jsonl", lines(1, 3));
   fs::rename(dir / "other.jsonl", dir / "drop/other.jsonl");
-  EXPECT_THAT(daemon.log("other.jsonl"),
-              HasSubstr("no signed records, which is what input.format: signed reads"));
+  EXPECT_THAT(daemon.log("other.jsonl"), HasSubstr("not signed records, which input.format: signed expects"));
   fs::rename(dir / "in.signed.zst", dir / "drop/in.signed.zst");
   for (size_t at = 0; at < events.size(); at = events.find('\n', at) + 1) {
     const std::string expected = without_epochs(events.substr(at, events.find('\n', at) - at));
@@ -326,7 +325,7 @@ TEST_F(SignBadInput, OtherSchemesAreNamed) {
 TEST_F(SignBadInput, OneKindForTheOther) {
   Ran ran = scan_file("in.jsonl");
   EXPECT_EQ(ran.code, 1);
-  EXPECT_THAT(ran.err, HasSubstr("in.jsonl: no signed records, which is what input.format: signed reads"));
+  EXPECT_THAT(ran.err, HasSubstr("in.jsonl: not signed records, which input.format: signed expects"));
   ran = run_doppel("scan " + (dir / "good"));
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.err,
@@ -335,7 +334,7 @@ TEST_F(SignBadInput, OneKindForTheOther) {
   EXPECT_THAT(run_doppel("scan " + (dir / "named.jsonl")).err,
               HasSubstr("signed records, made by doppel sign"));
   EXPECT_EQ(scan_file("named.jsonl").out, all);
-  EXPECT_THAT(scan("WARC/1.1\r\n").err, HasSubstr("no signed records"));
+  EXPECT_THAT(scan("WARC/1.1\r\n").err, HasSubstr("not signed records"));
   std::string newer = good;
   newer[8] = 2;
   EXPECT_THAT(scan(newer).err, HasSubstr("bad: byte 0: a file of signed records of version 2"));

@@ -28,7 +28,7 @@ TEST(ArrowColumns, WhatIsNotReadIsRefusedByName) {
                                                   {"meta", "a structure of several columns"},
                                                   {"either", "of several types"},
                                                   {"map", "a map"},
-                                                  {"runs", "of a type that is not known"}};
+                                                  {"runs", "of an unknown type"}};
   for (const auto& [column, why] : wanted) {
     FormatOptions format;
     format.scope_fields = {column};
@@ -49,8 +49,8 @@ TEST(ArrowDamage, WhatIsNoWholeFileSaysWhatItIs) {
   std::string no_schema = stream;
   no_schema.replace(8, 4, "\xff\xff\xff\x7f");
   const std::vector<std::array<std::string, 3>> cases{
-      {"cut.arrow", whole.substr(0, whole.size() / 2), "its end is missing"},
-      {"tiny.feather", whole.substr(0, 8), "its end is missing"},
+      {"cut.arrow", whole.substr(0, whole.size() / 2), "its footer is missing"},
+      {"tiny.feather", whole.substr(0, 8), "its footer is missing"},
       {"cut_stream.arrow", stream.substr(0, 100), "the file ends too early"},
       {"schema.arrow", no_schema, "byte 0: the message is damaged"},
       {"old.feather", "FEA1 and so on", "a Feather file of version 1, which is not read"},

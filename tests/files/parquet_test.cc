@@ -132,16 +132,17 @@ TEST(ParquetDamage, WhatIsNoWholeFileSaysWhatItIs) {
   lies.replace(lies.size() - 8, 4, "\xff\xff\xff\x7f");
   encrypted.replace(encrypted.size() - 4, 4, "PARE");
   const std::vector<std::array<std::string, 3>> cases{
-      {"cut.parquet", whole.substr(0, whole.size() / 2), "no whole Parquet file: it does not end with PAR1"},
-      {"tiny.parquet", "PAR1", "no whole Parquet file: 4 bytes are less than its frame takes"},
+      {"cut.parquet", whole.substr(0, whole.size() / 2),
+       "it does not end with PAR1: the Parquet file is truncated"},
+      {"tiny.parquet", "PAR1", "too short for a Parquet file: it has 4 bytes"},
       {"frame.parquet", std::string("PAR1\0\0\0\0PAR1", 12), "its footer cannot be understood"},
       {"lies.parquet", lies, "its footer has 2147483647 bytes, it says, and the file"},
       {"key.parquet", encrypted, "an encrypted Parquet file, which is not read"},
       {"key2.parquet", "PARE" + whole.substr(4), "an encrypted Parquet file, which is not read"},
       {"magic.parquet", "PAX1" + whole.substr(4),
-       "no Parquet file, as its name says: it does not begin with"},
-      {"empty.parquet", "", "no Parquet file, as its name says"},
-      {"text.PARQUET", "some text", "no Parquet file, as its name says"},
+       "not a Parquet file, though its name says so: it does not begin with"},
+      {"empty.parquet", "", "not a Parquet file, though its name says so"},
+      {"text.PARQUET", "some text", "not a Parquet file, though its name says so"},
       {"packed.parquet.gz", gz(whole), "a packed Parquet file; unpack it"},
       {"packed.parquet", zst(whole), "a packed Parquet file; unpack it"}};
   for (const auto& [name, bytes, message] : cases) {
@@ -220,9 +221,9 @@ TEST(ParquetDamage, LiesAreNamedWithTheColumn) {
       {big, "its 1048576 bytes at"},
       {negative, "go beyond the end of the file"},
       {locked, "it is encrypted"},
-      {other, "its values lie in another file"},
+      {other, "its values are stored in another file"},
       {lzo, "it is packed with LZO, which is not read"},
-      {unknown, "it is packed by a codec that is not known here (77)"},
+      {unknown, "its codec is unknown (77)"},
       {snappy, "more than the 536870912 that are read"},
       {zstd, "unpack to 500000000, more than 1000 times as many"},
       {gzip, "it does not unpack to the 1000 bytes that its head names"},

@@ -87,7 +87,7 @@ TEST(RowCopy, WhatCannotBeCopiedIsNamedAndNothingIsWritten) {
       {copy({{d / "lines.jsonl", {}}}, d / "out.parquet"), "only rows of Parquet files"},
       {copy({{d / "none.parquet", {}}}, d / "out.parquet"), "No such file"},
       {copy({}, d / "out.parquet"), "out.parquet is not written: no Parquet file was read"},
-      {copy({{a, {60}}}, d / "out.parquet"), "the file has fewer rows than were read of it"},
+      {copy({{a, {60}}}, d / "out.parquet"), "the file has fewer rows than were read from it"},
       {copy({{d / "lost.parquet", {1}}}, d / "out.parquet"),
        "lost.parquet: row group 0: column \"text\": its 40 bytes at"}};
   for (const auto& [status, message] : cases) EXPECT_THAT(std::string(status.message()), HasSubstr(message));

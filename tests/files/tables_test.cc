@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "files/tables/choice.h"
 #include "files/tables_testing.h"
 
 namespace doppel {
@@ -31,6 +32,18 @@ std::vector<std::string> all_fixtures() {
 
 std::string table_of(const std::string& fixture) {
   return kData + fixture + "." + fixture.substr(0, fixture.find('/'));
+}
+
+TEST(TableColumns, SayWhyTheyAreUnreadable) {
+  const tables::Column plain{.name = "element", .unreadable = "an interval"};
+  const tables::Column of{.name = "element", .unreadable = "of an unknown type"};
+  const auto around = [](tables::Kind kind, const tables::Column& child) {
+    return tables::why_unreadable({.name = "outer", .kind = kind, .children = {child}});
+  };
+  EXPECT_EQ(around(tables::Kind::list, plain), "a list of an interval");
+  EXPECT_EQ(around(tables::Kind::list, of), "a list of values of an unknown type");
+  EXPECT_EQ(around(tables::Kind::structure, of),
+            "a structure of several columns with \"element\", of an unknown type");
 }
 
 class TableFixture : public testing::TestWithParam<std::string> {};

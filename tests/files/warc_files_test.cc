@@ -515,7 +515,7 @@ TEST(WarcFiles, OfDamagedWaczFilesAClearMessage) {
     return run.problems.empty() ? "" : run.problems[0];
   };
   EXPECT_THAT(problem(whole.substr(0, whole.size() - 1)),
-              HasSubstr(path + ": this WACZ file cannot be read: "));
+              HasSubstr(path + ": this WACZ file cannot be read: its central directory is missing"));
   EXPECT_THAT(problem("not a ZIP archive"), HasSubstr("it is not a ZIP archive"));
   EXPECT_THAT(problem(zipped({{"pages/pages.jsonl", "{}"}})), HasSubstr("there is no archive/*.warc"));
   EXPECT_THAT(
@@ -535,11 +535,20 @@ TEST(WarcFiles, OfDamagedWaczFilesAClearMessage) {
               HasSubstr(path + "/archive/b.warc: it shares bytes with another member"));
   EXPECT_THAT(problems(zipped({{"archive/a.warc", warc}, {"archive/a.warc", warc}})),
               HasSubstr(path + "/archive/a.warc: there are two members of that name"));
+  // Offsets of the central directory that are missing, wrong or too large.
+  std::string large = zipped({{"archive/a.warc", warc}}, {.large = true});
+  const size_t locator = large.rfind("PK\x06\x07");
+  EXPECT_THAT(problem(std::string(large).replace(locator, 2, "xx")),
+              HasSubstr("the offset of its central directory is missing"));
+  EXPECT_THAT(problem(std::string(large).replace(locator + 8, 1, "\x01")),
+              HasSubstr("the offset of its central directory is wrong"));
+  EXPECT_THAT(problem(std::string(large).replace(locator + 15, 1, "\x01")),
+              HasSubstr("an offset points beyond the end of the archive"));
   // Sizes that no file has.
   std::string wrong = zipped({{"archive/a.warc", warc}}, {.large = true});
   const size_t sizes = wrong.rfind(std::string("\x01\0\x18\0", 4)) + 4;
   wrong.replace(sizes, 16, std::string(16, '\xff'));
-  EXPECT_THAT(problem(wrong), HasSubstr(path + "/archive/a.warc: it lies behind the archive's end"));
+  EXPECT_THAT(problem(wrong), HasSubstr(path + "/archive/a.warc: it extends beyond the end of the archive"));
   EXPECT_THAT(problem(zipped({{"archive/a.warc", warc.substr(0, 100)}})),
               HasSubstr(path + "/archive/a.warc: byte 0: the file ends"));
   // Whatever bytes are wrong, nothing but a message comes of it.

@@ -77,10 +77,11 @@ absl::StatusOr<std::vector<Field>> ArrowRows::read_footer() {
   constexpr std::string_view kEnd = "ARROW1";
   constexpr uint64_t kTail = sizeof(uint32_t) + kEnd.size(), kBlock = 24;
   std::string end;
-  if (size_ < kFileBegins.size() + kTail) return damaged("its end is missing");
+  if (size_ < kFileBegins.size() + kTail)
+    return damaged("its footer is missing: the file is truncated or still being written");
   RETURN_IF_ERROR(read_at(fd_.get(), size_ - kTail, kTail, end));
   if (!end.ends_with(kEnd))
-    return damaged("its end is missing; a part of it is lost, or it is still written");
+    return damaged("its footer is missing: the file is truncated or still being written");
   const uint64_t bytes = load<uint32_t>(end.data());
   if (bytes > size_ - kTail - kFileBegins.size()) return damaged("its footer is damaged");
   std::string text;
@@ -184,7 +185,7 @@ absl::StatusOr<bool> ArrowRows::next_batch() {
     ASSIGN_OR_RETURN(const bool more, next_message(message));
     if (!more && to_skip_ > 0) {
       return damaged(
-          fmt::format("the file has fewer rows than the {} that were read of it earlier", skipped_));
+          fmt::format("the file has fewer rows than the {} that were read from it earlier", skipped_));
     }
     if (!more) return false;
     FlatBuffer buffer(message.head);

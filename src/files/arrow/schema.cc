@@ -270,7 +270,7 @@ class SchemaReader {
         out.width = static_cast<uint32_t>(std::max(0, in.number<int32_t>(0)));
         return;
       default:
-        unreadable = "of a type that is not known";
+        unreadable = "of an unknown type";
     }
   }
 

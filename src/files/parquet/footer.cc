@@ -78,12 +78,12 @@ RawChunk read_chunk(ThriftReader& in, Type type) {
 
 Chunk checked(const RawChunk& raw, const Column& column, uint64_t file_size) {
   if (raw.encrypted) return {.unreadable = "it is encrypted"};
-  if (raw.elsewhere) return {.unreadable = "its values lie in another file"};
-  if (!raw.described) return {.unreadable = "nothing says where its values lie"};
+  if (raw.elsewhere) return {.unreadable = "its values are stored in another file"};
+  if (!raw.described) return {.unreadable = "the footer does not say where its values are"};
   if (raw.type != static_cast<int64_t>(column.stored))
-    return {.unreadable = "its type is another one than the schema's"};
+    return {.unreadable = "its type differs from the schema's"};
   if (raw.codec < 0 || raw.codec > static_cast<int64_t>(Codec::lz4))
-    return {.unreadable = fmt::format("it is packed by a codec that is not known here ({})", raw.codec)};
+    return {.unreadable = fmt::format("its codec is unknown ({})", raw.codec)};
   const auto codec = static_cast<Codec>(raw.codec);
   if (codec == Codec::lzo) return {.unreadable = "it is packed with LZO, which is not read"};
   // Some writers set 0 if there is no dictionary.
@@ -118,7 +118,7 @@ absl::Status read_at(int fd, uint64_t at, char* out, size_t n) {
 
 absl::StatusOr<Footer> Footer::read(int fd, uint64_t file_size) {
   if (file_size < kMagic.size() + kTail) {
-    return broken(fmt::format("no whole Parquet file: {} bytes are less than its frame takes", file_size));
+    return broken(fmt::format("too short for a Parquet file: it has {} bytes", file_size));
   }
   char tail[kTail];
   RETURN_IF_ERROR(read_at(fd, file_size - kTail, tail, kTail));
@@ -126,7 +126,7 @@ absl::StatusOr<Footer> Footer::read(int fd, uint64_t file_size) {
   if (magic == kEncryptedMagic)
     return broken("an encrypted Parquet file, which is not read; write it without encryption");
   if (magic != kMagic) {
-    return broken("no whole Parquet file: it does not end with PAR1. It was cut, or is still being written");
+    return broken("it does not end with PAR1: the Parquet file is truncated or still being written");
   }
   const uint64_t length = load<uint32_t>(tail);
   if (length > file_size - kMagic.size() - kTail) {

@@ -14,11 +14,11 @@ namespace {
 std::string difference(const std::vector<Leaf>& there, const std::vector<Leaf>& here) {
   for (size_t i = 0; i < std::max(there.size(), here.size()); ++i) {
     if (i >= here.size()) return fmt::format("column \"{}\" is missing", there[i].column.name);
-    if (i >= there.size()) return fmt::format("column \"{}\" is more", here[i].column.name);
+    if (i >= there.size()) return fmt::format("column \"{}\" is extra", here[i].column.name);
     if (there[i].path != here[i].path)
-      return fmt::format("column \"{}\" in place of \"{}\"", here[i].column.name, there[i].column.name);
+      return fmt::format("column \"{}\" instead of \"{}\"", here[i].column.name, there[i].column.name);
   }
-  return "a column has another type";
+  return "a column has a different type";
 }
 
 absl::Status check_column(const Leaf& leaf, const Chunk& chunk, uint64_t rows, int fd) {

@@ -57,7 +57,7 @@ absl::StatusOr<bool> ParquetRows::begin_group() {
     if (!*next && to_skip_ > 0) {
       readable_ = false;
       return absl::DataLossError(
-          fmt::format("the file has fewer rows than the {} that were read of it earlier", skipped_));
+          fmt::format("the file has fewer rows than the {} that were read from it earlier", skipped_));
     }
     if (!*next) return false;
     ++groups_;

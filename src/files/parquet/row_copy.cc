@@ -56,7 +56,7 @@ absl::Status RowCopy::end() {
     const absl::StatusOr<bool> more = footer_->next_group(columns, group);
     if (!more.ok()) return in(where, more.status());
     if (!*more)
-      return absl::DataLossError(fmt::format("{}: the file has fewer rows than were read of it", path_));
+      return absl::DataLossError(fmt::format("{}: the file has fewer rows than were read from it", path_));
     std::vector<uint64_t> rows;
     for (; next < rows_.size() && rows_[next] - first < group.rows; ++next)
       rows.push_back(rows_[next] - first);
@@ -111,7 +111,7 @@ absl::Status RowCopy::copy_column(const Leaf& leaf, const Chunk& chunk, uint64_t
 absl::Status RowCopy::finish() {
   if (!kept_->known()) {
     return absl::DataLossError(
-        fmt::format("{} is not written: no Parquet file was read, so its columns are not known", to_));
+        fmt::format("{} is not written: no Parquet file was read, so its columns are unknown", to_));
   }
   return out_->finish(kept_->schema(), kept_->notes());
 }

@@ -127,7 +127,7 @@ std::string meaning_of_integer(const Element& e, Column& out) {
         known ? !e.is_signed : e.converted >= kUnsignedFirst && e.converted <= kUnsignedLast;
     out.meaning = is_unsigned ? Meaning::unsigned_integer : Meaning::integer;
   } else {
-    return "of a type that is not known here";
+    return "of an unknown type";
   }
   return {};
 }
@@ -146,21 +146,21 @@ std::string meaning_of_bytes(const Element& e, Column& out) {
     if (e.converted == converted::kInterval) return "an interval";
     if (e.logical == logical::kHalf && out.length == kHalfBytes) out.meaning = Meaning::half;
     if (e.logical == logical::kUuid && out.length == kUuidBytes) out.meaning = Meaning::uuid;
-    return e.logical < 0 && e.converted >= 0 ? "of a type that is not known here" : "";
+    return e.logical < 0 && e.converted >= 0 ? "of an unknown type" : "";
   }
   const bool text = known ? e.logical == logical::kString || e.logical == logical::kEnum ||
                                 e.logical == logical::kJson || e.logical == logical::kNull
                           : e.converted < 0 || e.converted == converted::kText ||
                                 e.converted == converted::kEnum || e.converted == converted::kJson;
-  return text ? "" : "of a type that is not known here";
+  return text ? "" : "of an unknown type";
 }
 
 Column leaf_of(const Element& e) {
   Column out{.name = e.name, .optional = e.repetition == kOptional};
   if (e.repetition < kRequired || e.repetition > kRepeated) {
-    out.unreadable = "of a kind that is not known here";
+    out.unreadable = "of an unknown kind";
   } else if (e.type < 0 || e.type > static_cast<int64_t>(Stored::fixed)) {
-    out.unreadable = "of a type that is not known here";
+    out.unreadable = "of an unknown type";
   } else {
     out.stored = static_cast<Stored>(e.type);
     switch (out.stored) {
@@ -229,7 +229,7 @@ class TreeReader {
       out = map(e, depth, deep);
     } else {
       out = structure(e, depth, deep);
-      if (e.logical > logical::kHalf) out.unreadable = "of a type that is not known here";
+      if (e.logical > logical::kHalf) out.unreadable = "of an unknown type";
     }
     out.name = e.name;
     out.definition = depth.definition;
@@ -337,7 +337,7 @@ bool read_leaves(ThriftReader& in, ThriftReader::Type type, std::vector<Leaf>& o
     for (const std::string& name : leaf.path)
       leaf.column.name += (leaf.column.name.empty() ? "" : ".") + name;
     if (e.type < 0 || e.type > static_cast<int64_t>(Stored::fixed)) {
-      leaf.column.unreadable = "of a type that is not known here";
+      leaf.column.unreadable = "of an unknown type";
     } else {
       leaf.column.stored = static_cast<Stored>(e.type);
     }

@@ -32,26 +32,26 @@ struct Magic {
 constexpr auto kImage = "an image: there is no text to compare; leave it out"sv;
 constexpr auto kSound = "sound or video: there is no text to compare; leave it out"sv;
 constexpr auto kProgram = "a program: there is no text to compare; leave it out"sv;
-constexpr auto kUtf16 = "text in UTF-16; make UTF-8 of it: iconv -f UTF-16 -t UTF-8"sv;
-constexpr auto kUtf32 = "text in UTF-32; make UTF-8 of it: iconv -f UTF-32 -t UTF-8"sv;
+constexpr auto kUtf16 = "text in UTF-16; convert it to UTF-8: iconv -f UTF-16 -t UTF-8"sv;
+constexpr auto kUtf32 = "text in UTF-32; convert it to UTF-8: iconv -f UTF-32 -t UTF-8"sv;
 constexpr auto kArrow =
-    "an Arrow file, which only scan, sign, tune and explain read; for others make JSON lines of it, for "
+    "an Arrow file, which only scan, sign, tune and explain read; for others convert it to JSON lines, for "
     "instance with pyarrow"sv;
 constexpr auto kFeather =
-    "a Feather file of version 1, which is not read; write it again with pyarrow.feather.write_feather"sv;
+    "a Feather file of version 1, which is not read; rewrite it with pyarrow.feather.write_feather"sv;
 constexpr auto kParquet = "PAR1"sv;
 
 // Where one magic begins with another, the longer one comes first.
 constexpr Magic kMagics[] = {
     {0, kParquet,
-     "a Parquet file, which only scan, sign, tune and explain read; for others make JSON lines of it: "
+     "a Parquet file, which only scan, sign, tune and explain read; for others convert it to JSON lines: "
      "duckdb -c \"COPY (FROM 'FILE') TO 'FILE.jsonl'\""},
     {0, "PARE", "an encrypted Parquet file, which is not read; write it without encryption"},
     {0, arrow::kFileBegins, kArrow},
     {0, "FEA1", kFeather},
     {0, arrow::kStreamBegins, kArrow},
-    {0, "Obj\x01", "an Avro file; make JSON lines of it: avro-tools tojson"},
-    {0, "ORC\x0a", "an ORC file; make JSON lines of it, for instance with pyarrow"},
+    {0, "Obj\x01", "an Avro file; convert it to JSON lines: avro-tools tojson"},
+    {0, "ORC\x0a", "an ORC file; convert it to JSON lines, for instance with pyarrow"},
     {0, "\x1f\x8b", "packed twice; unpack it once first"},
     {0, "\x28\xb5\x2f\xfd", "packed twice; unpack it once first"},
     {0, kSignedMagic, "signed records, made by doppel sign; read them with input.format: signed"},
@@ -113,7 +113,7 @@ constexpr auto kPackedArrow = "a packed Arrow file; unpack it, as its buffers ma
 constexpr auto kPipedParquet =
     "a Parquet file through a pipe; give the file's name, as its end is read before its rows"sv;
 constexpr auto kPipedArrow = "an Arrow file through a pipe; give the file's name"sv;
-constexpr auto kNoParquet = "no Parquet file, as its name says: it does not begin with PAR1"sv;
+constexpr auto kNoParquet = "not a Parquet file, though its name says so: it does not begin with PAR1"sv;
 
 constexpr std::string_view kSpace = " \t\r\n";
 constexpr std::string_view kMark = "\xef\xbb\xbf";  // the byte order mark of UTF-8
@@ -178,7 +178,7 @@ std::string_view other_json(std::string_view head) {
   if (head.starts_with('[')) {
     const std::string_view inside = trimmed(head.substr(1));
     if (inside.starts_with('{'))
-      return "an array of JSON, which scan reads; make lines of it: jq -c '.[]' FILE";
+      return "an array of JSON, which scan reads; convert it to lines: jq -c '.[]' FILE";
     return {};
   }
   const size_t end = head.find('\n');
@@ -187,7 +187,7 @@ std::string_view other_json(std::string_view head) {
   // A truncated record looks the same, but then the next line begins a record.
   const std::string_view next = trimmed(head.substr(end));
   if (nesting.depth > 0 && !nesting.in_string && next.starts_with('"'))
-    return "JSON over several lines, which scan reads; make lines of it: jq -c . FILE";
+    return "JSON over several lines, which scan reads; convert it to lines: jq -c . FILE";
   return {};
 }
 
@@ -290,7 +290,7 @@ void look_inside(std::string_view head, const FilesSourceOptions& options, Input
   }
   if (file.signed_records) {
     if (!inside.starts_with(kSignedMagic.substr(0, inside.size())))
-      file.refused = "no signed records, which is what input.format: signed reads; doppel sign makes them";
+      file.refused = "not signed records, which input.format: signed expects; doppel sign makes them";
     return;
   }
   file.arc = inside.starts_with("filedesc:");

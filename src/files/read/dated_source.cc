@@ -106,8 +106,9 @@ absl::StatusOr<std::unique_ptr<Source>> open_dated_source(const FilesSourceOptio
       look_inside(fd.get(), options, file);
     }
     if (!file.warc || file.pipe) {
-      return invalid(fmt::format("{}: not in the order of dates (--order date), because it is no WARC file",
-                                 file.shown()));
+      return invalid(fmt::format(
+          "{}: cannot be read in the order of dates (--order date), because it is not a WARC file",
+          file.shown()));
     }
     int64_t last = std::numeric_limits<int64_t>::min();
     bool together = false;
@@ -121,11 +122,10 @@ absl::StatusOr<std::unique_ptr<Source>> open_dated_source(const FilesSourceOptio
         },
         problems));
     if (together) {
-      return invalid(
-          fmt::format("{}: not in the order of dates (--order date), because several records share one gzip "
-                      "member or zstd "
-                      "frame; write it again: warcio recompress",
-                      file.shown()));
+      return invalid(fmt::format(
+          "{}: cannot be read in the order of dates (--order date), because several records share one "
+          "gzip member or zstd frame; rewrite it: warcio recompress",
+          file.shown()));
     }
   }
   std::stable_sort(places.begin(), places.end(),

@@ -79,10 +79,10 @@ class Walk {
     for (const Written& w : written_) {
       if (w.place.device != info.st_dev || w.place.inode != info.st_ino) continue;
       if (!w.ours && info.st_size > 0 && lost_.ok()) {
-        lost_ = invalid(fmt::format(
-            "{} ({}) would be written over {}, which is there already and lies in a directory that is read: "
-            "name another, or move the file away",
-            w.output.path, w.output.what, path));
+        lost_ =
+            invalid(fmt::format("{} ({}) would overwrite {}, an existing file in a directory that is read: "
+                                "name another, or move the file away",
+                                w.output.path, w.output.what, path));
       }
       return true;
     }

@@ -58,7 +58,7 @@ SignedReader::Step SignedReader::step(Batch& batch) {
   if (open().size() < wanted_) return Step::short_of_bytes;
   if (open().starts_with(kSignedMagic)) return header(batch);
   if (mark_.offset == 0 || mark_.tail != 0) {
-    damage(batch, "no signed records, as doppel sign writes them");
+    damage(batch, "not signed records as doppel sign writes them");
     return Step::taken;
   }
   const std::optional<uint32_t> length = parse_frame_head(open());
@@ -117,9 +117,10 @@ RecordReader::State SignedReader::end(Batch& batch) {
     damage(batch, fmt::format("the file ends within what begins here: {} of {} bytes are there",
                               open().size(), wanted_));
   } else if (!damaged_ && mark_.tail == 0) {
-    damage(batch, fmt::format("the file ends after {} records without its end: it was cut here, or is still "
-                              "being written",
-                              mark_.lines));
+    damage(batch,
+           fmt::format("the file ends without its end mark after {} records: it is truncated or still being "
+                       "written",
+                       mark_.lines));
   }
   // Damaged data is not read again unless the file grows.
   const uint64_t read = file_.packing == Packing::none ? mark_.offset : stream_->disk_bytes();

@@ -184,8 +184,8 @@ absl::Status Rewriter::State::decide_one(const PayloadCopy& event) {
   if (first.place == *copy) {
     if (replaced.contains(*original)) return absl::OkStatus();
     return stays(*copy, files.chosen(original->file)
-                            ? "its original is later than it, and stays"
-                            : "its original is later than it, and its file is not written again");
+                            ? "its original is later, and stays"
+                            : "its original is later, and the original's file is not rewritten");
   }
   ASSIGN_OR_RETURN(std::string why, decide(of, first));
   if (!why.empty() && first.place != *original) {
@@ -225,7 +225,7 @@ absl::Status Rewriter::State::compare(const NamedRecord& said, const WarcPlace& 
   if (!said_original.is(of)) {
     problem(fmt::format("{}: byte {}: another record than the event names", files.file(original.file).shown(),
                         original.offset));
-    return invalid("its original: another record is at its place");
+    return invalid("the original's place holds another record");
   }
   const InputFile& file = files.file(copy.file);
   const absl::StatusOr<RecordAt> at = read_record_at(file, copy.offset, digester);
@@ -236,13 +236,13 @@ absl::Status Rewriter::State::compare(const NamedRecord& said, const WarcPlace& 
   ASSIGN_OR_RETURN(const WarcRecord record, parse_warc_record(at->head));
   if (!said.is(record)) {
     problem(fmt::format("{}: byte {}: another record than the event names", file.shown(), copy.offset));
-    return invalid("another record is at its place");
+    return invalid("its place holds another record");
   }
   if (const std::string_view why = no_response(*at, record); !why.empty()) return invalid(std::string(why));
   if (!at->alone) return invalid("other records are packed together with it");
   if (at->body_bytes != kept.body_bytes || at->body != kept.body)
     return invalid("its payload is stored in other bytes than the original's");
-  if (parse_time(of.date) > parse_time(record.date)) return invalid("its original is later than it");
+  if (parse_time(of.date) > parse_time(record.date)) return invalid("its original is later");
   if (records.is_referred_to(record)) return invalid("a revisit record of the crawler refers to it");
   if (record.record_id == of.record_id || (record.target_uri == of.target_uri && record.date == of.date))
     return invalid("its original has the same id, or URI and date, by which players look it up");

@@ -110,8 +110,9 @@ std::string why_unreadable(const Column& column) {
   for (const Column& child : column.children) {
     const std::string why = why_unreadable(child);
     if (why.empty()) continue;
-    const std::string what =
-        column.kind == Kind::structure ? fmt::format(" with \"{}\", ", child.name) : " of ";
+    const std::string what = column.kind == Kind::structure ? fmt::format(" with \"{}\", ", child.name)
+                             : why.starts_with("of ")       ? " of values "
+                                                            : " of ";
     return fmt::format("{}{}{}", kind_in_words(column.kind), what, why);
   }
   return {};
@@ -122,8 +123,8 @@ absl::StatusOr<std::vector<Column>> choose_columns(const std::vector<Column>& co
   if (is_signed(format)) return signed_column(columns);
   if (!preset_of(format.format).reads_json) {
     return invalid(fmt::format(
-        "a Parquet file, whose columns are read as fields of JSON are: not with input.format: {}; leave it "
-        "out, and name the columns (input.id, input.text)",
+        "a table, whose columns are read like the fields of JSON: not with input.format: {}; leave it out, "
+        "and name the columns (input.id, input.text)",
         format.format));
   }
   ASSIGN_OR_RETURN(const std::vector<WantedField> fields, wanted_fields(format));

@@ -37,7 +37,8 @@ struct Directory {
 absl::Status damaged(std::string_view what) { return absl::DataLossError(absl_sv(what)); }
 
 absl::StatusOr<std::string> read_at(int fd, uint64_t offset, uint64_t size, uint64_t file_size) {
-  if (size > file_size || offset > file_size - size) return damaged("a part of it lies behind its end");
+  if (size > file_size || offset > file_size - size)
+    return damaged("an offset points beyond the end of the archive");
   std::string out(size, '\0');
   for (size_t done = 0; done < out.size();) {
     const ssize_t got = ::pread(fd, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
@@ -62,19 +63,18 @@ absl::StatusOr<Directory> find_directory(int fd, uint64_t file_size) {
          (tail.size() - end < kEndBytes || at<uint16_t>(tail, end + 20) > tail.size() - end - kEndBytes)) {
     end = end == 0 ? std::string::npos : tail.rfind("PK\x05\x06", end - 1);
   }
-  if (end == std::string::npos)
-    return damaged("its directory, which is at the end, is missing: the file was cut off");
+  if (end == std::string::npos) return damaged("its central directory is missing: the file is truncated");
   const std::string_view record = std::string_view(tail).substr(end);
   Directory out{at<uint32_t>(record, 16), at<uint32_t>(record, 12), at<uint16_t>(record, 10)};
   if (out.begin == UINT32_MAX || out.size == UINT32_MAX || out.entries == UINT16_MAX) {
     if (end < kLocatorBytes || tail.compare(end - kLocatorBytes, 4, "PK\x06\x07") != 0)
-      return damaged("the place of its directory is missing");
+      return damaged("the offset of its central directory is missing");
     const auto place = at<uint64_t>(tail, end - kLocatorBytes + 8);
     ASSIGN_OR_RETURN(const std::string end64, read_at(fd, place, kEnd64Bytes, file_size));
-    if (!end64.starts_with("PK\x06\x06")) return damaged("the place of its directory is wrong");
+    if (!end64.starts_with("PK\x06\x06")) return damaged("the offset of its central directory is wrong");
     out = {at<uint64_t>(end64, 48), at<uint64_t>(end64, 40), at<uint64_t>(end64, 32)};
   }
-  if (out.size > kMostDirectory) return damaged("its directory is larger than 256 MiB");
+  if (out.size > kMostDirectory) return damaged("its central directory is larger than 256 MiB");
   return out;
 }
 
@@ -98,10 +98,10 @@ absl::StatusOr<std::vector<Entry>> entries_of(std::string_view directory, uint64
   std::vector<Entry> out;
   for (; count > 0; --count) {
     if (directory.size() < kEntryBytes || !directory.starts_with("PK\x01\x02"))
-      return damaged("its directory ends too early");
+      return damaged("its central directory ends too early");
     const size_t name = at<uint16_t>(directory, 28), extra = at<uint16_t>(directory, 30);
     const size_t whole = kEntryBytes + name + extra + at<uint16_t>(directory, 32);
-    if (directory.size() < whole) return damaged("its directory ends within an entry");
+    if (directory.size() < whole) return damaged("its central directory ends within an entry");
     Entry entry{.name = directory.substr(kEntryBytes, name),
                 .flags = at<uint16_t>(directory, 8),
                 .method = at<uint16_t>(directory, 10),
@@ -144,10 +144,11 @@ absl::StatusOr<Part> part_of(int fd, const Entry& entry, uint64_t file_size) {
         "unpack the archive and give its archive/*.warc.gz");
   }
   ASSIGN_OR_RETURN(const std::string local, read_at(fd, entry.local, kLocalBytes, file_size));
-  if (!local.starts_with("PK\x03\x04")) return damaged("the archive's directory points to something else");
+  if (!local.starts_with("PK\x03\x04"))
+    return damaged("the archive's central directory points to something else");
   const uint64_t begin = entry.local + kLocalBytes + at<uint16_t>(local, 26) + at<uint16_t>(local, 28);
   if (entry.size > file_size || begin > file_size - entry.size)
-    return damaged("it lies behind the archive's end");
+    return damaged("it extends beyond the end of the archive");
   return Part{begin, entry.size};
 }
 

@@ -90,11 +90,10 @@ absl::Status FilesSink::check_outputs_are_there(const FilesSinkOptions& options,
       continue;
     std::error_code error;
     if (fs::exists(length.path, error)) continue;
-    return invalid(
-        fmt::format("{}: the file is gone, but the state in {} has written {} bytes to it, which are not "
-                    "written again: put it "
-                    "back, name another output for what comes, or begin with another state directory",
-                    length.path, state, length.bytes));
+    return invalid(fmt::format(
+        "{}: the file is gone, but the state in {} has written {} bytes to it and does not write them again: "
+        "put it back, name another output for new events, or start with another state directory",
+        length.path, state, length.bytes));
   }
   return absl::OkStatus();
 }
