@@ -29,6 +29,7 @@ int sign_main(int argc, char** argv);
 int serve_main(int argc, char** argv);
 int rebuild_main(int argc, char** argv);
 int forget_main(int argc, char** argv);
+int deadletters_main(int argc, char** argv);
 int offsets_main(int argc, char** argv);
 int clusters_main(int argc, char** argv);
 int health_main(int argc, char** argv);

@@ -51,6 +51,7 @@ absl::Status LogReader::read(int64_t from, int64_t to, const Visit& visit, bool 
       if (with_headers) consumer_->headers(r, headers);
       const absl::Status visited = visit({.key = r.key.value_or(std::string_view()),
                                           .value = r.value,
+                                          .has_key = r.key.has_value(),
                                           .has_value = !r.null_value,
                                           .offset = r.offset,
                                           .timestamp_ms = r.timestamp_ms,

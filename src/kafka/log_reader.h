@@ -15,7 +15,7 @@ namespace doppel::kafka {
 
 struct LogMessage {  // views are valid during the call of Visit
   std::string_view key, value;
-  bool has_value = true;
+  bool has_key = true, has_value = true;
   int64_t offset = 0;
   int64_t timestamp_ms = 0;
   std::span<const Header> headers;  // empty unless read() was called with `with_headers`

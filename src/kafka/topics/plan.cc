@@ -24,13 +24,6 @@ constexpr std::chrono::milliseconds kPause(500);
 // The topics that have been warned about. The topics are checked repeatedly while doppel waits for brokers.
 using Warned = std::set<std::string>;
 
-// Whether doppel may choose the compression: not if the user sets one.
-bool may_compress(const Options& o) {
-  return std::none_of(o.kafka.properties.begin(), o.kafka.properties.end(), [](const std::string& item) {
-    return item.starts_with("compression.") || item.starts_with("producer.compression.");
-  });
-}
-
 kafka::OutputTopic output_of(const KafkaTopic& topic) {
   return {.name = topic.name, .message_bytes_max = topic.message_bytes_max};
 }
@@ -155,6 +148,12 @@ absl::StatusOr<KafkaPlan> plan_kafka(const Options& o, kafka::Cluster& cluster, 
     notify::still_starting("waiting for Kafka");
     Clock::sleep(kPause);
   }
+}
+
+bool may_compress(const Options& o) {
+  return std::none_of(o.kafka.properties.begin(), o.kafka.properties.end(), [](const std::string& item) {
+    return item.starts_with("compression.") || item.starts_with("producer.compression.");
+  });
 }
 
 }  // namespace doppel

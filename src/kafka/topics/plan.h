@@ -27,6 +27,8 @@ absl::Status check_has_role(const Options& options);
 
 // Creates the client for the configured cluster and sends nothing. The error names the wrong property.
 absl::StatusOr<std::unique_ptr<kafka::Cluster>> connect_kafka(const Options& options);
+// Whether doppel may choose the compression: not if the user sets one.
+bool may_compress(const Options& options);
 
 struct PlanOptions {
   std::function<bool()> stop = [] { return false; };
