@@ -11,6 +11,7 @@ namespace doppel::python {
 absl::StatusOr<std::optional<Seq>> MemoryIndex::originals(Seq from, size_t most, TextBuffer& out) {
   const Originals& index = engine_->originals();
   const Scheme& scheme = engine_->options().scheme;
+  RETURN_IF_ERROR(check_handed_on(scheme.describe()));
   const uint64_t fingerprint = scheme_fingerprint(scheme);
   std::string buffer, record;
   Seq seq = std::max(from, std::max(index.lowest_live(), first_own()));

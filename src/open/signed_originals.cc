@@ -3,8 +3,16 @@
 #include "base/status.h"
 #include "engine/signed_record.h"
 #include "records/metadata.h"
+#include "state/scheme.h"
 
 namespace doppel {
+
+absl::Status check_handed_on(std::string_view data_scheme) {
+  if (!scheme_values(data_scheme).contains("passage")) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "an index with relations cannot be handed on, because it does not keep the order of shingles that they "
+      "need; sign its documents with the same relations (doppel sign)");
+}
 
 absl::Status encode_original(uint64_t fingerprint, int num_perm, bool with_sets, const Row& row,
                              const Body& body, std::string& out) {

@@ -13,6 +13,7 @@ namespace doppel {
 absl::StatusOr<SignCounters> sign_index(const SignIndex& job) {
   constexpr size_t kBatch = 1024;
   ASSIGN_OR_RETURN(const std::unique_ptr<StateView> view, StateView::open(job.directory));
+  RETURN_IF_ERROR(check_handed_on(view->identity().data_scheme));
   ASSIGN_OR_RETURN(const Scheme scheme, scheme_of_index(job.engine.scheme, view->identity().data_scheme));
   ASSIGN_OR_RETURN(const std::unique_ptr<SignedOutput> output,
                    signed_file_output(job.output, {.scheme = scheme.describe(),
