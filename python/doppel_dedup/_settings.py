@@ -45,6 +45,12 @@ class RuleSettings(_Signatures, total=False):
     expire_after: str
     max_documents: int
     max_memory: int | str
+    relations: Sequence[Literal["near", "contained", "contains", "shares"]]
+    containment: float
+    passage_words: int
+    common_after: int
+    max_related: int
+    partial: Literal["report", "duplicate"]
     shards: int
     accept_rule_change: Sequence[str]
     temporary_directory: str | os.PathLike[str]

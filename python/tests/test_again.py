@@ -218,3 +218,23 @@ def test_an_index_has_the_settings_that_it_was_made_with(tmp_path):
     assert "shingle_words" not in str(error.value)
     with pytest.raises(WrongIndexError, match="verify: the index was made with signature, now exact"):
         deduplicate({"text": [A]}, path=tmp_path / "i", verify="exact")
+
+
+def test_an_index_has_the_relations_that_it_was_made_with(tmp_path):
+    words = [f"w{i}" for i in range(400)]
+    made = {"relations": ["near", "contained"], "partial": "duplicate", "passage_words": 50, "containment": 0.7, "common_after": 9}
+    with Index(path=tmp_path / "i", **made) as index:
+        index.add([" ".join(words)], ids=["a"])
+    with Index(path=tmp_path / "i") as index:
+        verdict = index.add([" ".join(words[:200])], ids=["b"])[0]
+        assert (verdict.verdict, verdict.original, verdict.kind) == ("duplicate", "a", "contained")
+    with Index(path=tmp_path / "i", **made):
+        pass
+    with pytest.raises(WrongIndexError, match="passage_words: the index was made with 50, now 60"):
+        Index(path=tmp_path / "i", passage_words=60)
+    with Index(path=tmp_path / "near") as index:
+        index.add([A], ids=["a"])
+    with pytest.raises(WrongIndexError, match="relations: the index was made with"):
+        Index(path=tmp_path / "near", relations=["near", "contains"])
+    with Index(path=tmp_path / "i") as index, pytest.raises(WrongIndexError, match="relations cannot be handed on"):
+        Index(hash_key=index.hash_key).merge(index)

@@ -18,7 +18,8 @@ def test_typed_settings_are_settings():
     # What an index depends on can be given.
     assert set(_settings.IndexSettings.__annotations__) >= {
         "threshold", "recall", "verify", "bands", "rows", "max_listed", "max_checks", "expire_after", "max_documents", "max_memory",
-        "num_perm", "sketch", "shingle_words", "min_shingles", "normaliser", "max_record"}
+        "num_perm", "sketch", "shingle_words", "min_shingles", "normaliser", "max_record",
+        "relations", "containment", "passage_words", "common_after", "max_related", "partial"}
 
 
 def test_a_type_checker_finds_a_wrong_setting(tmp_path):
@@ -34,6 +35,8 @@ def test_a_type_checker_finds_a_wrong_setting(tmp_path):
         deduplicate({"text": ["x"]}, shingle_word=3)  # error
         clean("a", "b", keep="longest", state_fsync="commit")
         clean("a", "b", keep="best")  # error
+        clean("a", "b", relations=["near", "contained"], partial="duplicate")
+        Index(relations=["nearly"])  # error
         scan_parquet("a", threshold=0.5)
         sign_records(["x"], ["y"], num_perm="many")  # error
         kept: dict[str, list[str]] = deduplicate({"text": ["x"]})

@@ -14,13 +14,17 @@ namespace doppel {
 namespace {
 
 // Names in the data scheme and the rule that are also settings, with the same values.
-constexpr std::string_view kSame[] = {"shingle_words", "min_shingles", "sketch",     "num_perm", "max_record",
-                                      "verify",        "max_listed",   "max_checks", "bands",    "rows",
-                                      "max_documents", "max_memory",   "on_update"};
+constexpr std::string_view kSame[] = {
+    "shingle_words", "min_shingles", "sketch",       "num_perm",    "max_record",    "verify",
+    "max_listed",    "max_checks",   "bands",        "rows",        "max_documents", "max_memory",
+    "on_update",     "relations",    "common_after", "max_related", "partial"};
 
 // Settings that an index records only if they are set, with their other values.
-constexpr std::pair<std::string_view, std::string_view> kUnset[] = {
-    {"min_shingles", "1"}, {"max_documents", "0"}, {"max_memory", "0"}, {"on_update", "keep"}};
+constexpr std::pair<std::string_view, std::string_view> kUnset[] = {{"min_shingles", "1"},
+                                                                    {"max_documents", "0"},
+                                                                    {"max_memory", "0"},
+                                                                    {"on_update", "keep"},
+                                                                    {"relations", "near"}};
 
 const Setting& setting(const Config& config, std::string_view key) {
   return *std::find_if(config.settings.begin(), config.settings.end(),
@@ -43,6 +47,13 @@ std::vector<std::pair<std::string, std::string>> settings_of_index(const std::st
     } else if (name == "expire_after_ms") {
       const int64_t ms = std::stoll(std::string(value));
       out.emplace_back("expire_after", ms == 0 ? "never" : write_duration(ms));
+    } else if (name == "containment_ppm") {
+      out.emplace_back("containment", fmt::format("{:g}", std::stod(std::string(value)) / 1e6));
+    } else if (name == "passage") {
+      const auto words = stored.find("shingle_words");
+      if (words == stored.end()) continue;
+      out.emplace_back("passage_words", fmt::format("{}", std::stoi(std::string(value)) +
+                                                              std::stoi(std::string(words->second)) - 1));
     } else if (name == "normaliser") {
       // The version follows the name; the default has no name.
       const std::string_view kind = value.substr(0, value.find('-'));
