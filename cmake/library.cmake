@@ -31,7 +31,8 @@ set_target_properties(doppel_shared PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR
 #   doppel_app  the daemon, its roles and pages, and the commands
 # Only the binary, tests and benchmarks link all of them.
 file(GLOB_RECURSE DOPPEL_IO CONFIGURE_DEPENDS
-  src/formats/*.cc src/records/*.cc src/pipeline/*.cc src/files/*.cc src/config/*.cc src/open/*.cc src/insight/*.cc)
+  src/formats/*.cc src/records/*.cc src/pipeline/*.cc src/files/*.cc src/config/*.cc src/open/*.cc src/insight/*.cc
+  src/evals/*.cc)
 list(TRANSFORM DOPPEL_CORE PREPEND ${PROJECT_SOURCE_DIR}/ REGEX "^src/")
 list(REMOVE_ITEM DOPPEL_IO ${DOPPEL_CORE})
 file(GLOB_RECURSE DOPPEL_NET CONFIGURE_DEPENDS src/http/*.cc src/fetch/*.cc src/kafka/*.cc)

@@ -17,6 +17,8 @@ int main(int argc, char** argv) {
       {"revisits", "write revisit records in place of copies with the same payload, for web archives",
        doppel::revisits_main},
       {"report", "show what the WARC files of an archive hold, and what copies take", doppel::report_main},
+      {"decontaminate", "find the items of evaluations in a corpus, and keep the documents without them",
+       doppel::decontaminate_main},
       {"tune", "show the effect of a threshold, and suggest one for your documents", doppel::tune_main},
       {"explain", "show why two documents are duplicates or not", doppel::explain_main},
       {"text", "show which part of a document is compared", doppel::text_main},

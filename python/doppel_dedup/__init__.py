@@ -12,6 +12,7 @@ array(['unique', 'duplicate'], dtype='<U9')
 
 from ._errors import BusyError, DamagedError, Error, WrongIndexError
 from ._clean import Cleaned, clean
+from ._evals import Decontaminated, decontaminate
 from ._index import Index
 from ._signed import SignedRecords, resolve, sign_records
 from ._tables import deduplicate, scan_parquet
@@ -24,6 +25,7 @@ __all__ = [
     "BusyError",
     "Cleaned",
     "DamagedError",
+    "Decontaminated",
     "Error",
     "Explanation",
     "Index",
@@ -32,6 +34,7 @@ __all__ = [
     "Verdicts",
     "WrongIndexError",
     "clean",
+    "decontaminate",
     "deduplicate",
     "explain",
     "resolve",

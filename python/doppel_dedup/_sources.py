@@ -14,14 +14,14 @@ _FILE_ROWS = 1_000_000
 _FILE_BYTES = 2 << 30  # uncompressed
 
 
-def _batches(src: Any) -> tuple[pyarrow.Schema, Iterable[pyarrow.RecordBatch]]:
+def _batches(src: Any, name: str) -> tuple[pyarrow.Schema, Iterable[pyarrow.RecordBatch]]:
     """The schema and the batches of any kind of table."""
     import pyarrow as pa
 
     kind = type(src).__module__.split(".")[0].lstrip("_")
     if kind == "datasets":
         if isinstance(src, dict) or not hasattr(src, "num_rows"):
-            raise TypeError(f"src: a {type(src).__name__} of datasets; give one split of it, such as dataset['train'], not as a stream")
+            raise TypeError(f"{name}: a {type(src).__name__} of datasets; give one split of it, such as dataset['train'], not as a stream")
         arrow = src.with_format("arrow")
         table = arrow[:1] if len(src) else src.data.table.slice(0, 0)
         return table.schema, (batch for part in arrow.iter(10_000) for batch in part.to_batches())
@@ -46,7 +46,7 @@ def _batches(src: Any) -> tuple[pyarrow.Schema, Iterable[pyarrow.RecordBatch]]:
         reader = pa.RecordBatchReader.from_stream(src)
         return reader.schema, reader
     raise TypeError(
-        f"src: {type(src).__name__} is no corpus; give Parquet files or folders, or a table: a Dataset of Hugging Face or "
+        f"{name}: {type(src).__name__} is no table; give files or folders, or a table: a Dataset of Hugging Face or "
         "pyarrow, a polars DataFrame or LazyFrame, a relation of duckdb, or anything with __arrow_c_stream__"
     )
 
@@ -68,8 +68,11 @@ def _files(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[list[pyarrow.Reco
         yield held
 
 
-def stage(src: Any, folder: str) -> list[str]:
-    """Writes the table as Parquet files in this folder, unless an earlier call has done so. Returns their paths."""
+def stage(src: Any, folder: str, name: str = "src") -> list[str]:
+    """Writes the table as Parquet files in this folder, unless an earlier call has done so. Returns their paths.
+
+    `name` is what the caller calls the table.
+    """
     import pyarrow
     import pyarrow.parquet as parquet
 
@@ -77,7 +80,7 @@ def stage(src: Any, folder: str) -> list[str]:
         beside = folder + ".tmp"
         shutil.rmtree(beside, ignore_errors=True)
         os.makedirs(beside)
-        schema, batches = _batches(src)
+        schema, batches = _batches(src, name)
         number = -1
         for number, held in enumerate(_files(batches)):
             with parquet.ParquetWriter(os.path.join(beside, f"part-{number:05}.parquet"), schema, compression="zstd") as out:

@@ -23,5 +23,6 @@ void bind_index(nb::module_& m);
 void bind_texts(nb::module_& m);
 void bind_records(nb::module_& m);
 void bind_minhash(nb::module_& m);
+void bind_evals(nb::module_& m);
 
 }  // namespace doppel::python

@@ -8,4 +8,5 @@ NB_MODULE(_core, m) {
   doppel::python::bind_texts(m);
   doppel::python::bind_records(m);
   doppel::python::bind_minhash(m);
+  doppel::python::bind_evals(m);
 }

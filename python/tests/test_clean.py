@@ -213,7 +213,7 @@ def test_what_cannot_be_is_refused(tmp_path):
         (dict(src=tmp_path / "a.parquet", keep=("nme", "desc")), KeyError, "did you mean 'name'"),
         (dict(src=[tmp_path / "a.parquet", tmp_path / "b" / "a.parquet"]), ValueError, "would both be written as a.parquet"),
         (dict(src=tmp_path / "a.parquet", treshold=0.5), TypeError, "did you mean threshold"),
-        (dict(src=17), TypeError, "int is no corpus"),
+        (dict(src=17), TypeError, "src: int is no table"),
     ]:
         with pytest.raises(error, match=words):
             clean(dst=tmp_path / "out", progress=False, **arguments)
@@ -227,3 +227,13 @@ def test_what_cannot_be_is_refused(tmp_path):
         clean(tmp_path / "a.parquet", tmp_path / "out", progress=False, path=tmp_path / "i", threshold=0.7, keep="longest")
     with pytest.raises(WrongIndexError, match="threshold: the index was made with 0.7, now 0.8"):
         clean(tmp_path / "b", tmp_path / "out2", progress=False, path=tmp_path / "i", threshold=0.8)
+
+
+def test_parts_of_other_rows_go_if_that_is_asked_for(tmp_path):
+    words = [f"w{i}" for i in range(300)]
+    rows = [" ".join(words), " ".join(words[50:200]), "something else that is in no other row"]
+    pq.write_table(pa.table({"text": rows}), tmp_path / "in.parquet")
+    done = clean(tmp_path / "in.parquet", tmp_path / "out", relations=["near", "contained"], partial="duplicate", progress=False)
+    assert pq.read_table(tmp_path / "out" / "in.parquet")["text"].to_pylist() == [rows[0], rows[2]]
+    assert done.duplicates == 1
+    assert clean(tmp_path / "in.parquet", tmp_path / "near", progress=False).duplicates == 0

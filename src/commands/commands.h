@@ -35,6 +35,7 @@ int clusters_main(int argc, char** argv);
 int health_main(int argc, char** argv);
 int inspect_main(int argc, char** argv);
 int revisits_main(int argc, char** argv);
+int decontaminate_main(int argc, char** argv);
 int report_main(int argc, char** argv);
 int tune_main(int argc, char** argv);
 int explain_main(int argc, char** argv);

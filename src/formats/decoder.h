@@ -31,6 +31,8 @@ struct FormatOptions {
   std::vector<std::string> scope_fields{};
   std::vector<std::string> tag_fields{};
   std::vector<std::string> passthrough_fields{};
+  // Columns of tables that are read besides, where they are there: for a caller that decodes records twice.
+  std::vector<std::string> optional_fields{};
 
   std::string body_encoding = "format";  // "format" means as the format defines; or text, base64, auto
   std::string extract =

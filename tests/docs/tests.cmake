@@ -14,6 +14,7 @@ if(Python3_FOUND AND NOT DOPPEL_SANITIZE)
   page_test(signed-records "")
   page_test(parquet "")
   page_test(two-sets "")
+  page_test(decontamination "")
 
   add_test(NAME docs/all_settings COMMAND ${PROJECT_SOURCE_DIR}/scripts/docs-configuration --check $<TARGET_FILE:doppel_cli>)
 endif()

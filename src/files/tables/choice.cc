@@ -95,6 +95,19 @@ bool prune(Column& column, const std::set<const Column*>& wanted, const Column* 
   return !column.children.empty();
 }
 
+absl::Status take_optional(const std::vector<Column>& columns, const FormatOptions& format,
+                           std::set<const Column*>& wanted) {
+  FormatOptions besides;
+  besides.passthrough_fields = format.optional_fields;
+  ASSIGN_OR_RETURN(const std::vector<WantedField> fields, wanted_fields(besides));
+  for (const WantedField& field : fields) {
+    if (field.role != Role::passthrough || field.from != WantedField::From::json) continue;
+    const Column* column = find(columns, steps_of(field));
+    if (column != nullptr && why_unreadable(*column).empty()) wanted.insert(column);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<Column>> signed_column(const std::vector<Column>& columns) {
   const Column* column = find(columns, kSignedRecord);
   if (column == nullptr) return missing(columns, "input.format: signed", {std::string(kSignedRecord)});
@@ -176,6 +189,7 @@ absl::StatusOr<std::vector<Column>> choose_columns(const std::vector<Column>& co
     bool found = false;
     if (field.role > Role::passthrough) RETURN_IF_ERROR(take(field, "input.format", found));
   }
+  RETURN_IF_ERROR(take_optional(columns, format, wanted));
   std::vector<Column> out;
   for (const Column& column : columns) {
     if (column.kind != Kind::structure && !wanted.contains(&column)) continue;

@@ -99,6 +99,7 @@ absl::Status keep_chosen(Source& source, const std::vector<bool>& chosen, FilesS
       if (number == chosen.size()) break;
       RETURN_IF_ERROR(sink.keep(record, chosen[number++]));
     }
+    RETURN_IF_ERROR(sink.flush());
   }
   if (number == chosen.size()) return absl::OkStatus();
   return absl::DataLossError(

@@ -63,6 +63,8 @@ class FilesSink : public Sink {
   absl::Status write(const Decided& decided) override;
   // Call it with keep_later, for each record of the input in order: whether the record is kept.
   absl::Status keep(const Record& record, bool kept);
+  // Hands everything that was kept so far to the system. write() does so itself.
+  absl::Status flush() { return hand_on(false); }
   std::string position() const override;
   // Makes everything that was written survive a power loss.
   absl::Status sync();

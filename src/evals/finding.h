@@ -1,0 +1,17 @@
+#pragma once
+// What was found of items in a document, as JSON lines: docs/decontamination.md describes every member.
+
+#include <span>
+#include <string>
+
+#include "evals/items.h"
+#include "formats/document.h"
+#include "formats/record.h"
+
+namespace doppel {
+
+// A line for each match.
+void append_findings(std::string& out, const Record& record, const Document& document, const Items& items,
+                     std::span<const ItemMatch> matches);
+
+}  // namespace doppel

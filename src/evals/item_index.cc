@@ -1,0 +1,204 @@
+#include "evals/item_index.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/check.h"
+#include "text/word_hash.h"
+
+namespace doppel {
+namespace {
+
+constexpr size_t kGram = 3;
+// Places of one gram in all items. A gram that more items have proposes nothing.
+constexpr uint32_t kPlacesMost = 64;
+constexpr uint64_t kPart = 1'000'000;
+// Of a longer item the beginning is looked for.
+constexpr size_t kWordsMost = 2048;
+
+// Of few words each says much: five in a row are a stock phrase.
+uint32_t most_edits(const ItemRule& rule, uint32_t words) {
+  const auto most = static_cast<uint32_t>(words * uint64_t{rule.changed_ppm} / kPart);
+  return std::min(most, words < 6 ? 0 : words < 8 ? 1 : words < 10 ? 2 : most);
+}
+// And of so few the first and the last one must be there.
+constexpr uint32_t kEndsBelow = 7;
+
+uint64_t gram_at(const uint64_t* words) { return hash_shingle(words, kGram) | 1; }
+
+template <typename Visit>
+void each_gram(std::span<const uint64_t> words, const Visit& visit) {
+  for (size_t i = 0; i + kGram <= words.size(); ++i) visit(i, gram_at(words.data() + i));
+}
+
+}  // namespace
+
+bool ItemIndex::add(std::span<const uint64_t> words) {
+  const uint32_t item = items_++;
+  if (words.size() < std::max<size_t>(rule_.least_words, kGram)) return false;
+  words = words.first(std::min(words.size(), kWordsMost));
+  patterns_.push_back({.begin = words_.size(),
+                       .size = static_cast<uint32_t>(words.size()),
+                       .items_begin = item,
+                       .items_end = item + 1});
+  words_.insert(words_.end(), words.begin(), words.end());
+  return true;
+}
+
+// Items with the same words are one pattern.
+void ItemIndex::merge_equal() {
+  const auto less = [this](const Pattern& a, const Pattern& b) {
+    const auto x = words_of(a), y = words_of(b);
+    return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end());
+  };
+  std::stable_sort(patterns_.begin(), patterns_.end(), less);
+  std::vector<Pattern> merged;
+  for (const Pattern& pattern : patterns_) {
+    if (merged.empty() || less(merged.back(), pattern)) {
+      merged.push_back(pattern);
+      merged.back().items_begin = static_cast<uint32_t>(pattern_items_.size());
+    }
+    pattern_items_.push_back(pattern.items_begin);
+    merged.back().items_end = static_cast<uint32_t>(pattern_items_.size());
+  }
+  patterns_ = std::move(merged);
+}
+
+void ItemIndex::finish() {
+  merge_equal();
+  absl::flat_hash_map<uint64_t, uint32_t> patterns_with;
+  std::vector<uint64_t> grams;
+  for (const Pattern& pattern : patterns_) {
+    grams.clear();
+    each_gram(words_of(pattern), [&](size_t, uint64_t gram) { grams.push_back(gram); });
+    std::sort(grams.begin(), grams.end());
+    grams.erase(std::unique(grams.begin(), grams.end()), grams.end());
+    for (const uint64_t gram : grams) ++patterns_with[gram];
+  }
+  for (Pattern& pattern : patterns_) {
+    // Its own words: from its first gram that is not common to its last one.
+    size_t first = pattern.size, behind = 0;
+    each_gram(words_of(pattern), [&](size_t i, uint64_t gram) {
+      if (patterns_with[gram] >= rule_.common_after) return;
+      first = std::min(first, i);
+      behind = i + kGram;
+    });
+    if (behind < first + rule_.least_words) continue;  // word for word
+    pattern.begin += first;
+    pattern.size = static_cast<uint32_t>(behind - first);
+    pattern.most = most_edits(rule_, pattern.size);
+  }
+  list_grams();
+}
+
+void ItemIndex::list_grams() {
+  absl::flat_hash_map<uint64_t, uint32_t> times;
+  for (const Pattern& pattern : patterns_)
+    each_gram(words_of(pattern), [&](size_t, uint64_t gram) { ++times[gram]; });
+  std::vector<std::pair<uint64_t, Place>> all;
+  for (uint32_t p = 0; p < patterns_.size(); ++p) {
+    Pattern& pattern = patterns_[p];
+    uint32_t rarest = ~uint32_t{0};
+    each_gram(words_of(pattern), [&](size_t, uint64_t gram) { rarest = std::min(rarest, times[gram]); });
+    uint32_t listed = 0;
+    each_gram(words_of(pattern), [&](size_t i, uint64_t gram) {
+      if (times[gram] > std::max(kPlacesMost, rarest)) return;
+      all.push_back({gram, {p, static_cast<uint32_t>(i)}});
+      ++listed;
+    });
+    // Each edit takes three grams away at most. Where nothing would be left, a quarter nearly always is.
+    const uint64_t gone = uint64_t{kGram} * pattern.most;
+    pattern.needed = std::max(uint32_t{1}, listed / 4);
+    if (listed > gone) pattern.needed = std::max(pattern.needed, static_cast<uint32_t>(listed - gone));
+  }
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  table_.assign(std::bit_ceil(2 * all.size() + 1), {});
+  seen_.assign(std::max<size_t>(1, std::bit_ceil(16 * all.size() + 1) / 64), 0);
+  for (size_t i = 0; i < all.size();) {
+    Listing listing{.gram = all[i].first, .begin = static_cast<uint32_t>(places_.size())};
+    for (; i < all.size() && all[i].first == listing.gram; ++i) places_.push_back(all[i].second);
+    listing.end = static_cast<uint32_t>(places_.size());
+    size_t at = (listing.gram >> 8) & (table_.size() - 1);
+    while (table_[at].gram != 0) at = (at + 1) & (table_.size() - 1);
+    table_[at] = listing;
+    seen_[(listing.gram >> 32) & (seen_.size() - 1)] |= uint64_t{1} << (listing.gram >> 1) % 64;
+  }
+}
+
+const ItemIndex::Listing* ItemIndex::listing(uint64_t gram) const {
+  if ((seen_[(gram >> 32) & (seen_.size() - 1)] >> (gram >> 1) % 64 & 1) == 0) return nullptr;
+  size_t at = (gram >> 8) & (table_.size() - 1);
+  while (table_[at].gram != 0 && table_[at].gram != gram) at = (at + 1) & (table_.size() - 1);
+  return table_[at].gram == 0 ? nullptr : &table_[at];
+}
+
+void ItemIndex::Finder::find(std::span<const uint64_t> words, std::vector<ItemMatch>& out) {
+  out.clear();
+  hits_.clear();
+  if (index_.table_.empty()) return;
+  each_gram(words, [&](size_t i, uint64_t gram) {
+    const Listing* listing = index_.listing(gram);
+    if (listing == nullptr) return;
+    for (uint32_t p = listing->begin; p < listing->end; ++p) {
+      const Place& place = index_.places_[p];
+      hits_.push_back({place.pattern, static_cast<int32_t>(i) - static_cast<int32_t>(place.position)});
+    }
+  });
+  std::sort(hits_.begin(), hits_.end(), [](const Hit& a, const Hit& b) {
+    return a.pattern != b.pattern ? a.pattern < b.pattern : a.start < b.start;
+  });
+  for (size_t first = 0; first < hits_.size();) {
+    size_t behind = first;
+    while (behind < hits_.size() && hits_[behind].pattern == hits_[first].pattern) ++behind;
+    find_pattern(words, {hits_.data() + first, behind - first}, out);
+    first = behind;
+  }
+  std::sort(out.begin(), out.end(), [](const ItemMatch& a, const ItemMatch& b) { return a.item < b.item; });
+}
+
+void ItemIndex::Finder::find_pattern(std::span<const uint64_t> words, std::span<const Hit> hits,
+                                     std::vector<ItemMatch>& out) {
+  const Pattern& pattern = index_.patterns_[hits.front().pattern];
+  if (hits.size() < pattern.needed) return;
+  const auto slack = static_cast<int32_t>(pattern.most);
+  std::optional<NearMatch> best;
+  size_t from = 0;  // words before were looked at
+  bool set = false;
+  for (size_t i = 0; i + pattern.needed <= hits.size(); ++i) {
+    // Grams of one place are shifted against each other by what was put in and left out.
+    size_t last = i + pattern.needed - 1;
+    if (hits[last].start - hits[i].start > slack) continue;
+    // One range of all that lie so close.
+    while (last + 1 < hits.size() && hits[last + 1].start - hits[last].start <= slack) ++last;
+    const auto begin = static_cast<size_t>(std::max(0, hits[i].start - slack));
+    const auto end = std::min(words.size(), static_cast<size_t>(hits[last].start + slack) + pattern.size);
+    i = last;
+    if (end <= std::max(begin, from)) continue;
+    if (!set) matcher_.set(index_.words_of(pattern));
+    set = true;
+    std::optional<NearMatch> match =
+        matcher_.find(words.subspan(begin, end - begin), best ? best->edits - 1 : pattern.most);
+    from = end;
+    if (!match) continue;
+    if (match->edits != 0 && pattern.size < kEndsBelow) {
+      const std::span<const uint64_t> own = index_.words_of(pattern);
+      if (words[begin + match->begin] != own.front() || words[begin + match->end - 1] != own.back()) continue;
+    }
+    match->begin += static_cast<uint32_t>(begin);
+    match->end += static_cast<uint32_t>(begin);
+    best = match;
+    if (best->edits == 0) break;
+  }
+  if (!best) return;
+  for (uint32_t i = pattern.items_begin; i < pattern.items_end; ++i) {
+    out.push_back({.item = index_.pattern_items_[i],
+                   .begin = best->begin,
+                   .end = best->end,
+                   .words = pattern.size,
+                   .edits = best->edits});
+  }
+}
+
+}  // namespace doppel
