@@ -40,7 +40,7 @@ absl::Status LogReader::read(int64_t from, int64_t to, const Visit& visit, bool 
       last = Clock::now();
     } else if (status.ok() && Clock::now() - last > kSilence) {
       status =
-          absl::UnavailableError(fmt::format("{}/{}: no record for {} s, with {} to be read", place_.topic,
+          absl::UnavailableError(fmt::format("{}/{}: no record for {} s, with {} left to read", place_.topic,
                                              place_.partition, kSilence.count(), to - from));
     }
     for (const Incoming& r : records) {

@@ -176,8 +176,8 @@ absl::Status KafkaSink::learn_limit(OutputTopic& topic, int64_t largest) {
   }
   if (&topic != &options_.index_log || fits(topic, static_cast<size_t>(largest))) return absl::OkStatus();
   return absl::FailedPreconditionError(fmt::format(
-      "the index log {} refuses a record of {} bytes: its max.message.bytes was lowered from {} to {}; set "
-      "it to what it was, and start again",
+      "the index log {} refuses a record of {} bytes: its max.message.bytes was lowered from {} to {}; "
+      "restore the old value, and start again",
       topic.name, largest, before, limit));
 }
 

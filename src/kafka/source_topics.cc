@@ -108,7 +108,7 @@ absl::Status KafkaSource::look_at_topic(Topic& topic) {
   ASSIGN_OR_RETURN(const std::vector<TopicPartitions> all, cluster_.topics());
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const TopicPartitions& t) { return t.topic == topic.name; });
-  if (found == all.end()) return absl::NotFoundError(fmt::format("the topic {} is not there", topic.name));
+  if (found == all.end()) return absl::NotFoundError(fmt::format("the topic {} does not exist", topic.name));
   const std::set<int32_t> there(found->partitions.begin(), found->partitions.end());
   ASSIGN_OR_RETURN(const bool made_again, is_made_again(topic, there));
   return made_again ? begin_again(topic, there) : absl::OkStatus();
@@ -123,7 +123,7 @@ absl::StatusOr<bool> KafkaSource::is_made_again(const Topic& topic, const std::s
   for (const Partition& p : partitions_) {
     if (p.topic != &topic || p.gone) continue;
     if (!there.contains(p.place.partition)) {
-      differs = fmt::format("{} is not there any more", in_words(p.place));
+      differs = fmt::format("{} no longer exists", in_words(p.place));
       continue;
     }
     ASSIGN_OR_RETURN(const Watermarks marks, cluster_.watermarks(p.place, Isolation::committed));
@@ -162,7 +162,7 @@ absl::StatusOr<bool> KafkaSource::is_made_again(const Topic& topic, const std::s
   }
   if (!options_.recreated_stops.empty()) {
     return absl::FailedPreconditionError(
-        fmt::format("{}: the topic was deleted and made again. {}", differs, options_.recreated_stops));
+        fmt::format("{}: the topic was deleted and created again. {}", differs, options_.recreated_stops));
   }
   return true;
 }
@@ -179,7 +179,7 @@ absl::Status KafkaSource::begin_again(Topic& topic, const std::set<int32_t>& the
     if (p.topic != &topic) continue;
     p.gone = !there.contains(p.place.partition);
     const Watermarks& now = marks[p.place.partition];
-    log::error("an input topic was deleted and made again; the new one is read from its beginning",
+    log::error("an input topic was deleted and created again; the new one is read from its beginning",
                {{"topic", topic.name},
                 {"partition", p.place.partition},
                 {"incarnation", topic.incarnation},

@@ -68,8 +68,8 @@ absl::Status Witness::read(std::span<const LastRead> records, std::vector<std::o
       RETURN_IF_ERROR(polled);
     }
     if (Clock::now() > deadline) {
-      return absl::UnavailableError(fmt::format("the last record that was read of {} does not come again",
-                                                records.front().place.topic));
+      return absl::UnavailableError(
+          fmt::format("the last record read from {} could not be read again", records.front().place.topic));
     }
   }
   return absl::OkStatus();

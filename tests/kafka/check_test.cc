@@ -61,7 +61,7 @@ TEST(Check, WhoeverIsNotLetInIsSaidInWords) {
   const Ran right = check(setup);
   EXPECT_EQ(right.code, 0) << right.err;
   EXPECT_THAT(right.out, AllOf(HasSubstr("of 1 broker: SASL_SSL PLAIN, librdkafka "),
-                               HasSubstr("serve makes it, with 2 partitions")));
+                               HasSubstr("serve creates it, with 2 partitions")));
   EXPECT_FALSE(c.client.topic_exists(setup.options().kafka.index_log)) << "a check makes nothing";
 }
 

@@ -65,7 +65,7 @@ TEST(LateTopics, OneThatWasDeletedAndMadeAgainAfterTheStartIsRefused) {
         {.seed = 5, .documents = documents, .topics = c.setup.inputs(), .first_ms = 1'600'000'000'000});
     produce(c.client, others, 0, others.size());
     EXPECT_EQ(daemon->await_exit(), 3) << daemon->said();
-    EXPECT_THAT(daemon->said(), HasSubstr("made again"));
+    EXPECT_THAT(daemon->said(), HasSubstr("created again"));
     EXPECT_EQ(read_all(c.setup.bootstrap(), events).size(), before);
   }
 }

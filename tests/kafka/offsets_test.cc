@@ -57,7 +57,7 @@ TEST_F(Offset, AreMovedBackWhileTheDaemonRuns) {
   EXPECT_THAT(beyond.err, HasSubstr(fmt::format("has the offsets 0 to {} (its end), not 1000000", end)));
   const Ran unknown = offsets("forget no-such-topic --yes");
   EXPECT_EQ(unknown.code, 2) << unknown.out;
-  EXPECT_THAT(unknown.err, HasSubstr("has read nothing of a topic no-such-topic"));
+  EXPECT_THAT(unknown.err, HasSubstr("has not read a topic no-such-topic"));
 
   const Ran asked = offsets("set " + place + "=beginning");
   EXPECT_EQ(asked.code, 2) << asked.out;

@@ -70,7 +70,7 @@ TEST_F(Recreated, AtOnceWithMoreThanWasReadIsReadFromItsBeginning) {
   c.client.delete_topic(c.setup.input());
   refill(900);
   await_others();
-  EXPECT_THAT(daemon->said(), HasSubstr("an input topic was deleted and made again"));
+  EXPECT_THAT(daemon->said(), HasSubstr("an input topic was deleted and created again"));
   Case::stop(*daemon);
   daemon = c.start();  // it knows which topic that was
   produce_others(100);

@@ -61,7 +61,7 @@ TEST_F(Standbys, OneThatReadsOtherTopicsIsRefused) {
                    {{"kafka.index_log", c.setup.options().kafka.index_log}, {"kafka.takeover", "standby"}});
   const auto refused = other.serve();
   EXPECT_EQ(refused->await_exit(), 2) << refused->said();
-  EXPECT_NE(refused->said().find("is of an index that reads other topics: " + c.setup.input()),
+  EXPECT_NE(refused->said().find("belongs to an index that reads other topics: " + c.setup.input()),
             std::string::npos)
       << refused->said();
   c.finish(*owner);

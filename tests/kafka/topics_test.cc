@@ -46,7 +46,7 @@ TEST(Topics, ATopicThatWasMadeAnewIsRefused) {
     produce(c.client, others, 0, others.size());
     const auto refused = c.setup.serve();
     EXPECT_EQ(refused->await_exit(), 3) << refused->said();
-    EXPECT_THAT(refused->said(), HasSubstr("made again"));
+    EXPECT_THAT(refused->said(), HasSubstr("created again"));
   }
 }
 

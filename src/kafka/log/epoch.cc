@@ -39,13 +39,11 @@ absl::Status check_log(const WantedLog& wanted, const LogIdentity& found) {
     if (wanted.read_only && !wanted.may_be_empty)
       return absl::NotFoundError(fmt::format("the index log {} holds no index yet", wanted.name));
     if (found.strange && wanted.begins > 0) {
-      return absl::FailedPreconditionError(
-          fmt::format("the index log {} begins at offset {}: the records before were deleted, and what is "
-                      "left is no whole "
-                      "index. doppel rebuild --from state publishes the index of the state directory again, "
-                      "to a new topic "
-                      "(--set kafka.index_log=...)",
-                      wanted.name, wanted.begins));
+      return absl::FailedPreconditionError(fmt::format(
+          "the index log {} begins at offset {}: the records before it were deleted, so the index is "
+          "not complete. doppel rebuild --from state publishes the index of the state directory "
+          "again, to a new topic (--set kafka.index_log=...)",
+          wanted.name, wanted.begins));
     }
     if (found.strange)
       return absl::FailedPreconditionError(fmt::format(
@@ -55,7 +53,7 @@ absl::Status check_log(const WantedLog& wanted, const LogIdentity& found) {
   const LogEpoch& epoch = *found.epoch;
   if (epoch.cluster != wanted.cluster) {
     return absl::FailedPreconditionError(fmt::format(
-        "the index log {} was written in the cluster {}, this one is {}: its offsets mean nothing here; "
+        "the index log {} was written in the cluster {}, this one is {}: its offsets have no meaning here; "
         "doppel rebuild --from documents makes a new index",
         wanted.name, epoch.cluster, wanted.cluster));
   }

@@ -66,8 +66,7 @@ class Publishing {
                                             {}));
     const Recovered& r = state_->recovered();
     rule_ = r.rule;
-    if (r.fresh)
-      return absl::FailedPreconditionError(o_.state_directory + ": holds no index to be published");
+    if (r.fresh) return absl::FailedPreconditionError(o_.state_directory + ": holds no index to publish");
     ASSIGN_OR_RETURN(position_, kafka::decode_position(r.source_position));
     position_.expire.clock = r.clock;
     epoch_.epoch = state_->epoch();
@@ -118,7 +117,7 @@ class Publishing {
     }
     for (const auto& [place, p] : position_.progress) {
       if (progress.contains(place)) continue;
-      return invalid(fmt::format("{}: it has no line for {}/{}, which the index has read up to offset {}",
+      return invalid(fmt::format("{}: there is no line for {}/{}, which the index has read up to offset {}",
                                  offsets_, place.first, place.second, p.next));
     }
     position_.progress = std::move(progress);
@@ -225,9 +224,8 @@ absl::Status refuse_other_cluster(const Options& o, const std::string& cluster) 
   const absl::StatusOr<kafka::KafkaPosition> at = kafka::decode_position(last->record.source_position);
   if (!at.ok() || at->cluster == cluster || at->progress.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(fmt::format(
-      "{} is of the cluster {}, and this one is {}: say where the input continues here. --offsets keep: "
-      "where it "
-      "was, if the topics hold the same records at the same offsets (a mirror); --offsets FILE: where a file "
+      "{} belongs to the cluster {}, and this one is {}: choose where the input continues. --offsets keep: "
+      "at the same offsets, if the topics hold the same records there (a mirror); --offsets FILE: as a file "
       "says, with a line TOPIC/PARTITION=WHERE for each partition (an offset, beginning, end, or a time)",
       o.state_directory, at->cluster, cluster));
 }

@@ -124,7 +124,7 @@ class Opening {
   bool another_index() {
     if (!another()) return false;
     const std::optional<LogEpoch>& read = restorer_->epoch();
-    log::warn("the index log has become another one; reading it from the start",
+    log::warn("the index log holds another index now; reading it from the start",
               {{"epoch", epoch_string(read->epoch)}});
     restorer_.reset();
     index_->originals.reset();
@@ -283,13 +283,11 @@ class Opening {
                 {{"topics", names}, {"to_remove_them", "doppel offsets forget TOPIC"}});
       return absl::OkStatus();
     }
-    return invalid(
-        fmt::format("the index log {} is of an index that reads other topics: {}. A second index needs a log "
-                    "of its own: set "
-                    "kafka.index_log. If it is this index, and these topics are no longer to be read, doppel "
-                    "rebuild --from "
-                    "log makes its state directory",
-                    log_name_, names));
+    return invalid(fmt::format(
+        "the index log {} belongs to an index that reads other topics: {}. A second index needs its own "
+        "log: set kafka.index_log. If it is this index, and these topics are no longer to be read, doppel "
+        "rebuild --from log makes its state directory",
+        log_name_, names));
   }
 
   absl::StatusOr<bool> is_our_turn() {
@@ -308,7 +306,7 @@ class Opening {
       if (ours || another()) break;
       const KafkaPosition& position = index_->position;
       if (Clock::unix_ms() > position.covered_ms + options_.plan.log_delete_retention_ms / 2)
-        return absl::UnavailableError(fmt::format("{} was not read for too long", log_name_));
+        return absl::UnavailableError(fmt::format("{} has not been read for too long", log_name_));
       // Expired rows stay in memory until the tables are built.
       const Seq first = index_->state->recovered().first_row;
       const Seq expired = position.expire.lowest_live - std::min(first, position.expire.lowest_live);
@@ -416,8 +414,9 @@ class Opening {
 
   absl::Status lost_log(int64_t log_offset) const {
     return absl::FailedPreconditionError(fmt::format(
-        "the index log {} ends at offset {}, but {} was completed from it up to {}: the log was lost or made "
-        "again. doppel rebuild --from state publishes it again; a new index needs a new state directory",
+        "the index log {} ends at offset {}, but {} was completed from it up to {}: the log was lost or "
+        "created again. doppel rebuild --from state publishes it again; a new index needs a new state "
+        "directory",
         log_name_, bounds_.high, o_.state_directory, log_offset));
   }
 

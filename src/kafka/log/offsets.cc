@@ -20,7 +20,7 @@ absl::StatusOr<OffsetsWanted> OffsetsWanted::parse(std::string_view line) {
     out.forget = line.substr(kForget.size());
     return out;
   }
-  if (!line.starts_with(kSet)) return invalid("a request for offsets begins with set or forget");
+  if (!line.starts_with(kSet)) return invalid("a request for offsets must begin with set or forget");
   line.remove_prefix(kSet.size());
   while (!line.empty()) {
     const size_t space = std::min(line.find(' '), line.size());
@@ -54,17 +54,17 @@ absl::StatusOr<std::vector<OffsetChange>> plan_offsets(const OffsetsWanted& want
     change.after.forgotten = true;
   }
   if (!wanted.forget.empty() && out.empty())
-    return invalid(fmt::format("the index has read nothing of a topic {}", wanted.forget));
+    return invalid(fmt::format("the index has not read a topic {}", wanted.forget));
   for (const ChosenOffset& chosen : wanted.set) {
     const auto at = position.progress.find({chosen.place.topic, chosen.place.partition});
     if (at == position.progress.end()) {
-      return invalid(fmt::format("the index has read nothing of {}/{}: it begins at kafka.start",
-                                 chosen.place.topic, chosen.place.partition));
+      return invalid(fmt::format("the index has not read {}/{}: it begins at kafka.start", chosen.place.topic,
+                                 chosen.place.partition));
     }
     OffsetChange& change = out.emplace_back(OffsetChange{at->second, at->second});
     const absl::StatusOr<int64_t> next = offset_of(chosen, cluster);
     if (absl::IsNotFound(next.status()))
-      return invalid(fmt::format("{}/{} is not there now", chosen.place.topic, chosen.place.partition));
+      return invalid(fmt::format("{}/{} does not exist now", chosen.place.topic, chosen.place.partition));
     RETURN_IF_ERROR(next.status());
     change.after.next = *next;
     if (change.after.next != change.before.next) change.after.last_ms = -1;  // it was another record's

@@ -80,7 +80,7 @@ absl::StatusOr<bool> Standby::ours(const std::string& owner) {
   ours_ = owner.starts_with('/') ? may_claim(owner) : member == member_ || (chosen_ && !is_alive(member));
   if (ours_) {
     if (stands_by_) {
-      log::info("the index is ours to serve now; claiming its log", {{"index_log", index_log_}});
+      log::info("it is this daemon's turn to serve the index; claiming its log", {{"index_log", index_log_}});
       restoring_({.phase = "claiming the index log"});
     }
     stands_by_ = false;

@@ -48,7 +48,7 @@ std::string what_of(const Options& o, const KafkaTopic& topic) {
     case KafkaTopic::State::missing:
       if (!topic.spec) return "MISSING: serve waits for it";
       return o.kafka.create_topics
-                 ? fmt::format("serve makes it, with {} partition{}", topic.spec->partitions,
+                 ? fmt::format("serve creates it, with {} partition{}", topic.spec->partitions,
                                topic.spec->partitions == 1 ? "" : "s")
                  : "MISSING";
     case KafkaTopic::State::right:
