@@ -163,6 +163,7 @@ void bench_table(uint64_t originals) {
   for (; number < originals; number += kBlock) {
     for (uint64_t i = 0; i < batch.size(); ++i) batch[i] = some_print(number * kPrints + i);
     for (const uint64_t print : batch) table.prefetch_place(print);
+    for (const uint64_t print : batch) table.prefetch_run(print);
     for (uint64_t i = 0; i < kBlock; ++i) table.insert(std::span(batch).subspan(i * kPrints, kPrints));
     if (number > originals / 4) {
       most = std::max(most, static_cast<double>(table.bytes()) / static_cast<double>(number + kBlock));

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """The unique documents of a crawl's topic, as far as doppel has judged them.
 
-usage: unique.py BROKERS DOCUMENTS DUPLICATES [GROUP] > unique.jsonl
+usage: unique.py BROKERS DOCUMENTS DUPLICATES [GROUP [contained]] > unique.jsonl
+
+contained: without the documents that an earlier one has most of (the setting relations).
 """
 import sys
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 import json
 
-brokers, documents, duplicates, group = (sys.argv[1:] + ["doppel"])[:4]
+brokers, documents, duplicates, group, partial = (sys.argv[1:] + ["doppel", "report"][len(sys.argv) - 4:])[:5]
 
 
 def consumer(group):
@@ -39,8 +41,16 @@ def read(topic, until=None):
 doppel = consumer(group)
 judged = doppel.committed([TopicPartition(documents, p) for p in doppel.list_topics(documents, 10).topics[documents].partitions], 10)
 until = {p.partition: p.offset for p in judged}
+
+
+def is_copy(event):
+    if event["type"] == "partial-copy-of":  # it is unique, and an original itself
+        return partial == "contained" and any(r["relation"] == "contained" for r in event["relations"])
+    return event["type"] == "duplicate-of"
+
+
 # An event names its document by topic, partition and offset. In a set, one that comes twice counts once.
-copies = {e["event_id"] for e in (json.loads(m.value()) for m in read(duplicates)) if e["type"] == "duplicate-of"}
+copies = {e["event_id"] for e in (json.loads(m.value()) for m in read(duplicates)) if is_copy(e)}
 for message in read(documents, until):
     if f"{documents}/{message.partition()}/{message.offset()}" not in copies and message.value() is not None:
         sys.stdout.buffer.write(message.value() + b"\n")

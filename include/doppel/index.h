@@ -43,7 +43,14 @@ class Index {
     std::optional<bool> verify_by_signature;  // false; true stores no sets of shingles: smaller, less exact
     std::optional<int> max_listed;            // 256: documents with the same band key that a band lists
     std::optional<int> max_checks;            // 64: candidates that are verified for one document
-    std::optional<int64_t> expire_after_ms;   // 0 means never; counted in the documents' own time
+    // Besides near copies: "contained", "contains", "shares" (docs/partial-copies.md). Default: none.
+    std::optional<std::vector<std::string>> relations;
+    std::optional<double> containment;       // .8: share of a text that the other one must have
+    std::optional<int> passage_words;        // 154: the shortest passage that is certainly found
+    std::optional<int> common_after;         // 20: documents that share a passage that no longer counts
+    std::optional<int> max_related;          // 16: related originals that are reported for one document
+    std::optional<bool> partial_duplicate;   // false; true makes a contained document a duplicate
+    std::optional<int64_t> expire_after_ms;  // 0 means never; counted in the documents' own time
     // 32 hexadecimal digits. Whoever knows the key can craft documents that the index takes for duplicates.
     // Default: a random key, stored in the directory when the index is created. An index in memory uses a
     // public key.

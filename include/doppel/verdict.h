@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace doppel {
 
@@ -22,11 +23,30 @@ enum class Kind : uint8_t {
   contained,  // its original contains (nearly) all of its text; used if containment is enabled
 };
 
+// What a document is to an original besides nearly the same, the strongest first (docs/partial-copies.md).
+enum class Relation : uint8_t {
+  contained,  // the original has (nearly) all of the document
+  contains,   // the document has (nearly) all of the original
+  shares,     // a passage of the original is in the document
+};
+
+struct RelatedOriginal {
+  struct Bytes {
+    uint64_t begin = 0, end = 0;
+  };
+  std::string id;
+  Relation relation = Relation::shares;
+  double of_document = 0, of_original = 0;  // the share of each that both have
+  std::vector<Bytes> passages;              // of the document's text, that the original has too
+};
+
 struct Judgement {
   Verdict verdict = Verdict::unscored;
   Kind kind = Kind::none;
   double similarity = 0;     // Jaccard similarity of its shingles and those of the original
   std::string duplicate_of;  // the original's id
+  // Of a unique document, where the index knows relations: the largest intersection first.
+  std::vector<RelatedOriginal> related;
 };
 
 }  // namespace doppel

@@ -17,7 +17,7 @@ from ._index import Index
 from ._signed import SignedRecords, resolve, sign_records
 from ._tables import deduplicate, scan_parquet
 from ._texts import Explanation, explain, sign, similarity
-from ._verdicts import Verdict, Verdicts
+from ._verdicts import Passage, Related, Verdict, Verdicts
 
 __version__ = "0.1.0"
 
@@ -29,6 +29,8 @@ __all__ = [
     "Error",
     "Explanation",
     "Index",
+    "Passage",
+    "Related",
     "SignedRecords",
     "Verdict",
     "Verdicts",

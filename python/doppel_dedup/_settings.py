@@ -17,6 +17,8 @@ class _Signatures(TypedDict, total=False):
     min_shingles: int
     normaliser: Literal["default", "loose", "none"]
     max_record: int | str
+    relations: Sequence[Literal["near", "contained", "contains", "shares"]]
+    passage_words: int
     hash_key_file: str | os.PathLike[str]
 
 
@@ -45,9 +47,7 @@ class RuleSettings(_Signatures, total=False):
     expire_after: str
     max_documents: int
     max_memory: int | str
-    relations: Sequence[Literal["near", "contained", "contains", "shares"]]
     containment: float
-    passage_words: int
     common_after: int
     max_related: int
     partial: Literal["report", "duplicate"]

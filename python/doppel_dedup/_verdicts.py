@@ -10,7 +10,26 @@ import numpy as np
 from . import _core
 
 _VERDICTS = np.array(["unique", "duplicate", "unscored", "rejected", "removal", "skipped"])
-_KINDS = np.array(["", "exact", "near"])
+_KINDS = np.array(["", "exact", "near", "contained"])
+
+
+class Passage(NamedTuple):
+    """A range of a document's text that an original has too: `text.encode()[byte_begin:byte_end]`."""
+
+    word_begin: int
+    word_end: int
+    byte_begin: int | None  # None where the text is not at hand (records that were signed elsewhere)
+    byte_end: int | None
+
+
+class Related(NamedTuple):
+    """An original that a unique document is related to (the setting relations)."""
+
+    relation: str  # "contained", "contains" or "shares"
+    original: str  # its id
+    of_document: float  # the share of the document that both have
+    of_original: float  # the same of the original
+    passages: list[Passage]
 
 
 class Verdict(NamedTuple):
@@ -24,7 +43,7 @@ class Verdict(NamedTuple):
     verdict: str  # "unique", "duplicate", "unscored" (no text) or "rejected"
     original: str | None  # of a duplicate: the id of its original
     similarity: float | None  # of a duplicate: with its original, 0 to 1
-    kind: str | None  # of a duplicate: "exact" (the same bytes) or "near"
+    kind: str | None  # of a duplicate: "exact" (the same bytes), "near" or "contained"
 
 
 class Verdicts(Sequence[Verdict]):
@@ -63,7 +82,7 @@ class Verdicts(Sequence[Verdict]):
 
     @property
     def kind(self) -> np.ndarray[Any, np.dtype[np.str_]]:
-        """"exact" (the same bytes) or "near" for duplicates, else ""."""
+        """"exact" (the same bytes), "near" or "contained" (partial="duplicate") for duplicates, else ""."""
         return _KINDS[self._columns.kind]
 
     @property
@@ -88,8 +107,36 @@ class Verdicts(Sequence[Verdict]):
         own = np.array(self._columns.ids(), dtype=object)
         return np.where(codes == 0, own, self.original)
 
+    @property
+    def relation(self) -> np.ndarray[Any, np.dtype[np.str_]]:
+        """The relation to the first of `related`: "contained", "contains" or "shares"; else ""."""
+        return np.array([next((r[0] for r in self._columns.relations(i)), "") for i in range(len(self))], dtype="<U9")
+
+    @property
+    def related(self) -> list[list[Related]]:
+        """Of each unique document the originals that it is related to, the largest intersection first.
+
+        >>> from doppel_dedup import Index
+        >>> words = [f"word{i}" for i in range(300)]
+        >>> index = Index(relations=["near", "contained"])
+        >>> index.add([" ".join(words)], ids=["whole"])
+        <Verdicts: 1 unique>
+        >>> part = index.add([" ".join(words[:150])], ids=["half"])
+        >>> part.relation
+        array(['contained'], dtype='<U9')
+        >>> part.related[0][0]._replace(passages=[])
+        Related(relation='contained', original='whole', of_document=1.0, of_original=0.493243, passages=[])
+        >>> part.related[0][0].passages
+        [Passage(word_begin=0, word_end=150, byte_begin=0, byte_end=1089)]
+        """
+        rows = (self._columns.relations(i) for i in range(len(self)))
+        return [[Related(*r[:4], [Passage(*p) for p in r[4]]) for r in row] for row in rows]
+
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The columns id, verdict, original, similarity, kind and cluster; similarity, id and original are not copied."""
+        """The columns id, verdict, original, similarity, kind and cluster; similarity, id and original are not copied.
+
+        Where the index knows relations, there is a column of lists `relations`, with the members of Related.
+        """
         return self._columns.arrow_stream()
 
     def __len__(self) -> int:

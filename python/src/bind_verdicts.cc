@@ -46,6 +46,28 @@ nb::tuple row(const Columns& columns, size_t i) {
                         duplicate ? text(kind_name(static_cast<Kind>(v.kind[i]))) : nb::none());
 }
 
+// (relation, original, of_document, of_original, [(word_begin, word_end, byte_begin, byte_end)]) of each.
+nb::list relations(const Columns& columns, size_t i) {
+  const RelationColumns& r = columns.verdicts->relations;
+  if (i >= columns.verdicts->size()) throw nb::index_error("no such row");
+  const auto place = [](const std::vector<int64_t>& ends, size_t at) {
+    return static_cast<size_t>(ends[at]);
+  };
+  nb::list out;
+  for (size_t at = place(r.ends, i); at < place(r.ends, i + 1); ++at) {
+    nb::list passages;
+    for (size_t p = place(r.passage_ends, at); p < place(r.passage_ends, at + 1); ++p) {
+      const bool known = r.byte_begin[p] >= 0;
+      passages.append(nb::make_tuple(r.word_begin[p], r.word_end[p],
+                                     known ? nb::object(nb::int_(r.byte_begin[p])) : nb::none(),
+                                     known ? nb::object(nb::int_(r.byte_end[p])) : nb::none()));
+    }
+    out.append(nb::make_tuple(text(relation_name(static_cast<Relation>(r.relation[at]))),
+                              text(r.original[at]), r.of_document[at], r.of_original[at], passages));
+  }
+  return out;
+}
+
 Columns of_bytes(const nb::bytes& bytes, uint64_t rows) {
   auto verdicts = std::make_shared<Verdicts>();
   ByteReader in(std::string_view(bytes.c_str(), bytes.size()));
@@ -59,12 +81,14 @@ void bind_verdicts(nb::module_& m) {
   nb::class_<Columns>(m, "Columns", "What was decided, column by column.")
       .def("__len__", [](const Columns& c) { return c.verdicts->size(); })
       .def("row", row, nb::arg("row"), "(id, verdict, original, similarity, kind)")
+      .def("relations", relations, nb::arg("row"),
+           "[(relation, original, of_document, of_original, [(word_begin, word_end, byte_begin, byte_end)])]")
       .def_prop_ro(
           "verdict", [](const Columns& c) { return array_of(c, c.verdicts->verdict); }, kOwned,
           "0 unique, 1 duplicate, 2 unscored, 3 rejected")
       .def_prop_ro(
           "kind", [](const Columns& c) { return array_of(c, c.verdicts->kind); }, kOwned,
-          "0 none, 1 exact, 2 near")
+          "0 none, 1 exact, 2 near, 3 contained")
       .def_prop_ro(
           "similarity", [](const Columns& c) { return array_of(c, c.verdicts->similarity); }, kOwned)
       .def_prop_ro(

@@ -126,7 +126,7 @@ absl::Status MemoryIndex::add(const Given& given, const GoOn& go_on, Verdicts& o
       .texts = given.texts, .ids = given.ids, .times_ms = given.times_ms, .first_number = documents_};
   KnownAgain known_again(engine_->originals().next_seq(), first_own());
   RETURN_IF_ERROR(check(given, documents, engine_->originals().next_seq()));
-  ColumnsSink sink(sink_position_, first_own(), out);
+  ColumnsSink sink(sink_position_, *engine_, out);
   return judge(documents, known_again, sink, go_on);
 }
 
@@ -143,7 +143,7 @@ absl::Status MemoryIndex::add_table(const Given& given, const GoOn& go_on, Verdi
   const Documents documents{.texts = given.texts, .times_ms = given.times_ms, .source = table};
   KnownAgain known_again(engine_->originals().next_seq(), first_own());
   RETURN_IF_ERROR(check(given, documents, engine_->originals().next_seq()));
-  ColumnsSink sink(sink_position_, first_own(), out);
+  ColumnsSink sink(sink_position_, *engine_, out);
   return judge(documents, known_again, sink, go_on);
 }
 
@@ -188,7 +188,7 @@ absl::Status MemoryIndex::add_signed(const std::vector<std::string_view>& record
   }
   const Documents documents{.texts = records, .first_number = documents_};
   DocumentsSource source(documents);
-  ColumnsSink sink(sink_position_, first_own(), out);
+  ColumnsSink sink(sink_position_, *engine_, out);
   KnownAgain known_again(first, first_own());
   Pipeline signed_records = pipeline(source, sink);
   signed_records.format.format = kSignedFormat;
@@ -226,6 +226,7 @@ absl::Status MemoryIndex::query(const std::vector<std::string_view>& texts, cons
   Executor executor(threads_for(texts.size()));
   std::vector<RecordSigner> signers;
   const EngineOptions& options = engine_->options();
+  out.with_relations = options.rule.relations.on();
   for (int i = 0; i < executor.threads(); ++i) {
     signers.emplace_back(options.scheme, options.with_sets(), options_.input, KeyPolicy{},
                          std::make_unique<DocumentsDecoder>(documents));
@@ -252,10 +253,12 @@ absl::Status MemoryIndex::query(const std::vector<std::string_view>& texts, cons
     });
     RETURN_IF_ERROR(first_error);
     for (size_t i = 0; i < batch.records.size(); ++i) {
-      const Outcome& outcome = outcomes[i];
+      Outcome& outcome = outcomes[i];
       Metadata original;
       if (outcome.verdict == Verdict::duplicate) RETURN_IF_ERROR(decode_metadata(outcome.original, original));
-      out.add(*batch.records[i].key, outcome, outcome.verdict == Verdict::duplicate ? original.name() : "");
+      if (!outcome.related.empty()) signers.front().find_bytes(batch.records[i], outcome.related);
+      RETURN_IF_ERROR(out.add(*batch.records[i].key, outcome,
+                              outcome.verdict == Verdict::duplicate ? original.name() : ""));
     }
   }
   return absl::OkStatus();
@@ -269,7 +272,7 @@ absl::StatusOr<uint64_t> MemoryIndex::remove(const std::vector<std::string_view>
   }
   RemovalsSource source(ids, documents_);
   Verdicts none;
-  ColumnsSink sink(sink_position_, first_own(), none);
+  ColumnsSink sink(sink_position_, *engine_, none);
   const Documents none_given;
   RETURN_IF_ERROR(run(texts_pipeline(none_given, source, sink), 0, [](uint64_t) { return true; }, forget));
   return sink.removed();

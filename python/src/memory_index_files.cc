@@ -43,7 +43,7 @@ absl::Status MemoryIndex::add_rows(uint64_t pass, uint64_t first_row, const Give
                             .rows = true,
                             .pass = pass_is_kept_ ? pass_.get() : nullptr};
   RETURN_IF_ERROR(check(given, documents, pass_->first()));
-  ColumnsSink sink(sink_position_, first_own(), out);
+  ColumnsSink sink(sink_position_, *engine_, out);
   if (pass_is_kept_) {
     RETURN_IF_ERROR(handed_->forget());
     sink.keep_in(*handed_, *pass_);

@@ -69,7 +69,7 @@ absl::Status ColumnsSink::write(const Decided& decided) {
     }
     Metadata document;
     RETURN_IF_ERROR(decode_metadata(decided.work.sign.documents[i].metadata, document));
-    verdicts_.add(document.name(), outcome, original_name);
+    RETURN_IF_ERROR(verdicts_.add(document.name(), outcome, original_name));
   }
   if (handed_ == nullptr || verdicts_.size() == before) return absl::OkStatus();
   return handed_->add(pass_->mark(), decided.batch.records.front().offset, verdicts_,

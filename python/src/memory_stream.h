@@ -74,9 +74,11 @@ class RemovalsSource final : public Source {
 // Appends the verdicts to columns. Does not change the outputs of another run.
 class ColumnsSink final : public Sink {
  public:
-  // Originals from `first_own` on are numbered from 0; those below get numbers from 2^59 on.
-  ColumnsSink(std::string position, Seq first_own, Verdicts& verdicts)
-      : position_(std::move(position)), first_own_(first_own), verdicts_(verdicts) {}
+  // Originals from Originals::first_own() on are numbered from 0; those below get numbers from 2^59 on.
+  ColumnsSink(std::string position, const Engine& engine, Verdicts& verdicts)
+      : position_(std::move(position)), first_own_(engine.originals().first_own()), verdicts_(verdicts) {
+    verdicts.with_relations = engine.options().rule.relations.on();
+  }
   // Also stores the rows in `handed`; they belong to the open file of `pass`.
   void keep_in(HandedRows& handed, const FilesPass& pass) {
     handed_ = &handed;

@@ -1,13 +1,47 @@
 #include "verdicts.h"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
+#include "base/status.h"
+#include "records/metadata.h"
+
 namespace doppel::python {
 
-void Verdicts::add(std::string_view name, const Outcome& outcome, std::string_view original_name) {
+namespace {
+
+constexpr uint8_t kWithRelations = 0x80;  // of a kind's byte
+
+}  // namespace
+
+void RelationColumns::add(const Related& related, std::string_view original_name) {
+  const auto share = [&](uint64_t all) { return similarity_ppm({related.shared, all}) / 1e6; };
+  relation.push_back(static_cast<uint8_t>(related.relation));
+  original.add(original_name);
+  of_document.push_back(share(related.of_document));
+  of_original.push_back(share(related.of_original));
+  for (size_t i = 0; i < related.passages.size(); ++i) {
+    const bool known = !related.bytes.empty();
+    word_begin.push_back(related.passages[i].begin);
+    word_end.push_back(related.passages[i].end);
+    byte_begin.push_back(known ? static_cast<int64_t>(related.bytes[i].begin) : -1);
+    byte_end.push_back(known ? static_cast<int64_t>(related.bytes[i].end) : -1);
+  }
+  passage_ends.push_back(static_cast<int64_t>(word_begin.size()));
+}
+
+absl::Status Verdicts::add(std::string_view name, const Outcome& outcome, std::string_view original_name) {
+  if (outcome.verdict == Verdict::unique) {
+    for (const Related& each : outcome.related) {
+      Metadata metadata;
+      RETURN_IF_ERROR(decode_metadata(each.original, metadata));
+      relations.add(each, metadata.name());
+    }
+  }
   add(static_cast<uint8_t>(outcome.verdict), static_cast<uint8_t>(outcome.kind), outcome.seq,
       similarity_ppm(outcome.similarity), name, original_name);
+  return absl::OkStatus();
 }
 
 void Verdicts::add(uint8_t verdict_number, uint8_t kind_number, uint64_t number, uint32_t ppm,
@@ -19,28 +53,75 @@ void Verdicts::add(uint8_t verdict_number, uint8_t kind_number, uint64_t number,
   similarity.push_back(duplicate ? ppm / 1e6 : std::numeric_limits<double>::quiet_NaN());
   id.add(name);
   original.add(duplicate ? original_name : std::string_view());
+  relations.end_row();
 }
+
+namespace {
+
+void put_relations(std::string& out, const RelationColumns& r, size_t row) {
+  const auto at = [](const std::vector<int64_t>& ends, size_t i) { return static_cast<size_t>(ends[i]); };
+  put_varint(out, at(r.ends, row + 1) - at(r.ends, row));
+  for (size_t i = at(r.ends, row); i < at(r.ends, row + 1); ++i) {
+    put_fixed<uint8_t>(out, r.relation[i]);
+    put_string(out, r.original[i]);
+    put_fixed<uint64_t>(out, std::bit_cast<uint64_t>(r.of_document[i]));
+    put_fixed<uint64_t>(out, std::bit_cast<uint64_t>(r.of_original[i]));
+    put_varint(out, at(r.passage_ends, i + 1) - at(r.passage_ends, i));
+    for (size_t p = at(r.passage_ends, i); p < at(r.passage_ends, i + 1); ++p) {
+      put_varint(out, static_cast<uint64_t>(r.word_begin[p]));
+      put_varint(out, static_cast<uint64_t>(r.word_end[p]));
+      put_varint(out, static_cast<uint64_t>(r.byte_begin[p] + 1));
+      put_varint(out, static_cast<uint64_t>(r.byte_end[p] + 1));
+    }
+  }
+}
+
+bool take_relations(ByteReader& in, RelationColumns& out) {
+  for (uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
+    out.relation.push_back(in.fixed<uint8_t>());
+    out.original.add(in.string());
+    out.of_document.push_back(std::bit_cast<double>(in.fixed<uint64_t>()));
+    out.of_original.push_back(std::bit_cast<double>(in.fixed<uint64_t>()));
+    if (out.relation.back() > static_cast<uint8_t>(Relation::shares)) return false;
+    for (uint64_t passages = in.varint(); passages > 0 && in.ok(); --passages) {
+      for (std::vector<int64_t>* word : {&out.word_begin, &out.word_end})
+        word->push_back(static_cast<int64_t>(in.varint()));
+      for (std::vector<int64_t>* byte : {&out.byte_begin, &out.byte_end})
+        byte->push_back(static_cast<int64_t>(in.varint()) - 1);
+    }
+    out.passage_ends.push_back(static_cast<int64_t>(out.word_begin.size()));
+  }
+  return in.ok();
+}
+
+}  // namespace
 
 void put_rows(std::string& out, const Verdicts& v, size_t first) {
   for (size_t i = first; i < v.size(); ++i) {
     put_fixed<uint8_t>(out, v.verdict[i]);
-    put_fixed<uint8_t>(out, v.kind[i]);
+    put_fixed(out, static_cast<uint8_t>(v.kind[i] | (v.with_relations ? kWithRelations : 0)));
     put_varint(out, v.seq[i]);
     put_varint(out,
                std::isnan(v.similarity[i]) ? 0 : static_cast<uint64_t>(std::llround(v.similarity[i] * 1e6)));
     put_string(out, v.id[i]);
     put_string(out, v.original[i]);
+    if (v.with_relations) put_relations(out, v.relations, i);
   }
 }
 
 bool take_rows(ByteReader& in, uint64_t rows, Verdicts& out) {
   for (uint64_t i = 0; i < rows; ++i) {
-    const auto verdict = in.fixed<uint8_t>(), kind = in.fixed<uint8_t>();
+    const auto verdict = in.fixed<uint8_t>(), flagged = in.fixed<uint8_t>();
+    const auto kind = static_cast<uint8_t>(flagged & ~kWithRelations);
     const uint64_t seq = in.varint(), ppm = in.varint();
     const std::string_view id = in.string(), original = in.string();
     if (!in.ok() || verdict > static_cast<uint8_t>(Verdict::skipped) ||
         kind > static_cast<uint8_t>(Kind::contained))
       return false;
+    if (kind != flagged) {
+      out.with_relations = true;
+      if (!take_relations(in, out.relations)) return false;
+    }
     out.add(verdict, kind, seq, static_cast<uint32_t>(ppm), id, original);
   }
   return true;

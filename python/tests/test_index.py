@@ -38,6 +38,50 @@ def test_columns_as_numpy_arrow_and_rows():
     assert repr(v) == "<Verdicts: 2 unique, 1 duplicate, 2 unscored>"
 
 
+def test_relations_as_rows_and_arrow(tmp_path):
+    words = [f"wörd{i}" for i in range(600)]
+    whole, half = " ".join(words), "A head: " + " ".join(words[:300])
+    wrap = " ".join(f"other{i}" for i in range(900)) + " " + whole
+    with Index(path=tmp_path / "i", relations=["near", "contained", "contains"]) as index:
+        v = index.add([whole, half, wrap, whole, ""], ids=["whole", "half", "wrap", "copy", "empty"])
+        question = "Begin: " + " ".join(words[:200])
+        asked = index.query([question])
+    assert v.verdict.tolist() == ["unique", "unique", "unique", "duplicate", "unscored"]
+    assert v.relation.tolist() == ["", "contained", "contains", "", ""]
+    assert [[r.original for r in row] for row in v.related] == [[], ["whole"], ["whole", "half"], [], []]
+    related = v.related[1][0]
+    assert related.of_original == pytest.approx(296 / 596, abs=0.01) and 0.98 < related.of_document < 1
+    [passage] = related.passages
+    assert half.encode()[passage.byte_begin:passage.byte_end].decode() == " ".join(words[:300])
+    assert (passage.word_begin, passage.word_end) == (2, 302)
+    [place] = asked.related[0][0].passages
+    assert asked.related[0][0].original == "whole" and question.encode()[place.byte_begin:].decode() == " ".join(words[:200])
+
+    table = pa.table(v)
+    assert table.schema.names == ["id", "verdict", "original", "similarity", "kind", "cluster", "relations"]
+    table.validate(full=True)
+    rows = table["relations"].to_pylist()
+    assert rows == [[r._asdict() | {"passages": [p._asdict() for p in r.passages]} for r in row] for row in v.related]
+    copy = pickle.loads(pickle.dumps(v))
+    assert copy.related == v.related and pa.table(copy).equals(table)
+
+    # Records that were signed elsewhere have no text.
+    records = doppel_dedup.sign_records([whole, half], ["whole", "half"], relations=["near", "contained"])
+    signed = Index(relations=["near", "contained"]).add_signed(records)
+    assert signed.related[1][0].passages[0] == passage._replace(byte_begin=None, byte_end=None)
+    assert pa.table(signed)["relations"][1].as_py()[0]["passages"][0]["byte_begin"] is None
+
+
+def test_contained_documents_may_be_duplicates():
+    words = [f"word{i}" for i in range(600)]
+    texts = [" ".join(words), " ".join(words[:300])]
+    v = Index(relations=["near", "contained"], partial="duplicate").add(texts)
+    assert v.kind.tolist() == ["", "contained"] and v.original.tolist() == [None, "0"] and v.similarity[1] == 1
+    frame = pa.table({"text": texts})
+    assert len(doppel_dedup.deduplicate(frame, relations=["near", "contained"])) == 2
+    assert len(doppel_dedup.deduplicate(frame, relations=["near", "contained"], partial="duplicate")) == 1
+
+
 def test_arrays_outlive_what_they_came_from():
     v = Index().add([A, A])
     similarity, table = v.similarity, pa.table(v)

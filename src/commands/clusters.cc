@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 
@@ -20,8 +21,24 @@
 namespace doppel {
 namespace {
 
+std::string member_json(std::string_view id, std::string_view event_id, std::string_view kind,
+                        uint32_t similarity_ppm) {
+  std::string out = "{\"id\":";
+  append_json_string(out, id);
+  out += ",\"event_id\":";
+  append_json_string(out, event_id);
+  out += ",\"kind\":";
+  append_json_string(out, kind);
+  out += ",\"similarity\":";
+  append_json_ppm(out, similarity_ppm);
+  return out + '}';
+}
+
 class Clusters {
  public:
+  // `join`: an original that has most of another one, or most of which another one has, is in its cluster.
+  explicit Clusters(bool join) : join_(join) {}
+
   // Repeated events (from an at-least-once output, or a topic that is read twice) change nothing.
   void add(const ReadEvent& event) {
     if (event.type == ReadEvent::Type::original_removed) {
@@ -29,46 +46,85 @@ class Clusters {
       if (found != places_.end()) clusters_[found->second].removed = event.reason;
       return;
     }
-    if (event.type != ReadEvent::Type::duplicate_of || !seen_.emplace(event.event_id).second) return;
-    const auto [place, fresh] = places_.try_emplace(std::string(event.cluster_id), clusters_.size());
-    if (fresh) {
-      std::string& head = clusters_.emplace_back().head;
-      head = "{\"cluster_id\":";
-      append_json_string(head, event.cluster_id);
-      head += ",\"id\":";
-      append_json_string(head, event.original_id);
+    const bool partial = event.type == ReadEvent::Type::partial_copy_of;
+    if (event.type != ReadEvent::Type::duplicate_of && !(partial && join_)) return;
+    if (!seen_.emplace(event.event_id).second) return;
+    if (partial) {
+      for (const ReadRelation& relation : event.relations)
+        if (relation.relation != "shares") join(event, relation);
+      return;
     }
-    Cluster& cluster = clusters_[place->second];
-    std::string& out = cluster.members;
-    if (cluster.copies++ != 0) out += ',';
-    out += "{\"id\":";
-    append_json_string(out, event.id);
-    out += ",\"event_id\":";
-    append_json_string(out, event.event_id);
-    out += ",\"kind\":";
-    append_json_string(out, event.kind);
-    out += ",\"similarity\":";
-    append_json_ppm(out, event.similarity_ppm);
-    out += '}';
+    Cluster& cluster = clusters_[place_of(event.cluster_id, event.original_id)];
+    if (cluster.copies++ != 0) cluster.members += ',';
+    cluster.members += member_json(event.id, event.event_id, event.kind, event.similarity_ppm);
   }
 
   void write() const {
-    for (const Cluster& cluster : clusters_) {
-      std::string removed;
-      if (!cluster.removed.empty()) {
-        removed = ",\"removed\":";
-        append_json_string(removed, cluster.removed);
-      }
-      print_out("{},\"size\":{},\"duplicates\":[{}]{}}}\n", cluster.head, cluster.copies + 1, cluster.members,
-                removed);
+    std::vector<std::vector<size_t>> parts(clusters_.size());
+    for (size_t i = 0; i < clusters_.size(); ++i) parts[head_of(i)].push_back(i);
+    for (size_t i = 0; i < clusters_.size(); ++i) {
+      if (!parts[i].empty()) write(clusters_[i], parts[i]);
     }
   }
 
  private:
   struct Cluster {
-    std::string head, members, removed;
+    std::string id, event_id;  // of the original
+    std::string members, removed;
+    std::string joined;  // itself as a member of the cluster that it is in
     uint64_t copies = 0;
+    size_t head = 0;  // a cluster before it that this one is in; itself: in none
   };
+
+  size_t place_of(std::string_view cluster_id, std::string_view id) {
+    const auto [place, fresh] = places_.try_emplace(std::string(cluster_id), clusters_.size());
+    if (fresh) {
+      clusters_.push_back(
+          {.id = std::string(id), .event_id = std::string(cluster_id), .head = clusters_.size()});
+    }
+    return place->second;
+  }
+
+  size_t head_of(size_t place) const {
+    while (clusters_[place].head != place) place = clusters_[place].head;
+    return place;
+  }
+
+  void join(const ReadEvent& event, const ReadRelation& relation) {
+    const size_t original = head_of(place_of(relation.cluster_id, relation.original_id));
+    const size_t document = head_of(place_of(event.event_id, event.id));
+    if (original == document) return;
+    Cluster& later = clusters_[std::max(original, document)];
+    later.head = std::min(original, document);
+    later.joined =
+        member_json(later.id, later.event_id, relation.relation,
+                    relation.relation == "contained" ? relation.of_document_ppm : relation.of_original_ppm);
+  }
+
+  void write(const Cluster& head, const std::vector<size_t>& parts) const {
+    std::string members;
+    uint64_t size = 0;
+    for (const size_t part : parts) {
+      const Cluster& cluster = clusters_[part];
+      for (const std::string* each : {&cluster.joined, &cluster.members}) {
+        if (!members.empty() && !each->empty()) members += ',';
+        members += *each;
+      }
+      size += cluster.copies + 1;
+    }
+    std::string out = "{\"cluster_id\":";
+    append_json_string(out, head.event_id);
+    out += ",\"id\":";
+    append_json_string(out, head.id);
+    out += fmt::format(",\"size\":{},\"duplicates\":[{}]", size, members);
+    if (!head.removed.empty()) {
+      out += ",\"removed\":";
+      append_json_string(out, head.removed);
+    }
+    print_out("{}}}\n", out);
+  }
+
+  const bool join_;
   std::vector<Cluster> clusters_;  // in the order of their first copies
   absl::flat_hash_map<std::string, size_t> places_;
   absl::flat_hash_set<std::string> seen_;
@@ -76,6 +132,8 @@ class Clusters {
 
 class Gatherer {
  public:
+  explicit Gatherer(bool join) : clusters_(join) {}
+
   absl::Status add(const std::string& place, const std::string& text) {
     ReadEvent event;
     if (const absl::Status status = reader_.read(text, event); !status.ok())
@@ -138,15 +196,22 @@ int clusters_main(int argc, char** argv) {
       "end.\n\n"
       "Examples:\n"
       "  doppel clusters --events duplicates.jsonl > clusters.jsonl\n"
+      "  doppel clusters --events duplicates.jsonl --join contained\n"
       "  doppel clusters --events doppel-duplicates --config doppel.yaml > clusters.jsonl\n"
       "  zstdcat events/*.zst | doppel clusters --events -",
       "doppel clusters");
   std::vector<std::string> inputs;
+  std::string join;
   CommonFlags common;
   app.add_option("--events", inputs,
                  "files of events, - for stdin, or topics of the configured kafka.brokers (an existing file "
                  "is not read as a topic)")
       ->required();
+  app.add_option("--join", join,
+                 "contained: an original that is contained in another one, or contains it (events "
+                 "partial-copy-of), is in its cluster with all its copies")
+      ->check(CLI::IsMember({"contained"}))
+      ->type_name("RELATION");
   add_common_flags(app, common);
   app.footer("Exit codes: 0 done; 2 wrong usage, or a line that is not an event; 3 a read or write error.");
   if (auto code = parse_flags(app, argc, argv)) return *code;
@@ -158,7 +223,7 @@ int clusters_main(int argc, char** argv) {
   for (const std::string& input : inputs) places.push_back({"--events", input});
   if (const absl::Status status = check_outputs(outputs, places); !status.ok())
     return fail("clusters", status, kExitUsage);
-  Gatherer gatherer;
+  Gatherer gatherer(join == "contained");
   for (const std::string& input : inputs) {
     const absl::Status status = gatherer.input(config->options, input);
     if (!status.ok())

@@ -1,6 +1,8 @@
 #include "commands/explain_report.h"
 
 #include <iterator>
+#include <tuple>
+#include <utility>
 
 #include "fmt/format.h"
 #include "insight/explain_page.h"
@@ -38,6 +40,36 @@ void json_overlap(JsonWriter& json, std::string_view key, Overlap overlap) {
   json.close();
 }
 
+void json_passages(JsonWriter& json, const CommonPassages& p) {
+  json.open("passages", '{');
+  if (p.relation.has_value()) {
+    json.text("relation", relation_name(*p.relation));
+  } else {
+    json.null("relation");
+  }
+  json.boolean("asked", p.asked);
+  json.number("shared", p.shared);
+  json.real("of_a", similarity_ppm({p.shared, p.first}) / 1e6);
+  json.real("of_b", similarity_ppm({p.shared, p.second}) / 1e6);
+  const auto range = [&](std::string_view key, uint64_t begin, uint64_t end) {
+    json.open(key, '[');
+    json.number("", begin);
+    json.number("", end);
+    json.close();
+  };
+  for (const auto& [key, passages] : {std::pair("in_a", &p.in_first), std::pair("in_b", &p.in_second)}) {
+    json.open(key, '[');
+    for (const Passage& passage : *passages) {
+      json.open("", '{');
+      range("words", passage.words.begin, passage.words.end);
+      range("bytes", passage.bytes.begin, passage.bytes.end);
+      json.close();
+    }
+    json.close();
+  }
+  json.close();
+}
+
 }  // namespace
 
 std::string explain_text(const Explanation& e, const TextDiff& diff, const ExplainStyle& style) {
@@ -65,6 +97,14 @@ std::string explain_text(const Explanation& e, const TextDiff& diff, const Expla
     }
     line(fmt::format("  {:<14}  {}  {} of {} equal", "bands", band_marks(e, style.utf8), e.bands_met(),
                      e.bands.size()));
+  }
+  if (shows_passages(e)) {
+    line("");
+    line("Passages that both have (the longest; words count from 0 on):");
+    for (const auto& [side, text, passages] : {std::tuple('A', e.a.text, &e.passages->in_first),
+                                               std::tuple('B', e.b.text, &e.passages->in_second)})
+      for (const std::string& passage : passages_in_words(text, *passages))
+        line(fmt::format("  {}  {}", side, passage));
   }
   line("");
   line(difference_in_words(diff));
@@ -102,6 +142,7 @@ std::string explain_json(const Explanation& e, const TextDiff& diff) {
     json.number("rows", e.rule.banding.rows);
     json.real("chance_to_meet", e.meets());
   }
+  if (e.passages.has_value()) json_passages(json, *e.passages);
   json.open("words", '{');
   json.number("equal", diff.equal);
   json.number("removed", diff.removed);

@@ -72,7 +72,8 @@ int tune_main(int argc, char** argv) {
       "Examples:\n"
       "  doppel tune --threshold 0.7 --memory 8GiB\n"
       "  doppel tune --sample crawl.jsonl.gz --svg crawl.svg\n"
-      "  doppel tune --bands 20 --rows 5 --json | jq .alternatives",
+      "  doppel tune --bands 20 --rows 5 --json | jq .alternatives\n"
+      "  doppel tune --relations near,contained,contains --passage-words 60",
       "doppel tune");
   TuneFlags flags;
   CommonFlags common;
@@ -81,6 +82,8 @@ int tune_main(int argc, char** argv) {
   add_setting_flag(app, common, "--num-perm", "num_perm");
   add_setting_flag(app, common, "--bands", "bands");
   add_setting_flag(app, common, "--rows", "rows");
+  add_setting_flag(app, common, "--relations", "relations");
+  add_setting_flag(app, common, "--passage-words", "passage_words");
   app.add_option("--memory", flags.memory, "show how many originals fit into this much memory")
       ->type_name("SIZE");
   app.add_option("--svg", flags.svg,

@@ -96,6 +96,21 @@ std::string tune_json(const TuneReport& r) {
                 static_cast<uint64_t>(static_cast<double>(r.memory_budget) / cost.memory()));
   }
   const WastedWork work = wasted_work(rule, r.engine.scheme.num_perm, kSpread);
+  if (const RelationRule& relations = rule.relations; relations.on()) {
+    json.open("relations", '{');
+    json.number("passage_words", relations.passage + relations.shingle_words - 1);
+    json.real("prints_memory_bytes", index_cost(shape).prints);
+    json.real("lookups", prints_asked(shape.passage, shape.shingles_per_document));
+    json.open("passages", '[');
+    for (const uint32_t words : passages_around(r)) {
+      json.open("", '{');
+      json.number("words", words);
+      json.real("found", passage_found(relations.passage, words - relations.shingle_words + 1));
+      json.close();
+    }
+    json.close();
+    json.close();
+  }
   json.open("work_in_vain_of_100_spread_evenly", '{');
   json.real("met", work.met);
   json.real("verified", work.verified);

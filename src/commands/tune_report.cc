@@ -39,12 +39,24 @@ IndexShape index_shape(const TuneReport& r, Banding banding) {
                    .banding = banding,
                    .exact_sets = r.engine.rule.verify == Verify::exact,
                    .shingles_per_document = kAssumedShingles,
-                   .metadata_bytes = kAssumedMetadata};
+                   .metadata_bytes = kAssumedMetadata,
+                   .passage = r.engine.rule.relations.passage};
   if (r.sample.has_value() && r.sample->result.documents > 0) {
     shape.shingles_per_document = r.sample->result.shingles;
     shape.metadata_bytes = r.sample->result.metadata_bytes;
   }
   return shape;
+}
+
+std::vector<uint32_t> passages_around(const TuneReport& r) {
+  const RelationRule& rule = r.engine.rule.relations;
+  std::vector<uint32_t> out;
+  for (const uint32_t share : {8u, 4u, 2u, 1u}) {
+    const uint32_t shingles = std::max(1u, rule.passage / share);
+    if (out.empty() || shingles + rule.shingle_words - 1 != out.back())
+      out.push_back(shingles + rule.shingle_words - 1);
+  }
+  return out;
 }
 
 WastedWork wasted_work(const Rule& rule, int num_perm, double count) {

@@ -45,6 +45,8 @@ struct Alternative {
 };
 std::vector<Alternative> alternatives(const TuneReport& report);
 IndexShape index_shape(const TuneReport& report, Banding banding);
+// Words of passages of which is said how probably they are found.
+std::vector<uint32_t> passages_around(const TuneReport& report);
 
 // For `count` originals whose similarities are spread evenly below the threshold: how many of them share a
 // band with a document, and how many of these pass the prefilter and are verified in vain.

@@ -60,8 +60,9 @@ void show_cost(Lines& out, const TuneReport& r) {
   out.line("Cost, computed from the layout of the index; duplicates take nothing");
   out.line("");
   out.line("  {:<8}{:>13}  {:>20}", "", "an original", "a million originals");
-  out.line("  {:<8}{:>13}  {:>20}   slots and digest {:.0f}, tables {:.0f}", "memory",
-           fmt::format("{:.0f} bytes", cost.memory()), with_unit(cost.memory() * 1e6), cost.row, cost.tables);
+  out.line("  {:<8}{:>13}  {:>20}   slots and digest {:.0f}, tables {:.0f}{}", "memory",
+           fmt::format("{:.0f} bytes", cost.memory()), with_unit(cost.memory() * 1e6), cost.row, cost.tables,
+           cost.prints == 0 ? "" : fmt::format(", prints {:.0f}", cost.prints));
   out.line("  {:<8}{:>13}  {:>20}   slots and digest {:.0f}, set and metadata {:.0f}", "disk",
            fmt::format("{:.0f} bytes", cost.disk()), with_unit(cost.disk() * 1e6), cost.hot, cost.body);
   out.line("  {}: {:.0f} shingles and {:.0f} bytes of metadata for a document",
@@ -78,6 +79,23 @@ void show_cost(Lines& out, const TuneReport& r) {
              about(static_cast<double>(r.memory_budget) / cost.memory()),
              with_unit(static_cast<double>(r.memory_budget) / cost.memory() * cost.disk()));
   }
+}
+
+void show_relations(Lines& out, const TuneReport& r) {
+  const RelationRule& rule = r.engine.rule.relations;
+  if (!rule.on()) return;
+  const IndexShape shape = index_shape(r, r.engine.rule.banding);
+  out.line("");
+  out.line("Relations: passages of {} words", rule.passage + rule.shingle_words - 1);
+  out.line("");
+  out.line(
+      "  A document is looked up by {:.0f} prints beside its {} bands. A passage that two long documents",
+      prints_asked(shape.passage, shape.shingles_per_document), r.engine.rule.banding.bands);
+  out.line("  share is found, by its length; a whole text of 30 words or more in another one always is:");
+  out.line("");
+  out.line("  {:>10}  {}", "words", "found");
+  for (const uint32_t words : passages_around(r))
+    out.line("  {:>10}  {}", words, as_chance(passage_found(rule.passage, words - rule.shingle_words + 1)));
 }
 
 void show_work(Lines& out, const TuneReport& r) {
@@ -246,6 +264,7 @@ std::string tune_text(const TuneReport& report, bool utf8) {
   show_rule(out, report);
   show_curve(out, report, utf8);
   show_cost(out, report);
+  show_relations(out, report);
   show_work(out, report);
   show_alternatives(out, report);
   if (report.sample.has_value()) show_sample(out, report, utf8);

@@ -18,6 +18,7 @@
 #include "state/scheme.h"
 #include "state/state_dir.h"
 #include "state/state_view.h"
+#include "text/words.h"
 
 namespace doppel {
 namespace {
@@ -30,11 +31,29 @@ absl::StatusOr<HashKey> key_of(const std::string& directory, const Index::Option
   return directory.empty() ? kPublicHashKey : hash_key_of(directory, nullptr);
 }
 
-absl::StatusOr<Judgement> judgement_of(const Outcome& outcome) {
+double share(Overlap overlap) {
+  return static_cast<double>(overlap.inter) / static_cast<double>(overlap.uni);
+}
+
+absl::StatusOr<Judgement> judgement_of(const Outcome& outcome, std::string_view text,
+                                       Normalisation normalisation) {
   Judgement out{.verdict = outcome.verdict, .kind = outcome.kind};
+  if (outcome.verdict == Verdict::unique && !outcome.related.empty()) {
+    const std::vector<WordPlace> places = word_places(text, normalisation);
+    for (const Related& each : outcome.related) {
+      Metadata original;
+      RETURN_IF_ERROR(decode_metadata(each.original, original));
+      RelatedOriginal& related =
+          out.related.emplace_back(RelatedOriginal{.id = original.name(),
+                                                   .relation = each.relation,
+                                                   .of_document = share({each.shared, each.of_document}),
+                                                   .of_original = share({each.shared, each.of_original})});
+      for (const WordRange& words : each.passages)
+        related.passages.push_back({places[words.begin].begin, places[words.end - 1].end});
+    }
+  }
   if (outcome.verdict != Verdict::duplicate) return out;
-  out.similarity =
-      static_cast<double>(outcome.similarity.inter) / static_cast<double>(outcome.similarity.uni);
+  out.similarity = share(outcome.similarity);
   Metadata original;
   RETURN_IF_ERROR(decode_metadata(outcome.original, original));
   out.duplicate_of = original.name();
@@ -118,6 +137,10 @@ struct Index::Impl {
                           .documents = documents});
   }
 
+  absl::StatusOr<Judgement> judgement(const Outcome& outcome, const Document& document) const {
+    return judgement_of(outcome, document.text, engine.options().scheme.normalisation);
+  }
+
   // Runs one change at a time. After an error, no change is possible any more.
   template <typename Change>
   absl::Status change(const Change& what) {
@@ -196,7 +219,7 @@ absl::StatusOr<std::vector<Judgement>> Index::insert(std::span<const Document> d
         const Outcome& outcome = impl_->work.resolved.outcomes[i];
         const bool again = outcome.verdict == Verdict::duplicate && outcome.kind == Kind::exact &&
                            is_same_document(outcome.original, impl_->work.sign.documents[i].metadata);
-        ASSIGN_OR_RETURN(Judgement judgement, judgement_of(outcome));
+        ASSIGN_OR_RETURN(Judgement judgement, impl_->judgement(outcome, batch[i]));
         out.push_back(again ? Judgement{.verdict = Verdict::unique} : std::move(judgement));
       }
     }
@@ -237,8 +260,8 @@ absl::StatusOr<std::vector<Judgement>> Index::query(std::span<const Document> do
       if (status.ok()) status = asked;
     });
     RETURN_IF_ERROR(status);
-    for (const Outcome& outcome : outcomes) {
-      ASSIGN_OR_RETURN(out.emplace_back(), judgement_of(outcome));
+    for (size_t i = 0; i < batch.size(); ++i) {
+      ASSIGN_OR_RETURN(out.emplace_back(), impl_->judgement(outcomes[i], batch[i]));
     }
   }
   return out;

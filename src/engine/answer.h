@@ -62,9 +62,9 @@ struct Answer {
 
   void clear();
 
-  // Adds the metadata of an original. Contains that of same_payload, of exact, of each compared relative, and
-  // of every candidate that reaches the threshold and is more similar than all before it. So whichever of
-  // these have died elsewhere, the best of the others is among them.
+  // Adds the metadata of an original. Contains that of same_payload, of exact, of each relative that shares
+  // enough to be related, and of every candidate that reaches the threshold and is more similar than all
+  // before it. So whichever of these have died elsewhere, the best of the others is among them.
   void describe(Seq seq, std::string_view metadata);
   std::optional<std::string_view> about(Seq seq) const;
   bool describes_any() const { return !described_.empty(); }

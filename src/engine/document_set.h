@@ -13,11 +13,13 @@ namespace doppel {
 struct DocumentSet {
   bool made = false;
   CompactSet set;
-  std::string coded;  // empty if not made yet, or left out
+  std::string coded;               // empty if not made yet, or left out
+  PodVector<uint32_t> cell_sizes;  // see TextMap; empty if not counted yet
 
   void clear() {
     made = false;
     coded.clear();
+    cell_sizes.clear();
   }
   absl::Status make(const SignedDocument& document);
   void code(const SignedDocument& document);

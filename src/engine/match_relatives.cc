@@ -95,7 +95,7 @@ absl::Status Matcher::compare_relatives(const SignedDocument& document, Document
   thread_local TextMap map;
   thread_local CompactSet theirs;
   RETURN_IF_ERROR(set.make(document));
-  map.make(document.tops, document.prints, set.set.bits, rule_.relations.passage);
+  map.start(rule_.relations, document.tops, document.prints, set.set);
   const size_t checks = std::min(answer.relatives.size(), static_cast<size_t>(rule_.max_checks));
   for (size_t r = 0; r < checks; ++r) {
     Relative& relative = answer.relatives[r];
@@ -104,6 +104,8 @@ absl::Status Matcher::compare_relatives(const SignedDocument& document, Document
     ASSIGN_OR_RETURN(const std::string_view coded, split_stored_set(original.coded_set, true));
     if (!coded.empty()) RETURN_IF_ERROR(decode_compact_set(coded, theirs));
     map.compare(theirs, relative);
+    if (relative.cells.empty()) continue;
+    if (set.cell_sizes.empty()) set.cell_sizes.assign(map.cell_sizes().begin(), map.cell_sizes().end());
     answer.describe(relative.seq, original.metadata);
   }
   return absl::OkStatus();

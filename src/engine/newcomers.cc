@@ -46,8 +46,12 @@ void Newcomers::add(const Entry& entry, const uint64_t* band_keys, std::span<con
   entries_.back().prints_begin = prints_.size();
   prints_.insert(prints_.end(), prints.begin(), prints.end());
   entries_.back().prints_end = prints_.size();
-  if (print_heads_.empty() && !prints.empty()) print_heads_.assign(2 * heads_.size(), kEnd);
+  if (print_heads_.empty() && !prints.empty()) {
+    print_heads_.assign(2 * heads_.size(), kEnd);
+    print_filter_.assign(kFilterBits / 64, 0);
+  }
   for (const uint64_t print : prints) {
+    print_filter_[filter_bit(print) / 64] |= uint64_t{1} << filter_bit(print) % 64;
     uint32_t& head = print_heads_[print & (print_heads_.size() - 1)];
     print_links_.emplace_back(number, head);
     head = static_cast<uint32_t>(print_links_.size() - 1);
@@ -104,13 +108,20 @@ void Newcomers::find(const uint8_t* slices, const uint64_t* band_keys, const std
   }
 }
 
-void Newcomers::find_print(uint64_t print, const std::vector<bool>& sees,
-                           const std::function<void(const Entry&)>& visit) const {
+void Newcomers::find_prints(std::span<const Print> prints, const std::vector<bool>& sees,
+                            const std::function<void(uint32_t number, const Entry&)>& visit) const {
   if (print_heads_.empty()) return;
-  for (uint32_t at = print_heads_[print & (print_heads_.size() - 1)]; at != kEnd;
-       at = print_links_[at].second) {
-    const Entry& entry = entries_[print_links_[at].first];
-    if (prints_[at] == print && live(entry) && sees[entry.owner]) visit(entry);
+  uint32_t next = 0;
+  for (const Print& print : prints) {
+    const bool repeated = print.number != next;
+    next += repeated ? 0 : 1;
+    if (repeated || (print_filter_[filter_bit(print.key) / 64] >> filter_bit(print.key) % 64 & 1) == 0)
+      continue;
+    for (uint32_t at = print_heads_[print.key & (print_heads_.size() - 1)]; at != kEnd;
+         at = print_links_[at].second) {
+      const Entry& entry = entries_[print_links_[at].first];
+      if (prints_[at] == print.key && live(entry) && sees[entry.owner]) visit(print.number, entry);
+    }
   }
 }
 

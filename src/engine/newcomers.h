@@ -60,9 +60,10 @@ class Newcomers {
   void find(const uint8_t* slices, const uint64_t* band_keys, const std::vector<bool>& sees,
             std::vector<Verified>& candidates, std::span<uint32_t> listed);
 
-  // Calls `visit` for each live newcomer that lists this print.
-  void find_print(uint64_t print, const std::vector<bool>& sees,
-                  const std::function<void(const Entry&)>& visit) const;
+  // Calls `visit` with the number of each of these prints and each live newcomer that lists it. A key that
+  // comes several times counts once.
+  void find_prints(std::span<const Print> prints, const std::vector<bool>& sees,
+                   const std::function<void(uint32_t number, const Entry&)>& visit) const;
 
   Entry* at(Seq seq);  // nullptr: not in this batch
   std::vector<Entry>& entries() { return entries_; }
@@ -84,6 +85,9 @@ class Newcomers {
     std::vector<uint8_t> slices;
   };
   static constexpr uint32_t kEnd = ~0u;
+  static constexpr size_t kFilterBits = size_t{1} << 17;
+  // Other bits of a print than its place among the heads.
+  static size_t filter_bit(uint64_t print) { return print >> 20 & (kFilterBits - 1); }
   bool live(const Entry& entry) const { return !entry.removed && entry.seq >= lowest_live_; }
 
   int num_perm_;
@@ -99,7 +103,8 @@ class Newcomers {
   PodVector<uint64_t> prints_;
   std::vector<std::pair<uint32_t, uint32_t>> print_links_;
   std::vector<uint32_t> print_heads_;
-  std::vector<uint32_t> seen_;  // by entry: stamp of the last document that counted it
+  std::vector<uint64_t> print_filter_;  // bits of prints that are listed: most that are asked for are not
+  std::vector<uint32_t> seen_;          // by entry: stamp of the last document that counted it
   uint32_t stamp_ = 0;
   absl::flat_hash_map<uint64_t, uint32_t> digests_;   // digest.low -> the last entry with it
   absl::flat_hash_map<uint64_t, uint32_t> payloads_;  // payload.low -> the last entry with it

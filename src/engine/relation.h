@@ -7,16 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "doppel/verdict.h"
 #include "index/index.h"
 
 namespace doppel {
 
-// The strongest first.
-enum class Relation : uint8_t {
-  contained,  // the original has (nearly) all of the document
-  contains,   // the document has (nearly) all of the original
-  shares,     // a passage of the original is in the document
-};
 std::string_view relation_name(Relation relation);
 
 // Which relations an index knows besides `near`, and from where on they hold.
@@ -53,6 +48,12 @@ struct WordRange {
   bool operator==(const WordRange&) const = default;
 };
 
+// The same in bytes of the text.
+struct ByteRange {
+  uint64_t begin = 0, end = 0;
+  bool operator==(const ByteRange&) const = default;
+};
+
 // An original that a document is related to. Shingles of common passages do not count.
 struct Related {
   Seq seq = 0;
@@ -61,6 +62,7 @@ struct Related {
   uint64_t of_document = 0;         // shingles of the document
   uint64_t of_original = 0;         // shingles of the original
   std::vector<WordRange> passages;  // of the document, that the original has too: the longest; ascending
+  std::vector<ByteRange> bytes;     // of the passages; empty where the text is not at hand
   std::string original;             // its metadata
   bool operator==(const Related&) const = default;
 };

@@ -43,18 +43,26 @@ void each_nearest(std::span<const Print> prints, std::span<const uint32_t> liste
 
 }  // namespace
 
-void TextMap::make(std::span<const uint32_t> tops, std::span<const Print> prints, int bits,
-                   uint32_t passage) {
-  run_least_ = std::min(kRunLeast, passage);
+void TextMap::start(const RelationRule& rule, std::span<const uint32_t> tops, std::span<const Print> prints,
+                    const CompactSet& own, std::span<const uint32_t> cell_sizes) {
+  rule_ = &rule;
+  run_least_ = std::min(kRunLeast, rule.passage);
   tops_ = tops;
-  bits_ = bits;
+  own_ = &own;
+  cell_sizes_ = cell_sizes;
+  numbered_ = 0;
   last_.clear();
   for (size_t i = 0; i + 1 < prints.size(); ++i)
     last_.push_back(prints[i].position + (prints[i + 1].position - prints[i].position) / 2);
   last_.push_back(~uint32_t{0});
-  number_at(bits);
-  cell_sizes_.assign(last_.size(), 0);
-  for (const uint32_t cell : cells_) ++cell_sizes_[cell];
+}
+
+std::span<const uint32_t> TextMap::cell_sizes() {
+  if (!cell_sizes_.empty()) return cell_sizes_;
+  if (numbered_ != own_->bits) number_at(own_->bits);
+  own_sizes_.assign(last_.size(), 0);
+  for (const uint32_t cell : cells_) ++own_sizes_[cell];
+  return cell_sizes_ = own_sizes_;
 }
 
 // Numbers the document's different values of so many bits, in the order in which they come first.
@@ -86,8 +94,9 @@ void TextMap::compare(const CompactSet& theirs, Relative& out) {
   out.size = static_cast<uint32_t>(theirs.values.size());
   out.cells.clear();
   out.runs.clear();
-  if (theirs.values.empty()) return;
-  const int bits = std::min(bits_, theirs.bits);
+  if (!may_relate(*rule_, overlap(*own_, theirs).inter, own_->values.size(), theirs.values.size())) return;
+  // Most documents share too little with every original that they are compared with, and need nothing else.
+  const int bits = std::min(own_->bits, theirs.bits);
   if (numbered_ != bits) number_at(bits);
   shared_.assign(values_.size(), 0);
   const int shift = theirs.bits - bits;
@@ -169,7 +178,17 @@ bool promising(const RelationRule& rule, size_t hits, size_t shingles, uint32_t 
   return (rule.contains && hits * 8 >= prints) || (rule.contained && hits * 2 * rule.passage >= shingles);
 }
 
-std::optional<Related> relate(const RelationRule& rule, const TextMap& map, std::span<const uint8_t> common,
+bool may_relate(const RelationRule& rule, uint64_t shared, uint64_t of_document, uint64_t of_original) {
+  if (shared < rule.shared_least()) return false;
+  // Enough of what is left, of which there is enough.
+  const auto may_reach = [&](uint64_t all) {
+    return kLeastLeft * shared * 1'000'000 >= all * rule.containment_ppm;
+  };
+  return rule.shares || (rule.contained && may_reach(of_document)) ||
+         (rule.contains && may_reach(of_original));
+}
+
+std::optional<Related> relate(const RelationRule& rule, TextMap& map, std::span<const uint8_t> common,
                               const Relative& relative) {
   Related out{.seq = relative.seq};
   uint64_t shared_common = 0;

@@ -55,17 +55,20 @@ struct RelateHint {
   bool is_common(uint32_t number) const { return number < common.size() && common[number] != 0; }
 };
 
-// The shingles of one document in their order, ready to be compared with sets.
+// The shingles of one document in their order, to be compared with sets. Not for several threads at once.
 class TextMap {
  public:
-  // `tops`: of all shingles, in their order; they must outlive it. `bits`: of the document's set.
-  void make(std::span<const uint32_t> tops, std::span<const Print> prints, int bits, uint32_t passage);
+  // `tops`: of all shingles, in their order; `own`: their set; `cell_sizes`: as another one has counted them,
+  // or nothing. All must outlive it.
+  void start(const RelationRule& rule, std::span<const uint32_t> tops, std::span<const Print> prints,
+             const CompactSet& own, std::span<const uint32_t> cell_sizes = {});
 
-  // Fills size, cells and runs of `out`, and sets `compared`. Not from several threads at once.
+  // Fills size, cells and runs of `out`, and sets `compared`. Cells and runs stay empty where the two share
+  // too little to be related.
   void compare(const CompactSet& theirs, Relative& out);
 
   // The document's own: how many shingles come first in each cell.
-  std::span<const uint32_t> cell_sizes() const { return cell_sizes_; }
+  std::span<const uint32_t> cell_sizes();
 
   // What is left of the runs without the cells that are common (by cell).
   std::vector<ShingleRun> without(std::span<const uint8_t> common, std::span<const ShingleRun> runs) const;
@@ -73,12 +76,14 @@ class TextMap {
  private:
   void number_at(int bits);
 
+  const RelationRule* rule_ = nullptr;
   std::span<const uint32_t> tops_;
+  const CompactSet* own_ = nullptr;
   uint32_t run_least_ = 1;
-  int bits_ = 0;              // of the document
-  int numbered_ = -1;         // numbers are of values of so many bits
+  int numbered_ = 0;          // numbers are of values of so many bits; 0: not made
   PodVector<uint32_t> last_;  // by cell: its last position
-  PodVector<uint32_t> cell_sizes_;
+  std::span<const uint32_t> cell_sizes_;
+  PodVector<uint32_t> own_sizes_;
   PodVector<uint32_t> table_;      // of value: its number + 1
   PodVector<uint32_t> values_;     // by number
   PodVector<uint32_t> cells_;      // by number: where it comes first
@@ -105,11 +110,14 @@ inline constexpr uint32_t kFrequentFrom = 2;  // originals
 // so many shingles. Only what is promising is compared.
 bool promising(const RelationRule& rule, size_t hits, size_t shingles, uint32_t prints);
 
+// Whether two texts of so many values each, which share so many at most, may be related, whatever is common.
+bool may_relate(const RelationRule& rule, uint64_t shared, uint64_t of_document, uint64_t of_original);
+
 inline constexpr size_t kPassagesMost = 16;  // that are reported of one original
 
 // Whether the document is related to an original that it was compared with, and how. Its metadata is not
 // filled.
-std::optional<Related> relate(const RelationRule& rule, const TextMap& map, std::span<const uint8_t> common,
+std::optional<Related> relate(const RelationRule& rule, TextMap& map, std::span<const uint8_t> common,
                               const Relative& relative);
 
 }  // namespace doppel

@@ -11,7 +11,8 @@ namespace doppel {
 absl::Status Resolver::find_related(size_t i, Outcome& outcome) {
   print_listed_.clear();
   if (!rule_.relations.on() || document(i).prints.empty()) return absl::OkStatus();
-  hint_ = {};
+  hint_.anyway = false;
+  hint_.common.clear();
   // The first time, an answer may hold dead originals for alive; the second time it may not have compared
   // those that come first once all counts are known.
   constexpr int kTimesMost = 2;
@@ -50,6 +51,10 @@ bool Resolver::collect_related(size_t i, int asked, bool last) {
     ++print_listed_[number];
     print_hits_.emplace_back(&entry, number);
   });
+  any_listed_ = !print_hits_.empty() || std::any_of(answers.begin(), answers.end(), [](const Answer& answer) {
+    return !answer.print_counts.empty();
+  });
+  if (!any_listed_ && !hint_.anyway) return true;
   hint_.common.assign(print_listed_.size(), 0);
   bool frequent = false;  // somewhere one less would make a difference
   for (const Print& print : prints) {
@@ -101,8 +106,8 @@ absl::StatusOr<bool> Resolver::compare_related(size_t i, bool last, Outcome& out
   outcome.related_more = 0;
   if (maybe_related_.empty()) return true;
   RETURN_IF_ERROR(work_->sets[i].make(document(i)));
-  map_.make(document(i).tops, document(i).prints, work_->sets[i].set.bits, rule.passage);
-  const std::vector<uint8_t> common = common_cells(rule, document(i).prints, print_listed_);
+  map_.start(rule, document(i).tops, document(i).prints, work_->sets[i].set, work_->sets[i].cell_sizes);
+  std::vector<uint8_t> common;
   Relative compared;
   for (const MaybeRelated& each : maybe_related_) {
     const Relative* relative = each.answered;
@@ -115,6 +120,8 @@ absl::StatusOr<bool> Resolver::compare_related(size_t i, bool last, Outcome& out
     } else if (!relative->compared) {
       continue;
     }
+    if (relative->cells.empty()) continue;
+    if (common.empty()) common = common_cells(rule, document(i).prints, print_listed_);
     std::optional<Related> related = relate(rule, map_, common, *relative);
     if (!related.has_value()) continue;
     const std::optional<std::string_view> original = about(i, related->seq);
@@ -155,6 +162,15 @@ std::span<const uint64_t> Resolver::listed_prints(size_t i) {
   prints_.clear();
   if (print_listed_.empty()) return prints_;
   const std::span<const Print> prints = document(i).prints;
+  if (!any_listed_) {
+    uint32_t next = 0;
+    for (const Print& print : prints) {
+      if (print.number != next) continue;
+      ++next;
+      if (print.stored) prints_.push_back(print.key);
+    }
+    return prints_;
+  }
   const std::vector<uint8_t> frequent = frequent_prints(rule_.relations, prints, print_listed_);
   entered_.assign(print_listed_.size(), 0);
   for (size_t p = 0; p < prints.size(); ++p) {

@@ -1,6 +1,15 @@
 #include "engine/resolved.h"
 
+#include <algorithm>
+
 namespace doppel {
+
+std::optional<Relation> strongest_relation(const Outcome& outcome) {
+  std::optional<Relation> out;
+  for (const Related& related : outcome.related)
+    out = std::min(out.value_or(related.relation), related.relation);
+  return out;
+}
 
 std::string_view removal_reason_name(RemovalReason reason) {
   switch (reason) {

@@ -2,6 +2,7 @@
 // The changes that a batch makes: a verdict for each document, new originals, and removed ones.
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct Outcome {
   std::vector<Related> related;
   uint32_t related_more = 0;  // number of relations that max_related left out
 };
+
+// Of those that a document has to originals.
+std::optional<Relation> strongest_relation(const Outcome& outcome);
 
 struct StoredRow {  // views; valid as long as the batch (or the call that passed it)
   Seq seq = 0;

@@ -13,11 +13,15 @@ static_assert(kPrintBits <= 8 * kStoredPrintBytes);
 void append_prints(std::span<uint64_t> prints, std::string& coded_set) {
   if (coded_set.empty()) return;
   std::sort(prints.begin(), prints.end());
+  const size_t start = coded_set.size();
+  coded_set.resize(start + prints.size() * kStoredPrintBytes + sizeof(uint32_t));
+  char* out = coded_set.data() + start;
   for (const uint64_t print : prints) {
-    put_fixed(coded_set, static_cast<uint32_t>(print));
-    put_fixed(coded_set, static_cast<uint16_t>(print >> 32));
+    store(out, static_cast<uint32_t>(print));
+    store(out + sizeof(uint32_t), static_cast<uint16_t>(print >> 32));
+    out += kStoredPrintBytes;
   }
-  put_fixed(coded_set, static_cast<uint32_t>(prints.size()));
+  store(out, static_cast<uint32_t>(prints.size()));
 }
 
 absl::StatusOr<std::string_view> split_stored_set(std::string_view stored, bool with_prints,

@@ -90,12 +90,7 @@ void Window::find_prints(std::span<const Print> prints, std::span<const Answer> 
     if (batch->entries().empty()) continue;
     for (size_t owner = 0; owner < answers.size(); ++owner)
       sees_[owner] = batch->batch() >= answers[owner].as_of;
-    uint32_t next = 0;
-    for (const Print& print : prints) {
-      if (print.number != next) continue;
-      ++next;
-      batch->find_print(print.key, sees_, [&](const Newcomers::Entry& entry) { visit(print.number, entry); });
-    }
+    batch->find_prints(prints, sees_, visit);
   }
 }
 

@@ -168,12 +168,14 @@ struct CandidateIndex::Impl::Entering {
   }
 };
 
-// Prefetches the lines of a row while earlier rows are inserted.
+// Prefetches the lines of a row while earlier rows are inserted, in two steps.
 void CandidateIndex::Impl::insert_prints(std::span<const Row> batch) {
-  constexpr size_t kAhead = 4;
+  constexpr size_t kAhead = 8, kRunAhead = 4;
   for (size_t r = 0; r < batch.size() + kAhead; ++r) {
     if (r < batch.size())
       for (const uint64_t print : batch[r].prints) prints->prefetch_place(print);
+    if (r >= kRunAhead && r - kRunAhead < batch.size())
+      for (const uint64_t print : batch[r - kRunAhead].prints) prints->prefetch_run(print);
     if (r >= kAhead) prints->insert(batch[r - kAhead].prints);
   }
 }

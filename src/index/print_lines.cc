@@ -58,7 +58,13 @@ PrintPut put(PrintLine* home, uint64_t entry, uint64_t& out, ptrdiff_t& out_home
   }
 }
 
-constexpr PrintLineKernels kScalar{find, put};
+size_t take(PrintLine* /*lines*/, size_t /*n*/, uint64_t /*at*/, const PrintTaking& /*taking*/,
+            uint64_t* /*entries*/, uint32_t* /*homes*/, size_t& taken) {
+  taken = 0;
+  return 0;
+}
+
+constexpr PrintLineKernels kScalar{find, put, take};
 
 }  // namespace
 

@@ -42,6 +42,12 @@ enum class PrintPut : uint8_t {
   moved_out,      // done, and another one found no room
 };
 
+// How lines are taken out of a table that gets more of them.
+struct PrintTaking {
+  uint64_t unit, unit_next;  // lines that prints with the same highest bits have, before and after; unit > 15
+  uint64_t low, live;        // so many ordinals from `low` on live
+};
+
 struct PrintLineKernels {
   // All entries of these prints; of one print, those nearer to its home first. `out` has room for
   // kPrintSameMost * n + 8 of them, `rest` for 2 * (n + 8) numbers. Returns how many.
@@ -51,6 +57,11 @@ struct PrintLineKernels {
   // one with a later home, and a search ends at the first that does: rows of full lines are long, but nothing
   // is far from home. `out`: the entry that moved out, its home in lines from `home` on.
   PrintPut (*put)(PrintLine* home, uint64_t entry, uint64_t& out, ptrdiff_t& out_home);
+  // Empties the first lines of n, the number of the first is `at`, as long as everything in them lives.
+  // Returns how many; it may leave them to others. `entries` get what was in them, without how far it was
+  // behind, `homes` where that goes; both have room for 8 (n + 1), and `taken` becomes how many there are.
+  size_t (*take)(PrintLine* lines, size_t n, uint64_t at, const PrintTaking& taking, uint64_t* entries,
+                 uint32_t* homes, size_t& taken);
 };
 const PrintLineKernels& print_line_kernels_for(Simd level);
 

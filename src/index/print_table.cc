@@ -10,8 +10,10 @@
 namespace doppel {
 namespace {
 
-constexpr double kFull = 0.91;                      // of all entries when a pass begins
-constexpr uint64_t kGrowth = 8;                     // an eighth more lines in a pass
+// Fuller tables take less memory, but an insert goes by more full lines. Smaller steps move entries more
+// often.
+constexpr double kFull = 0.88;                      // of all entries when a pass begins
+constexpr uint64_t kGrowth = 6;                     // a sixth more lines in a pass
 constexpr uint64_t kStepLines = 4;                  // of a pass, for every entry that comes meanwhile
 constexpr uint64_t kReserved = uint64_t{48} << 30;  // bytes of addresses
 constexpr size_t kLead = kHugePage / 2;             // of memory that is taken ahead
@@ -154,8 +156,7 @@ PrintPut PrintTable::put(uint64_t print, uint64_t ordinal) {
       print_line_kernels_for(simd_level()).put(&lines()[at], print << 32 | ordinal, out, out_home);
   if (how != PrintPut::moved_out) return how;
   const uint64_t its_home = at + static_cast<uint64_t>(out_home);
-  put_stray(
-      {print_of({out, its_home}, its_home < frontier_ ? lines_ : lines_next_), out & kPrintOrdinalMask});
+  put_stray({print_of(out, its_home, its_home < frontier_ ? lines_ : lines_next_), out & kPrintOrdinalMask});
   --entries_;
   return PrintPut::done;
 }
@@ -229,71 +230,108 @@ void PrintTable::begin_pass() {
   pass_low_ = low_;
 }
 
-// Takes the entries of these lines out, those that are dead left out.
-void PrintTable::take_lines(uint64_t begin, uint64_t end) {
-  moving_.resize((end - begin) * kPrintLineEntries);
+// Takes the entries of a line out, those that are dead left out; says how many are left.
+size_t PrintTable::take_line(uint64_t at, uint64_t* entries, uint32_t* homes) {
   const uint64_t unit = lines_ / kLinesUnit, unit_next = lines_next_ / kLinesUnit;
-  Moving* out = moving_.data();
-  size_t taken = 0;
-  for (uint64_t at = begin; at < end; ++at) {
-    Line& line = lines()[at];
-    const uint64_t top = at / unit;  // of prints whose home is this line, by the old layout
-    for (const uint64_t entry : line) {
-      if (entry == 0) break;
-      ++taken;
-      const uint64_t home = at - print_behind(entry);
-      uint64_t its_top = top;
-      if (home >= frontier_) {
-        its_top = home / unit_next;
-      } else {
-        while (home < its_top * unit) --its_top;
-      }
-      uint64_t ordinal = entry & kPrintOrdinalMask;
-      if (!live(ordinal) && !take_from_aside(its_top << 32 | entry >> 32, ordinal)) continue;
-      *out++ = {entry >> 32 << 32 | ordinal, its_top * unit_next + ((entry >> 32) * unit_next >> 32)};
+  const uint64_t top = at / unit;  // of prints whose home is this line, by the old layout
+  Line& line = lines()[at];
+  size_t out = 0;
+  for (const uint64_t entry : line) {
+    if (entry == 0) break;
+    --entries_;
+    const uint64_t home = at - print_behind(entry);
+    uint64_t its_top = top;
+    if (home >= frontier_) {
+      its_top = home / unit_next;
+    } else {
+      while (home < its_top * unit) --its_top;
     }
-    std::memset(static_cast<void*>(&line), 0, sizeof(Line));
+    uint64_t ordinal = entry & kPrintOrdinalMask;
+    if (!live(ordinal) && !take_from_aside(its_top << 32 | entry >> 32, ordinal)) continue;
+    entries[out] = entry >> 32 << 32 | ordinal;
+    homes[out++] = static_cast<uint32_t>(its_top * unit_next + ((entry >> 32) * unit_next >> 32));
   }
-  moving_.resize(static_cast<size_t>(out - moving_.data()));
-  entries_ -= taken;
+  std::memset(static_cast<void*>(&line), 0, sizeof(Line));
+  return out;
+}
+
+void PrintTable::take_lines(uint64_t begin, uint64_t end) {
+  const PrintLineKernels& kernels = print_line_kernels_for(simd_level());
+  const PrintTaking taking{.unit = lines_ / kLinesUnit,
+                           .unit_next = lines_next_ / kLinesUnit,
+                           .low = low_ & kPrintOrdinalMask,
+                           .live = next_ - low_};
+  moving_.resize((end - begin + 1) * kPrintLineEntries);
+  homes_.resize(moving_.size());
+  size_t moving = 0;
+  for (uint64_t at = begin; at < end; ++at) {
+    if (at < frontier_ && removed_ == 0 && taking.unit > kPrintBehindMost) {
+      size_t taken = 0;
+      at += kernels.take(lines() + at, std::min(end, frontier_) - at, at, taking, &moving_[moving],
+                         &homes_[moving], taken);
+      moving += taken;
+      entries_ -= taken;
+      if (at == end) break;
+    }
+    moving += take_line(at, &moving_[moving], &homes_[moving]);
+  }
+  moving_.resize(moving);
+  homes_.resize(moving);
 }
 
 // What was taken out goes to its new lines, ascending by home: each entry to the first free place from its
 // home on. So the lines are filled one after the other until they come to those that moved before; what goes
-// there is entered one by one.
+// there is entered one by one. Both halves are counted and placed side by side: neighbours often have the
+// same home, and would wait for each other.
 void PrintTable::place_moving() {
-  if (moving_.empty()) return;
-  uint64_t low = moving_.front().home, high = low;
-  for (const Moving& moving : moving_) {
-    low = std::min(low, moving.home);
-    high = std::max(high, moving.home);
+  const size_t n = moving_.size(), half = n / 2;
+  if (n == 0) return;
+  uint32_t low = homes_.front(), high = low;
+  for (const uint32_t home : homes_) {
+    low = std::min(low, home);
+    high = std::max(high, home);
   }
-  places_.assign(high - low + 1, 0);
-  for (const Moving& moving : moving_) ++places_[moving.home - low];
+  const size_t range = size_t{high} - low + 1;
+  for (PodVector<uint32_t>& places : places_) places.assign(range, 0);
+  uint32_t* const first = places_[0].data();
+  uint32_t* const second = places_[1].data();
+  for (size_t i = 0; i < half; ++i) {
+    ++first[homes_[i] - low];
+    ++second[homes_[half + i] - low];
+  }
+  if (n % 2 != 0) ++second[homes_[n - 1] - low];
   uint64_t empty = low;  // lines from `low` on are empty up to here
   uint64_t next = 0;     // free place, counted from the line `low` on
   size_t homes = 0;      // so many of them have their places
-  for (; homes < places_.size(); ++homes) {
-    const uint64_t count = places_[homes];
+  for (; homes < range; ++homes) {
+    const uint64_t count = first[homes] + second[homes];
     next = std::max<uint64_t>(next, homes * kPrintLineEntries);
     const uint64_t end = low + (next + count + kPrintLineEntries - 1) / kPrintLineEntries;
     while (empty < end && lines()[empty][0] == 0) ++empty;
     if (empty < end || end - 1 - (low + homes) > kPrintBehindMost) break;
-    places_[homes] = static_cast<uint32_t>(next);
+    second[homes] = static_cast<uint32_t>(next + first[homes]);
+    first[homes] = static_cast<uint32_t>(next);
     next += count;
   }
   uint64_t* const slots = *(lines() + low);
-  for (const Moving& moving : moving_) {
-    const uint64_t home = moving.home - low;
-    if (home >= homes) continue;
-    const uint32_t at = places_[home]++;
-    slots[at] = moving.entry | (at / kPrintLineEntries - home) << kPrintOrdinalBits;
-    ++entries_;
+  const auto place = [&](size_t i, uint32_t* places) {
+    const uint64_t home = homes_[i] - low;
+    if (home >= homes) return;
+    const uint32_t at = places[home]++;
+    slots[at] = moving_[i] | (at / kPrintLineEntries - home) << kPrintOrdinalBits;
+  };
+  for (size_t i = 0; i < half; ++i) {
+    place(i, first);
+    place(half + i, second);
   }
-  if (homes == places_.size()) return;
-  for (const Moving& moving : moving_)
-    if (moving.home - low >= homes)
-      move_entry({print_of(moving, lines_next_), moving.entry & kPrintOrdinalMask});
+  if (n % 2 != 0) place(n - 1, second);
+  entries_ += n;
+  if (homes == range) return;
+  for (size_t i = 0; i < n; ++i) {
+    if (homes_[i] - low < homes) continue;
+    --entries_;
+    move_entry({print_of(moving_[i], homes_[i], lines_next_), moving_[i] & kPrintOrdinalMask});
+  }
 }
 
 void PrintTable::move_entry(const Entry& entry) {

@@ -7,7 +7,7 @@
 // that many list keeps a few of them here and the others in a list of its own, so that it is in nobody's way
 // and is counted without being read.
 //
-// The table grows by a sixteenth at a time, from its end to its front, a few lines with every insert: a
+// The table grows by a sixth at a time, from its end to its front, a few lines with every insert: a
 // higher line only moves further up. Prints at or above the frontier have their new place, those below their
 // old one. Such a pass drops what is dead; where much is dead, it adds no line.
 //
@@ -69,6 +69,13 @@ class PrintTable {
     fetch(at);
     fetch(at + 1);
   }
+  // Later, when these are here: the lines behind them, to which insert() goes on if both are full.
+  void prefetch_run(uint64_t print) const {
+    const Line* at = &lines()[home(print)];
+    if ((*at)[kPrintLineEntries - 1] == 0 || at[1][kPrintLineEntries - 1] == 0) return;
+    fetch(at + 2);
+    fetch(at + 3);
+  }
   // Who lists these prints. Up to count_most (more than `most`) originals are counted for each, and those of
   // a print that no more than `most` list are named.
   void find(std::span<const uint64_t> prints, uint32_t most, uint32_t count_most, PrintsFound& out) const;
@@ -91,11 +98,6 @@ class PrintTable {
     uint64_t print;
     uint64_t ordinal;
   };
-  // An entry of the lines on its way to another line.
-  struct Moving {
-    uint64_t entry;  // without how far it is behind
-    uint64_t home;
-  };
 
   Line* lines() const { return reinterpret_cast<Line*>(pages_->data()); }
   bool full(uint64_t line) const { return lines()[line][kPrintLineEntries - 1] != 0; }
@@ -107,8 +109,8 @@ class PrintTable {
     const uint64_t old = home_in(print, lines_);
     return old < frontier_ ? old : home_in(print, lines_next_);
   }
-  static uint64_t print_of(const Moving& moving, uint64_t lines) {
-    return moving.home / (lines / kLinesUnit) << 32 | moving.entry >> 32;
+  static uint64_t print_of(uint64_t entry, uint64_t home, uint64_t lines) {
+    return home / (lines / kLinesUnit) << 32 | entry >> 32;
   }
   uint64_t number_of(uint64_t ordinal) const { return low_ + ((ordinal - low_) & kPrintOrdinalMask); }
   bool live(uint64_t ordinal) const {
@@ -132,6 +134,7 @@ class PrintTable {
   void begin_pass();
   void step(uint64_t lines);
   void take_lines(uint64_t begin, uint64_t end);
+  size_t take_line(uint64_t at, uint64_t* entries, uint32_t* homes);
   void place_moving();
   void move_entry(const Entry& entry);
 
@@ -146,8 +149,10 @@ class PrintTable {
   uint64_t aside_entries_ = 0;
   std::array<uint64_t, 64> strays_{};  // bits of prints of which some found no room in lines
   uint64_t pass_low_ = 0;              // low_ when the last pass began
-  PodVector<Moving> moving_;
-  PodVector<uint32_t> places_;  // of those that move, by home
+  // Entries on their way to other lines, without how far they are behind, and their new homes.
+  PodVector<uint64_t> moving_;
+  PodVector<uint32_t> homes_;
+  std::array<PodVector<uint32_t>, 2> places_;  // by home, of the first half of them and of the second
 
   uint64_t low_ = 0, next_ = 0;
   uint64_t removed_ = 0;                                      // one by one, and not expired yet

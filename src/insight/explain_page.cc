@@ -51,6 +51,7 @@ p { margin: 0 0 8px; max-width: 80ch; }
 del, ins { border-radius: 3px; padding: 0 2px; -webkit-box-decoration-break: clone; box-decoration-break: clone; }
 del { background: var(--del); color: var(--del-ink); text-decoration: line-through 1px; }
 ins { background: var(--ins); color: var(--ins-ink); text-decoration: underline 1px; text-underline-offset: 3px; }
+mark { background: var(--ins); color: var(--ins-ink); border-radius: 3px; }
 details { margin: 4px 0; }
 summary { cursor: pointer; color: var(--quiet); font-size: 14px; padding: 4px 10px; }
 summary:focus-visible { outline: 2px solid var(--band); }
@@ -89,6 +90,27 @@ void add_row(Lines& page, std::span<const DiffPiece> pieces) {
   page.line(R"(<div class="row"><div class="side" data-side="A" dir="auto">{}</div>)"
             R"(<div class="side{}" data-side="B" dir="auto">{}</div></div>)",
             left, left == right ? " same" : "", right);
+}
+
+std::string marked(std::string_view text, const std::vector<Passage>& passages) {
+  std::string out;
+  size_t at = 0;
+  for (const Passage& p : passages) {
+    // A character can belong to two words, and so to two passages.
+    const size_t begin = std::max<size_t>(at, p.bytes.begin);
+    if (begin >= p.bytes.end) continue;
+    out += html_escape(text.substr(at, begin - at));
+    out += fmt::format("<mark>{}</mark>", html_escape(text.substr(begin, p.bytes.end - begin)));
+    at = p.bytes.end;
+  }
+  return out + html_escape(text.substr(at));
+}
+
+void add_passages(Lines& page, const Explanation& e) {
+  page.line("<h2>Passages that both have</h2>");
+  page.line(R"(<div class="row"><div class="side" data-side="A" dir="auto">{}</div>)"
+            R"(<div class="side" data-side="B" dir="auto">{}</div></div>)",
+            marked(e.a.text, e.passages->in_first), marked(e.b.text, e.passages->in_second));
 }
 
 void add_texts(Lines& page, const Explanation& e, const TextDiff& diff) {
@@ -137,6 +159,23 @@ std::vector<Measure> measures(const Explanation& e) {
   return out;
 }
 
+bool shows_passages(const Explanation& e) {
+  return e.passages.has_value() && !e.passages->in_second.empty() && e.finding != Finding::exact &&
+         e.finding != Finding::near;
+}
+
+std::vector<std::string> passages_in_words(std::string_view text, const std::vector<Passage>& passages) {
+  constexpr size_t kShown = 100;  // characters
+  std::vector<std::string> out;
+  for (const Passage& p : passages) {
+    const std::string_view all = text.substr(p.bytes.begin, p.bytes.end - p.bytes.begin);
+    out.push_back(fmt::format("words {} to {}, bytes {} to {}: {}", with_commas(p.words.begin),
+                              with_commas(p.words.end), with_commas(p.bytes.begin), with_commas(p.bytes.end),
+                              one_line(all, kShown)));
+  }
+  return out;
+}
+
 static std::string count_of_words(uint64_t n) { return with_commas(n) + (n == 1 ? " word" : " words"); }
 
 std::string difference_in_words(const TextDiff& diff) {
@@ -182,6 +221,7 @@ std::string explain_page(const Explanation& e, const TextDiff& diff) {
     }
     page.line("</ol>\n<p class=\"quiet\">One is enough for a pair to be found.</p>");
   }
+  if (shows_passages(e)) add_passages(page, e);
   page.line("<h2>{}</h2>", html_escape(difference_in_words(diff)));
   add_texts(page, e, diff);
   page.raw("</main>\n</body>\n</html>\n");

@@ -3,6 +3,7 @@
 // side with the differences marked. Everything from documents is escaped.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "insight/explanation.h"
@@ -18,6 +19,11 @@ std::vector<Measure> measures(const Explanation& e);
 
 // "What differs: ...", or why nothing differs.
 std::string difference_in_words(const TextDiff& diff);
+
+// Passages that both texts have, of one of them: where each is, and how it begins.
+std::vector<std::string> passages_in_words(std::string_view text, const std::vector<Passage>& passages);
+// Whether passages say more than what differs.
+bool shows_passages(const Explanation& e);
 
 std::string explain_page(const Explanation& e, const TextDiff& diff);
 

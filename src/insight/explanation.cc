@@ -33,6 +33,13 @@ bool holds_other_bytes(std::string_view text) {
   return false;
 }
 
+// Signatures are the same with prints as without; the shingles stay in order.
+Scheme in_order(const EngineOptions& options) {
+  Scheme out = options.scheme;
+  if (out.passage == 0) out.passage = relations_to_explain(options).passage;
+  return out;
+}
+
 Measured measure(const Scheme& scheme, const NamedText& input, ExplainedText& out) {
   Measured m;
   m.slices.resize(scheme.num_perm);
@@ -94,6 +101,8 @@ std::string_view finding_name(Finding finding) {
       return "exact";
     case Finding::near:
       return "near";
+    case Finding::contained:
+      return "contained";
     case Finding::near_miss:
       return "near_miss";
     case Finding::prefilter:
@@ -127,8 +136,9 @@ Explanation explain(const EngineOptions& options, const NamedText& a, const Name
   e.num_perm = options.scheme.num_perm;
   e.shingle_words = options.scheme.shingle_words;
   e.family = options.scheme.family;
-  Measured ma = measure(options.scheme, a, e.a);
-  Measured mb = measure(options.scheme, b, e.b);
+  const Scheme scheme = in_order(options);
+  Measured ma = measure(scheme, a, e.a);
+  Measured mb = measure(scheme, b, e.b);
   e.comparable = a.scope == b.scope && e.a.content == Content::shingled && e.b.content == Content::shingled;
   if (e.comparable) {
     e.exact = overlap_of_shingles(ma.shingles, mb.shingles);
@@ -145,9 +155,34 @@ Explanation explain(const EngineOptions& options, const NamedText& a, const Name
     }
   }
   e.finding = find(e);
+  if (e.comparable && e.sets.has_value() && !e.estimated) {
+    e.passages =
+        common_passages(options, {a.text, ma.document.tops, ma.set}, {b.text, mb.document.tops, mb.set});
+    if (options.rule.relations.partial_duplicate && e.passages->asked && e.finding != Finding::near &&
+        e.passages->relation == Relation::contained)
+      e.finding = Finding::contained;
+  }
   const bool text_in_both = e.a.content != Content::empty && e.b.content != Content::empty;
   if (text_in_both && ma.document.digest == mb.document.digest) e.finding = Finding::exact;
   return e;
+}
+
+// What the second text is of the first one besides.
+static std::string relation_in_words(const Explanation& e) {
+  if (!e.passages.has_value() || !e.passages->relation.has_value() || e.finding == Finding::exact ||
+      e.finding == Finding::near)
+    return "";
+  const CommonPassages& p = *e.passages;
+  const std::string_view name = relation_name(*p.relation);
+  const std::string reported = e.finding == Finding::contained
+                                   ? "It is a duplicate, because partial is duplicate."
+                               : p.asked ? fmt::format("It is reported as {}.", name)
+                                         : fmt::format("With {} in `relations` it would be reported.", name);
+  const auto share = [&](uint64_t all) {
+    return fmt::format("{:.6f}", similarity_ppm({p.shared, all}) / 1e6);
+  };
+  return fmt::format("The first one has {} of the second, the second {} of the first one: {} shingles. {}",
+                     share(p.second), share(p.first), with_commas(p.shared), reported);
 }
 
 PlainWords in_plain_words(const Explanation& e) {
@@ -173,6 +208,11 @@ PlainWords in_plain_words(const Explanation& e) {
       say.push_back(
           fmt::format("Similarity {} reaches the threshold {}: {}.", similarity, threshold, decided_by));
       say.push_back(fmt::format("They share {}, so the pair was found and verified.", bands));
+      break;
+    case Finding::contained:
+      words.headline = "duplicate: the first one has most of it";
+      say.push_back(
+          fmt::format("Similarity {} is below the threshold {}: {}.", similarity, threshold, decided_by));
       break;
     case Finding::near_miss:
       words.headline = "not a duplicate: a near miss";
@@ -228,6 +268,7 @@ PlainWords in_plain_words(const Explanation& e) {
                                                                 : "The second one is"));
       break;
   }
+  if (const std::string relation = relation_in_words(e); !relation.empty()) say.push_back(relation);
   if (e.comparable && !e.estimated &&
       reaches(e.exact, e.rule.threshold_ppm) != reaches(e.decisive, e.rule.threshold_ppm)) {
     say.push_back(

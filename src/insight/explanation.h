@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "insight/passages.h"
 
 namespace doppel {
 
@@ -28,6 +29,7 @@ struct ExplainedText {
 enum class Finding {
   exact,      // equal digest: a duplicate
   near,       // candidate, and similar enough: a duplicate
+  contained,  // the first one has most of it: a duplicate with partial: duplicate
   near_miss,  // candidate, verified, below the threshold
   prefilter,  // a band is equal, but too few slices are for verification
   apart,      // no band is equal; below the threshold anyway
@@ -37,7 +39,9 @@ enum class Finding {
   no_text,    // one text is empty
 };
 std::string_view finding_name(Finding finding);
-inline bool is_duplicate(Finding f) { return f == Finding::exact || f == Finding::near; }
+inline bool is_duplicate(Finding f) {
+  return f == Finding::exact || f == Finding::near || f == Finding::contained;
+}
 
 struct Explanation {
   ExplainedText a, b;
@@ -51,11 +55,12 @@ struct Explanation {
   Overlap exact;            // of the shingles
   double slots = 0;         // share of the sketches' slots that are equal
   int equal_slices = 0;
-  Overlap slices;               // the estimate from equal_slices
-  std::optional<Overlap> sets;  // of the compact sets, if both have one
-  Overlap decisive;             // the overlap that the verdict depends on
-  bool estimated = false;       // decisive is slices
-  std::vector<bool> bands;      // which bands are equal
+  Overlap slices;                          // the estimate from equal_slices
+  std::optional<Overlap> sets;             // of the compact sets, if both have one
+  Overlap decisive;                        // the overlap that the verdict depends on
+  bool estimated = false;                  // decisive is slices
+  std::vector<bool> bands;                 // which bands are equal
+  std::optional<CommonPassages> passages;  // if both have a set
   int bands_met() const;
   double meets() const;  // probability that a pair of this similarity shares a band
 };

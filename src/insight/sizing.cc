@@ -3,8 +3,11 @@
 #include <cmath>
 #include <string>
 
+#include "engine/stored_set.h"
 #include "index/index.h"
+#include "index/print_table.h"
 #include "sketch/compact_set.h"
+#include "sketch/prints.h"
 #include "text/hash_key.h"
 
 namespace doppel {
@@ -17,15 +20,34 @@ int up_to_multiple(int n, int of) { return (n + of - 1) / of * of; }
 IndexCost index_cost(const IndexShape& shape) {
   const int mask_bytes = 4 * shape.banding.mask_words();
   IndexCost cost;
-  const BytesEach memory = bytes_each({.num_perm = shape.num_perm, .banding = shape.banding});
+  const BytesEach memory = bytes_each({.num_perm = shape.num_perm,
+                                       .banding = shape.banding,
+                                       .track_prints = shape.passage != 0,
+                                       .passage = shape.passage});
   cost.row = memory.row;
   cost.tables = memory.tables;
+  cost.prints = memory.prints;
   // checksum 4, flags 4, body 8, id tag 8, digest 16, mask, slices
   cost.hot = 40 + mask_bytes + up_to_multiple(shape.num_perm, 4);
   // checksum 4, length of the metadata
   cost.body = 4 + 1 + shape.metadata_bytes;
   if (shape.exact_sets) cost.body += coded_set_bytes(shape.shingles_per_document);
+  if (shape.passage != 0)
+    cost.body += sizeof(uint32_t) + kStoredPrintBytes * (memory.prints - 1) / PrintTable::bytes_each();
   return cost;
+}
+
+// Of the windows' smallest shingles, one in (window + 1) / 2 is another one than that of the window before.
+double prints_asked(uint32_t passage, double shingles) {
+  return 2 * shingles / (asked_window(static_cast<size_t>(shingles), passage) + 1.0);
+}
+
+// The next print is 1 to `passage` shingles behind the last, each as probable. The mean over all places
+// where a passage may begin.
+double passage_found(uint32_t passage, uint32_t shared) {
+  if (shared >= passage) return 1;
+  const double rest = passage - shared;
+  return 1 - rest * (rest + 1) / (passage * (passage + 1.0));
 }
 
 double coded_set_bytes(double shingles) {

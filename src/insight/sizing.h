@@ -14,18 +14,25 @@ struct IndexShape {
   bool exact_sets = true;            // verify: exact
   double shingles_per_document = 0;  // distinct, of an average document
   double metadata_bytes = 0;         // id, URL, position of an average document
+  uint32_t passage = 0;              // shingles of the shortest passage that prints find; 0: no relations
 };
 
 // Bytes for each original. Duplicates take none.
 struct IndexCost {
   double row = 0;     // memory: slices, digest, position of the body, bands that list it
   double tables = 0;  // memory: one entry in each band's table and in the table of digests
-  double memory() const { return row + tables; }
+  double prints = 0;  // memory: an entry for each print
+  double memory() const { return row + tables + prints; }
   double hot = 0;   // disk: the same row, with a checksum
-  double body = 0;  // disk: metadata and set
+  double body = 0;  // disk: metadata, set and prints
   double disk() const { return hot + body; }
 };
 IndexCost index_cost(const IndexShape& shape);
+
+// How many prints a document of so many shingles asks with.
+double prints_asked(uint32_t passage, double shingles);
+// The probability that a shared passage of `shared` shingles in two long texts is found.
+double passage_found(uint32_t passage, uint32_t shared);
 
 // The coded size of a set of so many distinct shingles, measured with random hashes.
 double coded_set_bytes(double shingles);

@@ -13,16 +13,16 @@ struct OutcomeName {
   std::string_view verdict, kind;
 };
 // The verdicts in the order of place_of(): duplicates by kind.
-constexpr OutcomeName kOutcomeNames[] = {{"unique", "none"},   {"duplicate", "exact"}, {"duplicate", "near"},
-                                         {"unscored", "none"}, {"rejected", "none"},   {"skipped", "none"},
-                                         {"removal", "none"}};
+constexpr OutcomeName kOutcomeNames[] = {
+    {"unique", "none"},   {"duplicate", "exact"}, {"duplicate", "near"}, {"unscored", "none"},
+    {"rejected", "none"}, {"skipped", "none"},    {"removal", "none"},   {"duplicate", "contained"}};
 
 size_t place_of(const Outcome& outcome) {
   switch (outcome.verdict) {
     case Verdict::unique:
       return 0;
     case Verdict::duplicate:
-      return outcome.kind == Kind::exact ? 1 : 2;
+      return outcome.kind == Kind::exact ? 1 : outcome.kind == Kind::contained ? 7 : 2;
     case Verdict::unscored:
       return 3;
     case Verdict::rejected:
@@ -94,6 +94,7 @@ void StreamMetrics::observe(const Decided& decided, const BatchTimes& times, int
   advance(records);
   tally_.problems += decided.batch.problems.size();
   tally_.listings_capped += decided.work.resolved.listings_capped;
+  tally_.prints_capped += decided.work.resolved.prints_capped;
   const BatchTimes::Duration durations[] = {times.read,  times.sign,   times.match, times.resolve,
                                             times.write, times.settle, times.commit};
   for (size_t stage = 0; stage < kStages; ++stage) stages_[stage].add(seconds(durations[stage]));
@@ -109,6 +110,8 @@ void StreamMetrics::count_document(const Decided& decided, size_t i) {
   tally_.bytes[place] += record.value.size();
   if (outcome.verdict == Verdict::unique || outcome.verdict == Verdict::duplicate) {
     count_similarity(outcome);
+    const std::optional<Relation> relation = strongest_relation(outcome);
+    if (relation && outcome.verdict == Verdict::unique) ++tally_.relations[static_cast<size_t>(*relation)];
   } else if (outcome.verdict == Verdict::rejected) {
     ++tally_.rejected[kind_of(reject_kinds(), decided.work.sign.documents[i].reason)];
   } else if (outcome.verdict == Verdict::skipped) {
@@ -210,12 +213,14 @@ void StreamMetrics::collect(Families& out) const {
   const std::string replay = options_.replay ? "true" : "false";
   for (size_t i = 0; i < std::size(kOutcomeNames); ++i) {
     const auto& [verdict, kind] = kOutcomeNames[i];
+    if (kind == "contained" && !options_.rule.relations.partial_duplicate) continue;
     const Labels labels{{"verdict", std::string(verdict)}, {"kind", std::string(kind)}, {"replay", replay}};
     out.counter("doppel_documents_total", "Documents whose verdict is settled.",
                 static_cast<double>(tally_.documents[i]), labels);
   }
   for (size_t i = 0; i < std::size(kOutcomeNames); ++i) {
     const auto& [verdict, kind] = kOutcomeNames[i];
+    if (kind == "contained" && !options_.rule.relations.partial_duplicate) continue;
     const Labels labels{{"verdict", std::string(verdict)}, {"kind", std::string(kind)}, {"replay", replay}};
     out.counter("doppel_document_bytes_total", "Bytes of the records of these documents.",
                 static_cast<double>(tally_.bytes[i]), labels);
@@ -247,6 +252,17 @@ void StreamMetrics::collect(Families& out) const {
       "doppel_listings_capped_total",
       "How often a band did not list an original because it already listed max_listed under the same key.",
       static_cast<double>(tally_.listings_capped));
+  if (options_.rule.relations.on()) {
+    for (size_t relation = 0; relation < tally_.relations.size(); ++relation)
+      out.counter(
+          "doppel_relations_total",
+          "Unique documents that are related to originals, by their strongest relation.",
+          static_cast<double>(tally_.relations[relation]),
+          {{"relation", std::string(relation_name(static_cast<Relation>(relation)))}, {"replay", replay}});
+    out.counter("doppel_prints_capped_total",
+                "How often a print did not list an original because it already listed max_listed.",
+                static_cast<double>(tally_.prints_capped));
+  }
   for (size_t reason = 0; reason < tally_.removals.size(); ++reason)
     out.counter("doppel_originals_removed_total", "Originals that were removed, by reason.",
                 static_cast<double>(tally_.removals[reason]),

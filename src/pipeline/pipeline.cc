@@ -4,6 +4,7 @@
 #include <array>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -40,12 +41,11 @@ class Timed {
 };
 
 void count_relations(const Outcome& outcome, Counters& counters) {
-  if (outcome.related.empty()) return;
-  Relation strongest = Relation::shares;
-  for (const Related& related : outcome.related) strongest = std::min(strongest, related.relation);
-  ++(strongest == Relation::contained  ? counters.contained
-     : strongest == Relation::contains ? counters.contains
-                                       : counters.shares);
+  const std::optional<Relation> strongest = strongest_relation(outcome);
+  if (!strongest) return;
+  ++(*strongest == Relation::contained  ? counters.contained
+     : *strongest == Relation::contains ? counters.contains
+                                        : counters.shares);
 }
 
 void count(const Lane& lane, Counters& counters) {
@@ -197,6 +197,7 @@ class Run {
     }
     if (p_.known_again != nullptr) know_again();
     drop_repeats();
+    find_bytes();
     check_decided();
     {
       const Timed timed(now_->times.write);
@@ -224,6 +225,18 @@ class Run {
       outcome = {.verdict = Verdict::skipped};
       document.reason = "repeated";
     }
+  }
+
+  // Where in their texts the passages are.
+  void find_bytes() {
+    std::vector<Outcome>& outcomes = now_->work.resolved.outcomes;
+    related_.clear();
+    for (size_t i = 0; i < outcomes.size(); ++i)
+      if (!outcomes[i].related.empty()) related_.push_back(i);
+    executor_.run(related_.size(), kSignGrain, [&](int worker, size_t begin, size_t end) {
+      for (const size_t i : std::span(related_).subspan(begin, end - begin))
+        signers_[worker].find_bytes(now_->batch.records[i], outcomes[i].related);
+    });
   }
 
   // Checks what sinks and the index rely on.
@@ -309,7 +322,8 @@ class Run {
   bool more_ = false;       // next_ has a batch, and its signing has begun
   bool unsettled_ = false;  // settling_ has a batch
   bool saw_warc_ = false;
-  Seq lowest_live_ = 0;  // of the last resolved batch
+  std::vector<size_t> related_;  // documents of the batch
+  Seq lowest_live_ = 0;          // of the last resolved batch
   Counters counters_;
 };
 

@@ -1,10 +1,12 @@
 #include "pipeline/sign_record.h"
 
 #include "absl/strings/str_join.h"
+#include "base/check.h"
 #include "base/status.h"
 #include "records/metadata.h"
 #include "records/rejected_record.h"
 #include "state/scheme.h"
+#include "text/words.h"
 
 namespace doppel {
 namespace {
@@ -22,6 +24,7 @@ RecordSigner::RecordSigner(const Scheme& scheme, bool with_sets, const FormatOpt
                            std::unique_ptr<Decoder> decoder)
     : signer_(scheme, with_sets),
       hash_key_(scheme.key),
+      normalisation_(scheme.normalisation),
       decoder_(std::move(decoder)),
       keys_(keys),
       scheme_(scheme.describe()),
@@ -116,6 +119,21 @@ void RecordSigner::sign_pieces(const Record& record, SignedDocument& out, uint8_
   }
   signer_.end(out, slices);
   if (!status.ok()) reject(out, std_sv(status.message()));
+}
+
+std::string_view RecordSigner::find_bytes(const Record& record, std::span<Related> related) {
+  Document document;
+  if (decoder_ == nullptr || record.pieces != nullptr || !decoder_->decode(record, document).ok()) return {};
+  const std::vector<WordPlace> places = word_places(document.text, normalisation_);
+  for (Related& each : related) {
+    each.bytes.clear();
+    for (const WordRange& words : each.passages) {
+      DOPPEL_CHECK(words.begin < words.end && words.end <= places.size(), "a passage is of words of the text",
+                   words.begin, words.end, places.size());
+      each.bytes.push_back({places[words.begin].begin, places[words.end - 1].end});
+    }
+  }
+  return document.text;
 }
 
 uint64_t RecordSigner::key_tag(const Record& record) {

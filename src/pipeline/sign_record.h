@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
+#include "engine/relation.h"
 #include "engine/sign.h"
 #include "engine/signed_record.h"
 #include "formats/decoder.h"
@@ -45,6 +47,9 @@ class RecordSigner {
   // is judged by that alone; `reason` says why it has no text. This excludes the urn: records of
   // Browsertrix, which the crawler makes and no server has sent.
   void sign(const Record& record, SignedDocument& out, uint8_t* slices);
+  // Fills the bytes of passages of the record's document, if its text can be had again. Returns the text,
+  // which lives until the next call; empty: there is none.
+  std::string_view find_bytes(const Record& record, std::span<Related> related);
   // Whether one of the records came from a WARC file, possibly before it was signed.
   bool saw_warc() const { return saw_warc_; }
 
@@ -57,6 +62,7 @@ class RecordSigner {
 
   Signer signer_;
   HashKey hash_key_;
+  Normalisation normalisation_;
   std::unique_ptr<Decoder> decoder_;  // nullptr: records are signed
   std::string key_;                   // buffer for source and key
   KeyPolicy keys_;

@@ -10,6 +10,37 @@ namespace doppel {
 
 namespace dom = simdjson::dom;
 
+namespace {
+
+absl::Status read_share(const dom::element& from, std::string_view name, uint32_t& ppm) {
+  double share = 0;
+  if (from[name].get(share) != simdjson::SUCCESS || !(share >= 0 && share <= 1))
+    return invalid(std::string(name) + " is not a number from 0 to 1");
+  ppm = static_cast<uint32_t>(std::llround(share * 1e6));
+  return absl::OkStatus();
+}
+
+absl::Status read_partial_copy(const dom::element& root, bool verdict, ReadEvent& out) {
+  out.type = ReadEvent::Type::partial_copy_of;
+  dom::array relations;
+  if (root["event_id"].get(out.event_id) != simdjson::SUCCESS ||
+      root.at_pointer(verdict ? "/id" : "/document/id").get(out.id) != simdjson::SUCCESS ||
+      root["relations"].get(relations) != simdjson::SUCCESS)
+    return invalid("no event_id, no id or no relations");
+  for (const dom::element each : relations) {
+    ReadRelation& relation = out.relations.emplace_back();
+    if (each["relation"].get(relation.relation) != simdjson::SUCCESS ||
+        each["cluster_id"].get(relation.cluster_id) != simdjson::SUCCESS ||
+        each.at_pointer(verdict ? "/id" : "/original/id").get(relation.original_id) != simdjson::SUCCESS)
+      return invalid("a relation without its name, cluster_id or original");
+    RETURN_IF_ERROR(read_share(each, "of_document", relation.of_document_ppm));
+    RETURN_IF_ERROR(read_share(each, "of_original", relation.of_original_ppm));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 struct EventReader::Impl {
   dom::parser parser;
   JsonMender mender;
@@ -28,6 +59,8 @@ absl::Status EventReader::read(const std::string& line, ReadEvent& out) {
   }
   std::string_view type;
   if (root["type"].get(type) != simdjson::SUCCESS) return invalid("not an event: it has no type");
+  const bool verdict = type == "verdict" && root["relations"].error() == simdjson::SUCCESS;
+  if (verdict || type == "partial-copy-of") return read_partial_copy(root, verdict, out);
   if (type == "duplicate-of") {
     out.type = ReadEvent::Type::duplicate_of;
   } else if (type == "original-removed") {
@@ -49,10 +82,7 @@ absl::Status EventReader::read(const std::string& line, ReadEvent& out) {
   text(out.event_id, "/event_id");
   text(out.id, "/document/id");
   text(out.kind, "/kind");
-  double similarity = 0;
-  if (root["similarity"].get(similarity) != simdjson::SUCCESS || !(similarity >= 0 && similarity <= 1))
-    return invalid("similarity is not a number from 0 to 1");
-  out.similarity_ppm = static_cast<uint32_t>(std::llround(similarity * 1e6));
+  RETURN_IF_ERROR(read_share(root, "similarity", out.similarity_ppm));
   return status;
 }
 

@@ -5,16 +5,24 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 
 namespace doppel {
 
+struct ReadRelation {
+  std::string_view relation, cluster_id, original_id;
+  uint32_t of_document_ppm = 0, of_original_ppm = 0;
+};
+
 struct ReadEvent {  // views are valid until the next read()
-  enum class Type { duplicate_of, original_removed, other };
+  // A verdict of a document that is related to originals is a partial copy, too.
+  enum class Type { duplicate_of, partial_copy_of, original_removed, other };
   Type type = Type::other;
   std::string_view event_id, cluster_id, id, original_id, kind, reason;
   uint32_t similarity_ppm = 0;
+  std::vector<ReadRelation> relations;  // of a partial copy
 };
 
 class EventReader {

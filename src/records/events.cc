@@ -149,6 +149,17 @@ std::string host_of(std::string_view url) {
 
 namespace {
 
+template <typename Ranges>
+void ranges_member(std::string& out, std::string_view name, const Ranges& ranges) {
+  member(out, name);
+  out += '[';
+  for (const auto& range : ranges) {
+    if (out.back() != '[') out += ',';
+    out += '[' + std::to_string(range.begin) + ',' + std::to_string(range.end) + ']';
+  }
+  out += ']';
+}
+
 // Shares count only shingles that are not common.
 void append_related(std::string& out, const Outcome& outcome, bool whole) {
   if (outcome.related.empty()) return;
@@ -168,13 +179,8 @@ void append_related(std::string& out, const Outcome& outcome, bool whole) {
     member(out, "of_original");
     append_json_ppm(out, similarity_ppm({related.shared, related.of_original}));
     number_member(out, "shared", static_cast<int64_t>(related.shared));
-    member(out, "passages");
-    out += '[';
-    for (const WordRange& words : related.passages) {
-      if (out.back() != '[') out += ',';
-      out += '[' + std::to_string(words.begin) + ',' + std::to_string(words.end) + ']';
-    }
-    out += ']';
+    ranges_member(out, "passages", related.passages);
+    if (!related.bytes.empty()) ranges_member(out, "bytes", related.bytes);
     if (whole) document_member(out, "original", original);
     out += '}';
   }

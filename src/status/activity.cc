@@ -42,6 +42,10 @@ Sample sample_of(const Counters& c, int64_t now_ms) {
           .unscored = c.unscored,
           .rejected = c.rejected,
           .skipped = c.skipped,
+          .partial = c.partial,
+          .contained = c.contained,
+          .contains = c.contains,
+          .shares = c.shares,
           .bytes = c.bytes,
           .duplicate_bytes = c.duplicate_bytes};
 }

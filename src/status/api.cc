@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "insight/json_writer.h"
+#include "insight/show.h"
 #include "pipeline/known_again.h"
 #include "records/events.h"
 #include "records/metadata.h"
@@ -73,8 +74,21 @@ void write_originals(JsonWriter& json, const List& list, const MetadataOf& metad
   json.close();
 }
 
-// Writes the originals to which a unique document is related.
-void write_relations(JsonWriter& json, const Outcome& outcome) {
+template <typename Ranges>
+void write_ranges(JsonWriter& json, std::string_view key, const Ranges& ranges) {
+  json.open(key, '[');
+  for (const auto& range : ranges) {
+    json.open("", '[');
+    json.number("", range.begin);
+    json.number("", range.end);
+    json.close();
+  }
+  json.close();
+}
+
+// Writes the originals to which a unique document is related; `text` is its text.
+void write_relations(JsonWriter& json, const Outcome& outcome, std::string_view text) {
+  constexpr size_t kTextMost = 200;  // characters of a passage
   if (outcome.verdict != Verdict::unique || outcome.related.empty()) return;
   json.open("relations", '[');
   for (const Related& related : outcome.related) {
@@ -83,14 +97,14 @@ void write_relations(JsonWriter& json, const Outcome& outcome) {
     json.real("of_document", similarity_ppm({related.shared, related.of_document}) / 1e6);
     json.real("of_original", similarity_ppm({related.shared, related.of_original}) / 1e6);
     json.number("shared", related.shared);
-    json.open("passages", '[');
-    for (const WordRange& words : related.passages) {
-      json.open("", '[');
-      json.number("", words.begin);
-      json.number("", words.end);
+    write_ranges(json, "passages", related.passages);
+    if (!related.bytes.empty()) {
+      write_ranges(json, "bytes", related.bytes);
+      json.open("texts", '[');
+      for (const ByteRange& bytes : related.bytes)
+        json.text("", one_line(text.substr(bytes.begin, bytes.end - bytes.begin), kTextMost));
       json.close();
     }
-    json.close();
     write_original(json, "original", related.original);
     json.close();
   }
@@ -213,7 +227,7 @@ Response Api::check(const Request& request) const {
     write_similarity(json, similarity_ppm(outcome.similarity), outcome.estimated);
     write_original(json, "original", original);
   }
-  write_relations(json, outcome);
+  write_relations(json, outcome, outcome.related.empty() ? "" : signer.find_bytes(record, outcome.related));
   json.open("matches", '[');
   std::string buffer;
   for (size_t i = 0; i < std::min<size_t>(matches.size(), 10); ++i) {

@@ -78,7 +78,7 @@ std::array<double, kBands> rates(const Sample& a, const Sample& b) {
   const auto rate = [&](uint64_t before, uint64_t after) {
     return static_cast<double>(after - before) / seconds;
   };
-  return {rate(a.unique, b.unique), rate(a.near, b.near), rate(a.exact, b.exact),
+  return {rate(a.unique, b.unique), rate(a.near + a.partial, b.near + b.partial), rate(a.exact, b.exact),
           rate(a.rejected + a.skipped + a.unscored, b.rejected + b.skipped + b.unscored)};
 }
 
@@ -123,7 +123,7 @@ void append_ratio_chart(std::string& out, const std::vector<Sample>& samples) {
   };
   for (size_t i = 1; i < samples.size(); ++i) {
     const Sample &a = samples[i - 1], &b = samples[i];
-    const uint64_t copies = b.exact + b.near - a.exact - a.near, all = copies + b.unique - a.unique;
+    const uint64_t copies = b.copies() - a.copies(), all = copies + b.unique - a.unique;
     if (all == 0) {
       flush();
       continue;

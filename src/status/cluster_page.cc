@@ -36,7 +36,7 @@ std::string cluster_page(std::string_view id, const Cluster& cluster, int64_t no
         "<tr><td data-label=document>{}<td class=n data-label=similarity>{:.3f}{}<td data-label=kind>{}"
         "<td class=n data-label=ago>{}\n",
         document(copy->document), copy->similarity_ppm / 1e6, copy->estimated ? " (estimated)" : "",
-        copy->kind == Kind::exact ? "exact" : "near", span(now_ms - copy->at_ms));
+        kind_name(copy->kind), span(now_ms - copy->at_ms));
   }
   out += "</tbody></table></section>\n</main>\n" + links(id) + "</body>\n</html>\n";
   return out;

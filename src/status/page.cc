@@ -23,7 +23,7 @@ void rates_of_now(std::string& out, const PageData& d) {
   const Sample& a = later == d.samples.begin() ? *later : *(later - 1);
   const double seconds = std::max(1e-3, static_cast<double>(b.at_ms - a.at_ms) / 1e3);
   const auto a_second = [&](uint64_t n) { return rate(static_cast<double>(n) / seconds); };
-  const uint64_t copies = b.exact - a.exact + b.near - a.near;
+  const uint64_t copies = b.copies() - a.copies();
   out += fmt::format(
       "<section class=wide id=now><h2>Now</h2>\n<p class=soft>A second, over the last {}.</p>\n<dl>",
       span(b.at_ms - a.at_ms));
@@ -40,14 +40,22 @@ void totals(std::string& out, const PageData& d) {
   const Sample &a = d.samples.front(), &b = d.samples.back();
   const double seconds = std::max(1e-3, static_cast<double>(b.at_ms - a.at_ms) / 1e3);
   const uint64_t documents = b.documents - a.documents, exact = b.exact - a.exact, near = b.near - a.near;
-  const uint64_t judged = b.unique - a.unique + exact + near;
+  const uint64_t copies = b.copies() - a.copies(), judged = b.unique - a.unique + copies;
+  const uint64_t partial = b.partial - a.partial;
+  const uint64_t related = b.contained - a.contained + b.contains - a.contains + b.shares - a.shares;
   out += "<section class=wide id=rates><h2>The last hour</h2>\n<dl>";
   fact(out, "documents", count(documents));
   fact(out, "a second", rate(static_cast<double>(documents) / seconds));
   fact(out, "unique", count(b.unique - a.unique));
   fact(out, "near copies", count(near));
   fact(out, "exact copies", count(exact));
-  fact(out, "dedup ratio", percent(exact + near, judged));
+  if (partial != 0) fact(out, "copies of a part", count(partial));
+  fact(out, "dedup ratio", percent(copies, judged));
+  if (related != 0) {
+    fact(out, "unique, in an original", count(b.contained - a.contained));
+    fact(out, "with an original in them", count(b.contains - a.contains));
+    fact(out, "sharing a passage", count(b.shares - a.shares));
+  }
   fact(out, "of the bytes", percent(b.duplicate_bytes - a.duplicate_bytes, b.bytes - a.bytes));
   fact(out, "rejected", count(b.rejected - a.rejected));
   fact(out, "skipped, no text", count(b.skipped - a.skipped + b.unscored - a.unscored));
@@ -152,8 +160,8 @@ void events(std::string& out, const PageData& d) {
     out += fmt::format(
         "<tr><td data-label=document>{}<td class=n data-label=similarity>{:.3f} {}<td "
         "data-label=original>{}<br>{}<td class=n data-label=ago>{}\n",
-        document(e.copy.document), e.copy.similarity_ppm / 1e6, e.copy.kind == Kind::exact ? "exact" : "near",
-        document(e.original), cluster_link(e.original), span(d.now_ms - e.copy.at_ms));
+        document(e.copy.document), e.copy.similarity_ppm / 1e6, kind_name(e.copy.kind), document(e.original),
+        cluster_link(e.original), span(d.now_ms - e.copy.at_ms));
   }
   out += "</tbody></table></section>\n";
 }

@@ -72,7 +72,43 @@ void order_marks(std::vector<Item>& items) {
   }
 }
 
+bool in_ascii_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+bool is_ascii(char c) { return static_cast<uint8_t>(c) < 0x80; }
+
+// Whether nothing is left of a word without the marks that are dropped.
+bool vanishes_loosened(std::string_view word) {
+  for (size_t i = 0; i < word.size(); i += 2) {
+    const auto first = static_cast<uint8_t>(word[i]);
+    if (first != 0xcc && (first != 0xcd || static_cast<uint8_t>(word[i + 1]) > 0xaf)) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+// No word goes over an ASCII character that is not in words.
+std::vector<WordPlace> word_places(std::string_view text, Normalisation normalisation) {
+  std::vector<WordPlace> out;
+  for (size_t at = 0; at < text.size();) {
+    bool ascii = true;
+    size_t end = at;
+    for (; end < text.size() && (in_ascii_word(text[end]) || !is_ascii(text[end])); ++end)
+      ascii = ascii && is_ascii(text[end]);
+    if (end > at && (ascii || normalisation == Normalisation::none)) {
+      out.push_back({at, end});
+    } else {
+      for (const WordSpan& word : split_words(text.substr(at, end - at))) {
+        if (normalisation == Normalisation::loose && vanishes_loosened(word.text)) continue;
+        out.push_back({at + word.begin, at + word.end});
+      }
+    }
+    at = end + 1;
+  }
+  return out;
+}
 
 std::vector<WordSpan> split_words(std::string_view text) {
   std::vector<Item> items = mapped_items(text);

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "text/shingler.h"
+
 namespace doppel {
 
 struct WordSpan {
@@ -18,5 +20,13 @@ struct WordSpan {
 // Uses memory proportional to the text. The words, their order and their normalised bytes are exactly those
 // that Shingler hashes with Normalisation::standard.
 std::vector<WordSpan> split_words(std::string_view text);
+
+struct WordPlace {
+  size_t begin = 0, end = 0;  // as those of WordSpan
+  bool operator==(const WordPlace&) const = default;
+};
+
+// Where the words are that Shingler counts, in its order. Quick where most words are ASCII.
+std::vector<WordPlace> word_places(std::string_view text, Normalisation normalisation);
 
 }  // namespace doppel

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <random>
+#include <regex>
 
 #include "commands/run_doppel.h"
 
@@ -34,6 +36,32 @@ TEST(ClustersCommand, AsScanWritesThem) {
   const std::string rest = events.out.substr(events.out.find('\n', events.out.size() / 2) + 1);
   write_file(dir / "again", rest);
   EXPECT_EQ(run_doppel("clusters --events " + (dir / "events") + " " + (dir / "again")).out, expected.out);
+}
+
+// A story with its cuts is one cluster, where that is wanted; whatever way the relations are told.
+TEST(ClustersCommand, JoinsWhatIsContained) {
+  TempDir dir;
+  const auto line = [](const std::string& id, int from, int to, int more = 0) {
+    std::string text;
+    for (int w = from; w < to; ++w) text += "w" + std::to_string(w) + " ";
+    for (int w = 0; w < more; ++w) text += id + std::to_string(w) + " ";
+    return R"({"id":")" + id + R"(","text":")" + text + "\"}\n";
+  };
+  write_file(dir / "in.jsonl", line("whole", 0, 600) + line("half", 0, 300) + line("half2", 1, 300) +
+                                   line("wrap", 0, 600, 500) + line("quote", 200, 400, 900));
+  const std::string relations = " --set relations=near,contained,contains,shares ";
+  write_file(dir / "events", run_doppel("scan -q" + relations + (dir / "in.jsonl")).out);
+  const std::string apart = run_doppel("clusters --events " + (dir / "events")).out;
+  EXPECT_THAT(apart, HasSubstr(R"("id":"half","size":2,"duplicates":[{"id":"half2",)"));
+  EXPECT_EQ(std::count(apart.begin(), apart.end(), '\n'), 1);
+  const std::string joined = run_doppel("clusters --join contained --events " + (dir / "events")).out;
+  EXPECT_EQ(std::count(joined.begin(), joined.end(), '\n'), 1) << joined;
+  EXPECT_THAT(joined, HasSubstr(R"("id":"whole","size":4,"duplicates":[{"id":"half",)"));
+  const std::regex members(
+      R"("id":"half",.*"kind":"contained","similarity":1\},\{"id":"half2",.*"kind":"near",.*\},)"
+      R"(\{"id":"wrap",.*"kind":"contains","similarity":1\}\]\})");
+  EXPECT_TRUE(std::regex_search(joined, members)) << joined;
+  EXPECT_THAT(run_doppel("clusters --join shares --events -").err, HasSubstr("contained"));
 }
 
 TEST(ClustersCommand, SaysWhatIsGoneAndWhatIsWrong) {

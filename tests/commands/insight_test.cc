@@ -191,6 +191,12 @@ TEST_F(TuneCommand, SampleOfTheUsersOwn) {
 }
 
 TEST_F(Insight, HelpTeachesByExample) {
+  const std::string relations = "tune --relations near,contained --passage-words 64";
+  EXPECT_THAT(run(relations).out, HasSubstr("Relations: passages of 64 words\n"));
+  EXPECT_THAT(run(relations).out, HasSubstr("          64  100 %\n"));
+  EXPECT_THAT(run(relations + " --json").out,
+              HasSubstr(R"("relations":{"passage_words":64,"prints_memory_bytes":)"));
+  EXPECT_THAT(run("tune").out, Not(HasSubstr("Relations")));
   EXPECT_THAT(run("tune --help").out, HasSubstr("doppel tune --threshold 0.7 --memory 8GiB"));
   EXPECT_THAT(run("explain --help").out, HasSubstr("doppel explain draft.txt final.txt"));
 }

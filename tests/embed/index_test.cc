@@ -42,6 +42,49 @@ TEST(Index, SaysWhatRepeatsWhat) {
   EXPECT_GT(index->memory_bytes(), 1000u);
 }
 
+TEST(Index, SaysWhatDocumentsShare) {
+  const TemporaryDirectory scratch;
+  const std::string path = scratch / "index";
+  const std::string head = "A head. ";
+  {
+    const auto index =
+        Index::open(path, {.relations = {{"contained", "shares"}}, .passage_words = 64}).value();
+    EXPECT_EQ(index->insert({.id = "whole", .text = words(0, 600)})->related.size(), 0u);
+    const std::string text = head + words(0, 300);
+    const Judgement half = index->insert({.id = "half", .text = text}).value();
+    EXPECT_EQ(half.verdict, Verdict::unique);
+    ASSERT_EQ(half.related.size(), 1u);
+    EXPECT_EQ(half.related[0].id, "whole");
+    EXPECT_EQ(half.related[0].relation, Relation::contained);
+    EXPECT_NEAR(half.related[0].of_document, 296.0 / 298, 0.002);
+    ASSERT_EQ(half.related[0].passages.size(), 1u);
+    EXPECT_EQ(half.related[0].passages[0].begin, head.size());
+    EXPECT_EQ(half.related[0].passages[0].end, text.size() - 1);
+  }
+  // The next one uses what the index was made with, or says what differs.
+  const auto again = Index::open(path).value();
+  const Judgement quote = again->query({.text = words(5'000, 5'400) + words(420, 500)}).value();
+  ASSERT_EQ(quote.related.size(), 1u);
+  EXPECT_EQ(quote.related[0].relation, Relation::shares);
+  const auto refused = [&](const Index::Options& options) {
+    return std::string(Index::open(path, options).status().message());
+  };
+  EXPECT_THAT(refused({.relations = {{"contains"}}}),
+              HasSubstr("relations: the index was made with near,contained,shares, now near,contains"));
+  EXPECT_THAT(refused({.partial_duplicate = true}), HasSubstr("partial_duplicate"));
+  const auto in_memory = [](const Index::Options& options) {
+    return std::string(Index::open("", options).status().message());
+  };
+  EXPECT_THAT(in_memory({.relations = {{"quotes"}}}), HasSubstr("\"quotes\" is not one of near, contained"));
+  EXPECT_THAT(in_memory({.verify_by_signature = true, .relations = {{"shares"}}}), HasSubstr("sets"));
+
+  const auto strict = Index::open("", {.relations = {{"contained"}}, .partial_duplicate = true}).value();
+  EXPECT_EQ(strict->insert({.id = "whole", .text = words(0, 600)})->verdict, Verdict::unique);
+  const Judgement part = strict->insert({.id = "half", .text = words(0, 300)}).value();
+  EXPECT_EQ(part.kind, Kind::contained);
+  EXPECT_EQ(part.duplicate_of, "whole");
+}
+
 TEST(Index, ADocumentIsNoCopyOfItself) {
   const auto index = Index::open("").value();
   const std::string text = words(0, 50);

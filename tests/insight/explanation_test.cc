@@ -60,6 +60,45 @@ TEST(Explanation, ExactNumbersAreThoseOfTheShingles) {
   EXPECT_EQ(e.bands.size(), static_cast<size_t>(options().rule.banding.bands));
 }
 
+std::vector<std::string> cut(std::string_view text, const std::vector<Passage>& passages) {
+  std::vector<std::string> out;
+  for (const Passage& p : passages) out.emplace_back(text.substr(p.bytes.begin, p.bytes.end - p.bytes.begin));
+  return out;
+}
+
+TEST(Explanation, SaysWhatOneTextHasOfTheOther) {
+  std::mt19937_64 random(7);
+  const std::string part = "A " + random_text(random, 200) + "end";
+  const std::string head = random_text(random, 90), tail = random_text(random, 300);
+  const std::string whole = head + part + ". " + tail;
+  EngineOptions o = options();
+  const Explanation e = explain(o, {.name = "whole", .text = whole}, {.name = "part", .text = part});
+  EXPECT_FALSE(is_duplicate(e.finding));
+  ASSERT_TRUE(e.passages.has_value());
+  EXPECT_EQ(e.passages->relation, Relation::contained);
+  EXPECT_FALSE(e.passages->asked);
+  EXPECT_EQ(e.passages->shared, 198u);
+  EXPECT_EQ(cut(part, e.passages->in_second), std::vector{part});
+  EXPECT_EQ(cut(whole, e.passages->in_first), std::vector{part});
+  EXPECT_EQ(e.passages->in_first[0].words, (WordRange{90, 292}));
+  EXPECT_TRUE(shows_passages(e));
+  EXPECT_NE(explain_page(e, diff_texts(whole, part)).find("<mark>A w"), std::string::npos);
+
+  const Explanation back = explain(o, {.name = "part", .text = part}, {.name = "whole", .text = whole});
+  EXPECT_EQ(back.passages->relation, Relation::contains);
+  const Explanation apart = explain(o, {.name = "a", .text = head}, {.name = "b", .text = tail});
+  EXPECT_EQ(apart.passages->relation, std::nullopt);
+  EXPECT_FALSE(shows_passages(apart));
+
+  o.scheme.passage = 150;
+  o.rule.relations = {.contained = true, .passage = 150, .partial_duplicate = true};
+  const Explanation copy = explain(o, {.name = "whole", .text = whole}, {.name = "part", .text = part});
+  EXPECT_TRUE(copy.passages->asked);
+  EXPECT_EQ(copy.finding, Finding::contained);
+  EXPECT_EQ(explain(o, {.name = "part", .text = part}, {.name = "whole", .text = whole}).finding,
+            Finding::apart);
+}
+
 // The engine itself is asked: the first text, then the second.
 Outcome outcome_of(const EngineOptions& o, const NamedText& a, const NamedText& b) {
   auto bodies = memory_bodies();

@@ -171,6 +171,37 @@ TEST(Sizing, SetsTakeElevenBitsOrSoForAShingle) {
   EXPECT_LT(coded_set_bytes(0), 32);
 }
 
+TEST(Sizing, PassagesAreFoundAsOftenAsItIsSaid) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  constexpr uint32_t kPassage = 150;
+  std::vector<uint64_t> shingles(400'000);
+  for (uint64_t& shingle : shingles) shingle = random();
+  PodVector<Print> prints;
+  find_prints(shingles, kPassage, 1, prints);
+  EXPECT_NEAR(static_cast<double>(prints.size()), prints_asked(kPassage, 400'000), 1'000);
+  for (const uint32_t shared : {15u, 37u, 75u, 149u, 150u}) {
+    // Places from which on so many shingles have no print that is stored.
+    uint64_t none = 0, from = 0;
+    for (const Print& print : prints) {
+      if (!print.stored) continue;
+      none += print.position - from >= shared ? print.position - from - shared + 1 : 0;
+      from = print.position + 1;
+    }
+    EXPECT_NEAR(1 - static_cast<double>(none) / 400'000, passage_found(kPassage, shared), 0.02) << shared;
+  }
+  EXPECT_EQ(passage_found(kPassage, kPassage), 1);
+}
+
+TEST(Sizing, PrintsTakeMemoryAndDisk) {
+  const IndexCost without = index_cost({.banding = {18, 6}, .shingles_per_document = 500});
+  const IndexCost with = index_cost({.banding = {18, 6}, .shingles_per_document = 500, .passage = 150});
+  EXPECT_GT(with.prints, 140);
+  EXPECT_DOUBLE_EQ(with.memory(), without.memory() + with.prints);
+  EXPECT_NEAR(with.disk() - without.disk(), 6 * 17.8 + 4, 1e-6);
+}
+
 TEST(Plot, SteepestPointIsWhereTheCurveRisesMost) {
   for (Banding banding : {Banding{18, 6}, Banding{5, 3}, Banding{1, 4}, Banding{30, 1}}) {
     double best = 0;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "kafka/broker.h"
@@ -120,6 +121,26 @@ TEST(ClusterEqualityLong, WhereBandsAreFull) {
   equality.sign(6'000);
   for (const auto& [matchers, resolvers] : {std::pair(1, 1), std::pair(2, 2), std::pair(4, 2)})
     equality.expect_same(matchers, resolvers);
+}
+
+// Prints are counted over all shards, and owners compare what they have.
+TEST(ClusterEqualityLong, WithRelations) {
+  Equality equality({{"relations", "near,contained,contains,shares"},
+                     {"passage_words", "30"},
+                     {"tombstones", "key"},
+                     {"on_update", "replace"},
+                     {"expire_after", "3d"},
+                     {"kafka.batch_documents", "1000"},
+                     {"cluster.ahead", "5000"}});
+  equality.sign(20'000);
+  for (const auto& [matchers, resolvers] : {std::pair(1, 1), std::pair(2, 2), std::pair(4, 2)})
+    equality.expect_same(matchers, resolvers);
+  const auto& events = equality.expected().events;
+  EXPECT_GT(std::count_if(events.begin(), events.end(),
+                          [](const Published& event) {
+                            return event.text.find("partial-copy-of") != std::string::npos;
+                          }),
+            100);
 }
 
 }  // namespace

@@ -164,8 +164,8 @@ def main():
             places, which, last = {"all", "kafka", "fetch", "limit"}, "on Kafka", "doppel_consumer_lag_seconds"
         else:
             (folder / "in").mkdir()
-            settings |= {"files.paths": folder / "in", "files.output": folder / "out"}
-            places, which, last = {"all", "files"}, "on files", "doppel_ready 1"
+            settings |= {"files.paths": folder / "in", "files.output": folder / "out", "relations": "near,contained,shares"}
+            places, which, last = {"all", "files", "relations"}, "on files", "doppel_ready 1"
         with daemon(args.binary, folder / "state", settings) as url:
             wrong = compare(docs, await_metric(url, last), places, which)
             for path in ("/live", "/ready", "/version"):

@@ -5,6 +5,7 @@
 #include <absl/strings/str_cat.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <sstream>
@@ -66,6 +67,17 @@ struct Recount {
     switch (outcome.verdict) {
       case Verdict::unique:
         verdict = "unique";
+        if (!outcome.related.empty()) {
+          const auto has = [&](Relation relation) {
+            return std::any_of(outcome.related.begin(), outcome.related.end(),
+                               [&](const Related& related) { return related.relation == relation; });
+          };
+          add(std::string("doppel_relations_total{relation=\"") +
+              (has(Relation::contained)  ? "contained"
+               : has(Relation::contains) ? "contains"
+                                         : "shares") +
+              "\",replay=\"false\"}");
+        }
         break;
       case Verdict::duplicate:
         verdict = "duplicate";
@@ -121,6 +133,8 @@ TEST(StreamMetrics, CountWhatARecountCounts) {
   const std::vector<testing::MadeRecord> records = testing::make_records(seed, 6000, kNow);
   EngineOptions options;
   options.rule = make_rule(0.8, 0.995, 128).value();
+  options.scheme.passage = 150;
+  options.rule.relations = {.contained = true, .contains = true, .passage = options.scheme.passage};
   const std::unique_ptr<Bodies> bodies = memory_bodies();
   Engine engine(options, *bodies);
   testing::MadeSource source(records, 97);
@@ -135,6 +149,7 @@ TEST(StreamMetrics, CountWhatARecountCounts) {
   ASSERT_TRUE(run_pipeline(pipeline).ok());
 
   const Series series = shown(metrics);
+  EXPECT_TRUE(recount.series.contains("doppel_relations_total{relation=\"contained\",replay=\"false\"}"));
   size_t compared = 0;
   for (const auto& [name, value] : recount.series) {
     const auto it = series.find(name);

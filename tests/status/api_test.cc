@@ -31,11 +31,11 @@ class Api : public ::testing::Test {
     write_file(dir_ / "token", "correct-horse-battery\n");
     start();
   }
-  void start() {
-    daemon_ = std::make_unique<Daemon>(
-        std::vector<std::string>{"serve", "--state", dir_ / "state", "--set", "output.verdicts=all", "--set",
-                                 "http.listen=127.0.0.1:0", "--set", "http.token_file=" + (dir_ / "token"),
-                                 "--set", "input.tags=crawl", dir_ / "in"});
+  void start(const std::string& relations = "near") {
+    daemon_ = std::make_unique<Daemon>(std::vector<std::string>{
+        "serve", "--state", dir_ / ("state-" + relations), "--set", "output.verdicts=all", "--set",
+        "http.listen=127.0.0.1:0", "--set", "http.token_file=" + (dir_ / "token"), "--set",
+        "input.tags=crawl", "--set", "relations=" + relations, dir_ / "in"});
     const std::string line = daemon_->log("listening");
     port_ = std::stoi(line.substr(line.rfind(':') + 1));
     ASSERT_NE(daemon_->log("ready"), "");
@@ -87,6 +87,21 @@ TEST_F(Api, ChecksAndInsertsNothing) {
   EXPECT_EQ(status_of(call("POST", "/v1/check", "", kJson)), 400);
   EXPECT_THAT(body_of(call("POST", "/v1/check", R"({"text":""})", kJson)),
               HasSubstr(R"("verdict":"unscored")"));
+  stop();
+}
+
+TEST_F(Api, ShowsWhatACheckedDocumentSharesWithOriginals) {
+  stop();
+  start("near,contained");
+  feed("a.jsonl", record("a", text(1)));
+  const std::string part = text(1).substr(0, text(1).find("word140"));
+  const std::string found = body_of(call("POST", "/v1/check", record("x", "A head, then " + part), kJson));
+  const std::string bytes = "13," + std::to_string(13 + part.size() - 1);
+  EXPECT_THAT(found,
+              HasSubstr(R"({"verdict":"unique","relations":[{"relation":"contained","of_document":0.)"));
+  EXPECT_THAT(found,
+              HasSubstr(R"("passages":[[3,43]],"bytes":[[)" + bytes + R"(]],"texts":["word100 word101 )"));
+  EXPECT_THAT(found, HasSubstr(R"("original":{"id":"a",)"));
   stop();
 }
 

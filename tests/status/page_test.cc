@@ -62,6 +62,21 @@ TEST(Page, ShowsWhatItIsGiven) {
   EXPECT_THAT(status_page({}), HasSubstr("The stream is busy"));
 }
 
+TEST(Page, CountsRelations) {
+  PageData data{.now_ms = 9'000'000};
+  data.samples = {{.at_ms = 1'000}, {.at_ms = 9'000'000, .documents = 10, .unique = 4, .near = 5}};
+  EXPECT_THAT(status_page(data), Not(HasSubstr("in an original")));
+  data.samples.back().partial = 1;
+  data.samples.back().contained = 3;
+  data.samples.back().shares = 2;
+  const std::string page = status_page(data);
+  EXPECT_THAT(page, HasSubstr("<dt>copies of a part</dt><dd>1</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>dedup ratio</dt><dd>60.0 %</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>unique, in an original</dt><dd>3</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>with an original in them</dt><dd>0</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>sharing a passage</dt><dd>2</dd>"));
+}
+
 // Half a minute of the samples, not the hour.
 TEST(Page, ShowsRatesOfNow) {
   PageData data{.now_ms = 3'600'000};

@@ -62,6 +62,30 @@ std::vector<std::string> raw_words(std::string_view text) {
   return out;
 }
 
+// Places of words, quickly found, are those that the slow way finds.
+void check_places(std::string_view text) {
+  std::vector<WordPlace> standard;
+  for (const WordSpan& word : split_words(text)) standard.push_back({word.begin, word.end});
+  ASSERT_EQ(word_places(text, Normalisation::standard), standard);
+  ASSERT_EQ(word_places(text, Normalisation::loose).size(), loose_words(text).size());
+  std::vector<std::string> raw;
+  for (const WordPlace& place : word_places(text, Normalisation::none)) {
+    raw.emplace_back(text.substr(place.begin, place.end - place.begin));
+    for (char& c : raw.back()) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c | 0x80 : c);
+  }
+  ASSERT_EQ(raw, raw_words(text));
+}
+
+TEST(Normalisation, PlacesOfWords) {
+  using Places = std::vector<WordPlace>;
+  EXPECT_EQ(word_places("one, Two_3", Normalisation::standard), (Places{{0, 3}, {5, 10}}));
+  EXPECT_EQ(word_places("x \u0301 y", Normalisation::standard), (Places{{0, 1}, {2, 4}, {5, 6}}));
+  EXPECT_EQ(word_places("x \u0301 y", Normalisation::loose), (Places{{0, 1}, {5, 6}}));
+  EXPECT_EQ(word_places("x \u00bd y", Normalisation::standard), (Places{{0, 1}, {2, 4}, {2, 4}, {5, 6}}));
+  EXPECT_EQ(word_places("x \u00bd y", Normalisation::none), (Places{{0, 1}, {2, 4}, {5, 6}}));
+  EXPECT_TRUE(word_places("", Normalisation::standard).empty());
+}
+
 TEST(Normalisation, IsWhatItSays) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
@@ -79,6 +103,7 @@ TEST(Normalisation, IsWhatItSays) {
             "Ca\xcc\x81"
             "f\xc3\xa9 \xd0\x99 2024 \xef\xbc\x91";
     }
+    check_places(text);
     for (const Simd level : {Simd::scalar, Simd::avx2, Simd::avx512}) {
       force_simd(level);
       for (const int size : {1, 5}) {
