@@ -25,6 +25,9 @@ uint32_t most_edits(const ItemRule& rule, uint32_t words) {
 }
 // And of so few the first and the last one must be there.
 constexpr uint32_t kEndsBelow = 7;
+// Below so many words, how many of the letters must be there.
+constexpr uint32_t kFewWords = 12;
+constexpr uint64_t kLettersLeast = 720'000;
 
 uint64_t gram_at(const uint64_t* words) { return hash_shingle(words, kGram) | 1; }
 
@@ -35,7 +38,7 @@ void each_gram(std::span<const uint64_t> words, const Visit& visit) {
 
 }  // namespace
 
-bool ItemIndex::add(std::span<const uint64_t> words) {
+bool ItemIndex::add(std::span<const uint64_t> words, std::span<const uint32_t> lengths) {
   const uint32_t item = items_++;
   if (words.size() < std::max<size_t>(rule_.least_words, kGram)) return false;
   words = words.first(std::min(words.size(), kWordsMost));
@@ -44,7 +47,27 @@ bool ItemIndex::add(std::span<const uint64_t> words) {
                        .items_begin = item,
                        .items_end = item + 1});
   words_.insert(words_.end(), words.begin(), words.end());
+  for (size_t i = 0; i < words.size(); ++i) lengths_.push_back(lengths.empty() ? 1 : lengths[i]);
   return true;
+}
+
+// Of few words the long ones say the most: "What is the name of the" is in many texts. The words that the
+// part of a document has, in order, must have most of the letters.
+bool ItemIndex::says_enough(const Pattern& pattern, std::span<const uint64_t> part) const {
+  const std::span<const uint64_t> words = words_of(pattern);
+  std::vector<uint32_t> row(part.size() + 1, 0);  // letters of the words before, in the part up to there
+  uint64_t all = 0;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const uint32_t length = lengths_[pattern.begin + i];
+    all += length;
+    uint32_t diagonal = 0;
+    for (size_t j = 1; j <= part.size(); ++j) {
+      const uint32_t both = words[i] == part[j - 1] ? diagonal + length : 0;
+      diagonal = row[j];
+      row[j] = std::max({row[j], row[j - 1], both});
+    }
+  }
+  return uint64_t{row.back()} * kPart >= all * kLettersLeast;
 }
 
 // Items with the same words are one pattern.
@@ -182,9 +205,11 @@ void ItemIndex::Finder::find_pattern(std::span<const uint64_t> words, std::span<
         matcher_.find(words.subspan(begin, end - begin), best ? best->edits - 1 : pattern.most);
     from = end;
     if (!match) continue;
-    if (match->edits != 0 && pattern.size < kEndsBelow) {
+    if (match->edits != 0 && pattern.size < kFewWords) {
       const std::span<const uint64_t> own = index_.words_of(pattern);
-      if (words[begin + match->begin] != own.front() || words[begin + match->end - 1] != own.back()) continue;
+      const auto part = words.subspan(begin + match->begin, match->end - match->begin);
+      if (pattern.size < kEndsBelow && (part.front() != own.front() || part.back() != own.back())) continue;
+      if (!index_.says_enough(pattern, part)) continue;
     }
     match->begin += static_cast<uint32_t>(begin);
     match->end += static_cast<uint32_t>(begin);

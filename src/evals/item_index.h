@@ -34,8 +34,9 @@ class ItemIndex {
  public:
   explicit ItemIndex(const ItemRule& rule) : rule_(rule) {}
 
-  // The hashes of its words, in order. False: it has too few, and will not be found.
-  bool add(std::span<const uint64_t> words);
+  // The hashes of its words, in order, and how long each is in letters (or bytes); none: all are of equal
+  // length. False: it has too few words, and will not be found.
+  bool add(std::span<const uint64_t> words, std::span<const uint32_t> lengths = {});
   // No more come.
   void finish();
   uint32_t items() const { return items_; }
@@ -80,12 +81,14 @@ class ItemIndex {
     return {words_.data() + pattern.begin, pattern.size};
   }
   void merge_equal();
+  bool says_enough(const Pattern& pattern, std::span<const uint64_t> part) const;
   void list_grams();
   const Listing* listing(uint64_t gram) const;
 
   ItemRule rule_;
   uint32_t items_ = 0;
   PodVector<uint64_t> words_;
+  std::vector<uint32_t> lengths_;
   std::vector<Pattern> patterns_;
   std::vector<uint32_t> pattern_items_;
   std::vector<Place> places_;

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/status.h"
 #include "files/read/files_source.h"
 #include "formats/place.h"
 #include "records/metadata.h"
+#include "text/words.h"
 
 namespace doppel {
 namespace {
@@ -17,6 +19,12 @@ FormatOptions format_of(const ItemFields& fields, const std::vector<std::string>
   out.text_fields = text;
   out.id_fields = fields.id;
   return out;
+}
+
+// Of UTF-8: all bytes but those that continue a character.
+uint32_t count_letters(std::string_view word) {
+  return static_cast<uint32_t>(std::count_if(
+      word.begin(), word.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 }  // namespace
@@ -50,6 +58,7 @@ absl::StatusOr<Items> read_items(const std::vector<std::string>& paths, const It
   const std::unique_ptr<Decoder> answers = make_decoder(answer);
   WordHasher hasher;
   PodVector<uint64_t> words, more;
+  std::vector<uint32_t> lengths;
   const auto reject = [&](const std::string& why) {
     ++out.rejected;
     report(why);
@@ -80,7 +89,11 @@ absl::StatusOr<Items> read_items(const std::vector<std::string>& paths, const It
         hasher.hash(item.answer, more);
         words.insert(words.end(), more.begin(), more.end());
       }
-      if (!out.index.add(words)) out.too_short.push_back(static_cast<uint32_t>(out.items.size()));
+      lengths.clear();
+      for (const WordSpan& word : split_words(item.question)) lengths.push_back(count_letters(word.text));
+      if (item.with_answer)
+        for (const WordSpan& word : split_words(item.answer)) lengths.push_back(count_letters(word.text));
+      if (!out.index.add(words, lengths)) out.too_short.push_back(static_cast<uint32_t>(out.items.size()));
       out.items.push_back(std::move(item));
     }
   }
