@@ -38,9 +38,9 @@ void NearMatcher::start() {
   less_.assign(forward_.blocks, 0);
 }
 
-int NearMatcher::step(const uint64_t* bits, bool first) {
+int NearMatcher::step(const uint64_t* bits) {
   const size_t blocks = forward_.blocks;
-  int in = first ? 1 : 0;
+  int in = 0;
   for (size_t b = 0; b < blocks; ++b) {
     const uint64_t more = more_[b], less = less_[b];
     const uint64_t here = bits[b];
@@ -67,14 +67,14 @@ std::optional<NearMatch> NearMatcher::find(std::span<const uint64_t> text, uint3
   start();
   for (size_t i = 0; i < text.size() && best > 0; ++i) {
     const uint64_t* bits = forward_.of(text[i]);
-    distance += step(bits == nullptr ? none_.data() : bits, false);
+    distance += step(bits == nullptr ? none_.data() : bits);
     if (distance < best) {
       best = distance;
       end = i + 1;
     }
   }
   if (best > most) return std::nullopt;
-  // Where it begins: the same from its end on.
+  // Where it begins: the same from its end on. No part that ends before is so near, so it ends there.
   if (!backward_made_) backward_.make(pattern_, true);
   backward_made_ = true;
   distance = static_cast<int64_t>(pattern_.size());
@@ -83,7 +83,7 @@ std::optional<NearMatch> NearMatcher::find(std::span<const uint64_t> text, uint3
   while (begin > 0 && distance > best) {
     --begin;
     const uint64_t* bits = backward_.of(text[begin]);
-    distance += step(bits == nullptr ? none_.data() : bits, true);
+    distance += step(bits == nullptr ? none_.data() : bits);
   }
   return NearMatch{.begin = static_cast<uint32_t>(begin),
                    .end = static_cast<uint32_t>(end),

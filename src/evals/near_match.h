@@ -36,8 +36,8 @@ class NearMatcher {
     const uint64_t* of(uint64_t word) const;
   };
   void start();
-  // How the distance changes with one more word of the text. `first`: the text begins at a given place.
-  int step(const uint64_t* bits, bool first);
+  // How the distance changes with one more word of the text.
+  int step(const uint64_t* bits);
 
   std::span<const uint64_t> pattern_;
   Masks forward_, backward_;
