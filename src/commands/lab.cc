@@ -255,6 +255,8 @@ absl::Status run_streaming(const StreamFlags& flags) {
   }
   std::string out;
   if (flags.part == "sets") {
+    if (o.max_shingle < 1000)
+      return invalid("--max-shingle: sets have up to 200 shingles each; give at least 1000");
     for (const lab::ShingleSet& set : lab::make_sets(flags.sets, o.max_shingle, o.seed)) {
       append_set(set, out);
       out += '\n';

@@ -150,8 +150,8 @@ class Consumer {
   virtual void unassign() = 0;
 
   // Appends up to `max` records; waits at most `wait_ms` for them. `tag` restricts the call to one partition
-  // and needs ConsumerOptions::separate. Records appended before an error are valid. After Unavailable the
-  // consumer recovers by itself.
+  // and needs ConsumerOptions::separate. Records that are appended are valid, with an error, too. After
+  // Unavailable the consumer recovers by itself.
   virtual absl::Status poll(size_t max, int wait_ms, std::vector<Incoming>& out,
                             std::optional<uint32_t> tag = std::nullopt) = 0;
   // Appends the record's headers.

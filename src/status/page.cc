@@ -125,8 +125,8 @@ void lags(std::string& out, const PageData& d) {
 void cluster(std::string& out, const PageData& d) {
   if (!d.cluster) return;
   out += "<section class=wide id=cluster><h2>Cluster</h2>\n<dl>";
-  fact(out, "this process", html(d.cluster->role));
-  for (const auto& [name, value] : d.cluster->facts) fact(out, name, html(value));
+  fact(out, "this process", d.cluster->role);
+  for (const auto& [name, value] : d.cluster->facts) fact(out, name, value);
   out += "</dl>\n";
   if (!d.cluster->decides) return void(out += "</section>\n");
   out +=

@@ -7,6 +7,7 @@
 
 #include <zstd.h>
 
+#include <filesystem>
 #include <map>
 #include <random>
 #include <set>
@@ -251,6 +252,50 @@ TEST(WarcFiles, ADamagedLengthEndsWhereTheNextRecordBegins) {
       }
     }
   }
+}
+
+TEST(WarcFiles, AnImpossibleLengthCostsOneRecord) {
+  for (const char* length : {"9223372036854775813", "18446744073709551615", "18446744073709551616",
+                             "4611686018427387904", "1125899906842625", "-1", ""}) {
+    SCOPED_TRACE(length);
+    TemporaryDirectory directory;
+    std::string bytes;
+    for (int i = 0; i < 9; ++i) {
+      const std::string record = warc_record(fmt::format("http://x/{}", i), fmt::format("text {}", i));
+      const size_t at = record.find("Content-Length: ") + 16;
+      bytes += i == 4 ? record.substr(0, at) + length + record.substr(record.find('\r', at)) : record;
+    }
+    write_file(directory / "a.warc", bytes);
+    const Reading run = read({.paths = {directory / "a.warc"}});
+    EXPECT_EQ(run.records.size(), 8u);
+    EXPECT_EQ(run.problems.size(), 1u);
+  }
+}
+
+// Of a file that loses its end between the listing and the reading, each lost record is named, and the
+// records of other files still come.
+TEST(WarcFiles, AFileThatIsCutMeanwhile) {
+  TemporaryDirectory directory;
+  const auto dated = [](int day) {
+    std::string record = warc_record(fmt::format("http://x/{}", day), fmt::format("text {}", day));
+    return record.insert(10, fmt::format("WARC-Date: 2024-01-{:02}T00:00:00Z\r\n", day));
+  };
+  write_file(directory / "a.warc", dated(1) + dated(3) + dated(5));
+  write_file(directory / "b.warc", dated(2) + dated(4) + dated(6));
+  FilesSourceOptions options{.paths = {directory / "a.warc", directory / "b.warc"}};
+  options.by_date = true;
+  options.batch_records = 1;
+  const std::unique_ptr<Source> source = must_open(options);
+  std::filesystem::resize_file(directory / "a.warc", dated(1).size());
+  size_t records = 0;
+  std::vector<std::string> problems;
+  Batch batch;
+  while (*source->next(batch)) {
+    records += batch.records.size();
+    for (const Problem& problem : batch.problems) problems.push_back(problem.message);
+  }
+  EXPECT_EQ(records, 4u);
+  EXPECT_THAT(problems, testing::ElementsAre(HasSubstr("a.warc"), HasSubstr("a.warc")));
 }
 
 // A file that is packed with a dictionary has it in front, itself packed or not.

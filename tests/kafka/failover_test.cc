@@ -7,10 +7,14 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <future>
+#include <memory>
 #include <random>
 #include <thread>
 
 #include "kafka/case.h"
+#include "kafka/cluster.h"
+#include "kafka/librdkafka/connect.h"
 #include "kafka/proxy.h"
 
 namespace doppel::testing {
@@ -32,6 +36,34 @@ TEST(FailoverLong, ABrokerIsKilledAndComesBack) {
     c.await_all(*daemon);
   }
   c.finish(*daemon);
+}
+
+// A leader that died is asked until the metadata names another one; the one who asks does not wait for it.
+TEST(FailoverLong, AQuestionForOffsetsEndsWhileTheLeaderIsDead) {
+  const auto broker = Broker::own(3);
+  Client client(broker->bootstrap());
+  const std::string topic = unique_name("asked");
+  client.create_topic(topic, 1);
+  client.produce(topic, Message{.value = "a"});
+  for (int i = 0; i < 3; ++i) {
+    const int leader = client.leader(topic);
+    broker->kill(leader);
+    // New, so that its metadata are those of right after the death.
+    const std::unique_ptr<kafka::Cluster> cluster = kafka::connect({.brokers = broker->bootstrap()});
+    std::future<absl::StatusOr<kafka::Watermarks>> answer = std::async(std::launch::async, [&] {
+      while (true) {
+        absl::StatusOr<kafka::Watermarks> asked =
+            cluster->watermarks({topic, 0}, kafka::Isolation::committed);
+        if (asked.ok() || !absl::IsUnavailable(asked.status())) return asked;
+      }
+    });
+    EXPECT_EQ(answer.wait_for(std::chrono::seconds(40)), std::future_status::ready) << "killed: " << leader;
+    broker->restart(leader);
+    const absl::StatusOr<kafka::Watermarks> ends = answer.get();
+    ASSERT_TRUE(ends.ok()) << ends.status();
+    EXPECT_EQ(ends->low, 0);
+    EXPECT_EQ(ends->high, 1);
+  }
 }
 
 // A broker answers a commit before it has marked the transaction's records as committed. Killed in between,

@@ -74,7 +74,13 @@ class DatedSource final : public Source {
     WarcReader reader(options_, filling_, from, std::move(fd), counter_, {});
     const size_t problems = batch.problems.size();
     reader.take(batch);
-    if (batch.records.size() == before) return batch.problems.size() != problems;
+    if (batch.records.size() == before) {
+      if (batch.problems.size() != problems) return true;
+      if (before > 0 || problems > 0) return false;
+      batch.problems.push_back(make_problem(file.shown(), 0, place.stored,
+                                            "the record that began here is gone: the file was changed"));
+      return true;
+    }
     Record& record = batch.records.back();
     record.source = file.source();
     record.offset = place.offset;

@@ -28,6 +28,8 @@ constexpr std::array<std::pair<std::string_view, WarcType>, 8> kTypes{
      {"warcinfo", WarcType::warcinfo},
      {"continuation", WarcType::continuation}}};
 
+constexpr uint64_t kMostContent = uint64_t{1} << 50;  // more than a file holds: the number is damaged
+
 }  // namespace
 
 bool begins_warc(std::string_view bytes) { return equal_ignoring_case(bytes.substr(0, 5), "WARC/"); }
@@ -49,7 +51,8 @@ absl::StatusOr<WarcRecord> parse_warc_record(std::string_view bytes) {
         if (is("Content-Length")) {
           const auto [end, error] =
               std::from_chars(value.data(), value.data() + value.size(), out.content_length);
-          length = error == std::errc() && end == value.data() + value.size();
+          length = error == std::errc() && end == value.data() + value.size() &&
+                   out.content_length <= kMostContent;
         } else if (is("Content-Type")) {
           out.content_type = value;
         } else if (name.size() < 5 || !equal_ignoring_case(name.substr(0, 5), "WARC-")) {
@@ -77,7 +80,7 @@ absl::StatusOr<WarcRecord> parse_warc_record(std::string_view bytes) {
         }
       });
   if (!rest) return invalid("warc: no empty line ends the head of the record");
-  if (!length) return invalid("warc: the record has no Content-Length");
+  if (!length) return invalid("warc: the record has no Content-Length, or an impossible one");
   for (const auto& [name, type] : kTypes) {
     if (equal_ignoring_case(out.type_name, name)) out.type = type;
   }

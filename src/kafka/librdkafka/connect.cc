@@ -41,24 +41,14 @@ class LibraryCluster final : public Cluster {
   }
 
   absl::StatusOr<Watermarks> watermarks(const Place& place, Isolation isolation) override {
-    ASSIGN_OR_RETURN(const Asker asker, asker_of(isolation));
-    Watermarks out;
-    const rd_kafka_resp_err_t code = rd_kafka_query_watermark_offsets(
-        asker.get(), place.topic.c_str(), place.partition, &out.low, &out.high, kAskMs);
-    if (code == RD_KAFKA_RESP_ERR_NO_ERROR) return out;
-    retire(isolation, asker);
-    return error(fmt::format("cannot ask for the offsets of {}/{}", place.topic, place.partition), code);
+    ASSIGN_OR_RETURN(const int64_t low, offset(place, isolation, RD_KAFKA_OFFSET_BEGINNING));
+    ASSIGN_OR_RETURN(const int64_t high, offset(place, isolation, RD_KAFKA_OFFSET_END));
+    return Watermarks{.low = low, .high = high};
   }
 
   absl::StatusOr<int64_t> offset_at(const Place& place, int64_t timestamp_ms) override {
-    ASSIGN_OR_RETURN(const Asker asker, asker_of(Isolation::committed));
-    const PartitionList list(rd_kafka_topic_partition_list_new(1));
-    rd_kafka_topic_partition_list_add(list.get(), place.topic.c_str(), place.partition)->offset =
-        timestamp_ms;
-    const rd_kafka_resp_err_t code = rd_kafka_offsets_for_times(asker.get(), list.get(), kAskMs);
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-      return error("cannot look up offsets by time in " + place.topic, code);
-    return std::max<int64_t>(list->elems[0].offset, -1);
+    ASSIGN_OR_RETURN(const int64_t at, offset(place, Isolation::committed, timestamp_ms));
+    return std::max<int64_t>(at, -1);
   }
 
   absl::StatusOr<std::unique_ptr<TransactionalProducer>> producer(
@@ -80,6 +70,22 @@ class LibraryCluster final : public Cluster {
     bool broke = false;
   };
   using Asker = std::shared_ptr<rd_kafka_t>;
+
+  // `time`: a time stamp, or RD_KAFKA_OFFSET_BEGINNING or _END. rd_kafka_query_watermark_offsets() would ask
+  // for the latter two, but it has no time limit: while its metadata names a leader that died, it waits until
+  // this broker is back.
+  absl::StatusOr<int64_t> offset(const Place& place, Isolation isolation, int64_t time) {
+    ASSIGN_OR_RETURN(const Asker asker, asker_of(isolation));
+    const PartitionList list(rd_kafka_topic_partition_list_new(1));
+    rd_kafka_topic_partition_t& answer =
+        *rd_kafka_topic_partition_list_add(list.get(), place.topic.c_str(), place.partition);
+    answer.offset = time;
+    rd_kafka_resp_err_t code = rd_kafka_offsets_for_times(asker.get(), list.get(), kAskMs);
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR) code = answer.err;
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR) return answer.offset;
+    retire(isolation, asker);
+    return error(fmt::format("cannot ask for the offsets of {}/{}", place.topic, place.partition), code);
+  }
 
   static void connection_broke(rd_kafka_t*, int, const char*, void* questions) {
     static_cast<Questions*>(questions)->broke = true;

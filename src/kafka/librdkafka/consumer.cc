@@ -109,10 +109,8 @@ class LibraryConsumer final : public Consumer {
     const ssize_t n = rd_kafka_consume_batch_queue(queue, wait_ms, chunk.data(), std::min(max, kChunk));
     absl::Status status;
     for (ssize_t i = 0; i < n; ++i) {
-      if (status.ok())
-        status = take(chunk[i], out);
-      else
-        rd_kafka_message_destroy(chunk[i]);
+      const absl::Status taken = take(chunk[i], out);  // records that follow an error are as good as others
+      if (status.ok()) status = taken;
     }
     return status;
   }
