@@ -45,7 +45,8 @@ bool Resolver::collect_related(size_t i, int asked, bool last) {
   for (const Answer& answer : answers) {
     hint_.anyway |= answer.relatives_left_out;
     stale |= window_.died_since(answer.as_of);
-    for (const PrintCount& count : answer.print_counts) print_listed_[count.number] += count.listed;
+    for (const PrintCount& count : answer.print_counts)
+      if (count.number < print_listed_.size()) print_listed_[count.number] += count.listed;  // else damaged
   }
   window_.find_prints(prints, answers, [&](uint32_t number, const Newcomers::Entry& entry) {
     ++print_listed_[number];
