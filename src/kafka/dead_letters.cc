@@ -33,7 +33,7 @@ std::optional<int64_t> number(std::string_view text) {
   return failed == std::errc() && end == text.data() + text.size() ? std::optional(out) : std::nullopt;
 }
 
-// // doppel's headers come after the record's own headers, and begin with the topic. False: doppel did not
+// doppel's headers come after the record's own headers, and begin with the topic. False: doppel did not
 // write this record.
 bool parse(const LogMessage& m, Letter& out) {
   size_t first = m.headers.size();
@@ -80,11 +80,11 @@ class Parcel {
     if (letter.value) value = outbox_.put(*letter.value);
     Outbox::Message& copy = outbox_.add(letter.origin.topic, key, value);
     copy.timestamp_ms = std::max<int64_t>(0, letter.timestamp_ms);
-    // // A topic that was created again may have fewer partitions.
+    // A topic that was created again may have fewer partitions.
     if (letter.origin.partition < partitions_.at(letter.origin.topic))
       copy.partition = letter.origin.partition;
     outbox_.header(kRepublishedHeader, name);
-    // // Compacted topics take no record without a key.
+    // Compacted topics take no record without a key.
     const Outbox::Span note = outbox_.put(name);
     outbox_.add(letter.place.topic, note, outbox_.put("{\"republished\":true}")).partition =
         letter.place.partition;
@@ -94,7 +94,7 @@ class Parcel {
   bool full() { return letters_.size() >= kLettersMost || outbox_.bytes().size() >= kBytesMost; }
   size_t size() const { return letters_.size(); }
   Outbox& outbox() { return outbox_; }
-  // // The letters whose copy was refused.
+  // The letters whose copy was refused.
   std::vector<std::string> refused() const {
     std::vector<std::string> out;
     for (size_t i = 0; i < letters_.size(); ++i)
@@ -176,7 +176,7 @@ absl::StatusOr<DeadLetters::Counts> DeadLetters::read(const std::vector<Extent>&
   return counts;
 }
 
-// // Waits until no transaction is open, so that every note of earlier calls can be read.
+// Waits until no transaction is open, so that every note of earlier calls can be read.
 absl::Status DeadLetters::await_decided() {
   Visibility visibility(cluster_);
   ASSIGN_OR_RETURN(const std::vector<Place> hanging, visibility.hanging({topic_}, kUndecided));
@@ -199,7 +199,7 @@ absl::StatusOr<DeadLetters::Done> DeadLetters::republish(const Wanted& wanted) {
   Done done;
   std::optional<uint64_t> noted_at_first;
   while (true) {
-    // // This fences other processes: only we add copies and notes from now on.
+    // This fences other processes: only we add copies and notes from now on.
     absl::Status status = producer.reopen();
     if (status.ok()) status = await_decided();
     if (status.ok()) status = send_all(wanted, producer, done, noted_at_first);

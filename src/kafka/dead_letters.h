@@ -1,5 +1,5 @@
 #pragma once
-// // Reads the topic of dead letters, and republishes letters: sends their records to the topics that they
+// Reads the topic of dead letters, and republishes letters: sends their records to the topics that they
 // came from, each exactly once. One transaction holds a copy of the record and a note that the letter was
 // republished. The note is a record in the letter's own partition, because a group's offsets would expire.
 
@@ -18,7 +18,7 @@
 
 namespace doppel::kafka {
 
-// // A header of copies and notes. Its value names the letter: "dead-letters/0/17".
+// A header of copies and notes. Its value names the letter: "dead-letters/0/17".
 inline constexpr std::string_view kRepublishedHeader = "doppel.republished";
 
 // Views are valid during the call.
@@ -43,7 +43,7 @@ class DeadLetters {
     uint64_t republished = 0;  // // earlier; not visited
     uint64_t others = 0;       // // records that doppel did not write
   };
-  // // Visits every letter that is in the topic now, partition by partition. An error of `visit` ends it.
+  // Visits every letter that is in the topic now, partition by partition. An error of `visit` ends it.
   using Visit = std::function<absl::Status(const Letter&)>;
   absl::StatusOr<Counts> read(const Visit& visit);
 
@@ -56,7 +56,7 @@ class DeadLetters {
     uint64_t republished = 0;
     std::set<std::string> too_large;  // // letters whose topic refuses such a large record
   };
-  // // Republishes the chosen letters that are whole and whose topic exists. A letter is republished only
+  // Republishes the chosen letters that are whole and whose topic exists. A letter is republished only
   // once, however often this is called and however it ends. Aborted: another process republishes letters of
   // this topic.
   absl::StatusOr<Done> republish(const Wanted& wanted);

@@ -16,7 +16,7 @@ void Pace::settled(size_t records, size_t bytes, Duration took, Duration throttl
   const Duration time = by_quota ? std::max(took, throttled) : Duration::zero();
   if (time > longest_) {
     const auto fits = static_cast<double>(longest_.count()) / static_cast<double>(time.count());
-    // // One slow answer may be an exception: do not shrink to a single document at once.
+    // One slow answer may be an exception: do not shrink to a single document at once.
     share_ = std::min(share_.load(), std::min(used, 1.0) * std::max(fits, 1.0 / 16));
   } else if (time < longest_ / 2 && used >= share_ / 2) {
     share_ = std::min(1.0, share_ * 2);

@@ -1,5 +1,5 @@
 #pragma once
-// // Chooses the size of batches, so that a transaction ends in time even if broker quotas throttle it. The
+// Chooses the size of batches, so that a transaction ends in time even if broker quotas throttle it. The
 // first batches are small; the size doubles while transactions are fast. One thread calls settled(), any
 // thread the rest.
 
@@ -13,7 +13,7 @@ namespace doppel::kafka {
 class Pace {
  public:
   using Duration = std::chrono::steady_clock::duration;
-  // // `records` and `bytes` of the largest batch; `longest` is how long a transaction should take at most.
+  // `records` and `bytes` of the largest batch; `longest` is how long a transaction should take at most.
   Pace(size_t records, size_t bytes, Duration longest)
       : records_(records),
         bytes_(bytes),

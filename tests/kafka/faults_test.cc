@@ -101,6 +101,7 @@ TEST(Faults, AnEventIsNotLostWhereTheFirstRequestIsRefusedAndTheSecondTaken) {
   Proxy proxy(Broker::shared().port());
   Case c({{"kafka.brokers", proxy.bootstrap()},
           {"kafka.partitions", "1"},
+          {"output.verdicts", "all"},  // many events in the first batch, which is small
           {"kafka.properties", "{batch.num.messages: 3}"}});
   proxy.refuse_produce(c.setup.options().output.topic);
   c.produce_next(300);
