@@ -1,5 +1,8 @@
 #include "files/parquet/column_reader.h"
 
+// zlib.h: input pointers are const
+#define ZLIB_CONST
+
 #include <fmt/format.h>
 #include <zlib.h>
 
