@@ -1,3 +1,4 @@
+#pragma once
 // Near-duplicates by MapReduce on sets of integers, in the form of Hadoop Streaming: lines of text in and
 // out.
 //
