@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <regex.h>
 
 #include <algorithm>
 #include <string>
 
+#include "commands/replaced.h"
 #include "commands/run_doppel.h"
 #include "engine/signed_file.h"
 #include "files/parquet_writer.h"
@@ -22,26 +22,12 @@ using ::testing::Not;
 namespace fs = testing::fs;
 using testing::Ran;
 using testing::read_file;
+using testing::replaced;
 using testing::run_doppel;
 using testing::TempDir;
 using testing::write_file;
 
 const std::string kData = DOPPEL_SOURCE_DIR "/tests/files/data/parquet/";
-
-// Every match of a POSIX expression replaced. (std::regex does not compile with -Werror and
-// AddressSanitizer.)
-std::string replaced(const std::string& text, const char* expression, const std::string& by) {
-  regex_t compiled;
-  EXPECT_EQ(::regcomp(&compiled, expression, REG_EXTENDED), 0) << expression;
-  std::string out;
-  const char* at = text.c_str();
-  for (regmatch_t match; ::regexec(&compiled, at, 1, &match, 0) == 0; at += match.rm_eo) {
-    EXPECT_GT(match.rm_eo, match.rm_so) << expression << " matches nothing";
-    out.append(at, static_cast<size_t>(match.rm_so)).append(by);
-  }
-  ::regfree(&compiled);
-  return out.append(at);
-}
 
 // The place in the file is another one: bytes in JSONL, rows in Parquet. A document without an id is called
 // by its place.
