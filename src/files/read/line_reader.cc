@@ -7,23 +7,13 @@
 #include <cstring>
 
 #include "base/status.h"
-#include "files/read/skip.h"
 
 namespace doppel {
 LineReader::LineReader(const FilesSourceOptions& options, Filling& filling, const InputFile& file, Fd fd,
                        ByteCounter counter, LineMark mark, bool live)
-    : options_(options),
-      filling_(filling),
-      file_(file),
-      fd_(fd.get()),
-      stream_(make_byte_stream(std::move(fd), file.packing, std::move(counter), file.head)),
-      pipe_(options, fd_),
-      mark_(std::move(mark)),
+    : BufferedReader(options, filling, file, std::move(fd), std::move(counter), std::move(mark)),
       delivered_tail_(mark_.tail),
       live_(live) {
-  head_left_ = !file.head.empty();
-  mark_.path = file.path;
-  mark_.disk_length = 0;
   mark_.tail = 0;
   // The unfinished last line is read again, because it may have become longer.
   mark_.offset -= delivered_tail_;
@@ -45,14 +35,11 @@ uint64_t LineReader::open_bytes() const {
   return open - std::min(open, delivered_tail_);
 }
 
-void LineReader::skip_to_start(Batch& batch) {
-  started_ = true;
-  begin_ = scanned_ = begin_file(filling_);
-  if (!skip_to(mark_.offset, fd_, file_, *stream_, batch)) damaged_ = ended_ = true;
-}
-
 LineReader::State LineReader::take(Batch& batch) {
-  if (!started_) skip_to_start(batch);
+  if (!started_) {
+    start(batch);
+    scanned_ = begin_;
+  }
   pipe_.begin();
   while (batch.records.size() < options_.batch_records && batch.problems.size() < options_.batch_records) {
     const char* base = filling_.data();
@@ -80,7 +67,7 @@ LineReader::State LineReader::take(Batch& batch) {
       skipped_ += open;
       begin_ = scanned_;
     }
-    if (file_.pipe && !worth_waiting(batch)) return State::waiting;
+    if (file_.pipe && !waits(batch)) return State::waiting;
     if (ended_) continue;
     refill(batch);
     if (at_end_ && live_) return State::waiting;
@@ -120,18 +107,11 @@ bool LineReader::line(Batch& batch, size_t length, bool terminated) {
 }
 
 void LineReader::refill(Batch& batch) {
-  size_t open = filling_.end() - begin_;
-  size_t wanted = std::max({open, std::min(kSmallRead, filling_.usual() / 4), size_t{1}});
-  begin_ = filling_.make_room(begin_, wanted);
+  const size_t open = filling_.end() - begin_;
+  const absl::StatusOr<size_t> got = read_more(open);
   scanned_ = begin_ + open;
-  absl::StatusOr<size_t> got = stream_->read(filling_.data() + filling_.end(), filling_.room());
-  head_left_ = false;
   at_end_ = got.ok() && *got == 0 && !file_.pipe && file_.packing == Packing::none;
-  if (got.ok() && *got > 0) {
-    filling_.appended(*got);
-    return;
-  }
-  if (at_end_ && live_) return;
+  if ((got.ok() && *got > 0) || (at_end_ && live_)) return;
   ended_ = true;
   if (!got.ok()) {
     damaged_ = true;
@@ -141,7 +121,7 @@ void LineReader::refill(Batch& batch) {
   }
 }
 
-bool LineReader::worth_waiting(const Batch& batch) {
+bool LineReader::waits(const Batch& batch) {
   // poll() does not see bytes that were already read.
   if (head_left_ || (file_.packing != Packing::none && !live_)) return true;
   if (live_) {

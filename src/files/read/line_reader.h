@@ -2,20 +2,11 @@
 // Reads a file as records, one per line: fills a buffer, finds the line feeds with memchr and hands out
 // views. Only a line that continues in the next buffer is copied, once, to the start of that buffer.
 
-#include <memory>
-#include <string>
-
-#include "files/byte_stream.h"
-#include "files/input_file.h"
-#include "files/options.h"
-#include "files/pipe_wait.h"
-#include "files/position.h"
-#include "files/record_reader.h"
-#include "pipeline/buffers.h"
+#include "files/read/buffered_reader.h"
 
 namespace doppel {
 
-class LineReader final : public RecordReader {
+class LineReader final : public BufferedReader {
  public:
   // Reads `file` from `mark` on; the file descriptor is at the start of the file. All references must
   // outlive the reader. If `live`, an uncompressed file may still grow, and an empty pipe is not waited
@@ -29,28 +20,15 @@ class LineReader final : public RecordReader {
   LineMark mark() const override;
 
  private:
-  void skip_to_start(Batch& batch);
   bool line(Batch& batch, size_t length, bool terminated);
   void refill(Batch& batch);
-  bool worth_waiting(const Batch& batch);
+  bool waits(const Batch& batch);
 
-  const FilesSourceOptions& options_;
-  Filling& filling_;
-  const InputFile& file_;
-  int fd_;
-  std::unique_ptr<ByteStream> stream_;
-  PipeWait pipe_;
-  LineMark mark_;            // offset and lines: behind what was handed out
-  size_t begin_ = 0;         // start of the open line in the buffer
   size_t scanned_ = 0;       // no line feed before this offset
   uint64_t skipped_ = 0;     // bytes of an overlong line that were already discarded
   uint64_t delivered_tail_;  // > 0: length of the first line when an earlier run delivered it
   bool live_;
-  bool head_left_ = false;  // InputFile::head was not consumed yet
-  bool at_end_ = false;     // the last read returned nothing
-  bool started_ = false;
-  bool ended_ = false;
-  bool damaged_ = false;
+  bool at_end_ = false;  // the last read returned nothing
 };
 
 }  // namespace doppel

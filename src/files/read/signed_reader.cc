@@ -7,7 +7,6 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "engine/signed_file.h"
-#include "files/read/skip.h"
 #include "state/scheme.h"
 
 namespace doppel {
@@ -20,23 +19,7 @@ constexpr uint64_t kBesides = 16 << 20;
 
 SignedReader::SignedReader(const FilesSourceOptions& options, Filling& filling, const InputFile& file, Fd fd,
                            ByteCounter counter, LineMark mark)
-    : options_(options),
-      filling_(filling),
-      file_(file),
-      fd_(fd.get()),
-      stream_(make_byte_stream(std::move(fd), file.packing, std::move(counter), file.head)),
-      pipe_(options, fd_),
-      mark_(std::move(mark)),
-      head_left_(!file.head.empty()) {
-  mark_.path = file.path;
-  mark_.disk_length = 0;
-}
-
-void SignedReader::start(Batch& batch) {
-  started_ = true;
-  begin_ = begin_file(filling_);
-  if (!skip_to(mark_.offset, fd_, file_, *stream_, batch)) damaged_ = ended_ = true;
-}
+    : BufferedReader(options, filling, file, std::move(fd), std::move(counter), std::move(mark)) {}
 
 RecordReader::State SignedReader::take(Batch& batch) {
   if (!started_) start(batch);
@@ -138,26 +121,12 @@ void SignedReader::damage(Batch& batch, const std::string& cause) {
   batch.problems.push_back(make_problem(file_.path, 0, mark_.offset, cause));
 }
 
-bool SignedReader::worth_waiting(const Batch& batch) {
-  // poll() does not see bytes that were already read.
-  if (head_left_ || file_.packing != Packing::none) return true;
-  const PipeWait::Answer answer = pipe_.ask(batch.records.empty());
-  if (answer == PipeWait::Answer::stopped) damaged_ = ended_ = true;  // discards the incomplete record
-  return answer != PipeWait::Answer::deliver;
-}
-
 void SignedReader::refill(Batch& batch) {
-  const size_t more = wanted_ - std::min(wanted_, open().size());
-  begin_ =
-      filling_.make_room(begin_, std::max({more, std::min(kSmallRead, filling_.usual() / 4), size_t{1}}));
-  absl::StatusOr<size_t> got = stream_->read(filling_.data() + filling_.end(), filling_.room());
-  head_left_ = false;
+  const absl::StatusOr<size_t> got = read_more(wanted_ - std::min(wanted_, open().size()));
   if (!got.ok()) {
     damage(batch, std::string(std_sv(got.status().message())));
   } else if (*got == 0) {
     ended_ = true;
-  } else {
-    filling_.appended(*got);
   }
 }
 

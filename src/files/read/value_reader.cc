@@ -6,34 +6,20 @@
 #include <cstring>
 
 #include "base/status.h"
-#include "files/read/skip.h"
 
 namespace doppel {
 ValueReader::ValueReader(const FilesSourceOptions& options, Filling& filling, const InputFile& file, Fd fd,
                          ByteCounter counter, LineMark mark)
-    : options_(options),
-      filling_(filling),
-      file_(file),
-      fd_(fd.get()),
-      stream_(make_byte_stream(std::move(fd), file.packing, std::move(counter), file.head)),
-      pipe_(options, fd_),
-      mark_(std::move(mark)),
+    : BufferedReader(options, filling, file, std::move(fd), std::move(counter), std::move(mark)),
       splitter_(mark_.tail != 0),
       offset_(mark_.offset),
-      lines_(mark_.lines),
-      head_left_(!file.head.empty()) {
-  mark_.path = file.path;
-  mark_.disk_length = 0;
-}
-
-void ValueReader::skip_to_start(Batch& batch) {
-  started_ = true;
-  begin_ = scanned_ = begin_file(filling_);
-  if (!skip_to(mark_.offset, fd_, file_, *stream_, batch)) damaged_ = ended_ = true;
-}
+      lines_(mark_.lines) {}
 
 ValueReader::State ValueReader::take(Batch& batch) {
-  if (!started_) skip_to_start(batch);
+  if (!started_) {
+    start(batch);
+    scanned_ = begin_;
+  }
   pipe_.begin();
   while (batch.records.size() < options_.batch_records && batch.problems.size() < options_.batch_records) {
     if (complete_ && !value(batch)) return State::full;
@@ -113,27 +99,14 @@ RecordReader::State ValueReader::end(Batch& batch) {
   return State::ended;
 }
 
-bool ValueReader::worth_waiting(const Batch& batch) {
-  // poll() does not see bytes that were already read.
-  if (head_left_ || file_.packing != Packing::none) return true;
-  const PipeWait::Answer answer = pipe_.ask(batch.records.empty());
-  // A stopped run discards half a value.
-  if (answer == PipeWait::Answer::stopped) damaged_ = ended_ = true;
-  return answer != PipeWait::Answer::deliver;
-}
-
 // Called when all bytes in the buffer have been examined.
 void ValueReader::refill(Batch& batch) {
   lines_ = lines_before(offset_);
   line_ends_.clear();
   next_line_ = 0;
   const size_t open = filling_.end() - begin_;
-  begin_ =
-      filling_.make_room(begin_, std::max({open, std::min(kSmallRead, filling_.usual() / 4), size_t{1}}));
+  const absl::StatusOr<size_t> got = read_more(open);
   scanned_ = begin_ + open;
-  char* const begin = filling_.data() + filling_.end();
-  absl::StatusOr<size_t> got = stream_->read(begin, filling_.room());
-  head_left_ = false;
   if (!got.ok()) {
     damaged_ = ended_ = true;
     batch.problems.push_back(
@@ -142,14 +115,14 @@ void ValueReader::refill(Batch& batch) {
     ended_ = true;
   } else {
     // Replaces the line feeds while no record refers to these bytes.
-    char* const end = begin + *got;
+    char* const end = filling_.data() + filling_.end();
+    char* const begin = end - *got;
     for (char* at = begin;
          (at = static_cast<char*>(std::memchr(at, '\n', static_cast<size_t>(end - at)))) != nullptr;) {
       line_ends_.push_back(offset_ + static_cast<uint64_t>(at - begin));
       *at = ' ';
       if (++at == end) break;
     }
-    filling_.appended(*got);
   }
 }
 
