@@ -16,6 +16,7 @@
 
 #include "engine/engine.h"
 #include "memory_run.h"
+#include "prefill.h"
 #include "state/state_dir.h"
 
 namespace doppel {
@@ -28,36 +29,6 @@ struct Flags {
   double copies = 0.3;
   std::vector<std::string> relations;
 };
-
-// Originals that no document is similar to.
-void prefill(Engine& engine, uint64_t count) {
-  constexpr size_t kStep = 512;
-  const auto num_perm = static_cast<size_t>(engine.options().scheme.num_perm);
-  Work work;
-  MatchCounters counters;
-  uint64_t state = 1;
-  for (uint64_t at = 0; at < count; at += kStep) {
-    const size_t n = std::min<uint64_t>(kStep, count - at);
-    work.resize(n, engine.options());
-    for (size_t i = 0; i < n * num_perm; i += 8) {
-      state = mix64(state + 0x9e3779b97f4a7c15u);
-      std::memcpy(&work.sign.slices[i], &state, 8);
-    }
-    for (size_t i = 0; i < n; ++i) {
-      work.sign.documents[i].content = Content::shingled;
-      work.sign.documents[i].digest = {mix64(at + i), ~(at + i)};
-      PodVector<Print>& prints = work.sign.documents[i].prints;
-      prints.clear();
-      constexpr uint32_t kPrints = 18;  // as a web page has
-      for (uint32_t p = 0; engine.options().scheme.passage != 0 && p < kPrints; ++p)
-        prints.push_back({.key = mix64((at + i) * kPrints + p + 1) >> (64 - kPrintBits) | 1,
-                          .position = 25 * p,
-                          .number = p,
-                          .stored = true});
-    }
-    if (!engine.match(work, 0, n, counters).ok() || !engine.resolve(work).ok()) std::abort();
-  }
-}
 
 int bench(const Flags& flags) {
   const oracle::CorpusOptions corpus{
