@@ -18,7 +18,7 @@ class Passage(NamedTuple):
 
     word_begin: int
     word_end: int
-    byte_begin: int | None  # None where the text is not at hand (records that were signed elsewhere)
+    byte_begin: int | None  # None where doppel does not have the text (records that were signed elsewhere)
     byte_end: int | None
 
 

@@ -40,7 +40,7 @@ struct RelationColumns {
   TextBuffer original;            // its id
   std::vector<double> of_document, of_original;
   std::vector<int64_t> passage_ends{0};                             // the same by related original
-  std::vector<int64_t> word_begin, word_end, byte_begin, byte_end;  // bytes: -1 where the text is not at hand
+  std::vector<int64_t> word_begin, word_end, byte_begin, byte_end;  // bytes: -1 without the text
 
   void add(const Related& related, std::string_view original_name);
   void end_row() { ends.push_back(static_cast<int64_t>(relation.size())); }

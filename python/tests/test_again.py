@@ -1,4 +1,4 @@
-"""A document that is given again is no copy of itself; a job that is killed goes on."""
+"""A document that is given twice is not a copy of itself; a killed job continues."""
 
 import json
 import os

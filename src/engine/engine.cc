@@ -108,7 +108,7 @@ absl::Status Engine::match(Work& work, size_t begin, size_t end, const RelateHin
 
 absl::Status Engine::resolve(Work& work, const ResolveHelp& help) {
   const std::lock_guard lock(growing_);
-  // If originals are elsewhere, whoever names these has checked that they are live.
+  // If originals are elsewhere, their owner has checked that they are live.
   if (!options_.elsewhere) std::erase_if(work.forget, [this](Seq seq) { return !originals_.live(seq); });
   size_t applied = 0;  // number of entries of resolved.removed that are applied
   const Ask ask{.read = help.read, .again = [&](size_t i) { return answer_again(work, i, help, applied); }};

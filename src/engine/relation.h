@@ -62,7 +62,7 @@ struct Related {
   uint64_t of_document = 0;         // shingles of the document
   uint64_t of_original = 0;         // shingles of the original
   std::vector<WordRange> passages;  // of the document, that the original has too: the longest; ascending
-  std::vector<ByteRange> bytes;     // of the passages; empty where the text is not at hand
+  std::vector<ByteRange> bytes;     // of the passages; empty without the text
   std::string original;             // its metadata
   bool operator==(const Related&) const = default;
 };

@@ -53,9 +53,9 @@ struct PrintLineKernels {
   // kPrintSameMost * n + 8 of them, `rest` for 2 * (n + 8) numbers. Returns how many.
   size_t (*find)(const PrintPlace* places, size_t n, uint32_t* rest, PrintMatch* out);
   // Enters an entry at home or behind. What comes to a full line takes the place of the entry there whose
-  // home is last, if that is behind its own, and this one goes on. So no line that an entry is behind holds
-  // one with a later home, and a search ends at the first that does: rows of full lines are long, but nothing
-  // is far from home. `out`: the entry that moved out, its home in lines from `home` on.
+  // home is last, if that is behind its own, and this entry moves on. So no line that an entry is behind
+  // holds one with a later home, and a search ends at the first that does: rows of full lines are long, but
+  // nothing is far from home. `out`: the entry that moved out, its home in lines from `home` on.
   PrintPut (*put)(PrintLine* home, uint64_t entry, uint64_t& out, ptrdiff_t& out_home);
   // Empties the first lines of n, the number of the first is `at`, as long as everything in them lives.
   // Returns how many; it may leave them to others. `entries` get what was in them, without how far it was

@@ -63,13 +63,13 @@ class PrintTable {
 
   // Asks for the line of a print.
   void prefetch(uint64_t print) const { fetch(lines()[home(print)]); }
-  // The same for insert(), which often goes on to the next line.
+  // The same for insert(), which often continues in the next line.
   void prefetch_place(uint64_t print) const {
     const Line* at = &lines()[home(print)];
     fetch(at);
     fetch(at + 1);
   }
-  // Later, when these are here: the lines behind them, to which insert() goes on if both are full.
+  // Later, when these are here: the lines behind them, where insert() continues if both are full.
   void prefetch_run(uint64_t print) const {
     const Line* at = &lines()[home(print)];
     if ((*at)[kPrintLineEntries - 1] == 0 || at[1][kPrintLineEntries - 1] == 0) return;

@@ -20,7 +20,7 @@ constexpr std::string_view kTopic = "__connect.errors.topic", kPartition = "__co
                            kConnector = "__connect.errors.connector.name", kStage = "__connect.errors.stage",
                            kReason = "__connect.errors.exception.message";
 constexpr size_t kLettersMost = 500, kBytesMost = 4 << 20;  // of a transaction
-constexpr std::chrono::seconds kUndecided(60);              // // wait for open transactions
+constexpr std::chrono::seconds kUndecided(60);              // wait for open transactions
 
 std::string name_of(const Place& place, int64_t offset) {
   return fmt::format("{}/{}/{}", place.topic, place.partition, offset);
@@ -204,7 +204,7 @@ absl::StatusOr<DeadLetters::Done> DeadLetters::republish(const Wanted& wanted) {
     if (status.ok()) status = await_decided();
     if (status.ok()) status = send_all(wanted, producer, done, noted_at_first);
     if (status.ok()) return done;
-    if (wanted.stop()) return absl::CancelledError("stopped; the same command goes on");
+    if (wanted.stop()) return absl::CancelledError("stopped; the same command continues");
     if (absl::IsAborted(status)) {
       return absl::AbortedError(fmt::format(
           "another process republishes letters of {}, or a transaction took too long; start again to go "
@@ -225,7 +225,7 @@ absl::Status DeadLetters::send_all(const Wanted& wanted, Producer& producer, Don
   uint64_t noted = 0;
   for (const auto& [place, letters] : notes) noted += letters.size();
   if (!noted_at_first) noted_at_first = noted;
-  done.republished = noted - *noted_at_first;  // // by our earlier transactions
+  done.republished = noted - *noted_at_first;  // by our earlier transactions
 
   std::map<std::string, int> partitions;
   ASSIGN_OR_RETURN(const std::vector<TopicPartitions> topics, cluster_.topics());

@@ -39,9 +39,9 @@ class DeadLetters {
   DeadLetters(Cluster& cluster, std::string topic) : cluster_(cluster), topic_(std::move(topic)) {}
 
   struct Counts {
-    uint64_t letters = 0;      // // visited
-    uint64_t republished = 0;  // // earlier; not visited
-    uint64_t others = 0;       // // records that doppel did not write
+    uint64_t letters = 0;      // visited
+    uint64_t republished = 0;  // earlier; not visited
+    uint64_t others = 0;       // records that doppel did not write
   };
   // Visits every letter that is in the topic now, partition by partition. An error of `visit` ends it.
   using Visit = std::function<absl::Status(const Letter&)>;
@@ -54,7 +54,7 @@ class DeadLetters {
   };
   struct Done {
     uint64_t republished = 0;
-    std::set<std::string> too_large;  // // letters whose topic refuses such a large record
+    std::set<std::string> too_large;  // letters whose topic refuses such a large record
   };
   // Republishes the chosen letters that are whole and whose topic exists. A letter is republished only
   // once, however often this is called and however it ends. Aborted: another process republishes letters of

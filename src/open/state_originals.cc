@@ -45,7 +45,7 @@ class KeptOnDisk final : public KeptOriginals {
   std::optional<BodyRef> body(Seq seq) const override {
     if (seq < lowest_live() || seq >= next_seq()) return std::nullopt;
     const absl::StatusOr<StoredRow> row = state_.read_row(seq);
-    if (!row.ok()) return BodyRef();  // not readable: whoever reads the body reports it
+    if (!row.ok()) return BodyRef();  // not readable: the reader of the body reports it
     const bool compacted_away = row->row.body.size == 0;
     return row->removed || compacted_away ? std::nullopt : std::optional(row->row.body);
   }

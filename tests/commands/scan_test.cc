@@ -224,7 +224,7 @@ int64_t least_address_space(const std::string& arguments) {
   return at == std::string::npos ? 0 : std::atoll(ran.err.c_str() + at + kBefore.size());
 }
 
-// Where it turns out later, the run stops, and the next one goes on where it stopped.
+// Where it turns out later, the run stops, and the next one continues where it stopped.
 TEST(Scan, AnIndexThatTheSystemRefusesMemoryStopsTheRun) {
   TempDir dir;
   std::string lines;

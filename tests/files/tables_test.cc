@@ -60,7 +60,7 @@ TEST_P(TableFixture, EachRowIsItsLineOfJson) {
   }
 }
 
-// After each batch, another source goes on from its position, and hands out what is left.
+// After each batch, another source continues from its position, and hands out what is left.
 TEST_P(TableFixture, GoesOnAtEachRow) {
   const std::string path = table_of(GetParam());
   const std::vector<std::string> wanted = lines_of(kData + GetParam() + ".jsonl");

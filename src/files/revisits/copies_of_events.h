@@ -1,5 +1,5 @@
 #pragma once
-// The copies by payload in a file of events. They are read anew each time, because an archive has more of
+// The copies by payload in a file of events. They are read each time, because an archive has more of
 // them than memory should hold.
 
 #include <cstdint>

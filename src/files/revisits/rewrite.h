@@ -1,5 +1,5 @@
 #pragma once
-// Writes WARC files anew with revisit records in place of copies. Each replaced copy was compared with its
+// Rewrites WARC files with revisit records in place of copies. Each replaced copy was compared with its
 // original byte for byte, and the original stays. All other bytes are copied as they are stored. No input
 // is ever changed.
 
@@ -29,7 +29,7 @@ struct RewriteReport {
 
 class Rewriter {
  public:
-  // `paths` are WARC files, WACZ files and directories to be written anew; if empty, the WARC files that
+  // `paths` are WARC files, WACZ files and directories to rewrite; if empty, the WARC files that
   // the events name are. `directory` is created if necessary. Each output keeps its file name there; a file
   // in a WACZ file becomes NAME.wacz/archive/NAME.
   static absl::StatusOr<std::unique_ptr<Rewriter>> open(const std::vector<std::string>& paths,

@@ -63,8 +63,8 @@ class LibraryCluster final : public Cluster {
   }
 
  private:
-  // The library keeps asking a dead leader until the socket's time-out, whatever limit the call has. So a
-  // client is replaced when a connection breaks: the new one looks for the leaders first.
+  // A client whose metadata are old keeps asking a dead leader. So it is replaced when a connection breaks or
+  // a question fails: the new client looks for the leaders first.
   struct Questions {
     Client client;
     bool broke = false;

@@ -18,7 +18,7 @@ metadata:
 spec:
   automountServiceAccountToken: false
   enableServiceLinks: false
-  # Above shutdown_timeout (30 s): the batch at hand is committed and a snapshot made.
+  # Above shutdown_timeout (30 s): the current batch is committed and a snapshot made.
   terminationGracePeriodSeconds: 60
   {{- with $root.Values.imagePullSecrets }}
   imagePullSecrets:
