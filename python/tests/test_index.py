@@ -54,8 +54,11 @@ def test_relations_as_rows_and_arrow(tmp_path):
     [passage] = related.passages
     assert half.encode()[passage.byte_begin:passage.byte_end].decode() == " ".join(words[:300])
     assert (passage.word_begin, passage.word_end) == (2, 302)
-    [place] = asked.related[0][0].passages
-    assert asked.related[0][0].original == "whole" and question.encode()[place.byte_begin:].decode() == " ".join(words[:200])
+    # Three originals have the whole question; equal values of small sets may count one shingle less.
+    found = {related.original: related for related in asked.related[0]}
+    assert found.keys() == {"whole", "half", "wrap"}
+    [place] = found["whole"].passages
+    assert question.encode()[place.byte_begin:].decode() == " ".join(words[:200])
 
     table = pa.table(v)
     assert table.schema.names == ["id", "verdict", "original", "similarity", "kind", "cluster", "relations"]

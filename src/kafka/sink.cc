@@ -101,7 +101,7 @@ absl::Status KafkaSink::settle() {
     options_.pace->settled(decided_->batch.records.size(), decided_->batch.bytes,
                            std::chrono::duration_cast<Pace::Duration>(
                                std::chrono::duration<double>(transactor_.stats().last_commit_s)),
-                           transactor_.throttled() - throttled_);
+                           transactor_.throttled() - throttled_, Clock::now());
   }
   decided_.reset();
   refused_.clear();

@@ -137,9 +137,10 @@ absl::Status SignedTopic::write(const SignedBatchOut& out) {
   const auto begun = Clock::now();
   const auto throttled = producer_.throttled();
   RETURN_IF_ERROR(send());
+  const auto now = Clock::now();
   if (to_.pace != nullptr)
-    to_.pace->settled(out.batch.records.size(), out.batch.bytes, Clock::now() - begun,
-                      producer_.throttled() - throttled);
+    to_.pace->settled(out.batch.records.size(), out.batch.bytes, now - begun,
+                      producer_.throttled() - throttled, now);
   return absl::OkStatus();
 }
 
