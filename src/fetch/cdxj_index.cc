@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kStep = 4096;
-constexpr uint64_t kLongestLine = 1 << 20;
+constexpr uint64_t kLongestLine = 1 << 20;  // lines are read up to so many bytes, and a step more
 constexpr int64_t kToleranceMs = 60'000;
 
 // The line that begins at `at`, without its line feed; truncated if it is too long. nullopt at the end of
@@ -74,7 +74,12 @@ absl::Status visit_sorted_lines(const ReadAt& read, uint64_t size, std::string_v
   while (true) {
     ASSIGN_OR_RETURN(const std::optional<std::string> line, line_at(read, at, size));
     if (!line || !line->starts_with(prefix) || !visit(*line)) return absl::OkStatus();
-    at += line->size() + 1;
+    at += line->size();
+    if (line->size() < kLongestLine) {
+      ++at;
+    } else {
+      ASSIGN_OR_RETURN(at, line_start(read, at + 1, size));
+    }
   }
 }
 

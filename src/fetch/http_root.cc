@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -57,6 +59,21 @@ struct Answer {
   bool complete = false;
   absl::Status status;
 
+  // Checks the Content-Range of an answer, which some servers and caches get wrong. Sets `status` if it is
+  // another one.
+  bool begins_at_offset() {
+    curl_header* range = nullptr;
+    if (curl_easy_header(handle, "Content-Range", 0, CURLH_HEADER, -1, &range) != CURLHE_OK) return true;
+    const std::string_view value = std::string_view(range->value).substr(0, 100);
+    const char* digits = value.data() + std::min(value.find_first_of("0123456789"), value.size());
+    uint64_t begins = 0;
+    if (std::from_chars(digits, value.data() + value.size(), begins).ec == std::errc() && begins == offset)
+      return true;
+    status = absl::FailedPreconditionError(
+        fmt::format("the server answers another range than the one from byte {}: {}", offset, value));
+    return false;
+  }
+
   size_t take(std::string_view bytes, uint64_t max_skip) {
     const size_t size = bytes.size();
     if (!begun) {
@@ -64,6 +81,7 @@ struct Answer {
       long code = 0;
       curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &code);
       if (code != 200 && code != 206) return 0;  // the text of an error page is ignored
+      if (code == 206 && !begins_at_offset()) return 0;
       // The server sends the whole file: the bytes before the record are skipped, unless there are too
       // many.
       if (code == 200) to_skip = offset;

@@ -322,6 +322,7 @@ class ZstStream final : public ByteStream {
     std::string dictionary;
     if (begins_inside_) {
       if (::pread(packed_.fd(), head, kHead, 0) != kHead || !is_dictionary(head)) return absl::OkStatus();
+      if (dictionary_size(head) > kMostDictionary) return damage_ = too_large();
       dictionary.resize(dictionary_size(head));
       const ssize_t got = ::pread(packed_.fd(), dictionary.data(), dictionary.size(), kHead);
       if (got != static_cast<ssize_t>(dictionary.size())) return absl::OkStatus();
@@ -329,7 +330,7 @@ class ZstStream final : public ByteStream {
       RETURN_IF_ERROR(packed_.want(kHead));
       if (packed_.size() < kHead || !is_dictionary(packed_.data())) return absl::OkStatus();
       const size_t size = dictionary_size(packed_.data());
-      if (size > kMostDictionary) return damage_ = absl::DataLossError("the zst dictionary is too large");
+      if (size > kMostDictionary) return damage_ = too_large();
       RETURN_IF_ERROR(packed_.want(kHead + size));
       if (packed_.size() < kHead + size) return damage_ = absl::DataLossError("the zst data ends too early");
       dictionary.assign(packed_.data() + kHead, size);
@@ -347,6 +348,7 @@ class ZstStream final : public ByteStream {
       return damage_ = absl::DataLossError("the zst dictionary is damaged");
     return absl::OkStatus();
   }
+  static absl::Status too_large() { return absl::DataLossError("the zst dictionary is too large"); }
   static bool is_dictionary(const char* head) { return std::string_view(head, 4) == kZstDictionary; }
   static size_t dictionary_size(const char* head) {
     size_t size = 0;

@@ -107,7 +107,8 @@ absl::Status check_format(const FormatOptions& options) {
   for (const std::string& status : options.statuses) {
     int value = 0;
     const char* end = status.data() + status.size();
-    if (status != "any" && std::from_chars(status.data(), end, value).ptr != end)
+    const auto [at, error] = std::from_chars(status.data(), end, value);
+    if (status != "any" && (error != std::errc() || at != end))
       return invalid(fmt::format("input.statuses: \"{}\" is neither a number nor any", status));
   }
   return wanted_fields(options).status();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/json_text.h"
+
 namespace doppel::http {
 namespace {
 
@@ -55,18 +57,11 @@ Response page(int status, std::string html) {
   return out;
 }
 
-// Replaces characters that JSON would have to escape. This is enough for messages of doppel and civetweb.
 Response error(int status, std::string_view message) {
   Response out{.status = status};
-  out.body = "{\"error\":{\"status\":" + std::to_string(status) + ",\"message\":\"";
-  for (const char c : message) {
-    if (c == '"' || c == '\\' || c < 0x20 || c == 0x7f) {
-      out.body += c == '"' ? '\'' : ' ';
-    } else {
-      out.body += c;
-    }
-  }
-  out.body += "\"}}\n";
+  out.body = "{\"error\":{\"status\":" + std::to_string(status) + ",\"message\":";
+  append_json_string(out.body, message);
+  out.body += "}}\n";
   return out;
 }
 

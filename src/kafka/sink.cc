@@ -121,7 +121,9 @@ absl::Status KafkaSink::idle() { return transactor_.look_after(); }
 
 absl::Status KafkaSink::still_ours() {
   if (commit_.under_way()) return absl::OkStatus();
-  RETURN_IF_ERROR(commit_.failed());
+  const absl::Status failed = commit_.failed();
+  if (absl::IsResourceExhausted(failed)) return absl::OkStatus();  // settle() repeats what was refused
+  RETURN_IF_ERROR(failed);
   const absl::Status looked = transactor_.look_at_end();
   return absl::IsUnavailable(looked) ? absl::OkStatus() : looked;
 }

@@ -268,7 +268,7 @@ absl::Status promote_journal(const std::string& directory, const std::string& pa
   RETURN_IF_ERROR(make_directories(damaged_folder(directory)));
   for (size_t i = 0; i < at; ++i) {
     RETURN_IF_ERROR(
-        move_file(paths[i], join(damaged_folder(directory), paths[i].substr(directory.size() + 1))));
+        move_file(paths[i], join(damaged_folder(directory), paths[i].substr(paths[i].rfind('/') + 1))));
   }
   for (size_t i = at; i < paths.size(); ++i)
     RETURN_IF_ERROR(move_file(paths[i], numbered(directory, static_cast<int>(i - at))));

@@ -79,11 +79,12 @@ TEST(CheckDeathTest, TheMessageSaysWhatWhereAndWhatToSend) {
   const int64_t left = -7;
   const uint64_t right = 18446744073709551615u;
   const std::string_view name = "a\nb";
+  const int line = __LINE__ + 1;
   const Ended ended = run([&] { DOPPEL_CHECK(left > 0, "left is above zero", left, right, name, true); });
   EXPECT_EQ(ended.code, kBrokenExitCode);
   EXPECT_EQ(kBrokenExitCode, 70);
   EXPECT_THAT(ended.err, StartsWith("doppel: broken invariant: left is above zero\n  at "));
-  EXPECT_THAT(ended.err, HasSubstr("check_test.cc:"));
+  EXPECT_THAT(ended.err, HasSubstr("check_test.cc:" + std::to_string(line) + " "));
   EXPECT_THAT(ended.err, HasSubstr("(left > 0), doppel 0."));
   EXPECT_THAT(ended.err, HasSubstr("left, right, name, true = -7, 18446744073709551615, a?b, 1\n"));
   EXPECT_THAT(ended.err, HasSubstr("Exit code 70"));

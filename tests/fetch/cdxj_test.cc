@@ -137,6 +137,22 @@ std::vector<Judged> fetched(const std::vector<std::string>& messages, const Fetc
   return out;
 }
 
+// Such a line is cut, and those behind it are found.
+TEST(Cdxj, SearchGoesPastALineThatIsTooLong) {
+  for (const size_t longest : {(1 << 20) - 3, 1 << 20, (1 << 20) + 4095, 5 << 20}) {
+    const std::string file = "a 1\nb 1\nb 2" + std::string(longest, 'b') + "\nb 3\nc 1\n";
+    const ReadAt read = [&](uint64_t at, size_t size) -> absl::StatusOr<std::string> {
+      return file.substr(std::min(at, file.size()), size);
+    };
+    std::string found;
+    ASSERT_TRUE(visit_sorted_lines(read, file.size(), "b ", [&](std::string_view line) {
+                  found += line.substr(2, 1);
+                  return true;
+                }).ok());
+    EXPECT_EQ(found, "123") << longest;
+  }
+}
+
 TEST(Cdxj, FetchesWithoutAPlaceAndFollowsRevisits) {
   TemporaryDirectory directory;
   const std::string url = "http://www.example.com/page?b=1&a=2";

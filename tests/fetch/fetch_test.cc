@@ -137,7 +137,13 @@ TEST(HttpRoot, ReadsRangesOfARealServer) {
   EXPECT_TRUE(absl::IsDataLoss(root->read({"cut.warc.gz", 0}, 1).status()));
   EXPECT_TRUE(absl::IsPermissionDenied(root_at(nginx.url + "/forbidden")->read({"a", 0}, 1).status()));
   EXPECT_TRUE(absl::IsNotFound(root_at(nginx.url + "/gone")->read({"a", 0}, 1).status()));
-  EXPECT_TRUE(absl::IsUnavailable(root_at(nginx.url + "/away")->read({"a", 0}, 1).status()));
+  for (const char* later : {"/away", "/busy"})
+    EXPECT_TRUE(absl::IsUnavailable(root_at(nginx.url + later)->read({"a", 0}, 1).status())) << later;
+  // A server that answers with another range.
+  EXPECT_TRUE(absl::IsDataLoss(root_at(nginx.url + "/other")->read({"a", 0}, 1).status()));
+  const absl::Status other = root_at(nginx.url + "/other")->read({"a", 50}, 1).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(other)) << other;
+  EXPECT_THAT(std::string(other.message()), HasSubstr("bytes 0-9/100"));
 }
 
 TEST(HttpRoot, AServerThatIsNotThere) {

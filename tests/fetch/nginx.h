@@ -52,7 +52,9 @@ http {{ access_log off; client_body_temp_path {0}/t1; proxy_temp_path {0}/t2; fa
     location /whole/ {{ alias {0}/files/; max_ranges 0; }}
     location /forbidden/ {{ return 403; }}
     location /gone/ {{ return 410; }}
-    location /away/ {{ return 503; }} }} }})",
+    location /away/ {{ return 503; }}
+    location /busy/ {{ return 429; }}
+    location /other/ {{ add_header Content-Range "bytes 0-9/100"; return 206 "WARC/1.0\r\n"; }} }} }})",
                                                             directory, host);
     // It leaves its parent; so that its end can be waited for, it becomes our child.
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -53,12 +53,10 @@ TEST(Files, ByLayout) {
   write_file(d / "g.txt.zst", zst("1\n2\n"));
   FilesSourceOptions options = of({d.path()});
   EXPECT_EQ(take_all(options).lines.size(), 4u * 2 + 3);
-  options.layout = "lines";
+  options.layout = Layout::lines;
   EXPECT_EQ(take_all(options).lines.size(), 14u);
-  options.layout = "whole";
+  options.layout = Layout::whole;
   EXPECT_EQ(take_all(options).lines.size(), 7u);
-  options.layout = "pages";
-  EXPECT_THAT(open_files_source(options, "").status().ToString(), HasSubstr("not one of auto, lines, whole"));
 }
 
 TEST(Files, WholeOnesAreMarkedAndHaveNoLines) {
@@ -262,6 +260,11 @@ TEST(Position, ALastLineWithoutEnd) {
     EXPECT_THAT(values(second), IsEmpty());
     add("3\n");
     EXPECT_EQ(take_all(of({path}), last_position(first)).lines, (std::vector<InputLine>{{"3", 9, 3}}));
+    std::filesystem::remove(path);
+    add("1\n{\"half");
+    first = take_all(of({path}));
+    add("\r\n3\n");
+    EXPECT_EQ(take_all(of({path}), last_position(first)).lines, (std::vector<InputLine>{{"3", 10, 3}}));
     // It became longer: the whole line comes.
     std::filesystem::remove(path);
     add("1\n{\"half");

@@ -41,6 +41,9 @@ TEST(Http, Heads) {
   EXPECT_EQ(http->body, "body");
   EXPECT_EQ(parse_http_response("HTTP/2 404\n\n")->status, 404);
   EXPECT_EQ(parse_http_response("HTTP/1.0 200\r\ncontent-encoding : gzip\r\n\r\n")->content_encoding, "gzip");
+  EXPECT_EQ(parse_http_response("HTTP/1.1 200 OK\nContent-Encoding: gzip\nContent-Encoding: br\n\n")
+                ->content_encoding,
+            "gzip,br");
   for (const char* bad : {"", "GET / HTTP/1.1\r\n\r\n", "HTTP/1.1\r\n\r\n", "HTTP/1.1 abc\r\n\r\n",
                           "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nA: b\r\n", "HTTP/1.1 200 OK"}) {
     EXPECT_FALSE(parse_http_response(bad).ok()) << bad;

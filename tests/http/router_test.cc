@@ -65,7 +65,8 @@ TEST(Token, OnlyTheRightOne) {
 }
 
 TEST(Error, CannotBreakItsJson) {
-  EXPECT_EQ(error(404, "no \"x\\\n").body, "{\"error\":{\"status\":404,\"message\":\"no 'x  \"}}\n");
+  EXPECT_EQ(error(404, "no \"é\\\n\xff").body,
+            "{\"error\":{\"status\":404,\"message\":\"no \\\"é\\\\\\n\xef\xbf\xbd\"}}\n");
 }
 
 }  // namespace

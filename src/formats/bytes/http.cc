@@ -24,7 +24,8 @@ absl::StatusOr<HttpResponse> parse_http_response(std::string_view message) {
         if (equal_ignoring_case(name, "content-type")) {
           if (out.content_type.empty()) out.content_type = value;
         } else if (equal_ignoring_case(name, "content-encoding")) {
-          out.content_encoding = value;
+          if (!out.content_encoding.empty()) out.content_encoding += ',';
+          out.content_encoding += value;
         } else if (equal_ignoring_case(name, "transfer-encoding")) {
           out.transfer_encoding = value;
         }

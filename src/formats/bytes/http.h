@@ -13,12 +13,13 @@ namespace doppel {
 struct HttpResponse {
   int status = 0;
   std::string_view content_type;
-  std::string_view content_encoding;
+  std::string content_encoding;  // all of them, separated by commas
   std::string_view transfer_encoding;
   std::string_view body;  // as transferred
 };
 
-// Views point into `message`. Fails if it does not start like a response, or if its head has no end.
+// Views in the result point into `message`. Fails if it does not start like a response, or if its head has no
+// end.
 absl::StatusOr<HttpResponse> parse_http_response(std::string_view message);
 
 // Calls visit(name, value) for each line "Name: value" up to an empty line; the value has no surrounding
