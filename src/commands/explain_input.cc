@@ -69,7 +69,7 @@ absl::Status not_there(const std::string& path, uint64_t documents, std::string_
 absl::StatusOr<ExplainInput> one_file(const std::string& path, const FormatOptions& format) {
   FilesSourceOptions options{
       .paths = {path}, .columns = format, .charsets = format.format == "html", .max_whole_bytes = kLargest};
-  if (path == "-") options.layout = "whole";
+  if (path == "-") options.layout = Layout::whole;
   ExplainInput input{.name = path};
   uint64_t documents = 0;
   uint64_t rejected = 0;

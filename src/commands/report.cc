@@ -128,7 +128,7 @@ absl::StatusOr<uint64_t> read_all(const ReportFlags& flags, ArchiveTally& tally,
     if (file.pipe) return invalid(fmt::format("{}: only files and directories", file.path));
     const Fd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
     if (fd.ok()) look_inside(fd.get(), {}, file);
-    if (fd.ok() && !file.warc) continue;
+    if (fd.ok() && !file.archive()) continue;
     ++files;
     RETURN_IF_ERROR(each_warc_record(file, [&](const Record& record) { tally.add(record); }, problems));
   }

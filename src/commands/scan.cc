@@ -134,11 +134,11 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
     flags.sink.keep_later = true;
   }
   source_options.charsets = o.input.format == "html";
-  if (o.input.format == "heritrix") source_options.layout = "lines";  // also for crawl.log
+  if (o.input.format == "heritrix") source_options.layout = Layout::lines;  // also for crawl.log
   source_options.by_date = flags.order == "date";
   source_options.rest_directory = directory_of_keep(flags.sink);
   if (is_signed(o.input)) {
-    source_options.layout = "signed";
+    source_options.layout = Layout::signed_records;
     source_options.signed_scheme = engine_opts.scheme.describe() + describe_warc_pages(o.input);
   }
   if (flags.sink.keep.ends_with(".parquet"))

@@ -62,7 +62,7 @@ absl::StatusOr<TuneSample> measure_sample(const TuneSampleOptions& options, cons
   ASSIGN_OR_RETURN(
       std::unique_ptr<Source> source,
       open_files_source({.paths = options.paths,
-                         .layout = is_signed(options.format) ? "signed" : "auto",
+                         .layout = is_signed(options.format) ? Layout::signed_records : Layout::automatic,
                          .columns = options.format,
                          .signed_scheme = engine.scheme.describe() + describe_warc_pages(options.format),
                          .charsets = options.format.format == "html",
@@ -141,7 +141,7 @@ absl::StatusOr<std::string> extract_of_pages(const TuneSampleOptions& options) {
   std::string described = describe_format(format);
   for (const InputFile& file : listing.files) {
     if (file.pipe) return "";
-    if (file.warc) described += describe_warc_pages(format);
+    if (file.archive()) described += describe_warc_pages(format);
   }
   for (const char* extract : {"visible", "main"}) {
     if (described.find(fmt::format("={}", extract)) != std::string::npos) return extract;

@@ -10,7 +10,28 @@
 
 namespace doppel {
 
-InputFile describe_file(std::string path, const struct stat& info, const std::string& layout) {
+namespace {
+
+// `name`: in lower case, without the endings of packers.
+InputKind kind_of(std::string_view name, bool pipe, Layout layout) {
+  switch (layout) {
+    case Layout::lines:
+      return InputKind::lines;
+    case Layout::whole:
+      return InputKind::whole;
+    case Layout::signed_records:
+      return InputKind::signed_records;
+    case Layout::automatic:
+      break;
+  }
+  if (pipe || name.ends_with(".jsonl") || name.ends_with(".ndjson") || name.ends_with(".json"))
+    return InputKind::lines;
+  return name.ends_with(".warc") ? InputKind::warc : InputKind::whole;
+}
+
+}  // namespace
+
+InputFile describe_file(std::string path, const struct stat& info, Layout layout) {
   InputFile file;
   file.path = std::move(path);
   file.pipe = !S_ISREG(info.st_mode);
@@ -24,12 +45,7 @@ InputFile describe_file(std::string path, const struct stat& info, const std::st
   file.packing = packing_of(name);
   std::string lower(name.substr(name.size() - std::min<size_t>(name.size(), 8)));
   std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  file.lines =
-      layout == "lines" || (layout == "auto" && (file.pipe || lower.ends_with(".jsonl") ||
-                                                 lower.ends_with(".ndjson") || lower.ends_with(".json")));
-  file.warc = layout == "auto" && !file.pipe && lower.ends_with(".warc");
-  file.signed_records = layout == "signed";
-  file.lines = file.lines || file.warc || file.signed_records;
+  file.kind = kind_of(lower, file.pipe, layout);
   return file;
 }
 

@@ -8,9 +8,22 @@
 #include <string_view>
 
 #include "files/byte_stream.h"
+#include "files/layout.h"
 #include "pipeline/stream.h"
 
 namespace doppel {
+
+// How a file is read. All but whole ones are read in parts and can grow.
+enum class InputKind {
+  whole,           // one document
+  lines,           // a document in each line
+  values,          // JSON objects over several lines or in an array
+  signed_records,  // engine/signed_file.h
+  warc,
+  arc,      // the predecessor of WARC
+  parquet,  // this and `arrow` are recognised by content alone
+  arrow,
+};
 
 struct InputFile {
   std::string path;
@@ -20,29 +33,26 @@ struct InputFile {
   uint64_t size = 0;   // on disk, when the file was listed
   uint64_t device = 0;
   uint64_t inode = 0;
-  bool lines = false;
-  bool warc = false;  // records of a WARC file; implies lines, because it is read in parts and can grow
-  bool arc = false;   // records of an ARC file, the predecessor of WARC; implies warc
-  bool signed_records = false;  // implies lines
-  // Recognised by content; they imply lines, because the file is read in parts.
-  bool parquet = false, arrow = false;
-  bool values = false;  // JSON over several lines or in an array, for a ValueReader; others report `refused`
-  bool pipe = false;    // has no size and no identity, and can be read only once ("-" is stdin)
+  InputKind kind = InputKind::whole;
+  bool pipe = false;  // has no size and no identity, and can be read only once ("-" is stdin)
   Packing packing = Packing::none;
-  std::string_view refused;  // why its content cannot be read; empty: it can
-  std::string head;          // of a pipe: bytes that were read to recognise its kind
+  // Why its content cannot be read; empty: it can. Set for InputKind::values, too, because only a ValueReader
+  // can read those.
+  std::string_view refused;
+  std::string head;  // of a pipe: bytes that were read to recognise its kind
 
   // The name in messages and positions.
   std::string shown() const { return member.empty() ? path : path + "/" + member; }
   const std::string& source() const { return name.empty() ? path : name; }
+  bool in_parts() const { return kind != InputKind::whole; }
+  bool archive() const { return kind == InputKind::warc || kind == InputKind::arc; }
   // Whether offsets count bytes as they are on disk: not in compressed files, nor in ARC files, which are
   // converted.
-  bool as_stored() const { return packing == Packing::none && !arc; }
+  bool as_stored() const { return packing == Packing::none && kind != InputKind::arc; }
 };
 
-// Describes a file by its name and `info`; look_inside() (content.h) adds what its content says. `layout`
-// is that of FilesSourceOptions.
-InputFile describe_file(std::string path, const struct stat& info, const std::string& layout);
+// Describes a file by its name and `info`; look_inside() (content.h) adds what its content says.
+InputFile describe_file(std::string path, const struct stat& info, Layout layout);
 
 // The identity of a part of a file. For the whole file, it is the inode.
 uint64_t inode_of(uint64_t inode, const Part& part);

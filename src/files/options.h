@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "files/layout.h"
 #include "files/places.h"
 #include "formats/decoder.h"
 
@@ -21,15 +22,11 @@ struct FilesSourceOptions {
   // Files, pipes, "-" for stdin, and directories. Directories are walked recursively, in byte order of the
   // paths; hidden entries are skipped. Links are followed, except to a directory that contains them.
   std::vector<std::string> paths;
-  // "lines": each file is lines, one document each. "whole": each file is one document. "auto": a file that
-  // begins as a WARC file is records; .jsonl .ndjson .json (before .gz .zst), stdin, pipes and files that
-  // begin with two lines of JSON are lines; every other file is whole. Where lines are expected, JSON
-  // objects over several lines or in an array are one record each. Compression is recognised by the first
-  // bytes, not by the name. A file that is known to hold no text (content.h), and .csv and .tsv, becomes a
-  // Problem that says what to do. WARC files in a WACZ file (.wacz, .zip, or given by name) are read in
-  // place. A file that begins as a Parquet or Arrow file is rows. "signed": each file is signed records
-  // (engine/signed_file.h), or a Parquet file with a column of them.
-  std::string layout = "auto";
+  // Whatever the layout, a file that begins as a Parquet or Arrow file is rows. Where lines are expected,
+  // JSON objects over several lines or in an array are one record each. Compression is recognised by the
+  // first bytes, not by the name. A file that is known to hold no text (content.h), and .csv and .tsv,
+  // becomes a Problem that says what to do.
+  Layout layout = Layout::automatic;
   // The settings that name the columns of tables; without them Parquet and Arrow files are refused.
   std::optional<FormatOptions> columns;
   // Set if all columns of the rows will be copied to one Parquet file, which has these columns. A file that

@@ -157,14 +157,14 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   follow.files.batch_bytes = o.batch_bytes;
   follow.files.charsets = o.input.format == "html";
   if (is_signed(o.input)) {
-    follow.files.layout = "signed";
+    follow.files.layout = Layout::signed_records;
     follow.files.signed_scheme = session->engine.scheme.describe() + describe_warc_pages(o.input);
   }
   if (!o.files.unique.empty()) {
     const fs::path parent = fs::path(o.files.unique == "-" ? "" : o.files.unique).parent_path();
     follow.files.rest_directory = parent.empty() ? "." : parent.string();
   }
-  if (o.input.format == "heritrix") follow.files.layout = "lines";  // also for crawl.log
+  if (o.input.format == "heritrix") follow.files.layout = Layout::lines;  // also for crawl.log
   follow.files.stop = session->stopper();
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source,
                    open_follow_source(follow, recovered.source_position));

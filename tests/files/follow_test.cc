@@ -341,7 +341,7 @@ TEST_P(Follow, EveryDocumentOnceWhateverHappens) {
     fs::create_directories(world / "logs");
 
     FollowOptions options = following({in, log});
-    options.files.layout = "auto";
+    options.files.layout = Layout::automatic;
     options.files.batch_records = size_t{1} + pick(6);
     options.files.batch_bytes = size_t{20} + pick(300);
     options.files.buffer_bytes = size_t{8} + pick(64);

@@ -319,7 +319,7 @@ TEST(ParquetReading, SignedRecordsAreAColumn) {
   FormatOptions format;
   format.format = "signed";
   FilesSourceOptions options = of(d / "x.parquet", format);
-  options.layout = "signed";
+  options.layout = Layout::signed_records;
   EXPECT_THAT(values_of(take_all(options)), ElementsAre("first", std::string("\0\xff\"", 3), ""));
   options.paths = {d / "y.parquet"};
   EXPECT_THAT(

@@ -33,12 +33,12 @@ struct Rows {
 inline Rows read(std::string_view bytes, bool is_signed, const LineMark& from, const MakeRows& make) {
   FormatOptions format;
   if (is_signed) format.format = "signed";
-  const FilesSourceOptions options{
-      .columns = format, .batch_records = 100, .batch_bytes = 64 << 10, .max_line_bytes = 256 << 10};
-  InputFile file;
-  file.path = "x";
-  file.lines = true;
-  file.signed_records = is_signed;
+  const FilesSourceOptions options{.layout = is_signed ? Layout::signed_records : Layout::automatic,
+                                   .columns = format,
+                                   .batch_records = 100,
+                                   .batch_bytes = 64 << 10,
+                                   .max_line_bytes = 256 << 10};
+  const InputFile file{.path = "x", .kind = InputKind::lines};
   Fd fd(::memfd_create("table", MFD_CLOEXEC));
   if (!fd.ok() || ::write(fd.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
     std::abort();

@@ -109,15 +109,14 @@ class FollowSource final : public Source, private Finds {
     const uint64_t hash = FollowPosition::path_hash(path);
     seen_.insert(hash);
     const InputFile described = describe_file(path, info, options_.layout);
-    bool grows = described.lines && !described.warc && !described.signed_records &&
-                 described.packing == Packing::none &&
-                 (finder_.is_named(path) || !path.ends_with(".json") || options_.layout == "lines");
+    bool grows = described.kind == InputKind::lines && described.packing == Packing::none &&
+                 (finder_.is_named(path) || !path.ends_with(".json") || options_.layout == Layout::lines);
     const TailMark* known = position_.tail(key);
     if (known != nullptr) matched_.insert(key);
     if (starting_) match_wacz(path, info);
     if (grows && known == nullptr && info.st_size > 0 && !is_log(path, described)) grows = false;
     // A known log stays a log, whatever its name is now.
-    if (grows || (known != nullptr && !described.lines)) {
+    if (grows || (known != nullptr && !described.in_parts())) {
       const absl::Status followed = logs_.follow(path, known);
       if (!followed.ok()) problem({path, 0, 0, std::string(std_sv(followed.message()))});
       return true;
@@ -135,7 +134,7 @@ class FollowSource final : public Source, private Finds {
   bool is_log(const std::string& path, InputFile file) const {
     const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (fd.ok()) look_inside(fd.get(), options_, file);
-    return file.refused.empty() && !file.warc && !file.signed_records && file.packing == Packing::none;
+    return file.refused.empty() && file.kind == InputKind::lines && file.packing == Packing::none;
   }
 
   void gone(const std::string& path, bool for_good) override {
@@ -239,7 +238,8 @@ class FollowSource final : public Source, private Finds {
     if (take_wacz(path, fd.get(), info)) return true;
     InputFile file = describe_file(path, info, options_.layout);
     look_inside(fd.get(), options_, file);
-    const std::string_view by_name = options_.layout == "auto" ? refusal(path) : std::string_view();
+    const std::string_view by_name =
+        options_.layout == Layout::automatic ? refusal(path) : std::string_view();
     if (const std::string_view why = by_name.empty() ? file.refused : by_name; !why.empty()) {
       problem({path, 0, 0, fmt::format("{}: {}", path, why)});
       taken_[FollowPosition::path_hash(path)] = signature(info);
@@ -252,7 +252,7 @@ class FollowSource final : public Source, private Finds {
     take_off(path);
     const uint64_t hash = FollowPosition::path_hash(path);
     taken_[hash] = signature(info);
-    if (file.lines) {
+    if (file.in_parts()) {
       take_complete_lines(path, std::move(fd), std::move(file));
       return true;
     }
@@ -303,7 +303,8 @@ class FollowSource final : public Source, private Finds {
 
   // Takes the front of the queue. Returns false if it is not a WACZ file.
   bool take_wacz(const std::string& path, int fd, const struct stat& info) {
-    if (options_.layout != "auto" || (!is_wacz_name(path) && !finder_.is_named(path))) return false;
+    if (options_.layout != Layout::automatic || (!is_wacz_name(path) && !finder_.is_named(path)))
+      return false;
     absl::StatusOr<Wacz> inside = look_into_wacz(fd, path, info);
     if (inside.ok() && inside->files.empty() && inside->problems.empty()) return false;
     const uint64_t hash = FollowPosition::path_hash(path);
@@ -369,7 +370,7 @@ class FollowSource final : public Source, private Finds {
     if (!fd.ok()) return io_error(path);
     auto file = lines_file(path, "");
     file->pipe = true;
-    file->signed_records = options_.layout == "signed";
+    if (options_.layout == Layout::signed_records) file->kind = InputKind::signed_records;
     auto pipe = std::make_shared<FollowedFile>(std::move(file), path, std::move(fd), LineMark(), true);
     pipes_.push_back(pipe);
     enqueue(pipe);

@@ -75,10 +75,10 @@ LineReader::State FollowedFile::take(const FilesSourceOptions& options, const By
   if (!reader_) {
     if (!file_->pipe) ::lseek(fd_.get(), 0, SEEK_SET);
     if (!filling_) filling_ = std::make_unique<Filling>(options.buffer_bytes);
-    if (file_->signed_records) {
+    if (file_->kind == InputKind::signed_records) {
       reader_ =
           std::make_unique<SignedReader>(options, *filling_, *file_, Fd(::dup(fd_.get())), counter, mark_);
-    } else if (file_->warc) {
+    } else if (file_->archive()) {
       reader_ =
           std::make_unique<WarcReader>(options, *filling_, *file_, Fd(::dup(fd_.get())), counter, mark_);
     } else {

@@ -45,7 +45,7 @@ std::shared_ptr<InputFile> lines_file(const std::string& path, std::string name)
   auto file = std::make_shared<InputFile>();
   file->path = path;
   file->name = std::move(name);
-  file->lines = true;
+  file->kind = InputKind::lines;
   return file;
 }
 

@@ -279,32 +279,31 @@ void look_inside(std::string_view head, const FilesSourceOptions& options, Input
     } else {
       file.refused = "";
     }
-    file.lines = file.refused.empty();
-    file.parquet = is_parquet && file.lines;
-    file.arrow = is_arrow && file.lines;
+    file.kind = !file.refused.empty() ? InputKind::whole : is_parquet ? InputKind::parquet : InputKind::arrow;
     return;
   }
   if (is_parquet_name(file.path) && !file.pipe && !is_parquet) {
     file.refused = inside.starts_with("PARE") ? unreadable(inside, false, false) : kNoParquet;
     return;
   }
-  if (file.signed_records) {
+  if (file.kind == InputKind::signed_records) {
     if (!inside.starts_with(kSignedMagic.substr(0, inside.size())))
       file.refused = "not signed records, which input.format: signed expects; doppel sign makes them";
     return;
   }
-  file.arc = inside.starts_with("filedesc:");
-  const bool warc = file.arc || begins_warc(inside);
-  if (options.layout == "auto") {
-    if (warc) {
-      file.lines = file.warc = true;
-    } else if (!file.lines) {
-      file.lines = is_json_lines(inside);
+  const bool arc = inside.starts_with("filedesc:"), archive = arc || begins_warc(inside);
+  if (options.layout == Layout::automatic) {
+    if (archive) {
+      file.kind = arc ? InputKind::arc : InputKind::warc;
+    } else if (file.kind == InputKind::whole && is_json_lines(inside)) {
+      file.kind = InputKind::lines;
     }
   }
   // If only the name says WARC, the reader of WARC files reports what is wrong.
-  if (!warc) file.refused = unreadable(inside, file.lines, options.charsets);
-  file.values = file.lines && !file.refused.empty() && !other_json(inside).empty();
+  if (!archive) file.refused = unreadable(inside, file.in_parts(), options.charsets);
+  const bool lines = file.kind == InputKind::lines || file.kind == InputKind::values;
+  if (lines)
+    file.kind = !file.refused.empty() && !other_json(inside).empty() ? InputKind::values : InputKind::lines;
 }
 
 void look_inside(int fd, const FilesSourceOptions& options, InputFile& file) {

@@ -111,7 +111,7 @@ absl::StatusOr<std::unique_ptr<Source>> open_dated_source(const FilesSourceOptio
       if (!fd.ok()) return io_error(file.path);
       look_inside(fd.get(), options, file);
     }
-    if (!file.warc || file.pipe) {
+    if (!file.archive() || file.pipe) {
       return invalid(fmt::format(
           "{}: cannot be read in the order of dates (--order date), because it is not a WARC file",
           file.shown()));

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <sys/stat.h>
 
+#include <type_traits>
 #include <utility>
 
 #include "base/status.h"
@@ -128,17 +129,17 @@ class FilesSource final : public Source {
     } else if (wait_for(fd.get())) {
       look_inside_pipe(fd.get(), options_, file);
     }
-    if (!file.refused.empty() && !file.values) {
+    if (!file.refused.empty() && file.kind != InputKind::values) {
       batch.problems.push_back({file.path, 0, 0, fmt::format("{}: {}", file.shown(), file.refused)});
       if (from != resume_.from.end()) writer_.take_pending();
       ++file_;
       return true;
     }
-    if (!file.lines && file.packing == Packing::none && !batch.records.empty() &&
+    if (!file.in_parts() && file.packing == Packing::none && !batch.records.empty() &&
         batch.bytes + file.size > options_.batch_bytes) {
       return false;
     }
-    if (!file.lines) {
+    if (!file.in_parts()) {
       uint64_t mark = 0;
       read_whole_file(options_, filling_, file, std::move(fd), counter_, batch, mark);
       if (mark != 0) writer_.add_whole(mark);
@@ -158,31 +159,40 @@ class FilesSource final : public Source {
     } else if (!file.pipe) {
       mark = mark_of(fd.get(), file.part);
     }
-    if (file.parquet || file.arrow) {
-      struct stat info = {};
-      const uint64_t size = ::fstat(fd.get(), &info) == 0 ? static_cast<uint64_t>(info.st_size) : file.size;
-      reader_ = std::make_unique<TableReader>(options_, filling_, file, rows_of(file, std::move(fd)), size,
-                                              counter_, std::move(mark));
-    } else if (file.signed_records) {
-      reader_ =
-          std::make_unique<SignedReader>(options_, filling_, file, std::move(fd), counter_, std::move(mark));
-    } else if (file.warc) {
-      reader_ =
-          std::make_unique<WarcReader>(options_, filling_, file, std::move(fd), counter_, std::move(mark));
-    } else if (file.values) {
-      reader_ =
-          std::make_unique<ValueReader>(options_, filling_, file, std::move(fd), counter_, std::move(mark));
-    } else {
-      reader_ =
-          std::make_unique<LineReader>(options_, filling_, file, std::move(fd), counter_, std::move(mark));
-    }
+    reader_ = reader_of(file, std::move(fd), std::move(mark));
     return true;
+  }
+
+  // Of a file that is read in parts.
+  std::unique_ptr<RecordReader> reader_of(const InputFile& file, Fd fd, LineMark mark) {
+    const auto reader = [&]<typename Reader>(std::type_identity<Reader>) -> std::unique_ptr<RecordReader> {
+      return std::make_unique<Reader>(options_, filling_, file, std::move(fd), counter_, std::move(mark));
+    };
+    switch (file.kind) {
+      case InputKind::signed_records:
+        return reader(std::type_identity<SignedReader>());
+      case InputKind::warc:
+      case InputKind::arc:
+        return reader(std::type_identity<WarcReader>());
+      case InputKind::values:
+        return reader(std::type_identity<ValueReader>());
+      case InputKind::whole:
+      case InputKind::lines:
+        return reader(std::type_identity<LineReader>());
+      case InputKind::parquet:
+      case InputKind::arrow:
+        break;
+    }
+    struct stat info = {};
+    const uint64_t size = ::fstat(fd.get(), &info) == 0 ? static_cast<uint64_t>(info.st_size) : file.size;
+    return std::make_unique<TableReader>(options_, filling_, file, rows_of(file, std::move(fd)), size,
+                                         counter_, std::move(mark));
   }
 
   std::unique_ptr<tables::Rows> rows_of(const InputFile& file, Fd fd) const {
     // A page may hold many texts: a writer checks its size only after each thousand values or so.
     constexpr uint64_t kPageBytes = 512 << 20;
-    if (file.arrow)
+    if (file.kind == InputKind::arrow)
       return std::make_unique<arrow::ArrowRows>(std::move(fd), counter_, options_.max_line_bytes);
     return std::make_unique<parquet::ParquetRows>(
         std::move(fd), std::max<uint64_t>(kPageBytes, 2 * options_.max_line_bytes), options_.max_line_bytes,
@@ -222,8 +232,8 @@ absl::Status admit_kept(const FilesSourceOptions& options, Listing& listing) {
     if (!fd.ok() || ::fstat(fd.get(), &info) != 0) continue;
     InputFile seen = file;
     look_inside(fd.get(), options, seen);
-    if (!seen.refused.empty() && !seen.values) continue;
-    if (!seen.parquet)
+    if (!seen.refused.empty() && seen.kind != InputKind::values) continue;
+    if (seen.kind != InputKind::parquet)
       return invalid(file.path + ": only rows of Parquet files are written to a Parquet file");
     const absl::StatusOr<parquet::Footer> footer =
         parquet::Footer::read(fd.get(), static_cast<uint64_t>(info.st_size));

@@ -110,7 +110,7 @@ class Walk {
       if (::stat(child.c_str(), &child_info) != 0) {
         problem(child, system_cause());
       } else if (S_ISREG(child_info.st_mode)) {
-        if (layout_ == "auto" && is_index_name(entry->d_name)) {
+        if (layout_ == Layout::automatic && is_index_name(entry->d_name)) {
           indexes_.emplace_back(child, child_info);
           continue;
         }
@@ -133,7 +133,7 @@ class Walk {
   // ordinary files.
   void add_indexes(size_t first) {
     const bool crawl = std::any_of(out_.files.begin() + static_cast<ptrdiff_t>(first), out_.files.end(),
-                                   [](const InputFile& file) { return file.warc; });
+                                   [](const InputFile& file) { return file.archive(); });
     if (crawl) {
       out_.indexes += indexes_.size();
       return;
@@ -144,7 +144,7 @@ class Walk {
 
   // Returns false if the file is not a WACZ file.
   bool add_wacz(const std::string& path, const struct stat& info) {
-    if (layout_ != "auto" || !S_ISREG(info.st_mode)) return false;
+    if (layout_ != Layout::automatic || !S_ISREG(info.st_mode)) return false;
     const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd.ok()) return false;  // reported when the file is read
     absl::StatusOr<Wacz> inside = look_into_wacz(fd.get(), path, info);
@@ -161,12 +161,12 @@ class Walk {
   void add_file(const std::string& path, const struct stat& info, bool pipe) {
     struct stat known = info;
     if (pipe) known.st_mode = S_IFIFO;
-    if (std::string_view why = refusal(path); layout_ == "auto" && !pipe && !why.empty())
+    if (std::string_view why = refusal(path); layout_ == Layout::automatic && !pipe && !why.empty())
       return problem(path, std::string(why));
     out_.files.push_back(describe_file(path, known, layout_));
   }
 
-  const std::string& layout_;
+  const Layout layout_;
   Listing& out_;
   std::vector<std::pair<dev_t, ino_t>> above_, left_out_;
   std::vector<Written> written_;
@@ -177,10 +177,6 @@ class Walk {
 }  // namespace
 
 absl::StatusOr<Listing> list_files(const FilesSourceOptions& options) {
-  if (options.layout != "auto" && options.layout != "lines" && options.layout != "whole" &&
-      options.layout != "signed") {
-    return invalid(fmt::format("layout \"{}\": not one of auto, lines, whole, signed", options.layout));
-  }
   Listing listing;
   Walk walk(options, listing);
   for (const std::string& path : options.paths) RETURN_IF_ERROR(walk.add(path));

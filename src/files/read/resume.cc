@@ -89,7 +89,7 @@ Resume find_resume_points(const FilesSourceOptions& options, Listing& listing, c
     if (!fd.ok() || !read_head(fd.get(), file.part, info, head)) continue;  // reported when the file is read
     look_inside(fd.get(), options, file);
     auto size = static_cast<uint64_t>(info.st_size);
-    if (!file.lines) {
+    if (!file.in_parts()) {
       auto known = wholes.find(whole_mark(info.st_dev, info.st_ino, size, head.first(size)));
       if (known == wholes.end() || known->second == 0) continue;
       --known->second;

@@ -34,7 +34,7 @@ std::optional<SignedFileHeader> header_of(ByteStream& stream) {
 }  // namespace
 
 absl::StatusOr<std::optional<SignedFileHeader>> first_signed_header(const std::vector<std::string>& paths) {
-  const FilesSourceOptions options{.paths = paths, .layout = "signed"};
+  const FilesSourceOptions options{.paths = paths, .layout = Layout::signed_records};
   ASSIGN_OR_RETURN(Listing listing, list_files(options));
   for (InputFile& file : listing.files) {
     if (file.pipe) continue;

@@ -36,12 +36,13 @@ absl::StatusOr<WarcSet> WarcSet::of(const std::vector<std::string>& paths, const
     if (file.pipe) return invalid(fmt::format("{}: only files can be rewritten", file.path));
     look(file);
     const bool named = std::find(paths.begin(), paths.end(), file.path) != paths.end();
-    if (!file.warc || file.arc) {
+    if (file.kind != InputKind::warc) {
+      const bool arc = file.kind == InputKind::arc;
       if (named) {
-        problems.push_back(fmt::format(
-            "{}: {}", file.path,
-            file.arc ? "it is an ARC file, which has no revisit records" : "it is not a WARC file"));
-      } else if (file.arc) {
+        problems.push_back(
+            fmt::format("{}: {}", file.path,
+                        arc ? "it is an ARC file, which has no revisit records" : "it is not a WARC file"));
+      } else if (arc) {
         ++out.arcs_left_out_;
       }
       continue;
@@ -76,10 +77,10 @@ std::optional<size_t> WarcSet::file_at(const std::string& path) {
   struct stat info = {};
   if (::stat(path.c_str(), &info) == 0) {
     if (!S_ISREG(info.st_mode)) return std::nullopt;
-    InputFile file = describe_file(path, info, "auto");
+    InputFile file = describe_file(path, info, Layout::automatic);
     look(file);
-    if (file.arc) arcs_.insert(path);
-    if (!file.warc || file.arc) return std::nullopt;
+    if (file.kind == InputKind::arc) arcs_.insert(path);
+    if (file.kind != InputKind::warc) return std::nullopt;
     return add(std::move(file), all_);
   }
   const std::string wacz = wacz_of(path);

@@ -75,7 +75,7 @@ absl::Status TableReader::read_row() {
   for (const tables::Cell& cell : cells_) value_bytes_ += cell.bytes.size();
   value_.clear();
   if (value_bytes_ > options_.max_line_bytes) return absl::OkStatus();
-  if (file_.signed_records) {
+  if (options_.layout == Layout::signed_records) {
     value_ = cells_[0].bytes;
     return absl::OkStatus();
   }

@@ -220,9 +220,9 @@ absl::StatusOr<Wacz> look_into_wacz(int fd, const std::string& path, const struc
       continue;
     }
     if (part->size == 0) continue;
-    InputFile file = describe_file(std::move(name), info, "auto");
+    InputFile file = describe_file(std::move(name), info, Layout::automatic);
     file.name = std::exchange(file.path, path);
-    file.lines = file.warc = true;
+    file.kind = InputKind::warc;
     file.member = entry.name;
     file.part = *part;
     file.size = part->size;

@@ -21,11 +21,11 @@ constexpr std::string_view kBegins = "WARC/", kEnds = "\r\n\r\n";
 std::unique_ptr<ByteStream> stream_of(const InputFile& file, Fd fd, ByteCounter counter) {
   std::unique_ptr<ByteStream> stream =
       make_byte_stream(std::move(fd), file.packing, std::move(counter), file.head, file.part);
-  return file.arc ? arc_as_warc(std::move(stream), file.packing,
-                                file.pipe            ? 0
-                                : file.part.is_all() ? file.size
-                                                     : file.part.size)
-                  : std::move(stream);
+  return file.kind == InputKind::arc ? arc_as_warc(std::move(stream), file.packing,
+                                                   file.pipe            ? 0
+                                                   : file.part.is_all() ? file.size
+                                                                        : file.part.size)
+                                     : std::move(stream);
 }
 
 }  // namespace
@@ -154,7 +154,9 @@ bool WarcReader::go_on(Batch& batch) {
   }
   if (!on && lost_) {
     on = next_member();
-    if (on) told += fmt::format("; {} bytes{} are skipped", skipped_, file_.arc ? "" : " of the file");
+    if (on)
+      told += fmt::format("; {} bytes{} are skipped", skipped_,
+                          file_.kind == InputKind::arc ? "" : " of the file");
   }
   damaged_ = !on;
   batch.problems.push_back(make_problem(file_.shown(), 0, at, told));
