@@ -445,7 +445,7 @@ void LifeCluster::at_kill_point() {
 
 absl::StatusOr<std::string> LifeCluster::id() {
   RETURN_IF_ERROR(enter("id").status);
-  return std::string("simulated");
+  return world_.cluster;
 }
 
 absl::StatusOr<std::vector<kafka::TopicPartitions>> LifeCluster::topics() {

@@ -53,6 +53,7 @@ struct World {
   Clock::time_point asked_again{};
   std::string input, events;  // topics
   std::string index_log;
+  std::string cluster = "simulated";  // its id
   int64_t transaction_timeout_ms = 10'000;
   uint64_t calls = 0, calls_max = 200'000, records_max = 20'000;
   bool forgets_aborts = false;

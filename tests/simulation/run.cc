@@ -8,6 +8,8 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -97,6 +99,7 @@ class Run {
         running = &life;  // the next one takes over from it
       } else if (chance(0.5)) {
         stop(life);
+        if (moves_cluster() && chance(0.5)) move_cluster(life);
       } else {
         kill(life);
       }
@@ -162,16 +165,18 @@ class Run {
   // it ends below, at or beyond what was read. Once doppel has read the one before: of one that came and went
   // unseen nobody knows.
   void recreate_topic(uint32_t bits) {
-    std::vector<Partition>& partitions = world_.broker.topics.at("in").partitions;
     bool read = false;
     each_in_log([&](const LogRecord& record) {
       const auto* p = std::get_if<LogProgress>(&record);
       read = read || (p != nullptr && p->incarnation == old_.size() + 1 && p->next > 0);
     });
     if (!read || produced_ == 0) return;
+    refill(bits % 3 == 0 ? bits / 3 % (produced_ + 1) : bits % 3 == 1 ? produced_ : 0);
+  }
+  void refill(size_t count) {
+    std::vector<Partition>& partitions = world_.broker.topics.at("in").partitions;
     old_.push_back(std::exchange(partitions, std::vector<Partition>(kPartitions)));
-    const size_t again = bits % 3 == 0 ? bits / 3 % (produced_ + 1) : bits % 3 == 1 ? produced_ : 0;
-    for (size_t i = 0; i < again; ++i) append(documents_[i], static_cast<int64_t>(old_.size()) * 3'600'001);
+    for (size_t i = 0; i < count; ++i) append(documents_[i], static_cast<int64_t>(old_.size()) * 3'600'001);
   }
 
   // As `doppel forget` does. What was produced may be an original, a copy, or not judged yet.
@@ -192,6 +197,39 @@ class Run {
       moved_ = true;
   }
   bool moves_offsets() const { return plan_.seed % 8 == 6; }
+
+  // The index of a life that was stopped moves to another cluster, by its state directory. The input was
+  // mirrored there, to the same offsets or to others.
+  void move_cluster(const Life& life) {
+    if (!life.ended || !life.ended->ok() || !claimed_by(life) || world_.broker.did.lost != 0) return;
+    for (const auto& [name, topic] : world_.broker.topics) {
+      for (const Partition& p : topic.partitions)
+        if (p.stable_end() != p.end) return;  // events that nobody sees until the next start
+    }
+    for (const char* topic : {"events", "dead", "unique", "index"}) before_[topic] = read(topic);
+    Broker next;
+    next.did = world_.broker.did;
+    next.topics["in"] = std::move(world_.broker.topics["in"]);
+    world_.broker = std::move(next);
+    world_.cluster += "-next";
+    for (const auto& entry : std::filesystem::directory_iterator(folder_))
+      if (entry.path() != life.directory) std::filesystem::remove_all(entry.path());
+
+    std::string offsets = "keep";
+    if (chance(0.5)) {
+      refill(below(produced_ + 1));
+      offsets = folder_ + "/offsets";
+      std::ofstream file(offsets);
+      for (int p = 0; p < kPartitions; ++p) file << fmt::format("in/{}=beginning\n", p);
+    }
+    const Config config{.options = options_of(life.directory), .settings = {}};
+    LifeCluster cluster(world_, -1, {});
+    const absl::Status status =
+        rebuild(config, cluster, {.from = RebuildOptions::From::state, .offsets = offsets});
+    if (!status.ok()) return finding("the index does not move: " + status.ToString());
+    copied_ = world_.broker.topics.at("index").partitions[0].end;
+  }
+  bool moves_cluster() const { return plan_.seed % 8 == 2; }
 
   // Then compaction may leave nothing of the last originals but that they were removed.
   void forget_newest(Life& life) {
@@ -315,6 +353,7 @@ class Run {
   // "in@2" is the second topic of this name.
   std::vector<Message> read(const std::string& topic) const {
     std::vector<Message> out;
+    if (const auto before = before_.find(topic); before != before_.end()) out = before->second;
     const auto found = world_.broker.topics.find(topic.substr(0, topic.find('@')));
     if (found == world_.broker.topics.end()) return out;
     const size_t n =
@@ -326,6 +365,7 @@ class Run {
       const int64_t end = partition.stable_end();
       for (const StoredRecord& r : partition.records) {
         if (r.offset >= end || r.state != StoredRecord::State::committed) continue;
+        if (topic == "index" && r.offset < copied_) continue;
         Message& m = out.emplace_back();
         m.key = r.key;
         m.value = r.value;
@@ -373,20 +413,25 @@ class Run {
     }
   }
 
+  bool claimed_by(const Life& life) const {
+    std::string owner;
+    each_in_log([&](const LogRecord& record) {
+      if (const auto* o = std::get_if<LogOwner>(&record)) owner = o->owner;
+    });
+    return owner == name_of(life) || owner.starts_with(name_of(life) + "/");
+  }
+
   // Whether all documents are judged; with `owner`, also by a log that this life has claimed last.
   bool caught_up(const Life* owner = nullptr) const {
     std::map<int32_t, int64_t> progress;
     LogExpire expire;
-    std::string claimed_by;
     if (!world_.broker.topics.contains("index")) return false;
     each_in_log([&](const LogRecord& record) {
       const auto* p = std::get_if<LogProgress>(&record);
       if (p != nullptr && p->incarnation == old_.size() + 1) progress[p->partition] = p->next;
       if (const auto* e = std::get_if<LogExpire>(&record)) expire = *e;
-      if (const auto* o = std::get_if<LogOwner>(&record)) claimed_by = o->owner;
     });
-    if (owner != nullptr && claimed_by != name_of(*owner) && !claimed_by.starts_with(name_of(*owner) + "/"))
-      return false;
+    if (owner != nullptr && !claimed_by(*owner)) return false;
     const auto& input = world_.broker.topics.at("in").partitions;
     for (int p = 0; p < kPartitions; ++p)
       if (progress[p] < input[p].end) return false;
@@ -455,8 +500,10 @@ class Run {
   World world_;
   std::vector<Message> documents_;
   size_t produced_ = 0;
-  bool moved_ = false;                       // documents may be judged again
-  std::vector<std::vector<Partition>> old_;  // of the topics of the input's name that were deleted
+  bool moved_ = false;                                  // documents may be judged again
+  std::vector<std::vector<Partition>> old_;             // of the topics of the input's name that were deleted
+  std::map<std::string, std::vector<Message>> before_;  // what readers saw on the clusters before this one
+  int64_t copied_ = 0;                                  // so far the index log is a copy of what it was there
   std::vector<std::unique_ptr<Life>> lives_;
   std::vector<int> seen_;
   RunResult result_;

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mutation.h"
 #include "base/status.h"
 #include "kafka/log/chosen_offsets.h"
 #include "kafka/log/kafka_index.h"
@@ -111,7 +112,9 @@ class Publishing {
       LogProgress p{.topic = c.place.topic, .partition = c.place.partition, .next = next};
       if (before != position_.progress.end()) {
         p.highest_ms = before->second.highest_ms;
-        p.incarnation = before->second.incarnation + 1;  // here the same offset is another record
+        p.incarnation = before->second.incarnation;
+        if (!mutated(Mutation::a_moved_index_keeps_its_places))
+          ++p.incarnation;  // here the same offset is another record
       }
       progress.emplace(place, std::move(p));
     }
