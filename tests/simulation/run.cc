@@ -212,6 +212,7 @@ class Run {
     next.topics["in"] = std::move(world_.broker.topics["in"]);
     world_.broker = std::move(next);
     world_.cluster += "-next";
+    answer_again();
     for (const auto& entry : std::filesystem::directory_iterator(folder_))
       if (entry.path() != life.directory) std::filesystem::remove_all(entry.path());
 
@@ -438,11 +439,15 @@ class Run {
     return expire.announced >= expire.lowest_live;
   }
 
+  void answer_again() {
+    world_.away_until = world_.hidden_until = {};
+    world_.broker.topics["in"].hidden = false;
+  }
+
   // One more life without faults judges what is left. Then all is compared.
   void finish(Life* running) {
     produce(documents_.size());
-    world_.away_until = world_.hidden_until = {};
-    world_.broker.topics["in"].hidden = false;
+    answer_again();
     if (running != nullptr) kill(*running);
     for (int attempt = 0;; ++attempt) {
       Life& life = start(plan_.lives + attempt, nullptr, true);
