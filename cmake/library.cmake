@@ -3,6 +3,9 @@
 file(GLOB DOPPEL_CORE CONFIGURE_DEPENDS
   src/base/*.cc src/text/*.cc src/sketch/*.cc src/index/*.cc src/engine/*.cc src/state/*.cc src/embed/*.cc)
 list(APPEND DOPPEL_CORE src/records/metadata.cc src/pipeline/executor.cc src/pipeline/known_again.cc)
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+  list(FILTER DOPPEL_CORE EXCLUDE REGEX "_avx(2|512)[.]cc$")
+endif()
 add_library(doppel STATIC ${DOPPEL_CORE})
 add_library(doppel::doppel ALIAS doppel)
 target_include_directories(doppel
@@ -61,7 +64,8 @@ if(DOPPEL_SANITIZE STREQUAL "thread")
   target_link_libraries(doppel_net INTERFACE $<TARGET_OBJECTS:doppel_c11_threads>)
 endif()
 
-# The names of kernels end with the instructions that they need; base/simd.h chooses one at run time.
+# The names of kernels end with the instructions that they need; base/simd.h chooses one at run time. Other processors
+# have the scalar form of each kernel alone.
 file(GLOB_RECURSE DOPPEL_AVX2 src/*_avx2.cc)
 file(GLOB_RECURSE DOPPEL_AVX512 src/*_avx512.cc)
 set_source_files_properties(${DOPPEL_AVX2} PROPERTIES COMPILE_OPTIONS

@@ -1,4 +1,3 @@
-#if defined(__x86_64__)
 #include "sketch/classic.h"
 
 namespace doppel {
@@ -8,4 +7,3 @@ void classic_update_avx2(uint64_t* slots, int k, const uint64_t* x, size_t n, co
 }
 
 }  // namespace doppel
-#endif

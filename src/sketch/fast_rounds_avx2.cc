@@ -1,4 +1,3 @@
-#if defined(__x86_64__)
 // The same as fast_rounds_avx512.cc, with eight shingles at a time.
 
 #include <immintrin.h>
@@ -82,4 +81,3 @@ bool middle_rounds_avx2(uint64_t* slots, int k, const uint64_t* x, size_t n, con
 }
 
 }  // namespace doppel
-#endif

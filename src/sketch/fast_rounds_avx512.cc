@@ -1,4 +1,3 @@
-#if defined(__x86_64__)
 // The first round is a chain of loads and stores that no vector instruction shortens. But most shingles of a
 // long document are above every slot, and vectors filter them out. The later rounds concern only the few
 // slots that are still open; vectors check 16 shingles at a time for these.
@@ -141,4 +140,3 @@ bool middle_rounds_avx512(uint64_t* slots, int k, const uint64_t* x, size_t n, c
 }
 
 }  // namespace doppel
-#endif

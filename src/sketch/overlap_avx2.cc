@@ -1,4 +1,3 @@
-#if defined(__x86_64__)
 // Compares all values of a block of eight of `a` with all of a block of `b`, then advances the array whose
 // block has the smaller last value. No branch depends on a value. Matches accumulate for b's block until it
 // is advanced; of values of b that are equal after the shift, only the first counts.
@@ -99,4 +98,3 @@ size_t distinct_shifted_avx2(const uint32_t* b, size_t nb, int shift) {
 }
 
 }  // namespace doppel
-#endif

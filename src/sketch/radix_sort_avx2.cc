@@ -1,4 +1,3 @@
-#if defined(__x86_64__)
 #include <immintrin.h>
 
 #include "sketch/radix_sort.h"
@@ -108,4 +107,3 @@ size_t shift_distinct_avx2(uint32_t* values, size_t n, int shift) {
 }
 
 }  // namespace doppel
-#endif

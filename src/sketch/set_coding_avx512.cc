@@ -1,4 +1,3 @@
-#if defined(__x86_64__)
 // Encodes and decodes the streams of a compact set, sixteen values at a time.
 
 // g++ 12 warns about the undefined operand inside its own intrinsics.
@@ -183,4 +182,3 @@ uint32_t decode_remainders_avx512(const SetStreams& streams, uint32_t* values) {
 }
 
 }  // namespace doppel
-#endif

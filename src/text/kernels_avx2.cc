@@ -1,6 +1,5 @@
 // The text kernels for AVX2 with BMI2.
 
-#if defined(__x86_64__)
 #include <immintrin.h>
 
 #include "text/kernels_simd.h"
@@ -118,4 +117,3 @@ void combine(const uint64_t* hashes, size_t count, int words, uint64_t* out) {
 const TextKernels kTextAvx2 = {copy_ascii, nullptr, nullptr, find_edges, hash_words, combine};
 
 }  // namespace doppel
-#endif

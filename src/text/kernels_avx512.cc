@@ -1,6 +1,5 @@
 // The text kernels for AVX-512 with VBMI and VBMI2.
 
-#if defined(__x86_64__)
 #if !defined(__clang__)
 // g++ 12 warns about the undefined operands inside its own intrinsics.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -207,4 +206,3 @@ void combine(const uint64_t* hashes, size_t count, int words, uint64_t* out) {
 const TextKernels kTextAvx512 = {copy_ascii, copy_letters, copy_singles, find_edges, hash_words, combine};
 
 }  // namespace doppel
-#endif
