@@ -28,41 +28,19 @@ target_include_directories(doppel_shared
 target_link_options(doppel_shared PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/doppel.map)
 set_target_properties(doppel_shared PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/doppel.map)
 
-# Three libraries use it:
-#   doppel_io   files, formats and the pipeline; the Python extension needs only this
-#   doppel_net  brokers, HTTP, and records fetched over it
-#   doppel_app  the daemon, its roles and pages, and the commands
-# Only the binary, tests and benchmarks link all of them.
+# Files, formats and the pipeline; the Python extension needs only this. cmake/program.cmake has the rest.
 file(GLOB_RECURSE DOPPEL_IO CONFIGURE_DEPENDS
   src/formats/*.cc src/records/*.cc src/pipeline/*.cc src/files/*.cc src/config/*.cc src/open/*.cc src/insight/*.cc
   src/evals/*.cc)
 list(TRANSFORM DOPPEL_CORE PREPEND ${PROJECT_SOURCE_DIR}/ REGEX "^src/")
 list(REMOVE_ITEM DOPPEL_IO ${DOPPEL_CORE})
-file(GLOB_RECURSE DOPPEL_NET CONFIGURE_DEPENDS src/http/*.cc src/fetch/*.cc src/kafka/*.cc)
-file(GLOB_RECURSE DOPPEL_APP CONFIGURE_DEPENDS
-  src/signing/*.cc src/shards/*.cc src/daemon/*.cc src/roles/*.cc src/commands/*.cc src/metrics/*.cc src/status/*.cc
-  src/lab/*.cc)
 add_library(doppel_io STATIC ${DOPPEL_IO})
-add_library(doppel_net STATIC ${DOPPEL_NET})
-add_library(doppel_app STATIC ${DOPPEL_APP})
-foreach(library IN ITEMS doppel_io doppel_net doppel_app)
-  target_include_directories(${library} PUBLIC src)
-endforeach()
+target_include_directories(doppel_io PUBLIC src)
 target_link_libraries(doppel_io
   PUBLIC doppel doppel_build absl::flat_hash_map absl::flat_hash_set absl::inlined_vector absl::strings absl::span
          absl::time fmt::fmt Threads::Threads PkgConfig::XXHASH
   PRIVATE simdjson::simdjson LibXml2::LibXml2 ICU::uc PkgConfig::UCHARDET PkgConfig::BROTLI Snappy::snappy
           PkgConfig::LZ4 yaml-cpp zstd::libzstd_shared ZLIB::ZLIB)
-target_link_libraries(doppel_net
-  PUBLIC doppel_io
-  PRIVATE PkgConfig::RDKAFKA civetweb::civetweb CURL::libcurl simdjson::simdjson zstd::libzstd_shared ZLIB::ZLIB)
-target_link_libraries(doppel_app PUBLIC doppel_net PkgConfig::PROMETHEUS CLI11::CLI11)
-
-# Makes librdkafka's threads and locks visible to ThreadSanitizer.
-if(DOPPEL_SANITIZE STREQUAL "thread")
-  add_library(doppel_c11_threads OBJECT cmake/c11_threads.cc)
-  target_link_libraries(doppel_net INTERFACE $<TARGET_OBJECTS:doppel_c11_threads>)
-endif()
 
 # The names of kernels end with the instructions that they need; base/simd.h chooses one at run time. Other processors
 # have the scalar form of each kernel alone.
@@ -72,7 +50,3 @@ set_source_files_properties(${DOPPEL_AVX2} PROPERTIES COMPILE_OPTIONS
   "-mavx2;-mbmi;-mbmi2;-mlzcnt;-mpopcnt")
 set_source_files_properties(${DOPPEL_AVX512} PROPERTIES COMPILE_OPTIONS
   "-mavx2;-mbmi;-mbmi2;-mlzcnt;-mpopcnt;-mavx512f;-mavx512bw;-mavx512vl;-mavx512dq;-mavx512cd;-mavx512vbmi;-mavx512vbmi2;-mprefer-vector-width=512")
-
-add_executable(doppel_cli src/main.cc)
-set_target_properties(doppel_cli PROPERTIES OUTPUT_NAME doppel)
-target_link_libraries(doppel_cli PRIVATE doppel_app)

@@ -1,0 +1,25 @@
+# The program `doppel`, and the libraries that only it, tests and benchmarks link:
+#   doppel_net  brokers, HTTP, and records fetched over it
+#   doppel_app  the daemon, its roles and pages, and the commands
+file(GLOB_RECURSE DOPPEL_NET CONFIGURE_DEPENDS src/http/*.cc src/fetch/*.cc src/kafka/*.cc)
+file(GLOB_RECURSE DOPPEL_APP CONFIGURE_DEPENDS
+  src/signing/*.cc src/shards/*.cc src/daemon/*.cc src/roles/*.cc src/commands/*.cc src/metrics/*.cc src/status/*.cc
+  src/lab/*.cc)
+add_library(doppel_net STATIC ${DOPPEL_NET})
+add_library(doppel_app STATIC ${DOPPEL_APP})
+target_include_directories(doppel_net PUBLIC src)
+target_include_directories(doppel_app PUBLIC src)
+target_link_libraries(doppel_net
+  PUBLIC doppel_io
+  PRIVATE PkgConfig::RDKAFKA civetweb::civetweb CURL::libcurl simdjson::simdjson zstd::libzstd_shared ZLIB::ZLIB)
+target_link_libraries(doppel_app PUBLIC doppel_net PkgConfig::PROMETHEUS CLI11::CLI11)
+
+# Makes librdkafka's threads and locks visible to ThreadSanitizer.
+if(DOPPEL_SANITIZE STREQUAL "thread")
+  add_library(doppel_c11_threads OBJECT cmake/c11_threads.cc)
+  target_link_libraries(doppel_net INTERFACE $<TARGET_OBJECTS:doppel_c11_threads>)
+endif()
+
+add_executable(doppel_cli src/main.cc)
+set_target_properties(doppel_cli PROPERTIES OUTPUT_NAME doppel)
+target_link_libraries(doppel_cli PRIVATE doppel_app)
