@@ -44,7 +44,7 @@ def documents(random, n, lengths=(0, 2, 5, 30, 200, 900)):
 
 
 def doppel(*arguments, check=True, **options):
-    """The program in the wheel."""
+    """The program, which is in PATH, through the command of the wheel."""
     return subprocess.run(
         [sys.executable, "-c", "import doppel_dedup_command as c; c.main()", *map(str, arguments)],
         check=check, capture_output=True, text=True, timeout=300, **options)
