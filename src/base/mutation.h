@@ -27,6 +27,7 @@ enum class Mutation {
   refusals_are_repeated,
   columns_are_not_synced,
   numbers_are_given_again,
+  prints_are_not_restored,
 };
 
 struct MutationInfo {
@@ -70,6 +71,8 @@ inline constexpr MutationInfo kMutations[] = {
      "A checkpoint does not wait until its rows are on the disk."},
     {Mutation::numbers_are_given_again, "numbers_are_given_again",
      "A start from the log alone takes a removed original's number for a new one."},
+    {Mutation::prints_are_not_restored, "prints_are_not_restored",
+     "A start loses the prints of the originals that it reads."},
 };
 
 inline Mutation active_mutation = Mutation::none;

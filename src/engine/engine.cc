@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/mutation.h"
 #include "base/status.h"
 #include "engine/limits.h"
 #include "engine/stored_set.h"
@@ -239,6 +240,7 @@ absl::Status Engine::start_restore(Seq first_row, Seq lowest_live, std::string_v
 absl::Status Engine::restore(const StoredRow& row) {
   StoredRow whole = row;
   RETURN_IF_ERROR(fill_prints(whole, prints_));
+  if (mutated(Mutation::prints_are_not_restored)) whole.row.prints = {};
   RETURN_IF_ERROR(originals_.restore(whole));
   resolver_.restore_row(row);
   return absl::OkStatus();

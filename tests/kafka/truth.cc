@@ -109,14 +109,59 @@ std::vector<LogBatch> batches_of(const std::vector<Message>& log, const Offsets&
 // ---- what must have come of the documents
 
 struct Said {  // of one event, as far as it can differ
-  std::string type, kind, verdict, cluster, reason, key;
+  std::string type, kind, verdict, cluster, reason, key, relations;
   int64_t ppm = 0;
   bool operator==(const Said&) const = default;
   std::string text() const {
-    return fmt::format("{{type {}, kind {}, verdict {}, similarity {}, cluster {}, reason {}, key {}}}", type,
-                       kind, verdict, ppm, cluster, reason, key);
+    return fmt::format(
+        "{{type {}, kind {}, verdict {}, similarity {}, cluster {}, reason {}, key {}, relations {}}}", type,
+        kind, verdict, ppm, cluster, reason, key, relations);
   }
 };
+
+// One of the relations of an event: with which original, shares in millionths, passages in words.
+std::string relation_text(std::string_view relation, std::string_view cluster, int64_t of_document,
+                          int64_t of_original, int64_t shared, const std::vector<WordRange>& passages) {
+  std::string out =
+      fmt::format("[{} {}: {} of {} and {}", relation, cluster, shared, of_document, of_original);
+  for (const WordRange& p : passages) out += fmt::format(" {}-{}", p.begin, p.end);
+  return out + "]";
+}
+
+int64_t share_in(const simdjson::dom::element& from, const char* name) {
+  double share = -1;
+  return from[name].get(share) == simdjson::SUCCESS ? std::llround(share * 1e6) : -1;
+}
+
+// As relation_text() says it; "" where there are none.
+std::string relations_in(const simdjson::dom::element& event) {
+  simdjson::dom::array relations;
+  if (event["relations"].get(relations) != simdjson::SUCCESS) return "";
+  std::string out;
+  for (const simdjson::dom::element each : relations) {
+    std::string_view relation, cluster;
+    int64_t shared = -1;
+    simdjson::dom::array passages;
+    if (each["relation"].get(relation) != simdjson::SUCCESS ||
+        each["cluster_id"].get(cluster) != simdjson::SUCCESS ||
+        each["shared"].get(shared) != simdjson::SUCCESS ||
+        each["passages"].get(passages) != simdjson::SUCCESS)
+      return "a relation lacks members";
+    std::vector<WordRange> ranges;
+    for (const simdjson::dom::element passage : passages) {
+      uint64_t begin = 0, end = 0;
+      if (passage.at_pointer("/0").get(begin) != simdjson::SUCCESS ||
+          passage.at_pointer("/1").get(end) != simdjson::SUCCESS)
+        return "a passage is no range";
+      ranges.push_back({static_cast<uint32_t>(begin), static_cast<uint32_t>(end)});
+    }
+    out += relation_text(relation, cluster, share_in(each, "of_document"), share_in(each, "of_original"),
+                         shared, ranges);
+  }
+  uint64_t more = 0;
+  if (event["relations_more"].get(more) == simdjson::SUCCESS) out += fmt::format(" and {}", more);
+  return out;
+}
 
 class Checker {
  public:
@@ -200,7 +245,8 @@ class Checker {
                 .verdict = text("verdict"),
                 .cluster = text("cluster_id"),
                 .reason = text("reason"),
-                .key = m.key.value_or("(none)")};
+                .key = m.key.value_or("(none)"),
+                .relations = relations_in(e)};
       double similarity = 0;
       if (e["similarity"].get(similarity) == simdjson::SUCCESS) said.ppm = std::llround(similarity * 1e6);
       const std::string id = said.type == "original-removed" ? said.cluster + "/removed" : text("event_id");
@@ -349,7 +395,9 @@ class Checker {
         }
         ++result.duplicates;
         said.type = "duplicate-of";
-        said.kind = outcome.kind == Kind::exact ? "exact" : "near";
+        said.kind = outcome.kind == Kind::exact       ? "exact"
+                    : outcome.kind == Kind::contained ? "contained"
+                                                      : "near";
         said.ppm = similarity_ppm(outcome.similarity);
         said.cluster = originals_.at(outcome.seq).event_id;
         expected_[id].push_back(said);
@@ -359,6 +407,8 @@ class Checker {
         said.verdict = "unique";
         said.cluster = id;
         originals_[outcome.seq] = {id, said.key};
+        said.relations = relations_of(outcome);
+        result.related += outcome.related.empty() ? 0 : 1;
         unique_.push_back(m);
         log_row(document, outcome.seq, batch, row, id);
         break;
@@ -379,7 +429,24 @@ class Checker {
       case Verdict::removal:
         return;
     }
-    if (options_.output.verdicts == "all") expected_[id].push_back(said);
+    if (options_.output.verdicts == "all") {
+      expected_[id].push_back(said);
+    } else if (!said.relations.empty()) {
+      said.type = "partial-copy-of";
+      said.verdict = said.cluster = "";
+      expected_[id].push_back(said);
+    }
+  }
+
+  std::string relations_of(const SlowOutcome& outcome) const {
+    std::string out;
+    for (const Related& r : outcome.related) {
+      out += relation_text(
+          relation_name(r.relation), originals_.at(r.seq).event_id, similarity_ppm({r.shared, r.of_document}),
+          similarity_ppm({r.shared, r.of_original}), static_cast<int64_t>(r.shared), r.passages);
+    }
+    if (outcome.related_more != 0) out += fmt::format(" and {}", outcome.related_more);
+    return out;
   }
 
   void log_row(const SignedDocument& document, Seq seq, const LogBatch& batch, size_t& row,
@@ -472,8 +539,10 @@ bool LogFollower::await(const Offsets& ends, std::chrono::seconds patience,
 
 std::string Verification::text() const {
   std::string out = fmt::format(
-      "{} documents in {} batches: {} originals, {} duplicates, {} rejected; {} removed, {} expired",
-      documents, batches, originals, duplicates, rejected, removed, expired);
+      "{} documents in {} batches: {} originals, {} with relations, {} duplicates, {} rejected; {} removed, "
+      "{} "
+      "expired",
+      documents, batches, originals, related, duplicates, rejected, removed, expired);
   for (const std::string& f : findings) out += "\n  " + f;
   return out;
 }

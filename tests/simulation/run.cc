@@ -13,6 +13,8 @@
 #include <optional>
 #include <set>
 
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "base/kill_point.h"
 #include "base/log.h"
 #include "config/config.h"
@@ -134,6 +136,9 @@ class Run {
         m.value.reset();
       } else if (kind == 1) {
         m.value = "{ this is not JSON";
+      } else if (relates()) {
+        texts.push_back(related_text(random, texts));
+        m.value = fmt::format(R"({{"id":"d{}","text":"{}"}})", n, texts.back());
       } else if (kind < 10 && !texts.empty()) {
         std::string text = texts[random() % texts.size()];
         if (random() % 2 == 0) text += " and";
@@ -150,6 +155,38 @@ class Run {
       m.timestamp_ms = 1'600'000'000'000 + static_cast<int64_t>(n) * 60'000;
       documents_.push_back(std::move(m));
     }
+  }
+
+  // Copies of a part are looked for.
+  bool relates() const { return plan_.seed % 13 < 5; }
+
+  // A new text, a copy, a part of an earlier text, one within other words, two of them; the same bar of words
+  // before or behind some.
+  static std::string related_text(Random& random, const std::vector<std::string>& texts) {
+    const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
+    std::vector<std::string> words;
+    const auto fresh = [&](size_t count) {
+      for (; count > 0; --count) words.push_back(fmt::format("w{}", below(1000)));
+    };
+    const auto old = [&](bool part) {
+      const std::vector<std::string> all = absl::StrSplit(texts[below(texts.size())], ' ');
+      const size_t begin = part ? below(all.size() / 2 + 1) : 0;
+      const size_t count = part ? below(all.size() - begin + 1) : all.size();
+      const auto from = all.begin() + static_cast<std::ptrdiff_t>(begin);
+      words.insert(words.end(), from, from + static_cast<std::ptrdiff_t>(count));
+    };
+    const size_t kind = texts.empty() ? 0 : below(8);
+    if (kind == 2 || kind == 3) fresh(1 + below(30));
+    if (kind != 0) old(kind != 1 && kind != 3);
+    if (kind == 4) old(false);
+    if (kind == 0 || kind == 2 || kind == 5) fresh(kind == 0 ? 14 + below(60) : 1 + below(30));
+    const std::string text =
+        absl::StrJoin(words.begin(), words.begin() + std::min<std::ptrdiff_t>(std::ssize(words), 200), " ");
+    constexpr std::string_view kBar =
+        "home news sport weather travel about us contact privacy terms imprint help";
+    return below(4) != 0   ? text
+           : below(2) == 0 ? fmt::format("{} {}", kBar, text)
+                           : fmt::format("{} {}", text, kBar);
   }
 
   void produce(uint64_t count) {
@@ -268,6 +305,11 @@ class Run {
                               {"tombstones", "key"},
                               {"on_update", plan_.seed % 5 == 0 ? "replace" : "keep"},
                               {"max_documents", plan_.seed % 7 == 0 ? "20" : "0"},
+                              {"relations", relates() ? "near,contained,contains,shares" : "near"},
+                              {"partial", plan_.seed % 3 == 1 ? "duplicate" : "report"},
+                              {"passage_words", "12"},
+                              {"common_after", "4"},
+                              {"max_related", "3"},
                               {"state.fsync", fsync_of(plan_.seed)},
                               {"state.checkpoint_documents", "15"},
                               {"http.listen", ""},
@@ -481,6 +523,7 @@ class Run {
       const testing::Verification verification = testing::verify_topics(
           [this](const std::string& topic) { return read(topic); }, options, key, inputs);
       for (const std::string& f : verification.findings) finding(f);
+      result_.related = static_cast<int>(verification.related);
     }
     if (!result_.findings.empty()) return;
     // A restore from the log alone must give the same index.

@@ -22,7 +22,7 @@ RunPlan plan_of(uint64_t seed);
 
 struct RunResult {
   std::vector<std::string> findings;  // empty: all is right
-  int lives = 0, killed = 0, replaced = 0, documents = 0, requests = 0;
+  int lives = 0, killed = 0, replaced = 0, documents = 0, related = 0, requests = 0;
   bool lost = false;  // records that nobody can repair (see Broker): nothing is compared
   uint64_t calls = 0, commits = 0, forgotten = 0;
 };

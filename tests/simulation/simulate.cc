@@ -32,7 +32,7 @@ struct Settings {
 };
 
 struct Totals {
-  uint64_t runs = 0, lives = 0, killed = 0, replaced = 0, documents = 0, calls = 0, commits = 0,
+  uint64_t runs = 0, lives = 0, killed = 0, replaced = 0, documents = 0, related = 0, calls = 0, commits = 0,
            forgotten = 0, lost = 0, requests = 0;
 };
 
@@ -61,8 +61,9 @@ std::vector<std::string> run_apart(const RunPlan& plan, const Settings& settings
     ::setrlimit(RLIMIT_CPU, &seconds);
     ::alarm(900);
     const RunResult r = run(plan, folder, trace);
-    std::string out = fmt::format("{} {} {} {} {} {} {} {:d} {}\n", r.lives, r.killed, r.replaced,
-                                  r.documents, r.calls, r.commits, r.forgotten, r.lost, r.requests);
+    std::string out =
+        fmt::format("{} {} {} {} {} {} {} {} {:d} {}\n", r.lives, r.killed, r.replaced, r.documents,
+                    r.related, r.calls, r.commits, r.forgotten, r.lost, r.requests);
     for (const std::string& f : r.findings) out += f + "\n";
     for (size_t at = 0; at < out.size();) {
       const ssize_t n = ::write(ends[1], out.data() + at, out.size() - at);
@@ -96,12 +97,13 @@ std::vector<std::string> run_apart(const RunPlan& plan, const Settings& settings
     }
     RunResult r;
     int lost = 0;
-    if (std::sscanf(one.c_str(), "%d %d %d %d %lu %lu %lu %d %d", &r.lives, &r.killed, &r.replaced,
-                    &r.documents, &r.calls, &r.commits, &r.forgotten, &lost, &r.requests) == 9) {
+    if (std::sscanf(one.c_str(), "%d %d %d %d %d %lu %lu %lu %d %d", &r.lives, &r.killed, &r.replaced,
+                    &r.documents, &r.related, &r.calls, &r.commits, &r.forgotten, &lost, &r.requests) == 10) {
       totals.lives += static_cast<uint64_t>(r.lives);
       totals.killed += static_cast<uint64_t>(r.killed);
       totals.replaced += static_cast<uint64_t>(r.replaced);
       totals.documents += static_cast<uint64_t>(r.documents);
+      totals.related += static_cast<uint64_t>(r.related);
       totals.calls += r.calls;
       totals.commits += r.commits;
       totals.forgotten += r.forgotten;
@@ -190,11 +192,12 @@ int simulate(const Settings& settings) {
     }
   }
   fmt::print(
-      "{} runs, {} lives ({} killed, {} replaced), {} documents, {} calls, {} commits, {} marks forgotten, "
+      "{} runs, {} lives ({} killed, {} replaced), {} documents ({} with relations), {} calls, {} commits, "
+      "{} marks forgotten, "
       "{} requests to forget, {} runs beyond repair (docs/adr/0017), seed {}: nothing found; {:.0f} lives a "
       "second\n",
-      totals.runs, totals.lives, totals.killed, totals.replaced, totals.documents, totals.calls,
-      totals.commits, totals.forgotten, totals.requests, totals.lost, settings.seed,
+      totals.runs, totals.lives, totals.killed, totals.replaced, totals.documents, totals.related,
+      totals.calls, totals.commits, totals.forgotten, totals.requests, totals.lost, settings.seed,
       static_cast<double>(totals.lives) / seconds());
   return 0;
 }
