@@ -32,13 +32,16 @@ SCENARIOS = {
                "--set", "state.checkpoint_documents=250"],
     "verdicts": ["--all", "--threads", "1", "--set", "batch_bytes=20000",
                  "--set", "state.checkpoint_documents=1000000"],
+    "relations": ["--set", "relations=near,contained,contains,shares", "--set", "passage_words=25", "--set", "common_after=5",
+                  "--set", "max_documents=3000", "--set", "batch_documents=60", "--set", "state.checkpoint_documents=400"],
 }
 # Of these options an undisturbed run gets those that change what is written, and none of the others.
-SAME = ["--all", "expire_after=20d"]
+SAME = ["--all", "expire_after=20d", "relations=near,contained,contains,shares", "passage_words=25", "common_after=5",
+        "max_documents=3000"]
 
 
 def make_corpus(rng, directory, documents):
-    """Three files: plain, compressed, and one without a line end at its end. Copies are exact, near, or too far."""
+    """Three files: plain, compressed, and one without a line end at its end. Copies are exact, near, too far, or of a part."""
     words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(2, 9))) for _ in range(4000)]
     texts, lines = [], []
     for i in range(documents):
@@ -49,6 +52,8 @@ def make_corpus(rng, directory, documents):
             text = list(rng.choice(texts[-1500:] if kind < 0.9 else texts))
             for _ in range(rng.choice([0, 0, 1, 1, 2, 6])):
                 text[rng.randrange(len(text))] = rng.choice(words)
+            if rng.random() < 0.2:
+                text = rng.choice([text[len(text) // 3:], text + rng.choices(words, k=60), text + rng.choice(texts[-1500:])])[:400]
         texts.append(text)
         day = i * 90 // documents + rng.randint(-1, 1)
         date = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(1_700_000_000 + day * 86400 + rng.randint(0, 9999)))
@@ -214,6 +219,8 @@ def main():
         options = SCENARIOS[name]
         expected, all_s = undisturbed(binary, inputs, options, os.path.join(work, name + "-expected"))
         check(all(expected.values()), f"{name}: an output is empty, nothing is tested")
+        related = expected[OUTPUTS[0]].count(b'"type":"partial-copy-of"')
+        check(name != "relations" or related > 100, f"{name}: {related} documents with relations")
         kills = max(1, args.kills // len(rounds))
         ends = hits = 0
         for directory, hits in kill_until_done(rng, binary, inputs, options, os.path.join(work, name), kills, begin_s,

@@ -23,6 +23,7 @@ import time
 KEY = "000102030405060708090a0b0c0d0e0f"
 POINTS = ["before_outputs", "after_outputs", "after_bodies", "after_rows", "after_commit", "before_journal_rename",
           "after_journal_rename"]
+RELATIONS = ["--set", "relations=near,contained,contains,shares", "--set", "passage_words=25", "--set", "common_after=5"]
 MS_RDONLY, MS_REMOUNT, MNT_DETACH = 1, 32, 2
 # What fails in the daemon's system calls, and what the message must say.
 FAULTS = [("write", "EIO", "Input/output error"), ("write", "ENOSPC", "No space left on device"),
@@ -42,6 +43,7 @@ class World:
     def __init__(self, rng, directory, rotates, room=0):
         self.rng, self.directory, self.rotates = rng, directory, rotates
         self.room = room  # max_documents: of older originals the end is told
+        self.rule = []  # settings that a scan needs for the same verdicts
         self.words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(2, 9))) for _ in range(2000)]
         self.texts = {}  # by id
         self.recent, self.rejected, self.rotated, self.pending = [], 0, 0, ""
@@ -59,6 +61,8 @@ class World:
             words = list(self.rng.choice(self.recent))
             for _ in range(self.rng.choice([0, 0, 1, 2, 6])):
                 words[self.rng.randrange(len(words))] = self.rng.choice(self.words)
+            if self.rule and self.rng.random() < 0.5:  # a part, or more around it
+                words = self.rng.choice([words[len(words) // 3:], words + self.rng.choice(self.recent)])[:300]
         self.recent = (self.recent + [words])[-300:]
         return " ".join(words)
 
@@ -161,6 +165,11 @@ def count_lines(path):
         return f.read().count(b"\n")
 
 
+def relations_of(event):
+    """Without cluster_id, which names a place."""
+    return [{name: value for name, value in relation.items() if name != "cluster_id"} for relation in event.get("relations", [])]
+
+
 def all_judged(world):
     # A rejected line has an event too: with all verdicts each record is one line.
     path = os.path.join(world.directory, "state/events")
@@ -197,7 +206,7 @@ def verify(binary, world):
                 removed.append(event["original"]["id"])
             elif event["verdict"] != "rejected":
                 order.append(event["id"])
-                found.append((order[-1], event["verdict"]))
+                found.append((order[-1], event["verdict"], relations_of(event)))
                 unique += [event["id"]] if event["verdict"] == "unique" else []
     oldest = unique[:-world.room] if world.room else []
     check(removed == oldest, f"the end of {len(removed)} originals is told, not of {len(oldest)}; see {world.directory}")
@@ -208,14 +217,16 @@ def verify(binary, world):
     rejects = count_lines(os.path.join(world.directory, "state/rejects"))
     check(rejects == world.rejected, f"{rejects} rejects, not {world.rejected}; see {world.directory}")
     records = "".join(json.dumps({"id": name, "text": world.texts[name]}) + "\n" for name in order)
-    scan = subprocess.run([binary, "scan", "--all", "-q", "--set", f"max_documents={world.room}", "-"], input=records, capture_output=True, text=True,
-                          env=dict(os.environ, DOPPEL_HASH_KEY=KEY))
+    scan = subprocess.run([binary, "scan", "--all", "-q", "--set", f"max_documents={world.room}", *world.rule, "-"],
+                          input=records, capture_output=True, text=True, env=dict(os.environ, DOPPEL_HASH_KEY=KEY))
     check(scan.returncode == 0, scan.stderr)
     for line, got in zip(scan.stdout.splitlines(), found, strict=True):
         verdict = json.loads(line)
         wanted = (verdict["id"], verdict["kind"], verdict["similarity"], verdict["duplicate_of"]) \
-            if verdict["verdict"] == "duplicate" else (verdict["id"], verdict["verdict"])
+            if verdict["verdict"] == "duplicate" else (verdict["id"], verdict["verdict"], relations_of(verdict))
         check(wanted == got, f"judged {got}, a scan says {wanted}; see {world.directory}")
+    related = sum(1 for each in found if len(each) == 3 and each[2])
+    check(not world.rule or related > 10, f"{related} documents with relations of {len(order)}; see {world.directory}")
     return len(order)
 
 
@@ -224,11 +235,13 @@ def options_of(rng, world):
             "--set", f"batch_documents={rng.choice([3, 20, 256])}",
             "--set", f"state.checkpoint_documents={rng.choice([10, 100, 100000])}",
             "--set", f"state.fsync={rng.choice(['none', 'checkpoint', 'commit'])}",
-            "--threads", rng.choice(["1", "2"])]
+            "--threads", rng.choice(["1", "2"]), *world.rule]
 
 
 def kill_again_and_again(rng, binary, directory, rotates, kills):
     world = World(rng, directory, rotates, room=0 if rotates else 150)
+    if not rotates:
+        world.rule = RELATIONS
     killed = points = 0
     for i in range(kills):
         environment = {}

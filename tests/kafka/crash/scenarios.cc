@@ -58,6 +58,20 @@ const std::vector<Scenario>& scenarios() {
        40,
        60'000,
        3},
+      {"relations",
+       {{"relations", "[near, contained, contains, shares]"},
+        {"passage_words", "30"},
+        {"common_after", "5"},
+        {"tombstones", "key"},
+        {"on_update", "replace"},
+        {"kafka.batch_documents", "12"},
+        {"state.checkpoint_documents", "30"}},
+       1,
+       2,
+       40,
+       120,
+       60'000,
+       3},
   };
   return all;
 }
