@@ -231,6 +231,26 @@ TEST(RelationsQuality, APassageIsCommonFromTheTwentiethOriginalOn) {
   }
 }
 
+// What an original shares is less than half of the document, and all of what is no template there.
+TEST(RelationsQuality, TheRestBesideATemplateIsContained) {
+  oracle::Random random(12);
+  EngineOptions options = options_with_relations();
+  options.rule.relations.contains = options.rule.relations.shares = false;
+  const auto text_of = [&](size_t words) {
+    Units units;
+    oracle::write_text(Language::english, words, random, units);
+    return oracle::join(Language::english, units) + "\n";
+  };
+  const std::string bar = text_of(90), rest = text_of(60);
+  std::vector<std::string> texts{text_of(40) + rest + text_of(100)};
+  for (int i = 0; i < 20; ++i) texts.push_back(bar + text_of(110));
+  texts.push_back(bar + rest);
+  const std::vector<Outcome> outcomes = run(options, texts);
+  ASSERT_EQ(outcomes.back().related.size(), 1u);
+  EXPECT_EQ(outcomes.back().related[0].seq, 0u);
+  EXPECT_EQ(outcomes.back().related[0].relation, Relation::contained);
+}
+
 TEST(RelationsQuality, OneWordAMillionTimesIsNoTrouble) {
   std::string text;
   for (int i = 0; i < 1'000'000; ++i) text += "again ";
