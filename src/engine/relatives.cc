@@ -50,7 +50,7 @@ void TextMap::start(const RelationRule& rule, std::span<const uint32_t> tops, st
   tops_ = tops;
   own_ = &own;
   cell_sizes_ = cell_sizes;
-  numbered_ = 0;
+  numbered_ = false;
   last_.clear();
   for (size_t i = 0; i + 1 < prints.size(); ++i)
     last_.push_back(prints[i].position + (prints[i + 1].position - prints[i].position) / 2);
@@ -59,16 +59,16 @@ void TextMap::start(const RelationRule& rule, std::span<const uint32_t> tops, st
 
 std::span<const uint32_t> TextMap::cell_sizes() {
   if (!cell_sizes_.empty()) return cell_sizes_;
-  if (numbered_ != own_->bits) number_at(own_->bits);
+  if (!numbered_) number();
   own_sizes_.assign(last_.size(), 0);
   for (const uint32_t cell : cells_) ++own_sizes_[cell];
   return cell_sizes_ = own_sizes_;
 }
 
-// Numbers the document's different values of so many bits, in the order in which they come first.
-void TextMap::number_at(int bits) {
-  numbered_ = bits;
-  const int shift = 32 - bits;
+// Numbers the document's different values, in the order in which they come first.
+void TextMap::number() {
+  numbered_ = true;
+  const int shift = 32 - own_->bits;
   const size_t mask = std::bit_ceil(2 * tops_.size() + 1) - 1;
   table_.assign(mask + 1, 0);
   values_.clear();
@@ -87,6 +87,20 @@ void TextMap::number_at(int bits) {
     }
     number_of_[i] = table_[at] - 1;
   }
+  ascending_.clear();
+  for (const uint32_t value : own_->values) {
+    size_t at = value * uint64_t{0x9e3779b97f4a7c15u} >> 32 & mask;
+    while (table_[at] != 0 && values_[table_[at] - 1] != value) at = (at + 1) & mask;
+    ascending_.push_back(table_[at]);  // 0 only if the set is not that of the text: a damaged signed record
+  }
+}
+
+// As many of the document's values as `theirs` may have. Several of them may be one value in fewer bits.
+uint64_t TextMap::most_shared(const CompactSet& theirs) const {
+  const Overlap both = overlap(*own_, theirs);
+  if (theirs.bits >= own_->bits || theirs.values.empty()) return both.inter;
+  const uint64_t distinct = both.inter + both.uni - theirs.values.size();
+  return both.inter + own_->values.size() - distinct;
 }
 
 void TextMap::compare(const CompactSet& theirs, Relative& out) {
@@ -94,18 +108,17 @@ void TextMap::compare(const CompactSet& theirs, Relative& out) {
   out.size = static_cast<uint32_t>(theirs.values.size());
   out.cells.clear();
   out.runs.clear();
-  if (!may_relate(*rule_, overlap(*own_, theirs).inter, own_->values.size(), theirs.values.size())) return;
+  if (!may_relate(*rule_, most_shared(theirs), own_->values.size(), theirs.values.size())) return;
   // Most documents share too little with every original that they are compared with, and need nothing else.
-  const int bits = std::min(own_->bits, theirs.bits);
-  if (numbered_ != bits) number_at(bits);
+  if (!numbered_) number();
   shared_.assign(values_.size(), 0);
-  const int shift = theirs.bits - bits;
-  const size_t mask = table_.size() - 1;
-  for (const uint32_t whole : theirs.values) {
-    const uint32_t value = whole >> shift;
-    size_t at = value * uint64_t{0x9e3779b97f4a7c15u} >> 32 & mask;
-    while (table_[at] != 0 && values_[table_[at] - 1] != value) at = (at + 1) & mask;
-    if (table_[at] != 0) shared_[table_[at] - 1] = 1;
+  const int bits = std::min(own_->bits, theirs.bits);
+  const int own_shift = own_->bits - bits, their_shift = theirs.bits - bits;
+  for (size_t i = 0, j = 0; i < own_->values.size() && j < theirs.values.size();) {
+    const uint32_t own = own_->values[i] >> own_shift, their = theirs.values[j] >> their_shift;
+    if (own == their && ascending_[i] != 0) shared_[ascending_[i] - 1] = 1;
+    i += own <= their ? 1 : 0;
+    j += their < own ? 1 : 0;
   }
   for (size_t number = 0; number < values_.size(); ++number) {
     if (shared_[number] == 0) continue;

@@ -74,13 +74,14 @@ class TextMap {
   std::vector<ShingleRun> without(std::span<const uint8_t> common, std::span<const ShingleRun> runs) const;
 
  private:
-  void number_at(int bits);
+  void number();
+  uint64_t most_shared(const CompactSet& theirs) const;
 
   const RelationRule* rule_ = nullptr;
   std::span<const uint32_t> tops_;
   const CompactSet* own_ = nullptr;
   uint32_t run_least_ = 1;
-  int numbered_ = 0;          // numbers are of values of so many bits; 0: not made
+  bool numbered_ = false;     // what follows from table_ on is made
   PodVector<uint32_t> last_;  // by cell: its last position
   std::span<const uint32_t> cell_sizes_;
   PodVector<uint32_t> own_sizes_;
@@ -88,6 +89,7 @@ class TextMap {
   PodVector<uint32_t> values_;     // by number
   PodVector<uint32_t> cells_;      // by number: where it comes first
   PodVector<uint32_t> number_of_;  // by position
+  PodVector<uint32_t> ascending_;  // of the own set: number + 1
   PodVector<uint8_t> shared_;      // by number
 };
 

@@ -105,26 +105,25 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
     const int bits = std::min(own.bits, r.bits);
     std::set<uint32_t> theirs;
     for (const uint32_t value : r.values) theirs.insert(value >> (r.bits - bits));
-    const auto value_at = [&](size_t place) { return d.tops[place] >> (32 - bits); };
+    const auto has = [&](size_t place) { return theirs.contains(d.tops[place] >> (32 - bits)); };
     Related related{.seq = candidate.r->seq};
     uint64_t common_shared = 0, all = 0;
-    std::set<uint32_t> seen, seen_whole;
+    std::set<uint32_t> seen;
     std::vector<ShingleRun> runs;
     uint32_t begin = 0;
     const uint32_t least = std::min<uint32_t>(8, rule.passage);
     const auto n = static_cast<uint32_t>(d.tops.size());
     for (uint32_t place = 0; place <= n; ++place) {
-      if (place == n || !theirs.contains(value_at(place))) {
+      if (place == n || !has(place)) {
         if (place - begin >= least) runs.push_back({begin, place});
         begin = place + 1;
       }
       if (place == n) break;
-      if (seen.insert(value_at(place)).second && theirs.contains(value_at(place)))
-        ++(common[place] ? common_shared : related.shared);
-      if (seen_whole.insert(d.tops[place] >> (32 - own.bits)).second) {
-        ++all;
-        related.of_document += common[place] ? 0 : 1;
-      }
+      // The document's own values count, also where several are one in fewer bits.
+      if (!seen.insert(d.tops[place] >> (32 - own.bits)).second) continue;
+      if (has(place)) ++(common[place] ? common_shared : related.shared);
+      ++all;
+      related.of_document += common[place] ? 0 : 1;
     }
     std::stable_sort(runs.begin(), runs.end(),
                      [](ShingleRun a, ShingleRun b) { return a.size() > b.size(); });

@@ -251,6 +251,27 @@ TEST(RelationsQuality, TheRestBesideATemplateIsContained) {
   EXPECT_EQ(outcomes.back().related[0].relation, Relation::contained);
 }
 
+// Two originals have all of a document. In the set of the longer one shingles have fewer bits, so that two of
+// the document may be one there: with one key in forty.
+TEST(RelationsQuality, OfOriginalsThatHaveAsMuchTheEarliestComesFirst) {
+  oracle::Random random(13);
+  const auto text_of = [&](size_t words) {
+    Units units;
+    oracle::write_text(Language::english, words, random, units);
+    return oracle::join(Language::english, units) + "\n";
+  };
+  const std::string part = text_of(120);
+  const std::vector<std::string> texts{part + text_of(300), part + text_of(100), part};
+  for (uint64_t key = 0; key < 400; ++key) {
+    EngineOptions options = options_with_relations();
+    options.scheme.key = {key, 7};
+    const std::vector<Outcome> outcomes = run(options, texts);
+    ASSERT_EQ(outcomes[2].related.size(), 2u) << key;
+    EXPECT_EQ(outcomes[2].related[0].seq, 0u) << key;
+    EXPECT_EQ(outcomes[2].related[0].shared, outcomes[2].related[1].shared) << key;
+  }
+}
+
 TEST(RelationsQuality, OneWordAMillionTimesIsNoTrouble) {
   std::string text;
   for (int i = 0; i < 1'000'000; ++i) text += "again ";
