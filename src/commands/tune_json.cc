@@ -9,6 +9,27 @@
 namespace doppel {
 namespace {
 
+void json_parts(JsonWriter& json, const SampleParts& parts) {
+  json.open("parts", '{');
+  json.number("documents", parts.documents);
+  json.number("near", parts.near);
+  for (const Relation relation : {Relation::contained, Relation::contains, Relation::shares})
+    json.number(relation_name(relation), parts.unique[static_cast<size_t>(relation)]);
+  json.open("examples", '[');
+  for (const SampleParts::Example& e : parts.examples) {
+    json.open("", '{');
+    json.text("relation", relation_name(e.relation));
+    json.text("id", e.document);
+    json.text("original", e.original);
+    json.number("shared", e.shared);
+    json.real("of_document", e.of_document_ppm / 1e6);
+    json.real("of_original", e.of_original_ppm / 1e6);
+    json.close();
+  }
+  json.close();
+  json.close();
+}
+
 void json_sample(JsonWriter& json, std::string_view key, const TuneSample& sample, std::string_view extract) {
   const StudyResult& s = sample.result;
   json.open(key, '{');
@@ -53,6 +74,7 @@ void json_sample(JsonWriter& json, std::string_view key, const TuneSample& sampl
   } else {
     json.null("fitting_threshold");
   }
+  if (sample.parts) json_parts(json, *sample.parts);
   json.close();
 }
 

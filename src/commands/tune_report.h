@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "insight/sample_relations.h"
 #include "insight/sample_study.h"
 #include "insight/sizing.h"
 
@@ -18,6 +19,7 @@ struct TuneSample {
   uint64_t rejected = 0, without_text = 0, too_short = 0;
   std::vector<std::string> messages;  // why the first ones were rejected
   StudyResult result;
+  std::optional<SampleParts> parts;  // unless the texts are not at hand
 };
 
 struct TuneReport {

@@ -74,6 +74,8 @@ absl::StatusOr<TuneSample> measure_sample(const TuneSampleOptions& options, cons
   SignedDocument signed_document;
   std::vector<uint8_t> slices(static_cast<size_t>(engine.scheme.num_perm));
   SampleStudy study(engine);
+  std::optional<SampleRelations> relations;
+  if (!is_signed_already) relations.emplace(engine);
   Waiting waiting;
   TuneSample sample;
   sample.name = options.paths.size() == 1
@@ -117,9 +119,11 @@ absl::StatusOr<TuneSample> measure_sample(const TuneSampleOptions& options, cons
         study.add_signed(signed_document, slices.data(), record.value.size());
         continue;
       }
+      const Metadata about = metadata_of(record, document);
       metadata.clear();
-      encode_metadata(metadata_of(record, document), metadata);
+      encode_metadata(about, metadata);
       study.add(document.text, document.scope, metadata.size());
+      RETURN_IF_ERROR(relations->add(document.text, document.scope, about.name()));
     }
   }
   sample.without_text = study.without_text();
@@ -131,6 +135,9 @@ absl::StatusOr<TuneSample> measure_sample(const TuneSampleOptions& options, cons
   }
   sample.result =
       study.finish([&](uint64_t done, uint64_t of) { waiting.show("comparing document", done, of); });
+  if (relations) {
+    ASSIGN_OR_RETURN(sample.parts, relations->finish());
+  }
   return sample;
 }
 

@@ -186,6 +186,33 @@ void show_valley(Lines& out, const TuneReport& r) {
            t >= v.from && t <= v.to ? "; it is in that stretch, too" : "");
 }
 
+// How many documents are parts of others, with examples.
+void show_parts(Lines& out, const SampleParts& parts) {
+  constexpr size_t kNameMost = 40;
+  const auto [contained, contains, shares] = parts.unique;
+  const uint32_t words = parts.rule.passage + parts.rule.shingle_words - 1;
+  out.line("");
+  out.line("  Copies of a part (relations), of {} documents in their order, {} of them near copies:",
+           with_commas(parts.documents), with_commas(parts.near));
+  out.line("");
+  const auto count = [&](std::string_view name, uint64_t n, const std::string& what) {
+    out.line("  {:<10} {:>9}  {:>5.1f} %  {}", name, with_commas(n),
+             100.0 * static_cast<double>(n) / static_cast<double>(std::max<uint64_t>(1, parts.documents)),
+             what);
+  };
+  const double containment = parts.rule.containment_ppm / 1e6;
+  count("contained", contained, fmt::format("an earlier one has {:g} of it or more", containment));
+  count("contains", contains, fmt::format("it has {:g} or more of an earlier one", containment));
+  count("shares", shares, fmt::format("it has a passage of {} words of an earlier one", words));
+  for (const SampleParts::Example& e : parts.examples) {
+    out.line("    {} {} {}: {:.0f} % of it, {:.0f} % of the other one", one_line(e.document, kNameMost),
+             e.relation == Relation::contained  ? "is in"
+             : e.relation == Relation::contains ? "has"
+                                                : "shares with",
+             one_line(e.original, kNameMost), e.of_document_ppm / 1e4, e.of_original_ppm / 1e4);
+  }
+}
+
 void show_sample(Lines& out, const TuneReport& r, bool utf8) {
   const TuneSample& sample = *r.sample;
   const StudyResult& s = sample.result;
@@ -238,6 +265,7 @@ void show_sample(Lines& out, const TuneReport& r, bool utf8) {
              s.estimate_rmse, with_commas(s.estimates));
   }
   show_valley(out, r);
+  if (sample.parts) show_parts(out, *sample.parts);
 }
 
 // Compares the measurements of the two extractions.

@@ -190,6 +190,26 @@ TEST_F(TuneCommand, SampleOfTheUsersOwn) {
   EXPECT_EQ(run("tune --sample nothing.jsonl").code, 2);
 }
 
+// Whatever `relations` is: the sample says whether they are worth it.
+TEST_F(TuneCommand, SampleSaysHowManyDocumentsArePartsOfOthers) {
+  const auto line = [](const std::string& id, int from, int to) {
+    std::string text;
+    for (int w = from; w < to; ++w) text += "t" + std::to_string(w) + " ";
+    return "{\"id\":\"" + id + "\",\"text\":\"" + text + "\"}\n";
+  };
+  write("parts.jsonl", line("whole", 0, 600) + line("half", 0, 300) + line("again", 0, 600) +
+                           line("more", 0, 1000) + line("other", 2000, 2400));
+  const Result text = run("tune --sample parts.jsonl");
+  EXPECT_THAT(text.out, HasSubstr("of 5 documents in their order, 1 of them near copies:"));
+  EXPECT_THAT(text.out, HasSubstr("contained          1   20.0 %  an earlier one has 0.8 of it or more"));
+  EXPECT_THAT(text.out, HasSubstr("half is in whole: 100 % of it, 50 % of the other one"));
+  EXPECT_THAT(text.out, HasSubstr("more has whole: 60 % of it, 100 % of the other one"));
+  const Result json = run("tune --sample parts.jsonl --relations near,shares --passage-words 60 --json");
+  EXPECT_THAT(json.out,
+              HasSubstr(R"("parts":{"documents":5,"near":1,"contained":1,"contains":1,"shares":0,)"));
+  EXPECT_THAT(json.out, HasSubstr(R"({"relation":"contained","id":"half","original":"whole","shared":296,)"));
+}
+
 TEST_F(Insight, HelpTeachesByExample) {
   const std::string relations = "tune --relations near,contained --passage-words 64";
   EXPECT_THAT(run(relations).out, HasSubstr("Relations: passages of 64 words\n"));
