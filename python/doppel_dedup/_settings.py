@@ -108,6 +108,8 @@ def pairs(values: Mapping[str, Any]) -> list[tuple[str, str]]:
             value = os.fspath(value)
         if value is None:
             continue
+        if name == "cut":
+            raise TypeError("cut: Python does not cut passages; doppel scan --keep kept.parquet does")
         if name not in by_name:
             near = difflib.get_close_matches(name, list(by_name), n=1)
             hint = f"; did you mean {near[0]}?" if near else ""

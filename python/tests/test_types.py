@@ -6,6 +6,7 @@ import textwrap
 
 import pytest
 
+import doppel_dedup
 import doppel_dedup._core as core
 from doppel_dedup import _settings
 
@@ -20,6 +21,11 @@ def test_typed_settings_are_settings():
         "threshold", "recall", "verify", "bands", "rows", "max_listed", "max_checks", "expire_after", "max_documents", "max_memory",
         "num_perm", "sketch", "shingle_words", "min_shingles", "normaliser", "max_record",
         "relations", "containment", "passage_words", "common_after", "max_related", "partial"}
+
+
+def test_what_python_does_not_do_is_refused():
+    with pytest.raises(TypeError, match="scan --keep"):
+        doppel_dedup.Index(relations=["near", "shares"], cut="shares")
 
 
 def test_a_type_checker_finds_a_wrong_setting(tmp_path):

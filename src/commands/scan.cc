@@ -133,6 +133,7 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
     if (!best->field().empty()) source_options.columns->passthrough_fields.push_back(best->field());
     flags.sink.keep_later = true;
   }
+  if (o.cut != "nothing") flags.sink.cut = o.input;
   source_options.charsets = o.input.format == "html";
   if (o.input.format == "heritrix") source_options.layout = Layout::lines;  // also for crawl.log
   source_options.by_date = flags.order == "date";
@@ -187,7 +188,7 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   if (state != nullptr) RETURN_IF_ERROR(state->checkpoint());
 
   progress.clear();
-  if (!flags.quiet) print_summary(counters, engine, index->own_bodies(), progress.seconds());
+  if (!flags.quiet) print_summary(counters, engine, index->own_bodies(), progress.seconds(), sink->cut());
   if (stop_asked()) {
     note("interrupted; everything up to here is written");
     return kExitInterrupted;

@@ -66,6 +66,12 @@ absl::Status check_places(const Config& config, const ScanFlags& flags) {
                       what));
     }
   }
+  if (o.cut != "nothing") {
+    if ((flags.sink.keep + flags.sink.keep_directory + flags.sink.keep_files).empty())
+      return invalid("cut: shares says what --keep (or --keep-files) leaves out; give that, too");
+    if (!flags.best.empty())
+      return invalid("cut: shares: not with --best, which may keep a later copy instead of the original");
+  }
   if (flags.order == "date" && !o.state_directory.empty()) {
     return invalid(
         "--order date: not with --state, which remembers how far each file was read; give all files of a "

@@ -10,7 +10,8 @@
 
 namespace doppel {
 
-void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies, double seconds) {
+void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies, double seconds,
+                   const FilesSink::Cut& cut) {
   const OriginalsStats stats = engine.originals().stats();
   const uint64_t unique = c.unique - c.bytes_unique, copies = c.duplicates() - c.bytes_copies;
   const uint64_t bytes_only = c.bytes_unique + c.bytes_copies;
@@ -48,6 +49,11 @@ void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies
   if (c.contained + c.contains + c.shares != 0) {
     print_err("  of the unique ones, {} are in an original, {} have one in them, {} share a passage\n",
               with_commas(c.contained), with_commas(c.contains), with_commas(c.shares));
+  }
+  if (cut.documents != 0) {
+    print_err("  passages cut out of {} unique ones, {}{}\n", with_commas(cut.documents),
+              human_bytes(cut.bytes),
+              cut.emptied == 0 ? "" : fmt::format("; nothing is left of {}", with_commas(cut.emptied)));
   }
   if (c.partial != 0)
     print_err("  of the duplicates, {} are a part of their original\n", with_commas(c.partial));

@@ -2,11 +2,13 @@
 
 #include "engine/bodies.h"
 #include "engine/engine.h"
+#include "files/write/files_sink.h"
 #include "pipeline/pipeline.h"
 
 namespace doppel {
 
 // Prints the summary of `doppel scan` on stderr.
-void print_summary(const Counters& counters, const Engine& engine, const Bodies& bodies, double seconds);
+void print_summary(const Counters& counters, const Engine& engine, const Bodies& bodies, double seconds,
+                   const FilesSink::Cut& cut);
 
 }  // namespace doppel

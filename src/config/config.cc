@@ -233,6 +233,7 @@ class Loader {
     }
     if (!names.contains("near"))
       wrong_together({"relations"}, "relations: doppel always looks for near; name it, too");
+    if (o.cut != "nothing") check_cut(names.contains("shares"));
     if (names.size() < 2) return;
     if (o.verify != "exact")
       wrong_together({"relations", "verify"}, "relations other than near need the sets of verify: exact");
@@ -240,6 +241,18 @@ class Loader {
       wrong_together({"passage_words", "shingle_words"},
                      fmt::format("passage_words is {}, less than the {} words of a shingle", o.passage_words,
                                  o.shingle_words));
+  }
+
+  void check_cut(bool shares) {
+    const Options& o = config_.options;
+    if (!shares)
+      wrong_together({"cut", "relations"}, "cut: shares needs relations: [near, shares], which finds them");
+    if (!o.kafka.brokers.empty())
+      wrong_together({"cut", "kafka.brokers"},
+                     "cut: shares is for files (scan --keep, files.unique); topics get whole documents");
+    const absl::Status texts = check_format_of_plain_texts(o.input);
+    if (!texts.ok())
+      wrong_together({"cut", "input.format"}, fmt::format("cut: shares: {}", std_sv(texts.message())));
   }
 
   void check_together() {

@@ -64,6 +64,9 @@ void relation_keys(const Add& add) {
       "partial", AT(partial), {"report", "duplicate"},
       "report: a contained document is unique, with its relations. duplicate: it is a duplicate of the "
       "original that has most of it."));
+  add(choice_key("cut", AT(cut), {"nothing", "shares"},
+                 "shares: unique documents are kept without the passages of passage_words that earlier ones "
+                 "have. It needs shares in relations, and texts that are in the records as they are."));
 }
 
 // The data scheme. Signatures are comparable only if these are equal, so an existing index cannot change

@@ -31,6 +31,7 @@ struct Options {
   int common_after = 20;
   int max_related = 16;
   std::string partial = "report";  // report | duplicate
+  std::string cut = "nothing";     // nothing | shares
 
   // The data scheme, on which signatures depend.
   int num_perm = 128;

@@ -25,6 +25,7 @@ struct RelationRule {
   uint32_t common_after = 20;      // originals that have a passage: then it says nothing
   uint32_t max_related = 16;       // that are reported for one document
   bool partial_duplicate = false;  // a contained document is a duplicate
+  bool cut = false;                // Outcome::repeated is wanted
 
   bool on() const { return passage != 0 && (contained || contains || shares); }
   bool knows(Relation relation) const {

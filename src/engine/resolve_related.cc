@@ -7,6 +7,27 @@
 #include "engine/resolve.h"
 
 namespace doppel {
+namespace {
+
+void add_passages(const RelationRule& rule, std::span<const ShingleRun> runs, std::vector<WordRange>& out) {
+  for (const ShingleRun& run : runs)
+    if (run.size() >= rule.passage) out.push_back({run.begin, run.end + rule.shingle_words - 1});
+}
+
+void join_overlapping(std::vector<WordRange>& ranges) {
+  std::sort(ranges.begin(), ranges.end(), [](WordRange a, WordRange b) { return a.begin < b.begin; });
+  size_t last = 0;  // in which the next one may begin
+  for (size_t i = 1; i < ranges.size(); ++i) {
+    if (ranges[i].begin <= ranges[last].end) {
+      ranges[last].end = std::max(ranges[last].end, ranges[i].end);
+    } else {
+      ranges[++last] = ranges[i];
+    }
+  }
+  if (!ranges.empty()) ranges.resize(last + 1);
+}
+
+}  // namespace
 
 absl::Status Resolver::find_related(size_t i, Outcome& outcome) {
   print_listed_.clear();
@@ -105,6 +126,7 @@ absl::StatusOr<bool> Resolver::compare_related(size_t i, bool last, Outcome& out
   const RelationRule& rule = rule_.relations;
   outcome.related.clear();
   outcome.related_more = 0;
+  outcome.repeated.clear();
   if (maybe_related_.empty()) return true;
   RETURN_IF_ERROR(work_->sets[i].make(document(i)));
   map_.start(rule, document(i).tops, document(i).prints, work_->sets[i].set, work_->sets[i].cell_sizes);
@@ -129,7 +151,9 @@ absl::StatusOr<bool> Resolver::compare_related(size_t i, bool last, Outcome& out
     if (!original.has_value() && !last) return false;
     related->original = original.value_or("");
     outcome.related.push_back(std::move(*related));
+    if (rule.cut) add_passages(rule, map_.without(common, relative->runs), outcome.repeated);
   }
+  join_overlapping(outcome.repeated);
   std::sort(outcome.related.begin(), outcome.related.end(), [](const Related& a, const Related& b) {
     return a.shared != b.shared ? a.shared > b.shared : a.seq < b.seq;
   });
@@ -149,6 +173,7 @@ void Resolver::repeat_container(Outcome& outcome) const {
   Related original = std::move(*first);
   outcome.related.clear();
   outcome.related_more = 0;
+  outcome.repeated.clear();
   outcome.related.push_back(std::move(original));
   const Related& only = outcome.related.front();
   outcome.verdict = Verdict::duplicate;

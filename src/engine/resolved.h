@@ -29,6 +29,10 @@ struct Outcome {
   // it is contained: its original.
   std::vector<Related> related;
   uint32_t related_more = 0;  // number of relations that max_related left out
+  // If unique, with RelationRule::cut: all passages of that length that originals have, disjoint, ascending;
+  // and what is cut with them, in bytes of the text.
+  std::vector<WordRange> repeated;
+  std::vector<ByteRange> cut;
 };
 
 // Of those that a document has to originals.

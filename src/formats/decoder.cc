@@ -121,6 +121,16 @@ absl::Status check_format_of_texts(const FormatOptions& options) {
   return check_format(options);
 }
 
+absl::Status check_format_of_plain_texts(const FormatOptions& options) {
+  const Preset& preset = preset_of(options.format);
+  if (!is_signed(options) && options.format != "warc" && describe_format(options).empty() &&
+      !preset.text_elsewhere && !preset.joins_arrays)
+    return check_format(options);
+  return invalid(
+      "records must hold their text as it is, which pages, WARC files, base64 and signed records do not "
+      "(input.format, input.extract, input.body_encoding)");
+}
+
 std::unique_ptr<Decoder> make_decoder(const FormatOptions& options) {
   return std::make_unique<FrontDecoder>(options);
 }

@@ -74,6 +74,8 @@ class Decoder {
 absl::Status check_format(const FormatOptions& options);
 // The same, for callers that need texts: signed records fail.
 absl::Status check_format_of_texts(const FormatOptions& options);
+// The same, for callers that write records with other texts: records must hold their text as it is compared.
+absl::Status check_format_of_plain_texts(const FormatOptions& options);
 std::unique_ptr<Decoder> make_decoder(const FormatOptions& options);
 
 // Returns what the text depends on besides the bytes, as "name=value" lines for the data scheme; "" if the

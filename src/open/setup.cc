@@ -124,6 +124,7 @@ RelationRule relations_of(const Options& o) {
   out.common_after = static_cast<uint32_t>(o.common_after);
   out.max_related = static_cast<uint32_t>(o.max_related);
   out.partial_duplicate = o.partial == "duplicate";
+  out.cut = o.cut == "shares";
   return out;
 }
 

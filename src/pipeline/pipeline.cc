@@ -235,7 +235,7 @@ class Run {
       if (!outcomes[i].related.empty()) related_.push_back(i);
     executor_.run(related_.size(), kSignGrain, [&](int worker, size_t begin, size_t end) {
       for (const size_t i : std::span(related_).subspan(begin, end - begin))
-        signers_[worker].find_bytes(now_->batch.records[i], outcomes[i].related);
+        signers_[worker].find_bytes(now_->batch.records[i], outcomes[i]);
     });
   }
 

@@ -121,17 +121,26 @@ void RecordSigner::sign_pieces(const Record& record, SignedDocument& out, uint8_
   if (!status.ok()) reject(out, std_sv(status.message()));
 }
 
-std::string_view RecordSigner::find_bytes(const Record& record, std::span<Related> related) {
+std::string_view RecordSigner::find_bytes(const Record& record, Outcome& outcome) {
   Document document;
   if (decoder_ == nullptr || record.pieces != nullptr || !decoder_->decode(record, document).ok()) return {};
   const std::vector<WordPlace> places = word_places(document.text, normalisation_);
-  for (Related& each : related) {
+  for (Related& each : outcome.related) {
     each.bytes.clear();
     for (const WordRange& words : each.passages) {
       DOPPEL_CHECK(words.begin < words.end && words.end <= places.size(), "a passage is of words of the text",
                    words.begin, words.end, places.size());
       each.bytes.push_back({places[words.begin].begin, places[words.end - 1].end});
     }
+  }
+  // Up to the next word, so that neither a full stop nor a second space stays behind. A ligature may be a
+  // part of two words.
+  outcome.cut.clear();
+  for (const WordRange& words : outcome.repeated) {
+    const size_t begin =
+        words.begin == 0 ? 0 : std::max(places[words.begin].begin, places[words.begin - 1].end);
+    const size_t end = words.end == places.size() ? document.text.size() : places[words.end].begin;
+    if (begin < end) outcome.cut.push_back({begin, end});
   }
   return document.text;
 }

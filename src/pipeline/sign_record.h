@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "engine/relation.h"
+#include "engine/resolved.h"
 #include "engine/sign.h"
 #include "engine/signed_record.h"
 #include "formats/decoder.h"
@@ -47,9 +47,9 @@ class RecordSigner {
   // is judged by that alone; `reason` says why it has no text. This excludes the urn: records of
   // Browsertrix, which the crawler makes and no server has sent.
   void sign(const Record& record, SignedDocument& out, uint8_t* slices);
-  // Fills the bytes of passages of the record's document, if its text can be had again. Returns the text,
-  // which lives until the next call; empty: there is none.
-  std::string_view find_bytes(const Record& record, std::span<Related> related);
+  // Fills the bytes of passages of the record's document, and what is cut of it, if its text can be had
+  // again. Returns the text, which lives until the next call; empty: there is none.
+  std::string_view find_bytes(const Record& record, Outcome& outcome);
   // Whether one of the records came from a WARC file, possibly before it was signed.
   bool saw_warc() const { return saw_warc_; }
 

@@ -186,6 +186,7 @@ void append_related(std::string& out, const Outcome& outcome, bool whole) {
   }
   out += ']';
   if (outcome.related_more != 0) number_member(out, "relations_more", outcome.related_more);
+  if (!outcome.cut.empty()) ranges_member(out, "cut", outcome.cut);
 }
 
 // On Kafka an event_id names one record for ever. A position in a file may occur twice, if the file is read

@@ -102,6 +102,7 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
       .keep = o.files.unique,
       .rejects = o.files.rejects,
       .sync = o.fsync == "commit"};
+  if (o.cut != "nothing") sink_options.cut = o.input;
   std::unique_ptr<FilesSink> sink;
   ASSIGN_OR_RETURN(
       const std::unique_ptr<LocalIndex> index,

@@ -227,7 +227,7 @@ Response Api::check(const Request& request) const {
     write_similarity(json, similarity_ppm(outcome.similarity), outcome.estimated);
     write_original(json, "original", original);
   }
-  write_relations(json, outcome, outcome.related.empty() ? "" : signer.find_bytes(record, outcome.related));
+  write_relations(json, outcome, outcome.related.empty() ? "" : signer.find_bytes(record, outcome));
   json.open("matches", '[');
   std::string buffer;
   for (size_t i = 0; i < std::min<size_t>(matches.size(), 10); ++i) {

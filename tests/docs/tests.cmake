@@ -15,6 +15,7 @@ if(Python3_FOUND AND NOT DOPPEL_SANITIZE)
   page_test(parquet "")
   page_test(two-sets "")
   page_test(decontamination "")
+  page_test(partial-copies "")
 
   add_test(NAME docs/all_settings COMMAND ${PROJECT_SOURCE_DIR}/scripts/docs-configuration --check $<TARGET_FILE:doppel_cli>)
 endif()

@@ -28,6 +28,7 @@ absl::StatusOr<std::unique_ptr<RowCopy>> RowCopy::open(const std::string& to,
 absl::Status RowCopy::begin(const std::string& path) {
   path_ = path;
   rows_.clear();
+  texts_.clear();
   fd_ = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat info = {};
   if (!fd_.ok() || ::fstat(fd_.get(), &info) != 0) return io_error(path);
@@ -60,21 +61,22 @@ absl::Status RowCopy::end() {
     std::vector<uint64_t> rows;
     for (; next < rows_.size() && rows_[next] - first < group.rows; ++next)
       rows.push_back(rows_[next] - first);
-    const absl::Status status = rows.empty() ? absl::OkStatus() : copy_group(group, rows);
+    const absl::Status status = rows.empty() ? absl::OkStatus() : copy_group(group, first, rows);
     if (!status.ok()) return in(where, status);
     first += group.rows;
   }
   rows_.clear();
+  texts_.clear();
   footer_.reset();
   fd_ = Fd();
   return absl::OkStatus();
 }
 
-absl::Status RowCopy::copy_group(const RowGroup& group, const std::vector<uint64_t>& rows) {
+absl::Status RowCopy::copy_group(const RowGroup& group, uint64_t first, const std::vector<uint64_t>& rows) {
   const std::vector<Leaf>& leaves = kept_->leaves();
   out_->begin_group();
   for (size_t i = 0; i < leaves.size(); ++i) {
-    const absl::Status status = copy_column(leaves[i], group.chunks[i], group.rows, rows);
+    const absl::Status status = copy_column(leaves[i], group.chunks[i], group.rows, first, rows);
     if (!status.ok()) return in(fmt::format("column \"{}\"", leaves[i].column.name), status);
   }
   out_->end_group(rows.size());
@@ -82,7 +84,7 @@ absl::Status RowCopy::copy_group(const RowGroup& group, const std::vector<uint64
 }
 
 // A row extends from a value with repetition level 0 to the next such value.
-absl::Status RowCopy::copy_column(const Leaf& leaf, const Chunk& chunk, uint64_t rows_there,
+absl::Status RowCopy::copy_column(const Leaf& leaf, const Chunk& chunk, uint64_t rows_there, uint64_t first,
                                   const std::vector<uint64_t>& rows) {
   if (!chunk.unreadable.empty()) return absl::DataLossError(chunk.unreadable);
   const uint64_t values = leaf.depth.repetition == 0 ? rows_there : chunk.values;
@@ -100,7 +102,10 @@ absl::Status RowCopy::copy_column(const Leaf& leaf, const Chunk& chunk, uint64_t
     if (levels.repetition == 0) {
       if (wanted == rows.size()) break;
       inside = rows[wanted] == row++;
-      if (inside) ++wanted;
+      if (inside) {
+        const auto text = texts_.find(first + rows[wanted++]);
+        if (text != texts_.end() && text->second.column == leaf.column.name) cell.bytes = text->second.text;
+      }
     }
     if (inside) RETURN_IF_ERROR(out_->add(levels, cell));
   }

@@ -3,6 +3,9 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -24,6 +27,11 @@ class RowCopy {
   absl::Status begin(const std::string& path);
   // Adds a row of this file by number. Call it in ascending order.
   void add(uint64_t row) { rows_.push_back(row); }
+  // The same with another text in this column.
+  void add_with(uint64_t row, std::string_view column, std::string text) {
+    texts_.emplace(row, Text{std::string(column), std::move(text)});
+    add(row);
+  }
   // Copies the rows that were added. The error names the file, the row group and the column.
   absl::Status end();
 
@@ -34,8 +42,8 @@ class RowCopy {
  private:
   RowCopy(std::string to, std::unique_ptr<FileWriter> out, std::shared_ptr<KeptColumns> columns)
       : to_(std::move(to)), out_(std::move(out)), kept_(std::move(columns)) {}
-  absl::Status copy_group(const RowGroup& group, const std::vector<uint64_t>& rows);
-  absl::Status copy_column(const Leaf& leaf, const Chunk& chunk, uint64_t rows_there,
+  absl::Status copy_group(const RowGroup& group, uint64_t first, const std::vector<uint64_t>& rows);
+  absl::Status copy_column(const Leaf& leaf, const Chunk& chunk, uint64_t rows_there, uint64_t first,
                            const std::vector<uint64_t>& rows);
 
   std::string to_;
@@ -44,7 +52,11 @@ class RowCopy {
   std::string path_;  // of the current input
   Fd fd_;
   std::unique_ptr<Footer> footer_;
+  struct Text {
+    std::string column, text;
+  };
   std::vector<uint64_t> rows_;
+  std::unordered_map<uint64_t, Text> texts_;  // by row of the current input
 };
 
 }  // namespace doppel::parquet

@@ -134,6 +134,7 @@ absl::StatusOr<std::unique_ptr<FilesSink>> FilesSink::open(const FilesSinkOption
     sink->keeps_on_ = sink->keep_ != nullptr && sink->keep_->length() != 0;
   }
   ASSIGN_OR_RETURN(sink->rejects_, open_output(options.rejects, resume, lengths));
+  if (options.cut.has_value()) sink->cutter_ = std::make_unique<TextCutter>(*options.cut);
   for (const std::string& directory : {options.keep_files, options.keep_directory}) {
     if (directory.empty()) continue;
     std::error_code error;
@@ -206,29 +207,30 @@ absl::Status FilesSink::write_one(const Record& record, const SignedDocument& do
   Metadata metadata, original;
   RETURN_IF_ERROR(decode_metadata(document.metadata, metadata));
   if (duplicate || outcome.again) RETURN_IF_ERROR(decode_metadata(outcome.original, original));
+  std::optional<TextCutter::Shorter> shorter;
+  if (!outcome.cut.empty()) {
+    if (cutter_ != nullptr) shorter = cutter_->without(record, outcome.cut);
+    if (!shorter.has_value()) {
+      Outcome whole = outcome;
+      whole.cut.clear();
+      return write_one(record, document, whole);
+    }
+  }
 
   line_.clear();
   if (table_ != nullptr) {
     RETURN_IF_ERROR(table_->add(metadata.name(), outcome, duplicate ? original.name() : ""));
-  } else if (options_.mode == FilesOutput::verdicts) {
-    append_verdict(line_, metadata, original, outcome, document.reason);
-    line_ += '\n';
-  } else if (duplicate && options_.mode != FilesOutput::clusters) {
-    append_duplicate_of(line_, options_.context, metadata, original, outcome);
-    line_ += '\n';
-  } else if (duplicate) {
-    add_to_cluster(metadata, original, outcome);
-  } else if (options_.mode == FilesOutput::all_events) {
-    append_verdict_event(line_, metadata, outcome, document.reason);
-    line_ += '\n';
-  } else if (!outcome.related.empty() && options_.mode != FilesOutput::clusters) {
-    append_partial_copy_of(line_, options_.context, metadata, outcome);
-    line_ += '\n';
+  } else {
+    append_result(document, metadata, original, outcome);
   }
   if (output_ != nullptr) output_->append(line_);
 
-  if (!options_.keep_later)
-    RETURN_IF_ERROR(keep(record, outcome.verdict == Verdict::unique && !(outcome.again && keeps_on_)));
+  const bool kept = outcome.verdict == Verdict::unique && !(outcome.again && keeps_on_);
+  if (shorter.has_value() && kept) {
+    RETURN_IF_ERROR(keep_shorter(record, *std::move(shorter), outcome.cut));
+  } else if (!options_.keep_later) {
+    RETURN_IF_ERROR(keep(record, kept));
+  }
   if (outcome.verdict == Verdict::rejected) {
     RejectedRecord signed_elsewhere;
     const Record& rejected = *signed_elsewhere.of(&record, document);
@@ -239,6 +241,25 @@ absl::Status FilesSink::write_one(const Record& record, const SignedDocument& do
     }
   }
   return absl::OkStatus();
+}
+
+// The line of a document, if it has one.
+void FilesSink::append_result(const SignedDocument& document, const Metadata& metadata,
+                              const Metadata& original, const Outcome& outcome) {
+  const bool duplicate = outcome.verdict == Verdict::duplicate;
+  const bool clusters = options_.mode == FilesOutput::clusters;
+  if (options_.mode == FilesOutput::verdicts) {
+    append_verdict(line_, metadata, original, outcome, document.reason);
+  } else if (duplicate && clusters) {
+    add_to_cluster(metadata, original, outcome);
+  } else if (duplicate) {
+    append_duplicate_of(line_, options_.context, metadata, original, outcome);
+  } else if (options_.mode == FilesOutput::all_events) {
+    append_verdict_event(line_, metadata, outcome, document.reason);
+  } else if (!outcome.related.empty() && !clusters) {
+    append_partial_copy_of(line_, options_.context, metadata, outcome);
+  }
+  if (!line_.empty()) line_ += '\n';
 }
 
 // Opens the output for the record's source as keep_. Inputs are read one after the other, so one open file
@@ -280,6 +301,40 @@ absl::Status FilesSink::keep(const Record& record, bool kept) {
   return kept ? keep_record(record) : absl::OkStatus();
 }
 
+// Keeps the record with a shorter text, if anything is left of it.
+absl::Status FilesSink::keep_shorter(const Record& record, TextCutter::Shorter shorter,
+                                     std::span<const ByteRange> cut) {
+  ++cut_.documents;
+  for (const ByteRange& range : cut) cut_.bytes += range.end - range.begin;
+  if (shorter.empty) {
+    ++cut_.emptied;
+    return keep(record, false);
+  }
+  if (kept_rows_ != nullptr) {
+    RETURN_IF_ERROR(keep_rows_of(record.source));
+    kept_rows_->add_with(record.offset, shorter.column, std::move(shorter.text));
+    return absl::OkStatus();
+  }
+  if (record.whole_file) {
+    if (options_.keep_files.empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::string to, place_of_copy(record));
+    ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> out, OutputFile::open(to));
+    out->append(shorter.record);
+    return out->finish();
+  }
+  Record other = record;
+  other.value = shorter.record;
+  return keep(other, true);
+}
+
+absl::StatusOr<std::string> FilesSink::place_of_copy(const Record& record) const {
+  fs::path to = kept_path(options_.keep_files, record.source);
+  std::error_code error;
+  fs::create_directories(to.parent_path(), error);
+  if (error) return io_error(fmt::format("cannot make the directory of {}", to.string()), error.value());
+  return to.string();
+}
+
 absl::Status FilesSink::keep_record(const Record& record) {
   if (kept_rows_ != nullptr) {
     kept_rows_->add(record.offset);
@@ -295,11 +350,10 @@ absl::Status FilesSink::keep_record(const Record& record) {
     return keep_warc(record);
   }
   if (options_.keep_files.empty()) return absl::OkStatus();
-  fs::path to = kept_path(options_.keep_files, record.source);
+  ASSIGN_OR_RETURN(const std::string to, place_of_copy(record));
   std::error_code error;
-  fs::create_directories(to.parent_path(), error);
-  if (!error) fs::copy_file(fs::path(record.source), to, fs::copy_options::overwrite_existing, error);
-  if (error) return io_error(fmt::format("cannot copy {} to {}", record.source, to.string()), error.value());
+  fs::copy_file(fs::path(record.source), to, fs::copy_options::overwrite_existing, error);
+  if (error) return io_error(fmt::format("cannot copy {} to {}", record.source, to), error.value());
   return absl::OkStatus();
 }
 

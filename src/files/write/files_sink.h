@@ -5,12 +5,15 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "files/output_file.h"
 #include "files/parquet/row_copy.h"
+#include "files/write/text_cutter.h"
 #include "files/write/verdict_table.h"
 #include "pipeline/ends.h"
 #include "pipeline/pipeline.h"
@@ -36,6 +39,8 @@ struct FilesSinkOptions {
   std::string rejects;      // file for rejected lines
   bool sync = false;        // sync the files at each commit
   bool keep_later = false;  // write() keeps nothing; the caller calls keep()
+  // What Outcome::cut says is left out of kept records, which are of this format; none: they are kept whole.
+  std::optional<FormatOptions> cut;
   EventContext context;
   // Needed for original-removed events; both must outlive the sink. nullptr: no such events.
   const Engine* engine = nullptr;
@@ -71,6 +76,11 @@ class FilesSink : public Sink {
   // How many unique WARC records could not be kept, and a message about the first one.
   uint64_t not_kept() const { return not_kept_; }
   const std::string& first_not_kept() const { return first_not_kept_; }
+  // Documents whose passages were cut, those of which nothing was left, and how many bytes of text.
+  struct Cut {
+    uint64_t documents = 0, emptied = 0, bytes = 0;
+  };
+  const Cut& cut() const { return cut_; }
   // Whether removed originals still wait to be announced. A batch without documents announces more of them.
   bool has_more_to_write() const { return announced_ < lowest_live_; }
   // The removal of all originals below this number is announced, so they need not be stored any more.
@@ -83,7 +93,12 @@ class FilesSink : public Sink {
       : options_(options), report_(std::move(report)) {}
   absl::Status ends(const Decided& decided);
   absl::Status write_one(const Record& record, const SignedDocument& document, const Outcome& outcome);
+  void append_result(const SignedDocument& document, const Metadata& metadata, const Metadata& original,
+                     const Outcome& outcome);
   absl::Status keep_record(const Record& record);
+  absl::Status keep_shorter(const Record& record, TextCutter::Shorter shorter,
+                            std::span<const ByteRange> cut);
+  absl::StatusOr<std::string> place_of_copy(const Record& record) const;
   absl::Status keep_warc(const Record& record);
   absl::Status keep_rows_of(std::string_view source);
   absl::Status keep_beside(const Record& record);
@@ -101,11 +116,13 @@ class FilesSink : public Sink {
   std::unique_ptr<OutputFile> output_, keep_, rejects_;
   std::unique_ptr<VerdictTable> table_;          // instead of output_
   std::unique_ptr<parquet::RowCopy> kept_rows_;  // instead of keep_
-  std::string kept_source_;                      // the input of keep_ (with keep_directory), or of the rows
+  std::unique_ptr<TextCutter> cutter_;
+  std::string kept_source_;  // the input of keep_ (with keep_directory), or of the rows
   absl::flat_hash_map<std::string, std::string> kept_;  // path -> its source
   std::vector<Cluster> clusters_;                       // in the order of their first duplicates
   absl::flat_hash_map<Seq, size_t> cluster_of_;
   std::string line_;
+  Cut cut_;
   uint64_t not_kept_ = 0;
   std::string first_not_kept_;
   bool keeps_on_ = false;  // keep_ contains what earlier runs kept, also originals that come again

@@ -31,6 +31,8 @@ class JsonMender {
   Hurt hurt(size_t i) const;
   // Appends the value's JSON as written, without white space; halves of surrogate pairs are replaced.
   void append_raw(size_t i, std::string& out) const;
+  // Where its JSON begins and ends in the text, whether anything was repaired or not; equal: there is none.
+  std::pair<size_t, size_t> place(size_t i) const { return {spans_[i].begin, spans_[i].end}; }
 
  private:
   struct Span {

@@ -1,0 +1,43 @@
+#pragma once
+// Where in a record its text is, so that it can be written with another text. Only for records that hold
+// their text as it is compared: a string in JSON, a line, or a whole file of text.
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/decoder.h"
+#include "formats/fields.h"
+#include "formats/record.h"
+
+namespace doppel {
+
+class JsonMender;
+
+class TextField {
+ public:
+  // Of a format that check_format_of_plain_texts() accepts.
+  explicit TextField(const FormatOptions& options);
+  ~TextField();
+
+  struct Place {
+    size_t begin = 0, end = 0;  // in Record::value; with the quotation marks, if it is JSON
+    bool json = false;
+    std::string_view column;  // its path with dots, if the record is a row
+  };
+  // Nullopt: the record holds no text as it is.
+  std::optional<Place> find(const Record& record);
+  // The record with another text.
+  std::string replaced(const Record& record, const Place& place, std::string_view text) const;
+
+ private:
+  std::vector<WantedField> fields_;
+  std::vector<std::string> columns_;
+  std::string format_;
+  std::unique_ptr<JsonMender> json_;
+};
+
+}  // namespace doppel
