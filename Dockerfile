@@ -10,7 +10,7 @@ ENV CCACHE_DIR=/ccache CCACHE_NOHASHDIR=yes
 RUN --mount=type=cache,target=/ccache \
     cmake -G Ninja -B /build -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O3" \
       -DDOPPEL_TESTS=OFF -DDOPPEL_BENCH=OFF -DDOPPEL_UNITY=ON && \
-    cmake --build /build --target doppel_cli said && \
+    cmake --build /build --target doppel_cli doppel_lab_cli said && \
     cpack --config /build/CPackConfig.cmake -B /build/package && \
     mv /build/package/doppel_*.deb /build/doppel.deb
 

@@ -40,7 +40,7 @@ class Includes:
     def of(self, path):
         if path not in self.direct:
             names = [name.decode() for name in INCLUDE.findall(self.read(path))]
-            places = [path.parent, ROOT / "src", ROOT / "include", ROOT / "tests", ROOT / "bench"]
+            places = [path.parent, ROOT / "src", ROOT / "include", ROOT / "tests", ROOT / "bench", ROOT]
             found = (next((p / name for p in places if (p / name).is_file()), None) for name in names)
             self.direct[path] = [pathlib.Path(os.path.normpath(f)) for f in found if f]
         return self.direct[path]

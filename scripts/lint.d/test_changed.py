@@ -20,8 +20,10 @@ LONG = "^(slow|crash|kafka|hadoop|http|browser|packaging|prometheus|python)$"
 def tests_of(name, folders):
     """The folder of tests that belongs to a file, or None."""
     parts = pathlib.PurePath(name).parts
-    if parts[0] not in ("src", "tests"):
+    if parts[0] not in ("src", "lab", "tests"):
         return None
+    if parts[0] == "lab":
+        return "lab"
     for length in range(len(parts) - 1, 1, -1):
         for folder in ("/".join(parts[1:length]), "/".join([*parts[1:length], "unit"])):
             if folder in folders:

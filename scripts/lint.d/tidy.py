@@ -19,7 +19,7 @@ CHUNKS = BUILD / "lint"
 FOREIGN_BUILD = "package"  # tests/package is a project of its own
 INCLUDED_SOURCE = re.compile(rb'^\s*#\s*include\s*"[^"]+\.cc"', re.M)
 USED_NAME = re.compile(rb"^\s*(?:namespace (\w+) = [\w:]+|using (?:\w*::)+(\w+));", re.M)
-HEADERS = f"^{re.escape(str(ROOT))}/((src|include)/|.*[.]cc$)"  # a chunk's files are included
+HEADERS = f"^{re.escape(str(ROOT))}/((src|include|lab)/|.*[.]cc$)"  # a chunk's files are included
 
 
 class Tidy:
@@ -123,7 +123,7 @@ def configure(files):
         return {pathlib.Path(c["file"]): c for c in json.loads(database.read_text())} if database.exists() else {}
 
     commands = known()
-    built = {f for f in files if f.suffix == ".cc" and str(f.relative_to(ROOT)).startswith(("src/", "tests/", "bench/"))}
+    built = {f for f in files if f.suffix == ".cc" and str(f.relative_to(ROOT)).startswith(("src/", "lab/", "tests/", "bench/"))}
     unknown = {f for f in built - set(commands) if FOREIGN_BUILD not in f.parts}
     if unknown or any(not f.exists() for f in commands):
         run = subprocess.run(["cmake", "--preset", "release", "--log-level=WARNING"], cwd=ROOT, capture_output=True, text=True)

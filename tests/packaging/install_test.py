@@ -75,7 +75,7 @@ with tempfile.TemporaryDirectory() as prefix:
     (root / "words/file").touch()
     words = f"{root}/words/"
     assert sorted(completed(bash, "doppel", "scan", "--state", words)) == [words + "file", words + "folder"]
-    assert completed(bash, "doppel", "lab", "all", "--svg", words) == [words + "folder"]
+    assert completed(bash, "doppel", "scan", "--against", words) == [words + "folder"]
     assert completed(bash, "doppel", "scan", "--set", "state.directory", "=", words + "fo") == [words + "folder"]
     assert completed(bash, "doppel", "config", "ch") == ["check"]
     assert "--set" in completed(bash, "doppel", "config", "print", "--s")
@@ -86,7 +86,7 @@ with tempfile.TemporaryDirectory() as prefix:
         offered = run("fish", "--no-config", "-c", f"source {root / 'share/fish/vendor_completions.d/doppel.fish'}; "
                       "complete -C 'doppel ser'; complete -C 'doppel scan --thres'; "
                       "complete -C 'doppel scan --set verify='; complete -C 'doppel text --extract b'; "
-                      f"complete -C 'doppel lab all --svg {words}'", env={**os.environ, "HOME": prefix})
+                      f"complete -C 'doppel scan --against {words}'", env={**os.environ, "HOME": prefix})
         assert "serve\t" in offered and "--threshold\t" in offered, offered
         assert "verify=signature" in offered and "\nboth" in offered, offered
         assert "folder/" in offered and words + "file" not in offered, offered
