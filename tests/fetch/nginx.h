@@ -39,7 +39,20 @@ inline int free_port() {
 class Nginx {
  public:
   // Serves `directory`/files.
-  Nginx(const std::string& directory, int port) : directory_(directory) {
+  Nginx(const std::string& directory, int port)
+      : Nginx(directory, port,
+              fmt::format(R"(
+    location / {{ root {0}/files; }}
+    location /whole/ {{ alias {0}/files/; max_ranges 0; }}
+    location /forbidden/ {{ return 403; }}
+    location /gone/ {{ return 410; }}
+    location /away/ {{ return 503; }}
+    location /busy/ {{ return 429; }}
+    location /other/ {{ add_header Content-Range "bytes 0-9/100"; return 206 "WARC/1.0\r\n"; }})",
+                          directory)) {}
+  // Serves what `server` says, in nginx's words. `listens`: more words behind the address.
+  Nginx(const std::string& directory, int port, const std::string& server, const std::string& listens = "")
+      : directory_(directory) {
     const std::string host = fmt::format("127.0.0.1:{}", port);
     url = "http://" + host;
     std::ofstream(directory + "/nginx.conf") << fmt::format(R"(
@@ -47,15 +60,8 @@ daemon on; pid {0}/pid; error_log {0}/error.log; worker_processes 1;
 events {{ worker_connections 64; }}
 http {{ access_log off; client_body_temp_path {0}/t1; proxy_temp_path {0}/t2; fastcgi_temp_path {0}/t3;
   uwsgi_temp_path {0}/t4; scgi_temp_path {0}/t5;
-  server {{ listen {1};
-    location / {{ root {0}/files; }}
-    location /whole/ {{ alias {0}/files/; max_ranges 0; }}
-    location /forbidden/ {{ return 403; }}
-    location /gone/ {{ return 410; }}
-    location /away/ {{ return 503; }}
-    location /busy/ {{ return 429; }}
-    location /other/ {{ add_header Content-Range "bytes 0-9/100"; return 206 "WARC/1.0\r\n"; }} }} }})",
-                                                            directory, host);
+  server {{ listen {1} {2}; {3} }} }})",
+                                                            directory, host, listens, server);
     // It leaves its parent; so that its end can be waited for, it becomes our child.
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     running = std::system(fmt::format("nginx -q -c {}/nginx.conf >/dev/null 2>&1", directory).c_str()) == 0;
