@@ -1,17 +1,20 @@
-// How fast bytes become documents: lines out of files in the page cache, records out of JSON.
+// How fast bytes become documents: lines out of files in the page cache, records out of JSON and Avro.
 
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
 #include "files/read/files_source.h"
 #include "formats/decoder.h"
+#include "formats/schema/avro.h"
 
 namespace doppel {
 namespace {
@@ -109,6 +112,54 @@ void decode_json(benchmark::State& state) {
   state.SetBytesProcessed(static_cast<int64_t>(bytes) * state.iterations());
   state.SetItemsProcessed(static_cast<int64_t>(documents.size()) * state.iterations());
 }
+// The same documents in Avro.
+void decode_avro(benchmark::State& state) {
+  constexpr std::string_view kSchema = R"({"type":"record","name":"D","fields":[
+      {"name":"id","type":"string"},{"name":"url","type":"string"},
+      {"name":"date","type":{"type":"long","logicalType":"timestamp-millis"}},{"name":"lang","type":"string"},
+      {"name":"status","type":"int"},{"name":"text","type":["null","string"]}]})";
+  const auto schema = make_avro_schema(std::array{kSchema});
+  const auto number = [](std::string& to, int64_t value) {
+    put_varint(to, static_cast<uint64_t>(value) << 1);
+  };
+  const auto text = [&](std::string& to, std::string_view value) {
+    number(to, static_cast<int64_t>(value.size()));
+    to += value;
+  };
+  std::mt19937_64 random(1);
+  std::vector<std::string> documents;
+  size_t bytes = 0;
+  for (int i = 0; i < 64; ++i) {
+    const std::string json = document(random, static_cast<size_t>(state.range(0)), false);
+    const size_t begin = json.find("\"text\"") + 9;
+    std::string& record = documents.emplace_back(5, '\0');
+    text(record, std::to_string(random()));
+    text(record, "https://example.org/" + std::to_string(random()));
+    number(record, 1'714'979'289'000);
+    text(record, "en");
+    number(record, 200);
+    number(record, 1);
+    text(record, std::string_view(json).substr(begin, json.size() - begin - 2));
+    bytes += record.size();
+  }
+  FormatOptions options;
+  options.format = "avro";
+  auto decoder = make_decoder(options);
+  Record record;
+  record.schema = schema->get();
+  Document out;
+  for (auto _ : state) {
+    for (const std::string& avro : documents) {
+      record.value = avro;
+      if (!decoder->decode(record, out).ok()) state.SkipWithError("not decoded");
+      benchmark::DoNotOptimize(out);
+    }
+  }
+  state.SetBytesProcessed(static_cast<int64_t>(bytes) * state.iterations());
+  state.SetItemsProcessed(static_cast<int64_t>(documents.size()) * state.iterations());
+}
+BENCHMARK(decode_avro)->ArgName("bytes")->Arg(500)->Arg(4096)->Arg(65536);
+
 BENCHMARK(decode_json)->ArgNames({"bytes", "escapes"})->ArgsProduct({{500, 4096, 65536}, {0, 1}});
 
 }  // namespace

@@ -6,8 +6,10 @@
 
 #include "absl/strings/str_replace.h"
 #include "base/log.h"
+#include "base/status.h"
 #include "commands/commands.h"
 #include "commands/say.h"
+#include "fetch/configured.h"
 #include "fmt/format.h"
 #include "kafka/topics/check.h"
 #include "open/setup.h"
@@ -19,6 +21,14 @@ namespace {
 bool names_nothing(const CommonFlags& flags) {
   return flags.config_file.empty() && std::getenv("DOPPEL_CONFIG") == nullptr && flags.sets.empty() &&
          config_environment().empty();
+}
+
+// Asks the schema registry, if records need one.
+absl::Status check_registry(const Options& o) {
+  if (is_signed(o.input) || !needs_registry(o.input)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string says, make_http_registry(registry_options(o), nullptr)->reach());
+  print_out("schema registry {}\n", says);
+  return absl::OkStatus();
 }
 
 int check(const CommonFlags& flags, bool connect) {
@@ -55,9 +65,12 @@ int check(const CommonFlags& flags, bool connect) {
   log::configure(log::Form::text, flags.verbose ? log::Level::info : log::Level::error);
   const KafkaReport report = check_kafka(o);
   print_out("{}", report.text);
+  const absl::Status registry = check_registry(o);
+  if (!registry.ok()) fail("config", registry, kExitUsage);
   if (!report.status.ok())
     return fail("config", report.status, absl::IsInvalidArgument(report.status) ? kExitUsage : kExitStopped);
-  return kExitDone;
+  if (registry.ok()) return kExitDone;
+  return absl::IsUnavailable(registry) ? kExitStopped : kExitUsage;
 }
 
 // Prints a configuration file: `doppel config print > doppel.yaml` saves the effective settings.
@@ -108,11 +121,12 @@ int config_main(int argc, char** argv) {
   check_app->add_option("FILE", check_flags.config_file, "the YAML file");
   check_app->add_flag(
       "--connect", connect,
-      "also check Kafka: the connection (TLS, SASL), and all topics with their rights and settings");
+      "also check Kafka: the connection (TLS, SASL), and all topics with their rights and settings; and the "
+      "schema registry, if one is needed");
   check_app->footer(
       "The command creates nothing and takes over nothing. Exit codes: 0 everything is right; 2 something "
       "must be\n"
-      "changed; 3 no broker answered.");
+      "changed; 3 no broker or schema registry answered.");
   add_common_flags(*check_app, check_flags);
   CLI::App* print_app = app.add_subcommand("print", "show every setting with its value and source");
   add_common_flags(*print_app, flags);

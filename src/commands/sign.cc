@@ -147,11 +147,13 @@ absl::StatusOr<int> sign(const Options& o, const SignFlags& flags) {
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source,
                    from_topics ? topics_to_sign(o, *cluster, stop_asked) : open_files(o, flags));
+  const std::unique_ptr<SchemaSource> schemas = schemas_from(*source, o);
+  Source& input = outer_of(*source, schemas.get());
   std::unique_ptr<FetchSource> fetching;
   if (const FetchOptions fetch = fetch_options(o, stop_asked); fetches(fetch)) {
-    ASSIGN_OR_RETURN(fetching, make_fetch_source(*source, fetch));
+    ASSIGN_OR_RETURN(fetching, make_fetch_source(input, fetch));
   }
-  SignStream stream{.source = fetching != nullptr ? static_cast<Source&>(*fetching) : *source,
+  SignStream stream{.source = outer_of(input, fetching.get()),
                     .output = *output,
                     .scheme = engine.scheme,
                     .with_sets = engine.with_sets(),

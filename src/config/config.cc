@@ -134,6 +134,31 @@ class Loader {
     errors_.push_back(where == "default" ? message : where + ": " + message);
   }
 
+  void check_schemas() {
+    const Options& o = config_.options;
+    for (const std::string& url : o.schema_registry.url) {
+      const size_t host = url.find("://");
+      if (!url.starts_with("http://") && !url.starts_with("https://")) {
+        wrong_together(
+            {"schema_registry.url"},
+            fmt::format("{} is not an address such as https://registry.example.org:8081", shown(url)));
+      } else if (url.substr(host + 3, url.find('/', host + 3) - host - 3).find('@') != std::string::npos) {
+        wrong_together({"schema_registry.url"},
+                       "the user and the password belong in schema_registry.credentials_file");
+      }
+    }
+    if (is_signed(o.input)) return;
+    if (needs_registry(o.input) && o.schema_registry.url.empty())
+      wrong_together(
+          {"input.format"},
+          fmt::format("{}: name the registry that has the schemas (schema_registry.url), or a file "
+                      "with the schema of all records (input.schema_file)",
+                      o.input.format));
+    if (!o.input.schema_file.empty() && !o.schema_registry.url.empty())
+      wrong_together({"input.schema_file"},
+                     "not with schema_registry.url: the schema comes from one of them");
+  }
+
   // Refuses outputs of whole documents if the input is signed records, which do not contain the documents.
   void check_signed() {
     const Options& o = config_.options;
@@ -259,6 +284,7 @@ class Loader {
     const Options& o = config_.options;
     check_input(o.input);
     check_signed();
+    check_schemas();
     check_role();
     check_relations();
     if ((o.bands == 0) != (o.rows == 0)) {

@@ -99,14 +99,15 @@ void signature_keys(const Add& add) {
 void input_keys(const Add& add) {
   add(choice_key(
       "input.format", AT(input.format),
-      {"auto", "json", "text", "html", "scrapy-cluster", "ache", "nutch", "news-please", "heritrix",
+      {"auto", "json", "avro", "text", "html", "scrapy-cluster", "ache", "nutch", "news-please", "heritrix",
        "pages-jsonl", "warc", "signed"},
-      "What a record is: json (an object), text or html (the whole record), warc (one record), the format of "
-      "a crawler, signed (made by doppel sign), or auto: json for lines, text for whole files, WARC files by "
+      "What a record is: json (an object), avro (with a schema), text or html (the whole record), warc (one "
+      "record), the format of a crawler, signed (made by doppel sign), or auto: json for lines, text for "
+      "whole files, WARC files by "
       "their content."));
   add(choice_key(
       "input.signed_format", AT(input.signed_format),
-      {"auto", "json", "text", "html", "scrapy-cluster", "ache", "nutch", "news-please", "heritrix",
+      {"auto", "json", "avro", "text", "html", "scrapy-cluster", "ache", "nutch", "news-please", "heritrix",
        "pages-jsonl", "warc"},
       "With input.format signed: the format that the records had before they were signed. scan and "
       "tune find it in the file."));
@@ -145,6 +146,27 @@ void input_keys(const Add& add) {
                "types only payload digests are compared."));
   add(size_key("input.max_bytes", AT(input.max_bytes), 1024, 1u << 30,
                "The largest body of a response; a larger one is rejected."));
+}
+
+// The schemas of records in Avro.
+void schema_keys(const Add& add) {
+  add(choice_key("input.framing", AT(input.framing), {"registry", "none"},
+                 "What is before the data of a record in Avro: registry (a zero and the id of its schema in "
+                 "four bytes, as Confluent's serializers write), or none."));
+  add(text_key("input.schema_file", AT(input.schema_file),
+               "File with the schema of all records in Avro. Empty: each record has the id of its schema in "
+               "the registry."));
+  add(list_key("schema_registry.url", AT(schema_registry.url),
+               "Address of the schema registry, as serializers have it in schema.registry.url; several of "
+               "one registry are tried in turn."));
+  add(text_key("schema_registry.credentials_file", AT(schema_registry.credentials_file),
+               "File with user:password for the schema registry. Empty: none. It is read for each request, "
+               "so it may change."));
+  add(text_key("schema_registry.ca_file", AT(schema_registry.ca_file),
+               "File with the authorities (PEM) that may sign the registry's certificate. Empty: those of "
+               "the system."));
+  add(duration_key("schema_registry.timeout", AT(schema_registry.timeout_ms), 100,
+                   "How long a request to the schema registry may take. Then doppel asks again."));
 }
 
 // Records that are fetched from other files.
@@ -351,6 +373,7 @@ std::vector<Key> make_keys() {
   relation_keys(add);
   signature_keys(add);
   input_keys(add);
+  schema_keys(add);
   fetch_keys(add);
   kafka_keys(add);
   cluster_keys(add);

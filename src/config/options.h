@@ -50,6 +50,12 @@ struct Options {
   int64_t fetch_max_wait_ms = 600'000;  // fetch.max_wait
   int64_t fetch_timeout_ms = 30'000;    // fetch.timeout
 
+  struct SchemaRegistry {
+    std::vector<std::string> url;
+    std::string credentials_file, ca_file;
+    int64_t timeout_ms = 10'000;
+  } schema_registry;
+
   int threads = 0;  // 0: one per processor
   int shards = 1;
   int batch_documents = 256;

@@ -127,6 +127,10 @@ std::shared_ptr<void> Monitor::watch(const FetchSource& fetching) {
   return metrics_.pull([&fetching](Families& out) { collect_fetches(out, fetching.counts()); });
 }
 
+std::shared_ptr<void> Monitor::watch(std::shared_ptr<const SchemaStats> schemas) {
+  return metrics_.pull([schemas = std::move(schemas)](Families& out) { collect_schemas(out, *schemas); });
+}
+
 std::shared_ptr<void> Monitor::watch(const kafka::KafkaSource& source,
                                      const std::vector<LogProgress>& position) {
   for (const std::vector<LogProgress>* list : {&position, &source.beginnings()}) {

@@ -12,6 +12,7 @@
 #include "config/options.h"
 #include "engine/rule.h"
 #include "fetch/fetch_source.h"
+#include "fetch/schema_source.h"
 #include "http/server.h"
 #include "kafka/log/kafka_index.h"
 #include "kafka/source.h"
@@ -60,6 +61,7 @@ class Monitor {
 
   // ---- /metrics includes the argument as long as the result lives
   [[nodiscard]] std::shared_ptr<void> watch(const FetchSource& fetching);
+  [[nodiscard]] std::shared_ptr<void> watch(std::shared_ptr<const SchemaStats> schemas);
   // `position` and the source give the positions at which partitions begin.
   [[nodiscard]] std::shared_ptr<void> watch(const kafka::KafkaSource& source,
                                             const std::vector<LogProgress>& position);

@@ -6,6 +6,20 @@
 
 namespace doppel {
 
+RegistryOptions registry_options(const Options& o) {
+  return {.urls = o.schema_registry.url,
+          .credentials_file = o.schema_registry.credentials_file,
+          .ca_file = o.schema_registry.ca_file,
+          .timeout_ms = o.schema_registry.timeout_ms};
+}
+
+std::unique_ptr<SchemaSource> schemas_from(Source& inner, const Options& o) {
+  if (is_signed(o.input) || !needs_registry(o.input)) return nullptr;
+  auto cancel = std::make_shared<std::atomic<bool>>(false);
+  std::unique_ptr<SchemaRegistry> registry = make_http_registry(registry_options(o), cancel);
+  return make_schema_source(inner, std::move(registry), std::move(cancel));
+}
+
 FetchOptions fetch_options(const Options& o, std::function<bool()> stop) {
   return {.roots = o.warc_roots,
           .cdxj = o.warc_cdxj,

@@ -1,5 +1,6 @@
 #pragma once
-// Sets up fetching by the settings: the roots, the limits, and which records need not be fetched.
+// Sets up by the settings what records need besides their bytes: their schemas, and the records that they
+// point to.
 
 #include <functional>
 #include <memory>
@@ -9,8 +10,18 @@
 #include "config/options.h"
 #include "engine/engine.h"
 #include "fetch/fetch_source.h"
+#include "fetch/schema_registry.h"
+#include "fetch/schema_source.h"
 
 namespace doppel {
+
+// The registry of the settings.
+RegistryOptions registry_options(const Options& options);
+// A source that gives the records of `inner` their schemas, or nullptr if they need none. `inner` must
+// outlive it.
+std::unique_ptr<SchemaSource> schemas_from(Source& inner, const Options& options);
+// The outer one of two sources, if there is an outer one.
+inline Source& outer_of(Source& inner, Source* outer) { return outer != nullptr ? *outer : inner; }
 
 // How to fetch the records that others point to. `stop` ends waiting.
 FetchOptions fetch_options(const Options& options, std::function<bool()> stop);

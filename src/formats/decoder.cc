@@ -10,6 +10,7 @@
 #include "formats/json/json_decoder.h"
 #include "formats/presets.h"
 #include "formats/raw_decoder.h"
+#include "formats/schema/schema_decoder.h"
 #include "formats/warc/warc_decoder.h"
 
 namespace doppel {
@@ -31,6 +32,7 @@ class FrontDecoder final : public Decoder {
     } else if (preset.reads_json) {
       lines_ = make_json_decoder(options);
       if (options.format == "heritrix") lines_ = make_crawl_log_decoder(std::move(lines_));
+      if (preset.has_schema) lines_ = make_schema_decoder(options, std::move(lines_));
     } else {
       lines_ = make_raw_decoder(options);
     }
@@ -89,7 +91,18 @@ absl::Status one_of(std::string_view option, const std::string& value,
   return invalid(fmt::format("{}: \"{}\" is not one of {}", option, value, all));
 }
 
+absl::Status check_schema(const FormatOptions& options) {
+  if (!options.schema_file.empty()) return load_schema_file(options).status();
+  if (options.framing == "registry") return absl::OkStatus();
+  return invalid(
+      "input.framing: without ids in the records, input.schema_file must name a file with their schema");
+}
+
 }  // namespace
+
+bool needs_registry(const FormatOptions& options) {
+  return preset_of(options.format).has_schema && options.schema_file.empty();
+}
 
 absl::Status check_format(const FormatOptions& options) {
   if (!is_signed(options) && !is_preset(options.format)) {
@@ -104,6 +117,8 @@ absl::Status check_format(const FormatOptions& options) {
   RETURN_IF_ERROR(one_of("input.extract", options.extract, {"format", "none", "visible", "main"}));
   RETURN_IF_ERROR(one_of("input.fallback_text", options.fallback_text, {"unscored", "near"}));
   RETURN_IF_ERROR(one_of("input.id_from_key", options.id_from_key, {"none", "raw", "urldecoded"}));
+  RETURN_IF_ERROR(one_of("input.framing", options.framing, {"registry", "none"}));
+  if (preset_of(options.format).has_schema) RETURN_IF_ERROR(check_schema(options));
   for (const std::string& status : options.statuses) {
     int value = 0;
     const char* end = status.data() + status.size();

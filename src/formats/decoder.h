@@ -17,7 +17,7 @@ namespace doppel {
 
 struct FormatOptions {
   // auto (json for lines, text for whole files, warc for WARC files) or the name of a preset: json, text,
-  // html, scrapy-cluster, ache, nutch, news-please, heritrix, pages-jsonl, warc.
+  // html, scrapy-cluster, ache, nutch, news-please, heritrix, pages-jsonl, warc, avro.
   std::string format = "auto";
   // In each list, the first field that exists and is not null counts. "name" is a top-level field, "/a/b/0" a
   // JSON pointer; "$key", "$topic" and "$header/NAME" are parts of the record itself. A preset's own lists
@@ -46,6 +46,11 @@ struct FormatOptions {
   std::vector<std::string> content_types{"text/html", "application/xhtml+xml", "text/plain"};
   uint64_t max_bytes = 16 << 20;  // limit of a body; larger ones are rejected; 0: no limit
 
+  // For avro. A record starts with the id of its schema in a registry (framing "registry") or has none
+  // ("none"). Without a schema file every record has a schema (Record::schema).
+  std::string framing = "registry";
+  std::string schema_file;
+
   // For the format "signed", which no decoder reads: the format of the records before they were signed, and
   // the result of describe_format() for them, if known.
   std::string signed_format = "auto";
@@ -56,6 +61,9 @@ inline constexpr std::string_view kSignedFormat = "signed";
 inline bool is_signed(const FormatOptions& options) { return options.format == kSignedFormat; }
 // The options for the documents before they were signed. Returns other options unchanged.
 FormatOptions before_signing(const FormatOptions& options);
+
+// Whether each record needs a schema that only a registry has.
+bool needs_registry(const FormatOptions& options);
 
 class Decoder {
  public:

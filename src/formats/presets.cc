@@ -57,9 +57,10 @@ constexpr sv kRawDate[] = {"$header/date"};
 constexpr More kRawMore[] = {{Role::content_type, "$header/content-type"},
                              {Role::charset, "$header/charset"}};
 
-constexpr std::array<Preset, 11> kPresets{{
+constexpr std::array<Preset, 12> kPresets{{
     {.name = "auto"},
     {.name = "json"},
+    {.name = "avro", .has_schema = true},
     {.name = "text", .reads_json = false, .url = kRawUrl, .date = kRawDate, .more = kRawMore},
     {.name = "html",
      .reads_json = false,
@@ -139,10 +140,15 @@ std::string preset_names() {
   return out;
 }
 
+std::string only_from_kafka(std::string_view format) {
+  return "input.format: " + std::string(format) +
+         " is for messages of Kafka; convert files to JSON lines, for instance by avro-tools tojson";
+}
+
 FormatOptions with_preset(const FormatOptions& options) {
   FormatOptions out = options;
   const Preset& preset = preset_of(options.format);
-  if (preset.name == "auto" || preset.name == "json") return out;
+  if (preset.name == "auto" || preset.name == "json" || preset.has_schema) return out;
   const FormatOptions defaults;
   replace(out.id_fields, defaults.id_fields, preset.id);
   replace(out.text_fields, defaults.text_fields, preset.text);

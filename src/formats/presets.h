@@ -16,6 +16,7 @@ enum class BodyEncoding : unsigned char { text, base64, automatic };
 struct Preset {
   std::string_view name;
   bool reads_json = true;
+  bool has_schema = false;  // a record becomes JSON by a schema
   BodyEncoding body = BodyEncoding::text;
   bool reads_bodies =
       false;  // the text is the body of a response: HTML is extracted, the rules for status and type apply
@@ -29,6 +30,9 @@ struct Preset {
 };
 
 const Preset& preset_of(std::string_view format);
+
+// The message for a format that is not read from files.
+std::string only_from_kafka(std::string_view format);
 
 // The names separated by ", ", for messages.
 std::string preset_names();

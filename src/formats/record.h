@@ -13,6 +13,8 @@
 
 namespace doppel {
 
+class RecordSchema;
+
 // Reads a document that is too large for memory in pieces, once, from one thread.
 class PieceReader {
  public:
@@ -62,9 +64,10 @@ struct Record {
   std::optional<std::string_view> fetched;
   bool revisited = false;  // `fetched` is what a revisit record refers to
   std::string_view not_fetched;
-  bool known_missing = false;           // an earlier run failed to read it, so FETCH did not retry
-  bool payload_known = false;           // FETCH did not try, because an original has the same payload
-  std::shared_ptr<PieceReader> pieces;  // instead of `value`, for a whole file above the source's limit
+  bool known_missing = false;            // an earlier run failed to read it, so FETCH did not retry
+  const RecordSchema* schema = nullptr;  // from a schema registry, for formats that need one
+  bool payload_known = false;            // FETCH did not try, because an original has the same payload
+  std::shared_ptr<PieceReader> pieces;   // instead of `value`, for a whole file above the source's limit
 };
 
 }  // namespace doppel

@@ -1,5 +1,7 @@
 #include "metrics/fetch_metrics.h"
 
+#include <utility>
+
 namespace doppel {
 
 void collect_fetches(Families& out, const FetchCounts& counts) {
@@ -12,6 +14,19 @@ void collect_fetches(Families& out, const FetchCounts& counts) {
               static_cast<double>(counts.retries));
   out.counter("doppel_fetched_bytes_total", "Bytes of the records that were read in WARC files.",
               static_cast<double>(counts.bytes));
+}
+
+void collect_schemas(Families& out, const SchemaStats& stats) {
+  const std::pair<const char*, const std::atomic<uint64_t>*> results[] = {{"found", &stats.found},
+                                                                          {"unknown", &stats.unknown},
+                                                                          {"unusable", &stats.unusable},
+                                                                          {"failed", &stats.failed}};
+  for (const auto& [result, count] : results) {
+    out.counter("doppel_schema_requests_total", "Requests to the schema registry, by result.",
+                static_cast<double>(count->load()), {{"result", result}});
+  }
+  out.gauge("doppel_schema_registry_waiting", "1 while the stream waits for the schema registry.",
+            stats.waiting ? 1 : 0);
 }
 
 }  // namespace doppel

@@ -204,6 +204,7 @@ class Daemon {
     shown_.reset();
     kept_.reset();
     fetching_.reset();
+    schemas_.reset();
     source_.reset();
   }
 
@@ -216,11 +217,15 @@ class Daemon {
     if (how_.real) options.missing_rights = [this] { return missing_rights(o_, cluster_); };
     const std::vector<LogProgress> from = index_->position.progress_list();
     ASSIGN_OR_RETURN(source_, kafka::KafkaSource::open(cluster_, options, from));
-    ASSIGN_OR_RETURN(fetching_, fetch_from(*source_, fetch_options(o_, stop_), *index_->engine));
+    schemas_ = schemas_from(*source_, o_);
+    ASSIGN_OR_RETURN(fetching_, fetch_from(input(), fetch_options(o_, stop_), *index_->engine));
+    if (schemas_ != nullptr) watched_input_.push_back(session_->monitor.watch(schemas_->stats()));
     watched_input_.push_back(session_->monitor.watch(*source_, from));
     if (fetching_ != nullptr) watched_input_.push_back(session_->monitor.watch(*fetching_));
     return absl::OkStatus();
   }
+
+  Source& input() { return outer_of(*source_, schemas_.get()); }
 
   void show_index() {
     session_->monitor.progress(*index_->engine, *index_->state);
@@ -303,7 +308,7 @@ class Daemon {
   }
 
   Deciding parts(Sink& sink, Web& web, Report& report) {
-    return {.source = *source_,
+    return {.source = input(),
             .fetching = fetching_.get(),
             .engine = *index_->engine,
             .state = *index_->state,
@@ -332,6 +337,7 @@ class Daemon {
   std::unique_ptr<KafkaIndex> index_;
   kafka::Pace pace_ = kafka_pace(o_, o_.kafka.transaction_timeout_ms);
   std::unique_ptr<kafka::KafkaSource> source_;
+  std::unique_ptr<SchemaSource> schemas_;
   std::unique_ptr<FetchSource> fetching_;
   std::unique_ptr<KeptOriginals> kept_;
   std::optional<WebParts> shown_;

@@ -144,7 +144,9 @@ absl::Status from_documents(const Config& config, kafka::Cluster& cluster, const
   if (!r.missing_as_in.empty()) {
     ASSIGN_OR_RETURN(fetch.known_missing, missing_of(plan, r.missing_as_in));
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<FetchSource> fetching, fetch_from(*source, fetch, *index->engine));
+  const std::unique_ptr<SchemaSource> schemas = schemas_from(*source, o);
+  Source& input = outer_of(*source, schemas.get());
+  ASSIGN_OR_RETURN(const std::unique_ptr<FetchSource> fetching, fetch_from(input, fetch, *index->engine));
   kafka::KafkaSinkOptions sink_of = sink_options(o, plan, *index);
   sink_of.events_off = !r.publish;
   sink_of.waiting = [&] { monitor.stop(); };
@@ -153,6 +155,7 @@ absl::Status from_documents(const Config& config, kafka::Cluster& cluster, const
                         index->position);
   SnapshotJournal journal(*index, sink);
   std::vector<std::shared_ptr<void>> watched{monitor.watch(*index->transactor)};
+  if (schemas != nullptr) watched.push_back(monitor.watch(schemas->stats()));
   if (fetching != nullptr) watched.push_back(monitor.watch(*fetching));
   monitor.progress(*index->engine, *index->state);
   monitor.ready(*index->engine);
@@ -161,7 +164,7 @@ absl::Status from_documents(const Config& config, kafka::Cluster& cluster, const
                                           {"already_done", source->bytes_read()},
                                           {"index_log", index->index_log},
                                           {"events", r.publish}});
-  Pipeline pipeline{.source = fetching != nullptr ? static_cast<Source&>(*fetching) : *source,
+  Pipeline pipeline{.source = outer_of(input, fetching.get()),
                     .engine = *index->engine,
                     .sink = sink,
                     .journal = &journal,

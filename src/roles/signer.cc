@@ -25,9 +25,10 @@ class SignerWatch {
   explicit SignerWatch(Monitor& monitor)
       : monitor_(monitor), pull_(monitor.metrics().pull([this](Families& out) { collect(out); })) {}
 
-  void reads(const kafka::KafkaSource* source, const std::vector<LogProgress>& progress) {
-    reading_.reset();
-    if (source != nullptr) reading_ = monitor_.watch(*source, progress);
+  void reads(const SignInput& input, const std::vector<LogProgress>& progress) {
+    reading_.clear();
+    if (input.source != nullptr) reading_.push_back(monitor_.watch(*input.source, progress));
+    if (input.schemas != nullptr) reading_.push_back(monitor_.watch(input.schemas));
     if (ready_) return;
     ready_ = true;
     monitor_.ready();
@@ -57,7 +58,7 @@ class SignerWatch {
   bool ready_ = false;
   mutable std::mutex mutex_;  // guards status_
   SignerStatus status_;
-  std::shared_ptr<void> reading_;
+  std::vector<std::shared_ptr<void>> reading_;
   const std::shared_ptr<void> pull_;
 };
 
@@ -85,8 +86,8 @@ absl::Status serve_signer(const Config& config, kafka::Cluster& cluster,
                       .engine = session->engine,
                       .stop = stop,
                       .report = report,
-                      .reading = [&](const kafka::KafkaSource* source,
-                                     const std::vector<LogProgress>& from) { watch.reads(source, from); },
+                      .reading = [&](const SignInput& input,
+                                     const std::vector<LogProgress>& from) { watch.reads(input, from); },
                       .progress = [&](const SignCounters& counters,
                                       const std::vector<LogProgress>& to) { watch.wrote(counters, to); }})
       .status();

@@ -74,7 +74,7 @@ class Signing {
     while (!how_.stop()) {
       RETURN_IF_ERROR(look(kLookMs));
       if (ours_.empty()) {
-        how_.reading(nullptr, {});
+        how_.reading({}, {});
         say("no partition is left for this signer; waiting");
         continue;
       }
@@ -122,13 +122,15 @@ class Signing {
     ASSIGN_OR_RETURN(const std::unique_ptr<kafka::KafkaSource> source,
                      kafka::KafkaSource::open(how_.cluster, options, progress));
     RETURN_IF_ERROR(topic_->begin(source->beginnings()));
-    how_.reading(source.get(), progress);
+    const std::unique_ptr<SchemaSource> schemas = schemas_from(*source, how_.options);
+    how_.reading({source.get(), schemas != nullptr ? schemas->stats() : nullptr}, progress);
+    Source& input = outer_of(*source, schemas.get());
     std::unique_ptr<FetchSource> fetching;
     if (const FetchOptions fetch = fetch_options(how_.options, how_.stop); fetches(fetch)) {
-      ASSIGN_OR_RETURN(fetching, make_fetch_source(*source, fetch));
+      ASSIGN_OR_RETURN(fetching, make_fetch_source(input, fetch));
     }
     absl::Status looked;
-    SignStream stream{.source = fetching != nullptr ? static_cast<Source&>(*fetching) : *source,
+    SignStream stream{.source = outer_of(input, fetching.get()),
                       .output = *topic_,
                       .scheme = how_.engine.scheme,
                       .with_sets = how_.engine.with_sets(),

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "config/options.h"
 #include "engine/engine.h"
+#include "fetch/schema_source.h"
 #include "kafka/cluster.h"
 #include "kafka/source.h"
 #include "signing/sign_stream.h"
@@ -36,6 +37,12 @@ absl::StatusOr<std::unique_ptr<SignedOutput>> signed_topic_output(const Options&
 absl::StatusOr<std::unique_ptr<Source>> topics_to_sign(const Options& options, kafka::Cluster& cluster,
                                                        const std::function<bool()>& stop);
 
+// What sign_topics() reads now; nothing while no partition is assigned.
+struct SignInput {
+  const kafka::KafkaSource* source = nullptr;
+  std::shared_ptr<const SchemaStats> schemas;  // nullptr: the records need none
+};
+
 struct SignTopics {
   const Options& options;
   kafka::Cluster& cluster;
@@ -43,9 +50,9 @@ struct SignTopics {
   const EngineOptions& engine;
   std::function<bool()> stop;
   std::function<void(const std::string&)> report;
-  // Called when partitions are assigned, which are read from `progress`, or when none is assigned (nullptr).
-  std::function<void(const kafka::KafkaSource*, const std::vector<LogProgress>& progress)> reading =
-      [](const kafka::KafkaSource*, const std::vector<LogProgress>&) {};
+  // Called when partitions are assigned, which are read from `progress`, or when none is assigned.
+  std::function<void(const SignInput&, const std::vector<LogProgress>& progress)> reading =
+      [](const SignInput&, const std::vector<LogProgress>&) {};
   // Called when a batch is committed, with the total counts and the next offsets of its partitions.
   std::function<void(const SignCounters&, const std::vector<LogProgress>&)> progress =
       [](const SignCounters&, const std::vector<LogProgress>&) {};

@@ -289,6 +289,23 @@ TEST_F(ConfigTest, NamesInTheEnvironmentAreUnambiguous) {
   EXPECT_THAT(names, Contains("DOPPEL_STATE_CHECKPOINT_DOCUMENTS"));
 }
 
+TEST_F(ConfigTest, AvroNeedsASchema) {
+  const std::string avro = "input:\n  format: avro\n";
+  EXPECT_THAT(errors(avro),
+              ElementsAre(AllOf(HasSubstr("doppel.yaml:2: input.format: avro"),
+                                HasSubstr("schema_registry.url"), HasSubstr("input.schema_file"))));
+  const std::string with = avro + "schema_registry:\n  url: ";
+  EXPECT_THAT(errors(with + "https://a:8081/apis/ccompat/v7"), IsEmpty());
+  EXPECT_THAT(errors(with + "[https://a:8081, http://b]"), IsEmpty());
+  EXPECT_THAT(errors(with + "a:8081"), ElementsAre(HasSubstr("a:8081 is not an address such as")));
+  EXPECT_THAT(errors(with + "https://me:secret@a"),
+              ElementsAre(HasSubstr("schema_registry.credentials_file")));
+  EXPECT_THAT(errors(avro + "  framing: none\nschema_registry:\n  url: https://a\n"),
+              Contains(HasSubstr("input.framing")));
+  // Who reads signed records needs no schema.
+  EXPECT_THAT(errors("input:\n  format: signed\n  signed_format: avro\n"), IsEmpty());
+}
+
 TEST_F(ConfigTest, RolesThatCannotWorkAreRefusedByName) {
   const std::string kafka = "kafka:\n  brokers: b:9092\n  topics: [signed]\ninput:\n  format: signed\n";
   const std::string matcher = kafka + "cluster:\n  role: matcher\n  shards: ";

@@ -245,7 +245,7 @@ TEST(Options, AreChecked) {
   FormatOptions options;
   options.format = "xml";
   EXPECT_THAT(check_format(options).ToString(),
-              HasSubstr("input.format: \"xml\" is not one of auto, json, text"));
+              HasSubstr("input.format: \"xml\" is not one of auto, json, avro, text"));
   options = {};
   options.url_fields = {"url", "/a/~2"};
   EXPECT_THAT(check_format(options).ToString(), HasSubstr("input.url: \"/a/~2\" is not a JSON pointer"));

@@ -135,10 +135,12 @@ def compare_roles(args, docs, folder, name, settings):
         for url, role in ((resolver, "resolver"), (matcher, "matcher")):
             text = await_metric(url, "doppel_consumer_lag_seconds")
             wrong += compare(docs, text, {"all", "kafka", "cluster", role}, f"in a {role}", {"cluster", role})
-    signer = texts | {"kafka.topics": settings["kafka.topics"], "cluster.order": order, "cluster.role": "signer"}
+    signer = texts | {"kafka.topics": settings["kafka.topics"], "cluster.order": order, "cluster.role": "signer",
+                      "input.format": "avro", "schema_registry.url": "http://127.0.0.1:1"}
     with daemon(args.binary, folder / "signer", signer) as url:
         text = await_metric(url, "doppel_consumer_lag_seconds")
-        wrong += compare(docs, text, {"all", "kafka", "cluster", "signer"}, "in a signer", {"signer"})
+        wrong += compare(docs, text, {"all", "kafka", "cluster", "signer", "registry"}, "in a signer of Avro",
+                         {"signer", "registry"})
     return wrong
 
 

@@ -27,6 +27,7 @@
 #include "files/tables/table_reader.h"
 #include "files/warc/warc_reader.h"
 #include "files/within_memory.h"
+#include "formats/presets.h"
 #include "pipeline/buffers.h"
 
 namespace doppel {
@@ -248,6 +249,8 @@ absl::Status admit_kept(const FilesSourceOptions& options, Listing& listing) {
 
 absl::StatusOr<std::unique_ptr<Source>> open_files_source(const FilesSourceOptions& options,
                                                           std::string_view position) {
+  if (options.columns && preset_of(options.columns->format).has_schema)
+    return invalid(only_from_kafka(options.columns->format));
   if (options.by_date) return open_dated_source(options);
   ASSIGN_OR_RETURN(Position known, parse_position(position));
   ASSIGN_OR_RETURN(Listing listing, list_files(options));

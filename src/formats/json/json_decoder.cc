@@ -16,15 +16,13 @@
 #include "formats/json/json_mend.h"
 #include "formats/json/json_value.h"
 #include "formats/presets.h"
+#include "formats/schema/record_schema.h"
 #include "formats/warc/warc_decoder.h"
 
 namespace doppel {
 namespace {
 
 namespace dom = simdjson::dom;
-
-// Confluent's serialisers put a zero and the four-byte number of a schema before the data.
-constexpr size_t kFrame = 5;
 
 constexpr std::string_view kPagesFormat = "json-pages-1.0";
 
@@ -78,8 +76,8 @@ class JsonDecoder final : public Decoder {
 
   absl::Status decode(const Record& record, Document& out) override {
     std::string_view value = record.value;
-    const bool framed = is_framed(value);
-    if (framed) value.remove_prefix(kFrame);
+    const bool framed = is_schema_framed(value);  // JSON never starts with a zero byte
+    if (framed) value.remove_prefix(kSchemaFrame);
     if (value.starts_with("\xef\xbb\xbf")) value.remove_prefix(3);
     dom::element root;
     // The record's padding suffices for the parser, so nothing is copied.
@@ -138,19 +136,15 @@ class JsonDecoder final : public Decoder {
   }
   static char first_of(std::string_view name) { return name.empty() ? '\0' : name.front(); }
 
-  // JSON never starts with a zero byte.
-  static bool is_framed(std::string_view value) { return value.size() > kFrame && value[0] == '\0'; }
-
   absl::Status broken(std::string_view value, bool framed, simdjson::error_code error) const {
     if (framed) {
       uint32_t schema = 0;
-      for (size_t i = 1; i < kFrame; ++i) schema = schema << 8 | static_cast<uint8_t>(value[i]);
+      is_schema_framed(value, &schema);
       return invalid(
           fmt::format("schema_registry_encoded: the value starts with the id of a schema in a registry "
                       "({}), and no JSON follows: "
-                      "it is Avro or Protobuf. doppel reads JSON, also after such an id; let the "
-                      "producer write JSON, or "
-                      "convert the topic",
+                      "it is Avro or Protobuf. input.format: avro reads Avro; let the producer of Protobuf "
+                      "write JSON or Avro",
                       schema));
     }
     if (preset_.name == "scrapy-cluster" && value == "json failed to parse") {

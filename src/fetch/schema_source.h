@@ -1,0 +1,38 @@
+#pragma once
+// Gives records their schemas from a registry (Record::schema). The order and all else of the source stay the
+// same.
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "fetch/schema_registry.h"
+#include "pipeline/stream.h"
+
+namespace doppel {
+
+struct SchemaStats {
+  std::atomic<uint64_t> found = 0, unknown = 0, unusable = 0;  // requests, by what the registry answered
+  std::atomic<uint64_t> failed = 0;   // requests without an answer, which are repeated
+  std::atomic<bool> waiting = false;  // the stream waits for the registry
+};
+
+struct SchemaSourceOptions {
+  int64_t pause_ms = 500;  // between two requests to a registry that is away; doubled up to 10 s
+  int64_t remembered_unknown_ms = 10'000;  // how long an unknown id stays unknown without a request
+};
+
+class SchemaSource : public Source {
+ public:
+  virtual std::shared_ptr<const SchemaStats> stats() const = 0;
+};
+
+// next() returns after at most 0.1 s like a live source. While the registry does not answer, nothing is
+// handed on; the log says so. Records with an id that is unknown, or whose schema cannot be used, get a
+// schema that refuses them. `inner` must outlive the result. The destructor sets `cancel`.
+std::unique_ptr<SchemaSource> make_schema_source(Source& inner, std::unique_ptr<SchemaRegistry> registry,
+                                                 std::shared_ptr<std::atomic<bool>> cancel,
+                                                 const SchemaSourceOptions& options = {});
+
+}  // namespace doppel

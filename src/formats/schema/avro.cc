@@ -1,0 +1,288 @@
+// One pass over the bytes by the nodes of the schema. Nothing is allocated but the JSON, whose size is
+// checked after each value, so neither lengths nor counts of a broken record cost more than a good record
+// may.
+
+#include "formats/schema/avro.h"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/json_text.h"
+#include "base/status.h"
+#include "formats/schema/avro_schema.h"
+#include "formats/schema/json_values.h"
+
+namespace doppel {
+namespace {
+
+using avro::Logical, avro::Node, avro::Type;
+
+constexpr int kMostDepth = 200;
+constexpr size_t kMostPath = 200;  // of the path in a message
+
+class Reader {
+ public:
+  Reader(const avro::Schema& schema, std::string_view data, std::string& out)
+      : nodes_(schema.nodes),
+        all_(data.size()),
+        left_(data),
+        out_(out),
+        limit_(out.size() + most_json(data.size())) {}
+
+  absl::Status read(uint32_t root) {
+    const size_t begin = out_.size();
+    if (value(root, 0)) {
+      if (!left_.empty()) {
+        fail(fmt::format("bytes are left after the record ({}); it was written with another schema",
+                         left_.size()));
+      } else if (out_[begin] != '{') {
+        fail("the value is neither a record nor a map");
+      } else {
+        return absl::OkStatus();
+      }
+    }
+    if (wrong_ == kTooLarge) return invalid(fmt::format("{} {} bytes as JSON", kTooLarge, most_json(all_)));
+    std::string path;
+    for (auto step = steps_.rbegin(); step != steps_.rend() && path.size() < kMostPath; ++step)
+      path += "/" + *step;
+    return invalid(
+        fmt::format("avro: byte {}{}{}: {}", all_ - left_.size(), path.empty() ? "" : ", ", path, wrong_));
+  }
+
+ private:
+  static constexpr std::string_view kTooLarge = "too_large: the record has more than";
+
+  bool fail(std::string what) {
+    wrong_ = std::move(what);
+    return false;
+  }
+  bool fail_below(std::string step) {
+    steps_.push_back(std::move(step));
+    return false;
+  }
+
+  bool value(uint32_t at, int depth) {
+    if (depth > kMostDepth) return fail(fmt::format("values are nested more than {} deep", kMostDepth));
+    if (!written(nodes_[at], depth)) return false;
+    if (out_.size() > limit_) return fail(std::string(kTooLarge));
+    return true;
+  }
+
+  bool written(const Node& node, int depth) {
+    switch (node.type) {
+      case Type::null:
+        out_ += "null";
+        return true;
+      case Type::boolean:
+        return boolean();
+      case Type::int32:
+      case Type::int64:
+        return integer(node);
+      case Type::float32:
+        return real<float>();
+      case Type::float64:
+        return real<double>();
+      case Type::string:
+        return string();
+      case Type::bytes: {
+        std::string_view bytes;
+        if (!take_block(bytes)) return false;
+        binary(node, bytes);
+        return true;
+      }
+      case Type::fixed: {
+        std::string_view bytes;
+        if (!take(node.size, bytes)) return false;
+        binary(node, bytes);
+        return true;
+      }
+      case Type::record:
+        return record(node, depth);
+      case Type::enumeration:
+        return enumeration(node);
+      case Type::array:
+        return blocks(node.children[0], false, depth);
+      case Type::map:
+        return blocks(node.children[0], true, depth);
+      case Type::choice:
+        return choice(node, depth);
+    }
+    return fail("an unknown type");
+  }
+
+  bool boolean() {
+    std::string_view byte;
+    if (!take(1, byte)) return false;
+    if (byte[0] != 0 && byte[0] != 1) return fail("a boolean is neither 0 nor 1");
+    out_ += byte[0] != 0 ? "true" : "false";
+    return true;
+  }
+
+  // The number, in zigzag code.
+  bool number(int64_t& out) {
+    uint64_t bits = 0;
+    for (size_t i = 0; i < left_.size() && i < 10; ++i) {
+      const auto byte = static_cast<uint8_t>(left_[i]);
+      if (i == 9 && byte > 1) break;
+      bits |= static_cast<uint64_t>(byte & 0x7f) << (7 * i);
+      if (byte < 0x80) {
+        left_.remove_prefix(i + 1);
+        out = static_cast<int64_t>((bits >> 1) ^ (~(bits & 1) + 1));
+        return true;
+      }
+    }
+    return fail(left_.size() < 10 ? "the record ends within a number" : "a number has more than 64 bits");
+  }
+
+  bool integer(const Node& node) {
+    int64_t is = 0;
+    if (!number(is)) return false;
+    if (node.type == Type::int32 && (is < INT32_MIN || is > INT32_MAX))
+      return fail("an int has more than 32 bits");
+    switch (node.logical) {
+      case Logical::date:
+        append_json_date(out_, is);
+        return true;
+      case Logical::time:
+        append_json_time_of_day(out_, is, node.per_second);
+        return true;
+      case Logical::timestamp:
+      case Logical::local_timestamp:
+        append_json_timestamp(out_, is, node.per_second, node.logical == Logical::timestamp);
+        return true;
+      default:
+        append_json_integer(out_, is);
+        return true;
+    }
+  }
+
+  template <typename Real>
+  bool real() {
+    std::string_view bytes;
+    if (!take(sizeof(Real), bytes)) return false;
+    append_json_real(out_, load<Real>(bytes.data()));
+    return true;
+  }
+
+  bool string() {
+    std::string_view text;
+    if (!take_block(text)) return false;
+    if (!simdjson::validate_utf8(text.data(), text.size())) return fail("a string is not UTF-8");
+    append_json_bytes(out_, text);
+    return true;
+  }
+
+  void binary(const Node& node, std::string_view bytes) {
+    if (node.logical == Logical::uuid) return append_json_uuid(out_, bytes);
+    if (node.logical == Logical::decimal && append_json_decimal(out_, bytes, node.scale)) return;
+    append_json_base64(out_, bytes);
+  }
+
+  bool record(const Node& node, int depth) {
+    out_ += '{';
+    for (size_t i = 0; i < node.children.size(); ++i) {
+      if (i > 0) out_ += ',';
+      out_ += node.names[i];
+      if (!value(node.children[i], depth + 1)) return fail_below(node.plain_names[i]);
+    }
+    out_ += '}';
+    return true;
+  }
+
+  bool enumeration(const Node& node) {
+    int64_t which = 0;
+    if (!number(which)) return false;
+    if (which < 0 || static_cast<uint64_t>(which) >= node.names.size())
+      return fail(fmt::format("symbol {} of an enum with {}", which, node.names.size()));
+    out_ += node.names[static_cast<size_t>(which)];
+    return true;
+  }
+
+  bool choice(const Node& node, int depth) {
+    int64_t which = 0;
+    if (!number(which)) return false;
+    if (which < 0 || static_cast<uint64_t>(which) >= node.children.size())
+      return fail(fmt::format("branch {} of a union with {}", which, node.children.size()));
+    return value(node.children[static_cast<size_t>(which)], depth + 1);
+  }
+
+  // An array or a map: blocks of values, each with its count, up to a block without values.
+  bool blocks(uint32_t child, bool keyed, int depth) {
+    out_ += keyed ? '{' : '[';
+    uint64_t values = 0;
+    while (true) {
+      int64_t count = 0;
+      if (!number(count)) return false;
+      if (count == 0) break;
+      if (count < 0) {
+        int64_t bytes = 0;  // of the block, which matters only to who skips it
+        if (count == std::numeric_limits<int64_t>::min()) return fail("an impossible count of values");
+        if (!number(bytes)) return false;
+        count = -count;
+      }
+      for (int64_t i = 0; i < count; ++i, ++values) {
+        if (values > 0) out_ += ',';
+        std::string_view key;
+        if (keyed) {
+          if (!take_block(key)) return false;
+          if (!simdjson::validate_utf8(key.data(), key.size())) return fail("a key of a map is not UTF-8");
+          append_json_bytes(out_, key);
+          out_ += ':';
+        }
+        if (!value(child, depth + 1))
+          return fail_below(keyed ? std::string(key.substr(0, kMostPath)) : std::to_string(values));
+      }
+    }
+    out_ += keyed ? '}' : ']';
+    return true;
+  }
+
+  bool take(uint64_t size, std::string_view& out) {
+    if (size > left_.size())
+      return fail(fmt::format("a value of {} bytes where {} are left", size, left_.size()));
+    out = left_.substr(0, size);
+    left_.remove_prefix(size);
+    return true;
+  }
+
+  bool take_block(std::string_view& out) {
+    int64_t size = 0;
+    if (!number(size)) return false;
+    if (size < 0) return fail("a value of less than 0 bytes");
+    return take(static_cast<uint64_t>(size), out);
+  }
+
+  const std::vector<Node>& nodes_;
+  const size_t all_;
+  std::string_view left_;
+  std::string& out_;
+  const size_t limit_;
+  std::string wrong_;
+  std::vector<std::string> steps_;  // where it is, from the bottom
+};
+
+class AvroSchema final : public RecordSchema {
+ public:
+  explicit AvroSchema(avro::Schema schema) : schema_(std::move(schema)) {}
+  absl::Status to_json(std::string_view data, std::string& out) const override {
+    return Reader(schema_, data, out).read(schema_.root);
+  }
+
+ private:
+  const avro::Schema schema_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const RecordSchema>> make_avro_schema(
+    std::span<const std::string_view> definitions) {
+  ASSIGN_OR_RETURN(avro::Schema schema, avro::parse_schema(definitions));
+  return std::make_shared<AvroSchema>(std::move(schema));
+}
+
+}  // namespace doppel
