@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "base/json_text.h"
+#include "base/log_receiver.h"
 
 namespace doppel::log {
 namespace {
@@ -21,6 +22,7 @@ constexpr std::array<std::string_view, 4> kUpper{"DEBUG", "INFO", "WARN", "ERROR
 
 std::atomic<Form> g_form{Form::text};
 std::atomic<Level> g_level{Level::info};
+std::atomic<Receiver> g_receiver{nullptr};
 std::mutex g_mutex;  // keeps lines apart: write(2) splits a line that is longer than a pipe takes at once
 
 void append_time(std::string& out, int64_t ms) {
@@ -82,6 +84,15 @@ void append_message(std::string& out, std::string_view message) {
   }
 }
 
+void append_text(std::string& out, std::string_view message, Fields fields) {
+  append_message(out, message);
+  for (const Field& field : fields) {
+    out.push_back(' ');
+    out.append(field.name).push_back('=');
+    append_value(out, Form::text, field.value);
+  }
+}
+
 }  // namespace
 
 std::optional<Level> parse_level(std::string_view name) {
@@ -112,12 +123,7 @@ std::string line(Form form, int64_t time_ms, Level level, std::string_view messa
     append_time(out, time_ms);
     out.push_back(' ');
     out.append(kUpper[static_cast<size_t>(level)]).push_back(' ');
-    append_message(out, message);
-    for (const Field& field : fields) {
-      out.push_back(' ');
-      out.append(field.name).push_back('=');
-      append_value(out, form, field.value);
-    }
+    append_text(out, message, fields);
   } else {
     out.append(R"({"time":")");
     append_time(out, time_ms);
@@ -135,7 +141,15 @@ std::string line(Form form, int64_t time_ms, Level level, std::string_view messa
   return out;
 }
 
+void set_receiver(Receiver receiver) { g_receiver.store(receiver, std::memory_order_release); }
+
 void write(Level level, std::string_view message, Fields fields) {
+  if (const Receiver receiver = g_receiver.load(std::memory_order_acquire); receiver != nullptr) {
+    std::string text;
+    append_text(text, message, fields);
+    receiver(level, text);
+    return;
+  }
   if (!enabled(level)) return;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const std::string text =

@@ -252,12 +252,10 @@ class Loader {
     const std::set<std::string> names(o.relations.begin(), o.relations.end());
     for (const std::string& name : names) {
       if (name != "near" && name != "contained" && name != "contains" && name != "shares")
-        wrong_together(
-            {"relations"},
-            fmt::format("relations: \"{}\" is not one of near, contained, contains, shares", name));
+        wrong_together({"relations"},
+                       fmt::format("\"{}\" is not one of near, contained, contains, shares", name));
     }
-    if (!names.contains("near"))
-      wrong_together({"relations"}, "relations: doppel always looks for near; name it, too");
+    if (!names.contains("near")) wrong_together({"relations"}, "doppel always looks for near; name it, too");
     if (o.cut != "nothing") check_cut(names.contains("shares"));
     if (names.size() < 2) return;
     if (o.verify != "exact")

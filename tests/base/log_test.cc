@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/log_receiver.h"
+
 namespace doppel {
 namespace {
 
@@ -71,6 +73,18 @@ TEST(Log, LevelsAndNames) {
   log::configure(Form::text, Level::info);
   EXPECT_EQ(out.find("not shown"), std::string::npos);
   EXPECT_NE(out.find("WARN shown\n"), std::string::npos);
+}
+
+TEST(Log, AnotherProgramReceivesLinesOfEveryLevel) {
+  static std::vector<std::pair<Level, std::string>> received;
+  log::set_receiver([](Level level, std::string_view text) { received.emplace_back(level, text); });
+  testing::internal::CaptureStderr();
+  log::debug("de\nbug");
+  log::warn("two", {{"n", 3}, {"name", "with space"}});
+  log::set_receiver(nullptr);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(received, (std::vector<std::pair<Level, std::string>>{
+                          {Level::debug, "de bug"}, {Level::warn, "two n=3 name=\"with space\""}}));
 }
 
 TEST(Log, LinesOfThreadsStayWhole) {

@@ -1,0 +1,17 @@
+#pragma once
+// For programs that have a log of their own, such as Python.
+
+#include <string_view>
+
+#include "base/log.h"
+
+namespace doppel::log {
+
+// `text` is the message and its fields, as the text form shows them: without time and level, on one line.
+using Receiver = void (*)(Level level, std::string_view text);
+
+// From now on lines of any level go to `receiver` and not to stderr. It is called on the thread that logs,
+// and at the same time on several. nullptr: to stderr again.
+void set_receiver(Receiver receiver);
+
+}  // namespace doppel::log
