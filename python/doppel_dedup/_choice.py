@@ -15,6 +15,12 @@ UNIQUE, DUPLICATE, UNSCORED = 0, 1, 2
 _NUMBER = np.uint64((1 << 60) - 1)
 
 
+def _is_string_view(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return hasattr(pa.types, "is_string_view") and pa.types.is_string_view(kind)  # from pyarrow 16 on
+
+
 def packed(seq: Numbers, verdict: np.ndarray[Any, np.dtype[np.uint8]]) -> Numbers:
     """Packs each row into one number: the verdict in the upper four bits, the original's number in the rest."""
     return seq | (verdict.astype(np.uint64) << np.uint64(60))
@@ -33,7 +39,7 @@ def sortable(column: Any, name: str) -> Numbers:
         column = column.combine_chunks()
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or _is_string_view(column.type):
         try:
             column = column.cast(pa.string()).cast(pa.timestamp("us"))
         except pa.ArrowInvalid as error:
@@ -68,7 +74,7 @@ def lengths(column: Any) -> Any:
         column = column.cast(column.type.value_type)
     if pa.types.is_null(column.type):
         return column
-    if pa.types.is_string_view(column.type):
+    if _is_string_view(column.type):
         column = column.cast(pa.large_string())
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         return pc.utf8_length(column)

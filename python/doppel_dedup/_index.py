@@ -8,6 +8,7 @@ import types
 from typing import Any, Literal, Unpack
 
 from . import _core
+from ._columns import plain
 from ._progress import Progress, bar, reporter
 from ._settings import Against, RuleSettings, hash_key_text, pairs
 from ._verdicts import Verdicts
@@ -90,7 +91,7 @@ class Index:
         array([None, None, '7'], dtype=object)
         """
         with reporter(progress, texts) as report:
-            return Verdicts(self._core.add(texts, ids, dates, report))
+            return Verdicts(self._core.add(plain(texts), plain(ids), plain(dates), report))
 
     def add_signed(self, records: Any, *, progress: Progress = None) -> Verdicts:
         """Like add(), for records that sign_records() or a cluster has signed: a list of bytes or an Arrow column.
@@ -99,7 +100,7 @@ class Index:
         If a record is damaged or was signed otherwise, ValueError names its row, before anything is judged.
         """
         with reporter(progress, records) as report:
-            return Verdicts(self._core.add_signed(records, report))
+            return Verdicts(self._core.add_signed(plain(records), report))
 
     def query(self, texts: Any, *, progress: Progress = None) -> Verdicts:
         """The verdict that add() would give each document alone. Keeps nothing; ids are the row numbers.
@@ -111,7 +112,7 @@ class Index:
         array(['duplicate', 'unique'], dtype='<U9')
         """
         with reporter(progress, texts) as report:
-            return Verdicts(self._core.query(texts, report))
+            return Verdicts(self._core.query(plain(texts), report))
 
     def merge(self, other: Index, *, progress: Progress = None) -> int:
         """Adds the originals of another index, in order, like new documents. Returns how many were new.

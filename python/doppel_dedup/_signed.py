@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack, overload
 
 from . import _core
+from ._columns import plain
 from ._index import Index
 from ._progress import Progress, reporter
 from ._settings import IndexSettings, SigningSettings, hash_key_text, pairs
@@ -40,7 +41,7 @@ class SignedRecords(Sequence[bytes]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SignedRecords) and list(self) == list(other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     @overload
     def __getitem__(self, row: int) -> bytes: ...
@@ -79,7 +80,7 @@ def sign_records(
     """
     with reporter(progress, texts) as report:
         return SignedRecords(
-            _core.sign_records(texts, ids, dates, pairs(settings), hash_key_text(hash_key), report)
+            _core.sign_records(plain(texts), plain(ids), plain(dates), pairs(settings), hash_key_text(hash_key), report)
         )
 
 

@@ -28,12 +28,13 @@ def _batches(src: Any, name: str) -> tuple[pyarrow.Schema, Iterable[pyarrow.Reco
     if kind == "duckdb":
         reader = src.to_arrow_reader(10_000) if hasattr(src, "to_arrow_reader") else src.fetch_arrow_reader(10_000)
         return reader.schema, reader
-    if kind == "polars" and hasattr(src, "collect_schema") and not hasattr(src, "to_arrow"):
+    if kind == "polars" and not hasattr(src, "to_arrow"):
         src = src.collect()  # a LazyFrame
     if kind == "polars":
         import polars
 
-        src = src.to_arrow(compat_level=polars.CompatLevel.oldest())  # Parquet has no view types
+        oldest = {"compat_level": polars.CompatLevel.oldest()} if hasattr(polars, "CompatLevel") else {}
+        src = src.to_arrow(**oldest)  # Parquet has no view types
     if hasattr(src, "scanner") and hasattr(src, "to_batches"):
         return src.schema, src.to_batches()  # a Dataset of pyarrow
     if isinstance(src, dict):
@@ -42,7 +43,13 @@ def _batches(src: Any, name: str) -> tuple[pyarrow.Schema, Iterable[pyarrow.Reco
     if kind == "pandas":
         table = pa.Table.from_pandas(src, preserve_index=False)
         return table.schema, table.to_batches(10_000)
+    if isinstance(src, pa.Table):
+        return src.schema, src.to_batches(10_000)
+    if isinstance(src, pa.RecordBatchReader):
+        return src.schema, src
     if hasattr(src, "__arrow_c_stream__"):
+        if not hasattr(pa.RecordBatchReader, "from_stream"):
+            raise TypeError(f"{name}: {type(src).__name__}: pyarrow {pa.__version__} cannot read it; install pyarrow 15 or newer")
         reader = pa.RecordBatchReader.from_stream(src)
         return reader.schema, reader
     raise TypeError(

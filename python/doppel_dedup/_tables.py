@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 import numpy as np
 
 from ._choice import UNSCORED, Chooser, Keep, choose, packed
+from ._columns import plain
 from ._index import Index
 from ._progress import Progress, reporter
 from ._settings import IndexSettings
@@ -52,6 +53,8 @@ def named_columns(table: Any) -> Any:
     if isinstance(table, dict):
         _check_dict(table)
         return table
+    if type(table).__name__ == "LazyFrame":
+        raise TypeError("a LazyFrame has no rows yet; give its collect(), or give it to clean()")
     if hasattr(table, "__getitem__") and hasattr(table, "columns"):
         return table
     if hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"):
@@ -121,18 +124,11 @@ def _take(column: Any, order: np.ndarray[Any, Any] | None) -> Any:
         return column
     if hasattr(column, "iloc"):
         return column.iloc[order]
-    if hasattr(column, "take"):  # pyarrow
-        return column.take(order)
     if hasattr(column, "gather"):  # polars
         return column.gather(order)
+    if hasattr(column, "take"):  # pyarrow
+        return column.take(order)
     return [column[i] for i in order]
-
-
-def _column(column: Any) -> Any:
-    """The column as Index.add() takes it: pandas columns that are not Arrow become lists."""
-    if hasattr(column, "iloc") and not hasattr(column, "__arrow_c_stream__"):
-        return column.tolist()
-    return column
 
 
 def _arrow(column: Any) -> Any:
@@ -225,14 +221,14 @@ def deduplicate(
     needed = [text, id, chooser.column, *(name for name, _ in by)]
     check_columns(columns, [name for name in needed if name is not None])
     order = row_order(columns, by) if by else None
-    texts = _column(_take(columns[text], order))
-    ids = _column(_take(columns[id], order)) if id is not None else None
+    texts = plain(_take(columns[text], order))
+    ids = plain(_take(columns[id], order)) if id is not None else None
     with Index(**settings) as index:
         with reporter(progress, texts) as report:
             verdicts = Verdicts(index._core.add_table(texts, ids, report))
     mask = verdicts.is_unique
     if chooser.column is not None:
-        values = chooser.values(_arrow(_column(_take(columns[chooser.column], order))))
+        values = chooser.values(_arrow(plain(_take(columns[chooser.column], order))))
         mask = choose([packed(verdicts._columns.seq, verdicts._columns.verdict)], [values])[0]
     if keep_unscored:
         mask = mask | (verdicts._columns.verdict == UNSCORED)

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from . import _core
+from ._columns import plain
 from ._progress import Progress, reporter
 from ._settings import SigningSettings, ThresholdSettings, hash_key_text, pairs
 
@@ -25,7 +26,7 @@ def sign(
     ((128,), 1.0)
     """
     with reporter(progress, texts) as report:
-        return _core.sign(texts, pairs(settings), hash_key_text(hash_key), report)
+        return _core.sign(plain(texts), pairs(settings), hash_key_text(hash_key), report)
 
 
 @dataclasses.dataclass(frozen=True)

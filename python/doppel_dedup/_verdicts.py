@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, overload
+from typing import Any, ClassVar, NamedTuple, overload
 
 import numpy as np
 
@@ -148,7 +148,7 @@ class Verdicts(Sequence[Verdict]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Verdicts) and list(self) == list(other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     @overload
     def __getitem__(self, row: int) -> Verdict: ...

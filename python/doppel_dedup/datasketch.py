@@ -20,7 +20,7 @@ needs no MinHash at all, and decides by the sets themselves.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -70,6 +70,9 @@ class MinHash:
     """
 
     __slots__ = ("_core", "_gpu_mode", "hashfunc", "num_perm", "seed")
+    num_perm: int
+    seed: int
+    hashfunc: Callable[[Any], Any] | None
 
     def __init__(
         self,
@@ -204,7 +207,7 @@ class MinHash:
             and np.array_equal(self.hashvalues, other.hashvalues)
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __getstate__(self) -> dict[str, Any]:
         return {"num_perm": self.num_perm, "seed": self.seed, "hashfunc": self.hashfunc, "slots": self._core.slots()}
@@ -254,6 +257,11 @@ class MinHashLSH:
     >>> lsh.query(m), "x" in lsh
     (['y'], True)
     """
+
+    threshold: float
+    h: int  #: num_perm
+    b: int  #: bands
+    r: int  #: rows of a band
 
     def __init__(
         self,

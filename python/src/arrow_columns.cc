@@ -52,6 +52,19 @@ bool read_chunks(nb::handle from, const char* what, const Chunk& chunk) {
   return true;
 }
 
+// What the values of a format are, for people.
+std::string values_of(std::string_view format) {
+  if (format == "b") return "true and false";
+  if (format.size() == 1 && std::string_view("cCsSiIlL").find(format) != std::string_view::npos)
+    return "whole numbers";
+  if (format == "e" || format == "f" || format == "g" || format.starts_with("d:")) return "numbers";
+  if (format.starts_with("+l") || format.starts_with("+L") || format.starts_with("+w") ||
+      format.starts_with("+v"))
+    return "lists";
+  if (format.starts_with("t")) return "times";
+  return fmt::format("Arrow's format \"{}\"", format);
+}
+
 [[noreturn]] void wrong_format(const ArrowSchema& schema, const char* what, const char* right) {
   const std::string_view format = schema.format;
   if (format == "+s") {
@@ -66,8 +79,7 @@ bool read_chunks(nb::handle from, const char* what, const Chunk& chunk) {
     throw nb::type_error(
         fmt::format("{}: a dictionary-encoded (categorical) column; cast it to string first", what).c_str());
   }
-  throw nb::type_error(
-      fmt::format("{}: an Arrow column of format \"{}\"; give {}", what, schema.format, right).c_str());
+  throw nb::type_error(fmt::format("{}: a column of {}; give {}", what, values_of(format), right).c_str());
 }
 
 bool is_null(const ArrowArray& array, int64_t i) {

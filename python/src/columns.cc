@@ -36,8 +36,13 @@ std::string_view bytes_of(nb::handle value, TextColumn& column) {
   return bytes_of(encoded, column);
 }
 
-bool is_nan(nb::handle value) {
-  return PyFloat_Check(value.ptr()) && std::isnan(PyFloat_AsDouble(value.ptr()));
+// None, NaN, or NA and NaT of pandas.
+bool is_missing(nb::handle value) {
+  if (value.is_none()) return true;
+  if (PyFloat_Check(value.ptr())) return std::isnan(PyFloat_AsDouble(value.ptr()));
+  if (PyUnicode_Check(value.ptr()) || PyLong_Check(value.ptr()) || PyBytes_Check(value.ptr())) return false;
+  const std::string name = nb::type_name(value.type()).c_str();
+  return name.ends_with(".NAType") || name.ends_with(".NaTType");
 }
 
 // A tuple of the values, so that nobody changes them while they are read without the GIL.
@@ -77,7 +82,7 @@ TextColumn text_column(nb::handle from, const char* what) {
   out.objects.push_back(tuple);
   out.values.reserve(nb::len(tuple));
   each_of(tuple, [&](size_t row, nb::handle value) {
-    if (value.is_none() || is_nan(value)) {
+    if (is_missing(value)) {
       out.values.emplace_back();
     } else if (PyUnicode_Check(value.ptr()) || PyBytes_Check(value.ptr())) {
       out.values.push_back(bytes_of(value, out));
@@ -97,7 +102,7 @@ TextColumn id_column(nb::handle from, const char* what) {
     each_of(tuple, [&](size_t row, nb::handle value) {
       if (PyUnicode_Check(value.ptr()) || PyBytes_Check(value.ptr())) {
         out.values.push_back(bytes_of(value, out));
-      } else if (value.is_none() || is_nan(value)) {
+      } else if (is_missing(value)) {
         out.values.emplace_back();
       } else if (PyIndex_Check(value.ptr()) != 0 && !PyBool_Check(value.ptr())) {
         out.values.push_back(out.made.emplace_back(nb::str(nb::steal(PyNumber_Index(value.ptr()))).c_str()));
@@ -122,12 +127,12 @@ std::vector<int64_t> time_column(nb::handle from, const char* what) {
   TextColumn texts;
   nb::object to_text;
   each_of(tuple, [&](size_t row, nb::handle value) {
-    if (value.is_none() || is_nan(value)) return out.push_back(kNoTime);
+    if (is_missing(value)) return out.push_back(kNoTime);
     nb::object text = nb::borrow(value);
-    if (nb::hasattr(value, "isoformat")) text = value.attr("isoformat")();  // NaT returns "NaT"
+    if (nb::hasattr(value, "isoformat")) text = value.attr("isoformat")();
     if (!PyUnicode_Check(text.ptr())) text = nb::str(text);
     const std::string_view written = bytes_of(text, texts);
-    if (written == "NaT") return out.push_back(kNoTime);
+    if (written == "NaT") return out.push_back(kNoTime);  // of NumPy
     const std::optional<int64_t> time = parse_time(written);
     if (!time) {
       throw nb::value_error(fmt::format("{}: row {}: \"{}\" is no time; give datetime objects, ISO 8601, or "

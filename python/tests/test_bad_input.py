@@ -29,8 +29,7 @@ B = "pack my box with five dozen liquor jugs please"
         (7, TypeError, "int is neither a list nor an Arrow array"),
         ([A, 7], TypeError, "texts: row 1 is of type int; give str, bytes or None"),
         ({"text": [A]}, TypeError, "texts: a dict"),
-        (pa.array([1, 2]), TypeError, 'texts: an Arrow column of format "l"; give strings'),
-        (pa.array([A]).dictionary_encode(), TypeError, "dictionary-encoded"),
+        (pa.array([1, 2]), TypeError, 'texts: a column of whole numbers; give strings'),
         (pa.table({"a": [A], "b": [B]}), TypeError, "a table with the columns a, b; give one column"),
     ],
 )
@@ -49,7 +48,7 @@ def test_texts(texts, error, words):
         (["a", ""], ValueError, "ids: row 1 has none"),
         (pa.array(["a", None]), ValueError, "ids: row 1 has none"),
         (["a", 1.5], TypeError, "ids: row 1 is of type float"),
-        (pa.array([1.5, 2.5]), TypeError, 'ids: an Arrow column of format "g"; give strings or whole numbers'),
+        (pa.array([1.5, 2.5]), TypeError, 'ids: a column of numbers; give strings or whole numbers'),
     ],
 )
 def test_ids(ids, error, words):
@@ -79,7 +78,7 @@ def test_binary_columns(kind):
     values = [b"\xff\xfe one two three \xc3 and on", b"\xff\xfe one two three \xc3 and on", b"\xed\xa0\x80 word in the middle!!!"]
     column = pa.array(values, kind)
     if pa.types.is_fixed_size_binary(kind):
-        with pytest.raises(TypeError, match='an Arrow column of format "w:25"; give strings'):
+        with pytest.raises(TypeError, match='a column of Arrow.s format "w:25"; give strings'):
             Index().add(column)
     else:
         assert Index().add(column).verdict.tolist() == ["unique", "duplicate", "unique"]
