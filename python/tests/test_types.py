@@ -1,5 +1,7 @@
 """What a type checker finds in programs."""
 
+import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -54,3 +56,14 @@ def test_a_type_checker_finds_a_wrong_setting(tmp_path):
     found = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line}
     wanted = {n for n, line in enumerate(file.read_text().splitlines(), 1) if "# error" in line}
     assert found == wanted, done.stdout
+
+
+def test_all_that_programs_use_is_typed(tmp_path):
+    pytest.importorskip("pyright")
+    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+    done = subprocess.run([sys.executable, "-m", "pyright", "--verifytypes", "doppel_dedup", "--ignoreexternal", "--outputjson"],
+                          capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "PATH": path})
+    said = json.loads(done.stdout)["typeCompleteness"]
+    unknown = [symbol["name"] for symbol in said["symbols"] if symbol["isExported"] and not symbol["isTypeKnown"]]
+    assert said["completenessScore"] >= 0.95, unknown
+    assert said["exportedSymbolCounts"]["withKnownType"] > 70
