@@ -1,5 +1,6 @@
 """The programs of a page run as they are written there, one after the other, in one place with the examples of a clone."""
 
+import json
 import os
 import pathlib
 import re
@@ -28,3 +29,11 @@ def test_programs(tmp_path, page):
     # Pictures that a page draws are those that it shows.
     for picture in tmp_path.glob("*.svg"):
         assert picture.read_text() == (SOURCE / "docs" / "pictures" / picture.name).read_text(), picture.name
+
+
+def test_the_notebook_is_that_of_the_page(tmp_path):
+    pytest.importorskip("nbclient")
+    made, kept = tmp_path / "made.ipynb", SOURCE / "examples/clean-a-crawl.ipynb"
+    done = subprocess.run([sys.executable, SOURCE / "tools/make-notebook", "--out", made], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(made.read_text())["cells"] == json.loads(kept.read_text())["cells"], "tools/make-notebook writes it again"
