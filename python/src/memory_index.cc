@@ -256,7 +256,7 @@ absl::Status MemoryIndex::query(const std::vector<std::string_view>& texts, cons
       Outcome& outcome = outcomes[i];
       Metadata original;
       if (outcome.verdict == Verdict::duplicate) RETURN_IF_ERROR(decode_metadata(outcome.original, original));
-      if (!outcome.related.empty()) signers.front().find_bytes(batch.records[i], outcome.related);
+      if (!outcome.related.empty()) signers.front().find_bytes(batch.records[i], outcome);
       RETURN_IF_ERROR(out.add(*batch.records[i].key, outcome,
                               outcome.verdict == Verdict::duplicate ? original.name() : ""));
     }
