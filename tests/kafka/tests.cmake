@@ -41,6 +41,9 @@ add_test(NAME kafka/takeovers COMMAND ${PROJECT_SOURCE_DIR}/scripts/crash --prog
   --takeovers 60 --minutes 12 --verbose)
 set_tests_properties(kafka/takeovers PROPERTIES FIXTURES_REQUIRED kafka LABELS "kafka;crash" TIMEOUT 900 COST 500)
 
+add_test(NAME kafka/recreations COMMAND ${PROJECT_SOURCE_DIR}/scripts/crash --program $<TARGET_FILE:kafka_crash>
+  --recreations 18 --minutes 5 --verbose)
+set_tests_properties(kafka/recreations PROPERTIES FIXTURES_REQUIRED kafka LABELS "kafka;crash" TIMEOUT 900 COST 200)
 add_test(NAME kafka/cluster_faults COMMAND ${PROJECT_SOURCE_DIR}/scripts/crash --program $<TARGET_FILE:kafka_crash>
   --cluster --faults 300 --minutes 8 --verbose)
 set_tests_properties(kafka/cluster_faults PROPERTIES FIXTURES_REQUIRED kafka LABELS "kafka;crash" TIMEOUT 900 COST 500)

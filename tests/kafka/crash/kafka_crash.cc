@@ -36,13 +36,14 @@ std::string text(const Kind& kind, const Totals& totals) {
         "{} takeovers, {} times the incumbent stayed; {} kills, {} stops, {} kills of a broker; "
         "who was taken over ended after {:.1f} s at most",
         totals.takeovers, totals.kept, totals.kills, totals.stops, totals.broker_kills, totals.slowest_end_s);
+  if (kind.done == &Totals::recreations) return fmt::format("{} topics made again", totals.recreations);
   return fmt::format("{} kills ({} at named points), {} clean ends", totals.kills, totals.at_points,
                      totals.terminated);
 }
 
 int run(int argc, char** argv) {
   Plan plan;
-  int kills = 300, takeovers = 0, faults = 300, jobs = 0, only = -1;
+  int kills = 300, takeovers = 0, faults = 300, recreations = 0, jobs = 0, only = -1;
   bool cluster = false;
   double minutes = 60;
   std::string points;
@@ -51,6 +52,8 @@ int run(int argc, char** argv) {
       "kills doppel serve again and again, and compares what it published with what must have been said"};
   app.add_option("--kills", kills, "how often, in all rounds together")->capture_default_str();
   app.add_option("--takeovers", takeovers, "instead: how often a daemon takes over from another that lives");
+  app.add_option("--recreations", recreations,
+                 "instead: how often the input topic is deleted and made again");
   app.add_option("--originals", plan.originals, "in the index when takeovers begin")->capture_default_str();
   app.add_flag("--cluster", cluster, "instead: break the processes of an index on many machines");
   app.add_option("--faults", faults, "how often, with --cluster")->capture_default_str();
@@ -61,12 +64,14 @@ int run(int argc, char** argv) {
   app.add_option("--points", points, "names of kill points, separated by commas");
   app.add_flag("--verbose", plan.verbose, "a line for each round");
   CLI11_PARSE(app, argc, argv);
-  const Kind kind = cluster         ? Kind{run_cluster_faults, faults, &Totals::faults, 2}
-                    : takeovers > 0 ? Kind{run_takeovers, takeovers, &Totals::takeovers, 2}
-                                    : Kind{run_kills, kills, &Totals::kills, 3};
+  const Kind kind = cluster           ? Kind{run_cluster_faults, faults, &Totals::faults, 2}
+                    : recreations > 0 ? Kind{run_recreations, recreations, &Totals::recreations, 3}
+                    : takeovers > 0   ? Kind{run_takeovers, takeovers, &Totals::takeovers, 2}
+                                      : Kind{run_kills, kills, &Totals::kills, 3};
   if (jobs <= 0) jobs = kind.jobs;
   plan.points = absl::StrSplit(points, ',', absl::SkipEmpty());
   plan.takeovers = takeovers;
+  plan.recreations = recreations;
   plan.bootstrap = Broker::shared().bootstrap();
   plan.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(60 * minutes));
   std::cout << fmt::format("seed {}\n", plan.seed) << std::flush;

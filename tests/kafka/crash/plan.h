@@ -21,8 +21,9 @@ inline Clock::time_point after(Clock::time_point begin, double seconds) {
 struct Plan {
   uint64_t seed = 0;
   int kills_per_round = 40, takeovers_per_round = 18;
-  int takeovers = 0;            // of all rounds; then they come to their end
-  int faults_per_round = 50;    // of a cluster
+  int takeovers = 0;          // of all rounds; then they come to their end
+  int faults_per_round = 50;  // of a cluster
+  int recreations_per_round = 6, recreations = 0;
   uint64_t originals = 80'000;  // at the start of a round of takeovers
   std::vector<std::string> points;
   std::string bootstrap;
@@ -35,6 +36,7 @@ struct Totals {
   int kills = 0, at_points = 0, terminated = 0;
   int takeovers = 0, kept = 0, stops = 0, broker_kills = 0;
   int faults = 0;  // of clusters
+  int recreations = 0;
   size_t lost = 0, doubled = 0, changed = 0;
   double slowest_end_s = 0;  // of a daemon that was taken over, once it could know
   std::vector<std::string> findings;
@@ -51,6 +53,7 @@ struct Totals {
 // A round of one index; its schedule follows from the seed and its number. What it finds is in `totals`.
 void run_kills(const Plan& plan, Totals& totals, int number);
 void run_takeovers(const Plan& plan, Totals& totals, int number);
+void run_recreations(const Plan& plan, Totals& totals, int number);
 void run_cluster_faults(const Plan& plan, Totals& totals, int number);
 
 }  // namespace doppel::testing

@@ -1,0 +1,183 @@
+// One index whose input topic is deleted and made again, while the daemon runs, stands still, is stopped or
+// was killed: every record of every topic of that name is judged once, and none is taken for one of another.
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <random>
+#include <thread>
+
+#include "kafka/crash/plan.h"
+#include "kafka/index_setup.h"
+#include "kafka/workload.h"
+#include "state/state_dir.h"
+
+namespace doppel::testing {
+namespace {
+
+constexpr std::chrono::seconds kPatience(90);
+constexpr int64_t kHourMs = 3'600'000;
+
+class RecreationRound {
+ public:
+  RecreationRound(const Plan& plan, Totals& totals, int number)
+      : plan_(plan),
+        totals_(totals),
+        number_(number),
+        random_(plan.seed * 1'000'003 + static_cast<uint64_t>(number)),
+        setup_(plan.bootstrap, {{"kafka.metadata_interval", below(2) == 0 ? "200ms" : "2s"}}, kPartitions),
+        client_(plan.bootstrap) {}
+
+  void run() {
+    begin_topic(50 + below(250));
+    daemon_ = setup_.serve();
+    await_read();
+    for (int i = 0; i < plan_.recreations_per_round && ok_ && !enough(); ++i) recreate();
+    doing_ = "the end";
+    if (!ok_) return;
+    stop();
+    if (ok_) compare();
+  }
+
+  void finding(const std::string& text) {
+    ok_ = false;
+    totals_.finding(fmt::format("round {}, topic {}, {}: {}", number_, topics_.size(), doing_, text));
+  }
+
+ private:
+  static constexpr int kPartitions = 3;
+  // What becomes of the daemon while the topic is away.
+  enum class State { runs, killed, stopped, paused };
+
+  uint64_t below(uint64_t n) { return random_() % n; }
+
+  bool enough() {
+    const std::lock_guard lock(totals_.mutex);
+    return totals_.recreations >= plan_.recreations || Clock::now() > plan_.deadline;
+  }
+
+  // Other documents than those before, some of them copies of each other.
+  void begin_topic(size_t documents) {
+    const auto n = static_cast<int64_t>(topics_.size());
+    topics_.push_back(make_workload({.seed = random_(),
+                                     .documents = 1'000,
+                                     .topics = setup_.inputs(),
+                                     .partitions = kPartitions,
+                                     .first_ms = 1'700'000'000'000 + n * 1000 * kHourMs}));
+    produced_ = 0;
+    produce_next(documents);
+  }
+  void produce_next(size_t count) {
+    const size_t end = std::min(produced_ + count, topics_.back().size());
+    produce(client_, topics_.back(), produced_, end);
+    produced_ = end;
+  }
+
+  // As events and the index log call the topic.
+  std::string name_of(size_t topic) const {
+    return topic == 0 ? setup_.input() : fmt::format("{}@{}", setup_.input(), topic + 1);
+  }
+
+  void await_read() {
+    Offsets ends;
+    for (const auto& [place, end] : ends_of(topics_.back(), produced_))
+      ends[{name_of(topics_.size() - 1), place.second}] = end;
+    LogFollower log(plan_.bootstrap, setup_.options().kafka.index_log);
+    const bool read =
+        log.await(ends, kPatience, [&] { return daemon_->await_exit(Daemon::Seconds(0)).has_value(); });
+    if (!read) finding("not all is judged:\n" + daemon_->said());
+  }
+
+  void recreate() {
+    const auto state = static_cast<State>(below(4));
+    const double away_s = below(3) == 0 ? 0 : static_cast<double>(below(7'000)) / 1e3;
+    const size_t read = produced_;
+    const size_t kind = below(3);
+    const size_t next = kind == 0 ? 20 + below(read) : kind == 1 ? read : read + 50 + below(300);
+    doing_ = fmt::format("{}, away for {:.1f} s, {} documents after {}", name_of(state), away_s, next, read);
+    if (below(2) == 0) produce_next(40);  // read in part, or not at all
+    before(state);
+    topics_.back().resize(produced_);
+    client_.delete_topic(setup_.input());
+    std::this_thread::sleep_for(Seconds(away_s));
+    client_.create_topic(setup_.input(), kPartitions);
+    begin_topic(std::min<size_t>(next, 900));
+    after(state);
+    await_read();
+    const std::lock_guard lock(totals_.mutex);
+    ++totals_.recreations;
+    if (plan_.verbose) std::cout << fmt::format("round {}: {}\n", number_, doing_) << std::flush;
+  }
+
+  static const char* name_of(State state) {
+    return state == State::runs     ? "it runs"
+           : state == State::killed ? "it was killed"
+           : state == State::paused ? "it stands still"
+                                    : "it was stopped";
+  }
+  void before(State state) {
+    if (state == State::killed) daemon_->kill();
+    if (state == State::paused) daemon_->signal(SIGSTOP);
+    if (state == State::stopped) stop();
+  }
+  void after(State state) {
+    if (state == State::paused) daemon_->signal(SIGCONT);
+    if (state == State::killed || state == State::stopped) daemon_ = setup_.serve();
+  }
+  void stop() {
+    if (!daemon_->await_line("ready") && !daemon_->await_exit(Daemon::Seconds(0)))
+      return finding("it is not ready: " + daemon_->said());
+    daemon_->terminate();
+    const std::optional<int> code = daemon_->await_exit();
+    if (code != 0) finding(fmt::format("SIGTERM: exit {}: {}", code.value_or(-1), daemon_->said()));
+  }
+
+  void compare() {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < topics_.size(); ++i) names.push_back(name_of(i));
+    const auto read = [&](const std::string& topic) {
+      const auto known = std::find(names.begin(), names.end(), topic);
+      if (known == names.end()) return read_all(plan_.bootstrap, topic);
+      std::vector<Message> messages = topics_[static_cast<size_t>(known - names.begin())];
+      if (known + 1 == names.end()) messages.resize(produced_);
+      for (Message& m : messages) m.topic = topic;
+      return messages;
+    };
+    const Verification result = verify_topics(read, setup_.options(), *parse_hash_key(kHashKey), names);
+    for (const std::string& f : result.findings) finding(f);
+    const std::string difference = setup_.compare_with_rebuilt();
+    if (!difference.empty()) finding(difference);
+    const std::lock_guard lock(totals_.mutex);
+    totals_.documents += result.documents;
+  }
+
+  const Plan& plan_;
+  Totals& totals_;
+  int number_;
+  std::mt19937_64 random_;
+  IndexSetup setup_;
+  Client client_;
+  std::vector<std::vector<Message>> topics_;  // what was produced to each topic of the name
+  size_t produced_ = 0;                       // of the last one
+  std::unique_ptr<Daemon> daemon_;
+  bool ok_ = true;
+  std::string doing_ = "the beginning";
+};
+
+}  // namespace
+
+void run_recreations(const Plan& plan, Totals& totals, int number) {
+  try {
+    RecreationRound round(plan, totals, number);
+    try {
+      round.run();
+    } catch (const std::exception& e) {
+      round.finding(e.what());
+    }
+  } catch (const std::exception& e) {
+    totals.finding(fmt::format("round {}: {}", number, e.what()));
+  }
+}
+
+}  // namespace doppel::testing
