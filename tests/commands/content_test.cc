@@ -126,6 +126,18 @@ INSTANTIATE_TEST_SUITE_P(
                               "control characters", "leave it out"}));
 
 // JSON as programs print it for people, and arrays: what is a document there, and a line where it is written.
+TEST(ContentOf, MessagesInAvroAreNotFiles) {
+  TempDir dir;
+  write_file(dir / "a.jsonl", kLines);
+  write_file(dir / "a.avsc", R"({"type":"record","name":"R","fields":[{"name":"text","type":"string"}]})");
+  const std::string avro = " --set input.format=avro --set input.schema_file=" + (dir / "a.avsc") + " ";
+  for (const std::string& command : {"scan "s, "sign --output " + (dir / "a.signed "), "tune --sample "s}) {
+    const Ran ran = run_doppel(command + (dir / "a.jsonl") + avro);
+    EXPECT_EQ(ran.code, 2) << command;
+    EXPECT_THAT(ran.err, HasSubstr("input.format: avro is for messages of Kafka")) << command;
+  }
+}
+
 TEST(ContentOf, JsonOverLinesAndInArrays) {
   TempDir dir;
   const std::string words = "one two three four five six seven eight nine ten";
