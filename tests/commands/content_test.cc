@@ -125,7 +125,6 @@ INSTANTIATE_TEST_SUITE_P(
                       Refused{"a.bin", "ab\0\x01\x02\x03"s + std::string(20, '\x04') + "text",
                               "control characters", "leave it out"}));
 
-// JSON as programs print it for people, and arrays: what is a document there, and a line where it is written.
 TEST(ContentOf, MessagesInAvroAreNotFiles) {
   TempDir dir;
   write_file(dir / "a.jsonl", kLines);
@@ -138,6 +137,7 @@ TEST(ContentOf, MessagesInAvroAreNotFiles) {
   }
 }
 
+// JSON as programs print it for people, and arrays: what is a document there, and a line where it is written.
 TEST(ContentOf, JsonOverLinesAndInArrays) {
   TempDir dir;
   const std::string words = "one two three four five six seven eight nine ten";
