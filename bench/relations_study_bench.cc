@@ -23,7 +23,9 @@
 #include "engine/engine.h"
 #include "memory_run.h"
 #include "oracle/language.h"
+#include "oracle/relations.h"
 #include "sketch/prints.h"
+#include "text/words.h"
 
 namespace doppel {
 namespace {
@@ -69,6 +71,14 @@ constexpr Shape kShapes[] = {
     {"a_third_quoted", .3, .63, 1, 1},
 };
 
+struct Share {
+  uint64_t found = 0, all = 0;
+  void add(bool is_found) {
+    ++all;
+    found += is_found ? 1 : 0;
+  }
+};
+
 // The originals, then one document of this shape for each.
 void study_shape(const Flags& flags, const Shape& shape) {
   const EngineOptions options = with_relations(true);
@@ -78,6 +88,10 @@ void study_shape(const Flags& flags, const Shape& shape) {
   oracle::Random random(flags.seed);
   std::vector<std::string> texts;
   std::vector<Units> whole;
+  // Of the documents: whether they have a passage of 154 words of the text, and the same by whole sets and
+  // exact frequencies: without a shingle that 20 earlier ones have.
+  std::vector<bool> with_passage, without_common;
+  oracle::Relations truth({});
   const auto fresh = [&](size_t words) {
     Units out;
     oracle::write_text(oracle::Language::english, words, random, out);
@@ -92,13 +106,25 @@ void study_shape(const Flags& flags, const Shape& shape) {
     Units text = shape.before == 0 ? Units() : fresh(share(shape.before));
     const Units part = slice(units, shape.from, shape.to);
     text.insert(text.end(), part.begin(), part.end());
+    const std::string words = oracle::join(oracle::Language::english, part);
+    with_passage.push_back(word_places(words, Normalisation::standard).size() >= 154);
     if (shape.behind != 0) {
       const Units more = fresh(share(shape.behind));
       text.insert(text.end(), more.begin(), more.end());
     }
     texts.push_back(oracle::join(oracle::Language::english, text));
   }
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (i >= flags.docs) {
+      const std::vector<oracle::Shared> shared = truth.compare(texts[i]);
+      without_common.push_back(std::any_of(shared.begin(), shared.end(), [&](const oracle::Shared& each) {
+        return each.original == i - flags.docs && each.longest >= 154;
+      }));
+    }
+    truth.add(texts[i]);
+  }
   uint64_t near = 0, part = 0, shares = 0;
+  Share of_passages, of_uncommon;
   Work work;
   MatchCounters counters;
   for (size_t at = 0; at < texts.size(); at += kBatch) {
@@ -111,12 +137,15 @@ void study_shape(const Flags& flags, const Shape& shape) {
     for (size_t i = 0; i < n; ++i) {
       if (at + i < flags.docs) continue;
       const Outcome& outcome = work.resolved.outcomes[i];
-      if (outcome.verdict == Verdict::duplicate) {
-        near += outcome.seq == at + i - flags.docs ? 1 : 0;
-        continue;
-      }
+      const size_t text = at + i - flags.docs;
+      const bool found = outcome.verdict == Verdict::duplicate ||
+                         std::any_of(outcome.related.begin(), outcome.related.end(),
+                                     [&](const Related& related) { return related.seq == text; });
+      if (with_passage[text]) of_passages.add(found);
+      if (without_common[text]) of_uncommon.add(found);
+      if (outcome.verdict == Verdict::duplicate) near += outcome.seq == text ? 1 : 0;
       for (const Related& related : outcome.related) {
-        if (related.seq != at + i - flags.docs) continue;
+        if (related.seq != text) continue;
         ++(related.relation == Relation::shares ? shares : part);
       }
     }
@@ -125,6 +154,8 @@ void study_shape(const Flags& flags, const Shape& shape) {
   fmt::print("{}_near {:.4f} share\n", shape.name, of_all(near));
   fmt::print("{}_near_or_part {:.4f} share\n", shape.name, of_all(near + part));
   fmt::print("{}_any {:.4f} share\n", shape.name, of_all(near + part + shares));
+  fmt::print("{}_with_a_passage {} found of {}\n", shape.name, of_passages.found, of_passages.all);
+  fmt::print("{}_without_a_common_one {} found of {}\n", shape.name, of_uncommon.found, of_uncommon.all);
 }
 
 // ---- near by prints alone
@@ -217,13 +248,16 @@ class PrintLists {
   uint64_t entries_ = 0;
 };
 
-constexpr struct {
+// What is enough for a comparison: this share of the smaller one of both lists of prints is met.
+struct Enough {
   const char* name;
-  uint32_t of;  // one of so many of the smaller list of prints, or of what was asked, is met
-} kEnough[] = {{"any", 0}, {"an_eighth", 8}, {"a_third", 3}, {"half", 2}};
+  uint64_t part, of;
+};
+constexpr Enough kEnough[] = {{"any", 0, 1},  {"an_eighth", 1, 8},  {"a_third", 1, 3},
+                              {"half", 1, 2}, {"two_thirds", 2, 3}, {"three_quarters", 3, 4}};
 
-bool enough(uint32_t hits, const Signed& a, const Signed& b, uint32_t of) {
-  return of == 0 || hits * of >= std::min(a.stored.size(), b.stored.size());
+bool enough(uint32_t hits, const Signed& a, const Signed& b, const Enough& least) {
+  return hits * least.of >= std::min(a.stored.size(), b.stored.size()) * least.part;
 }
 
 // Pairs at the threshold share one of the smallest fifth of their shingles. So all of them are found.
@@ -258,7 +292,8 @@ void study_prints(const Flags& flags) {
     for (int band = 0; band < banding.bands; ++band) {
       uint64_t key = static_cast<uint64_t>(band);
       for (int row = 0; row < banding.rows; ++row)
-        key = key << 8 | d.slices[static_cast<size_t>(band * banding.rows + row)];
+        key = key << 8 | d.slices[static_cast<size_t>(band) * static_cast<size_t>(banding.rows) +
+                                  static_cast<size_t>(row)];
       std::vector<uint32_t>& list = by_band[key];
       met.insert(met.end(), list.begin(), list.end());
       list.push_back(number);
@@ -269,14 +304,14 @@ void study_prints(const Flags& flags) {
     const Hits hits = lists.find(d);
     for (const auto& [other, count] : hits)
       for (size_t e = 0; e < std::size(kEnough); ++e)
-        proposed[e] += enough(count, d, all[other], kEnough[e].of) ? 1 : 0;
+        proposed[e] += enough(count, d, all[other], kEnough[e]) ? 1 : 0;
     for (const uint32_t other : near) {
       if (jaccard(d, all[other]) < kThreshold) continue;
       ++pairs;
       by_bands += std::binary_search(met.begin(), met.end(), other) ? 1 : 0;
       const auto hit = hits.find(other);
       for (size_t e = 0; hit != hits.end() && e < std::size(kEnough); ++e)
-        by_prints[e] += enough(hit->second, d, all[other], kEnough[e].of) ? 1 : 0;
+        by_prints[e] += enough(hit->second, d, all[other], kEnough[e]) ? 1 : 0;
     }
     lists.add(d, number);
   }
@@ -327,7 +362,7 @@ void study_neighbours(const Flags& flags) {
       if (n >= kNeighbours) {
         for (const auto& [other, count] : lists.find(d))
           for (size_t e = 0; e < std::size(kEnough); ++e)
-            proposed[e] += enough(count, d, all[other], kEnough[e].of) ? 1 : 0;
+            proposed[e] += enough(count, d, all[other], kEnough[e]) ? 1 : 0;
         for (const Signed& other : all) {
           met += proposals.meet(d, other) ? 1 : 0;
           const double j = jaccard(d, other);

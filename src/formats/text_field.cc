@@ -21,6 +21,7 @@ std::vector<WantedField> text_fields(const FormatOptions& options) {
 
 std::vector<JsonMender::Path> paths_of(const std::vector<WantedField>& fields) {
   std::vector<JsonMender::Path> out;
+  out.reserve(fields.size());
   for (const WantedField& field : fields) out.push_back(steps_of(field));
   return out;
 }
@@ -31,6 +32,7 @@ TextField::TextField(const FormatOptions& options)
     : fields_(text_fields(options)),
       format_(options.format),
       json_(std::make_unique<JsonMender>(paths_of(fields_))) {
+  columns_.reserve(fields_.size());
   for (const WantedField& field : fields_) columns_.push_back(absl::StrJoin(steps_of(field), "."));
 }
 
