@@ -325,6 +325,6 @@ def test_arguments_of_the_extension_never_crash():
     assert done.stdout == "alive\n", done.stderr
 
 
-def test_the_program_has_the_version_of_the_package():
+def test_the_command_starts_the_program():
     assert doppel("--version").stdout.startswith("doppel ")
     assert doppel("scan", "/nowhere/at/all", check=False).returncode == 2
