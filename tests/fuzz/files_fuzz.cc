@@ -16,7 +16,9 @@ namespace {
 
 constexpr int kMostBatches = 100;  // a run of one value may have billions
 
-void read_all(const std::string& path, const char* layout) {
+using doppel::Layout;
+
+void read_all(const std::string& path, Layout layout) {
   const doppel::FilesSourceOptions options{.paths = {path},
                                            .layout = layout,
                                            .columns = doppel::FormatOptions(),
@@ -45,6 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const doppel::Fd fd(::memfd_create("file", MFD_CLOEXEC));
   if (!fd.ok() || ::write(fd.get(), data, size) != static_cast<ssize_t>(size)) std::abort();
   const std::string path = "/proc/self/fd/" + std::to_string(fd.get());
-  for (const char* layout : {"auto", "lines", "whole", "signed"}) read_all(path, layout);
+  for (const Layout layout : {Layout::automatic, Layout::lines, Layout::whole, Layout::signed_records})
+    read_all(path, layout);
   return 0;
 }
