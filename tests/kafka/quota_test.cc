@@ -57,15 +57,15 @@ TEST(QuotaLong, TransactionsEndInTimeAndAStopIsClean) {
 }
 
 // A quota that is set while transactions are large: the current one gets more time, and the next ones are
-// smaller.
+// smaller. Many documents come before, so that batches are large.
 TEST(QuotaLong, OneThatComesLaterIsMet) {
   const auto broker = Broker::own();
-  Case c({{"kafka.transaction_timeout", "4s"}, {"kafka.batch_time", "5s"}}, broker->bootstrap(), 3'500);
+  Case c({{"kafka.transaction_timeout", "4s"}, {"kafka.batch_time", "5s"}}, broker->bootstrap(), 8'100);
   const auto daemon = c.start();
-  c.produce_next(2'500);
+  c.produce_next(7'500);
   c.await_all(*daemon);
-  broker->quota("producer_byte_rate=30000");
-  c.produce_next(1'000);
+  broker->quota("producer_byte_rate=10000");
+  c.produce_next(600);
   EXPECT_TRUE(daemon->await_line("a broker quota makes a transaction longer than its time-out"))
       << daemon->said();
   EXPECT_TRUE(c.setup.await_all(*daemon, std::chrono::seconds(240))) << daemon->said();
