@@ -9,6 +9,7 @@ function(compress file)
 endfunction()
 
 compress(${root}/man/man1/doppel.1)
+compress(${root}/man/man1/doppel-lab.1)
 # The file refers to the licence's text, which every Debian system has.
 configure_file(${CMAKE_CURRENT_LIST_DIR}/../deploy/debian/copyright ${root}/doc/doppel/copyright COPYONLY)
 # string(TIMESTAMP) uses SOURCE_DATE_EPOCH if it is set.

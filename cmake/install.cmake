@@ -16,7 +16,9 @@ add_custom_command(OUTPUT ${said}/doppel.1 ${said}/doppel.bash ${said}/_doppel $
 add_custom_target(said ALL DEPENDS ${said}/doppel.1)
 
 install(TARGETS doppel_cli doppel_lab_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
-install(FILES ${said}/doppel.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime)
+# doppel-lab's page is that of doppel, which starts it.
+file(WRITE ${said}/doppel-lab.1 ".so man1/doppel.1\n")
+install(FILES ${said}/doppel.1 ${said}/doppel-lab.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime)
 install(FILES ${said}/doppel.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME doppel COMPONENT runtime)
 install(FILES ${said}/_doppel DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT runtime)
 install(FILES ${said}/doppel.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT runtime)
