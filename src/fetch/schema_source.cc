@@ -22,7 +22,7 @@ using SteadyClock = std::chrono::steady_clock;
 using Schema = std::shared_ptr<const RecordSchema>;
 
 constexpr auto kLongestTurn = std::chrono::milliseconds(100);
-constexpr auto kLongestPause = std::chrono::milliseconds(10'000);
+constexpr auto kPauseMost = std::chrono::milliseconds(10'000);
 constexpr auto kSayAgain = std::chrono::seconds(30);
 constexpr size_t kMostKnown = 10'000;  // ids; then all are forgotten, so that broken ids fill no memory
 
@@ -124,7 +124,7 @@ class Asker {
 
   std::chrono::milliseconds pause() const {
     const int doubled = std::min(failures_ - 1, 10);
-    return std::min(std::chrono::milliseconds(options_.pause_ms << doubled), kLongestPause);
+    return std::min(std::chrono::milliseconds(options_.pause_ms << doubled), kPauseMost);
   }
 
   const std::unique_ptr<SchemaRegistry> registry_;
