@@ -1,14 +1,12 @@
-#include <curl/curl.h>
 #include <fmt/format.h>
 
 #include <fstream>
-#include <functional>
-#include <mutex>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "base/status.h"
+#include "fetch/curl.h"
 #include "fetch/schema_registry.h"
 #include "formats/schema/avro.h"
 #include "formats/schema/registry_answer.h"
@@ -34,10 +32,6 @@ size_t take_body(char* bytes, size_t one, size_t size, void* to) {
   return one * size;
 }
 
-int is_cancelled(void* flag, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-  return static_cast<const std::atomic<bool>*>(flag)->load() ? 1 : 0;
-}
-
 bool is_about_trust(CURLcode code) {
   return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE ||
          code == CURLE_SSL_CONNECT_ERROR || code == CURLE_SSL_CERTPROBLEM;
@@ -47,8 +41,7 @@ class HttpRegistry final : public SchemaRegistry {
  public:
   HttpRegistry(RegistryOptions options, std::shared_ptr<const std::atomic<bool>> cancel)
       : options_(std::move(options)), cancel_(std::move(cancel)), curl_(nullptr, curl_easy_cleanup) {
-    static std::once_flag once;
-    std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
+    start_curl();
     for (std::string& url : options_.urls) {
       while (url.ends_with('/')) url.pop_back();
     }
@@ -79,7 +72,7 @@ class HttpRegistry final : public SchemaRegistry {
                        std::vector<std::string>& definitions) {
     for (const RegistryAnswer::Reference& reference : answer.references) {
       const std::string path =
-          fmt::format("/subjects/{}/versions/{}", escaped(reference.subject), reference.version);
+          fmt::format("/subjects/{}/versions/{}", path_part(reference.subject), reference.version);
       if (!seen.insert(path).second) continue;
       if (seen.size() > kMostReferences)
         return invalid(fmt::format("it refers to more than {} other schemas", kMostReferences));
@@ -118,11 +111,7 @@ class HttpRegistry final : public SchemaRegistry {
     CURL* curl = curl_.get();
     curl_easy_reset(curl);  // keeps the connection
     RegistryBody body;
-    curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+    set_request(curl, url, cancel_.get());
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(options_.timeout_ms));
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, &body);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
@@ -131,11 +120,6 @@ class HttpRegistry final : public SchemaRegistry {
       ASSIGN_OR_RETURN(const std::string credentials, read_credentials());
       curl_easy_setopt(curl, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
       curl_easy_setopt(curl, CURLOPT_USERPWD, credentials.c_str());
-    }
-    if (cancel_ != nullptr) {
-      curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-      curl_easy_setopt(curl, CURLOPT_XFERINFODATA, cancel_.get());
-      curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, is_cancelled);
     }
     const CURLcode result = curl_easy_perform(curl);
     if (body.too_large)
@@ -180,12 +164,6 @@ class HttpRegistry final : public SchemaRegistry {
     return absl::FailedPreconditionError(
         fmt::format("schema_registry.credentials_file: {}: its first line is not user:password",
                     options_.credentials_file));
-  }
-
-  static std::string escaped(const std::string& text) {
-    std::unique_ptr<char, void (*)(void*)> out(
-        curl_easy_escape(nullptr, text.data(), static_cast<int>(text.size())), curl_free);
-    return out ? out.get() : "";
   }
 
   RegistryOptions options_;

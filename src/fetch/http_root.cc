@@ -1,18 +1,17 @@
 // Reads from a plain web server that supports range requests. The compressed length of a record is unknown,
 // so the range has no end; the transfer is aborted once the record is complete.
 
-#include <curl/curl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
+#include "fetch/curl.h"
 #include "fetch/record_assembler.h"
 #include "fetch/warc_root.h"
 
@@ -106,8 +105,7 @@ struct Answer {
 class HttpRoot final : public WarcRoot {
  public:
   HttpRoot(std::string base, const WarcRootOptions& options) : base_(std::move(base)), options_(options) {
-    static std::once_flag once;
-    std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
+    start_curl();
     while (base_.ends_with('/')) base_.pop_back();
   }
 
@@ -130,20 +128,14 @@ class HttpRoot final : public WarcRoot {
     std::string url = base_;
     for (size_t at = 0; at <= filename.size();) {
       const size_t slash = std::min(filename.find('/', at), filename.size());
-      std::unique_ptr<char, void (*)(void*)> part(
-          curl_easy_escape(curl, filename.data() + at, static_cast<int>(slash - at)), curl_free);
-      if (slash > at && part) url += fmt::format("/{}", part.get());
+      if (slash > at) url += "/" + path_part(std::string_view(filename).substr(at, slash - at));
       at = slash + 1;
     }
     Answer answer(curl, offset, options_.max_bytes);
     const std::string range = fmt::format("{}-", offset);
     std::pair<Answer*, uint64_t> context(&answer, options_.max_bytes);
-    curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
+    set_request(curl, url, options_.cancel.get());
     curl_easy_setopt(curl, CURLOPT_RANGE, range.c_str());
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options_.timeout_ms));
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
@@ -156,14 +148,6 @@ class HttpRoot final : public WarcRoot {
       return given->first->take({bytes, one * size}, given->second);
     };
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
-    if (options_.cancel) {
-      curl_xferinfo_callback ask = [](void* flag, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-        return static_cast<const std::atomic<bool>*>(flag)->load() ? 1 : 0;
-      };
-      curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-      curl_easy_setopt(curl, CURLOPT_XFERINFODATA, options_.cancel.get());
-      curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, ask);
-    }
     const CURLcode result = curl_easy_perform(curl);
     if (answer.complete) return answer.assembler.take();
     RETURN_IF_ERROR(answer.status);

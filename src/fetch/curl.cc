@@ -1,0 +1,38 @@
+#include "fetch/curl.h"
+
+#include <memory>
+#include <mutex>
+
+namespace doppel {
+namespace {
+
+int is_cancelled(void* flag, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return static_cast<const std::atomic<bool>*>(flag)->load() ? 1 : 0;
+}
+
+}  // namespace
+
+void start_curl() {
+  static std::once_flag once;
+  std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
+}
+
+void set_request(CURL* curl, const std::string& url, const std::atomic<bool>* cancel) {
+  curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+  if (cancel == nullptr) return;
+  curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+  curl_easy_setopt(curl, CURLOPT_XFERINFODATA, cancel);
+  curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, is_cancelled);
+}
+
+std::string path_part(std::string_view text) {
+  const std::unique_ptr<char, void (*)(void*)> out(
+      curl_easy_escape(nullptr, text.data(), static_cast<int>(text.size())), curl_free);
+  return out ? out.get() : "";
+}
+
+}  // namespace doppel
