@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "pipeline/source_over.h"
 
 namespace doppel {
 namespace {
@@ -15,11 +16,11 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kLongestWait = std::chrono::milliseconds(100);
 
-class FetchingSource final : public FetchSource {
+class FetchingSource final : public SourceOver<FetchSource> {
  public:
   FetchingSource(Source& inner, std::vector<std::unique_ptr<WarcRoot>> roots, std::unique_ptr<CdxjIndex> cdxj,
                  const FetchOptions& options, std::shared_ptr<std::atomic<bool>> cancel)
-      : inner_(inner),
+      : SourceOver(inner),
         options_(options),
         decoder_(make_decoder(options_.format)),
         late_decoder_(make_decoder(options_.format)),
@@ -46,11 +47,6 @@ class FetchingSource final : public FetchSource {
     return true;
   }
 
-  bool live() const override { return inner_.live(); }
-  bool in_background() const override { return inner_.in_background(); }
-  void ask_before_closing(const std::function<bool()>& wanted) override { inner_.ask_before_closing(wanted); }
-  uint64_t bytes_total() const override { return inner_.bytes_total(); }
-  uint64_t bytes_read() const override { return inner_.bytes_read(); }
   FetchCounts counts() const override { return pool_.counts(); }
 
   absl::Status read_now(Record& record, std::vector<std::shared_ptr<const void>>& memory) override {
@@ -134,7 +130,6 @@ class FetchingSource final : public FetchSource {
     }
   }
 
-  Source& inner_;
   const FetchOptions options_;
   const std::unique_ptr<Decoder> decoder_, late_decoder_;
   const bool looks_up_;

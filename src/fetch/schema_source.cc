@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "pipeline/source_over.h"
 
 namespace doppel {
 namespace {
@@ -141,11 +142,11 @@ class Asker {
   std::thread thread_;  // last, because it uses all of the above
 };
 
-class Schemas final : public SchemaSource {
+class Schemas final : public SourceOver<SchemaSource> {
  public:
   Schemas(Source& inner, std::unique_ptr<SchemaRegistry> registry, std::shared_ptr<std::atomic<bool>> cancel,
           const SchemaSourceOptions& options)
-      : inner_(inner), asker_(std::move(registry), std::move(cancel), options) {}
+      : SourceOver(inner), asker_(std::move(registry), std::move(cancel), options) {}
 
   absl::StatusOr<bool> next(Batch& batch) override {
     batch = {};
@@ -157,25 +158,20 @@ class Schemas final : public SchemaSource {
       given_ = 0;
       used_ = std::make_shared<std::vector<Schema>>();
     }
-    if (!give()) asker_.await();
-    if (!give()) return true;
+    if (!fill_schemas()) asker_.await();
+    if (!fill_schemas()) return true;
     batch = *std::move(waiting_);
     if (!used_->empty()) batch.memory.push_back(std::move(used_));
     waiting_.reset();
     return true;
   }
 
-  bool live() const override { return inner_.live(); }
-  bool in_background() const override { return inner_.in_background(); }
-  void ask_before_closing(const std::function<bool()>& wanted) override { inner_.ask_before_closing(wanted); }
-  uint64_t bytes_total() const override { return inner_.bytes_total(); }
-  uint64_t bytes_read() const override { return inner_.bytes_read(); }
   std::shared_ptr<const SchemaStats> stats() const override { return asker_.stats(); }
 
  private:
   // Gives the records of the batch their schemas, up to the first one whose schema is not known yet. Then all
   // others that the batch needs are asked for, too.
-  bool give() {
+  bool fill_schemas() {
     bool all = true;
     std::optional<uint32_t> last;  // successive records mostly have the same schema
     Schema schema;
@@ -199,7 +195,6 @@ class Schemas final : public SchemaSource {
     return all;
   }
 
-  Source& inner_;
   std::optional<Batch> waiting_;  // its records up to given_ have their schemas
   size_t given_ = 0;
   std::shared_ptr<std::vector<Schema>> used_;  // by the records of the batch
