@@ -69,8 +69,7 @@ std::span<const uint32_t> TextMap::cell_sizes() {
 void TextMap::number() {
   numbered_ = true;
   const int shift = 32 - own_->bits;
-  const size_t mask = std::bit_ceil(2 * tops_.size() + 1) - 1;
-  table_.assign(mask + 1, 0);
+  table_.assign(std::bit_ceil(2 * tops_.size() + 1), 0);
   values_.clear();
   cells_.clear();
   number_of_.resize(tops_.size());
@@ -78,8 +77,7 @@ void TextMap::number() {
   for (size_t i = 0; i < tops_.size(); ++i) {
     while (i > last_[cell]) ++cell;
     const uint32_t value = tops_[i] >> shift;
-    size_t at = value * uint64_t{0x9e3779b97f4a7c15u} >> 32 & mask;
-    while (table_[at] != 0 && values_[table_[at] - 1] != value) at = (at + 1) & mask;
+    const size_t at = slot_of(value);
     if (table_[at] == 0) {
       values_.push_back(value);
       cells_.push_back(cell);
@@ -88,11 +86,16 @@ void TextMap::number() {
     number_of_[i] = table_[at] - 1;
   }
   ascending_.clear();
-  for (const uint32_t value : own_->values) {
-    size_t at = value * uint64_t{0x9e3779b97f4a7c15u} >> 32 & mask;
-    while (table_[at] != 0 && values_[table_[at] - 1] != value) at = (at + 1) & mask;
-    ascending_.push_back(table_[at]);  // 0 only if the set is not that of the text: a damaged signed record
-  }
+  // 0 only if the set is not that of the text: a damaged signed record.
+  for (const uint32_t value : own_->values) ascending_.push_back(table_[slot_of(value)]);
+}
+
+// The place of the value in table_, or the one where it belongs.
+size_t TextMap::slot_of(uint32_t value) const {
+  const size_t mask = table_.size() - 1;
+  size_t at = value * uint64_t{0x9e3779b97f4a7c15u} >> 32 & mask;
+  while (table_[at] != 0 && values_[table_[at] - 1] != value) at = (at + 1) & mask;
+  return at;
 }
 
 // As many of the document's values as `theirs` may have. Several of them may be one value in fewer bits.

@@ -75,6 +75,7 @@ class TextMap {
 
  private:
   void number();
+  size_t slot_of(uint32_t value) const;
   uint64_t most_shared(const CompactSet& theirs) const;
 
   const RelationRule* rule_ = nullptr;
