@@ -25,7 +25,7 @@ bool names_nothing(const CommonFlags& flags) {
 
 // Asks the schema registry, if records need one.
 absl::Status check_registry(const Options& o) {
-  if (is_signed(o.input) || !needs_registry(o.input)) return absl::OkStatus();
+  if (!needs_registry(o.input)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::string says, make_http_registry(registry_options(o), nullptr)->reach());
   print_out("schema registry {}\n", says);
   return absl::OkStatus();

@@ -14,7 +14,7 @@ RegistryOptions registry_options(const Options& o) {
 }
 
 std::unique_ptr<SchemaSource> schemas_from(Source& inner, const Options& o) {
-  if (is_signed(o.input) || !needs_registry(o.input)) return nullptr;
+  if (!needs_registry(o.input)) return nullptr;
   auto cancel = std::make_shared<std::atomic<bool>>(false);
   std::unique_ptr<SchemaRegistry> registry = make_http_registry(registry_options(o), cancel);
   return make_schema_source(inner, std::move(registry), std::move(cancel));

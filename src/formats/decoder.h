@@ -62,7 +62,7 @@ inline bool is_signed(const FormatOptions& options) { return options.format == k
 // The options for the documents before they were signed. Returns other options unchanged.
 FormatOptions before_signing(const FormatOptions& options);
 
-// Whether each record needs a schema that only a registry has.
+// Whether each record needs a schema that only a registry has. Signed records need none.
 bool needs_registry(const FormatOptions& options);
 
 class Decoder {

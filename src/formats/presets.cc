@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/json_text.h"
+#include "base/status.h"
 
 namespace doppel {
 namespace {
@@ -140,9 +141,10 @@ std::string preset_names() {
   return out;
 }
 
-std::string only_from_kafka(std::string_view format) {
-  return "input.format: " + std::string(format) +
-         " is for messages of Kafka; convert files to JSON lines, for instance by avro-tools tojson";
+absl::Status check_format_of_files(std::string_view format) {
+  if (!preset_of(format).has_schema) return absl::OkStatus();
+  return invalid("input.format: " + std::string(format) +
+                 " is for messages of Kafka; convert files to JSON lines, for instance by avro-tools tojson");
 }
 
 FormatOptions with_preset(const FormatOptions& options) {

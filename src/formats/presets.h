@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "formats/decoder.h"
 #include "formats/fields.h"
 
@@ -31,8 +32,8 @@ struct Preset {
 
 const Preset& preset_of(std::string_view format);
 
-// The message for a format that is not read from files.
-std::string only_from_kafka(std::string_view format);
+// Refuses a format that is not read from files.
+absl::Status check_format_of_files(std::string_view format);
 
 // The names separated by ", ", for messages.
 std::string preset_names();

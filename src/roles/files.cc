@@ -83,7 +83,7 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   const Options& o = config.options;
   RETURN_IF_ERROR(check_places(o));
   RETURN_IF_ERROR(check_format(o.input));
-  if (preset_of(o.input.format).has_schema) return invalid(only_from_kafka(o.input.format));
+  RETURN_IF_ERROR(check_format_of_files(o.input.format));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                    Session::begin(config, o, {.stop = stop_requested}));
   Monitor& monitor = session->monitor;

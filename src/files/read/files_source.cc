@@ -249,8 +249,7 @@ absl::Status admit_kept(const FilesSourceOptions& options, Listing& listing) {
 
 absl::StatusOr<std::unique_ptr<Source>> open_files_source(const FilesSourceOptions& options,
                                                           std::string_view position) {
-  if (options.columns && preset_of(options.columns->format).has_schema)
-    return invalid(only_from_kafka(options.columns->format));
+  if (options.columns) RETURN_IF_ERROR(check_format_of_files(options.columns->format));
   if (options.by_date) return open_dated_source(options);
   ASSIGN_OR_RETURN(Position known, parse_position(position));
   ASSIGN_OR_RETURN(Listing listing, list_files(options));

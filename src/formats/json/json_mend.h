@@ -31,7 +31,8 @@ class JsonMender {
   Hurt hurt(size_t i) const;
   // Appends the value's JSON as written, without white space; halves of surrogate pairs are replaced.
   void append_raw(size_t i, std::string& out) const;
-  // Where its JSON begins and ends in the text, whether anything was repaired or not; equal: there is none.
+  // Where its JSON begins and ends in the text, whether anything was repaired or not. Both are equal if it
+  // has no value.
   std::pair<size_t, size_t> place(size_t i) const { return {spans_[i].begin, spans_[i].end}; }
 
  private:

@@ -17,7 +17,7 @@ class RecordSchema {
  public:
   virtual ~RecordSchema() = default;
   // Appends the record as a JSON object. `data` is the record without the frame of a registry. An error is
-  // the reason why the record is rejected; then what was appended is unspecified. See kMostJson.
+  // the reason why the record is rejected; then what was appended is unspecified. See most_json().
   virtual absl::Status to_json(std::string_view data, std::string& out) const = 0;
 };
 

@@ -17,7 +17,7 @@ bool take_text(dom::object from, std::string_view key, std::string& out) {
   return true;
 }
 
-// The object in `body`; false if it is none.
+// The object in `body`. Returns false if it is something else.
 bool parse(dom::parser& parser, std::string_view body, dom::object& out) {
   dom::element root;
   return parser.parse(body.data(), body.size(), true).get(root) == simdjson::SUCCESS &&
