@@ -451,16 +451,7 @@ class ClusterRound {
 }  // namespace
 
 void run_cluster_faults(const Plan& plan, Totals& totals, int number) {
-  try {
-    ClusterRound round(plan, totals, number);
-    try {
-      round.run();
-    } catch (const std::exception& e) {
-      round.finding(e.what());
-    }
-  } catch (const std::exception& e) {
-    totals.finding(fmt::format("round {}: {}", number, e.what()));
-  }
+  run_round<ClusterRound>(plan, totals, number);
 }
 
 }  // namespace doppel::testing

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <iostream>
 #include <map>
 #include <mutex>
@@ -49,6 +50,21 @@ struct Totals {
     std::cerr << "FINDING: " << text << std::endl;
   }
 };
+
+// Runs a round of this class; an exception is a finding.
+template <typename Round>
+void run_round(const Plan& plan, Totals& totals, int number) {
+  try {
+    Round round(plan, totals, number);
+    try {
+      round.run();
+    } catch (const std::exception& e) {
+      round.finding(e.what());
+    }
+  } catch (const std::exception& e) {
+    totals.finding("round " + std::to_string(number) + ": " + e.what());
+  }
+}
 
 // A round of one index; its schedule follows from the seed and its number. What it finds is in `totals`.
 void run_kills(const Plan& plan, Totals& totals, int number);

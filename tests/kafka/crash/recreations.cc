@@ -168,16 +168,7 @@ class RecreationRound {
 }  // namespace
 
 void run_recreations(const Plan& plan, Totals& totals, int number) {
-  try {
-    RecreationRound round(plan, totals, number);
-    try {
-      round.run();
-    } catch (const std::exception& e) {
-      round.finding(e.what());
-    }
-  } catch (const std::exception& e) {
-    totals.finding(fmt::format("round {}: {}", number, e.what()));
-  }
+  run_round<RecreationRound>(plan, totals, number);
 }
 
 }  // namespace doppel::testing

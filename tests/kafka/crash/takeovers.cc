@@ -309,16 +309,7 @@ class TakeoverRound {
 }  // namespace
 
 void run_takeovers(const Plan& plan, Totals& totals, int number) {
-  try {
-    TakeoverRound round(plan, totals, number);
-    try {
-      round.run();
-    } catch (const std::exception& e) {
-      round.finding(e.what());
-    }
-  } catch (const std::exception& e) {
-    totals.finding(fmt::format("round {}: {}", number, e.what()));
-  }
+  run_round<TakeoverRound>(plan, totals, number);
 }
 
 }  // namespace doppel::testing
