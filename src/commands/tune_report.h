@@ -19,7 +19,7 @@ struct TuneSample {
   uint64_t rejected = 0, without_text = 0, too_short = 0;
   std::vector<std::string> messages;  // why the first ones were rejected
   StudyResult result;
-  std::optional<SampleParts> parts;  // unless the texts are not at hand
+  std::optional<SampleParts> parts;  // signed records have none, because they hold no texts
 };
 
 struct TuneReport {
