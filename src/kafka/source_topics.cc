@@ -12,10 +12,11 @@
 namespace doppel::kafka {
 namespace {
 
-// After its topic was deleted, a consumer waits half a second (fetch.error.backoff.ms) before it fetches
-// again, unless its queue holds more records than are read in this time. So records that arrive within this
-// time after a successful comparison belong to the same topic.
-constexpr std::chrono::milliseconds kTrusted(200);
+// Brokers need longer than this to delete a topic, to create it again and to store records at offsets that
+// were read: 80 ms on one machine. So records that arrive within this time after a successful comparison
+// belong to the same topic. A consumer's errors are no help: between two of its requests the topic may come
+// and go, and a process that stands still has long pauses between them.
+constexpr std::chrono::milliseconds kTrusted(20);
 constexpr std::chrono::milliseconds kPause(200);  // before the broker is asked again
 constexpr std::chrono::seconds kDeleted(30);      // after this time an unknown topic counts as deleted
 

@@ -12,7 +12,8 @@ namespace {
 using std::chrono::milliseconds;
 constexpr milliseconds kCallTimeout(3'000);
 constexpr milliseconds kFetchBackoff(500);
-constexpr milliseconds kSeen(15'000);  // that a hidden topic is there before it is hidden again
+constexpr milliseconds kMakesAgain(60);  // a broker that deletes and creates a topic
+constexpr milliseconds kSeen(15'000);    // that a hidden topic is there before it is hidden again
 
 absl::Status away(const char* call) { return absl::UnavailableError(fmt::format("{}: no answer", call)); }
 
@@ -377,7 +378,8 @@ void LifeCluster::faults_due(bool& refuse, bool& lose) {
         break;
       case Fault::recreate_topic:
         world_.recreate_topic(e.bits);
-        world_.asked_again = scheduler.now() + kFetchBackoff;
+        // Who has a request open is told so, and waits; the others ask as soon as it is there again.
+        world_.asked_again = scheduler.now() + (e.bits / 7 % 2 == 0 ? kFetchBackoff : kMakesAgain);
         break;
     }
   }

@@ -48,7 +48,7 @@ struct World {
   Scheduler scheduler;
   Broker broker;
   Clock::time_point away_until{}, hidden_until{};
-  // Consumers of a topic that is made again are told that it is gone, and ask again half a second later.
+  // Some consumers of a topic that is made again are told that it is gone, and ask again half a second later.
   std::function<void(uint32_t bits)> recreate_topic;
   Clock::time_point asked_again{};
   std::string input, events;  // topics

@@ -118,7 +118,11 @@ class RecreationRound {
   }
   void before(State state) {
     if (state == State::killed) daemon_->kill();
-    if (state == State::paused) daemon_->signal(SIGSTOP);
+    if (state == State::paused) {
+      daemon_->signal(SIGSTOP);
+      // Answers its open request, so that it is not told that the topic is gone.
+      if (below(2) == 0) produce_next(3);
+    }
     if (state == State::stopped) stop();
   }
   void after(State state) {
