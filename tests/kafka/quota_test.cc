@@ -25,7 +25,7 @@ TEST(QuotaLong, TransactionsEndInTimeAndAStopIsClean) {
   // All that is produced fits into one batch, whose transaction would take more than 20 s.
   Case c(
       {
-          {"kafka.transaction_timeout", "10s"},
+          {"kafka.transaction_timeout", "20s"},
           {"kafka.batch_time", "1s"},
       },
       broker->bootstrap(), 1'500);

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <utility>
+
 namespace doppel::kafka {
 namespace {
 
@@ -42,22 +47,60 @@ TEST_F(PaceTest, ATransactionEndsInTimeUnderAQuota) {
   EXPECT_GE(pace.records(), 50U) << "it need not be slower than that";
 }
 
-// A broker delays nothing until ten seconds' worth has passed. Then it delays the whole excess.
+// As a broker computes the delay of a request: by what came within the last ten to eleven seconds. So it
+// delays nothing until ten seconds' worth has passed, and then each request by the whole excess.
+class BrokerQuota {
+ public:
+  explicit BrokerQuota(double rate) : rate_(rate) {}
+
+  // Until when the connection stands still.
+  double request(double records, double now) {
+    while (!samples_.empty() && samples_.front().first + 11 <= now) samples_.pop_front();
+    if (samples_.empty() || samples_.back().first + 1 <= now) samples_.emplace_back(now, 0);
+    samples_.back().second += records;
+    double sum = 0;
+    for (const auto& [begin, passed] : samples_) sum += passed;
+    const double elapsed = now - samples_.front().first;
+    const double window = elapsed + std::max(0., 10 - std::floor(elapsed));
+    return now + std::clamp(sum / rate_ - window, 0., 10.);
+  }
+
+ private:
+  const double rate_;
+  std::deque<std::pair<double, double>> samples_;  // begin and records of a second
+};
+
 TEST_F(PaceTest, AQuotaThatDelaysOnlyAfterABurstIsMetToo) {
-  for (const double rate : {20., 65., 100., 150., 400., 900.}) {
-    Pace begins(4'000, 8 << 20, milliseconds(1'250));
-    double sent = 0, due = 0;  // due: when the broker takes the next batch
-    for (int i = 0; i < 60; ++i) {
-      const auto records = static_cast<double>(begins.records());
-      sent += records;
-      const double before = due;
-      due = std::max(due + .01, sent / rate - 10);
-      const auto delay = milliseconds(static_cast<int64_t>(1e3 * std::max(0., due - before - .01)));
-      EXPECT_LE(delay, milliseconds(6'000)) << rate << " a second, batch " << i << " of " << records;
-      begins.settled(static_cast<size_t>(records), 0, milliseconds(10) + delay, delay,
-                     now + milliseconds(static_cast<int64_t>(1e3 * due)));
+  constexpr int kRequests = 5;  // of a transaction
+  for (const auto& [rate, time_out] : {std::pair{20., 20},
+                                       {35., 20},
+                                       {50., 20},
+                                       {65., 20},
+                                       {80., 20},
+                                       {100., 20},
+                                       {150., 20},
+                                       {400., 20},
+                                       {900., 20},
+                                       {35., 60},
+                                       {150., 60},
+                                       {900., 60}}) {
+    Pace begins(4'000, 8 << 20, milliseconds(time_out * 1'000 / 8));
+    BrokerQuota quota(rate);
+    std::deque<size_t> ahead;  // batches that are read before
+    double at = 0;
+    for (int i = 0; i < 80; ++i) {
+      while (ahead.size() < 3) ahead.push_back(begins.records());
+      const size_t records = ahead.front();
+      ahead.pop_front();
+      const double begun = at;
+      for (int r = 0; r < kRequests; ++r) at = quota.request(static_cast<double>(records) / kRequests, at);
+      const auto delay = milliseconds(static_cast<int64_t>(1e3 * (at - begun)));
+      EXPECT_LE(delay, milliseconds(time_out * 800)) << rate << " a second, batch " << i << " of " << records;
+      at += .03;
+      begins.settled(records, 0, delay + milliseconds(30), delay,
+                     now + milliseconds(static_cast<int64_t>(1e3 * at)));
     }
-    EXPECT_GE(static_cast<double>(begins.records()), std::min(1'000., rate / 2)) << rate;
+    EXPECT_GE(static_cast<double>(begins.records()), std::min(1'000., rate / 5)) << rate;
   }
 }
 
