@@ -2,8 +2,11 @@
 // the log and a metric say so, and a stop is clean.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "http/raw_client.h"
 #include "kafka/case.h"
+#include "state/index_log.h"
 
 namespace doppel::testing {
 namespace {
@@ -18,6 +21,17 @@ double throttled_s(Daemon& daemon) {
   const std::string metrics = get(port, "/metrics");
   const size_t value = metrics.find(name);
   return value == std::string::npos ? -1 : std::stod(metrics.substr(value + name.size()));
+}
+
+// Of the index log.
+uint64_t largest_batch(const IndexSetup& setup) {
+  uint64_t largest = 0;
+  for (const Message& m : read_all(setup.bootstrap(), setup.options().kafka.index_log)) {
+    const auto record = parse_log_record(m.key.value_or(""), m.value.value_or(""), m.value.has_value());
+    const auto* batch = record.ok() ? std::get_if<LogBatch>(&*record) : nullptr;
+    if (batch != nullptr) largest = std::max(largest, batch->records);
+  }
+  return largest;
 }
 
 TEST(QuotaLong, TransactionsEndInTimeAndAStopIsClean) {
@@ -52,6 +66,7 @@ TEST(QuotaLong, TransactionsEndInTimeAndAStopIsClean) {
   EXPECT_LE(lines, 4U) << said;
   for (Daemon* daemon : {first.get(), second.get()})
     EXPECT_EQ(daemon->said().find("longer than its time-out"), std::string::npos) << daemon->said();
+  EXPECT_LT(largest_batch(c.setup), 300U) << "1,300 documents make one of about 1,000 records";
   broker->quota("producer_byte_rate");
   c.finish(*second);
 }
