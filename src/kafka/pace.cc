@@ -38,7 +38,7 @@ void Pace::settled(size_t records, size_t bytes, Duration took, Duration throttl
     // One slow answer may be an exception: do not shrink to a single document at once.
     share_ = std::min(share_.load(), std::min(used, 1.0) * std::max(fits, 1.0 / 16));
   } else if (time < longest_ / 2 && used >= share_ / 2) {
-    share_ = std::max(share_.load(), std::min({1.0, share_ * 2, safe()}));
+    share_ = std::max(share_.load(), std::min({1.0, share_ * (by_quota ? 2 : 4), safe()}));
   }
 }
 

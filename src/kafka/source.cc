@@ -15,8 +15,10 @@ namespace doppel::kafka {
 namespace {
 
 constexpr int kAskGroupMs = 2'000;
-constexpr int kGrowMs = 2;      // how often a batch past its linger time asks whether it is wanted
-constexpr size_t kChunk = 256;  // records per poll
+constexpr int kGrowMs = 2;                 // how often a batch past its linger time asks whether it is wanted
+constexpr size_t kChunk = 256;             // records per poll
+constexpr size_t kBatchesAtOnce = 8;       // read before their topics are compared
+constexpr size_t kBytesAtOnce = 32 << 20;  // the same; at least one batch
 constexpr std::chrono::milliseconds kPause(200);  // before the broker is asked again
 constexpr std::chrono::seconds kLookForMissing(1);
 constexpr std::chrono::seconds kFollow(2);  // statistics come once a second
@@ -212,6 +214,15 @@ void KafkaSource::report_other_offsets(const std::vector<LogProgress>& progress)
 
 absl::StatusOr<bool> KafkaSource::next(Batch& batch) {
   batch = {};
+  if (handed_ == ready_.size()) RETURN_IF_ERROR(read());
+  hand_over(batch);
+  return true;
+}
+
+// Fills ready_, unless nothing comes or the topics do not answer.
+absl::Status KafkaSource::read() {
+  ready_.clear();
+  handed_ = 0;
   const auto every = missing_.empty() ? std::chrono::milliseconds(options_.metadata_ms)
                                       : std::chrono::milliseconds(kLookForMissing);
   if (Clock::now() - looked_ > every) {
@@ -231,11 +242,11 @@ absl::StatusOr<bool> KafkaSource::next(Batch& batch) {
     release();
     return status;
   }
-  if (!waits_since_) {
-    if (gathered_.empty()) follow_markers();
-    hand_over(batch);
-  }
-  return true;
+  if (waits_since_) return absl::OkStatus();
+  if (gathered_.empty()) follow_markers();
+  ready_.swap(gathered_);
+  gathered_bytes_ = 0;
+  return absl::OkStatus();
 }
 
 // A marker follows the last record of a transaction. Once everything is read, the group's offset moves behind
@@ -261,23 +272,32 @@ void KafkaSource::follow_markers() {
   if (!to.empty()) consumer_->move_group(to);
 }
 
+size_t KafkaSource::batch_records() const {
+  return options_.pace != nullptr ? options_.pace->records() : options_.batch_records;
+}
+size_t KafkaSource::batch_bytes() const {
+  return options_.pace != nullptr ? options_.pace->bytes() : options_.batch_bytes;
+}
+
+// A batch, or more of them as long as records are there: these are compared with their topics at once.
 absl::Status KafkaSource::gather() {
   Clock::time_point deadline;
-  const size_t records_max = options_.pace != nullptr ? options_.pace->records() : options_.batch_records;
-  const size_t bytes_max = options_.pace != nullptr ? options_.pace->bytes() : options_.batch_bytes;
-  while (gathered_.size() < records_max && gathered_bytes_ < bytes_max) {
-    const bool any = !gathered_.empty();
+  const size_t batch = batch_records(), bytes = batch_bytes();
+  while (gathered_.size() < kBatchesAtOnce * batch &&
+         (gathered_bytes_ < bytes || gathered_bytes_ < kBytesAtOnce)) {
+    const bool any = !gathered_.empty(), full = gathered_.size() >= batch || gathered_bytes_ >= bytes;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
     const bool over = any && left <= 0;
-    if (over && (!wanted_ || wanted_())) break;
+    if (over && !full && (!wanted_ || wanted_())) break;
     // Poll for one record first: the linger time begins with it.
-    const size_t wanted = any ? std::min(kChunk, records_max - gathered_.size()) : 1;
-    const int wait_ms = over ? kGrowMs : any ? static_cast<int>(left) : options_.idle_ms;
+    const size_t wanted = any ? std::min(kChunk, kBatchesAtOnce * batch - gathered_.size()) : 1;
+    const int wait_ms = full ? 0 : over ? kGrowMs : any ? static_cast<int>(left) : options_.idle_ms;
+    const size_t before = gathered_.size();
     chunk_.clear();
     const absl::Status polled = consumer_->poll(wanted, wait_ms, chunk_);
     for (const Incoming& record : chunk_) take(record);
     if (!polled.ok()) RETURN_IF_ERROR(source_error(polled));
-    if (gathered_.empty()) break;
+    if (gathered_.empty() || (full && gathered_.size() == before)) break;
     if (!any) deadline = Clock::now() + std::chrono::milliseconds(options_.linger_ms);
   }
   return absl::OkStatus();
@@ -319,16 +339,22 @@ bool KafkaSource::waits_for_right(const absl::Status& status) {
   return true;
 }
 
+// The next batch of ready_.
 void KafkaSource::hand_over(Batch& batch) {
-  std::sort(gathered_.begin(), gathered_.end(), [](const Gathered& a, const Gathered& b) {
+  const size_t records = batch_records(), bytes = batch_bytes();
+  std::vector<Gathered> next;
+  for (size_t taken = 0; handed_ < ready_.size() && next.size() < records && taken < bytes; ++handed_) {
+    next.push_back(ready_[handed_]);
+    taken += ready_[handed_].record.bytes();
+  }
+  std::sort(next.begin(), next.end(), [](const Gathered& a, const Gathered& b) {
     const int names = a.topic == b.topic ? 0 : a.topic->compare(*b.topic);
     return names != 0 ? names < 0
                       : std::tie(a.partition, a.record.offset) < std::tie(b.partition, b.record.offset);
   });
-  for (size_t i = 0; i < gathered_.size(); ++i) {
-    const Gathered& g = gathered_[i];
-    if (i + 1 == gathered_.size() || gathered_[i + 1].topic != g.topic ||
-        gathered_[i + 1].partition != g.partition) {
+  for (size_t i = 0; i < next.size(); ++i) {
+    const Gathered& g = next[i];
+    if (i + 1 == next.size() || next[i + 1].topic != g.topic || next[i + 1].partition != g.partition) {
       statistics_->handed_over(*g.topic, g.partition, g.record.offset + 1);
       Partition& partition = partitions_[g.record.tag];
       partition.topic->last = g.record.tag;
@@ -338,13 +364,14 @@ void KafkaSource::hand_over(Batch& batch) {
                                 .checksum = checksum_of(g.record)};
     }
   }
-  copy_records(*consumer_, gathered_, pool_, batch);
+  copy_records(*consumer_, next, pool_, batch);
   bytes_read_ += batch.bytes;
-  release();
+  for (const Gathered& g : next) consumer_->release({&g.record, 1});
 }
 
 void KafkaSource::release() {
   for (const Gathered& g : gathered_) consumer_->release({&g.record, 1});
+  for (; handed_ < ready_.size(); ++handed_) consumer_->release({&ready_[handed_].record, 1});
   gathered_.clear();
   gathered_bytes_ = 0;
 }

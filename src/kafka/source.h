@@ -100,6 +100,9 @@ class KafkaSource final : public Source {
   absl::Status assign(size_t from, size_t to);
   bool topic_has_progress(const std::string& topic) const;
   void report_other_offsets(const std::vector<LogProgress>& progress);
+  absl::Status read();
+  size_t batch_records() const;
+  size_t batch_bytes() const;
   absl::Status gather();
   void take(const Incoming& record);
   absl::Status source_error(const absl::Status& failed);
@@ -143,8 +146,10 @@ class KafkaSource final : public Source {
   std::optional<Clock::time_point> waits_since_;  // since when gathered_ waits for its topics to answer
   std::vector<LogProgress> beginnings_;
   std::vector<Incoming> chunk_;
-  std::vector<Gathered> gathered_;  // records of the current batch
+  std::vector<Gathered> gathered_;  // read, but not compared with their topics yet
   size_t gathered_bytes_ = 0;
+  std::vector<Gathered> ready_;  // what next() returns, from handed_ on
+  size_t handed_ = 0;
   BufferPool pool_;
   Clock::time_point looked_, followed_;
   uint64_t bytes_read_ = 0;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "base/status.h"
 
@@ -13,11 +14,16 @@ namespace doppel::kafka {
 namespace {
 
 constexpr size_t kChunk = 1'000;  // most records of one poll
+constexpr int kLookUpMs = 1'000;  // time limit of a look-up of topics
 
 struct DestroyQueue {
   void operator()(rd_kafka_queue_t* queue) const { rd_kafka_queue_destroy(queue); }
 };
 using Queue = std::unique_ptr<rd_kafka_queue_t, DestroyQueue>;
+struct DestroyTopic {
+  void operator()(rd_kafka_topic_t* topic) const { rd_kafka_topic_destroy(topic); }
+};
+using Topic = std::unique_ptr<rd_kafka_topic_t, DestroyTopic>;
 
 int on_statistics(rd_kafka_t*, char* json, size_t length, void* opaque) {
   static_cast<LatestStatistics*>(opaque)->take({json, length});
@@ -66,6 +72,7 @@ class LibraryConsumer final : public Consumer {
   }
 
   absl::Status assign(const std::vector<Assignment>& more) override {
+    look_up(more);
     const PartitionList list(rd_kafka_topic_partition_list_new(static_cast<int>(more.size()) + 1));
     for (const Assignment& a : more) {
       Part& part = parts_[a.place];
@@ -171,6 +178,19 @@ class LibraryConsumer final : public Consumer {
     Queue queue;  // only with `separate`
   };
 
+  // Asks for the topics that the library does not know: it would look for their leaders once a second.
+  void look_up(const std::vector<Assignment>& assignments) {
+    std::vector<Topic> handles;
+    for (const Assignment& a : assignments)
+      if (known_.insert(a.place.topic).second)
+        handles.emplace_back(rd_kafka_topic_new(client_.get(), a.place.topic.c_str(), nullptr));
+    if (handles.empty()) return;
+    const rd_kafka_metadata_t* found = nullptr;
+    // All topics with a handle. Without an answer the library goes on by itself.
+    if (rd_kafka_metadata(client_.get(), 0, nullptr, &found, kLookUpMs) == RD_KAFKA_RESP_ERR_NO_ERROR)
+      rd_kafka_metadata_destroy(found);
+  }
+
   absl::Status take(rd_kafka_message_t* m, std::vector<Incoming>& out) {
     if (m->err == RD_KAFKA_RESP_ERR_NO_ERROR || m->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
       const std::optional<uint32_t> tag = tag_of(m);
@@ -215,6 +235,7 @@ class LibraryConsumer final : public Consumer {
   Client client_;
   Queue queue_;
   std::map<Place, Part> parts_;
+  std::set<std::string> known_;  // topics that were looked up
   std::map<std::pair<rd_kafka_topic_t*, int32_t>, uint32_t> topics_;
   std::pair<rd_kafka_topic_t*, int32_t> last_key_;
   uint32_t last_tag_ = 0;
