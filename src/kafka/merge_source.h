@@ -59,7 +59,8 @@ class MergeSource final : public Source {
     std::deque<Incoming> heads;
     bool done() const { return heads.empty() && next >= bounds.end; }
   };
-  explicit MergeSource(MergeOptions options) : options_(std::move(options)), pool_(8 << 20) {}
+  explicit MergeSource(MergeOptions options)
+      : options_(std::move(options)), pool_(options_.batch_bytes + options_.batch_bytes / 4) {}
   absl::Status fetch(Partition& partition);
 
   MergeOptions options_;

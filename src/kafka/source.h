@@ -92,7 +92,10 @@ class KafkaSource final : public Source {
   };
 
   KafkaSource(Cluster& cluster, KafkaSourceOptions options)
-      : cluster_(cluster), options_(std::move(options)), rights_(options_.missing_rights), pool_(8 << 20) {}
+      : cluster_(cluster),
+        options_(std::move(options)),
+        rights_(options_.missing_rights),
+        pool_(options_.batch_bytes + options_.batch_bytes / 4) {}
   absl::Status look(bool first);
   absl::Status say_missing(const std::vector<TopicPartitions>& found);
   absl::StatusOr<Partition> place(const Place& place, bool first);
