@@ -38,6 +38,11 @@ TEST(Surt, LongUrls) {
   EXPECT_EQ(surt("http://e.example/%" + repeated("25", kTimes)), "example,e)/%25");
   EXPECT_EQ(surt("http://\xc3\xbc." + repeated("a.", kTimes) + "example/"),
             "example" + repeated(",a", kTimes) + ",xn--tda)/");
+  // What begins as a session, and is none.
+  const std::string path = repeated("/(s(0123456789abcdefghijklmn))", 50'000),
+                    query = repeated("cfid=", 200'000);
+  EXPECT_EQ(surt("http://e.example" + path + "/page"), "example,e)" + path + "/page");
+  EXPECT_EQ(surt("http://e.example/?" + query), "example,e)/?" + query);
 }
 
 TEST(Surt, EscapesThatMakeEscapes) {

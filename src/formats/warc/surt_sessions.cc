@@ -41,12 +41,30 @@ size_t segment_length(sv text, bool named) {
   return length != 0 && length < text.size() && text[length] == '/' ? length + 1 : 0;
 }
 
-// Whether the text contains "x.aspx", before any "?".
-bool is_aspx(sv text) {
-  const std::string all = lower(text);
-  const size_t at = all.find(".aspx", 1);
-  return at != std::string::npos && all.find('?') >= at;
-}
+// Answers whether "x.aspx" follows a position, before any "?". The positions come in descending order, so
+// each byte is looked at once.
+class AspxBehind {
+ public:
+  explicit AspxBehind(sv path) : path_(lower(path)), from_(path.size()) {}
+
+  bool follows(size_t position) {
+    while (from_ > position) {
+      --from_;
+      if (path_[from_] == '?') question_ = from_;
+      if (from_ > position && path_.compare(from_, kAspx.size(), kAspx) == 0) aspx_ = from_;
+    }
+    // One that begins at the position itself counts for earlier positions only.
+    const bool any = aspx_ != std::string::npos && question_ >= aspx_;
+    if (position < path_.size() && path_.compare(position, kAspx.size(), kAspx) == 0) aspx_ = position;
+    return any;
+  }
+
+ private:
+  static constexpr sv kAspx = ".aspx";
+  const std::string path_;
+  size_t from_;                                                     // what is behind it was looked at
+  size_t aspx_ = std::string::npos, question_ = std::string::npos;  // the first ones there
+};
 
 bool begins_with(sv text, sv name) {
   return text.size() >= name.size() && equal_ignoring_case(text.substr(0, name.size()), name);
@@ -58,7 +76,8 @@ size_t run_of(sv text, size_t count, bool (*is)(char)) {
 }
 
 // The length of a session argument at the start of `text`; 0 if there is none.
-size_t argument_length(size_t kind, sv text) {
+// `end`: where the argument itself ends, at an "&" or at the end of the text.
+size_t argument_length(size_t kind, sv text, size_t end) {
   constexpr std::array<sv, 3> kNames{"jsessionid=", "phpsessid=", "sid="};
   constexpr size_t kId = 32, kAspName = 8, kAspId = 24;
   size_t length = 0;
@@ -78,9 +97,8 @@ size_t argument_length(size_t kind, sv text) {
   } else {
     constexpr sv kId1 = "cfid=", kId2 = "&cftoken=";
     if (!begins_with(text, kId1)) return 0;
-    const size_t next = text.find('&');
-    if (next == sv::npos || next == kId1.size() || !begins_with(text.substr(next), kId2)) return 0;
-    const size_t begin = next + kId2.size();
+    if (end == kId1.size() || !begins_with(text.substr(end), kId2)) return 0;
+    const size_t begin = end + kId2.size();
     length = std::min(text.find('&', begin), text.size());
     if (length == begin) return 0;
   }
@@ -91,10 +109,11 @@ size_t argument_length(size_t kind, sv text) {
 
 std::string without_session_in_path(std::string path) {
   for (const bool named : {true, false}) {
+    AspxBehind aspx(path);
     for (size_t slash = path.rfind('/'); slash != std::string::npos;
          slash = slash == 0 ? std::string::npos : path.rfind('/', slash - 1)) {
       const size_t length = segment_length(sv(path).substr(slash + 1), named);
-      if (length == 0 || !is_aspx(sv(path).substr(slash + 1 + length))) continue;
+      if (length == 0 || !aspx.follows(slash + 1 + length)) continue;
       path.erase(slash + 1, length);
       break;
     }
@@ -105,8 +124,9 @@ std::string without_session_in_path(std::string path) {
 std::string without_sessions(std::string query) {
   constexpr size_t kKinds = 5;
   for (size_t kind = 0; kind < kKinds; ++kind) {
-    for (size_t at = query.size(); at-- > 0;) {
-      const size_t length = argument_length(kind, sv(query).substr(at));
+    for (size_t at = query.size(), end = at; at-- > 0;) {
+      if (query[at] == '&') end = at;
+      const size_t length = argument_length(kind, sv(query).substr(at), end - at);
       if (length == 0) continue;
       query.erase(at, std::min(length + 1, query.size() - at));
       break;
