@@ -132,7 +132,8 @@ class KafkaSource final : public Source {
   std::function<bool()> wanted_;
   std::shared_ptr<LatestStatistics> statistics_ = std::make_shared<LatestStatistics>();  // before consumer_
   std::unique_ptr<Consumer> consumer_;
-  // Replaced consumers. Their queues may hold records of deleted topics, so they are never polled.
+  // Replaced consumers. Their queues may hold records of deleted topics, so they are never polled. They live
+  // as long as their records.
   std::vector<std::unique_ptr<Consumer>> old_consumers_;
   std::map<Place, LogProgress> progress_;  // as given to open()
   std::unique_ptr<Witness> witness_;

@@ -57,7 +57,7 @@ TEST(FailoverLong, AQuestionForOffsetsEndsWhileTheLeaderIsDead) {
         if (asked.ok() || !absl::IsUnavailable(asked.status())) return asked;
       }
     });
-    EXPECT_EQ(answer.wait_for(std::chrono::seconds(40)), std::future_status::ready) << "killed: " << leader;
+    EXPECT_EQ(answer.wait_for(std::chrono::seconds(120)), std::future_status::ready) << "killed: " << leader;
     broker->restart(leader);
     const absl::StatusOr<kafka::Watermarks> ends = answer.get();
     ASSERT_TRUE(ends.ok()) << ends.status();
