@@ -12,7 +12,8 @@ if(Python3_FOUND AND NOT DOPPEL_SANITIZE)
   packaging_test(deb 600 --build ${CMAKE_BINARY_DIR})
   packaging_test(release 300 --source ${PROJECT_SOURCE_DIR} --build ${CMAKE_BINARY_DIR})
   packaging_test(image 1800 --source ${PROJECT_SOURCE_DIR})  # a quarter of an hour where its compiler cache is cold
-  set_tests_properties(packaging/image PROPERTIES COST 900)  # so it begins first, and none waits for it at the end
+  # So it begins first, and compiles while other tests wait for brokers: CTest begins those without fixtures last.
+  set_tests_properties(packaging/image PROPERTIES COST 900 FIXTURES_REQUIRED packaging_venv)
 
   add_test(NAME packaging/venv COMMAND ${packaging}/venv $<TARGET_FILE:Python3::Interpreter> ${CMAKE_BINARY_DIR}/packaging-venv)
   set_tests_properties(packaging/venv PROPERTIES LABELS packaging TIMEOUT 300 FIXTURES_SETUP packaging_venv)

@@ -210,10 +210,11 @@ class Run {
     if (!read || produced_ == 0) return;
     refill(bits % 3 == 0 ? bits / 3 % (produced_ + 1) : bits % 3 == 1 ? produced_ : 0);
   }
-  void refill(size_t count) {
+  void refill(size_t count, size_t first = 0) {
     std::vector<Partition>& partitions = world_.broker.topics.at("in").partitions;
     old_.push_back(std::exchange(partitions, std::vector<Partition>(kPartitions)));
-    for (size_t i = 0; i < count; ++i) append(documents_[i], static_cast<int64_t>(old_.size()) * 3'600'001);
+    for (size_t i = first; i < count; ++i)
+      append(documents_[i], static_cast<int64_t>(old_.size()) * 3'600'001);
   }
 
   // As `doppel forget` does. What was produced may be an original, a copy, or not judged yet.
@@ -239,6 +240,8 @@ class Run {
   // mirrored there, to the same offsets or to others.
   void move_cluster(const Life& life) {
     if (!life.ended || !life.ended->ok() || !claimed_by(life) || world_.broker.did.lost != 0) return;
+    for (const auto& other : lives_)
+      if (!over(*other)) return;  // it would go on with the new cluster
     for (const auto& [name, topic] : world_.broker.topics) {
       for (const Partition& p : topic.partitions)
         if (p.stable_end() != p.end) return;  // events that nobody sees until the next start
@@ -461,7 +464,8 @@ class Run {
     each_in_log([&](const LogRecord& record) {
       if (const auto* o = std::get_if<LogOwner>(&record)) owner = o->owner;
     });
-    return owner == name_of(life) || owner.starts_with(name_of(life) + "/");
+    // "/" comes before the name of one that has released the log.
+    return owner == name_of(life) || owner == "/" + name_of(life) || owner.starts_with(name_of(life) + "/");
   }
 
   // Whether all documents are judged; with `owner`, also by a log that this life has claimed last.
