@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kafka/cluster.h"
+#include "kafka/records.h"
 #include "kafka/topics.h"
 #include "pipeline/buffers.h"
 #include "pipeline/stream.h"
@@ -60,7 +61,7 @@ class MergeSource final : public Source {
     bool done() const { return heads.empty() && next >= bounds.end; }
   };
   explicit MergeSource(MergeOptions options)
-      : options_(std::move(options)), pool_(options_.batch_bytes + options_.batch_bytes / 4) {}
+      : options_(std::move(options)), pool_(buffer_bytes(options_.batch_bytes)) {}
   absl::Status fetch(Partition& partition);
 
   MergeOptions options_;

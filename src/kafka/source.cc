@@ -223,7 +223,6 @@ absl::StatusOr<bool> KafkaSource::next(Batch& batch) {
 absl::Status KafkaSource::read() {
   ready_.clear();
   handed_ = 0;
-  if (gathered_.empty()) old_consumers_.clear();  // nobody has a record of theirs
   const auto every = missing_.empty() ? std::chrono::milliseconds(options_.metadata_ms)
                                       : std::chrono::milliseconds(kLookForMissing);
   if (Clock::now() - looked_ > every) {

@@ -95,7 +95,7 @@ class KafkaSource final : public Source {
       : cluster_(cluster),
         options_(std::move(options)),
         rights_(options_.missing_rights),
-        pool_(options_.batch_bytes + options_.batch_bytes / 4) {}
+        pool_(buffer_bytes(options_.batch_bytes)) {}
   absl::Status look(bool first);
   absl::Status say_missing(const std::vector<TopicPartitions>& found);
   absl::StatusOr<Partition> place(const Place& place, bool first);
@@ -133,7 +133,7 @@ class KafkaSource final : public Source {
   std::shared_ptr<LatestStatistics> statistics_ = std::make_shared<LatestStatistics>();  // before consumer_
   std::unique_ptr<Consumer> consumer_;
   // Replaced consumers. Their queues may hold records of deleted topics, so they are never polled. They live
-  // as long as their records.
+  // as long as the source: one whose topic was deleted takes five seconds to end (client.h).
   std::vector<std::unique_ptr<Consumer>> old_consumers_;
   std::map<Place, LogProgress> progress_;  // as given to open()
   std::unique_ptr<Witness> witness_;

@@ -210,11 +210,10 @@ class Run {
     if (!read || produced_ == 0) return;
     refill(bits % 3 == 0 ? bits / 3 % (produced_ + 1) : bits % 3 == 1 ? produced_ : 0);
   }
-  void refill(size_t count, size_t first = 0) {
+  void refill(size_t count) {
     std::vector<Partition>& partitions = world_.broker.topics.at("in").partitions;
     old_.push_back(std::exchange(partitions, std::vector<Partition>(kPartitions)));
-    for (size_t i = first; i < count; ++i)
-      append(documents_[i], static_cast<int64_t>(old_.size()) * 3'600'001);
+    for (size_t i = 0; i < count; ++i) append(documents_[i], static_cast<int64_t>(old_.size()) * 3'600'001);
   }
 
   // As `doppel forget` does. What was produced may be an original, a copy, or not judged yet.
@@ -241,7 +240,7 @@ class Run {
   void move_cluster(const Life& life) {
     if (!life.ended || !life.ended->ok() || !claimed_by(life) || world_.broker.did.lost != 0) return;
     for (const auto& other : lives_)
-      if (!over(*other)) return;  // it would go on with the new cluster
+      if (!over(*other)) return;  // it would use the new cluster with what it knows of the old one
     for (const auto& [name, topic] : world_.broker.topics) {
       for (const Partition& p : topic.partitions)
         if (p.stable_end() != p.end) return;  // events that nobody sees until the next start

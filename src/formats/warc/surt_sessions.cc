@@ -51,12 +51,9 @@ class AspxBehind {
     while (from_ > position) {
       --from_;
       if (path_[from_] == '?') question_ = from_;
-      if (from_ > position && path_.compare(from_, kAspx.size(), kAspx) == 0) aspx_ = from_;
+      if (path_.compare(from_ + 1, kAspx.size(), kAspx) == 0) aspx_ = from_ + 1;
     }
-    // One that begins at the position itself counts for earlier positions only.
-    const bool any = aspx_ != std::string::npos && question_ >= aspx_;
-    if (position < path_.size() && path_.compare(position, kAspx.size(), kAspx) == 0) aspx_ = position;
-    return any;
+    return aspx_ != std::string::npos && question_ >= aspx_;
   }
 
  private:

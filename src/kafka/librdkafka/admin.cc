@@ -11,11 +11,6 @@
 namespace doppel::kafka {
 namespace {
 
-struct DestroyMetadata {
-  void operator()(const rd_kafka_metadata_t* metadata) const { rd_kafka_metadata_destroy(metadata); }
-};
-using Metadata = std::unique_ptr<const rd_kafka_metadata_t, DestroyMetadata>;
-
 absl::StatusOr<Metadata> ask_metadata(rd_kafka_t* client) {
   const rd_kafka_metadata_t* out = nullptr;
   const rd_kafka_resp_err_t code = rd_kafka_metadata(client, 1, nullptr, &out, kAdminMs);

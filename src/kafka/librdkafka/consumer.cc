@@ -20,10 +20,6 @@ struct DestroyQueue {
   void operator()(rd_kafka_queue_t* queue) const { rd_kafka_queue_destroy(queue); }
 };
 using Queue = std::unique_ptr<rd_kafka_queue_t, DestroyQueue>;
-struct DestroyTopic {
-  void operator()(rd_kafka_topic_t* topic) const { rd_kafka_topic_destroy(topic); }
-};
-using Topic = std::unique_ptr<rd_kafka_topic_t, DestroyTopic>;
 
 int on_statistics(rd_kafka_t*, char* json, size_t length, void* opaque) {
   static_cast<LatestStatistics*>(opaque)->take({json, length});
@@ -186,7 +182,7 @@ class LibraryConsumer final : public Consumer {
         handles.emplace_back(rd_kafka_topic_new(client_.get(), a.place.topic.c_str(), nullptr));
     if (handles.empty()) return;
     const rd_kafka_metadata_t* found = nullptr;
-    // All topics with a handle. Without an answer the library goes on by itself.
+    // All topics with a handle. Without an answer the library looks for them itself.
     if (rd_kafka_metadata(client_.get(), 0, nullptr, &found, kLookUpMs) == RD_KAFKA_RESP_ERR_NO_ERROR)
       rd_kafka_metadata_destroy(found);
   }

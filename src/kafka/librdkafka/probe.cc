@@ -20,11 +20,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kListener = 2s;
 constexpr int kRefusals = 2;  // a single one may come from a broker that has just started
 
-struct DestroyMetadata {
-  void operator()(const rd_kafka_metadata_t* metadata) const { rd_kafka_metadata_destroy(metadata); }
-};
-using Metadata = std::unique_ptr<const rd_kafka_metadata_t, DestroyMetadata>;
-
 // What the library reported about failed connections.
 struct Heard {
   int refused = 0;                          // authentication

@@ -38,10 +38,6 @@ absl::Status status_of(const std::string& what, rd_kafka_error_t* failed) {
   return status;
 }
 
-struct DestroyTopic {
-  void operator()(rd_kafka_topic_t* topic) const { rd_kafka_topic_destroy(topic); }
-};
-
 class LibraryProducer final : public TransactionalProducer {
  public:
   explicit LibraryProducer(const TransactionalOptions& options)
@@ -298,7 +294,7 @@ class LibraryProducer final : public TransactionalProducer {
   int64_t request_bytes_;
   std::set<std::string> compressed_;
   Client producer_;
-  std::map<std::string, std::unique_ptr<rd_kafka_topic_t, DestroyTopic>> topics_;
+  std::map<std::string, Topic> topics_;
   std::string last_name_;
   rd_kafka_topic_t* last_topic_ = nullptr;
   absl::flat_hash_map<std::pair<const std::string*, int32_t>, int64_t> taken_;  // bytes since flush()
