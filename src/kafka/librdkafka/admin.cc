@@ -11,11 +11,11 @@
 namespace doppel::kafka {
 namespace {
 
-absl::StatusOr<Metadata> ask_metadata(rd_kafka_t* client) {
+absl::StatusOr<MetadataAnswer> ask_metadata(rd_kafka_t* client) {
   const rd_kafka_metadata_t* out = nullptr;
   const rd_kafka_resp_err_t code = rd_kafka_metadata(client, 1, nullptr, &out, kAdminMs);
   if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return error("kafka: cannot list the topics", code);
-  return Metadata(out);
+  return MetadataAnswer(out);
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ absl::Status create_topic(rd_kafka_t* client, const TopicSpec& spec, bool only_a
 }
 
 absl::StatusOr<std::vector<TopicPartitions>> list_topics(rd_kafka_t* client) {
-  ASSIGN_OR_RETURN(const Metadata metadata, ask_metadata(client));
+  ASSIGN_OR_RETURN(const MetadataAnswer metadata, ask_metadata(client));
   std::vector<TopicPartitions> out;
   for (int t = 0; t < metadata->topic_cnt; ++t) {
     const rd_kafka_metadata_topic_t& topic = metadata->topics[t];

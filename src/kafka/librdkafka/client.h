@@ -67,12 +67,12 @@ using PartitionList = std::unique_ptr<rd_kafka_topic_partition_list_t, DestroyLi
 struct DestroyTopic {
   void operator()(rd_kafka_topic_t* topic) const { rd_kafka_topic_destroy(topic); }
 };
-using Topic = std::unique_ptr<rd_kafka_topic_t, DestroyTopic>;
+using TopicHandle = std::unique_ptr<rd_kafka_topic_t, DestroyTopic>;
 
 struct DestroyMetadata {
   void operator()(const rd_kafka_metadata_t* metadata) const { rd_kafka_metadata_destroy(metadata); }
 };
-using Metadata = std::unique_ptr<const rd_kafka_metadata_t, DestroyMetadata>;
+using MetadataAnswer = std::unique_ptr<const rd_kafka_metadata_t, DestroyMetadata>;
 
 // Adds the place with its offset and note.
 void add_offset(rd_kafka_topic_partition_list_t* list, const Place& place, const GroupOffset& offset);

@@ -176,7 +176,7 @@ class LibraryConsumer final : public Consumer {
 
   // Asks for the topics that the library does not know: it would look for their leaders once a second.
   void look_up(const std::vector<Assignment>& assignments) {
-    std::vector<Topic> handles;
+    std::vector<TopicHandle> handles;
     for (const Assignment& a : assignments)
       if (known_.insert(a.place.topic).second)
         handles.emplace_back(rd_kafka_topic_new(client_.get(), a.place.topic.c_str(), nullptr));

@@ -137,7 +137,7 @@ Reached try_brokers(const ClientOptions& options, std::chrono::milliseconds pati
   }
   const Clock::time_point deadline = Clock::now() + patience;
   std::optional<Listeners> listeners;
-  Metadata metadata;
+  MetadataAnswer metadata;
   while (metadata == nullptr) {
     const rd_kafka_metadata_t* got = nullptr;
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());

@@ -294,7 +294,7 @@ class LibraryProducer final : public TransactionalProducer {
   int64_t request_bytes_;
   std::set<std::string> compressed_;
   Client producer_;
-  std::map<std::string, Topic> topics_;
+  std::map<std::string, TopicHandle> topics_;
   std::string last_name_;
   rd_kafka_topic_t* last_topic_ = nullptr;
   absl::flat_hash_map<std::pair<const std::string*, int32_t>, int64_t> taken_;  // bytes since flush()
