@@ -36,7 +36,8 @@ std::string text(const Kind& kind, const Totals& totals) {
         "{} takeovers, {} times the incumbent stayed; {} kills, {} stops, {} kills of a broker; "
         "who was taken over ended after {:.1f} s at most",
         totals.takeovers, totals.kept, totals.kills, totals.stops, totals.broker_kills, totals.slowest_end_s);
-  if (kind.done == &Totals::recreations) return fmt::format("{} topics made again", totals.recreations);
+  if (kind.done == &Totals::recreations)
+    return fmt::format("{} topics made again, offsets moved {} times", totals.recreations, totals.moves);
   return fmt::format("{} kills ({} at named points), {} clean ends", totals.kills, totals.at_points,
                      totals.terminated);
 }
@@ -52,8 +53,9 @@ int run(int argc, char** argv) {
       "kills doppel serve again and again, and compares what it published with what must have been said"};
   app.add_option("--kills", kills, "how often, in all rounds together")->capture_default_str();
   app.add_option("--takeovers", takeovers, "instead: how often a daemon takes over from another that lives");
-  app.add_option("--recreations", recreations,
-                 "instead: how often the input topic is deleted and made again");
+  app.add_option(
+      "--recreations", recreations,
+      "instead: how often the input topic is deleted and made again; its offsets are moved in between");
   app.add_option("--originals", plan.originals, "in the index when takeovers begin")->capture_default_str();
   app.add_flag("--cluster", cluster, "instead: break the processes of an index on many machines");
   app.add_option("--faults", faults, "how often, with --cluster")->capture_default_str();

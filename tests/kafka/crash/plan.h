@@ -37,7 +37,7 @@ struct Totals {
   int kills = 0, at_points = 0, terminated = 0;
   int takeovers = 0, kept = 0, stops = 0, broker_kills = 0;
   int faults = 0;  // of clusters
-  int recreations = 0;
+  int recreations = 0, moves = 0;
   size_t lost = 0, doubled = 0, changed = 0;
   double slowest_end_s = 0;  // of a daemon that was taken over, once it could know
   std::vector<std::string> findings;

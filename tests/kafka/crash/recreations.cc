@@ -1,10 +1,12 @@
-// One index whose input topic is deleted and made again, while the daemon runs, stands still, is stopped or
-// was killed: every record of every topic of that name is judged once, and none is taken for one of another.
+// One index whose input topic is deleted and made again, and whose offsets are moved, while the daemon runs,
+// stands still, is stopped or is killed: every record of every topic of that name is judged as often as the
+// index log says, and none is taken for one of another.
 
 #include <fmt/format.h>
 #include <signal.h>
 
 #include <algorithm>
+#include <future>
 #include <random>
 #include <thread>
 
@@ -33,7 +35,10 @@ class RecreationRound {
     begin_topic(50 + below(250));
     daemon_ = setup_.serve();
     await_read();
-    for (int i = 0; i < plan_.recreations_per_round && ok_ && !enough(); ++i) recreate();
+    for (int i = 0; i < plan_.recreations_per_round && ok_ && !enough(); ++i) {
+      recreate();
+      if (ok_) move();
+    }
     doing_ = "the end";
     if (!ok_) return;
     stop();
@@ -47,7 +52,7 @@ class RecreationRound {
 
  private:
   static constexpr int kPartitions = 3;
-  // What becomes of the daemon while the topic is away.
+  // What becomes of the daemon while the topic is away, or its offsets are moved.
   enum class State { runs, killed, stopped, paused };
 
   uint64_t below(uint64_t n) { return random_() % n; }
@@ -102,11 +107,39 @@ class RecreationRound {
     client_.delete_topic(setup_.input());
     std::this_thread::sleep_for(Seconds(away_s));
     client_.create_topic(setup_.input(), kPartitions);
-    begin_topic(std::min<size_t>(next, 900));
+    begin_topic(std::min<size_t>(next, 800));
     after(state);
     await_read();
     const std::lock_guard lock(totals_.mutex);
     ++totals_.recreations;
+    if (plan_.verbose) std::cout << fmt::format("round {}: {}\n", number_, doing_) << std::flush;
+  }
+
+  // Moves one partition with `doppel offsets set`. A daemon that is killed meanwhile carries out the request
+  // at its next start.
+  void move() {
+    const auto state = static_cast<State>(below(4));
+    const auto partition = static_cast<int32_t>(below(kPartitions));
+    const auto end = static_cast<uint64_t>(ends_of(topics_.back(), produced_)[{setup_.input(), partition}]);
+    const size_t kind = below(3);
+    const std::string to = kind == 0 ? "beginning" : kind == 1 ? "end" : fmt::format("{}", below(end + 1));
+    const std::string command = fmt::format("offsets set {}/{}={} --yes", setup_.input(), partition, to);
+    doing_ = fmt::format("{}, {}", name_of(state), command);
+    if (state == State::paused) daemon_->signal(SIGSTOP);
+    if (state == State::stopped) stop();
+    if (below(2) == 0) produce_next(30);  // some may be skipped
+    std::future<Ran> asked = std::async(std::launch::async, [&] { return setup_.run(command); });
+    if (state == State::killed || state == State::paused)
+      std::this_thread::sleep_for(std::chrono::milliseconds(below(400)));
+    if (state == State::killed) daemon_->kill();
+    if (state == State::stopped) asked.wait();
+    after(state);
+    const Ran said = asked.get();
+    if (said.code != 0) return finding(fmt::format("exit {}: {}{}", said.code, said.out, said.err));
+    produce_next(30 + below(30));
+    await_read();
+    const std::lock_guard lock(totals_.mutex);
+    ++totals_.moves;
     if (plan_.verbose) std::cout << fmt::format("round {}: {}\n", number_, doing_) << std::flush;
   }
 
