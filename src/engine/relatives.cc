@@ -20,6 +20,8 @@ void keep_longest(std::vector<ShingleRun>& runs, size_t most) {
             [](const ShingleRun& a, const ShingleRun& b) { return a.begin < b.begin; });
 }
 
+uint32_t run_least(const RelationRule& rule) { return std::min(kRunLeast, rule.passage); }
+
 // Calls visit(i, count, far) for each print near which some original lists one: by how many, how far away.
 template <typename Visit>
 void each_nearest(std::span<const Print> prints, std::span<const uint32_t> listed, const Visit& visit) {
@@ -46,7 +48,7 @@ void each_nearest(std::span<const Print> prints, std::span<const uint32_t> liste
 void TextMap::start(const RelationRule& rule, std::span<const uint32_t> tops, std::span<const Print> prints,
                     const CompactSet& own, std::span<const uint32_t> cell_sizes) {
   rule_ = &rule;
-  run_least_ = std::min(kRunLeast, rule.passage);
+  run_least_ = run_least(rule);
   tops_ = tops;
   own_ = &own;
   cell_sizes_ = cell_sizes;
@@ -139,41 +141,51 @@ void TextMap::compare(const CompactSet& theirs, Relative& out) {
   keep_longest(out.runs, kRunsMost);
 }
 
-std::vector<ShingleRun> TextMap::without(std::span<const uint8_t> common,
-                                         std::span<const ShingleRun> runs) const {
+std::vector<ShingleRun> without(const RelationRule& rule, std::span<const ShingleRun> ranges,
+                                std::span<const ShingleRun> runs) {
+  const uint32_t least = run_least(rule);
   std::vector<ShingleRun> out;
-  size_t cell = 0;
+  size_t range = 0;
   for (const ShingleRun& run : runs) {
-    while (last_[cell] < run.begin) ++cell;
+    while (range < ranges.size() && ranges[range].end <= run.begin) ++range;
     uint32_t begin = run.begin;
-    for (size_t c = cell; begin < run.end; ++c) {
-      const uint32_t end = last_[c] < run.end ? last_[c] + 1 : run.end;
-      if (common[c] != 0) {
-        begin = end;
-      } else if (end == run.end || common[c + 1] != 0) {
-        if (end - begin >= run_least_) out.push_back({begin, end});
-        begin = end;
-      } else {
-        continue;  // with the next cell
-      }
+    for (size_t r = range; begin < run.end; ++r) {
+      const uint32_t end = r < ranges.size() ? std::min(run.end, ranges[r].begin) : run.end;
+      if (end >= begin + least) out.push_back({begin, end});
+      begin = r < ranges.size() ? std::max(begin, ranges[r].end) : run.end;
     }
   }
   return out;
 }
 
-std::vector<uint8_t> common_cells(const RelationRule& rule, std::span<const Print> prints,
-                                  std::span<const uint32_t> listed) {
+Common find_common(const RelationRule& rule, std::span<const Print> prints,
+                   std::span<const uint32_t> listed) {
   const uint32_t third = (rule.common_after + 2) / 3;
   constexpr uint8_t kThird = 2;
-  std::vector<uint8_t> out(prints.size(), 0);
+  Common out;
+  std::vector<uint8_t>& cells = out.cells;
+  cells.assign(prints.size(), 0);
   each_nearest(prints, listed, [&](size_t i, uint32_t count, uint32_t far) {
     if (far > rule.passage) return;
-    out[i] = count >= rule.common_after ? 1 : count >= third ? kThird : 0;
+    cells[i] = count >= rule.common_after ? 1 : count >= third ? kThird : 0;
   });
-  for (size_t i = 1; i < out.size(); ++i)
-    if (out[i] == kThird && out[i - 1] == 1) out[i] = 1;
-  for (size_t i = out.size(); i > 0; --i)
-    if (out[i - 1] == kThird) out[i - 1] = i < out.size() && out[i] == 1 ? 1 : 0;
+  for (size_t i = 1; i < cells.size(); ++i)
+    if (cells[i] == kThird && cells[i - 1] == 1) cells[i] = 1;
+  for (size_t i = cells.size(); i > 0; --i)
+    if (cells[i - 1] == kThird) cells[i - 1] = i < cells.size() && cells[i] == 1 ? 1 : 0;
+  bool joined = false;  // all cells since the last range are common
+  for (size_t i = 0; i < prints.size(); ++i) {
+    const uint32_t at = prints[i].position;
+    if (listed[prints[i].number] >= rule.common_after) {
+      if (joined && at - out.ranges.back().end < rule.passage) {
+        out.ranges.back().end = at + 1;
+      } else {
+        out.ranges.push_back({at, at + 1});
+      }
+      joined = true;
+    }
+    joined = joined && cells[i] != 0;
+  }
   return out;
 }
 
@@ -204,26 +216,26 @@ bool may_relate(const RelationRule& rule, uint64_t shared, uint64_t of_document,
          (rule.contains && may_reach(of_original));
 }
 
-std::optional<Related> relate(const RelationRule& rule, TextMap& map, std::span<const uint8_t> common,
+std::optional<Related> relate(const RelationRule& rule, TextMap& map, const Common& common,
                               const Relative& relative) {
   Related out{.seq = relative.seq};
   uint64_t shared_common = 0;
   for (const CellCount& cell : relative.cells)
-    (common[cell.cell] != 0 ? shared_common : out.shared) += cell.shared;
-  if (out.shared < rule.shared_least()) return std::nullopt;
+    (common.cells[cell.cell] != 0 ? shared_common : out.shared) += cell.shared;
   uint64_t whole = 0;
   for (size_t cell = 0; cell < map.cell_sizes().size(); ++cell) {
     whole += map.cell_sizes()[cell];
-    out.of_document += common[cell] != 0 ? 0 : map.cell_sizes()[cell];
+    out.of_document += common.cells[cell] != 0 ? 0 : map.cell_sizes()[cell];
   }
   // Values that differ in the document may be equal in a smaller number of bits.
   out.of_original = relative.size - std::min<uint64_t>(relative.size, shared_common);
   out.of_original = std::max(out.of_original, std::min<uint64_t>(out.shared, relative.size));
   out.shared = std::min({out.shared, out.of_document, out.of_original});
   const auto reaches = [&](uint64_t size, uint64_t all) {
-    return kLeastLeft * size >= all && out.shared * 1'000'000 >= size * rule.containment_ppm;
+    return out.shared >= rule.shared_least() && kLeastLeft * size >= all &&
+           out.shared * 1'000'000 >= size * rule.containment_ppm;
   };
-  std::vector<ShingleRun> runs = map.without(common, relative.runs);
+  std::vector<ShingleRun> runs = without(rule, common.ranges, relative.runs);
   uint32_t longest = 0;
   for (const ShingleRun& run : runs) longest = std::max(longest, run.size());
   keep_longest(runs, kPassagesMost);
@@ -234,6 +246,10 @@ std::optional<Related> relate(const RelationRule& rule, TextMap& map, std::span<
     out.relation = Relation::contains;
   } else if (rule.shares && longest >= rule.passage) {
     out.relation = Relation::shares;
+    // A passage counts as a whole, also in cells that are common.
+    out.shared = std::max(out.shared, std::min<uint64_t>({longest, whole, relative.size}));
+    out.of_document = std::max(out.of_document, out.shared);
+    out.of_original = std::max(out.of_original, out.shared);
   } else {
     return std::nullopt;
   }

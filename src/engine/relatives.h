@@ -70,9 +70,6 @@ class TextMap {
   // The document's own: how many shingles come first in each cell.
   std::span<const uint32_t> cell_sizes();
 
-  // What is left of the runs without the cells that are common (by cell).
-  std::vector<ShingleRun> without(std::span<const uint8_t> common, std::span<const ShingleRun> runs) const;
-
  private:
   void number();
   size_t slot_of(uint32_t value) const;
@@ -94,14 +91,24 @@ class TextMap {
   PodVector<uint8_t> shared_;      // by number
 };
 
-// A cell is as frequent as the nearest print that any original lists says, if that is no further away than a
-// passage. `listed`: by Print::number, over all owners.
-//
-// By cell, whether it is common: common_after originals have it, or a third as many and the next cell is
-// common. An original lists the smallest of wide windows only, so that some prints of a template are listed
-// less often than others.
-std::vector<uint8_t> common_cells(const RelationRule& rule, std::span<const Print> prints,
-                                  std::span<const uint32_t> listed);
+// What of a document is common.
+struct Common {
+  // By cell. A cell is as frequent as the nearest print that any original lists says, if that is no further
+  // away than a passage. It is common if common_after originals have it, or a third as many and the next cell
+  // is common: an original lists the smallest of wide windows only, so that some prints of a template are
+  // listed less often than others.
+  std::vector<uint8_t> cells;
+  // The shingles that end a passage: ascending. Each print that common_after originals list, and what is
+  // between two of them, less than a passage apart, in cells that are all common. So a passage with no
+  // shingle that common_after originals have is whole: a print in it would say so.
+  std::vector<ShingleRun> ranges;
+};
+// `listed`: by Print::number, over all owners.
+Common find_common(const RelationRule& rule, std::span<const Print> prints, std::span<const uint32_t> listed);
+
+// What is left of ascending runs without these ranges, where it is long enough to say something.
+std::vector<ShingleRun> without(const RelationRule& rule, std::span<const ShingleRun> ranges,
+                                std::span<const ShingleRun> runs);
 
 // By print, whether it is listed where it is not Print::stored: what begins to be a template is known print
 // by print, so that it is found to be common early, and its ends are known.
@@ -120,7 +127,7 @@ inline constexpr size_t kPassagesMost = 16;  // that are reported of one origina
 
 // Whether the document is related to an original that it was compared with, and how. Its metadata is not
 // filled.
-std::optional<Related> relate(const RelationRule& rule, TextMap& map, std::span<const uint8_t> common,
+std::optional<Related> relate(const RelationRule& rule, TextMap& map, const Common& common,
                               const Relative& relative);
 
 }  // namespace doppel

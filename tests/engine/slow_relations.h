@@ -81,6 +81,20 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
   for (uint32_t place = 0; place < d.tops.size(); ++place)
     common[place] = common_at[nearest(place, false)->position];
 
+  // What ends a passage: a print that is frequent itself, and what is between two of them in common cells.
+  std::set<uint32_t> ends;
+  const Print* last = nullptr;  // that is frequent, with nothing but common cells since
+  for (const Print& p : d.prints) {
+    if (count[p.key] >= rule.common_after) {
+      ends.insert(p.position);
+      if (last != nullptr && p.position - last->position <= rule.passage)
+        for (uint32_t place = last->position; place < p.position; ++place) ends.insert(place);
+      last = &p;
+    } else if (!common_at[p.position]) {
+      last = nullptr;
+    }
+  }
+
   struct Candidate {
     size_t hits;
     const SlowOriginal* r;
@@ -134,7 +148,7 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
     for (const ShingleRun& run : runs) {
       uint32_t from = run.begin;
       for (uint32_t place = run.begin; place <= run.end; ++place) {
-        if (place < run.end && !common[place]) continue;
+        if (place < run.end && !ends.contains(place)) continue;
         if (place > from && place - from >= least) passages.push_back({from, place});
         if (place > from) longest = std::max(longest, place - from);
         from = place + 1;
@@ -146,13 +160,13 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
     std::sort(passages.begin(), passages.end(), [](ShingleRun a, ShingleRun b) { return a.begin < b.begin; });
     for (const ShingleRun& run : passages)
       related.passages.push_back({run.begin, run.end + rule.shingle_words - 1});
-    if (related.shared < rule.shared_least()) continue;
     const uint64_t size = r.values.size();
     related.of_original = size - std::min(size, common_shared);
     related.of_original = std::max(related.of_original, std::min(related.shared, size));
     related.shared = std::min({related.shared, related.of_document, related.of_original});
     const auto reaches = [&](uint64_t part, uint64_t whole) {
-      return 4 * part >= whole && related.shared * 1'000'000 >= part * rule.containment_ppm;
+      return related.shared >= rule.shared_least() && 4 * part >= whole &&
+             related.shared * 1'000'000 >= part * rule.containment_ppm;
     };
     if (rule.contained && reaches(related.of_document, all)) {
       related.relation = Relation::contained;
@@ -160,6 +174,9 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
       related.relation = Relation::contains;
     } else if (rule.shares && longest >= rule.passage) {
       related.relation = Relation::shares;
+      related.shared = std::max(related.shared, std::min<uint64_t>({longest, all, size}));
+      related.of_document = std::max(related.of_document, related.shared);
+      related.of_original = std::max(related.of_original, related.shared);
     } else {
       continue;
     }
