@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "absl/strings/str_join.h"
 #include "base/log.h"
@@ -245,7 +246,7 @@ absl::Status KafkaSource::read() {
   if (waits_since_) return absl::OkStatus();
   if (gathered_.empty()) follow_markers();
   ready_.swap(gathered_);
-  gathered_bytes_ = 0;
+  ready_bytes_ = std::exchange(gathered_bytes_, 0);
   return absl::OkStatus();
 }
 
@@ -339,13 +340,15 @@ bool KafkaSource::waits_for_right(const absl::Status& status) {
   return true;
 }
 
-// The next batch of ready_.
+// The next batch of ready_. A small rest belongs to the last batch: each transaction takes its time.
 void KafkaSource::hand_over(Batch& batch) {
-  const size_t records = batch_records(), bytes = batch_bytes();
+  const size_t records = batch_records(), limit = batch_bytes();
+  const size_t bytes = ready_bytes_ <= limit + limit / 8 ? ready_bytes_ : limit;
   std::vector<Gathered> next;
   for (size_t taken = 0; handed_ < ready_.size() && next.size() < records && taken < bytes; ++handed_) {
     next.push_back(ready_[handed_]);
     taken += ready_[handed_].record.bytes();
+    ready_bytes_ -= ready_[handed_].record.bytes();
   }
   std::sort(next.begin(), next.end(), [](const Gathered& a, const Gathered& b) {
     const int names = a.topic == b.topic ? 0 : a.topic->compare(*b.topic);

@@ -153,7 +153,7 @@ class KafkaSource final : public Source {
   std::vector<Gathered> gathered_;  // read, but not compared with their topics yet
   size_t gathered_bytes_ = 0;
   std::vector<Gathered> ready_;  // what next() returns, from handed_ on
-  size_t handed_ = 0;
+  size_t handed_ = 0, ready_bytes_ = 0;
   BufferPool pool_;
   Clock::time_point looked_, followed_;
   uint64_t bytes_read_ = 0;
