@@ -78,6 +78,10 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   Options o = config.options;
   std::unique_ptr<CdxjOutput> cdxj;
   RETURN_IF_ERROR(learn_signed_format(flags.paths, o.input));
+  if (!flags.best.empty()) {
+    o.input.best = flags.best;
+    RETURN_IF_ERROR(check_best(o, flags));
+  }
   if (!flags.cdxj.empty()) {
     ASSIGN_OR_RETURN(const Listing listing, list_files({.paths = flags.paths}));
     absl::flat_hash_map<std::string, uint64_t> sizes;
@@ -128,9 +132,7 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   source_options.columns = o.input;
   std::unique_ptr<BestRows> best;
   if (!flags.best.empty()) {
-    RETURN_IF_ERROR(check_best(o, flags));
-    ASSIGN_OR_RETURN(best, BestRows::open(flags.best, *source_options.columns));
-    if (!best->field().empty()) source_options.columns->passthrough_fields.push_back(best->field());
+    best = std::make_unique<BestRows>(*Best::parse(o.input.best));
     flags.sink.keep_later = true;
   }
   if (o.cut != "nothing") flags.sink.cut = o.input;

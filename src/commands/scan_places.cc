@@ -23,6 +23,8 @@ std::vector<NamedPath> outputs_of(const ScanFlags& flags) {
 absl::Status check_best(const Options& o, const ScanFlags& flags) {
   const auto refuse = [](std::string_view why) { return invalid(fmt::format("--best: {}", why)); };
   const FilesSinkOptions& sink = flags.sink;
+  if (const absl::Status status = Best::parse(flags.best).status(); !status.ok())
+    return refuse(std_sv(status.message()));
   if (sink.keep.empty() && sink.keep_directory.empty() && sink.keep_files.empty())
     return refuse("it chooses what --keep (or --keep-files) writes; give that, too");
   if (!o.state_directory.empty())

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/status.h"
+#include "formats/best.h"
 #include "formats/json/crawl_log.h"
 #include "formats/json/json_decoder.h"
 #include "formats/presets.h"
@@ -125,6 +126,10 @@ absl::Status check_format(const FormatOptions& options) {
     const auto [at, error] = std::from_chars(status.data(), end, value);
     if (status != "any" && (error != std::errc() || at != end))
       return invalid(fmt::format("input.statuses: \"{}\" is neither a number nor any", status));
+  }
+  if (!options.best.empty()) {
+    if (const absl::Status status = Best::parse(options.best).status(); !status.ok())
+      return invalid(fmt::format("output.best: {}", std_sv(status.message())));
   }
   return wanted_fields(options).status();
 }

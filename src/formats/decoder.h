@@ -31,6 +31,8 @@ struct FormatOptions {
   std::vector<std::string> scope_fields{};
   std::vector<std::string> tag_fields{};
   std::vector<std::string> passthrough_fields{};
+  // What makes one copy better than another (best.h); empty: nothing does.
+  std::string best{};
   // Columns of tables that are read besides, where they are there: for a caller that decodes records twice.
   std::vector<std::string> optional_fields{};
 

@@ -40,6 +40,8 @@ struct Document {
   std::string_view tags;         // "name=value" lines, such as a crawl's id
   std::string_view passthrough;  // chosen fields as members of a JSON object: "a":1,"b":"x"
 
+  std::string_view best_field;  // JSON of the field that FormatOptions::best names
+
   // If not empty, the record is not judged (for example because of its status or type). It gives the reason
   // in a word or two, by which such records are counted.
   std::string_view skip;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/status.h"
+#include "formats/best.h"
 #include "formats/bytes/http.h"
 #include "formats/presets.h"
 
@@ -65,6 +66,11 @@ absl::StatusOr<WantedField> wanted_field(Role role, std::string_view option, con
   return field;
 }
 
+std::vector<std::string> best_field(const FormatOptions& options) {
+  const absl::StatusOr<Best> best = Best::parse(options.best);
+  return best.ok() && !best->field().empty() ? std::vector{best->field()} : std::vector<std::string>();
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<WantedField>> wanted_fields(const FormatOptions& given) {
@@ -72,7 +78,7 @@ absl::StatusOr<std::vector<WantedField>> wanted_fields(const FormatOptions& give
   struct Option {
     Role role;
     std::string_view name;
-    const std::vector<std::string>& fields;
+    std::vector<std::string> fields;
   };
   const Option all[] = {{Role::id, "input.id", options.id_fields},
                         {Role::text, "input.text", options.text_fields},
@@ -80,7 +86,8 @@ absl::StatusOr<std::vector<WantedField>> wanted_fields(const FormatOptions& give
                         {Role::date, "input.date", options.date_fields},
                         {Role::scope, "input.scope", options.scope_fields},
                         {Role::tag, "input.tags", options.tag_fields},
-                        {Role::passthrough, "input.passthrough", options.passthrough_fields}};
+                        {Role::passthrough, "input.passthrough", options.passthrough_fields},
+                        {Role::best, "output.best", best_field(options)}};
   std::vector<WantedField> out;
   for (const Option& option : all) {
     for (const std::string& field : option.fields) {
@@ -135,7 +142,8 @@ std::optional<std::string_view> record_field(const WantedField& field, const Rec
 Gathered::Gathered(const std::vector<WantedField>& fields) {
   for (const WantedField& field : fields) {
     scopes_ += field.role == Role::scope ? 1 : 0;
-    any_ = any_ || field.role == Role::scope || field.role == Role::tag || field.role == Role::passthrough;
+    any_ = any_ || field.role == Role::scope || field.role == Role::tag || field.role == Role::passthrough ||
+           field.role == Role::best;
   }
 }
 
@@ -144,6 +152,7 @@ void Gathered::clear() {
   scope_.clear();
   tags_.clear();
   passthrough_.clear();
+  best_.clear();
 }
 
 void Gathered::add_scope(std::optional<std::string_view> value) {
@@ -174,6 +183,7 @@ void Gathered::put(Document& out) const {
   out.scope = scope_;
   out.tags = tags_;
   out.passthrough = passthrough_;
+  out.best_field = best_;
 }
 
 }  // namespace doppel

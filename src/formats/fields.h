@@ -20,6 +20,7 @@ enum class Role : unsigned char {
   scope,
   tag,
   passthrough,
+  best,
   // Fields without options: only presets define them.
   content_type,
   charset,
@@ -31,7 +32,7 @@ enum class Role : unsigned char {
   warc_record_id,
   warc_type
 };
-inline constexpr size_t kRoles = 16;
+inline constexpr size_t kRoles = 17;
 
 struct WantedField {
   enum class From : unsigned char { json, key, topic, header };
@@ -59,8 +60,9 @@ std::optional<std::string_view> record_field(const WantedField& field, const Rec
 // null.
 std::optional<std::string_view> header_of(const Record& record, std::string_view name);
 
-// Combines scopes and tags. A single field is the scope itself. Several are concatenated so that different
-// lists never give the same scope: "3:abc,-,2:no," for "abc", nothing, "no".
+// Combines scopes and tags, and keeps the field that the best copy is chosen by. A single field is the scope
+// itself. Several are concatenated so that different lists never give the same scope: "3:abc,-,2:no," for
+// "abc", nothing, "no".
 class Gathered {
  public:
   explicit Gathered(const std::vector<WantedField>& fields);
@@ -68,13 +70,14 @@ class Gathered {
   void add_scope(std::optional<std::string_view> value);
   void add_tag(std::string_view label, std::string_view value);
   void add_passthrough(std::string_view label, std::string_view json);
+  void set_best(std::string_view json) { best_ = json; }
   // Stores the result in the document, as views into this object.
   void put(Document& out) const;
 
  private:
   int scopes_ = 0;
   bool any_ = false;
-  std::string scope_, tags_, passthrough_;
+  std::string scope_, tags_, passthrough_, best_;
 };
 
 }  // namespace doppel

@@ -81,6 +81,12 @@ class RawDecoder final : public Decoder {
           quoted_.pop_back();
           gathered_.add_passthrough(field.label, quoted_);
           break;
+        case Role::best:
+          quoted_.clear();
+          append_json_member(quoted_, *value);
+          quoted_.pop_back();
+          gathered_.set_best(quoted_);
+          break;
         default:
           break;
       }

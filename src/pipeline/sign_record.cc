@@ -33,6 +33,7 @@ RecordSigner::RecordSigner(const Scheme& scheme, bool with_sets, const FormatOpt
       with_sets_(with_sets),
       fallback_is_near_(format.fallback_text == "near") {
   if (decoder_ == nullptr && !is_signed(format)) decoder_ = make_decoder(format);
+  if (absl::StatusOr<Best> best = Best::parse(format.best); best.ok()) best_ = *std::move(best);
 }
 
 void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slices) {
@@ -84,6 +85,7 @@ void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slic
   out.timestamp_ms = record.timestamp_ms >= 0 ? record.timestamp_ms : document.timestamp_ms.value_or(kNoTime);
   Metadata metadata = metadata_of(record, document);
   metadata.payload = out.payload;
+  if (best_) metadata.best = {best_->tag(), best_->value_of(document)};
   encode_metadata(metadata, out.metadata);
   if (out.metadata.size() > kMaxMetadata) {
     reject(out, "id, url and other metadata together are longer than 65536 bytes");

@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "engine/resolved.h"
 #include "engine/sign.h"
 #include "engine/signed_record.h"
+#include "formats/best.h"
 #include "formats/decoder.h"
 #include "formats/record.h"
 #include "sketch/compact_set.h"
@@ -64,7 +66,8 @@ class RecordSigner {
   HashKey hash_key_;
   Normalisation normalisation_;
   std::unique_ptr<Decoder> decoder_;  // nullptr: records are signed
-  std::string key_;                   // buffer for source and key
+  std::optional<Best> best_;
+  std::string key_;  // buffer for source and key
   KeyPolicy keys_;
   bool saw_warc_ = false;
 

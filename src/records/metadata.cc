@@ -1,5 +1,6 @@
 // The encoding: a byte of flags, the members that every document has, then the optional ones. Rare members
-// have their flags in a second byte, which is present only if one of them is set.
+// have their flags in a second byte, which is present only if one of them is set. What is behind them is the
+// value by which the best copy is chosen: its tag alone, or tag and value.
 
 #include "records/metadata.h"
 
@@ -114,6 +115,11 @@ Digest payload_of_metadata(std::string_view encoded) {
   return decode_metadata(encoded, metadata).ok() ? metadata.payload : Digest();
 }
 
+std::optional<BestValue> best_of_metadata(std::string_view encoded) {
+  Metadata metadata;
+  return decode_metadata(encoded, metadata).ok() ? metadata.best : std::nullopt;
+}
+
 void encode_metadata(const Metadata& m, std::string& out) {
   const uint8_t more = more_of(m);
   out.clear();
@@ -132,8 +138,7 @@ void encode_metadata(const Metadata& m, std::string& out) {
     put_fixed<uint64_t>(out, m.payload.low);
     put_fixed<uint64_t>(out, m.payload.high);
   }
-  if (more == 0) return;
-  put_fixed<uint8_t>(out, more);
+  if (more != 0) put_fixed<uint8_t>(out, more);
   if (m.key) put_string(out, *m.key);
   if (m.arrival_ms) put_fixed<int64_t>(out, *m.arrival_ms);
   if (!m.content_type.empty()) put_string(out, m.content_type);
@@ -145,6 +150,8 @@ void encode_metadata(const Metadata& m, std::string& out) {
   }
   if (!m.tags.empty()) put_string(out, m.tags);
   if (!m.passthrough.empty()) put_string(out, m.passthrough);
+  if (m.best) put_fixed<uint32_t>(out, m.best->tag);
+  if (m.best && m.best->value) put_fixed<double>(out, *m.best->value);
 }
 
 absl::Status decode_metadata(std::string_view encoded, Metadata& m) {
@@ -177,6 +184,8 @@ absl::Status decode_metadata(std::string_view encoded, Metadata& m) {
   }
   if ((more & kTags) != 0) m.tags = in.string();
   if ((more & kPassthrough) != 0) m.passthrough = in.string();
+  if (!in.rest().empty()) m.best.emplace().tag = in.fixed<uint32_t>();
+  if (!in.rest().empty()) m.best->value = in.fixed<double>();
   return in.done() ? absl::OkStatus() : absl::DataLossError("the metadata of a stored document is damaged");
 }
 

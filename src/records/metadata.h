@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "formats/best.h"
 #include "formats/document.h"
 #include "formats/record.h"
 #include "text/digest.h"
@@ -32,6 +33,7 @@ struct Metadata {           // views into the encoded form, or into the source o
   std::optional<WarcOrigin> warc;
   std::string_view tags;
   std::string_view passthrough;
+  std::optional<BestValue> best;  // if a setting chooses the best copy
 
   // source/offset for files, topic/partition/offset for Kafka. The second topic of a name is topic@2, and so
   // on. Unique for ever on Kafka.
@@ -46,6 +48,7 @@ struct Metadata {           // views into the encoded form, or into the source o
 bool is_same_record(std::string_view encoded, std::string_view other);
 
 Digest payload_of_metadata(std::string_view encoded);
+std::optional<BestValue> best_of_metadata(std::string_view encoded);
 
 Metadata metadata_of(const Record& record, const Document& document);
 

@@ -20,8 +20,7 @@ constexpr size_t kPointersMost = 10'000;  // pointers that an error may suggest
 struct Setting {
   Role role;
   std::string_view name;
-  const std::vector<std::string>& fields;
-  const std::vector<std::string>& defaults;
+  std::vector<std::string> fields, defaults;
 };
 
 const Column* find(const std::vector<Column>& columns, std::string_view name) {
@@ -149,7 +148,8 @@ absl::StatusOr<std::vector<Column>> choose_columns(const std::vector<Column>& co
       {Role::date, "input.date", format.date_fields, defaults.date_fields},
       {Role::scope, "input.scope", format.scope_fields, defaults.scope_fields},
       {Role::tag, "input.tags", format.tag_fields, defaults.tag_fields},
-      {Role::passthrough, "input.passthrough", format.passthrough_fields, defaults.passthrough_fields}};
+      {Role::passthrough, "input.passthrough", format.passthrough_fields, defaults.passthrough_fields},
+      {Role::best, "output.best", {format.best}, {defaults.best}}};
   std::set<const Column*> wanted;
   const auto take = [&](const WantedField& field, std::string_view setting, bool& found) -> absl::Status {
     const std::vector<std::string> path = steps_of(field);
@@ -187,7 +187,7 @@ absl::StatusOr<std::vector<Column>> choose_columns(const std::vector<Column>& co
   // Fields that only the format reads, such as a status or a type. They may be missing.
   for (const WantedField& field : fields) {
     bool found = false;
-    if (field.role > Role::passthrough) RETURN_IF_ERROR(take(field, "input.format", found));
+    if (field.role > Role::best) RETURN_IF_ERROR(take(field, "input.format", found));
   }
   RETURN_IF_ERROR(take_optional(columns, format, wanted));
   std::vector<Column> out;

@@ -200,7 +200,7 @@ class JsonDecoder final : public Decoder {
     for (size_t i = 0; i < fields_.size(); ++i) {
       const WantedField& field = fields_[i];
       const auto role = static_cast<size_t>(field.role);
-      if (field.role == Role::scope || field.role == Role::tag || field.role == Role::passthrough) {
+      if (field.role >= Role::scope && field.role <= Role::best) {
         RETURN_IF_ERROR(gather(i, record));
         continue;
       }
@@ -325,13 +325,13 @@ class JsonDecoder final : public Decoder {
     const WantedField& field = fields_[i];
     const std::optional<dom::element> element = found_[i];
     const JsonMender::Hurt hurt = this->hurt(i);
-    if (field.role == Role::passthrough && element) {
+    if ((field.role == Role::passthrough || field.role == Role::best) && element) {
       if (hurt == JsonMender::Hurt::no) {
-        gathered_.add_passthrough(field.label, simdjson::minify(*element));
+        pass(field, simdjson::minify(*element));
       } else {
         quoted_.clear();
         mender_.append_raw(i, quoted_);
-        gathered_.add_passthrough(field.label, quoted_);
+        pass(field, quoted_);
       }
       return absl::OkStatus();
     }
@@ -356,9 +356,17 @@ class JsonDecoder final : public Decoder {
       quoted_.clear();
       append_json_member(quoted_, *value);
       quoted_.pop_back();
-      gathered_.add_passthrough(field.label, quoted_);
+      pass(field, quoted_);
     }
     return absl::OkStatus();
+  }
+
+  void pass(const WantedField& field, std::string_view json) {
+    if (field.role == Role::best) {
+      gathered_.set_best(json);
+    } else {
+      gathered_.add_passthrough(field.label, json);
+    }
   }
 
   bool joined(dom::element element, std::string& memory, std::string_view& out) const {
