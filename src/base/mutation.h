@@ -28,6 +28,7 @@ enum class Mutation {
   columns_are_not_synced,
   numbers_are_given_again,
   prints_are_not_restored,
+  better_copies_are_not_restored,
 };
 
 struct MutationInfo {
@@ -73,6 +74,8 @@ inline constexpr MutationInfo kMutations[] = {
      "A start from the log alone takes a removed original's number for a new one."},
     {Mutation::prints_are_not_restored, "prints_are_not_restored",
      "A start loses the prints of the originals that it reads."},
+    {Mutation::better_copies_are_not_restored, "better_copies_are_not_restored",
+     "A start forgets which clusters show a better copy than their original."},
 };
 
 inline Mutation active_mutation = Mutation::none;

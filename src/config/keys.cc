@@ -287,6 +287,10 @@ void output_keys(const Add& add) {
   add(choice_key(
       "output.verdicts", AT(output.verdicts), {"duplicates", "all"},
       "duplicates: events for duplicates only. all: also a small event for every other document."));
+  add(text_key("output.best", AT(input.best),
+               "What makes a copy better than what its cluster shows: longest, shortest, newest, oldest, "
+               "FIELD:max or FIELD:min (a number or a time). serve writes a better-copy event for each such "
+               "copy. Empty: none."));
   add(choice_key("output.key", AT(output.key), {"input", "cluster_id", "original_id"},
                  "The key of an event on Kafka: the key of the document's record, or the cluster_id or id of "
                  "the original. The last two put all events of a cluster into one partition."));

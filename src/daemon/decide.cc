@@ -1,5 +1,6 @@
 #include "daemon/decide.h"
 
+#include <optional>
 #include <string>
 
 #include "base/log.h"
@@ -13,6 +14,8 @@ namespace doppel {
 
 absl::Status decide(Session& session, const Deciding& d) {
   FirehoseWatch firehose;
+  const Seq first_own = d.engine.originals().first_own();
+  std::optional<BetterCopies> better = better_copies(session.options.input, d.state, first_own);
   Pipeline pipeline{.source = d.fetching != nullptr ? static_cast<Source&>(*d.fetching) : d.source,
                     .engine = d.engine,
                     .sink = d.sink,
@@ -20,6 +23,7 @@ absl::Status decide(Session& session, const Deciding& d) {
                     .answering = d.answering,
                     .format = session.options.input,
                     .keys = d.keys,
+                    .better = better ? &*better : nullptr,
                     .threads = thread_count(session.options),
                     .stop = [stop = session.stopper(), &d] { return stop() || d.interrupted(); },
                     .requests = d.requests,

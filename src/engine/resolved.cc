@@ -34,11 +34,19 @@ std::vector<Seq> Resolved::removed_numbers() const {
   return out;
 }
 
+std::vector<Shown> Resolved::shown() const {
+  std::vector<Shown> out;
+  out.reserve(better.size());
+  for (const BetterCopy& each : better) out.push_back({each.seq, each.copy});
+  return out;
+}
+
 void Resolved::clear() {
   outcomes.clear();
   rows.clear();
   places.clear();
   removed.clear();
+  better.clear();
   listings_capped = 0;
   prints_capped = 0;
 }

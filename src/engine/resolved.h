@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -61,18 +62,35 @@ struct Removed {
   bool operator==(const Removed&) const = default;
 };
 
+// What a cluster shows in place of its original; opaque here (records/shown_copy.h).
+struct Shown {
+  Seq seq = 0;  // of the original
+  std::string copy;
+  bool operator==(const Shown&) const = default;
+};
+
+// A copy that is better than what its cluster showed (output.best).
+struct BetterCopy {
+  size_t document = 0;  // of the batch
+  Seq seq = 0;          // its original
+  std::string copy;     // what the cluster shows now
+  std::string before;   // what it showed; empty: its original
+};
+
 // All changes that a batch makes.
 struct Resolved {
   std::vector<Outcome> outcomes;  // one for each document of the batch
   std::vector<StoredRow>
       rows;                    // new originals, ascending; the positions of their bodies are set when applied
   std::vector<size_t> places;  // indices of their documents in the batch
-  std::vector<Removed> removed;  // individually, in order
-  Seq lowest_live = 0;           // everything below is dead too: expired or evicted
-  uint64_t listings_capped = 0;  // how often a full band did not list an original
-  uint64_t prints_capped = 0;    // how often a full print did not
+  std::vector<Removed> removed;    // individually, in order
+  std::vector<BetterCopy> better;  // in the order of the documents
+  Seq lowest_live = 0;             // everything below is dead too: expired or evicted
+  uint64_t listings_capped = 0;    // how often a full band did not list an original
+  uint64_t prints_capped = 0;      // how often a full print did not
 
   std::vector<Seq> removed_numbers() const;
+  std::vector<Shown> shown() const;  // as it is after the batch
   void clear();
 };
 

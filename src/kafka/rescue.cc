@@ -12,6 +12,8 @@
 namespace doppel::kafka {
 namespace {
 
+constexpr std::string_view kBetter = "/better";  // behind the event_id of a better copy
+
 using Read = std::function<void(const LogMessage&)>;
 
 // Reads the records that are stored but that readers do not see.
@@ -75,14 +77,16 @@ std::optional<InputPlace> document_of(const LogMessage& m) {
     if (h.name == "__connect.errors.offset") offset = number(value, out.offset);
     if (h.name == kIncarnationHeader) number(value, out.incarnation);
     if (h.name != "ce_id") continue;
-    const size_t last = value.rfind('/'), middle = last == 0 ? 0 : value.rfind('/', last - 1);
+    std::string_view id = value;
+    if (id.ends_with(kBetter)) id.remove_suffix(kBetter.size());
+    const size_t last = id.rfind('/'), middle = last == 0 ? 0 : id.rfind('/', last - 1);
     if (last == std::string_view::npos || middle == std::string_view::npos) continue;
-    const std::string_view topic = value.substr(0, middle);
+    const std::string_view topic = id.substr(0, middle);
     const size_t at = topic.find('@');
     out.topic = topic.substr(0, at);
     if (at != std::string_view::npos) number(topic.substr(at + 1), out.incarnation);
-    partition = number(value.substr(middle + 1, last - middle - 1), out.partition);
-    offset = number(value.substr(last + 1), out.offset);
+    partition = number(id.substr(middle + 1, last - middle - 1), out.partition);
+    offset = number(id.substr(last + 1), out.offset);
   }
   if (out.topic.empty() || !partition || !offset) return std::nullopt;
   return out;

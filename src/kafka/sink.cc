@@ -80,7 +80,12 @@ absl::Status KafkaSink::encode(const Decided& decided) {
   missing_next_ = missing_;
   const Resolved& resolved = decided.work.resolved;
   size_t row = 0;
-  for (size_t i = 0; i < decided.batch.records.size(); ++i) RETURN_IF_ERROR(document(decided, i, row));
+  auto better = resolved.better.begin();
+  for (size_t i = 0; i < decided.batch.records.size(); ++i) {
+    RETURN_IF_ERROR(document(decided, i, row));
+    for (; better != resolved.better.end() && better->document == i; ++better)
+      RETURN_IF_ERROR(better_copy(decided, *better));
+  }
   DOPPEL_CHECK(row == resolved.rows.size(), "each new row belongs to a unique document", row,
                resolved.rows.size());
   RETURN_IF_ERROR(removals(decided));
@@ -249,11 +254,7 @@ absl::Status KafkaSink::document(const Decided& decided, size_t i, size_t& row) 
   if (duplicate) RETURN_IF_ERROR(decode_metadata(outcome.original, original));
   const std::string id = about.event_id();
   const std::string_view type = duplicate ? "duplicate-of" : partial ? "partial-copy-of" : "verdict";
-  outbox_.header("ce_specversion", "1.0");
-  outbox_.header("ce_type", type);
-  outbox_.header("ce_source", options_.context.epoch);
-  outbox_.header("ce_id", id);
-  outbox_.header("content-type", "application/json");
+  event_headers(type, id);
   const size_t at = outbox_.bytes().size();
   if (duplicate) {
     append_duplicate_of(outbox_.bytes(), options_.context, about, original, outcome);
@@ -277,6 +278,47 @@ absl::Status KafkaSink::document(const Decided& decided, size_t i, size_t& row) 
   }
   std::optional<Outbox::Span> key;
   if (with) key = outbox_.put(*with);
+  outbox_.add(options_.events.name, key, value);
+  return absl::OkStatus();
+}
+
+void KafkaSink::event_headers(std::string_view type, std::string_view id) {
+  outbox_.header("ce_specversion", "1.0");
+  outbox_.header("ce_type", type);
+  outbox_.header("ce_source", options_.context.epoch);
+  outbox_.header("ce_id", id);
+  outbox_.header("content-type", "application/json");
+}
+
+// Announces that a cluster shows another copy, and notes it in the log. The event is shortened to the places
+// of the two copies if the topic does not accept the whole one: what the index knows must not depend on it.
+absl::Status KafkaSink::better_copy(const Decided& decided, const BetterCopy& better) {
+  outbox_.add_log(options_.index_log.name,
+                  put_log_shown(outbox_.bytes(), {.seq = better.seq, .copy = better.copy}));
+  if (options_.events_off) return absl::OkStatus();
+  const std::optional<std::string_view> input_key = decided.batch.records[better.document].key;
+  Metadata about, original;
+  RETURN_IF_ERROR(decode_metadata(decided.work.sign.documents[better.document].metadata, about));
+  RETURN_IF_ERROR(decode_metadata(decided.work.resolved.outcomes[better.document].original, original));
+  event_headers("better-copy", about.event_id() + "/better");
+  size_t at = outbox_.bytes().size();
+  RETURN_IF_ERROR(append_better_copy(outbox_.bytes(), options_.context, about, original, better));
+  if (!fits(options_.events, outbox_.bytes().size() - at)) {
+    at = outbox_.bytes().size();
+    RETURN_IF_ERROR(append_better_copy_place(outbox_.bytes(), options_.context, about, original, better));
+  }
+  const Outbox::Span value = outbox_.span_since(at);
+  if (!fits(options_.events, value.size)) {
+    return absl::FailedPreconditionError(
+        fmt::format("the topic {} accepts records of {} bytes, and the shortest better-copy event has {}; "
+                    "raise its max.message.bytes, and start again",
+                    options_.events.name, options_.events.message_bytes_max, value.size));
+  }
+  const std::optional<std::string> of_cluster = cluster_key(options_.key, &original);
+  const std::optional<std::string_view> with =
+      of_cluster ? std::optional<std::string_view>(*of_cluster) : input_key;
+  std::optional<Outbox::Span> key;
+  if (with && fits(options_.events, value.size + with->size())) key = outbox_.put(*with);
   outbox_.add(options_.events.name, key, value);
   return absl::OkStatus();
 }
@@ -341,11 +383,7 @@ absl::Status KafkaSink::write_end(const End& end) {
   if (options_.events_off) return absl::OkStatus();
   Metadata metadata;
   RETURN_IF_ERROR(decode_metadata(end.metadata, metadata));
-  outbox_.header("ce_specversion", "1.0");
-  outbox_.header("ce_type", "original-removed");
-  outbox_.header("ce_source", options_.context.epoch);
-  outbox_.header("ce_id", metadata.event_id() + "/removed");
-  outbox_.header("content-type", "application/json");
+  event_headers("original-removed", metadata.event_id() + "/removed");
   size_t at = outbox_.bytes().size();
   append_original_removed(outbox_.bytes(), options_.context, metadata, removal_reason_name(end.reason));
   if (!fits(options_.events, outbox_.bytes().size() - at)) {  // too large: name only the original's place
@@ -376,10 +414,18 @@ absl::Status KafkaSink::write_end(const End& end) {
 absl::Status KafkaSink::removals(const Decided& decided) {
   return write_removed(decided, originals_, [&](const End& end) {
     const absl::Status written = write_end(end);
+    forget_shown(decided.work.resolved, end.seq);
     outbox_.add_log(options_.index_log.name,
                     put_log_removed(outbox_.bytes(), {.seq = end.seq, .trusted_ms = end.trusted_ms}));
     return written;
   });
+}
+
+// So that compaction drops what the log says of the cluster.
+void KafkaSink::forget_shown(const Resolved& resolved, Seq seq) {
+  const auto is_its = [&](const BetterCopy& better) { return better.seq == seq; };
+  if (options_.shows(seq) || std::any_of(resolved.better.begin(), resolved.better.end(), is_its))
+    outbox_.add_log(options_.index_log.name, put_log_shown(outbox_.bytes(), {.seq = seq, .copy = {}}));
 }
 
 absl::Status KafkaSink::expirations(const Resolved& resolved) {
@@ -394,6 +440,7 @@ absl::Status KafkaSink::expirations(const Resolved& resolved) {
     const size_t at = outbox_.bytes().size();
     put_log_key(outbox_.bytes(), seq);
     outbox_.add(options_.index_log.name, outbox_.span_since(at), std::nullopt).partition = 0;
+    forget_shown(resolved, seq);
   }
   if (!moved && announced == expire.announced) return absl::OkStatus();
   expire.announced = announced;

@@ -39,7 +39,9 @@ struct KafkaSinkOptions {
   bool events_off = false;     // a rebuild that only fills the index log
   EventContext context;
   std::string generation;  // not empty if matchers answer: each batch then records the engine's cut
-  uint64_t scheme = 0;     // fingerprint
+  // Whether the cluster of this original shows a better copy, as of the last commit.
+  std::function<bool(Seq)> shows = [](Seq) { return false; };
+  uint64_t scheme = 0;  // fingerprint
   int num_perm = 128, mask_words = 1;
   // Called every second while settle() waits for Kafka.
   std::function<void()> waiting = [] {};
@@ -78,12 +80,15 @@ class KafkaSink final : public Sink {
   absl::Status learn_limits();
   absl::Status learn_limit(OutputTopic& topic, int64_t largest);
   absl::Status document(const Decided& decided, size_t i, size_t& row);
+  absl::Status better_copy(const Decided& decided, const BetterCopy& better);
+  void forget_shown(const Resolved& resolved, Seq seq);
   absl::Status dead_letter(const Record& record, std::string_view stage, std::string_view reason);
   absl::Status unique_copy(const Record& record);
   absl::Status removals(const Decided& decided);
   absl::Status write_end(const End& end);
   absl::Status expirations(const Resolved& resolved);
   void advance(const Batch& batch);
+  void event_headers(std::string_view type, std::string_view id);
   bool fits(const OutputTopic& topic, size_t bytes) const;
   bool fits_compressed(const OutputTopic& topic, const Record& record, size_t more) const;
 

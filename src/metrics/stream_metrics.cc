@@ -92,6 +92,7 @@ void StreamMetrics::observe(const Decided& decided, const BatchTimes& times, int
   count_latency(records, now_ms);
   count_dead(decided.work.resolved);
   advance(records);
+  tally_.better += decided.work.resolved.better.size();
   tally_.problems += decided.batch.problems.size();
   tally_.listings_capped += decided.work.resolved.listings_capped;
   tally_.prints_capped += decided.work.resolved.prints_capped;
@@ -263,6 +264,8 @@ void StreamMetrics::collect(Families& out) const {
                 "How often a print did not list an original because it already listed max_listed.",
                 static_cast<double>(tally_.prints_capped));
   }
+  out.counter("doppel_better_copies_total", "Copies that are better than what their cluster showed.",
+              static_cast<double>(tally_.better), {{"replay", replay}});
   for (size_t reason = 0; reason < tally_.removals.size(); ++reason)
     out.counter("doppel_originals_removed_total", "Originals that were removed, by reason.",
                 static_cast<double>(tally_.removals[reason]),

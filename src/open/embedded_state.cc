@@ -37,6 +37,13 @@ std::function<absl::Status()> scheme_of_warc(StateDir* state, const FormatOption
   return [state, line] { return state->add_to_scheme(line); };
 }
 
+std::optional<BetterCopies> better_copies(const FormatOptions& format, const StateDir& state, Seq first_own) {
+  const absl::StatusOr<Best> best = Best::parse(format.best);
+  if (!best.ok()) return std::nullopt;
+  return BetterCopies(*best, first_own,
+                      [&state, first_own](Seq seq) { return state.shown(seq - first_own); });
+}
+
 StateJournal::StateJournal(StateDir& state, Engine& engine, std::function<Seq()> announced)
     : state_(state),
       engine_(engine),
@@ -61,8 +68,11 @@ absl::Status StateJournal::commit(const Batch& batch, const Resolved& resolved, 
   for (StoredRow& row : rows) row.seq = stored(row.seq);
   std::vector<Seq> removed = resolved.removed_numbers();
   for (Seq& seq : removed) seq = stored(seq);
+  std::vector<Shown> shown = resolved.shown();
+  for (Shown& each : shown) each.seq = stored(each.seq);
   return state_.commit({.rows = std::move(rows),
                         .removed = std::move(removed),
+                        .shown = std::move(shown),
                         .lowest_live = stored(resolved.lowest_live),
                         .source_position = position_,
                         .sink_position = std::move(sink_position),

@@ -28,6 +28,9 @@ absl::StatusOr<std::unique_ptr<StateDir>> open_embedded_state(const Options& opt
 // state or nothing to record.
 std::function<absl::Status()> scheme_of_warc(StateDir* state, const FormatOptions& format);
 
+// For Pipeline::better; nullopt: output.best is not set. The state must outlive the result.
+std::optional<BetterCopies> better_copies(const FormatOptions& format, const StateDir& state, Seq first_own);
+
 // Commits the batches of a pipeline to the state directory.
 class StateJournal final : public Journal {
  public:

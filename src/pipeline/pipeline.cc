@@ -197,6 +197,7 @@ class Run {
     }
     if (p_.known_again != nullptr) know_again();
     drop_repeats();
+    if (p_.better != nullptr) RETURN_IF_ERROR(p_.better->find(now_->work));
     find_bytes();
     check_decided();
     {

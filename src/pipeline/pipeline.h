@@ -8,6 +8,7 @@
 #include <string>
 
 #include "engine/engine.h"
+#include "pipeline/better_copies.h"
 #include "pipeline/known_again.h"
 #include "pipeline/sign_record.h"
 #include "pipeline/stream.h"
@@ -86,6 +87,8 @@ struct Pipeline {
   KeyPolicy keys = {};
   // Recognises documents that come a second time; nullptr: they are copies.
   KnownAgain* known_again = nullptr;
+  // Finds better copies for the sink to announce; nullptr: none are.
+  BetterCopies* better = nullptr;
   int threads = 1;
   // Called between batches; true ends the run cleanly.
   std::function<bool()> stop = [] { return false; };

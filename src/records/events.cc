@@ -1,10 +1,14 @@
 #include "records/events.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/check.h"
 #include "base/json_text.h"
+#include "base/status.h"
 #include "formats/decoder.h"
+#include "records/shown_copy.h"
 
 namespace doppel {
 namespace {
@@ -239,6 +243,57 @@ void append_partial_copy_of(std::string& out, const EventContext& context, const
   document_member(out, "document", document);
   append_related(out, outcome, true);
   end_event(out, context, document);
+}
+
+absl::Status append_better_copy(std::string& out, const EventContext& context, const Metadata& document,
+                                const Metadata& original, const BetterCopy& better) {
+  ShownCopy now, before;
+  RETURN_IF_ERROR(decode_shown(better.copy, now));
+  std::optional<double> value;
+  const std::string event_id = original.event_id(), id = original.name();
+  if (better.before.empty()) {
+    before = {.event_id = event_id, .id = id};
+    value = original.best ? original.best->value : std::nullopt;
+  } else {
+    RETURN_IF_ERROR(decode_shown(better.before, before));
+    value = before.value;
+  }
+  out += '{';
+  text_member(out, "type", "better-copy");
+  member(out, "version");
+  out += '1';
+  text_member(out, "event_id", document.event_id());
+  text_member(out, "cluster_id", event_id);
+  member(out, "value");
+  out += fmt::format("{}", now.value);
+  member(out, "instead_of");
+  out += '{';
+  text_member(out, "event_id", before.event_id);
+  text_member(out, "id", before.id);
+  member(out, "value");
+  out += value ? fmt::format("{}", *value) : "null";
+  out += '}';
+  document_member(out, "document", document);
+  end_event(out, context, document);
+  return absl::OkStatus();
+}
+
+absl::Status append_better_copy_place(std::string& out, const EventContext& context, const Metadata& document,
+                                      const Metadata& original, const BetterCopy& better) {
+  const auto place_of = [](const Metadata& m) {
+    return Metadata{.source = m.source,
+                    .partition = m.partition,
+                    .incarnation = m.incarnation,
+                    .offset = m.offset,
+                    .best = m.best};
+  };
+  BetterCopy shorter = better;
+  ShownCopy before;
+  if (!better.before.empty()) {
+    RETURN_IF_ERROR(decode_shown(better.before, before));
+    shorter.before = encode_shown({before.value, before.event_id, before.event_id});
+  }
+  return append_better_copy(out, context, place_of(document), place_of(original), shorter);
 }
 
 void append_original_removed(std::string& out, const EventContext& context, const Metadata& original,

@@ -21,6 +21,13 @@ void append_duplicate_of(std::string& out, const EventContext& context, const Me
 void append_partial_copy_of(std::string& out, const EventContext& context, const Metadata& document,
                             const Outcome& outcome);
 
+// The cluster of `original` shows `document` from now on.
+absl::Status append_better_copy(std::string& out, const EventContext& context, const Metadata& document,
+                                const Metadata& original, const BetterCopy& better);
+// The same without everything that may be long: documents are named by their event_id.
+absl::Status append_better_copy_place(std::string& out, const EventContext& context, const Metadata& document,
+                                      const Metadata& original, const BetterCopy& better);
+
 // The index forgot `original`: its next copy will be unique.
 void append_original_removed(std::string& out, const EventContext& context, const Metadata& original,
                              std::string_view reason);

@@ -19,6 +19,7 @@
 #include "kafka/log/writes.h"
 #include "kafka/log_reader.h"
 #include "kafka/merge_source.h"
+#include "open/embedded_state.h"
 #include "open/setup.h"
 #include "pipeline/pipeline.h"
 #include "state/file.h"
@@ -164,12 +165,14 @@ absl::Status from_documents(const Config& config, kafka::Cluster& cluster, const
                                           {"already_done", source->bytes_read()},
                                           {"index_log", index->index_log},
                                           {"events", r.publish}});
+  std::optional<BetterCopies> better = better_copies(o.input, *index->state, 0);
   Pipeline pipeline{.source = outer_of(input, fetching.get()),
                     .engine = *index->engine,
                     .sink = sink,
                     .journal = &journal,
                     .format = o.input,
                     .keys = key_policy(o),
+                    .better = better ? &*better : nullptr,
                     .threads = thread_count(o),
                     .stop = r.stop,
                     .requests = [&](Work&) { return sink.has_more_to_do(); },

@@ -2,7 +2,7 @@
 // The first 48 bytes of hot, bodies and journal (little endian):
 //
 //    0  8   magic: "doppel", then the kind: 'H' hot, 'B' bodies, 'J' journal, then '\n'
-//    8  u32 version of the format: 2; of a journal 3 (older ones: 2)
+//    8  u32 version of the format: 2; of a journal 4 (older ones: 2 or 3)
 //   12  u32 num_perm     (hot; else 0)
 //   16  u32 mask_words   (hot; else 0)
 //   20  16  epoch: the UUID of the index that the file belongs to
@@ -27,7 +27,7 @@ std::string epoch_string(const Epoch& epoch);  // 8-4-4-4-12 hex digits
 
 constexpr size_t kFileHeaderBytes = 48;
 constexpr uint32_t kStateVersion = 2;
-constexpr uint32_t kJournalVersion = 3;
+constexpr uint32_t kJournalVersion = 4;
 
 enum class FileKind : char { hot = 'H', bodies = 'B', journal = 'J' };
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint8_t kHasSlices = 1, kHasPayload = 2;
 constexpr size_t kValueHead = 5;  // kind and checksum
-constexpr std::string_view kProgress = "progress/", kMissing = "missing/";
+constexpr std::string_view kProgress = "progress/", kMissing = "missing/", kShown = "shown/";
 
 uint64_t big_endian(uint64_t x) {
   static_assert(std::endian::native == std::endian::little);
@@ -88,6 +88,20 @@ bool split_missing_key(std::string_view key, LogMissing& out) {
   return true;
 }
 
+bool split_shown_key(std::string_view key, LogShown& out) {
+  key.remove_prefix(kShown.size());
+  const auto [at, error] = std::from_chars(key.data(), key.data() + key.size(), out.seq);
+  return error == std::errc() && at == key.data() + key.size();
+}
+
+// A record with a null value.
+LogPlace put_key_alone(std::string& out, std::string_view key) {
+  LogPlace place{.key = out.size()};
+  out += key;
+  place.value = place.end = out.size();
+  return place;
+}
+
 LogRow read_row(Seq seq, ByteReader& in) {
   LogRow row{.seq = seq};
   row.scheme = in.fixed<uint64_t>();
@@ -136,6 +150,14 @@ LogPlace put_log_removed(std::string& out, const LogRemoved& record) {
   return writer.end();
 }
 
+LogPlace put_log_shown(std::string& out, const LogShown& record) {
+  const std::string key = fmt::format("{}{}", kShown, record.seq);
+  if (record.copy.empty()) return put_key_alone(out, key);
+  Writer writer(out, key, 'S');
+  put_string(out, record.copy);
+  return writer.end();
+}
+
 LogPlace put_log_expire(std::string& out, const LogExpire& record) {
   Writer writer(out, "expire", 'L');
   put_varint(out, record.lowest_live);
@@ -146,12 +168,7 @@ LogPlace put_log_expire(std::string& out, const LogExpire& record) {
 
 LogPlace put_log_progress(std::string& out, const LogProgress& record) {
   const std::string key = fmt::format("{}{}/{}", kProgress, record.topic, record.partition);
-  if (record.forgotten) {
-    LogPlace place{.key = out.size()};
-    out += key;
-    place.value = place.end = out.size();
-    return place;
-  }
+  if (record.forgotten) return put_key_alone(out, key);
   Writer writer(out, key, 'P');
   put_varint(out, static_cast<uint64_t>(record.next));
   put_fixed<int32_t>(out, stored_incarnation(record.incarnation));
@@ -218,6 +235,8 @@ absl::StatusOr<LogRecord> parse_log_record(std::string_view key, std::string_vie
     if (numbered) return LogDropped{seq};
     LogProgress forgotten{.forgotten = true};
     if (key.starts_with(kProgress) && split_progress_key(key, forgotten)) return forgotten;
+    LogShown none;
+    if (key.starts_with(kShown) && split_shown_key(key, none)) return none;
     return damaged(key, "has no value");
   }
   if (value.size() < kValueHead) return damaged(key, "is too short for an index log");
@@ -232,6 +251,12 @@ absl::StatusOr<LogRecord> parse_log_record(std::string_view key, std::string_vie
     record = row;
   } else if (numbered && kind == 'X') {
     record = LogRemoved{seq, in.fixed<int64_t>()};
+  } else if (key.starts_with(kShown) && kind == 'S') {
+    LogShown shown;
+    if (!split_shown_key(key, shown)) return damaged(key, "names no original");
+    shown.copy = in.string();
+    if (shown.copy.empty()) return damaged(key, "names no copy");
+    record = std::move(shown);
   } else if (key == "expire" && kind == 'L') {
     LogExpire expire{.lowest_live = in.varint(), .announced = in.varint()};
     expire.clock = in.string();

@@ -23,6 +23,9 @@
 //                                null: the progress is forgotten
 //   missing/TOPIC/PARTITION/OFFSET
 //                                'M' string why the document that this record points to could not be read
+//   shown/NUMBER                 'S' string the better copy that the cluster of this original shows
+//                                (records/shown_copy.h)
+//                                null: the original is gone
 //   epoch                        'E' 16 UUID, string cluster, string data scheme, varint num_perm, varint
 //                                    mask_words, u8 complete (0: a rebuild is running), string what it is
 //                                    rebuilt from
@@ -34,8 +37,8 @@
 //                                    decided: answers of other processes name both (engine/answer_record.h)
 //   batch                        'B' varint how many records its transaction wrote here, including this one
 //
-// A batch is one transaction: originals (ascending), missing documents, removals, expire, the progress of the
-// partitions that moved, and at its end the number of its records.
+// A batch is one transaction: originals (ascending), missing documents, better copies, removals, expire, the
+// progress of the partitions that moved, and at its end the number of its records.
 
 #include <cstdint>
 #include <string>
@@ -66,6 +69,10 @@ struct LogRemoved {
 };
 struct LogDropped {
   Seq seq = 0;
+};
+struct LogShown {
+  Seq seq = 0;
+  std::string copy;  // empty: none any more
 };
 struct LogExpire {
   Seq lowest_live = 0;
@@ -109,8 +116,8 @@ struct LogCut {
 struct LogBatch {
   uint64_t records = 0;
 };
-using LogRecord = std::variant<LogRow, LogRemoved, LogDropped, LogExpire, LogProgress, LogMissing, LogEpoch,
-                               LogRule, LogOwner, LogCut, LogBatch>;
+using LogRecord = std::variant<LogRow, LogRemoved, LogDropped, LogShown, LogExpire, LogProgress, LogMissing,
+                               LogEpoch, LogRule, LogOwner, LogCut, LogBatch>;
 
 // Each function appends key and value to `out` and returns their offsets. It copies the body's views.
 struct LogPlace {
@@ -119,6 +126,7 @@ struct LogPlace {
 LogPlace put_log_row(std::string& out, const StoredRow& row, int num_perm, int mask_words, uint64_t scheme,
                      const Body& body);
 LogPlace put_log_removed(std::string& out, const LogRemoved& record);
+LogPlace put_log_shown(std::string& out, const LogShown& record);
 LogPlace put_log_expire(std::string& out, const LogExpire& record);
 LogPlace put_log_progress(std::string& out, const LogProgress& record);
 LogPlace put_log_missing(std::string& out, const LogMissing& record);

@@ -48,6 +48,14 @@ std::string encode(const CommitRecord& record, const Identity* identity, const P
     put_varint(out, seq - before);
     before = seq;
   }
+  put_varint(out, record.shown.size());
+  before = 0;
+  for (const Shown& shown : record.shown) {
+    DOPPEL_CHECK(shown.seq >= before, "clusters ascend in a commit record", shown.seq, before);
+    put_varint(out, shown.seq - before);
+    put_string(out, shown.copy);
+    before = shown.seq;
+  }
   if (identity != nullptr) {
     put_string(out, identity->data_scheme);
     put_string(out, identity->rule);
@@ -57,7 +65,19 @@ std::string encode(const CommitRecord& record, const Identity* identity, const P
   return out;
 }
 
-bool decode(std::string_view payload, JournalEntry& entry, Identity* identity) {
+bool decode_shown_list(ByteReader& reader, std::vector<Shown>& out) {
+  const uint64_t count = reader.varint();
+  if (count > reader.rest().size()) return false;  // each takes at least two bytes
+  out.reserve(count);
+  Seq before = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    before += reader.varint();
+    out.push_back({before, std::string(reader.string())});
+  }
+  return true;
+}
+
+bool decode(std::string_view payload, uint32_t version, JournalEntry& entry, Identity* identity) {
   CommitRecord& record = entry.record;
   ByteReader reader(payload);
   const auto type = reader.fixed<uint8_t>();
@@ -86,6 +106,7 @@ bool decode(std::string_view payload, JournalEntry& entry, Identity* identity) {
     before += reader.varint();
     record.removed.push_back(before);
   }
+  if (version >= 4 && !decode_shown_list(reader, record.shown)) return false;
   if (identity != nullptr) {
     identity->data_scheme = reader.string();
     identity->rule = reader.string();
@@ -148,7 +169,7 @@ absl::StatusOr<JournalContents> read_journal(const File& file, bool checkpoint_o
     JournalEntry entry{.record = {}, .end = offset + kFrameBytes + length, .crc = crc};
     const bool first = contents.entries.empty();
     if (crc != load<uint32_t>(rest.data() + 4) ||
-        !decode(payload, entry, first ? &contents.identity : nullptr) ||
+        !decode(payload, header.version, entry, first ? &contents.identity : nullptr) ||
         !position_fits(entry, position_bytes) ||
         (!first && !follows(contents.entries.back().record, entry.record))) {
       contents.damage = fmt::format("the record at offset {} is damaged ({} of {} bytes are behind it)",
@@ -289,10 +310,10 @@ absl::StatusOr<JournalWriter> JournalWriter::begin(const std::string& directory,
   uint64_t position_bytes = checkpoint.source_position.size();
   for (const std::string& commit : since) {
     JournalEntry next;
-    DOPPEL_CHECK(
-        decode(commit, next, nullptr) && position_fits(next, position_bytes) && follows(before, next.record),
-        "the commits of a new journal follow each other", before.commits, next.record.commits,
-        before.next_seq, next.record.next_seq);
+    DOPPEL_CHECK(decode(commit, kJournalVersion, next, nullptr) && position_fits(next, position_bytes) &&
+                     follows(before, next.record),
+                 "the commits of a new journal follow each other", before.commits, next.record.commits,
+                 before.next_seq, next.record.next_seq);
     bytes += framed(commit, entry.crc);
     before = std::move(next.record);
   }

@@ -19,9 +19,13 @@
 //         varint  how many numbers were removed, then each as varint: the first, then the gaps (ascending).
 //                 A commit has those since the previous record, a checkpoint all that are not below the
 //                 lowest kept number.
+//         varint  how many clusters show a copy in place of their original, then for each: varint gap from
+//                 the number of the original before, string copy (records/shown_copy.h). A commit has those
+//                 that changed, a checkpoint all of originals that are not removed.
 //         a checkpoint only: string data scheme, string rule, varint num_perm, varint mask_words
 //
-// Version 2 has no commits of type 3. It can be read; the next commit begins a journal of version 3.
+// Version 3 does not have the clusters, and version 2 no commits of type 3 either. Both can be read; the next
+// commit begins a journal of this version.
 //
 // A checkpoint begins a new file. The previous one stays as "journal.1", with the commits up to the new
 // checkpoint, the one before it as "journal.2", and so on, as many as the settings say. The columns still
@@ -36,6 +40,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "engine/resolved.h"
 #include "index/index.h"
 #include "state/file.h"
 #include "state/file_header.h"
@@ -64,6 +69,7 @@ struct CommitRecord {
   int64_t made_ms = 0;
   std::string source_position, sink_position, clock;
   std::vector<Seq> removed;  // ascending
+  std::vector<Shown> shown;  // ascending
   bool operator==(const CommitRecord&) const = default;
 };
 

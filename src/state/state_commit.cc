@@ -16,6 +16,16 @@ namespace {
 
 constexpr uint64_t kJournalBytesMax = 64 << 20;  // of commits; then a checkpoint is due
 
+// Sorts, and keeps the last of each cluster.
+std::vector<Shown> tidy(const std::vector<Shown>& all) {
+  absl::btree_map<Seq, const std::string*> last;
+  for (const Shown& each : all) last[each.seq] = &each.copy;
+  std::vector<Shown> out;
+  out.reserve(last.size());
+  for (const auto& [seq, copy] : last) out.push_back({seq, *copy});
+  return out;
+}
+
 }  // namespace
 
 // Checks the invariants of a commit, because each later start would trust a wrong one.
@@ -39,6 +49,8 @@ void StateDir::Impl::check(const Commit& commit) const {
                commit.keep_from.value_or(0), commit.lowest_live);
   for (const Seq seq : commit.removed)
     DOPPEL_CHECK(seq < next, "what a commit removes was stored", seq, next);
+  for (const Shown& each : commit.shown)
+    DOPPEL_CHECK(each.seq < next, "the original of a better copy was stored", each.seq, next);
   DOPPEL_CHECK(commit.documents >= state.documents, "the count of judged documents never goes back",
                commit.documents, state.documents);
 }
@@ -63,6 +75,8 @@ absl::Status StateDir::Impl::commit(const Commit& commit) {
     if (stored.row.body.size != 0) last_body_end = stored.row.body.offset + stored.row.body.size;
   }
   tidy(next.removed, next.keep_from);
+  next.shown = tidy(commit.shown);
+  std::erase_if(next.shown, [&](const Shown& each) { return removed.contains(each.seq); });
 
   RETURN_IF_ERROR(bodies->flush());
   next.bodies_end = bodies->bytes();
@@ -88,8 +102,10 @@ absl::Status StateDir::Impl::commit(const Commit& commit) {
   removed.insert(next.removed.begin(), next.removed.end());
   if (pending) pending->since.push_back(std::move(record));
   before.insert(before.end(), next.removed.begin(), next.removed.end());
+  apply_shown(next);
   state = std::move(next);
   state.removed = std::move(before);
+  state.shown.clear();
   if (pending) {
     const bool ready = pending->synced.wait_for(std::chrono::seconds(0)) != std::future_status::timeout;
     // Wait if there are too many commits since, rather than keeping them all in memory.
@@ -102,6 +118,20 @@ absl::Status StateDir::Impl::commit(const Commit& commit) {
   if (!durable()) return checkpoint();
   start_checkpoint();
   return absl::OkStatus();
+}
+
+// A cluster ends with its original.
+void StateDir::Impl::apply_shown(const CommitRecord& record) {
+  for (const Shown& each : record.shown) shown[each.seq] = each.copy;
+  for (const Seq seq : record.removed) shown.erase(seq);
+  shown.erase(shown.begin(), shown.lower_bound(record.keep_from));
+}
+
+CommitRecord StateDir::Impl::whole_state() const {
+  CommitRecord out = state;
+  out.shown.reserve(shown.size());
+  for (const auto& [seq, copy] : shown) out.shown.push_back({seq, copy});
+  return out;
 }
 
 bool StateDir::Impl::checkpoint_is_due() const {
@@ -123,7 +153,7 @@ absl::Status StateDir::Impl::sync_columns() {
 void StateDir::Impl::start_checkpoint() {
   tidy(state.removed, state.keep_from);
   pending.emplace();
-  pending->record = state;
+  pending->record = whole_state();
   pending->start = Clock::now();
   pending->synced = std::async(options.sync_on, [this] { return sync_columns(); });
 }
@@ -176,7 +206,7 @@ absl::Status StateDir::Impl::checkpoint() {
     RETURN_IF_ERROR(sync_columns());
   }
   tidy(state.removed, state.keep_from);
-  return begin_journal(state, {}, start);
+  return begin_journal(whole_state(), {}, start);
 }
 
 // Frees the space of rows that no kept checkpoint needs. Best effort: if it fails, the files are only

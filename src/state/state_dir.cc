@@ -89,6 +89,11 @@ absl::StatusOr<StoredRow> StateDir::read_row(Seq seq) {
   return stored;
 }
 
+const std::string* StateDir::shown(Seq seq) const {
+  const auto found = impl_->shown.find(seq);
+  return found == impl_->shown.end() ? nullptr : &found->second;
+}
+
 Bodies& StateDir::bodies() { return *impl_->bodies; }
 
 absl::Status StateDir::commit(const Commit& commit) {

@@ -59,6 +59,7 @@ struct StateOptions {
 struct Commit {
   std::vector<StoredRow> rows;  // new originals, ascending, without gaps; their bodies are in the same order
   std::vector<Seq> removed;
+  std::vector<Shown> shown;  // what clusters show now, until their originals are gone; the last of one counts
   Seq lowest_live = 0;
   std::string source_position;  // opaque
   std::string sink_position;    // opaque
@@ -119,6 +120,10 @@ class StateDir {
   // Reads one committed row; its views are valid until the next call. A row that was freed is removed and
   // has no body.
   absl::StatusOr<StoredRow> read_row(Seq seq);
+
+  // The copy that a cluster shows in place of its original, as of the last commit; nullptr: none. Valid until
+  // the next commit.
+  const std::string* shown(Seq seq) const;
 
   Bodies& bodies();
   // Durable (as far as fsync says) when it returns OK. After an error nothing more can be committed, and

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/check.h"
 #include "base/clock.h"
@@ -41,8 +42,9 @@ struct StateDir::Impl {
   std::optional<HotFormat> format;
   std::unique_ptr<BodiesFile> bodies;
   JournalWriter journal;
-  CommitRecord state;                // as of the last commit; its `removed` has all, unsorted
-  absl::flat_hash_set<Seq> removed;  // the same numbers, for lookup
+  CommitRecord state;                       // as of the last commit; its `removed` has all, unsorted
+  absl::flat_hash_set<Seq> removed;         // the same numbers, for lookup
+  absl::btree_map<Seq, std::string> shown;  // by clusters, instead of state.shown
   Seq checkpoint_seq = 0;
   uint64_t checkpoint_commits = 0;
   Clock::time_point checkpoint_time = Clock::now();
@@ -76,6 +78,8 @@ struct StateDir::Impl {
   absl::Status cut(const JournalContents& contents, const JournalEntry& entry, const File& bodies_file);
   void check(const Commit& commit) const;
   absl::Status commit(const Commit& commit);
+  void apply_shown(const CommitRecord& record);
+  CommitRecord whole_state() const;
   bool checkpoint_is_due() const;
   void start_checkpoint();
   absl::Status finish_checkpoint();

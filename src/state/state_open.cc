@@ -217,9 +217,11 @@ absl::Status StateDir::Impl::recover(const Supports& supports) {
     state.source_position = journals[j].source_position(found->entry);
     state.removed.clear();
     for (size_t i = 0; i <= found->entry; ++i) {
-      const std::vector<Seq>& more = journals[j].entries[i].record.removed;
-      state.removed.insert(state.removed.end(), more.begin(), more.end());
+      const CommitRecord& each = journals[j].entries[i].record;
+      state.removed.insert(state.removed.end(), each.removed.begin(), each.removed.end());
+      apply_shown(each);
     }
+    state.shown.clear();
     recovered.notes = std::move(notes);
     for (std::string& note : found->notes) recovered.notes.push_back(std::move(note));
     checkpoint_seq = journals[j].entries.front().record.next_seq;

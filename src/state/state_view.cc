@@ -9,6 +9,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/bytes.h"
 #include "base/pod_vector.h"
@@ -34,6 +35,7 @@ struct StateView::Impl {
   Identity identity;
   CommitRecord last;
   absl::flat_hash_set<Seq> removed;
+  absl::flat_hash_map<Seq, std::string> shown;
   std::vector<Snapshot> snapshots;
   std::vector<Damage> damage;
   uint64_t more_damage = 0;
@@ -80,8 +82,10 @@ struct StateView::Impl {
     if (newest) {
       epoch = contents.epoch;
       identity = contents.identity;
-      for (const JournalEntry& entry : contents.entries)
+      for (const JournalEntry& entry : contents.entries) {
         removed.insert(entry.record.removed.begin(), entry.record.removed.end());
+        for (const Shown& each : entry.record.shown) shown[each.seq] = each.copy;
+      }
       last = end.record;
       last.source_position = contents.source_position(contents.entries.size() - 1);
     } else if (contents.epoch != epoch) {
@@ -92,6 +96,7 @@ struct StateView::Impl {
                       .last_commit = end.record.commits,
                       .bytes = contents.file_bytes};
     snapshot.checkpoint.removed.clear();
+    snapshot.checkpoint.shown.clear();
     snapshots.push_back(std::move(snapshot));
   }
 
@@ -163,7 +168,12 @@ struct StateView::Impl {
           continue;
         }
         const bool live = !stored.removed && seq >= last.lowest_live;
-        if (visit && !visit({.row = stored, .live = live, .body = *body})) return;
+        const auto copy = shown.find(seq);
+        if (visit && !visit({.row = stored,
+                             .live = live,
+                             .body = *body,
+                             .shown = copy == shown.end() ? std::string_view() : copy->second}))
+          return;
       }
       progress(static_cast<double>(first + rows - last.keep_from) /
                static_cast<double>(last.next_seq - last.keep_from));
@@ -222,6 +232,8 @@ void IndexChecksum::add(const StoredDocument& document, int num_perm, int mask_w
   sum_ = XXH3_64bits_withSeed(fixed.data(), fixed.size(), sum_);
   sum_ = XXH3_64bits_withSeed(document.body.metadata.data(), document.body.metadata.size(), sum_);
   sum_ = XXH3_64bits_withSeed(document.body.coded_set.data(), document.body.coded_set.size(), sum_);
+  if (!document.shown.empty())
+    sum_ = XXH3_64bits_withSeed(document.shown.data(), document.shown.size(), sum_);
 }
 
 std::string IndexChecksum::hex() const { return fmt::format("{:016x}", sum_); }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -32,6 +33,7 @@ struct StoredDocument {
   const StoredRow& row;  // `removed` is set
   bool live = false;     // neither removed nor below the lowest live number
   Body body;
+  std::string_view shown = {};  // the better copy that its cluster shows; empty: none
 };
 
 class StateView {

@@ -54,6 +54,55 @@ TEST(Serve, ADirectoryThatFills) {
   EXPECT_EQ(daemon.wait(), 0);
 }
 
+// The text between `begin` and `end` in a line.
+std::string between(const std::string& line, const std::string& begin, const std::string& end) {
+  const size_t at = line.find(begin);
+  if (at == std::string::npos) return "no " + begin;
+  const size_t from = at + begin.size();
+  return line.substr(from, line.find(end, from) - from);
+}
+
+// Also where it is killed when a better copy is written, but not committed.
+TEST(Serve, AnnouncesEachBetterCopyOnce) {
+  const auto scored = [](int id, int of, const std::string& score) {
+    return R"({"id":"d)" + std::to_string(id) + R"(","score":)" + score + R"(,"text":")" + text(of) + "\"}\n";
+  };
+  for (const bool dies : {false, true}) {
+    TempDir dir;
+    fs::create_directories(dir / "in");
+    const auto serve = [&](const std::string& until, bool killed) {
+      if (killed) ::setenv("DOPPEL_KILL_AT", "after_outputs:1", 1);
+      Daemon daemon({"serve", "--state", dir / "state", "-o", dir / "events", "--set",
+                     "output.best=score:max", dir / "in"});
+      ::unsetenv("DOPPEL_KILL_AT");
+      if (!killed) {
+        EXPECT_NE(daemon.log("ready"), "");  // what the killed one did not commit is gone
+        while (read_file(dir / "events").find(until) == std::string::npos) continue;
+        daemon.signal(SIGTERM);
+      }
+      EXPECT_EQ(daemon.wait(), killed ? 128 + SIGKILL : 0);
+    };
+    write_file(dir / "in/a.jsonl",
+               scored(1, 1, "5") + scored(2, 2, "null") + scored(3, 1, "7") + scored(4, 1, "6"));
+    if (dies) serve("", true);
+    serve(R"("document":{"id":"d4")", false);
+    write_file(dir / "in/b.jsonl", scored(5, 1, "7") + scored(6, 2, "1") + scored(7, 1, "9"));
+    if (dies) serve("", true);
+    serve(R"("value":9,)", false);
+
+    std::string said;
+    std::istringstream events(read_file(dir / "events"));
+    for (std::string line; std::getline(events, line);) {
+      if (line.find(R"("type":"better-copy")") == std::string::npos) continue;
+      said += between(line, R"("document":{"id":")", "\"") + " with " + between(line, R"("value":)", ",");
+      const std::string before = line.substr(line.find("instead_of"));
+      said += " for " + between(before, R"("id":")", "\"") + " with " + between(before, R"("value":)", "}") +
+              "\n";
+    }
+    EXPECT_EQ(said, "d3 with 7 for d1 with 5\nd6 with 1 for d2 with null\nd7 with 9 for d3 with 7\n");
+  }
+}
+
 // What is forgotten while nothing comes is committed too, and the place in the input with it.
 TEST(Serve, ForgetsWhileNothingComes) {
   TempDir dir;

@@ -140,7 +140,8 @@ CommitRecord commit(uint64_t number) {
           .source_position = fmt::format("(position {} of the source)", number),
           .sink_position = "(sink)",
           .clock = "(clock)",
-          .removed = {1, 3}};
+          .removed = {1, 3},
+          .shown = {{2, "(copy)"}}};
 }
 
 Layout& head_of_commit(Layout& layout, std::string_view type) {
@@ -160,7 +161,10 @@ Layout& end_of_commit(Layout& layout) {
       .string("clock of expiry")
       .varint("removed numbers")
       .varint("the first one")
-      .varint("gap to the next");
+      .varint("gap to the next")
+      .varint("clusters that show a better copy")
+      .varint("original of the first one")
+      .string("its copy");
 }
 
 std::string journal() {
@@ -394,6 +398,7 @@ std::map<std::string, std::string> examples() {
       {"log-R", log_original()},
       {"log-X", logged(put_log_removed, {.seq = 2, .trusted_ms = 1700000000000},
                        [](Layout& l) { l.i64("its record time"); })},
+      {"log-S", logged(put_log_shown, {.seq = 2, .copy = "(copy)"}, [](Layout& l) { l.string("its copy"); })},
       {"log-L", logged(put_log_expire, {.lowest_live = 10, .announced = 10, .clock = "(clock)"},
                        [](Layout& l) {
                          l.varint("lowest live number").varint("first number whose end was not announced");

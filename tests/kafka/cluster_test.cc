@@ -13,8 +13,11 @@
 namespace doppel::testing {
 namespace {
 
-const IndexSetup::Settings kRemovals{
-    {"tombstones", "key"}, {"on_update", "replace"}, {"expire_after", "6h"}, {"max_listed", "2"}};
+const IndexSetup::Settings kRemovals{{"output.best", "longest"},
+                                     {"tombstones", "key"},
+                                     {"on_update", "replace"},
+                                     {"expire_after", "6h"},
+                                     {"max_listed", "2"}};
 
 void stop(Daemon& daemon) {
   daemon.terminate();

@@ -95,6 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
         ServeCase{"updates",
                   {{"tombstones", "key"},
                    {"on_update", "replace"},
+                   {"output.best", "longest"},
                    {"output.verdicts", "all"},
                    {"output.unique_topic", "~-unique"}},
                   1,

@@ -84,6 +84,7 @@ StateContent read_state(const Options& options, const HashKey& key) {
     const absl::StatusOr<Body> body = (*state)->bodies().read(row.row.body, buffer);
     if (!body.ok()) fail(body.status());
     text += fmt::format("{} {}", body->metadata, body->coded_set);
+    if (const std::string* shown = (*state)->shown(row.seq); shown != nullptr) text += " shows " + *shown;
   });
   if (!loaded.ok()) fail(loaded);
   return out;

@@ -169,6 +169,7 @@ class Checker {
       : options_(options),
         bodies_(memory_bodies()),
         names_(engine_options, *bodies_),
+        best_(Best::parse(options.input.best)),
         keys_{.tombstones = options.tombstones == "key", .replace = options.on_update == "replace"},
         signer_(names_.options().scheme, names_.options().with_sets(), options.input, keys_),
         slow_(engine_options),
@@ -249,7 +250,10 @@ class Checker {
                 .relations = relations_in(e)};
       double similarity = 0;
       if (e["similarity"].get(similarity) == simdjson::SUCCESS) said.ppm = std::llround(similarity * 1e6);
-      const std::string id = said.type == "original-removed" ? said.cluster + "/removed" : text("event_id");
+      if (said.type == "better-copy") describe_better(e, said);
+      const std::string id = said.type == "original-removed" ? said.cluster + "/removed"
+                             : said.type == "better-copy"    ? text("event_id") + "/better"
+                                                             : text("event_id");
       if (m.header("ce_id") != id)
         finding(fmt::format("header ce_id {} of the event {}", m.header("ce_id"), id));
       const auto expected = expected_.find(id);
@@ -260,7 +264,8 @@ class Checker {
         finding("doubled: " + id);
       } else {
         // A topic that takes smaller records than before: such an event goes without a long key.
-        if (said.type == "original-removed" && !m.key && expected->second[nth].key.size() > kLongKey)
+        const bool shortened = said.type == "original-removed" || said.type == "better-copy";
+        if (shortened && !m.key && expected->second[nth].key.size() > kLongKey)
           said.key = expected->second[nth].key;
         if (std::find(expected->second.begin(), expected->second.end(), said) == expected->second.end())
           finding(fmt::format("wrong: {} is {}, expected {}", id, said.text(), expected->second[nth].text()));
@@ -331,7 +336,40 @@ class Checker {
  private:
   struct Original {
     std::string event_id, key;
+    std::optional<double> value;  // of what its cluster shows
+    std::string shows = event_id;
   };
+
+  // What it shows now, in place of what, and their values.
+  static void describe_better(const simdjson::dom::element& event, Said& said) {
+    double value = 0, before = 0;
+    std::string_view event_id;
+    if (event["value"].get(value) != simdjson::SUCCESS ||
+        event["instead_of"]["event_id"].get(event_id) != simdjson::SUCCESS) {
+      said.reason = "members are missing";
+      return;
+    }
+    const bool valued = event["instead_of"]["value"].get(before) == simdjson::SUCCESS;
+    said.reason = better_text(value, event_id, valued ? std::optional(before) : std::nullopt);
+  }
+  static std::string better_text(double value, std::string_view before, std::optional<double> than) {
+    return fmt::format("{} instead of {} with {}", value, before,
+                       than ? fmt::format("{}", *than) : "nothing");
+  }
+
+  void better_copy(const SignedDocument& document, Seq seq, const std::string& id, const std::string& key) {
+    if (!best_.ok()) return;
+    const std::optional<double> value = best_of_metadata(document.metadata)->value;
+    Original& original = originals_.at(seq);
+    if (!best_->better(value, original.value)) return;
+    expected_[id + "/better"].push_back({.type = "better-copy",
+                                         .cluster = original.event_id,
+                                         .reason = better_text(*value, original.shows, original.value),
+                                         .key = key});
+    original.value = value;
+    original.shows = id;
+    ++result.better;
+  }
 
   // A document that is judged again after a rewind may be an original, and be removed, more than once: the
   // events of its removals come in their order.
@@ -401,12 +439,14 @@ class Checker {
         said.ppm = similarity_ppm(outcome.similarity);
         said.cluster = originals_.at(outcome.seq).event_id;
         expected_[id].push_back(said);
+        better_copy(document, outcome.seq, id, said.key);
         return;
       case Verdict::unique:
         ++result.originals;
         said.verdict = "unique";
         said.cluster = id;
-        originals_[outcome.seq] = {id, said.key};
+        originals_[outcome.seq] = {id, said.key,
+                                   best_.ok() ? best_of_metadata(document.metadata)->value : std::nullopt};
         said.relations = relations_of(outcome);
         result.related += outcome.related.empty() ? 0 : 1;
         unique_.push_back(m);
@@ -468,6 +508,7 @@ class Checker {
   const Options& options_;
   std::unique_ptr<Bodies> bodies_;
   Engine names_;
+  absl::StatusOr<Best> best_;  // not ok: nothing makes a copy better
   KeyPolicy keys_;
   RecordSigner signer_;
   IndexedEngine slow_;
@@ -539,10 +580,10 @@ bool LogFollower::await(const Offsets& ends, std::chrono::seconds patience,
 
 std::string Verification::text() const {
   std::string out = fmt::format(
-      "{} documents in {} batches: {} originals, {} with relations, {} duplicates, {} rejected; {} removed, "
+      "{} documents in {} batches: {} originals, {} with relations, {} duplicates, {} better, {} rejected; "
       "{} "
-      "expired",
-      documents, batches, originals, related, duplicates, rejected, removed, expired);
+      "removed, {} expired",
+      documents, batches, originals, related, duplicates, better, rejected, removed, expired);
   for (const std::string& f : findings) out += "\n  " + f;
   return out;
 }

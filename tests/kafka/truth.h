@@ -47,7 +47,7 @@ struct Verification {
   std::vector<std::string> findings;  // empty: all is right
   std::set<std::string> forgotten;    // event ids: as it says; whether someone asked for it is not known here
   size_t documents = 0, originals = 0, related = 0, duplicates = 0, removed = 0, expired = 0, rejected = 0,
-         batches = 0;
+         better = 0, batches = 0;
   std::string text() const;  // for a person
 };
 

@@ -138,16 +138,16 @@ class Run {
         m.value = "{ this is not JSON";
       } else if (relates()) {
         texts.push_back(related_text(random, texts));
-        m.value = fmt::format(R"({{"id":"d{}","text":"{}"}})", n, texts.back());
+        m.value = record(n, texts.back());
       } else if (kind < 10 && !texts.empty()) {
         std::string text = texts[random() % texts.size()];
         if (random() % 2 == 0) text += " and";
-        m.value = fmt::format(R"({{"id":"d{}","text":"{}"}})", n, text);
+        m.value = record(n, text);
       } else {
         std::string text;
         for (int w = 0; w < 14; ++w) text += fmt::format("{}w{}", w == 0 ? "" : " ", random() % 1000);
         texts.push_back(text);
-        m.value = fmt::format(R"({{"id":"d{}","text":"{}"}})", n, text);
+        m.value = record(n, text);
       }
       if (random() % 40 == 0) m.key = std::string(120'000, 'x');   // more than an output takes
       if (random() % 15 == 0) m.key = fmt::format("k{:0800}", n);  // more than it may take later
@@ -155,6 +155,12 @@ class Run {
       m.timestamp_ms = 1'600'000'000'000 + static_cast<int64_t>(n) * 60'000;
       documents_.push_back(std::move(m));
     }
+  }
+
+  // Some have no score.
+  static std::string record(size_t n, const std::string& text) {
+    const std::string score = n % 5 == 0 ? "null" : std::to_string(n * 37 % 23);
+    return fmt::format(R"({{"id":"d{}","score":{},"text":"{}"}})", n, score, text);
   }
 
   // Copies of a part are looked for.
@@ -304,6 +310,7 @@ class Run {
                               {"output.topic", "events"},
                               {"output.dead_letters", "dead"},
                               {"output.unique_topic", plan_.seed % 2 == 0 ? "unique" : ""},
+                              {"output.best", best_of(plan_.seed)},
                               {"tombstones", "key"},
                               {"on_update", plan_.seed % 5 == 0 ? "replace" : "keep"},
                               {"max_documents", plan_.seed % 7 == 0 ? "20" : "0"},
@@ -322,6 +329,10 @@ class Run {
       std::abort();
     }
     return config->options;
+  }
+
+  static const char* best_of(uint64_t seed) {
+    return seed % 9 < 3 ? "" : seed % 9 < 6 ? "longest" : seed % 9 == 6 ? "score:min" : "score:max";
   }
 
   static const char* fsync_of(uint64_t seed) {

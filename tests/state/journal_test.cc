@@ -17,7 +17,7 @@ JournalContents contents_of(const std::string& path) {
 
 // An index of some commits; the journal behind its last checkpoint in the plain form.
 Writer fill_plainly(const TempDir& dir, uint64_t seed) {
-  Writer writer(seed);
+  Writer writer(seed, false);
   {
     auto state = StateDir::open(options_of(dir.path()), {});
     EXPECT_TRUE(state.ok());
@@ -86,15 +86,15 @@ TEST(Journal, OfALaterVersionIsRefused) {
   }
   // What an older program says of today's journal, a program of today says of the next version.
   std::string bytes = read_file(dir.file("journal"));
-  EXPECT_EQ(load<uint32_t>(bytes.data() + 8), 3U);
+  EXPECT_EQ(load<uint32_t>(bytes.data() + 8), 4U);
   EXPECT_EQ(load<uint32_t>(read_file(dir.file("hot")).data() + 8), 2U);
-  store(bytes.data() + 8, uint32_t{4});
+  store(bytes.data() + 8, uint32_t{5});
   store(bytes.data() + kFileHeaderBytes - 4, crc32c(std::string_view(bytes).substr(0, kFileHeaderBytes - 4)));
   write_file(dir.file("journal"), bytes);
   const absl::Status status = StateDir::open(options_of(dir.path()), {}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()),
-              testing::HasSubstr("written in version 4 of the format, this program reads version 3"));
+              testing::HasSubstr("written in version 5 of the format, this program reads version 4"));
 }
 
 // A delta that belongs to no position is damage, whatever its checksum says.

@@ -337,7 +337,7 @@ TEST(StateDir, StartsAtAnyNumber) {
     after.next_seq += 5;
     after.documents = 9;
     after.source = "s";
-    ASSERT_TRUE(write_commit(**state, 1, before, after, {}).ok());
+    ASSERT_TRUE(write_commit(**state, 1, before, after, {}, {}).ok());
   }
   for (int open = 0; open < 2; ++open) {
     auto state = StateDir::open(options_of(dir.path()), {});
@@ -495,7 +495,7 @@ TEST(StateDir, SpaceIsGivenBackBelowWhatIsKept) {
   ASSERT_TRUE(state.ok());
   Model before, after;
   after.next_seq = 2000;
-  ASSERT_TRUE(write_commit(**state, 3, before, after, {}).ok());
+  ASSERT_TRUE(write_commit(**state, 3, before, after, {}, {}).ok());
   const auto readable = [&](Seq seq) {
     std::string buffer;
     const auto row = (*state)->read_row(seq);

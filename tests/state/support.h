@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
 #include <set>
 #include <sstream>
@@ -93,11 +94,13 @@ struct Model {
   Seq next_seq = 0;
   Seq lowest_live = 0;
   std::set<Seq> removed;
+  std::map<Seq, std::string> shown;
   std::string source, sink, clock;
 };
 
 // Commit number `number` (from 1) of this seed, on top of `model`.
-inline Model next_model(uint64_t seed, uint64_t number, const Model& model, std::vector<Seq>* removed_now) {
+inline Model next_model(uint64_t seed, uint64_t number, const Model& model, std::vector<Seq>* removed_now,
+                        std::vector<Shown>* shown_now) {
   std::mt19937_64 random(seed * 7919 + number);
   Model next = model;
   next.next_seq += random() % 7;
@@ -107,6 +110,14 @@ inline Model next_model(uint64_t seed, uint64_t number, const Model& model, std:
     removed_now->push_back(next.lowest_live + random() % (next.next_seq - next.lowest_live));
     next.removed.insert(removed_now->back());
   }
+  for (auto n = random() % 4; n > 0 && next.next_seq > next.lowest_live; --n) {
+    const Seq seq = next.lowest_live + random() % (next.next_seq - next.lowest_live);
+    shown_now->push_back({seq, "copy " + std::to_string(random())});
+    next.shown[seq] = shown_now->back().copy;
+  }
+  std::erase_if(next.shown, [&](const auto& each) {
+    return next.removed.contains(each.first) || each.first < next.lowest_live;
+  });
   next.source = "source " + std::to_string(number);
   next.sink = std::to_string(number);
   next.clock = "clock" + std::string(random() % 20, 'c');
@@ -114,7 +125,7 @@ inline Model next_model(uint64_t seed, uint64_t number, const Model& model, std:
 }
 
 inline absl::Status write_commit(StateDir& state, uint64_t seed, const Model& before, const Model& after,
-                                 const std::vector<Seq>& removed) {
+                                 const std::vector<Seq>& removed, const std::vector<Shown>& shown) {
   std::vector<Content> contents;
   for (Seq seq = before.next_seq; seq < after.next_seq; ++seq) contents.push_back(content_of(seed, seq));
   Commit commit;
@@ -135,6 +146,7 @@ inline absl::Status write_commit(StateDir& state, uint64_t seed, const Model& be
     commit.rows.push_back(stored);
   }
   commit.removed = removed;
+  commit.shown = shown;
   commit.lowest_live = after.lowest_live;
   commit.documents = after.documents;
   commit.source_position = after.source;
@@ -146,25 +158,32 @@ inline absl::Status write_commit(StateDir& state, uint64_t seed, const Model& be
 // models[i]: after i commits.
 class Writer {
  public:
-  explicit Writer(uint64_t seed) : seed_(seed), models_(1) {}
+  explicit Writer(uint64_t seed, bool shows = true) : seed_(seed), shows_(shows), models_(1) {}
   const std::vector<Model>& models() const { return models_; }
   const Model& model(size_t i) const { return models_[i]; }
   const Model& plan() {
     removed_.clear();
-    models_.push_back(next_model(seed_, models_.size(), models_.back(), &removed_));
+    shown_.clear();
+    models_.push_back(next_model(seed_, models_.size(), models_.back(), &removed_, &shown_));
+    if (!shows_) {
+      shown_.clear();
+      models_.back().shown.clear();
+    }
     return models_.back();
   }
   absl::Status commit(StateDir& state) {
     const Model after = plan();
-    return write_commit(state, seed_, models_[models_.size() - 2], after, removed_);
+    return write_commit(state, seed_, models_[models_.size() - 2], after, removed_, shown_);
   }
   void back_to(size_t commits) { models_.resize(commits + 1); }
   uint64_t seed() const { return seed_; }
 
  private:
   uint64_t seed_;
+  bool shows_;  // clusters show better copies
   std::vector<Model> models_;
   std::vector<Seq> removed_;
+  std::vector<Shown> shown_;
 };
 
 // Is what `state` shows exactly `model`? Empty: yes. A DataLoss of a row or body is returned as "damaged:
@@ -178,6 +197,12 @@ inline std::string difference(StateDir& state, uint64_t seed, const Model& model
   if (r.sink_position != model.sink) return "sink";
   if (r.clock != model.clock) return "clock";
   if (r.fresh != model.source.empty()) return "fresh";
+  for (Seq seq = 0; seq < r.next_seq; ++seq) {
+    const auto shown = model.shown.find(seq);
+    const std::string* found = state.shown(seq);
+    if (found == nullptr ? shown != model.shown.end() : shown == model.shown.end() || *found != shown->second)
+      return "what the cluster of " + std::to_string(seq) + " shows";
+  }
   std::string wrong;
   Seq expected = r.first_row;
   std::string buffer;

@@ -160,14 +160,29 @@ std::string FilesSink::position() const {
 
 absl::Status FilesSink::write(const Decided& decided) {
   for (const Problem& problem : decided.batch.problems) report_(problem.message);
+  const Resolved& resolved = decided.work.resolved;
+  auto better = resolved.better.begin();
   for (size_t i = 0; i < decided.batch.records.size(); ++i) {
-    RETURN_IF_ERROR(write_one(decided.batch.records[i], decided.work.sign.documents[i],
-                              decided.work.resolved.outcomes[i]));
+    RETURN_IF_ERROR(
+        write_one(decided.batch.records[i], decided.work.sign.documents[i], resolved.outcomes[i]));
+    for (; better != resolved.better.end() && better->document == i; ++better)
+      RETURN_IF_ERROR(write_better(decided, *better));
   }
   if (options_.originals != nullptr) RETURN_IF_ERROR(ends(decided));
   kill_point("before_outputs");
   RETURN_IF_ERROR(hand_on(options_.sync));
   kill_point("after_outputs");
+  return absl::OkStatus();
+}
+
+absl::Status FilesSink::write_better(const Decided& decided, const BetterCopy& better) {
+  Metadata document, original;
+  RETURN_IF_ERROR(decode_metadata(decided.work.sign.documents[better.document].metadata, document));
+  RETURN_IF_ERROR(decode_metadata(decided.work.resolved.outcomes[better.document].original, original));
+  line_.clear();
+  RETURN_IF_ERROR(append_better_copy(line_, options_.context, document, original, better));
+  line_ += '\n';
+  output_->append(line_);
   return absl::OkStatus();
 }
 

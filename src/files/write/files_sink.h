@@ -92,6 +92,7 @@ class FilesSink : public Sink {
   FilesSink(const FilesSinkOptions& options, std::function<void(const std::string&)> report)
       : options_(options), report_(std::move(report)) {}
   absl::Status ends(const Decided& decided);
+  absl::Status write_better(const Decided& decided, const BetterCopy& better);
   absl::Status write_one(const Record& record, const SignedDocument& document, const Outcome& outcome);
   void append_result(const SignedDocument& document, const Metadata& metadata, const Metadata& original,
                      const Outcome& outcome);

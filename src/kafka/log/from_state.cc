@@ -166,6 +166,8 @@ class Publishing {
         outbox_.add_log(log(), put_log_row(outbox_.bytes(), row, o_.num_perm,
                                            static_cast<int>(epoch_.mask_words), scheme_, *read));
       }
+      if (const std::string* copy = state_->shown(row.seq); copy != nullptr)
+        outbox_.add_log(log(), put_log_shown(outbox_.bytes(), {.seq = row.seq, .copy = *copy}));
       if (row.removed)
         outbox_.add_log(log(),
                         put_log_removed(outbox_.bytes(), {.seq = row.seq, .trusted_ms = row.trusted_ms}));

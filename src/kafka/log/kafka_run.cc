@@ -24,6 +24,7 @@ kafka::KafkaSinkOptions sink_options(const Options& o, const KafkaPlan& plan, co
                                              : kafka::EventKey::input,
       .all_verdicts = o.output.verdicts == "all",
       .context = {.scheme = fmt::format("{:016x}", index.scheme), .epoch = epoch_string(index.epoch.epoch)},
+      .shows = [state = index.state.get()](Seq seq) { return state->shown(seq) != nullptr; },
       .scheme = index.scheme,
       .num_perm = o.num_perm,
       .mask_words = static_cast<int>(index.epoch.mask_words),
@@ -46,6 +47,7 @@ absl::Status SnapshotJournal::commit(const Batch& batch, const Resolved& resolve
   kill_point("before_state_commit");
   RETURN_IF_ERROR(index_.state->commit({.rows = resolved.rows,
                                         .removed = resolved.removed_numbers(),
+                                        .shown = resolved.shown(),
                                         .lowest_live = resolved.lowest_live,
                                         .source_position = std::move(sink_position),
                                         .clock = index_.engine->clock(),

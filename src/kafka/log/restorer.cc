@@ -69,6 +69,11 @@ absl::Status LogRestorer::apply(const kafka::LogMessage& m) {
       return mutated(Mutation::numbers_are_given_again) ? absl::OkStatus() : go_to(r->seq + 1);
     if (!follows_) engine_.restore_removed(r->seq, r->trusted_ms);
     removed_.push_back(r->seq);
+  } else if (auto* shown = std::get_if<LogShown>(&record)) {
+    // The end of an original is that of its cluster. Its row comes first, unless it was compacted away.
+    if (!shown->copy.empty() && shown->seq < next_seq_ && engine_.has(shown->seq) &&
+        !mutated(Mutation::better_copies_are_not_restored))
+      shown_.push_back({shown->seq, std::move(shown->copy)});
   } else if (auto* e = std::get_if<LogExpire>(&record)) {
     // A batch that was sent again may follow a later one. The window never moves back.
     const LogExpire& now = position_.expire;
@@ -206,6 +211,7 @@ absl::Status LogRestorer::flush() {
   if (follows_) RETURN_IF_ERROR(apply_rows(lowest));
   absl::Status status = state_.commit({.rows = std::move(rows_),
                                        .removed = std::move(removed_),
+                                       .shown = std::move(shown_),
                                        .lowest_live = std::max(lowest, state_.recovered().lowest_live),
                                        .source_position = encode_position(position_),
                                        .clock = position_.expire.clock,
@@ -213,6 +219,7 @@ absl::Status LogRestorer::flush() {
                                        .keep_from = std::min(position_.expire.announced, lowest)});
   rows_.clear();
   removed_.clear();
+  shown_.clear();
   slices_.clear();
   masks_.clear();
   return status;

@@ -58,6 +58,7 @@ class LogRestorer {
   bool fresh_;                   // nothing has been committed yet
   std::vector<StoredRow> rows_;  // not yet committed to the state directory
   std::vector<Seq> removed_;
+  std::vector<Shown> shown_;
   std::vector<std::string> slices_;
   std::vector<BandMask> masks_;
   size_t pending_ = 0;

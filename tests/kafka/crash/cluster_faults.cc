@@ -35,7 +35,7 @@ const std::vector<IndexSetup::Settings>& rules() {
   static const std::vector<IndexSetup::Settings> all{
       {{"tombstones", "key"}, {"on_update", "replace"}, {"expire_after", "6h"}, {"max_listed", "2"}},
       {{"tombstones", "key"}},
-      {{"tombstones", "key"}, {"max_documents", "300"}, {"max_listed", "2"}},
+      {{"output.best", "longest"}, {"tombstones", "key"}, {"max_documents", "300"}, {"max_listed", "2"}},
       {{"verify", "signature"}, {"expire_after", "6h"}},
   };
   return all;

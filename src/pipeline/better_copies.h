@@ -1,0 +1,35 @@
+#pragma once
+// Finds copies that are better than what their cluster shows (output.best): its original at first, then the
+// best copy so far. A cluster that began under another setting, or under none, shows its original for ever.
+
+#include <functional>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "engine/engine.h"
+#include "formats/best.h"
+
+namespace doppel {
+
+class BetterCopies {
+ public:
+  // The copy that the cluster of this original shows (encode_shown()), as of the last commit; nullptr: it
+  // shows its original.
+  using Shown = std::function<const std::string*(Seq)>;
+
+  // Originals below `first_own` belong to indexes that are only read, and their clusters never change.
+  BetterCopies(Best best, Seq first_own, Shown shown)
+      : best_(std::move(best)), first_own_(first_own), shown_(std::move(shown)) {}
+
+  // Sets work.resolved.better. The batch is decided, and the one before is committed.
+  absl::Status find(Work& work);
+
+ private:
+  const Best best_;
+  const Seq first_own_;
+  const Shown shown_;
+  absl::flat_hash_map<Seq, size_t> now_;  // of this batch: the last better copy of each cluster
+};
+
+}  // namespace doppel
