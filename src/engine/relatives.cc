@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "sketch/overlap.h"
+
 namespace doppel {
 namespace {
 
@@ -52,7 +54,7 @@ void TextMap::start(const RelationRule& rule, std::span<const uint32_t> tops, st
   tops_ = tops;
   own_ = &own;
   cell_sizes_ = cell_sizes;
-  numbered_ = false;
+  placed_ = false;
   last_.clear();
   for (size_t i = 0; i + 1 < prints.size(); ++i)
     last_.push_back(prints[i].position + (prints[i + 1].position - prints[i].position) / 2);
@@ -61,51 +63,36 @@ void TextMap::start(const RelationRule& rule, std::span<const uint32_t> tops, st
 
 std::span<const uint32_t> TextMap::cell_sizes() {
   if (!cell_sizes_.empty()) return cell_sizes_;
-  if (!numbered_) number();
-  own_sizes_.assign(last_.size(), 0);
-  for (const uint32_t cell : cells_) ++own_sizes_[cell];
-  return cell_sizes_ = own_sizes_;
+  if (!placed_) find_places();
+  own_sizes_.assign(last_.size() + 1, 0);
+  for (const uint32_t cell : cell_of_) ++own_sizes_[cell];
+  return cell_sizes_ = std::span(own_sizes_).first(last_.size());
 }
 
-// Numbers the document's different values, in the order in which they come first.
-void TextMap::number() {
-  numbered_ = true;
-  const int shift = 32 - own_->bits;
-  table_.assign(std::bit_ceil(2 * tops_.size() + 1), 0);
-  values_.clear();
-  cells_.clear();
-  number_of_.resize(tops_.size());
+// Finds each position's value in the own set. Values are hashes: there is about one with the same highest
+// bits.
+void TextMap::find_places() {
+  placed_ = true;
+  const PodVector<uint32_t>& values = own_->values;
+  const auto n = static_cast<uint32_t>(values.size());
+  const int shift = own_->bits - std::min<int>(own_->bits, std::bit_width(n));
+  first_.assign((n == 0 ? 0 : values[n - 1] >> shift) + 2, n);
+  for (uint32_t at = n; at > 0; --at) first_[values[at - 1] >> shift] = at - 1;
+  for (size_t top = first_.size() - 1; top > 0; --top)
+    first_[top - 1] = std::min(first_[top - 1], first_[top]);
+  const auto none = static_cast<uint32_t>(last_.size());
+  cell_of_.assign(n + 1, none);
+  place_of_.assign(tops_.size(), n);
   uint32_t cell = 0;
-  for (size_t i = 0; i < tops_.size(); ++i) {
+  for (size_t i = 0; n != 0 && i < tops_.size(); ++i) {
     while (i > last_[cell]) ++cell;
-    const uint32_t value = tops_[i] >> shift;
-    const size_t at = slot_of(value);
-    if (table_[at] == 0) {
-      values_.push_back(value);
-      cells_.push_back(cell);
-      table_[at] = static_cast<uint32_t>(values_.size());
-    }
-    number_of_[i] = table_[at] - 1;
+    const uint32_t value = tops_[i] >> (32 - own_->bits);
+    uint32_t at = first_[std::min<size_t>(value >> shift, first_.size() - 1)];
+    while (at < n && values[at] < value) ++at;
+    if (at < n && values[at] != value) at = n;
+    place_of_[i] = at;
+    if (at < n && cell_of_[at] == none) cell_of_[at] = cell;
   }
-  ascending_.clear();
-  // 0 only if the set is not that of the text: a damaged signed record.
-  for (const uint32_t value : own_->values) ascending_.push_back(table_[slot_of(value)]);
-}
-
-// The place of the value in table_, or the one where it belongs.
-size_t TextMap::slot_of(uint32_t value) const {
-  const size_t mask = table_.size() - 1;
-  size_t at = value * uint64_t{0x9e3779b97f4a7c15u} >> 32 & mask;
-  while (table_[at] != 0 && values_[table_[at] - 1] != value) at = (at + 1) & mask;
-  return at;
-}
-
-// As many of the document's values as `theirs` may have. Several of them may be one value in fewer bits.
-uint64_t TextMap::most_shared(const CompactSet& theirs) const {
-  const Overlap both = overlap(*own_, theirs);
-  if (theirs.bits >= own_->bits || theirs.values.empty()) return both.inter;
-  const uint64_t distinct = both.inter + both.uni - theirs.values.size();
-  return both.inter + own_->values.size() - distinct;
 }
 
 void TextMap::compare(const CompactSet& theirs, Relative& out) {
@@ -113,28 +100,23 @@ void TextMap::compare(const CompactSet& theirs, Relative& out) {
   out.size = static_cast<uint32_t>(theirs.values.size());
   out.cells.clear();
   out.runs.clear();
-  if (!may_relate(*rule_, most_shared(theirs), own_->values.size(), theirs.values.size())) return;
-  // Most documents share too little with every original that they are compared with, and need nothing else.
-  if (!numbered_) number();
-  shared_.assign(values_.size(), 0);
+  const size_t size = own_->values.size();
   const int bits = std::min(own_->bits, theirs.bits);
-  const int own_shift = own_->bits - bits, their_shift = theirs.bits - bits;
-  for (size_t i = 0, j = 0; i < own_->values.size() && j < theirs.values.size();) {
-    const uint32_t own = own_->values[i] >> own_shift, their = theirs.values[j] >> their_shift;
-    if (own == their && ascending_[i] != 0) shared_[ascending_[i] - 1] = 1;
-    i += own <= their ? 1 : 0;
-    j += their < own ? 1 : 0;
-  }
-  for (size_t number = 0; number < values_.size(); ++number) {
-    if (shared_[number] == 0) continue;
-    if (out.cells.empty() || out.cells.back().cell != cells_[number])
-      out.cells.push_back({cells_[number], 0});
-    ++out.cells.back().shared;
-  }
+  shared_.resize(size + 1);
+  shared_[size] = 0;
+  mark_common(own_->values, own_->bits - bits, theirs.values, theirs.bits - bits, shared_.data());
+  const auto shared = std::count_if(shared_.begin(), shared_.end(), [](uint32_t mark) { return mark != 0; });
+  if (!may_relate(*rule_, static_cast<uint64_t>(shared), size, theirs.values.size())) return;
+  // Most documents share too little with every original that they are compared with, and need nothing else.
+  if (!placed_) find_places();
+  shared_in_.assign(last_.size() + 1, 0);
+  for (size_t at = 0; at < size; ++at) shared_in_[cell_of_[at]] += shared_[at] != 0 ? 1 : 0;
+  for (uint32_t cell = 0; cell < last_.size(); ++cell)
+    if (shared_in_[cell] != 0) out.cells.push_back({cell, shared_in_[cell]});
   uint32_t begin = 0;
-  const auto n = static_cast<uint32_t>(number_of_.size());
+  const auto n = static_cast<uint32_t>(place_of_.size());
   for (uint32_t i = 0; i <= n; ++i) {
-    if (i < n && shared_[number_of_[i]] != 0) continue;
+    if (i < n && shared_[place_of_[i]] != 0) continue;
     if (i - begin >= run_least_) out.runs.push_back({begin, i});
     begin = i + 1;
   }

@@ -71,24 +71,23 @@ class TextMap {
   std::span<const uint32_t> cell_sizes();
 
  private:
-  void number();
-  size_t slot_of(uint32_t value) const;
-  uint64_t most_shared(const CompactSet& theirs) const;
+  void find_places();
 
   const RelationRule* rule_ = nullptr;
   std::span<const uint32_t> tops_;
   const CompactSet* own_ = nullptr;
   uint32_t run_least_ = 1;
-  bool numbered_ = false;     // what follows from table_ on is made
+  bool placed_ = false;       // what follows from first_ on is made
   PodVector<uint32_t> last_;  // by cell: its last position
   std::span<const uint32_t> cell_sizes_;
   PodVector<uint32_t> own_sizes_;
-  PodVector<uint32_t> table_;      // of value: its number + 1
-  PodVector<uint32_t> values_;     // by number
-  PodVector<uint32_t> cells_;      // by number: where it comes first
-  PodVector<uint32_t> number_of_;  // by position
-  PodVector<uint32_t> ascending_;  // of the own set: number + 1
-  PodVector<uint8_t> shared_;      // by number
+  // A value is named by its place in the own set. One that is not there, which only a damaged signed record
+  // has, gets the place behind, and its cell is the one behind.
+  PodVector<uint32_t> first_;      // by the highest bits of a value: the first place
+  PodVector<uint32_t> place_of_;   // by position
+  PodVector<uint32_t> cell_of_;    // by place: where it comes first
+  PodVector<uint32_t> shared_;     // by place: not 0 where the other one has it
+  PodVector<uint32_t> shared_in_;  // by cell
 };
 
 // What of a document is common.

@@ -160,6 +160,7 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
     std::sort(passages.begin(), passages.end(), [](ShingleRun a, ShingleRun b) { return a.begin < b.begin; });
     for (const ShingleRun& run : passages)
       related.passages.push_back({run.begin, run.end + rule.shingle_words - 1});
+    if (related.shared + common_shared < rule.shared_least()) continue;
     const uint64_t size = r.values.size();
     related.of_original = size - std::min(size, common_shared);
     related.of_original = std::max(related.of_original, std::min(related.shared, size));
