@@ -159,7 +159,7 @@ class Generated {
       } else {
         const Words& from = documents[static_cast<size_t>(below(documents.size()))];
         const int begin = below(from.size()),
-                  count = std::min(below(45), static_cast<int>(from.size()) - begin);
+                  count = std::min(1 + below(44), static_cast<int>(from.size()) - begin);
         out = out + Words(from.begin() + begin, from.begin() + begin + count);
       }
     }
