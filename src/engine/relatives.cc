@@ -24,16 +24,18 @@ void keep_longest(std::vector<ShingleRun>& runs, size_t most) {
 
 uint32_t run_least(const RelationRule& rule) { return std::min(kRunLeast, rule.passage); }
 
-// Calls visit(i, count, far) for each print near which some original lists one: by how many, how far away.
+// Calls visit(i, count, far) for each print near which there is one that `least` originals list: how many do,
+// how far away it is.
 template <typename Visit>
-void each_nearest(std::span<const Print> prints, std::span<const uint32_t> listed, const Visit& visit) {
+void each_nearest(std::span<const Print> prints, std::span<const uint32_t> listed, uint32_t least,
+                  const Visit& visit) {
   constexpr size_t kNone = ~size_t{0};
   size_t before = kNone;
   size_t after = 0;
   for (size_t i = 0; i < prints.size(); ++i) {
-    if (listed[prints[i].number] != 0) before = i;
+    if (listed[prints[i].number] >= least) before = i;
     after = std::max(after, i);
-    while (after < prints.size() && listed[prints[after].number] == 0) ++after;
+    while (after < prints.size() && listed[prints[after].number] < least) ++after;
     size_t nearest = before;
     if (after < prints.size() && (before == kNone || prints[after].position - prints[i].position <
                                                          prints[i].position - prints[before].position))
@@ -147,7 +149,7 @@ Common find_common(const RelationRule& rule, std::span<const Print> prints,
   Common out;
   std::vector<uint8_t>& cells = out.cells;
   cells.assign(prints.size(), 0);
-  each_nearest(prints, listed, [&](size_t i, uint32_t count, uint32_t far) {
+  each_nearest(prints, listed, 1, [&](size_t i, uint32_t count, uint32_t far) {
     if (far > rule.passage) return;
     cells[i] = count >= rule.common_after ? 1 : count >= third ? kThird : 0;
   });
@@ -174,8 +176,8 @@ Common find_common(const RelationRule& rule, std::span<const Print> prints,
 std::vector<uint8_t> frequent_prints(const RelationRule& rule, std::span<const Print> prints,
                                      std::span<const uint32_t> listed) {
   std::vector<uint8_t> out(prints.size(), 0);
-  each_nearest(prints, listed, [&](size_t i, uint32_t count, uint32_t far) {
-    out[i] = far <= kAskedWindowMost && count >= kFrequentFrom && count < 2 * rule.common_after ? 1 : 0;
+  each_nearest(prints, listed, kFrequentFrom, [&](size_t i, uint32_t count, uint32_t far) {
+    out[i] = far <= kAskedWindowMost && count < 2 * rule.common_after ? 1 : 0;
   });
   return out;
 }

@@ -44,10 +44,10 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
 
   // The cell of each place, and whether it is common.
   const auto distance = [](uint32_t a, uint32_t b) { return a > b ? a - b : b - a; };
-  const auto nearest = [&](uint32_t place, bool listed_only) -> const Print* {
+  const auto nearest = [&](uint32_t place, uint32_t least) -> const Print* {
     const Print* best = nullptr;
     for (const Print& p : d.prints) {
-      if (listed_only && count[p.key] == 0) continue;
+      if (count[p.key] < least) continue;
       if (best == nullptr || distance(p.position, place) < distance(best->position, place)) best = &p;
     }
     return best;
@@ -55,13 +55,13 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
   std::vector<bool> common(d.tops.size());
   std::map<uint32_t, uint32_t> frequency;  // by the position of a print
   for (const Print& p : d.prints) {
-    const Print* by = nearest(p.position, true);
-    if (by == nullptr) continue;
-    const uint32_t far = distance(by->position, p.position);
-    if (far <= rule.passage) frequency[p.position] = count[by->key];
-    const bool frequent =
-        far <= kAskedWindowMost && count[by->key] >= 2 && count[by->key] < 2 * rule.common_after;
-    if (frequent) out.listed.insert(p.key);
+    if (const Print* by = nearest(p.position, 1); by != nullptr) {
+      if (distance(by->position, p.position) <= rule.passage) frequency[p.position] = count[by->key];
+    }
+    if (const Print* by = nearest(p.position, 2); by != nullptr) {
+      const bool near = distance(by->position, p.position) <= kAskedWindowMost;
+      if (near && count[by->key] < 2 * rule.common_after) out.listed.insert(p.key);
+    }
   }
   for (const Print& p : d.prints)
     if (p.stored != 0) out.listed.insert(p.key);
@@ -79,7 +79,7 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
                             reaches_common(std::make_reverse_iterator(at + 1), d.prints.rend());
   }
   for (uint32_t place = 0; place < d.tops.size(); ++place)
-    common[place] = common_at[nearest(place, false)->position];
+    common[place] = common_at[nearest(place, 0)->position];
 
   // What ends a passage: a print that is frequent itself, and what is between two of them in common cells.
   std::set<uint32_t> ends;

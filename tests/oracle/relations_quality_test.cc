@@ -247,6 +247,26 @@ TEST(RelationsQuality, TheRestBesideATemplateIsContained) {
   EXPECT_EQ(outcomes.back().related[0].relation, Relation::contained);
 }
 
+// All pages of a template that have one length store the same prints of it.
+TEST(RelationsQuality, ATemplateOnPagesOfOneLengthIsKnownAsAWhole) {
+  oracle::Random random(15);
+  EngineOptions options = options_with_relations();
+  const auto text_of = [&](size_t words) {
+    Units units;
+    oracle::write_text(Language::english, words, random, units);
+    return oracle::join(Language::english, units) + "\n";
+  };
+  const std::string bar = text_of(300), rest = text_of(200);
+  std::vector<std::string> texts{text_of(300) + rest + text_of(300)};
+  for (int i = 0; i < 24; ++i) texts.push_back(bar + text_of(400));
+  texts.push_back(bar + rest);
+  const std::vector<Outcome> outcomes = run(options, texts);
+  ASSERT_EQ(outcomes.back().related.size(), 1u);
+  EXPECT_EQ(outcomes.back().related[0].seq, 0u);
+  EXPECT_EQ(outcomes.back().related[0].relation, Relation::contained);
+  EXPECT_LE(outcomes.back().related[0].of_document, 240u);
+}
+
 // A template ends where the passage begins, or somewhere near: the nearest print says so.
 TEST(RelationsQuality, APassageRightBesideATemplateIsWhole) {
   oracle::Random random(14);
