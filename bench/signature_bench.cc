@@ -90,14 +90,6 @@ void run_in_turns(std::vector<Contestant>& contestants, int rounds) {
   if (sum == 42) std::puts("");
 }
 
-std::vector<Simd> levels() {
-  std::vector<Simd> result;
-  for (Simd level : {Simd::scalar, Simd::avx2, Simd::avx512}) {
-    if (level <= simd_supported()) result.push_back(level);
-  }
-  return result;
-}
-
 void text_to_signature(int rounds, size_t count, size_t bytes) {
   const std::vector<std::string> documents = texts(count, bytes);
   const reference::MinHash minhash(kNumPerm);
@@ -114,7 +106,7 @@ void text_to_signature(int rounds, size_t count, size_t bytes) {
                            return sum;
                          },
                          {}});
-  for (Simd level : levels()) {
+  for (Simd level : simd_levels()) {
     force_simd(level);  // a Signer chooses its kernels when it is made
     contestants.push_back({std::string(simd_name(level)),
                            level,
@@ -160,7 +152,7 @@ void prehashed_to_signature(int rounds, size_t count) {
   const Sketcher sketcher(SketchFamily::fast, kNumPerm, {1, 2});
   std::vector<uint64_t> slots(kNumPerm);
   std::vector<Contestant> contestants;
-  for (Simd level : levels()) {
+  for (Simd level : simd_levels()) {
     contestants.push_back({std::string(simd_name(level)),
                            level,
                            [&] {

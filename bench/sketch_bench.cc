@@ -209,8 +209,7 @@ void compare_slices(benchmark::State& state) {
 }
 
 void register_all() {
-  for (Simd level : {Simd::scalar, Simd::avx2, Simd::avx512}) {
-    if (level > simd_supported()) continue;
+  for (Simd level : simd_levels()) {
     std::string suffix = "/";
     suffix += simd_name(level);
     benchmark::RegisterBenchmark(("fast" + suffix).c_str(), sketch, level, SketchFamily::fast)

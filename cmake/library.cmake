@@ -6,6 +6,9 @@ list(APPEND DOPPEL_CORE src/records/metadata.cc src/pipeline/executor.cc src/pip
 if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   list(FILTER DOPPEL_CORE EXCLUDE REGEX "_avx(2|512)[.]cc$")
 endif()
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  list(FILTER DOPPEL_CORE EXCLUDE REGEX "_neon[.]cc$")
+endif()
 add_library(doppel STATIC ${DOPPEL_CORE})
 add_library(doppel::doppel ALIAS doppel)
 target_include_directories(doppel

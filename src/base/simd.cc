@@ -17,6 +17,8 @@ Simd detect() {
                 __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512vbmi") &&
                 __builtin_cpu_supports("avx512vbmi2");
   return avx512 ? Simd::avx512 : avx2 ? Simd::avx2 : Simd::scalar;
+#elif defined(__aarch64__)
+  return Simd::neon;
 #else
   return Simd::scalar;
 #endif
@@ -25,8 +27,8 @@ Simd detect() {
 Simd from_environment() {
   const char* setting = std::getenv("DOPPEL_SIMD");
   if (setting == nullptr) return simd_supported();
-  for (Simd level : {Simd::scalar, Simd::avx2, Simd::avx512}) {
-    if (simd_name(level) == setting) return std::min(level, simd_supported());
+  for (const Simd level : simd_levels()) {
+    if (simd_name(level) == setting) return level;
   }
   return simd_supported();
 }
@@ -43,6 +45,18 @@ Simd simd_supported() {
   return level;
 }
 
+std::vector<Simd> simd_levels() {
+#if defined(__aarch64__)
+  return {Simd::scalar, Simd::neon};
+#else
+  std::vector<Simd> levels{Simd::scalar};
+  for (const Simd level : {Simd::avx2, Simd::avx512}) {
+    if (level <= simd_supported()) levels.push_back(level);
+  }
+  return levels;
+#endif
+}
+
 Simd simd_level() { return current().load(std::memory_order_relaxed); }
 
 void force_simd(Simd level) { current().store(std::min(level, simd_supported()), std::memory_order_relaxed); }
@@ -51,6 +65,8 @@ std::string_view simd_name(Simd level) {
   switch (level) {
     case Simd::scalar:
       return "scalar";
+    case Simd::neon:
+      return "neon";
     case Simd::avx2:
       return "avx2";
     case Simd::avx512:

@@ -21,6 +21,8 @@ EqualBits equal_bits_for(Simd level) {
 #if defined(__x86_64__)
   if (level == Simd::avx512) return equal_bits_avx512;
   if (level == Simd::avx2) return equal_bits_avx2;
+#elif defined(__aarch64__)
+  if (level == Simd::neon) return equal_bits_neon;
 #endif
   (void)level;
   return equal_bits_scalar;

@@ -13,6 +13,7 @@ namespace doppel {
 // Returns the number of ones.
 using EqualBits = int (*)(const uint8_t* a, const uint8_t* b, int k, uint64_t* bits);
 int equal_bits_scalar(const uint8_t* a, const uint8_t* b, int k, uint64_t* bits);
+int equal_bits_neon(const uint8_t* a, const uint8_t* b, int k, uint64_t* bits);
 int equal_bits_avx2(const uint8_t* a, const uint8_t* b, int k, uint64_t* bits);
 int equal_bits_avx512(const uint8_t* a, const uint8_t* b, int k, uint64_t* bits);
 EqualBits equal_bits_for(Simd level);

@@ -20,6 +20,8 @@
 #include <immintrin.h>
 #elif defined(__SSE2__)
 #include <emmintrin.h>
+#elif defined(__aarch64__)
+#include "base/neon.h"
 #endif
 
 namespace doppel {
@@ -116,6 +118,12 @@ static inline uint32_t same_hash(const Line& line, uint32_t stored, uint32_t cou
   const __m128i first = _mm_cmpeq_epi16(_mm_load_si128(p), wanted);
   const __m128i last = _mm_cmpeq_epi16(_mm_load_si128(p + 1), wanted);  // three hashes, then other members
   return static_cast<uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(first, last))) & used;
+#elif defined(__aarch64__)
+  const uint16x8_t wanted = vdupq_n_u16(static_cast<uint16_t>(stored));
+  const auto* p = reinterpret_cast<const uint16_t*>(&line);
+  const uint16x8_t first = vceqq_u16(vld1q_u16(p), wanted);
+  const uint16x8_t last = vceqq_u16(vld1q_u16(p + 8), wanted);  // three hashes, then other members
+  return (bits_of(vmovn_u16(first)) | bits_of(vmovn_u16(last)) << 8) & used;
 #else
   uint32_t bits = 0;
   for (uint32_t i = 0; i < kSlots; ++i)

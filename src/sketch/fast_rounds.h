@@ -36,6 +36,8 @@ void first_round_avx512(uint64_t* slots, int k, const uint64_t* x, size_t n);
 // to round `to`.
 bool middle_rounds_scalar(uint64_t* slots, int k, const uint64_t* x, size_t n, const uint64_t* keys, int from,
                           int to);
+bool middle_rounds_neon(uint64_t* slots, int k, const uint64_t* x, size_t n, const uint64_t* keys, int from,
+                        int to);
 bool middle_rounds_avx2(uint64_t* slots, int k, const uint64_t* x, size_t n, const uint64_t* keys, int from,
                         int to);
 bool middle_rounds_avx512(uint64_t* slots, int k, const uint64_t* x, size_t n, const uint64_t* keys, int from,

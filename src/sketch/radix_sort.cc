@@ -48,13 +48,18 @@ void radix_sort(std::span<const uint32_t> values, PodVector<uint32_t>& sorted) {
   }
 }
 
-bool has_vectors() {
+bool has_vectors() { return simd_level() != Simd::scalar; }
+
 #if defined(__x86_64__)
-  return simd_level() >= Simd::avx2;
+constexpr auto bucket_sort = bucket_sort_avx2;
+constexpr auto count_distinct_by_vectors = count_distinct_avx2;
+#elif defined(__aarch64__)
+constexpr auto bucket_sort = bucket_sort_neon;
+constexpr auto count_distinct_by_vectors = count_distinct_neon;
 #else
-  return false;
+bool bucket_sort(const uint32_t*, size_t, uint32_t*) { return false; }
+size_t count_distinct_by_vectors(const uint32_t*, size_t) { return 0; }
 #endif
-}
 
 }  // namespace
 
@@ -65,21 +70,17 @@ void sort_tops(std::span<const uint32_t> tops, PodVector<uint32_t>& sorted) {
     insertion_sort(sorted.data(), n);
     return;
   }
-#if defined(__x86_64__)
   if (n <= kBucketSortMost && has_vectors()) {
     sorted.resize(n + kBucketSortRoom);
-    const bool done = bucket_sort_avx2(tops.data(), n, sorted.data());
+    const bool done = bucket_sort(tops.data(), n, sorted.data());
     sorted.resize(n);
     if (done) return;
   }
-#endif
   radix_sort(tops, sorted);
 }
 
 size_t count_distinct(const uint32_t* sorted, size_t n) {
-#if defined(__x86_64__)
-  if (has_vectors()) return count_distinct_avx2(sorted, n);
-#endif
+  if (has_vectors()) return count_distinct_by_vectors(sorted, n);
   size_t distinct = n != 0 ? 1 : 0;
   for (size_t i = 1; i < n; ++i) distinct += sorted[i] != sorted[i - 1];
   return distinct;

@@ -31,5 +31,7 @@ inline constexpr size_t kBucketSortRoom = 16;  // extra room, because more than 
 bool bucket_sort_avx2(const uint32_t* values, size_t n, uint32_t* sorted);
 size_t count_distinct_avx2(const uint32_t* sorted, size_t n);
 size_t shift_distinct_avx2(uint32_t* values, size_t n, int shift);
+bool bucket_sort_neon(const uint32_t* values, size_t n, uint32_t* sorted);
+size_t count_distinct_neon(const uint32_t* sorted, size_t n);
 
 }  // namespace doppel

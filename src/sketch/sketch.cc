@@ -52,6 +52,9 @@ FastKernels fast_kernels() {
       return {first_round_avx512, middle_rounds_avx512};
     case Simd::avx2:
       return {first_round_avx2, middle_rounds_avx2};
+#elif defined(__aarch64__)
+    case Simd::neon:
+      return {first_round_scalar, middle_rounds_neon};
 #endif
     default:
       return {first_round_scalar, middle_rounds_scalar};

@@ -10,6 +10,8 @@ namespace doppel {
 #if defined(__x86_64__)
 extern const TextKernels kTextAvx2;
 extern const TextKernels kTextAvx512;
+#elif defined(__aarch64__)
+extern const TextKernels kTextNeon;
 #endif
 
 WordKeys::WordKeys(const HashKey& key) {
@@ -80,6 +82,8 @@ const TextKernels& text_kernels(Simd level) {
 #if defined(__x86_64__)
   if (level == Simd::avx512) return kTextAvx512;
   if (level == Simd::avx2) return kTextAvx2;
+#elif defined(__aarch64__)
+  if (level == Simd::neon) return kTextNeon;
 #endif
   (void)level;
   return kScalar;

@@ -9,6 +9,7 @@ namespace doppel {
 
 extern const TextKernels kTextAvx2;
 extern const TextKernels kTextAvx512;
+extern const TextKernels kTextNeon;
 
 namespace {
 
@@ -35,10 +36,14 @@ constexpr PrefixMasks kPrefixMasks = make_prefix_masks();
 
 // The same as fold_multiply(). g++ 12 moves the product through memory if it is written in C++.
 [[maybe_unused]] __attribute__((always_inline)) inline uint64_t folded(uint64_t a, uint64_t b) {
+#if !defined(__x86_64__)
+  return fold_multiply(a, b);
+#else
   uint64_t low;
   uint64_t high;
   __asm__("mulx %3, %0, %1" : "=r"(low), "=r"(high) : "d"(a), "r"(b));
   return low ^ high;
+#endif
 }
 
 __attribute__((always_inline)) inline uint64_t hash_last_block(uint64_t state, const uint8_t* p, size_t n,

@@ -57,7 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t piece = 1 + data[1];
   const std::string_view text(reinterpret_cast<const char*>(data) + 2, size - 2);
   const Hashes want = expected(text, words);
-  for (doppel::Simd level : {doppel::Simd::scalar, doppel::Simd::avx2, doppel::Simd::avx512}) {
+  for (doppel::Simd level : doppel::simd_levels()) {
     doppel::force_simd(level);
     require(shingled(text, words, text.size() + 1) == want, "whole");
     require(shingled(text, words, piece) == want, "in pieces");

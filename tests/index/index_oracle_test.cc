@@ -262,11 +262,11 @@ TEST(IndexOracle, InvariantUnderLayout) {
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::vector<std::vector<Found>> results;
   const Simd best = simd_supported();
-  for (Simd level : {Simd::scalar, Simd::avx2, Simd::avx512}) {
+  for (Simd level : simd_levels()) {
     force_simd(level);
     CandidateIndexOptions o = small(seed);
     o.min_equal = 12;
-    o.initial_capacity = std::array<uint64_t, 3>{0, 1024, 1000000}[static_cast<size_t>(level)];
+    o.initial_capacity = std::array<uint64_t, 3>{0, 1024, 1000000}[results.size()];
     Random random(seed);
     Documents documents(o, 40, .3, random);
     CandidateIndex index(o);

@@ -12,14 +12,6 @@
 
 namespace doppel {
 
-inline std::vector<Simd> simd_levels() {
-  std::vector<Simd> levels{Simd::scalar};
-  for (Simd level : {Simd::avx2, Simd::avx512}) {
-    if (level <= simd_supported()) levels.push_back(level);
-  }
-  return levels;
-}
-
 // Restores the best level when a test ends.
 class ForEachLevel : public testing::TestWithParam<Simd> {
  protected:

@@ -104,7 +104,7 @@ TEST(Normalisation, IsWhatItSays) {
             "f\xc3\xa9 \xd0\x99 2024 \xef\xbc\x91";
     }
     check_places(text);
-    for (const Simd level : {Simd::scalar, Simd::avx2, Simd::avx512}) {
+    for (const Simd level : simd_levels()) {
       force_simd(level);
       for (const int size : {1, 5}) {
         ASSERT_EQ(shingled(text, size, Normalisation::loose, &random),

@@ -75,7 +75,7 @@ TEST_F(Shingles, SameForEveryLevelAndEveryCut) {
     const std::string text = random_bytes(random);
     const int size = seed % 3 == 0 ? static_cast<int>(1 + ref::below(random, 64)) : 5;
     const Hashes want = expected(text, size);
-    for (Simd level : {Simd::scalar, Simd::avx2, Simd::avx512}) {
+    for (Simd level : simd_levels()) {
       force_simd(level);
       ASSERT_EQ(ref::shingled(text, kKey, size), want) << simd_name(level);
       ASSERT_EQ(in_pieces(text, size, random, 5), want) << simd_name(level);
@@ -100,7 +100,7 @@ TEST_F(Shingles, EveryPlaceOfOneCut) {
 }
 
 TEST_F(Shingles, EveryWordLengthAtEveryBlockBoundary) {
-  for (Simd level : {Simd::scalar, Simd::avx2, Simd::avx512}) {
+  for (Simd level : simd_levels()) {
     force_simd(level);
     for (size_t before = 8192 - 70; before < 8192 + 3; ++before) {
       for (size_t length : {1u, 8u, 15u, 16u, 17u, 31u, 32u, 33u, 48u, 64u, 65u}) {
