@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint8_t kHasSlices = 1, kHasPayload = 2;
 constexpr size_t kValueHead = 5;  // kind and checksum
-constexpr std::string_view kProgress = "progress/", kMissing = "missing/", kShown = "shown/";
+constexpr std::string_view kProgress = "progress/", kMissing = "missing/", kShownKey = "shown/";
 
 uint64_t big_endian(uint64_t x) {
   static_assert(std::endian::native == std::endian::little);
@@ -89,7 +89,7 @@ bool split_missing_key(std::string_view key, LogMissing& out) {
 }
 
 bool split_shown_key(std::string_view key, LogShown& out) {
-  key.remove_prefix(kShown.size());
+  key.remove_prefix(kShownKey.size());
   const auto [at, error] = std::from_chars(key.data(), key.data() + key.size(), out.seq);
   return error == std::errc() && at == key.data() + key.size();
 }
@@ -151,7 +151,7 @@ LogPlace put_log_removed(std::string& out, const LogRemoved& record) {
 }
 
 LogPlace put_log_shown(std::string& out, const LogShown& record) {
-  const std::string key = fmt::format("{}{}", kShown, record.seq);
+  const std::string key = fmt::format("{}{}", kShownKey, record.seq);
   if (record.copy.empty()) return put_key_alone(out, key);
   Writer writer(out, key, 'S');
   put_string(out, record.copy);
@@ -236,7 +236,7 @@ absl::StatusOr<LogRecord> parse_log_record(std::string_view key, std::string_vie
     LogProgress forgotten{.forgotten = true};
     if (key.starts_with(kProgress) && split_progress_key(key, forgotten)) return forgotten;
     LogShown none;
-    if (key.starts_with(kShown) && split_shown_key(key, none)) return none;
+    if (key.starts_with(kShownKey) && split_shown_key(key, none)) return none;
     return damaged(key, "has no value");
   }
   if (value.size() < kValueHead) return damaged(key, "is too short for an index log");
@@ -251,7 +251,7 @@ absl::StatusOr<LogRecord> parse_log_record(std::string_view key, std::string_vie
     record = row;
   } else if (numbered && kind == 'X') {
     record = LogRemoved{seq, in.fixed<int64_t>()};
-  } else if (key.starts_with(kShown) && kind == 'S') {
+  } else if (key.starts_with(kShownKey) && kind == 'S') {
     LogShown shown;
     if (!split_shown_key(key, shown)) return damaged(key, "names no original");
     shown.copy = in.string();
