@@ -15,7 +15,9 @@ def plain(column: Any) -> Any:
     if hasattr(column, "iloc") and len(column) == 0:
         return []  # pandas: a column without rows may be of any type
     if kind == "category":  # pandas
-        return column.astype(object)
+        column = column.astype(object)
+    if hasattr(column, "iloc") and str(column.dtype) == "object":
+        return column.tolist()  # any values; the engine names the row of one that is no text
     if kind.startswith(("Categorical", "Enum")):  # polars
         return column.cast(str)
     if kind.startswith("dictionary<"):  # pyarrow

@@ -32,6 +32,8 @@ def _names(table: Any) -> list[str]:
 def check_columns(table: Any, wanted: Iterable[str]) -> None:
     names = _names(table)
     for name in wanted:
+        if not names:
+            raise KeyError(f"no column {name!r}: the table has no columns")
         if name not in names:
             near = difflib.get_close_matches(name, names, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -48,15 +50,28 @@ def _check_dict(table: dict[Any, Any]) -> None:
         raise ValueError(f"the columns are not equally long: {', '.join(f'{name} has {n}' for name, n in lengths.items())}")
 
 
+def is_of_hugging_face(table: Any) -> bool:
+    """Whether it is a Dataset with rows of its own."""
+    if type(table).__module__.split(".")[0] != "datasets":
+        return False
+    if isinstance(table, dict) or not hasattr(table, "num_rows"):
+        raise TypeError(f"a {type(table).__name__} of datasets; give one split of it, such as dataset['train'], not as a stream")
+    return True
+
+
 def named_columns(table: Any) -> Any:
     """The table as an object with columns by name."""
+    if is_of_hugging_face(table):
+        arrow = table.with_format("arrow")
+        return arrow[:] if len(table) else table.data.table.slice(0, 0)
     if isinstance(table, dict):
         _check_dict(table)
         return table
     if type(table).__name__ == "LazyFrame":
         raise TypeError("a LazyFrame has no rows yet; give its collect(), or give it to clean()")
-    if hasattr(table, "__getitem__") and hasattr(table, "columns"):
-        return table
+    if hasattr(table, "columns") and any(hasattr(table, name) for name in ("iloc", "with_row_index", "sort_by")):
+        return table  # pandas, polars, pyarrow
+    why = ""
     if hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"):
         try:
             import pyarrow
@@ -64,9 +79,12 @@ def named_columns(table: Any) -> Any:
             raise TypeError(
                 f"{type(table).__name__}: install pyarrow, or give a pandas or polars DataFrame or a dict of lists"
             ) from None
-        return pyarrow.table(table)
+        try:
+            return pyarrow.table(table)
+        except pyarrow.ArrowInvalid as error:  # a single column
+            why = f" ({error})"
     raise TypeError(
-        f"{type(table).__name__} is no table; give a pyarrow Table, a pandas or polars DataFrame, a dict of lists, or "
+        f"{type(table).__name__} is no table{why}; give a pyarrow Table, a pandas or polars DataFrame, a dict of lists, or "
         "anything with __arrow_c_stream__; for texts alone use Index.add()"
     )
 
@@ -147,7 +165,12 @@ def _keep(table: Any, mask: np.ndarray[Any, Any]) -> Any:
     if hasattr(table, "sort_by"):
         import pyarrow
 
-        return table.filter(pyarrow.array(mask))
+        try:
+            return table.filter(pyarrow.array(mask))
+        except pyarrow.ArrowNotImplementedError:  # pyarrow cannot filter columns of views
+            kinds = {"string_view": pyarrow.large_string(), "binary_view": pyarrow.large_binary()}
+            large = pyarrow.schema([field.with_type(kinds.get(str(field.type), field.type)) for field in table.schema])
+            return table.cast(large).filter(pyarrow.array(mask)).cast(table.schema)
     return table.filter(mask)  # polars
 
 
@@ -194,8 +217,8 @@ def deduplicate(
 ) -> Any:
     """Returns the table without the rows that repeat an earlier one; type and order stay the same.
 
-    table          a pyarrow Table, a pandas or polars DataFrame, a dict of lists, or anything with __arrow_c_stream__
-                   (which needs pyarrow)
+    table          a pyarrow Table, a pandas or polars DataFrame, a dict of lists, a Dataset of Hugging Face, or
+                   anything with __arrow_c_stream__, such as a relation of duckdb (it needs pyarrow, and gives a Table)
     text, id       the columns; without `id`, a row's id is its number
     order_by       one or more columns that say what is earlier ("date", "score desc"). Without it, the order of the
                    rows
@@ -236,7 +259,7 @@ def deduplicate(
         in_order = mask
         mask = np.empty_like(in_order)
         mask[order] = in_order
-    kept = _keep(columns, mask)
+    kept = table.select(np.flatnonzero(mask)) if is_of_hugging_face(table) else _keep(columns, mask)
     return (kept, verdicts) if with_verdicts else kept
 
 

@@ -41,6 +41,33 @@ def test_what_is_kept(table):
     assert verdicts.original.tolist() == [None, "b", "b", None, None]
 
 
+def test_tables_of_other_libraries():
+    data = {"text": [A, B, A, A.upper()], "id": list("abcd")}
+    duckdb = pytest.importorskip("duckdb")
+    table = pa.table(data)
+    assert deduplicate(duckdb.connect().from_arrow(table)).to_pydict() == {"text": [A, B], "id": ["a", "b"]}
+    datasets = pytest.importorskip("datasets")
+    kept = deduplicate(datasets.Dataset.from_dict(data).select([1, 2, 3]), order_by="id desc")
+    assert isinstance(kept, datasets.Dataset) and kept["id"][:] == ["b", "d"]
+    assert len(deduplicate(datasets.Dataset.from_dict({"text": []}))) == 0
+    with pytest.raises(TypeError, match="one split of it"):
+        deduplicate(datasets.DatasetDict({"train": datasets.Dataset.from_dict(data)}))
+
+
+def test_columns_that_are_no_table_or_no_text():
+    if hasattr(pa, "string_view"):
+        table = pa.table({"text": pa.array([A, B, A], pa.string_view())})
+        kept = deduplicate(table)
+        assert kept.schema == table.schema and kept["text"].to_pylist() == [A, B]
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(TypeError, match="texts: row 1 is of type int"):
+        deduplicate(pandas.DataFrame({"text": pandas.Series([A, 2], dtype=object)}))
+    with pytest.raises(KeyError, match="the table has no columns"):
+        deduplicate(pandas.DataFrame())
+    with pytest.raises(TypeError, match="Series is no table.*for texts alone use Index.add"):
+        deduplicate(pandas.Series([A, B]))
+
+
 @pytest.mark.parametrize("table", tables(), ids=lambda t: type(t).__module__.split(".")[0])
 def test_order_and_the_best(table):
     assert column(deduplicate(table, order_by="year desc"), "id") == ["a", "c", "d"]
