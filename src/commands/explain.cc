@@ -41,7 +41,7 @@ absl::Status explain_pair(const Config& config, const ExplainFlags& flags) {
   if (!pair.ok()) return pair.status();
   const auto& [a, b] = *pair;
   const Explanation e = explain(engine, {a.name, a.text, a.scope}, {b.name, b.text, b.scope});
-  const TextDiff diff = diff_texts(a.text, b.text);
+  const TextDiff diff = diff_texts(a.text, b.text, engine.scheme.normalisation);
   if (!flags.html.empty()) {
     RETURN_IF_ERROR(write_whole_output(flags.html, explain_page(e, diff)));
     if (flags.html == "-") return absl::OkStatus();

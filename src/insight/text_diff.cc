@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/check.h"
 #include "fmt/format.h"
 #include "insight/show.h"
 #include "text/words.h"
@@ -12,28 +13,39 @@ namespace {
 
 class Numbers {
  public:
+  explicit Numbers(Normalisation normalisation)
+      : normalisation_(normalisation), each_word_(kPublicHashKey, 1, normalisation) {}
+
   std::vector<DiffWord> number(std::string_view text) {
+    const std::vector<WordPlace> places = word_places(text, normalisation_);
+    PodVector<uint64_t> hashes;
+    each_word_.update(text, hashes);
+    each_word_.finish(hashes);
+    DOPPEL_CHECK(hashes.size() == places.size(), "the shingler counts the words that are shown",
+                 hashes.size(), places.size());
     std::vector<DiffWord> words;
-    std::string joined;
-    for (WordSpan& span : split_words(text)) {
+    std::vector<uint64_t> joined;
+    for (size_t i = 0; i < places.size(); ++i) {
       // A ligature or fraction can belong to two words. They are shown, and so compared, as one.
-      if (!words.empty() && span.begin < words.back().end) {
-        joined += '\n' + span.text;
-        words.back().end = std::max(words.back().end, span.end);
+      if (!words.empty() && places[i].begin < words.back().end) {
+        words.back().end = std::max(words.back().end, places[i].end);
       } else {
-        joined = std::move(span.text);
-        words.push_back({span.begin, span.end, 0});
+        joined.clear();
+        words.push_back({places[i].begin, places[i].end, 0});
       }
+      joined.push_back(hashes[i]);
       words.back().word = number_of(joined);
     }
     return words;
   }
 
  private:
-  uint32_t number_of(const std::string& word) {
-    return numbers_.try_emplace(word, static_cast<uint32_t>(numbers_.size())).first->second;
+  uint32_t number_of(const std::vector<uint64_t>& words) {
+    return numbers_.try_emplace(words, static_cast<uint32_t>(numbers_.size())).first->second;
   }
-  absl::flat_hash_map<std::string, uint32_t> numbers_;
+  Normalisation normalisation_;
+  Shingler each_word_;
+  absl::flat_hash_map<std::vector<uint64_t>, uint32_t> numbers_;
 };
 
 std::vector<uint32_t> only_numbers(const std::vector<DiffWord>& words) {
@@ -62,9 +74,9 @@ void append_marked(std::string& out, std::string_view text, bool colour, bool re
 
 }  // namespace
 
-TextDiff diff_texts(std::string_view a, std::string_view b) {
+TextDiff diff_texts(std::string_view a, std::string_view b, Normalisation normalisation) {
   TextDiff diff{.a = a, .b = b};
-  Numbers numbers;
+  Numbers numbers(normalisation);
   diff.a_words = numbers.number(a);
   diff.b_words = numbers.number(b);
   WordDiff words = diff_words(only_numbers(diff.a_words), only_numbers(diff.b_words));

@@ -1,6 +1,6 @@
 #pragma once
-// The difference between two texts, word by word. Words are compared with Normalisation::standard (case,
-// forms of accents, spacing and punctuation do not count), and shown as written.
+// The difference between two texts, word by word. Words are equal where an index with this normalisation
+// takes them for equal (standard: whatever their case and the form of their accents), and shown as written.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "insight/word_diff.h"
+#include "text/shingler.h"
 
 namespace doppel {
 
@@ -26,7 +27,8 @@ struct TextDiff {  // views; both texts must outlive it
   uint64_t equal = 0, removed = 0, added = 0;  // words
 };
 
-TextDiff diff_texts(std::string_view a, std::string_view b);
+TextDiff diff_texts(std::string_view a, std::string_view b,
+                    Normalisation normalisation = Normalisation::standard);
 
 // Returns the text of words [begin, end), up to the start of the next word. The first and the last range
 // include the start and the end of the text, so consecutive ranges give the whole text.

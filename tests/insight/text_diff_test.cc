@@ -37,6 +37,16 @@ TEST(TextDiff, ShowsTheOriginalWords) {
   EXPECT_EQ(plain("Grüße aus KÖLN", "grüsse aus köln"), "Grüße aus KÖLN");
 }
 
+TEST(TextDiff, WordsAreEqualWhereTheIndexTakesThemForEqual) {
+  const auto shown = [](std::string_view a, std::string_view b, Normalisation normalisation) {
+    return render_diff(diff_pieces(diff_texts(a, b, normalisation), 12), false);
+  };
+  EXPECT_EQ(shown("On 5 May Zoë", "on 6 May zoe", Normalisation::standard),
+            "On [-5-]{+6+} May [-Zoë-]{+zoe+}");
+  EXPECT_EQ(shown("On 5 May Zoë", "on 6 May zoe", Normalisation::loose), "On 5 May Zoë");
+  EXPECT_EQ(shown("On 5 May Zoë", "on 5 May Zoë", Normalisation::none), "[-On-]{+on+} 5 May Zoë");
+}
+
 TEST(TextDiff, LongEqualStretchesAreElided) {
   std::string middle;
   for (int i = 0; i < 100; ++i) middle += fmt::format("w{} ", i);
