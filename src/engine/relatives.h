@@ -70,44 +70,38 @@ class TextMap {
   // The document's own: how many shingles come first in each cell.
   std::span<const uint32_t> cell_sizes();
 
+  // What is left of the runs without the cells that are common (by cell).
+  std::vector<ShingleRun> without(std::span<const uint8_t> common, std::span<const ShingleRun> runs) const;
+
  private:
-  void find_places();
+  void number();
+  size_t slot_of(uint32_t value) const;
+  uint64_t most_shared(const CompactSet& theirs) const;
 
   const RelationRule* rule_ = nullptr;
   std::span<const uint32_t> tops_;
   const CompactSet* own_ = nullptr;
   uint32_t run_least_ = 1;
-  bool placed_ = false;       // what follows from first_ on is made
+  bool numbered_ = false;     // what follows from table_ on is made
   PodVector<uint32_t> last_;  // by cell: its last position
   std::span<const uint32_t> cell_sizes_;
   PodVector<uint32_t> own_sizes_;
-  // A value is named by its place in the own set. One that is not there, which only a damaged signed record
-  // has, gets the place behind, and its cell is the one behind.
-  PodVector<uint32_t> first_;      // by the highest bits of a value: the first place
-  PodVector<uint32_t> place_of_;   // by position
-  PodVector<uint32_t> cell_of_;    // by place: where it comes first
-  PodVector<uint32_t> shared_;     // by place: not 0 where the other one has it
-  PodVector<uint32_t> shared_in_;  // by cell
+  PodVector<uint32_t> table_;      // of value: its number + 1
+  PodVector<uint32_t> values_;     // by number
+  PodVector<uint32_t> cells_;      // by number: where it comes first
+  PodVector<uint32_t> number_of_;  // by position
+  PodVector<uint32_t> ascending_;  // of the own set: number + 1
+  PodVector<uint8_t> shared_;      // by number
 };
 
-// What of a document is common.
-struct Common {
-  // By cell. A cell is as frequent as the nearest print that any original lists says, if that is no further
-  // away than a passage. It is common if common_after originals have it, or a third as many and the next cell
-  // is common: an original lists the smallest of wide windows only, so that some prints of a template are
-  // listed less often than others.
-  std::vector<uint8_t> cells;
-  // The shingles that end a passage: ascending. Each print that common_after originals list, and what is
-  // between two of them, less than a passage apart, in cells that are all common. So a passage with no
-  // shingle that common_after originals have is whole: a print in it would say so.
-  std::vector<ShingleRun> ranges;
-};
-// `listed`: by Print::number, over all owners.
-Common find_common(const RelationRule& rule, std::span<const Print> prints, std::span<const uint32_t> listed);
-
-// What is left of ascending runs without these ranges, where it is long enough to say something.
-std::vector<ShingleRun> without(const RelationRule& rule, std::span<const ShingleRun> ranges,
-                                std::span<const ShingleRun> runs);
+// A cell is as frequent as the nearest print that any original lists says, if that is no further away than a
+// passage. `listed`: by Print::number, over all owners.
+//
+// By cell, whether it is common: common_after originals have it, or a third as many and the next cell is
+// common. An original lists the smallest of wide windows only, so that some prints of a template are listed
+// less often than others.
+std::vector<uint8_t> common_cells(const RelationRule& rule, std::span<const Print> prints,
+                                  std::span<const uint32_t> listed);
 
 // By print, whether it is listed where it is not Print::stored: what begins to be a template is known print
 // by print, so that it is found to be common early, and its ends are known.
@@ -126,7 +120,7 @@ inline constexpr size_t kPassagesMost = 16;  // that are reported of one origina
 
 // Whether the document is related to an original that it was compared with, and how. Its metadata is not
 // filled.
-std::optional<Related> relate(const RelationRule& rule, TextMap& map, const Common& common,
+std::optional<Related> relate(const RelationRule& rule, TextMap& map, std::span<const uint8_t> common,
                               const Relative& relative);
 
 }  // namespace doppel

@@ -130,7 +130,7 @@ absl::StatusOr<bool> Resolver::compare_related(size_t i, bool last, Outcome& out
   if (maybe_related_.empty()) return true;
   RETURN_IF_ERROR(work_->sets[i].make(document(i)));
   map_.start(rule, document(i).tops, document(i).prints, work_->sets[i].set, work_->sets[i].cell_sizes);
-  std::optional<Common> common;
+  std::vector<uint8_t> common;
   Relative compared;
   for (const MaybeRelated& each : maybe_related_) {
     const Relative* relative = each.answered;
@@ -144,14 +144,14 @@ absl::StatusOr<bool> Resolver::compare_related(size_t i, bool last, Outcome& out
       continue;
     }
     if (relative->cells.empty()) continue;
-    if (!common.has_value()) common = find_common(rule, document(i).prints, print_listed_);
-    std::optional<Related> related = relate(rule, map_, *common, *relative);
+    if (common.empty()) common = common_cells(rule, document(i).prints, print_listed_);
+    std::optional<Related> related = relate(rule, map_, common, *relative);
     if (!related.has_value()) continue;
     const std::optional<std::string_view> original = about(i, related->seq);
     if (!original.has_value() && !last) return false;
     related->original = original.value_or("");
     outcome.related.push_back(std::move(*related));
-    if (rule.cut) add_passages(rule, without(rule, common->ranges, relative->runs), outcome.repeated);
+    if (rule.cut) add_passages(rule, map_.without(common, relative->runs), outcome.repeated);
   }
   join_overlapping(outcome.repeated);
   std::sort(outcome.related.begin(), outcome.related.end(), [](const Related& a, const Related& b) {

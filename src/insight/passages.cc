@@ -45,7 +45,7 @@ CommonPassages common_passages(const EngineOptions& options, const PassageText& 
   out.first = first.set.values.size();
   out.second = second.set.values.size();
   out.shared = overlap(first.set, second.set).inter;
-  const Common common{.cells = {0}, .ranges = {}};
+  const uint8_t common[] = {0};
   if (const std::optional<Related> related = relate(rule, map, common, found)) {
     out.relation = related->relation;
     out.asked = options.rule.relations.on() && options.rule.relations.knows(related->relation);

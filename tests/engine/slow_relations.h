@@ -44,10 +44,10 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
 
   // The cell of each place, and whether it is common.
   const auto distance = [](uint32_t a, uint32_t b) { return a > b ? a - b : b - a; };
-  const auto nearest = [&](uint32_t place, uint32_t least) -> const Print* {
+  const auto nearest = [&](uint32_t place, bool listed_only) -> const Print* {
     const Print* best = nullptr;
     for (const Print& p : d.prints) {
-      if (count[p.key] < least) continue;
+      if (listed_only && count[p.key] == 0) continue;
       if (best == nullptr || distance(p.position, place) < distance(best->position, place)) best = &p;
     }
     return best;
@@ -55,13 +55,13 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
   std::vector<bool> common(d.tops.size());
   std::map<uint32_t, uint32_t> frequency;  // by the position of a print
   for (const Print& p : d.prints) {
-    if (const Print* by = nearest(p.position, 1); by != nullptr) {
-      if (distance(by->position, p.position) <= rule.passage) frequency[p.position] = count[by->key];
-    }
-    if (const Print* by = nearest(p.position, 2); by != nullptr) {
-      const bool near = distance(by->position, p.position) <= kAskedWindowMost;
-      if (near && count[by->key] < 2 * rule.common_after) out.listed.insert(p.key);
-    }
+    const Print* by = nearest(p.position, true);
+    if (by == nullptr) continue;
+    const uint32_t far = distance(by->position, p.position);
+    if (far <= rule.passage) frequency[p.position] = count[by->key];
+    const bool frequent =
+        far <= kAskedWindowMost && count[by->key] >= 2 && count[by->key] < 2 * rule.common_after;
+    if (frequent) out.listed.insert(p.key);
   }
   for (const Print& p : d.prints)
     if (p.stored != 0) out.listed.insert(p.key);
@@ -79,21 +79,7 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
                             reaches_common(std::make_reverse_iterator(at + 1), d.prints.rend());
   }
   for (uint32_t place = 0; place < d.tops.size(); ++place)
-    common[place] = common_at[nearest(place, 0)->position];
-
-  // What ends a passage: a print that is frequent itself, and what is between two of them in common cells.
-  std::set<uint32_t> ends;
-  const Print* last = nullptr;  // that is frequent, with nothing but common cells since
-  for (const Print& p : d.prints) {
-    if (count[p.key] >= rule.common_after) {
-      ends.insert(p.position);
-      if (last != nullptr && p.position - last->position <= rule.passage)
-        for (uint32_t place = last->position; place < p.position; ++place) ends.insert(place);
-      last = &p;
-    } else if (!common_at[p.position]) {
-      last = nullptr;
-    }
-  }
+    common[place] = common_at[nearest(place, false)->position];
 
   struct Candidate {
     size_t hits;
@@ -148,7 +134,7 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
     for (const ShingleRun& run : runs) {
       uint32_t from = run.begin;
       for (uint32_t place = run.begin; place <= run.end; ++place) {
-        if (place < run.end && !ends.contains(place)) continue;
+        if (place < run.end && !common[place]) continue;
         if (place > from && place - from >= least) passages.push_back({from, place});
         if (place > from) longest = std::max(longest, place - from);
         from = place + 1;
@@ -160,14 +146,13 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
     std::sort(passages.begin(), passages.end(), [](ShingleRun a, ShingleRun b) { return a.begin < b.begin; });
     for (const ShingleRun& run : passages)
       related.passages.push_back({run.begin, run.end + rule.shingle_words - 1});
-    if (related.shared + common_shared < rule.shared_least()) continue;
+    if (related.shared < rule.shared_least()) continue;
     const uint64_t size = r.values.size();
     related.of_original = size - std::min(size, common_shared);
     related.of_original = std::max(related.of_original, std::min(related.shared, size));
     related.shared = std::min({related.shared, related.of_document, related.of_original});
     const auto reaches = [&](uint64_t part, uint64_t whole) {
-      return related.shared >= rule.shared_least() && 4 * part >= whole &&
-             related.shared * 1'000'000 >= part * rule.containment_ppm;
+      return 4 * part >= whole && related.shared * 1'000'000 >= part * rule.containment_ppm;
     };
     if (rule.contained && reaches(related.of_document, all)) {
       related.relation = Relation::contained;
@@ -175,9 +160,6 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
       related.relation = Relation::contains;
     } else if (rule.shares && longest >= rule.passage) {
       related.relation = Relation::shares;
-      related.shared = std::max(related.shared, std::min<uint64_t>({longest, all, size}));
-      related.of_document = std::max(related.of_document, related.shared);
-      related.of_original = std::max(related.of_original, related.shared);
     } else {
       continue;
     }

@@ -158,7 +158,11 @@ Measured measure(uint64_t seed, size_t n, double with_bar) {
     for (const oracle::Shared& each : truth.compare(texts[i])) {
       shared[each.original] = each;
       const bool related = found.contains(each.original);
-      if (each.longest >= 154) {
+      // Certain without a common passage beside it: where one ends is known only to some words, and what a
+      // third as many originals have counts with it (docs/adr/0033). Texts that many others are made of have
+      // some, too.
+      const bool certain = with_bar > 0 ? each.longest >= 154 + 60 : each.longest >= 154 && each.common == 0;
+      if (certain) {
         ++out.runs;
         out.runs_found += related ? 1 : 0;
       }
@@ -245,55 +249,6 @@ TEST(RelationsQuality, TheRestBesideATemplateIsContained) {
   ASSERT_EQ(outcomes.back().related.size(), 1u);
   EXPECT_EQ(outcomes.back().related[0].seq, 0u);
   EXPECT_EQ(outcomes.back().related[0].relation, Relation::contained);
-}
-
-// All pages of a template that have one length store the same prints of it.
-TEST(RelationsQuality, ATemplateOnPagesOfOneLengthIsKnownAsAWhole) {
-  oracle::Random random(15);
-  EngineOptions options = options_with_relations();
-  const auto text_of = [&](size_t words) {
-    Units units;
-    oracle::write_text(Language::english, words, random, units);
-    return oracle::join(Language::english, units) + "\n";
-  };
-  const std::string bar = text_of(300), rest = text_of(200);
-  std::vector<std::string> texts{text_of(300) + rest + text_of(300)};
-  for (int i = 0; i < 24; ++i) texts.push_back(bar + text_of(400));
-  texts.push_back(bar + rest);
-  const std::vector<Outcome> outcomes = run(options, texts);
-  ASSERT_EQ(outcomes.back().related.size(), 1u);
-  EXPECT_EQ(outcomes.back().related[0].seq, 0u);
-  EXPECT_EQ(outcomes.back().related[0].relation, Relation::contained);
-  EXPECT_LE(outcomes.back().related[0].of_document, 240u);
-}
-
-// A template ends where the passage begins, or somewhere near: the nearest print says so.
-TEST(RelationsQuality, APassageRightBesideATemplateIsWhole) {
-  oracle::Random random(14);
-  const auto text_of = [&](size_t words) {
-    Units units;
-    oracle::write_text(Language::english, words, random, units);
-    return oracle::join(Language::english, units) + "\n";
-  };
-  const std::string bar = text_of(100), passage = text_of(156);
-  std::vector<std::string> texts;
-  for (int i = 0; i < 25; ++i) texts.push_back(bar + text_of(400));
-  texts.push_back(bar + passage + text_of(900));
-  texts.push_back(text_of(800) + bar + passage + text_of(900));
-  const std::vector<Outcome> outcomes = run(options_with_relations(), texts);
-  ASSERT_EQ(outcomes.back().related.size(), 1u);
-  const Related& related = outcomes.back().related[0];
-  EXPECT_EQ(related.seq, 25u);
-  EXPECT_EQ(related.relation, Relation::shares);
-  EXPECT_GE(related.shared, 152u);
-  EXPECT_LE(related.shared, related.of_document);
-  EXPECT_LE(related.shared, related.of_original);
-  ASSERT_FALSE(related.passages.empty());
-  const auto longest = std::max_element(
-      related.passages.begin(), related.passages.end(),
-      [](const WordRange& a, const WordRange& b) { return a.end - a.begin < b.end - b.begin; });
-  EXPECT_LE(longest->begin, 900u);
-  EXPECT_GE(longest->end, 1'056u);
 }
 
 // Two originals have all of a document. In the set of the longer one shingles have fewer bits, so that two of
