@@ -1,11 +1,9 @@
 #include <immintrin.h>
 
-#include "sketch/radix_sort.h"
+#include "sketch/bucket_sort.h"
 
 namespace doppel {
 namespace {
-
-constexpr int kMostSweeps = 24;
 
 inline __m256i load256(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
 inline void store256(void* p, __m256i v) { _mm256_storeu_si256(static_cast<__m256i*>(p), v); }
@@ -45,24 +43,7 @@ inline bool sweep(uint32_t* v, size_t n) {
 }  // namespace
 
 bool bucket_sort_avx2(const uint32_t* values, size_t n, uint32_t* sorted) {
-  alignas(32) uint16_t starts[2 * kBucketSortMost];
-  uint16_t ranks[kBucketSortMost];
-  // n/2 < buckets/2 <= n: the average bucket holds between 0.5 and 1 values.
-  const int log = 32 - __builtin_clz(static_cast<uint32_t>(n));
-  const size_t buckets = size_t{1} << log;
-  const int shift = 32 - log;
-  for (size_t i = 0; i < buckets; i += 16) store256(starts + i, _mm256_setzero_si256());
-  // Keeps the rank within the bucket, so that the second pass only reads the starts.
-  for (size_t i = 0; i < n; ++i) ranks[i] = starts[values[i] >> shift]++;
-  running_starts(starts, buckets);
-  for (size_t i = 0; i < n; ++i) sorted[starts[values[i] >> shift] + ranks[i]] = values[i];
-  for (size_t i = 0; i < kBucketSortRoom; ++i) sorted[n + i] = ~uint32_t{0};
-  for (int i = 0; i < kMostSweeps; i += 2) {
-    const bool even = sweep(sorted, n);
-    const bool odd = sweep(sorted + 1, n);
-    if (!even && !odd) return true;
-  }
-  return false;
+  return bucket_sort_by(values, n, sorted, running_starts, sweep);
 }
 
 size_t count_distinct_avx2(const uint32_t* sorted, size_t n) {

@@ -2,12 +2,10 @@
 
 #include <arm_neon.h>
 
-#include "sketch/radix_sort.h"
+#include "sketch/bucket_sort.h"
 
 namespace doppel {
 namespace {
-
-constexpr int kMostSweeps = 24;
 
 // counts[i] = the sum of all counts before it; `size` is a multiple of 8.
 inline void running_starts(uint16_t* counts, size_t size) {
@@ -41,24 +39,7 @@ inline bool sweep(uint32_t* v, size_t n) {
 }  // namespace
 
 bool bucket_sort_neon(const uint32_t* values, size_t n, uint32_t* sorted) {
-  uint16_t starts[2 * kBucketSortMost];
-  uint16_t ranks[kBucketSortMost];
-  // n/2 < buckets/2 <= n: the average bucket holds between 0.5 and 1 values.
-  const int log = 32 - __builtin_clz(static_cast<uint32_t>(n));
-  const size_t buckets = size_t{1} << log;
-  const int shift = 32 - log;
-  for (size_t i = 0; i < buckets; i += 8) vst1q_u16(starts + i, vdupq_n_u16(0));
-  // Keeps the rank within the bucket, so that the second pass only reads the starts.
-  for (size_t i = 0; i < n; ++i) ranks[i] = starts[values[i] >> shift]++;
-  running_starts(starts, buckets);
-  for (size_t i = 0; i < n; ++i) sorted[starts[values[i] >> shift] + ranks[i]] = values[i];
-  for (size_t i = 0; i < kBucketSortRoom; ++i) sorted[n + i] = ~uint32_t{0};
-  for (int i = 0; i < kMostSweeps; i += 2) {
-    const bool even = sweep(sorted, n);
-    const bool odd = sweep(sorted + 1, n);
-    if (!even && !odd) return true;
-  }
-  return false;
+  return bucket_sort_by(values, n, sorted, running_starts, sweep);
 }
 
 size_t count_distinct_neon(const uint32_t* sorted, size_t n) {
