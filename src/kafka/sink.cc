@@ -307,12 +307,18 @@ absl::Status KafkaSink::better_copy(const Decided& decided, const BetterCopy& be
     at = outbox_.bytes().size();
     RETURN_IF_ERROR(append_better_copy_place(outbox_.bytes(), options_.context, about, original, better));
   }
+  return add_shortest("better-copy", at, original, input_key);
+}
+
+// Adds the event that begins at `at` and cannot be shorter. It goes without a key that is too long.
+absl::Status KafkaSink::add_shortest(std::string_view type, size_t at, const Metadata& original,
+                                     const std::optional<std::string_view>& input_key) {
   const Outbox::Span value = outbox_.span_since(at);
   if (!fits(options_.events, value.size)) {
     return absl::FailedPreconditionError(
-        fmt::format("the topic {} accepts records of {} bytes, and the shortest better-copy event has {}; "
-                    "raise its max.message.bytes, and start again",
-                    options_.events.name, options_.events.message_bytes_max, value.size));
+        fmt::format("the topic {} accepts records of {} bytes, and the shortest {} event has {}; raise its "
+                    "max.message.bytes, and start again",
+                    options_.events.name, options_.events.message_bytes_max, type, value.size));
   }
   const std::optional<std::string> of_cluster = cluster_key(options_.key, &original);
   const std::optional<std::string_view> with =
@@ -395,20 +401,7 @@ absl::Status KafkaSink::write_end(const End& end) {
     at = outbox_.bytes().size();
     append_original_removed(outbox_.bytes(), options_.context, metadata, removal_reason_name(end.reason));
   }
-  const Outbox::Span value = outbox_.span_since(at);
-  if (!fits(options_.events, value.size)) {
-    return absl::FailedPreconditionError(
-        fmt::format("the topic {} accepts records of {} bytes, and the shortest original-removed event has "
-                    "{}; raise its max.message.bytes, and start again",
-                    options_.events.name, options_.events.message_bytes_max, value.size));
-  }
-  std::optional<Outbox::Span> key;
-  const std::optional<std::string> of_cluster = cluster_key(options_.key, &metadata);
-  const std::optional<std::string_view> with =
-      of_cluster ? std::optional<std::string_view>(*of_cluster) : metadata.key;
-  if (with && fits(options_.events, value.size + with->size())) key = outbox_.put(*with);
-  outbox_.add(options_.events.name, key, value);
-  return absl::OkStatus();
+  return add_shortest("original-removed", at, metadata, metadata.key);
 }
 
 absl::Status KafkaSink::removals(const Decided& decided) {

@@ -81,6 +81,8 @@ class KafkaSink final : public Sink {
   absl::Status learn_limit(OutputTopic& topic, int64_t largest);
   absl::Status document(const Decided& decided, size_t i, size_t& row);
   absl::Status better_copy(const Decided& decided, const BetterCopy& better);
+  absl::Status add_shortest(std::string_view type, size_t at, const Metadata& original,
+                            const std::optional<std::string_view>& input_key);
   void forget_shown(const Resolved& resolved, Seq seq);
   absl::Status dead_letter(const Record& record, std::string_view stage, std::string_view reason);
   absl::Status unique_copy(const Record& record);

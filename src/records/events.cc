@@ -193,6 +193,13 @@ void append_related(std::string& out, const Outcome& outcome, bool whole) {
   if (!outcome.cut.empty()) ranges_member(out, "cut", outcome.cut);
 }
 
+void begin_event(std::string& out, std::string_view type) {
+  out += '{';
+  text_member(out, "type", type);
+  member(out, "version");
+  out += '1';
+}
+
 // On Kafka an event_id names one record for ever. A position in a file may occur twice, if the file is read
 // twice or replaced.
 void check_not_itself(const Metadata& document, const Metadata& original) {
@@ -207,10 +214,7 @@ void check_not_itself(const Metadata& document, const Metadata& original) {
 void append_duplicate_of(std::string& out, const EventContext& context, const Metadata& document,
                          const Metadata& original, const Outcome& outcome) {
   check_not_itself(document, original);
-  out += '{';
-  text_member(out, "type", "duplicate-of");
-  member(out, "version");
-  out += '1';
+  begin_event(out, "duplicate-of");
   text_member(out, "event_id", document.event_id());
   text_member(out, "kind", kind_name(outcome.kind));
   member(out, "similarity");
@@ -235,10 +239,7 @@ void append_duplicate_of(std::string& out, const EventContext& context, const Me
 
 void append_partial_copy_of(std::string& out, const EventContext& context, const Metadata& document,
                             const Outcome& outcome) {
-  out += '{';
-  text_member(out, "type", "partial-copy-of");
-  member(out, "version");
-  out += '1';
+  begin_event(out, "partial-copy-of");
   text_member(out, "event_id", document.event_id());
   document_member(out, "document", document);
   append_related(out, outcome, true);
@@ -258,10 +259,7 @@ absl::Status append_better_copy(std::string& out, const EventContext& context, c
     RETURN_IF_ERROR(decode_shown(better.before, before));
     value = before.value;
   }
-  out += '{';
-  text_member(out, "type", "better-copy");
-  member(out, "version");
-  out += '1';
+  begin_event(out, "better-copy");
   text_member(out, "event_id", document.event_id());
   text_member(out, "cluster_id", event_id);
   member(out, "value");
@@ -298,10 +296,7 @@ absl::Status append_better_copy_place(std::string& out, const EventContext& cont
 
 void append_original_removed(std::string& out, const EventContext& context, const Metadata& original,
                              std::string_view reason) {
-  out += '{';
-  text_member(out, "type", "original-removed");
-  member(out, "version");
-  out += '1';
+  begin_event(out, "original-removed");
   text_member(out, "cluster_id", original.event_id());
   text_member(out, "reason", reason);
   document_member(out, "original", original);
@@ -349,10 +344,7 @@ void append_verdict(std::string& out, const Metadata& document, const Metadata& 
 
 void append_verdict_event(std::string& out, const Metadata& document, const Outcome& outcome,
                           std::string_view reason) {
-  out += '{';
-  text_member(out, "type", "verdict");
-  member(out, "version");
-  out += '1';
+  begin_event(out, "verdict");
   verdict_members(out, document, {}, outcome, reason);
   out += '}';
 }
