@@ -1,27 +1,52 @@
 # With -DDOPPEL_UNITY=ON several files of a target are compiled as one, so that their common headers are read once. With
-# sanitizers this took .41 of the processor time for eleven files of libdoppel_io, and .69 for three of test_engine. But
-# a change of one file compiles more. scripts/test uses it for the builds with sanitizers. scripts/lint.d/chunks.py
-# decides which files can be compiled as one.
+# sanitizers this took .41 of the processor time for eleven files of libdoppel_io, and .69 for three of test_engine. But a
+# change of one file compiles more. scripts/demo, the Dockerfile and the builds
+# with sanitizers use it. scripts/lint.d/chunks.py decides which files can be compiled as one, and writes the files that
+# include them.
+
+function(doppel_unity_of target sources folder options)
+  execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/lint.d/chunks.py ${folder} ${sources}
+    WORKING_DIRECTORY ${CMAKE_CURRENT_LIST_DIR} OUTPUT_VARIABLE lines COMMAND_ERROR_IS_FATAL ANY OUTPUT_STRIP_TRAILING_WHITESPACE)
+  string(REPLACE "\n" ";" lines "${lines}")
+  foreach(line IN LISTS lines)
+    string(REGEX MATCH "^([0-9]+) (.*)$" matched "${line}")
+    list(APPEND chunks ${folder}/${CMAKE_MATCH_1}.cc)
+    # Files that are compiled as a part of another one stay in the target as headers do, so that a change of them is seen.
+    set_source_files_properties(${CMAKE_MATCH_2} TARGET_DIRECTORY ${target} PROPERTIES HEADER_FILE_ONLY ON)
+  endforeach()
+  list(REMOVE_DUPLICATES chunks)
+  set_source_files_properties(${chunks} TARGET_DIRECTORY ${target} PROPERTIES COMPILE_OPTIONS "${options}")
+  target_sources(${target} PRIVATE ${chunks})
+endfunction()
 
 function(doppel_unity folder)
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
   get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
     get_target_property(type ${target} TYPE)
     get_target_property(sources ${target} SOURCES)
+    get_target_property(place ${target} SOURCE_DIR)
     list(FILTER sources INCLUDE REGEX "[.]cc$")
-    list(LENGTH sources count)
-    if(NOT type MATCHES "LIBRARY|EXECUTABLE" OR count LESS 2)
+    if(NOT type MATCHES "LIBRARY|EXECUTABLE")
       continue()
     endif()
-    execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/lint.d/chunks.py ${sources}
-      WORKING_DIRECTORY ${folder} OUTPUT_VARIABLE lines COMMAND_ERROR_IS_FATAL ANY OUTPUT_STRIP_TRAILING_WHITESPACE)
-    string(REPLACE "\n" ";" lines "${lines}")
-    foreach(line IN LISTS lines)
-      string(REGEX MATCH "^([0-9]+) (.*)$" matched "${line}")
-      set_source_files_properties(${CMAKE_MATCH_2} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${target}_${CMAKE_MATCH_1})
+    foreach(set avx512 avx2 neon rest)
+      set(files ${sources})
+      if(set STREQUAL rest)
+        list(FILTER files EXCLUDE REGEX "_(avx512|avx2|neon)[.]cc$")
+      else()
+        list(FILTER files INCLUDE REGEX "_${set}[.]cc$")
+      endif()
+      list(LENGTH files count)
+      if(count GREATER 1)
+        list(TRANSFORM files PREPEND ${place}/ REGEX "^[^/]")
+        list(GET files 0 one)
+        get_source_file_property(options ${one} TARGET_DIRECTORY ${target} COMPILE_OPTIONS)
+        if(NOT options)
+          set(options "")
+        endif()
+        doppel_unity_of(${target} "${files}" ${CMAKE_BINARY_DIR}/unity/${target}/${set} "${options}")
+      endif()
     endforeach()
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   endforeach()
   get_property(below DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
   foreach(folder IN LISTS below)
@@ -30,5 +55,6 @@ function(doppel_unity folder)
 endfunction()
 
 if(DOPPEL_UNITY)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
   doppel_unity(${PROJECT_SOURCE_DIR})
 endif()

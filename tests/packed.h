@@ -1,5 +1,5 @@
 #pragma once
-// Bytes as files and web servers pack them.
+// Compresses bytes as files and web servers do.
 
 #include <zlib.h>
 #include <zstd.h>

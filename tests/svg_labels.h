@@ -1,6 +1,6 @@
 #pragma once
-// Where the labels of a picture lie: whether two of them overlap, one leaves the picture, or a curve runs
-// through one. Letters are taken to be as wide as those of a wide font, so a browser needs less.
+// Finds the labels of a picture: whether two of them overlap, one leaves the picture, or a curve crosses one.
+// Assumes letters as wide as a wide font's, so a browser needs less room.
 
 #include <algorithm>
 #include <sstream>
@@ -18,7 +18,7 @@ struct LabelBox {
   double left = 0, top = 0, right = 0, bottom = 0;
 };
 
-// Of an element's head: "<text class=...".
+// Returns an attribute from the head of an element ("<text class=...").
 inline std::string svg_attribute(std::string_view head, const std::string& name) {
   const std::string begin = " " + name + "=\"";
   const size_t at = head.find(begin);
@@ -27,7 +27,7 @@ inline std::string svg_attribute(std::string_view head, const std::string& name)
   return std::string(value.substr(0, value.find('"')));
 }
 
-// The heads of all elements that begin so, each with the text behind it.
+// Returns the heads of all elements that begin so, each with the text after it.
 inline std::vector<std::pair<std::string, std::string>> svg_elements(const std::string& svg,
                                                                      const std::string& begin) {
   std::vector<std::pair<std::string, std::string>> out;
@@ -41,7 +41,7 @@ inline std::vector<std::pair<std::string, std::string>> svg_elements(const std::
 
 inline std::vector<LabelBox> label_boxes(const std::string& svg) {
   std::vector<LabelBox> out;
-  // Turned labels are left out: they have no class.
+  // Leaves out turned labels, which have no class.
   for (const auto& [head, coded] : svg_elements(svg, "<text class=")) {
     const std::string sort = svg_attribute(head, "class"), anchor = svg_attribute(head, "text-anchor");
     std::string text;
@@ -61,7 +61,7 @@ inline std::vector<LabelBox> label_boxes(const std::string& svg) {
   return out;
 }
 
-// What is wrong with the labels, or nothing.
+// Returns the faults of the labels; "" if there are none.
 inline std::string label_faults(const std::string& svg) {
   std::string out;
   const auto pictures = svg_elements(svg, "<svg ");

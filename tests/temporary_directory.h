@@ -1,5 +1,5 @@
 #pragma once
-// A directory of its own, gone afterwards.
+// A temporary directory that is removed at the end.
 
 #include <cstdlib>
 #include <filesystem>

@@ -1,5 +1,5 @@
 #pragma once
-// ZIP archives as WACZ files are: entries that are stored as they are, or packed.
+// ZIP archives like WACZ files: entries are stored or compressed.
 
 #include <cstdint>
 #include <string>
@@ -12,10 +12,10 @@
 namespace doppel {
 
 struct ZipOptions {
-  bool pack = false;       // entries are packed
-  bool large = false;      // sizes and places in their 64-bit form
-  bool encrypted = false;  // they only say so
-  bool shared = false;     // all entries are the first one's bytes
+  bool pack = false;       // compress the entries
+  bool large = false;      // sizes and offsets in their 64-bit form
+  bool encrypted = false;  // mark the entries as encrypted, without encrypting them
+  bool shared = false;     // all entries have the first one's bytes
   std::string comment;
 };
 
@@ -41,7 +41,7 @@ inline std::string zipped(const std::vector<std::pair<std::string, std::string>>
     };
     out += "PK\x03\x04";
     head(out, true);
-    put(out, 5, 2);  // more than the directory says of it
+    put(out, 5, 2);  // more than the directory says
     out += name + "extra" + stored;
     directory += std::string("PK\x01\x02") + "\x14" + '\0';
     head(directory, false);

@@ -47,7 +47,7 @@ class Index {
     std::optional<std::vector<std::string>> relations;
     std::optional<double> containment;       // .8: share of a text that the other one must have
     std::optional<int> passage_words;        // 154: the shortest passage that is certainly found
-    std::optional<int> common_after;         // 20: documents that share a passage that no longer counts
+    std::optional<int> common_after;         // a passage that this many documents share no longer counts
     std::optional<int> max_related;          // 16: related originals that are reported for one document
     std::optional<bool> partial_duplicate;   // false; true makes a contained document a duplicate
     std::optional<int64_t> expire_after_ms;  // 0 means never; counted in the documents' own time

@@ -48,8 +48,8 @@ class Signature {
   void add_piece(std::string_view piece);
   void end_text();
 
-  // Turns this signature into that of the union of both sets. Fails if the options differ; the error names
-  // the option, and nothing changes.
+  // Turns this signature into the signature of the union of both sets. Fails if the options differ; the error
+  // names the option, and nothing changes.
   absl::Status merge(const Signature& other);
 
   // Returns the share of equal slots: an unbiased estimate of the Jaccard similarity. Returns 0 if either

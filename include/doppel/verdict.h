@@ -23,7 +23,8 @@ enum class Kind : uint8_t {
   contained,  // its original contains (nearly) all of its text; used if containment is enabled
 };
 
-// What a document is to an original besides nearly the same, the strongest first (docs/partial-copies.md).
+// How a document is related to an original that it is not nearly equal to; the strongest relation first
+// (docs/partial-copies.md).
 enum class Relation : uint8_t {
   contained,  // the original has (nearly) all of the document
   contains,   // the document has (nearly) all of the original
@@ -36,16 +37,16 @@ struct RelatedOriginal {
   };
   std::string id;
   Relation relation = Relation::shares;
-  double of_document = 0, of_original = 0;  // the share of each that both have
+  double of_document = 0, of_original = 0;  // the shared part of each
   std::vector<Bytes> passages;              // of the document's text, that the original has too
 };
 
 struct Judgement {
   Verdict verdict = Verdict::unscored;
   Kind kind = Kind::none;
-  double similarity = 0;     // Jaccard similarity of its shingles and those of the original
+  double similarity = 0;     // Jaccard similarity of its shingles and the original's
   std::string duplicate_of;  // the original's id
-  // Of a unique document, where the index knows relations: the largest intersection first.
+  // For a unique document, if the index knows relations: the largest intersection first.
   std::vector<RelatedOriginal> related;
 };
 

@@ -234,7 +234,8 @@ def clean(
                    value: ("score", "desc"), ("date", "asc"); of equal rows, the first
     keep_unscored  whether rows without text stay
     path           the index's directory, to compare with the documents in it, and to continue later. Without it, the
-                   job makes an index in its output and removes it at the end
+                   job makes an index in its output and removes it at the end. Such an index has the hash key of an
+                   index in memory, so the same job keeps the same rows each time
     progress       as in Index.add(), with the number of rows read; rows are read twice
     settings       as in Index: threshold=0.7, shingle_words=3
 
@@ -292,6 +293,18 @@ def clean(
     )
 
 
+def _index(job: _Job, path: str | os.PathLike[str] | None, settings: JobSettings) -> Index:
+    """Opens the index of `path`, or one for this job alone, for which no key is drawn."""
+    if path is not None:
+        return Index(path=path, **settings)
+    own = os.path.join(job.folder, "index")
+    if "hash_key" in settings or settings.get("against") or os.path.exists(os.path.join(own, "hash.key")):
+        return Index(path=own, **settings)
+    with Index(**settings) as in_memory:
+        settings["hash_key"] = in_memory.hash_key
+    return Index(path=own, **settings)
+
+
 def _work(
     job: _Job, out: str, files: list[_File], text: str, id: str | None, chooser: Chooser, keep_unscored: bool,
     path: str | os.PathLike[str] | None, progress: Progress, settings: JobSettings,
@@ -300,7 +313,7 @@ def _work(
 
     total = 2 * sum(parquet.read_metadata(file.source).num_rows for file in files)
     with bar(progress, total) as report:
-        with Index(path=os.path.join(job.folder, "index") if path is None else path, **settings) as index:
+        with _index(job, path, settings) as index:
             _judge(job, index, files, text, id, chooser, report)
         known = {name: number for number, name in enumerate(job.state["files"])}
         numbers = [known[file.name] for file in files]

@@ -1,5 +1,6 @@
 #pragma once
-// doppel decontaminate for a program: files of items, files of documents. Knows nothing of Python.
+// doppel decontaminate for a program: searches files of documents for the items in other files. Independent
+// of Python.
 
 #include <functional>
 #include <string>
@@ -23,10 +24,10 @@ struct DecontaminatedFiles {
   DecontaminateCounters counters;
   std::string lines;
   std::vector<std::string> items, too_short;  // ids
-  std::vector<std::string> messages;          // what could not be read, the first ones
+  std::vector<std::string> messages;  // about records and files that could not be read; only the first ones
 };
 
-// Asked now and then, `go_on` ends the work by false.
+// Calls `go_on` now and then; false ends the work.
 absl::StatusOr<DecontaminatedFiles> decontaminate_files(const DecontaminateFiles& job,
                                                         const std::function<bool(uint64_t documents)>& go_on);
 

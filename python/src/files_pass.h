@@ -1,6 +1,6 @@
 #pragma once
-// A pass over files whose rows a program reads and gives to an index. It knows which rows were given
-// before. Its position is that of `doppel scan`, so each can continue the other's run.
+// A pass over files whose rows a program reads and gives to an index. It knows which rows were given before.
+// Its position has the form of `doppel scan`, so each can continue the other's run.
 
 #include <cstdint>
 #include <memory>
@@ -19,7 +19,7 @@ namespace doppel::python {
 
 class FilesPass {
  public:
-  // `position` is that of the last commit. Originals from `first` on are new in this pass; those before
+  // `position` is the last commit's. Originals from `first` on are new in this pass; originals before
   // `first_own` belong to indexes that are only read.
   static absl::StatusOr<std::unique_ptr<FilesPass>> begin(const std::vector<std::string>& paths,
                                                           std::string_view position,

@@ -167,7 +167,8 @@ absl::Status MemoryIndex::check(const Given& given, const Documents& documents, 
 }
 
 absl::StatusOr<bool> MemoryIndex::is_original(Seq seq, const Digest& digest, std::string_view metadata) {
-  const Row row = engine_->originals().row(seq);
+  std::string page;
+  ASSIGN_OR_RETURN(const Row row, engine_->originals().row(seq, page));
   if (row.digest != digest) return false;
   std::string buffer;
   ASSIGN_OR_RETURN(const Body body, index_->bodies().read(row.body, buffer));
@@ -285,10 +286,7 @@ absl::StatusOr<bool> MemoryIndex::contains(std::string_view id) {
 
 uint64_t MemoryIndex::size() const { return index_->own(); }
 
-uint64_t MemoryIndex::memory_bytes() const {
-  const OriginalsStats stats = engine_->originals().stats();
-  return stats.row_bytes + stats.table_bytes;
-}
+uint64_t MemoryIndex::memory_bytes() const { return engine_->originals().stats().memory_bytes(); }
 
 uint64_t MemoryIndex::disk_bytes() const { return index_->own_bodies().bytes(); }
 

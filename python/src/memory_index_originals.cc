@@ -13,11 +13,11 @@ absl::StatusOr<std::optional<Seq>> MemoryIndex::originals(Seq from, size_t most,
   const Scheme& scheme = engine_->options().scheme;
   RETURN_IF_ERROR(check_handed_on(scheme.describe()));
   const uint64_t fingerprint = scheme_fingerprint(scheme);
-  std::string buffer, record;
+  std::string buffer, page, record;
   Seq seq = std::max(from, std::max(index.lowest_live(), first_own()));
   for (; seq < index.next_seq() && out.size() < most; ++seq) {
     if (!index.live(seq)) continue;
-    const Row row = index.row(seq);
+    ASSIGN_OR_RETURN(const Row row, index.row(seq, page));
     ASSIGN_OR_RETURN(const Body body, index_->bodies().read(row.body, buffer));
     record.clear();
     RETURN_IF_ERROR(

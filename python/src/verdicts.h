@@ -63,9 +63,9 @@ struct Verdicts {
 };
 
 // Appends rows as bytes, from `first` on. Each has u8 verdict, u8 kind, varints number of the original and
-// similarity in millionths, strings id and original (varint length, bytes). Where the index knows relations,
-// kind is 128 more, and there follow a varint number of related originals, and for each: u8 relation, string
-// id, doubles of_document and of_original, varint number of passages, and for each the varints word_begin,
+// similarity in millionths, strings id and original (varint length, bytes). If the index knows relations, 128
+// is added to kind, and a varint number of related originals follows. Each of these has u8 relation, string
+// id, doubles of_document and of_original, and a varint number of passages, each with the varints word_begin,
 // word_end, byte_begin + 1, byte_end + 1.
 void put_rows(std::string& out, const Verdicts& verdicts, size_t first);
 // Adds `rows` rows. Returns false if the bytes are invalid.

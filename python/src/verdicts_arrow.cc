@@ -12,7 +12,7 @@ namespace {
 
 namespace nb = nanobind;
 
-// A column: its type, where its values are, and what these lie in.
+// A column: its type, where its values are, and the object that holds them.
 struct Column {
   const char* name;
   const char* format;
@@ -109,7 +109,7 @@ class ColumnMaker {
   static bool in_cluster(uint8_t code) { return code <= static_cast<uint8_t>(Verdict::duplicate); }
   int64_t rows() const { return static_cast<int64_t>(verdicts_->size()); }
 
-  // What is made for a column, beside what it shows of the verdicts.
+  // The memory that is made for a column, in addition to the verdicts that it refers to.
   struct Made {
     std::shared_ptr<const void> before;
     std::string valid, data;
@@ -176,7 +176,7 @@ class ColumnMaker {
     return with_nulls(std::move(column), [&](size_t i) { return is_valid(verdicts_->verdict[i]); });
   }
 
-  // Lists that end at `ends` of a structure of these columns.
+  // Lists of structures of these columns; `ends` has the end of each list.
   Column lists(const char* name, const std::vector<int64_t>& ends, std::vector<Column> members) const {
     Column item{.name = "item",
                 .format = "+s",

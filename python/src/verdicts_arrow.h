@@ -9,8 +9,7 @@
 namespace doppel::python {
 
 // A capsule "arrow_array_stream" of one batch with the columns id, verdict, original, similarity, kind and
-// cluster, and relations where the index knows them. What
-// it hands out needs neither the GIL nor Python.
+// cluster, and relations if the index knows them. The exported memory needs neither the GIL nor Python.
 nanobind::capsule arrow_stream(std::shared_ptr<const Verdicts> verdicts);
 
 }  // namespace doppel::python

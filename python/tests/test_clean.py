@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from corpus import documents, seed_of_this_run
 
-from doppel_dedup import Index, WrongIndexError, clean
+from doppel_dedup import Index, WrongIndexError, _clean, clean
 
 A = "the quick brown fox jumps over the lazy dog"
 B = "pack my box with five dozen liquor jugs please"
@@ -139,6 +139,22 @@ def test_a_job_that_is_killed_writes_the_same_bytes(tmp_path, key, keep, path):
     times = {p: os.stat(tmp_path / "out" / p).st_mtime_ns for p in expected}
     assert run(tmp_path / "in", tmp_path / "out", keep, 0, path).returncode == 0
     assert {p: os.stat(tmp_path / "out" / p).st_mtime_ns for p in expected} == times
+
+
+def test_a_job_keeps_the_same_rows_each_time(tmp_path, monkeypatch):
+    """With a key drawn for each job, other pairs near the threshold would share no band."""
+    keys = []
+    judge = _clean._judge
+    monkeypatch.setattr(_clean, "_judge", lambda job, index, *rest: keys.append(index.hash_key) or judge(job, index, *rest))
+    crawl(tmp_path / "in", random.Random(seed_of_this_run()))
+    for out in ("one", "two"):
+        clean(tmp_path / "in", tmp_path / out, id="id", progress=False)
+    assert keys == [Index().hash_key] * 2
+    assert output(tmp_path / "one") == output(tmp_path / "two")
+    chosen = "00112233445566778899aabbccddeeff"
+    clean(tmp_path / "in", tmp_path / "three", id="id", hash_key=chosen, progress=False)
+    clean(tmp_path / "in", tmp_path / "four", id="id", path=tmp_path / "index", progress=False)
+    assert keys[2] == chosen and keys[3] not in keys[:3]
 
 
 def test_new_files_and_a_path(tmp_path, key):

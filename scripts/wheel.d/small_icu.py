@@ -23,7 +23,7 @@ doppel_icu_data: .quad packed, {packed}, {symbol}, {size}
 """
 
 
-def library(folder, whole):
+def library(target, folder, whole):
     """A static library that has less data than the library `whole`."""
     icupkg = shutil.which("icupkg") or "/usr/sbin/icupkg"
     folder = folder / "icu"
@@ -33,11 +33,11 @@ def library(folder, whole):
     def run(*command):
         return subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder).stdout
 
-    run("ar", "x", whole)
+    target.run("ar", "x", whole, cwd=folder)
     object_file, = folder.glob("*.o")
-    symbol, = (line.split()[-1] for line in run("nm", object_file).splitlines())  # for example icudt72_dat
+    symbol, = (line.split()[-1] for line in target.run("nm", object_file, cwd=folder).splitlines())  # for example icudt72_dat
     data = f"{symbol.removesuffix('_dat')}l.dat"
-    run("objcopy", "-O", "binary", "-j", ".rodata", object_file, data)
+    target.run("objcopy", "-O", "binary", "-j", ".rodata", object_file, data, cwd=folder)
     unused = [name for name in run(icupkg, "-l", data).split() if not name.endswith(".cnv") and name != "cnvalias.icu"]
     (folder / "unused.txt").write_text("\n".join(unused))
     small = folder / "small" / data  # icupkg takes the name of the package from that of the file
@@ -46,6 +46,6 @@ def library(folder, whole):
     run("zstd", "--quiet", "--ultra", "-22", small, "-o", "small.zst")
     (folder / "small.s").write_text(ASSEMBLY.format(
         symbol=symbol, size=small.stat().st_size, packed=(folder / "small.zst").stat().st_size))
-    run("gcc", "-c", "small.s", "-o", "small.o")
-    run("ar", "rcs", "libicudata.a", "small.o")
+    target.compile("-c", "small.s", "-o", "small.o", cwd=folder)
+    target.run("ar", "rcs", "libicudata.a", "small.o", cwd=folder)
     return folder / "libicudata.a"

@@ -1,9 +1,8 @@
 #pragma once
 // The daemon's log: one line on stderr for each noteworthy event, never one for each document.
 //
-//   text   2026-01-02T03:04:05.678Z INFO checkpoint documents=1200 path="a b"
-//   json {"time":"2026-01-02T03:04:05.678Z","level":"info","message":"checkpoint","documents":1200,"path":"a
-//   b"}
+//  text   2026-01-02T03:04:05.678Z INFO checkpoint path="a b"
+//   json   {"time":"2026-01-02T03:04:05.678Z","level":"info","message":"checkpoint","path":"a b"}
 //
 // Each line is one write(2), because control characters in values are escaped. Any thread may call; signal
 // handlers may not. Lines that cannot be written are lost silently.

@@ -10,8 +10,8 @@ namespace doppel::log {
 // `text` is the message and its fields, as the text form shows them: without time and level, on one line.
 using Receiver = void (*)(Level level, std::string_view text);
 
-// From now on lines of any level go to `receiver` and not to stderr. It is called on the thread that logs,
-// and at the same time on several. nullptr: to stderr again.
+// From now on, lines of any level go to `receiver` instead of stderr. Threads that log call it, possibly at
+// the same time. nullptr: lines go to stderr again.
 void set_receiver(Receiver receiver);
 
 }  // namespace doppel::log

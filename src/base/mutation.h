@@ -29,6 +29,8 @@ enum class Mutation {
   numbers_are_given_again,
   prints_are_not_restored,
   better_copies_are_not_restored,
+  newer_segments_stay,
+  segments_forget_removals,
 };
 
 struct MutationInfo {
@@ -76,6 +78,10 @@ inline constexpr MutationInfo kMutations[] = {
      "A start loses the prints of the originals that it reads."},
     {Mutation::better_copies_are_not_restored, "better_copies_are_not_restored",
      "A start forgets which clusters show a better copy than their original."},
+    {Mutation::newer_segments_stay, "newer_segments_stay",
+     "A start keeps segments of originals that its state directory does not have."},
+    {Mutation::segments_forget_removals, "segments_forget_removals",
+     "A start forgets which originals in segments were removed."},
 };
 
 inline Mutation active_mutation = Mutation::none;

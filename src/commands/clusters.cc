@@ -36,7 +36,7 @@ std::string member_json(std::string_view id, std::string_view event_id, std::str
 
 class Clusters {
  public:
-  // `join`: an original that has most of another one, or most of which another one has, is in its cluster.
+  // With `join`, an original that contains most of another one, or is contained in it, is in its cluster.
   explicit Clusters(bool join) : join_(join) {}
 
   // Repeated events (from an at-least-once output, or a topic that is read twice) change nothing.
@@ -71,9 +71,9 @@ class Clusters {
   struct Cluster {
     std::string id, event_id;  // of the original
     std::string members, removed;
-    std::string joined;  // itself as a member of the cluster that it is in
+    std::string joined;  // this original as a member of the cluster that it joined
     uint64_t copies = 0;
-    size_t head = 0;  // a cluster before it that this one is in; itself: in none
+    size_t head = 0;  // an earlier cluster that this one joined; its own index: none
   };
 
   size_t place_of(std::string_view cluster_id, std::string_view id) {

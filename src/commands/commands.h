@@ -1,5 +1,5 @@
 #pragma once
-// What the commands share: the table of commands, common flags, configuration, errors and exit codes.
+// The common part of all commands: their table, flags, configuration, errors and exit codes.
 //
 // A command is one file with one function, int NAME_main(int argc, char** argv), where argv[0] is the
 // command's name. It creates a CLI::App, adds its flags, calls parse_flags() and load(), and returns a code

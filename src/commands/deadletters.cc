@@ -1,4 +1,5 @@
-// doppel deadletters: the records that could not be judged, by reason, and sent to their topics again.
+// doppel deadletters: lists the records that could not be judged, by reason, and sends them to their topics
+// again.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
@@ -22,7 +23,7 @@ struct Choice {
   std::string since, until;
 };
 
-// Which letters a choice means.
+// Decides which letters are chosen.
 class Chosen {
  public:
   static absl::StatusOr<Chosen> of(const Choice& choice) {
@@ -106,7 +107,7 @@ class DeadLettersCommand {
     return absl::OkStatus();
   }
 
-  // What is chosen, and what of that cannot be sent.
+  // Prints the chosen letters, and how many of them cannot be sent.
   absl::Status plan() {
     Table table;
     uint64_t not_whole = 0, not_read = 0;

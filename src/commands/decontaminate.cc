@@ -1,4 +1,4 @@
-// doppel decontaminate: which documents of a corpus have items of an evaluation in them.
+// doppel decontaminate: finds the documents of a corpus that contain items of an evaluation.
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -39,7 +39,7 @@ void Progress::update(const Counters& c) {
   std::string line = fmt::format("{} documents  {}/s  {:.0f} MB/s  {:.1f} % duplicates  index {}",
                                  with_commas(c.records), with_commas(static_cast<uint64_t>(c.records / s)),
                                  c.bytes / 1e6 / s, c.records == 0 ? 0.0 : 100.0 * c.duplicates() / c.records,
-                                 human_bytes(stats.table_bytes + stats.row_bytes));
+                                 human_bytes(stats.memory_bytes()));
   const uint64_t total = source_.bytes_total();
   const uint64_t read = source_.bytes_read();
   if (total != 0 && read != 0) {

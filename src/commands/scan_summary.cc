@@ -42,7 +42,7 @@ void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies
   const Seq given = engine.originals().first_own();
   print_err("  index: {} originals{}, {} in memory, {} on disk\n", with_commas(stats.live - given),
             given == 0 ? "" : fmt::format(" in addition to {} of --against", with_commas(given)),
-            human_bytes(stats.row_bytes + stats.table_bytes), human_bytes(bodies.bytes()));
+            human_bytes(stats.memory_bytes()), human_bytes(bodies.bytes()));
   if (c.match.checks_capped != 0) {
     print_err("  {} documents had more candidates than max_checks\n", with_commas(c.match.checks_capped));
   }

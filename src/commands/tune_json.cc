@@ -116,6 +116,13 @@ std::string tune_json(const TuneReport& r) {
     json.number("memory_budget", r.memory_budget);
     json.number("originals_in_budget",
                 static_cast<uint64_t>(static_cast<double>(r.memory_budget) / cost.memory()));
+    if (const std::optional<WithSegments> with = with_segments(r, cost)) {
+      json.open("with_memory", '{');
+      json.number("originals", static_cast<uint64_t>(with->originals));
+      json.number("in_tables", static_cast<uint64_t>(with->young));
+      json.number("disk_bytes", static_cast<uint64_t>(with->disk));
+      json.close();
+    }
   }
   const WastedWork work = wasted_work(rule, r.engine.scheme.num_perm, kSpread);
   if (const RelationRule& relations = rule.relations; relations.on()) {

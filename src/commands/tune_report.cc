@@ -48,6 +48,16 @@ IndexShape index_shape(const TuneReport& r, Banding banding) {
   return shape;
 }
 
+std::optional<WithSegments> with_segments(const TuneReport& r, const IndexCost& cost) {
+  if (r.memory_budget == 0 || r.engine.rule.relations.on()) return std::nullopt;
+  const double half = static_cast<double>(r.memory_budget) / 2;
+  const double young = half / cost.memory();
+  const double old = half / cost.segment_memory;
+  return WithSegments{.originals = young + old,
+                      .young = young,
+                      .disk = (young + old) * cost.disk() + old * cost.segment_disk};
+}
+
 std::vector<uint32_t> passages_around(const TuneReport& r) {
   const RelationRule& rule = r.engine.rule.relations;
   std::vector<uint32_t> out;

@@ -47,7 +47,15 @@ struct Alternative {
 };
 std::vector<Alternative> alternatives(const TuneReport& report);
 IndexShape index_shape(const TuneReport& report, Banding banding);
-// Words of passages of which is said how probably they are found.
+// The originals that the memory budget holds as the setting `memory`; nullopt: there is no budget, or
+// relations keep all of them in memory.
+struct WithSegments {
+  double originals = 0;
+  double young = 0;  // of them: in tables
+  double disk = 0;   // bytes of all
+};
+std::optional<WithSegments> with_segments(const TuneReport& report, const IndexCost& cost);
+// Lengths of passages, in words, for which the report states the chance that they are found.
 std::vector<uint32_t> passages_around(const TuneReport& report);
 
 // For `count` originals whose similarities are spread evenly below the threshold: how many of them share a

@@ -78,6 +78,10 @@ void show_cost(Lines& out, const TuneReport& r) {
              with_unit(static_cast<double>(r.memory_budget)),
              about(static_cast<double>(r.memory_budget) / cost.memory()),
              with_unit(static_cast<double>(r.memory_budget) / cost.memory() * cost.disk()));
+    if (const std::optional<WithSegments> with = with_segments(r, cost)) {
+      out.line("  with the setting memory: about {} originals, of which {} are in tables ({} on disk)",
+               about(with->originals), about(with->young), with_unit(with->disk));
+    }
   }
 }
 

@@ -42,6 +42,11 @@ void rule_keys(const Add& add) {
   add(size_key("max_memory", AT(max_memory), 0, uint64_t{1} << 50,
                "The memory for all of doppel. doppel computes from it how many originals fit beside the "
                "buffers; the smaller one of this and max_documents applies. 0: no limit."));
+  add(size_key(
+      "memory", AT(memory), 0, uint64_t{1} << 50,
+      "The memory of the index. Half of it holds the newest originals. Older ones move to segments on "
+      "disk and take about 17 bytes each of the other half. No verdict changes. 0: all originals stay "
+      "in memory."));
 }
 
 // Relations other than near: copies of a part of a document.

@@ -23,6 +23,7 @@ struct Options {
   int64_t expire_after_ms = 0;  // the same, parsed
   uint64_t max_documents = 0;   // how many of the newest originals are kept; 0: all
   uint64_t max_memory = 0;      // bytes, from which max_documents follows; 0: no limit
+  uint64_t memory = 0;          // bytes of the index from which old originals move to segments; 0: never
 
   // Relations other than near: copies of a part.
   std::vector<std::string> relations = {"near"};  // near, contained, contains, shares
@@ -59,7 +60,7 @@ struct Options {
   int threads = 0;  // 0: one per processor
   int shards = 1;
   int batch_documents = 256;
-  uint64_t batch_bytes = 8 << 20;
+  uint64_t batch_bytes = 12 << 20;
 
   std::vector<std::string> against;           // state directories of other indexes, only read
   std::string state_directory;                // state.directory

@@ -1,6 +1,6 @@
 #pragma once
-// What every daemon has from its start on: the hash key, the engine's options, and the pages that answer
-// while it starts.
+// The parts that every daemon has from its start on: the hash key, the engine's options, and the pages that
+// answer while it starts.
 
 #include <functional>
 #include <memory>
@@ -22,7 +22,7 @@ struct SessionOptions {
 
 class Session {
  public:
-  // `config` and `options` outlive the session. `options` are those of `config`, or a dry run's version of
+  // `config` and `options` outlive the session. `options` come from `config`, or are a dry run's version of
   // them.
   static absl::StatusOr<std::unique_ptr<Session>> begin(const Config& config, const Options& options,
                                                         SessionOptions how);

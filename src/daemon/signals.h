@@ -16,7 +16,7 @@ struct SignalOptions {
   std::chrono::milliseconds shutdown_timeout{30'000};
   int timeout_code = 3;
   // The exit code after a second SIGTERM or SIGINT, which ends the process at once. The next start repeats
-  // what is not committed.
+  // the uncommitted work.
   int second_code = 130;
   // Called for SIGHUP, on the signal thread.
   std::function<void()> reload = [] {};

@@ -289,7 +289,8 @@ absl::Status Index::for_each(const std::function<bool(const Original&)>& visit) 
   std::string buffer;
   for (Seq seq = originals.lowest_live(); seq < originals.next_seq(); ++seq) {
     if (!originals.live(seq)) continue;
-    ASSIGN_OR_RETURN(const Body body, impl_->bodies().read(originals.row(seq).body, buffer));
+    ASSIGN_OR_RETURN(const BodyRef at, originals.body(seq));
+    ASSIGN_OR_RETURN(const Body body, impl_->bodies().read(at, buffer));
     Metadata metadata;
     RETURN_IF_ERROR(decode_metadata(body.metadata, metadata));
     const std::string name = metadata.name();
@@ -306,7 +307,7 @@ size_t Index::size() const {
 uint64_t Index::memory_bytes() const {
   const std::shared_lock looking(impl_->changing);
   const OriginalsStats stats = impl_->engine.originals().stats();
-  return stats.table_bytes + stats.row_bytes + (impl_->memory != nullptr ? impl_->memory->bytes() : 0);
+  return stats.memory_bytes() + (impl_->memory != nullptr ? impl_->memory->bytes() : 0);
 }
 
 }  // namespace doppel

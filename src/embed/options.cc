@@ -17,7 +17,7 @@
 namespace doppel {
 namespace {
 
-// Chooses each value: that of the index, the given one, or the default. Records where the first two differ.
+// Chooses each value: the index's, the given one, or the default. Records where the first two differ.
 class Chosen {
  public:
   explicit Chosen(std::string_view stored) : stored_(scheme_values(stored)) {}
@@ -85,7 +85,7 @@ Scheme choose_scheme(const Index::Options& given, Chosen& chosen, const HashKey&
 
 constexpr Relation kRelations[] = {Relation::contained, Relation::contains, Relation::shares};
 
-// As an index names them: "near,contained".
+// Returns the relations in the form of an index: "near,contained".
 absl::StatusOr<std::string> relation_names(const std::vector<std::string>& given) {
   const auto is_given = [&](std::string_view name) {
     return std::find(given.begin(), given.end(), name) != given.end();

@@ -1,6 +1,6 @@
 #pragma once
-// Turns the options of an embedded index, and what the index in its directory was made with, into engine
-// options.
+// Turns the options of an embedded index, and the settings that the index in its directory was made with,
+// into engine options.
 
 #include <string_view>
 

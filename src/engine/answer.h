@@ -16,7 +16,7 @@
 
 namespace doppel {
 
-// The number of batches decided before: the only clock that RESOLVE and the owners share. An answer as of a
+// The number of batches decided so far: the only clock that RESOLVE and the owners share. An answer as of a
 // cut reflects exactly the originals and removals of the batches before it.
 using Cut = uint64_t;
 
@@ -56,15 +56,15 @@ struct Answer {
   // The following are set if the index reports relations and the document has prints.
   bool relatives_left_out = false;       // not searched, because the document is a duplicate
   std::vector<PrintCount> print_counts;  // ascending; prints that are missing here are in no list
-  // Originals that list a print that fewer than common_after of this owner's originals list. Most such prints
-  // first, then the earliest. The first max_checks are compared.
+  // Originals that list at least one print that fewer than common_after of this owner's originals list,
+  // sorted by the number of such prints, then the earliest. The first max_checks are compared.
   std::vector<Relative> relatives;
 
   void clear();
 
-  // Adds the metadata of an original. Contains that of same_payload, of exact, of each relative that shares
-  // enough to be related, and of every candidate that reaches the threshold and is more similar than all
-  // before it. So whichever of these have died elsewhere, the best of the others is among them.
+  // Stores the metadata of an original. MATCH describes same_payload, exact, each relative that shares enough
+  // to be related, and each candidate that reaches the threshold and is more similar than all before it. So
+  // the best original that RESOLVE may need is here, whichever of these have died since.
   void describe(Seq seq, std::string_view metadata);
   std::optional<std::string_view> about(Seq seq) const;
   bool describes_any() const { return !described_.empty(); }

@@ -1,6 +1,6 @@
 #pragma once
-// The answers of one owner of originals to a range of documents, as a record. Documents of which it knows
-// nothing are in the range, but have no answer. Little endian:
+// The answers of one owner of originals to a range of documents, as a record. A document that the owner knows
+// nothing about is in the range, but has no answer. Little endian:
 //
 //    0  u32 CRC32C of all that follows
 //    4  u8  version: 1
@@ -50,7 +50,7 @@ struct AnswerRecord {
 
 // Candidates after the first `checked` are only counted.
 void encode_answers(const AnswerRecord& record, size_t checked, std::string& out);
-// InvalidArgument means that the bytes are not such a record, damaged, or of another version.
+// InvalidArgument: the bytes are not an answer record, are damaged, or have another version.
 absl::Status decode_answers(std::string_view bytes, AnswerRecord& out);
 
 }  // namespace doppel

@@ -17,7 +17,7 @@ void DocumentSet::code(const SignedDocument& document) {
     coded = document.coded_set;
     return;
   }
-  // Most documents are compared with no other, so nobody needs the set itself. One buffer serves all of them.
+  // Most documents are never compared, so nobody needs the set itself. One buffer serves all of them.
   thread_local CompactSet passing;
   if (!made) make_compact_set(document.tops, passing);
   encode_compact_set(made ? set : passing, coded);

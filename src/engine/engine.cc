@@ -27,10 +27,7 @@ CandidateIndexOptions index_options(const EngineOptions& o) {
           .rows_max = o.rows_max};
 }
 
-namespace {
-
-// The shards in this process's index, see EngineOptions.
-std::vector<ShardSet> sets_of(const EngineOptions& options) {
+std::vector<ShardSet> shares_of(const EngineOptions& options) {
   if (options.elsewhere) return {};
   if (options.own) return {*options.own};
   if (options.shards <= 1) return {ShardSet()};
@@ -41,9 +38,11 @@ std::vector<ShardSet> sets_of(const EngineOptions& options) {
   return out;
 }
 
+namespace {
+
 // The owners whose answers this process uses, if it decides by its own index.
 Owners owners_of(const EngineOptions& options) {
-  return options.elsewhere || options.own ? Owners() : Owners(sets_of(options));
+  return options.elsewhere || options.own ? Owners() : Owners(shares_of(options));
 }
 
 CandidateIndexOptions with_memory(CandidateIndexOptions options, MemoryAhead& memory) {
@@ -64,20 +63,16 @@ void Work::resize(size_t documents, const EngineOptions& options) {
 Engine::Engine(const EngineOptions& options, Bodies& bodies)
     : options_(options),
       bodies_(bodies),
-      originals_(options_.rule, sets_of(options_), with_memory(index_options(options), memory_), bodies,
-                 options_.payload_of),
+      originals_(options_.rule, shares_of(options_), with_memory(index_options(options), memory_), bodies,
+                 options_.payload_of, options_.segments),
       resolver_(options_.rule, options_.scheme.num_perm, owners_of(options_)) {
   DOPPEL_CHECK(!options_.rule.relations.on() || options_.rule.relations.passage == options_.scheme.passage,
                "prints are signed for the passages of the rule", options_.rule.relations.passage,
                options_.scheme.passage);
 }
 
-absl::Status Engine::match(Work& work, size_t begin, size_t end, MatchCounters& counters) const {
-  return match(work, begin, end, nullptr, counters);
-}
-
-absl::Status Engine::match(Work& work, size_t begin, size_t end, const RelateHint* hint,
-                           MatchCounters& counters) const {
+absl::Status Engine::match(Work& work, size_t begin, size_t end, MatchCounters& counters,
+                           const RelateHint* hint) const {
   const int num_perm = options_.scheme.num_perm;
   const int bands = options_.rule.banding.bands;
   for (size_t i = begin; i < end; ++i) {
@@ -134,11 +129,11 @@ absl::Status Engine::resolve(Work& work, const ResolveHelp& help) {
 }
 
 absl::Status Engine::answer_again(Work& work, size_t i, const ResolveHelp& help, size_t& applied) {
-  if (options_.elsewhere) return help.again(i, resolver_.deaths());
+  if (options_.elsewhere) return help.again(i, resolver_.deaths(), resolver_.hint());
   originals_.apply_deaths(work.resolved, applied);
   applied = work.resolved.removed.size();
   MatchCounters counters;
-  return match(work, i, i + 1, &resolver_.hint(), counters);
+  return match(work, i, i + 1, counters, &resolver_.hint());
 }
 
 absl::Status Engine::follow(Resolved& decided, const ResolveHelp& help) {
@@ -156,8 +151,7 @@ absl::Status Engine::follow(Resolved& decided, const ResolveHelp& help) {
     if (row.row.slices != nullptr) originals_.band_keys(row.row.slices, followed_keys_.data() + r * bands);
   }
   RETURN_IF_ERROR(originals_.room_for(decided.rows));
-  originals_.apply(decided, followed_keys_, help.threads, help.run);
-  return absl::OkStatus();
+  return originals_.apply(decided, followed_keys_, help.threads, help.run);
 }
 
 // RESOLVE trusts the answers; this checks them against the index.
@@ -179,8 +173,7 @@ absl::Status Engine::apply(Work& work, const ResolveHelp& help) {
   originals_.apply_deaths(work.resolved, 0);
   RETURN_IF_ERROR(originals_.room_for(work.resolved.rows));
   RETURN_IF_ERROR(append_bodies(work));
-  originals_.apply(work.resolved, work.band_keys, help.threads, help.run);
-  return absl::OkStatus();
+  return originals_.apply(work.resolved, work.band_keys, help.threads, help.run);
 }
 
 absl::Status Engine::append_bodies(Work& work) {
@@ -226,7 +219,7 @@ absl::Status Engine::query(Work& work, size_t begin, size_t end, std::span<Outco
       .answers = {.all = work.answers, .owners = originals_.shares(), .covered = originals_.cut()},
       .forget = {}};
   const Ask ask{.read = {},
-                .again = [&](size_t i) { return match(work, i, i + 1, &resolver.hint(), counters); }};
+                .again = [&](size_t i) { return match(work, i, i + 1, counters, &resolver.hint()); }};
   for (size_t i = begin; i < end; ++i) RETURN_IF_ERROR(resolver.query(to_resolve, ask, i, out[i]));
   return absl::OkStatus();
 }
@@ -244,6 +237,11 @@ absl::Status Engine::restore(const StoredRow& row) {
   RETURN_IF_ERROR(originals_.restore(whole));
   resolver_.restore_row(row);
   return absl::OkStatus();
+}
+
+Seq Engine::first_to_restore() const {
+  // Expiry needs the times of all originals.
+  return options_.rule.expire_after_ms != 0 ? 0 : originals_.stored_below();
 }
 
 // Reads the prints from the body.

@@ -36,9 +36,14 @@ struct EngineOptions {
   Matcher::PayloadOf payload_of;
   uint64_t initial_capacity = 1024;
   uint64_t rows_max = kIndexRowsMax;  // of each shard; lower in tests
+  // For old originals, one for each of shares_of(); empty: all originals are in memory. Not with relations.
+  std::vector<SegmentOptions> segments;
 
   bool with_sets() const { return rule.verify == Verify::exact; }  // whether SIGN makes sets
 };
+
+// The shards of each share of originals that the process has; none if the originals are elsewhere.
+std::vector<ShardSet> shares_of(const EngineOptions& options);
 
 // The options of an index for these engine options.
 CandidateIndexOptions index_options(const EngineOptions& options);
@@ -63,7 +68,7 @@ struct ResolveHelp {
   // Reads an `unread` document of the batch and matches it, because its original has died since.
   std::function<absl::Status(size_t)> read;
   // If the originals are elsewhere: renews the answers to a document, with these originals dead.
-  std::function<absl::Status(size_t, const Deaths&)> again;
+  std::function<absl::Status(size_t, const Deaths&, const RelateHint&)> again;
   // How to insert new originals on several threads.
   int threads = 1;
   CandidateIndex::Run run;
@@ -83,7 +88,9 @@ class Engine {
   uint64_t id_tag(std::string_view id) const { return doppel::id_tag(options_.scheme.key, id); }
 
   Signer make_signer() const { return Signer(options_.scheme, options_.with_sets()); }
-  absl::Status match(Work& work, size_t begin, size_t end, MatchCounters& counters) const;
+  // `hint`: from RESOLVE, when it matches one document a second time.
+  absl::Status match(Work& work, size_t begin, size_t end, MatchCounters& counters,
+                     const RelateHint* hint = nullptr) const;
   // Decides the batch, which must have been matched after the last call, and applies it: appends the bodies
   // of new originals and inserts them into the index. After an error (a body could not be read or written),
   // do not use the engine again.
@@ -118,6 +125,9 @@ class Engine {
   // finish_restore(), which builds the tables.
   absl::Status start_restore(Seq first_row, Seq lowest_live, std::string_view clock);
   absl::Status restore(const StoredRow& row);  // ResourceExhausted: the shards cannot take more
+  // After start_restore(): rows below this need not be restored, except for removed ones, of which the number
+  // is enough. They are in segments.
+  Seq first_to_restore() const;
   // All rows restored so far belong to indexes that are only read (Originals::first_own).
   void begin_own() { originals_.begin_own(); }
   // A removal that became known after its row was restored, with its record time if the row had none.
@@ -127,8 +137,6 @@ class Engine {
   void finish_restore(int threads = 1);
 
  private:
-  absl::Status match(Work& work, size_t begin, size_t end, const RelateHint* hint,
-                     MatchCounters& counters) const;
   absl::Status apply(Work& work, const ResolveHelp& help);
   absl::Status append_bodies(Work& work);
   absl::Status fill_prints(StoredRow& row, PodVector<uint64_t>& prints) const;

@@ -61,11 +61,11 @@ inline constexpr std::array kAll{kThreshold,    kRecall,      kMaxListed,    kMa
 }  // namespace limits
 
 // Returns InvalidArgument unless the value is in the range: "num_perm: 4 is not between 8 and 1024". `name`
-// is what the caller calls the option, if not by the name of the setting.
+// is the caller's name for the option, if it is not the name of the setting.
 absl::Status within(const Limit& limit, int64_t value, std::string_view name = {});
-// Returns InvalidArgument if so many bands and shards need more than kTablesMost tables.
+// Returns InvalidArgument if these bands and shards need more than kTablesMost tables.
 absl::Status within_tables(int64_t bands, int64_t shards);
-// Like within(), for an option of unit millionth whose value is given in ones. NaN is in no range.
+// Like within(), for an option of unit millionth whose value is given as a fraction. NaN is in no range.
 absl::Status within_number(const Limit& limit, double value);
 
 }  // namespace doppel

@@ -7,23 +7,41 @@
 #include "engine/stored_set.h"
 
 namespace doppel {
+namespace {
 
-Matcher::Matcher(const Rule& rule, const ShardSet& shards, const CandidateIndex& index, const Bodies& bodies,
+// Bodies of old originals that the lookup of the running match() has found.
+thread_local KnownBodies known_bodies;
+
+}  // namespace
+
+Matcher::Matcher(const Rule& rule, const ShardSet& shards, const ShareIndex& index, const Bodies& bodies,
                  PayloadOf payload_of)
     : rule_(rule), shards_(shards), index_(index), bodies_(bodies), payload_of_(std::move(payload_of)) {}
 
 absl::StatusOr<Body> Matcher::body(Seq seq) const {
   thread_local std::string buffer;
-  return bodies_.read(index_.row(shards_.local(seq)).body, buffer);
+  thread_local std::string page;
+  ASSIGN_OR_RETURN(const Row row, index_.row(shards_.local(seq), page));
+  return bodies_.read(row.body, buffer);
+}
+
+absl::StatusOr<Body> Matcher::body_of_found(Seq seq) const {
+  const auto known = known_bodies.find(shards_.local(seq));
+  if (known == known_bodies.end()) return body(seq);
+  thread_local std::string buffer;
+  return bodies_.read(known->second, buffer);
 }
 
 absl::Status Matcher::find_payload(const Digest& payload, Answer& answer) const {
   if (!payload_of_ || payload == Digest()) return absl::OkStatus();
-  for (const Seq local : index_.find_payload(payload_bits(payload))) {
+  ASSIGN_OR_RETURN(const std::vector<Seq> same, index_.find_payload(payload_bits(payload)));
+  for (const Seq local : same) {
     const Seq seq = shards_.global(local);
     ASSIGN_OR_RETURN(const Body found, body(seq));
     if (payload_of_(found.metadata) != payload) continue;
-    answer.same_payload = {seq, index_.row(local).digest};
+    std::string page;
+    ASSIGN_OR_RETURN(const Row row, index_.row(local, page));
+    answer.same_payload = {seq, row.digest};
     answer.describe(seq, found.metadata);
     break;
   }
@@ -38,6 +56,7 @@ absl::Status Matcher::match(const ToMatch& work, size_t begin, size_t end, size_
   thread_local std::vector<size_t> places;
   thread_local std::vector<Found> found;
   thread_local std::vector<size_t> relate;
+  known_bodies.clear();
   relate.clear();
   queries.clear();
   places.clear();
@@ -47,8 +66,12 @@ absl::Status Matcher::match(const ToMatch& work, size_t begin, size_t end, size_
     answer.clear();
     answer.as_of = as_of;
     if (document.asks_for_id()) {
-      for (const Seq local : index_.find_id(document.id_tag))
-        answer.same_id.push_back({shards_.global(local), index_.row(local).digest});
+      ASSIGN_OR_RETURN(const std::vector<Seq> same, index_.find_id(document.id_tag));
+      std::string page;
+      for (const Seq local : same) {
+        ASSIGN_OR_RETURN(const Row row, index_.row(local, page));
+        answer.same_id.push_back({shards_.global(local), row.digest});
+      }
     }
     if (document.action != SignedDocument::Action::judge) continue;
     RETURN_IF_ERROR(find_payload(document.payload, answer));
@@ -62,7 +85,7 @@ absl::Status Matcher::match(const ToMatch& work, size_t begin, size_t end, size_
     places.push_back(i);
   }
   if (found.size() < queries.size()) found.resize(queries.size());
-  index_.lookup(queries, std::span(found).first(queries.size()));
+  RETURN_IF_ERROR(index_.lookup(queries, std::span(found).first(queries.size()), known_bodies));
 
   for (size_t q = 0; q < queries.size(); ++q) {
     const size_t i = places[q];
@@ -76,7 +99,7 @@ absl::Status Matcher::match(const ToMatch& work, size_t begin, size_t end, size_
     if (found[q].exact.has_value()) {
       answer.exact = shards_.global(*found[q].exact);
       if (answer.about(*answer.exact).has_value()) continue;
-      ASSIGN_OR_RETURN(const Body original, body(*answer.exact));
+      ASSIGN_OR_RETURN(const Body original, body_of_found(*answer.exact));
       answer.describe(*answer.exact, original.metadata);
       continue;
     }
@@ -107,7 +130,7 @@ absl::StatusOr<bool> Matcher::verify_best(const SignedDocument& document, Docume
     best = &candidate;
     if (!reaches(candidate.overlap, rule_.threshold_ppm)) continue;
     if (!original.has_value()) {
-      ASSIGN_OR_RETURN(original, body(candidate.seq));
+      ASSIGN_OR_RETURN(original, body_of_found(candidate.seq));
     }
     answer.describe(candidate.seq, original->metadata);
   }
@@ -123,7 +146,7 @@ absl::Status Matcher::verify(const SignedDocument& document, DocumentSet& set, V
   if (rule_.verify == Verify::signature || document.set_left_out) return absl::OkStatus();
 
   thread_local CompactSet theirs;
-  ASSIGN_OR_RETURN(original, body(candidate.seq));
+  ASSIGN_OR_RETURN(original, body_of_found(candidate.seq));
   if (original->coded_set.empty()) return absl::OkStatus();  // left out when it was stored
   ASSIGN_OR_RETURN(const std::string_view coded, split_stored_set(original->coded_set, rule_.relations.on()));
   RETURN_IF_ERROR(decode_compact_set(coded, theirs));

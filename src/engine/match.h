@@ -13,8 +13,8 @@
 #include "engine/document_set.h"
 #include "engine/rule.h"
 #include "engine/shard_set.h"
+#include "engine/share_index.h"
 #include "engine/sign.h"
-#include "index/index.h"
 
 namespace doppel {
 
@@ -37,8 +37,9 @@ class Matcher {
  public:
   // Returns the payload of a document from its metadata; zeros if unknown.
   using PayloadOf = std::function<Digest(std::string_view metadata)>;
-  // All arguments must outlive the matcher. `shards` are those in the index, which uses their local numbers.
-  Matcher(const Rule& rule, const ShardSet& shards, const CandidateIndex& index, const Bodies& bodies,
+  // All arguments must outlive the matcher. `index` holds the originals of `shards` under their local
+  // numbers.
+  Matcher(const Rule& rule, const ShardSet& shards, const ShareIndex& index, const Bodies& bodies,
           PayloadOf payload_of);
 
   // Finds the live original with this payload and describes it.
@@ -55,11 +56,13 @@ class Matcher {
   void find_hits(const SignedDocument& document, const RelateHint& hint, Answer& answer) const;
   absl::Status verify(const SignedDocument& document, DocumentSet& set, Verified& candidate,
                       std::optional<Body>& body) const;
-  absl::StatusOr<Body> body(Seq seq) const;  // valid until the next call on this thread
+  // Valid until the next call on this thread.
+  absl::StatusOr<Body> body(Seq seq) const;
+  absl::StatusOr<Body> body_of_found(Seq seq) const;  // of the lookup in match()
 
   const Rule& rule_;
   const ShardSet& shards_;
-  const CandidateIndex& index_;
+  const ShareIndex& index_;
   const Bodies& bodies_;
   const PayloadOf payload_of_;
 };

@@ -1,4 +1,4 @@
-// MATCH by prints: who lists what a document asks with, and how much of the document is in their sets.
+// MATCH by prints: which originals list a document's prints, and how much of the document is in their sets.
 
 #include <algorithm>
 #include <utility>
@@ -12,9 +12,9 @@
 namespace doppel {
 namespace {
 
-constexpr size_t kBlock = 8;  // documents whose prints are asked for at once
+constexpr size_t kBlock = 8;  // documents whose prints are looked up together
 
-// A key that comes several times in a text is looked up where it comes first.
+// Visits each key once, at its first occurrence.
 template <typename Visit>
 void each_key(std::span<const Print> prints, const Visit& visit) {
   uint32_t next = 0;
@@ -31,7 +31,7 @@ absl::Status Matcher::find_relatives(const ToMatch& work, std::span<const size_t
                                      size_t owner) const {
   const RelateHint none;
   const RelateHint& hint = work.hint != nullptr ? *work.hint : none;
-  const PrintTable& table = index_.prints();
+  const PrintTable& table = index_.young().prints();
   for (size_t first = 0; first < places.size(); first += kBlock) {
     const auto block = places.subspan(first, std::min(kBlock, places.size() - first));
     for (const size_t i : block)
@@ -46,9 +46,9 @@ absl::Status Matcher::find_relatives(const ToMatch& work, std::span<const size_t
   return absl::OkStatus();
 }
 
-// Counts by print, and the originals that list prints which are not common, with their hits.
+// Counts the originals that list each print, and collects those that list a print that is not common.
 void Matcher::find_hits(const SignedDocument& document, const RelateHint& hint, Answer& answer) const {
-  const PrintTable& table = index_.prints();
+  const PrintTable& table = index_.young().prints();
   thread_local std::vector<std::pair<Seq, uint32_t>> hits;
   thread_local PodVector<uint64_t> keys;
   thread_local PodVector<const Print*> by_number;

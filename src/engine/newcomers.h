@@ -42,7 +42,7 @@ class Newcomers {
   void start_batch(Cut batch, size_t documents);
   Cut batch() const { return batch_; }
 
-  // `entry.mask` and `prints` say what lists it: these bands and prints.
+  // `entry.mask` and `prints` name the bands and the prints that list the entry.
   void add(const Entry& entry, const uint64_t* band_keys, std::span<const uint64_t> prints);
   std::span<const uint64_t> prints_of(const Entry& entry) const {
     return std::span(prints_).subspan(entry.prints_begin, entry.prints_end - entry.prints_begin);
@@ -60,8 +60,8 @@ class Newcomers {
   void find(const uint8_t* slices, const uint64_t* band_keys, const std::vector<bool>& sees,
             std::vector<Verified>& candidates, std::span<uint32_t> listed);
 
-  // Calls `visit` with the number of each of these prints and each live newcomer that lists it. A key that
-  // comes several times counts once.
+  // Calls `visit` with the number of each of these prints and each live newcomer that lists it. A repeated
+  // key counts once.
   void find_prints(std::span<const Print> prints, const std::vector<bool>& sees,
                    const std::function<void(uint32_t number, const Entry&)>& visit) const;
 
@@ -69,7 +69,7 @@ class Newcomers {
   std::vector<Entry>& entries() { return entries_; }
   const std::vector<Entry>& entries() const { return entries_; }
 
-  // Copies what belongs to the batch, so that the batch can be reused.
+  // Copies everything that points into the batch, so that the batch can be reused.
   absl::Status keep();
   bool kept() const { return kept_; }
 
@@ -86,7 +86,7 @@ class Newcomers {
   };
   static constexpr uint32_t kEnd = ~0u;
   static constexpr size_t kFilterBits = size_t{1} << 17;
-  // Other bits of a print than its place among the heads.
+  // Uses other bits of the print than its chain does.
   static size_t filter_bit(uint64_t print) { return print >> 20 & (kFilterBits - 1); }
   bool live(const Entry& entry) const { return !entry.removed && entry.seq >= lowest_live_; }
 
@@ -99,11 +99,11 @@ class Newcomers {
   std::vector<Listing> listings_;
   std::vector<uint32_t> heads_;
   uint64_t head_mask_ = 0;
-  // The prints of all entries in a row; for each its entry, and the next one in its chain.
+  // The prints of all entries, one after the other; for each its entry, and the next print in its chain.
   PodVector<uint64_t> prints_;
   std::vector<std::pair<uint32_t, uint32_t>> print_links_;
   std::vector<uint32_t> print_heads_;
-  std::vector<uint64_t> print_filter_;  // bits of prints that are listed: most that are asked for are not
+  std::vector<uint64_t> print_filter_;  // bit set of the listed prints: most queries are for other prints
   std::vector<uint32_t> seen_;          // by entry: stamp of the last document that counted it
   uint32_t stamp_ = 0;
   absl::flat_hash_map<uint64_t, uint32_t> digests_;   // digest.low -> the last entry with it

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,17 +16,22 @@
 namespace doppel {
 
 struct OriginalsStats {
-  uint64_t rows = 0, live = 0;
+  uint64_t live = 0;  // in memory and in segments
+  uint64_t rows = 0;  // in memory
   uint64_t table_bytes = 0, row_bytes = 0;
   uint64_t moved_entries_max = 0;
-  std::vector<IndexStats> shards;
+  std::vector<IndexStats> shards;   // what is in memory
+  std::optional<SegmentStats> old;  // with segments
+  uint64_t memory_bytes() const { return table_bytes + row_bytes + (old ? old->memory_bytes : 0); }
 };
 
 class Originals {
  public:
-  // Creates a share for each of these disjoint sets. The other arguments must outlive it.
+  // Creates a share for each of these disjoint sets. The other arguments must outlive it. `segments`: for
+  // each share, or empty.
   Originals(const Rule& rule, const std::vector<ShardSet>& sets, const CandidateIndexOptions& options,
-            const Bodies& bodies, const Matcher::PayloadOf& payload_of);
+            const Bodies& bodies, const Matcher::PayloadOf& payload_of,
+            const std::vector<SegmentOptions>& segments = {});
 
   const CandidateIndexOptions& options() const { return options_; }
   size_t shares() const { return shares_.size(); }
@@ -36,8 +42,10 @@ class Originals {
   // The first number of this stream; lower ones belong to indexes that are only read.
   Seq first_own() const { return first_own_; }
   bool live(Seq seq) const { return seq < next_seq_ && has(seq) && share(seq).live(seq); }
-  Row row(Seq seq) const { return share(seq).row(seq); }
-  std::vector<Seq> find_id(uint64_t id_tag) const;  // live, ascending
+  // The views point into `page`, or into the index.
+  absl::StatusOr<Row> row(Seq seq, std::string& page) const { return share(seq).row(seq, page); }
+  absl::StatusOr<BodyRef> body(Seq seq) const;
+  absl::StatusOr<std::vector<Seq>> find_id(uint64_t id_tag) const;  // live, ascending
   OriginalsStats stats() const;
   void band_keys(const uint8_t* slices, uint64_t* out) const {
     for (int band = 0; band < options_.banding.bands; ++band) out[band] = keys_.key(band, slices);
@@ -55,14 +63,16 @@ class Originals {
   // Apply the changes of a batch; see Share.
   void apply_deaths(const Resolved& batch, size_t first);
   absl::Status room_for(std::span<const StoredRow> rows) const;
-  void apply(const Resolved& batch, std::span<const uint64_t> band_keys, int threads,
-             const CandidateIndex::Run& run);
+  absl::Status apply(const Resolved& batch, std::span<const uint64_t> band_keys, int threads,
+                     const CandidateIndex::Run& run);
 
   // To restore, call start_at(), restore() for every row in ascending order without gaps, and
   // finish_restore(), which builds the tables.
   void start_at(Seq seq);
   absl::Status restore(const StoredRow& row);
   void finish_restore(Seq lowest_live, int threads, const CandidateIndex::Run& run);
+  // The originals of this process below this are in segments.
+  Seq stored_below() const;
   void begin_own() { first_own_ = next_seq_; }
 
  private:
@@ -77,7 +87,7 @@ class Originals {
   std::vector<size_t> share_by_shard_;
   Seq next_seq_ = 0, lowest_live_ = 0, first_own_ = 0;
 
-  // Rows of one share while a batch is applied.
+  // The rows of one share while a batch is applied.
   std::vector<Row> new_rows_;
   std::vector<uint64_t> new_keys_;
 };

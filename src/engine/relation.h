@@ -1,5 +1,5 @@
 #pragma once
-// What a copy can be besides nearly the same: one text has most of another one, or a passage of it
+// Relations besides near duplicates: one text contains most of the other, or the two share a passage
 // (docs/partial-copies.md).
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace doppel {
 
 std::string_view relation_name(Relation relation);
 
-// Which relations an index knows besides `near`, and from where on they hold.
+// Which relations an index reports besides `near`, and their limits.
 struct RelationRule {
   bool contained = false;
   bool contains = false;
@@ -22,16 +22,16 @@ struct RelationRule {
   uint32_t passage = 0;  // shingles of the shortest passage; 0: no relations
   uint32_t shingle_words = 5;
   uint32_t containment_ppm = 800'000;
-  uint32_t common_after = 20;      // originals that have a passage: then it says nothing
-  uint32_t max_related = 16;       // that are reported for one document
-  bool partial_duplicate = false;  // a contained document is a duplicate
-  bool cut = false;                // Outcome::repeated is wanted
+  uint32_t common_after = 20;      // a passage that this many originals have is common: it says nothing
+  uint32_t max_related = 16;       // originals reported for one document
+  bool partial_duplicate = false;  // a contained document counts as a duplicate
+  bool cut = false;                // whether RESOLVE fills Outcome::repeated
 
   bool on() const { return passage != 0 && (contained || contains || shares); }
   bool knows(Relation relation) const {
     return relation == Relation::contained ? contained : relation == Relation::contains ? contains : shares;
   }
-  // Fewer shared shingles that are not common are no relation.
+  // Texts are related only if they share at least this many shingles that are not common.
   uint32_t shared_least() const { return passage < 20 ? passage : 20; }
   bool operator==(const RelationRule&) const = default;
 };
@@ -43,13 +43,13 @@ struct ShingleRun {
   bool operator==(const ShingleRun&) const = default;
 };
 
-// The same in words, which begin at 0.
+// The same range in words, counted from 0.
 struct WordRange {
   uint32_t begin = 0, end = 0;
   bool operator==(const WordRange&) const = default;
 };
 
-// The same in bytes of the text.
+// The same range in bytes of the text.
 struct ByteRange {
   uint64_t begin = 0, end = 0;
   bool operator==(const ByteRange&) const = default;
@@ -59,12 +59,13 @@ struct ByteRange {
 struct Related {
   Seq seq = 0;
   Relation relation = Relation::shares;
-  uint64_t shared = 0;              // shingles of both
-  uint64_t of_document = 0;         // shingles of the document
-  uint64_t of_original = 0;         // shingles of the original
-  std::vector<WordRange> passages;  // of the document, that the original has too: the longest; ascending
-  std::vector<ByteRange> bytes;     // of the passages; empty without the text
-  std::string original;             // its metadata
+  uint64_t shared = 0;       // shingles that both have
+  uint64_t of_document = 0;  // shingles of the document
+  uint64_t of_original = 0;  // shingles of the original
+  // the longest passages of the document that the original has too; ascending
+  std::vector<WordRange> passages;
+  std::vector<ByteRange> bytes;  // the passages as bytes; empty without the text
+  std::string original;          // metadata of the original
   bool operator==(const Related&) const = default;
 };
 

@@ -1,9 +1,9 @@
 #pragma once
-// What MATCH finds of a document by its prints, and how the sets of two texts are compared place by place.
+// How MATCH finds originals by a document's prints, and how it compares the sets of two texts cell by cell.
 //
-// A document's asked prints cut it into cells: each shingle belongs to the nearest print (of two as near: the
-// earlier). How many originals list a print is known only once all owners have answered, so owners count what
-// is shared cell by cell, and RESOLVE leaves out the cells that are common.
+// The prints of a document divide it into cells: each shingle belongs to the nearest print (to the earlier of
+// two equally near ones). How many originals list a print is known only once all owners have answered. So
+// owners count the shared shingles of each cell, and RESOLVE leaves out the common cells.
 
 #include <cstdint>
 #include <optional>
@@ -19,108 +19,123 @@
 
 namespace doppel {
 
-// How many live originals list a print that the document asks with.
+// How many live originals list a print of the document.
 struct PrintCount {
   uint32_t number = 0;  // Print::number
-  uint32_t listed = 0;  // up to max_listed where the document would store it, else up to twice common_after
+  // At most max_listed if the document would store the print, otherwise at most 2 * common_after.
+  uint32_t listed = 0;
   bool operator==(const PrintCount&) const = default;
 };
 
 struct CellCount {
-  uint32_t cell = 0;    // the place of a print among the document's
-  uint32_t shared = 0;  // of the shingles that come there first in the document
+  uint32_t cell = 0;    // index of its print among the document's
+  uint32_t shared = 0;  // shared values that occur first in this cell
   bool operator==(const CellCount&) const = default;
 };
 
-inline constexpr size_t kPrintsCounted = 127;  // of an original
-inline constexpr size_t kRunsMost = 64;        // of one original, the longest; ties: the earliest
+inline constexpr size_t kPrintsCounted = 127;  // Relative::prints counts no further
+inline constexpr size_t kRunsMost = 64;  // the longest runs that are kept of one original; ties: the earliest
 
-// An original that lists prints which the document asks with.
+// An original that lists prints of the document.
 struct Relative {
   Seq seq = 0;
   absl::InlinedVector<uint32_t, 6> hits;  // Print::number, ascending
-  uint32_t prints = 0;                    // that the original lists, up to 127
-  // Where its set was read:
+  uint32_t prints = 0;                    // prints that the original lists, at most kPrintsCounted
+  // The following are set if the original was compared.
   bool compared = false;
-  uint32_t size = 0;             // of its set
-  std::vector<CellCount> cells;  // ascending, none that is 0
+  uint32_t size = 0;             // number of values in its set
+  std::vector<CellCount> cells;  // ascending; without cells that share nothing
   std::vector<ShingleRun> runs;  // ascending
   bool operator==(const Relative&) const = default;
 };
 
-// What makes RESOLVE ask again for a document's relatives.
+// What RESOLVE passes when it asks a second time for a document's relatives.
 struct RelateHint {
-  bool anyway = false;          // also where the answer has an original that the document repeats
-  std::vector<uint8_t> common;  // by Print::number: known to be common. May be shorter
+  bool anyway = false;          // search even if the answer has an original that the document repeats
+  std::vector<uint8_t> common;  // by Print::number: whether it is known to be common; may be shorter
   bool is_common(uint32_t number) const { return number < common.size() && common[number] != 0; }
+  void clear() {
+    anyway = false;
+    common.clear();
+  }
+  bool operator==(const RelateHint&) const = default;
 };
 
-// The shingles of one document in their order, to be compared with sets. Not for several threads at once.
+// The shingles of one document in text order, ready to be compared with sets. Use one TextMap for each
+// thread.
 class TextMap {
  public:
-  // `tops`: of all shingles, in their order; `own`: their set; `cell_sizes`: as another one has counted them,
-  // or nothing. All must outlive it.
+  // `tops` are all shingles in text order, and `own` is their set. `cell_sizes` may pass what an earlier map
+  // of the document has counted. All must outlive the map.
   void start(const RelationRule& rule, std::span<const uint32_t> tops, std::span<const Print> prints,
              const CompactSet& own, std::span<const uint32_t> cell_sizes = {});
 
-  // Fills size, cells and runs of `out`, and sets `compared`. Cells and runs stay empty where the two share
-  // too little to be related.
+  // Fills size, cells and runs of `out`, and sets `compared`. Leaves cells and runs empty if the two texts
+  // share too little to be related.
   void compare(const CompactSet& theirs, Relative& out);
 
-  // The document's own: how many shingles come first in each cell.
+  // For each cell, the number of the document's values that occur there first.
   std::span<const uint32_t> cell_sizes();
 
-  // What is left of the runs without the cells that are common (by cell).
-  std::vector<ShingleRun> without(std::span<const uint8_t> common, std::span<const ShingleRun> runs) const;
-
  private:
-  void number();
-  size_t slot_of(uint32_t value) const;
-  uint64_t most_shared(const CompactSet& theirs) const;
+  void find_places();
 
   const RelationRule* rule_ = nullptr;
   std::span<const uint32_t> tops_;
   const CompactSet* own_ = nullptr;
   uint32_t run_least_ = 1;
-  bool numbered_ = false;     // what follows from table_ on is made
+  bool placed_ = false;       // whether find_places() has filled first_, place_of_ and cell_of_
   PodVector<uint32_t> last_;  // by cell: its last position
   std::span<const uint32_t> cell_sizes_;
   PodVector<uint32_t> own_sizes_;
-  PodVector<uint32_t> table_;      // of value: its number + 1
-  PodVector<uint32_t> values_;     // by number
-  PodVector<uint32_t> cells_;      // by number: where it comes first
-  PodVector<uint32_t> number_of_;  // by position
-  PodVector<uint32_t> ascending_;  // of the own set: number + 1
-  PodVector<uint8_t> shared_;      // by number
+  // The place of a value is its index in the own set. Values that are not in the set (only in a damaged
+  // signed record) get the place after the last one, whose cell is the one after the last.
+  PodVector<uint32_t> first_;      // by the highest bits of a value: the first place
+  PodVector<uint32_t> place_of_;   // by position
+  PodVector<uint32_t> cell_of_;    // by place: the cell where the value occurs first
+  PodVector<uint32_t> shared_;     // by place: not 0 if the other set has the value
+  PodVector<uint32_t> shared_in_;  // by cell
 };
 
-// A cell is as frequent as the nearest print that any original lists says, if that is no further away than a
-// passage. `listed`: by Print::number, over all owners.
-//
-// By cell, whether it is common: common_after originals have it, or a third as many and the next cell is
-// common. An original lists the smallest of wide windows only, so that some prints of a template are listed
-// less often than others.
-std::vector<uint8_t> common_cells(const RelationRule& rule, std::span<const Print> prints,
-                                  std::span<const uint32_t> listed);
+// The common parts of a document.
+struct Common {
+  // By cell: whether it is common. The count of a cell is that of the nearest listed print, if that is at
+  // most a passage away. A cell is common if its count is at least common_after, or if it is at least a third
+  // of that and a neighbouring cell is common. The third is for templates: an original lists only the minima
+  // of wide windows, so some prints of a template are listed less often than others.
+  std::vector<uint8_t> cells;
+  // Ranges of shingles that no passage includes, ascending. They start from the prints that common_after
+  // originals list. Two of these less than a passage apart form one range if all cells between them are
+  // common. So a passage stays whole unless common_after originals list a print in it.
+  std::vector<ShingleRun> ranges;
+};
+// `listed`: by Print::number, how many originals of all owners list it.
+Common find_common(const RelationRule& rule, std::span<const Print> prints, std::span<const uint32_t> listed);
 
-// By print, whether it is listed where it is not Print::stored: what begins to be a template is known print
-// by print, so that it is found to be common early, and its ends are known.
+// Returns `runs` without `ranges` (both ascending), and without pieces that are as short as stock phrases.
+std::vector<ShingleRun> without(const RelationRule& rule, std::span<const ShingleRun> ranges,
+                                std::span<const ShingleRun> runs);
+
+// By print: whether a new original lists it although it is not Print::stored, because it is near a print that
+// kFrequentFrom originals list. So a text that is becoming a template is listed print by print: RESOLVE finds
+// early that it is common, and where it ends.
 std::vector<uint8_t> frequent_prints(const RelationRule& rule, std::span<const Print> prints,
                                      std::span<const uint32_t> listed);
 inline constexpr uint32_t kFrequentFrom = 2;  // originals
 
-// Whether an original with so many prints, of which the document has `hits`, may be related to a document of
-// so many shingles. Only what is promising is compared.
+// Whether an original that lists `prints` prints, of which the document has `hits`, may be related to a
+// document of `shingles` shingles. Only promising originals are compared.
 bool promising(const RelationRule& rule, size_t hits, size_t shingles, uint32_t prints);
 
-// Whether two texts of so many values each, which share so many at most, may be related, whatever is common.
+// Whether two texts of these sizes, which share at most `shared` values, may be related, whichever cells are
+// common.
 bool may_relate(const RelationRule& rule, uint64_t shared, uint64_t of_document, uint64_t of_original);
 
-inline constexpr size_t kPassagesMost = 16;  // that are reported of one original
+inline constexpr size_t kPassagesMost = 16;  // reported for one original
 
-// Whether the document is related to an original that it was compared with, and how. Its metadata is not
-// filled.
-std::optional<Related> relate(const RelationRule& rule, TextMap& map, std::span<const uint8_t> common,
+// Returns how the document is related to an original that it was compared with, or nullopt if it is not.
+// Leaves Related::original empty.
+std::optional<Related> relate(const RelationRule& rule, TextMap& map, const Common& common,
                               const Relative& relative);
 
 }  // namespace doppel

@@ -90,6 +90,7 @@ absl::Status Resolver::judge(size_t i, Outcome& outcome) {
 // Returns false if the document is not a duplicate: it is unique and becomes an original.
 absl::StatusOr<bool> Resolver::find_original(size_t i, Outcome& outcome) {
   asked_.reset();
+  hint_.clear();
   print_listed_.clear();
   if (document(i).payload != Digest()) {
     Digest digest;
@@ -280,7 +281,7 @@ bool Resolver::count_listed(size_t i) {
   return false;
 }
 
-// Whether an original has died that an answer still counts.
+// Whether an answer may count an original that has died since.
 bool Resolver::may_be_stale(size_t i) const {
   if (asked_ == window_.deaths()) return false;
   for (const Answer& answer : work_->answers.of(i))
@@ -293,7 +294,7 @@ absl::Status Resolver::ask_again(size_t i) {
   return ask_->again(i);
 }
 
-// Dead originals stay dead.
+// Removes an original, unless it is dead already.
 void Resolver::remove(Seq seq, RemovalReason reason) {
   if (window_.bury(seq)) out_->removed.push_back({seq, reason});
 }
@@ -302,7 +303,7 @@ void Resolver::remove_id(size_t i) {
   for (const Named& named : same_id(i)) remove(named.seq, RemovalReason::removed);
 }
 
-// The same text under its id does not replace the original.
+// An original with the same text stays.
 void Resolver::replace(size_t i, const Digest& digest) {
   for (const Named& named : same_id(i))
     if (named.digest != digest) remove(named.seq, RemovalReason::replaced);

@@ -116,7 +116,7 @@ class Resolver {
   std::vector<Verified> candidates_;
   std::vector<uint32_t> listed_;    // by band: originals of the window with its key
   std::vector<uint32_t> answered_;  // by band: originals that the owners list
-  std::optional<uint64_t> asked_;   // the value of deaths() when it was asked again
+  std::optional<uint64_t> asked_;   // the value of deaths() when RESOLVE last asked again
   struct MaybeRelated {
     Seq seq = 0;
     size_t hits = 0;                     // number of prints that are not common

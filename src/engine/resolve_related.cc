@@ -1,4 +1,4 @@
-// RESOLVE beyond near copies: what a document shares with originals, where its prints are not common.
+// RESOLVE for relations: what a document shares with originals apart from common passages.
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ void add_passages(const RelationRule& rule, std::span<const ShingleRun> runs, st
 
 void join_overlapping(std::vector<WordRange>& ranges) {
   std::sort(ranges.begin(), ranges.end(), [](WordRange a, WordRange b) { return a.begin < b.begin; });
-  size_t last = 0;  // in which the next one may begin
+  size_t last = 0;  // the range that the next one may overlap
   for (size_t i = 1; i < ranges.size(); ++i) {
     if (ranges[i].begin <= ranges[last].end) {
       ranges[last].end = std::max(ranges[last].end, ranges[i].end);
@@ -32,10 +32,8 @@ void join_overlapping(std::vector<WordRange>& ranges) {
 absl::Status Resolver::find_related(size_t i, Outcome& outcome) {
   print_listed_.clear();
   if (!rule_.relations.on() || document(i).prints.empty()) return absl::OkStatus();
-  hint_.anyway = false;
-  hint_.common.clear();
-  // The first time, an answer may hold dead originals for alive; the second time it may not have compared
-  // those that come first once all counts are known.
+  // The first answer may count dead originals as live. The second may not have compared the originals that
+  // come first once all counts are known.
   constexpr int kTimesMost = 2;
   for (int times = 0;; ++times) {
     ASSIGN_OR_RETURN(const bool known, weigh_related(i, times, times == kTimesMost, outcome));
@@ -45,7 +43,8 @@ absl::Status Resolver::find_related(size_t i, Outcome& outcome) {
   }
 }
 
-// False: an answer lacks what is needed. `asked`: so often. `last`: there is no better one.
+// Returns false if an answer lacks something. RESOLVE has repeated the request `asked` times; if `last`, it
+// will not repeat it.
 absl::StatusOr<bool> Resolver::weigh_related(size_t i, int asked, bool last, Outcome& outcome) {
   if (!collect_related(i, asked, last)) return false;
   ASSIGN_OR_RETURN(const bool known, compare_related(i, last, outcome));
@@ -53,8 +52,8 @@ absl::StatusOr<bool> Resolver::weigh_related(size_t i, int asked, bool last, Out
   return known;
 }
 
-// By how many live originals each print is listed, and all that may be related, in the order in which they
-// are compared.
+// Counts how many live originals list each print, and collects the originals that may be related, in the
+// order of comparison. Returns false if an answer lacks something.
 bool Resolver::collect_related(size_t i, int asked, bool last) {
   const RelationRule& rule = rule_.relations;
   const std::span<const Print> prints = document(i).prints;
@@ -67,7 +66,8 @@ bool Resolver::collect_related(size_t i, int asked, bool last) {
     hint_.anyway |= answer.relatives_left_out;
     stale |= window_.died_since(answer.as_of);
     for (const PrintCount& count : answer.print_counts)
-      if (count.number < print_listed_.size()) print_listed_[count.number] += count.listed;  // else damaged
+      // otherwise damaged
+      if (count.number < print_listed_.size()) print_listed_[count.number] += count.listed;
   }
   window_.find_prints(prints, answers, [&](uint32_t number, const Newcomers::Entry& entry) {
     ++print_listed_[number];
@@ -78,14 +78,14 @@ bool Resolver::collect_related(size_t i, int asked, bool last) {
   });
   if (!any_listed_ && !hint_.anyway) return true;
   hint_.common.assign(print_listed_.size(), 0);
-  bool frequent = false;  // somewhere one less would make a difference
+  bool frequent = false;  // whether one listing less could make a difference
   for (const Print& print : prints) {
     const uint32_t listed = print_listed_[print.number];
     hint_.common[print.number] = listed >= rule.common_after ? 1 : 0;
     frequent |= listed >= std::min(kFrequentFrom, rule.common_after);
   }
   if (asked == 0 && (hint_.anyway || (stale && frequent))) {
-    hint_.common.clear();  // what is common now was not counted right
+    hint_.common.clear();  // computed from stale counts
     return false;
   }
 
@@ -130,7 +130,7 @@ absl::StatusOr<bool> Resolver::compare_related(size_t i, bool last, Outcome& out
   if (maybe_related_.empty()) return true;
   RETURN_IF_ERROR(work_->sets[i].make(document(i)));
   map_.start(rule, document(i).tops, document(i).prints, work_->sets[i].set, work_->sets[i].cell_sizes);
-  std::vector<uint8_t> common;
+  std::optional<Common> common;
   Relative compared;
   for (const MaybeRelated& each : maybe_related_) {
     const Relative* relative = each.answered;
@@ -144,14 +144,14 @@ absl::StatusOr<bool> Resolver::compare_related(size_t i, bool last, Outcome& out
       continue;
     }
     if (relative->cells.empty()) continue;
-    if (common.empty()) common = common_cells(rule, document(i).prints, print_listed_);
-    std::optional<Related> related = relate(rule, map_, common, *relative);
+    if (!common.has_value()) common = find_common(rule, document(i).prints, print_listed_);
+    std::optional<Related> related = relate(rule, map_, *common, *relative);
     if (!related.has_value()) continue;
     const std::optional<std::string_view> original = about(i, related->seq);
     if (!original.has_value() && !last) return false;
     related->original = original.value_or("");
     outcome.related.push_back(std::move(*related));
-    if (rule.cut) add_passages(rule, map_.without(common, relative->runs), outcome.repeated);
+    if (rule.cut) add_passages(rule, without(rule, common->ranges, relative->runs), outcome.repeated);
   }
   join_overlapping(outcome.repeated);
   std::sort(outcome.related.begin(), outcome.related.end(), [](const Related& a, const Related& b) {
@@ -164,7 +164,7 @@ absl::StatusOr<bool> Resolver::compare_related(size_t i, bool last, Outcome& out
   return true;
 }
 
-// A document is a duplicate of the original that has most of it: the first one that contains it.
+// If originals contain the document, it is a duplicate of the first one, which has most of it.
 void Resolver::repeat_container(Outcome& outcome) const {
   const auto first = std::find_if(outcome.related.begin(), outcome.related.end(), [](const Related& related) {
     return related.relation == Relation::contained;
@@ -183,7 +183,7 @@ void Resolver::repeat_container(Outcome& outcome) const {
   outcome.original = only.original;
 }
 
-// Those that are to be stored, where there is room.
+// Returns the prints that the new original lists: of those to be listed, the ones whose list has room.
 std::span<const uint64_t> Resolver::listed_prints(size_t i) {
   prints_.clear();
   if (print_listed_.empty()) return prints_;

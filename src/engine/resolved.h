@@ -19,7 +19,7 @@ struct Outcome {
   Kind kind = Kind::none;
   bool estimated = false;     // the similarity is estimated from slices
   bool same_payload = false;  // found by its payload
-  bool again = false;         // unique: the document of an original that is in the index already
+  bool again = false;         // unique: the index already has an original for this document
   Overlap similarity{0, 1};
   Seq seq = 0;                // unique: its own number; duplicate: its original's
   std::string_view original;  // duplicate or again: the original's metadata; valid as long as the batch
@@ -30,13 +30,13 @@ struct Outcome {
   // it is contained: its original.
   std::vector<Related> related;
   uint32_t related_more = 0;  // number of relations that max_related left out
-  // If unique, with RelationRule::cut: all passages of that length that originals have, disjoint, ascending;
-  // and what is cut with them, in bytes of the text.
+  // If unique, and RelationRule::cut is set: all passages that originals have too, disjoint and ascending;
+  // and the bytes of the text that are cut with them.
   std::vector<WordRange> repeated;
   std::vector<ByteRange> cut;
 };
 
-// Of those that a document has to originals.
+// The strongest relation of the document to an original.
 std::optional<Relation> strongest_relation(const Outcome& outcome);
 
 struct StoredRow {  // views; valid as long as the batch (or the call that passed it)
@@ -69,12 +69,12 @@ struct Shown {
   bool operator==(const Shown&) const = default;
 };
 
-// A copy that is better than what its cluster showed (output.best).
+// A copy that is better than the one its cluster showed (output.best).
 struct BetterCopy {
   size_t document = 0;  // of the batch
   Seq seq = 0;          // its original
   std::string copy;     // what the cluster shows now
-  std::string before;   // what it showed; empty: its original
+  std::string before;   // what the cluster showed before; empty: its original
 };
 
 // All changes that a batch makes.
@@ -87,10 +87,10 @@ struct Resolved {
   std::vector<BetterCopy> better;  // in the order of the documents
   Seq lowest_live = 0;             // everything below is dead too: expired or evicted
   uint64_t listings_capped = 0;    // how often a full band did not list an original
-  uint64_t prints_capped = 0;      // how often a full print did not
+  uint64_t prints_capped = 0;      // how often the full list of a print did not
 
   std::vector<Seq> removed_numbers() const;
-  std::vector<Shown> shown() const;  // as it is after the batch
+  std::vector<Shown> shown() const;  // after the batch
   void clear();
 };
 

@@ -14,9 +14,9 @@ constexpr size_t kShared = 64;  // a second thread does not pay off for fewer ro
 }  // namespace
 
 Share::Share(const Rule& rule, ShardSet shards, const CandidateIndexOptions& options, const Bodies& bodies,
-             Matcher::PayloadOf payload_of)
+             Matcher::PayloadOf payload_of, const SegmentOptions& segments)
     : shards_(std::move(shards)),
-      index_(options),
+      index_(options, segments),
       matcher_(rule, shards_, index_, bodies, std::move(payload_of)) {}
 
 void Share::apply_deaths(const Resolved& batch, size_t first) {
@@ -35,7 +35,8 @@ void Share::expire_below(Seq seq) {
 
 absl::Status Share::room_for(size_t rows) const {
   const uint64_t most = index_.options().rows_max;
-  if (index_.next_seq() + rows - index_.lowest_live() <= most) return absl::OkStatus();
+  const CandidateIndex& young = index_.young();
+  if (young.next_seq() + rows - young.lowest_live() <= most) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       "the index is full: each of its shards (" + std::to_string(shards_.of()) + ") takes " +
       std::to_string(most) +
@@ -43,15 +44,16 @@ absl::Status Share::room_for(size_t rows) const {
       "max_documents, max_memory or expire_after");
 }
 
-void Share::apply(const Resolved& batch, std::span<const Row> rows, const uint64_t* band_keys, int parts,
-                  const CandidateIndex::Run& run) {
+absl::Status Share::apply(const Resolved& batch, std::span<const Row> rows, const uint64_t* band_keys,
+                          int parts, const CandidateIndex::Run& run) {
   const Seq first = index_.next_seq();
   const bool few = rows.size() < kShared || parts < 2;
-  index_.insert(rows, band_keys, few ? 1 : parts, few ? CandidateIndex::Run() : run);
+  index_.young().insert(rows, band_keys, few ? 1 : parts, few ? CandidateIndex::Run() : run);
   DOPPEL_CHECK(index_.next_seq() == first + rows.size(), "the index has taken all new originals", first,
                rows.size(), index_.next_seq());
   apply_deaths(batch, 0);
   ++cut_;
+  return index_.tidy();
 }
 
 }  // namespace doppel

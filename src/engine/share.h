@@ -8,6 +8,7 @@
 
 #include "engine/match.h"
 #include "engine/resolved.h"
+#include "engine/share_index.h"
 
 namespace doppel {
 
@@ -15,35 +16,36 @@ class Share {
  public:
   // All arguments must outlive it.
   Share(const Rule& rule, ShardSet shards, const CandidateIndexOptions& options, const Bodies& bodies,
-        Matcher::PayloadOf payload_of);
+        Matcher::PayloadOf payload_of, const SegmentOptions& segments = {});
 
   const ShardSet& shards() const { return shards_; }
-  CandidateIndex& index() { return index_; }
-  const CandidateIndex& index() const { return index_; }
+  ShareIndex& index() { return index_; }
+  const ShareIndex& index() const { return index_; }
   const Matcher& matcher() const { return matcher_; }
 
   // These take numbers of the stream.
   bool live(Seq seq) const { return shards_.owns(seq) && index_.live(shards_.local(seq)); }
-  Row row(Seq seq) const { return index_.row(shards_.local(seq)); }
+  // The views point into `page`, or into the index.
+  absl::StatusOr<Row> row(Seq seq, std::string& page) const { return index_.row(shards_.local(seq), page); }
 
   bool remove(Seq seq) { return index_.remove(shards_.local(seq)); }
   void expire_below(Seq seq);
 
-  // Answers are as of this cut: it includes what was applied so far.
+  // The cut of the answers, which include everything applied so far.
   Cut cut() const { return cut_; }
 
   // Applies what a batch has removed so far, from `first` on, while it is being decided.
   void apply_deaths(const Resolved& batch, size_t first);
-  // Returns ResourceExhausted if the index has no room for so many more originals.
+  // Returns ResourceExhausted if the index has no room for `rows` more originals.
   absl::Status room_for(size_t rows) const;
   // Applies all changes of a batch to these shards. `rows` and their keys are the batch's originals in these
   // shards.
-  void apply(const Resolved& batch, std::span<const Row> rows, const uint64_t* band_keys, int parts,
-             const CandidateIndex::Run& run);
+  absl::Status apply(const Resolved& batch, std::span<const Row> rows, const uint64_t* band_keys, int parts,
+                     const CandidateIndex::Run& run);
 
  private:
   const ShardSet shards_;
-  CandidateIndex index_;
+  ShareIndex index_;
   Matcher matcher_;
   Cut cut_ = 0;
 };

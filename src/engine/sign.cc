@@ -182,14 +182,14 @@ bool Signer::too_many_values(PodVector<uint32_t>& tops) const {
   return tops.size() > max_values_;
 }
 
-// The same, but keeps the order.
+// Like too_many_values(), but keeps the order.
 bool Signer::too_many_ordered(const PodVector<uint32_t>& tops) const {
   if (tops.size() <= max_values_) return false;
   PodVector<uint32_t> copy = tops;
   return too_many_values(copy);
 }
 
-// Makes no prints if those that an original may store would not fit into max_record.
+// Makes no prints if they might not fit into max_record.
 void Signer::make_prints(const PodVector<uint64_t>& shingles, std::string_view scope,
                          PodVector<Print>& out) const {
   uint64_t salt = scheme_.key.derive("print");

@@ -95,13 +95,13 @@ struct SignedBatch {
 
 class Signer {
  public:
-  // Without sets, because nothing is verified by them, tops stay empty and set_left_out false.
+  // If `with_sets` is false (nothing is verified by sets), tops stay empty and set_left_out stays false.
   explicit Signer(const Scheme& scheme, bool with_sets = true);
 
   // Sets digest, content, tops, prints and set_left_out of `out`, and its `slices` (num_perm bytes).
   void sign(std::string_view text, std::string_view scope, SignedDocument& out, uint8_t* slices);
 
-  // The digest for SignedDocument::payload, from the payload digest as it was given, and the scope.
+  // Returns SignedDocument::payload for a payload digest and a scope.
   Digest payload(std::string_view payload_digest, std::string_view scope) const;
 
   // Like sign(), in pieces, for a document that is not held in memory.
@@ -126,7 +126,7 @@ class Signer {
   PodVector<uint64_t> slots_;
   size_t max_values_;  // more distinct values do not fit into max_record
 
-  // Of the document between begin() and end().
+  // The state of the document between begin() and end().
   std::optional<Digester::Stream> digest_stream_;
   std::string scope_;
   PodVector<uint32_t> tops_;

@@ -5,8 +5,8 @@
 //    header  8   magic: "DPLSIGN" and 0x01
 //            u32 version: 1
 //            u32 length of what follows, without the checksum
-//            string Scheme::describe(), string Scheme::text, string the format of the records that were
-//            signed u32 CRC32C of everything before, the magic included
+//            string Scheme::describe(), string Scheme::text, string the format of the signed records
+//            u32 CRC32C of everything before, including the magic
 //    frame   u32 length of the record, more than 0
 //            u32 CRC32C of these four bytes: so a damaged record does not hide where the next one begins
 //            the record (signed_record.h)

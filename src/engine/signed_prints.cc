@@ -55,7 +55,7 @@ absl::Status take_signed_prints(std::string_view bytes, SignedDocument& document
   ByteReader in(bytes);
   const uint64_t n = in.varint();
   const auto bits = static_cast<uint64_t>(bits_of_ranks(set));
-  // A text of one shingle alone needs no bit: its length is bounded by that of any text.
+  // If the set has one value, a rank takes no bits. So this limit bounds the number of shingles.
   constexpr uint64_t kShinglesMost = uint64_t{1} << 26;
   if (!in.ok() || n > kShinglesMost || n * bits > 8 * in.rest().size()) return impossible();
   const std::string_view ranks = in.rest().substr(0, (n * bits + 7) / 8);

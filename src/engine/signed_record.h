@@ -6,8 +6,8 @@
 //    4  u8  version: 1
 //    5  u64 fingerprint of the data scheme: key.derive(Scheme::describe()), which events name, too
 //   13  u8  content (Content)
-//   14  u8  flags: 1 removes what has its id tag, 2 the set was left out, 4 a coded set, 8 a payload digest,
-//           16 an id tag, 32 a time, 64 prints
+//   14  u8  flags: 1 removes the originals with its id tag, 2 the set was left out, 4 a coded set, 8 a
+//           payload digest, 16 an id tag, 32 a time, 64 prints
 //   15  string source (topic or file), varint partition + 1 (0: a file), varint begin, varint end - begin
 //       u64 u64 digest, if the content is shingled or digest_only
 //       u64 u64 payload digest, u64 id tag, i64 time: each if its flag is set
@@ -57,9 +57,9 @@ void encode_signed_record(uint64_t fingerprint, const SignedOrigin& origin, cons
 // InvalidArgument says what is wrong.
 absl::StatusOr<uint64_t> fingerprint_of_signed_record(std::string_view bytes);
 
-// Fills `out`, `slices` (num_perm bytes) and `origin`, whose source points into `bytes`. InvalidArgument: the
-// bytes are not such a record, damaged, or of another version or scheme; then `out` is unspecified. The coded
-// set, the metadata and the record are not parsed.
+// Fills `out`, `slices` (num_perm bytes) and `origin`, whose source points into `bytes`. Does not parse the
+// coded set, the metadata and the record. InvalidArgument: the bytes are not a signed record, are damaged, or
+// have another version or scheme; then `out` is unspecified.
 absl::Status decode_signed_record(std::string_view bytes, uint64_t fingerprint, int num_perm,
                                   SignedOrigin& origin, SignedDocument& out, uint8_t* slices);
 

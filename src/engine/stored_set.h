@@ -1,12 +1,12 @@
 #pragma once
-// What is kept of the text of an original, in its body: the coded set; where the index knows relations, the
-// prints that it lists behind it, so that everything that carries a body carries them.
+// The part of an original's body that comes from its text: the coded set and, if the index knows relations,
+// the prints that the original lists. A copy of a body has both.
 //
 //    .  coded set (compact_set.h)
 //    .  prints, 6 bytes each, ascending
-//    -4 u32 how many there are
+//    -4 u32 number of prints
 //
-// An original without a set has neither.
+// Empty for an original without a set.
 
 #include <cstdint>
 #include <span>
@@ -20,11 +20,11 @@ namespace doppel {
 
 inline constexpr size_t kStoredPrintBytes = 6;
 
-// Appends the prints to a coded set, unless that is empty. Sorts them.
+// Sorts the prints and appends them to a coded set, unless the set is empty.
 void append_prints(std::span<uint64_t> prints, std::string& coded_set);
 
-// The coded set of what was stored, and its prints. DataLoss: there is something else. Where `with_prints` is
-// false, all of it is the coded set.
+// Splits what a body stores into the coded set, which it returns, and the prints. If `with_prints` is false,
+// all of it is the coded set. DataLoss: the prints are missing or damaged.
 absl::StatusOr<std::string_view> split_stored_set(std::string_view stored, bool with_prints,
                                                   PodVector<uint64_t>* prints = nullptr);
 

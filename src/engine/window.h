@@ -25,7 +25,7 @@ class Window {
   // Starts a batch. All answers from now on cover what was decided before `covered`. Batches that they do not
   // cover must have been kept.
   void start_batch(Cut batch, size_t documents, Cut covered);
-  // Copies what the window holds of the current batch, so that the batch can be reused.
+  // Copies everything that points into the current batch, so that the batch can be reused.
   absl::Status keep();
 
   // These concern the current batch.
@@ -58,7 +58,7 @@ class Window {
   Seq lowest_live() const { return lowest_live_; }
   // The originals that died individually and that some answer may count as live.
   std::vector<Seq> died() const;
-  uint64_t deaths() const { return deaths_; }  // how often something died
+  uint64_t deaths() const { return deaths_; }  // number of times that something died
   // Whether an original has died that an answer as of this cut may count as live.
   bool died_since(Cut as_of) const { return last_death_.has_value() && *last_death_ >= as_of; }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What decontamination writes: the lines of what was found, and the documents without items.
+// The output of decontamination: a line for each finding, and the documents without items.
 
 #include <functional>
 #include <memory>
@@ -13,13 +13,13 @@ namespace doppel {
 class CleanOutput final : public Decontaminated {
  public:
   struct To {
-    // Takes the lines of a batch. They are valid for the call.
+    // Receives the lines of a batch, which are valid during the call.
     std::function<absl::Status(std::string_view lines)> lines;
-    // A file, of Parquet one that ends in .parquet, or a directory with a file for each input; all empty:
-    // nothing is kept.
+    // A file (Parquet if its name ends in .parquet), or a directory with a file for each input; if all are
+    // empty, nothing is kept.
     FilesSinkOptions keep;
   };
-  // `say` receives what could not be kept, in words.
+  // `say` receives a message about documents that cannot be kept.
   static absl::StatusOr<std::unique_ptr<CleanOutput>> open(To to,
                                                            std::function<void(const std::string&)> say);
 

@@ -39,7 +39,7 @@ class Run {
   }
 
  private:
-  struct Tools {  // of a thread
+  struct Tools {  // for each thread
     Tools(const Items& items, std::unique_ptr<Decoder> with)
         : decoder(std::move(with)), finder(items.index) {}
     std::unique_ptr<Decoder> decoder;

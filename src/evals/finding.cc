@@ -12,7 +12,7 @@
 namespace doppel {
 namespace {
 
-// Words between a question and its answer, at most.
+// The most words between a question and its answer.
 constexpr size_t kAnswerWithin = 64;
 
 void text_member(std::string& out, std::string_view name, std::string_view value) {
@@ -27,7 +27,7 @@ void number_member(std::string& out, std::string_view name, T value) {
   out += fmt::format("\"{}\":{}", name, value);
 }
 
-// Whether the answer stands near the question, as a whole. Nothing: there is no answer.
+// Whether the whole answer stands near the question; nullopt if there is no answer.
 std::optional<bool> answer_is_near(std::span<const WordSpan> text, const Item& item, const ItemMatch& match) {
   const std::vector<WordSpan> words = split_words(item.answer);
   if (words.empty()) return std::nullopt;

@@ -1,5 +1,5 @@
 #pragma once
-// What was found of items in a document, as JSON lines: docs/decontamination.md describes every member.
+// Findings as JSON lines: docs/decontamination.md describes every member.
 
 #include <span>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace doppel {
 
-// A line for each match.
+// Appends a line for each match.
 void append_findings(std::string& out, const Record& record, const Document& document, const Items& items,
                      std::span<const ItemMatch> matches);
 

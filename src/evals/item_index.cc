@@ -12,20 +12,20 @@ namespace doppel {
 namespace {
 
 constexpr size_t kGram = 3;
-// Places of one gram in all items. A gram that more items have proposes nothing.
+// A gram with more places in all items proposes nothing, unless it is one of the rarest of its pattern.
 constexpr uint32_t kPlacesMost = 64;
 constexpr uint64_t kPart = 1'000'000;
-// Of a longer item the beginning is looked for.
+// Only the beginning of a longer item is searched for.
 constexpr size_t kWordsMost = 2048;
 
-// Of few words each says much: five in a row are a stock phrase.
+// A short item may have few edits, because each word counts: five words in a row may be a stock phrase.
 uint32_t most_edits(const ItemRule& rule, uint32_t words) {
   const auto most = static_cast<uint32_t>(words * uint64_t{rule.changed_ppm} / kPart);
   return std::min(most, words < 6 ? 0 : words < 8 ? 1 : words < 10 ? 2 : most);
 }
-// And of so few the first and the last one must be there.
+// A pattern with fewer words must also match in its first and its last word.
 constexpr uint32_t kEndsBelow = 7;
-// Below so many words, how many of the letters must be there.
+// A pattern with fewer words must match in this share of its letters (in millionths).
 constexpr uint32_t kFewWords = 12;
 constexpr uint64_t kLettersLeast = 720'000;
 
@@ -51,11 +51,11 @@ bool ItemIndex::add(std::span<const uint64_t> words, std::span<const uint32_t> l
   return true;
 }
 
-// Of few words the long ones say the most: "What is the name of the" is in many texts. The words that the
-// part of a document has, in order, must have most of the letters.
+// In a pattern of few words, the long ones say most: "What is the name of the" is in many texts. Whether the
+// words that the pattern and the part share, in order, have most of the pattern's letters.
 bool ItemIndex::says_enough(const Pattern& pattern, std::span<const uint64_t> part) const {
   const std::span<const uint64_t> words = words_of(pattern);
-  std::vector<uint32_t> row(part.size() + 1, 0);  // letters of the words before, in the part up to there
+  std::vector<uint32_t> row(part.size() + 1, 0);  // letters of shared words, up to each word of the part
   uint64_t all = 0;
   for (size_t i = 0; i < words.size(); ++i) {
     const uint32_t length = lengths_[pattern.begin + i];
@@ -101,14 +101,14 @@ void ItemIndex::finish() {
     for (const uint64_t gram : grams) ++patterns_with[gram];
   }
   for (Pattern& pattern : patterns_) {
-    // Its own words: from its first gram that is not common to its last one.
+    // Reduces the pattern to its own words: from its first gram that is not common to its last one.
     size_t first = pattern.size, behind = 0;
     each_gram(words_of(pattern), [&](size_t i, uint64_t gram) {
       if (patterns_with[gram] >= rule_.common_after) return;
       first = std::min(first, i);
       behind = i + kGram;
     });
-    if (behind < first + rule_.least_words) continue;  // word for word
+    if (behind < first + rule_.least_words) continue;  // too few of its own: it must match word for word
     pattern.begin += first;
     pattern.size = static_cast<uint32_t>(behind - first);
     pattern.most = most_edits(rule_, pattern.size);
@@ -131,7 +131,8 @@ void ItemIndex::list_grams() {
       all.push_back({gram, {p, static_cast<uint32_t>(i)}});
       ++listed;
     });
-    // Each edit takes three grams away at most. Where nothing would be left, a quarter nearly always is.
+    // An edit destroys at most three grams. If the edits may destroy all of them, a quarter nearly always
+    // remains.
     const uint64_t gone = uint64_t{kGram} * pattern.most;
     pattern.needed = std::max(uint32_t{1}, listed / 4);
     if (listed > gone) pattern.needed = std::max(pattern.needed, static_cast<uint32_t>(listed - gone));
@@ -187,13 +188,13 @@ void ItemIndex::Finder::find_pattern(std::span<const uint64_t> words, std::span<
   if (hits.size() < pattern.needed) return;
   const auto slack = static_cast<int32_t>(pattern.most);
   std::optional<NearMatch> best;
-  size_t from = 0;  // words before were looked at
+  size_t from = 0;  // words before this one were searched
   bool set = false;
   for (size_t i = 0; i + pattern.needed <= hits.size(); ++i) {
-    // Grams of one place are shifted against each other by what was put in and left out.
+    // Insertions and deletions shift the grams of one place against each other.
     size_t last = i + pattern.needed - 1;
     if (hits[last].start - hits[i].start > slack) continue;
-    // One range of all that lie so close.
+    // Extends the range to all hits that are as close.
     while (last + 1 < hits.size() && hits[last + 1].start - hits[last].start <= slack) ++last;
     const auto begin = static_cast<size_t>(std::max(0, hits[i].start - slack));
     const auto end = std::min(words.size(), static_cast<size_t>(hits[last].start + slack) + pattern.size);

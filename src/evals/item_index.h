@@ -1,11 +1,12 @@
 #pragma once
-// Texts that are short beside the documents in which they are looked for: the items of a benchmark. A text
-// with all its words, or nearly all of them, close together and in their order, is found wherever it stands.
+// Finds the items of a benchmark, which are short, in documents, which are long. Finds an item wherever all
+// of its words, or nearly all, stand close together and in order.
 //
-// Three consecutive words of an item that a document has too propose a place; how many of them there must be
-// follows from how many words may be changed. What is left is compared word by word (near_match.h).
+// Three consecutive words (a gram) that an item and a document share propose a place. How many grams an item
+// needs there follows from how many of its words may be changed. The places that remain are compared word by
+// word (near_match.h).
 //
-// What many items begin or end with (a prompt) says nothing: an item is what it has besides.
+// A beginning or an end that many items share (a prompt) says nothing, so it is not searched for.
 
 #include <cstdint>
 #include <span>
@@ -17,16 +18,16 @@
 namespace doppel {
 
 struct ItemRule {
-  uint32_t changed_ppm = 340'000;  // of the words of an item, that may be changed: about a third
-  uint32_t least_words = 5;        // shorter ones are not looked for
-  uint32_t common_after = 20;      // items that have three words in common: these say nothing
+  uint32_t changed_ppm = 340'000;  // share of an item's words that may be changed: about a third
+  uint32_t least_words = 5;        // shorter items are not searched for
+  uint32_t common_after = 20;      // a gram that this many items have says nothing
 };
 
 struct ItemMatch {
-  uint32_t item = 0;            // in the order in which they were added
+  uint32_t item = 0;            // its number, in the order of add()
   uint32_t begin = 0, end = 0;  // words of the document
-  uint32_t words = 0;           // of the item that were looked for
-  uint32_t edits = 0;           // words put in, left out or replaced
+  uint32_t words = 0;           // words of the item that were searched for
+  uint32_t edits = 0;           // words inserted, deleted or replaced
   bool operator==(const ItemMatch&) const = default;
 };
 
@@ -34,18 +35,18 @@ class ItemIndex {
  public:
   explicit ItemIndex(const ItemRule& rule) : rule_(rule) {}
 
-  // The hashes of its words, in order, and how long each is in letters (or bytes); none: all are of equal
-  // length. False: it has too few words, and will not be found.
+  // Adds an item: the hashes of its words, in order, and their lengths in letters (or bytes); without
+  // lengths, all words count alike. Returns false if it has too few words: it will not be found.
   bool add(std::span<const uint64_t> words, std::span<const uint32_t> lengths = {});
-  // No more come.
+  // Call it after the last add(), before any search.
   void finish();
   uint32_t items() const { return items_; }
 
-  // For one thread each; the index outlives them.
+  // Searches documents. Use one for each thread. The index must outlive it.
   class Finder {
    public:
     explicit Finder(const ItemIndex& index) : index_(index) {}
-    // Items that are in a document with these words, ascending; each once, where it is nearest.
+    // Finds the items in a document with these words, in ascending order; each once, where it is nearest.
     void find(std::span<const uint64_t> words, std::vector<ItemMatch>& out);
 
    private:
@@ -62,11 +63,11 @@ class ItemIndex {
   };
 
  private:
-  struct Pattern {  // what is looked for of one or several items
+  struct Pattern {  // the words to search for, of one item or of several equal ones
     size_t begin = 0;
     uint32_t size = 0;
-    uint32_t most = 0;    // edits
-    uint32_t needed = 0;  // places with three words, at least
+    uint32_t most = 0;    // most edits
+    uint32_t needed = 0;  // least number of grams at one place
     uint32_t items_begin = 0, items_end = 0;
   };
   struct Place {
@@ -74,7 +75,7 @@ class ItemIndex {
   };
   struct Listing {
     uint64_t gram = 0;
-    uint32_t begin = 0, end = 0;  // places
+    uint32_t begin = 0, end = 0;  // range of places_
   };
 
   std::span<const uint64_t> words_of(const Pattern& pattern) const {
@@ -93,7 +94,7 @@ class ItemIndex {
   std::vector<uint32_t> pattern_items_;
   std::vector<Place> places_;
   std::vector<Listing> table_;
-  PodVector<uint64_t> seen_;  // bits: a gram that is not there is mostly seen here
+  PodVector<uint64_t> seen_;  // filter: most grams that no item has are missing here
 };
 
 }  // namespace doppel

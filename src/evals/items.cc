@@ -21,7 +21,7 @@ FormatOptions format_of(const ItemFields& fields, const std::vector<std::string>
   return out;
 }
 
-// Of UTF-8: all bytes but those that continue a character.
+// Counts the characters of UTF-8: all bytes except continuation bytes.
 uint32_t count_letters(std::string_view word) {
   return static_cast<uint32_t>(std::count_if(
       word.begin(), word.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
@@ -47,7 +47,7 @@ absl::StatusOr<Items> read_items(const std::vector<std::string>& paths, const It
   RETURN_IF_ERROR(check_format(question));
   RETURN_IF_ERROR(check_format(answer));
   FilesSourceOptions from{.paths = paths};
-  // Of tables only the columns that are named are read.
+  // Reads only the named columns of tables.
   from.columns = FormatOptions{};
   from.columns->text_fields = fields.question;
   from.columns->optional_fields = fields.answer;

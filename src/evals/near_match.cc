@@ -74,7 +74,8 @@ std::optional<NearMatch> NearMatcher::find(std::span<const uint64_t> text, uint3
     }
   }
   if (best > most) return std::nullopt;
-  // Where it begins: the same from its end on. No part that ends before is so near, so it ends there.
+  // Finds the beginning: matches the reversed pattern backwards from the end, until the distance falls to
+  // `best`.
   if (!backward_made_) backward_.make(pattern_, true);
   backward_made_ = true;
   distance = static_cast<int64_t>(pattern_.size());

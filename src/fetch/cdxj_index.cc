@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kStep = 4096;
-constexpr uint64_t kLongestLine = 1 << 20;  // lines are read up to so many bytes, and a step more
+constexpr uint64_t kLongestLine = 1 << 20;  // lines are read up to this many bytes, and a step more
 constexpr int64_t kToleranceMs = 60'000;
 
 // The line that begins at `at`, without its line feed; truncated if it is too long. nullopt at the end of

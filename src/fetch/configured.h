@@ -1,6 +1,6 @@
 #pragma once
-// Sets up by the settings what records need besides their bytes: their schemas, and the records that they
-// point to.
+// Sets up the stages that complete records as the settings say: with their schemas, and with the records that
+// they point to.
 
 #include <functional>
 #include <memory>
@@ -15,12 +15,12 @@
 
 namespace doppel {
 
-// The registry of the settings.
+// The configured registry.
 RegistryOptions registry_options(const Options& options);
 // A source that gives the records of `inner` their schemas, or nullptr if they need none. `inner` must
 // outlive it.
 std::unique_ptr<SchemaSource> schemas_from(Source& inner, const Options& options);
-// The outer one of two sources, if there is an outer one.
+// Returns the outer source, or `inner` if there is no outer one.
 inline Source& outer_of(Source& inner, Source* outer) { return outer != nullptr ? *outer : inner; }
 
 // How to fetch the records that others point to. `stop` ends waiting.

@@ -1,5 +1,5 @@
 #pragma once
-// What all requests through libcurl have in common.
+// The common part of all requests through libcurl.
 
 #include <curl/curl.h>
 
@@ -12,9 +12,8 @@ namespace doppel {
 // Call this before any other function of libcurl, from any thread, as often as needed.
 void start_curl();
 
-// Sets the address, and that the request uses neither another protocol than HTTP nor a redirect, a proxy or a
-// signal. If `cancel` becomes true, the request ends with an error; it may be nullptr, and must outlive the
-// request.
+// Sets the address, and restricts the request to HTTP without redirects, proxies and signals. If `cancel`
+// becomes true, the request ends with an error; it may be nullptr, and must outlive the request.
 void set_request(CURL* curl, const std::string& url, const std::atomic<bool>* cancel);
 
 // The text as one part of a path.

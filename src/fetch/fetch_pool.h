@@ -71,9 +71,9 @@ class FetchPool {
             const FetchPoolOptions& options, std::shared_ptr<std::atomic<bool>> cancel);
   ~FetchPool();
 
-  // Begins to fetch what is wanted of a batch. All fetches of the previous batch must be done. Reading
-  // pauses while more than `max_bytes` are held that taken() has not reported; current reads may exceed
-  // that. `fetches` must not move until all are done or the pool is destroyed.
+  // Begins to fetch the wanted records of a batch. All fetches of the previous batch must be done. Reading
+  // pauses while more than `max_bytes` are held that taken() has not reported; current reads may exceed that.
+  // `fetches` must not move until all are done or the pool is destroyed.
   void start(std::vector<Fetch>& fetches, uint64_t max_bytes);
 
   // Waits until all are done, reading pauses because of `max_bytes`, or `until`. Returns how many fetches

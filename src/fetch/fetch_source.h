@@ -1,6 +1,6 @@
 #pragma once
 // FETCH: replaces records that only point into WARC files by the records that they point to. The order and
-// all else of the source stay the same.
+// everything else about the source stay the same.
 
 #include <functional>
 #include <memory>
@@ -49,7 +49,7 @@ class FetchSource : public Source {
 // help, Record::not_fetched has the reason. Records that were not handed on are in no position, so the next
 // run reads them again. `inner` must outlive the result.
 absl::StatusOr<std::unique_ptr<FetchSource>> make_fetch_source(Source& inner, const FetchOptions& options);
-// The same with roots of the caller. The destructor sets `cancel`.
+// As above, with the caller's roots. The destructor sets `cancel`.
 std::unique_ptr<FetchSource> make_fetch_source(Source& inner, const FetchOptions& options,
                                                std::vector<std::unique_ptr<WarcRoot>> roots,
                                                std::shared_ptr<std::atomic<bool>> cancel);

@@ -67,7 +67,8 @@ class HttpRegistry final : public SchemaRegistry {
   }
 
  private:
-  // Appends the schemas that `answer` refers to, each after those that it needs itself, and then its own.
+  // Appends the schemas that `answer` refers to, each after the schemas that it needs itself, and then its
+  // own.
   absl::Status collect(const RegistryAnswer& answer, std::set<std::string>& seen,
                        std::vector<std::string>& definitions) {
     for (const RegistryAnswer::Reference& reference : answer.references) {
@@ -145,7 +146,7 @@ class HttpRegistry final : public SchemaRegistry {
                           ? "set schema_registry.credentials_file, a file with user:password"
                           : "schema_registry.credentials_file names a user without the right to read it"));
     }
-    // Something that is no registry answers 404, too; then the records are not to blame.
+    // A server that is not a registry answers 404, too; then the records are not to blame.
     if (code == 404 && error.code / 100 == kUnknownSchema / 100) return absl::NotFoundError(says);
     if (code == 404) {
       return absl::UnavailableError(

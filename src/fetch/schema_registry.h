@@ -1,5 +1,5 @@
 #pragma once
-// A schema registry with the API of Confluent's: Confluent, Apicurio (/apis/ccompat/v7), Karapace, Redpanda.
+// A schema registry with Confluent's API: Confluent, Apicurio (/apis/ccompat/v7), Karapace, Redpanda.
 
 #include <atomic>
 #include <cstdint>
@@ -20,15 +20,15 @@ struct RegistryOptions {
   std::string type = "AVRO";      // of the schemas
 };
 
-// For one thread at a time.
+// One thread may use it at a time.
 class SchemaRegistry {
  public:
   virtual ~SchemaRegistry() = default;
-  // NotFound: the registry has no schema with this id. InvalidArgument: it has one that cannot be used. With
-  // any other error the registry did not tell: ask again. Messages name the address and the cause, and the
+  // NotFound: the registry has no schema with this id. InvalidArgument: it has one that cannot be used. Any
+  // other error: the registry did not answer; ask again. Messages name the address and the cause, and the
   // setting if one may be wrong.
   virtual absl::StatusOr<std::shared_ptr<const RecordSchema>> schema(uint32_t id) = 0;
-  // Whether it answers, and as a registry does. Returns a line that says so.
+  // Checks that a registry answers. Returns a line that says so.
   virtual absl::StatusOr<std::string> reach() = 0;
 };
 

@@ -57,7 +57,7 @@ class Asker {
     return nullptr;
   }
 
-  // Returns when all that is wanted is known, or after a turn.
+  // Returns when all wanted schemas are known, or after a turn.
   void await() {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, kLongestTurn, [this] { return wanted_.empty(); });
@@ -90,7 +90,7 @@ class Asker {
     }
   }
 
-  // Returns false if the registry did not tell.
+  // Returns false if the registry did not answer.
   bool take(uint32_t id, absl::StatusOr<Schema> schema) {
     auto until = SteadyClock::time_point::max();
     if (schema.ok()) {
@@ -169,8 +169,8 @@ class Schemas final : public SourceOver<SchemaSource> {
   std::shared_ptr<const SchemaStats> stats() const override { return asker_.stats(); }
 
  private:
-  // Gives the records of the batch their schemas, up to the first one whose schema is not known yet. Then all
-  // others that the batch needs are asked for, too.
+  // Gives the records of the batch their schemas, up to the first one whose schema is not known yet. Then
+  // requests all other schemas that the batch needs.
   bool fill_schemas() {
     bool all = true;
     std::optional<uint32_t> last;  // successive records mostly have the same schema

@@ -1,6 +1,6 @@
 #pragma once
-// Gives records their schemas from a registry (Record::schema). The order and all else of the source stay the
-// same.
+// Gives records their schemas from a registry (Record::schema). The order and everything else about the
+// source stay the same.
 
 #include <atomic>
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace doppel {
 
 struct SchemaStats {
-  std::atomic<uint64_t> found = 0, unknown = 0, unusable = 0;  // requests, by what the registry answered
+  std::atomic<uint64_t> found = 0, unknown = 0, unusable = 0;  // requests, by the registry's answer
   std::atomic<uint64_t> failed = 0;   // requests without an answer, which are repeated
   std::atomic<bool> waiting = false;  // the stream waits for the registry
 };
@@ -28,9 +28,9 @@ class SchemaSource : public Source {
   virtual std::shared_ptr<const SchemaStats> stats() const = 0;
 };
 
-// next() returns after at most 0.1 s like a live source. While the registry does not answer, nothing is
-// handed on; the log says so. Records with an id that is unknown, or whose schema cannot be used, get a
-// schema that refuses them. `inner` must outlive the result. The destructor sets `cancel`.
+// next() returns after at most 0.1 s like a live source. While the registry does not answer, it hands nothing
+// on, and the log says so. Records with an id that is unknown, or whose schema cannot be used, get a schema
+// that refuses them. `inner` must outlive the result. The destructor sets `cancel`.
 std::unique_ptr<SchemaSource> make_schema_source(Source& inner, std::unique_ptr<SchemaRegistry> registry,
                                                  std::shared_ptr<std::atomic<bool>> cancel,
                                                  const SchemaSourceOptions& options = {});

@@ -39,7 +39,7 @@ class ByteStream {
   // Reads up to n (> 0) bytes; returns 0 at the end. An error says what is wrong with the data, not where.
   // All bytes before the damage have been returned by then.
   virtual absl::StatusOr<size_t> read(char* out, size_t n) = 0;
-  // Where in the stored file the bytes of the last read() begin, if that is known: always in a plain file;
+  // The offset in the stored file where the bytes of the last read() begin, if known: always in a plain file;
   // in a compressed one only at the start of a member (gzip) or frame (zstd), which no read crosses.
   virtual std::optional<uint64_t> stored_at() const = 0;
   // After an error of read(): continues at the next member (frame) whose first unpacked bytes `begins`

@@ -13,7 +13,7 @@
 
 namespace doppel {
 
-// How a file is read. All but whole ones are read in parts and can grow.
+// How a file is read. All kinds except `whole` are read in parts and can grow.
 enum class InputKind {
   whole,           // one document
   lines,           // a document in each line

@@ -2,7 +2,7 @@
 
 namespace doppel {
 
-// What the user says of the input's files.
+// How the user describes the input files.
 enum class Layout {
   // A file that begins as a WARC file is records; .jsonl .ndjson .json (before .gz .zst), stdin, pipes and
   // files that begin with two lines of JSON are lines; every other file is whole. WARC files in a WACZ file

@@ -36,16 +36,16 @@ struct FilesSourceOptions {
   std::string signed_scheme;  // Scheme::describe() with which signed files must have been made; empty: any
   bool charsets = false;      // the decoder reads UTF-16, so it is not refused
   size_t batch_records = 1024;
-  size_t batch_bytes = 8 << 20;       // closes a batch early; a longer record makes a batch of its own
+  size_t batch_bytes = 12 << 20;      // closes a batch early; a longer record makes a batch of its own
   size_t max_line_bytes = 256 << 20;  // a longer line is skipped and becomes a Problem
   size_t max_whole_bytes = 16 << 20;  // larger whole files are handed out as pieces
-  // Where the rest of a WARC record waits that is too large for memory, in unnamed files, until the record
-  // is written elsewhere. Empty: records are not written.
+  // The directory for unnamed files. They hold the rest of WARC records that are too large for memory, until
+  // a sink writes the record. Empty: no sink writes records.
   std::string rest_directory;
   bool by_date = false;             // orders WARC records by their dates
   size_t buffer_bytes = 256 << 10;  // bytes per read; grows for a longer line
   // Files that are written during the run, which are never read. It is an error if a directory contains a
-  // file that is in `outputs` and is not empty, because it would be overwritten. Those in `own_outputs` are
+  // file that is in `outputs` and is not empty, because it would be overwritten. Files in `own_outputs` are
   // known to be ours and are skipped silently.
   std::vector<NamedPath> outputs;
   std::vector<std::string> own_outputs;

@@ -21,10 +21,10 @@ class OutputFile {
   static absl::StatusOr<std::unique_ptr<OutputFile>> open(const std::string& path, Packing packing);
   static absl::StatusOr<std::unique_ptr<OutputFile>> resume(const std::string& path, uint64_t keep_bytes);
 
-  ~OutputFile();                        // closes; discards what was not flushed, because it was not committed
+  ~OutputFile();  // closes; discards bytes that were not flushed, because they were not committed
   void append(std::string_view bytes);  // into the buffer; cannot fail
-  // Writes all that was appended, and these bytes, at once: for records that memory cannot hold. In a
-  // compressed file they belong to the member that the next flush() ends.
+  // Writes the appended bytes and these at once: for records that memory cannot hold. In a compressed file
+  // they belong to the member that the next flush() ends.
   absl::Status stream(std::string_view bytes);
   absl::Status flush();  // writes everything; ENOSPC, EIO and EPIPE are reported here, with the file's name
   absl::Status sync();   // flush() and fdatasync(); a pipe has no fdatasync()

@@ -14,7 +14,7 @@
 namespace doppel {
 namespace {
 
-// The number, also in a string, or the time in a string as milliseconds.
+// Parses a number, also in a string, or a time in a string, as milliseconds.
 std::optional<double> number_of(std::string_view json) {
   const bool quoted = json.size() >= 2 && json.front() == '"';
   const std::string_view text = quoted ? json.substr(1, json.size() - 2) : json;

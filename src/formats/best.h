@@ -1,5 +1,5 @@
 #pragma once
-// What makes one copy of a document better than another: the setting output.best, and `scan --best`.
+// Decides which of two copies of a document is better: the setting output.best, and `scan --best`.
 
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace doppel {
 
-// What an original's metadata keeps: a value, and by which setting it is one.
+// The value that an original's metadata keeps, and the setting that it belongs to.
 struct BestValue {
   uint32_t tag = 0;
   std::optional<double> value;
@@ -24,10 +24,11 @@ class Best {
   // FIELD:max or FIELD:min (a number or a time). InvalidArgument otherwise.
   static absl::StatusOr<Best> parse(std::string_view text);
 
-  // The value of a document as the decoder gives it; nullopt: it has none, so any value is better. Times are
+  // Returns the value of a decoded document; nullopt: it has none, so any value is better. Times are
   // milliseconds since 1970.
   std::optional<double> value_of(const Document& document) const;
-  // Whether the document with this value is better. Of equal ones the earlier is.
+  // Whether a document with this value is better than an earlier one. If both are equal, the earlier one
+  // stays.
   bool better(std::optional<double> value, std::optional<double> than) const;
   // Tells values of different settings apart.
   uint32_t tag() const { return tag_; }

@@ -21,7 +21,7 @@ struct FormatOptions {
   std::string format = "auto";
   // In each list, the first field that exists and is not null counts. "name" is a top-level field, "/a/b/0" a
   // JSON pointer; "$key", "$topic" and "$header/NAME" are parts of the record itself. A preset's own lists
-  // replace those that have their default values.
+  // replace lists that have their default values.
   std::vector<std::string> id_fields{"id"};
   std::vector<std::string> text_fields{"text", "content", "body"};
   std::vector<std::string> url_fields{"url"};
@@ -33,7 +33,7 @@ struct FormatOptions {
   std::vector<std::string> passthrough_fields{};
   // What makes one copy better than another (best.h); empty: nothing does.
   std::string best{};
-  // Columns of tables that are read besides, where they are there: for a caller that decodes records twice.
+  // Further columns to read from tables that have them, for a caller that decodes records twice.
   std::vector<std::string> optional_fields{};
 
   std::string body_encoding = "format";  // "format" means as the format defines; or text, base64, auto
@@ -82,9 +82,10 @@ class Decoder {
 
 // Checks the options (bad pointers, unknown formats). Call it once before creating decoders.
 absl::Status check_format(const FormatOptions& options);
-// The same, for callers that need texts: signed records fail.
+// Like check_format(), for callers that need texts: signed records fail.
 absl::Status check_format_of_texts(const FormatOptions& options);
-// The same, for callers that write records with other texts: records must hold their text as it is compared.
+// Like check_format(), for callers that write records with other texts: records must hold their text as it is
+// compared.
 absl::Status check_format_of_plain_texts(const FormatOptions& options);
 std::unique_ptr<Decoder> make_decoder(const FormatOptions& options);
 
@@ -92,8 +93,8 @@ std::unique_ptr<Decoder> make_decoder(const FormatOptions& options);
 // record contains the text unchanged.
 std::string describe_format(const FormatOptions& options);
 
-// Returns one more such line, for the texts of WARC records; "" if describe_format() covers it. Other records
-// do not depend on it, so an index gets the line with its first WARC record.
+// Returns one more line, for the texts of WARC records; "" if describe_format() covers it. Other records do
+// not depend on it, so an index gets the line with its first WARC record.
 std::string describe_warc_pages(const FormatOptions& options);
 
 // Parses ISO 8601 (UTC if there is no zone), "YYYY-MM-DD HH:MM:SS", dates alone, epoch seconds or

@@ -62,7 +62,7 @@ struct Record {
   // The WARC record that the value refers to, as FETCH read it (followed by kRecordPadding bytes), or the
   // reason why FETCH could not read it. If both are empty, FETCH did not try.
   std::optional<std::string_view> fetched;
-  bool revisited = false;  // `fetched` is what a revisit record refers to
+  bool revisited = false;  // `fetched` is the record that a revisit record refers to
   std::string_view not_fetched;
   bool known_missing = false;            // an earlier run failed to read it, so FETCH did not retry
   const RecordSchema* schema = nullptr;  // from a schema registry, for formats that need one

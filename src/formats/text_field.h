@@ -1,6 +1,6 @@
 #pragma once
-// Where in a record its text is, so that it can be written with another text. Only for records that hold
-// their text as it is compared: a string in JSON, a line, or a whole file of text.
+// Finds the text in a record, so that a caller can write the record with another text. Works only for records
+// that hold their text as it is compared: a string in JSON, a line, or a whole file of text.
 
 #include <cstddef>
 #include <memory>
@@ -19,7 +19,7 @@ class JsonMender;
 
 class TextField {
  public:
-  // Of a format that check_format_of_plain_texts() accepts.
+  // The format must pass check_format_of_plain_texts().
   explicit TextField(const FormatOptions& options);
   ~TextField();
 
@@ -28,9 +28,9 @@ class TextField {
     bool json = false;
     std::string_view column;  // its path with dots, if the record is a row
   };
-  // Nullopt: the record holds no text as it is.
+  // Nullopt: the record does not hold its text as it is compared.
   std::optional<Place> find(const Record& record);
-  // The record with another text.
+  // Returns the record with another text.
   std::string replaced(const Record& record, const Place& place, std::string_view text) const;
 
  private:

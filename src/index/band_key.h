@@ -19,7 +19,7 @@ class BandKeys {
     }
   }
 
-  // `slices` are those of the whole row, not only of this band.
+  // `slices` are the slices of the whole row, not only of this band.
   uint64_t key(int band, const uint8_t* slices) const {
     const uint8_t* p = slices + static_cast<size_t>(band) * static_cast<size_t>(rows_);
     const Salt& salt = salts_[static_cast<size_t>(band)];

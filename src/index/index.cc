@@ -13,7 +13,7 @@ namespace {
 
 // Share of the address space for the index; the rest is for documents, threads and the heap.
 constexpr double kShareOfIndex = .7;
-// How much more than its size a table reserves for an entry.
+// Address space that a table reserves for each entry: more than the entry takes.
 constexpr double kReservedEach = static_cast<double>(sizeof(Line)) / 7;
 
 size_t tables_of(const CandidateIndexOptions& o) {

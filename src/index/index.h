@@ -49,7 +49,7 @@ struct CandidateIndexOptions {
   uint64_t indexes = 1;               // number of such indexes in the process, which share its address space
 };
 
-// How many rows fit into the address space that is left, next to the process's other needs.
+// How many rows fit into the free address space, next to the process's other needs.
 uint64_t rows_with_room(const CandidateIndexOptions& options);
 
 // Where an original's body (metadata and compact set) is stored; opaque to the index.
@@ -110,7 +110,7 @@ struct IndexStats {
   uint64_t prints = 0;             // entries in the table of prints
   uint64_t moved_entries_max = 0;  // maximum of entries that an insert moved for growth
   uint64_t entries = 0;            // in all tables
-  uint64_t spilled = 0;            // of the entries: those not in their block
+  uint64_t spilled = 0;            // entries that are not in their block
   uint64_t inserts = 0;            // entries added since the start, including restored ones
   double load = 0;                 // share of the tables' slots in use
 };
@@ -148,7 +148,7 @@ class CandidateIndex {
   using Run = std::function<void(int parts, const std::function<void(int)>& part)>;
 
   // Appends originals with numbers next_seq(), next_seq() + 1, ... `band_keys` holds rows.size() x bands
-  // keys; those of rows without slices are ignored. Each insert moves a bounded number of entries for the
+  // keys; the keys of rows without slices are ignored. Each insert moves a bounded number of entries for the
   // growth of tables. With `run`, each part enters all rows into some of the tables.
   void insert(std::span<const Row> rows, const uint64_t* band_keys, int parts = 1, const Run& run = {});
 
@@ -173,7 +173,7 @@ class CandidateIndex {
   // Returns the live originals with this id tag (track_ids), ascending. Tags may collide: check the body.
   std::vector<Seq> find_id(uint64_t id_tag) const;
 
-  // The same for payloads (track_payloads).
+  // Like find_id(), for payloads (track_payloads).
   std::vector<Seq> find_payload(uint32_t payload) const;
 
   // The table of prints (track_prints).

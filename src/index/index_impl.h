@@ -74,7 +74,7 @@ struct CandidateIndex::Impl {
   };
 
   CandidateIndexOptions options;
-  uint64_t entries_max;  // of a table: reserves address space for so many
+  uint64_t entries_max;  // of one table: determines the address space that it reserves
   RowStore rows;
   BandKeys keys;
   size_t bands;

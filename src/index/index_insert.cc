@@ -67,7 +67,7 @@ struct CandidateIndex::Impl::Entering {
     }
   }
 
-  // The same for stored rows.
+  // Like gather(), for stored rows.
   void gather_stored(size_t kind, Seq from, Seq to, Entries& out) {
     for (Seq seq = from; seq < to; ++seq) {
       const uint8_t* row = rows.at(seq);

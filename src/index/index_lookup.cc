@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <bit>
 
-#include "index/compare.h"
 #include "index/fetch.h"
 #include "index/index_impl.h"
+#include "index/row_judge.h"
 
 namespace doppel {
 namespace {
@@ -47,30 +47,6 @@ struct CandidateIndex::Impl::Lookup {
   const RowStore& rows = impl.rows;
   size_t bands = impl.bands;
 
-  // Compares the row with the query's slices. Sets a bit of `matched` for each band that lists the row and
-  // has equal slices. Returns the number of equal slices, or -1 if no band matches or the row is not live.
-  int match(const uint8_t* slices, Seq seq, EqualBits equal_bits, uint64_t* bits, uint32_t* matched) const {
-    if (!rows.in_window(seq)) return -1;
-    const uint8_t* row = rows.at(seq);
-    if (!rows.comparable(row)) return -1;
-    const int equal = equal_bits(row, slices, impl.options.num_perm, bits);
-    const uint32_t* mask = rows.mask(row);
-    uint32_t any = 0;
-    for (size_t w = 0; w * 32 < bands; ++w) {
-      uint32_t found = 0;
-      for (uint32_t listed = mask[w]; listed != 0; listed &= listed - 1) {
-        const int bit = std::countr_zero(listed);
-        const int band = static_cast<int>(w) * 32 + bit;
-        if (band >= impl.options.banding.bands) break;
-        if (all_ones(bits, band * impl.options.banding.rows, impl.options.banding.rows))
-          found |= uint32_t{1} << bit;
-      }
-      matched[w] = found;
-      any |= found;
-    }
-    return any != 0 ? equal : -1;
-  }
-
   struct Aside {
     const LineTable* table;
     uint64_t h;
@@ -86,9 +62,6 @@ struct CandidateIndex::Impl::Lookup {
     PodVector<uint32_t> promising;       // indices of places that may hold a match
     PodVector<Aside> aside[kBlock];      // side sets that are still to be searched
     PodVector<uint32_t> repeats;
-    PodVector<uint64_t> bits;
-    PodVector<uint32_t> matched;
-    PodVector<uint16_t> counts;
   };
 
   // Looks the block up in one table after the other: prefetches all homes, checks them without data-dependent
@@ -136,7 +109,7 @@ struct CandidateIndex::Impl::Lookup {
     }
   }
 
-  // For the hashes [first, first + n), which all belong to one kind.
+  // Finds the homes of the hashes [first, first + n), which all belong to one kind, and prefetches them.
   void find_places(const LineKernels& kernels, size_t kind, size_t first, size_t n, Scratch& s) const {
     impl.tables[kind].places(kernels, s.h.data() + first, n, s.places.data() + first);
     for (size_t i = first; i < first + n; ++i) fetch(s.places[i].home);
@@ -152,42 +125,26 @@ struct CandidateIndex::Impl::Lookup {
   }
 
   void decide(const Query& query, std::span<const uint32_t> hits, std::span<const uint32_t> digest_hits,
-              EqualBits equal_bits, Scratch& s, Found& found) const {
-    found.exact.reset();
-    found.candidates.clear();
-    found.counts.clear();
+              RowJudge& judge, Found& found) const {
+    judge.begin(found);
     for (uint32_t ordinal : digest_hits) {
       const Seq seq = impl.seq_of(ordinal);
       if (!rows.live(seq) || rows.digest(rows.at(seq)) != query.digest) continue;
       if (!found.exact || seq < *found.exact) found.exact = seq;
     }
     if (hits.empty()) return;
-    s.counts.assign(bands, 0);
     for (uint32_t ordinal : hits) {
       const Seq seq = impl.seq_of(ordinal);
-      const int equal = match(query.slices, seq, equal_bits, s.bits.data(), s.matched.data());
-      if (equal < 0) continue;
-      for (size_t w = 0; w * 32 < bands; ++w) {
-        for (uint32_t m = s.matched[w]; m != 0; m &= m - 1) {
-          uint16_t& count = s.counts[w * 32 + static_cast<size_t>(std::countr_zero(m))];
-          if (count < 0xffff) ++count;
-        }
-      }
-      if (equal >= impl.options.min_equal) found.candidates.push_back({seq, equal});
+      if (!rows.in_window(seq)) continue;
+      const int equal = judge.match(query.slices, rows.at(seq));
+      if (equal >= 0) judge.add(seq, equal, found);
     }
-    for (size_t j = 0; j < bands; ++j) {
-      if (s.counts[j] != 0) found.counts.push_back({static_cast<uint16_t>(j), s.counts[j]});
-    }
-    std::sort(found.candidates.begin(), found.candidates.end(), [](const Candidate& a, const Candidate& b) {
-      return a.equal != b.equal ? a.equal > b.equal : a.seq < b.seq;
-    });
+    judge.end(found);
   }
 
   void lookup(std::span<const Query> queries, std::span<Found> out) const {
-    const EqualBits equal_bits = equal_bits_for(simd_level());
+    RowJudge judge(impl.options, rows);
     Scratch s;
-    s.bits.resize(static_cast<size_t>(impl.options.num_perm) / 64 + 2);
-    s.matched.resize(bands / 32 + 1);
     const size_t most = std::clamp<size_t>(kProbesMost / (bands + 1), 8, kBlock);
     for (size_t base = 0; base < queries.size(); base += most) {
       const size_t count = std::min(most, queries.size() - base);
@@ -209,7 +166,7 @@ struct CandidateIndex::Impl::Lookup {
           for (uint32_t ordinal : s.digest_hits[i]) prefetch_row(ordinal, false);
         }
         for (size_t i = first; i < last; ++i)
-          decide(queries[base + i], s.all_hits[i - first], s.digest_hits[i], equal_bits, s, out[base + i]);
+          decide(queries[base + i], s.all_hits[i - first], s.digest_hits[i], judge, out[base + i]);
       }
     }
   }

@@ -48,7 +48,7 @@ struct alignas(64) Line {
   uint16_t hash[kSlots];
   uint16_t low[kSlots];    // bits 0 to 15 of the ordinals
   uint8_t middle[kSlots];  // bits 16 to 23
-  uint8_t high[5];         // bits 24 to 27, two ordinals in a byte; those of the eleventh are in `tail`
+  uint8_t high[5];         // bits 24 to 27, two ordinals in a byte; `tail` has the bits of the eleventh
   uint32_t tail;
 };
 static_assert(sizeof(Line) == 64 && offsetof(Line, tail) == 60 && offsetof(Line, high) == 55);

@@ -22,8 +22,8 @@ struct LineKernels {
   // Lists the indices of places that may hold a match, in their home or elsewhere. Returns their number.
   // `out` has room for n + 1.
   size_t (*promising)(const LinePlace* places, size_t n, uint32_t* out);
-  // Enters ordinals at home. Lists in `full`, which has room for n + 1, the indices of those for which the
-  // home had no room or too many equals. Returns their number.
+  // Enters ordinals at home. Lists in `full` (room for n + 1) the indices of entries whose home had no room
+  // or too many equals. Returns their number.
   size_t (*put_homes)(const LinePlace* places, const uint32_t* ordinals, size_t n, uint32_t* full);
 };
 const LineKernels& line_kernels_for(Simd level);

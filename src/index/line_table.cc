@@ -114,7 +114,7 @@ void LineTable::put_aside(uint64_t h, const Place& at, uint32_t ordinal, const I
   SideSet::Run& run = side_run(h);
   SideSet::insert(run, {h, ordinal});
   ++sides_;
-  // Dead entries of a hot key would be searched for ever, so they are removed from time to time.
+  // Lookups of a hot key would go through its dead entries for ever, so they are removed from time to time.
   const size_t equals = SideSet::equals(run, h).size();
   if (equals < 8 || !std::has_single_bit(equals)) return;
   const uint64_t dead = std::erase_if(run, [&](const SideSet::Entry& entry) {

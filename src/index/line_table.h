@@ -30,7 +30,8 @@
 
 namespace doppel {
 
-// What a table asks the rows, rarely: its entries hold only some bits of their hashes.
+// What a table needs to know about rows. It asks rarely: only because its entries hold some bits of their
+// hashes, not all.
 class EntrySource {
  public:
   virtual ~EntrySource() = default;

@@ -8,10 +8,10 @@
 namespace doppel {
 namespace {
 
-constexpr double kRound = 0.03;  // a round lasts for so many inserts, relative to the entries at its start
+constexpr double kRound = 0.03;  // inserts during a round, relative to the entries at its start
 // If the group number contains this many bits of the units, a round takes other bits from the rows.
 constexpr int kSaidMost = 7;
-constexpr size_t kLead = kHugePage / 2;  // of memory that is announced ahead
+constexpr size_t kLead = kHugePage / 2;  // bytes that are announced ahead
 
 }  // namespace
 
@@ -118,7 +118,7 @@ void LineTable::rebuild(uint64_t group, Insertion& insertion) {
   if (aside) settle(group, insertion);
 }
 
-// The same if the entries must store other bits of the hash, which only the rows know.
+// Rebuilds a group whose entries must store other bits of the hash, which only the rows know.
 void LineTable::rehash(uint64_t group, Rebuild& r, const Insertion& insertion) {
   Standing entries[kGroupSlots];
   uint32_t n = 0;
@@ -167,7 +167,7 @@ void LineTable::settle(uint64_t group, Insertion& insertion) {
   if (run.empty()) SideSet::Run().swap(run);
 }
 
-// Places the entries [from, to) of a run. Returns the end of those that stay in the run.
+// Places the entries [from, to) of a run. Returns the end of the entries that stay in the run.
 size_t LineTable::settle_entries(SideSet::Run& run, size_t from, size_t to, Insertion& insertion) {
   size_t kept = from;
   for (size_t i = from; i < to;) {

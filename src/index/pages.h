@@ -31,7 +31,7 @@ class Pages {
 
   // Makes the first `bytes` usable. Returns false if they are not reserved or the system refuses.
   bool grow(size_t bytes);
-  // The same, but ends the process instead of returning false.
+  // Like grow(), but ends the process instead of returning false.
   void require(size_t bytes);
 
   // Touches all usable memory, for a caller that will use nearly all of it: a page that is read before it is

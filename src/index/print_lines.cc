@@ -3,7 +3,8 @@
 namespace doppel {
 namespace {
 
-// An entry that is less far behind than what is looked for would not be here if that were further on.
+// A search stops at a line with an entry of less displacement: the entry would have been displaced if the
+// print were further on.
 size_t find(const PrintPlace* places, size_t n, uint32_t* /*rest*/, PrintMatch* out) {
   size_t found = 0;
   for (size_t i = 0; i < n; ++i) {
@@ -23,7 +24,7 @@ size_t find(const PrintPlace* places, size_t n, uint32_t* /*rest*/, PrintMatch* 
 }
 
 PrintPut put(PrintLine* home, uint64_t entry, uint64_t& out, ptrdiff_t& out_home) {
-  uint64_t behind = 0;  // of the entry that is carried
+  uint64_t behind = 0;  // of the entry to be placed
   uint32_t same = 0;
   bool own = true;
   for (PrintLine* line = home;; ++line, ++behind) {
@@ -33,7 +34,7 @@ PrintPut put(PrintLine* home, uint64_t entry, uint64_t& out, ptrdiff_t& out_home
       out_home = line - home - static_cast<ptrdiff_t>(behind);
       return PrintPut::moved_out;
     }
-    uint64_t* last = *line;  // of those whose home is last
+    uint64_t* last = *line;  // the entry whose home is last
     uint64_t* free = nullptr;
     for (uint64_t& slot : *line) {
       if (slot == 0) {

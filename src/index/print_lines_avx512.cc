@@ -1,4 +1,4 @@
-// g++ 12 says that its own intrinsics use something uninitialised.
+// g++ 12 warns about uninitialised values inside its own intrinsics.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -11,8 +11,9 @@
 namespace doppel {
 namespace {
 
-// Line by line for all of them: those whose home is full are the next round's, and what that needs is asked
-// for meanwhile. Nothing here depends on a branch that nobody can foresee.
+// Searches the first lines of all prints, then the second lines of those whose first one is full, and so on.
+// Each round prefetches for the next one. No branch that decides how far a search goes depends on an entry,
+// because such branches are unpredictable.
 size_t find(const PrintPlace* places, size_t n, uint32_t* rest, PrintMatch* out) {
   const __m512i behind_bits = _mm512_set1_epi64(kPrintBehindMost);
   size_t found = 0;

@@ -10,15 +10,16 @@
 namespace doppel {
 namespace {
 
-// Fuller tables take less memory, but an insert goes by more full lines. Smaller steps move entries more
-// often.
-constexpr double kFull = 0.88;                      // of all entries when a pass begins
-constexpr uint64_t kGrowth = 6;                     // a sixth more lines in a pass
-constexpr uint64_t kStepLines = 4;                  // of a pass, for every entry that comes meanwhile
-constexpr uint64_t kReserved = uint64_t{48} << 30;  // bytes of addresses
-constexpr size_t kLead = kHugePage / 2;             // of memory that is taken ahead
-constexpr uint64_t kAgeMost = uint64_t{1} << 26;    // expired numbers after which a pass looks for them
-constexpr uint8_t kRemoved = 0x80, kCount = 0x7f;   // of a number's byte
+// A fuller table takes less memory, but an insert passes more full lines. Smaller steps of growth move
+// entries more often.
+constexpr double kFull = 0.88;      // share of slots in use at which a pass begins
+constexpr uint64_t kGrowth = 6;     // a pass adds a sixth of the lines
+constexpr uint64_t kStepLines = 4;  // lines that a pass moves for every entry that is inserted meanwhile
+constexpr uint64_t kReserved = uint64_t{48} << 30;  // bytes of address space
+constexpr size_t kLead = kHugePage / 2;             // bytes that are announced ahead
+// After this many expired numbers, a pass drops their entries.
+constexpr uint64_t kAgeMost = uint64_t{1} << 26;
+constexpr uint8_t kRemoved = 0x80, kCount = 0x7f;  // bits of an original's byte in counts_
 
 uint64_t limit_of(uint64_t lines) { return static_cast<uint64_t>(static_cast<double>(lines * 8) * kFull); }
 
@@ -134,7 +135,7 @@ void PrintTable::find_aside(uint64_t print, uint32_t most, uint32_t count_most, 
   if (aside == aside_.end()) return;
   const PodVector<uint32_t>& all = aside->second;
   if (removed_ == 0 && !may_stray(print)) {
-    // They ascend, those that are expired first.
+    // Ordinals ascend, so the expired ones come first.
     const auto from = std::partition_point(
         all.begin(), all.end(), [&](uint32_t ordinal) { return number_of(ordinal) - low_ >= next_ - low_; });
     count += static_cast<uint32_t>(all.end() - from);
@@ -186,7 +187,7 @@ void PrintTable::enter(uint64_t print, uint64_t ordinal) {
   if (all >= 8 && std::has_single_bit(all)) clean_aside(print);
 }
 
-// Dead entries of a print that many list would be counted for ever.
+// Removes the dead entries of a frequent print. Otherwise lookups would go through them for ever.
 void PrintTable::clean_aside(uint64_t print) {
   const auto aside = aside_.find(print);
   if (aside == aside_.end()) return;
@@ -194,7 +195,8 @@ void PrintTable::clean_aside(uint64_t print) {
   if (aside->second.empty()) aside_.erase(aside);
 }
 
-// One that lives takes the place of one in a line: where some are aside, the lines have kSameMost.
+// Takes a live original from the list aside, to replace a dead entry in a line: find() reads the list only if
+// the lines have kPrintSameMost entries of the print.
 bool PrintTable::take_from_aside(uint64_t print, uint64_t& ordinal) {
   if (aside_.empty()) return false;
   const auto aside = aside_.find(print);
@@ -209,7 +211,7 @@ bool PrintTable::take_from_aside(uint64_t print, uint64_t& ordinal) {
   return true;
 }
 
-// Whether growing would help more than cleaning: looks at 64 lines, evenly spread.
+// Whether growing helps more than cleaning: samples 64 lines, evenly spread.
 bool PrintTable::mostly_live() const {
   uint64_t all = 0, alive = 0;
   for (uint64_t i = 0; i < 64; ++i) {
@@ -225,15 +227,17 @@ void PrintTable::begin_pass() {
   lines_next_ = lines_;
   if (entries_ > limit_ && mostly_live())
     lines_next_ += std::max(kLinesUnit, lines_ / kGrowth / kLinesUnit * kLinesUnit);
-  if (!pages_->grow((lines_next_ + kSpareLines) * sizeof(Line))) lines_next_ = lines_;  // then aside
+  // No more room: further entries go aside.
+  if (!pages_->grow((lines_next_ + kSpareLines) * sizeof(Line))) lines_next_ = lines_;
   frontier_ = lines_;
   pass_low_ = low_;
 }
 
-// Takes the entries of a line out, those that are dead left out; says how many are left.
+// Empties a line. Writes its live entries and their new homes, and returns their number. If the list aside
+// has a live original of the same print, this replaces a dead entry.
 size_t PrintTable::take_line(uint64_t at, uint64_t* entries, uint32_t* homes) {
   const uint64_t unit = lines_ / kLinesUnit, unit_next = lines_next_ / kLinesUnit;
-  const uint64_t top = at / unit;  // of prints whose home is this line, by the old layout
+  const uint64_t top = at / unit;  // highest bits of the prints whose old home is this line
   Line& line = lines()[at];
   size_t out = 0;
   for (const uint64_t entry : line) {
@@ -279,10 +283,10 @@ void PrintTable::take_lines(uint64_t begin, uint64_t end) {
   homes_.resize(moving);
 }
 
-// What was taken out goes to its new lines, ascending by home: each entry to the first free place from its
-// home on. So the lines are filled one after the other until they come to those that moved before; what goes
-// there is entered one by one. Both halves are counted and placed side by side: neighbours often have the
-// same home, and would wait for each other.
+// Puts the moving entries into their new lines, by ascending home: each gets the first free slot from its
+// home on. So the lines are filled one after the other, up to the lines of earlier steps; entries for those
+// are entered one by one. Both halves of the entries are counted and placed alternately: neighbours often
+// have the same home, and would wait for each other.
 void PrintTable::place_moving() {
   const size_t n = moving_.size(), half = n / 2;
   if (n == 0) return;
@@ -301,8 +305,8 @@ void PrintTable::place_moving() {
   }
   if (n % 2 != 0) ++second[homes_[n - 1] - low];
   uint64_t empty = low;  // lines from `low` on are empty up to here
-  uint64_t next = 0;     // free place, counted from the line `low` on
-  size_t homes = 0;      // so many of them have their places
+  uint64_t next = 0;     // free slot, counted from the line `low` on
+  size_t homes = 0;      // homes whose entries have their slots
   for (; homes < range; ++homes) {
     const uint64_t count = first[homes] + second[homes];
     next = std::max<uint64_t>(next, homes * kPrintLineEntries);
@@ -345,7 +349,8 @@ void PrintTable::move_entry(const Entry& entry) {
   }
 }
 
-// The frontier goes down by so many lines or some more. No entry is behind a line that is not full.
+// Moves the frontier down by `count` lines, and further past full lines. So it never comes between an entry
+// and its home, because all lines between the two are full.
 void PrintTable::step(uint64_t count) {
   const uint64_t end = frontier_;
   uint64_t begin = end > count ? end - count : 0;
@@ -374,7 +379,7 @@ double PrintTable::load() const {
   return static_cast<double>(entries_) / static_cast<double>(lines_next_ * kPrintLineEntries);
 }
 
-// The load falls from kFull by the growth and comes back: the mean of a pass.
+// A pass lowers the load from kFull by the growth, then inserts raise it to kFull: takes the mean.
 double PrintTable::bytes_each() {
   const double low = kFull * static_cast<double>(kGrowth) / (kGrowth + 1);
   return 8 / ((kFull + low) / 2);

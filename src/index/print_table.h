@@ -1,17 +1,19 @@
 #pragma once
-// Which live originals list a print. Exact: entry and place say all bits of a print, so no row is asked.
+// Which live originals list a print. The answer is exact and needs no rows, because an entry and its line
+// determine all bits of the print.
 //
-// One contiguous array of lines of eight entries. An entry has 32 bits of its print, how many lines it is
-// behind its home, and its ordinal; the home of a print is the line at its share of all lines, so entries are
-// nearly in the order of their prints. What finds its home full goes to the next line that is not. A print
-// that many list keeps a few of them here and the others in a list of its own, so that it is in nobody's way
-// and is counted without being read.
+// A hash table in one contiguous array of lines of eight entries. An entry has 32 bits of its print, its
+// ordinal, and its displacement: how many lines it is behind its home. The home of a print is proportional to
+// its value, so entries are nearly in the order of their prints. An entry whose home is full goes to a later
+// line (print_lines.h). If many originals list a print, the lines keep a few of them, and a list aside has
+// the others: they do not crowd the lines, and are counted without being read.
 //
-// The table grows by a sixth at a time, from its end to its front, a few lines with every insert: a
-// higher line only moves further up. Prints at or above the frontier have their new place, those below their
-// old one. Such a pass drops what is dead; where much is dead, it adds no line.
+// The table grows in passes, by a sixth in each. A pass goes from the end of the table to its front, a few
+// lines with every insert, and moves entries to higher lines. Prints whose old home is at or above the
+// frontier have their new home, the others their old one. A pass drops dead entries; if many are dead, it
+// adds no line.
 //
-// Threads: as Index.
+// Threads: like CandidateIndex.
 
 #include <array>
 #include <cstdint>
@@ -30,16 +32,16 @@
 
 namespace doppel {
 
-// Those of the prints that were asked for that live originals list.
+// A print of the query that live originals list.
 struct PrintListing {
-  uint32_t asked = 0;           // which one
-  uint32_t count = 0;           // how many originals list it, as far as they are counted
-  uint32_t begin = 0, end = 0;  // of their numbers, in any order; none where they are too many
+  uint32_t asked = 0;           // index of the print in the query
+  uint32_t count = 0;           // number of originals that list it, at most count_most
+  uint32_t begin = 0, end = 0;  // range of their numbers, in any order; empty if there are more than `most`
 };
 struct PrintsFound {
   PodVector<PrintListing> listings;  // ascending
   PodVector<uint64_t> numbers;
-  // Used on the way.
+  // Buffers of find().
   PodVector<PrintPlace> places;
   PodVector<PrintMatch> matches;
   PodVector<uint32_t> rest;
@@ -50,18 +52,18 @@ class PrintTable {
   // `fresh`: see Pages; outlives the table.
   explicit PrintTable(const FreshMemory* fresh);
 
-  // Numbers begin here instead of at 0. Only while empty.
+  // For restoring: starts the numbers at `number` instead of 0. Only while the table is empty.
   void start_at(uint64_t number);
-  // Originals come in the order of their numbers, without gaps. `prints`: those that it lists.
+  // Adds the original with the next number, which lists these prints.
   void insert(std::span<const uint64_t> prints);
   void remove(uint64_t number);
   void revive(uint64_t number);
   void expire_below(uint64_t number);
 
-  // How many prints a live original lists, up to 255; 0 if it is dead.
+  // The number of prints that a live original lists, at most 127; 0 if it is dead.
   uint32_t prints_of(uint64_t number) const;
 
-  // Asks for the line of a print.
+  // Prefetches the home of a print.
   void prefetch(uint64_t print) const { fetch(lines()[home(print)]); }
   // The same for insert(), which often continues in the next line.
   void prefetch_place(uint64_t print) const {
@@ -69,25 +71,26 @@ class PrintTable {
     fetch(at);
     fetch(at + 1);
   }
-  // Later, when these are here: the lines behind them, where insert() continues if both are full.
+  // Call it when these lines have arrived. If both are full, insert() continues in the next two: prefetches
+  // them.
   void prefetch_run(uint64_t print) const {
     const Line* at = &lines()[home(print)];
     if ((*at)[kPrintLineEntries - 1] == 0 || at[1][kPrintLineEntries - 1] == 0) return;
     fetch(at + 2);
     fetch(at + 3);
   }
-  // Who lists these prints. Up to count_most (more than `most`) originals are counted for each, and those of
-  // a print that no more than `most` list are named.
+  // Finds the originals that list these prints. Counts up to count_most of them for each print (count_most >
+  // most), and returns their numbers if no more than `most` list it.
   void find(std::span<const uint64_t> prints, uint32_t most, uint32_t count_most, PrintsFound& out) const;
 
   uint64_t entries() const { return entries_ + aside_entries_; }
   uint64_t bytes() const;
   double load() const;
-  // What a print takes on the average between growing and growing again.
+  // The average memory for an entry from one pass to the next.
   static double bytes_each();
 
  private:
-  // Each line's prints have their highest 12 bits in common.
+  // All prints that have their home in one line have the same highest 12 bits.
   static constexpr uint64_t kLinesUnit = uint64_t{1} << (kPrintBits - 32);
   static constexpr uint64_t kSpareLines = kPrintBehindMost + 1;  // behind the last home
   static constexpr int kChunkBits = 16;
@@ -102,7 +105,7 @@ class PrintTable {
   Line* lines() const { return reinterpret_cast<Line*>(pages_->data()); }
   bool full(uint64_t line) const { return lines()[line][kPrintLineEntries - 1] != 0; }
   static uint64_t home_in(uint64_t print, uint64_t lines) {
-    // The lines are a multiple of 2^12, and there are fewer than 2^32.
+    // `lines` is a multiple of 2^12, and less than 2^32.
     return (print >> 32) * (lines / kLinesUnit) + ((print & 0xffffffff) * (lines / kLinesUnit) >> 32);
   }
   uint64_t home(uint64_t print) const {
@@ -141,21 +144,22 @@ class PrintTable {
   const FreshMemory* fresh_;
   std::unique_ptr<Pages> pages_;
   uint64_t lines_ = kLinesUnit;       // of the layout below the frontier
-  uint64_t lines_next_ = kLinesUnit;  // of the one from it on
-  uint64_t frontier_ = 0;             // a home of the first layout; 0 but during a pass
-  uint64_t limit_ = 0;                // more entries than this in lines: a pass begins
+  uint64_t lines_next_ = kLinesUnit;  // of the layout from the frontier on
+  uint64_t frontier_ = 0;             // a home of the old layout; 0 except during a pass
+  uint64_t limit_ = 0;                // a pass begins when lines have more entries
   uint64_t entries_ = 0;              // in lines
   Aside aside_;
   uint64_t aside_entries_ = 0;
-  std::array<uint64_t, 64> strays_{};  // bits of prints of which some found no room in lines
+  std::array<uint64_t, 64> strays_{};  // filter of prints with an entry that found no room in lines
   uint64_t pass_low_ = 0;              // low_ when the last pass began
-  // Entries on their way to other lines, without how far they are behind, and their new homes.
+  // The entries that a pass is moving, without their displacements, and their new homes.
   PodVector<uint64_t> moving_;
   PodVector<uint32_t> homes_;
-  std::array<PodVector<uint32_t>, 2> places_;  // by home, of the first half of them and of the second
+  // By home: the next free slot, for the first half of the entries and for the second.
+  std::array<PodVector<uint32_t>, 2> places_;
 
   uint64_t low_ = 0, next_ = 0;
-  uint64_t removed_ = 0;                                      // one by one, and not expired yet
+  uint64_t removed_ = 0;                                      // removed individually, and not expired yet
   std::deque<std::unique_ptr<std::vector<uint8_t>>> counts_;  // by number; see prints_of()
   uint64_t first_chunk_ = 0;
 };

@@ -1,25 +1,12 @@
 #include "index/row_store.h"
 
 #include <algorithm>
-#include <cstring>
 
-#include "base/bytes.h"
 #include "base/check.h"
 
 namespace doppel {
 
-RowStore::RowStore(const CandidateIndexOptions& options)
-    : num_perm_(static_cast<size_t>(options.num_perm)),
-      mask_words_(static_cast<size_t>(options.banding.mask_words())),
-      track_ids_(options.track_ids),
-      fresh_(options.fresh) {
-  digest_ = (num_perm_ + 7) / 8 * 8;
-  body_ = digest_ + 16;
-  id_ = body_ + 8;
-  mask_ = id_ + (track_ids_ ? 8 : 0);
-  flags_ = mask_ + 4 * mask_words_;
-  stride_ = (flags_ + 4 + 7) / 8 * 8;
-}
+RowStore::RowStore(const CandidateIndexOptions& options) : RowLayout(options), fresh_(options.fresh) {}
 
 void RowStore::start_at(Seq seq) {
   DOPPEL_CHECK(low_ == next_, "numbering begins elsewhere only while there are no rows", low_, next_, seq);
@@ -29,7 +16,7 @@ void RowStore::start_at(Seq seq) {
 }
 
 Pages RowStore::make_chunk(bool first) const {
-  const size_t bytes = stride_ << kChunkBits;
+  const size_t bytes = stride() << kChunkBits;
   // The first chunk may stay nearly empty, so it gets no huge pages.
   Pages pages(bytes, bytes, first ? bytes : 0);
   pages.require(bytes);
@@ -47,29 +34,20 @@ Seq RowStore::append(const Row& row) {
   }
   const uint64_t number = next_ & ((uint64_t{1} << kChunkBits) - 1);
   if (number % 64 == 0) {
-    chunks_.back().pages.ahead((number + 64) * stride_, kHugePage, fresh_);
+    chunks_.back().pages.ahead((number + 64) * stride(), kHugePage, fresh_);
     if (number >= kAheadFrom && fresh_) {
       if (!next_chunk_) next_chunk_ = make_chunk(false);
       next_chunk_->ahead(0, kHugePage, fresh_);
     }
   }
-  uint8_t* out = mutable_at(next_);
-  if (row.slices != nullptr) {
-    std::memcpy(out, row.slices, num_perm_);
-    std::memcpy(out + mask_, row.mask, 4 * mask_words_);
-  }
-  store(out + digest_, row.digest.low);
-  store(out + digest_ + 8, row.digest.high);
-  store(out + body_, (row.body.offset << 24) | (row.body.size & 0xffffff));
-  if (track_ids_) store(out + id_, row.id_tag);
-  store<uint32_t>(out + flags_, (row.slices != nullptr ? kSliced : 0) | row.payload << kPayloadShift);
+  write(row, mutable_at(next_));
   return next_++;
 }
 
 bool RowStore::remove(Seq seq) {
   if (!live(seq)) return false;
   uint8_t* row = mutable_at(seq);
-  store<uint32_t>(row + flags_, *flags(row) | kRemoved);
+  set_flags(row, *flags(row) | kRemoved);
   ++removed_;
   ++chunk_of(seq).removed;
   return true;
@@ -77,7 +55,7 @@ bool RowStore::remove(Seq seq) {
 
 void RowStore::revive(Seq seq) {
   uint8_t* row = mutable_at(seq);
-  store<uint32_t>(row + flags_, *flags(row) & ~kRemoved);
+  set_flags(row, *flags(row) & ~kRemoved);
   --removed_;
   --chunk_of(seq).removed;
 }
@@ -106,23 +84,12 @@ void RowStore::expire_below(Seq seq) {
 
 Row RowStore::row(Seq seq) const {
   DOPPEL_CHECK(in_window(seq), "a row that is asked for is in the window", seq, low_, next_);
-  const uint8_t* p = at(seq);
-  Row row;
-  if (*flags(p) & kSliced) {
-    row.slices = p;
-    row.mask = mask(p);
-  }
-  row.digest = digest(p);
-  row.id_tag = id_tag(p);
-  row.payload = payload(p);
-  const auto body = load<uint64_t>(p + body_);
-  row.body = {body >> 24, static_cast<uint32_t>(body & 0xffffff)};
-  return row;
+  return read(at(seq));
 }
 
 uint64_t RowStore::bytes() const {
   if (next_ == low_) return 0;
-  return (next_ - (std::max(low_, first_chunk_ << kChunkBits) >> kChunkBits << kChunkBits)) * stride_;
+  return (next_ - (std::max(low_, first_chunk_ << kChunkBits) >> kChunkBits << kChunkBits)) * stride();
 }
 
 }  // namespace doppel

@@ -1,26 +1,19 @@
 #pragma once
 // The rows of originals by sequence number, in chunks of 65,536 rows that are released as a whole.
-//
-// A row: slices (num_perm, padded to 8), digest (16), body (8: 40 bits of offset, 24 of size), id tag (8, if
-// tracked), mask words, and one word of flags and payload. 160 bytes with 128 slices.
 
 #include <cstdint>
 #include <deque>
 #include <optional>
 
-#include "base/bytes.h"
 #include "index/index.h"
 #include "index/pages.h"
+#include "index/row_layout.h"
 
 namespace doppel {
 
-class RowStore {
+class RowStore : public RowLayout {
  public:
   static constexpr int kChunkBits = 16;
-  static constexpr int kBodyOffsetBits = 40;
-  static constexpr uint32_t kRemoved = 1;  // flags
-  static constexpr uint32_t kSliced = 2;
-  static constexpr int kPayloadShift = 2;  // the payload is above the flags
 
   explicit RowStore(const CandidateIndexOptions& options);
 
@@ -39,22 +32,11 @@ class RowStore {
   void expire_below(Seq seq);
   Row row(Seq seq) const;
 
-  // The bytes of a row in the window, and their layout.
+  // The bytes of a row in the window.
   const uint8_t* at(Seq seq) const {
     const uint64_t chunk = (seq >> kChunkBits) - first_chunk_;
-    return chunks_[chunk].pages.data() + (seq & ((uint64_t{1} << kChunkBits) - 1)) * stride_;
+    return chunks_[chunk].pages.data() + (seq & ((uint64_t{1} << kChunkBits) - 1)) * stride();
   }
-  Digest digest(const uint8_t* row) const {
-    return {load<uint64_t>(row + digest_), load<uint64_t>(row + digest_ + 8)};
-  }
-  uint64_t id_tag(const uint8_t* row) const { return track_ids_ ? load<uint64_t>(row + id_) : 0; }
-  const uint32_t* mask(const uint8_t* row) const { return reinterpret_cast<const uint32_t*>(row + mask_); }
-  const uint32_t* flags(const uint8_t* row) const { return reinterpret_cast<const uint32_t*>(row + flags_); }
-  uint32_t payload(const uint8_t* row) const { return *flags(row) >> kPayloadShift; }
-  // Whether the row has slices and is not removed.
-  bool comparable(const uint8_t* row) const { return (*flags(row) & (kRemoved | kSliced)) == kSliced; }
-  size_t digest_offset() const { return digest_; }
-  size_t stride() const { return stride_; }
 
  private:
   // The next chunk is allocated when this share of the last one is used, because the system provides memory
@@ -67,11 +49,6 @@ class RowStore {
   };
   Chunk& chunk_of(Seq seq) { return chunks_[(seq >> kChunkBits) - first_chunk_]; }
   uint8_t* mutable_at(Seq seq) { return const_cast<uint8_t*>(at(seq)); }
-
-  size_t num_perm_;
-  size_t mask_words_;
-  bool track_ids_;
-  size_t digest_, body_, id_, mask_, flags_, stride_;  // offsets in a row
 
   FreshMemory fresh_;
   std::deque<Chunk> chunks_;

@@ -1,6 +1,6 @@
 #pragma once
-// Entries of a table that are in no line: those whose home and overflow line are full, and those with many
-// equals at home. Four groups share a sorted run, so an insert touches one or two cache lines, and growth
+// Entries of a table that are in no line, because home and overflow line are full, or because the home has
+// many equal ones. Four groups share a sorted run, so an insert touches one or two cache lines, and growth
 // finds the entries of a group.
 
 #include <algorithm>

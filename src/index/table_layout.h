@@ -36,7 +36,7 @@ struct TableLayout {
 
   uint64_t base = 1;  // groups at depth 0
   int depth = 0;
-  Rule rule[2];           // of groups from the frontier on, and of those below it
+  Rule rule[2];           // of groups from the frontier on, and below it
   uint64_t frontier = 0;  // 0 except during a round
 
   uint64_t groups() const { return base << depth; }

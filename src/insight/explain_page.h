@@ -20,9 +20,9 @@ std::vector<Measure> measures(const Explanation& e);
 // "What differs: ...", or why nothing differs.
 std::string difference_in_words(const TextDiff& diff);
 
-// Passages that both texts have, of one of them: where each is, and how it begins.
+// Describes the passages of one text that the other one has, too: where each is, and how it begins.
 std::vector<std::string> passages_in_words(std::string_view text, const std::vector<Passage>& passages);
-// Whether passages say more than what differs.
+// Whether the passages tell more than the difference.
 bool shows_passages(const Explanation& e);
 
 std::string explain_page(const Explanation& e, const TextDiff& diff);

@@ -33,7 +33,7 @@ bool holds_other_bytes(std::string_view text) {
   return false;
 }
 
-// Signatures are the same with prints as without; the shingles stay in order.
+// Asks for prints, so that the shingles stay in order. Signatures do not depend on prints.
 Scheme in_order(const EngineOptions& options) {
   Scheme out = options.scheme;
   if (out.passage == 0) out.passage = relations_to_explain(options).passage;
@@ -167,7 +167,7 @@ Explanation explain(const EngineOptions& options, const NamedText& a, const Name
   return e;
 }
 
-// What the second text is of the first one besides.
+// The relation of the second text to the first one, if the finding does not say it.
 static std::string relation_in_words(const Explanation& e) {
   if (!e.passages.has_value() || !e.passages->relation.has_value() || e.finding == Finding::exact ||
       e.finding == Finding::near)

@@ -6,7 +6,7 @@
 namespace doppel {
 namespace {
 
-// Where `text` has what is in `other`; `found` says how much that is.
+// Finds the passages of `text` that are in `other`; `found` gets how much that is.
 std::vector<Passage> passages_in(const RelationRule& rule, Normalisation normalisation,
                                  const PassageText& text, const CompactSet& other, TextMap& map,
                                  Relative& found) {
@@ -45,7 +45,7 @@ CommonPassages common_passages(const EngineOptions& options, const PassageText& 
   out.first = first.set.values.size();
   out.second = second.set.values.size();
   out.shared = overlap(first.set, second.set).inter;
-  const uint8_t common[] = {0};
+  const Common common{.cells = {0}, .ranges = {}};
   if (const std::optional<Related> related = relate(rule, map, common, found)) {
     out.relation = related->relation;
     out.asked = options.rule.relations.on() && options.rule.relations.knows(related->relation);

@@ -1,5 +1,5 @@
 #pragma once
-// What two texts have in common, passage by passage: how much of each one is in the other, and where.
+// Finds the passages that two texts have in common: how much of each text is in the other, and where.
 
 #include <cstdint>
 #include <optional>
@@ -18,15 +18,15 @@ struct Passage {
 };
 
 struct CommonPassages {
-  // Of the second text to the first one, if that is the only original: nobody knows which passages many
-  // others have.
+  // The relation of the second text to the first one, if the first is the only original: with two texts, no
+  // passage is known to be common.
   std::optional<Relation> relation;
   bool asked = false;                          // the settings ask for this relation
   uint64_t shared = 0, first = 0, second = 0;  // shingles
   std::vector<Passage> in_first, in_second;    // the longest, ascending
 };
 
-// The settings' relations; where they name `near` only: all of them, with their defaults.
+// The relations of the settings; if the settings name only `near`: all relations, with their defaults.
 RelationRule relations_to_explain(const EngineOptions& options);
 
 // A text, its shingles in order and its set.

@@ -1,5 +1,6 @@
 #pragma once
-// Which documents of a sample are parts of others, or share a passage: an index in memory judges them.
+// Finds the documents of a sample that are parts of others, or share a passage. An index in memory judges
+// them.
 
 #include <array>
 #include <cstdint>
@@ -20,14 +21,14 @@ struct SampleParts {
     uint32_t of_document_ppm = 0, of_original_ppm = 0;
   };
   RelationRule rule;
-  uint64_t documents = 0, near = 0;  // near: also those of equal texts
+  uint64_t documents = 0, near = 0;  // near: includes equal texts
   std::array<uint64_t, 3> unique{};  // unique documents by their strongest relation
-  std::vector<Example> examples;     // of each relation those that share most, then the earliest
+  std::vector<Example> examples;     // for each relation, the ones that share most, then the earliest
 };
 
 class SampleRelations {
  public:
-  // The relations of the settings; all of them, with their defaults, where the settings name `near` only.
+  // Uses the relations of the settings; if the settings name only `near`: all relations, with their defaults.
   explicit SampleRelations(const EngineOptions& options);
   absl::Status add(std::string_view text, std::string_view scope, std::string_view name);
   absl::StatusOr<SampleParts> finish();

@@ -6,6 +6,7 @@
 #include "engine/stored_set.h"
 #include "index/index.h"
 #include "index/print_table.h"
+#include "index/segment_build.h"
 #include "sketch/compact_set.h"
 #include "sketch/prints.h"
 #include "text/hash_key.h"
@@ -20,13 +21,17 @@ int up_to_multiple(int n, int of) { return (n + of - 1) / of * of; }
 IndexCost index_cost(const IndexShape& shape) {
   const int mask_bytes = 4 * shape.banding.mask_words();
   IndexCost cost;
-  const BytesEach memory = bytes_each({.num_perm = shape.num_perm,
-                                       .banding = shape.banding,
-                                       .track_prints = shape.passage != 0,
-                                       .passage = shape.passage});
+  const CandidateIndexOptions options{.num_perm = shape.num_perm,
+                                      .banding = shape.banding,
+                                      .track_prints = shape.passage != 0,
+                                      .passage = shape.passage};
+  const BytesEach memory = bytes_each(options);
   cost.row = memory.row;
   cost.tables = memory.tables;
   cost.prints = memory.prints;
+  const SegmentBytesEach segment = segment_bytes_each(options);
+  cost.segment_memory = segment.memory;
+  cost.segment_disk = segment.disk;
   // checksum 4, flags 4, body 8, id tag 8, digest 16, mask, slices
   cost.hot = 40 + mask_bytes + up_to_multiple(shape.num_perm, 4);
   // checksum 4, length of the metadata
@@ -37,12 +42,12 @@ IndexCost index_cost(const IndexShape& shape) {
   return cost;
 }
 
-// Of the windows' smallest shingles, one in (window + 1) / 2 is another one than that of the window before.
+// In winnowing, the minimum of a window differs from the previous window's once in (window + 1) / 2 windows.
 double prints_asked(uint32_t passage, double shingles) {
   return 2 * shingles / (asked_window(static_cast<size_t>(shingles), passage) + 1.0);
 }
 
-// The next print is 1 to `passage` shingles behind the last, each as probable. The mean over all places
+// The next print is 1 to `passage` shingles behind the last, with equal probability. Averages over all places
 // where a passage may begin.
 double passage_found(uint32_t passage, uint32_t shared) {
   if (shared >= passage) return 1;

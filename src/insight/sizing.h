@@ -26,15 +26,18 @@ struct IndexCost {
   double hot = 0;   // disk: the same row, with a checksum
   double body = 0;  // disk: metadata, set and prints
   double disk() const { return hot + body; }
+  // Of an original that `memory` has moved to a segment; its rows and body on disk are not counted here.
+  double segment_memory = 0;
+  double segment_disk = 0;
 };
 IndexCost index_cost(const IndexShape& shape);
 
-// How many prints a document of so many shingles asks with.
+// The number of prints that a document of this many shingles queries with.
 double prints_asked(uint32_t passage, double shingles);
 // The probability that a shared passage of `shared` shingles in two long texts is found.
 double passage_found(uint32_t passage, uint32_t shared);
 
-// The coded size of a set of so many distinct shingles, measured with random hashes.
+// The coded size of a set of this many distinct shingles, measured with random hashes.
 double coded_set_bytes(double shingles);
 
 // Assumptions for when no sample is measured.

@@ -1,6 +1,6 @@
 #pragma once
-// The difference between two texts, word by word. Words are equal where an index with this normalisation
-// takes them for equal (standard: whatever their case and the form of their accents), and shown as written.
+// The difference between two texts, word by word. Words are equal if an index with this normalisation takes
+// them for equal (standard: whatever their case and the form of their accents), and shown as written.
 
 #include <cstddef>
 #include <cstdint>

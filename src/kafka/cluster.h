@@ -13,8 +13,7 @@
 //   ResourceExhausted  a record is larger than the client or the topic accepts
 //   PermissionDenied   the cluster's access rules forbid it
 //   InvalidArgument    the configuration is wrong, for example the time-out of transactions is longer than
-//   the
-//                      brokers allow
+//                      the brokers allow
 //   Internal           anything else
 
 #include <chrono>

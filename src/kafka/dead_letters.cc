@@ -26,7 +26,7 @@ std::string name_of(const Place& place, int64_t offset) {
   return fmt::format("{}/{}/{}", place.topic, place.partition, offset);
 }
 
-// Nullopt: no number. The whole text.
+// Parses the whole text; nullopt if it is not a number.
 std::optional<int64_t> number(std::string_view text) {
   int64_t out = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), out);
@@ -109,7 +109,7 @@ class Parcel {
  private:
   const std::map<std::string, int>& partitions_;
   Outbox outbox_;
-  std::vector<std::string> letters_;  // a copy and a note each
+  std::vector<std::string> letters_;  // each has a copy and a note
 };
 
 }  // namespace
@@ -211,7 +211,7 @@ absl::StatusOr<DeadLetters::Done> DeadLetters::republish(const Wanted& wanted) {
           "on: {}",
           topic_, std_sv(status.message())));
     }
-    if (absl::IsResourceExhausted(status)) continue;  // without those that were too large
+    if (absl::IsResourceExhausted(status)) continue;  // without the letters that were too large
     if (!may_pass(status)) return status;
     log::warn("a transaction is made again", {{"says", std_sv(status.message())}});
     Clock::sleep(kAskAgain);

@@ -54,7 +54,7 @@ class DeadLetters {
   };
   struct Done {
     uint64_t republished = 0;
-    std::set<std::string> too_large;  // letters whose topic refuses such a large record
+    std::set<std::string> too_large;  // letters whose record is too large for its topic
   };
   // Republishes the chosen letters that are whole and whose topic exists. A letter is republished only
   // once, however often this is called and however it ends. Aborted: another process republishes letters of

@@ -36,7 +36,7 @@ absl::StatusOr<std::vector<Bounds>> freeze_bounds(Cluster& cluster, const Inputs
 
 struct MergeOptions {
   size_t batch_records = 1000;
-  size_t batch_bytes = 8 << 20;
+  size_t batch_bytes = 12 << 20;
   std::function<bool()> stop = [] { return false; };
 };
 

@@ -18,7 +18,7 @@ struct Gathered {
   uint32_t incarnation = 1;  // of the topic
 };
 
-// What a batch of this size takes with padding, headers and the record that fills it.
+// The memory for a batch of this size, with padding, headers and the record that fills it.
 constexpr size_t buffer_bytes(size_t batch_bytes) { return batch_bytes + batch_bytes / 4; }
 
 // Appends the records to batch.records in the given order. The batch owns the memory. The caller still has to

@@ -310,7 +310,7 @@ absl::Status KafkaSink::better_copy(const Decided& decided, const BetterCopy& be
   return add_shortest("better-copy", at, original, input_key);
 }
 
-// Adds the event that begins at `at` and cannot be shorter. It goes without a key that is too long.
+// Adds the event that begins at `at` and cannot be shortened. Leaves out a key that is too long.
 absl::Status KafkaSink::add_shortest(std::string_view type, size_t at, const Metadata& original,
                                      const std::optional<std::string_view>& input_key) {
   const Outbox::Span value = outbox_.span_since(at);
@@ -414,7 +414,7 @@ absl::Status KafkaSink::removals(const Decided& decided) {
   });
 }
 
-// So that compaction drops what the log says of the cluster.
+// Adds a record with a null value, so that compaction drops the cluster's copy from the log.
 void KafkaSink::forget_shown(const Resolved& resolved, Seq seq) {
   const auto is_its = [&](const BetterCopy& better) { return better.seq == seq; };
   if (options_.shows(seq) || std::any_of(resolved.better.begin(), resolved.better.end(), is_its))

@@ -19,7 +19,7 @@ constexpr int kAskGroupMs = 2'000;
 constexpr int kGrowMs = 2;                 // how often a batch past its linger time asks whether it is wanted
 constexpr size_t kChunk = 256;             // records per poll
 constexpr size_t kBatchesAtOnce = 8;       // read before their topics are compared
-constexpr size_t kBytesAtOnce = 32 << 20;  // the same; at least one batch
+constexpr size_t kBytesAtOnce = 36 << 20;  // the same; at least one batch
 constexpr std::chrono::milliseconds kPause(200);  // before the broker is asked again
 constexpr std::chrono::seconds kLookForMissing(1);
 constexpr std::chrono::seconds kFollow(2);  // statistics come once a second
@@ -280,7 +280,8 @@ size_t KafkaSource::batch_bytes() const {
   return options_.pace != nullptr ? options_.pace->bytes() : options_.batch_bytes;
 }
 
-// A batch, or more of them as long as records are there: these are compared with their topics at once.
+// Gathers one batch, or several while records are available: all of them are compared with their topics at
+// once.
 absl::Status KafkaSource::gather() {
   Clock::time_point deadline;
   const size_t batch = batch_records(), bytes = batch_bytes();
@@ -340,7 +341,8 @@ bool KafkaSource::waits_for_right(const absl::Status& status) {
   return true;
 }
 
-// The next batch of ready_. A small rest belongs to the last batch: each transaction takes its time.
+// Hands over the next batch of ready_. A small rest goes into the last batch, because each transaction takes
+// time.
 void KafkaSource::hand_over(Batch& batch) {
   const size_t records = batch_records(), limit = batch_bytes();
   const size_t bytes = ready_bytes_ <= limit + limit / 8 ? ready_bytes_ : limit;

@@ -30,7 +30,7 @@ struct KafkaSourceOptions {
   bool compare_offsets = true;          // warn if the group's offsets differ from the progress
   std::optional<std::set<Place>> only;  // read only these partitions; nullopt: all
   size_t batch_records = 1000;
-  size_t batch_bytes = 8 << 20;
+  size_t batch_bytes = 12 << 20;
   const Pace* pace = nullptr;  // limits batches further; may be nullptr; outlives the source
   int linger_ms = 20;          // a batch closes this long after its first record, or later, once it is wanted
   size_t queue_bytes = 256 << 20;

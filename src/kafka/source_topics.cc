@@ -31,7 +31,7 @@ absl::Status KafkaSource::open_consumer() {
   statistics_->ask_ends([consumer = consumer.get()](const std::string& topic, int32_t partition) {
     return consumer->known_end({topic, partition});
   });
-  followed_ = Clock::now();  // the statistics are still those of the previous consumer
+  followed_ = Clock::now();  // the statistics still come from the previous consumer
   std::swap(consumer_, consumer);
   if (consumer == nullptr) return absl::OkStatus();
   consumer->unassign();
@@ -39,7 +39,8 @@ absl::Status KafkaSource::open_consumer() {
   return absl::OkStatus();
 }
 
-// The gathered records belong to the topics that were read before if the last records of those are unchanged.
+// Checks that the gathered records belong to the topics that were read before: the last record read from each
+// topic is unchanged.
 absl::Status KafkaSource::compare_topics() {
   if (mutated(Mutation::topics_are_not_compared)) return absl::OkStatus();
   const Clock::time_point now = Clock::now();

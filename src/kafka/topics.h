@@ -10,7 +10,7 @@ namespace doppel::kafka {
 
 // Selects the topics to read. A name selects one topic. A name that begins with '^' is an extended regular
 // expression that must match at the beginning of a topic's name. Expressions never select internal topics
-// ("__...") nor those in `never`, which doppel writes itself.
+// ("__...") or the topics in `never`, which doppel writes itself.
 struct Inputs {
   std::vector<std::string> names;
   std::vector<std::string> never;

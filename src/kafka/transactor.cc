@@ -184,8 +184,8 @@ absl::Status Transactor::refused_for_good() const {
   return absl::OkStatus();
 }
 
-// After it no transaction of ours is open or undecided, `seen` of every message is right, and nobody else has
-// written to the log.
+// When it returns OK, no transaction of ours is open or undecided, `seen` of every message is right, and
+// nobody else has written to the log.
 absl::Status Transactor::recover(Outboxes outboxes, bool& committed) {
   RETURN_IF_ERROR(producer_.reopen());
   std::set<std::string> topics{options_.index_log};

@@ -1,4 +1,4 @@
-// The start of a Transactor: it claims the log and settles what a predecessor left.
+// The start of a Transactor: it claims the log and settles the records that a predecessor left undecided.
 #include <fmt/format.h>
 
 #include <array>

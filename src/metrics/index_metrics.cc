@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "metrics/process_metrics.h"
+#include "state/segment_directory.h"
 
 namespace doppel {
 
@@ -41,6 +42,14 @@ void IndexMetrics::collect(Families& out) const {
   constexpr std::string_view kBytes = "Memory of the index.";
   out.gauge("doppel_index_bytes", kBytes, number(index.table_bytes), {{"part", "tables"}});
   out.gauge("doppel_index_bytes", kBytes, number(index.row_bytes), {{"part", "rows"}});
+  if (index.old) {
+    out.gauge("doppel_index_bytes", kBytes, number(index.old->memory_bytes), {{"part", "filters"}});
+    out.gauge("doppel_segments", "Segments of old originals.", number(index.old->segments));
+    out.gauge("doppel_segment_documents", "Live originals in segments.", number(index.old->live));
+    constexpr std::string_view kReads = "Pages of segments that were read.";
+    out.counter("doppel_segment_reads_total", kReads, number(index.old->key_pages), {{"part", "keys"}});
+    out.counter("doppel_segment_reads_total", kReads, number(index.old->row_pages), {{"part", "rows"}});
+  }
   for (size_t i = 0; i < index.shards.size(); ++i) {
     const IndexStats& shard = index.shards[i];
     const Labels labels{{"shard", std::to_string(i)}};
@@ -67,12 +76,14 @@ void IndexMetrics::collect(Families& out) const {
 }
 
 void IndexMetrics::collect_files(Families& out) const {
+  constexpr std::string_view kHelp = "Disk space of the state directory's files.";
   for (const char* name : {"hot", "bodies", "journal"}) {
     struct stat info{};
     if (::stat((directory_ + "/" + name).c_str(), &info) != 0) continue;
-    out.gauge("doppel_state_bytes", "Disk space of the state directory's files.",
-              static_cast<double>(info.st_blocks) * 512, {{"file", name}});
+    out.gauge("doppel_state_bytes", kHelp, static_cast<double>(info.st_blocks) * 512, {{"file", name}});
   }
+  if (const uint64_t bytes = SegmentDirectory::bytes_of(directory_); bytes != 0)
+    out.gauge("doppel_state_bytes", kHelp, static_cast<double>(bytes), {{"file", "segments"}});
 }
 
 }  // namespace doppel

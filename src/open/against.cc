@@ -26,7 +26,7 @@ struct OneIndex {
   uint64_t first_place = 0;  // where its bodies begin in the common range
 };
 
-// Bodies of the run at their own offsets, and those of the indexes at the upper end of the range.
+// The bodies of the run, at their own offsets, and of the indexes, at the upper end of the range.
 class AllBodies final : public Bodies {
  public:
   AllBodies(Bodies& own, const std::vector<OneIndex>& indexes) : own_(own), indexes_(indexes) {}

@@ -39,7 +39,7 @@ class Against {
   std::unique_ptr<Impl> impl_;
 };
 
-// Loads these indexes, and what an earlier run left in `state` (may be nullptr), into the engine.
+// Loads these indexes, and the index in `state` (may be nullptr), into the engine.
 absl::Status restore_engine(
     const Against& against, StateDir* state, Engine& engine, int threads,
     const ReportProgress& report = [](const RestoreProgress&) {});

@@ -16,9 +16,8 @@
 
 namespace doppel {
 
-// `supports` is that of StateDir::open(), `sync_outputs` that of StateOptions, and `also` has additional
-// lines of the rule. Sets the bands of the engine's rule, and how many originals it may hold, to those of
-// the index.
+// `supports` goes to StateDir::open(), `sync_outputs` to StateOptions, and `also` has additional lines of the
+// rule. Sets the bands of the engine's rule, and how many originals it may hold, to the index's values.
 absl::StatusOr<std::unique_ptr<StateDir>> open_embedded_state(const Options& options, EngineOptions& engine,
                                                               const StateDir::Supports& supports,
                                                               std::function<absl::Status()> sync_outputs,

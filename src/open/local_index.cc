@@ -24,6 +24,7 @@ absl::StatusOr<std::unique_ptr<LocalIndex>> LocalIndex::open(const Options& o, E
   const Recovered& recovered = index->recovered_;
   engine.initial_capacity =
       std::max<uint64_t>(1024, index->from_others() + recovered.next_seq - recovered.first_row);
+  ASSIGN_OR_RETURN(index->segments_, open_segments(o, index->state_.get(), engine));
   index->bodies_ = &index->against_->bodies(index->own_bodies());
   index->engine_ = std::make_unique<Engine>(engine, *index->bodies_);
   RETURN_IF_ERROR(

@@ -9,6 +9,7 @@
 #include "config/options.h"
 #include "engine/engine.h"
 #include "open/against.h"
+#include "open/old_segments.h"
 #include "state/restore_progress.h"
 #include "state/state_dir.h"
 
@@ -17,25 +18,25 @@ namespace doppel {
 class LocalIndex {
  public:
   struct How {
-    StateDir::Supports supports = {};                 // as StateDir::open()
-    std::function<absl::Status()> sync_outputs = {};  // as StateOptions
+    StateDir::Supports supports = {};                 // see StateDir::open()
+    std::function<absl::Status()> sync_outputs = {};  // see StateOptions
     // Called before anything is loaded; an error ends the opening.
     std::function<absl::Status(const Recovered&)> check = [](const Recovered&) { return absl::OkStatus(); };
     ReportProgress report = [](const RestoreProgress&) {};
   };
 
   // Opens the indexes that `against` names, and the state directory or, without one, a file for the bodies of
-  // this run; then loads them. `engine` is what engine_options() makes of the settings.
+  // this run; then loads them. `engine` is the result of engine_options().
   static absl::StatusOr<std::unique_ptr<LocalIndex>> open(const Options& options, EngineOptions engine,
                                                           const How& how);
 
   Engine& engine() { return *engine_; }
-  // Of all originals, those of `against` included.
+  // The bodies of all originals, including `against`.
   Bodies& bodies() { return *bodies_; }
-  // Of the originals of this index.
+  // The bodies of this index's own originals.
   Bodies& own_bodies() { return state_ != nullptr ? state_->bodies() : *temporary_; }
   StateDir* state() { return state_.get(); }  // nullptr: the index ends with this object
-  // What the state directory held; as of a new one where there is none.
+  // The state that the directory had; without a directory, a fresh one.
   const Recovered& recovered() const { return recovered_; }
   uint64_t from_others() const { return against_->originals(); }  // originals of `against`
   uint64_t own() const { return engine_->originals().stats().live - from_others(); }
@@ -46,6 +47,7 @@ class LocalIndex {
   std::unique_ptr<Against> against_;
   std::unique_ptr<StateDir> state_;
   std::unique_ptr<Bodies> temporary_;
+  SegmentStores segments_;  // with `memory`
   Recovered recovered_;
   Bodies* bodies_ = nullptr;
   std::unique_ptr<Engine> engine_;

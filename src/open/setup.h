@@ -12,18 +12,18 @@
 
 namespace doppel {
 
-// The configured key (DOPPEL_HASH_KEY, hash_key_file), or else that of the state directory. If the directory
-// has none, it gets that of the first index of `against`, or a random one, and `note` says so. Without a
-// state directory: the key of `against`, or a fixed, public one, so that runs can be repeated.
+// The configured key (DOPPEL_HASH_KEY, hash_key_file), or else the key of the state directory. If the
+// directory has none, it gets the key of the first index of `against`, or a random one, and `note` says so.
+// Without a state directory: the key of `against`, or a fixed, public one, so that runs can be repeated.
 absl::StatusOr<HashKey> choose_hash_key(const Options& options, std::string& note);
 
-// The same for commands that only read: creates no key if there is none.
+// Like choose_hash_key(), for commands that only read: creates no key if there is none.
 absl::StatusOr<HashKey> hash_key_to_look_with(Options options);
 
 absl::StatusOr<EngineOptions> engine_options(const Options& options, const HashKey& key);
 
-// Sets the bands to those of `stored`, the description of an index's rule (empty: it is new), because an
-// index keeps the bands that it was made with. Logs the change.
+// Takes the bands from `stored`, the description of an index's rule (empty: it is new), because an index
+// keeps the bands that it was made with. Logs the change.
 void keep_banding(Rule& rule, std::string_view stored);
 
 // Sets the format that signed records had before they were signed, from the first of these files that has a

@@ -19,7 +19,7 @@ class OriginalsOf final : public StoredOriginals {
       out.removed = stored->removed;
       body = stored->row.body;
     } else if (absl::IsOutOfRange(stored.status())) {
-      body = engine_.originals().row(seq).body;  // of the current batch
+      ASSIGN_OR_RETURN(body, engine_.originals().body(seq));  // of the current batch
     } else {
       return stored.status();
     }

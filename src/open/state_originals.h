@@ -10,11 +10,10 @@
 
 namespace doppel {
 
-// Reads rows of the state directory, and from the index those newer than its last commit. Both must outlive
-// the result.
+// Reads rows of the state directory, and newer rows from the index. Both must outlive the result.
 std::unique_ptr<StoredOriginals> stored_originals(StateDir& state, const Engine& engine);
-// The originals in memory, or, for a resolver that has none in memory, those of the last commit. Both must
-// outlive the result.
+// Reads the originals in memory. A resolver without originals in memory reads them as of the last commit.
+// Both arguments must outlive the result.
 std::unique_ptr<KeptOriginals> kept_originals(StateDir& state, const Engine& engine);
 
 }  // namespace doppel

@@ -14,9 +14,8 @@ namespace doppel {
 // Key and value of each setting that the state directory records; empty if there is no index yet.
 std::vector<std::pair<std::string, std::string>> settings_of_index(const std::string& directory);
 
-// Loads the configuration of `inputs`. Settings that it leaves out are those of the index in the state
-// directory. FailedPrecondition: a setting differs from the index; the message names each, with both
-// values.
+// Loads the configuration of `inputs`. Takes settings that it leaves out from the index in the state
+// directory. FailedPrecondition: a setting differs from the index; the message names each, with both values.
 absl::StatusOr<Config> load_config_of_index(const ConfigInputs& inputs);
 
 }  // namespace doppel

@@ -1,6 +1,6 @@
 #pragma once
-// Finds copies that are better than what their cluster shows (output.best): its original at first, then the
-// best copy so far. A cluster that began under another setting, or under none, shows its original for ever.
+// Finds copies that are better than the one that their cluster shows (output.best): first the original, then
+// the best copy so far. A cluster that began under another setting, or under none, always shows its original.
 
 #include <functional>
 #include <string>
@@ -22,7 +22,7 @@ class BetterCopies {
   BetterCopies(Best best, Seq first_own, Shown shown)
       : best_(std::move(best)), first_own_(first_own), shown_(std::move(shown)) {}
 
-  // Sets work.resolved.better. The batch is decided, and the one before is committed.
+  // Sets work.resolved.better. Call it when the batch is decided and the previous one is committed.
   absl::Status find(Work& work);
 
  private:

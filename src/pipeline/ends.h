@@ -1,6 +1,6 @@
 #pragma once
-// Finds the removed originals that a Sink announces: those that a batch removed, and, some at a time, those
-// that expired or were evicted.
+// Finds the dead originals that a Sink announces: all that a batch removed and, some at a time, the expired
+// and evicted ones.
 
 #include <functional>
 #include <string>

@@ -8,7 +8,7 @@
 
 namespace doppel {
 
-// The number of threads that a user gives; 0 means all processors.
+// Returns the number of threads that a user asked for; 0 means one for each processor.
 int all_if_zero(int threads);
 
 class Executor {
@@ -34,7 +34,7 @@ class Executor {
   // Workers begin at once, and the caller continues. The job and all that its parts use must live until
   // wait() returns.
   void start(Job& job, size_t count, size_t grain, Job::Part do_part);
-  // Helps with the job, and returns when all of it is done.
+  // Helps with the job, and returns when it is done.
   void wait(Job& job);
   // start() and wait(), ahead of all other jobs.
   void run(size_t count, size_t grain, Job::Part do_part);

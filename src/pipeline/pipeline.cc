@@ -214,8 +214,8 @@ class Run {
       p_.known_again->correct(now_->work.resolved.outcomes[i], now_->work.sign.documents[i].metadata);
   }
 
-  // A record of Kafka can come twice: if it was signed twice, or the input was moved back. The second one
-  // is not a copy of the first: a consumer that deletes copies would delete the document.
+  // Skips a Kafka record that comes a second time, because it was signed twice, or because the input was
+  // moved back. If it counted as a copy, a consumer that deletes copies would delete the document.
   void drop_repeats() {
     if (mutated(Mutation::repeats_are_copies)) return;
     for (size_t i = 0; i < now_->batch.records.size(); ++i) {
@@ -228,7 +228,7 @@ class Run {
     }
   }
 
-  // Where in their texts the passages are.
+  // Finds the passages in the bytes of their texts.
   void find_bytes() {
     std::vector<Outcome>& outcomes = now_->work.resolved.outcomes;
     related_.clear();
@@ -309,8 +309,8 @@ class Run {
   Lane* settling_ = &lanes_[2];
   const ResolveHelp help_{.read = [this](size_t i) { return read_late(i); },
                           .again =
-                              [this](size_t i, const Deaths& deaths) {
-                                return p_.answering->answer_again(now_->batch, i, deaths, now_->work);
+                              [this](size_t i, const Deaths& deaths, const RelateHint& hint) {
+                                return p_.answering->answer_again(now_->batch, i, deaths, hint, now_->work);
                               },
                           .threads = executor_.threads(),
                           .run =

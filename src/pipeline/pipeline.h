@@ -26,7 +26,7 @@ class Sink {
   virtual ~Sink() = default;
   // Takes the results of a batch. On return, files have them written; on Kafka, a transaction has begun.
   virtual absl::Status write(const Decided& decided) = 0;
-  // Returns when what write() took is durable. Called once after each write(), before the next one.
+  // Returns when the results of write() are durable. Called once after each write(), before the next one.
   virtual absl::Status settle() { return absl::OkStatus(); }
   // Called from time to time while there is nothing to write.
   virtual absl::Status idle() { return absl::OkStatus(); }
@@ -66,7 +66,9 @@ class Answering {
   // owners and covered.
   virtual absl::Status answer(const Batch& batch, Work& work) = 0;
   // Asks the same owners again about a document of the batch, as if the originals in `deaths` were dead.
-  virtual absl::Status answer_again(const Batch& batch, size_t i, const Deaths& deaths, Work& work) = 0;
+  // `hint`: see RelateHint.
+  virtual absl::Status answer_again(const Batch& batch, size_t i, const Deaths& deaths,
+                                    const RelateHint& hint, Work& work) = 0;
 };
 
 // How long each stage occupied the loop of the pipeline.
@@ -82,18 +84,19 @@ struct Pipeline {
   Journal* journal = nullptr;      // nullptr: nothing is stored
   Answering* answering = nullptr;  // nullptr: the engine's own index answers
   FormatOptions format;
-  // Makes one decoder per thread, if records are not bytes in a format. Empty: that of `format` is used.
+  // Makes one decoder per thread, if records are not bytes in a format. If empty, `format` determines the
+  // decoder.
   std::function<std::unique_ptr<Decoder>()> decoder;
   KeyPolicy keys = {};
   // Recognises documents that come a second time; nullptr: they are copies.
   KnownAgain* known_again = nullptr;
-  // Finds better copies for the sink to announce; nullptr: none are.
+  // Finds better copies for the sink to announce; nullptr: it announces none.
   BetterCopies* better = nullptr;
   int threads = 1;
   // Called between batches; true ends the run cleanly.
   std::function<bool()> stop = [] { return false; };
-  // Called before each batch is resolved, and while there is none. It may add requests from outside the
-  // stream (Work::forget). Returns true if the batch must run even without documents.
+  // Called before each batch is resolved, and from time to time while no batch arrives. It may add requests
+  // from outside the stream (Work::forget). Returns true if the batch must run even without documents.
   std::function<bool(Work&)> requests = [](Work&) { return false; };
   // Called once, before the results of the first batch with a WARC record are written. May be empty.
   std::function<absl::Status()> before_warc;
@@ -102,7 +105,7 @@ struct Pipeline {
   std::function<absl::Status(Record&, std::vector<std::shared_ptr<const void>>& memory)> read_now;
   // Called with each settled batch, while its records exist.
   std::function<void(const Decided&, const BatchTimes&)> observe = [](const Decided&, const BatchTimes&) {};
-  // Called after each settled batch, and from time to time while there is none.
+  // Called after each settled batch, and from time to time while none settles.
   std::function<void(const Counters&)> progress = [](const Counters&) {};
 };
 

@@ -70,7 +70,7 @@ void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slic
     if (!document.payload_digest.empty() && is_bytes_only(document.skip) &&
         !document.url.starts_with("urn:")) {
       out.payload = signer_.payload(document.payload_digest, document.scope);
-      // It is compared like a text that resembles no other one.
+      // The document is compared like a text that resembles no other one.
       out.digest = {out.payload.low ^ kBytes, out.payload.high};
       out.content = Content::digest_only;
     }
@@ -95,8 +95,8 @@ void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slic
   }
 }
 
-// Different pages may share such a text, so equal ones are not exact copies: each gets a digest of its own.
-// The text does not show that a page has changed either.
+// Different pages may have the same fallback text, so documents with equal ones are not exact copies: each
+// gets a digest of its own. Nor does the text show that a page has changed.
 void RecordSigner::sign_fallback(const Record& record, const Document& document, SignedDocument& out,
                                  uint8_t* slices) {
   out.replace = false;
@@ -135,8 +135,8 @@ std::string_view RecordSigner::find_bytes(const Record& record, Outcome& outcome
       each.bytes.push_back({places[words.begin].begin, places[words.end - 1].end});
     }
   }
-  // Up to the next word, so that neither a full stop nor a second space stays behind. A ligature may be a
-  // part of two words.
+  // Cuts up to the next word, so that neither a full stop nor a second space stays behind. A ligature may be
+  // a part of two words.
   outcome.cut.clear();
   for (const WordRange& words : outcome.repeated) {
     const size_t begin =
@@ -173,7 +173,7 @@ void RecordSigner::take_signed(const Record& record, SignedDocument& out, uint8_
   encode_metadata(metadata_of(record, {}), out.metadata);
 }
 
-// Checks everything here, because an error that is found later stops the run.
+// Checks everything here, because a later error would stop the run.
 absl::Status RecordSigner::read_signed(const Record& record, SignedDocument& out, uint8_t* slices) {
   ASSIGN_OR_RETURN(const uint64_t signed_with, fingerprint_of_signed_record(record.value));
   if (signed_with != fingerprint_) {

@@ -22,7 +22,7 @@ namespace doppel {
 struct KeyPolicy {
   bool tombstones = false;       // a null value removes the originals under its key
   bool replace = false;          // a new text under a key removes the old one first
-  std::string_view source = {};  // the source that keys belong to; empty: that of each record
+  std::string_view source = {};  // the source that keys belong to; empty: each record's own
   bool used() const { return tombstones || replace; }
 };
 
@@ -41,16 +41,16 @@ inline bool is_bytes_only(std::string_view reason) {
 class RecordSigner {
  public:
   // `with_sets`: see Signer. Records in the format "signed" are already signed and only checked. `decoder`
-  // replaces that of the format.
+  // replaces the decoder of the format.
   RecordSigner(const Scheme& scheme, bool with_sets, const FormatOptions& format, KeyPolicy keys,
                std::unique_ptr<Decoder> decoder = nullptr);
 
-  // Fills `out` and its slices (num_perm bytes). A document that is_bytes_only() and has a payload digest
-  // is judged by that alone; `reason` says why it has no text. This excludes the urn: records of
-  // Browsertrix, which the crawler makes and no server has sent.
+  // Fills `out` and its slices (num_perm bytes). A document that is_bytes_only() and has a payload digest is
+  // judged by the digest alone; `reason` says why it has no text. This excludes the urn: records of
+  // Browsertrix, which the crawler writes itself.
   void sign(const Record& record, SignedDocument& out, uint8_t* slices);
-  // Fills the bytes of passages of the record's document, and what is cut of it, if its text can be had
-  // again. Returns the text, which lives until the next call; empty: there is none.
+  // Decodes the record once more to fill the byte ranges of its passages, and of what is cut. Returns the
+  // text, which lives until the next call; empty if the record cannot be decoded again.
   std::string_view find_bytes(const Record& record, Outcome& outcome);
   // Whether one of the records came from a WARC file, possibly before it was signed.
   bool saw_warc() const { return saw_warc_; }

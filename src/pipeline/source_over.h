@@ -1,5 +1,5 @@
 #pragma once
-// For a stage that gives records something before they are signed: the rest is that of the source below it.
+// Base of a stage that adds something to records before they are signed. The source below it does the rest.
 
 #include <cstdint>
 #include <functional>

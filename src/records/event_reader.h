@@ -17,7 +17,7 @@ struct ReadRelation {
 };
 
 struct ReadEvent {  // views are valid until the next read()
-  // A verdict of a document that is related to originals is a partial copy, too.
+  // A verdict of a document with related originals counts as a partial copy.
   enum class Type { duplicate_of, partial_copy_of, original_removed, other };
   Type type = Type::other;
   std::string_view event_id, cluster_id, id, original_id, kind, reason;

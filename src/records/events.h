@@ -24,7 +24,8 @@ void append_partial_copy_of(std::string& out, const EventContext& context, const
 // The cluster of `original` shows `document` from now on.
 absl::Status append_better_copy(std::string& out, const EventContext& context, const Metadata& document,
                                 const Metadata& original, const BetterCopy& better);
-// The same without everything that may be long: documents are named by their event_id.
+// The shortest form of the event: names documents by their event_id, and leaves out everything that may be
+// long.
 absl::Status append_better_copy_place(std::string& out, const EventContext& context, const Metadata& document,
                                       const Metadata& original, const BetterCopy& better);
 

@@ -1,6 +1,6 @@
 // The encoding: a byte of flags, the members that every document has, then the optional ones. Rare members
-// have their flags in a second byte, which is present only if one of them is set. What is behind them is the
-// value by which the best copy is chosen: its tag alone, or tag and value.
+// have their flags in a second byte, which is present only if one of them is set. At the end is the value by
+// which the best copy is chosen: its tag alone, or tag and value.
 
 #include "records/metadata.h"
 

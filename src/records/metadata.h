@@ -1,5 +1,5 @@
 #pragma once
-// What the index stores of an original besides its set, and what an event says about a document.
+// The data of a document, besides its set, that the index stores with an original and that events show.
 
 #include <cstdint>
 #include <optional>

@@ -28,7 +28,7 @@ std::string_view text_at(dom::element element, const char* pointer) {
 
 std::string_view first_of(std::string_view a, std::string_view b) { return a.empty() ? b : a; }
 
-// The same for the same event, so that runs are reproducible.
+// Depends only on the event, so that runs are reproducible.
 std::string record_id(std::string_view event_id) {
   const XXH128_hash_t hash = XXH3_128bits(event_id.data(), event_id.size());
   const uint64_t high = (hash.high64 & ~uint64_t{0xf000}) | 0x8000;              // version 8

@@ -32,8 +32,7 @@ struct PayloadCopy {
 };
 
 // Parses an event, a line of JSON. Returns nullopt if the payloads are not known to be equal: playback then
-// needs the copy itself, whatever else is equal. Fails if the line is not an event, or lacks what a revisit
-// record must contain.
+// needs the copy itself. Fails if the line is not an event, or lacks what a revisit record must contain.
 absl::StatusOr<std::optional<PayloadCopy>> payload_copy_of_event(std::string_view event);
 
 // Returns the revisit record of `copy`, which refers to `original`. Its record id depends only on `name`, so

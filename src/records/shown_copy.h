@@ -1,6 +1,6 @@
 #pragma once
-// The copy that a cluster shows in place of its original, because it is better (output.best): what the index
-// keeps of it.
+// What the index keeps of the copy that a cluster shows in place of its original, because it is better
+// (output.best).
 
 #include <string>
 #include <string_view>

@@ -25,9 +25,9 @@ struct RebuildOptions {
   bool missing_stops = true;
   // The name of an index log. Documents that its index could not read are not tried again. May be empty.
   std::string missing_as_in;
-  // ---- only from the state directory Where the input continues on another cluster. "keep": at the same
-  // offsets, because the topics hold the same records there. Otherwise the path of a file with chosen offsets
-  // (kafka/log/chosen_offsets.h).
+  // ---- only from the state directory
+  // Where the input continues on another cluster. "keep": at the same offsets, because the topics hold the
+  // same records there. Otherwise the path of a file with chosen offsets (kafka/log/chosen_offsets.h).
   std::string offsets;
   // ---- for all
   std::function<bool()> stop = [] { return false; };

@@ -92,6 +92,11 @@ std::string encode_question(const Question& question) {
   put_varint(out, question.deaths.seqs.size());
   for (const Seq seq : question.deaths.seqs) put_varint(out, seq);
   put_string(out, question.signed_record);
+  if (question.hint != RelateHint{}) {
+    put_fixed<uint8_t>(out, question.hint.anyway ? 1 : 0);
+    put_string(out, std::string_view(reinterpret_cast<const char*>(question.hint.common.data()),
+                                     question.hint.common.size()));
+  }
   store(out.data(), crc32c(std::string_view(out).substr(sizeof(uint32_t))));
   return out;
 }
@@ -108,6 +113,11 @@ std::optional<Question> decode_question(std::string_view bytes) {
   out.deaths.lowest_live = in.varint();
   for (uint64_t left = in.varint(); left > 0 && in.ok(); --left) out.deaths.seqs.push_back(in.varint());
   out.signed_record = in.string();
+  if (in.ok() && !in.rest().empty()) {  // a resolver of an older version has none
+    out.hint.anyway = in.fixed<uint8_t>() != 0;
+    const std::string_view common = in.string();
+    out.hint.common.assign(common.begin(), common.end());
+  }
   if (!in.done()) return std::nullopt;
   return out;
 }

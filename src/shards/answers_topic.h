@@ -29,6 +29,7 @@ struct Question {
   uint64_t id = 0;    // 0: none
   Cut least = 0;      // the answer must not be as of an earlier cut
   Deaths deaths;
+  RelateHint hint;
   std::string signed_record;
 
   std::string answered_as() const;
@@ -58,7 +59,7 @@ class AnswersIn {
   static absl::StatusOr<std::unique_ptr<AnswersIn>> open(kafka::Cluster& cluster, const std::string& topic,
                                                          int32_t partition,
                                                          const std::function<bool()>& stop);
-  // Visits the records that have come. Waits up to `wait_ms` for the first one.
+  // Visits the records that have arrived. Waits up to `wait_ms` for the first one.
   absl::Status take(int wait_ms, const std::function<void(std::string_view)>& visit);
 
  private:

@@ -15,7 +15,7 @@
 namespace doppel {
 namespace {
 
-constexpr std::chrono::milliseconds kPause(10);
+constexpr int kPauseMs = 10;
 constexpr size_t kGrain = 64;  // documents that one thread takes at a time
 
 }  // namespace
@@ -51,11 +51,11 @@ absl::Status Matching::open() {
 absl::Status Matching::run(Web& web) {
   while (!monitor_.stop()) {
     RETURN_IF_ERROR(follow_log());
-    RETURN_IF_ERROR(take_questions());
+    RETURN_IF_ERROR(take_questions(0));
     monitor_.progress(*index_.engine, *index_.state);
     web.progress({});
     if (index_.position.cut.generation.empty()) {
-      Clock::sleep(kPause);  // no resolver has begun yet
+      RETURN_IF_ERROR(take_questions(kPauseMs));  // no resolver has begun yet
       continue;
     }
     const LogProgress committed = order_progress();
@@ -63,7 +63,7 @@ absl::Status Matching::run(Web& web) {
     const size_t ahead = documents_ahead(static_cast<uint64_t>(committed.next));
     show([&](MatcherStatus& status) { status.ahead = ahead; });
     if (ahead >= static_cast<size_t>(o_.cluster.ahead)) {
-      Clock::sleep(kPause);  // far enough ahead
+      RETURN_IF_ERROR(take_questions(kPauseMs));  // far enough ahead
       continue;
     }
     ASSIGN_OR_RETURN(const bool more, source_->next(batch_));
@@ -128,10 +128,10 @@ absl::Status Matching::follow_log() {
   return read;
 }
 
-// Handles questions: a resolver that misses answers asks for them again.
-absl::Status Matching::take_questions() {
+// Handles questions, and waits for the first one: a resolver that misses answers asks for them again.
+absl::Status Matching::take_questions(int wait_ms) {
   absl::Status status;
-  RETURN_IF_ERROR(questions_->take(0, [&](std::string_view bytes) {
+  RETURN_IF_ERROR(questions_->take(wait_ms, [&](std::string_view bytes) {
     const std::optional<Question> question = decode_question(bytes);
     if (!question || question->generation != index_.position.cut.generation) return;
     if (question->id != 0) {
@@ -156,7 +156,7 @@ absl::Status Matching::answer_one(const Question& question) {
   signers_.front().sign(record, work_.sign.documents[0], work_.sign.slices.data());
   RETURN_IF_ERROR(engine.originals().match_without(question.deaths, [&] {
     MatchCounters counters;
-    return engine.match(work_, 0, 1, counters);
+    return engine.match(work_, 0, 1, counters, &question.hint);
   }));
   AnswerRecord answered{.generation = question.answered_as(),
                         .shards = shards_,
@@ -174,7 +174,7 @@ absl::Status Matching::send(const AnswerRecord& record) {
   return answers_->send(encoded_);
 }
 
-// Decides where answers continue: behind the last answer, or behind the last commit if another resolver has
+// Decides where answers continue: after the last answer, or after the last commit if another resolver has
 // begun or other matchers were faster. Opens the source there if needed.
 absl::Status Matching::place_in_order(const LogProgress& committed) {
   const auto first = static_cast<uint64_t>(committed.next);

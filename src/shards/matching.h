@@ -42,7 +42,7 @@ class Matching {
 
  private:
   absl::Status follow_log();
-  absl::Status take_questions();
+  absl::Status take_questions(int wait_ms);
   absl::Status answer_one(const Question& question);
   LogProgress order_progress() const;
   size_t documents_ahead(uint64_t committed);

@@ -43,8 +43,8 @@ bool choose_rest(const std::vector<ShardSet>& sets, std::vector<bool>& taken,
   return false;
 }
 
-// Chooses sets that together have every shard once, and returns their texts in `chosen`. False: there are
-// none.
+// Chooses sets that together have every shard once, and returns their texts in `chosen`. Returns false if
+// there are none.
 bool choose_each_shard_once(const std::vector<ShardSet>& sets, std::vector<std::string>& chosen) {
   std::set<uint32_t> numbers;  // how many shards there are; matchers may disagree
   for (const ShardSet& set : sets) numbers.insert(set.of());
@@ -108,13 +108,15 @@ absl::Status RemoteAnswers::wait(const Batch& batch) {
   }
 }
 
-absl::Status RemoteAnswers::answer_again(const Batch& batch, size_t i, const Deaths& deaths, Work& work) {
+absl::Status RemoteAnswers::answer_again(const Batch& batch, size_t i, const Deaths& deaths,
+                                         const RelateHint& hint, Work& work) {
   const Record& record = batch.records[i];
   question_ = Question{.generation = options_.generation,
                        .from = record.offset,
                        .id = ++questions_,
                        .least = covered_,
                        .deaths = deaths,
+                       .hint = hint,
                        .signed_record = std::string(record.value)};
   again_.clear();
   const auto start = Clock::now();

@@ -29,7 +29,7 @@ class RemoteAnswers final : public Answering {
     std::string generation;  // of our decisions; answers of other generations are ignored
     const Engine& engine;    // the engine that decides
     std::function<bool()> stop;
-    // Called while answers do not come. If another resolver has taken over they never will, and without this
+    // Called while answers are missing. If another resolver has taken over they never come, and without this
     // the resolver would notice only when it writes. An error ends the waiting.
     std::function<absl::Status()> still_ours;
     ResolverWatch& watch;
@@ -39,7 +39,8 @@ class RemoteAnswers final : public Answering {
   // Waits for answers from every shard. Logs which are missing and asks for them again. Cancelled: stopped.
   absl::Status answer(const Batch& batch, Work& work) override;
   // Unavailable: matchers with other shards have replaced those that answered the batch.
-  absl::Status answer_again(const Batch& batch, size_t i, const Deaths& deaths, Work& work) override;
+  absl::Status answer_again(const Batch& batch, size_t i, const Deaths& deaths, const RelateHint& hint,
+                            Work& work) override;
 
  private:
   struct Matcher {  // stands for all matchers with the same shards

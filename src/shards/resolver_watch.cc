@@ -7,7 +7,7 @@
 namespace doppel {
 namespace {
 
-constexpr int64_t kForgetMs = 300'000;  // drops a matcher that was silent for so long while others answered
+constexpr int64_t kForgetMs = 300'000;  // drops a matcher that was silent this long while others answered
 
 }  // namespace
 

@@ -28,7 +28,7 @@ class SignedOutput {
   virtual ~SignedOutput() = default;
   // Returns when a failure of a later batch can no longer lose this one.
   virtual absl::Status write(const SignedBatchOut& out) = 0;
-  // The limit of a signed record. That of a rejected document omits the document if it would exceed the
+  // The limit of a signed record. The record of a rejected document omits the document if it would exceed the
   // limit.
   virtual size_t bytes_max() const { return std::numeric_limits<uint32_t>::max(); }
   virtual absl::Status idle() { return absl::OkStatus(); }

@@ -32,7 +32,7 @@ class SignedTopic final : public SignedOutput {
   static absl::StatusOr<std::unique_ptr<SignedTopic>> open(const Options& options, kafka::Cluster& cluster,
                                                            To to, const std::function<bool()>& stop);
 
-  // Returns where the group continues in these partitions; omits those that it has never read.
+  // Returns where the group continues in these partitions; omits partitions that it has never read.
   absl::StatusOr<std::vector<LogProgress>> progress(const std::vector<kafka::Place>& places);
   // Writes the start offsets of partitions that the group has never read.
   absl::Status begin(const std::vector<LogProgress>& beginnings);

@@ -2,6 +2,8 @@
 
 #include "sketch/overlap.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/simd.h"
 #include "sketch/compact_set.h"
@@ -43,6 +45,22 @@ size_t common_values_scalar(const uint32_t* a, size_t na, const uint32_t* b, siz
     j += right <= left;
   }
   return common;
+}
+
+void mark_common(std::span<const uint32_t> values, int shift, std::span<const uint32_t> other,
+                 int other_shift, uint32_t* marks) {
+  std::fill_n(marks, values.size(), 0);
+  Marked at{0, 0};
+#if defined(__x86_64__)
+  if (simd_level() >= Simd::avx2) at = mark_common_avx2(values, shift, other, other_shift, marks);
+#endif
+  size_t i = at.values, j = at.other;
+  while (i < values.size() && j < other.size()) {
+    const uint32_t left = values[i] >> shift, right = other[j] >> other_shift;
+    marks[i] |= left == right ? 1u : 0u;
+    i += left <= right;
+    j += right < left;
+  }
 }
 
 Overlap overlap(const CompactSet& a, const CompactSet& b) {

@@ -33,6 +33,29 @@ inline unsigned matches(__m256i x, const uint32_t* a) {
 
 }  // namespace
 
+Marked mark_common_avx2(std::span<const uint32_t> values, int shift, std::span<const uint32_t> other,
+                        int other_shift, uint32_t* marks) {
+  size_t i = 0, j = 0;
+  __m256i found = _mm256_setzero_si256();
+  while (i + kBlock <= values.size() && j + kBlock <= other.size()) {
+    const __m256i own = load_shifted(&values[i], shift);
+    const __m256i theirs = load_shifted(&other[j], other_shift);
+    __m256i turned = theirs;
+    const __m256i turn = _mm256_setr_epi32(1, 2, 3, 4, 5, 6, 7, 0);
+    for (size_t t = 0; t < kBlock; ++t) {
+      found = _mm256_or_si256(found, _mm256_cmpeq_epi32(own, turned));
+      turned = _mm256_permutevar8x32_epi32(turned, turn);
+    }
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(marks + i), found);
+    // If both blocks end with the same value, the next block of `values` may begin with it.
+    const bool next = values[i + kBlock - 1] >> shift <= other[j + kBlock - 1] >> other_shift;
+    found = _mm256_and_si256(found, _mm256_set1_epi32(next ? 0 : -1));
+    i += next ? kBlock : 0;
+    j += next ? 0 : kBlock;
+  }
+  return {i, j};
+}
+
 size_t common_values_avx2(const uint32_t* a, size_t na, const uint32_t* b, size_t nb, int shift) {
   // The values after the whole blocks, padded with the last value. In `a` padding changes nothing. In `b`
   // padding is a repeat, which does not count; to see repeats, b's block also needs the value before it.

@@ -1,5 +1,6 @@
 #include "sketch/prints.h"
 
+#include <array>
 #include <bit>
 
 #include "sketch/prints_kernels.h"
@@ -36,8 +37,8 @@ size_t last_of(const uint64_t* values, size_t n, uint64_t value) {
 
 constexpr PrintKernels kScalar{smaller, sixteen, changes, last_of};
 
-// `from` holds the minimum of `have` values from each of n positions on. Computes that of `window` values
-// into `out`, which may be `from`. Returns the number of positions. have <= window <= n + have - 1.
+// `from` holds the minimum of `have` values from each of n positions on. Computes the minimum of `window`
+// values into `out`, which may be `from`. Returns the number of positions. have <= window <= n + have - 1.
 size_t widen(const PrintKernels& kernels, const uint64_t* from, size_t n, size_t have, size_t window,
              uint64_t* out) {
   if (have == window && from != out) std::copy(from, from + n, out);
@@ -66,8 +67,7 @@ void take_least(const PrintKernels& kernels, std::span<const uint64_t> shingles,
     const size_t end = change + 1 < places.size() ? places[change + 1] : least.size();
     const uint64_t value = least[places[change]];
     for (size_t begin = places[change]; begin < end;) {
-      size_t at = begin + window - 1;
-      if (shingles[at] != value) at = begin + kernels.last_of(&shingles[begin], window, value);
+      const size_t at = begin + kernels.last_of(&shingles[begin], window, value);
       out.push_back({.key = key_of(value, salt), .position = static_cast<uint32_t>(at)});
       begin = at + 1;
     }
@@ -84,8 +84,27 @@ void store_least(std::span<const uint64_t> shingles, std::span<const uint64_t> l
   }
 }
 
+// Whether all keys differ; `false` may be wrong. Spares most texts the table.
+bool surely_differ(std::span<const Print> prints) {
+  constexpr size_t kBits = 8'192;
+  std::array<uint64_t, kBits / 64> seen{};
+  uint64_t twice = 0;
+  for (const Print& print : prints) {
+    uint64_t& word = seen[print.key / 64 % seen.size()];
+    const uint64_t bit = uint64_t{1} << print.key % 64;
+    twice |= word & bit;
+    word |= bit;
+  }
+  return twice == 0;
+}
+
 // Numbers the keys. If one print of a key is stored, marks all prints of the key as stored.
 void number_keys(PodVector<Print>& out) {
+  if (surely_differ(out)) {
+    uint32_t next = 0;
+    for (Print& print : out) print.number = next++;
+    return;
+  }
   constexpr uint32_t kNone = ~uint32_t{0};
   thread_local PodVector<uint32_t> table;  // by hash of the key: its first print
   const size_t mask = std::bit_ceil(2 * out.size() + 1) - 1;

@@ -40,8 +40,8 @@ inline uint32_t asked_window(size_t shingles, uint32_t passage) {
 }
 
 // Finds the prints that a text queries with, by ascending position; some of them are marked as stored.
-// `shingles` are those of the text in order. A key may occur several times; then all its prints are stored,
-// or none. `salt` depends on the index and the scope.
+// `shingles` has the shingles of the text in order. A key may occur several times; then all its prints are
+// stored, or none. `salt` depends on the index and the scope.
 void find_prints(std::span<const uint64_t> shingles, uint32_t passage, uint64_t salt, PodVector<Print>& out);
 
 // Returns the number of different keys.

@@ -84,6 +84,16 @@ size_t changes(const uint64_t* values, size_t n, uint32_t* out) {
 
 size_t last_of(const uint64_t* values, size_t n, uint64_t value) {
   const __m512i wanted = _mm512_set1_epi64(static_cast<long long>(value));
+  if (n <= 32) {  // no branch depends on the place of the value, which is unpredictable
+    const uint32_t lanes = static_cast<uint32_t>((uint64_t{1} << n) - 1);
+    uint32_t at = 0;
+    for (int block = 0; block < 32; block += 8) {
+      const auto some = static_cast<__mmask8>(lanes >> block);
+      const __m512i these = _mm512_maskz_loadu_epi64(some, values + block);
+      at |= static_cast<uint32_t>(_mm512_mask_cmpeq_epu64_mask(some, these, wanted)) << block;
+    }
+    return at == 0 ? n : 31 - _lzcnt_u32(at);
+  }
   size_t end = n;
   while (end > 0) {
     const size_t begin = end > 8 ? end - 8 : 0;

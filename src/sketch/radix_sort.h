@@ -19,7 +19,7 @@ void sort_tops(std::span<const uint32_t> tops, PodVector<uint32_t>& sorted);
 // Returns the number of different values in sorted[0..n).
 size_t count_distinct(const uint32_t* sorted, size_t n);
 
-// values[i] >>= shift, keeping each result once. Returns how many are left.
+// values[i] >>= shift, keeping each result once. Returns the number of results.
 size_t shift_distinct(uint32_t* values, size_t n, int shift);
 
 // Up to this size the vectorised sort is faster.

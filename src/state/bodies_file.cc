@@ -112,11 +112,7 @@ absl::Status BodiesFile::flush() {
 uint32_t BodiesFile::take_crc() { return std::exchange(crc_, 0); }
 
 absl::StatusOr<std::unique_ptr<Bodies>> temporary_bodies(const std::string& directory) {
-  std::string place = directory;
-  if (place.empty()) {
-    const char* variable = std::getenv("TMPDIR");
-    place = variable != nullptr && *variable != '\0' ? variable : "/tmp";
-  }
+  const std::string place = temporary_place(directory);
   const std::string name = fmt::format("{} (temporary file)", place);
   int fd = ::open(place.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR ||

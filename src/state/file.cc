@@ -4,6 +4,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <cstdlib>
 
 #include <algorithm>
 #include <utility>
@@ -149,6 +150,12 @@ absl::Status make_directories(const std::string& path) {
 bool exists(const std::string& path) {
   struct stat info{};
   return ::stat(path.c_str(), &info) == 0;
+}
+
+std::string temporary_place(const std::string& configured) {
+  if (!configured.empty()) return configured;
+  const char* variable = std::getenv("TMPDIR");
+  return variable != nullptr && *variable != '\0' ? variable : "/tmp";
 }
 
 std::string join(const std::string& directory, std::string_view name) {

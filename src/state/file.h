@@ -55,6 +55,8 @@ absl::Status sync_directory(const std::string& path);
 absl::Status make_directories(const std::string& path);
 bool exists(const std::string& path);
 std::string join(const std::string& directory, std::string_view name);
+// Where temporary files go: `configured`, or without it $TMPDIR, or /tmp.
+std::string temporary_place(const std::string& configured);
 // Cryptographically random bytes.
 absl::Status random_bytes(void* out, size_t bytes);
 

@@ -136,7 +136,7 @@ bool follows(const CommitRecord& before, const CommitRecord& next) {
 
 namespace {
 
-// `length` is that of the source position before this entry, and becomes that of its own.
+// `length` is the length of the source position before this entry; sets it to the length after this entry.
 bool position_fits(const JournalEntry& entry, uint64_t& length) {
   if (entry.position) return fits(*entry.position, length);
   length = entry.record.source_position.size();

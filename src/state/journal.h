@@ -16,12 +16,12 @@
 //         i64     when it was made, milliseconds since 1970 by the machine's clock
 //         3: the delta of the source position (position_delta.h); else string source position
 //         string  sink position, clock (varint length, bytes)
-//         varint  how many numbers were removed, then each as varint: the first, then the gaps (ascending).
-//                 A commit has those since the previous record, a checkpoint all that are not below the
-//                 lowest kept number.
-//         varint  how many clusters show a copy in place of their original, then for each: varint gap from
-//                 the number of the original before, string copy (records/shown_copy.h). A commit has those
-//                 that changed, a checkpoint all of originals that are not removed.
+//         varint  number of removals, then each removed number as varint: the first, then the gaps
+//                 (ascending). A commit has the numbers removed since the previous record, a checkpoint all
+//                 removed numbers that are not below the lowest kept number.
+//         varint  number of clusters that show a copy in place of their original, then for each: varint gap
+//                 from the number of the original before, string copy (records/shown_copy.h). A commit has
+//                 the clusters that changed, a checkpoint all clusters whose originals are not removed.
 //         a checkpoint only: string data scheme, string rule, varint num_perm, varint mask_words
 //
 // Version 3 does not have the clusters, and version 2 no commits of type 3 either. Both can be read; the next

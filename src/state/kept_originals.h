@@ -14,13 +14,13 @@ class KeptOriginals {
   explicit KeptOriginals(const Originals& numbers) : numbers_(numbers) {}
   virtual ~KeptOriginals() = default;
 
-  // Without those of indexes that are only read.
+  // Excludes the originals of indexes that are only read.
   Seq lowest_live() const { return std::max(numbers_.lowest_live(), numbers_.first_own()); }
   Seq next_seq() const { return numbers_.next_seq(); }
   // nullopt: it is not live, or not stored here.
   virtual std::optional<BodyRef> body(Seq seq) const {
-    return seq >= numbers_.first_own() && numbers_.live(seq) ? std::optional(numbers_.row(seq).body)
-                                                             : std::nullopt;
+    if (seq < numbers_.first_own() || !numbers_.live(seq)) return std::nullopt;
+    return numbers_.body(seq).value_or(BodyRef());  // not readable: the reader of the body reports it
   }
   bool live(Seq seq) const { return body(seq).has_value(); }
 

@@ -11,7 +11,7 @@ namespace doppel {
 
 // Holds the lock as long as the result lives.
 absl::StatusOr<File> lock_directory(const std::string& directory);
-// The same for readers: any number of them can hold it, but no writer in the meantime.
+// Takes the lock for reading: any number of readers can hold it, but no writer in the meantime.
 absl::StatusOr<File> lock_to_read(const std::string& directory);
 // Whether a process holds the lock now. Writes nothing, so root can ask without leaving files of its own.
 bool directory_in_use(const std::string& directory);

@@ -27,10 +27,10 @@ PositionDelta delta_of(std::string_view before, std::string_view after);
 void put_delta(std::string& out, const PositionDelta& delta);
 PositionDelta take_delta(ByteReader& in);
 
-// Returns false if the delta does not match a position of this length. Otherwise sets `length` to that of
-// the new one.
+// Returns false if the delta does not match a position of this length. Otherwise sets `length` to the length
+// of the new position.
 bool fits(const PositionDelta& delta, uint64_t& length);
-// Takes time for the length of the delta and its back, not of the position. The delta must fit.
+// Takes time in proportion to the delta and its back, not to the position. The delta must fit.
 void apply(const PositionDelta& delta, std::string& position);
 
 }  // namespace doppel

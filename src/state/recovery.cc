@@ -9,7 +9,7 @@
 namespace doppel {
 namespace {
 
-// What is wrong with [from, to) of a column that a commit counted; empty: nothing.
+// Says what is wrong with [from, to) of a column that a commit counted; empty if nothing is.
 absl::StatusOr<std::string> fault_of(const File& file, uint64_t size, uint64_t from, uint64_t to,
                                      uint32_t crc) {
   if (size < to) return fmt::format("{} ends at offset {}, the commit needs {}", file.path(), size, to);

@@ -21,7 +21,7 @@ struct Recovery {
   std::vector<std::string> notes;  // why it is not the last one
 };
 
-// Returns the first of the rows [from, to) whose checksum does not match (or, with `bodies`, that of its
+// Returns the first row of [from, to) whose checksum does not match (with `bodies`, also the checksum of its
 // body), or `to`. `what` then says what is wrong with it.
 absl::StatusOr<Seq> first_bad_row(const File& hot, const HotFormat& format, const BodiesFile* bodies,
                                   Seq from, Seq to, std::string& what);

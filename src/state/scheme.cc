@@ -15,7 +15,7 @@ constexpr std::string_view kReadAgain =
 
 using Values = SchemeValues;
 
-// The setting that stands behind a line of the scheme.
+// The setting that a line of the scheme came from.
 std::string asked(std::string_view name, std::string_view value) {
   return name == "extract" ? fmt::format("; that was input.extract: {}", value) : "";
 }
@@ -119,8 +119,8 @@ bool is_accepted(const std::vector<std::string>& accepted, std::string_view name
   return std::find(accepted.begin(), accepted.end(), name) != accepted.end();
 }
 
-// The directory is of an earlier version, which stored only the smaller one of max_documents and the number
-// for max_memory.
+// Whether an earlier version made the directory. It stored only the smaller one of max_documents and the
+// number for max_memory.
 bool holds_only_the_number(const Values& before, const Values& after) {
   if (before.contains(kMemory) || !after.contains(kMemory) || !before.contains(kDocuments)) return false;
   return !after.contains(kDocuments) ||

@@ -23,12 +23,12 @@ std::vector<std::string> scheme_differences(std::string_view stored, std::string
 // The stored line with the same name as `line`.
 std::optional<std::string> scheme_line(std::string_view stored, std::string_view line);
 
-// The same for the scheme of signed records and the one that this run expects.
+// Like scheme_differences(), for the scheme of signed records and the one that this run expects.
 std::vector<std::string> signed_differences(std::string_view signed_with, std::string_view now);
 
-// The same for rules, without the names in `accepted`. Bands and rows cannot be accepted, because stored
-// data depends on them. max_memory is converted to documents_in_memory, which depends on the buffers, once,
-// when an index is made. So other buffers are not a difference, but another max_memory is.
+// Like scheme_differences(), for rules, without the names in `accepted`. Bands and rows cannot be accepted,
+// because stored data depends on them. max_memory is converted to documents_in_memory, which depends on the
+// buffers, once, when an index is made. So other buffers are not a difference, but another max_memory is.
 std::vector<std::string> rule_differences(std::string_view stored, std::string_view now,
                                           const std::vector<std::string>& accepted);
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kJournalBytesMax = 64 << 20;  // of commits; then a checkpoint is due
 
-// Sorts, and keeps the last of each cluster.
+// Sorts by number, and keeps the last copy of each cluster.
 std::vector<Shown> tidy(const std::vector<Shown>& all) {
   absl::btree_map<Seq, const std::string*> last;
   for (const Shown& each : all) last[each.seq] = &each.copy;
@@ -148,7 +148,7 @@ absl::Status StateDir::Impl::sync_columns() {
   return hot.sync();
 }
 
-// Syncs the columns in the background. The time that this takes depends on what came since the last
+// Syncs the columns in the background. This takes time for the rows and bodies that came since the last
 // checkpoint.
 void StateDir::Impl::start_checkpoint() {
   tidy(state.removed, state.keep_from);

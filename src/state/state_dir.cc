@@ -27,7 +27,7 @@ absl::StatusOr<std::unique_ptr<StateDir>> StateDir::open(const StateOptions& opt
 const Recovered& StateDir::recovered() const { return impl_->recovered; }
 const Epoch& StateDir::epoch() const { return impl_->epoch; }
 
-absl::Status StateDir::load_rows(const std::function<void(const StoredRow&)>& visit) {
+absl::Status StateDir::load_rows(const std::function<void(const StoredRow&)>& visit, Seq from) {
   const Recovered& r = impl_->recovered;
   auto removed = impl_->state.removed.begin();
   const auto removed_end = impl_->state.removed.end();
@@ -38,7 +38,9 @@ absl::Status StateDir::load_rows(const std::function<void(const StoredRow&)>& vi
   };
   // Loaded rows are not read again, so the page cache may use their memory for the next ones.
   constexpr Seq kRowsAtOnce = Seq{1} << 18;
-  for (Seq from = r.first_row; from < r.next_seq;) {
+  for (; removed != removed_end && *removed < from; ++removed)
+    if (*removed >= r.first_row) visit({.seq = *removed, .row = {}, .removed = true});
+  for (from = std::max(from, r.first_row); from < r.next_seq;) {
     const Seq to = std::min(r.next_seq, from + kRowsAtOnce);
     RETURN_IF_ERROR(impl_->format->scan(impl_->hot, from, to, visit_stored));
     impl_->hot.forget(impl_->format->offset(from), impl_->format->offset(to));

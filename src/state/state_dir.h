@@ -36,8 +36,8 @@ enum class Fsync { none, checkpoint, commit };
 
 struct StateOptions {
   std::string directory;
-  // What signatures depend on, and what else verdicts depend on: "name=value" lines. A directory that was
-  // made with other values is refused; the message lists each difference.
+  // The settings that signatures depend on, and the other settings that verdicts depend on: "name=value"
+  // lines. A directory that was made with other values is refused; the message lists each difference.
   std::string data_scheme;
   std::string rule;
   std::vector<std::string> accepted;  // names in the rule that may differ
@@ -59,17 +59,18 @@ struct StateOptions {
 struct Commit {
   std::vector<StoredRow> rows;  // new originals, ascending, without gaps; their bodies are in the same order
   std::vector<Seq> removed;
-  std::vector<Shown> shown;  // what clusters show now, until their originals are gone; the last of one counts
+  // Copies that clusters show from now on, until their originals die; the last one of a cluster counts.
+  std::vector<Shown> shown;
   Seq lowest_live = 0;
   std::string source_position;  // opaque
   std::string sink_position;    // opaque
   std::string clock;            // opaque: the state of expiry (watermark)
   uint64_t documents = 0;       // judged so far, in all runs
-  // The next checkpoint frees rows and bodies below this; nullopt: those below lowest_live.
+  // The next checkpoint frees rows and bodies below this; nullopt: below lowest_live.
   std::optional<Seq> keep_from;
 };
 
-// What a start found. The strings are those of the last good commit; empty in a new directory.
+// What a start found. The strings come from the last good commit; they are empty in a new directory.
 struct Recovered {
   bool fresh = true;  // nothing was ever committed
   std::string epoch;  // UUID of this index
@@ -107,8 +108,9 @@ class StateDir {
 
   const Recovered& recovered() const;
   const Epoch& epoch() const;
-  // Calls `visit` for each stored row from first_row on, ascending. Call it once, after open().
-  absl::Status load_rows(const std::function<void(const StoredRow&)>& visit);
+  // Calls `visit` for each stored row from first_row on, ascending. Call it once, after open(). Rows below
+  // `from` are visited only if they are removed, and have nothing else.
+  absl::Status load_rows(const std::function<void(const StoredRow&)>& visit, Seq from = 0);
 
   // Begins numbering at `seq`, with a hole below it. Only before the first commit.
   absl::Status start_at(Seq seq);

@@ -90,7 +90,7 @@ struct StateDir::Impl {
   void give_back();
 };
 
-// Sorts the numbers, and drops duplicates and those below `lowest`.
+// Sorts the numbers, and drops duplicates and numbers below `lowest`.
 inline void tidy(std::vector<Seq>& removed, Seq lowest) {
   std::sort(removed.begin(), removed.end());
   removed.erase(std::unique(removed.begin(), removed.end()), removed.end());

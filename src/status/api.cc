@@ -189,18 +189,20 @@ Response Api::check(const Request& request) const {
         if (!status.ok()) return;
         original = outcome.original;
         const Originals& originals = parts_.engine.originals();
+        const auto add = [&](Match match) {
+          const absl::StatusOr<BodyRef> body = originals.body(match.seq);
+          status.Update(body.status());
+          if (!body.ok()) return;
+          match.body = *body;
+          matches.push_back(match);
+        };
         for (const Answer& answer : work.answers) {
-          if (answer.exact)
-            matches.push_back({.seq = *answer.exact,
-                               .ppm = 1'000'000,
-                               .exact = true,
-                               .body = originals.row(*answer.exact).body});
+          if (answer.exact) add({.seq = *answer.exact, .ppm = 1'000'000, .exact = true});
           for (const Verified& candidate : answer.candidates) {
             if (!candidate.checked || candidate.seq == answer.exact) continue;
-            matches.push_back({.seq = candidate.seq,
-                               .ppm = similarity_ppm(candidate.overlap),
-                               .estimated = candidate.estimated,
-                               .body = originals.row(candidate.seq).body});
+            add({.seq = candidate.seq,
+                 .ppm = similarity_ppm(candidate.overlap),
+                 .estimated = candidate.estimated});
           }
         }
       },

@@ -85,7 +85,12 @@ void index_facts(std::string& out, const PageData& d) {
   out += "<dl>";
   fact(out, "originals", count(s.live));
   if (d.originals_most != 0) fact(out, "of at most", count(d.originals_most));
-  fact(out, "memory", size(static_cast<double>(s.table_bytes + s.row_bytes)));
+  if (s.old) {
+    fact(out, "of them in segments", count(s.old->live));
+    fact(out, "segments", count(s.old->segments));
+    fact(out, "pages read of them", count(s.old->key_pages + s.old->row_pages));
+  }
+  fact(out, "memory", size(static_cast<double>(s.memory_bytes())));
   fact(out, "of it tables", size(static_cast<double>(s.table_bytes)));
   fact(out, "texts' sets, on disk", size(static_cast<double>(d.index->body_bytes)));
   out += "</dl></section>\n<section id=snapshots><h2>Snapshots</h2>\n";

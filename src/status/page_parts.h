@@ -1,6 +1,6 @@
 #pragma once
-// What the pages of the daemon share: their head, and pieces of HTML. Results that contain text from outside
-// are escaped, except those of shortened() and shortened_place().
+// The common parts of the daemon's pages: their head, and pieces of HTML. All results escape text from
+// outside, except those of shortened() and shortened_place().
 
 #include <cstdint>
 #include <string>

@@ -30,7 +30,7 @@ struct TextKernels {
   // early. Null if it would not be faster.
   size_t (*copy_singles)(const uint8_t* in, size_t n, uint8_t* out, size_t room);
 
-  // Finds the edges of words in normalised text. The bytes [a-z0-9_] and those >= 0x80 belong to words;
+  // Finds the edges of words in normalised text. The bytes [a-z0-9_] and bytes >= 0x80 belong to words;
   // `open` says whether a word is open before text[0]. Stores `offset` + position of each edge and returns
   // the number of edges. Reads up to kKernelSlack bytes past the end and stores up to kEdgeSlack elements
   // more.

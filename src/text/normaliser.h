@@ -1,7 +1,7 @@
 #pragma once
 // Turns UTF-8 in pieces into normalised text in blocks (normaliser version 1, docs/adr/0002-normaliser.md).
 //
-// The output is UTF-8 that allows one cheap test: the bytes [a-z0-9_] and those >= 0x80 belong to words,
+// The output is UTF-8 that allows one cheap test: the bytes [a-z0-9_] and bytes >= 0x80 belong to words,
 // every other byte separates. Single-character tokens have spaces around them.
 //
 //   while (p != end) { p = n.fill(p, end); use n.settled(); n.drop_settled(); }

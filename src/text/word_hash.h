@@ -48,7 +48,7 @@ inline uint64_t hash_word(const uint8_t* bytes, size_t n, const WordKeys& keys, 
 }
 
 inline constexpr int kShingleRotation = 13;
-// The sum is also mixed after every so many words: over 64 rotations a repeated word could cancel itself out.
+// The sum is also mixed after each group of words: over 64 rotations a repeated word could cancel itself out.
 inline constexpr int kShingleGroup = 8;
 
 inline uint64_t rotate_left(uint64_t x, int bits) { return x << bits | x >> (64 - bits); }

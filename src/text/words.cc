@@ -1,6 +1,7 @@
 #include "text/words.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/utf8.h"
 #include "text/normaliser.h"
@@ -72,13 +73,19 @@ void order_marks(std::vector<Item>& items) {
   }
 }
 
-bool in_ascii_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
+enum : uint8_t { kBetween = 0, kInWord = 1, kNotAscii = 2 };
+constexpr std::array<uint8_t, 256> kByteClasses = [] {
+  std::array<uint8_t, 256> out{};
+  for (size_t c = 0; c < 256; ++c) {
+    const bool in_word =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    out[c] = c >= 0x80 ? kNotAscii : in_word ? kInWord : kBetween;
+  }
+  return out;
+}();
+uint8_t class_of(char c) { return kByteClasses[static_cast<uint8_t>(c)]; }
 
-bool is_ascii(char c) { return static_cast<uint8_t>(c) < 0x80; }
-
-// Whether nothing is left of a word without the marks that are dropped.
+// Whether a word becomes empty when its marks are dropped.
 bool vanishes_loosened(std::string_view word) {
   for (size_t i = 0; i < word.size(); i += 2) {
     const auto first = static_cast<uint8_t>(word[i]);
@@ -89,15 +96,20 @@ bool vanishes_loosened(std::string_view word) {
 
 }  // namespace
 
-// No word goes over an ASCII character that is not in words.
+// No word extends past an ASCII character that does not belong to words.
 std::vector<WordPlace> word_places(std::string_view text, Normalisation normalisation) {
   std::vector<WordPlace> out;
+  constexpr size_t kBytesOfWord = 6;
+  out.reserve(text.size() / kBytesOfWord);
   for (size_t at = 0; at < text.size();) {
-    bool ascii = true;
-    size_t end = at;
-    for (; end < text.size() && (in_ascii_word(text[end]) || !is_ascii(text[end])); ++end)
-      ascii = ascii && is_ascii(text[end]);
-    if (end > at && (ascii || normalisation == Normalisation::none)) {
+    uint8_t all = class_of(text[at]);
+    if (all == kBetween) {
+      ++at;
+      continue;
+    }
+    size_t end = at + 1;
+    for (; end < text.size() && class_of(text[end]) != kBetween; ++end) all |= class_of(text[end]);
+    if (all == kInWord || normalisation == Normalisation::none) {
       out.push_back({at, end});
     } else {
       for (const WordSpan& word : split_words(text.substr(at, end - at))) {

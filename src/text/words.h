@@ -22,11 +22,11 @@ struct WordSpan {
 std::vector<WordSpan> split_words(std::string_view text);
 
 struct WordPlace {
-  size_t begin = 0, end = 0;  // as those of WordSpan
+  size_t begin = 0, end = 0;  // like begin and end of WordSpan
   bool operator==(const WordPlace&) const = default;
 };
 
-// Where the words are that Shingler counts, in its order. Quick where most words are ASCII.
+// Returns the places of the words that Shingler hashes, in its order. Fast if most words are ASCII.
 std::vector<WordPlace> word_places(std::string_view text, Normalisation normalisation);
 
 }  // namespace doppel

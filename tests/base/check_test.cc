@@ -1,4 +1,5 @@
-// What a broken invariant does to a process: in children, whose message, exit code and files are looked at.
+// The effects of a broken invariant on a process: tests it in child processes, by message, exit code and
+// files.
 #include "base/check.h"
 
 #include <fcntl.h>
@@ -38,7 +39,7 @@ struct Ended {
   std::string err;
 };
 
-// Runs `child` in a process of its own; its stderr comes back.
+// Runs `child` in a process of its own, and returns its stderr.
 Ended run(const std::function<void()>& child) {
   std::array<int, 2> ends{};
   EXPECT_EQ(::pipe(ends.data()), 0);
@@ -186,7 +187,7 @@ TEST(CheckDeathTest, ThreadsThatBreakTogetherGiveOneMessage) {
   EXPECT_EQ(ended.err.find(what, first + 1), std::string::npos) << ended.err;
 }
 
-// A log that nobody reads any more must not keep a broken process alive.
+// A log without a reader must not keep a broken process alive.
 TEST(CheckDeathTest, EndsThoughNobodyReadsItsMessage) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe(ends.data()), 0);

@@ -24,7 +24,7 @@ TEST(Crc32c, ContinuesFromAPrefix) {
   }
 }
 
-// One bit after the other, as the standard tells it.
+// One bit at a time, as in the standard.
 uint32_t slow_crc32c(std::string_view bytes, uint32_t seed) {
   uint32_t c = ~seed;
   for (const char byte : bytes) {

@@ -25,7 +25,7 @@ std::string sha1(std::string_view bytes, size_t step) {
   return hex(sha.finish());
 }
 
-// RFC 3174 and sha1sum.
+// From RFC 3174 and sha1sum.
 TEST(Sha1, KnownDigestsInPiecesOfAnySize) {
   const std::string million(1'000'000, 'a');
   for (const Simd level : {Simd::scalar, simd_supported()}) {

@@ -1,4 +1,4 @@
-// doppel scan over documents that its index has already: they are not copies of themselves.
+// doppel scan over documents that its index already has: they are not copies of themselves.
 #include <gmock/gmock.h>
 
 #include "run_doppel.h"
@@ -47,7 +47,7 @@ TEST(ScanAgain, AFileThatWasWrittenAgain) {
   EXPECT_EQ(again.out, "");
   EXPECT_THAT(again.err, HasSubstr("6 unique, 0 duplicates"));
   EXPECT_EQ(read_file(dir / "keep.jsonl"), lines(0, 6));
-  // What an earlier run kept in the same file is not kept twice.
+  // Lines that an earlier run kept in the same file are not kept twice.
   write_file(dir / "next", lines(0, 7));
   fs::rename(dir / "next", dir / "in.jsonl");
   run_doppel("scan -q --state " + (dir / "state") + keep + " " + (dir / "in.jsonl"));

@@ -16,7 +16,7 @@ std::string document(const std::string& id, const std::string& text) {
   return R"({"id":")" + id + R"(","url":"http://x.example/)" + id + R"(","text":")" + text + "\"}\n";
 }
 
-// Words of a few topics, so that there are copies of all degrees within a part and between parts.
+// Words of a few topics, so that there are copies of every degree within a part and between parts.
 std::string part(std::mt19937& random, const std::string& name, int documents) {
   std::string out;
   for (int i = 0; i < documents; ++i) {
@@ -29,7 +29,7 @@ std::string part(std::mt19937& random, const std::string& name, int documents) {
   return out;
 }
 
-// Lines from the first one of this file on.
+// Returns the lines from the first one of this file on.
 std::string of_file(const std::string& lines, const std::string& file) {
   std::istringstream in(lines);
   std::string out;
@@ -103,8 +103,8 @@ TEST_F(AgainstTest, AStateGoesOnThoughTheOtherIndexHasGrown) {
   run_doppel(scan("--state " + in("A") + " " + in("m.jsonl")));
   const Ran second = run_doppel(scan("--all " + with + in("b.jsonl") + " " + in("c.jsonl")));
   ASSERT_EQ(second.code, 0) << second.err;
-  EXPECT_EQ(of_file(second.out, in("b.jsonl")), "");  // nothing is new in it
-  // Only what no index had is in the state: another run finds nothing unique in all of it.
+  EXPECT_EQ(of_file(second.out, in("b.jsonl")), "");  // it contains nothing new
+  // The state has only documents that no index had: another run finds nothing unique.
   const Ran again = run_doppel("scan --against " + in("A") + " --against " + in("S") + " " + in("b.jsonl") +
                                " " + in("c.jsonl"));
   EXPECT_THAT(again.err, HasSubstr("  0 unique")) << again.err;
@@ -123,7 +123,7 @@ TEST_F(AgainstTest, TheSameDocumentInAnotherIndexIsAnOriginal) {
   EXPECT_THAT(ran.out, Not(HasSubstr("\"again\"")));
 }
 
-// A daemon forgets its own originals, but none of the other index, and continues where it was.
+// A daemon forgets its own originals, but none of the other index, and continues where it stopped.
 TEST_F(AgainstTest, ADaemonOnFiles) {
   run_doppel(scan("--state " + in("A") + " " + in("a.jsonl")));
   const std::string first = a_.substr(0, a_.find('\n') + 1);

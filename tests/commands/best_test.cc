@@ -74,7 +74,7 @@ TEST(ScanBest, KeepsTheBestOfEachCluster) {
                                (dir / "out.jsonl") + " " + (dir / "in"));
     ASSERT_EQ(ran.code, 0) << ran.err;
     EXPECT_EQ(read_file(dir / "kept.jsonl"), expected) << best;
-    // What is a copy of what does not depend on it.
+    // It does not change which document is a copy of which.
     run_doppel("scan -q -o " + (dir / "plain.jsonl") + " " + (dir / "in"));
     EXPECT_EQ(read_file(dir / "out.jsonl"), read_file(dir / "plain.jsonl"));
     fs::remove(dir / "kept.jsonl");

@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What scan says itself, and what comes out of its events, also where some come twice.
+// scan's own clusters, and the clusters of its events, also if some events come twice.
 TEST(ClustersCommand, AsScanWritesThem) {
   const unsigned seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
@@ -37,7 +37,7 @@ TEST(ClustersCommand, AsScanWritesThem) {
   EXPECT_EQ(run_doppel("clusters --events " + (dir / "events") + " " + (dir / "again")).out, expected.out);
 }
 
-// A story with its cuts is one cluster, where that is wanted; whatever way the relations are told.
+// With --join, a story and its excerpts are one cluster, whichever way the events state the relations.
 TEST(ClustersCommand, JoinsWhatIsContained) {
   TempDir dir;
   const auto line = [](const std::string& id, int from, int to, int more = 0) {

@@ -22,7 +22,7 @@ struct Result {
   std::string out;  // stdout and stderr as they came
 };
 
-// Runs `doppel ARGUMENTS` through the shell, so `VARIABLE=value` may stand before.
+// Runs `doppel ARGUMENTS` in the shell; `VARIABLE=value` may precede it.
 Result run(const std::string& arguments, const std::string& environment = "") {
   Result result;
   std::string command = environment + " '" DOPPEL_BINARY "' " + arguments + " 2>&1 </dev/null";
@@ -98,7 +98,7 @@ TEST_F(ConfigCommand, ChecksAFile) {
   EXPECT_EQ(run("config check " + file_ + ".missing").code, 2);
 }
 
-// Without asking anybody.
+// Without asking any broker.
 TEST_F(ConfigCommand, ChecksTheSettingsOfKafka) {
   const auto wrong = [&](const std::string& kafka, const std::string& why) {
     write("kafka:\n  brokers: localhost\n  topics: [documents]\n" + kafka);

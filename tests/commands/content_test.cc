@@ -1,5 +1,5 @@
-// What a file is, is seen by its content: what can be read is read whatever its name is, also from stdin, and
-// what cannot is refused once, with what to do.
+// The content decides what a file is: a readable file is read whatever its name, also from stdin, and an
+// unreadable one is refused once, with a remedy.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ TEST_P(ContentOfFiles, IsReadWhateverItsName) {
     EXPECT_THAT(ran.err, HasSubstr("2 documents, "));
     EXPECT_THAT(ran.err, HasSubstr("1 unique, 1 duplicates (1 exact"));
   }
-  // And nothing again, or as something else, in a second run.
+  // A second run reads nothing again, and nothing as another kind.
   for (const char* documents : {"2 documents, ", "0 documents, "}) {
     EXPECT_THAT(run_doppel("scan --state " + (dir / "state") + " " + (dir / name)).err, HasSubstr(documents));
   }
@@ -85,12 +85,12 @@ TEST_P(Unreadable, IsRefusedOnceWithWhatToDo) {
   EXPECT_THAT(ran.err, AllOf(HasSubstr(name + ": "), HasSubstr(what), HasSubstr(to_do)));
   EXPECT_THAT(ran.err, AllOf(HasSubstr("2 documents, "), HasSubstr("1 inputs could not be read"),
                              Not(HasSubstr("rejected"))));
-  // Packed, without a name, and through a pipe.
+  // Compressed, without a name, and through a pipe.
   for (const std::string& packed : {bytes, gz(bytes), zst(bytes)}) {
-    if (what == "tables" || what == "WACZ") break;  // by their names alone
+    if (what == "tables" || what == "WACZ") break;  // recognised only by their names
     write_file(dir / "packed", packed);
     const Ran piped = run_doppel("scan --all - <" + (dir / "packed"));
-    if (what == "control characters") break;  // a stream is lines, and says so of each
+    if (what == "control characters") break;  // a stream consists of lines, each of which gets a message
     EXPECT_EQ(piped.code, 1) << piped.err;
     EXPECT_EQ(piped.out, "");
     EXPECT_THAT(piped.err, AllOf(HasSubstr(what), HasSubstr(to_do), Not(HasSubstr("rejected"))));
@@ -137,7 +137,7 @@ TEST(ContentOf, MessagesInAvroAreNotFiles) {
   }
 }
 
-// JSON as programs print it for people, and arrays: what is a document there, and a line where it is written.
+// JSON as programs print it for people, and arrays: which parts are documents, and the lines in outputs.
 TEST(ContentOf, JsonOverLinesAndInArrays) {
   TempDir dir;
   const std::string words = "one two three four five six seven eight nine ten";
@@ -159,7 +159,7 @@ TEST(ContentOf, JsonOverLinesAndInArrays) {
   EXPECT_THAT(run_doppel("scan --all " + (dir / "in/a.json") + " | head -1").out, HasSubstr("\"id\":\"a\""));
 }
 
-// What looks alike and is none of these.
+// Texts that look similar but are neither.
 TEST(ContentOf, OrdinaryTextsStayDocuments) {
   TempDir dir;
   const std::vector<std::string> texts{
@@ -174,7 +174,7 @@ TEST(ContentOf, OrdinaryTextsStayDocuments) {
       "PK is penalty kick",
       "a\0b one stray zero in a text that is long enough to be one, surely"s};
   for (size_t i = 0; i < texts.size(); ++i) write_file(dir / ("in/" + std::to_string(i) + ".txt"), texts[i]);
-  // A record that was cut by a crash is rejected by itself.
+  // A record that a crash truncated is rejected alone.
   write_file(dir / "in/cut.jsonl", "{\"id\":\"x\",\n" + kLines);
   const Ran ran = run_doppel("scan " + (dir / "in"));
   EXPECT_EQ(ran.code, 1);
@@ -182,7 +182,7 @@ TEST(ContentOf, OrdinaryTextsStayDocuments) {
                              Not(HasSubstr("could not be read"))));
 }
 
-// A pipe that is slow to go on has its records judged at once.
+// The records of a slow pipe are judged at once.
 TEST(ContentOf, APipeIsNotWaitedFor) {
   Daemon scan({"scan", "-q", "--all", "-"});
   scan.say(line("a"));
@@ -193,8 +193,7 @@ TEST(ContentOf, APipeIsNotWaitedFor) {
   EXPECT_EQ(scan.wait(), 0);
 }
 
-// The same verdicts from a WACZ file as from the WARC files in it, from scan and from serve, also after a
-// restart.
+// scan and serve give the same verdicts for a WACZ file as for the WARC files in it, also after a restart.
 TEST(ContentOf, WaczFilesAreReadInPlace) {
   TempDir dir;
   const std::string wacz = zipped(
@@ -236,7 +235,7 @@ std::string response(std::string_view url, std::string_view type, std::string_vi
          std::to_string(block.size()) + "\r\n\r\n" + block + "\r\n\r\n";
 }
 
-// Images and the like are copies where their payload digests are equal, and nothing else is compared of them.
+// Images and similar records are copies if their payload digests are equal; nothing else of them is compared.
 TEST(ContentOf, PayloadsOfEveryTypeHaveCopies) {
   TempDir dir;
   const std::string page = "<p>one two three four five six seven eight</p>";
@@ -274,7 +273,7 @@ TEST(ContentOf, PayloadsOfEveryTypeHaveCopies) {
       kept, AllOf(HasSubstr("http://x/1.png"), HasSubstr("http://x/3.pdf"), HasSubstr("http://x/5.bin"),
                   HasSubstr("http://x/9"), Not(HasSubstr("http://x/2.png")), Not(HasSubstr("http://x/4.pdf")),
                   Not(HasSubstr("http://x/10"))));
-  // Also against an index, and from run to run.
+  // Also against an index, and between runs.
   EXPECT_EQ(
       run_doppel("scan --all --state " + (dir / "state") + " -o " + (dir / "all") + " " + (dir / "a.warc"))
           .code,
@@ -286,7 +285,7 @@ TEST(ContentOf, PayloadsOfEveryTypeHaveCopies) {
               HasSubstr("1 other records compared by payload digest alone: 0 unique, 1 duplicates"));
 }
 
-// Each line's place is that of the record, also in a WACZ file; lines are sorted, and only captures have one.
+// Each line has the place of its record, also in a WACZ file. Lines are sorted, and only captures have one.
 TEST(ContentOf, ACdxjFileOfWhatWasRead) {
   TempDir dir;
   const std::vector<std::string> members{
@@ -317,11 +316,11 @@ TEST(ContentOf, ACdxjFileOfWhatWasRead) {
                 line("org,x)/gone", "http://x.org/gone",
                      R"("mime": "text/html", "status": "404", "digest": "sha1:CCCC")", members[3].size(),
                      a + members[2].size(), "w.warc.gz"));
-  // Nothing is written over what is read.
+  // An output never overwrites an input.
   EXPECT_EQ(run_doppel("scan --cdxj " + (dir / "in/w.warc.gz") + " " + (dir / "in/w.warc.gz")).code, 2);
 }
 
-// As cdxj-indexer does it: players find the originals of revisit records by digest.
+// Like cdxj-indexer: players find the originals of revisit records by digest.
 TEST(ContentOf, ACdxjLineHasTheDigestOfAPayloadWithoutOne) {
   TempDir dir;
   write_file(dir / "a.warc", response("http://x/1", "text/plain", "abc", ""));
@@ -329,7 +328,7 @@ TEST(ContentOf, ACdxjLineHasTheDigestOfAPayloadWithoutOne) {
   EXPECT_THAT(read_file(dir / "cdxj"), HasSubstr(R"("digest": "sha1:VGMT4NSHA2AWVOR6EVYXQUGCNSONBWE5")"));
 }
 
-// What a crawl directory holds beside WARC files is no document, and the index may be written there again.
+// Other files of a crawl directory are not documents, and the index may be written there again.
 TEST(ContentOf, IndexesAndLogsOfACrawlAreLeftOut) {
   TempDir dir;
   write_file(dir / "in/a.warc", response("http://x/1.png", "image/png", "PNG", "AAAA"));
@@ -341,7 +340,7 @@ TEST(ContentOf, IndexesAndLogsOfACrawlAreLeftOut) {
     EXPECT_THAT(ran.err, AllOf(HasSubstr(count), HasSubstr("0 documents in 1 records")));
     EXPECT_THAT(read_file(dir / "in/index.cdxj"), HasSubstr("x)/1.png 20240506070809 "));
   }
-  // Elsewhere a log is a file like others.
+  // Elsewhere a log is an ordinary file.
   write_file(dir / "logs/a.log", kText);
   EXPECT_THAT(run_doppel("scan " + (dir / "logs")).err, HasSubstr("1 documents, "));
 }
@@ -368,7 +367,7 @@ TEST(ContentOf, CapturesWithoutAKeyHaveNoLineAndAreCounted) {
   EXPECT_THAT(ran.err, AllOf(HasSubstr("--cdxj: 1 captures have no line"), HasSubstr("http://x:4;3/a b")));
 }
 
-// A crawler has just made them; records follow.
+// A crawler has just created them; records will follow.
 TEST(ContentOf, EmptyFilesThatACrawlerStillWritesAreNoDocuments) {
   TempDir dir;
   write_file(dir / "in/a.warc.gz.open", gz(""));

@@ -1,4 +1,4 @@
-// cut: shares, as a user of scan sees it: unique documents are kept without the passages of earlier ones.
+// cut: shares, as a user of scan sees it: unique documents are kept without passages of earlier ones.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -120,7 +120,7 @@ std::set<Words> shingles(const Words& words) {
   return out;
 }
 
-// Without the words of each run that one of the originals has.
+// Removes the words of each run that one of the originals has.
 Words cut(const Words& words, const std::vector<std::set<Words>>& originals) {
   std::vector<bool> gone(words.size());
   for (const std::set<Words>& original : originals) {
@@ -146,7 +146,7 @@ class Generated {
   explicit Generated(uint64_t seed) : random_(seed) {
     while (documents.size() < 60) documents.push_back(one());
   }
-  std::vector<Words> documents;  // of less than 256 words, so that their sets are exact
+  std::vector<Words> documents;  // with less than 256 words, so that their sets are exact
 
  private:
   int below(size_t n) { return static_cast<int>(random_() % n); }

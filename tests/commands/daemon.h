@@ -1,5 +1,5 @@
 #pragma once
-// A daemon that runs beside a test: what it says is waited for, line by line.
+// A daemon that runs in parallel to a test, which waits for its output line by line.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -23,14 +23,14 @@ class Daemon {
     std::vector<char*> argv{const_cast<char*>(DOPPEL_BINARY)};
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
-    // A signal that the test sends waits until the program can take it, which is after it has been loaded.
+    // A signal that the test sends waits until the program is loaded and can handle it.
     sigset_t stops, before;
     ::sigemptyset(&stops);
     for (const int signal : {SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&stops, signal);
     ::pthread_sigmask(SIG_BLOCK, &stops, &before);
     pid_ = ::fork();
     if (pid_ == 0) {
-      ::setenv("DOPPEL_HTTP_LISTEN", "", 0);  // several run beside each other; --set http.listen is stronger
+      ::setenv("DOPPEL_HTTP_LISTEN", "", 0);  // several run at once; --set http.listen overrides this
       ::dup2(in[0], STDIN_FILENO);
       ::dup2(out[1], STDOUT_FILENO);
       ::dup2(err[1], STDERR_FILENO);
@@ -60,11 +60,12 @@ class Daemon {
   }
   void close_input() { ::close(std::exchange(in_, -1)); }
 
-  // The next line of stdout; the next line of the log that holds `text`. Empty after a minute, or at the end.
+  // Returns the next line of stdout, or the next line of the log that contains `text`. Empty after a minute,
+  // or at the end.
   std::string line() { return next(out_, ""); }
   std::string log(const std::string& text) { return next(err_, text); }
 
-  // Reads both to their ends. The exit code, or 128 + the signal.
+  // Reads both to their ends. Returns the exit code, or 128 + the signal.
   int wait() {
     while (!next(out_, "").empty()) {
     }

@@ -1,4 +1,4 @@
-// doppel decontaminate: items of evaluations in documents, as a user would look for them.
+// doppel decontaminate: searches documents for items of evaluations, as a user would.
 #include <gmock/gmock.h>
 
 #include <random>
@@ -37,7 +37,7 @@ std::string item(const std::string& id, const std::string& question, const std::
   return R"({"id":")" + id + R"(","question":")" + question + R"(","answer":")" + answer + "\"}\n";
 }
 
-// Words as often as in a language: the n-th with a frequency of 1 / n.
+// Words with the frequencies of a language: the n-th has the frequency 1 / n.
 class Language {
  public:
   explicit Language(std::mt19937& random) : random_(random) {
@@ -75,7 +75,7 @@ TEST(Decontaminate, FindsWhatWasPlantedAndKeepsTheRest) {
     evals += item("q" + std::to_string(i), joined(items.back()) + "?", language.word());
   }
   std::string corpus, clean;
-  std::vector<std::string> planted(3000);  // what is in the document
+  std::vector<std::string> planted(3000);  // the item in each document
   size_t verbatim = 0, edited = 0;
   for (size_t d = 0; d < planted.size(); ++d) {
     std::vector<std::string> text = language.words(20 + random() % 700);
@@ -109,7 +109,7 @@ TEST(Decontaminate, FindsWhatWasPlantedAndKeepsTheRest) {
       continue;
     }
     ++(d % 10 == 1 ? found_edited : found_verbatim);
-    // The passage is what was planted.
+    // The passage is the planted one.
     const auto& words = items[std::stoul(which.substr(1))];
     if (field(line, "relation") == "verbatim") {
       EXPECT_EQ(field(line, "passage"), joined(words));
@@ -127,7 +127,7 @@ TEST(Decontaminate, FindsWhatWasPlantedAndKeepsTheRest) {
   EXPECT_EQ(read_file(dir / "clean.jsonl"), clean);
   EXPECT_THAT(ran.err, HasSubstr("3,000 documents"));
 
-  // On any number of threads, and packed, the same.
+  // The same result on any number of threads, and compressed.
   for (const std::string threads : {"1", "3"})
     EXPECT_EQ(run_doppel("decontaminate -q --threads " + threads + " --evals " + (dir / "evals.jsonl") + " " +
                          (dir / "corpus.jsonl"))

@@ -1,4 +1,4 @@
-// doppel sign --from: an index handed on to another one.
+// doppel sign --from: passes an index on to another one.
 #include <gmock/gmock.h>
 
 #include <random>
@@ -15,8 +15,7 @@ std::string document(const std::string& id, const std::string& text) {
          text + "\"}\n";
 }
 
-// Words of a few topics, so that there are copies within a part and between
-// parts.
+// Words of a few topics, so that there are copies within a part and between parts.
 std::string part(std::mt19937& random, const std::string& name, int documents) {
   std::string out;
   for (int i = 0; i < documents; ++i) {
@@ -29,7 +28,7 @@ std::string part(std::mt19937& random, const std::string& name, int documents) {
   return out;
 }
 
-// The documents that are unique, where they are; empty lines in place of the others.
+// Returns the unique documents in their places, and empty lines in place of the others.
 std::string originals(const std::string& lines, const std::string& verdicts) {
   std::istringstream documents(lines), said(verdicts);
   std::string out;

@@ -53,7 +53,8 @@ class Insight : public ::testing::Test {
 using ExplainCommand = Insight;
 using TuneCommand = Insight;
 
-// 10 runs of five words in each, one word of 14 replaced in the middle: 5 runs are gone, 5 are new, 5 stay.
+// 10 runs of five words in each, with one word of 14 replaced in the middle: 5 runs disappear, 5 are new, 5
+// stay.
 constexpr char kFirst[] = "a b c d e f g h i j k l m n";
 constexpr char kSecond[] = "a b c d e f G, X i j k l m n";
 
@@ -144,6 +145,13 @@ TEST_F(TuneCommand, NumbersOfTheDefault) {
   EXPECT_THAT(result.out, HasSubstr("0.60  78.3 %"));
   EXPECT_THAT(result.out, HasSubstr("memory      257 bytes"));
   EXPECT_THAT(result.out, HasSubstr("8.00 GiB of memory hold about 33,500,000 originals"));
+  // Half of it for 257 bytes each, half for 12 keys of 11 bits and a directory: 16.6 bytes.
+  EXPECT_THAT(result.out,
+              HasSubstr("with the setting memory: about 276,000,000 originals, of which 16,700,000 are in "
+                        "tables"));
+  EXPECT_THAT(run("tune --memory 8GiB --relations near,contained").out,
+              Not(HasSubstr("with the setting memory")));
+  EXPECT_THAT(run("tune --memory 8GiB --json").out, HasSubstr("\"with_memory\":{\"originals\":27"));
   EXPECT_THAT(result.out, HasSubstr("assumed: 500 shingles"));
   EXPECT_THAT(result.out, HasSubstr(">       11 x 4"));
   for (char c : result.out) ASSERT_GE(c, 0) << "not ASCII in the C locale";
@@ -166,7 +174,7 @@ TEST_F(TuneCommand, OtherParameters) {
 }
 
 TEST_F(TuneCommand, SampleOfTheUsersOwn) {
-  // Three texts, each twice: once as it is, once with its last of 104 words replaced: 99 of 101 runs are
+  // Three texts, each twice: once unchanged, once with its last of 104 words replaced: 99 of 101 runs are
   // shared.
   std::string lines;
   for (int text = 0; text < 3; ++text) {
@@ -190,7 +198,7 @@ TEST_F(TuneCommand, SampleOfTheUsersOwn) {
   EXPECT_EQ(run("tune --sample nothing.jsonl").code, 2);
 }
 
-// Whatever `relations` is: the sample says whether they are worth it.
+// Whatever `relations` is set to: the sample shows whether relations are worth it.
 TEST_F(TuneCommand, SampleSaysHowManyDocumentsArePartsOfOthers) {
   const auto line = [](const std::string& id, int from, int to) {
     std::string text;

@@ -1,5 +1,5 @@
-// WARC records that are too large to be held: none that is unique is missing from --keep, whatever they are
-// packed in, and texts among them are compared by their payloads.
+// WARC records that are too large for memory: --keep has every unique one, in any compression, and texts
+// among them are compared by their payloads.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ TEST(LargeRecords, AreKeptWhateverTheyArePackedIn) {
                 HasSubstr("2 other records compared by payload digest alone: 1 unique, 1 duplicates"));
     EXPECT_TRUE(read_file(keep) == kept) << from;
   }
-  // A member each, also of what was streamed; and the kept file has the same records again.
+  // Each record is a member, even if it was streamed; and the kept file has the same records.
   for (const char* name : {"kept.warc.gz", "kept.warc.zst"}) {
     const Ran ran = run_doppel("scan -q -o /dev/null --keep " + (dir / name) + " " + (dir / "plain.warc"));
     EXPECT_EQ(ran.code, 0) << ran.err;
@@ -117,7 +117,7 @@ TEST(LargeRecords, ThatCannotBeKeptAreNamed) {
   EXPECT_THAT(ran.err,
               AllOf(HasSubstr("1 unique records are not in " + (dir / "kept.warc") + "; the first: "),
                     HasSubstr("a.warc: byte 0: the record is not kept: ")));
-  // Without --keep nothing is missed.
+  // Without --keep nothing is needed.
   EXPECT_EQ(run_doppel("scan -q -o /dev/null " + (dir / "a.warc"), "ulimit -f 8192;").code, 0);
 }
 

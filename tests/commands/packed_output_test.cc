@@ -1,4 +1,5 @@
-// Outputs are what their names say: packed, records of WARC files by members, or a file for each input.
+// The names of outputs decide their form: compressed, records of WARC files in members, or a file for each
+// input.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -89,7 +90,7 @@ TEST(PackedOutput, ADirectoryHoldsAFileForEachInput) {
   write_file(dir / "copies.jsonl", line("e", 0));
   const std::string in = "cd " + dir.path().string() + " && timeout 20";
   const std::string run = "scan -o /dev/null --keep kept/ one.jsonl deep copies.jsonl ";
-  // What has the name of a file to be kept may be a link to an input.
+  // The file to be kept may already exist, as a link to an input.
   write_file(dir / "kept/x", "");
   testing::fs::create_hard_link(dir / "one.jsonl", dir / "kept/one.jsonl");
   const Ran ran = run_doppel(run + "one.jsonl", in);

@@ -1,4 +1,4 @@
-// doppel scan, sign and tune on Parquet, beside the same rows as JSONL.
+// doppel scan, sign and tune on Parquet, against the same rows as JSONL.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,8 +29,7 @@ using testing::write_file;
 
 const std::string kData = DOPPEL_SOURCE_DIR "/tests/files/data/parquet/";
 
-// The place in the file is another one: bytes in JSONL, rows in Parquet. A document without an id is called
-// by its place.
+// Places differ: bytes in JSONL, rows in Parquet. A document without an id is named after its place.
 std::string without_places(const std::string& text) {
   return replaced(
       text, R"re("(event_id|cluster_id|file)":"[^"]*"|"offset":[0-9]+|"(id|duplicate_of)":"[^"]*/[0-9]+")re",
@@ -44,7 +43,7 @@ std::string out_of(const std::string& arguments) {
 }
 
 TEST(Parquet, VerdictsAreThoseOfTheSameRowsAsJsonl) {
-  // 30 days: dates of whatever type decide what is still known.
+  // 30 days: dates of any type decide which originals have expired.
   for (const char* name : {"crawl_text", "crawl_date32", "crawl_ms", "crawl_us", "crawl_ns", "crawl_epoch",
                            "crawl_bytes", "codec_zstd_v2", "timestamp_int96", "spark_snappy"}) {
     for (const char* how : {"--all", "", "--clusters", "--all --set expire_after=30d",
@@ -58,8 +57,8 @@ TEST(Parquet, VerdictsAreThoseOfTheSameRowsAsJsonl) {
   }
 }
 
-// Originals expire by generations of a thousand, so it takes thousands of rows: two years, and then the first
-// texts again.
+// Originals expire in generations of a thousand, so the test takes thousands of rows: two years, and then the
+// first texts again.
 TEST(Parquet, DatesOfEveryTypeExpireOriginals) {
   TempDir dir;
   constexpr int kRows = 4000, kSecondsApart = 16'000;
@@ -110,7 +109,10 @@ TEST(Parquet, ADirectoryIsReadInOrder) {
 TEST(Parquet, AKilledScanGoesOnAtItsRow) {
   TempDir dir;
   fs::copy_file(kData + "crawl_ms.parquet", dir / "in.parquet");
-  const std::string common = "scan -q --all --set batch_documents=9 ";
+  // A state directory draws a key, with which other pairs near the threshold share no band.
+  write_file(dir / "key", "00112233445566778899aabbccddeeff\n");
+  const std::string common =
+      "scan -q --all --set batch_documents=9 --set hash_key_file=" + (dir / "key") + " ";
   const std::string whole = run_doppel(common + (dir / "in.parquet")).out;
   ASSERT_EQ(std::count(whole.begin(), whole.end(), '\n'), 120);
   const std::string go_on = common + "--state " + (dir / "state") + " -o " + (dir / "out") + " --keep " +
@@ -124,9 +126,9 @@ TEST(Parquet, AKilledScanGoesOnAtItsRow) {
   const std::string kept = read_file(dir / "kept.jsonl");
   EXPECT_EQ(run_doppel(common + "--keep " + (dir / "kept.2") + " " + (dir / "in.parquet")).code, 0);
   EXPECT_EQ(kept, read_file(dir / "kept.2"));
-  // All of it is read; nothing comes again.
-  const Ran again = run_doppel("scan --all --state " + (dir / "state") + " -o " + (dir / "out") + " " +
-                               (dir / "in.parquet"));
+  // Everything was read; nothing comes again.
+  const Ran again = run_doppel("scan --all --set hash_key_file=" + (dir / "key") + " --state " +
+                               (dir / "state") + " -o " + (dir / "out") + " " + (dir / "in.parquet"));
   EXPECT_THAT(again.err, HasSubstr("0 documents"));
 }
 
@@ -139,12 +141,12 @@ TEST(Parquet, SignsAsJsonlDoes) {
   const std::string rows = out_of("scan -q --all --format signed " + (dir / "parquet"));
   EXPECT_EQ(without_places(rows), without_places(out_of("scan -q --all --format signed " + (dir / "jsonl"))));
   EXPECT_EQ(rows, out_of("scan -q --all " + kData + "crawl_bytes.parquet"));
-  // The row of a rejected document comes through.
+  // The row of a rejected document is passed on.
   const Ran signed_scan = run_doppel("scan --format signed " + (dir / "parquet"));
   EXPECT_THAT(signed_scan.err, HasSubstr("crawl_bytes.parquet: row 4: not JSON: it is not valid UTF-8"));
 }
 
-// As the wheel and Spark write them: a column of the records that doppel sign would write.
+// As the wheel and Spark write them: a column with the records of doppel sign.
 TEST(Parquet, SignedRecordsOfAColumn) {
   TempDir dir;
   ASSERT_EQ(run_doppel("sign -q " + kData + "crawl_text.jsonl -o " + (dir / "in.signed")).code, 0);
@@ -167,7 +169,7 @@ TEST(Parquet, SignedRecordsOfAColumn) {
   const std::string both = out_of("scan -q --all --format signed " + (dir / "two"));
   EXPECT_EQ(std::count(both.begin(), both.end(), '\n'), 240);
   EXPECT_TRUE(both.starts_with(wanted));
-  // Of another key: each record says so, by its row.
+  // With another key: each record is refused, by its row.
   const Ran other = run_doppel("scan --format signed " + (dir / "two/a.parquet"),
                                "DOPPEL_HASH_KEY=00112233445566778899aabbccddeeff");
   EXPECT_EQ(other.code, 1);
@@ -188,7 +190,7 @@ TEST(Parquet, KeptAndRejectedRowsAreLines) {
   EXPECT_EQ(read_file(dir / "kept"), read_file(dir / "kept.2"));
   EXPECT_EQ(read_file(dir / "rejects"), read_file(dir / "rejects.2"));
   EXPECT_THAT(read_file(dir / "rejects"), Not(IsEmpty()));
-  // A directory: the file of rows is no Parquet file, and its name says so.
+  // A directory: the kept file is not Parquet, and its name says so.
   fs::create_directory(dir / "all");
   fs::copy_file(in + ".parquet", dir / "all/in.parquet");
   EXPECT_EQ(run_doppel("scan -q --keep " + (dir / "each/") + " " + (dir / "all/in.parquet")).code, 1);
@@ -197,7 +199,7 @@ TEST(Parquet, KeptAndRejectedRowsAreLines) {
     found = found || (entry.path().filename() == "in.parquet.jsonl" &&
                       read_file(entry.path()) == read_file(dir / "kept"));
   EXPECT_TRUE(found);
-  // Only verdicts and unique rows are written as Parquet, and only as a whole.
+  // Only verdicts and unique rows can be written as Parquet, and only as a whole.
   for (const std::string output : {"-o ", "--rejects ", "--clusters -o "}) {
     const Ran refused = run_doppel(fmt::format("scan {} {} {}.parquet", output, dir / "x.parquet", in));
     EXPECT_EQ(refused.code, 2);
@@ -259,7 +261,7 @@ TEST(Parquet, ADamagedPageOfAKeptColumnCostsItsRowGroup) {
       EXPECT_THAT(kept, HasSubstr("\"note\":\"r\""));
     }
   }
-  // Where the column is not copied, nobody looks at it.
+  // If the column is not copied, it is not checked.
   EXPECT_EQ(run_doppel("scan -q --keep " + (dir / "kept.jsonl") + " " + (dir / "b.parquet")).code, 0);
 }
 
@@ -271,7 +273,7 @@ TEST(Parquet, WhatHasNoRowsIsKeptAsAFileWithoutRows) {
   const Ran again = run_doppel("scan -q --all " + kept);
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(again.out, "");
-  // Without any columns there is no file, and the one before stays.
+  // Without any columns no file is written, and the previous one stays.
   write_file(dir / "cut.parquet", read_file(empty).substr(0, 20));
   const std::string before = read_file(kept);
   const Ran none = run_doppel("scan --all --keep " + kept + " " + (dir / "cut.parquet"));
@@ -280,7 +282,7 @@ TEST(Parquet, WhatHasNoRowsIsKeptAsAFileWithoutRows) {
   EXPECT_EQ(read_file(kept), before);
 }
 
-// A wrong command is refused before anything is judged.
+// A wrong command is refused before it judges anything.
 TEST(Parquet, FilesThatCannotBeKeptTogetherAreRefusedAtTheStart) {
   TempDir dir;
   const std::vector<std::string> ids{"a"}, texts{"one two three four five six"};
@@ -299,10 +301,10 @@ TEST(Parquet, FilesThatCannotBeKeptTogetherAreRefusedAtTheStart) {
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
-// Under a limit of the address space, what does not fit costs the file that it is in.
+// Under a limit of the address space, data that does not fit costs only its own file.
 TEST(Parquet, WhatTakesTooMuchMemoryIsNamedAndTheNextFileIsRead) {
   TempDir dir;
-  // Little when it is packed, but no bomb.
+  // Small when compressed, but not a decompression bomb.
   std::string large;
   for (int i = 0; large.size() < (250 << 20); ++i) {
     large.append(128 << 10, 'a');
@@ -358,7 +360,8 @@ TEST(Parquet, TuneAndExplainReadItToo) {
   const auto without_names = [](const std::string& text) {
     return replaced(text, "[^ \n]*crawl_text[^ \n]*", "FILE");
   };
-  // Before that, the cost of metadata: the place of a row is shorter.
+  // Compares only from "Measured on" on: the cost of metadata before it differs, because the place of a row
+  // is shorter.
   const auto measured = [&](const std::string& path) {
     const std::string out = without_names(out_of("tune --sample " + path));
     return out.substr(std::min(out.size(), out.find("Measured on")));

@@ -1,4 +1,4 @@
-// Nothing of the user's is written over: outputs that are inputs, or one another, by whatever name.
+// doppel overwrites nothing of the user's: outputs that are inputs, or equal outputs, under any name.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,8 +31,8 @@ const std::string kLines =
 
 class WrittenOver : public ::testing::TestWithParam<std::string> {};
 
-// Each command line names in.jsonl, by its name or through a link, where it writes; afterwards every file is
-// as it was.
+// Each command line names in.jsonl as an output, by its name or through a link. Afterwards every file is
+// unchanged.
 TEST_P(WrittenOver, IsRefusedBeforeAnythingIsOpened) {
   TempDir dir;
   write_file(dir / "in.jsonl", kLines);
@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
         "lab finder --data in.jsonl --html in.jsonl", "lab finder --quick --html out --markdown out",
         "lab finder --data docs --csv docs/csv"));
 
-// The shell has opened stdout already.
+// The shell has already opened stdout.
 TEST(WrittenOver, StdoutTooWhereItIsAppendedToAnInput) {
   for (const std::string command :
        {"scan in.jsonl", "scan -", "clusters --events in.jsonl", "revisits in.jsonl"}) {
@@ -95,7 +95,7 @@ TEST(Places, AnOutputInADirectoryThatIsReadIsNeverAnInput) {
   TempDir dir;
   write_file(dir / "docs/x.jsonl", kLines);
   const std::string docs = dir / "docs";
-  // Each run says how many documents it read: two, whatever lies beside them by now.
+  // Each run prints how many documents it read: two, whatever other files exist by then.
   const std::string outputs = " --state " + docs + "/idx -o " + docs + "/out.jsonl --keep " + docs +
                               "/keep.jsonl --rejects " + docs + "/rejects.jsonl --keep-files " + docs +
                               "/kept ";
@@ -121,7 +121,7 @@ TEST(Places, WhatIsNotThereYetOrEmptyMayLieAmongTheInputs) {
   EXPECT_THAT(read_file(dir / "docs/new.jsonl"), HasSubstr("duplicate-of"));
 }
 
-// A link below a followed directory leads to what the daemon writes.
+// A link below a followed directory leads to the daemon's output.
 TEST(Places, ServeNeverReadsItsOutputsThroughLinks) {
   TempDir dir;
   write_file(dir / "docs/x.jsonl", kLines);
@@ -130,7 +130,7 @@ TEST(Places, ServeNeverReadsItsOutputsThroughLinks) {
   Daemon daemon({"serve", "--state", dir / "written/idx", "-o", dir / "written/out.jsonl", "--set",
                  "output.verdicts=all", dir / "docs"});
   ASSERT_THAT(daemon.log("ready"), HasSubstr("epoch="));
-  // Its first events are there when it reads what comes now, and would have been found.
+  // Its first events are there when it reads the next documents, and it would have found them.
   for (int i = 0; i < 3; ++i) {
     const std::string id = "later" + std::to_string(i);
     write_file(dir / fmt::format("docs/{}.jsonl", id),
@@ -142,7 +142,7 @@ TEST(Places, ServeNeverReadsItsOutputsThroughLinks) {
   EXPECT_EQ(daemon.wait(), 0);
 }
 
-// dry_run changes nothing anywhere, or is refused by name.
+// dry_run changes nothing, or is refused by name.
 TEST(Places, ADryRunWritesNothing) {
   for (const std::string arguments :
        {"scan --state idx in.jsonl", "scan -o out in.jsonl", "scan --keep out in.jsonl",
@@ -179,7 +179,7 @@ TEST(Places, AnOutputThatIsGoneIsSaid) {
     }
     fs::rename(dir / "away", dir / gone);
   }
-  // Another name is for what comes.
+  // A run with another name for the output continues.
   write_file(dir / "in.jsonl", kLines + R"({"id":"c","text":")" + kText + "\"}\n");
   fs::remove(dir / "out");
   const Ran ran = run_doppel("scan" + state + "--keep " + (dir / "keep") + " -o " + (dir / "other") + " " +
@@ -188,7 +188,7 @@ TEST(Places, AnOutputThatIsGoneIsSaid) {
   EXPECT_THAT(read_file(dir / "other"), HasSubstr("\"id\":\"c\""));
 }
 
-// Where a whole file is written, what was there stays until the new one is complete.
+// If a file is written as a whole, the old one stays until the new one is complete.
 TEST(Places, WholeFilesAreReplacedAtOnce) {
   TempDir dir;
   write_file(dir / "real.svg", "old");
@@ -201,7 +201,7 @@ TEST(Places, WholeFilesAreReplacedAtOnce) {
   EXPECT_TRUE(fs::is_symlink(dir / "plot.svg"));
   EXPECT_EQ(fs::status(dir / "real.svg").permissions(), fs::perms::owner_read | fs::perms::owner_write);
   EXPECT_EQ(read_file(dir / "witness.svg"), "old") << "written in place";
-  // Nothing beside is left.
+  // No other file is left.
   size_t files = 0;
   for (const auto& entry : fs::directory_iterator(dir.path())) files += entry.is_regular_file() ? 1 : 0;
   EXPECT_EQ(files, 3u);

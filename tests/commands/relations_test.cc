@@ -17,7 +17,7 @@ using testing::run_doppel;
 using testing::TempDir;
 using testing::write_file;
 
-// Words that no other range has.
+// Words that no other range contains.
 std::string words(int from, int to) {
   std::string out;
   for (int i = from; i < to; ++i) out += "word" + std::to_string(i) + " ";
@@ -102,7 +102,7 @@ TEST(Relations, HaveNamesAndNeedSets) {
   EXPECT_THAT(sets.err, HasSubstr("verify: exact"));
 }
 
-// What is signed elsewhere has the same relations; nobody has its text.
+// Documents that were signed elsewhere have the same relations, although nobody has their texts.
 TEST(Relations, OfSignedRecordsAreThoseOfTheirDocuments) {
   TempDir dir;
   write_file(dir / "in.jsonl", line("whole", words(0, 600)) + line("half", words(0, 300)) +

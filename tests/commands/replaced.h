@@ -1,5 +1,5 @@
 #pragma once
-// Replaces by POSIX expressions. (std::regex does not compile with -Werror and AddressSanitizer.)
+// Replaces matches of POSIX expressions. (std::regex does not compile with -Werror and AddressSanitizer.)
 
 #include <gtest/gtest.h>
 #include <regex.h>
@@ -8,7 +8,7 @@
 
 namespace doppel::testing {
 
-// Every match replaced; one that is empty fails the test.
+// Replaces every match. An empty match fails the test.
 inline std::string replaced(const std::string& text, const char* expression, const std::string& by) {
   regex_t compiled;
   EXPECT_EQ(::regcomp(&compiled, expression, REG_EXTENDED), 0) << expression;

@@ -1,4 +1,4 @@
-// doppel report: what is counted of captures and copies, as text, table and page.
+// doppel report: its counts of captures and copies, as text, table and page.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Revisit records as an archive keeps them: none refers to what was captured later, what a crawler's own
-// revisit record refers to stays, and an original is found by its id where its file was written again.
+// Revisit records in an archive: none refers to a later capture, a record that a crawler's own revisit record
+// refers to stays, and an original is found by its id if its file was rewritten.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,7 +44,8 @@ size_t count(std::string_view text, std::string_view what) {
   return out;
 }
 
-// The events call the first original that was read. What was captured before it is the original instead.
+// The events call the capture that was read first the original. An earlier capture becomes the original
+// instead.
 TEST(Revisits, ReferToWhatWasThereBefore) {
   TempDir dir;
   write_file(dir / "in/a.warc", capture("late", 9, image('a')) + capture("latest", 30, image('a')));
@@ -67,7 +68,7 @@ TEST(Revisits, ReferToWhatWasThereBefore) {
       EXPECT_EQ(ran.err.find("1 originals of events are later than a copy") != std::string::npos,
                 order == "files")
           << ran.err;
-    // The events of stdin are read several times, too.
+    // The events on stdin are read several times, too.
     EXPECT_EQ(run_doppel("revisits - < " + (dir / order)).out, records.out);
   }
   write_file(dir / "in/c.txt", "text");
@@ -75,7 +76,7 @@ TEST(Revisits, ReferToWhatWasThereBefore) {
               HasSubstr("c.txt: cannot be read in the order of dates"));
 }
 
-// A later original of another crawl stays what it is: others may refer to it.
+// A later original of another crawl stays: other records may refer to it.
 TEST(Revisits, NoReferenceIsTurnedAroundBeyondTheInput) {
   TempDir dir;
   write_file(dir / "a.warc", capture("late", 9, image('a')));

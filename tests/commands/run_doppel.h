@@ -1,5 +1,5 @@
 #pragma once
-// Runs the binary as a user would and says what came out.
+// Runs the binary as a user would, and returns its output.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -15,7 +15,7 @@ namespace doppel::testing {
 
 namespace fs = std::filesystem;
 
-// A directory of its own for each test, gone afterwards.
+// A temporary directory for each test, removed at its end.
 class TempDir {
  public:
   TempDir() {
@@ -50,7 +50,7 @@ struct Ran {
   std::string out, err;
 };
 
-// `arguments` are a shell's: quote what needs it. `environment` precedes the command.
+// `arguments` is a part of a shell command: quote where necessary. `environment` precedes the command.
 inline Ran run_doppel(const std::string& arguments, const std::string& environment = "") {
   TempDir dir;
   std::string command = environment + " '" DOPPEL_BINARY "' " + arguments + " >'" + (dir / "out") + "' 2>'" +

@@ -31,7 +31,7 @@ std::string line(const std::string& id, const std::string& text) {
   return "{\"id\":\"" + id + "\",\"text\":\"" + text + "\"}\n";
 }
 
-// Templates with changed words, cut at random: copies of all degrees.
+// Templates with changed words, cut at random: copies of every degree.
 std::string corpus(uint64_t seed, int documents) {
   std::mt19937_64 random(seed);
   std::string out;
@@ -186,8 +186,8 @@ TEST(Scan, ErrorsSayWhatIsWrong) {
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
-// The index reserves address space for what it may become. A limit (ulimit -v) leaves less of it, and where
-// that is not enough, nothing is judged.
+// The index reserves address space for its growth. A limit (ulimit -v) leaves less, and if that is not
+// enough, nothing is judged.
 TEST(Scan, ALimitOfTheAddressSpaceIsKept) {
   TempDir dir;
   std::string lines;
@@ -214,7 +214,7 @@ TEST(Scan, ALimitOfTheAddressSpaceIsKept) {
   EXPECT_GE(refused, 2);
 }
 
-// The limit that is just enough to begin with, as the message names it.
+// Returns the limit that is just enough to begin, from the message.
 int64_t least_address_space(const std::string& arguments) {
   const Ran ran = run_doppel(arguments, "ulimit -v 150000;");
   EXPECT_EQ(ran.code, 3) << ran.err;
@@ -224,7 +224,7 @@ int64_t least_address_space(const std::string& arguments) {
   return at == std::string::npos ? 0 : std::atoll(ran.err.c_str() + at + kBefore.size());
 }
 
-// Where it turns out later, the run stops, and the next one continues where it stopped.
+// If memory runs out later, the run stops, and the next one continues there.
 TEST(Scan, AnIndexThatTheSystemRefusesMemoryStopsTheRun) {
   TempDir dir;
   std::string lines;
@@ -240,7 +240,7 @@ TEST(Scan, AnIndexThatTheSystemRefusesMemoryStopsTheRun) {
   ASSERT_EQ(whole.code, 0) << whole.err;
   const int64_t least = least_address_space(arguments + input);
   ASSERT_GT(least, 150'000);
-  // How much the index reserves at once depends on the limit: with some, the first batches have room.
+  // The limit determines how much the index reserves at once: with some limits, the first batches have room.
   std::string with_state;
   Ran stopped;
   for (int64_t more = 0; more < 400'000 && lines_of(stopped.out) == 0; more += 16'000) {
@@ -257,7 +257,7 @@ TEST(Scan, AnIndexThatTheSystemRefusesMemoryStopsTheRun) {
   EXPECT_EQ(stopped.out + rest.out, whole.out);
 }
 
-// A line costs itself, however long it becomes.
+// A line costs only itself, however long it becomes.
 TEST(Scan, ALineThatTakesTooMuchMemoryIsLeftOut) {
   TempDir dir;
   const std::string few = "{\"text\":\"one two three four five six\"}\n";

@@ -46,7 +46,7 @@ TEST(Serve, ADirectoryThatFills) {
     EXPECT_THAT(daemon.log("stopped"), HasSubstr("documents=3 unique=2 duplicates=1"));
     EXPECT_EQ(daemon.wait(), 0);
   }
-  // What came while nobody looked is judged, and nothing again.
+  // Documents that came meanwhile are judged, and nothing else is judged again.
   write_file(dir / "in/c.txt", text(2));
   Daemon daemon(arguments);
   EXPECT_THAT(daemon.line(), HasSubstr("c.txt"));
@@ -54,7 +54,7 @@ TEST(Serve, ADirectoryThatFills) {
   EXPECT_EQ(daemon.wait(), 0);
 }
 
-// The text between `begin` and `end` in a line.
+// Returns the text between `begin` and `end` in a line.
 std::string between(const std::string& line, const std::string& begin, const std::string& end) {
   const size_t at = line.find(begin);
   if (at == std::string::npos) return "no " + begin;
@@ -62,7 +62,7 @@ std::string between(const std::string& line, const std::string& begin, const std
   return line.substr(from, line.find(end, from) - from);
 }
 
-// Also where it is killed when a better copy is written, but not committed.
+// Also if it is killed when a better copy is written, but not committed.
 TEST(Serve, AnnouncesEachBetterCopyOnce) {
   const auto scored = [](int id, int of, const std::string& score) {
     return R"({"id":"d)" + std::to_string(id) + R"(","score":)" + score + R"(,"text":")" + text(of) + "\"}\n";
@@ -76,7 +76,7 @@ TEST(Serve, AnnouncesEachBetterCopyOnce) {
                      "output.best=score:max", dir / "in"});
       ::unsetenv("DOPPEL_KILL_AT");
       if (!killed) {
-        EXPECT_NE(daemon.log("ready"), "");  // what the killed one did not commit is gone
+        EXPECT_NE(daemon.log("ready"), "");  // discards what the killed one did not commit
         while (read_file(dir / "events").find(until) == std::string::npos) continue;
         daemon.signal(SIGTERM);
       }
@@ -103,7 +103,7 @@ TEST(Serve, AnnouncesEachBetterCopyOnce) {
   }
 }
 
-// What is forgotten while nothing comes is committed too, and the place in the input with it.
+// Requests to forget are committed while no document comes, with the position of the input.
 TEST(Serve, ForgetsWhileNothingComes) {
   TempDir dir;
   write_file(dir / "in/a.jsonl", record(1, 1));
@@ -126,12 +126,12 @@ TEST(Serve, ForgetsWhileNothingComes) {
   EXPECT_EQ(daemon.wait(), 0);
 }
 
-// A request counts when it is on the disk: where it cannot get there, the command says so and leaves nothing.
+// A request counts when it is durable. If it cannot become durable, the command says so and leaves nothing.
 TEST(Serve, ARequestThatCannotBeSyncedIsNone) {
   if (std::system("strace -qq -o /dev/null true 2>/dev/null") != 0) GTEST_SKIP() << "no strace";  // NOLINT
   TempDir dir;
   fs::create_directories(dir / "state");
-  // The search for leaks does not work beside strace.
+  // The search for leaks does not work under strace.
   const std::string trace =
       "env ASAN_OPTIONS=detect_leaks=0 strace -f -qq -o /dev/null -e trace=fdatasync,fsync -e inject=";
   const std::string forget = "forget --state '" + (dir / "state") + "' --id d1";
@@ -141,12 +141,12 @@ TEST(Serve, ARequestThatCannotBeSyncedIsNone) {
   EXPECT_TRUE(fs::is_empty(dir / "state/requests"));
   EXPECT_EQ(run_doppel(forget, trace + "fsync:error=EIO:when=1").code, 3);
   EXPECT_EQ(run_doppel(forget).code, 0);
-  // No file of the daemon's is made for it: where root asks, it would be root's.
+  // The command creates no file of the daemon's: if root asks, it would belong to root.
   EXPECT_FALSE(fs::exists(dir / "state/LOCK"));
 }
 
-// Killed between two pieces of a large request: each original is removed once, and the answer is for all of
-// them.
+// The daemon is killed between two pieces of a large request: each original is removed once, and the answer
+// covers all of them.
 TEST(Serve, ForgetsInPiecesThroughACrash) {
   TempDir dir;
   constexpr int kOriginals = 12'000;
@@ -232,7 +232,7 @@ TEST(Serve, RefusesWhatCannotWork) {
   fs::create_directories(dir / "in");
   const std::string in = "'" + (dir / "in") + "'", state = " --state '" + (dir / "state") + "' ";
   const auto refused = [&](const std::string& arguments, const std::string& why) {
-    // A daemon of somebody else may have the default port.
+    // Another daemon may use the default port.
     const Ran ran = run_doppel("serve --set http.listen= " + arguments);
     EXPECT_EQ(ran.code, 2) << arguments;
     EXPECT_THAT(ran.err, HasSubstr(why));

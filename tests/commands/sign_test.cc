@@ -1,4 +1,4 @@
-// doppel sign, and who reads what it makes: the same verdicts, byte for byte.
+// doppel sign, and the readers of its records: the same verdicts, byte for byte.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ std::string words(int from, int to) {
   return out;
 }
 
-// Templates with other ends: copies of all degrees.
+// Templates with different ends: copies of every degree.
 std::vector<std::string> texts(uint64_t seed, int documents) {
   std::mt19937_64 random(seed);
   std::vector<std::string> out;
@@ -46,14 +46,14 @@ std::vector<std::string> texts(uint64_t seed, int documents) {
   return out;
 }
 
-// The epoch of an index is its own.
+// Removes the epochs, which differ from index to index.
 std::string without_epochs(std::string events) {
   for (size_t at = 0; (at = events.find(",\"epoch\":", at)) != std::string::npos;)
     events.erase(at, std::min(events.find('}', at), events.size()) - at);
   return events;
 }
 
-// With all that a line can be: rejected, without a text, in a scope, with members that events repeat.
+// Lines of every kind: rejected, without a text, in a scope, with members that events repeat.
 std::string lines(uint64_t seed, int documents) {
   std::string out;
   int i = 0;
@@ -89,13 +89,13 @@ std::string warc(uint64_t seed, int documents) {
   return out;
 }
 
-// What scan says of documents, and of their signed records.
+// Expects the same output of scan for documents and for their signed records.
 void expect_same(const TempDir& dir, const std::string& input, const std::string& flags,
                  const std::string& name = "signed") {
   const std::string records = dir / name;
   const Ran sign = run_doppel("sign -q " + flags + " " + input + " -o " + records);
   ASSERT_LE(sign.code, 1) << sign.err;
-  // Of the flags, those about the format are the signer's.
+  // The flags about the format are the signer's.
   for (const std::string output : {"--all", "", "--clusters", "--set verify=signature --all"}) {
     const Ran texts = run_doppel(fmt::format("scan -q {} {} {}", output, flags, input));
     const Ran decided = run_doppel(fmt::format("scan -q {} {} --format signed {}", output, flags, records));
@@ -151,14 +151,14 @@ TEST(Sign, SharedIndexGoesOnWithTheSameVerdicts) {
         run_doppel("sign -q " + key + " " + (dir / name) + " -o " + (dir / name) + ".signed");
     EXPECT_LE(signed_one.code, 1) << signed_one.err;
   }
-  // The archive first: its pages are a part of the scheme of an index that is kept.
+  // The archive comes first: its pages become a part of the stored scheme.
   const std::string first = scan("--state " + (dir / "texts") + " --all " + (dir / "a.warc"));
   const std::string second = scan("--state " + (dir / "texts") + " --all " + (dir / "b.jsonl"));
   const std::string records = "--format signed --state " + (dir / "records") + " --all ";
   EXPECT_EQ(scan(records + (dir / "a.warc.signed")), first);
   EXPECT_EQ(scan(records + (dir / "b.jsonl.signed")), second);
   EXPECT_THAT(scan(records + (dir / "b.jsonl.signed")), IsEmpty()) << "it was read";
-  // An index of documents takes signed records, and the other way round.
+  // An index of documents accepts signed records, and the other way round.
   EXPECT_EQ(
       without_epochs(scan("--format signed --state " + (dir / "texts") + " " + (dir / "b.jsonl.signed"))),
       without_epochs(scan("--state " + (dir / "records") + " " + (dir / "b.jsonl"))));
@@ -197,7 +197,7 @@ TEST(Sign, PipesAndRejectedLines) {
   ASSERT_EQ(run_doppel("sign -q " + (dir / "in.jsonl") + " -o " + (dir / "r")).code, 1);
   const std::string said = run_doppel("scan --format signed " + (dir / "r")).err;
   EXPECT_THAT(said, HasSubstr("in.jsonl:41 (byte "));
-  // Files back to back are one.
+  // Concatenated files are one file.
   write_file(dir / "more.jsonl", lines(8, 20));
   ASSERT_LE(run_doppel("sign -q " + (dir / "more.jsonl") + " -o " + (dir / "more")).code, 1);
   write_file(dir / "both", read_file(dir / "r") + read_file(dir / "more"));
@@ -220,7 +220,7 @@ TEST(Sign, DaemonOnFilesSaysTheSame) {
                           "state.directory=" + (dir / "state"), "--set", "files.paths=" + (dir / "drop"),
                           "--set", "files.rejects=" + (dir / "rejects")});
   ASSERT_THAT(daemon.log("ready"), Not(IsEmpty()));
-  // What is no signed record is named, and the daemon goes on.
+  // A file without signed records is named, and the daemon continues.
   write_file(dir / "other.jsonl", lines(1, 3));
   fs::rename(dir / "other.jsonl", dir / "drop/other.jsonl");
   EXPECT_THAT(daemon.log("other.jsonl"), HasSubstr("not signed records, which input.format: signed expects"));
@@ -312,12 +312,12 @@ TEST_F(SignBadInput, OtherSchemesAreNamed) {
   sign("--set hash_key_file=" + (dir / "key"), "other");
   EXPECT_THAT(scan_file("other").err, HasSubstr("hash_key_fingerprint: the records were signed with"));
   EXPECT_EQ(scan_file("other", "--set hash_key_file=" + (dir / "key")).out, all);
-  // Without sets nothing can be verified by them.
+  // Without sets, nothing can be verified by them.
   sign("--set verify=signature", "other");
   ran = scan_file("other");
   EXPECT_THAT(ran.err, HasSubstr("signed without its set (verify: signature); sign it with verify: exact"));
   EXPECT_EQ(scan_file("other", "--set verify=signature").code, 1);
-  // Records of one file among those of another one.
+  // Records of one file in the middle of another one.
   const Ran mixed = scan(good.substr(0, good.size() - 8) + read_file(dir / "other").substr(300));
   EXPECT_EQ(mixed.code, 1);
 }
@@ -359,7 +359,7 @@ TEST_F(SignBadInput, WhatNeedsTheDocumentsIsRefused) {
 
 TEST_F(SignBadInput, NothingIsThereUntilAllIsSigned) {
   testing::Daemon sign({"sign", "-o", dir / "half", "-"});
-  sign.say(lines(1, 2000));  // more than a pipe holds: it is reading
+  sign.say(lines(1, 2000));  // more than a pipe holds, so it is reading
   sign.signal(SIGTERM);
   EXPECT_EQ(sign.wait(), 130);
   EXPECT_FALSE(fs::exists(dir / "half"));

@@ -1,5 +1,5 @@
-// Every command with a stdout that nobody reads or that is full, and with a stderr that is closed, nobody
-// reads, or is full: as users meet them with `| head`, full disks and supervisors.
+// Every command with a stdout that nobody reads or that is full, and with a stderr that is closed, that
+// nobody reads, or that is full: users meet these with `| head`, full disks and supervisors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -46,14 +46,15 @@ class Streams : public ::testing::Test {
     run("lab map <sets | LC_ALL=C sort", "buckets", "/dev/null");
   }
 
-  // Where stdout and stderr go: as the shell writes it behind > and 2>. &9 is a pipe that nobody reads.
+  // `out` and `err` are the targets of stdout and stderr, in the shell's notation after > and 2>. &9 is a
+  // pipe that nobody reads.
   int run(const std::string& arguments, const std::string& out, const std::string& err) {
     int pipe[2];
     EXPECT_EQ(::pipe(pipe), 0);
     ::close(pipe[0]);
     ::dup2(pipe[1], 9);
     ::close(pipe[1]);
-    // SIGPIPE as it is in a shell, whatever runs the test.
+    // SIGPIPE has a shell's default, whatever runs the test.
     const std::string command = "cd " + dir_.path().string() +
                                 " && DOPPEL_HTTP_LISTEN= timeout 60 '" DOPPEL_BINARY "' " + arguments +
                                 " 2>" + err + " >" + out;
@@ -75,7 +76,7 @@ TEST_P(StandardStreams, NeverAbort) {
   const std::string whole = file("whole");
   ASSERT_FALSE(whole.empty());
 
-  // As grep: no word, and a code that says why.
+  // Like grep: prints nothing, and returns a code that tells why.
   EXPECT_EQ(run(arguments, "&9", "err"), kClosed) << file("err");
   EXPECT_EQ(file("err"), "") << "said to nobody";
 
@@ -89,11 +90,11 @@ TEST_P(StandardStreams, NeverAbort) {
 
   for (const std::string err : {"&9", "/dev/full", "&-"}) {
     EXPECT_EQ(run(arguments, "out", err), 0) << err;
-    // An experiment shows how long it took.
+    // An experiment prints how long it took.
     if (arguments != "lab theory --quick") {
       EXPECT_EQ(file("out").size(), whole.size()) << err;
     }
-    // A second one beside it, with the same reader gone.
+    // Both streams fail.
     EXPECT_EQ(run(arguments, "/dev/full", err), 3) << err;
   }
   EXPECT_EQ(run(arguments, "&9", "&9"), kClosed);
@@ -112,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
                       "lab sets --sets 20", "lab map <sets", "lab pairs -t 0.1 <sets", "lab theory --quick",
                       "forget --state idx --id a"));
 
-// Commands that also say something on stderr, whatever happens: neither stream takes the other one down.
+// Commands that always write to stderr, too: neither stream affects the other.
 class Talking : public Streams, public ::testing::WithParamInterface<std::string> {};
 TEST_P(Talking, TheStreamsAreIndependent) {
   const int code = run(GetParam(), "whole", "err");
@@ -144,7 +145,7 @@ TEST_F(Streams, ServeEndsWithAnErrorThatItsLogNames) {
   EXPECT_THAT(file("out"), HasSubstr("duplicate-of"));
 }
 
-// No file of ours gets the number of a stream that was closed.
+// No file of ours gets the number of a closed stream.
 TEST_F(Streams, ClosedOnesAreNoFiles) {
   EXPECT_EQ(run("scan -o out.jsonl in.jsonl <&-", "&-", "&-"), 0);
   const std::string out = file("out.jsonl");

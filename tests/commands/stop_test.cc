@@ -1,4 +1,4 @@
-// A signal that comes before a command has begun its work ends it in order, as any later one does.
+// A signal that comes before a command has begun its work ends it in order, like any later one.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -10,7 +10,7 @@
 namespace doppel::testing {
 namespace {
 
-// The exit code of a command that gets this signal before its first instruction.
+// Returns the exit code of a command that gets this signal before its first instruction.
 int stopped_at_once(const std::vector<std::string>& arguments, int signal) {
   Daemon command(arguments);
   command.signal(signal);
@@ -21,7 +21,7 @@ TEST(Stop, BeforeTheFirstInstruction) {
   TempDir dir;
   fs::create_directories(dir / "in");
   write_file(dir / "a.jsonl", "{\"id\":\"a\",\"text\":\"one two three four five six\"}\n");
-  // Nobody listens there, so each would wait for the brokers.
+  // Nobody listens there, so each command would wait for the brokers.
   const std::string brokers = "kafka.brokers=127.0.0.1:1";
   const std::vector<std::string> topics{
       "--set", brokers, "--set", "kafka.topics=documents", "--set", "state.directory=" + (dir / "kafka")};

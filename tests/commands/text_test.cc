@@ -1,4 +1,4 @@
-// What of a page is compared, as a user sees it: doppel text, scan --extract, explain and tune on pages, and
+// The compared part of a page, as a user sees it: doppel text, scan --extract, explain and tune on pages, and
 // state directories that were made with another extraction.
 
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ std::string warc_record(const std::string& type, const std::string& uri, const s
       type, std::hash<std::string>()(type + uri) % 1'000'000, uri, http.size(), http);
 }
 
-// The same article on two sites, and another one on the first site.
+// The same article on two sites, and another article on the first site.
 struct Crawl {
   TempDir dir;
   std::string warc = dir / "crawl.warc";

@@ -1,5 +1,5 @@
 // State directories that earlier versions wrote: tests/data/upgrade/NAME/state. A version that changes the
-// format adds a folder (tests/data/upgrade/make), and takes none away.
+// format adds a folder (tests/data/upgrade/make), and removes none.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ TEST(Upgrade, StateDirectoriesOfEarlierVersionsAreWholeAndGoOn) {
     EXPECT_THAT(inspected.out,
                 HasSubstr("\"index_checksum\":\"" + checksum.substr(0, checksum.find('\n')) + "\""));
 
-    // What it was made of comes again, after a line that it has not seen, and all of it is known.
+    // Its documents come again, after a line that it has not seen; all of them are known.
     const std::string before = read_file(folder.path() / "documents.jsonl");
     write_file(dir / "again.jsonl", R"({"id":"new","text":"nobody has seen this before"})"
                                     "\n" +

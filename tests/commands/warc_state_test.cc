@@ -1,5 +1,5 @@
-// One state directory for records of every kind, in any order of commands: how pages in WARC files are read
-// is recorded with the first WARC record, is never dropped, and is refused only where it differs.
+// One state directory for records of every kind, in any order of commands: the first WARC record also stores
+// how pages in WARC files are read. The index keeps this, and refuses only a different value.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ std::string line(int number, int copy) {
   return fmt::format("{{\"id\":\"{0}-{1}\",\"text\":\"lines {2}\"}}\n", number, copy, words(number));
 }
 
-// A page in the frame of one of many sites: only its main text is equal elsewhere.
+// A page in the frame of one of many sites: only its main text occurs elsewhere.
 std::string response(int number, int site) {
   std::string menu;
   for (int i = 0; i < 60; ++i) menu += fmt::format("<li><a href={0}>Chapter {0} of site {1}</a>", i, site);
@@ -59,7 +59,7 @@ size_t count(const std::string& text, const std::string& of) {
   return out;
 }
 
-// Runs commands on one state directory, and knows which documents came before.
+// Runs commands on one state directory, and knows the earlier documents.
 class Life {
  public:
   explicit Life(uint64_t seed) : random_(seed) {}
@@ -187,7 +187,7 @@ TEST(WarcState, CommandsInAnyOrder) {
   }
 }
 
-// The pages of this state are read in another way from its first WARC record on, and not before.
+// From its first WARC record on, and not before, this state reads pages differently.
 TEST(WarcState, IsRefusedOnlyWhereItDiffers) {
   TempDir dir;
   write_file(dir / "a.jsonl", line(1, 1));

@@ -24,7 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A file doppel.yaml in a directory of its own; messages are compared without the directory.
+// A file doppel.yaml in a temporary directory; messages are compared without the directory.
 class ConfigTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -109,8 +109,7 @@ input:
   EXPECT_THAT(o.input.tag_fields, ElementsAre("crawl=/crawl_name", "year=/year"));
 }
 
-// Each of the million thresholds with six digits is the double nearest to it, and the integer that its digits
-// say.
+// Each of the million thresholds with six digits is the nearest double, and the integer of its digits.
 TEST_F(ConfigTest, ThresholdIsNeverRounded) {
   const Key* key = find_key("threshold");
   Options options;
@@ -302,7 +301,7 @@ TEST_F(ConfigTest, AvroNeedsASchema) {
               ElementsAre(HasSubstr("schema_registry.credentials_file")));
   EXPECT_THAT(errors(avro + "  framing: none\nschema_registry:\n  url: https://a\n"),
               Contains(HasSubstr("input.framing")));
-  // Who reads signed records needs no schema.
+  // A reader of signed records needs no schema.
   EXPECT_THAT(errors("input:\n  format: signed\n  signed_format: avro\n"), IsEmpty());
 }
 
@@ -375,7 +374,7 @@ TEST_F(ConfigTest, SignersThatCannotWorkAreRefusedByName) {
               Contains(HasSubstr("set kafka.brokers")));
 }
 
-// --role and --shards are such settings, and so is what a pod has in its environment.
+// --role and --shards are settings, and so is the environment of a pod.
 TEST_F(ConfigTest, WrongShardsAreNamedWithTheirOrigin) {
   const ConfigInputs matcher{.sets = {{"kafka.brokers", "b:9092"},
                                       {"kafka.topics", "signed"},
@@ -406,7 +405,7 @@ TEST_F(ConfigTest, WrongShardsAreNamedWithTheirOrigin) {
   ConfigInputs pod = matcher;
   pod.environment = {"DOPPEL_CLUSTER_SHARDS=2/4"};
   EXPECT_THAT(errors("", pod), IsEmpty());
-  pod.environment = {"DOPPEL_CLUSTER_SHARDS=/4"};  // one without the label that the number comes from
+  pod.environment = {"DOPPEL_CLUSTER_SHARDS=/4"};  // a pod without the label that the number comes from
   EXPECT_THAT(errors("", pod),
               Contains(AllOf(HasSubstr("environment DOPPEL_CLUSTER_SHARDS: cluster.shards: shards \"/4\""),
                              HasSubstr("numbers and ranges of numbers are expected"))));
@@ -421,7 +420,7 @@ TEST_F(ConfigTest, EveryKeyExplainsItself) {
   }
 }
 
-// Written as a file, settings are read back as they were.
+// Settings that are written as a file are read back unchanged.
 TEST_F(ConfigTest, ReadsWhatItWrites) {
   rc::check([&] {
     auto text = rc::gen::container<std::string>(rc::gen::inRange<char>(1, 127));
@@ -442,8 +441,7 @@ TEST_F(ConfigTest, ReadsWhatItWrites) {
   });
 }
 
-// The file that users copy from: it holds every key, each at its default, each under a comment of its own
-// group.
+// The file that users copy: it contains every key, with its default, under a comment of its own group.
 TEST_F(ConfigTest, TheShippedFileIsComplete) {
   std::string shipped = std::string(DOPPEL_SOURCE_DIR) + "/config/doppel.yaml";
   std::vector<std::string> wrong;

@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// As a person writes it.
+// Returns the value as a person writes it.
 std::string written(const Limit& limit, int64_t value) {
   const std::string sign = value < 0 ? "-" : "";
   const int64_t size = std::abs(value);
@@ -44,7 +44,7 @@ TEST(Limits, TheWholeTableHoldsInTheFile) {
   for (const Limit& limit : limits::kAll) {
     SCOPED_TRACE(limit.name);
     ASSERT_NE(find_key(limit.name), nullptr);
-    // What must be set together with it.
+    // Settings that must be set together with it.
     std::string others;
     if (limit.name == "bands") others = "rows: 1\nnum_perm: 1024\n";
     if (limit.name == "rows") others = "bands: 1\nnum_perm: 1024\n";
@@ -54,7 +54,8 @@ TEST(Limits, TheWholeTableHoldsInTheFile) {
       const bool chosen = inside == 0 && (limit.name == "bands" || limit.name == "rows");
       const absl::StatusOr<Config> config =
           load(fmt::format("{}: {}\n{}", limit.name, written(limit, inside), chosen ? "" : others));
-      // A recall in its range may be more than any bands reach: then the message is not about the range.
+      // A recall within its range may still be more than any bands reach: then the message is not about the
+      // range.
       if (!config.ok()) {
         EXPECT_EQ(limit.name, "recall") << config.status();
         EXPECT_THAT(std::string(config.status().message()), HasSubstr("possible: recall"));
@@ -73,7 +74,7 @@ TEST(Limits, TheWholeTableHoldsInTheFile) {
   }
 }
 
-// What `doppel config keys` says of a range is what the table says.
+// `doppel config keys` shows the ranges of the table.
 TEST(Limits, KeysShowTheRangeOfTheTable) {
   for (const Limit& limit : limits::kAll) {
     std::string range;

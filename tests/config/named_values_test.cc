@@ -1,4 +1,4 @@
-// kafka.properties: names and values from three places, some of them secret.
+// kafka.properties: names and values from three sources, some of them secret.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -34,6 +34,11 @@ SCENARIOS = {
                  "--set", "state.checkpoint_documents=1000000"],
     "relations": ["--set", "relations=near,contained,contains,shares", "--set", "passage_words=25", "--set", "common_after=5",
                   "--set", "max_documents=3000", "--set", "batch_documents=60", "--set", "state.checkpoint_documents=400"],
+    # Most originals are in segments.
+    "memory": ["--set", "memory=150000", "--set", "state.fsync=none", "--set", "batch_documents=50",
+               "--set", "max_documents=3000", "--set", "state.checkpoint_documents=250"],
+    "memory-expiry": ["--set", "memory=150000", "--set", "batch_documents=30", "--set", "expire_after=20d",
+                      "--set", "state.checkpoint_documents=600"],
 }
 # Of these options an undisturbed run gets those that change what is written, and none of the others.
 SAME = ["--all", "expire_after=20d", "relations=near,contained,contains,shares", "passage_words=25", "common_after=5",
@@ -228,10 +233,10 @@ def main():
             compare(expected, directory)
             ends += 1
         print(f"{name}: {hits} of {kills} runs killed, {ends} ends, the outputs are the same", flush=True)
-    if "full-disk" in names:
-        options = SCENARIOS["default"]
-        expected, _ = undisturbed(binary, inputs, options, os.path.join(work, "full-disk-expected"))
-        full_disk(binary, inputs, options, os.path.join(work, "full-disk"), expected, 256 * 1024)
+    for name in ["default", "memory"] if "full-disk" in names else []:
+        options = SCENARIOS[name]
+        expected, _ = undisturbed(binary, inputs, options, os.path.join(work, f"full-disk-{name}-expected"))
+        full_disk(binary, inputs, options, os.path.join(work, f"full-disk-{name}"), expected, 256 * 1024)
     shutil.rmtree(work)
 
 

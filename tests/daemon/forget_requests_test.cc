@@ -1,4 +1,4 @@
-// Requests that are left as files: by root too, unreadable ones, and such as cannot be removed.
+// Requests that are left as files: also by root, unreadable ones, and ones that cannot be removed.
 #include "daemon/forget_requests.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,8 @@ using ::testing::HasSubstr;
 
 constexpr uid_t kNobody = 65534;
 
-// Root may write anywhere: then a daemon's user is somebody else, as it is where doppel is installed.
+// Root may write anywhere. As root, the test therefore runs the daemon as another user, as in an
+// installation.
 class AsTheDaemonsUser {
  public:
   AsTheDaemonsUser() {
@@ -76,7 +77,7 @@ struct ForgetRequestsTest : ::testing::Test {
       if (const auto answer = take_answer(dir.path(), name)) return *answer;
     }
   }
-  // Long enough that files are looked for several times.
+  // Long enough to look for files several times.
   void turn_for(std::chrono::milliseconds time) {
     const auto end = std::chrono::steady_clock::now() + time;
     while (std::chrono::steady_clock::now() < end) turn();
@@ -106,7 +107,7 @@ TEST_F(ForgetRequestsTest, RootLeavesWhatTheDaemonsUserCanRemove) {
   EXPECT_TRUE(fs::is_empty(dir / "requests"));
 }
 
-// As older versions left them: the daemon may read the file, and neither remove it nor write beside it.
+// As older versions left them: the daemon may read the file, but neither remove it nor write next to it.
 TEST_F(ForgetRequestsTest, WhatCannotBeRemovedIsCarriedOutOnce) {
   stream.insert(3, "one");
   const std::string name = leave("tag=crawl=one");
@@ -127,7 +128,7 @@ TEST_F(ForgetRequestsTest, WhatCannotBeRemovedIsCarriedOutOnce) {
   EXPECT_EQ(stream.removed.size(), 3u);
   EXPECT_EQ(count(log, "cannot answer and remove it"), 1u) << log;
   EXPECT_THAT(log, HasSubstr(file(name, ".request")));
-  // Someone follows the advice.
+  // A person follows the advice.
   if (::geteuid() == 0) {
     ASSERT_EQ(::chown((dir / "requests").c_str(), kNobody, kNobody), 0);
   } else {
@@ -174,7 +175,7 @@ TEST_F(ForgetRequestsTest, GoesOnAfterACrashAndAnswersForAllOfIt) {
   EXPECT_EQ(progress->found, 12'000u);
   restart();
   stream.insert(1, "one");
-  // Killed again before anything more is removed: what is known of the first run stays.
+  // Killed again before it removes more: the result of the first run stays known.
   turn_for(std::chrono::milliseconds(1));
   restart();
   EXPECT_EQ(run(name), 12'000u);
@@ -188,7 +189,7 @@ TEST_F(ForgetRequestsTest, ManyAreOneSearch) {
   std::vector<std::string> names;
   for (int i = 0; i < 105; ++i) names.push_back(leave("id=d" + std::to_string(i)));
   for (const std::string& name : names) EXPECT_EQ(run(name), 1u);
-  EXPECT_LE(stream.bodies.reads(), 2 * 3'000u);  // there are more than one search takes
+  EXPECT_LE(stream.bodies.reads(), 2 * 3'000u);  // more than one search takes
   EXPECT_EQ(stream.removed.size(), 105u);
 }
 

@@ -1,4 +1,4 @@
-// What a daemon answers about itself while it starts, runs, and hangs.
+// The answers of a daemon about itself while it starts, runs and hangs.
 
 #include "daemon/monitor.h"
 
@@ -37,10 +37,10 @@ class MonitorTest : public ::testing::Test {
 
 TEST_F(MonitorTest, LivesWhileItTurns) {
   int status = 200;
-  while (status == 200) status = ask("/live").status;  // nobody turns: it is said to hang
+  while (status == 200) status = ask("/live").status;  // the loop does not turn, so it counts as hanging
   EXPECT_EQ(status, 503);
   EXPECT_NE(ask("/live").body.find("\"stalled\""), std::string::npos);
-  // Every turn makes it alive again. On a slow machine the answer may come too late: then another turn.
+  // Every turn makes it alive again. On a slow machine the answer may come too late: then it turns once more.
   while (status != 200) {
     EXPECT_FALSE(monitor_.stop());
     status = ask("/live").status;
@@ -68,7 +68,7 @@ TEST_F(MonitorTest, SaysHowFarItsStartIs) {
   EXPECT_NE(ask("/metrics").body.find("\ndoppel_ready 1\n"), std::string::npos);
 }
 
-// Who asks with ?standby wants to know whether this daemon follows the log or serves.
+// A client that asks with ?standby wants to know whether this daemon follows the log or serves.
 TEST_F(MonitorTest, StandbyIsReadyForThoseWhoSaySo) {
   monitor_.restoring({"reading the index log", 12, 34});
   EXPECT_EQ(ask("/ready?standby").status, 503);

@@ -1,4 +1,4 @@
-// docs/formats.md shows bytes of each format. They are written by doppel's code and taken apart here, by what
+// docs/formats.md shows bytes of each format. doppel's code writes them, and this test takes them apart as
 // the page says. DOPPEL_WRITE_DOCS=1 puts them into the page.
 
 #include <fcntl.h>
@@ -197,7 +197,7 @@ std::string journal() {
   return end_of_commit(layout).done();
 }
 
-// Key and value of a log record; each value begins with its kind and its checksum.
+// Lays out key and value of a log record; each value begins with its kind and its checksum.
 std::string log_record(const std::string& bytes, const LogPlace& place, bool number,
                        const std::function<void(Layout&)>& rest) {
   const std::string_view all = bytes;

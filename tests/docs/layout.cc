@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kShown = 8;  // bytes of a field
 
-// In quotes where a person can read it.
+// Quotes the bytes if a person can read them.
 std::string readable(std::string_view bytes) {
   const bool text = std::all_of(bytes.begin(), bytes.end(), [](char c) { return c >= ' ' && c < 0x7f; });
   if (!text) return fmt::format("{} bytes", bytes.size());

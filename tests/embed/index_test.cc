@@ -63,7 +63,7 @@ TEST(Index, SaysWhatDocumentsShare) {
     EXPECT_EQ(half.related[0].passages[0].begin, head.size());
     EXPECT_EQ(half.related[0].passages[0].end, text.size() - 1);
   }
-  // The next one uses what the index was made with, or says what differs.
+  // The next program uses the stored options, or learns what differs.
   const auto again = Index::open(path).value();
   const Judgement quote = again->query({.text = words(5'000, 5'400) + words(420, 500)}).value();
   ASSERT_EQ(quote.related.size(), 1u);
@@ -142,7 +142,7 @@ TEST(Index, ScopesNeverMeet) {
   EXPECT_EQ(index->insert({.id = "d", .text = words(0, 50)})->verdict, Verdict::unique);
 }
 
-// Originals expire together, 1,024 at a time, once a thousand later times were seen.
+// Originals expire together, 1,024 at a time, after a thousand later times.
 TEST(Index, ExpiryFollowsTheDocumentsTime) {
   const auto index = Index::open("", {.expire_after_ms = 1000}).value();
   std::vector<std::string> texts;
@@ -180,9 +180,9 @@ void expect_equal(const Judgement& a, const Judgement& b, size_t i) {
   ASSERT_EQ(a.similarity, b.similarity) << i;
 }
 
-// All at once on four threads, one by one in shards, asked before each insert, and in a directory that is
-// closed and opened again and again: always the same verdicts. All have one key: it decides which bands two
-// documents share, and a directory draws its own.
+// All at once on four threads, one by one in shards, queried before each insert, and in a directory that is
+// closed and reopened repeatedly: always the same verdicts. All have one key, because the key decides which
+// bands two documents share, and each directory would draw its own.
 TEST(Index, EveryWaySaysTheSame) {
   const char* setting = std::getenv("DOPPEL_TEST_SEED");
   const uint64_t seed = setting ? std::stoull(setting) : std::random_device()();
@@ -200,7 +200,7 @@ TEST(Index, EveryWaySaysTheSame) {
     const Judgement asked = apart->query(documents[i]).value();
     const Judgement one = apart->insert(documents[i]).value();
     expect_equal(all[i], one, i);
-    // One that is known already is a copy of itself for a query, which does not know what its caller is.
+    // For a query, a known document is a copy of itself, because a query does not know the caller's document.
     if (asked.duplicate_of != documents[i].id) expect_equal(asked, one, i);
     expect_equal(all[i], stored->insert(documents[i]).value(), i);
     if (random() % 300 == 0) {

@@ -1,4 +1,4 @@
-// Answers as records: what is written is what is read, and nothing else is taken for one.
+// Answers as records: reading returns what was written, and refuses everything else.
 #include "engine/answer_record.h"
 
 #include <gtest/gtest.h>
@@ -138,7 +138,7 @@ TEST(Shards, AreRefusedByWhatIsWrong) {
       {"5", missing},
       {"0-15", missing},
       {"0,1", missing},
-      // Of how many.
+      // The number of shards.
       {"0/", all},
       {"0/0", all},
       {"0/-4", all},
@@ -148,7 +148,7 @@ TEST(Shards, AreRefusedByWhatIsWrong) {
       {"0/4294967297", all},  // 1 in 32 bits
       {"0/4/4", "the number of all shards comes once, at the end"},
       {"0/4,1/8", "the number of all shards comes once, at the end"},
-      // Which.
+      // The list of shards.
       {"/8", numbers},
       {" 0/8", numbers},
       {"-1/8", numbers},

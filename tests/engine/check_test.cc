@@ -1,4 +1,4 @@
-// Deliberately broken contracts of RESOLVE: what MATCH or a caller could get wrong must not become an event.
+// Deliberately broken contracts of RESOLVE: a mistake of MATCH or of a caller must not become an event.
 #include "base/check.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ EngineOptions options() {
 
 class BrokenRuleDeathTest : public testing::Test {
  protected:
-  // SIGN and MATCH of these documents.
+  // Runs SIGN and MATCH for these documents.
   void match(const std::vector<int>& numbers) {
     work.resize(numbers.size(), engine.options());
     Signer signer = engine.make_signer();
@@ -38,7 +38,7 @@ class BrokenRuleDeathTest : public testing::Test {
     match(numbers);
     ASSERT_TRUE(engine.resolve(work).ok());
   }
-  // A candidate that MATCH has never found.
+  // Adds a candidate that MATCH has not found.
   void claim(size_t document, Seq seq, Overlap overlap) {
     work.answers[document].candidates.push_back(
         {.seq = seq, .equal = 128, .checked = true, .overlap = overlap});

@@ -9,6 +9,7 @@
 
 #include "base/simd.h"
 #include "engine/indexed_engine.h"
+#include "engine/memory_store.h"
 #include "engine/steps.h"
 
 namespace doppel {
@@ -18,13 +19,14 @@ using testing::add_random_relations;
 using testing::History;
 using testing::make_related_steps;
 using testing::make_steps;
+using testing::MemoryStore;
 using testing::random_options;
 using testing::run_slow;
 using testing::sign;
 using testing::SlowOutcome;
 using testing::Step;
 
-// What the durable form of an index keeps of it.
+// The durable form of an index.
 class Kept {
  public:
   void add(const Resolved& resolved, const EngineOptions& options) {
@@ -40,15 +42,15 @@ class Kept {
     lowest_live_ = resolved.lowest_live;
   }
 
-  // As from a snapshot: what lives, and what was removed.
+  // Like a snapshot: the live rows, and the removals.
   void restore_snapshot(Engine& engine, const std::string& clock, std::mt19937_64& random) {
     ASSERT_TRUE(engine.start_restore(lowest_live_, lowest_live_, clock).ok());
     for (Seq seq = lowest_live_; seq < rows_.size(); ++seq) ASSERT_TRUE(engine.restore(view(seq)).ok());
     engine.finish_restore(1 + static_cast<int>(random() % 30));
   }
 
-  // As from a compacted log: removals come late, of some dead rows only the time is left, and what is dead
-  // for long may be there or not.
+  // Like a compacted log: removals come late, some dead rows have only their time left, and rows that died
+  // long ago may be there or not.
   void restore_log(Engine& engine, const std::string& clock, std::mt19937_64& random) {
     const Seq first = random() % (lowest_live_ + 1);
     ASSERT_TRUE(engine.start_restore(first, first, {}).ok());
@@ -94,7 +96,8 @@ class Kept {
   Seq lowest_live_ = 0;
 };
 
-// Restarted now and then, with another number of shards.
+// Restarts the engine now and then, with another number of shards. If there is a store, old originals are in
+// segments, which remain.
 History run_engine(EngineOptions options, const std::vector<Step>& steps, size_t batch_size,
                    std::mt19937_64& random) {
   std::unique_ptr<Bodies> bodies = memory_bodies();
@@ -108,7 +111,7 @@ History run_engine(EngineOptions options, const std::vector<Step>& steps, size_t
     while (n < batch_size && at + n < steps.size() && steps[at + n].forget.empty()) ++n;
     if (random() % 8 == 0) {
       const std::string clock = engine->clock();
-      options.shards = 1 + static_cast<int>(random() % 5);
+      if (options.segments.empty()) options.shards = 1 + static_cast<int>(random() % 5);
       engine = std::make_unique<Engine>(options, *bodies);
       if (random() % 2 == 0) {
         kept.restore_snapshot(*engine, clock, random);
@@ -125,7 +128,7 @@ History run_engine(EngineOptions options, const std::vector<Step>& steps, size_t
     for (size_t i = 0; i < n; ++i) {
       sign_one(i);
       SignedDocument& document = work.sign.documents[i];
-      // Known when it came: not read, unless it turns out to be needed.
+      // The payload is known: the text is not read, unless RESOLVE needs it.
       if (document.action == SignedDocument::Action::judge && engine->knows_payload(document.payload)) {
         document.content = Content::unread;
         document.digest = {};
@@ -153,7 +156,7 @@ History run_engine(EngineOptions options, const std::vector<Step>& steps, size_t
   return run;
 }
 
-// What verifies runs of many documents.
+// Checks the indexed rule, which verifies runs with many documents.
 TEST(EngineOracle, TheIndexedRuleIsTheSlowRule) {
   std::random_device device;
   for (int round = 0; round < 30; ++round) {
@@ -170,11 +173,23 @@ TEST(EngineOracle, TheIndexedRuleIsTheSlowRule) {
   }
 }
 
+void expect_same_outcomes(const History& fast, const History& slow, size_t batch) {
+  ASSERT_EQ(fast.outcomes.size(), slow.outcomes.size());
+  for (size_t i = 0; i < slow.outcomes.size(); ++i) {
+    ASSERT_EQ(fast.outcomes[i], slow.outcomes[i])
+        << "batch size " << batch << ", document " << i << ": verdict "
+        << static_cast<int>(fast.outcomes[i].verdict) << " of " << fast.outcomes[i].seq << " with "
+        << fast.outcomes[i].related.size() << " related, expected "
+        << static_cast<int>(slow.outcomes[i].verdict) << " of " << slow.outcomes[i].seq << " with "
+        << slow.outcomes[i].related.size();
+  }
+}
+
 TEST(EngineOracle, SaysWhatTheSlowRuleSays) {
   std::random_device device;
   uint64_t near = 0, exact = 0, unique = 0, expired = 0, unread = 0, read_late = 0;
   std::map<RemovalReason, uint64_t> removed;
-  // Half of the rounds replace, and few documents of a round do: chance may ask for some rounds more.
+  // Half of the rounds replace, but few documents of a round do: by chance, some more rounds may be needed.
   for (int round = 0; round < 12 || (round < 60 && removed[RemovalReason::replaced] <= 10); ++round) {
     const uint64_t seed = device();
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -195,20 +210,14 @@ TEST(EngineOracle, SaysWhatTheSlowRuleSays) {
       force_simd(static_cast<Simd>(random() % 3));
       History fast = run_engine(options, steps, batch, random);
       force_simd(simd_supported());
-      ASSERT_EQ(fast.outcomes.size(), slow.outcomes.size());
-      for (size_t i = 0; i < steps.size(); ++i) {
-        ASSERT_EQ(fast.outcomes[i], slow.outcomes[i])
-            << "batch size " << batch << ", document " << i << ": verdict "
-            << static_cast<int>(fast.outcomes[i].verdict) << " of " << fast.outcomes[i].seq << ", expected "
-            << static_cast<int>(slow.outcomes[i].verdict) << " of " << slow.outcomes[i].seq;
-      }
+      ASSERT_NO_FATAL_FAILURE(expect_same_outcomes(fast, slow, batch));
       unread += fast.unread;
       read_late += fast.read_late;
       EXPECT_EQ(fast.removed, slow.removed);
       EXPECT_EQ(fast.lowest_live, slow.lowest_live);
     }
   }
-  // What was compared must have contained something to compare.
+  // The comparison must have covered enough cases.
   EXPECT_GT(near, 200u);
   EXPECT_GT(exact, 100u);
   EXPECT_GT(unique, 500u);
@@ -220,11 +229,46 @@ TEST(EngineOracle, SaysWhatTheSlowRuleSays) {
   EXPECT_GT(read_late, 10u);
 }
 
+TEST(EngineOracle, SaysTheSameWithOldOriginalsInSegments) {
+  std::random_device device;
+  size_t made = 0;
+  uint64_t longest = 0;
+  for (int round = 0; round < 12; ++round) {
+    const uint64_t seed = device();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    EngineOptions options = random_options(random);
+    const std::vector<Step> steps = make_steps(random(), 400);
+    const History slow = run_slow(options, steps);
+    for (const size_t batch : {size_t{1}, size_t{7}, size_t{64}, size_t{1000}}) {
+      options.shards = 1 + static_cast<int>(random() % 3);
+      std::vector<MemoryStore> stores(static_cast<size_t>(options.shards));
+      options.segments.clear();
+      for (MemoryStore& store : stores)
+        options.segments.push_back(
+            {.store = &store,
+             .young = 2 + random() % 30,
+             .merge_on = random() % 2 == 0 ? std::launch::deferred : std::launch::async});
+      const History fast = run_engine(options, steps, batch, random);
+      ASSERT_NO_FATAL_FAILURE(expect_same_outcomes(fast, slow, batch));
+      EXPECT_EQ(fast.removed, slow.removed);
+      EXPECT_EQ(fast.lowest_live, slow.lowest_live);
+      for (const MemoryStore& store : stores) {
+        made += store.made();
+        longest = std::max(longest, store.longest());
+      }
+    }
+  }
+  // Segments were made and merged.
+  EXPECT_GT(made, 100u);
+  EXPECT_GT(longest, 16u);
+}
+
 TEST(EngineOracle, RelatesWhatTheSlowRuleRelates) {
   std::random_device device;
   std::map<Relation, uint64_t> found;
   uint64_t more = 0, repeats = 0;
-  // A few rounds have settings that find little: chance may ask for some rounds more.
+  // A few rounds have settings that find little: by chance, some more rounds may be needed.
   const auto enough = [&] {
     return found[Relation::contained] > 50 && found[Relation::contains] > 50 &&
            found[Relation::shares] > 50 && more > 10 && repeats > 10;
@@ -245,20 +289,67 @@ TEST(EngineOracle, RelatesWhatTheSlowRuleRelates) {
     for (size_t batch : {size_t{1}, size_t{9}, size_t{1000}}) {
       options.shards = 1 + static_cast<int>(random() % 4);
       const History fast = run_engine(options, steps, batch, random);
-      ASSERT_EQ(fast.outcomes.size(), slow.outcomes.size());
-      for (size_t i = 0; i < steps.size(); ++i) {
-        ASSERT_EQ(fast.outcomes[i], slow.outcomes[i])
-            << "batch size " << batch << ", document " << i << ": verdict "
-            << static_cast<int>(fast.outcomes[i].verdict) << " of " << fast.outcomes[i].seq << " with "
-            << fast.outcomes[i].related.size() << " related, expected "
-            << static_cast<int>(slow.outcomes[i].verdict) << " of " << slow.outcomes[i].seq << " with "
-            << slow.outcomes[i].related.size();
-      }
+      ASSERT_NO_FATAL_FAILURE(expect_same_outcomes(fast, slow, batch));
       EXPECT_EQ(fast.removed, slow.removed);
     }
   }
   EXPECT_TRUE(enough()) << found[Relation::contained] << ' ' << found[Relation::contains] << ' '
                         << found[Relation::shares] << ' ' << more << ' ' << repeats;
+}
+
+// The first document has common prints. The next one is matched a second time because its best candidate has
+// died. The common prints of the first document must not affect it.
+TEST(EngineOracle, WhatWasCommonInOneDocumentSaysNothingAboutTheNext) {
+  std::random_device device;
+  uint64_t related = 0;
+  for (int round = 0; round < 40; ++round) {
+    const uint64_t seed = device();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    uint64_t next_word = 0;
+    const auto words = [&](size_t n) {
+      std::vector<std::string> out(n);
+      for (std::string& word : out) word = "w" + std::to_string(next_word++);
+      return out;
+    };
+    const auto joined = [](const std::vector<std::string>& first, const std::vector<std::string>& then) {
+      std::string out;
+      for (const auto* part : {&first, &then})
+        for (const std::string& word : *part) out += word + " ";
+      return out;
+    };
+    EngineOptions options;
+    options.scheme.key = {random(), random()};
+    options.track_ids = true;
+    options.payload_of = testing::payload_of;
+    options.rule = make_rule(0.8, 0.9, 128).value();
+    options.rule.max_checks = 2;
+    options.rule.relations.contains = options.rule.relations.shares = true;
+    options.rule.relations.passage = options.scheme.passage = 20;
+    options.rule.relations.common_after = 3;
+
+    const std::vector<std::string> held = words(28), bar = words(60), body = words(200);
+    std::vector<Step> steps{{.forget = {}, .id = "held", .text = joined(held, {})}};
+    for (int site = 0; site < 3; ++site)
+      steps.push_back({.forget = {}, .id = "site" + std::to_string(site), .text = joined(bar, words(200))});
+    for (int version = 0; version < 3; ++version) {
+      std::vector<std::string> edited = body;
+      for (size_t w = 10 + static_cast<size_t>(version); w < edited.size(); w += 50) edited[w] += "x";
+      steps.push_back({.forget = {}, .id = "body" + std::to_string(version), .text = joined({}, edited)});
+    }
+    const Seq nobody = 1000;
+    steps.push_back({.forget = {nobody}, .id = "site3", .text = joined(bar, words(200))});  // a new batch
+    const uint64_t kept = random() % 3;
+    for (const uint64_t version : {kept + 1, kept + 2})
+      steps.push_back({.remove = true, .forget = {}, .id = "body" + std::to_string(version % 3)});
+    steps.push_back({.forget = {}, .id = "holds", .text = joined(held, body)});
+
+    const History slow = run_slow(options, steps);
+    const History fast = run_engine(options, steps, 1000, random);
+    ASSERT_EQ(fast.outcomes == slow.outcomes, true);
+    related += slow.outcomes.back().related.size();
+  }
+  EXPECT_GT(related, 20u);
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ TEST(Expiry, IsWhatItsDefinitionSays) {
       if (random() % 10 == 0) {
         const std::string state = expiry->state();
         expiry = std::make_unique<Expiry>(r);
-        if (random() % 2 == 0) {  // a snapshot: all is known at once
+        if (random() % 2 == 0) {  // a snapshot: everything is known at once
           ASSERT_TRUE(expiry->start_restore(lowest, state).ok());
           for (Seq seq = lowest; seq < trusted.size(); ++seq) expiry->added(seq, trusted[seq]);
         } else {  // a log: the end is known at the end, and some times come late

@@ -1,6 +1,6 @@
 #pragma once
-// The slow rule for many documents: it says the same, and only looks things up instead of reading them all.
-// Every find is compared in full, so a hash that two things share does not matter.
+// The slow rule for many documents: gives the same results, but looks documents up instead of reading them
+// all. It compares every find in full, so collisions of hashes do not matter.
 
 #include <string_view>
 #include <unordered_map>

@@ -1,5 +1,5 @@
-// Options of the embeddable API: each is checked where it comes in, and whatever is taken works. Run it under
-// the asan preset too.
+// Options of the embeddable API: each is checked at its entry, and every accepted value works. Run it under
+// the asan preset, too.
 #include "engine/limits.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ std::string words(int from, int to) {
 
 std::string message(const absl::Status& status) { return std::string(status.message()); }
 
-// ---- what works with options that were taken
+// ---- accepted options must work
 
 absl::Status use_index(const Index::Options& options) {
   auto index = Index::open("", options);
@@ -81,7 +81,7 @@ absl::Status use_lsh_index(const LshIndexOptions& options) {
 
 using Use = std::function<absl::Status(int64_t)>;
 
-// Every way in which a value of the table comes into the API.
+// Returns every entry of a value of the table into the API.
 std::multimap<std::string_view, Use> entrances() {
   const auto whole = [](auto member) {
     return [member](int64_t value) {
@@ -104,7 +104,7 @@ std::multimap<std::string_view, Use> entrances() {
       return use_lsh_index(options);
     };
   };
-  // So that a banding is possible whatever the value is.
+  // Makes a banding possible for every value.
   const auto num_perm = [](auto& o, int64_t v) { o.num_perm = static_cast<int>(v); };
   const auto threshold = [](auto& o, int64_t v) {
     o.threshold = static_cast<double>(v) / 1e6;
@@ -154,7 +154,7 @@ std::multimap<std::string_view, Use> entrances() {
   };
 }
 
-// What the API has no option for; the settings have (tests/config).
+// Limits without an option in the API; the settings have them (tests/config).
 const std::set<std::string_view> kSettingsOnly{"max_documents", "min_shingles", "max_record",
                                                "threads",       "containment",  "passage_words",
                                                "common_after",  "max_related"};
@@ -169,7 +169,7 @@ TEST(Limits, TheWholeTableHoldsInTheApi) {
       for (const int64_t inside : {limit.least, limit.most}) {
         SCOPED_TRACE(inside);
         const absl::Status status = way->second(inside);
-        // A value may be in its range and still reach no recall: then the message is not about the range.
+        // A value in its range may still reach no recall: then the message is not about the range.
         if (!status.ok()) {
           EXPECT_EQ(limit.name, "num_perm") << status;
           EXPECT_THAT(message(status), HasSubstr("possible: recall"));
@@ -209,13 +209,13 @@ TEST(Limits, MessagesNameOptionValueAndRange) {
             "1024 bands in 9 shards need 9216 tables, and at most 8192 are possible");
 }
 
-// A process has only so many mappings.
+// A process has a limited number of mappings.
 TEST(Limits, TheMostTablesFit) {
   EXPECT_TRUE(use_index({.num_perm = 1024, .bands = 1024, .rows = 1, .shards = 8}).ok());
   EXPECT_TRUE(use_index({.num_perm = 1024, .bands = 32, .rows = 1, .shards = 256}).ok());
 }
 
-// ---- signatures that do not compare
+// ---- signatures that cannot be compared
 
 TEST(Limits, SignaturesOfOtherOptionsDoNotMeet) {
   const std::vector<std::pair<std::string, SignatureOptions>> others{
@@ -245,7 +245,7 @@ TEST(Limits, SignaturesOfOtherOptionsDoNotMeet) {
             "num_perm: 8, but 128 here; signatures can be compared only if they have the same options");
   EXPECT_EQ(ours.slots(), before);
   EXPECT_EQ(index->size(), 1U);
-  // An index of the classic family takes signatures of it.
+  // An index of the classic family accepts classic signatures.
   auto classic = LshIndex::create({.signature = {.classic = true}}).value();
   EXPECT_FALSE(classic->insert("a", ours).ok());
 }
@@ -261,7 +261,7 @@ TEST(Limits, PiecesNeedNoBeginning) {
   EXPECT_EQ(pieces.slots(), whole.slots());
 }
 
-// ---- any options at all
+// ---- arbitrary options
 
 int any_of(const Limit& limit) {
   const int least = static_cast<int>(limit.least);
@@ -279,7 +279,7 @@ double any_share() {
       rc::gen::element(-1.0, 1e-7, 1e-6, 1 - 1e-6, 1 + 1e-9, 2.0, std::nan(""), infinite, -infinite));
 }
 
-// Most options are left alone, so that not all of what is tried is refused.
+// Leaves most options unset, so that not every combination is refused.
 template <typename T>
 void perhaps(auto& option, const std::function<T()>& any) {
   if (*rc::gen::weightedElement<bool>({{3, false}, {1, true}})) option = any();

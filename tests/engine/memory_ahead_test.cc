@@ -28,10 +28,11 @@ TEST(MemoryAhead, TakesWhatPagesAnnounce) {
   const FreshMemory fresh = [&](void* at, size_t bytes) { memory.take(at, bytes); };
   pages.ahead(size_t{1} << 20, size_t{2} << 20, fresh);
   memory.wait();
-  EXPECT_EQ(resident(pages.data(), kBytes), (size_t{2} << 20) + 4096);  // not what is in use already
+  // Without the part that is already in use.
+  EXPECT_EQ(resident(pages.data(), kBytes), (size_t{2} << 20) + 4096);
   EXPECT_EQ(pages.announced(), size_t{3} << 20);
-  pages.ahead(size_t{1} << 20, size_t{2} << 20, fresh);  // which is there
-  pages.ahead(size_t{7} << 20, size_t{2} << 20, fresh);  // as far as there is something
+  pages.ahead(size_t{1} << 20, size_t{2} << 20, fresh);  // it is there already
+  pages.ahead(size_t{7} << 20, size_t{2} << 20, fresh);  // up to the end of the usable part
   memory.wait();
   EXPECT_EQ(resident(pages.data(), kBytes), (size_t{3} << 20) + 4096);
   EXPECT_EQ(pages.announced(), kBytes);

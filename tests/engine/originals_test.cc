@@ -7,24 +7,25 @@
 #include <string>
 
 #include "engine/engine.h"
+#include "engine/memory_store.h"
 
 namespace doppel {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 EngineOptions options(int shards) {
   EngineOptions out;
   out.rule = make_rule(0.8, 0.995, 128).value();
   out.shards = shards;
-  out.rows_max = 100;  // in place of 268 million
+  out.rows_max = 100;  // instead of 268 million
   return out;
 }
 
-class OriginalsTest : public testing::Test {
+class OriginalsTest : public ::testing::Test {
  protected:
-  // Documents that nothing is similar to, `count` at once.
+  // Adds `count` documents at once that resemble nothing.
   absl::Status add(Engine& engine, int count) {
     Work work;
     work.resize(static_cast<size_t>(count), engine.options());
@@ -74,6 +75,27 @@ TEST_F(OriginalsTest, WhatExpiresMakesRoom) {
   Engine engine(o, *bodies_);
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(add(engine, 10).ok());
   EXPECT_EQ(engine.originals().stats().live, 150u);
+}
+
+TEST_F(OriginalsTest, WhatIsInSegmentsIsCounted) {
+  EngineOptions o = options(2);
+  std::vector<testing::MemoryStore> stores(2);
+  for (SegmentStore& store : stores) o.segments.push_back({.store = &store, .young = 20});
+  Engine engine(o, *bodies_);
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(add(engine, 10).ok());
+  const OriginalsStats before = engine.originals().stats();
+  EXPECT_EQ(before.live, 100u);
+  EXPECT_LE(before.rows, 40u);
+  ASSERT_TRUE(before.old.has_value());
+  EXPECT_EQ(before.old->live + before.rows, 100u);
+  EXPECT_GE(before.old->segments, 2u);
+  EXPECT_GT(before.memory_bytes(), before.row_bytes + before.table_bytes);
+  number_ = 0;
+  EXPECT_TRUE(add(engine, 60).ok());
+  const OriginalsStats after = engine.originals().stats();
+  EXPECT_EQ(after.live, 100u);
+  EXPECT_GT(after.old->key_pages, before.old->key_pages);
+  EXPECT_GT(after.old->row_pages, before.old->row_pages);
 }
 
 TEST_F(OriginalsTest, ARestoreOfTooManyIsRefused) {

@@ -1,4 +1,4 @@
-// A query says what an insert would say, and changes nothing.
+// A query returns the verdict that an insert would return, and changes nothing.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -20,8 +20,8 @@ struct Compared {
   uint64_t near = 0, exact = 0, unique = 0, capped = 0, not_the_first = 0;
 };
 
-// What is sure to be equal: all but what the time of a document, or the text that it replaces, changes before
-// it is judged.
+// Compares everything except what the document's time, or the text that it replaces, changes before it is
+// judged.
 void compare(const EngineOptions& options, const std::vector<Step>& steps, Compared& counts) {
   const std::unique_ptr<Bodies> bodies = memory_bodies();
   Engine engine(options, *bodies);
@@ -93,7 +93,7 @@ std::string words(int from, int to) {
   return out;
 }
 
-// The first candidate by equal slices, and the earliest, need not be the most similar one.
+// The first candidate (most equal slices, earliest) need not be the most similar one.
 TEST(Query, NamesTheMostSimilarOriginal) {
   const auto index = Index::open("", {.threshold = 0.5}).value();
   ASSERT_TRUE(index->insert({.id = "far", .text = words(0, 100)}).ok());

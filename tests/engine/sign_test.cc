@@ -17,7 +17,7 @@ constexpr size_t kMaxValues = kMaxRecord * 8 / 12;  // larger sets are left out
 struct Signed {
   SignedDocument document;
   std::vector<uint8_t> slices = std::vector<uint8_t>(128);
-  // How often each is there, and in which order, depends on the pieces.
+  // Number and order of the values depend on the pieces.
   std::set<uint32_t> values() const { return {document.tops.begin(), document.tops.end()}; }
   bool operator==(const Signed& other) const {
     return document.digest == other.document.digest && document.content == other.document.content &&
@@ -38,7 +38,7 @@ std::string random_text(std::mt19937_64& random) {
   return text;
 }
 
-// The values of a text's set, straight from its shingles. Nothing where there are too many of them.
+// Computes the values of a text's set directly from its shingles. Empty if there are too many.
 std::set<uint32_t> slow_values(const Scheme& scheme, std::string_view text, bool& left_out) {
   Shingler shingler(scheme.key, scheme.shingle_words, scheme.normalisation);
   PodVector<uint64_t> shingles;
@@ -67,7 +67,7 @@ TEST(Sign, TheSetsValuesAreThoseOfTheShinglesAtOnceAndInPieces) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   const Scheme scheme{.key = {random(), random()}, .min_shingles = 3, .max_record = kMaxRecord};
-  Signer signer(scheme);  // one for all: nothing of a text may stay for the next
+  Signer signer(scheme);  // one for all, so that nothing may remain of a text
   Signer without(scheme, false);
   Signed once, pieces, bare;
   size_t shingled = 0, left_out = 0, short_ones = 0;

@@ -1,4 +1,4 @@
-// Signed records: what is written is what is read, and nothing else is taken for one.
+// Signed records: reading returns what was written, and refuses everything else.
 #include "engine/signed_record.h"
 
 #include <gmock/gmock.h>
@@ -74,7 +74,7 @@ absl::Status decode(std::string_view bytes, Whole& out) {
   return decode_signed_record(bytes, kFingerprint, kNumPerm, out.origin, out.document, out.slices.data());
 }
 
-// With a right checksum, whatever it says.
+// Sets a right checksum, whatever the content.
 std::string resealed(std::string bytes) {
   store(bytes.data(), crc32c(std::string_view(bytes).substr(4)));
   return bytes;
@@ -84,7 +84,7 @@ RC_GTEST_PROP(SignedRecord, IsReadAsItWasWritten, (uint64_t seed)) {
   const Whole w = random_record(seed);
   const std::string bytes = encoded(w);
   Whole read;
-  // What a document before left there must not shine through.
+  // Values of an earlier document must not remain.
   read.document = random_record(seed + 1).document;
   const absl::Status status = decode(bytes, read);
   RC_ASSERT(status.ok());
@@ -108,7 +108,7 @@ RC_GTEST_PROP(SignedRecord, EveryFlippedBitAndEveryCutIsSeen, (uint64_t seed)) {
   RC_ASSERT(absl::IsInvalidArgument(decode(bytes, read)));
 }
 
-// A checksum is no secret: what has one must not be believed for it.
+// Anyone can compute a checksum: a right one must not make a record trusted.
 RC_GTEST_PROP(SignedRecord, ForgedOnesAreReadOrRefused, (uint64_t seed)) {
   std::string bytes = encoded(random_record(seed));
   std::mt19937_64 random(seed);
@@ -192,7 +192,7 @@ TEST(SignedFile, FrameHeadsAreChecked) {
   EXPECT_EQ(parse_frame_head(std::string(8, '\0')), std::nullopt) << "a hole in a file is no end";
 }
 
-// With prints, a record says in which order the values of its set come.
+// With prints, a record contains the order of its set's values.
 TEST(SignedRecord, KeepsTheOrderOfShinglesWherePrintsNeedIt) {
   const uint64_t seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
@@ -220,7 +220,7 @@ TEST(SignedRecord, KeepsTheOrderOfShinglesWherePrintsNeedIt) {
     ASSERT_EQ(read.document.tops.size(), whole.document.tops.size());
     for (size_t i = 0; i < read.document.tops.size(); ++i)
       ASSERT_EQ(read.document.tops[i] >> (32 - set.bits), whole.document.tops[i] >> (32 - set.bits)) << i;
-    // A change that the checksum allows is found or harmless.
+    // A change that the checksum does not reveal is found or harmless.
     const size_t at = 5 + random() % (bytes.size() - 5);
     bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
     store(bytes.data(), crc32c(std::string_view(bytes).substr(4)));

@@ -1,6 +1,7 @@
 #pragma once
-// The rule and the definition of candidates, word for word and by linear search: what the engine must
-// say for any batches, shards, table sizes and kernels. Only SIGN and the sets are shared with it.
+// The rule and the definition of candidates, word for word, by linear search: the results that the engine
+// must give for any batches, shards, table sizes and kernels. It shares only SIGN and the sets with the
+// engine.
 
 #include <algorithm>
 #include <deque>
@@ -100,15 +101,15 @@ class SlowEngine {
     Digest digest, payload;
     uint64_t id_tag = 0;
     int64_t timestamp_ms = kNoTime;
-    std::vector<uint8_t> slices;  // empty: below one shingle
+    std::vector<uint8_t> slices;  // empty: the text is shorter than one shingle
     CompactSet set;
     std::vector<int> bands;
-    std::set<uint64_t> prints;  // that it lists
+    std::set<uint64_t> prints;  // the prints that the original lists
     bool live = true;
     bool listed(int band) const { return std::find(bands.begin(), bands.end(), band) != bands.end(); }
   };
 
-  // The first that lives, in the order of numbers.
+  // Returns the first live one, in the order of numbers.
   virtual const Entry* with_payload(const Digest& payload) const {
     for (const Entry& r : entries_) {
       if (r.live && r.payload == payload) return &r;
@@ -121,7 +122,7 @@ class SlowEngine {
     }
     return nullptr;
   }
-  // All that are listed in a band under d's key, dead ones too, in any order.
+  // Returns all originals that a band lists under d's key, including dead ones, in any order.
   virtual std::vector<const Entry*> listed_like(const Entry& d, int band) const {
     std::vector<const Entry*> out;
     for (const Entry& r : entries_) {
@@ -139,7 +140,7 @@ class SlowEngine {
   }
 
   EngineOptions options_;
-  std::vector<Entry> entries_;  // a number is a place here
+  std::vector<Entry> entries_;  // by number
 
  private:
   void kill(Entry& r, RemovalReason reason) {
@@ -148,7 +149,7 @@ class SlowEngine {
     removed_.push_back({r.seq, reason});
   }
 
-  // What the document shares with those that live, and what of its prints it lists.
+  // Relates the document to the live originals, and sets the prints that it lists.
   void relate(const SignedDocument& document, Entry& entry, SlowOutcome& out) {
     const RelationRule& rule = options_.rule.relations;
     std::vector<SlowOriginal> live;
@@ -174,7 +175,7 @@ class SlowEngine {
     }
   }
 
-  // Everything below is dead.
+  // Makes everything below `lowest` dead.
   void raise(Seq lowest) {
     lowest_live_ = std::max(lowest_live_, lowest);
     for (Entry& r : entries_) {
@@ -217,14 +218,14 @@ class SlowEngine {
     return best != nullptr && reaches(similarity(d, *best), options_.rule.threshold_ppm) ? best : nullptr;
   }
 
-  // A time counts as no later than the watermark, and not at all before there is one.
+  // A time counts as no later than the watermark; without a watermark it does not count.
   int64_t trusted(int64_t time) const {
     const size_t rank = options_.rule.watermark_rank;
     return time == kNoTime || times_.size() < rank ? kNoTime : std::min(time, times_[rank - 1]);
   }
 
-  // The watermark is the n-th largest time so far; a full generation whose youngest member is too old goes,
-  // and all before it.
+  // The watermark is the n-th largest time so far. A full generation whose youngest member is too old
+  // expires, with all earlier ones.
   void expire(int64_t now) {
     const Rule& rule = options_.rule;
     if (rule.expire_after_ms == 0) return;
@@ -239,7 +240,7 @@ class SlowEngine {
     }
     for (const auto& [generation, time] : youngest) {
       if ((generation + 1) * rule.generation >= next_) break;  // still growing
-      if (time == kNoTime) continue;                           // goes with the next one that has a time
+      if (time == kNoTime) continue;                           // expires with the next one that has a time
       if ((generation + 1) * rule.generation <= lowest_live_) continue;
       if (time >= limit) break;
       raise((generation + 1) * rule.generation);

@@ -1,6 +1,6 @@
 #pragma once
-// Relations word for word: every live original against the document, shingle by shingle, with maps and sets.
-// Only prints and compact sets are shared with the engine.
+// Relations word for word: compares every live original with the document, shingle by shingle, with maps and
+// sets. It shares only prints and compact sets with the engine.
 
 #include <algorithm>
 #include <cstdint>
@@ -24,10 +24,10 @@ struct SlowOriginal {
 struct SlowRelated {
   std::vector<Related> related;
   size_t more = 0;
-  std::set<uint64_t> listed;  // prints that it lists if it becomes an original
+  std::set<uint64_t> listed;  // the prints that it lists if it becomes an original
 };
 
-// How many of these list a print.
+// How many of these originals list a print.
 inline uint32_t slow_count(const std::vector<SlowOriginal>& live, uint64_t print) {
   uint32_t out = 0;
   for (const SlowOriginal& r : live) out += r.listed->contains(print) ? 1 : 0;
@@ -42,12 +42,12 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
   std::map<uint64_t, uint32_t> count;
   for (const Print& p : d.prints) count[p.key] = slow_count(live, p.key);
 
-  // The cell of each place, and whether it is common.
+  // Finds the cell of each place, and whether it is common.
   const auto distance = [](uint32_t a, uint32_t b) { return a > b ? a - b : b - a; };
-  const auto nearest = [&](uint32_t place, bool listed_only) -> const Print* {
+  const auto nearest = [&](uint32_t place, uint32_t least) -> const Print* {
     const Print* best = nullptr;
     for (const Print& p : d.prints) {
-      if (listed_only && count[p.key] == 0) continue;
+      if (count[p.key] < least) continue;
       if (best == nullptr || distance(p.position, place) < distance(best->position, place)) best = &p;
     }
     return best;
@@ -55,18 +55,19 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
   std::vector<bool> common(d.tops.size());
   std::map<uint32_t, uint32_t> frequency;  // by the position of a print
   for (const Print& p : d.prints) {
-    const Print* by = nearest(p.position, true);
-    if (by == nullptr) continue;
-    const uint32_t far = distance(by->position, p.position);
-    if (far <= rule.passage) frequency[p.position] = count[by->key];
-    const bool frequent =
-        far <= kAskedWindowMost && count[by->key] >= 2 && count[by->key] < 2 * rule.common_after;
-    if (frequent) out.listed.insert(p.key);
+    if (const Print* by = nearest(p.position, 1); by != nullptr) {
+      if (distance(by->position, p.position) <= rule.passage) frequency[p.position] = count[by->key];
+    }
+    if (const Print* by = nearest(p.position, 2); by != nullptr) {
+      const bool near = distance(by->position, p.position) <= kAskedWindowMost;
+      if (near && count[by->key] < 2 * rule.common_after) out.listed.insert(p.key);
+    }
   }
   for (const Print& p : d.prints)
     if (p.stored != 0) out.listed.insert(p.key);
   std::erase_if(out.listed, [&](uint64_t key) { return count[key] >= max_listed; });
-  // Common is what is frequent, and what is a third as frequent up to there.
+  // A cell is common if it is frequent, or if cells that are a third as frequent lead from it to a frequent
+  // one.
   std::map<uint32_t, bool> common_at;
   for (const Print& p : d.prints) {
     const auto reaches_common = [&](auto from, auto to) {
@@ -79,7 +80,22 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
                             reaches_common(std::make_reverse_iterator(at + 1), d.prints.rend());
   }
   for (uint32_t place = 0; place < d.tops.size(); ++place)
-    common[place] = common_at[nearest(place, false)->position];
+    common[place] = common_at[nearest(place, 0)->position];
+
+  // The shingles that end a passage: each print that is frequent itself, and everything between two of them
+  // in common cells.
+  std::set<uint32_t> ends;
+  const Print* last = nullptr;  // the last frequent print, with only common cells since
+  for (const Print& p : d.prints) {
+    if (count[p.key] >= rule.common_after) {
+      ends.insert(p.position);
+      if (last != nullptr && p.position - last->position <= rule.passage)
+        for (uint32_t place = last->position; place < p.position; ++place) ends.insert(place);
+      last = &p;
+    } else if (!common_at[p.position]) {
+      last = nullptr;
+    }
+  }
 
   struct Candidate {
     size_t hits;
@@ -119,7 +135,7 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
         begin = place + 1;
       }
       if (place == n) break;
-      // The document's own values count, also where several are one in fewer bits.
+      // Values of the document count separately, even if several are equal in fewer bits.
       if (!seen.insert(d.tops[place] >> (32 - own.bits)).second) continue;
       if (has(place)) ++(common[place] ? common_shared : related.shared);
       ++all;
@@ -134,7 +150,7 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
     for (const ShingleRun& run : runs) {
       uint32_t from = run.begin;
       for (uint32_t place = run.begin; place <= run.end; ++place) {
-        if (place < run.end && !common[place]) continue;
+        if (place < run.end && !ends.contains(place)) continue;
         if (place > from && place - from >= least) passages.push_back({from, place});
         if (place > from) longest = std::max(longest, place - from);
         from = place + 1;
@@ -146,13 +162,14 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
     std::sort(passages.begin(), passages.end(), [](ShingleRun a, ShingleRun b) { return a.begin < b.begin; });
     for (const ShingleRun& run : passages)
       related.passages.push_back({run.begin, run.end + rule.shingle_words - 1});
-    if (related.shared < rule.shared_least()) continue;
+    if (related.shared + common_shared < rule.shared_least()) continue;
     const uint64_t size = r.values.size();
     related.of_original = size - std::min(size, common_shared);
     related.of_original = std::max(related.of_original, std::min(related.shared, size));
     related.shared = std::min({related.shared, related.of_document, related.of_original});
     const auto reaches = [&](uint64_t part, uint64_t whole) {
-      return 4 * part >= whole && related.shared * 1'000'000 >= part * rule.containment_ppm;
+      return related.shared >= rule.shared_least() && 4 * part >= whole &&
+             related.shared * 1'000'000 >= part * rule.containment_ppm;
     };
     if (rule.contained && reaches(related.of_document, all)) {
       related.relation = Relation::contained;
@@ -160,6 +177,9 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
       related.relation = Relation::contains;
     } else if (rule.shares && longest >= rule.passage) {
       related.relation = Relation::shares;
+      related.shared = std::max(related.shared, std::min<uint64_t>({longest, all, size}));
+      related.of_document = std::max(related.of_document, related.shared);
+      related.of_original = std::max(related.of_original, related.shared);
     } else {
       continue;
     }

@@ -1,5 +1,5 @@
 #pragma once
-// Random streams that are hard on the rule, and what the slow rule says of them.
+// Random streams that are hard for the rule, and the slow rule's results for them.
 
 #include <cstring>
 #include <map>
@@ -15,16 +15,16 @@ namespace doppel::testing {
 
 struct Step {
   bool remove = false;
-  std::vector<Seq> forget;  // a batch begins with this step, and with these removals
+  std::vector<Seq> forget;  // the removals before the batch that begins with this step
   std::string id;
   std::string text;
-  std::string payload;  // digest of the bytes that the text was made of; texts may differ all the same
+  std::string payload;  // digest of the bytes that the text was made of; the texts may still differ
   std::string scope;
   int64_t timestamp_ms = kNoTime;
 };
 
-// Documents of few templates with few words changed, so that bands are hot, thresholds are near and
-// removals and expiry hit what later documents would repeat.
+// Documents from few templates with few changed words, so that bands are hot, similarities are near the
+// threshold, and removals and expiry hit originals that later documents would repeat.
 inline std::vector<Step> make_steps(uint64_t seed, size_t n) {
   std::mt19937_64 random(seed);
   auto below = [&](uint64_t k) { return random() % k; };
@@ -38,7 +38,7 @@ inline std::vector<Step> make_steps(uint64_t seed, size_t n) {
   int64_t clock = 1'700'000'000'000;
   for (size_t i = 0; i < n; ++i) {
     Step step{.forget = {}, .id = "d" + std::to_string(i)};
-    if (i > 0 && below(6) == 0) step.id = "d" + std::to_string(below(i));  // a new text, or the old one
+    if (i > 0 && below(6) == 0) step.id = "d" + std::to_string(below(i));  // a new text or the old one
     if (below(30) == 0) {
       for (auto k = below(3) + 1; k > 0; --k) step.forget.push_back(below(i + 1));
     }
@@ -50,7 +50,7 @@ inline std::vector<Step> make_steps(uint64_t seed, size_t n) {
       step.id = "d" + std::to_string(i - 1 - below(std::min<size_t>(i, 40)));
     } else if (below(12) == 0) {
       for (uint64_t w = below(5); w > 0; --w)
-        step.text += "s" + std::to_string(below(3)) + " ";  // below one shingle
+        step.text += "s" + std::to_string(below(3)) + " ";  // shorter than one shingle
     } else {
       std::vector<std::string> words = templates[below(templates.size())];
       uint64_t changes = below(4) * below(5);
@@ -64,8 +64,8 @@ inline std::vector<Step> make_steps(uint64_t seed, size_t n) {
   return steps;
 }
 
-// The same where texts quote, hold and cut each other: some become pieces of several others, one after the
-// other, and some get words of a site in front.
+// Like make_steps(), but the texts quote, contain and cut each other: some consist of pieces of several
+// others, and some begin with the words of a site.
 inline std::vector<Step> make_related_steps(uint64_t seed, size_t n) {
   std::vector<Step> steps = make_steps(seed, n);
   std::mt19937_64 random(seed + 1);
@@ -169,7 +169,7 @@ History run_slow(const EngineOptions& options, const std::vector<Step>& steps) {
     for (const Seq seq : step.forget) slow.forget(seq);
     sign(signer, step, options, names.id_tag(step.id), document, slices.data());
     if (step.remove) {
-      // A removal has a place in record time too.
+      // A removal has a record time, too.
       SignedDocument nothing{.content = Content::empty, .timestamp_ms = step.timestamp_ms};
       slow.judge(nothing, nullptr);
       slow.remove(names.id_tag(step.id));

@@ -1,4 +1,4 @@
-// Items in documents, beside the distance of each item to each part of each document.
+// Items in documents, against the distance of each item to each part of each document.
 #include "evals/item_index.h"
 
 #include <gtest/gtest.h>
@@ -109,7 +109,7 @@ TEST(ItemIndex, FindsWhatIsNearEnoughAndNothingElse) {
           const Words part(document.begin() + match->begin, document.begin() + match->end);
           EXPECT_EQ(fewest_edits(items[i], part), edits);
         } else if (edits <= most && (edits == 0 || items[i].size() > 11)) {
-          // Each edit takes three grams away at most; a quarter of them must be there.
+          // Each edit destroys at most three grams; a quarter of them must remain.
           const size_t grams = items[i].size() - 2;
           EXPECT_LT(grams, size_t{3} * edits + std::max<size_t>(1, grams / 4)) << "item " << i;
         }
@@ -133,7 +133,7 @@ TEST(ItemIndex, ShortOnesAreFoundAnywhere) {
   EXPECT_TRUE(find(index, range(10, 12)).empty());
 }
 
-// Five words in a row are a stock phrase: an edited item of six has more than that.
+// Five words in a row may be a stock phrase: an edited item of six words needs more.
 TEST(ItemIndex, OfFewWordsTheFirstAndTheLastMustBeThere) {
   ItemIndex index({});
   index.add(range(10, 16));
@@ -146,7 +146,7 @@ TEST(ItemIndex, OfFewWordsTheFirstAndTheLastMustBeThere) {
   EXPECT_TRUE(find(index, words({20, 21, 22, 99, 23, 24})).empty());
 }
 
-// The frame of a question is in many texts; its long words are not.
+// Many texts contain the frame of a question, but not its long words.
 TEST(ItemIndex, OfFewWordsMostLettersMustBeThere) {
   const std::vector<uint32_t> lengths{4, 2, 3, 4, 2, 3, 7, 5};  // what is the name of the largest ocean
   ItemIndex index({});
@@ -157,12 +157,12 @@ TEST(ItemIndex, OfFewWordsMostLettersMustBeThere) {
   EXPECT_EQ(find(index, words({10, 11, 12, 13, 14, 15, 16})).size(), 1u);
 }
 
-// A prompt in front of each item, or a question behind each, is in no document an item.
+// A document with only the prompt before each item, or the question after each, contains no item.
 TEST(ItemIndex, WhatManyItemsHaveSaysNothing) {
   ItemIndex index({});
   const Words prompt = range(0, 30);
   for (uint64_t i = 0; i < 40; ++i) index.add(prompt + range(1000 + 10 * i, 1008 + 10 * i));
-  index.add(prompt + words({7777, 7778}));  // has too few words of its own: word for word
+  index.add(prompt + words({7777, 7778}));  // too few words of its own: must match word for word
   index.finish();
   EXPECT_TRUE(find(index, prompt + range(500, 520)).empty());
   ASSERT_EQ(find(index, prompt + range(1050, 1058)).size(), 1u);
@@ -182,7 +182,7 @@ TEST(ItemIndex, EqualItemsAreAllNamed) {
   for (uint32_t i = 0; i < 3; ++i) EXPECT_EQ(matches[i].item, i);
 }
 
-// A thousand items that begin alike, of which each has nothing that is rare.
+// A thousand items with equal beginnings, none of which contains anything rare.
 TEST(ItemIndex, AnItemOfCommonWordsIsFoundAllTheSame) {
   ItemIndex index({});
   for (uint64_t i = 0; i < 200; ++i) index.add(range(0, 6) + words({100 + i}));

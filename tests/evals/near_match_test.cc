@@ -1,4 +1,4 @@
-// The fewest edits between a pattern of words and any part of a text, beside a table of all of them.
+// The fewest edits between a pattern of words and any part of a text, against a table of all of them.
 #include "evals/near_match.h"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST(NearMatch, IsTheBestOfAllParts) {
     const unsigned different = 2 + random() % 30;
     Words pattern = words(1 + random() % (round % 8 == 0 ? 150 : 12), different);
     Words text = words(random() % 30, different);
-    if (random() % 2 == 0) {  // nearly the pattern is in it
+    if (random() % 2 == 0) {  // the text contains nearly the pattern
       Words copy = pattern;
       for (unsigned i = random() % 4; i > 0 && !copy.empty(); --i) {
         const auto at = copy.begin() + static_cast<long>(random() % copy.size());
@@ -65,7 +65,7 @@ TEST(NearMatch, IsTheBestOfAllParts) {
       }
       text.insert(text.begin() + static_cast<long>(random() % (text.size() + 1)), copy.begin(), copy.end());
     }
-    // Of nothing at all there are as many edits as words: that is no place.
+    // An empty part has as many edits as the pattern has words: it does not count as a place.
     const auto most = static_cast<uint32_t>(random() % pattern.size());
     NearMatcher matcher;
     matcher.set(pattern);

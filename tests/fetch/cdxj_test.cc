@@ -1,5 +1,5 @@
-// CDXJ files: keys as tools write them, the search against a walk through all lines, and records fetched by
-// it.
+// CDXJ files: keys as tools write them, the search against a walk through all lines, and records that are
+// fetched through the search.
 
 #include "formats/warc/cdxj.h"
 
@@ -110,7 +110,7 @@ class OneBatch final : public Source {
 
 struct Judged {
   std::string said;
-  Document document;  // its views are gone but for the text, which is `said`
+  Document document;  // its views are invalid, except the text, which is `said`
   std::string target, record_id;
 };
 
@@ -137,7 +137,7 @@ std::vector<Judged> fetched(const std::vector<std::string>& messages, const Fetc
   return out;
 }
 
-// Such a line is cut, and those behind it are found.
+// Such a line is truncated, and the lines after it are found.
 TEST(Cdxj, SearchGoesPastALineThatIsTooLong) {
   for (const size_t longest : {(1 << 20) - 3, 1 << 20, (1 << 20) + 4095, 5 << 20}) {
     const std::string file = "a 1\nb 1\nb 2" + std::string(longest, 'b') + "\nb 3\nc 1\n";
@@ -197,7 +197,7 @@ TEST(Cdxj, FetchesWithoutAPlaceAndFollowsRevisits) {
   EXPECT_EQ(got[3].record_id, "");
   EXPECT_THAT(got[4].said, HasSubstr("fetch_failed"));
   EXPECT_THAT(got[5].said, HasSubstr("warc_mismatch"));
-  // Without CDXJ files there is no way.
+  // Without CDXJ files the record cannot be found.
   options.cdxj.clear();
   EXPECT_EQ(fetched({message(url, "20240506070809")}, options)[0].said, "no_body");
   options.cdxj = {directory / "nothing"};

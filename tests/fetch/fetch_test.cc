@@ -36,7 +36,7 @@ std::string packed(std::string_view name, const std::string& bytes) {
   return name.ends_with(".gz") ? gz(bytes) : name.ends_with(".zst") ? zst(bytes) : bytes;
 }
 
-// Two records, each a member; the second's offset.
+// Writes two records, each a member. Returns the offset of the second one.
 uint64_t write_two(const std::string& path, std::string_view name) {
   const std::string first = packed(name, record_of("http://x/1", "first"));
   write_file(path, first + packed(name, record_of("http://x/2", "second")));
@@ -49,7 +49,7 @@ std::unique_ptr<WarcRoot> root_at(const std::string& where, const WarcRootOption
   return root.ok() ? *std::move(root) : nullptr;
 }
 
-// What every root must do.
+// Checks the requirements for every root.
 void expect_reads(WarcRoot& root, const std::string& name, uint64_t second) {
   auto one = root.read({name, 0}, 1);
   ASSERT_TRUE(one.ok()) << one.status();
@@ -77,7 +77,7 @@ TEST(LocalRoot, FindsOpenFilesSubfoldersAndNewOnes) {
   EXPECT_TRUE(root->read({"a.warc.gz", 0}, 1).ok());
   write_two(directory / "deep/er/b.warc.gz", "b.warc.gz");
   EXPECT_TRUE(root->read({"b.warc.gz", 0}, 1).ok());
-  // Searched once a round only.
+  // Searches only once per round.
   EXPECT_TRUE(absl::IsNotFound(root->read({"c.warc.gz", 0}, 1).status()));
   write_two(directory / "deep/c.warc.gz.open", "c.warc.gz");
   EXPECT_TRUE(absl::IsNotFound(root->read({"c.warc.gz", 0}, 1).status()));
@@ -150,7 +150,7 @@ TEST(HttpRoot, AServerThatIsNotThere) {
   EXPECT_TRUE(absl::IsUnavailable(root_at("http://127.0.0.1:1")->read({"a", 0}, 1).status()));
 }
 
-// Crawl logs, as a source hands them over.
+// Crawl logs as a source returns them.
 class Messages final : public Source {
  public:
   explicit Messages(std::vector<std::string> values, std::string position = "")
@@ -251,15 +251,15 @@ TEST(FetchSource, GivesEachMessageItsRecordInOrder) {
   EXPECT_EQ(counts.given_up(), 40u);
 }
 
-// A root that does what its script says of the n-th read of each place, and waits where it is told to.
+// A root whose script decides the result of the n-th read of each place, and that waits on request.
 class ScriptedRoot final : public WarcRoot {
  public:
   struct State {
     std::mutex mutex;
     std::condition_variable changed;
-    bool away = false;                 // nothing is answered
+    bool away = false;                 // no read is answered
     std::set<uint64_t> blocked;        // offsets whose reads wait
-    std::map<uint64_t, int> failures;  // so many times Unavailable, then the record
+    std::map<uint64_t, int> failures;  // number of times Unavailable, then the record
     size_t reads = 0, under_way = 0, most_under_way = 0;
     std::string text = "text";
     void change(const std::function<void(State&)>& how) {
@@ -294,7 +294,7 @@ class ScriptedRoot final : public WarcRoot {
   std::shared_ptr<State> state_;
 };
 
-// `count` messages whose records are at the offsets 0, 1, ...; as of files (a position for the whole), or of
+// `count` messages with records at the offsets 0, 1, ...; as from files (one position for the batch), or from
 // Kafka.
 struct Scripted {
   explicit Scripted(size_t count, FetchOptions options = {}, std::string position = "") {
@@ -442,7 +442,7 @@ TEST(FetchSource, AnyFailuresGiveTheSameRecords) {
   }
 }
 
-// Two of them are known by their payload, and one has to be read after all.
+// The payload of two of them is known, and one must be read after all.
 TEST(FetchSource, WhatIsKnownIsNotRead) {
   FetchOptions options;
   options.knows_payload = [](const Document& document) {
@@ -466,7 +466,7 @@ TEST(FetchSource, WhatIsKnownIsNotRead) {
   EXPECT_EQ(s.root->reads, 4u);
 }
 
-// A server that takes connections and says nothing.
+// A server that accepts connections and sends nothing.
 TEST(FetchSource, EndsWhileAServerIsSilent) {
   int server = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};

@@ -17,8 +17,8 @@
 
 namespace doppel {
 
-// A port on which nobody listens. It lies below those that the system gives to connections, so that none of
-// them takes it before the server does.
+// Returns a port on which nobody listens. It lies below the ports that the system gives to connections, so
+// none of them takes it before the server does.
 inline int free_port() {
   std::random_device random;
   for (int i = 0; i < 1000; ++i) {
@@ -35,7 +35,7 @@ inline int free_port() {
   throw std::runtime_error("no port is free");
 }
 
-// nginx. Its first process ends when the port is open.
+// Runs nginx. Its first process ends when the port is open.
 class Nginx {
  public:
   // Serves `directory`/files.
@@ -50,7 +50,7 @@ class Nginx {
     location /busy/ {{ return 429; }}
     location /other/ {{ add_header Content-Range "bytes 0-9/100"; return 206 "WARC/1.0\r\n"; }})",
                           directory)) {}
-  // Serves what `server` says, in nginx's words. `listens`: more words behind the address.
+  // Serves as `server` says, in nginx's syntax. `listens`: more words after the address.
   Nginx(const std::string& directory, int port, const std::string& server, const std::string& listens = "")
       : directory_(directory) {
     const std::string host = fmt::format("127.0.0.1:{}", port);
@@ -62,7 +62,7 @@ http {{ access_log off; client_body_temp_path {0}/t1; proxy_temp_path {0}/t2; fa
   uwsgi_temp_path {0}/t4; scgi_temp_path {0}/t5;
   server {{ listen {1} {2}; {3} }} }})",
                                                             directory, host, listens, server);
-    // It leaves its parent; so that its end can be waited for, it becomes our child.
+    // The server leaves its parent and becomes our child, so that we can wait for its end.
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     running = std::system(fmt::format("nginx -q -c {}/nginx.conf >/dev/null 2>&1", directory).c_str()) == 0;
   }

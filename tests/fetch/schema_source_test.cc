@@ -1,5 +1,5 @@
-// Schemas from a registry: what each answer means, and how the stream waits. A small server stands for the
-// registry here; tests/kafka/avro_test.cc has a real one.
+// Schemas from a registry: the meaning of each answer, and how the stream waits. A small server stands for
+// the registry here; tests/kafka/avro_test.cc has a real one.
 
 #include "fetch/schema_source.h"
 
@@ -72,7 +72,7 @@ TEST(HttpRegistry, ASchemaAndWhatItRefersTo) {
   server.answer("/schemas/ids/2",
                 R"({"schemaType":"AVRO","references":[{"name":"R","subject":"a b","version":3}],
       "schema":"{\"type\":\"record\",\"name\":\"S\",\"fields\":[{\"name\":\"r\",\"type\":\"R\"}]}"})");
-  EXPECT_TRUE(absl::IsUnavailable(server.ask(2).status()));  // the server does not know of it
+  EXPECT_TRUE(absl::IsUnavailable(server.ask(2).status()));  // the server does not know the id
   server.answer("/subjects/a%20b/versions/3", R"({"error_code":40401,"message":"Subject not found"})", 404);
   server.answer("/subjects/{subject}/versions/3", fmt::format(R"({{"schema":"{}","id":1}})", kSchema));
   auto two = server.ask(2);
@@ -127,7 +127,7 @@ TEST(HttpRegistry, Credentials) {
 
 // ---- the stream
 
-// Answers what the test says, when it says so.
+// Gives the answers that the test scripts, when the test releases them.
 class ScriptedRegistry final : public SchemaRegistry {
  public:
   struct Script {
@@ -164,7 +164,7 @@ class ScriptedRegistry final : public SchemaRegistry {
   Script& script_;
 };
 
-// Hands out the batches of a test.
+// Returns the batches of a test.
 class BatchSource final : public Source {
  public:
   // An id for each record; nullopt: a value without a frame.
@@ -239,7 +239,7 @@ TEST(SchemaSource, TheStreamWaitsForARegistryThatIsAway) {
   run.script.fail(7, absl::UnavailableError("away"));
   run.inner.add({1, 7});
   Batch batch;
-  do {  // nothing comes while the registry is away
+  do {  // nothing comes while the registry does not answer
     ASSERT_TRUE(*run.source->next(batch));
     ASSERT_TRUE(batch.records.empty());
   } while (run.script.times(7) < 3);

@@ -1,4 +1,5 @@
-// Arrow files that are damaged, lie, or hold what is not read. tables_test.cc reads those that are right.
+// Arrow files that are damaged, contain false statements, or use features that doppel does not read.
+// tables_test.cc reads the valid ones.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -66,7 +67,7 @@ TEST(ArrowDamage, WhatIsNoWholeFileSaysWhatItIs) {
   EXPECT_THAT(messages_of(taken), ElementsAre(HasSubstr("an Arrow file, which only scan, sign, tune and")));
 }
 
-// What was read of a stream before it was cut is handed out, and the batch is named.
+// The rows before the cut of a stream are handed out, and the message names the batch.
 TEST(ArrowDamage, ACutStreamGivesWhatIsWhole) {
   TemporaryDirectory d;
   const std::string stream = read_back(kData + "stream_none.arrow");
@@ -79,14 +80,14 @@ TEST(ArrowDamage, ACutStreamGivesWhatIsWhole) {
     ASSERT_LE(taken.lines.size(), all.lines.size());
     for (size_t i = 0; i < taken.lines.size(); ++i) EXPECT_EQ(taken.lines[i], all.lines[i]);
     seen.push_back(taken.lines.size());
-    // It is not tried again.
+    // It is not read again.
     EXPECT_THAT(take_all(of(d / "x.arrow"), taken.positions.back()).problems, IsEmpty());
   }
   EXPECT_THAT(seen, testing::Contains(25));
   EXPECT_THAT(seen, testing::Contains(50));
 }
 
-// Any byte may be wrong: reading ends, and gives rows of JSON and messages.
+// Any byte may be wrong: reading must end, and give rows of JSON and messages.
 TEST(ArrowDamage, AnyByteMayBeWrong) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(fmt::format("seed {}", seed));
@@ -110,7 +111,7 @@ TEST(ArrowDamage, AnyByteMayBeWrong) {
   EXPECT_GT(refused, 50u);
 }
 
-// Versions of the metadata that nobody knows here: each place that says so, in turn.
+// Unknown versions of the metadata, in each place that states one.
 TEST(ArrowDamage, AFutureVersionIsRefused) {
   TemporaryDirectory d;
   for (const char* name : {"file_none.arrow", "stream_none.arrow"}) {
@@ -129,7 +130,7 @@ TEST(ArrowDamage, AFutureVersionIsRefused) {
   }
 }
 
-// Damage costs its batch: the other batches are read.
+// Damage costs its batch; the other batches are read.
 TEST(ArrowDamage, ABatchIsLostAndTheNextOneIsRead) {
   TemporaryDirectory d;
   const std::string whole = read_back(kData + "file_lz4.arrow");

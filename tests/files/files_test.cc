@@ -1,4 +1,4 @@
-// Which files are read, in which order, what is said of those that cannot be, and what counts as new.
+// Which files are read, in which order, the messages about unreadable ones, and which files count as new.
 
 #include <gmock/gmock.h>
 #include <grp.h>
@@ -142,7 +142,7 @@ TEST(Files, DamagedOnesGiveTheirCompleteLines) {
         EXPECT_EQ(taken.lines, all);
         EXPECT_GE(taken.problems[0].offset, taken.lines.back().offset);
       }
-      // It is not tried again as long as it is as it was.
+      // It is not read again as long as it does not change.
       Taken again = take_all(of({d.path()}), last_position(taken));
       EXPECT_THAT(values(again), IsEmpty());
       EXPECT_THAT(again.problems, IsEmpty());
@@ -173,7 +173,7 @@ TEST(Files, ThatVanishOrMayNotBeRead) {
   ::chmod((d / "b.jsonl").c_str(), 0);
   write_file(d / "locked/x.txt", "x");
   ::chmod((d / "locked").c_str(), 0);
-  // Root may read everything: another user, in a child, looks.
+  // Root may read everything, so a child looks as another user.
   pid_t child = ::fork();
   if (child == 0) {
     if (::getuid() == 0 && (::setgroups(0, nullptr) != 0 || ::setgid(65534) != 0 || ::setuid(65534) != 0))
@@ -254,7 +254,7 @@ TEST(Position, ALastLineWithoutEnd) {
     add("1\n{\"half");
     Taken first = take_all(of({path}));
     EXPECT_THAT(values(first), ElementsAre("1", "{\"half"));
-    // Only its end came: the line is known.
+    // Only its end was added: the line is known.
     add("\n");
     Taken second = take_all(of({path}), last_position(first));
     EXPECT_THAT(values(second), IsEmpty());
@@ -287,7 +287,7 @@ TEST(Position, RotationAndReplacement) {
   Taken taken = take_all(of({d.path()}), position);
   EXPECT_THAT(values(taken), ElementsAre("3", "4"));
   position = last_position(taken);
-  // The same inode with other content, and a shorter one.
+  // The same inode with other content, and with shorter content.
   write_file(log, "5\n6\n");
   EXPECT_THAT(values(take_all(of({d.path()}), position)), ElementsAre("5", "6"));
   write_file(log, "");

@@ -1,5 +1,5 @@
 #pragma once
-// Files of a test, and a slow obvious line splitter.
+// Files of a test, and a simple, slow line splitter.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -41,7 +41,7 @@ inline void PrintTo(const InputLine& line, std::ostream* out) {
   *out << line.line << "@" << line.offset << ":" << line.value.substr(0, 80);
 }
 
-// The oracle: what a person would do.
+// The oracle: splits lines as a person would.
 inline std::vector<InputLine> split_lines(const std::string& content, size_t max_line = SIZE_MAX) {
   std::vector<InputLine> out;
   std::istringstream in(content);
@@ -59,7 +59,7 @@ struct Taken {
   std::vector<std::string> sources;  // parallel to lines
   std::vector<Problem> problems;
   std::vector<std::string> positions;  // after each batch
-  std::vector<size_t> counts;          // lines taken up to there
+  std::vector<size_t> counts;          // number of lines taken so far
 };
 
 inline std::unique_ptr<Source> must_open(const FilesSourceOptions& options, std::string_view position = {}) {
@@ -68,7 +68,7 @@ inline std::unique_ptr<Source> must_open(const FilesSourceOptions& options, std:
   return source.ok() ? *std::move(source) : nullptr;
 }
 
-// Keeps some batches while reading on, so that a view into memory reused too early shows.
+// Keeps some batches while it reads on, so that a view into memory that is reused too early shows.
 inline Taken take_all(Source& source) {
   Taken out;
   auto unload = [&](const Batch& batch) {
@@ -86,7 +86,7 @@ inline Taken take_all(Source& source) {
           value += *piece;
         }
       } else {
-        // The padding can be read.
+        // The padding must be readable.
         volatile char sum = 0;
         const char* end = record.value.data() + record.value.size();
         for (size_t i = 0; i < kRecordPadding; ++i) sum = static_cast<char>(sum + end[i]);

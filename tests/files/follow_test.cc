@@ -26,7 +26,7 @@ struct Delivered {
 };
 void PrintTo(const Delivered& d, std::ostream* out) { *out << d.event << "=" << d.text; }
 
-// A source that is followed, and what came of it.
+// A followed source, and its results.
 class Followed {
  public:
   explicit Followed(FollowOptions options, std::string from = "") : options_(std::move(options)) {
@@ -39,7 +39,7 @@ class Followed {
     source_ = *std::move(source);
     position = std::move(from);
   }
-  // One batch. False: the end.
+  // Reads one batch. Returns false at the end.
   bool next() {
     Batch batch;
     auto more = source_->next(batch);
@@ -58,7 +58,7 @@ class Followed {
     if (last > 0) position = batch.position;
     return true;
   }
-  // Until so many have come, in all; then nothing more may come at once.
+  // Waits until this many have come in total; then nothing more may come at once.
   void await(size_t count) {
     for (int i = 0; i < 600 && documents.size() + problems.size() < count; ++i) next();
     EXPECT_EQ(documents.size() + problems.size(), count);
@@ -80,7 +80,7 @@ class Followed {
 
 class Follow : public testing::TestWithParam<bool> {
  protected:
-  // poll: as if the system told nothing.
+  // poll: as if the system reported nothing.
   FollowOptions following(std::vector<std::string> paths) const {
     FollowOptions options;
     options.files.paths = std::move(paths);
@@ -113,7 +113,7 @@ TEST_P(Follow, DocumentsDroppedIntoADirectory) {
   f.await(7);
   f.nothing_comes();
 
-  // Renamed, or closed without a change: nothing new. Another text: another document.
+  // Renamed, or closed without a change: nothing new. With another text: another document.
   fs::rename(in + "/a.txt", in + "/z.txt");
   fs::rename(in + "/p.jsonl.gz", in + "/q.jsonl.gz");
   write_file(in + "/b.txt", "second");
@@ -136,15 +136,15 @@ TEST_P(Follow, AFileThatWasDeletedIsForgotten) {
   f.await(1);
   fs::remove(in + "/a.txt");
   if (GetParam())
-    f.nothing_comes();  // deleted and made again between two looks cannot be told from unchanged
+    f.nothing_comes();  // a file that was deleted and made again between two looks looks unchanged
   for (int i = 0; GetParam() && i < 25; ++i) f.next();
-  write_file(in + "/b.txt", "text");  // most likely the same inode
+  write_file(in + "/b.txt", "text");  // most likely with the same inode
   f.await(2);
 }
 
 TEST_P(Follow, ALineCountsWhenItsEndIsThere) {
   const std::string log = dir / "log.jsonl";
-  Followed f(following({log}));  // not there yet
+  Followed f(following({log}));  // does not exist yet
   f.nothing_comes();
   write_file(log, "one\ntw");
   f.await(1);
@@ -172,7 +172,7 @@ TEST_P(Follow, RotatedAway) {
   write_file(log, "two\nthr", true);
   fs::rename(log, dir / "log.jsonl.1");
   write_file(log, "four\n");
-  write_file(dir / "log.jsonl.1", "ee\n", true);  // its writer has it open still
+  write_file(dir / "log.jsonl.1", "ee\n", true);  // its writer still has it open
   f.await(4);
   EXPECT_THAT(f.documents, ElementsAre(Delivered{log + "/0", "one"}, Delivered{log + "/4", "two"},
                                        Delivered{log + "/8", "three"}, Delivered{log + "~1/0", "four"}));
@@ -188,7 +188,7 @@ TEST_P(Follow, RotatedWhileNobodyLooked) {
   write_file(log, "three\n");
   f.open(f.position);
   f.await(4);
-  // The order of the two files is kept; half a line is judged when its file is left behind for good.
+  // The order of the two files is kept. Half a line is judged when its file is left for good.
   EXPECT_EQ(f.documents[1], (Delivered{log + "/4", "two"}));
   EXPECT_EQ(f.documents[2], (Delivered{log + "~1/0", "three"}));
   EXPECT_EQ(f.documents[3], (Delivered{log + "/8", "half"}));
@@ -205,7 +205,7 @@ TEST_P(Follow, CutInPlaceIsSaid) {
   f.await(4);
   EXPECT_EQ(f.documents[2], (Delivered{log + "~1/0", "three"}));
   EXPECT_THAT(f.problems, ElementsAre(HasSubstr("line 2, byte 8: the file was truncated or overwritten")));
-  write_file(log, "other\nlonger\n");  // not shorter: told by its head
+  write_file(log, "other\nlonger\n");  // not shorter: its head shows the change
   f.await(7);
   EXPECT_EQ(f.documents[4], (Delivered{log + "~2/6", "longer"}));
 }
@@ -252,7 +252,7 @@ TEST_P(Follow, GoesOnBehindWhatAScanHasRead) {
   write_file(in + "/b.jsonl", "4\n", true);
   f.await(1);
   EXPECT_EQ(f.documents[0], (Delivered{in + "/b.jsonl/4", "4"}));
-  // And back.
+  // And the other way round.
   EXPECT_THAT(take_all(scanning, f.position).lines, IsEmpty());
 }
 
@@ -277,7 +277,7 @@ TEST_P(Follow, AMissingDirectoryIsAnError) {
   EXPECT_FALSE(open_follow_source(following({dir.path()}), "DFF\1rubbish").ok());
 }
 
-// Cut, and written again with as many bytes before anybody looked.
+// Truncated, and written again with the same number of bytes before anybody looked.
 TEST_P(Follow, AFileCutToTheSameLengthIsReadAnew) {
   const std::string log = dir / "log.jsonl";
   write_file(log, "one\n");
@@ -287,7 +287,7 @@ TEST_P(Follow, AFileCutToTheSameLengthIsReadAnew) {
     write_file(log, line);
     f.documents.clear();
     f.problems.clear();
-    f.await(2);  // the document, and that the file was cut
+    f.await(2);  // the document, and the message about the truncation
     ASSERT_EQ(f.documents.size(), 1u);
     EXPECT_EQ(f.documents[0].text + "\n", line);
     ASSERT_EQ(f.problems.size(), 1u);
@@ -296,13 +296,13 @@ TEST_P(Follow, AFileCutToTheSameLengthIsReadAnew) {
   f.nothing_comes();
 }
 
-// All but the first line of each was written while nobody looked.
+// All lines of each except the first were written while nobody looked.
 TEST_P(Follow, WhatIsLeftOfRotatedLogsComesInTheirOrder) {
   const std::string log = dir / "log.jsonl";
   FollowOptions options = following({log});
   options.finder.settle = std::chrono::minutes(1);
   options.files.batch_records = 1;
-  constexpr int kLogs = 12;  // so that names of different lengths are among them
+  constexpr int kLogs = 12;  // enough for names of different lengths
   const auto line = [](int of, int n) { return std::to_string(of * 10 + n) + "\n"; };
   std::string position;
   {
@@ -326,8 +326,9 @@ TEST_P(Follow, WhatIsLeftOfRotatedLogsComesInTheirOrder) {
   EXPECT_TRUE(std::is_sorted(order.begin(), order.end())) << testing::PrintToString(order);
 }
 
-// A world in which files come, grow, are renamed, rotated, cut and deleted, and a reader that dies at any
-// moment and goes on from what it committed last. Every document must come exactly once, of a log in order.
+// A world in which files come, grow, are renamed, rotated, truncated and deleted, and a reader that dies at
+// any moment and continues from its last commit. Every document must come exactly once, in order within a
+// log.
 TEST_P(Follow, EveryDocumentOnceWhateverHappens) {
   for (int round = 0; round < (GetParam() ? 3 : 4); ++round) {
     const char* setting = std::getenv("DOPPEL_TEST_SEED");
@@ -381,7 +382,7 @@ TEST_P(Follow, EveryDocumentOnceWhateverHappens) {
       ASSERT_EQ(f.documents.size(), expected.size());
       commit();
     };
-    // A line that is open while it is looked at is not yet expected.
+    // A line that is still open is not expected yet.
     const auto finish_line = [&](const std::string& path) {
       if (open_line.empty()) return;
       const std::string rest = std::to_string(made++) + "\n";
@@ -404,7 +405,7 @@ TEST_P(Follow, EveryDocumentOnceWhateverHappens) {
           write_file(logfile, open_line, true);
           break;
         case 3: {  // rotate
-          // A file that nobody has seen under its name cannot be followed under another.
+          // A file that nobody has seen under its name cannot be followed under another one.
           if (rotated_since_settled || !fs::exists(logfile)) break;
           if (fs::file_size(logfile) <= open_line.size()) break;
           settle();
@@ -448,7 +449,7 @@ TEST_P(Follow, EveryDocumentOnceWhateverHappens) {
           settle();
           rotated_since_settled = false;
           if (pick(2) == 0 && fs::exists(logfile) && open_line.empty() && fs::file_size(logfile) > 0) {
-            write_file(logfile, text() + "\n");  // cut
+            write_file(logfile, text() + "\n");  // truncates
             settle();
           }
           break;

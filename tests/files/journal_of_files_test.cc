@@ -1,6 +1,6 @@
 // The position of files in the journal of a state directory: whatever happens to the files, and wherever the
-// journal ends, a start finds exactly the position of the last commit that is whole. And what a commit costs
-// follows from what happened since the one before, not from how many files there are.
+// journal ends, a start must find exactly the position of the last complete commit. The cost of a commit must
+// depend on the changes since the previous one, not on the number of files.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -29,7 +29,7 @@ StateOptions options_of(const std::string& directory) {
 
 Commit commit_of(const std::string& position) { return {.source_position = position}; }
 
-// ---- input that is followed: files come, grow, are rotated and go; the daemon starts again
+// ---- input that is followed: files come, grow, are rotated and go; the daemon restarts
 
 class Following {
  public:
@@ -77,7 +77,7 @@ class Following {
   FollowPosition position_;
 };
 
-// ---- input that is read once: files that are done, the one at hand, and those that an earlier run left
+// ---- input that is read once: finished files, the current one, and those that an earlier run left
 
 class Scanning {
  public:
@@ -106,7 +106,7 @@ class Scanning {
     }
     return writer_.encode(reading_ ? &current_ : nullptr);
   }
-  // What follows is any other position: that of another run.
+  // The next position is any other one: that of another run.
   void back_to(const std::string&) {}
 
  private:
@@ -128,7 +128,7 @@ void copy_directory(const std::string& from, const std::string& to) {
   fs::copy(from, to, fs::copy_options::recursive);
 }
 
-// Commits; then the journal is cut anywhere, again and again, and gone on with. `positions`: the plain form.
+// Commits; then repeatedly cuts the journal anywhere and continues it. `positions`: the plain form.
 template <typename Input>
 void crash_anywhere(uint64_t seed) {
   SCOPED_TRACE(seed);
@@ -167,7 +167,7 @@ void crash_anywhere(uint64_t seed) {
       auto state = StateDir::open(options_of(copy), {});
       ASSERT_TRUE(state.ok()) << state.status();
       ASSERT_EQ((*state)->recovered().source_position, positions[expected]) << "cut at " << at;
-      // The input is read again from there, and the journal gone on with.
+      // Reads the input again from there, and continues the journal.
       if (cuts != 3) continue;
       state->reset();
       copy_directory(copy, directory);
@@ -185,12 +185,12 @@ RC_GTEST_PROP(JournalOfFiles, AnyCrashOfAScanIsACommit, ()) {
   crash_anywhere<Scanning>(*rc::gen::arbitrary<uint64_t>());
 }
 
-// ---- what a commit costs
+// ---- the cost of a commit
 
 constexpr uint64_t kFiles = 100'000;
 constexpr uint64_t kBatch = 256;
 
-// Of each commit of the newest journal.
+// Returns the bytes of each commit of the newest journal.
 std::vector<uint64_t> commit_bytes(const std::string& directory) {
   const JournalContents journal = read_journal(*File::open(directory + "/journal", O_RDONLY)).value();
   std::vector<uint64_t> out;
@@ -236,7 +236,7 @@ TEST(JournalOfFiles, ACommitCostsWhatItReadWhenLogsGrow) {
   ASSERT_TRUE(state->commit(commit_of(position.encode())).ok());
   ASSERT_TRUE(state->checkpoint().ok());
   const uint64_t whole = position.encode().size();
-  // Each batch is of a thousand logs; the position is written again meanwhile, when half of it is old.
+  // Each batch is of a thousand logs. Meanwhile the position is rewritten whenever half of it is obsolete.
   constexpr uint64_t kCommits = 200, kLogs = 1000;
   for (uint64_t commit = 0; commit < kCommits; ++commit) {
     for (uint64_t log = 0; log < kLogs; ++log) grow((commit * kLogs + log) % kFiles, 2 + commit);

@@ -1,4 +1,4 @@
-// Line splitting against getline, and going on from every place.
+// Line splitting against getline, and continuing from every position.
 
 #include <gmock/gmock.h>
 
@@ -30,7 +30,7 @@ FilesSourceOptions random_options(std::mt19937_64& random, std::vector<std::stri
   return options;
 }
 
-// In members or frames cut anywhere.
+// Compresses into members or frames that are cut anywhere.
 template <typename Pack>
 std::string packed(std::mt19937_64& random, const std::string& content, Pack pack) {
   std::string out;
@@ -122,7 +122,7 @@ TEST(Lines, AnOverlongLineIsAProblemWithItsPlace) {
   }
 }
 
-// Several files, all packings: whatever batch was the last one, what follows is the same.
+// Several files, all compressions: whichever batch was the last one, the rest is the same.
 TEST(Lines, GoOnAfterAnyBatch) {
   uint64_t seed = std::random_device()();
   SCOPED_TRACE(seed);
@@ -145,7 +145,7 @@ TEST(Lines, GoOnAfterAnyBatch) {
                                                    all.lines.end()))
           << i;
       EXPECT_TRUE(rest.problems.empty());
-      // And once more from there, with what was carried over.
+      // Once more from there, with the carried position.
       if (rest.positions.size() < 2) continue;
       size_t j = random() % rest.positions.size();
       Taken last = take_all(options, rest.positions[j]);
@@ -158,7 +158,7 @@ TEST(Lines, OfAPipeThatIsSlow) {
   TemporaryDirectory directory;
   std::string fifo = directory / "pipe";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
-  int go_on[2];  // the writer says the rest when it is told
+  int go_on[2];  // the writer writes the rest when it is told
   ASSERT_EQ(::pipe(go_on), 0);
   pid_t child = ::fork();
   if (child == 0) {

@@ -1,4 +1,4 @@
-// What is written, what is cut, and what is said when a disk is full.
+// What outputs write, what a restart cuts, and the messages about a full disk.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -79,7 +79,7 @@ TEST(Output, AFullDevice) {
   EXPECT_EQ(out->length(), 1u);
 }
 
-// Half of a write succeeds; what was written is not written again when there is room.
+// Half of a write succeeds. When there is room, only the rest is written.
 TEST(Output, AFileSizeLimitInTheMiddle) {
   TemporaryDirectory d;
   pid_t child = ::fork();
@@ -105,7 +105,7 @@ TEST(Output, AFileSizeLimitInTheMiddle) {
   EXPECT_EQ(read_back(d / "out"), std::string(9'000, 'a') + std::string(3'000, 'b'));
 }
 
-// A reader that takes little at a time, and signals in between: short writes and EINTR.
+// A reader that reads little at a time, with signals in between: short writes and EINTR.
 TEST(Output, ASlowPipeAndSignals) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);

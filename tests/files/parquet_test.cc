@@ -49,7 +49,7 @@ TEST(ParquetReading, ALongRowIsSkippedAndNamed) {
   ASSERT_EQ(taken.lines.size() + taken.problems.size(), 60u);
   EXPECT_THAT(taken.problems[0].message, HasSubstr("codec_zstd_v1.parquet: row 4: 225 "));
   EXPECT_THAT(taken.problems[0].message, HasSubstr("bytes, more than the 200 that are allowed; skipped"));
-  // The rest of them is not asked for again.
+  // The remaining rows are not requested again.
   EXPECT_THAT(take_all(options, taken.positions.back()).lines, IsEmpty());
 }
 
@@ -160,7 +160,7 @@ TEST(ParquetDamage, NoColumnsNoParquet) {
   EXPECT_THAT(messages_of(taken), ElementsAre(HasSubstr("a Parquet file, which only scan, sign, tune and")));
 }
 
-// What a file says of itself and is not true: the column is named, and what was before it is handed out.
+// False statements in a file: the message names the column, and the rows before it are handed out.
 TEST(ParquetDamage, LiesAreNamedWithTheColumn) {
   const WrittenColumn ids = text_column("id", {"a", "b", "c"});
   const auto page = [](WrittenPage of) { return WrittenColumn{.name = "text", .pages = {std::move(of)}}; };
@@ -190,7 +190,7 @@ TEST(ParquetDamage, LiesAreNamedWithTheColumn) {
   struct Lie {
     WrittenColumn column;
     std::string message;
-    size_t rows = 0;  // handed out before
+    size_t rows = 0;  // rows handed out before
   };
   const std::vector<Lie> lies{
       {page({.bytes = three, .values = 4}), "a page has 4 values, and its row group only 3 more rows"},
@@ -239,9 +239,9 @@ TEST(ParquetDamage, LiesAreNamedWithTheColumn) {
             testing::StartsWith(d / "x.parquet: row group 0, column \"text\": "), HasSubstr(lie.message),
             HasSubstr(lie.rows == 2 ? "row 2 is not read"
                                     : fmt::format("rows {} to 2 are not read", lie.rows)))));
-    // It is not tried again.
+    // It is not read again.
     EXPECT_THAT(take_all(of(d / "x.parquet"), taken.positions.back()).problems, IsEmpty());
-    // Of a column that is not read, nothing is looked at.
+    // Columns that are not read are not checked.
     FormatOptions format;
     format.text_fields = {"id"};
     EXPECT_EQ(take_all(of(d / "x.parquet", format)).lines.size(), 3u) << lie.message;
@@ -251,7 +251,8 @@ TEST(ParquetDamage, LiesAreNamedWithTheColumn) {
               ElementsAre(HasSubstr("row group 0, it has -1 rows")));
 }
 
-// Blocks of Hadoop, also in several parts, and the block of LZ4 that some wrote under the same number.
+// Hadoop's blocks, also in several parts, and the single LZ4 block that some writers stored under the same
+// number.
 TEST(ParquetReading, TheOldLz4IsReadInBothForms) {
   const auto literals = [](const std::string& text) { return static_cast<char>(text.size() << 4) + text; };
   const auto length = [](size_t n) { return std::string("\0\0\0", 3) + static_cast<char>(n); };
@@ -273,7 +274,8 @@ TEST(ParquetReading, TheOldLz4IsReadInBothForms) {
   }
 }
 
-// A run of one value and a dictionary take few bytes, so rows may be many; memory does not grow with them.
+// A run of one value and a dictionary take few bytes, so there may be many rows. Memory does not grow with
+// them.
 TEST(ParquetReading, ABillionEqualRowsTakeNoMemory) {
   TemporaryDirectory d;
   std::string run("\x01", 1);
@@ -290,7 +292,7 @@ TEST(ParquetReading, ABillionEqualRowsTakeNoMemory) {
     EXPECT_THAT(batch.records, SizeIs(1024));
     EXPECT_EQ(batch.records[7].value, "{\"text\":\"two\"}");
   }
-  // The row is larger than the file, and its place all the same.
+  // The row's number is larger than the file, and its place still works.
   source = must_open(of(d / "x.parquet"), batch.position);
   ASSERT_TRUE(*source->next(batch));
   EXPECT_EQ(batch.records[0].offset, 20u * 1024);
@@ -328,8 +330,8 @@ TEST(ParquetReading, SignedRecordsAreAColumn) {
                             "signed_rec?)")));
 }
 
-// Every byte of a file, changed: never a crash, never a row from nowhere, and rows before the damage are
-// right.
+// Changes every byte of a file: the reader never crashes and never invents a row, and rows before the damage
+// are right.
 TEST(ParquetDamage, AnyByteMayBeWrong) {
   TemporaryDirectory d;
   for (const char* name : {"encoding_delta_byte_array_v2", "codec_snappy_v1", "dictionary"}) {
@@ -345,7 +347,7 @@ TEST(ParquetDamage, AnyByteMayBeWrong) {
   }
 }
 
-// Pages of fixtures encoding_* carry checksums.
+// Pages of the fixtures encoding_* have checksums.
 TEST(ParquetDamage, AChecksumNamesRowGroupAndColumn) {
   TemporaryDirectory d;
   std::string bytes = read_back(kData + "encoding_plain_v1.parquet");
@@ -359,7 +361,7 @@ TEST(ParquetDamage, AChecksumNamesRowGroupAndColumn) {
     write_file(d / "x.parquet", damaged);
     const Taken taken = take_all(of(d / "x.parquet"));
     ASSERT_LE(taken.lines.size(), 60u);
-    // With checksums no row is wrong.
+    // With checksums, no wrong row is handed out.
     for (const InputLine& line : taken.lines) ASSERT_EQ(line.value, before.lines[line.offset].value) << i;
     for (const std::string& message : messages_of(taken)) seen.push_back(message);
   }
@@ -369,7 +371,7 @@ TEST(ParquetDamage, AChecksumNamesRowGroupAndColumn) {
                                       HasSubstr(" are not read"))));
 }
 
-// Damage costs the rest of its row group, and no other one: each row is read, or said to be lost.
+// Damage costs the rest of its row group, and no other one: each row is either read or reported as lost.
 TEST(ParquetDamage, EachRowIsReadOrNamed) {
   TemporaryDirectory d;
   const std::string whole = read_back(kData + "many_groups.parquet");
@@ -395,7 +397,7 @@ TEST(ParquetDamage, EachRowIsReadOrNamed) {
       if (last + 1 < wanted.size()) ++went_on;
     }
     EXPECT_EQ(taken.lines.size() + lost, wanted.size()) << i;
-    // What a position says of a file with lost rows holds for the next run.
+    // The position of a file with lost rows works for the next run.
     for (const std::string& position : taken.positions)
       EXPECT_LE(take_all(of(d / "x.parquet"), position).lines.size(), taken.lines.size());
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Writes Parquet files of one row group, plain and not packed, with everything that may be a lie.
+// Writes Parquet files of one row group, PLAIN and uncompressed. Every field may be wrong on purpose.
 
 #include <cstdint>
 #include <optional>
@@ -77,7 +77,7 @@ inline std::string plain_bytes(const std::vector<std::string>& values) {
   return out;
 }
 
-// A column of texts in one page.
+// Makes a column of texts in one page.
 inline WrittenColumn text_column(const std::string& name, const std::vector<std::string>& values) {
   return {.name = name,
           .pages = {{.bytes = plain_bytes(values), .values = static_cast<int64_t>(values.size())}}};

@@ -1,5 +1,5 @@
-// WARC files written again: every record is there afterwards, those that were replaced as revisit records
-// whose original has their payload, and whatever an event says wrongly changes nothing.
+// Rewriting of WARC files: every record must be there afterwards, replaced ones as revisit records whose
+// original has their payload, and wrong statements in events must change nothing.
 
 #include "files/revisits/rewrite.h"
 
@@ -36,7 +36,7 @@ struct Put {
   std::string type = "response", body, more,
               http = "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nX: y\r\n\r\n";
   std::string date = "2024-05-06T07:08:09Z", digest, id, uri;
-  NamedRecord named = {};  // where it was put
+  NamedRecord named = {};  // its place
 
   std::string block() const { return type == "resource" ? body : http + body; }
   std::string bytes() const {
@@ -48,7 +48,7 @@ struct Put {
   }
 };
 
-// A file of them, and in `named` what events would say of each.
+// Writes a file of these records, and sets `named` to what events say of each.
 std::string file_of(std::vector<Put>& puts, const std::string& path, Packing packing,
                     const std::string& label) {
   std::string out;
@@ -99,7 +99,7 @@ std::string random_body(std::mt19937_64& random) {
   return out;
 }
 
-// Files in every packing, with copies of a few payloads among all kinds of records.
+// Files in every compression, with copies of a few payloads among all kinds of records.
 TEST(Rewrite, RandomArchives) {
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE(seed);
@@ -153,7 +153,7 @@ TEST(Rewrite, RandomArchives) {
       for (size_t i = 0; i < records.size(); ++i) {
         const Put& put = files[f][i];
         if (!copies.contains(put.id)) {
-          // The reader leaves out the empty lines behind.
+          // The reader omits the empty lines after the record.
           EXPECT_EQ(records[i], put.bytes().substr(0, put.bytes().size() - 4));
           continue;
         }
@@ -178,8 +178,8 @@ TEST(Rewrite, RandomArchives) {
   }
 }
 
-// Events of several runs, each in an order of its own, so that they call other captures originals: whatever
-// they say, the earliest capture of a payload stays, and all others refer to it.
+// Events of several runs, in different orders, so that they call different captures originals. Whatever they
+// say, the earliest capture of a payload stays, and all others refer to it.
 TEST(Rewrite, AllRefersToTheEarliest) {
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE(seed);
@@ -234,7 +234,7 @@ TEST(Rewrite, AllRefersToTheEarliest) {
 
 class RewriteOne : public testing::Test {
  protected:
-  // The reasons why copies stay, of one file of these records.
+  // Returns the reasons why copies of one file stay.
   std::map<std::string, uint64_t, std::less<>> kept(
       const std::function<std::vector<PayloadCopy>(std::vector<Put>&)>& events, std::vector<Put> puts) {
     const std::string path = directory_ / "a.warc.gz";
@@ -264,7 +264,7 @@ TEST_F(RewriteOne, ACopyIsReplacedOnceWhateverTheEventsRepeat) {
   EXPECT_EQ(rewriter_->report().replaced, 1u);
 }
 
-// Of records that are each other's copies, by the events of several runs, one stays.
+// Of records that are each other's copies by the events of several runs, one stays.
 TEST_F(RewriteOne, AnOriginalIsNeverReplaced) {
   const auto circle = [](std::vector<Put>& puts) {
     return std::vector<PayloadCopy>{{puts[1].named, puts[0].named},
@@ -278,7 +278,7 @@ TEST_F(RewriteOne, AnOriginalIsNeverReplaced) {
   EXPECT_EQ(rewriter_->report().replaced, 2u);
 }
 
-// The payload may be stored in other bytes in the earliest capture: then the event's own original is one.
+// The earliest capture may store other bytes: then the event's own original is the original.
 TEST_F(RewriteOne, AnEarlierOriginalOfOtherBytesIsLeftOut) {
   std::string other = body_;
   other.back() ^= 1;
@@ -326,7 +326,7 @@ TEST_F(RewriteOne, WhatASmallRecordSavesIsNothing) {
               UnorderedElementsAre(Pair("a revisit record would not be smaller", 1)));
 }
 
-// Players look originals up by URI and date.
+// Players find originals by URI and date.
 TEST_F(RewriteOne, ACopyOfTheSameUriAndDateStays) {
   EXPECT_THAT(
       kept(second_of_first, {{.body = body_, .uri = "http://x/"}, {.body = body_, .uri = "http://x/"}}),
@@ -357,7 +357,7 @@ TEST_F(RewriteOne, AnEventOfOtherRecordsChangesNothing) {
   EXPECT_THAT(wrong([](PayloadCopy& e) { e.copy.record_id += "x"; }), at_its_place);
   EXPECT_THAT(wrong([](PayloadCopy& e) { e.original.target_uri += "x"; }), original_there);
   EXPECT_THAT(wrong([](PayloadCopy& e) { e.original.digest += "x"; }), original_there);
-  // Files that were moved or written again: records are found by their ids.
+  // In files that were moved or rewritten, records are found by their ids.
   EXPECT_THAT(wrong([](PayloadCopy& e) { e.copy.offset = *e.copy.offset + 1; }), UnorderedElementsAre());
   EXPECT_THAT(wrong([](PayloadCopy& e) { e.original.offset = 1 << 30; }), UnorderedElementsAre());
   EXPECT_THAT(wrong([](PayloadCopy& e) { e.copy.offset.reset(); }), UnorderedElementsAre());
@@ -383,7 +383,7 @@ TEST(Rewrite, RecordsThatArePackedTogetherStay) {
   EXPECT_EQ(read_back(directory / "out/a.warc.gz"), bytes);
 }
 
-// What is damaged or cut is copied as it is; so is what lies behind the last record.
+// Damaged or truncated data is copied unchanged, and so are the bytes after the last record.
 TEST(Rewrite, AllElseIsCopiedAsItIs) {
   TemporaryDirectory directory;
   std::mt19937_64 random(2);
@@ -422,7 +422,7 @@ TEST(Rewrite, InsideOfWaczFiles) {
   }
 }
 
-// Only a name that one file has finds it; of two with the same name, any could be meant.
+// A name finds a file only if no other file has it.
 TEST(Rewrite, FilesThatWereMovedAreFoundByTheirNames) {
   TemporaryDirectory directory;
   std::mt19937_64 random(6);
@@ -430,7 +430,7 @@ TEST(Rewrite, FilesThatWereMovedAreFoundByTheirNames) {
   std::vector<Put> puts{{.body = body}, {.body = body}};
   const std::string bytes = file_of(puts, "/gone/a.warc.gz", Packing::gz, "a");
   write_file(directory / "now/a.warc.gz", bytes);
-  // Events of a crawl log name no path at all.
+  // Events of a crawl log contain no path.
   puts[0].named.file.clear();
   const std::vector<PayloadCopy> events{{puts[1].named, puts[0].named}};
   EXPECT_EQ(must_rewrite({directory / "now"}, directory / "out", events)->report().replaced, 1u);
@@ -438,7 +438,7 @@ TEST(Rewrite, FilesThatWereMovedAreFoundByTheirNames) {
   auto rewriter = Rewriter::open({directory / "now", directory / "other"}, directory / "out2");
   ASSERT_TRUE(rewriter.ok());
   EXPECT_TRUE((*rewriter)->add(events[0]).ok());
-  EXPECT_FALSE((*rewriter)->write({}).ok());  // both would have one name
+  EXPECT_FALSE((*rewriter)->write({}).ok());  // both would have the same name
   EXPECT_THAT((*rewriter)->report().kept, UnorderedElementsAre(Pair("its WARC file does not exist", 1)));
 }
 
@@ -470,11 +470,11 @@ TEST(Rewrite, NothingIsWrittenOverWhatIsRead) {
   EXPECT_THAT(refused({path}, directory / "hard"), HasSubstr("would overwrite an input"));
   EXPECT_THAT(refused({path, directory / "other/a.warc"}, directory / "out"),
               HasSubstr("out/a.warc; write them in two runs"));
-  // Nothing was left beside either.
+  // Neither left anything else.
   EXPECT_TRUE(std::filesystem::is_empty(directory / "out"));
 }
 
-// A run that cannot write its file to the end leaves what was there.
+// A run that cannot complete its file keeps the old one.
 TEST(Rewrite, AFileIsReplacedAsAWhole) {
   TemporaryDirectory directory;
   std::mt19937_64 random(5);
@@ -486,7 +486,7 @@ TEST(Rewrite, AFileIsReplacedAsAWhole) {
   write_file(directory / "out/a.warc", "of an earlier run");
   auto rewriter = Rewriter::open({path}, directory / "out");
   ASSERT_TRUE(rewriter.ok());
-  // It becomes shorter meanwhile.
+  // It becomes shorter in the meantime.
   std::filesystem::resize_file(path, bytes.size() / 2);
   const absl::Status status = (*rewriter)->write({});
   EXPECT_THAT(std::string(std_sv(status.message())), HasSubstr("a.warc: it has become shorter"));

@@ -1,4 +1,4 @@
-// Rows that are copied from one Parquet file to another are the same rows. python/tests/test_keep.py compares
+// Copying rows from one Parquet file to another gives the same rows. python/tests/test_keep.py compares
 // nested columns, types and metadata.
 #include "files/parquet/row_copy.h"
 

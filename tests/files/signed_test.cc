@@ -1,4 +1,5 @@
-// Signed records in the pipeline: what comes twice, what keys mean, and the records of rejected documents.
+// Signed records in the pipeline: repeated records, the meaning of keys, and the records of rejected
+// documents.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -22,7 +23,7 @@ using ::testing::HasSubstr;
 
 const Scheme kScheme{.key = {1, 2}};
 
-// As `doppel sign` makes it of a message.
+// Returns the record that `doppel sign` makes of a message.
 std::string signed_message(const Record& record, const Scheme& scheme = kScheme,
                            const FormatOptions& format = {}) {
   RecordSigner signer(scheme, true, format, {.tombstones = true});
@@ -69,7 +70,7 @@ class OneBatch : public Source {
   size_t per_batch_, at_ = 0;
 };
 
-// Each verdict, and its reason.
+// Collects each verdict with its reason.
 struct VerdictSink : Sink {
   absl::Status write(const Decided& decided) override {
     for (size_t i = 0; i < decided.batch.records.size(); ++i) {
@@ -101,7 +102,7 @@ std::vector<std::string> decide(const std::vector<std::string>& records, size_t 
   return sink.said;
 }
 
-// A signer that was killed may sign again. The second record is no copy of the first one.
+// A signer that was killed may sign a document again. The second record is not a copy of the first.
 TEST(SignedStream, RepeatedRecordIsNoCopyOfItself) {
   const std::string a = text_of(1), b = text_of(2);
   const std::string first = signed_message(message(a, 7)), copy = signed_message(message(a, 8));

@@ -14,7 +14,7 @@ using testing::IsEmpty;
 
 const std::string kData = DOPPEL_SOURCE_DIR "/tests/files/data/";
 
-// Their paths below kData, without what follows the dot: beside each lies a .jsonl.
+// Returns the paths below kData up to the dot. Next to each file lies a .jsonl file.
 std::vector<std::string> fixtures(const std::string& kind) {
   std::vector<std::string> out;
   for (const auto& entry : std::filesystem::directory_iterator(kData + kind)) {
@@ -60,7 +60,7 @@ TEST_P(TableFixture, EachRowIsItsLineOfJson) {
   }
 }
 
-// After each batch, another source continues from its position, and hands out what is left.
+// After each batch, another source continues from its position, and hands out the rest.
 TEST_P(TableFixture, GoesOnAtEachRow) {
   const std::string path = table_of(GetParam());
   const std::vector<std::string> wanted = lines_of(kData + GetParam() + ".jsonl");
@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(Files, TableFixture, testing::ValuesIn(all_fixtures()),
   return name;
 });
 
-// --- Columns that are no single values.
+// --- Columns that are not single values.
 
 TEST(NestedColumns, AreJson) {
   for (const char* kind : {"parquet/nested_beside.parquet", "arrow/nested_beside.arrow"}) {
@@ -102,7 +102,7 @@ TEST(NestedColumns, AreJson) {
         R"({"tags":null,"meta":{"a":null,"b":null},"map":null,)" + others};
     for (size_t i = 0; i < taken.lines.size(); ++i)
       EXPECT_THAT(taken.lines[i].value, testing::StartsWith(begins[i % 3])) << kind << " " << i;
-    // From any row on.
+    // Continues from any row.
     FilesSourceOptions options = of(kData + kind, format);
     options.batch_records = 7;
     const Taken first = take_all(options);
@@ -116,7 +116,7 @@ TEST(NestedColumns, AreJson) {
   }
 }
 
-// A pointer reads what it leads to, and nothing beside it.
+// A pointer reads the field that it leads to, and no other.
 TEST(NestedColumns, APointerLeadsIntoThem) {
   for (const char* kind : {"parquet/nested_beside.parquet", "arrow/nested_beside.arrow"}) {
     FormatOptions format;

@@ -1,5 +1,5 @@
 #pragma once
-// Files that are tables, and what was read of them.
+// Files of tables, and the records that were read from them.
 
 #include <string>
 #include <vector>

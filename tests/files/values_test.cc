@@ -1,4 +1,4 @@
-// JSON over several lines and in arrays, against a slow and obvious reader.
+// JSON over several lines and in arrays, against a simple, slow reader.
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ std::string in_one_line(std::string text) {
   return text;
 }
 
-// A file that is written value by value, with what is expected of it.
+// A file that is written value by value, and the values to expect.
 struct Written {
   std::string text;
   std::vector<InputLine> values;
@@ -65,7 +65,7 @@ std::string value_of(int depth) {
   }
 }
 
-// Begins so that it is seen what it is.
+// Begins in a way that shows its kind.
 Written written() {
   Written out;
   const bool array = *rc::gen::arbitrary<bool>();
@@ -99,7 +99,7 @@ RC_GTEST_PROP(Values, AreThoseThatWereWritten, ()) {
   const Taken all = take_all(*must_open(options));
   RC_ASSERT(all.problems.empty());
   RC_ASSERT(all.lines == w.values);
-  // Left after any batch, and taken up again.
+  // Stops after any batch, and continues.
   for (size_t i = 0; i < all.positions.size(); ++i) {
     const Taken rest = take_all(*must_open(options, all.positions[i]));
     RC_ASSERT(rest.problems.empty());
@@ -108,7 +108,7 @@ RC_GTEST_PROP(Values, AreThoseThatWereWritten, ()) {
   }
 }
 
-// Any bytes, in any pieces: the same values, and none of the bytes in two of them.
+// Any bytes, in any pieces: the same values, and no byte in two of them.
 RC_GTEST_PROP(Values, SplitTheSameInPieces, ()) {
   const auto text = *rc::gen::container<std::string>(
       rc::gen::element('{', '}', '[', ']', '"', '\\', ',', ' ', '\n', 'a', '1', ':', '\xef'));
@@ -179,7 +179,7 @@ TEST(Values, OneLongerThanALineMayBeIsLeftOut) {
 TEST(Values, OfAFileThatHasGrown) {
   TemporaryDirectory dir;
   const std::string path = dir / "a.json";
-  // The head of a file is what it is known by.
+  // The beginning of a file identifies it.
   const std::string first = "{\n\"a\": \"" + std::string(5000, 'x') + "\"}\n";
   write_file(path, first);
   const Taken before = take_all(*must_open({.paths = {path}}));

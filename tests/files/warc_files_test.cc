@@ -1,5 +1,5 @@
-// WARC files in every packing: the records that were put in come out, with their places, whatever the sizes
-// of batches and buffers; and what is damaged is told with its place.
+// WARC files in every compression: reading must return the stored records with their places, whatever the
+// sizes of batches and buffers, and must report damage with its place.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -33,11 +33,11 @@ std::string warc_record(std::string_view uri, std::string_view block) {
 
 struct Put {
   std::string block;
-  uint64_t offset = 0;  // unpacked
+  uint64_t offset = 0;  // in uncompressed bytes
   uint64_t stored = 0;
 };
 
-// A file of these records; in a packed one each is a member of its own.
+// Writes a file of these records; in a compressed file, each is a member.
 std::string file_of(std::vector<Put>& puts, Packing packing) {
   std::string bytes;
   uint64_t offset = 0;
@@ -61,7 +61,7 @@ struct Reading {
   std::vector<Got> records;
   std::vector<std::string> problems;
   std::vector<std::string> positions;  // after each batch
-  std::vector<size_t> counts;          // records until then
+  std::vector<size_t> counts;          // number of records so far
 };
 
 Reading read(const FilesSourceOptions& options, const std::string& position = "") {
@@ -118,7 +118,7 @@ TEST(WarcFiles, RecordsComeOutAsTheyWerePutIn) {
       EXPECT_EQ(run.records[i].offset, puts[i].offset);
       EXPECT_EQ(run.records[i].stored, puts[i].stored);
     }
-    // From every place that a run can be left at, the rest and nothing else.
+    // From every place where a run can stop, the rest comes and nothing else.
     for (size_t i = 0; i < run.positions.size(); i += 1 + random() % 5) {
       Reading rest = read(options, run.positions[i]);
       ASSERT_EQ(rest.records.size(), puts.size() - run.counts[i]);
@@ -147,7 +147,7 @@ TEST(WarcFiles, ATruncatedFileSaysWhere) {
     const std::string path = directory / kNames[i];
     write_file(path, bytes);
     Reading run = read({.paths = {path}});
-    // Of packed data the end may hold nothing but a checksum.
+    // The end of compressed data may contain only a checksum.
     EXPECT_THAT(run.records.size(), testing::AnyOf(1u, i == 0 ? 1u : 2u));
     ASSERT_EQ(run.problems.size(), 1u) << path;
     EXPECT_THAT(run.problems[0], HasSubstr(path + ": byte "));
@@ -160,7 +160,7 @@ TEST(WarcFiles, ATruncatedFileSaysWhere) {
   EXPECT_THAT(read({.paths = {directory / "c.warc"}}).problems[0], HasSubstr("no record starts here"));
 }
 
-// What does not lie in the damage is read, with its place, from the start and from every place between.
+// Everything outside the damage is read, with its place, from the start and from every place in between.
 TEST(WarcFiles, ReadingGoesOnBehindDamage) {
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE(seed);
@@ -194,8 +194,8 @@ TEST(WarcFiles, ReadingGoesOnBehindDamage) {
       EXPECT_EQ(got[puts[i].stored], puts[i].block);
     }
     EXPECT_LE(run.records.size(), whole + 4);
-    // Only gzip has a checksum of what it packs: damage in a plain block, or in a frame's literals, is not
-    // seen.
+    // Only gzip has a checksum of its content: damage in a stored block, or in a frame's literals, is not
+    // noticed.
     if (round % 3 == 1) {
       ASSERT_GE(run.problems.size(), 1u);
       if (whole != 0 && got.rbegin()->first > begin) {
@@ -211,8 +211,8 @@ TEST(WarcFiles, ReadingGoesOnBehindDamage) {
   }
 }
 
-// A frame without a checksum unpacks to other bytes, and a plain file has no frames: a record's length that
-// was damaged takes nothing along of the records behind it.
+// A frame without a checksum may unpack to other bytes, and a plain file has no frames: even then, a damaged
+// length of a record must not cost the following records.
 TEST(WarcFiles, ADamagedLengthEndsWhereTheNextRecordBegins) {
   const std::string good = warc_record("http://x/", std::string(300, 'x'));
   const auto with_length = [&](std::string_view length, std::string_view end) {
@@ -221,12 +221,12 @@ TEST(WarcFiles, ADamagedLengthEndsWhereTheNextRecordBegins) {
     return out.replace(out.size() - 4, 4, end);
   };
   for (size_t i = 0; i < 3; ++i) {
-    // Longer, longer than the file, too large to be held, shorter; and the lines that end the record are
-    // gone.
+    // Longer, longer than the file, too large for memory, shorter; also without the lines that end the
+    // record.
     for (const char* length : {"301", "304", "306", "500", "90000", "99999999", "299", "29", "3x0"}) {
       for (const char* end : {"\r\n\r\n", "xxxx"}) {
         const std::string bad = with_length(length, end);
-        // Where nothing is packed, the line before is all that says that a record begins.
+        // In an uncompressed file, only the line before shows that a record begins.
         if (kPackings[i] == Packing::none && (end[0] == 'x' || std::string_view(length) < "99")) {
           if (end[0] == 'x' || std::string_view(length).size() == 3) continue;
         }
@@ -272,8 +272,8 @@ TEST(WarcFiles, AnImpossibleLengthCostsOneRecord) {
   }
 }
 
-// Of a file that loses its end between the listing and the reading, each lost record is named, and the
-// records of other files still come.
+// A file loses its end between the listing and the reading: each lost record is named, and the records of
+// other files still come.
 TEST(WarcFiles, AFileThatIsCutMeanwhile) {
   TemporaryDirectory directory;
   const auto dated = [](int day) {
@@ -298,7 +298,7 @@ TEST(WarcFiles, AFileThatIsCutMeanwhile) {
   EXPECT_THAT(problems, testing::ElementsAre(HasSubstr("a.warc"), HasSubstr("a.warc")));
 }
 
-// A file that is packed with a dictionary has it in front, itself packed or not.
+// A file that is compressed with a dictionary begins with it, itself compressed or not.
 TEST(WarcFiles, ADictionaryComesWithTheFile) {
   const std::string dictionary =
       warc_record("http://x/", "the words that all of these records have in common");
@@ -317,7 +317,7 @@ TEST(WarcFiles, ADictionaryComesWithTheFile) {
       out.resize(ZSTD_compress_usingDict(context, out.data(), out.size(), record.data(), record.size(),
                                          dictionary.data(), dictionary.size(), 3));
       ZSTD_freeCCtx(context);
-      EXPECT_LT(out.size(), 80u);  // it is of use
+      EXPECT_LT(out.size(), 80u);  // it helps
       places.push_back(bytes.size());
       bytes += out;
     }
@@ -326,7 +326,7 @@ TEST(WarcFiles, ADictionaryComesWithTheFile) {
     EXPECT_THAT(run.problems, testing::IsEmpty());
     ASSERT_EQ(run.records.size(), 3u);
     for (size_t i = 0; i < 3; ++i) EXPECT_EQ(run.records[i].stored, places[i]);
-    // A record by its place.
+    // Reads a record by its place.
     const auto stream = make_byte_stream(Fd(::open((directory / "a.warc.zst").c_str(), O_RDONLY)),
                                          Packing::zst, std::make_shared<std::atomic<uint64_t>>(0), {},
                                          {places[2], bytes.size() - places[2]});
@@ -337,7 +337,8 @@ TEST(WarcFiles, ADictionaryComesWithTheFile) {
   }
 }
 
-// Of both versions of ARC, packed or not: as WARC records, each with its place in the ARC file.
+// Both versions of ARC, compressed or not: the records come as WARC records, each with its place in the ARC
+// file.
 TEST(WarcFiles, ArcFilesAreReadAsWarcFiles) {
   for (const bool second : {false, true}) {
     for (const Packing packing : {Packing::none, Packing::gz}) {
@@ -387,7 +388,7 @@ TEST(WarcFiles, ArcFilesAreReadAsWarcFiles) {
   }
 }
 
-// What does not lie in the damage of an ARC file is read, with its place.
+// Everything outside the damage of an ARC file is read, with its place.
 TEST(WarcFiles, ReadingGoesOnBehindDamageInArcFiles) {
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE(seed);
@@ -435,7 +436,7 @@ TEST(WarcFiles, ReadingGoesOnBehindDamageInArcFiles) {
   }
 }
 
-// A length that is wrong in a packed ARC file, or longer than the file, takes nothing along either.
+// A wrong length in a compressed ARC file, or one longer than the file, costs no other record either.
 TEST(WarcFiles, AWrongLengthInAnArcFile) {
   for (const bool packed : {false, true}) {
     for (const int length : {1, 5, 40, 90, 5000, 100'000'000}) {
@@ -495,7 +496,7 @@ TEST(WarcFiles, OthersAreRefusedByName) {
   EXPECT_THAT(run.problems, testing::Contains(HasSubstr("a.wacz: this WACZ file cannot be read")));
 }
 
-// Each record comes with the place that it has in its own file.
+// Each record comes with its place in its own file.
 TEST(WarcFiles, AreReadInsideOfWaczFiles) {
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE(seed);
@@ -525,8 +526,8 @@ TEST(WarcFiles, AreReadInsideOfWaczFiles) {
       EXPECT_EQ(run.records[i].offset, all[i].offset);
       EXPECT_EQ(run.records[i].stored, all[i].stored);
     }
-    // From every place that a run can be left at, the rest and nothing else; also without the file being
-    // named in between.
+    // From every place where a run can stop, the rest comes and nothing else; also if a run in between does
+    // not name the file.
     write_file(directory / "other/x.jsonl", "{}\n");
     for (size_t i = 0; i < run.positions.size(); i += 1 + random() % 5) {
       std::string position = run.positions[i];
@@ -569,7 +570,7 @@ TEST(WarcFiles, OfDamagedWaczFilesAClearMessage) {
   EXPECT_THAT(problem(zipped({{"archive/../../a.warc", warc}})), HasSubstr("leads out of the archive"));
   EXPECT_THAT(problem(zipped({{"archive/a.warc", warc}}, {.encrypted = true})),
               HasSubstr(path + "/archive/a.warc: it is encrypted"));
-  // A small archive cannot have any number of large members.
+  // A small archive cannot contain any number of large members.
   const auto problems = [&](const std::string& bytes) {
     write_file(path, bytes);
     Reading run = read({.paths = {path}});
@@ -580,7 +581,7 @@ TEST(WarcFiles, OfDamagedWaczFilesAClearMessage) {
               HasSubstr(path + "/archive/b.warc: it shares bytes with another member"));
   EXPECT_THAT(problems(zipped({{"archive/a.warc", warc}, {"archive/a.warc", warc}})),
               HasSubstr(path + "/archive/a.warc: there are two members of that name"));
-  // Offsets of the central directory that are missing, wrong or too large.
+  // Missing, wrong and too large offsets of the central directory.
   std::string large = zipped({{"archive/a.warc", warc}}, {.large = true});
   const size_t locator = large.rfind("PK\x06\x07");
   EXPECT_THAT(problem(std::string(large).replace(locator, 2, "xx")),
@@ -589,14 +590,14 @@ TEST(WarcFiles, OfDamagedWaczFilesAClearMessage) {
               HasSubstr("the offset of its central directory is wrong"));
   EXPECT_THAT(problem(std::string(large).replace(locator + 15, 1, "\x01")),
               HasSubstr("an offset points beyond the end of the archive"));
-  // Sizes that no file has.
+  // Impossible sizes.
   std::string wrong = zipped({{"archive/a.warc", warc}}, {.large = true});
   const size_t sizes = wrong.rfind(std::string("\x01\0\x18\0", 4)) + 4;
   wrong.replace(sizes, 16, std::string(16, '\xff'));
   EXPECT_THAT(problem(wrong), HasSubstr(path + "/archive/a.warc: it extends beyond the end of the archive"));
   EXPECT_THAT(problem(zipped({{"archive/a.warc", warc.substr(0, 100)}})),
               HasSubstr(path + "/archive/a.warc: byte 0: the file ends"));
-  // Whatever bytes are wrong, nothing but a message comes of it.
+  // Whatever bytes are wrong, only a message comes of it.
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE(seed);
   std::mt19937_64 random(seed);

@@ -36,7 +36,7 @@ std::string refusal(std::string_view json) {
   return std::string(std_sv(make_avro_schema(std::array{json}).status().message()));
 }
 
-// {"f": the value} or the error.
+// Returns {"f": the value}, or the error.
 std::string read(std::string_view type, std::string_view bytes) {
   std::string out;
   const auto schema =
@@ -45,7 +45,7 @@ std::string read(std::string_view type, std::string_view bytes) {
   return status.ok() ? out : std::string(std_sv(status.message()));
 }
 
-// Equal as values; a number of 32 bits is the nearest one to that of 64 bits.
+// Whether two values are equal; a 32-bit number equals the nearest 64-bit number.
 bool same(dom::element a, dom::element b) {
   if (a.is_object() && b.is_object()) {
     const dom::object x = a, y = b;
@@ -77,7 +77,7 @@ struct AvroCase {
   std::string schema, bytes, json;
 };
 
-// Records that fastavro wrote, with what its values are as JSON.
+// Records that fastavro wrote, with their values as JSON.
 const std::vector<AvroCase>& cases_of_fastavro() {
   static const std::vector<AvroCase> cases = [] {
     std::vector<AvroCase> out;
@@ -104,7 +104,7 @@ TEST(Avro, RecordsOfFastavroAreWhatItsValuesAre) {
   EXPECT_EQ(cases_of_fastavro().size(), 310U);
 }
 
-// Every beginning of a record is refused, and every record with a byte more.
+// Every proper beginning of a record is refused, and so is every record with one byte more.
 TEST(Avro, RecordsThatEndTooEarlyOrTooLate) {
   for (const AvroCase& each : cases_of_fastavro()) {
     const auto schema = schema_of(each.schema);
@@ -167,7 +167,7 @@ TEST(Avro, AFewBytesNeverCostMuch) {
               HasSubstr("where 3 are left"));
   const std::string least("\x03\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11);
   EXPECT_FALSE(read(R"({"type":"array","items":"null"})", least).starts_with("{"));
-  // A record that contains itself, and nothing else.
+  // A record that only contains itself.
   std::string out;
   const auto endless = schema_of(R"({"type":"record","name":"R","fields":[{"name":"r","type":"R"}]})");
   EXPECT_THAT(std::string(std_sv(endless->to_json("", out).message())),

@@ -7,7 +7,7 @@
 namespace doppel {
 namespace {
 
-// By the book: six bits after the other.
+// Encodes in the plainest way: six bits after the other.
 std::string encode(std::string_view bytes, bool padded, bool url) {
   std::string alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
   alphabet += url ? "-_" : "+/";

@@ -1,4 +1,4 @@
-// What output.best and `scan --best` compare.
+// The values that output.best and `scan --best` compare.
 #include "formats/best.h"
 
 #include <gtest/gtest.h>

@@ -23,7 +23,7 @@ std::string fixture(const std::string& name) {
 
 struct Case {
   const char* file;
-  const char* label;  // what servers write
+  const char* label;  // as servers write it
 };
 constexpr Case kCases[] = {
     {"windows-1251", "windows-1251"},
@@ -60,7 +60,7 @@ TEST(Charset, Detected) {
   }
 }
 
-// Declared as something that these bytes cannot be.
+// The declared charset cannot be the charset of these bytes.
 TEST(Charset, WronglyDeclared) {
   CharsetDecoder decoder;
   const std::pair<const char*, const char*> cases[] = {
@@ -102,7 +102,7 @@ TEST(Charset, MetaCountsForHtmlOnlyAndBehindTheHeader) {
   EXPECT_EQ(charset_of_meta("<meta charset"), "");
 }
 
-// The standard's labels and charsets, as Python's package webencodings has them.
+// The standard's labels and charsets, from Python's package webencodings.
 TEST(Charset, EveryLabelOfTheStandardIsKnown) {
   std::ifstream in(std::string(DOPPEL_SOURCE_DIR) + "/tests/formats/data/charsets/labels.tsv");
   CharsetDecoder decoder;
@@ -135,7 +135,7 @@ TEST(Charset, WhatIsWrongIsReplaced) {
   EXPECT_EQ(decoder.decode("plain", "no-such", true), "plain");
 }
 
-// Nothing fits these bytes: not what they are declared as, nor anything that they look like.
+// Nothing fits these bytes: neither the declared charset nor any other guess.
 TEST(Charset, NothingFitsAndNoTextOfAnotherPageIsLeft) {
   CharsetDecoder decoder;
   decoder.decode("the page before \xe9", "windows-1252", false);
@@ -143,7 +143,7 @@ TEST(Charset, NothingFitsAndNoTextOfAnotherPageIsLeft) {
             "&\xe2\x80\xb9\xc3\xabI u\xc2\xa3\xc2\xb0\xc3\xa2");
 }
 
-// Labels come from strangers: no number of them changes how the next page is read.
+// Labels come from strangers: however many come, the next page must be read the same way.
 TEST(Charset, ManyUnknownLabels) {
   CharsetDecoder decoder;
   for (int i = 0; i < 200; ++i) decoder.decode("caf\xe9", "no-such-charset-" + std::to_string(i), false);

@@ -1,4 +1,4 @@
-// Lines of crawl.log become what KafkaCrawlLogFeed would have sent.
+// Lines of crawl.log become the messages that KafkaCrawlLogFeed would send.
 #include "formats/json/crawl_log.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace doppel {
 namespace {
 
-// The line is in the form of Heritrix' documentation.
+// The line has the form of Heritrix' documentation.
 constexpr std::string_view kLine =
     "2024-05-06T07:08:09.144Z   200       1456 http://example.com/a LRE http://example.com/ text/html #003 "
     "20240506070809112+31 sha1:VGMT4NSHA2AWVOR6EVYXQUGCNSONBWE5 - 2t";

@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// The record's bytes with nothing but padding behind them, in memory of exactly that size.
+// Decodes a copy of the record followed only by padding, in memory of exactly that size.
 class Decoded {
  public:
   explicit Decoded(std::string_view json, const FormatOptions& options = {}, bool whole_file = false,
@@ -161,7 +161,7 @@ TEST(Json, WhatIsRejectedAndWhy) {
   }
 }
 
-// Numbers and halves of surrogate pairs that no parser takes cost the record only where they are used.
+// Numbers and halves of surrogate pairs that no parser accepts cost the record only if they are used.
 TEST(Json, WhatIsNotUsedMayHoldAnyNumberAndHalfOfASurrogatePair) {
   FormatOptions options = json_options();
   options.tag_fields = {"site"};
@@ -179,7 +179,7 @@ TEST(Json, WhatIsNotUsedMayHoldAnyNumberAndHalfOfASurrogatePair) {
       EXPECT_EQ(d.document.id, "i");
     }
   }
-  // Where it is used: a name of any length is one; what is handed through comes through as it is.
+  // If it is used: any length works as a name, and passed-through values stay as they are.
   EXPECT_EQ(Decoded(R"({"text": "x", "id": )" + big + "}", options).document.id, big);
   EXPECT_EQ(Decoded(R"({"text": "x", "site": -)" + big + "}", options).document.tags, "site=-" + big + "\n");
   EXPECT_EQ(Decoded(R"({"text": "x", "p": [ 1e400 , {"a b" : )" + big +
@@ -197,7 +197,7 @@ TEST(Json, WhatIsNotUsedMayHoldAnyNumberAndHalfOfASurrogatePair) {
   for (const auto& [json, reason] : table) EXPECT_EQ(Decoded(json, options).reason(), reason);
 }
 
-// What follows a record in memory must not matter, wherever the record was cut.
+// The bytes after a record in memory must not matter, wherever the record was cut.
 TEST(Json, IsNotCompletedByWhatFollows) {
   std::string json = R"({"text": "a\u00e9\"b", "n": [true, -12.5e3, null], "id": "x", "o": {"k": false}})";
   for (size_t cut = 0; cut < json.size(); ++cut) {

@@ -68,7 +68,7 @@ Article article(Random& random, size_t count) {
   return out;
 }
 
-// About one word in a hundred is another one.
+// Replaces about one word in a hundred.
 Article edited(const Article& original, Random& random) {
   Article out = original;
   for (std::string& paragraph : out.paragraphs) {
@@ -79,11 +79,12 @@ Article edited(const Article& original, Random& random) {
 
 struct Template {
   std::string_view name;
-  bool heavy;  // boilerplate outweighs a short article
+  bool heavy;  // a short article has more boilerplate than text
   std::string (*page)(const Article&, uint64_t site, Random& visit);
 };
 
-// What is the same on all pages of a site comes from `site`, what changes with every visit from `visit`.
+// Everything that is the same on all pages of a site comes from `site`, and everything that changes with each
+// visit from `visit`.
 const Template kTemplates[] = {
     {"bare", false,
      [](const Article& a, uint64_t, Random&) {
@@ -224,7 +225,7 @@ struct Score {
 TEST(ExtractQuality, MainIsBetterWhereBoilerplateIsMuchAndNoWorseElsewhere) {
   Measured measured;
   Random random(20240506);
-  // [extract][group]: pages with little boilerplate, with much
+  // [extract][group]: pages with little boilerplate, pages with much
   std::array<std::array<Score, 2>, 3> scores;
   int pairs = 0;
   auto judge = [&](const std::string& a, const std::string& b, bool truth, bool heavy) {
@@ -242,7 +243,7 @@ TEST(ExtractQuality, MainIsBetterWhereBoilerplateIsMuchAndNoWorseElsewhere) {
       const Article copy = edited(a, random);
       const Article other = article(random, length);
       const uint64_t site = t + 1;
-      // The same article again on its site, on another site, and another article on the same site.
+      // The same article once more on its site, then on another site; and another article on the same site.
       judge(first.page(a, site, random), first.page(copy, site, random), true, first.heavy);
       judge(first.page(a, site, random), second.page(copy, site + 100, random), true,
             first.heavy || second.heavy);

@@ -17,7 +17,7 @@ std::string visible(std::string_view html) {
   return text.ok() ? std::string(*text) : std::string(std_sv(text.status().message()));
 }
 
-// All names of the standard with what they mean (Python's html.entities.html5).
+// All names of the standard with their meanings (Python's html.entities.html5).
 TEST(References, EveryNameOfTheStandard) {
   std::ifstream in(std::string(DOPPEL_SOURCE_DIR) + "/tests/formats/data/html/names.tsv");
   std::string name, text;
@@ -61,7 +61,7 @@ TEST(References, APageWithoutAnyIsNotCopied) {
   EXPECT_EQ(out, "x\u010d");
 }
 
-// Data in scripts stays what it is.
+// Data in scripts stays unchanged.
 TEST(References, QuotesInDataStayReferences) {
   std::string out;
   ASSERT_TRUE(resolve_references("{\"a\":\"&quot;b&quot &ccaron;\"}", out));

@@ -1,4 +1,4 @@
-// Pages that were sent while they were rendered, as the frameworks write them.
+// Pages that servers sent while rendering them, as the frameworks write them.
 
 #include "formats/html/html_streamed.h"
 
@@ -22,7 +22,7 @@ std::string text_of(std::string_view html, Extract what = Extract::visible) {
   return text.ok() ? std::string(*text) : std::string(std_sv(text.status().message()));
 }
 
-// React 18 and 19: the function that completes a boundary, shortened where it does not matter.
+// React 18 and 19: the function that completes a boundary, without irrelevant parts.
 constexpr std::string_view kReact18 =
     "$RC=function(b,c,e){c=document.getElementById(c);c.parentNode.removeChild(c);var "
     "a=document.getElementById(b);if(a){b=a.previousSibling;e=b.parentNode;for(;c.firstChild;)e.insertBefore("
@@ -71,7 +71,7 @@ TEST(Streamed, ReactsRuntimeMayBeAFile) {
               "<div hidden id=\"S:0\">Text</div><template data-rci=\"\" data-bid=\"B:0\" data-sid=\"S:0\">"
               "</template>"),
       "Text\nEnd");
-  // The place is an empty template: no script has to say what the function does.
+  // The place is an empty template: then no script has to define the function.
   EXPECT_EQ(
       text_of("<main><!--$?--><template id=\"xB:0\"></template>Wait<!--/$--></main><p>End</p>"
               "<div hidden id=\"xS:0\">Text</div><script src=r.js></script><script>$RC(\"xB:0\",\"xS:0\")"
@@ -122,10 +122,10 @@ TEST(Streamed, TemplatesThatBrowsersShow) {
 TEST(Streamed, WhatNoScriptMovesStaysHidden) {
   for (
       std::string_view page : {
-          // A function that shows is not one that moves; what it does elsewhere is not known.
+          // A function that shows a part does not move it, and the effect of an unknown function is unknown.
           "<div id=\"m\" hidden>no</div><script>show(\"m\")</script>yes",
           "<div id=\"m\" hidden>no</div><script>function show(a){a.hidden=false}show(\"m\")</script>yes",
-          // Only when somebody clicks.
+          // Runs only when somebody clicks.
           R"(<div id="m" hidden>no</div><script>function f(a){b.appendChild(a)}on(function(){f("m")})</script>yes)",
           "<div id=\"m\" hidden>no</div><script>function f(a){b.appendChild(a)} // f(\"m\")\n</script>yes",
           "<div id=\"m\" hidden>no</div><script>function f(a){b.appendChild(a)} x='f(\"m\")'</script>yes",
@@ -167,8 +167,8 @@ TEST(Streamed, BombsEndSoon) {
       "<script>function f(a){\"a1\",\"b1\",\"c1\",\"d1\",\"e1\",\"f1\",b.appendChild(a)}</script>";
   const auto begin = std::chrono::steady_clock::now();
   std::string out;
-  // Each part in the one before, all moved; each behind the other; a call of another function for each;
-  // names.
+  // Each part inside the previous one, all moved; each after the other; a call of a different function for
+  // each; names.
   place_moved_parts(mover + repeated("<p hidden id=p{0}>", 50'000) + repeated("</p>", 50'000), out);
   place_moved_parts(mover + repeated("<p hidden id=p{0}>x</p><script>f(\"p{0}\")</script>", 20'000), out);
   place_moved_parts(mover + repeated("<p hidden id=p{0}>x</p><script>g{0}(\"p{0}\")</script>", 20'000), out);

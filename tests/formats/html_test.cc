@@ -61,7 +61,7 @@ TEST(Visible, WhatAReaderSees) {
   EXPECT_EQ(visible(std::string_view("a\0b", 3)), "a b");
 }
 
-// libxml2 ignores these end tags while a div is open inside: all that follows would be hidden.
+// libxml2 ignores these end tags while a div inside is open: the rest of the page would be hidden.
 TEST(Visible, WhatIsNotSeenEndsWithItsEndTag) {
   for (const char* name : {"noscript", "iframe", "template", "object", "video", "audio", "canvas", "title",
                            "noframes", "noembed", "datalist", "embed"}) {
@@ -105,7 +105,7 @@ std::string repeated(std::string_view part, int times) {
   return out;
 }
 
-// Each of these takes minutes where work grows with the square of the page.
+// Each of these takes minutes if the work grows with the square of the page.
 TEST(Bombs, EndSoonOrAreRefused) {
   std::string attributes = "<div ";
   for (int i = 0; i < 300'000; ++i) attributes += fmt::format("a{}=1 ", i);
@@ -121,8 +121,8 @@ TEST(Bombs, EndSoonOrAreRefused) {
   EXPECT_LT(visible(repeated("<a href=\"", 200'000)).size(), 2'000'000u);
 }
 
-// Steps are what is looked at besides libxml2's own work: as many for each byte on a long page as on a short
-// one.
+// Steps count everything that is examined besides libxml2's own work: per byte, a long page must take no more
+// than a short one.
 TEST(Bombs, WorkGrowsWithThePage) {
   for (const char* part :
        {"<noscript><div>", "<iframe>x", "<template><p>", "<object><div></b>", "<video></div>",
@@ -138,7 +138,7 @@ TEST(Bombs, WorkGrowsWithThePage) {
         per_byte[large] = static_cast<double>(extractor.steps()) / static_cast<double>(page.size());
       }
     }
-    // An end tag may look at as many elements as may be open.
+    // An end tag may examine as many elements as may be open.
     EXPECT_LT(per_byte[1], 150) << part;
     EXPECT_LT(per_byte[1], per_byte[0] * 1.5 + 1) << part;
   }
@@ -173,7 +173,7 @@ TEST(Main, AnArticleThatSaysSoIsAllThereIs) {
   EXPECT_THAT(main_of(page), HasSubstr("The exhibition"));
 }
 
-// What the marks of elements are worth depends on where the text is.
+// The weight of marks depends on where the text is.
 TEST(Main, BoilerplateThatHoldsTheTextIsNone) {
   const std::string page = fmt::format(
       "<form class=widget><div class=menu><a href=1>News of the day and of the whole week</a></div>"
@@ -215,19 +215,19 @@ TEST(Main, APageWithoutATextHasThatOfItsData) {
   const std::string article = R"({"@type": "NewsArticle", "articleBody": ")" + body + "\"}";
   for (const std::string& json : {article, "[" + article + "]", R"({"@graph": [{"x": 1}, )" + article + "]}",
                                   R"({"mainEntity": )" + article + R"(, "articleBody": "short"})",
-                                  // As it is found: line feeds within strings.
+                                  // As found on pages: line feeds within strings.
                                   R"({"description": "one
 two", "articleBody": ")" + body + "\"}"})
     EXPECT_EQ(main_of(page_with_data(json)), body) << json;
   EXPECT_EQ(main_of("<script type=\" Application/LD+JSON; charset=utf-8\">" + article + "</script>"), body);
   EXPECT_EQ(main_of("<script type=application/ld+json>{broken</script>" + page_with_data(article)), body);
-  // Markup and entities in it.
+  // The data contains markup and entities.
   EXPECT_EQ(main_of(page_with_data(R"({"articleBody": "<p>)" + std::string(kArticle) +
                                    R"( &amp; more<\/p><p>)" + std::string(kArticle) + "\"}")),
             fmt::format("{0} & more\n{0}", kArticle));
   // A reader does not see it.
   EXPECT_EQ(visible(page_with_data(article)), "Loading");
-  // What of the page was left out for it.
+  // The blocks of the page that were left out in its favour.
   HtmlExtractor extractor;
   const std::string page = page_with_data(article);
   ASSERT_TRUE(extractor.text(page, Extract::main).ok());
@@ -236,7 +236,7 @@ two", "articleBody": ")" + body + "\"}"})
   EXPECT_EQ(extractor.pieces()[0].fate, BlockFate::little);
 }
 
-// The page of a product may have a paragraph about deliveries, and the rest by a script.
+// The page of a product may have a paragraph about deliveries, and show the rest by a script.
 TEST(Main, AProductWithLittleTextIsWhatItsDataSays) {
   const std::string about = fmt::format("{0} {0} {0}", kArticle);
   const std::string product = R"({"@type": "Product", "name": "Map", "description": ")" + about + "\"}";
@@ -248,7 +248,7 @@ TEST(Main, AProductWithLittleTextIsWhatItsDataSays) {
   EXPECT_EQ(main_of(page_with_data(R"({"@graph": [)" + product + "]}", delivery)), about);
   const std::string text = fmt::format("<main><p>{0}</p><p>{0} More.</p></main>", kArticle);
   EXPECT_EQ(main_of(page_with_data(product, text)), fmt::format("{0}\n{0} More.", kArticle));
-  // What is described is something else.
+  // The description is about something else.
   for (const char* type : {"WebSite", "Article", "ProductCollection"}) {
     const std::string other = fmt::format(R"({{"@type": "{}", "description": "{}"}})", type, about);
     EXPECT_EQ(main_of(page_with_data(other, delivery)), kArticle) << type;
@@ -265,7 +265,7 @@ TEST(Main, DataIsNotLookedAtWhereThereIsAText) {
   const std::string deep = std::string(1000, '[') + other + std::string(1000, ']');
   EXPECT_EQ(main_of(page_with_data(deep)), "Loading");
   EXPECT_EQ(main_of("<script type=text/javascript>" + other + "</script><p>Loading"), "Loading");
-  HtmlExtractor extractor;  // nothing of one page is left for the next
+  HtmlExtractor extractor;  // nothing remains of one page for the next
   ASSERT_TRUE(extractor.text(page_with_data(other), Extract::main).ok());
   EXPECT_EQ(*extractor.text("<p>Loading", Extract::main), "Loading");
 }
@@ -306,7 +306,7 @@ TEST(Main, IsAllWhereLittleWouldRemain) {
   EXPECT_EQ(main_of(page), visible(page));
 }
 
-// A long name is a title, and some words are also what a page is about.
+// A long name is a title, and some words also name topics.
 TEST(Main, OnlyShortNamesSayWhatAnElementIs) {
   for (std::string_view name : {"sharing-changes-with-others", "the-tags-command", "license", "published",
                                 "product-slider-content", "ad-hoc-networks-explained",
@@ -362,7 +362,7 @@ TEST(Main, NoscriptIsShownWhereLittleElseIs) {
   EXPECT_THAT(visible(both), Not(HasSubstr("Two.")));
 }
 
-// What a reader sees decides, whatever of it is the main text.
+// The decision depends on everything that a reader sees, not only on the main text.
 TEST(Main, ANoscriptIsShownWhereAReaderWouldSeeIt) {
   const std::string noscript = fmt::format("<noscript><p>{0} One.</p><p>{0} Two.</p></noscript>", kArticle);
   const std::string dialog = fmt::format("<div role=dialog><p>{0}</p><p>{0} Cookies.</p></div>", kArticle);
@@ -386,9 +386,9 @@ TEST(Main, APageWithoutOneTextIsItsList) {
   EXPECT_THAT(main_of(page), HasSubstr("The exhibition"));
   EXPECT_THAT(main_of(page), Not(HasSubstr("News of the day")));
   EXPECT_EQ(source_of(page), TextSource::page);
-  // The same list of links without anything that says that it is the content may be a menu.
+  // The same list of links without a mark of content may be a menu.
   EXPECT_EQ(source_of("<div>" + listing(60) + "</div>"), TextSource::fallback);
-  // Beside one text it is none of it.
+  // Next to a text, it is not part of the text.
   std::string text;
   for (int i = 0; i < 8; ++i) text += fmt::format("<p>{} Part {}.</p>", kArticle, i);
   const std::string both = "<main>" + text + listing(60) + "</main>";
@@ -397,7 +397,7 @@ TEST(Main, APageWithoutOneTextIsItsList) {
   EXPECT_THAT(main_of(both), HasSubstr("blue lamp"));
 }
 
-// The footer is the only plain text of a list of links, and is none of it.
+// The footer is the only plain text next to a list of links, and is not part of the list.
 TEST(Main, TheListInMainIsNotReplacedByTheFooter) {
   const std::string footer = fmt::format("<footer><p>{0}</p><p>{0} More.</p></footer>", kArticle);
   std::string links;
@@ -425,7 +425,7 @@ TEST(Main, WhatCallsItselfAMenuIsOneIfItIsLinks) {
               Not(HasSubstr("Three.")));
 }
 
-// A carousel beside an article shows others; that of a company shows what the company does.
+// A carousel next to an article shows other articles; a company's carousel shows what the company does.
 TEST(Main, WhatIsShownBesideOneThingIsNotOfIt) {
   const std::string text = fmt::format("<p>{0} One.</p><p>{0} Two.</p>", kArticle);
   for (std::string_view name : {"carousel", "home-slider", "promo", "teaser", "big-news-teaser"}) {
@@ -490,7 +490,7 @@ TEST(Main, NumbersAloneAreNoText) {
   EXPECT_EQ(source_of("<main><ol>" + numbers + "</ol></main>"), TextSource::fallback);
 }
 
-// Nothing but menu and footer is left: it is the same on all pages of the site.
+// Only menu and footer remain: they are the same on all pages of the site.
 TEST(Main, AMenuIsAFallback) {
   const std::string footer = fmt::format("<footer><p>{0}</p><p>{0} More.</p></footer>", kArticle);
   const std::string menu = "<nav><a href=1>News of the valley and of the world</a> <a href=2>Sport</a></nav>";
@@ -510,7 +510,7 @@ TEST(Main, AMenuIsAFallback) {
            std::string("<h1>Opening hours</h1><p>From nine to five.</p>"),
            std::string(""),
            std::string("<script src=app.js></script>"),
-           // A page that calls all of itself a menu.
+           // A page whose outermost element is called a menu.
            fmt::format("<div class=menu-page><article><p>{0}</p><p>{0} More.</p></article></div>", kArticle),
        }) {
     EXPECT_EQ(source_of(page), TextSource::page) << page;
@@ -531,14 +531,14 @@ TEST(Main, ADialogIsNeverTheText) {
     EXPECT_EQ(main_of(html), "News\nOld maps\nA monk drew it.") << html;
     EXPECT_EQ(source_of(html), TextSource::fallback) << html;
   }
-  // Other things have such names, too.
+  // Other elements may have such names, too.
   for (std::string_view element :
        {"<div class=cookie-recipes>", "<div id=content class=has-cookie-banner-closed-and-more>",
         "<section id=what-is-informed-consent>"}) {
     EXPECT_THAT(main_of(std::string(element) + question + "</div></section>"),
                 HasSubstr("We and our partners"));
   }
-  // A page in a dialog.
+  // A page inside a dialog.
   EXPECT_THAT(main_of("<div role=dialog><main>" + question + "</main></div>"),
               HasSubstr("We and our partners"));
 }

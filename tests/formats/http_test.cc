@@ -23,7 +23,7 @@ std::string brotli(std::string_view bytes) {
   return out;
 }
 
-// By the name that HTTP has for it.
+// Compresses with the coding of this HTTP name.
 std::string pack(std::string_view coding, std::string_view bytes) {
   if (coding == "br") return brotli(bytes);
   if (coding == "zstd") return zst(bytes);
@@ -77,7 +77,7 @@ TEST(Http, ContentEncodings) {
   EXPECT_EQ(*decode_content(gz(deflated(text, 15)), "deflate,gzip", kMax, memory), text);
   EXPECT_EQ(*decode_content(text, "identity", kMax, memory), text);
   EXPECT_EQ(*decode_content(text, "", kMax, memory), text);
-  // Undone by the crawler, which kept the header.
+  // The crawler has decoded the body, but kept the header.
   for (const char* coding : {"gzip", "br", "zstd", "deflate"}) {
     EXPECT_EQ(*decode_content("<html>" + text, coding, kMax, memory), "<html>" + text) << coding;
   }
@@ -88,7 +88,7 @@ TEST(Http, ContentEncodings) {
   EXPECT_EQ(decode_content(half, "gzip", kMax, memory)->size(), 5000 + text.size());
 }
 
-// Of every size, packed well or not at all: the room for it grows while it is unpacked.
+// Bodies of every size, compressed well or not at all: the memory for them grows while they are decompressed.
 TEST(Http, WhatIsPackedComesBackWhatever) {
   const uint64_t seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
@@ -98,7 +98,7 @@ TEST(Http, WhatIsPackedComesBackWhatever) {
     const size_t size = round == 0 ? kMax : size_t{1} << (random() % 22);
     std::string text(size - random() % size, ' ');
     const uint64_t letters = 1 + random() % 256;
-    const size_t same = 1 + random() % 1000;  // of these in a row
+    const size_t same = 1 + random() % 1000;  // length of a run of equal bytes
     for (size_t i = 0; i < text.size(); i += same) {
       std::fill_n(text.begin() + static_cast<ptrdiff_t>(i), std::min(same, text.size() - i),
                   static_cast<char>(random() % letters));

@@ -1,6 +1,6 @@
-// Every fixture in data/PRESET/ was made after what its producer (named in the file PRODUCER) writes: NAME.in
-// is the record's value, NAME.key its key, NAME.document what becomes of it. DOPPEL_WRITE_GOLDEN=1 writes
-// those that are missing.
+// Every fixture in data/PRESET/ follows the output of its producer (named in the file PRODUCER): NAME.in is
+// the record's value, NAME.key its key, NAME.document the expected document. DOPPEL_WRITE_GOLDEN=1 writes
+// missing documents.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Keys of URLs, compared with those of the package surt (tools/make-surt-golden).
+// Keys of URLs, compared with the keys of the package surt (tools/make-surt-golden).
 #include "formats/warc/surt.h"
 
 #include <gtest/gtest.h>
@@ -32,13 +32,13 @@ std::string repeated(std::string_view text, size_t times) {
   return out;
 }
 
-// A URL as long as a record may be takes no longer than its length.
+// The time for a URL of the largest possible length is proportional to its length.
 TEST(Surt, LongUrls) {
   constexpr size_t kTimes = 500'000;
   EXPECT_EQ(surt("http://e.example/%" + repeated("25", kTimes)), "example,e)/%25");
   EXPECT_EQ(surt("http://\xc3\xbc." + repeated("a.", kTimes) + "example/"),
             "example" + repeated(",a", kTimes) + ",xn--tda)/");
-  // What begins as a session, and is none.
+  // Text that begins like a session id but is not one.
   const std::string path = repeated("/(s(0123456789abcdefghijklmn))", 50'000),
                     query = repeated("cfid=", 200'000);
   EXPECT_EQ(surt("http://e.example" + path + "/page"), "example,e)" + path + "/page");

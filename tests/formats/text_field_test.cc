@@ -5,7 +5,7 @@
 namespace doppel {
 namespace {
 
-// The record with another text; "" if it does not hold its text as it is.
+// Returns the record with another text; "" if it does not hold its text as it is compared.
 std::string with_text(std::string bytes, std::string_view text, const FormatOptions& options = {},
                       bool whole_file = false) {
   const size_t size = bytes.size();

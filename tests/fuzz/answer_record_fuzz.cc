@@ -1,5 +1,6 @@
-// Any bytes as the answers of a matcher: read or refused, and what was read is written as the same again. The
-// bytes are also taken with a right checksum, because a wrong one would hide everything else.
+// Reads any bytes as the answers of a matcher: reading must refuse them, or return answers that stay the same
+// when they are written and read once more. Also reads them with a right checksum, because a wrong one would
+// hide everything else.
 
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,5 @@
-// An Arrow file of anybody (read_table.h). What does not begin as one becomes a stream.
+// Reads an Arrow file from a stranger (read_table.h). Input that does not begin as one is turned into a
+// stream.
 
 #include <string>
 

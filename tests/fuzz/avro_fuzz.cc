@@ -1,5 +1,6 @@
-// A schema, a zero byte, and a record of Avro: whatever the bytes, the schema is parsed or refused, and the
-// record is JSON or refused, of bounded size. Without a zero the bytes are what a registry answers.
+// A schema, a zero byte, and a record of Avro: whatever the bytes, the schema must be parsed or refused, and
+// the record must become JSON of bounded size or be refused. Without a zero byte, the input is a registry's
+// answer.
 
 #include <array>
 #include <cstdint>
@@ -21,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   const auto schema = doppel::make_avro_schema(std::array{all.substr(0, zero)});
   if (!schema.ok()) return 0;
-  // Memory of exactly that size, so that the sanitizer sees a byte too far.
+  // Memory of exactly this size, so that the sanitizer notices a byte too far.
   const size_t length = size - zero - 1;
   const std::unique_ptr<char[]> memory(new char[length]);
   std::copy(all.begin() + static_cast<ptrdiff_t>(zero) + 1, all.end(), memory.get());

@@ -1,5 +1,5 @@
-// Lines of CDXJ files, keys of URLs, and the search in what may not be sorted: it ends, and finds only what
-// is asked for.
+// Lines of CDXJ files, keys of URLs, and the search in a file that may not be sorted: it must end, and find
+// only matching lines.
 
 #include <cstdint>
 #include <cstdlib>
@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const std::string_view first = bytes.substr(0, bytes.find('\n'));
   if (auto line = doppel::parse_cdxj_line(first); line && line->filename.empty()) std::abort();
-  // A key is its own key in all tools: nothing but what is printed, unless the URL has none.
+  // Unless the URL has no key, the key must contain only printable characters, so that all tools keep it.
   if (const std::string key = doppel::surt(first); key != first) {
     for (const char c : key)
       if (c <= ' ' || c > '~') std::abort();

@@ -1,4 +1,4 @@
-// Any bytes under any label become UTF-8. The label ends at the first line feed.
+// Any bytes with any label must become UTF-8. The label ends at the first line feed.
 
 #include <cstdint>
 #include <cstdlib>
@@ -8,7 +8,7 @@
 #include "formats/bytes/charset.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // Fresh ones now and then: labels are remembered.
+  // Makes a new decoder now and then, because it remembers labels.
   static doppel::CharsetDecoder decoder;
   std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const size_t line = bytes.find('\n');

@@ -1,5 +1,5 @@
-// Any bytes: decoding gives an error or a valid set, which then survives the way through its coded form. Also
-// with a right checksum put in front, because no fuzzer guesses one.
+// Any bytes: decoding must return an error or a valid set, which encoding and decoding keep. Also with a
+// right checksum in front, because no fuzzer guesses one.
 
 #include <cstdint>
 #include <cstdlib>

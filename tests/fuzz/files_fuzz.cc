@@ -1,6 +1,6 @@
-// A file of anybody, whatever it is: what it is taken for by its first bytes, and then its reader. Seeds in
-// corpus/files begin as each format that is read does. Reading ends, and records come in the order of their
-// places.
+// A file of any kind from a stranger: recognises it by its first bytes, then runs its reader. The seeds in
+// corpus/files begin like each format that doppel reads. Reading must end, and records must come in the order
+// of their places.
 
 #include <sys/mman.h>
 #include <unistd.h>

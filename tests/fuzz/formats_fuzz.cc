@@ -1,6 +1,6 @@
-// Records of every preset: whatever the bytes, they are decoded or rejected, and twice the same; what is
-// decoded is UTF-8. The first byte chooses the preset, the second whether there is a key and what is
-// extracted.
+// Records of every preset: whatever the bytes, the decoder must decode or reject them, twice with the same
+// result; decoded text must be UTF-8. The first byte chooses the preset, the second whether there is a key
+// and which extraction runs.
 
 #include <cstdint>
 #include <cstdlib>

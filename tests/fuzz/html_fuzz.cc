@@ -1,5 +1,5 @@
-// Any page has a text or is refused, in UTF-8, and the main text is never longer than the
-// visible one, unless it is the text of the page's data: then no block of the page is part of it.
+// Any page must have a text in UTF-8 or be refused. The main text is never longer than the visible one,
+// unless it comes from the page's data: then it contains no block of the page.
 
 #include <cstdint>
 #include <cstdlib>

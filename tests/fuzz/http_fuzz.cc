@@ -1,4 +1,4 @@
-// HTTP heads, chunks and content encodings as archives keep them: nothing grows beyond its limit.
+// HTTP heads, chunks and content encodings as archives store them: nothing may grow beyond its limit.
 
 #include <cstdint>
 #include <cstdlib>

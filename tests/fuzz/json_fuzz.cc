@@ -1,5 +1,5 @@
-// Whatever the bytes, a record is decoded or rejected; the bytes behind it do not matter; what is decoded
-// twice is the same.
+// Whatever the bytes, a record must be decoded or rejected. The bytes after it must not matter, and decoding
+// twice must give the same result.
 
 #include <cstdint>
 #include <cstdlib>
@@ -19,7 +19,7 @@ struct Result {
 };
 
 Result decode(doppel::Decoder& decoder, std::string_view json, std::string_view behind) {
-  // Memory of exactly the promised size, so that the sanitizer sees a byte too far.
+  // Memory of exactly the promised size, so that the sanitizer notices a byte too far.
   size_t size = json.size() + doppel::kRecordPadding;
   std::unique_ptr<char[]> memory(new char[size]);
   for (size_t i = 0; i < size; ++i)
@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (once != again) std::abort();
   if (once.timestamp_ms && doppel::parse_time(doppel::format_time(*once.timestamp_ms)) != once.timestamp_ms)
     std::abort();
-  // Every time, too, is read or refused.
+  // Times must be read or refused, too.
   (void)doppel::parse_time(json);
   return 0;
 }

@@ -1,4 +1,5 @@
-// A Parquet file of anybody (read_table.h). What does not begin as one becomes one: its end is the footer.
+// Reads a Parquet file from a stranger (read_table.h). Input that does not begin as one is turned into one:
+// its end becomes the footer.
 
 #include <algorithm>
 #include <string>

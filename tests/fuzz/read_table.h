@@ -1,6 +1,7 @@
 #pragma once
-// A file of anybody that begins as a table: whatever its bytes say, reading ends, takes no more memory than
-// it may, and gives rows of JSON one after the other; and going on from a position gives the rest of them.
+// Reads a file from a stranger that begins as a table. Whatever its bytes say, reading must end, take no more
+// memory than allowed, and give rows of JSON one after the other; continuing from a position must give the
+// remaining rows.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -26,7 +27,7 @@ constexpr size_t kMostBytes = 1 << 20;
 struct Rows {
   std::vector<std::string> values;
   std::vector<LineMark> marks;  // after each batch
-  std::vector<size_t> counts;   // rows up to there
+  std::vector<size_t> counts;   // rows so far
   bool whole = false;
 };
 
@@ -78,7 +79,7 @@ inline void read_as_anybody(std::string_view bytes, const MakeRows& make) {
     const size_t middle = rows.counts.size() / 2;
     if (rows.counts[middle] == rows.values.size()) continue;
     const Rows rest = read(bytes, is_signed, rows.marks[middle], make);
-    // Pages that are jumped over are not looked into: damage in them may not show.
+    // Skipped pages are not read, so damage in them may not show.
     if (rest.values.size() < rows.values.size() - rows.counts[middle]) std::abort();
   }
 }

@@ -1,5 +1,5 @@
-// Stands in for libFuzzer: gives every file of the folders on the command line to the target once,
-// then the beginnings of each, which is where parsers break.
+// Replaces libFuzzer: passes each file of the folders on the command line to the target, first the whole
+// file, then its beginnings, because parsers break there.
 
 #include <cstdint>
 #include <cstdio>

@@ -1,6 +1,6 @@
-// Any bytes as a signed record, as its header and as the record of a rejected document: read or refused, and
-// what was read is written as the same again. A wrong checksum would hide everything else, so the bytes are
-// also taken with a right one.
+// Reads any bytes as a signed record, as its header and as the record of a rejected document: reading must
+// refuse them, or return something that stays the same when it is written and read once more. A wrong
+// checksum would hide everything else, so it also reads them with a right one.
 
 #include <cstdint>
 #include <cstdlib>
@@ -31,7 +31,7 @@ void take_record(std::string_view bytes) {
   rejected.of(&itself, document);
 }
 
-// As if our scheme had signed it.
+// Adds a head, as if our scheme had signed it.
 std::string with_head(std::string_view rest) {
   static const doppel::Scheme scheme{.key = {1, 2}, .num_perm = kNumPerm};
   std::string out;

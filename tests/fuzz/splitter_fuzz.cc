@@ -1,5 +1,5 @@
-// Whatever the bytes, and in whatever pieces they come, the values in them are the same; and every byte
-// outside of values is white space, a mark of UTF-8, or a bracket or comma of an array.
+// Whatever the bytes, and in whatever pieces they come, the splitter must find the same values. Every byte
+// outside of values must be white space, a UTF-8 mark, or a bracket or comma of an array.
 
 #include <cstdint>
 #include <cstdlib>

@@ -1,7 +1,7 @@
-// Any bytes as what a start reads: a record of the index log, a position on Kafka, the metadata of an
-// original, a row of "hot", a journal. All are read or refused, and what was read is written as the same
-// again. Checksums are made right, because a wrong one would hide everything else. The first byte says which
-// format it is.
+// Reads any bytes as a file or record that a start reads: a record of the index log, a position on Kafka, the
+// metadata of an original, a row of "hot", a journal. Reading must refuse them, or return something that
+// stays the same when it is written and read once more. Checksums are made right, because a wrong one would
+// hide everything else. The first byte chooses the format.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -27,7 +27,7 @@ void check(bool holds) {
   if (!holds) std::abort();
 }
 
-// A length, a key of that length, a value whose checksum is missing.
+// The input is a length, a key of that length, and a value without its checksum.
 void log_record(std::string_view bytes) {
   ByteReader in(bytes);
   const std::string_view key = in.bytes(in.fixed<uint8_t>());
@@ -72,7 +72,7 @@ void hot_row(std::string_view bytes) {
   check(format.decode(number, row.data(), stored));
 }
 
-// The payloads of records, each behind its length: they get heads with right checksums.
+// The input is the payloads of records, each after its length: they get heads with right checksums.
 void journal(std::string_view bytes) {
   std::string file = encode_header({.kind = FileKind::journal, .epoch = {1, 2, 3}});
   uint32_t crc = 0;

@@ -1,4 +1,4 @@
-// Any bytes, cut anywhere, on every SIMD level: the shingles are those of the words that split_words()
+// Any bytes, cut anywhere, on every SIMD level: the shingles must be those of the words that split_words()
 // finds. The first two bytes of the input choose the size of shingles and of pieces.
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The directory of a WACZ file: whatever it says, each WARC file in it is a range of the file that no other
-// shares, under a name that leads nowhere else.
+// The directory of a WACZ file: whatever it says, each WARC file must be a byte range that does not overlap
+// another, under a name that does not lead out of the archive.
 
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
-// A WARC record's head, and a record put together from pieces of a packed file: as a whole and byte by byte
-// the same.
+// The head of a WARC record, and a record that is assembled from pieces of a compressed file: fed as a whole
+// and byte by byte, with the same result.
 
 #include <cstdint>
 #include <cstdlib>

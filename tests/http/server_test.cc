@@ -123,7 +123,7 @@ TEST(Server, DoesNotReadWhatItRefused) {
   const std::string piece(1 << 20, 'x');
   int pieces = 0;
   while (pieces < 900 && endless.send(piece)) ++pieces;
-  EXPECT_LT(pieces, 64);  // 4 MiB are read for the sake of an honest sender, the rest is what sockets hold
+  EXPECT_LT(pieces, 64);  // 4 MiB are read for an honest sender; sockets hold the rest
 }
 
 TEST(Server, WritingNeedsTheToken) {
@@ -149,7 +149,7 @@ TEST(Server, CutsSlowClientsOff) {
   half.send("GET /hello HTTP/1.1\r\nHost:");
   silent.receive();
   half.receive();
-  RawClient dripping(port);  // a byte of the body now and then, each well within the time
+  RawClient dripping(port);  // sends a byte of the body now and then, each well within the time-out
   dripping.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n");
   const auto begin = std::chrono::steady_clock::now();
   std::jthread drips([&](const std::stop_token& stop) {

@@ -26,7 +26,7 @@ TEST(Banding, MeetingProbabilityIsTheFormula) {
   }
 }
 
-// Every (rows, bands) tried, from the definition.
+// Tries every (rows, bands), by the definition.
 Banding brute_force(double threshold, double recall, int num_perm) {
   Banding best;
   double least = 0;

@@ -1,4 +1,4 @@
-// Deliberately broken contracts of the index and of what it is made of.
+// Deliberately broken contracts of the index and of its parts.
 #include "base/check.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The index against the slow obvious one, on random operations.
+// The index against the simple, slow one, on random operations.
 
 #include <gtest/gtest.h>
 
@@ -8,47 +8,15 @@
 
 #include "base/simd.h"
 #include "index/index.h"
+#include "random_documents.h"
 #include "reference_index.h"
 
 namespace doppel {
 namespace {
 
-using Random = std::mt19937_64;
-
-// Documents whose bands collide often: slices are copied from a few templates, band by band.
-class Documents {
- public:
-  Documents(const CandidateIndexOptions& options, int templates, double copied, Random& random)
-      : options_(options), copied_(copied), random_(random) {
-    for (int t = 0; t < templates; ++t) templates_.push_back(noise());
-  }
-
-  std::vector<uint8_t> slices() {
-    std::vector<uint8_t> out = noise();
-    std::bernoulli_distribution copy(copied_);
-    const size_t rows = static_cast<size_t>(options_.banding.rows);
-    for (size_t at = 0; at + rows <= out.size(); at += rows) {
-      if (!copy(random_)) continue;
-      const auto& from = templates_[random_() % templates_.size()];
-      std::copy_n(from.begin() + static_cast<ptrdiff_t>(at), rows, out.begin() + static_cast<ptrdiff_t>(at));
-    }
-    return out;
-  }
-  Digest digest() {
-    return random_() % 4 == 0 ? Digest{random_() % 50, random_() % 2} : Digest{random_(), random_()};
-  }
-
- private:
-  std::vector<uint8_t> noise() {
-    std::vector<uint8_t> out(static_cast<size_t>(options_.num_perm));
-    for (auto& slice : out) slice = static_cast<uint8_t>(random_());
-    return out;
-  }
-  const CandidateIndexOptions& options_;
-  double copied_;
-  Random& random_;
-  std::vector<std::vector<uint8_t>> templates_;
-};
+using index_test::Documents;
+using index_test::expect_found;
+using index_test::Random;
 
 struct Pair {
   explicit Pair(const CandidateIndexOptions& o) : options(o), index(o), reference(o) {}
@@ -72,7 +40,7 @@ struct Pair {
       all_keys.insert(all_keys.end(), k.begin(), k.end());
       reference.insert(row);
     }
-    // On one, two, three threads in turns.
+    // On one, two and three threads in turn.
     index.insert(views, all_keys.data(), 1 + inserts++ % 3,
                  [](int parts, const std::function<void(int)>& part) {
                    std::vector<std::jthread> others;
@@ -90,17 +58,10 @@ struct Pair {
       queries.push_back({slices[i].empty() ? nullptr : slices[i].data(), all_keys.back().data(), digests[i]});
     }
     std::vector<Found> found(queries.size());
-    if (!found.empty()) found[0].candidates.push_back({1, 1});  // what was there before does not stay
+    if (!found.empty()) found[0].candidates.push_back({1, 1});  // earlier content must not remain
     index.lookup(queries, found);
     for (size_t i = 0; i < queries.size(); ++i) {
-      const Found expected = reference.lookup(queries[i].slices, digests[i]);
-      ASSERT_EQ(found[i].exact, expected.exact);
-      ASSERT_EQ(found[i].candidates, expected.candidates);
-      ASSERT_EQ(found[i].counts.size(), expected.counts.size());
-      for (size_t c = 0; c < expected.counts.size(); ++c) {
-        ASSERT_EQ(found[i].counts[c].band, expected.counts[c].band);
-        ASSERT_EQ(found[i].counts[c].listed, expected.counts[c].listed);
-      }
+      ASSERT_NO_FATAL_FAILURE(expect_found(found[i], reference.lookup(queries[i].slices, digests[i])));
     }
   }
 
@@ -132,8 +93,8 @@ void run(const CandidateIndexOptions& options, const Workload& work, uint64_t se
   }
   const size_t bands = static_cast<size_t>(options.banding.bands);
   for (int step = 0; step < work.steps; ++step) {
-    // As an engine would: listed unless the band has max_listed already; now and then any mask, as a replay
-    // may bring.
+    // Like an engine: listed unless the band already has max_listed; sometimes any mask, as a replay may
+    // bring.
     std::vector<ReferenceIndex::StoredRow> batch;
     const int n = static_cast<int>(random() % static_cast<uint64_t>(work.batch_max));
     for (int i = 0; i < n; ++i) {
@@ -169,7 +130,7 @@ void run(const CandidateIndexOptions& options, const Workload& work, uint64_t se
     std::vector<Digest> digests;
     for (int i = 0; i < 20; ++i) {
       const auto& r = pair.reference;
-      if (random() % 2 == 0 && r.lowest_live() < r.next_seq()) {  // a copy of what is there
+      if (random() % 2 == 0 && r.lowest_live() < r.next_seq()) {  // a copy of an existing row
         const auto& row = r.row(r.lowest_live() + random() % (r.next_seq() - r.lowest_live()));
         slices.push_back(row.slices);
         digests.push_back(random() % 2 == 0 ? row.digest : documents.digest());
@@ -256,7 +217,7 @@ TEST(IndexOracle, NumbersThatPassTwoToThe28) {
   run(o, {.start = (uint64_t{5} << 28) - 200}, seed);
 }
 
-// Shards, capacities and instruction sets change nothing of what is found, also after growth.
+// Shards, capacities and instruction sets do not change the results, also after growth.
 TEST(IndexOracle, InvariantUnderLayout) {
   const uint64_t seed = fresh_seed();
   SCOPED_TRACE(testing::Message() << "seed " << seed);

@@ -1,4 +1,4 @@
-// The kernels for many entries: the fast forms against the plain ones, and these against the layout.
+// The kernels for many entries: the fast forms against the plain ones, and the plain ones against the layout.
 
 #include "index/line_kernels.h"
 
@@ -48,7 +48,7 @@ TEST_P(LineKernelsTest, PlacesAreThoseOfTheLayout) {
       ASSERT_EQ(found[i].home - lines, static_cast<ptrdiff_t>(expected.line));
       ASSERT_EQ(found[i].stored, expected.stored);
     }
-    ASSERT_EQ(found.back().stored, 77u);  // nothing is written beyond
+    ASSERT_EQ(found.back().stored, 77u);  // nothing is written past the end
   }
 }
 
@@ -86,7 +86,7 @@ TEST_P(LineKernelsTest, ProbesAndEntriesAtHome) {
   }
 }
 
-// A rebuilt group has each entry of the window once, in its block and home.
+// A rebuilt group contains each entry of the window once, in its block and home.
 TEST_P(LineKernelsTest, RebuildsGroups) {
   using Entry = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>;  // block, home, stored, ordinal
   for (int round = 0; round < 2000; ++round) {

@@ -30,7 +30,7 @@ struct Workload {
   uint32_t first = 0;  // ordinal of the first
 };
 
-// Rows, and the multimap of those that live.
+// Rows, and the multimap of the live ones.
 class Rows : public EntrySource {
  public:
   explicit Rows(uint32_t first) : first_(first), low_(first) {}
@@ -156,7 +156,7 @@ class Trial {
   void expect_all() {
     uint64_t last = 0;
     for (const auto& [h, ordinal] : rows_.live()) {
-      if (h == last) continue;  // equals are neighbours
+      if (h == last) continue;  // equal hashes are adjacent
       last = h;
       ASSERT_NO_FATAL_FAILURE(expect_same(h));
     }
@@ -235,7 +235,7 @@ TEST_P(LineTableOracle, KeysOfAllKinds) {
     ASSERT_NO_FATAL_FAILURE(run(work));
 }
 
-// Past sizes at which entries take other bits of their hashes.
+// Grows past the sizes at which entries take other bits of their hashes.
 TEST_P(LineTableOracle, LargeTables) {
   run({.name = "large",
        .options = {.entries_max = kMost},

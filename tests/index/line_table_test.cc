@@ -1,4 +1,4 @@
-// One table against a multimap: nothing that was entered may be missing, however it grew.
+// One table against a multimap: no inserted entry may be missing, however the table grew.
 
 #include "index/line_table.h"
 
@@ -71,7 +71,7 @@ TEST(LineTable, KeepsEverythingWhileItGrows) {
   EXPECT_LT(table.side_entries(), rows.hashes.size() / 40);
 }
 
-// Past sizes at which entries take other bits of their hashes from the rows.
+// Grows past the sizes at which entries take other bits of their hashes from the rows.
 TEST(LineTable, KeepsEverythingPastAMillion) {
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -87,7 +87,7 @@ TEST(LineTable, KeepsEverythingPastAMillion) {
   EXPECT_LE(rows.moved_max, kMovesMax);
   rows.hits = 0;
   for (uint32_t ordinal = 0; ordinal < 100000; ++ordinal) rows.finds(table, ordinal);
-  EXPECT_LT(rows.hits, 100000u * 101 / 100);  // hardly any that only share the stored bits
+  EXPECT_LT(rows.hits, 100000u * 101 / 100);  // hardly any that share only the stored bits
 }
 
 TEST(LineTable, HotKeysAndNeighboursOfHotKeys) {
@@ -112,7 +112,7 @@ TEST(LineTable, HotKeysAndNeighboursOfHotKeys) {
   EXPECT_LE(rows.moved_max, kMovesMax);
 }
 
-// A window that slides for ever: the table does not grow for ever, and neither do its filters fill up.
+// A window that slides endlessly: neither the table nor its filters grow endlessly.
 TEST(LineTable, CleansWhatHasExpired) {
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -134,7 +134,7 @@ TEST(LineTable, CleansWhatHasExpired) {
   EXPECT_LT(elsewhere, 2500);
 }
 
-// One key whose rows come and go: what is dead is not looked at for ever.
+// One key whose rows come and go: lookups do not go through the dead ones for ever.
 TEST(LineTable, ForgetsDeadEntriesOfAHotKey) {
   Rows rows;
   LineTable table({.entries_max = kMost});

@@ -40,7 +40,7 @@ void compare(const PrintTable& table, const Slow& slow, uint64_t print, std::mt1
   const auto most = static_cast<uint32_t>(random() % 30);
   const uint32_t count_most = most + 1 + static_cast<uint32_t>(random() % 300);
   PrintsFound found;
-  // Among others, at any place.
+  // Asks for it among other prints, at any place.
   std::vector<uint64_t> asked(random() % 12);
   for (uint64_t& other : asked) other = random_print(random);
   const size_t place = random() % (asked.size() + 1);
@@ -70,7 +70,7 @@ void live(uint64_t seed, uint64_t start, bool expires) {
   uint64_t next = start;
   std::vector<uint64_t> hot(20), seen;
   for (uint64_t& print : hot) print = random_print(random);
-  // More than the first lines take, several times.
+  // More than the first lines hold, several times.
   for (int step = 0; step < 9'000; ++step) {
     std::vector<uint64_t> prints(random() % 8 == 0 ? random() % 200 : random() % 20);
     for (uint64_t& print : prints)

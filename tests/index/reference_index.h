@@ -1,5 +1,5 @@
 #pragma once
-// The index as anyone would write it: a vector of rows, every lookup looks at all of them.
+// The index in its simplest form: a vector of rows; every lookup goes through all of them.
 
 #include <algorithm>
 #include <cstring>

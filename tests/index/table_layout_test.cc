@@ -1,4 +1,4 @@
-// Where blocks and hashes stand, through many doublings.
+// The places of blocks and hashes, through many doublings.
 
 #include "index/table_layout.h"
 
@@ -10,7 +10,7 @@
 namespace doppel {
 namespace {
 
-// The blocks of a table, in the order in which growth makes them, are one after the other.
+// The blocks of a table are contiguous, in the order in which growth creates them.
 TEST(TableLayout, BlocksStandInTheOrderInWhichTheyAreMade) {
   for (uint64_t base : {1, 2, 3, 5, 16, 23}) {
     TableLayout layout;
@@ -23,7 +23,7 @@ TEST(TableLayout, BlocksStandInTheOrderInWhichTheyAreMade) {
       for (uint32_t j = kBlocksLeast; j < kBlocksMost; ++j) {
         for (uint64_t g = 0; g < layout.groups(); ++g) ASSERT_EQ(layout.block_at(g, j), made++);
       }
-      // A group with all its blocks is two of the next depth.
+      // A group with all its blocks becomes two groups of the next depth.
       TableLayout deeper = layout;
       ++deeper.depth;
       for (uint64_t g = 0; g < layout.groups(); ++g) {
@@ -34,8 +34,8 @@ TEST(TableLayout, BlocksStandInTheOrderInWhichTheyAreMade) {
   }
 }
 
-// An entry never changes its home, keeps its block when groups are counted otherwise, and goes to the same
-// block or the next one when there is one more.
+// An entry never changes its home, keeps its block when groups are counted differently, and moves at most to
+// the next block when there is one more.
 TEST(TableLayout, EntriesMoveToTheNextBlockAtMost) {
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);

@@ -99,7 +99,7 @@ TEST(Explanation, SaysWhatOneTextHasOfTheOther) {
             Finding::apart);
 }
 
-// The engine itself is asked: the first text, then the second.
+// Asks the engine itself: inserts the first text, then the second.
 Outcome outcome_of(const EngineOptions& o, const NamedText& a, const NamedText& b) {
   auto bodies = memory_bodies();
   Engine engine(o, *bodies);
@@ -178,7 +178,7 @@ TEST(ExplainPage, EscapesAllThatComesFromDocuments) {
   }
   EXPECT_NE(page.find("&lt;script&gt;"), std::string::npos);
   EXPECT_NE(page.find("<ins>"), std::string::npos);
-  EXPECT_EQ(page.find("http://"), std::string::npos);  // nothing is loaded from elsewhere
+  EXPECT_EQ(page.find("http://"), std::string::npos);  // the page loads nothing
   EXPECT_EQ(page.find("https://"), std::string::npos);
 }
 

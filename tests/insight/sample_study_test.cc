@@ -125,7 +125,7 @@ TEST(Valley, IsTheMiddleOfTheWidestRareStretch) {
   std::fill(pairs.begin() + 70, pairs.begin() + 80, 1);
   const Valley v = find_valley(pairs);
   EXPECT_TRUE(v.clear);
-  EXPECT_DOUBLE_EQ(v.from, 0.71);  // its edges are smoothed away
+  EXPECT_DOUBLE_EQ(v.from, 0.71);  // smoothing removes its edges
   EXPECT_DOUBLE_EQ(v.to, 0.79);
   EXPECT_DOUBLE_EQ(v.threshold, 0.75);
   EXPECT_EQ(v.pairs_in_it, 8u);
@@ -160,7 +160,7 @@ TEST(Sizing, AgreesWithARealIndex) {
   EXPECT_EQ(cost.row, 160);
   EXPECT_EQ(cost.hot, 172);
   EXPECT_NEAR(static_cast<double>(stats.row_bytes) / kRows, cost.row, 0.2 * cost.row);
-  // Small tables are rounded up to huge pages, so the share of used places is looked at instead.
+  // Small tables are rounded up to huge pages, so this checks the share of used slots instead.
   EXPECT_EQ(stats.entries, 19u * kRows);
   const double entry = cost.tables / 19;
   EXPECT_NEAR(512.0 / 87 / stats.load, entry, 0.15 * entry);
@@ -182,7 +182,7 @@ TEST(Sizing, PassagesAreFoundAsOftenAsItIsSaid) {
   find_prints(shingles, kPassage, 1, prints);
   EXPECT_NEAR(static_cast<double>(prints.size()), prints_asked(kPassage, 400'000), 1'000);
   for (const uint32_t shared : {15u, 37u, 75u, 149u, 150u}) {
-    // Places from which on so many shingles have no print that is stored.
+    // Counts the places from which this many shingles contain no stored print.
     uint64_t none = 0, from = 0;
     for (const Print& print : prints) {
       if (!print.stored) continue;

@@ -14,7 +14,7 @@ std::string plain(std::string_view a, std::string_view b, size_t context = 12) {
   return render_diff(diff_pieces(diff_texts(a, b), context), false);
 }
 
-// Pieces hold all of both texts, in order.
+// Checks that the pieces contain all of both texts, in order.
 void expect_complete(const TextDiff& diff, const std::vector<DiffPiece>& pieces) {
   std::string a;
   std::string b;
@@ -68,7 +68,7 @@ TEST(TextDiff, TerminalCommandsInDocumentsDoNothing) {
 }
 
 TEST(TextDiff, WordsOfOneLigatureStayTogether) {
-  // U+FDFA is 18 letters and 3 spaces when decomposed: four words that stand in the same three bytes.
+  // U+FDFA is 18 letters and 3 spaces when decomposed: four words in the same three bytes.
   const std::string a = "before \xef\xb7\xba after";
   const std::string b = "before \xef\xb7\xba later";
   TextDiff diff = diff_texts(a, b);

@@ -135,7 +135,7 @@ TEST(WordDiff, AnchorsFindMovedAndUnrelatedPassagesInLongTexts) {
 }
 
 TEST(WordDiff, ShortRunsBetweenChangesGo) {
-  // x x x x THE y y y y: the equal word in the middle is not worth a break; beside single words it is.
+  // x x x x THE y y y y: the equal word in the middle does not justify a break; between single words it does.
   std::vector<DiffHunk> hunks{
       {false, 0, 4, 0, 4}, {true, 4, 5, 4, 5}, {false, 5, 9, 5, 9}, {true, 9, 20, 9, 20}};
   absorb_short_runs(hunks);

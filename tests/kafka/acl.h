@@ -1,5 +1,5 @@
 #pragma once
-// Users and rights of a broker with tls_sasl.
+// Users and rights on a broker with tls_sasl.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 
 namespace doppel::testing {
 
-// A user of the listener for SASL_SSL.
+// The properties of a user of the SASL_SSL listener.
 inline std::string sasl_properties(const Broker& broker, const std::string& mechanism,
                                    const std::string& password) {
   return "{security.protocol: SASL_SSL, sasl.mechanism: " + mechanism +
@@ -19,7 +19,7 @@ inline std::string sasl_properties(const Broker& broker, const std::string& mech
          "/tls/ca.pem'}";
 }
 
-// From here on the user has these rights on the topic, and no others.
+// From now on the user has these rights on the topic, and no others.
 inline void allow(Client& client, const std::string& topic, const std::string& user,
                   const std::vector<rd_kafka_AclOperation_t>& rights,
                   rd_kafka_ResourceType_t kind = RD_KAFKA_RESOURCE_TOPIC) {

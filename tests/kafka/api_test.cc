@@ -1,4 +1,4 @@
-// The API of a daemon on Kafka: what it forgets goes through the index log.
+// The API of a daemon on Kafka: requests to forget go through the index log.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -78,7 +78,7 @@ TEST_F(KafkaApi, WhatItForgetsIsForgottenInTheLog) {
   daemon_->kill();
   daemon_->await_exit();
 
-  // After a crash, and on an index that was made from the log.
+  // After a crash, and on an index that was restored from the log.
   for (const std::string& state : {setup_.state(), setup_.path("from-the-log")}) {
     setup_.set({{"state.directory", state}});
     start();

@@ -1,5 +1,5 @@
 // Documents in Avro, written by Confluent's serializer, with the schemas of a real registry (Apicurio). nginx
-// stands before the registry, for TLS and passwords. scripts/registry fetches and starts what is needed.
+// stands in front of the registry, for TLS and passwords. scripts/registry fetches and starts both.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// The last line that a command says.
+// Returns the last line of a command's output.
 std::string output_of(const std::string& command) {
   FILE* pipe = popen(command.c_str(), "r");  // NOLINT(cert-env33-c)
   std::string said;
@@ -31,7 +31,7 @@ std::string registry(const std::string& arguments) {
   return output_of(fmt::format("'{}/scripts/registry' {}", DOPPEL_SOURCE_DIR, arguments));
 }
 
-// A registry of this process.
+// A registry for this process.
 class Registry {
  public:
   Registry() : url(registry(fmt::format("start --port 0 --dir '{}'", dir_ / "r"))) {}
@@ -46,7 +46,7 @@ class Registry {
   const std::string url;
 };
 
-// nginx with TLS that asks for user and password and hands on to the registry.
+// nginx with TLS that asks for user and password, and passes requests on to the registry.
 class Guard {
  public:
   explicit Guard(const std::string& registry)
@@ -95,7 +95,7 @@ TEST(Avro, DocumentsWithTheSchemasOfARegistry) {
                    1);
   output_of(fmt::format("'{}' '{}/tests/kafka/registry/produce.py' {} {} {} 2>&1", registry("python"),
                         DOPPEL_SOURCE_DIR, setup.bootstrap(), registry_of_schemas.url, setup.input()));
-  // Records that nobody can read: an id that is unknown, bytes that end too early, and a value without an id.
+  // Records that nobody can read: an unknown id, bytes that end too early, and a value without an id.
   std::vector<Message> broken;
   const std::vector<Message> good = read_all(setup.bootstrap(), setup.input());
   ASSERT_EQ(good.size(), 20U);
@@ -109,7 +109,7 @@ TEST(Avro, DocumentsWithTheSchemasOfARegistry) {
   EXPECT_THAT(away.err, HasSubstr("https://127.0.0.1"));
   const auto daemon = setup.serve();
   ASSERT_TRUE(daemon->await_line("ready")) << daemon->said();
-  // The registry is away, then it refuses the password, and then it answers.
+  // First the registry is away, then it refuses the password, then it answers.
   ASSERT_TRUE(daemon->await_line("waiting for the schema registry")) << daemon->said();
   guard.open();
   const Ran refused = setup.run("config check --connect");
@@ -141,13 +141,13 @@ TEST(Avro, DocumentsWithTheSchemasOfARegistry) {
   EXPECT_THAT(letters["22"], HasSubstr("not_framed"));
   EXPECT_EQ(setup.compare_with_rebuilt(), "");
 
-  // The index made again from the documents is the same.
+  // An index that is rebuilt from the documents is the same.
   const Ran rebuilt = setup.run(
       fmt::format("rebuild --from documents --set kafka.index_log={}-again --set state.directory={}",
                   setup.options().kafka.index_log, dir / "again"));
   EXPECT_EQ(rebuilt.code, 0) << rebuilt.err;
   EXPECT_THAT(rebuilt.err, HasSubstr("duplicates=10 rejected=3"));
-  // A signer reads them, too, and writes a rejected record for what it cannot read.
+  // A signer reads them, too, and writes a rejected record for each unreadable one.
   const std::string signed_topic = setup.options().kafka.index_log + "-signed";
   Daemon signer({"sign", "--config", setup.config_file(), "--to", signed_topic},
                 {{"DOPPEL_HASH_KEY", kHashKey}});

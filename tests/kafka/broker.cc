@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Runs scripts/kafka; what it said and its exit code.
+// Runs scripts/kafka. Returns its output and exit code.
 std::pair<std::string, int> run_script(const std::string& arguments) {
   const std::string command = fmt::format("'{}/scripts/kafka' {} 2>&1", DOPPEL_SOURCE_DIR, arguments);
   FILE* pipe = popen(command.c_str(), "r");  // NOLINT(cert-env33-c)

@@ -1,6 +1,6 @@
 #pragma once
-// What tests of faults have in common: an index, a workload that is produced part by part, and a look at the
-// end at all that was published.
+// The common part of tests of faults: an index, a workload that is produced part by part, and a check of
+// everything published at the end.
 
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ struct Case {
     EXPECT_EQ(daemon.await_exit(), 0) << daemon.said();
   }
 
-  // Everything is there once, and as it must be.
+  // Checks that everything was published exactly once, and correctly.
   void expect_exact() {
     const Verification result = setup.verify();
     EXPECT_TRUE(result.findings.empty()) << result.text();
@@ -47,7 +47,7 @@ struct Case {
     EXPECT_GT(result.duplicates, 0U);
     EXPECT_EQ(setup.compare_with_rebuilt(), "");
   }
-  // The rest of the workload, and that.
+  // Produces the rest of the workload, and checks everything.
   void finish(Daemon& daemon) {
     produce_next(messages.size());
     await_all(daemon);

@@ -1,6 +1,5 @@
-// What is wrong between doppel and its cluster is said in words before anything is made: by `doppel config
-// check
-// --connect`, and by every start.
+// `doppel config check --connect` and every start explain mistakes between doppel and its cluster before they
+// create anything.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -140,7 +139,7 @@ TEST(Check, TopicsThatAreMissingComeWithTheNearestName) {
                              HasSubstr("--create --topic " + o.output.dead_letters)));
   EXPECT_THAT(ran.out, HasSubstr(c.setup.input() + ": 3 partitions, max.message.bytes=80000000"));
   c.setup.set({{"kafka.create_topics", "true"}});
-  const auto daemon = c.start();  // it waits for this one
+  const auto daemon = c.start();  // the daemon waits for this topic
   EXPECT_THAT(daemon->said(), HasSubstr("did you mean " + c.setup.input()));
   Case::stop(*daemon);
 }

@@ -32,7 +32,7 @@ void check(rd_kafka_resp_err_t error, const std::string& what) {
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) throw KafkaError(what + ": " + rd_kafka_err2str(error));
 }
 
-// One call of the administration: `start` hands it to the queue, its event is returned.
+// Makes one call of the admin interface: `start` passes it to the queue. Returns its event.
 template <class Start>
 Event administer(rd_kafka_t* client, rd_kafka_admin_op_t operation, const std::string& what, Start start) {
   ErrorText text{};
@@ -65,7 +65,7 @@ void check_partitions(const rd_kafka_topic_partition_list_t* list, const std::st
   for (int i = 0; i < list->cnt; ++i) check(list->elems[i].err, what);
 }
 
-// What a delivery report is given: one per message.
+// The opaque pointer of a delivery report: one for each message.
 struct Delivery {
   Message* message;
   size_t* left;
@@ -150,8 +150,8 @@ ClientHandle make_client(rd_kafka_type_t type, const std::string& bootstrap, con
 }
 
 Client::Client(const std::string& bootstrap, const Properties& properties) {
-  // One request at a time: the leader of a topic that was just made may refuse the first and take the second,
-  // and the library holds both for taken.
+  // One request at a time: the leader of a new topic may refuse the first request and accept the second, and
+  // the library then reports both as accepted.
   Properties all{{"linger.ms", "1"},
                  {"message.max.bytes", "100000000"},
                  {"enable.idempotence", "true"},
@@ -160,7 +160,7 @@ Client::Client(const std::string& bootstrap, const Properties& properties) {
   handle_ = make_client(RD_KAFKA_PRODUCER, bootstrap, all);
 }
 
-// The answer is the controller's; the brokers' knowledge follows, and ours with theirs.
+// The controller has answered. The brokers learn of it later, and we learn of it from them.
 void Client::await_partitions(const std::string& topic, int count) {
   const auto deadline = Reader::Clock::now() + std::chrono::seconds(30);
   while (partitions(topic) != count || leader(topic, count - 1) < 0) {
@@ -173,7 +173,7 @@ void Client::create_topic(const std::string& name, int partitions, const Propert
   ErrorText text{};
   NewTopic topic(rd_kafka_NewTopic_new(name.c_str(), partitions, replicas, text.data(), text.size()));
   if (topic == nullptr) throw KafkaError(text.data());
-  // What tests produce bears times of long ago; it is not to vanish for that.
+  // Tests produce records with old timestamps; retention must not delete them.
   Properties all{{"retention.ms", "-1"}};
   for (const auto& [key, value] : configs) all[key] = value;
   for (const auto& [key, value] : all)
@@ -197,7 +197,7 @@ void Client::delete_topic(const std::string& name) {
   size_t count = 0;
   check_topics(rd_kafka_DeleteTopics_result_topics(rd_kafka_event_DeleteTopics_result(event.get()), &count),
                count, "delete " + name);
-  // The answer is the controller's; the brokers' knowledge follows.
+  // The controller has answered; the brokers learn of it later.
   for (const auto deadline = Reader::Clock::now() + std::chrono::seconds(30); topic_exists(name);) {
     if (Reader::Clock::now() > deadline) throw KafkaError(name + " was deleted, and stays");
   }
@@ -254,7 +254,7 @@ Properties Client::topic_configs(const std::string& topic) {
   return out;
 }
 
-// librdkafka 2.0 can only send all settings that a topic has of its own.
+// librdkafka 2.0 can only send all of a topic's own settings together.
 void Client::set_topic_configs(const std::string& topic, const Properties& changes) {
   const std::string what = "settings of " + topic;
   const auto resource = [&] {
@@ -284,7 +284,7 @@ void Client::set_topic_configs(const std::string& topic, const Properties& chang
       [&](auto* options, auto* queue) { rd_kafka_AlterConfigs(handle(), all, 1, options, queue); });
   resources = rd_kafka_AlterConfigs_result_resources(rd_kafka_event_AlterConfigs_result(event.get()), &count);
   for (size_t i = 0; i < count; ++i) check(rd_kafka_ConfigResource_error(resources[i]), what);
-  // The answer is the controller's; the broker's knowledge follows.
+  // The controller has answered; the broker learns of it later.
   for (const auto& [name, value] : changes) {
     for (const auto deadline = Reader::Clock::now() + std::chrono::seconds(30);
          topic_configs(topic)[name] != value;) {
@@ -356,7 +356,7 @@ int64_t Client::group_offset(const std::string& group, const std::string& topic,
       rd_kafka_ListConsumerGroupOffsets_new(group.c_str(), list.get()));
   rd_kafka_ListConsumerGroupOffsets_t* all[] = {request.get()};
   const std::string what = "offsets of " + group;
-  // Right after a commit its offsets are still on the way: the broker says that they are not stable.
+  // Right after a commit its offsets are not stable yet: the broker says so.
   for (const auto deadline = Reader::Clock::now() + std::chrono::seconds(30); true;) {
     const Event event = administer(
         handle(), RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS, what, [&](auto* options, auto* queue) {
@@ -480,12 +480,12 @@ bool is_passing(rd_kafka_resp_err_t error) {
 }
 }  // namespace
 
-// Where the partition begins and ends for a client: for one that reads what is committed, it ends where the
-// first open transaction begins.
+// The begin and the end of the partition for a client. For a client that reads committed records, the
+// partition ends at the first open transaction.
 Reader::Extent Reader::extent(rd_kafka_t* client, int32_t partition, Clock::time_point deadline) const {
   Extent out;
   rd_kafka_resp_err_t error{};
-  do {  // a leader that has just come may not know yet that it is one, and we may not know of it
+  do {  // a new leader may not know yet that it is the leader, and we may not know it
     error =
         rd_kafka_query_watermark_offsets(client, topic_.c_str(), partition, &out.begin, &out.end, kTimeoutMs);
   } while (is_passing(error) && Clock::now() < deadline);
@@ -493,8 +493,8 @@ Reader::Extent Reader::extent(rd_kafka_t* client, int32_t partition, Clock::time
   return out;
 }
 
-// The position counts, not the last offset: the end of a transaction takes an offset of its own, compaction
-// leaves gaps.
+// Compares positions, not offsets of records, because the end of a transaction takes an offset, and
+// compaction leaves gaps.
 std::vector<Message> Reader::read_to_end(std::chrono::seconds patience_with_open) {
   const auto begin = Clock::now(), deadline = begin + std::chrono::seconds(120);
   // A commit is acknowledged before its markers are written to all partitions.

@@ -1,4 +1,4 @@
-// What the processes of an index on many machines show and take over HTTP.
+// The HTTP pages and requests of the processes of an index on many machines.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -57,7 +57,7 @@ class ClusterApi : public ::testing::Test {
     for (const std::string& each : documents) messages.push_back({.value = each});
     client_.produce(index_.input(), messages);
   }
-  // Whether an event that has this in it is there, or comes.
+  // Whether an event that contains `part` is there, or comes.
   ::testing::AssertionResult comes(const std::string& part) {
     const auto has_it = [&](const std::string& event) { return event.find(part) != std::string::npos; };
     if (std::any_of(seen_.begin(), seen_.end(), has_it)) return ::testing::AssertionSuccess();
@@ -69,7 +69,7 @@ class ClusterApi : public ::testing::Test {
     }
     return ::testing::AssertionFailure() << part << " does not come";
   }
-  // As it is now; empty: there is no such series.
+  // The present value; empty: there is no such series.
   static std::string metric(const Process& process, const std::string& series) {
     const std::string text = get(process.port, "/metrics");
     const size_t at = text.find("\n" + series + " ");
@@ -94,7 +94,7 @@ TEST_F(ClusterApi, TheResolverForgetsAndMatchersCheck) {
   events_.emplace(bootstrap_, index_.options().output.topic);
   Process even = start("even", {"--role", "matcher", "--shards", "0/2"});
   Process odd = start("odd", {"--role", "matcher", "--shards", "1/2"});
-  // The last one to start makes the topic between them.
+  // The last process to start creates the topic between them.
   Process signer = start("signer", {"--role", "signer"});
   feed({document("a", 1, "one"), document("b", 2, "two"), document("c", 3, "two"), document("d", 4, "one")});
   ASSERT_TRUE(comes(R"("id":"d","verdict":"unique")")) << resolver.daemon->said();
@@ -104,13 +104,13 @@ TEST_F(ClusterApi, TheResolverForgetsAndMatchersCheck) {
     return post(port, "/v1/check", document("x", text, ""), "Content-Type: application/json\r\n");
   };
   const std::string copy = R"("verdict":"duplicate","kind":"exact")", none = R"("verdict":"unique")";
-  // The matcher has applied the batch when it answers as of it.
+  // Once the matcher answers as of the batch, it has applied it.
   while (check(odd.port, 4).find(copy) == std::string::npos) std::this_thread::yield();
   EXPECT_THAT(check(odd.port, 4), HasSubstr(R"("shards":"1/2")"));
   EXPECT_THAT(check(even.port, 4), HasSubstr(none));
   EXPECT_EQ(status_of(check(resolver.port, 4)), 501);
 
-  // The resolver looks up and forgets, by API and by file, what all matchers have.
+  // The resolver looks up and forgets originals of all matchers, by API and by file.
   const auto forget = [&](int port, const std::string& what) {
     return post(port, "/v1/documents" + what, "", kToken, "DELETE");
   };
@@ -148,7 +148,7 @@ TEST_F(ClusterApi, TheResolverForgetsAndMatchersCheck) {
     while (metric(*each, lag(index_.options().cluster.order)) != "0") std::this_thread::yield();
   while (metric(signer, lag(index_.input())) != "0") std::this_thread::yield();
 
-  // Nobody answers for the odd shards.
+  // No matcher answers for the odd shards.
   stop(odd);
   feed({document("e", 5, "one")});
   while (get(resolver.port, "/").find("1/2 (") == std::string::npos) std::this_thread::yield();
@@ -157,7 +157,7 @@ TEST_F(ClusterApi, TheResolverForgetsAndMatchersCheck) {
   EXPECT_TRUE(comes(R"("id":"e","verdict":"unique")"));
   for (Process* each : {&resolver, &even, &odd, &signer}) stop(*each);
 
-  // Another resolver's directory is made from the log.
+  // Another resolver's directory is restored from the log.
   resolver = start("another", {"--role", "resolver"});
   EXPECT_EQ(status_of(get(resolver.port, "/v1/documents/a", kToken)), 404);
   EXPECT_EQ(status_of(get(resolver.port, "/v1/documents/c", kToken)), 404);

@@ -1,4 +1,4 @@
-// What goes wrong with the input of an index on many machines: it is named, and nothing is lost.
+// Faults in the input of an index on many machines: the processes name them, and nothing is lost.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 class ClusterInput : public ::testing::Test {
  protected:
-  // Signs so many documents more.
+  // Signs this many more documents.
   void sign(size_t count) {
     const size_t end = std::min(messages_.size(), produced_ + count);
     produce(client_, messages_, produced_, end);
@@ -68,7 +68,7 @@ class ClusterInput : public ::testing::Test {
   std::vector<std::unique_ptr<Daemon>> matchers_;
 };
 
-// With the right checksum.
+// Sets the version, and a right checksum.
 std::string of_version(std::string record, char version) {
   record[sizeof(uint32_t)] = version;
   const uint32_t crc = crc32c(std::string_view(record).substr(sizeof(crc)));
@@ -138,7 +138,7 @@ TEST_F(ClusterInput, ADirectoryWithOtherShardsIsRefused) {
     EXPECT_THAT(refused->said(), HasSubstr(other));
     EXPECT_THAT(refused->said(), HasSubstr("shards"));
   }
-  // Neither role takes the other's.
+  // Neither role accepts the other's directory.
   const auto matcher = ClusterSetup::matcher(index_, "0/1", "resolver");
   EXPECT_EQ(matcher->await_exit(), 3) << matcher->said();
   EXPECT_THAT(matcher->said(), HasSubstr("shards"));
@@ -180,7 +180,7 @@ TEST_F(ClusterInput, RetentionThatCutsTheOrderIsNamed) {
     EXPECT_THAT(daemon->said(), HasSubstr("kafka.on_data_loss: continue"));
   }
   matchers_.clear();
-  // Who says so goes on without them, with the directories that there are.
+  // A user who sets this continues without them, with the present directories.
   index_.set({{"kafka.on_data_loss", "continue"}});
   start({"0/1"});
   ASSERT_TRUE(all_decided());

@@ -1,6 +1,6 @@
 #pragma once
-// Documents that signers bring into one order, indexes on many machines that read it, and what one process
-// publishes that reads the same order.
+// Documents that signers bring into one order, indexes on many machines that read the order, and the
+// publication of one process that reads the same order.
 
 #include <memory>
 #include <optional>
@@ -16,7 +16,7 @@ class ClusterSetup {
  public:
   using Settings = IndexSetup::Settings;
 
-  // `rule`: settings of all indexes and of the signers. The documents are in `partitions` partitions.
+  // `rule`: settings of all indexes and signers. The documents are in `partitions` partitions.
   ClusterSetup(const std::string& bootstrap, const Settings& rule, int partitions = 4);
 
   const std::string& input() const { return texts_.input(); }
@@ -24,23 +24,24 @@ class ClusterSetup {
   const IndexSetup& texts() const { return texts_; }
 
   std::unique_ptr<Daemon> signer(const Daemon::Environment& environment = {}) const;
-  // What signers did wrong (signed_order.h), with so many documents in the input.
+  // Returns the mistakes of the signers (signed_order.h), with this many documents in the input.
   std::vector<std::string> check_order(size_t documents) const;
-  // Where the order ends now.
+  // The present end of the order.
   Offsets end_of_order() const;
 
-  // Settings of another index of this order, for processes that soon take over from each other.
+  // Settings of another index with this order, whose processes take over from each other quickly.
   Settings cluster(const Settings& more = {}) const;
-  // Processes of such an index, with a directory of this name.
+  // Starts processes of such an index, with a directory of this name.
   static std::unique_ptr<Daemon> resolver(const IndexSetup& index, const std::string& name,
                                           const Daemon::Environment& environment = {});
   static std::unique_ptr<Daemon> matcher(const IndexSetup& index, const std::string& shards,
                                          const std::string& name,
                                          const Daemon::Environment& environment = {});
 
-  // What one process publishes that reads the order as it is now; `more`: settings of this process.
+  // Returns the publication of one process that reads the order as it is now; `more`: settings of this
+  // process.
   Publication decide_alone(const Settings& more = {}) const;
-  // The same, of the first call.
+  // Returns the result of the first such call.
   const Publication& alone();
   PublicationDifference compare_with_alone(const IndexSetup& index);
 

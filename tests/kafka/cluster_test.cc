@@ -1,4 +1,4 @@
-// One index on many machines: what a resolver decides by the answers of matchers is what one process decides.
+// One index on many machines: a resolver, which decides by the answers of matchers, decides like one process.
 // `scripts/crash --cluster` breaks the processes of such an index (kafka/crash/cluster_faults.cc).
 
 #include <fmt/format.h>
@@ -30,14 +30,14 @@ void expect_same_as_alone(ClusterSetup& setup, const IndexSetup& index) {
   EXPECT_GT(setup.alone().events.size(), 50U);
 }
 
-// A resolver and matchers of one index, and what they have published.
+// A resolver and matchers of one index, and their publication.
 class Clusters : public ::testing::Test {
  protected:
   void produce_until(size_t end) {
     produce(client_, messages_, produced_, end);
     produced_ = end;
   }
-  // Until all that is produced is signed and decided.
+  // Waits until everything that was produced is signed and decided.
   ::testing::AssertionResult await_all(const IndexSetup& index, Daemon& resolver) {
     Reader(bootstrap_, setup_.order()).read(produced_);
     LogFollower follower(bootstrap_, index.options().kafka.index_log);

@@ -1,4 +1,4 @@
-// doppel clusters on a topic: what it says of the same events in a file.
+// doppel clusters on a topic gives the same output as on a file with the same events.
 
 #include <gmock/gmock.h>
 

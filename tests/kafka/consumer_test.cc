@@ -1,4 +1,4 @@
-// What our consumer makes of what the library hands over.
+// How our consumer converts what the library returns.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 namespace doppel::testing {
 namespace {
 
-// An error of one partition may come in front of the records of others.
+// An error of one partition may come before the records of others.
 TEST(KafkaConsumer, KeepsTheRecordsBehindAnError) {
   constexpr size_t kRecords = 500;
   const std::string bootstrap = Broker::shared().bootstrap();

@@ -15,14 +15,14 @@
 namespace doppel::testing {
 namespace {
 
-// This process's environment with changes.
+// Returns this process's environment with changes.
 std::vector<std::string> merged(const Daemon::Environment& changes) {
   std::vector<std::string> out;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string name(*entry, std::string(*entry).find('='));
     if (!changes.contains(name) && name != "DOPPEL_HTTP_LISTEN") out.emplace_back(*entry);
   }
-  if (!changes.contains("DOPPEL_HTTP_LISTEN"))  // several run beside each other
+  if (!changes.contains("DOPPEL_HTTP_LISTEN"))  // several run at once
     out.emplace_back("DOPPEL_HTTP_LISTEN=");
   for (const auto& [name, value] : changes) out.push_back(fmt::format("{}={}", name, value));
   return out;
@@ -48,7 +48,7 @@ Daemon::Daemon(const std::vector<std::string>& arguments, const Environment& env
   std::vector<std::string> command{DOPPEL_BINARY};
   command.insert(command.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables = merged(environment);
-  // SIGTERM waits until the program can take it, which is after it has been loaded.
+  // SIGTERM waits until the program is loaded and can handle it.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t stops;
@@ -78,7 +78,7 @@ Daemon::~Daemon() {
   if (std::uncaught_exceptions() > 0) fmt::print(stderr, "process {} said:\n{}", pid_, said());
 }
 
-// The end is noticed before the process is reaped, so that its number cannot be another's when a signal is
+// Notices the end before it reaps the process, so that no other process can have its number when a signal is
 // sent.
 void Daemon::await_end() {
   siginfo_t info{};

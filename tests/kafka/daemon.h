@@ -1,5 +1,5 @@
 #pragma once
-// A `doppel serve` of our own, to be stopped in every way there is.
+// A `doppel serve` of a test, which may stop it in every possible way.
 
 #include <sys/types.h>
 
@@ -20,27 +20,27 @@ class Daemon {
   using Environment = std::map<std::string, std::string>;
 
   // Starts the binary with these arguments (`serve --config FILE`). The destructor kills it if it still runs,
-  // and prints what it said if an exception ends the test.
+  // and prints its output if an exception ends the test.
   explicit Daemon(const std::vector<std::string>& arguments, const Environment& environment = {});
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
   pid_t pid() const { return pid_; }
-  void signal(int number);  // nothing, once it has ended
+  void signal(int number);  // does nothing once it has ended
   void kill() { signal(9); }
   void terminate() { signal(15); }
 
-  // The exit code, or 128 + the signal that ended it; nullopt: it still runs after so long.
+  // Returns the exit code, or 128 + the signal that ended it; nullopt: it still runs after `patience`.
   std::optional<int> await_exit(Seconds patience = Seconds(60));
 
-  // Waits for a line (of stdout or stderr) that contains `part`; from the beginning, or from where the last
-  // awaited line was. Nullopt: it ended, or `patience` was over, without one.
+  // Waits for a line (of stdout or stderr) that contains `part`, after the line that was awaited last.
+  // Nullopt: the daemon ended, or `patience` is over.
   std::optional<std::string> await_line(const std::string& part, Seconds patience = Seconds(60));
 
-  std::string said();  // all of it so far, for messages of tests
+  std::string said();  // the whole output so far, for messages of tests
 
-  // The most resident memory so far; 0 once it has ended.
+  // The peak of resident memory so far; 0 once it has ended.
   uint64_t peak_bytes() const;
 
  private:

@@ -1,5 +1,5 @@
-// doppel deadletters on a real broker: what is shown, and that each chosen letter is republished once,
-// whatever ends the command.
+// doppel deadletters on a real broker: its output, and that it republishes each chosen letter once, however
+// the command ends.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ class DeadLetters : public ::testing::Test {
       if (!m.header("__connect.errors.stage").empty()) out.push_back(std::move(m));
     return out;
   }
-  // Copies in the input, by the letter that they name.
+  // Returns the copies in the input, by the letter that they name.
   std::multimap<std::string, Message> copies() const {
     std::multimap<std::string, Message> out;
     for (Message& m : read_all(setup.bootstrap(), setup.input()))
@@ -41,7 +41,7 @@ class DeadLetters : public ::testing::Test {
   static std::string name_of(const Message& letter) {
     return fmt::format("{}/{}/{}", letter.topic, letter.partition, letter.offset);
   }
-  // Judges all that is in the input.
+  // Judges everything that is in the input.
   void judge() {
     const auto daemon = setup.serve();
     ASSERT_TRUE(daemon->await_line("ready")) << daemon->said();
@@ -87,7 +87,7 @@ TEST_F(DeadLetters, AreShownByReasonAndRepublishedWithAMark) {
   EXPECT_THAT(shown.out, HasSubstr(late.header("__connect.errors.exception.message")));
   EXPECT_THAT(shown.out, HasSubstr("3 letters\n"));
 
-  // Nothing without --yes.
+  // Does nothing without --yes.
   const Ran planned = republish(kNotJson);
   EXPECT_EQ(planned.code, 2);
   EXPECT_THAT(planned.out, HasSubstr(reason));
@@ -108,7 +108,7 @@ TEST_F(DeadLetters, AreShownByReasonAndRepublishedWithAMark) {
   EXPECT_EQ(sent.header("origin"), "crawl");
   EXPECT_EQ(sent.headers[1].second, std::nullopt);
 
-  // Once; the others later.
+  // Only once; the others come later.
   EXPECT_THAT(republish(kNotJson + " --yes").out, HasSubstr("0 letters were republished"));
   EXPECT_THAT(republish("--until 2025-01-01 --yes").out, HasSubstr("0 letters were republished"));
   EXPECT_THAT(republish("--topic another --yes").out, HasSubstr("0 letters were republished"));
@@ -117,7 +117,7 @@ TEST_F(DeadLetters, AreShownByReasonAndRepublishedWithAMark) {
   EXPECT_THAT(republish("--since 2025-01-01 --yes").out, HasSubstr("1 letters were republished"));
   EXPECT_THAT(copies(), SizeIs(3));
 
-  // They are judged again: these cannot be read as before, and are letters of their own.
+  // They are judged again: these are still unreadable, and get new letters.
   judge();
   EXPECT_THAT(letters(), SizeIs(6));
   EXPECT_THAT(setup.run("deadletters show").out, HasSubstr("3 letters, 3 more were republished"));
@@ -136,7 +136,7 @@ TEST_F(DeadLetters, EachOnceWhereverTheCommandIsKilled) {
     const Ran killed = republish("--yes", fmt::format("DOPPEL_KILL_AT={}:{}", point, 1 + random() % 2));
     EXPECT_NE(killed.code, 0) << point;
   }
-  // And two at once: one of them may find that the other has taken over.
+  // Then two at once: one of them may find that the other has taken over.
   auto one = std::async(std::launch::async, [&] { return republish("--yes"); });
   const Ran other = republish("--yes");
   for (const Ran& ran : {one.get(), other})
@@ -162,7 +162,7 @@ TEST_F(DeadLetters, WhatCannotBeSentStaysAndIsSaid) {
   EXPECT_THAT(ran.out, HasSubstr("its topic does not take so large a record"));
   EXPECT_THAT(copies(), SizeIs(1));
 
-  // Letters of topics that are not read, and records of somebody else.
+  // Letters of topics that are not read, and foreign records.
   Message foreign;
   foreign.value = "no letter";
   client.produce(setup.options().output.dead_letters, foreign);

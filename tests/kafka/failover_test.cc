@@ -1,4 +1,4 @@
-// Brokers of our own: killed, restarted, one of three lost; and one that wants to know who asks.
+// Brokers of our own: killed, restarted, one of three lost; and one that authenticates its clients.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ TEST(FailoverLong, ABrokerIsKilledAndComesBack) {
   c.finish(*daemon);
 }
 
-// A leader that died is asked until the metadata names another one; the one who asks does not wait for it.
+// A client keeps asking a dead leader until the metadata name another one; our caller does not wait for that.
 TEST(FailoverLong, AQuestionForOffsetsEndsWhileTheLeaderIsDead) {
   const auto broker = Broker::own(3);
   Client client(broker->bootstrap());
@@ -48,7 +48,7 @@ TEST(FailoverLong, AQuestionForOffsetsEndsWhileTheLeaderIsDead) {
   for (int i = 0; i < 3; ++i) {
     const int leader = client.leader(topic);
     broker->kill(leader);
-    // New, so that its metadata are those of right after the death.
+    // A new client, whose metadata date from right after the death.
     const std::unique_ptr<kafka::Cluster> cluster = kafka::connect({.brokers = broker->bootstrap()});
     std::future<absl::StatusOr<kafka::Watermarks>> answer = std::async(std::launch::async, [&] {
       while (true) {
@@ -66,9 +66,9 @@ TEST(FailoverLong, AQuestionForOffsetsEndsWhileTheLeaderIsDead) {
   }
 }
 
-// A broker answers a commit before it has marked the transaction's records as committed. Killed in between,
-// it may forget to (Kafka 4.3.1: while a partition has no leader), and what comes next there decides: a
-// commit makes the records visible, an abort drops them.
+// A broker answers a commit before it has marked the transaction's records as committed. If it is killed in
+// between, it may forget to (Kafka 4.3.1: while a partition has no leader). Then the next end of a
+// transaction there decides: a commit makes the records visible, an abort discards them.
 struct ForgottenMarkers {
   std::unique_ptr<Broker> broker = Broker::own();
   Proxy proxy{broker->port()};
@@ -86,7 +86,7 @@ struct ForgottenMarkers {
     fmt::print("the broker forgot its markers {} times\n", forgot);
   }
 
-  // A daemon that has committed a hundred documents.
+  // Starts a daemon that has committed a hundred documents.
   std::unique_ptr<Daemon> begin() {
     c.produce_next(100);
     auto daemon = c.start();
@@ -94,9 +94,9 @@ struct ForgottenMarkers {
     return daemon;
   }
 
-  // The broker ends with the commit of the next batch. False: it has not.
+  // Kills the broker with the commit of the next batch. Returns false if it did not end.
   bool kill_with_a_commit(Daemon& daemon, size_t documents) {
-    daemon.signal(SIGSTOP);  // the documents are to be there before
+    daemon.signal(SIGSTOP);  // the documents must be there first
     c.produce_next(documents);
     proxy.act_after(Api::end_txn, [pid = broker->pid()] { ::kill(pid, SIGKILL); });
     daemon.signal(SIGCONT);
@@ -110,7 +110,7 @@ TEST(FailoverLong, ALastBatchIsFinishedThatTheBrokerForgot) {
   for (int i = 0; i < 3 && !::testing::Test::HasFailure(); ++i) {
     ASSERT_TRUE(f.kill_with_a_commit(*daemon, 1));
     f.broker->restart();
-    f.c.await_all(*daemon);  // though no document comes behind it
+    f.c.await_all(*daemon);  // although no document comes after it
   }
   f.c.finish(*daemon);
 }
@@ -120,7 +120,8 @@ TEST(FailoverLong, ABatchIsNotLostThatTheBrokerForgotWhileTheNextWasUnderWay) {
   const auto daemon = f.begin();
   for (int i = 0; i < 3 && !::testing::Test::HasFailure(); ++i) {
     ASSERT_TRUE(f.kill_with_a_commit(*daemon, 200));
-    const bool next_fails = i != 1;  // and its abort takes along what hangs, or its commit does
+    // Its abort discards the hanging records, or its commit makes them visible.
+    const bool next_fails = i != 1;
     if (next_fails) {
       f.proxy.stay_down_after_cut(true);
       f.proxy.cut_before(Api::end_txn);
@@ -151,7 +152,7 @@ TEST(FailoverLong, ADaemonThatIsKilledWithItsBrokerFindsTheForgottenBatch) {
   f.c.finish(*daemon);
 }
 
-// The broker is killed in the midst of work, and now and then the daemon too.
+// Kills the broker in the middle of work, and sometimes the daemon too.
 TEST(FailoverLong, ABrokerIsKilledAtAnyMoment) {
   const char* given = std::getenv("FAILOVER_SEED");
   const unsigned seed = given != nullptr ? std::stoul(given) : std::random_device()();
@@ -164,15 +165,15 @@ TEST(FailoverLong, ABrokerIsKilledAtAnyMoment) {
   c.await_all(*daemon);
   for (int i = 0; i < 5 && !::testing::Test::HasFailure(); ++i) {
     c.produce_next(60 + random() % 100);
-    // Nothing to wait for: that it is any moment is what is tested.
+    // Nothing to wait for: the test needs any moment.
     std::this_thread::sleep_for(std::chrono::milliseconds(random() % 150));
     const bool both = random() % 3 == 0;
     ::kill(broker->pid(), SIGKILL);
     if (both) daemon->kill();
     broker->restart();
     if (both) daemon = c.start();
-    // Events that a start finds hanging are seen with the next ones (docs/adr/0017): there are some in any
-    // case.
+    // Events that a start finds hanging become visible with the next ones (docs/adr/0017): so there must be
+    // some.
     if (both || random() % 2 == 0) c.await_all(*daemon);
   }
   c.finish(*daemon);

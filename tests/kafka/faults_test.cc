@@ -1,4 +1,4 @@
-// What goes wrong around the daemon: other daemons, long stops, connections that break in the worst moment.
+// Faults around the daemon: other daemons, long stops, connections that break at the worst moment.
 
 #include <gtest/gtest.h>
 
@@ -32,23 +32,22 @@ TEST(Faults, ASecondDaemonOnOneStateDirectoryIsRefused) {
   c.finish(*first);
 }
 
-// The broker aborts the transaction of a process that does not answer; what it would have committed is sent
-// again, once.
+// The broker aborts the transaction of a process that does not answer. The daemon sends its records once
+// more, exactly once.
 TEST(Faults, ADaemonThatWasStoppedForLongGoesOn) {
   Case c(IndexSetup::Settings{{"kafka.transaction_timeout", "1s"}, {"kafka.batch_documents", "10"}});
   c.produce_next(100);
   const auto daemon = c.start();
   c.await_all(*daemon);
-  c.produce_next(200);  // it is in the middle of these, most probably
+  c.produce_next(200);  // it is probably in the middle of these
   daemon->signal(SIGSTOP);
-  // The broker looks each second for transactions that take too long. Nobody else can tell when that has
-  // happened.
+  // The broker checks every second for transactions that take too long. No event tells when it has done so.
   EXPECT_FALSE(daemon->await_exit(Daemon::Seconds(3)));
   daemon->signal(SIGCONT);
   c.finish(*daemon);
 }
 
-// It was stopped, another took over, and now it wants to go on: what it holds must not be published.
+// It was stopped, another one took over, and now it continues: it must not publish what it holds.
 TEST(Faults, ADaemonThatWasStoppedAndReplacedEndsWith75) {
   Case c(IndexSetup::Settings{{"kafka.transaction_timeout", "2s"}, {"kafka.batch_documents", "10"}});
   c.produce_next(100);
@@ -65,7 +64,7 @@ TEST(Faults, ADaemonThatWasStoppedAndReplacedEndsWith75) {
   c.finish(*younger);
 }
 
-// Whether a commit has happened is not known when its answer is lost; it is found out, whatever it is.
+// If the answer to a commit is lost, the daemon finds out whether the commit happened.
 TEST(Faults, AnUnknownCommitIsFoundOut) {
   for (const bool after : {false, true}) {
     for (const bool long_outage : {false, true}) {
@@ -94,9 +93,9 @@ TEST(Faults, AnUnknownCommitIsFoundOut) {
   }
 }
 
-// A topic that is new, or has not been written for a day: its leader knows nothing of the producer, and takes
-// whatever comes. Refused for a moment (it does not lead yet), it takes the second request for the first; the
-// library then holds the first for acknowledged, though it is nowhere.
+// The leader of a topic that is new, or was not written to for a day, does not know the producer and accepts
+// any sequence number. It refuses the first request for a moment (it does not lead yet), and takes the second
+// for the first. The library then reports the first as acknowledged, although it is not stored.
 TEST(Faults, AnEventIsNotLostWhereTheFirstRequestIsRefusedAndTheSecondTaken) {
   Proxy proxy(Broker::shared().port());
   Case c({{"kafka.brokers", proxy.bootstrap()},
@@ -121,7 +120,7 @@ TEST(Faults, OffsetsOfTheGroupThatWereResetAreReportedAndIgnored) {
   const Offsets ends = ends_of(c.messages, c.produced);
   for (const auto& [place, end] : ends) {
     EXPECT_EQ(c.client.group_offset(group, place.first, place.second),
-              end);  // they went with the transactions
+              end);  // the transactions included them
     c.client.set_group_offset(group, place.first, place.second, 0);
   }
   const auto again = c.setup.serve();

@@ -1,4 +1,4 @@
-// What a producer says that another one has fenced.
+// The errors of a producer that another one has fenced.
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 namespace doppel::testing {
 namespace {
 
-// Its records are purged: that is no reason, and the fence is.
+// The producer's records are purged: the reason is the fence, not the purge.
 TEST(Fencing, IsTheReasonWhyRecordsArePurged) {
   const std::string bootstrap = Broker::shared().bootstrap(), topic = unique_name("fencing");
   Client(bootstrap).create_topic(topic);

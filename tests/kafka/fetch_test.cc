@@ -1,5 +1,5 @@
-// Crawl logs whose records are read from WARC files, with a server that is away, a daemon that is killed
-// while it waits, and a record that is gone.
+// Crawl logs whose records are read from WARC files, with a server that is down, a daemon that is killed
+// while it waits, and a missing record.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 std::string url_of(int page) { return fmt::format("http://site.example/{}", page); }
 
-// Page 2k + 1 repeats page 2k but for a word.
+// Page 2k + 1 repeats page 2k except for one word.
 std::string warc_record(int page) {
   std::string text;
   for (int w = 0; w < 100; ++w) text += fmt::format("word{} ", page / 2 * 1000 + w);
@@ -54,9 +54,9 @@ TEST(Fetch, AServerThatIsAwayAndARecordThatIsGone) {
     messages.push_back(message(page, "far.warc", far.size()));
     far += warc_record(page);
   }
-  messages.push_back(message(99, "far.warc", 10'000'000));       // beyond the end
-  messages.push_back(message(0, "nowhere.warc", 0));             // not there, but its payload is known
-  messages.push_back(message(1, "near.warc", near.size() / 2));  // nothing begins there
+  messages.push_back(message(99, "far.warc", 10'000'000));  // beyond the end
+  messages.push_back(message(0, "nowhere.warc", 0));  // the file does not exist, but the payload is known
+  messages.push_back(message(1, "near.warc", near.size() / 2));  // no record begins there
   write_file(dir / "near/near.warc", near);
   write_file(dir / "files/far.warc", far);
   const int port = free_port();
@@ -72,7 +72,7 @@ TEST(Fetch, AServerThatIsAwayAndARecordThatIsGone) {
   {
     const auto daemon = setup.serve();
     ASSERT_TRUE(daemon->await_line("ready")) << daemon->said();
-    // What is before the gap comes; then it waits, and is killed.
+    // The records before the gap come; then the daemon waits, and is killed.
     ASSERT_TRUE(client.topic_exists(setup.options().output.topic));
     EXPECT_EQ(Reader(setup.bootstrap(), setup.options().output.topic).read(10).size(), 10U);
     daemon->kill();
@@ -86,7 +86,7 @@ TEST(Fetch, AServerThatIsAwayAndARecordThatIsGone) {
   ASSERT_EQ(daemon->await_exit(), 0) << daemon->said();
   EXPECT_THAT(daemon->said(), HasSubstr("refused=1"));
 
-  // Every second page, once, and the one whose payload is known.
+  // Every second page, once, and the page whose payload is known.
   const std::vector<Message> all = read_all(setup.bootstrap(), setup.options().output.topic);
   ASSERT_EQ(all.size(), 21U) << daemon->said();
   std::map<std::string, int> copies;
@@ -101,7 +101,7 @@ TEST(Fetch, AServerThatIsAwayAndARecordThatIsGone) {
   EXPECT_EQ(dead_letters(setup), 2U);
   EXPECT_EQ(setup.compare_with_rebuilt(), "");
 
-  // What is missing is in the log, with its place.
+  // The missing documents are in the log, with their places.
   std::vector<std::string> missing;
   for (const Message& m : read_all(setup.bootstrap(), setup.options().kafka.index_log)) {
     if (m.key && m.key->starts_with("missing/")) missing.push_back(*m.key);
@@ -109,7 +109,8 @@ TEST(Fetch, AServerThatIsAwayAndARecordThatIsGone) {
   EXPECT_THAT(missing, ::testing::UnorderedElementsAre(fmt::format("missing/{}/0/40", setup.input()),
                                                        fmt::format("missing/{}/0/42", setup.input())));
 
-  // Made again from the documents: it stops there, or goes on without, or as the first one did.
+  // Rebuilds the index from the documents: it stops at the missing ones, or continues without them, or treats
+  // them like the first run.
   const auto rebuilt = [&](const std::string& name, const std::string& flags) {
     return setup.run(
         fmt::format("rebuild --from documents --set kafka.index_log={}-{} --set state.directory={} {}",

@@ -1,4 +1,4 @@
-// A daemon without documents: its snapshot stays usable, and nothing is written for that.
+// A daemon without documents: its snapshot stays usable, and it writes nothing for that.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A snapshot is usable for half of the log's delete.retention.ms behind the time that it covers.
+// A snapshot is usable for half of the log's delete.retention.ms after the time that it covers.
 TEST(Idle, ASnapshotStaysUsableWithoutDocuments) {
   Case c;
   const std::string& log = c.setup.options().kafka.index_log;
@@ -29,7 +29,7 @@ TEST(Idle, ASnapshotStaysUsableWithoutDocuments) {
   c.await_all(*first);
   Case::stop(*first);
 
-  // Its claim is in the log, behind what the snapshot covers.
+  // The claim is in the log, after everything that the snapshot covers.
   const auto daemon = c.start();
   const auto cluster = kafka::connect({.brokers = c.setup.bootstrap()});
   const auto end = [&] { return cluster->watermarks({log, 0}, kafka::Isolation::uncommitted)->high; };
@@ -43,7 +43,7 @@ TEST(Idle, ASnapshotStaysUsableWithoutDocuments) {
   c.finish(*again);
 }
 
-// The record that says so is at the end of a rebuild. Once a start has found it, it is known.
+// The record with the epoch is at the end of a rebuild. Once a start has found it, its place is known.
 TEST(Idle, OnlyTheFirstStartAfterARebuildLooksForItsEpoch) {
   Case c(IndexSetup::Settings{{"log.level", "debug"}, {"kafka.batch_documents", "10"}});
   c.produce_next(400);
@@ -64,7 +64,7 @@ TEST(Idle, OnlyTheFirstStartAfterARebuildLooksForItsEpoch) {
   Case::stop(*second);
 }
 
-// Lag tools count the marker behind the last record of a transaction, too.
+// Lag tools count the marker after the last record of a transaction, too.
 TEST(Idle, TheGroupMovesBehindTheMarkersOfTransactions) {
   Case c(IndexSetup::Settings{}, Broker::shared().bootstrap(), 10);
   Transactions producer(c.setup.bootstrap(), unique_name("writer"));

@@ -1,6 +1,6 @@
 #pragma once
-// One index of its own: topics with names that nobody else has, a state directory, a configuration file as a
-// user writes it.
+// An index for one test: topics with unique names, a state directory, and a configuration file as a user
+// writes it.
 
 #include <map>
 #include <memory>
@@ -20,11 +20,11 @@ inline constexpr const char* kHashKey = "000102030405060708090a0b0c0d0e0f";  // 
 
 class IndexSetup {
  public:
-  // "kafka.batch_documents" -> "50": any key of the configuration, the value as YAML, in which ~ is
-  // the beginning of all names of this index.
+  // Any key of the configuration, and its value as YAML: "kafka.batch_documents" -> "50". In a value, ~
+  // stands for the beginning of all names of this index.
   using Settings = std::map<std::string, std::string>;
 
-  // Makes `topics` input topics of `partitions` partitions.
+  // Creates `topics` input topics of `partitions` partitions.
   IndexSetup(const std::string& bootstrap, const Settings& settings = {}, int partitions = 3, int topics = 1);
 
   const std::string& bootstrap() const { return bootstrap_; }
@@ -40,18 +40,19 @@ class IndexSetup {
 
   // `state`: a directory other than the configured one.
   std::unique_ptr<Daemon> serve(Daemon::Environment environment = {}, const std::string& state = "") const;
-  // Another command with this configuration: "rebuild --from log".
+  // Runs another command with this configuration, such as "rebuild --from log".
   Ran run(const std::string& command) const;
 
-  // Waits until the daemon has committed all that is in the input now. False: it ended, or took too long.
+  // Waits until the daemon has committed everything that is in the input now. Returns false if it ended or
+  // took too long.
   bool await_all(Daemon& daemon, std::chrono::seconds patience = std::chrono::seconds(90));
 
-  // Compares all that is committed with what must have been said.
+  // Compares everything that is committed with the expected publication.
   Verification verify() const;
-  // Rebuilds the index from the log beside the daemon's (which must have ended cleanly). Empty: both are the
-  // same.
+  // Rebuilds the index from the log, next to the daemon's directory (the daemon must have ended cleanly).
+  // Returns "" if both are equal.
   std::string compare_with_rebuilt() const;
-  // What another directory of this index holds; `shards`: of the matcher whose directory it is.
+  // Reads another directory of this index; `shards`: of the matcher that owns it.
   StateContent read_directory(const std::string& state, const std::string& shards = "") const;
 
  private:

@@ -1,5 +1,5 @@
-// What may pass is waited for and said: topics that come late, are hidden, or whose broker is away. Progress
-// counts whenever a topic is seen.
+// Faults that may pass: the daemon waits and says so if topics come late, are hidden, or have no broker. The
+// progress counts whenever a topic appears.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST(LateTopics, OutputsThatNobodyMayMakeAreWaitedFor) {
 }
 
 TEST(LateTopics, OneThatWasDeletedAndMadeAgainAfterTheStartIsRefused) {
-  for (const size_t documents : {20U, 600U}) {  // shorter than what was read, and longer
+  for (const size_t documents : {20U, 600U}) {  // fewer than were read, and more
     Case c(IndexSetup::Settings{{"kafka.on_recreated", "stop"}});
     c.produce_next(300);
     const auto first = c.start();
@@ -94,11 +94,11 @@ TEST(LateTopics, OneThatWasHiddenGoesOnWhereItWas) {
   c.expect_exact();
 }
 
-// A broker that was away answers for a while that it leads nothing, or that it knows no such partition.
+// For a while, a broker that was away answers that it leads nothing, or that it does not know the partition.
 TEST(LateTopics, StartsWaitForABrokerThatWasPaused) {
   const auto broker = Broker::own();
   std::vector<std::unique_ptr<Case>> cases;
-  for (int i = 0; i < 6; ++i) {  // two wait while it is paused, four start after it
+  for (int i = 0; i < 6; ++i) {  // two wait while it is paused, four start afterwards
     cases.push_back(
         std::make_unique<Case>(IndexSetup::Settings{{"kafka.partitions", "1"}}, broker->bootstrap(), 60));
     cases.back()->produce_next(30);

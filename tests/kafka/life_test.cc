@@ -1,5 +1,5 @@
-// What a daemon's life has besides judging: settings read again, runs that leave nothing, indexes made again
-// from what is left, and outputs that are slower than the input.
+// Other events in a daemon's life than judging: it reads settings again, makes dry runs, restores indexes
+// from what remains, and has outputs that are slower than the input.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ TEST(Life, HangupReadsTheSettingsAgain) {
   const auto daemon = c.start();
   c.setup.set({{"log.level", "warn"}, {"kafka.batch_documents", "7"}});
   daemon->signal(SIGHUP);
-  // Said before it gets quieter.
+  // The message comes before the level rises.
   const auto said = daemon->await_line("settings read again");
   ASSERT_TRUE(said) << daemon->said();
   EXPECT_THAT(*said, HasSubstr("kafka.batch_documents"));
@@ -29,7 +29,7 @@ TEST(Life, HangupReadsTheSettingsAgain) {
   EXPECT_THAT(daemon->said(), Not(HasSubstr("INFO stopped")));
 }
 
-// Of an older version, for example, which chose others.
+// An older version, for example, may have chosen others.
 TEST(Life, AnIndexKeepsTheBandsThatItWasMadeWith) {
   Case c(IndexSetup::Settings{{"bands", "18"}, {"rows", "6"}});
   c.produce_next(300);
@@ -64,13 +64,13 @@ TEST(Life, ADryRunLeavesNothing) {
   c.setup.set({{"dry_run", "true"}, {"state.directory", c.setup.path("dry")}});
   const auto dry = c.start();
   c.produce_next(100);
-  // It says in the end how many it has seen; until then nobody can know.
+  // Its last message has the number of documents; before that nobody can know it.
   ASSERT_TRUE(dry->await_line("documents=100", Daemon::Seconds(30))) << dry->said();
   Case::stop(*dry);
   EXPECT_EQ(read_all(c.setup.bootstrap(), log).size(), records);
   EXPECT_EQ(read_all(c.setup.bootstrap(), c.setup.options().output.topic).size(), events);
 
-  // Nothing of it is known to the next real one.
+  // The next real run knows nothing of the dry run.
   c.setup.set({{"dry_run", "false"}, {"state.directory", c.setup.path("state")}});
   const auto again = c.start();
   c.finish(*again);
@@ -96,7 +96,7 @@ TEST(Life, ALostLogIsMadeFromTheState) {
   c.await_all(*again);
   Case::stop(*again);
   EXPECT_EQ(c.setup.compare_with_rebuilt(), "");
-  // The copies of what it knew before the loss are found.
+  // Copies of documents from before the loss are found.
   EXPECT_GT(read_all(c.setup.bootstrap(), c.setup.options().output.topic).size(), before.size());
 }
 
@@ -110,7 +110,7 @@ TEST(Life, ALogWithoutItsHeadIsMadeFromTheState) {
   c.client.set_topic_configs(log, {{"cleanup.policy", "delete"}});  // a compacted topic keeps its records
   c.client.delete_records(log, 0, 20);
   c.client.set_topic_configs(log, {{"cleanup.policy", "compact"}});
-  // The state knows where the log says what it is; without it, only the log is there.
+  // The state directory knows where the log has its epoch; without it, only the log is there.
   c.setup.set({{"state.directory", c.setup.path("new")}});
   const auto refused = c.setup.serve();
   EXPECT_EQ(refused->await_exit(), 3) << refused->said();
@@ -126,9 +126,8 @@ TEST(Life, ALogWithoutItsHeadIsMadeFromTheState) {
   EXPECT_EQ(c.setup.compare_with_rebuilt(), "");
 }
 
-// Markers of removed originals may be gone from the log by then: such a snapshot must not be completed.
-// The log forgets removals after delete.retention.ms. A snapshot is of no use then, unless nothing was
-// written since.
+// The log forgets removals after delete.retention.ms, so a snapshot that is older must not be completed,
+// unless nothing was written since.
 TEST(Life, ASnapshotOlderThanTheLogsMarkersIsSetAsideWhereTheLogWentOn) {
   Case c(IndexSetup::Settings{{"tombstones", "key"}});
   c.client.create_topic(
@@ -159,7 +158,7 @@ TEST(Life, RecordsDeletedUnreadStopARunningDaemon) {
   const auto daemon = c.start();
   c.await_all(*daemon);
   daemon->signal(SIGSTOP);
-  // The first may be under way to it already; what comes behind is not.
+  // The first may already be on its way; later ones are not.
   c.produce_next(200);
   c.produce_next(200);
   for (int partition = 0; partition < 3; ++partition) {
@@ -174,7 +173,7 @@ TEST(Life, RecordsDeletedUnreadStopARunningDaemon) {
   EXPECT_THAT(daemon->said(), HasSubstr("on_data_loss"));
 }
 
-// 200 MB come in as fast as they can be read, and go out much slower, through queues that are bounded.
+// 200 MB come in as fast as they can be read, and go out much slower, through bounded queues.
 TEST(Life, ASlowOutputHoldsTheInputBack) {
   constexpr uint64_t kMemory = 400 << 20;
   Proxy proxy(Broker::shared().port());

@@ -14,7 +14,7 @@
 namespace doppel::testing {
 namespace {
 
-// Version 2.0 of the library ends the process where one goes before its first assignment.
+// Version 2.0 of the library ends the process if a member leaves before its first assignment.
 TEST(Membership, AMemberMayGoAtAnyMoment) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(fmt::format("seed {}", seed));
@@ -24,7 +24,7 @@ TEST(Membership, AMemberMayGoAtAnyMoment) {
   const auto join = [&] {
     return cluster->join({.group = setup.options().kafka.group + "-members", .topics = setup.inputs()});
   };
-  {  // A broker takes seconds to make its first group.
+  {  // A broker takes seconds to create its first group.
     auto first = join();
     ASSERT_TRUE(first.ok()) << first.status();
     while ((*first)->ours(100)->empty()) {

@@ -34,8 +34,8 @@ class Moved : public ::testing::Test {
     c.setup.set({{"kafka.brokers", there->bootstrap()}, {"kafka.index_log", "~-index-2"}});
   }
 
-  // Of those that are produced from now on, and judged by the daemon there.
-  // `made`: how the topics are called in the log.
+  // Produces the next documents, waits until the daemon there has judged them, and returns the ids of their
+  // events. `made`: the topics' names in the log.
   std::vector<std::string> events_of_next(Daemon& daemon, size_t count, const std::string& made = "") {
     produce(mirror, messages, 300, 300 + count);
     LogFollower log(there->bootstrap(), c.setup.options().kafka.index_log);
@@ -50,7 +50,7 @@ class Moved : public ::testing::Test {
       ids.push_back(m.header("ce_id"));
     return ids;
   }
-  // Those that say something of a document before these.
+  // Counts the events about earlier documents.
   size_t of_earlier(const std::vector<std::string>& ids) {
     std::set<std::string> later;
     for (size_t i = 300; i < messages.size(); ++i)
@@ -66,7 +66,7 @@ class Moved : public ::testing::Test {
 std::unique_ptr<Broker> Moved::there;
 
 TEST_F(Moved, WithItsOffsetsContinuesWhereItWas) {
-  // Without them it is refused before anything is made.
+  // Without offsets it is refused before anything is created.
   const Ran refused = c.setup.run("rebuild --from state");
   EXPECT_EQ(refused.code, 3) << refused.err;
   EXPECT_THAT(refused.err, AllOf(HasSubstr("--offsets keep"), HasSubstr("--offsets FILE")));
@@ -92,7 +92,7 @@ TEST_F(Moved, AStartThereMakesNothing) {
     EXPECT_FALSE(mirror.topic_exists(topic)) << topic;
 }
 
-// They are other topics: the same offset is another record there.
+// They are other topics, in which the same offset is another record.
 TEST_F(Moved, WithOffsetsFromAFileReadsOtherTopics) {
   const std::string file = c.setup.path("offsets");
   std::ofstream(file) << "# of the mirror\n"
@@ -106,7 +106,7 @@ TEST_F(Moved, WithOffsetsFromAFileReadsOtherTopics) {
   ASSERT_EQ(made.code, 0) << made.err;
   const auto daemon = c.start();
   const std::vector<std::string> ids = events_of_next(*daemon, 200, "@2");
-  EXPECT_GT(ids.size(), 150U);  // each of the 300 is a copy of what the index holds, or rejected
+  EXPECT_GT(ids.size(), 150U);  // each of the 300 is a copy of an original in the index, or rejected
   EXPECT_EQ(std::set(ids.begin(), ids.end()).size(), ids.size());
   for (const std::string& id : ids) EXPECT_THAT(id, HasSubstr(c.setup.input() + "@2/"));
   Case::stop(*daemon);

@@ -24,7 +24,7 @@ class Offset : public ::testing::Test {
     end = ends_of(c.messages, 300).at({c.setup.input(), 0});
   }
   Ran offsets(const std::string& what) const { return c.setup.run("offsets " + what); }
-  // How often each document has an event.
+  // Returns the number of events of each document.
   std::map<std::string, int> events() const {
     std::map<std::string, int> out;
     simdjson::dom::parser parser;
@@ -91,7 +91,7 @@ TEST_F(Offset, AreMovedForwardForTheNextStart) {
   Case::stop(*daemon);
 }
 
-// All of it is read again, and an original is known by its place.
+// All of the input is read again, and an original is recognised by its place.
 TEST_F(Offset, AreForgotten) {
   const std::map<std::string, int> before = events();
   const Ran forgotten = offsets("forget " + c.setup.input() + " --yes");

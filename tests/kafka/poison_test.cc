@@ -1,6 +1,5 @@
-// Records that are larger than what doppel may write: their own size counts compressed on the broker, and
-// limits of topics may be lowered while the daemon runs. Each becomes a dead letter, once, and the stream
-// goes on.
+// Records that are larger than doppel may write: on the broker their compressed size counts, and limits of
+// topics may be lowered while the daemon runs. Each becomes a dead letter, once, and the stream continues.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +20,7 @@ std::string words(int count, const std::string& word) {
   return out;
 }
 
-// Nothing makes it smaller.
+// Returns bytes that do not compress.
 std::string noise(size_t size) {
   static std::mt19937_64 random(1);
   std::string out(size, 0);
@@ -39,16 +38,16 @@ Message record(const std::string& key, const std::string& text, const std::strin
 
 struct Poison : Case {
   explicit Poison(const IndexSetup::Settings& settings = {}) : Case(settings) {
-    // As a broker has it by itself.
+    // The broker's default.
     client.set_topic_configs(setup.input(), {{"max.message.bytes", "1048588"}});
   }
 
-  // Compressed, as crawlers send.
+  // Sends them compressed, as crawlers do.
   void send(const std::vector<Message>& records) {
     for (const Message& m : records) compressed.produce(setup.input(), m);
     produced += records.size();
   }
-  // By their keys, or the first bytes of these.
+  // Returns the dead letters by their keys, or by the first bytes of these.
   std::map<std::string, Message> dead_letters() {
     std::map<std::string, Message> out;
     for (const Message& m : read_all(setup.bootstrap(), setup.options().output.dead_letters)) {
@@ -58,7 +57,7 @@ struct Poison : Case {
     return out;
   }
   std::string stage(const std::string& key) { return dead_letters()[key].header("__connect.errors.stage"); }
-  // Nothing is lost, doubled, or said again after a restart.
+  // Checks that nothing is lost, doubled, or published again after a restart.
   void expect_right(Daemon& daemon) {
     await_all(daemon);
     stop(daemon);
@@ -102,7 +101,7 @@ TEST(PoisonRecords, WhatOnlyFitsCompressedFitsItsDeadLetterToo) {
   c.expect_right(*daemon);
 }
 
-// Where the user configures another compression, that is used, and what does not fit is left out.
+// If the user configures another compression, doppel uses it, and leaves out the parts that do not fit.
 TEST(PoisonRecords, WithoutCompressionWhatDoesNotFitIsLeftOutAndSaid) {
   Poison c(IndexSetup::Settings{{"kafka.properties", "{compression.codec: none}"},
                                 {"output.unique_topic", "~-unique"}});
@@ -179,7 +178,7 @@ TEST(LoweredLimits, OfDeadLettersLeaveOutWhatDoesNotFit) {
   auto letters = c.dead_letters();
   EXPECT_EQ(letters["before"].value, broken.value);
   EXPECT_EQ(letters["after"].header("doppel.left_out_bytes"), "20001");
-  // What compresses still comes whole.
+  // A record that compresses well still comes whole.
   broken.key = "thin";
   broken.value = "{" + std::string(20'000, ' ');
   c.send({broken});
@@ -204,7 +203,7 @@ TEST(LoweredLimits, OfDeadLettersBelowAllThatTheySayEndTheDaemon) {
   c.expect_right(*again);
 }
 
-// Batches of many records do not fit any more, though each of them does.
+// Batches of many records no longer fit, although each record does.
 TEST(LoweredLimits, OfTheIndexLogThatEachRowFitsAreWrittenInSmallerBatches) {
   Poison c;
   c.produce_next(100);
@@ -235,7 +234,7 @@ TEST(LoweredLimits, OfTheIndexLogEndTheDaemonWhereARowDoesNotFit) {
   c.expect_right(*again);
 }
 
-// ---- what doppel writes is never read
+// ---- doppel never reads its own outputs
 
 TEST(OwnOutputs, AreNeverReadThoughAnExpressionFitsThem) {
   Case c(IndexSetup::Settings{{"kafka.topics", "['^~-']"},

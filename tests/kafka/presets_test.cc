@@ -1,5 +1,5 @@
 // A topic for each crawler's format: every fixture of tests/formats/data comes twice, and the events of the
-// second ones name what its golden document says.
+// second ones name the values of its golden document.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ namespace dom = simdjson::dom;
 using ::testing::Contains;
 using ::testing::Key;
 
-// The lines "name: value" of a golden document, the text as `text`.
+// Returns the lines "name: value" of a golden document, and its text as `text`.
 std::map<std::string, std::string> golden(const fs::path& path) {
   std::map<std::string, std::string> out;
   std::string rest = read_file(path);
@@ -46,7 +46,7 @@ std::string at(const dom::element& event, const std::string& pointer) {
   return "";
 }
 
-// The members of `document` that this golden document promises.
+// Checks the members of `document` that the golden document promises.
 void expect_document(const dom::element& event, const std::map<std::string, std::string>& wanted) {
   const std::map<std::string, std::string> members{{"id", "/id"},
                                                    {"url", "/url"},
@@ -127,7 +127,8 @@ TEST_P(PresetTopics, EventsNameWhatTheProducerMeant) {
     EXPECT_FALSE(rejected.contains(std::to_string(second))) << rejected[std::to_string(second)];
     const auto text = wanted.find("text");
     const auto skip = wanted.find("skip");
-    // What has no text is compared by its payload; what is elsewhere, with the payloads that came before.
+    // A document without a text is compared by its payload; one whose text is elsewhere, with earlier
+    // payloads.
     const auto payload = wanted.find("payload_digest");
     bool by_payload = false;
     if (skip != wanted.end() && payload != wanted.end()) {
@@ -141,7 +142,7 @@ TEST_P(PresetTopics, EventsNameWhatTheProducerMeant) {
     }
     ASSERT_TRUE(events.contains(second));
     const dom::element event = parser.parse(events[second]);
-    // The pages are short. A text that is only a fallback is never an exact copy.
+    // The pages are short. A fallback text is never an exact copy.
     const bool fallback = at(event, "/document/text_source") == "fallback";
     EXPECT_EQ(at(event, "/kind"), fallback ? "near" : "exact");
     if (by_payload) {

@@ -1,4 +1,4 @@
-// Records of a transaction, request by request.
+// How a transaction's records are divided into requests.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace doppel::testing {
 namespace {
 
-// 100 records of 1,000 bytes for one partition, and as many that go by their keys.
+// 100 records of 1,000 bytes for one partition, and 100 that are placed by their keys.
 void fill(kafka::Outbox& outbox, const std::string& topic) {
   for (int i = 0; i < 100; ++i) {
     const std::string value = fmt::format("{:04}{}", i, std::string(996, 'x'));

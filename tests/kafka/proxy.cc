@@ -43,7 +43,7 @@ bool write_all(int fd, const std::string& bytes) {
   return true;
 }
 
-// A request or an answer, with its length before it. Empty: the connection ended.
+// Reads a request or an answer, including its length. Empty: the connection ended.
 std::string read_frame(int fd) {
   uint32_t length = 0;
   std::string frame(4, '\0');
@@ -61,7 +61,7 @@ T big_endian(const std::string& frame, size_t at) {
   return value;
 }
 
-// Wherever the protocol names a broker, a string is followed by the port as four bytes.
+// If the protocol names a broker, a string is followed by the port as four bytes.
 void rewrite_addresses(std::string& frame, int from_port, int to_port) {
   const auto named = [](int port) {
     std::string out = "127.0.0.1";
@@ -73,7 +73,7 @@ void rewrite_addresses(std::string& frame, int from_port, int to_port) {
     frame.replace(at, to.size(), to);
 }
 
-// Where the protocol names this topic, behind its length (one more in the compact form). npos: nowhere.
+// Returns where the frame names this topic, after its length (one more in the compact form); npos: nowhere.
 size_t find_topic(const std::string& frame, const std::string& topic) {
   for (size_t at = frame.find(topic); at != std::string::npos; at = frame.find(topic, at + 1)) {
     const auto length = static_cast<uint8_t>(frame[at - 1]);
@@ -86,8 +86,8 @@ size_t find_topic(const std::string& frame, const std::string& topic) {
 
 struct Proxy::Connection {
   int client = -1, broker = -1;
-  std::optional<int32_t> swallow;  // the answer with this number is not handed on: everything is cut
-  std::optional<int32_t> act_at;   // before the answer with this number is handed on: act_()
+  std::optional<int32_t> swallow;  // instead of passing on the answer with this number, cuts everything
+  std::optional<int32_t> act_at;   // calls act_() before it passes on the answer with this number
   std::thread from_client, from_broker;
   void shut() const {
     shutdown(client, SHUT_RDWR);
@@ -206,7 +206,7 @@ void Proxy::accept_loop() {
   }
 }
 
-// A request: length, then its kind, its version and its number.
+// Serves requests: length, then kind, version and number.
 void Proxy::serve_client(Connection& connection) {
   std::string held;
   while (true) {
@@ -258,7 +258,7 @@ void Proxy::serve_client(Connection& connection) {
   connection.shut();
 }
 
-// An answer: length, then the number of its request.
+// Serves answers: length, then the number of the request.
 void Proxy::serve_broker(Connection& connection) {
   while (true) {
     std::string frame = read_frame(connection.broker);

@@ -1,6 +1,6 @@
 #pragma once
-// Stands between clients and one broker, and cuts connections where a test wants it. The addresses in the
-// broker's answers are rewritten, so that clients come back here whatever they were told.
+// Stands between clients and one broker, and cuts connections when a test asks for it. It rewrites the
+// addresses in the broker's answers, so that clients always come back here.
 
 #include <chrono>
 #include <condition_variable>
@@ -16,7 +16,7 @@
 
 namespace doppel::testing {
 
-// The kinds of requests that tests look for, by Kafka's numbers.
+// The kinds of requests that tests wait for, by Kafka's numbers.
 enum class Api : int16_t {
   produce = 0,
   fetch = 1,
@@ -35,39 +35,38 @@ class Proxy {
 
   std::string bootstrap() const;
 
-  // The next such request does not reach the broker: all connections are cut in its place.
+  // The next such request does not reach the broker: cuts all connections instead.
   void cut_before(Api api);
-  // The next such request is carried out, but instead of its answer all connections are cut.
+  // The broker carries out the next such request; then cuts all connections instead of passing its answer on.
   void cut_after(Api api);
-  // The next such request is carried out; before its answer is handed on, `act` is called.
+  // The broker carries out the next such request; calls `act` before it passes the answer on.
   void act_after(Api api, std::function<void()> act);
-  // Waits until a cut, a refusal or an act has happened. False: it did not within `seconds`.
+  // Waits until a cut, a refusal or an act has happened. Returns false after `seconds`.
   bool await(int seconds = 60);
 
-  // The next produce request for this topic is held until another one comes behind it, then both are handed
-  // on, the first as one for a topic that does not exist. The broker refuses the first and carries out the
-  // second, as a leader may that only just became one.
+  // Holds the next produce request for this topic until another one follows, then passes both on, the first
+  // as a request for a topic that does not exist. The broker refuses the first and carries out the second,
+  // like a leader that has only just become one.
   void refuse_produce(const std::string& topic);
 
-  // Every such request waits for so long before it is handed on: a slow link.
+  // Delays every such request by this time before it is passed on: a slow link.
   void delay(Api api, std::chrono::milliseconds time);
 
-  // While down, new connections are closed at once, and a cut leaves it down if `stay_down` was asked for
-  // before.
+  // While down, closes new connections at once. A cut leaves it down if `stay_down` was set before.
   void set_down(bool down);
   void stay_down_after_cut(bool stay) {
     const std::lock_guard lock(mutex_);
     stay_down_ = stay;
   }
 
-  int seen(Api api);  // such requests so far
+  int seen(Api api);  // number of such requests so far
 
  private:
   struct Connection;
   void accept_loop();
   void serve_client(Connection& connection);
   void serve_broker(Connection& connection);
-  void cut();  // mutex_ is held
+  void cut();  // the caller holds mutex_
 
   int broker_port_;
   int listener_ = -1;

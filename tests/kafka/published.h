@@ -1,6 +1,6 @@
 #pragma once
-// What two indexes published of the same documents, and how it differs. What every index has of its own (its
-// epoch, its source) is left out.
+// The publications of two indexes for the same documents, and how they differ. Leaves out the parts that
+// differ for every index (its epoch, its source).
 
 #include <string>
 #include <vector>
@@ -15,18 +15,18 @@ struct Published {
   auto operator<=>(const Published&) const = default;
 };
 
-// Sorted: records without a key go to any partition, and ends of originals are published at the end of a
-// batch, which another run ends elsewhere.
+// Sorted, because records without a key go to any partition, and ends of originals are published at the end
+// of a batch, which differs from run to run.
 struct Publication {
   std::vector<Published> events, dead_letters;
 };
 
-// All that is committed in the topics of an index.
+// Reads everything that is committed in the topics of an index.
 Publication read_publication(const std::string& bootstrap, const Options& options);
 
 struct PublicationDifference {
   size_t lost = 0, doubled = 0, changed = 0;
-  std::string example;  // of the first one; empty: they are the same
+  std::string example;  // the first difference; empty: they are equal
   std::string text() const;
   bool none() const { return lost + doubled + changed == 0; }
 };

@@ -1,8 +1,9 @@
 // A quota of the brokers (producer_byte_rate): batches become so small that their transactions end in time,
-// the log and a metric say so, and a stop is clean.
+// log and metrics report it, and a stop is clean.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
 
 #include "http/raw_client.h"
 #include "kafka/case.h"
@@ -23,7 +24,7 @@ double throttled_s(Daemon& daemon) {
   return value == std::string::npos ? -1 : std::stod(metrics.substr(value + name.size()));
 }
 
-// Of the index log.
+// Returns the largest batch in the index log.
 uint64_t largest_batch(const IndexSetup& setup) {
   uint64_t largest = 0;
   for (const Message& m : read_all(setup.bootstrap(), setup.options().kafka.index_log)) {
@@ -36,7 +37,7 @@ uint64_t largest_batch(const IndexSetup& setup) {
 
 TEST(QuotaLong, TransactionsEndInTimeAndAStopIsClean) {
   const auto broker = Broker::own();
-  // All that is produced fits into one batch, whose transaction would take more than 20 s.
+  // Everything that was produced fits into one batch, whose transaction would take more than 20 s.
   Case c(
       {
           {"kafka.transaction_timeout", "20s"},
@@ -71,8 +72,8 @@ TEST(QuotaLong, TransactionsEndInTimeAndAStopIsClean) {
   c.finish(*second);
 }
 
-// A quota that is set while transactions are large: the current one gets more time, and the next ones are
-// smaller. Many documents come before, so that batches are large.
+// A quota that is set while transactions are large: the current transaction gets more time, and the next ones
+// are smaller. Many documents come first, so that batches are large.
 TEST(QuotaLong, OneThatComesLaterIsMet) {
   const auto broker = Broker::own();
   Case c({{"kafka.transaction_timeout", "4s"}, {"kafka.batch_time", "5s"}}, broker->bootstrap(), 8'100);
@@ -80,7 +81,9 @@ TEST(QuotaLong, OneThatComesLaterIsMet) {
   c.produce_next(7'500);
   c.await_all(*daemon);
   broker->quota("producer_byte_rate=10000");
+  daemon->signal(SIGSTOP);  // all documents must be there first, so that they are one batch
   c.produce_next(600);
+  daemon->signal(SIGCONT);
   EXPECT_TRUE(daemon->await_line("a broker quota makes a transaction longer than its time-out"))
       << daemon->said();
   EXPECT_TRUE(c.setup.await_all(*daemon, std::chrono::seconds(240))) << daemon->said();

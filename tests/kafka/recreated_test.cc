@@ -1,4 +1,5 @@
-// An input topic is deleted and made again: another topic, whose records are at offsets that were read.
+// An input topic is deleted and created again: it is another topic, whose records have offsets that were
+// already read.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -13,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Reads 300 documents, makes the topic again, and puts others there.
+// Reads 300 documents, creates the topic again, and produces others to it.
 class Recreated : public ::testing::Test {
  protected:
   void read() {
@@ -30,7 +31,7 @@ class Recreated : public ::testing::Test {
     produced += count;
   }
 
-  // All that is there is read.
+  // Waits until everything in the new topic is read.
   void await_others() {
     const std::string second = c.setup.input() + "@2";
     Offsets ends;
@@ -40,7 +41,7 @@ class Recreated : public ::testing::Test {
       return daemon->await_exit(Daemon::Seconds(0)).has_value();
     })) << daemon->said();
   }
-  // And nothing was taken for a record of the first topic.
+  // Checks that nothing was taken for a record of the first topic.
   void expect_exact() {
     Case::stop(*daemon);
     const std::string first = c.setup.input(), second = first + "@2";
@@ -75,7 +76,7 @@ TEST_F(Recreated, AtOnceWithMoreThanWasReadIsReadFromItsBeginning) {
   await_others();
   EXPECT_THAT(daemon->said(), HasSubstr("an input topic was deleted and created again"));
   Case::stop(*daemon);
-  daemon = c.start();  // it knows which topic that was
+  daemon = c.start();  // it knows which topic it read
   produce_others(100);
   await_others();
   expect_exact();
@@ -108,8 +109,8 @@ TEST_F(Recreated, WhileTheDaemonWasStoppedIsReadFromItsBeginning) {
   expect_exact();
 }
 
-// A record answers the daemon's open request while it stands still. So its next request is the first one that
-// the new topic answers: nothing says that the old one is gone.
+// A record answers the daemon's open request while the daemon stands still. So its next request is the first
+// one that the new topic answers: no answer says that the old topic is gone.
 TEST_F(Recreated, WhileTheDaemonStoodStillIsReadFromItsBeginning) {
   read();
   c.produce_next(3);
@@ -120,7 +121,7 @@ TEST_F(Recreated, WhileTheDaemonStoodStillIsReadFromItsBeginning) {
   refill(900);
   daemon->signal(SIGCONT);
   await_others();
-  read_of_first = 303;  // what came last may be deleted unread
+  read_of_first = 303;  // the last records may be deleted unread
   expect_exact();
 }
 

@@ -1,4 +1,4 @@
-// A right that is withdrawn while a daemon runs: it is waited for, and said without a flood of lines.
+// A right is withdrawn while a daemon runs: the daemon waits, and says so without flooding the log.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ class Rights : public ::testing::Test {
   static void SetUpTestSuite() { broker = Broker::own(1, true); }
   static void TearDownTestSuite() { broker.reset(); }
 
-  // A daemon whose user loses all rights on the topic but these, and gets them back.
+  // The daemon's user loses all rights on the topic except these, and gets them back.
   void loses(const std::string& topic, const std::vector<rd_kafka_AclOperation_t>& but,
              const std::string& says) {
     c.setup.set({{"kafka.brokers", "127.0.0.1:" + std::to_string(broker->port(1, 2))},

@@ -1,4 +1,4 @@
-// The daemon on a real broker, left alone: everything that it publishes is what must be published.
+// The daemon on a real broker, undisturbed: it publishes exactly the expected records.
 
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ TEST_P(Serve, PublishesWhatMustBeSaid) {
   std::cout << result.text() << "\n";
 }
 
-// What follows `begin` in an event, up to the next quote.
+// Returns the text after `begin` in an event, up to the next quote.
 std::string text_after(const std::string& begin, const Message& event) {
   const size_t at = event.value->find(begin);
   if (at == std::string::npos) return "no " + begin;

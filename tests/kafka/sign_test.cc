@@ -1,5 +1,5 @@
-// Documents are signed into a topic, and a daemon decides the signed records: it says what a daemon on the
-// documents says, and nothing that stops the signer leaves anything out or repeats it.
+// Documents are signed into a topic, and a daemon decides the signed records, with the verdicts of a daemon
+// on the documents. However the signer is stopped, it omits and repeats nothing.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -71,7 +71,7 @@ TEST(SignedTopics, DaemonSaysWhatOneOnTheDocumentsSays) {
   EXPECT_TRUE(difference.none()) << difference.text();
   EXPECT_EQ(records.compare_with_rebuilt(), "");
 
-  // Made again from the signed records, the index publishes the same.
+  // An index that is rebuilt from the signed records publishes the same.
   IndexSetup again(
       broker, with(kRule, {{"input.format", "signed"}, {"kafka.topics", "[" + records.input() + "]"}}), 1);
   const Ran ran = again.run("rebuild --from documents --publish");
@@ -80,10 +80,10 @@ TEST(SignedTopics, DaemonSaysWhatOneOnTheDocumentsSays) {
   EXPECT_TRUE(difference.none()) << difference.text();
 }
 
-// Signers that are killed leave the group after so long.
+// The group drops killed signers after this time.
 const IndexSetup::Settings kSigners{{"kafka.batch_documents", "20"}, {"kafka.session_timeout", "1s"}};
 
-// How many offsets of the input are in the ranges of signed records.
+// Returns how many offsets of the input are in the ranges of signed records.
 size_t signed_offsets(const IndexSetup& texts, const std::string& topic) {
   size_t out = 0;
   for (const std::string& wrong : check_signed_order(read_all(texts.bootstrap(), topic), texts.options(),
@@ -117,8 +117,8 @@ TEST(SignedTopics, KilledSignersLeaveNothingOutAndRepeatNothing) {
   EXPECT_EQ(signed_offsets(texts, records.input()), messages.size());
 }
 
-// Signers share the partitions. They are killed, stopped for longer than a session (what they do when they go
-// on is of no effect), ended and started while documents come.
+// Signers share the partitions. While documents come, they are killed, ended, started, and stopped for longer
+// than a session: what such a signer writes afterwards must have no effect.
 TEST(SignedTopics, SeveralSignersShareThePartitionsAndSignEachDocumentOnce) {
   const std::string& broker = Broker::shared().bootstrap();
   IndexSetup texts(broker, with(kRule, kSigners), 4);
@@ -142,7 +142,7 @@ TEST(SignedTopics, SeveralSignersShareThePartitionsAndSignEachDocumentOnce) {
     const size_t more = end - produced;
     produce(client, messages, produced, end);
     produced = end;
-    reader.read(more / 2);  // in the midst of the work
+    reader.read(more / 2);  // in the middle of the work
     auto& signer = signers[random() % signers.size()];
     switch (random() % 3) {
       case 0:
@@ -151,7 +151,7 @@ TEST(SignedTopics, SeveralSignersShareThePartitionsAndSignEachDocumentOnce) {
         break;
       case 1:
         signer->signal(SIGSTOP);
-        reader.read(more - more / 2);  // the others sign what it had
+        reader.read(more - more / 2);  // the others sign its records
         signer->signal(SIGCONT);
         continue;
       default:
@@ -166,14 +166,14 @@ TEST(SignedTopics, SeveralSignersShareThePartitionsAndSignEachDocumentOnce) {
   EXPECT_EQ(signed_offsets(texts, records.input()), messages.size());
   EXPECT_TRUE(reader.read_to_end().empty());
 
-  // What was signed in pieces is decided as any other stream.
+  // A daemon decides records that were signed in pieces like any other stream.
   const auto daemon = records.serve();
   ASSERT_TRUE(records.await_all(*daemon)) << daemon->said();
   stop(*daemon);
   EXPECT_EQ(records.compare_with_rebuilt(), "");
 }
 
-// Topic, incarnation and offset of each signed record.
+// Returns topic, incarnation and offset of each signed record.
 std::vector<std::string> places_of(const IndexSetup& texts, const std::string& topic) {
   std::vector<std::string> out;
   const Scheme scheme = engine_options(texts.options(), *parse_hash_key(kHashKey)).value().scheme;
@@ -191,7 +191,7 @@ std::vector<std::string> places_of(const IndexSetup& texts, const std::string& t
   return out;
 }
 
-// The same offset of a topic that was made again is another document, also for the next signer.
+// The same offset of a topic that was created again is another document, also for the next signer.
 TEST(SignedTopics, ATopicThatIsMadeAgainIsTheNextOfItsName) {
   const std::string& broker = Broker::shared().bootstrap();
   IndexSetup texts(broker, with(kSigners, {{"kafka.metadata_interval", "200ms"}}), 1);
@@ -236,7 +236,7 @@ TEST(SignedTopics, ASignerWithoutAPartitionWaitsAndTakesOver) {
   reader.read(20);
   const auto second = sign(texts, records.input());
   ASSERT_TRUE(second->await_line("no partition is left")) << second->said();
-  first->terminate();  // it leaves the group: nobody waits for its session to end
+  first->terminate();  // it leaves the group, so nobody waits for its session to end
   EXPECT_EQ(first->await_exit(), 0) << first->said();
   produce(client, messages, 20, 40);
   reader.read(20);
@@ -259,7 +259,7 @@ TEST(SignedTopics, WhatIsNoneIsADeadLetterAndTheStreamGoesOn) {
   const auto signer = sign(texts, records.input());
   const std::vector<Message> signed_ones = Reader(broker, records.input()).read(messages.size());
   stop(*signer);
-  // Another key, by the words of its scheme.
+  // Another key, according to its scheme.
   texts.set({{"kafka.group", "~-other"}, {"num_perm", "64"}});
   const auto other = sign(texts, records.input());
   Reader both(broker, records.input());

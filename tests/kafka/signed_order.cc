@@ -26,7 +26,7 @@ std::vector<std::string> check_signed_order(const std::vector<Message>& order, c
       continue;
     }
     uint64_t& next = expected[{std::string(origin.source), origin.partition}];
-    // Nothing lies between the records of the inputs.
+    // The ranges of the inputs leave no gap.
     if (origin.begin != next || origin.end != next + 1)
       out.push_back(fmt::format("offset {}: signed from {}/{}, {} to {}, expected {}", m.offset,
                                 origin.source, origin.partition, origin.begin, origin.end, next));

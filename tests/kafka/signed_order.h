@@ -1,5 +1,5 @@
 #pragma once
-// Whether a topic of signed records has every document of the input once.
+// Checks that a topic of signed records has every document of the input once.
 
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@
 namespace doppel::testing {
 
 // Each offset of the inputs must be in the range of one record, and ranges must follow each other. `options`
-// and `key`: of the signers. Returns what is wrong; `documents` gets the number of records.
+// and `key` are the signers'. Returns the faults; `documents` gets the number of records.
 std::vector<std::string> check_signed_order(const std::vector<Message>& order, const Options& options,
                                             const HashKey& key, size_t& documents);
 

@@ -12,7 +12,7 @@
 namespace doppel::testing {
 namespace {
 
-constexpr double kSession = 6;  // seconds; the least that brokers take
+constexpr double kSession = 6;  // seconds; the least that brokers accept
 
 Case make_case() {
   return Case(IndexSetup::Settings{{"kafka.takeover", "standby"},
@@ -27,7 +27,7 @@ class Standbys : public ::testing::Test {
     EXPECT_TRUE(daemon->await_line("standing by")) << daemon->said();
     return daemon;
   }
-  // The rest of the workload by the one that stood by.
+  // The daemon that stood by takes the rest of the workload.
   void expect_takes_over(Daemon& daemon) {
     EXPECT_TRUE(daemon.await_line("ready", Daemon::Seconds(30))) << daemon.said();
     finish_on_other_state(daemon);
@@ -52,7 +52,7 @@ TEST_F(Standbys, OneTakesOverWhenTheOwnerIsKilled) {
   expect_takes_over(*standby);
 }
 
-// Both have the same log, by mistake. What the first one reads would not be read any more.
+// Both have the same log by mistake. The topics of the first one would no longer be read.
 TEST_F(Standbys, OneThatReadsOtherTopicsIsRefused) {
   c.produce_next(200);
   const auto owner = c.start();
@@ -67,7 +67,7 @@ TEST_F(Standbys, OneThatReadsOtherTopicsIsRefused) {
   c.finish(*owner);
 }
 
-// Where the directory shows that it is the same index, somebody has changed kafka.topics.
+// If the directory shows that it is the same index, somebody has changed kafka.topics.
 TEST_F(Standbys, ATopicThatIsNotReadAnyMoreIsSaid) {
   c.produce_next(200);
   auto owner = c.start();
@@ -82,7 +82,8 @@ TEST_F(Standbys, ATopicThatIsNotReadAnyMoreIsSaid) {
   Case::stop(*owner);
 }
 
-// It has released the log: nobody waits until it counts as dead. When it comes back, the other one serves.
+// The owner releases the log, so nobody waits until it counts as dead. When it comes back, the other one
+// serves.
 TEST_F(Standbys, OneTakesOverAtOnceWhenTheOwnerIsStopped) {
   c.produce_next(200);
   auto owner = c.start();
@@ -104,9 +105,8 @@ TEST_F(Standbys, OneTakesOverAtOnceWhenTheOwnerIsStopped) {
   c.finish(*owner);
 }
 
-// One serves after a release while the coordinator has chosen the other. The one that serves is killed and is
-// back before it counts as dead: it is a member again, and the chosen one must not wait for it while it
-// waits.
+// One serves after a release although the coordinator has chosen the other. The one that serves is killed,
+// and is back before it counts as dead: it is a member again. Both must not wait for each other.
 TEST_F(Standbys, OneServesAfterTheOwnerIsBackWhileTheOtherWasChosen) {
   c.produce_next(200);
   auto first = c.start();
@@ -125,7 +125,7 @@ TEST_F(Standbys, OneServesAfterTheOwnerIsBackWhileTheOtherWasChosen) {
   finish_on_other_state(*second);
 }
 
-// Its name is known to the coordinator: it need not wait until its predecessor counts as dead.
+// The coordinator knows its name, so it need not wait until its predecessor counts as dead.
 TEST_F(Standbys, ARestartOnTheSameDirectoryGoesOnAtOnce) {
   c.produce_next(100);
   auto owner = c.start();

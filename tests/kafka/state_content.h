@@ -1,5 +1,5 @@
 #pragma once
-// What a state directory holds of the live index, in a form that two of them can be compared by.
+// The live index in a state directory, in a form that can be compared.
 
 #include <map>
 #include <string>
@@ -15,16 +15,16 @@ struct StateContent {
   std::string rest;
 };
 
-// Nobody may have the directory open. Of a matcher (cluster.shards): the originals of its shards. Throws
+// No process may have the directory open. For a matcher (cluster.shards): the originals of its shards. Throws
 // KafkaError.
 StateContent read_state(const Options& options, const HashKey& key);
 
-// A matcher's directory must have the originals of its shards as the resolver's directory has them. Empty: it
-// has.
+// A matcher's directory must have the originals of its shards as the resolver's directory has them. Returns
+// "" if it does.
 std::string difference_of_matcher(const StateContent& matcher, const std::string& shards,
                                   const StateContent& resolver);
 
-// Empty: they are the same.
+// Returns "" if they are equal.
 std::string difference(const StateContent& daemon, const StateContent& rebuilt);
 
 }  // namespace doppel::testing

@@ -1,4 +1,4 @@
-// The support for the other tests, against the real broker: a test that trusts it needs it to be right.
+// The support for the other tests, against the real broker, because those tests rely on it.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -118,8 +118,8 @@ TEST(Support, RecordsTopicsAndGroupOffsetsAreChanged) {
   EXPECT_FALSE(client.topic_exists(topic));
 }
 
-// Only assign, never subscribe: the group has no members, and its offsets move with the transaction all the
-// same.
+// Assigns partitions and never subscribes: the group has no members, and its offsets still move with the
+// transaction.
 TEST(Support, OffsetsOfAGroupWithoutMembersAreSentInATransaction) {
   Broker& broker = Broker::shared();
   Client client(broker.bootstrap());

@@ -35,17 +35,17 @@ file(GLOB kafka_crash CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/crash/*.cc)
 add_executable(kafka_crash ${kafka_crash})
 target_link_libraries(kafka_crash PRIVATE kafka_support CLI11::CLI11 GTest::gtest)
 add_test(NAME kafka/crash COMMAND ${PROJECT_SOURCE_DIR}/scripts/crash --program $<TARGET_FILE:kafka_crash>
-  --kills 120 --minutes 4 --verbose)
+  --kills 80 --minutes 4 --verbose)
 set_tests_properties(kafka/crash PROPERTIES FIXTURES_REQUIRED kafka LABELS "kafka;crash" TIMEOUT 900 COST 500)
 add_test(NAME kafka/takeovers COMMAND ${PROJECT_SOURCE_DIR}/scripts/crash --program $<TARGET_FILE:kafka_crash>
-  --takeovers 24 --minutes 5 --verbose)
+  --takeovers 16 --minutes 5 --verbose)
 set_tests_properties(kafka/takeovers PROPERTIES FIXTURES_REQUIRED kafka LABELS "kafka;crash" TIMEOUT 900 COST 500)
 
 add_test(NAME kafka/recreations COMMAND ${PROJECT_SOURCE_DIR}/scripts/crash --program $<TARGET_FILE:kafka_crash>
   --recreations 16 --minutes 3 --verbose)
 set_tests_properties(kafka/recreations PROPERTIES FIXTURES_REQUIRED kafka LABELS "kafka;crash" TIMEOUT 900 COST 200)
 add_test(NAME kafka/cluster_faults COMMAND ${PROJECT_SOURCE_DIR}/scripts/crash --program $<TARGET_FILE:kafka_crash>
-  --cluster --faults 120 --minutes 4 --verbose)
+  --cluster --faults 80 --minutes 4 --verbose)
 set_tests_properties(kafka/cluster_faults PROPERTIES FIXTURES_REQUIRED kafka LABELS "kafka;crash" TIMEOUT 900 COST 500)
 
 # Makes tests/data/upgrade/NAME: see tests/data/upgrade/make.

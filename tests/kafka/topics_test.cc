@@ -1,4 +1,4 @@
-// What happens to topics under the daemon: records deleted unread, topics made again, partitions added, logs
+// Changes of topics under the daemon: records deleted unread, topics created again, partitions added, logs
 // compacted.
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ TEST(Topics, RecordsDeletedUnreadStopTheStart) {
 }
 
 TEST(Topics, ATopicThatWasMadeAnewIsRefused) {
-  for (const size_t documents : {20U, 600U}) {  // shorter than what was read, and longer
+  for (const size_t documents : {20U, 600U}) {  // fewer than were read, and more
     Case c(IndexSetup::Settings{{"kafka.on_recreated", "stop"}});
     c.produce_next(300);
     const auto daemon = c.start();
@@ -50,11 +50,11 @@ TEST(Topics, ATopicThatWasMadeAnewIsRefused) {
   }
 }
 
-// Copies keep the documents' times, here of years ago; the broker would delete them after a week.
+// Copies keep the documents' timestamps, here years old; the broker would delete them after a week.
 TEST(Topics, CopiesOfOldDocumentsStay) {
   Case c(IndexSetup::Settings{{"output.unique_topic", "~-unique"}});
   const Options& options = c.setup.options();
-  // A century: warned of, and yet nothing is deleted while we look.
+  // A century: doppel warns, but nothing is deleted during the test.
   c.client.create_topic(options.output.dead_letters, 1, {{"retention.ms", "3153600000000"}});
   const auto daemon = c.start();
   EXPECT_THAT(daemon->said(), HasSubstr("loses copies of old documents"));
@@ -75,7 +75,7 @@ TEST(Topics, APartitionThatIsAddedIsReadFromItsBeginning) {
   c.finish(*daemon);
 }
 
-// Old records are really gone from the log, and an index is made from what is left.
+// Old records are really gone from the log, and an index is made from the rest.
 TEST(Topics, ACompactedLogMakesTheSameIndex) {
   Case c({{"tombstones", "key"}, {"on_update", "replace"}, {"kafka.batch_documents", "20"}});
   c.client.create_topic(c.setup.options().kafka.index_log, 1,
@@ -91,7 +91,7 @@ TEST(Topics, ACompactedLogMakesTheSameIndex) {
   const auto read_log = [&] { return read_all(c.setup.bootstrap(), c.setup.options().kafka.index_log); };
   const std::vector<Message> before = read_log();
   const int64_t end = before.back().offset;
-  // A segment is closed when a later record comes; then the cleaner takes its turn.
+  // A segment is closed when a later record comes; then the cleaner runs.
   const auto deadline = Reader::Clock::now() + std::chrono::seconds(60);
   size_t left = before.size();
   while (left == before.size() && Reader::Clock::now() < deadline) {
@@ -104,7 +104,7 @@ TEST(Topics, ACompactedLogMakesTheSameIndex) {
   Case::stop(*daemon);
   EXPECT_EQ(c.setup.compare_with_rebuilt(), "");
 
-  // And with the index that was made from it the documents go on.
+  // The documents continue with the index that was made from it.
   c.setup.set({{"state.directory", c.setup.path("from-the-log")}});
   const auto again = c.start();
   c.produce_next(c.messages.size());

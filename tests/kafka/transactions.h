@@ -1,5 +1,5 @@
 #pragma once
-// A producer in transactions, as the daemon is one, to be led step by step.
+// A transactional producer like the daemon's, which a test leads step by step.
 
 #include <string>
 
@@ -20,7 +20,7 @@ class Transactions {
     m.value = value;
     produce(topic, m);
   }
-  // Empty: committed. Else the name of the error.
+  // Returns "" if it was committed, else the name of the error.
   std::string commit(int timeout_ms = 30'000) {
     rd_kafka_error_t* e = rd_kafka_commit_transaction(client_.handle(), timeout_ms);
     std::string out = e == nullptr ? "" : rd_kafka_error_name(e);

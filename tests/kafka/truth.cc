@@ -19,7 +19,7 @@ constexpr size_t kLongKey = 500;
 
 constexpr size_t kFindingsMax = 20;  // one is enough to fail; more only help to see a pattern
 
-// ---- the order that the log tells
+// ---- the order in the log
 
 struct Range {
   std::string topic;
@@ -47,9 +47,9 @@ LogRecord parsed(const Message& m) {
   return *std::move(record);
 }
 
-// A batch ends with progress records in ascending order; they go on with the next batch where they do not
-// ascend. The first record of a partition may also say where its input begins: no document is before
-// that.
+// A batch ends with progress records in ascending order. If the next progress record does not ascend, it
+// belongs to the next batch. The first record of a partition may also tell where its input begins: there is
+// no document before it.
 std::vector<LogBatch> batches_of(const std::vector<Message>& log, const Offsets& first,
                                  std::vector<std::string>& findings) {
   std::vector<LogBatch> out;
@@ -102,13 +102,13 @@ std::vector<LogBatch> batches_of(const std::vector<Message>& log, const Offsets&
   }
   close();
   if (!batch.rows.empty()) findings.emplace_back("the log ends with rows that no progress record follows");
-  if (!batch.removed.empty()) out.push_back(std::move(batch));  // what was forgotten while nothing came
+  if (!batch.removed.empty()) out.push_back(std::move(batch));  // requests to forget while no document came
   return out;
 }
 
-// ---- what must have come of the documents
+// ---- the expected results
 
-struct Said {  // of one event, as far as it can differ
+struct Said {  // the comparable parts of an event
   std::string type, kind, verdict, cluster, reason, key, relations;
   int64_t ppm = 0;
   bool operator==(const Said&) const = default;
@@ -119,7 +119,7 @@ struct Said {  // of one event, as far as it can differ
   }
 };
 
-// One of the relations of an event: with which original, shares in millionths, passages in words.
+// Describes one relation of an event: its original, shares in millionths, passages in words.
 std::string relation_text(std::string_view relation, std::string_view cluster, int64_t of_document,
                           int64_t of_original, int64_t shared, const std::vector<WordRange>& passages) {
   std::string out =
@@ -133,7 +133,7 @@ int64_t share_in(const simdjson::dom::element& from, const char* name) {
   return from[name].get(share) == simdjson::SUCCESS ? std::llround(share * 1e6) : -1;
 }
 
-// As relation_text() says it; "" where there are none.
+// The relations in the form of relation_text(); "" if there are none.
 std::string relations_in(const simdjson::dom::element& event) {
   simdjson::dom::array relations;
   if (event["relations"].get(relations) != simdjson::SUCCESS) return "";
@@ -178,7 +178,7 @@ class Checker {
   void run(const std::vector<LogBatch>& batches, std::map<std::string, std::vector<Message>>& inputs) {
     for (const LogBatch& batch : batches) {
       std::vector<Seq> removed;
-      // Requests to forget come first in a batch; only their effects show which there were.
+      // Requests to forget come first in a batch. Only their effects show which ones there were.
       for (const Seq seq : batch.removed) {
         const auto original = originals_.find(seq);
         if (original == originals_.end() || !next_is_forgotten(original->second.event_id)) break;
@@ -257,13 +257,13 @@ class Checker {
       if (m.header("ce_id") != id)
         finding(fmt::format("header ce_id {} of the event {}", m.header("ce_id"), id));
       const auto expected = expected_.find(id);
-      const size_t nth = seen[id]++;  // a document is judged again where somebody moved the input back
+      const size_t nth = seen[id]++;  // a document is judged a second time if somebody moved the input back
       if (expected == expected_.end()) {
         finding(fmt::format("nobody expected {}: {}", id, json));
       } else if (nth >= expected->second.size()) {
         finding("doubled: " + id);
       } else {
-        // A topic that takes smaller records than before: such an event goes without a long key.
+        // The topic may accept only smaller records than before: then these events omit a long key.
         const bool shortened = said.type == "original-removed" || said.type == "better-copy";
         if (shortened && !m.key && expected->second[nth].key.size() > kLongKey)
           said.key = expected->second[nth].key;
@@ -278,7 +278,7 @@ class Checker {
     }
   }
 
-  // Call before events(): an event that was too large is here.
+  // Call it before events(), because events that were too large are here.
   void dead_letters(const std::vector<Message>& messages) {
     std::map<std::string, size_t> seen;
     for (const Message& m : messages) {
@@ -336,11 +336,11 @@ class Checker {
  private:
   struct Original {
     std::string event_id, key;
-    std::optional<double> value;  // of what its cluster shows
+    std::optional<double> value;  // of the copy that its cluster shows
     std::string shows = event_id;
   };
 
-  // What it shows now, in place of what, and their values.
+  // Stores the copies that the cluster shows now and showed before, and their values.
   static void describe_better(const simdjson::dom::element& event, Said& said) {
     double value = 0, before = 0;
     std::string_view event_id;
@@ -371,8 +371,8 @@ class Checker {
     ++result.better;
   }
 
-  // A document that is judged again after a rewind may be an original, and be removed, more than once: the
-  // events of its removals come in their order.
+  // A document that is judged once more after a rewind may become an original, and be removed, several times.
+  // Its removals come in order.
   bool next_is_forgotten(const std::string& event_id) {
     const std::vector<std::string>& reasons = removal_reasons_[event_id];
     const size_t nth = expected_[event_id + "/removed"].size();
@@ -426,7 +426,7 @@ class Checker {
     Said said{.type = "verdict", .key = m.key.value_or("(none)")};
     switch (verdict) {
       case Verdict::duplicate:
-        if (originals_.at(outcome.seq).event_id == id) {  // it is the original itself, again
+        if (originals_.at(outcome.seq).event_id == id) {  // it is the original itself, judged a second time
           said.verdict = "skipped";
           said.reason = "repeated";
           break;
@@ -508,18 +508,18 @@ class Checker {
   const Options& options_;
   std::unique_ptr<Bodies> bodies_;
   Engine names_;
-  absl::StatusOr<Best> best_;  // not ok: nothing makes a copy better
+  absl::StatusOr<Best> best_;  // not ok: output.best is not set
   KeyPolicy keys_;
   RecordSigner signer_;
   IndexedEngine slow_;
   std::vector<uint8_t> slices_;
   std::map<Seq, Original> originals_;
   std::set<Seq> removed_;
-  size_t told_ = 0;  // of slow_.removed()
+  size_t told_ = 0;  // entries of slow_.removed() that were handled
   Seq announced_ = 0;
   std::map<std::string, std::vector<std::string>>
       removal_reasons_;                                // of an event id, in the topic's order; without expiry
-  std::map<std::string, std::vector<Said>> expected_;  // each as often as the document is judged
+  std::map<std::string, std::vector<Said>> expected_;  // one entry for each time that the document is judged
   std::map<std::string, const Message*> rejected_;
   std::map<std::string, size_t> times_rejected_;
   std::set<std::string> too_large_;

@@ -1,6 +1,6 @@
 // Index logs that earlier versions wrote: tests/data/upgrade/NAME/index-log holds the records of one, and
-// index-log.checksum that of the index that it is. A version that changes the format adds a folder
-// (tests/data/upgrade/make), and takes none away.
+// index-log.checksum the checksum of its index. A version that changes the format adds a folder
+// (tests/data/upgrade/make), and removes none.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 const fs::path kFixtures = fs::path(DOPPEL_SOURCE_DIR) / "tests/data/upgrade";
 
-// The log belongs to the cluster that it is on; that alone changes.
+// The log belongs to the cluster that it is on: changes only that.
 void move_to(const std::string& cluster, std::vector<Message>& log) {
   for (Message& m : log) {
     absl::StatusOr<LogRecord> record = parse_log_record(

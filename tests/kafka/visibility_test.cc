@@ -67,7 +67,7 @@ TEST_F(Visible, WhatWasAbortedIsNotSeenThoughOthersAre) {
   EXPECT_TRUE(*visibility().sees({topic, 0}, {1}));
 }
 
-// To a reader, what compaction removed looks like what was aborted. A later record under its key is the
+// To a reader, a compacted record looks like an aborted one. A later record with the same key shows the
 // difference.
 TEST_F(Visible, WhatALaterRecordUnderItsKeyReplacedWasSeen) {
   Message m;

@@ -33,12 +33,12 @@ std::vector<Message> make_workload(const WorkloadOptions& options) {
       .seed = options.seed, .copies = options.copies, .mean_words = options.mean_words};
   Random random(options.seed);
   std::vector<Message> out;
-  std::vector<std::pair<std::string, size_t>> keys;  // and in which topic
+  std::vector<std::pair<std::string, size_t>> keys;  // and the topic of each
   for (size_t n = 0; n < options.documents; ++n) {
     Message m;
     size_t topic = random() % options.topics.size();
     m.key = "k" + std::to_string(n);
-    // Mostly a key of late: its document is probably an original that still lives.
+    // Mostly a recent key: its document is probably an original that still lives.
     const auto old_key = [&] {
       const size_t back = random() % std::min<size_t>(keys.size(), chance(random, 0.8) ? 50 : keys.size());
       std::tie(m.key, topic) = keys[keys.size() - 1 - back];

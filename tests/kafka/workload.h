@@ -1,6 +1,6 @@
 #pragma once
-// What tests feed the daemon with: documents with planted copies, records without a key, keys that come
-// again, null values that ask for removal, and records that cannot be read. A pure function of the seed.
+// Input for daemons in tests: documents with planted copies, records without a key, repeated keys, null
+// values that ask for removal, and records that cannot be read. A pure function of the seed.
 
 #include <string>
 #include <vector>
@@ -23,10 +23,10 @@ struct WorkloadOptions {
   int64_t step_ms = 60'000;  // record time between two documents
 };
 
-// In the order in which they are to be produced; topic and partition are filled.
+// The messages in the order in which to produce them, with topic and partition.
 std::vector<Message> make_workload(const WorkloadOptions& options);
 
-// Produces a part of it; offsets are filled.
+// Produces a part of it; sets the offsets.
 void produce(Client& client, std::vector<Message>& messages, size_t begin, size_t end);
 
 }  // namespace doppel::testing

@@ -1,4 +1,4 @@
-// `doppel lab` as a user runs it: every experiment at a small size, its files, and what is wrong with bad
+// `doppel lab` as a user runs it: every experiment at a small size, its files, and its messages about bad
 // input.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// Fields of one line; quoted ones may hold commas.
+// Returns the fields of one line; quoted ones may contain commas.
 std::vector<std::string> fields(const std::string& line) {
   std::vector<std::string> out(1);
   bool quoted = false;
@@ -37,7 +37,8 @@ std::vector<std::string> fields(const std::string& line) {
   return out;
 }
 
-// Every line has the fields that the first one names, and no number is infinite or none. Returns the rows.
+// Checks that every line has the fields that the first one names, and that no number is infinite or NaN.
+// Returns the number of rows.
 size_t check_csv(const std::string& path) {
   std::istringstream in(read_file(path));
   std::string line;
@@ -60,7 +61,8 @@ struct Wanted {
   size_t rows;
 };
 
-// Runs the experiment; all of `tables` must be there with so many rows, and every CSV and SVG must be sound.
+// Runs the experiment. All of `tables` must exist with this many rows, and every CSV and SVG file must be
+// valid.
 void check_experiment(const std::string& arguments, const std::vector<Wanted>& tables) {
   TempDir dir;
   const std::string out = dir.path().string();

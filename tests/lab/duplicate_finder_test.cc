@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 const std::string kArticles = DOPPEL_SOURCE_DIR "/tests/data/articles/articles_";
 
-// Slow and obvious.
+// Slow and simple.
 std::vector<Pair> by_sets(const Articles& articles, double threshold) {
   std::vector<Pair> out;
   std::vector<std::set<std::string>> sets;

@@ -54,7 +54,7 @@ TEST(KShingles, MatrixOfNadalAndNadia) {
 }
 
 TEST(KShingles, JenkinsMix) {
-  // As written in its author's article: nine steps, shifts 13 8 13 12 16 5 3 10 15.
+  // As in its author's article: nine steps, shifts 13 8 13 12 16 5 3 10 15.
   auto slowly = [](uint32_t a, uint32_t b, uint32_t c) {
     a -= b, a -= c, a ^= c >> 13;
     b -= c, b -= a, b ^= a << 8;

@@ -1,4 +1,5 @@
-// The streaming job: mappers and reducers by their text, in any number, beside all pairs by brute force.
+// The streaming job: any number of mappers and reducers, connected by their text, against all pairs by brute
+// force.
 #include "lab/map_reduce.h"
 
 #include <gmock/gmock.h>
@@ -45,7 +46,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return out;
 }
 
-// Every key goes to one of `reducers`, as a cluster would send it; the printed lines of all, sorted.
+// Sends every key to one of `reducers`, like a cluster. Returns the printed lines of all, sorted.
 std::vector<std::string> reduced(const MapReduceOptions& options, const std::string& records,
                                  size_t reducers) {
   std::vector<std::vector<std::string>> inputs(reducers);
@@ -102,14 +103,14 @@ TEST(MapReduce, SamePairsWithAnyNumberOfReducersEachOnce) {
     const std::vector<std::string> exact = brute_force(sets, options.threshold_ppm);
     EXPECT_GT(exact.size(), 10u);
     for (size_t reducers : {1, 2, 7}) EXPECT_EQ(reduced(options, records, reducers), exact) << reducers;
-    // Without the rule of the lowest band pairs come once for each band that they share.
+    // Without the rule of the lowest band, pairs come once for each shared band.
     MapReduceOptions every = options;
     every.every_band = true;
     std::vector<std::string> repeated = reduced(every, records, 3);
     EXPECT_GT(repeated.size(), exact.size() * 5);
     repeated.erase(std::unique(repeated.begin(), repeated.end()), repeated.end());
     EXPECT_EQ(repeated, exact);
-    // Several mappers are one.
+    // Several mappers give the same result as one.
     const std::string input = as_lines(sets);
     const size_t middle = input.find('\n', input.size() / 2) + 1;
     EXPECT_EQ(mapped(options, input.substr(0, middle)) + mapped(options, input.substr(middle)), records);

@@ -98,7 +98,8 @@ TEST_F(MinHashStudy, PermutationsAreDifferentAndNotEndless) {
 }
 
 TEST_F(MinHashStudy, WrappingIsJavasAndCostsImagesAbove46340) {
-  // The largest p whose products stay below 2^31 permutes; the next one does not, and 64 bits always do.
+  // The largest p whose products stay below 2^31 gives a permutation; the next one does not, and 64 bits
+  // always do.
   for (auto [terms, arithmetic, permutes] : {std::tuple{46337, Arithmetic::wrapping, true},
                                              {200003, Arithmetic::wrapping, false},
                                              {200003, Arithmetic::wide, true}}) {
@@ -213,7 +214,7 @@ TEST(MadeCollections, AreWhatTheySay) {
   const MinHash c = MinHash::create(copies, 1).value();
   for (size_t d = 0; d < 160; ++d) {
     if (d % 8 == 0) continue;
-    // Short documents have few possible values near the one that was drawn.
+    // Short documents have few possible values near the drawn one.
     EXPECT_NEAR(c.exact(d / 8 * 8, d), .96, .02) << copies.names[d];
   }
 }

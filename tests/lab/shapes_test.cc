@@ -1,4 +1,4 @@
-// What the experiments must show whatever the seed, on small documents.
+// The results that the experiments must show for any seed, on small documents.
 #include <gtest/gtest.h>
 
 #include <cmath>

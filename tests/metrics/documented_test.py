@@ -123,7 +123,7 @@ def compare_roles(args, docs, folder, name, settings):
     texts_file = folder / "texts.jsonl"
     texts_file.write_text('{"id":"a","text":"some words that nobody has seen before in this order of them"}\n')
     sign = [args.binary, "sign", "--to", order, str(texts_file)] + [f"--set={k}={v}" for k, v in texts.items() if k != "kafka.topics"]
-    shared = {k: v for k, v in settings.items() if not k.startswith(("warc", "max_memory"))} | {
+    shared = {k: v for k, v in settings.items() if not k.startswith(("warc", "max_memory", "memory"))} | {
         "kafka.topics": order, "kafka.index_log": f"{name}-cluster", "kafka.group": f"{name}-cluster", "input.format": "signed",
         "hash_key_file": folder / "key"}
     done = subprocess.run(sign, capture_output=True, text=True)
@@ -160,10 +160,10 @@ def main():
             settings |= {"kafka.brokers": (args.kafka / "bootstrap").read_text().strip(), "kafka.topics": f"{name}-in",
                          "kafka.create_topics": "true", "kafka.index_log": f"{name}-index", "kafka.group": name,
                          "output.topic": f"{name}-out", "output.dead_letters": f"{name}-dead", "input.format": "heritrix",
-                         "warc.roots": str(folder), "max_memory": "1GiB"}
+                         "warc.roots": str(folder), "max_memory": "1GiB", "memory": "100MiB"}
             subprocess.run([pathlib.Path(__file__).parents[2] / "scripts/kafka", "topic", f"{name}-in", "2", "--dir", args.kafka],
                            check=True, stdout=subprocess.DEVNULL)
-            places, which, last = {"all", "kafka", "fetch", "limit"}, "on Kafka", "doppel_consumer_lag_seconds"
+            places, which, last = {"all", "kafka", "fetch", "limit", "memory"}, "on Kafka", "doppel_consumer_lag_seconds"
         else:
             (folder / "in").mkdir()
             settings |= {"files.paths": folder / "in", "files.output": folder / "out", "relations": "near,contained,shares"}

@@ -1,4 +1,4 @@
-// What is counted batch by batch, against a recount that looks at one document at a time.
+// The counts of each batch, against a recount that goes through one document at a time.
 
 #include "metrics/stream_metrics.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 using Series = std::map<std::string, double>;
 
-// name{labels} -> value, as a scrape would show it; names with an inner le too.
+// Parses name{labels} -> value, as a scrape shows it; also names with an inner le.
 Series read(const std::string& text) {
   Series out;
   std::istringstream lines(text);
@@ -38,7 +38,7 @@ Series shown(const StreamMetrics& metrics) {
   return read(to_text(families.take()));
 }
 
-// A second way to the same numbers: no buckets that are shared, no vectors, a comparison for each bound.
+// Computes the same numbers in another way: no shared buckets, no vectors, one comparison for each bound.
 struct Recount {
   explicit Recount(const Rule& of) : rule(of) {}
 
@@ -158,7 +158,7 @@ TEST(StreamMetrics, CountWhatARecountCounts) {
     ++compared;
   }
   EXPECT_GT(compared, 80u);                   // of every kind
-  for (const auto& [name, value] : series) {  // and nothing that the recount has not
+  for (const auto& [name, value] : series) {  // and nothing that the recount lacks
     if (name.starts_with("doppel_stage") || name.find("timestamp") != std::string::npos) continue;
     if (value == 0) continue;
     EXPECT_TRUE(recount.series.contains(name)) << name << " " << value;
@@ -222,7 +222,7 @@ TEST(Lag, CountsRecordsAndNoMarkers) {
   kafka::ConsumerStatistics::Partition p{.topic = "t", .end = 100, .fetched = 60, .taken = 40, .queued = 20};
   EXPECT_EQ(lag_of(p, {.next = 40}), 60);
   EXPECT_EQ(lag_of(p, {.next = 10}), 90);
-  // The last offset is a marker: everything that is a record is settled.
+  // The last offset is a marker: all records are settled.
   p = {.topic = "t", .end = 100, .fetched = 100, .taken = 99, .queued = 0};
   EXPECT_EQ(lag_of(p, {.next = 99}), 0);
   EXPECT_EQ(lag_of(p, {.next = 98}), 2);

@@ -1,6 +1,6 @@
 #pragma once
-// A stream of made-up records through a real pipeline in memory: copies, copies of copies, broken records,
-// null values, texts of nothing, records of several partitions. A pure function of the seed.
+// Passes a made-up stream through a real pipeline in memory: copies, copies of copies, broken records, null
+// values, empty texts, records of several partitions. A pure function of the seed.
 
 #include <random>
 #include <string>

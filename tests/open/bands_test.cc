@@ -1,4 +1,4 @@
-// An index keeps the bands that it was made with, unless somebody sets others: then it is refused.
+// An index keeps the bands that it was made with. If somebody sets others, it is refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ class Bands : public testing::Test {
  protected:
   Bands() { o_.state_directory = folder_.path() + "/state"; }
 
-  // One start of an index, with one commit: the bands and rows that it has.
+  // Opens an index once, with one commit. Returns its bands and rows.
   absl::StatusOr<Banding> start(int bands, int rows) {
     o_.bands = bands;
     o_.rows = rows;

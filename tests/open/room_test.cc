@@ -1,4 +1,4 @@
-// How many originals an index holds follows from max_memory once, when it is made.
+// max_memory determines how many originals an index holds once, when it is made.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ class Room : public testing::Test {
     o_.max_memory = kGiB;
   }
 
-  // One start of an index, with one commit. The number of originals that it holds.
+  // Opens an index once, with one commit. Returns the number of originals that it holds.
   absl::StatusOr<uint64_t> start() {
     absl::StatusOr<EngineOptions> engine = engine_options(o_, kKey);
     if (!engine.ok()) return engine.status();
@@ -38,7 +38,7 @@ class Room : public testing::Test {
     if (!status.ok()) return status;
     return engine->rule.max_documents;
   }
-  // The same, when the rule was stored as earlier versions did.
+  // The same with the rule in the stored form of earlier versions.
   void start_as_earlier_versions() {
     const EngineOptions engine = engine_options(o_, kKey).value();
     Rule rule = engine.rule;
@@ -101,7 +101,7 @@ TEST_F(Room, OfEarlierVersionsIsTaken) {
   EXPECT_EQ(start().value(), made);
   o_.batch_bytes = 64 << 20;
   EXPECT_EQ(start().value(), made);
-  // From then on max_memory is known.
+  // From now on the index knows max_memory.
   o_.max_memory = 2 * kGiB;
   EXPECT_THAT(refusal(), HasSubstr("\n  max_memory: the index was made with 1073741824, now 2147483648"));
 }
@@ -122,14 +122,14 @@ TEST_F(Room, OfEarlierVersionsWithMaxDocumentsToo) {
   EXPECT_THAT(refusal(), HasSubstr("\n  max_documents: the index was made with 20000, now 10000"));
 }
 
-// ---- the texts: an index log holds them too
+// ---- the texts, which an index log stores, too
 
 TEST(RuleInForce, KeepsWhatMaxMemoryGave) {
   const std::string stored = "a=1\nmax_memory=100\ndocuments_in_memory=7\nb=2\n";
   const std::string now = "a=1\nmax_memory=100\ndocuments_in_memory=9\nb=2\n";
   EXPECT_THAT(rule_differences(stored, now, {}), IsEmpty());
   EXPECT_EQ(rule_in_force(stored, now, {}), stored);
-  // Named in accept_rule_change, but it did not change.
+  // It is named in accept_rule_change, but did not change.
   EXPECT_EQ(rule_in_force(stored, now, {"max_memory"}), stored);
 }
 
@@ -147,12 +147,12 @@ TEST(RuleInForce, OfEarlierVersions) {
   EXPECT_THAT(rule_differences("max_documents=7\n", now, {}), IsEmpty());
   EXPECT_EQ(rule_in_force("max_documents=7\n", now, {}), "max_memory=200\ndocuments_in_memory=7\n");
   EXPECT_EQ(rule_in_force("max_documents=7\n", now, {"max_memory"}), now);
-  // Which of the two counted shows where both are named.
+  // If both are named, the difference shows which of the two counted.
   const std::string both = "max_documents=8\nmax_memory=200\ndocuments_in_memory=9\n";
   EXPECT_EQ(rule_in_force("max_documents=7\n", both, {}),
             "max_documents=8\nmax_memory=200\ndocuments_in_memory=7\n");
   EXPECT_EQ(rule_in_force("max_documents=8\n", both, {}), both);
-  // Without any limit before, it is a change.
+  // Without any earlier limit, it is a change.
   EXPECT_THAT(rule_differences("", now, {}),
               ElementsAre("max_memory: the index was made without it, now 200"));
   EXPECT_THAT(rule_differences("max_documents=7\n", "max_documents=8\n", {}),

@@ -76,7 +76,7 @@ Language language_of(const CorpusOptions& options, Random& random) {
   return static_cast<Language>(random.below(kLanguages));
 }
 
-// 40 to 3,000 words, log-normal.
+// Returns 40 to 3,000 words, log-normal.
 size_t length_of(const CorpusOptions& options, Random& random) {
   double normal = 0;
   for (int i = 0; i < 12; ++i) normal += random.unit();
@@ -85,7 +85,7 @@ size_t length_of(const CorpusOptions& options, Random& random) {
   return static_cast<size_t>(std::clamp(words, 40.0, 3000.0));
 }
 
-// How similar an edited copy shall be: all of .3 ... 1, most of it around the usual threshold.
+// Returns how similar an edited copy should be: from .3 to 1, mostly around the usual threshold.
 double wanted_jaccard(Random& random) {
   return random.chance(0.7) ? 0.68 + 0.26 * random.unit() : 0.3 + 0.7 * random.unit();
 }
@@ -100,7 +100,7 @@ Draft write_original(const CorpusOptions& options, uint64_t number, const Plan& 
   Draft draft;
   Units units;
   if (plan.edit == Edit::hot) {
-    // The page of a shop: always the same words but for some slots. How many differs by template.
+    // The page of a shop: the same words except for some slots. The number of slots depends on the template.
     Random page = stream(options, plan.origin, template_stream);
     draft.language = language_of(options, page);
     write_text(draft.language, page.between(80, 700), page, units);
@@ -169,7 +169,7 @@ std::optional<int64_t> time_of(uint64_t number, Random& random) {
 
 std::string url_of(const CorpusOptions& options, uint64_t number, const Plan& plan) {
   Random random = stream(options, number, meta_stream);
-  // Some copies are the same page fetched again.
+  // Some copies are fetches of the same page.
   if (is_copy(plan.edit) && random.chance(0.1))
     return url_of(options, plan.origin, plan_of(options, plan.origin));
   return "https://site" + std::to_string(random.below(200)) + ".example/" +

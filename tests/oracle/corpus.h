@@ -1,6 +1,6 @@
 #pragma once
-// Documents with planted near-copies, as many as wanted: (seed, number) -> document, a pure function. A copy
-// is made by making its origin again and editing it, so nothing is kept, and any document can be had alone.
+// Any number of documents with planted near-copies: (seed, number) -> document, a pure function. It makes a
+// copy by making its origin once more and editing it, so it keeps nothing, and can make any document alone.
 
 #include <cstdint>
 #include <optional>
@@ -15,14 +15,14 @@ namespace doppel::oracle {
 enum class Edit {
   original,     // from nothing
   exact,        // the same bytes
-  restyled,     // other case, normal form, spaces, punctuation: the same words
+  restyled,     // other case, normal form, spaces, punctuation; the same words
   words,        // words replaced, inserted, removed at a rate
-  moved,        // sentences elsewhere
+  moved,        // sentences moved elsewhere
   boilerplate,  // a site's words before and after
   truncated,    // the end is missing
   numbers,      // other numbers and dates
   joined,       // another document appended
-  hot,          // a page of a template: the same words as its other pages but for some slots
+  hot,          // a page of a template: equal to its other pages except for some slots
   tiny,         // 0 to 6 words
   empty,        // no text at all
 };
@@ -31,7 +31,7 @@ std::string_view edit_name(Edit edit);
 
 struct CorpusOptions {
   uint64_t seed = 1;
-  bool english = false;  // English only, near-copies of whole pages only: no tiny, empty and hot ones
+  bool english = false;  // English only, and near-copies of whole pages only: no tiny, empty and hot ones
   double copies = 0.5;   // share of documents that are copies of earlier ones
   double mean_words = 580;
 };

@@ -1,4 +1,4 @@
-// The planted copies are what they say, and spread over all similarities.
+// The planted copies are as similar as the corpus says, and spread over all similarities.
 
 #include "oracle/corpus.h"
 
@@ -100,8 +100,8 @@ TEST(Corpus, TimesMostlyRise) {
   EXPECT_GT(odd, 0);
 }
 
-// True similarity of each edited copy to its origin: enough of every tenth from .3 on, and most around the
-// usual threshold.
+// The true similarity of each edited copy to its origin: enough in every tenth from .3 on, and most around
+// the usual threshold.
 TEST(Corpus, SimilaritiesAreSpread) {
   CorpusOptions options{.seed = 17, .mean_words = 200};
   std::vector<int> histogram(11);

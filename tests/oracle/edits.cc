@@ -24,7 +24,7 @@ bool has_digit(const std::string& unit) {
   return std::any_of(unit.begin(), unit.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// The word of a unit changes, what is around it stays.
+// Changes the word of a unit, and keeps everything around it.
 void replace_word(Language language, Random& random, std::string& unit) {
   std::string tail;
   for (std::string_view end : {",", ".", ".\n", ".\n\n"}) {
@@ -41,7 +41,7 @@ icu::UnicodeString normalise(const icu::UnicodeString& text, const char* name, U
   return out;
 }
 
-// One of the styles below for each ASCII character of the kind it is made for.
+// Applies one of the styles below to each ASCII character of its kind.
 icu::UnicodeString restyle_ascii(const icu::UnicodeString& text, Random& random) {
   bool wide = random.chance(0.25), spaces = random.chance(0.4), punctuation = random.chance(0.4);
   bool invisible = random.chance(0.2);

@@ -8,17 +8,17 @@
 
 namespace doppel::oracle {
 
-// Each changes `units` in place.
+// Each function changes `units` in place.
 
-// So many words are replaced, inserted or removed that about `jaccard` of the 5-word shingles stay common.
+// Replaces, inserts or removes words until about `jaccard` of the 5-word shingles stay common.
 void edit_words(Language language, double jaccard, Random& random, Units& units);
 void move_sentences(Random& random, Units& units);
 void change_numbers(Random& random, Units& units);
 void add_boilerplate(Language language, Random& random, Units& units);
 void truncate(double keep, Units& units);
 
-// Other bytes, the same words: normal forms, case, full-width letters, kinds of spaces, dashes and quotes,
-// invisible characters. Chosen by `random`.
+// Changes bytes but not words: normal forms, case, full-width letters, kinds of spaces, dashes and quotes,
+// invisible characters. `random` chooses.
 std::string restyle(std::string_view text, Random& random);
 
 }  // namespace doppel::oracle

@@ -1,6 +1,6 @@
-// The engine against the rule where documents come and go: scopes, removals, expiry, small batches. As in
-// engine_quality_test.cc the two may differ only where compact sets round a pair to the other side of the
-// threshold, and where a pair met in no band.
+// The engine against the rule while documents come and go: scopes, removals, expiry, small batches. As in
+// engine_quality_test.cc, the two may differ only if compact sets round a pair to the other side of the
+// threshold, or if a pair shares no band.
 //
 // The oracle follows the engine's verdicts, so that each document is judged given the same originals.
 
@@ -23,7 +23,7 @@ constexpr double kRounding =
 struct Step {
   CorpusDocument document;
   std::string scope;
-  bool remove = false;  // the document with this number shall be forgotten
+  bool remove = false;  // the document with this number must be forgotten
   uint64_t removed_number = 0;
 };
 
@@ -39,8 +39,8 @@ struct Scenario {
 struct Tally {
   uint64_t documents = 0, near = 0, exact = 0, removed = 0, expired = 0;
   uint64_t rounded = 0;         // verdicts that differ within kRounding of the threshold
-  uint64_t missed = 0;          // the rule says near, the engine unique
-  uint64_t other_original = 0;  // near by both, but the engine named a less similar one
+  uint64_t missed = 0;          // near by the rule, but unique by the engine
+  uint64_t other_original = 0;  // near by both, but the engine named a less similar original
 };
 
 std::vector<Step> make_steps(const Scenario& scenario) {
@@ -98,7 +98,8 @@ class Comparison {
       ++(best < threshold_ + kRounding ? tally_.rounded : tally_.missed);
       return;
     }
-    // A duplicate by the engine: of a live original, as similar as it says, and none is more similar.
+    // The engine's duplicate: its original is live, as similar as the engine says, and no other is more
+    // similar.
     const double named = answer.named_similarity.value();
     const double shown =
         static_cast<double>(outcome.similarity.inter) / static_cast<double>(outcome.similarity.uni);
@@ -112,7 +113,7 @@ class Comparison {
 
   Tally tally(Seq lowest_live) {
     tally_.expired = lowest_live;
-    // What the engine has expired is what the oracle has, no more and no less.
+    // The engine and the oracle must have expired the same originals.
     for (Seq seq = 0; seq < number_of_.size() && seq < lowest_live; ++seq)
       EXPECT_FALSE(oracle_.live(number_of_[seq]));
     if (tally_.removed == 0 && lowest_live < number_of_.size()) {
@@ -191,7 +192,7 @@ std::string name(const Scenario& scenario) {
          std::to_string(scenario.options.scheme.key.high);
 }
 
-// At the threshold one pair in 200 may miss every band; above it far fewer.
+// At the threshold, one pair in 200 may share no band; above it far fewer.
 void expect_faithful(const Tally& tally) {
   EXPECT_GT(tally.near, tally.documents / 25);
   EXPECT_LE(tally.missed, 3 + tally.near / 100);

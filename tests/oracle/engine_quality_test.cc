@@ -54,7 +54,7 @@ std::vector<Judged> run_detector(const EngineOptions& options,
   return out;
 }
 
-// Where no band of these two documents meets.
+// Whether these two documents share a band.
 bool meets(const EngineOptions& options, std::string_view a, std::string_view b) {
   Signer signer(options.scheme);
   SignedDocument unused;
@@ -81,7 +81,7 @@ void check_quality(size_t documents) {
   options.rule = make_rule(0.8, 0.995, 128).value();
   const std::vector<Judged> judged = run_detector(options, corpus);
 
-  // One document at a time, given the detector's own originals so far.
+  // Judges one document at a time, given the detector's own originals so far.
   oracle::Oracle given({});
   oracle::Oracle alone({});
   uint64_t near_threshold = 0, no_band = 0, other_original = 0, wrong = 0;
@@ -139,7 +139,7 @@ void check_quality(size_t documents) {
   EXPECT_GE(f1, 0.998);
   EXPECT_EQ(wrong, 0u);
   EXPECT_GT(both, documents / 5);
-  // Five standard deviations of a sum of rare events, and a little for small numbers.
+  // Five standard deviations of a sum of rare events, and some more for small numbers.
   EXPECT_LE(no_band, expected_misses + 5 * std::sqrt(expected_misses) + 3);
 }
 

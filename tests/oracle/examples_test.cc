@@ -1,4 +1,4 @@
-// What examples/expected.tsv promises is what the rule says.
+// The rule gives the verdicts in examples/expected.tsv.
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kWords = 30'000;      // of a vocabulary of words
 constexpr size_t kCharacters = 2'500;  // of a vocabulary of characters
 
-// What a language is made of. Lists are separated by single spaces.
+// The parts of a language. Lists are separated by single spaces.
 struct Recipe {
   bool spaced;
   const char* common;  // the head of the vocabulary, most frequent first
@@ -267,7 +267,7 @@ std::string join(Language language, const Units& units) {
 Units split(Language language, std::string_view text) {
   Units units;
   bool space = spaced(language);
-  bool open = false;  // the last unit goes on
+  bool open = false;  // the last unit continues
   for (size_t i = 0; i < text.size();) {
     size_t n = 1;
     while (i + n < text.size() && (text[i + n] & 0xc0) == 0x80) ++n;
@@ -277,7 +277,7 @@ Units split(Language language, std::string_view text) {
       open = false;
       continue;
     }
-    // Without spaces only letters above ASCII stand alone; Latin words and numbers stay whole.
+    // Without spaces, only letters above ASCII stand alone; Latin words and numbers stay whole.
     bool alone = !space && n >= 3;
     bool more_line_feeds = c == "\n" && !units.empty() && units.back().ends_with('\n');
     if ((open && !alone) || more_line_feeds) {

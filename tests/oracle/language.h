@@ -1,6 +1,6 @@
 #pragma once
-// Made-up text that behaves like real text: for each language a Zipf vocabulary whose head is real and
-// whose tail is built from its syllables, in sentences with names, numbers, dates, quotes and stock phrases.
+// Made-up text that behaves like real text. Each language has a Zipf vocabulary, with a head of real words
+// and a tail built from their syllables, in sentences with names, numbers, dates, quotes and stock phrases.
 
 #include <string>
 #include <string_view>
@@ -26,8 +26,8 @@ enum class Language {
 };
 inline constexpr int kLanguages = 12;
 
-// A text is a list of units: words with the punctuation that touches them, or single characters where words
-// are not separated by spaces. Edits work on units; a unit that ends with a line feed ends a paragraph.
+// A text is a list of units: words with the punctuation that touches them, or single characters in languages
+// without spaces. Edits work on units; a unit that ends with a line feed ends a paragraph.
 using Units = std::vector<std::string>;
 
 bool spaced(Language language);
@@ -35,7 +35,7 @@ bool spaced(Language language);
 // A unit without punctuation: a word or a character.
 const std::string& random_word(Language language, Random& random);
 
-// Appends sentences until there are at least `count` units, then cuts the last one off there.
+// Appends sentences until there are at least `count` units, then cuts the last sentence there.
 void write_text(Language language, size_t count, Random& random, Units& out);
 
 std::string join(Language language, const Units& units);

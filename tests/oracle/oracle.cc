@@ -11,7 +11,7 @@ const char* kind_name(Kind kind) {
   return kNames[static_cast<int>(kind)];
 }
 
-// The set of a document's word n-grams, as ascending numbers: equal numbers are equal n-grams.
+// Returns the set of a document's word n-grams as ascending numbers: equal numbers are equal n-grams.
 std::vector<uint32_t> Oracle::shingles_of(std::string_view text) {
   std::vector<uint32_t> ids;
   for (const std::string& word : words(text)) {
@@ -40,7 +40,7 @@ Answer Oracle::judge(const Input& document, const std::vector<uint32_t>& shingle
   constexpr Number kNone = ~Number{0};
   const Number named = said == nullptr ? kNone : said->duplicate_of.value_or(kNone);
 
-  // Every original that shares a shingle, and how many it shares.
+  // Finds every original that shares a shingle, and how many it shares.
   std::vector<uint32_t> sharing;
   common_.resize(originals_.size());
   for (uint32_t shingle : shingles) {
@@ -66,7 +66,7 @@ Answer Oracle::judge(const Input& document, const std::vector<uint32_t>& shingle
     answer.similarity = answer.best_similarity;
   }
 
-  // The same text says more than any number.
+  // An equal text decides, whatever the numbers.
   auto same = by_text_.find(std::string(document.text));
   if (same == by_text_.end()) return answer;
   for (uint32_t place : same->second) {
@@ -88,7 +88,7 @@ void Oracle::add(const Input& document, Number number, const std::vector<uint32_
   r.text = document.text;
   r.scope = document.scope;
   r.shingles = shingles.size();
-  // A time counts as no later than the watermark, and not at all before there is one.
+  // A time counts as no later than the watermark; without a watermark it does not count.
   if (document.timestamp_ms && latest_.size() >= options_.watermark_rank) {
     r.time_ms = std::min(*document.timestamp_ms, latest_.top());
   }
@@ -96,16 +96,16 @@ void Oracle::add(const Input& document, Number number, const std::vector<uint32_
   for (uint32_t shingle : shingles) holders_[shingle].push_back(place);
 }
 
-// Expiry comes before the document that moves the watermark. A generation of consecutive originals
-// expires when its youngest is too old (one without any time: together with the next one that has one), the
-// generations in their order, and never the one that is still growing.
+// Expiry comes before the document that moves the watermark. A generation of consecutive originals expires
+// when its youngest member is too old (one without any time: together with the next one that has a time).
+// Generations expire in order, and never the one that is still growing.
 void Oracle::take_time(const Input& document) {
   if (options_.expire_after_ms == 0) return;
   if (document.timestamp_ms) latest_.push(*document.timestamp_ms);
   if (latest_.size() > options_.watermark_rank) latest_.pop();
   if (latest_.size() < options_.watermark_rank) return;
   const int64_t oldest = latest_.top() - options_.expire_after_ms;
-  // first_live_ may stand inside a generation after expire_below().
+  // After expire_below(), first_live_ may be inside a generation.
   size_t end = (first_live_ / options_.generation + 1) * options_.generation;
   for (; end < originals_.size(); end += options_.generation) {
     std::optional<int64_t> youngest;

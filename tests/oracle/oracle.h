@@ -1,13 +1,13 @@
 #pragma once
-// The one rule, in its plainest form: documents one after the other, sets of word n-grams as they are (no
-// hash, no sketch, no band), every original that shares a shingle compared exactly.
+// The one rule in its plainest form: documents one after the other, uncompressed sets of word n-grams (no
+// hash, no sketch, no band), and an exact comparison with every original that shares a shingle.
 //
 //   If an earlier original r has similarity(d, r) >= threshold, d is a duplicate of the most similar
 //   such r (ties: the earliest). Otherwise d becomes an original.
 //
-// Two ways to use it. feed(document) follows its own verdicts: what a perfect detector says. feed(document,
-// said) takes another detector's verdict as given, so that its originals are judged one document at a
-// time: a single miss does not make all that follows differ.
+// There are two ways to use it. feed(document) follows its own verdicts: those of a perfect detector.
+// feed(document, said) accepts another detector's verdict, so that each document is judged against that
+// detector's originals: a single miss does not make all later verdicts differ.
 
 #include <array>
 #include <cstdint>
@@ -39,7 +39,7 @@ struct OracleOptions {
   uint64_t threshold_ppm = 800'000;
   size_t shingle_words = 5;       // at most 8
   int64_t expire_after_ms = 0;    // 0: never
-  size_t watermark_rank = 1'000;  // the watermark is the so-many-th largest timestamp taken so far
+  size_t watermark_rank = 1'000;  // the watermark is the n-th largest timestamp so far
   size_t generation = 1'024;      // originals that expire together
 };
 
@@ -49,12 +49,12 @@ struct Input {
   std::optional<int64_t> timestamp_ms{};
 };
 
-// Documents are numbered 0, 1, 2, ... as they are fed, whatever becomes of them.
+// Documents are numbered 0, 1, 2, ... as they are fed, whatever their verdict.
 using Number = uint64_t;
 
 struct Answer {
   Number number = 0;               // of this document
-  Kind kind = Kind::unique;        // what the rule says, given the originals so far
+  Kind kind = Kind::unique;        // the rule's verdict, given the originals so far
   std::optional<Number> original;  // exact and near: its original
   Ratio similarity;                // to `original`
   std::optional<Number> best;      // the most similar original, also below the threshold
@@ -77,9 +77,9 @@ class Oracle {
   Answer feed(const Input& document);
   Answer feed(const Input& document, const Said& said);
 
-  // False if it is no live original.
+  // Returns false if there is no such live original.
   bool remove(Number original);
-  // Originals with lower numbers are gone.
+  // Makes originals with lower numbers dead.
   void expire_below(Number number);
 
   bool live(Number number) const;
@@ -105,7 +105,7 @@ class Oracle {
   OracleOptions options_;
   Number next_ = 0;
   std::vector<Original> originals_;  // by number
-  size_t first_live_ = 0;            // those before it have expired
+  size_t first_live_ = 0;            // originals before it have expired
   absl::flat_hash_map<std::string, uint32_t> words_;
   absl::flat_hash_map<Shingle, uint32_t> shingles_;
   std::vector<std::vector<uint32_t>> holders_;  // shingle -> places in originals_

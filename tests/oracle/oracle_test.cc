@@ -17,7 +17,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Words a0 a1 a2 ... : `count` of them from `first` on.
+// Returns words a0 a1 a2 ...: `count` of them from `first` on.
 std::string run(int first, int count, const std::string& letter = "a") {
   std::string text;
   for (int i = first; i < first + count; ++i) text += letter + std::to_string(i) + " ";
@@ -159,7 +159,8 @@ TEST(Expiry, FollowsTheWatermarkBeforeTheDocumentThatMovesIt) {
   EXPECT_EQ(feed(oracle, run(0, 20), {}, 1'100).original, 2u);        // now 1,100: not older than 100
   EXPECT_EQ(feed(oracle, run(0, 20), {}, 1'101).kind, Kind::unique);  // now 1,101: gone before it is judged
   EXPECT_THAT(oracle.live_originals(), ElementsAre(3, 6));
-  feed(oracle, "", {}, 1'101);  // what the fast clock dated is no younger than the watermark was
+  // The original from the fast clock counts as no younger than the watermark was.
+  feed(oracle, "", {}, 1'101);
   EXPECT_THAT(oracle.live_originals(), ElementsAre(6));
 }
 
@@ -195,7 +196,7 @@ TEST(Following, AnswersForTheOriginalsThatTheOtherDetectorHas) {
   EXPECT_TRUE(same.named_same_text);
 }
 
-// The oracle counts by an inverted index; this compares every pair of sets.
+// The oracle counts with an inverted index; this compares every pair of sets.
 TEST(Rule, EqualsComparingAllPairs) {
   const uint64_t seed = 20'240'506;
   SCOPED_TRACE(seed);

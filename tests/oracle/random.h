@@ -1,5 +1,6 @@
 #pragma once
-// A small generator whose numbers are the same everywhere and for ever: a corpus is named by its seed.
+// A small generator whose numbers never change and are the same on every machine, so that a seed identifies a
+// corpus.
 
 #include <cstddef>
 #include <cstdint>

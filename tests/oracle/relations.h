@@ -1,7 +1,7 @@
 #pragma once
-// Relations between texts in their plainest form: sets of word n-grams as they are, every original that
-// shares one compared as a whole, and the frequency of each n-gram counted exactly. An n-gram that
-// `common_after` originals have counts for nothing.
+// Relations between texts in their plainest form: uncompressed sets of word n-grams, a complete comparison
+// with every original that shares one, and an exact count for each n-gram. An n-gram that `common_after`
+// originals have does not count.
 
 #include <array>
 #include <cstdint>
@@ -17,7 +17,7 @@ struct RelationsOptions {
   uint32_t common_after = 20;
 };
 
-// What a text shares with one original.
+// The part that a text shares with one original.
 struct Shared {
   size_t original = 0;  // by the order of add()
   uint64_t shared = 0;
@@ -38,7 +38,7 @@ class Relations {
  public:
   explicit Relations(const RelationsOptions& options) : options_(options) {}
 
-  // All originals that share something that is not common, in their order.
+  // Returns all originals that share something that is not common, in their order.
   std::vector<Shared> compare(std::string_view text);
   void add(std::string_view text);
 
@@ -49,7 +49,7 @@ class Relations {
   RelationsOptions options_;
   absl::flat_hash_map<std::string, uint32_t> words_;
   absl::flat_hash_map<Shingle, uint32_t> numbers_;
-  std::vector<std::vector<uint32_t>> holders_;  // by the number of an n-gram: originals, ascending
+  std::vector<std::vector<uint32_t>> holders_;  // by number of the n-gram: originals, ascending
   std::vector<uint64_t> sizes_;                 // of originals
 };
 

@@ -1,5 +1,5 @@
-// Relations by prints against whole sets with exact frequencies, on planted copies: what is certain is found
-// without exception, and what is reported is true.
+// Relations by prints against whole sets with exact frequencies, on planted copies: certain relations are
+// always found, and reported ones are true.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,11 +34,18 @@ Units slice(const Units& units, size_t from, size_t count) {
           units.begin() + static_cast<ptrdiff_t>(std::min(units.size(), from + count))};
 }
 
+// A line of so many random words.
+std::string text_of(oracle::Random& random, size_t words) {
+  Units units;
+  oracle::write_text(Language::english, words, random, units);
+  return oracle::join(Language::english, units) + "\n";
+}
+
 void append(Units& to, const Units& more) { to.insert(to.end(), more.begin(), more.end()); }
 
-// Texts of some languages; half of them are made of earlier ones: cut at an end or in the middle, wrapped in
+// Texts of some languages. Half of them are made of earlier ones: cut at an end or in the middle, wrapped in
 // other text, quoting passages of 30 to 500 words, joined from several, with some words changed, parts of
-// parts. A third begins with the words of its site.
+// parts. A third begins with the words of their site.
 std::vector<std::string> planted(uint64_t seed, size_t n, double with_bar) {
   oracle::Random random(seed);
   constexpr std::array kSome{Language::english, Language::german, Language::russian, Language::chinese};
@@ -158,11 +165,7 @@ Measured measure(uint64_t seed, size_t n, double with_bar) {
     for (const oracle::Shared& each : truth.compare(texts[i])) {
       shared[each.original] = each;
       const bool related = found.contains(each.original);
-      // Certain without a common passage beside it: where one ends is known only to some words, and what a
-      // third as many originals have counts with it (docs/adr/0033). Texts that many others are made of have
-      // some, too.
-      const bool certain = with_bar > 0 ? each.longest >= 154 + 60 : each.longest >= 154 && each.common == 0;
-      if (certain) {
+      if (each.longest >= 154) {
         ++out.runs;
         out.runs_found += related ? 1 : 0;
       }
@@ -187,7 +190,8 @@ TEST(RelationsQuality, WhatIsCertainIsFoundAndWhatIsSaidIsTrue) {
   const char* given = std::getenv("RELATIONS_SEED");
   const uint64_t seed = given != nullptr ? std::stoull(given) : std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
-  // Two workloads: in one of 121 a single passage that many quote took .035 of what was said.
+  // Two workloads: in one of 121 workloads, a single passage that many texts quote made up .035 of all
+  // reports.
   Measured m = measure(seed, 1'000, 0);
   m += measure(seed + 1, 1'000, 0);
   EXPECT_GT(m.runs, 200u);
@@ -197,8 +201,8 @@ TEST(RelationsQuality, WhatIsCertainIsFoundAndWhatIsSaidIsTrue) {
   EXPECT_GE(share(m.said_rightly, m.said), 0.97) << m.said_rightly << " of " << m.said;
 }
 
-// Prints know less well than whole sets where a template begins and ends, and from which original on it is
-// one.
+// Prints know less exactly than whole sets where a template begins and ends, and with which original it
+// becomes one.
 TEST(RelationsQuality, TemplatesHideNoPassage) {
   const char* given = std::getenv("RELATIONS_SEED");
   const uint64_t seed = given != nullptr ? std::stoull(given) : std::random_device()();
@@ -210,7 +214,7 @@ TEST(RelationsQuality, TemplatesHideNoPassage) {
   EXPECT_GE(share(m.said_rightly, m.said), 0.8) << m.said_rightly << " of " << m.said;
 }
 
-// A passage that nineteen originals have is a copy of each; the twentieth makes it a template.
+// A passage that nineteen originals have is a copy of each; the twentieth original makes it a template.
 TEST(RelationsQuality, APassageIsCommonFromTheTwentiethOriginalOn) {
   oracle::Random random(11);
   EngineOptions options = options_with_relations();
@@ -231,19 +235,14 @@ TEST(RelationsQuality, APassageIsCommonFromTheTwentiethOriginalOn) {
   }
 }
 
-// What an original shares is less than half of the document, and all of what is no template there.
+// The original shares less than half of the document, but everything in it that is not a template.
 TEST(RelationsQuality, TheRestBesideATemplateIsContained) {
   oracle::Random random(12);
   EngineOptions options = options_with_relations();
   options.rule.relations.contains = options.rule.relations.shares = false;
-  const auto text_of = [&](size_t words) {
-    Units units;
-    oracle::write_text(Language::english, words, random, units);
-    return oracle::join(Language::english, units) + "\n";
-  };
-  const std::string bar = text_of(90), rest = text_of(60);
-  std::vector<std::string> texts{text_of(40) + rest + text_of(100)};
-  for (int i = 0; i < 20; ++i) texts.push_back(bar + text_of(110));
+  const std::string bar = text_of(random, 90), rest = text_of(random, 60);
+  std::vector<std::string> texts{text_of(random, 40) + rest + text_of(random, 100)};
+  for (int i = 0; i < 20; ++i) texts.push_back(bar + text_of(random, 110));
   texts.push_back(bar + rest);
   const std::vector<Outcome> outcomes = run(options, texts);
   ASSERT_EQ(outcomes.back().related.size(), 1u);
@@ -251,17 +250,51 @@ TEST(RelationsQuality, TheRestBesideATemplateIsContained) {
   EXPECT_EQ(outcomes.back().related[0].relation, Relation::contained);
 }
 
+// All pages of a template with one length store the same prints of it.
+TEST(RelationsQuality, ATemplateOnPagesOfOneLengthIsKnownAsAWhole) {
+  oracle::Random random(15);
+  EngineOptions options = options_with_relations();
+  const std::string bar = text_of(random, 300), rest = text_of(random, 200);
+  std::vector<std::string> texts{text_of(random, 300) + rest + text_of(random, 300)};
+  for (int i = 0; i < 24; ++i) texts.push_back(bar + text_of(random, 400));
+  texts.push_back(bar + rest);
+  const std::vector<Outcome> outcomes = run(options, texts);
+  ASSERT_EQ(outcomes.back().related.size(), 1u);
+  EXPECT_EQ(outcomes.back().related[0].seq, 0u);
+  EXPECT_EQ(outcomes.back().related[0].relation, Relation::contained);
+  EXPECT_LE(outcomes.back().related[0].of_document, 240u);
+}
+
+// A template ends about where the passage begins: the nearest print decides.
+TEST(RelationsQuality, APassageRightBesideATemplateIsWhole) {
+  oracle::Random random(14);
+  const std::string bar = text_of(random, 100), passage = text_of(random, 156);
+  std::vector<std::string> texts;
+  for (int i = 0; i < 25; ++i) texts.push_back(bar + text_of(random, 400));
+  texts.push_back(bar + passage + text_of(random, 900));
+  texts.push_back(text_of(random, 800) + bar + passage + text_of(random, 900));
+  const std::vector<Outcome> outcomes = run(options_with_relations(), texts);
+  ASSERT_EQ(outcomes.back().related.size(), 1u);
+  const Related& related = outcomes.back().related[0];
+  EXPECT_EQ(related.seq, 25u);
+  EXPECT_EQ(related.relation, Relation::shares);
+  EXPECT_GE(related.shared, 152u);
+  EXPECT_LE(related.shared, related.of_document);
+  EXPECT_LE(related.shared, related.of_original);
+  ASSERT_FALSE(related.passages.empty());
+  const auto longest = std::max_element(
+      related.passages.begin(), related.passages.end(),
+      [](const WordRange& a, const WordRange& b) { return a.end - a.begin < b.end - b.begin; });
+  EXPECT_LE(longest->begin, 900u);
+  EXPECT_GE(longest->end, 1'056u);
+}
+
 // Two originals have all of a document. In the set of the longer one shingles have fewer bits, so that two of
-// the document may be one there: with one key in forty.
+// the document's may become equal there: with one key in forty.
 TEST(RelationsQuality, OfOriginalsThatHaveAsMuchTheEarliestComesFirst) {
   oracle::Random random(13);
-  const auto text_of = [&](size_t words) {
-    Units units;
-    oracle::write_text(Language::english, words, random, units);
-    return oracle::join(Language::english, units) + "\n";
-  };
-  const std::string part = text_of(120);
-  const std::vector<std::string> texts{part + text_of(300), part + text_of(100), part};
+  const std::string part = text_of(random, 120);
+  const std::vector<std::string> texts{part + text_of(random, 300), part + text_of(random, 100), part};
   for (uint64_t key = 0; key < 400; ++key) {
     EngineOptions options = options_with_relations();
     options.scheme.key = {key, 7};
@@ -286,7 +319,7 @@ std::string numbered_words(uint64_t from, size_t count) {
   return out;
 }
 
-// What all documents have costs no more when there are many of them.
+// A passage that all documents have must not cost more with more documents.
 TEST(RelationsQuality, APassageOfAHundredThousandDocumentsIsRead20Times) {
   constexpr size_t kDocuments = 100'000, kBatch = 1'000, kWords = 300;
   const std::string passage = numbered_words(uint64_t{1} << 40, 160);

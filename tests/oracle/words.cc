@@ -54,7 +54,7 @@ bool without_spaces(UChar32 c) {
   }
 }
 
-// The same for text of ASCII only, where only case matters.
+// The same for ASCII text, in which only case matters.
 bool ascii_words(std::string_view text, std::vector<std::string>& out) {
   bool open = false;
   for (char c : text) {
@@ -77,7 +77,7 @@ std::vector<std::string> words(std::string_view text) {
   std::vector<std::string> out;
   if (ascii_words(text, out)) return out;
   icu::UnicodeString s = normalised(text);
-  enum { closed, run, single } open = closed;  // what the last character left open
+  enum { closed, run, single } open = closed;  // the state after the last character
   for (int32_t i = 0; i < s.length(); i = s.moveIndex32(i, 1)) {
     UChar32 c = s.char32At(i);
     uint32_t category = U_GET_GC_MASK(c);

@@ -70,7 +70,7 @@ with tempfile.TemporaryDirectory() as temporary:
     podman("import", folder / "base.tar", f"docker.io/library/{base}")
     (folder / "base.tar").unlink()
     run("buildah", *store, "bud", "--format", "docker", "--isolation", "chroot", "--pull-never", "-t", "doppel", "--build-arg", "REVISION=abc123",
-        "--build-arg", "OPTIMISE=-O1", SOURCE,
+        "--build-arg", "OPTIMISE=-O0", SOURCE,
         env={**os.environ, "TMPDIR": str(cache)})  # the Dockerfile's compiler cache
     (image,) = json.loads(podman("image", "inspect", "doppel"))
     config = image["Config"]

@@ -1,4 +1,4 @@
-// Which copies are better than what their cluster shows.
+// Which copies are better than the one that their cluster shows.
 #include "pipeline/better_copies.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ class BetterCopiesTest : public ::testing::Test {
     return {.tag = Best::parse("score:max")->tag(), .value = value};
   }
 
-  // An original is its own number's document of the topic.
+  // Adds an original; its number is also the offset of its document in the topic.
   void original(Seq seq, std::optional<BestValue> best) { originals_[seq] = metadata(seq, best); }
   void copy(Seq of, std::optional<BestValue> best, Verdict verdict = Verdict::duplicate) {
     SignedDocument& document = work_.sign.documents.emplace_back();
@@ -32,7 +32,7 @@ class BetterCopiesTest : public ::testing::Test {
     work_.resolved.outcomes.push_back({.verdict = verdict, .seq = of, .original = originals_.at(of)});
   }
 
-  // One text for each better copy: its number in the batch, its value, what it replaces.
+  // Returns a text for each better copy: its number in the batch, its value, and the value that it replaces.
   std::vector<std::string> find(Seq first_own = 0) {
     BetterCopies better(*Best::parse("score:max"), first_own, [this](Seq seq) {
       const auto found = shown_.find(seq);

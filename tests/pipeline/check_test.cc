@@ -1,4 +1,4 @@
-// Deliberately broken contracts of the pipeline and of what it hands on.
+// Deliberately broken contracts of the pipeline and of its results.
 #include "base/check.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 using testing::ExitedWithCode;
 
-// The same record again and again, a batch each.
+// Returns the same record repeatedly, one in each batch.
 class RepeatingSource : public Source {
  public:
   RepeatingSource(int times, int32_t partition) : left_(times), partition_(partition) {
@@ -35,7 +35,7 @@ class RepeatingSource : public Source {
   int32_t partition_;
 };
 
-// Says that it was given something; writes no events.
+// Prints a word when it is called; writes no events.
 struct SayingSink : Sink {
   absl::Status write(const Decided&) override {
     std::fputs("written.", stderr);
@@ -54,7 +54,7 @@ absl::StatusOr<Counters> run(Source& source) {
   return run_pipeline(pipeline);
 }
 
-// The input was moved back: the second one is the original itself, and no copy.
+// The input was moved back: the second record is the original itself, not a copy.
 TEST(RepeatedRecord, OfKafkaIsSkipped) {
   RepeatingSource source(2, 3);
   const absl::StatusOr<Counters> counters = run(source);
@@ -64,7 +64,7 @@ TEST(RepeatedRecord, OfKafkaIsSkipped) {
   EXPECT_EQ(counters->skipped_by.at("repeated"), 1u);
 }
 
-// A file may be named twice, or be replaced: its places come again.
+// A file may be named twice, or be replaced, so its places may repeat.
 TEST(RepeatedRecord, OfAFileIsACopy) {
   RepeatingSource source(2, -1);
   const absl::StatusOr<Counters> counters = run(source);
@@ -105,7 +105,7 @@ TEST(BrokenStream, MetadataKnowsItsRecord) {
 }
 
 TEST(BrokenStreamDeathTest, OnlyWhatIsFetchedIsTaken) {
-  // With its threads in the child.
+  // The child needs its threads.
   const auto take = [](size_t count) {
     std::vector<Fetch> fetches(2);  // nothing is wanted
     FetchPool pool({}, nullptr, {.parallel = 1}, std::make_shared<std::atomic<bool>>(false));

@@ -1,5 +1,5 @@
-// What docs/events.md says of original-removed: how a stream is cut into batches moves these events among the
-// others, and nothing else. They are the same ones, and none comes before a copy that names its original.
+// The promises of docs/events.md about original-removed: how a stream is cut into batches may only move these
+// events among the others. The same events come, and none before a copy that names its original.
 #include "pipeline/ends.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ struct Step {
   int64_t timestamp_ms = 0;
 };
 
-// Few texts and few ids, so that copies, removals and replacements are frequent. Time goes on.
+// Few texts and few ids, so that copies, removals and replacements are frequent. Time advances.
 std::vector<Step> make_steps(std::mt19937_64& random, int count) {
   std::vector<Step> steps;
   for (int n = 0; n < count; ++n) {
@@ -48,7 +48,7 @@ struct Written {
 
 class Ends : public ::testing::Test {
  protected:
-  // Decides the stream in batches of random sizes, and empty ones until all ends are announced.
+  // Decides the stream in batches of random sizes, then empty batches until all ends are announced.
   Written decide(const std::vector<Step>& steps, size_t largest_batch) {
     const std::unique_ptr<Bodies> bodies = memory_bodies();
     Engine engine(options, *bodies);
@@ -85,7 +85,7 @@ class Ends : public ::testing::Test {
         known.all[row.seq] = {.metadata = work.sign.documents[work.resolved.places[r]].metadata,
                               .trusted_ms = row.trusted_ms};
       }
-      // As an index does it: the removals of a batch are known once it is applied.
+      // Like an index: the removals of a batch are known once it is applied.
       const auto first = out.ends.size();
       const absl::StatusOr<Seq> told = write_expired(work.resolved, announced, engine, known, write);
       EXPECT_TRUE(told.ok());

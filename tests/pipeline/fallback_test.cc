@@ -1,4 +1,4 @@
-// A page whose text is only a fallback: what SIGN makes of it, and what events say.
+// A page whose text is only a fallback: the result of SIGN, and the events.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -61,7 +61,7 @@ TEST(Fallback, IsNeverAnExactCopy) {
   EXPECT_NE(a.document.digest, b.document.digest);
   EXPECT_EQ(a.slices, b.slices);
   EXPECT_FALSE(a.document.replace);
-  // The same record gives the same signature, whenever it is read.
+  // The same record gives the same signature whenever it is read.
   EXPECT_EQ(a.document.digest, sign(kMenu, "near", 1).document.digest);
   EXPECT_EQ(sign(kShort, "near", 1).document.digest, sign(kShort, "near", 2).document.digest);
 }

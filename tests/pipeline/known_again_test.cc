@@ -1,4 +1,4 @@
-// Which documents are known again, and which are copies.
+// Which documents the index recognises as its own, and which are copies.
 #include "pipeline/known_again.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ TEST(KnownAgain, BySamePlaceInAFile) {
   EXPECT_FALSE(same({.source = "a.jsonl", .offset = 7}, {.source = "a.jsonl", .offset = 8}));
   EXPECT_FALSE(same({.source = "a.jsonl", .offset = 7}, {.source = "b.jsonl", .offset = 7}));
   EXPECT_TRUE(same({.source = "a.txt", .whole_file = true}, {.source = "a.txt", .whole_file = true}));
-  // Two rows with one id are two documents; a file that was moved has the same ones.
+  // Two rows with one id are two documents; a moved file has the same documents.
   EXPECT_FALSE(
       same({.source = "a.jsonl", .offset = 7, .id = "x"}, {.source = "a.jsonl", .offset = 8, .id = "x"}));
   EXPECT_FALSE(
@@ -44,7 +44,7 @@ TEST(KnownAgain, BySameNameWhereOneHasNoPlace) {
         same({.source = source, .offset = 1, .id = "x"}, {.source = source, .offset = 2, .key = "x"}));
     EXPECT_FALSE(
         same({.source = source, .offset = 1, .id = "x"}, {.source = source, .offset = 1, .id = "y"}));
-    // A place that means nothing is no name.
+    // A place without meaning identifies nothing.
     EXPECT_FALSE(same({.source = source, .offset = 1}, {.source = source, .offset = 1}));
     EXPECT_TRUE(
         same({.source = "topic", .partition = 0, .offset = 1, .key = "x"}, {.source = source, .id = "x"}));

@@ -1,5 +1,5 @@
-// The pipeline with parts that fail: an error of any of them comes back as it is, and nothing is committed
-// after it.
+// The pipeline with parts that fail: it returns the error of any part unchanged, and commits nothing after
+// it.
 #include "pipeline/pipeline.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ std::string text_of(int number) {
   return out + (number % 2 == 1 ? "end" : "");
 }
 
-// Numbered documents, every second a near-copy of the one before.
+// Numbered documents; every second one is a near-copy of the previous one.
 class NumberedSource : public Source {
  public:
   NumberedSource(int count, int per_batch) : count_(count), per_batch_(per_batch) {}
@@ -82,7 +82,7 @@ struct ListingJournal : Journal {
   int fail_at = -1;
 };
 
-// Bodies in memory, of which one operation fails.
+// Bodies in memory with one operation that fails.
 class FailingBodies : public Bodies {
  public:
   absl::StatusOr<BodyRef> append(const Body& body) override {
@@ -179,7 +179,7 @@ TEST_P(PipelineTest, BodiesThatCannotBeWrittenStopIt) {
 
 TEST_P(PipelineTest, BodiesThatCannotBeReadStopIt) {
   bodies.fail_reads = true;
-  // Document 7 repeats document 6 of the batch before.
+  // Document 7 repeats document 6 of the previous batch.
   EXPECT_EQ(run().status().code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(journal.commits.size(), 1u);
 }

@@ -290,7 +290,7 @@ def main():
                     "kafka.group": name, "output.topic": f"{name}-events", "output.dead_letters": f"{name}-dead", "input.format": "heritrix",
                     "warc.roots": folder / "warcs", "expire_after": "5h", "kafka.batch_documents": 50,
                     "kafka.transaction_timeout": "1s", "state.directory": folder / "state", "state.checkpoint_interval": "3s",
-                    "http.listen": f"127.0.0.1:{port}"}
+                    "memory": "50kB", "http.listen": f"127.0.0.1:{port}"}
         load = Load(folder / "warcs", args.produce, bootstrap, name, args.seed)
         ends.callback(load.process.kill)
         begin = time.time()

@@ -1,6 +1,6 @@
-// Produces what it is told on stdin: "PARTITION TIMESTAMP_MS VALUE" lines, VALUE "-" for null. An empty line
-// sends what came before and is answered with a line when all of it is acknowledged. usage: produce
-// BOOTSTRAP TOPIC
+// Produces the records that it reads from stdin, as lines "PARTITION TIMESTAMP_MS VALUE"; VALUE "-" stands
+// for null. An empty line sends the records so far; the answer is a line when all of them are acknowledged.
+// usage: produce BOOTSTRAP TOPIC
 
 #include <iostream>
 #include <sstream>

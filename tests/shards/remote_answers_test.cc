@@ -1,5 +1,5 @@
-// Which answers a resolver takes. They come through a topic that anybody may write to, late and repeated; an
-// answer of an earlier resolver counts other batches, so it must change nothing.
+// Which answers a resolver accepts. They come through a topic that anybody may write to, late and repeated.
+// An answer to an earlier resolver counts other batches, so it must change nothing.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using testing::IsEmpty;
 
 constexpr HashKey kKey{1, 2};
 
-// What comes, record by record, and what goes out. Everything that Kafka has besides is absent.
+// The incoming and outgoing records, without the rest of Kafka.
 struct Wire {
   std::deque<std::string> comes;
   std::vector<std::string> sent;
@@ -131,7 +131,8 @@ class Answered : public testing::Test {
     remote_ = std::move(opened).value();
   }
 
-  // An answer to the offsets 0 to 4; who gives it knows one original that resembles the document at `offset`.
+  // Returns an answer to the offsets 0 to 4; its matcher knows one original that resembles the document at
+  // `offset`.
   AnswerRecord record(const std::string& generation, const std::string& shards, Seq original,
                       uint64_t offset = 0) const {
     AnswerRecord out{.generation = generation, .shards = shards, .begin = 0, .end = 5};
@@ -150,7 +151,7 @@ class Answered : public testing::Test {
       batch_.records.push_back({.value = "a signed record", .offset = offset});
     return remote_->answer(batch_, work_);
   }
-  // Of the document in the batch: the originals that it resembles, by all owners.
+  // Returns the originals that the document resembles, from all owners.
   std::vector<Seq> resembles(size_t document) const {
     std::vector<Seq> out;
     const size_t owners = work_.owners.count();
@@ -167,12 +168,12 @@ class Answered : public testing::Test {
   std::unique_ptr<RemoteAnswers> remote_;
   Batch batch_;
   Work work_;
-  bool patient_ = false;  // otherwise it is stopped when nothing comes
+  bool patient_ = false;  // otherwise it stops when nothing comes
 };
 
 TEST_F(Answered, AnswersToAnEarlierResolverChangeNothing) {
   AnswerRecord stale = record("before", "0/1", 7);
-  stale.as_of = 9;  // what another one decided: more than we have
+  stale.as_of = 9;  // the cut of another resolver: more than we have decided
   comes(stale);
   comes(record("now", "0/1", 3));
   comes(stale);
@@ -187,7 +188,7 @@ TEST_F(Answered, AnswersToAnEarlierResolverAreNotEnough) {
   comes(record("", "0/1", 7));
   comes(record("now?1", "0/1", 7));  // to a question that is not open
   EXPECT_TRUE(absl::IsCancelled(answer({0, 1})));
-  // Of every shard one that counts.
+  // For every shard, one answer that counts.
   comes(record("now", "0/2", 2));
   comes(record("before", "1/2", 7));
   EXPECT_TRUE(absl::IsCancelled(answer({0, 1})));
@@ -209,7 +210,7 @@ TEST_F(Answered, DamagedOnesAndThoseThatEndTooEarlyAreNotEnough) {
   EXPECT_THAT(resembles(1), ElementsAre(4));
 }
 
-// Later answers cover what was decided meanwhile, and the window has let go of it.
+// Later answers cover decisions that were made meanwhile, and the window has dropped them.
 TEST_F(Answered, AnswersThatAreOlderThanTheWindowChangeNothing) {
   AnswerRecord first = record("now", "0/1", 3);
   first.as_of = 2;
@@ -243,10 +244,28 @@ TEST_F(Answered, AQuestionTakesAnswersToItselfOnly) {
     comes(record(asked->answered_as(), "0/1", 5, 1));
     comes(record("before?1", "0/1", 7, 1));
   };
-  ASSERT_TRUE(remote_->answer_again(batch_, 1, {}, work_).ok());
+  ASSERT_TRUE(remote_->answer_again(batch_, 1, {}, {}, work_).ok());
   EXPECT_EQ(wire_.waited_ms, 0) << "the answer is there";
   EXPECT_THAT(resembles(1), ElementsAre(5));
   EXPECT_THAT(resembles(0), ElementsAre(3));
+}
+
+TEST(Question, ComesAsItWasSent) {
+  Question question{.generation = "now", .from = 7, .id = 3, .least = 2, .signed_record = "a signed record"};
+  question.deaths = {.seqs = {5, 900}, .lowest_live = 4};
+  for (const RelateHint& hint : {RelateHint{}, RelateHint{.anyway = true, .common = {}},
+                                 RelateHint{.anyway = false, .common = {0, 1, 1}}}) {
+    question.hint = hint;
+    const std::optional<Question> read = decode_question(encode_question(question));
+    ASSERT_TRUE(read.has_value());
+    EXPECT_EQ(read->answered_as(), "now?3");
+    EXPECT_EQ(read->from, 7U);
+    EXPECT_EQ(read->least, 2U);
+    EXPECT_THAT(read->deaths.seqs, ElementsAre(5, 900));
+    EXPECT_EQ(read->deaths.lowest_live, 4U);
+    EXPECT_EQ(read->signed_record, "a signed record");
+    EXPECT_EQ(read->hint, hint);
+  }
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ void Broker::mark_late() {
   for (const Late& l : std::exchange(late_, {})) mark(l.id, l.place, l.commit);
 }
 
-// Decides over all that is open there, also over what an earlier transaction of the id left.
+// Decides over everything that is open there, including records of an earlier transaction of the id.
 void Broker::mark(const std::string& id, const Place& place, bool commit) {
   Partition& partition = topics.at(place.topic).partitions.at(place.partition);
   for (StoredRecord& r : partition.records) {

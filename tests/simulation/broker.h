@@ -1,7 +1,7 @@
 #pragma once
-// A Kafka cluster in memory, as far as doppel can see one: partitions with records that are open, committed
-// or aborted; producers with epochs; commits whose marks come late or never. It decides nothing by itself:
-// what goes wrong is set from outside.
+// A Kafka cluster in memory, as far as doppel can see one: partitions with open, committed and aborted
+// records; producers with epochs; commits whose markers come late or never. It decides nothing by itself: the
+// caller sets the faults.
 
 #include <cstdint>
 #include <functional>
@@ -27,19 +27,19 @@ struct StoredRecord {
   std::optional<std::string> key, value;
   std::vector<std::pair<std::string, std::optional<std::string>>> headers;
   State state = State::committed;
-  std::string transactional_id;  // whose mark decides it, while it is open
-  bool forgotten = false;        // it was committed, and its mark is missing
+  std::string transactional_id;  // the id whose marker decides the record, while it is open
+  bool forgotten = false;        // it was committed, but its marker is missing
   size_t bytes() const;
 };
 
 struct Partition {
-  std::vector<StoredRecord> records;  // ascending; markers and what was compacted leave gaps
+  std::vector<StoredRecord> records;  // ascending; markers and compacted records leave gaps
   int64_t low = 0, end = 0;
-  // The end of what readers see: before the first record that is open.
+  // The end of the records that readers see: the first open record.
   int64_t stable_end() const;
 };
 
-// How the marks of a transaction reach a partition.
+// How the markers of a transaction reach a partition.
 enum class Marks { at_once, late, never };
 
 class Broker {
@@ -54,37 +54,38 @@ class Broker {
   Partition* find(const Place& place);
 
   // ---- one producer after the other under an id, each of a process (`life`)
-  // Ends what is open, and gives the next epoch.
+  // Ends the open transaction and returns the next epoch.
   //
-  // docs/adr/0017 names what nobody can repair. A process that is killed, or replaced, after an abort of its
-  // own took a forgotten commit along, before it has sent that again: these records are counted as `lost`.
-  // One whose open transaction somebody else aborts, with a forgotten commit before it in the same partition:
-  // this is not simulated, the forgotten commit is found marked then, and counted as `excused`.
+  // docs/adr/0017 names the losses that nobody can repair. First: the abort of a process discards a forgotten
+  // commit, and the process is killed or replaced before it has sent these records once more. They are
+  // counted as `lost`. Second: another producer aborts the open transaction of a process while a forgotten
+  // commit precedes it in the same partition. This is not simulated: the forgotten commit then gets its
+  // marker, and is counted as `excused`.
   int32_t init(const std::string& id, int life);
   bool fenced(const std::string& id, int32_t epoch) const;
-  // Stores an open record; -1: the topic takes no record of this size.
+  // Stores an open record; -1: the topic does not accept a record of this size.
   int64_t produce(const std::string& id, const Place& place, StoredRecord record);
   void end(const std::string& id, bool commit, const std::function<Marks(const Place&)>& marks);
-  // When the open transaction is aborted, its marks are forgotten.
+  // Forgets the markers when the open transaction is aborted.
   void forget_abort(const std::string& id) { transactions_[id].forget_abort = true; }
-  // The transaction took too long: it is aborted, and its producer fenced.
+  // The transaction took too long: aborts it, and fences its producer.
   void time_out(const std::string& id);
-  // Marks that are late come now.
+  // Writes the late markers.
   void mark_late();
 
-  // The member of the group that has the index, as the coordinator knows it.
+  // A member of the group, as the coordinator knows it.
   struct Seat {
     std::string member;
     Clock::time_point heard{};
   };
   Seat seat;
-  std::vector<Seat> members;  // in the order in which they came
+  std::vector<Seat> members;  // in the order in which they joined
 
   void append(const Place& place, StoredRecord record);  // committed at once
-  // Of records under the same key only the last one stays, as far as readers see.
+  // Of records with the same key, keeps only the last one that readers see.
   void compact(const std::string& topic);
 
-  // ---- what it did, for those who look for it
+  // ---- counts for checks
   struct Did {
     uint64_t commits = 0, records = 0, forgotten = 0, excused = 0, lost = 0;
   };

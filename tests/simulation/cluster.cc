@@ -12,8 +12,8 @@ namespace {
 using std::chrono::milliseconds;
 constexpr milliseconds kCallTimeout(3'000);
 constexpr milliseconds kFetchBackoff(500);
-constexpr milliseconds kMakesAgain(60);  // a broker that deletes and creates a topic
-constexpr milliseconds kSeen(15'000);    // that a hidden topic is there before it is hidden again
+constexpr milliseconds kMakesAgain(60);  // time in which a broker deletes and creates a topic
+constexpr milliseconds kSeen(15'000);    // time that a topic is visible before it is hidden again
 
 absl::Status away(const char* call) { return absl::UnavailableError(fmt::format("{}: no answer", call)); }
 
@@ -125,7 +125,7 @@ class Producer final : public kafka::TransactionalProducer {
         return forgotten ? Marks::never : late ? Marks::late : Marks::at_once;
       });
       if (bits != 0) {
-        // It died with the answer; every connection breaks. The client may see that a moment later only.
+        // It died with the answer, and every connection breaks. The client may notice that a moment later.
         (life_.world().scheduler.below(2) == 0 ? life_.trouble : life_.trouble_next) = true;
         life_.world().away_until = life_.world().scheduler.now() + milliseconds(500);
       }
@@ -186,7 +186,8 @@ class Consumer final : public kafka::Consumer {
         if (out.size() - before >= max) break;
         if (tag && part.tag != *tag) continue;
         const absl::Status taken = take(part, max - (out.size() - before), out);
-        if (absl::IsNotFound(taken)) scheduler.sleep(milliseconds(wait_ms));  // it is said now and then
+        // The library reports it only now and then.
+        if (absl::IsNotFound(taken)) scheduler.sleep(milliseconds(wait_ms));
         RETURN_IF_ERROR(taken);
       }
       if (out.size() != before || scheduler.now() >= deadline) return absl::OkStatus();
@@ -256,7 +257,7 @@ class Consumer final : public kafka::Consumer {
   std::vector<Part> assigned_;
 };
 
-// A heartbeat with each look; who does none for a session is taken for dead.
+// Each look is a heartbeat; a member without one during a session counts as dead.
 class Member final : public kafka::Membership {
  public:
   Member(LifeCluster& life, kafka::MembershipOptions options) : life_(life), options_(std::move(options)) {}
@@ -275,7 +276,7 @@ class Member final : public kafka::Membership {
         scheduler.now();
     ours_ = seat.member == options_.member;
     if (ours_) seat.heard = scheduler.now();
-    if (wait_ms > 0) scheduler.sleep(milliseconds(wait_ms));  // as the library does, whatever the answer is
+    if (wait_ms > 0) scheduler.sleep(milliseconds(wait_ms));  // like the library, whatever the answer is
     return places();
   }
   absl::StatusOr<std::vector<std::string>> members() override {
@@ -364,7 +365,7 @@ void LifeCluster::faults_due(bool& refuse, bool& lose) {
         implied = 1 + static_cast<int>(e.bits % 3);
         break;
       case Fault::hide_topic:
-        // Who does not look in between takes two absences for one, and that for a deletion.
+        // A process that does not look in between would take two absences for one, and that for a deletion.
         if (scheduler.now() > world_.hidden_until + kSeen)
           world_.hidden_until = scheduler.now() + milliseconds(e.ms);
         break;
@@ -378,7 +379,8 @@ void LifeCluster::faults_due(bool& refuse, bool& lose) {
         break;
       case Fault::recreate_topic:
         world_.recreate_topic(e.bits);
-        // Who has a request open is told so, and waits; the others ask as soon as it is there again.
+        // A client with an open request is told so, and waits; the others ask as soon as the topic is there
+        // again.
         world_.asked_again = scheduler.now() + (e.bits / 7 % 2 == 0 ? kFetchBackoff : kMakesAgain);
         break;
     }
@@ -397,8 +399,8 @@ void LifeCluster::next_of_storm() {
   if (what == 3) forget_bits = static_cast<uint32_t>(world_.scheduler.below(256));
 }
 
-// Sometimes the broker dies, too, and forgets to mark the abort that follows: then a part of a batch hangs.
-// It does not where the log has all of its batch: no start can know then that it was not committed.
+// Sometimes the broker dies, too, and forgets to mark the following abort: then a part of a batch hangs. Not
+// if the log has the whole batch, because then no start can know that it was not committed.
 void LifeCluster::die_midway() {
   const std::vector<StoredRecord>& log = world_.broker.topics[world_.index_log].partitions[0].records;
   const bool in_log = !log.empty() && log.back().state == StoredRecord::State::open && log.back().value;

@@ -15,40 +15,41 @@ namespace doppel::simulation {
 
 enum class Fault {
   kill,            // the process ends, as by SIGKILL
-  kill_midway,     // the same, when the broker has stored a part of the next records
-  pause,           // it pauses for `ms`, as by SIGSTOP; its transaction may run out of time
+  kill_midway,     // the same, after the broker has stored a part of the next records
+  pause,           // pauses for `ms`, as by SIGSTOP; a transaction may time out meanwhile
   refuse,          // the call fails at once and does nothing
-  lose_answer,     // the call does its work; its answer is lost
+  lose_answer,     // the call does its work, but its answer is lost
   lose_commit,     // the next commit gets no answer; bit 0: it does its work; 1: the process ends soon
   storm,           // each of the next commits takes two bits: 1, 3 forget_marks, 2 lose_commit
   broker_away,     // no call is answered for `ms`
-  forget_marks,    // the broker dies with the next commit: marks are missing where bit n of `bits` is set
-  late_marks,      // marks of the next commit come later
-  implied,         // the next records are acknowledged, though the leader never stored the first of them
-  hide_topic,      // the input is not to be seen for `ms`
+  forget_marks,    // the broker dies with the next commit: markers are missing where bit n of `bits` is set
+  late_marks,      // the markers of the next commit come later
+  implied,         // the next records are acknowledged, although the leader never stored the first of them
+  hide_topic,      // the input is invisible for `ms`
   compact,         // the index log is compacted
-  smaller_events,  // the events' topic takes smaller records from now on
-  recreate_topic,  // the input is deleted, made again, and filled
+  smaller_events,  // the events' topic accepts only smaller records from now on
+  recreate_topic,  // the input is deleted, created again and filled
 };
 constexpr int kFaults = 15;
 const char* fault_name(Fault fault);
 
 struct Event {
   int life = 0;
-  int call = 0;  // of this life, kill points counted too
+  int call = 0;  // number of calls in this life, including kill points
   Fault fault{};
   int64_t ms = 0;
   uint32_t bits = 0;
 };
 std::string text_of(const Event& event);
 
-// What the processes of a run share.
+// The state that the processes of a run share.
 struct World {
   explicit World(uint64_t seed) : scheduler(seed) {}
   Scheduler scheduler;
   Broker broker;
   Clock::time_point away_until{}, hidden_until{};
-  // Some consumers of a topic that is made again are told that it is gone, and ask again half a second later.
+  // Some consumers of a topic that is created again learn that it is gone, and ask once more half a second
+  // later.
   std::function<void(uint32_t bits)> recreate_topic;
   Clock::time_point asked_again{};
   std::string input, events;  // topics
@@ -57,8 +58,8 @@ struct World {
   int64_t transaction_timeout_ms = 10'000;
   uint64_t calls = 0, calls_max = 200'000, records_max = 20'000;
   bool forgets_aborts = false;
-  bool exhausted = false;  // more calls or records than any run needs: something goes round in circles
-  bool tracing = false;    // every call is shown
+  bool exhausted = false;  // more calls or records than any run needs: something loops
+  bool tracing = false;    // prints every call
 };
 
 class LifeCluster final : public kafka::Cluster {
@@ -79,8 +80,8 @@ class LifeCluster final : public kafka::Cluster {
 
   absl::StatusOr<std::unique_ptr<kafka::Membership>> join(const kafka::MembershipOptions& options) override;
 
-  // Every call passes here first: others may run, and faults that are due happen. `answer_lost`: the call
-  // does its work, and fails.
+  // Every call passes here first: others may run, and due faults happen. `answer_lost`: the call does its
+  // work, and fails.
   struct Entry {
     absl::Status status;
     bool answer_lost = false;
@@ -96,13 +97,13 @@ class LifeCluster final : public kafka::Cluster {
   std::string open_id;  // the transactional id that this process uses
   int32_t open_epoch = 0;
   bool trouble = false;       // a connection broke
-  bool trouble_next = false;  // it did, and the client sees it with its next call
+  bool trouble_next = false;  // one broke, and the client sees it with its next call
   uint32_t forget_bits = 0;
   bool late = false;
   int implied = 0;
-  std::optional<uint32_t> lose_commit;  // `bits` of the fault, for the next one
-  uint32_t storm = 0;                   // what becomes of the next commits
-  int midway = 0;                       // so many records are stored, then the process ends
+  std::optional<uint32_t> lose_commit;  // `bits` of the fault, for the next commit
+  uint32_t storm = 0;                   // the fates of the next commits
+  int midway = 0;                       // the process ends when this many records are stored
   int calls() const { return calls_; }
   int number() const { return life_; }
 

@@ -57,7 +57,7 @@ void note_synced(int fd) {
   }
 }
 
-// Sectors that were written since the last sync may be there or not, in any order.
+// Each sector that was written since the last sync may have its old or its new content, in any order.
 std::string torn(const std::string& synced, const std::string& now, Scheduler& dice) {
   std::string out = synced;
   out.resize(dice.below(2) == 0 ? now.size() : std::max(now.size(), synced.size()));

@@ -1,5 +1,5 @@
 #pragma once
-// A disk that loses power: what was synced stays, of the rest some. This program's fsync and fdatasync only
+// A disk that loses power: synced data stays, other data partly. In this program, fsync and fdatasync only
 // note what is durable from then on.
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace doppel::simulation {
 
-// Makes the directory and those in it what they may be after a loss of power. No file in it is open. The
-// directory itself stays.
+// Changes the directory and its subdirectories to a possible state after a loss of power. No file in it may
+// be open. The directory itself stays.
 void lose_power(const std::string& directory, Scheduler& dice);
 
 }  // namespace doppel::simulation

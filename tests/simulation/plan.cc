@@ -1,4 +1,4 @@
-// What a seed means: which faults come when.
+// The plan of a seed: which faults come when.
 #include "simulation/run.h"
 
 namespace doppel::simulation {
@@ -38,7 +38,7 @@ class Planner {
     return e;
   }
 
-  // One fault; what is in doubt after it is often followed by more.
+  // Adds one fault. If it leaves something in doubt, more faults often follow.
   void one() {
     static constexpr Fault kUsual[] = {
         Fault::kill,         Fault::kill,        Fault::kill_midway, Fault::pause,       Fault::refuse,
@@ -58,7 +58,7 @@ class Planner {
       add(soon(60), below(2) == 0 ? Fault::refuse : Fault::lose_answer);
   }
 
-  // What becomes of the next six commits: half of the storms let none through.
+  // The fates of the next six commits: half of the storms let none through.
   uint32_t storm() {
     const bool none = below(2) == 0;
     uint32_t bits = 0;

@@ -44,7 +44,7 @@ struct Life {
   std::optional<absl::Status> ended;
 };
 
-// A process that was killed has its files closed by the system.
+// The system closes the files of a killed process.
 void close_files_below(const std::string& directory) {
   DIR* fds = ::opendir("/proc/self/fd");
   std::vector<int> close;
@@ -98,7 +98,7 @@ class Run {
       check_so_far(n);
       if (over(life)) continue;
       if (running == nullptr && chance(0.5)) {
-        running = &life;  // the next one takes over from it
+        running = &life;  // the next life takes over from it
       } else if (chance(0.5)) {
         stop(life);
         if (moves_cluster() && chance(0.5)) move_cluster(life);
@@ -123,7 +123,7 @@ class Run {
 
   // ---- documents
 
-  // Few words, so that they are judged fast; copies and near-copies of those before, null values, poison.
+  // Few words, so that judging is fast; copies and near-copies of earlier documents, null values, poison.
   void make_documents() {
     Random random(plan_.seed * 7919 + 17);
     const size_t count = 30 + random() % 60;
@@ -149,8 +149,8 @@ class Run {
         texts.push_back(text);
         m.value = record(n, text);
       }
-      if (random() % 40 == 0) m.key = std::string(120'000, 'x');   // more than an output takes
-      if (random() % 15 == 0) m.key = fmt::format("k{:0800}", n);  // more than it may take later
+      if (random() % 40 == 0) m.key = std::string(120'000, 'x');   // more than an output accepts
+      if (random() % 15 == 0) m.key = fmt::format("k{:0800}", n);  // more than it may accept later
       m.partition = static_cast<int32_t>(random() % kPartitions);
       m.timestamp_ms = 1'600'000'000'000 + static_cast<int64_t>(n) * 60'000;
       documents_.push_back(std::move(m));
@@ -163,11 +163,12 @@ class Run {
     return fmt::format(R"({{"id":"d{}","score":{},"text":"{}"}})", n, score, text);
   }
 
-  // Copies of a part are looked for.
-  bool relates() const { return plan_.seed % 13 < 5; }
+  // Whether the run looks for copies of a part.
+  static bool relates(uint64_t seed) { return seed % 13 < 5; }
+  bool relates() const { return relates(plan_.seed); }
 
-  // A new text, a copy, a part of an earlier text, one within other words, two of them; the same bar of words
-  // before or behind some.
+  // Returns a new text, a copy, a part of an earlier text, one within other words, or two of them; some have
+  // the same bar of words before or after.
   static std::string related_text(Random& random, const std::vector<std::string>& texts) {
     const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
     std::vector<std::string> words;
@@ -204,9 +205,9 @@ class Run {
         {.timestamp_ms = m.timestamp_ms + later_ms, .key = m.key, .value = m.value, .headers = m.headers});
   }
 
-  // Another topic of the same name, which holds none, some or all of the documents so far, with other times:
-  // it ends below, at or beyond what was read. Once doppel has read the one before: of one that came and went
-  // unseen nobody knows.
+  // Creates another topic of the same name, with none, some or all of the documents so far, with other times:
+  // it ends below, at or beyond the offset that was read. Does so only once doppel has read the previous one,
+  // because it cannot know of a topic that came and went unseen.
   void recreate_topic(uint32_t bits) {
     bool read = false;
     each_in_log([&](const LogRecord& record) {
@@ -222,7 +223,7 @@ class Run {
     for (size_t i = 0; i < count; ++i) append(documents_[i], static_cast<int64_t>(old_.size()) * 3'600'001);
   }
 
-  // As `doppel forget` does. What was produced may be an original, a copy, or not judged yet.
+  // Like `doppel forget`. The document may be an original, a copy, or not judged yet.
   void forget_one(const Life& life) {
     if (produced_ == 0 || !std::filesystem::exists(life.directory + "/journal")) return;
     const absl::StatusOr<std::string> left =
@@ -230,7 +231,7 @@ class Run {
     if (left.ok()) ++result_.requests;
   }
 
-  // As `doppel offsets` does: back, mostly.
+  // Like `doppel offsets`: mostly back.
   void move_offset(const Life& life) {
     const auto partition = static_cast<int32_t>(below(kPartitions));
     const int64_t end = world_.broker.topics.at("in").partitions[partition].end;
@@ -241,15 +242,15 @@ class Run {
   }
   bool moves_offsets() const { return plan_.seed % 8 == 6; }
 
-  // The index of a life that was stopped moves to another cluster, by its state directory. The input was
-  // mirrored there, to the same offsets or to others.
+  // Moves the index of an ended life to another cluster, by its state directory. The input was mirrored
+  // there, to the same offsets or to others.
   void move_cluster(const Life& life) {
     if (!life.ended || !life.ended->ok() || !claimed_by(life) || world_.broker.did.lost != 0) return;
     for (const auto& other : lives_)
-      if (!over(*other)) return;  // it would use the new cluster with what it knows of the old one
+      if (!over(*other)) return;  // it would use the new cluster with its knowledge of the old one
     for (const auto& [name, topic] : world_.broker.topics) {
       for (const Partition& p : topic.partitions)
-        if (p.stable_end() != p.end) return;  // events that nobody sees until the next start
+        if (p.stable_end() != p.end) return;  // events that stay invisible until the next start
     }
     for (const char* topic : {"events", "dead", "unique", "index"}) before_[topic] = read(topic);
     Broker next;
@@ -277,7 +278,7 @@ class Run {
   }
   bool moves_cluster() const { return plan_.seed % 8 == 2; }
 
-  // Then compaction may leave nothing of the last originals but that they were removed.
+  // Compaction may then leave only the removals of the last originals.
   void forget_newest(Life& life) {
     for (size_t n = 1; n <= 4; ++n)
       (void)leave_request(life.directory, fmt::format("any_id=d{}", documents_.size() - n));
@@ -314,6 +315,7 @@ class Run {
                               {"tombstones", "key"},
                               {"on_update", plan_.seed % 5 == 0 ? "replace" : "keep"},
                               {"max_documents", plan_.seed % 7 == 0 ? "20" : "0"},
+                              {"memory", memory_of(plan_.seed)},
                               {"relations", relates() ? "near,contained,contains,shares" : "near"},
                               {"partial", plan_.seed % 3 == 1 ? "duplicate" : "report"},
                               {"passage_words", "12"},
@@ -329,6 +331,11 @@ class Run {
       std::abort();
     }
     return config->options;
+  }
+
+  // Mostly, ten originals are in memory, or two, of which a batch makes more than one segment.
+  static const char* memory_of(uint64_t seed) {
+    return relates(seed) || seed % 17 >= 12 ? "0" : seed % 17 < 6 ? "5000" : "1200";
   }
 
   static const char* best_of(uint64_t seed) {
@@ -365,7 +372,7 @@ class Run {
     return life;
   }
 
-  // Ended or killed; what it ended with is looked at once.
+  // Whether the life has ended or was killed; checks its result once.
   bool over(Life& life) {
     if (!world_.scheduler.ended(life.task)) return false;
     if (std::find(seen_.begin(), seen_.end(), life.number) != seen_.end()) return true;
@@ -373,7 +380,7 @@ class Run {
     if (!life.ended) {
       ++result_.killed;
       close_files_below(life.directory);
-      // Without syncs the directory may be anything then; nothing is promised.
+      // Without syncs the directory may have any state then; nothing is promised.
       if (options_.fsync != "none" && chance(0.3)) lose_power(life.directory, world_.scheduler);
       return true;
     }
@@ -381,7 +388,7 @@ class Run {
     if (absl::IsAborted(status)) ++result_.replaced;
     const bool usual = status.ok() || absl::IsAborted(status) || absl::IsCancelled(status) ||
                        absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
-    // docs/adr/0017 names it: only a person can go on then.
+    // docs/adr/0017 names this: only a person can continue then.
     if (absl::IsFailedPrecondition(status) &&
         status.message().find("must be sent again") != std::string::npos)
       ++world_.broker.did.lost;
@@ -435,7 +442,7 @@ class Run {
     return out;
   }
 
-  // After every life: nothing that readers see is doubled, and no number has two originals.
+  // After every life: readers see nothing doubled, and no number has two originals.
   void check_so_far(int life) {
     std::set<std::string> said;
     for (const Message& m : read("events")) {
@@ -453,7 +460,7 @@ class Run {
     }
   }
 
-  // What readers see of the index log, but for originals.
+  // Visits the records of the index log that readers see, except originals.
   void each_in_log(const std::function<void(const LogRecord&)>& visit) const {
     const auto log = world_.broker.topics.find("index");
     if (log == world_.broker.topics.end()) return;
@@ -474,7 +481,7 @@ class Run {
     each_in_log([&](const LogRecord& record) {
       if (const auto* o = std::get_if<LogOwner>(&record)) owner = o->owner;
     });
-    // "/" comes before the name of one that has released the log.
+    // "/" comes before the name of an owner that has released the log.
     return owner == name_of(life) || owner == "/" + name_of(life) || owner.starts_with(name_of(life) + "/");
   }
 
@@ -500,7 +507,7 @@ class Run {
     world_.broker.topics["in"].hidden = false;
   }
 
-  // One more life without faults judges what is left. Then all is compared.
+  // One more life without faults judges the rest. Then everything is compared.
   void finish(Life* running) {
     produce(documents_.size());
     answer_again();
@@ -511,7 +518,7 @@ class Run {
         world_.scheduler.sleep(milliseconds(200));
       if (caught_up(&life)) {
         if (over(life)) break;
-        // Marks that were forgotten are repaired in pauses of the stream.
+        // Forgotten markers are repaired in pauses of the stream.
         for (int i = 0; i < 20 && !over(life); ++i) world_.scheduler.sleep(milliseconds(500));
         if (compacted()) forget_newest(life);
         stop(life);
@@ -562,10 +569,11 @@ class Run {
   World world_;
   std::vector<Message> documents_;
   size_t produced_ = 0;
-  bool moved_ = false;                                  // documents may be judged again
-  std::vector<std::vector<Partition>> old_;             // of the topics of the input's name that were deleted
-  std::map<std::string, std::vector<Message>> before_;  // what readers saw on the clusters before this one
-  int64_t copied_ = 0;                                  // so far the index log is a copy of what it was there
+  bool moved_ = false;                       // documents may be judged again
+  std::vector<std::vector<Partition>> old_;  // the partitions of deleted topics with the input's name
+  // The records that readers saw on the earlier clusters.
+  std::map<std::string, std::vector<Message>> before_;
+  int64_t copied_ = 0;  // up to here, the index log is a copy of the earlier cluster's
   std::vector<std::unique_ptr<Life>> lives_;
   std::vector<int> seen_;
   RunResult result_;

@@ -31,7 +31,7 @@ void Scheduler::sleep(std::chrono::milliseconds duration) {
   hand_over();
 }
 
-// Chooses among those that are awake; if all sleep, the next one wakes.
+// Chooses one of the tasks that are awake; if all sleep, the next one wakes.
 void Scheduler::hand_over() {
   Task& self = *tasks_[current_];
   int64_t first = std::numeric_limits<int64_t>::max();

@@ -1,6 +1,6 @@
 #pragma once
-// Threads that take turns, in virtual time: one runs while all others wait, and a seed decides who is next.
-// The same seed gives the same run.
+// Threads that take turns in virtual time: one runs while all others wait, and a seed decides which one is
+// next. The same seed gives the same run.
 
 #include <cstdint>
 #include <functional>
@@ -18,19 +18,19 @@ using Random = std::mt19937_64;
 
 class Scheduler final : public Clock::Source {
  public:
-  // The caller is the first task. One scheduler per process: tasks that were killed wait in it for ever.
+  // The caller is the first task. One scheduler per process, because killed tasks wait in it forever.
   explicit Scheduler(uint64_t seed) : random_(seed) { tasks_.push_back(std::make_unique<Task>()); }
 
-  // Begins when it is scheduled.
+  // The body begins when the task is scheduled.
   int spawn(std::function<void()> body);
-  // On a task's thread: others may run now. Does not return in a task that was killed.
+  // Call it on a task's thread: others may run now. Does not return in a task that was killed.
   void step();
-  // It never runs again; its thread is left behind.
+  // The task never runs again; its thread is left behind.
   void kill(int task) { tasks_[task]->killed = true; }
   bool ended(int task) const { return tasks_[task]->ended || tasks_[task]->killed; }
   int current() const { return current_; }
 
-  // Chosen by the seed.
+  // The seed chooses.
   uint64_t below(uint64_t n) { return random_() % n; }
   bool chance(double share) { return static_cast<double>(random_() >> 11) * 0x1p-53 < share; }
 

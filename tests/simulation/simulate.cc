@@ -1,5 +1,5 @@
-// Lives of the daemon on a simulated Kafka, by the thousand. A finding is repeated by its seed, and shrunk to
-// the faults that it needs. See scripts/simulate.
+// Runs thousands of lives of the daemon on a simulated Kafka. It repeats a finding by its seed, and shrinks
+// it to the necessary faults. See scripts/simulate.
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -36,7 +36,7 @@ struct Totals {
            forgotten = 0, lost = 0, requests = 0;
 };
 
-// In a process of its own: what was killed there stays behind in it.
+// Runs in a process of its own, because killed lives stay in it.
 std::vector<std::string> run_apart(const RunPlan& plan, const Settings& settings, Totals& totals,
                                    bool trace = false) {
   const std::string folder = fmt::format("{}/{}", settings.folder, ::getpid());
@@ -51,12 +51,12 @@ std::vector<std::string> run_apart(const RunPlan& plan, const Settings& settings
     }
     log::configure(log::Form::text, settings.verbose ? log::Level::info : log::Level::error);
     active_mutation = settings.mutation;
-    // Only one thread runs at a time: on one processor they take turns without waking another.
+    // Only one thread runs at a time: on one processor, they take turns without waking another.
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(settings.processor % std::thread::hardware_concurrency(), &one);
     ::sched_setaffinity(0, sizeof(one), &one);
-    // Then it hangs.
+    // More time means that it hangs.
     const rlimit seconds{60, 60};
     ::setrlimit(RLIMIT_CPU, &seconds);
     ::alarm(900);
@@ -115,7 +115,7 @@ std::vector<std::string> run_apart(const RunPlan& plan, const Settings& settings
   return findings;
 }
 
-// As long as it is found without one of its faults, without one of its lives at the end, it goes.
+// Removes faults, and lives from the end, as long as the finding remains.
 RunPlan shrink(RunPlan plan, const Settings& settings) {
   Totals ignored;
   for (bool smaller = true; smaller;) {
@@ -146,7 +146,7 @@ std::string text_of(const RunPlan& plan) {
   return out;
 }
 
-// The same number of lives, and only these faults.
+// The same number of lives, with only these faults.
 RunPlan only(RunPlan plan, const std::string& least) {
   if (least.empty()) return plan;
   plan.lives = std::atoi(least.c_str());
@@ -202,7 +202,7 @@ int simulate(const Settings& settings) {
   return 0;
 }
 
-// Each known bug must be found within so many lives.
+// Each known bug must be found within this many lives.
 int find_mutations(Settings settings) {
   int missed = 0;
   for (const MutationInfo& m : kMutations) {

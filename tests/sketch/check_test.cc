@@ -30,7 +30,7 @@ TEST(BrokenSketchDeathTest, ASetHasNoMoreValuesThanItsBitsTellApart) {
   encode_compact_set(set, out);
 }
 
-// A set that repeats a value shares more with itself than there is.
+// A set with a repeated value would share more with itself than it has.
 TEST(BrokenSketchDeathTest, SetsShareNoMoreThanTheyHave) {
   CompactSet once, repeated;
   once.bits = 24;

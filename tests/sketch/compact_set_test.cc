@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
+#include "sketch/overlap.h"
 #include "sketch_support.h"
 
 namespace doppel {
@@ -47,6 +48,18 @@ CompactSet made_by_definition(const PodVector<uint32_t>& tops) {
   return set;
 }
 
+void expect_marks_by_definition(const CompactSet& of, const CompactSet& other) {
+  const bool one_is_empty = of.values.empty() || other.values.empty();  // it has no bits
+  const int bits = std::min(of.bits, other.bits);
+  const int shift = one_is_empty ? 0 : of.bits - bits, other_shift = one_is_empty ? 0 : other.bits - bits;
+  std::set<uint32_t> there;
+  for (const uint32_t value : other.values) there.insert(value >> other_shift);
+  std::vector<uint32_t> marks(of.values.size(), 7);
+  mark_common(of.values, shift, other.values, other_shift, marks.data());
+  for (size_t i = 0; i < marks.size(); ++i)
+    ASSERT_EQ(marks[i] != 0, !there.empty() && there.contains(of.values[i] >> shift)) << i;
+}
+
 Overlap overlap_by_definition(const CompactSet& a, const CompactSet& b) {
   int bits = a.bits == 0 ? b.bits : b.bits == 0 ? a.bits : std::min(a.bits, b.bits);
   std::set<uint32_t> left;
@@ -75,7 +88,7 @@ TEST_P(CompactSetLevels, MadeAsDefined) {
   }
 }
 
-// Values that no hash would give: all in one bucket, the ends of the range, long ramps.
+// Values that hashes would not give: all in one bucket, the ends of the range, long ramps.
 TEST_P(CompactSetLevels, MadeFromAnyNumbers) {
   std::mt19937_64 random(2);
   for (size_t n : {20, 300, 579, 3000}) {
@@ -126,7 +139,7 @@ TEST_P(CompactSetLevels, DecodesToWhatWasEncoded) {
   }
 }
 
-// Sets that hashes do not give, at every number of bits: dense, sparse, clustered, first and last value.
+// Sets that hashes would not give, for every number of bits: dense, sparse, clustered, first and last value.
 TEST_P(CompactSetLevels, DecodesAnySetOfAnyBits) {
   for (int seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -185,7 +198,7 @@ TEST_P(CompactSetLevels, EveryTruncationExtensionAndBitFlipIsAnError) {
   }
 }
 
-// A forger of a valid checksum gets an error or a valid set, and never much memory.
+// Bytes with a forged checksum must give an error or a valid set, and never take much memory.
 TEST_P(CompactSetLevels, HostileBytesWithARightChecksum) {
   int accepted = 0;
   for (int seed = 0; seed < 20'000; ++seed) {
@@ -259,11 +272,13 @@ TEST_P(CompactSetLevels, OverlapAsDefined) {
     CompactSet right = made(b);
     ASSERT_EQ(overlap(left, right), overlap_by_definition(left, right));
     ASSERT_EQ(overlap(right, left), overlap_by_definition(left, right));
+    expect_marks_by_definition(left, right);
+    expect_marks_by_definition(right, left);
     ASSERT_EQ(overlap(left, left), (Overlap{left.values.size(), left.values.size()}));
   }
 }
 
-// Few bits, so that blocks are full of values that become equal, and the largest value of all.
+// Few bits, so that blocks are full of values that become equal; and the largest possible value.
 TEST_P(CompactSetLevels, OverlapOfCrowdedSets) {
   for (int seed = 0; seed < 3000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -287,6 +302,8 @@ TEST_P(CompactSetLevels, OverlapOfCrowdedSets) {
     CompactSet right = crowded(std::min(32, bits + static_cast<int>(random() % 4)));
     ASSERT_EQ(overlap(left, right), overlap_by_definition(left, right));
     ASSERT_EQ(overlap(right, left), overlap_by_definition(left, right));
+    expect_marks_by_definition(left, right);
+    expect_marks_by_definition(right, left);
   }
 }
 

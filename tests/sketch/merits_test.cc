@@ -1,4 +1,4 @@
-// What the estimates are worth: unbiased, and their error measured against classic MinHash and against the
+// The quality of the estimates: unbiased, with the error measured against classic MinHash and against the
 // exact set.
 
 #include <cmath>
@@ -38,7 +38,7 @@ Errors measure(SketchFamily family, size_t n, size_t common, int pairs) {
   return {sum / pairs, std::sqrt(squares / pairs)};
 }
 
-// How many of n are common to two sets of n with about that Jaccard similarity; not all of them.
+// How many of n values two sets of n must share for about this Jaccard similarity; not all of them.
 size_t common_of(size_t n, double jaccard) {
   return std::min(n - 1,
                   static_cast<size_t>(std::lround(2 * static_cast<double>(n) * jaccard / (1 + jaccard))));
@@ -51,13 +51,13 @@ TEST(Merits, FastIsUnbiasedAndNeverWorseThanClassic) {
       const size_t common = common_of(n, jaccard);
       const double exact = static_cast<double>(common) / static_cast<double>(2 * n - common);
       const Errors fast = measure(SketchFamily::fast, n, common, kPairs);
-      // What k independent hash functions give; the classic family itself is held against it below.
+      // The error of k independent hash functions; the classic family itself is compared with it below.
       const double classic = std::sqrt(exact * (1 - exact) / kPerm);
       std::printf("n=%zu J=%.3f bias %+.5f RMSE %.4f, of classic %.2f\n", n, exact, fast.mean, fast.deviation,
                   fast.deviation / classic);
       EXPECT_LE(std::abs(fast.mean), 4 * fast.deviation / std::sqrt(kPairs)) << "n=" << n << " J=" << exact;
-      // Drawing slots without putting back: the variance falls by (k - 1) / (union - 1), and to nothing much
-      // below k.
+      // Slots are drawn without replacement: the variance falls by (k - 1) / (union - 1), but not far below
+      // k.
       const double drawn = 1 - (kPerm - 1) / (static_cast<double>(2 * n - common) - 1);
       EXPECT_LE(fast.deviation / classic, std::max(.8, std::sqrt(std::max(0., drawn)) + .03))
           << n << " " << exact;

@@ -1,4 +1,4 @@
-// Prints against their definition: the smallest of every window.
+// Prints against their definition: the smallest hash of every window.
 #include "sketch/prints.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 using Keys = std::set<uint64_t>;
 
-// Hashes of so many kinds: texts repeat themselves where they are few. 0: all differ.
+// Hashes from `kinds` different ones: with few, texts repeat themselves. 0: all differ.
 std::vector<uint64_t> random_shingles(std::mt19937_64& random, size_t n, uint64_t kinds) {
   std::vector<uint64_t> values(kinds);
   for (uint64_t& value : values) value = random();
@@ -90,7 +90,8 @@ TEST_P(PrintsTest, AreTheLeastOfEveryWindow) {
   }
 }
 
-// The certainty that all else stands on: a run as long as the passage is found, wherever it is in both texts.
+// The guarantee that everything else relies on: a common run as long as the passage is found, wherever it is
+// in both texts.
 TEST(Prints, OfTextsThatShareAPassageMeet) {
   const uint64_t seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));

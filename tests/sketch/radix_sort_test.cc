@@ -10,7 +10,7 @@ namespace {
 class RadixSort : public ForEachLevel {};
 INSTANTIATE_TEST_SUITE_P(EachLevel, RadixSort, testing::ValuesIn(simd_levels()), level_name);
 
-// Sizes around those where another way begins; values that are uniform, equal, or in one bucket.
+// Sizes around those where the method changes; values that are uniform, equal, or in one bucket.
 TEST_P(RadixSort, SortsAndCountsLikeTheStandardLibrary) {
   const uint64_t seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));

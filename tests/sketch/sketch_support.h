@@ -29,7 +29,7 @@ inline std::vector<uint64_t> random_hashes(std::mt19937_64& random, size_t n) {
   return hashes;
 }
 
-// Two sets of n with `common` values in common.
+// Two sets of n values that share `common` values.
 struct Pair {
   std::vector<uint64_t> a;
   std::vector<uint64_t> b;

@@ -56,7 +56,7 @@ TEST_P(SketchLevels, FastIsTheMinimumOverAllRounds) {
   }
 }
 
-// Long documents, most of whose shingles a kernel may skip.
+// Long documents, of whose shingles a kernel may skip most.
 TEST_P(SketchLevels, FastIsTheMinimumOverAllRoundsOfLongDocuments) {
   std::mt19937_64 random(8);
   for (int k : {8, 100, 128}) {
@@ -105,7 +105,7 @@ TEST_P(SketchLevels, AnySplitAndAnyMergeGiveTheSketchOfTheWhole) {
   }
 }
 
-// Few distinct shingles, many times each: the pass that drops repeats must not show.
+// Few distinct shingles, each many times: the pass that drops repeats must not change the sketch.
 TEST_P(SketchLevels, ManyRepeatsGiveTheSketchOfTheDistinct) {
   std::mt19937_64 random(3);
   for (int k : {8, 128, 1024}) {
@@ -148,7 +148,7 @@ TEST(Sketch, DependsOnTheKey) {
   EXPECT_LT(estimate_jaccard(sketch_of(one, shingles).data(), sketch_of(two, shingles).data(), 128), .3);
 }
 
-// The stored form of a signature: if these change, every index has to be rebuilt.
+// The stored form of a signature: if it changes, every index must be rebuilt.
 TEST(Sketch, SlicesNeverChange) {
   std::mt19937_64 random(6);
   auto shingles = random_hashes(random, 40);

@@ -73,7 +73,8 @@ TEST_P(AnyBodies, TheLargest) {
   EXPECT_EQ(bodies->read(*small, buffer)->coded_set, "s");
 }
 
-// One thread appends and flushes, others read what it has published: never anything but what was appended.
+// One thread appends and flushes, and others read the published bodies: they must see exactly the appended
+// bytes.
 TEST_P(AnyBodies, ReadersBesideTheWriter) {
   constexpr uint64_t kBodies = 30'000;
   const auto bodies = make();
@@ -93,7 +94,7 @@ TEST_P(AnyBodies, ReadersBesideTheWriter) {
       while (limit < kBodies) {
         limit = published.load(std::memory_order_acquire);
         if (limit == 0) continue;
-        // Mostly the newest: those are in memory or just being flushed, which takes a while for 500.
+        // Mostly the newest: these are in memory or are just being flushed, which takes a while for 500.
         const uint64_t i =
             random() % 4 == 0 ? random() % limit : limit - 1 - random() % std::min<uint64_t>(limit, 500);
         const auto body = bodies->read({.offset = offsets[i].load(), .size = sizes[i]}, buffer);

@@ -1,5 +1,5 @@
 // Deliberately broken contracts of the state directory: each ends the process, nothing is written, and the
-// next start verifies everything and goes on from the last commit.
+// next start verifies everything and continues from the last commit.
 #include "base/check.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ std::map<std::string, std::string> files_of(const std::string& directory) {
 struct Break {
   const char* name;
   const char* message;
-  std::function<void(StateDir&, Commit&)> make;  // of a commit that would be good
+  std::function<void(StateDir&, Commit&)> make;  // changes a commit that would be valid
 };
 
 void make_broken(const std::string& directory, const Model& last, const Break& broken) {

@@ -12,7 +12,7 @@
 namespace doppel::state_test {
 namespace {
 
-// A child commits for ever and says so after each; it is killed some time after the n-th.
+// A child commits endlessly and reports each commit. It is killed some time after the n-th.
 TEST(Crash, Kill) {
   const uint64_t seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
@@ -51,7 +51,7 @@ TEST(Crash, Kill) {
     ASSERT_TRUE(state.ok()) << state.status();
     EXPECT_TRUE((*state)->recovered().notes.size() <= 1);  // a torn record at most
     const size_t before = writer.models().size() - 1;
-    for (size_t i = 0; i <= said; ++i) writer.plan();  // one more may be committed than was said
+    for (size_t i = 0; i <= said; ++i) writer.plan();  // one more commit may be done than was reported
     const int shown = matching(**state, writer);
     EXPECT_GE(shown, static_cast<int>(before + said));
     ASSERT_GE(shown, 0);
@@ -59,8 +59,8 @@ TEST(Crash, Kill) {
   }
 }
 
-// `limit` makes writes fail somewhere, `repair` takes the limit away; afterwards all is as of some commit,
-// and goes on.
+// `limit` makes writes fail somewhere, `repair` removes the limit. Afterwards the directory shows some
+// commit, and continues.
 void fill_up(const std::string& path, uint64_t checkpoint_documents, const std::function<void()>& limit,
              const std::function<void()>& repair, const std::string& reason) {
   Writer writer(5);
@@ -120,7 +120,7 @@ TEST(Crash, FullDisk) {
   } const unmount{dir.path()};
   const std::string path = dir.file("state");
   const std::string ballast = dir.file("ballast");
-  // No checkpoints: they give the space of what has expired back, and the disk would never be full.
+  // No checkpoints: they free the space of expired originals, and the disk would never be full.
   fill_up(
       path, 1'000'000, [&] { write_file(ballast, std::string(128 << 10, 'b')); },
       [&] { std::filesystem::remove(ballast); }, "No space left");

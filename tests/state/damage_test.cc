@@ -1,5 +1,5 @@
-// Whatever happens to the files, a reopened directory shows exactly one of the states that were
-// committed, or refuses with an error that names the file. Never anything else.
+// Whatever happens to the files, a reopened directory shows exactly one of the committed states, or refuses
+// with an error that names the file.
 
 #include <gmock/gmock.h>
 
@@ -68,8 +68,8 @@ int reached(const Made& made, uint64_t hot_bytes, uint64_t bodies_bytes) {
   return reached;
 }
 
-// Opens; returns the commit that is shown, or -1 for an error (which must name a file of the directory).
-// With `must_say`, the loss of a commit must show in what open() found.
+// Opens the directory. Returns the commit that it shows, or -1 for an error (which must name a file of the
+// directory). With `must_say`, open() must report the loss of a commit.
 int reopen(const TempDir& dir, const Writer& writer, bool may_be_damaged, bool must_say = false) {
   auto state = StateDir::open(options_of(dir.path()), {});
   if (!state.ok()) {
@@ -91,7 +91,7 @@ int reopen(const TempDir& dir, const Writer& writer, bool may_be_damaged, bool m
   return -1;
 }
 
-// After a recovery the directory must work on, and the cut must hold.
+// After a recovery the directory must continue to work, and the cut must hold.
 void go_on(const TempDir& dir, Writer writer, int commits) {
   writer.back_to(static_cast<size_t>(commits));
   for (int round = 0; round < 2; ++round) {
@@ -138,7 +138,7 @@ TEST(Damage, ColumnsCutAtEveryByte) {
   }
 }
 
-// Power loss: a range of a column behind the checkpoint was never written and reads as zeros.
+// Power loss: a range of a column after the checkpoint was never written and reads as zeros.
 TEST(Damage, UnwrittenRangesBehindTheCheckpoint) {
   const Made made = make(3);
   const TempDir dir;
@@ -175,7 +175,7 @@ TEST(Damage, AFlippedBitAnywhere) {
         files[name][at] = static_cast<char>(files[name][at] ^ (1 << random() % 8));
         put(dir, files);
         const int shown = reopen(dir, made.writer, at < stable, at >= stable);
-        if (at >= stable) {  // behind the checkpoint nothing is lost for good
+        if (at >= stable) {  // after the checkpoint nothing is lost for good
           EXPECT_GE(shown, static_cast<int>(kBefore));
           EXPECT_LT(shown, static_cast<int>(kCommits));
         }
@@ -226,7 +226,7 @@ TEST(Damage, Anything) {
 
 // ---- with older checkpoints
 
-// Everything of a directory with three checkpoints, at commits 4, 8 and 12, and commits up to 15.
+// The files of a directory with three checkpoints, at commits 4, 8 and 12, and commits up to 15.
 Made make_kept(uint64_t seed) {
   const TempDir dir;
   Made made{.writer = Writer(seed), .files = {}, .journal = {}, .at_checkpoint = {}};
@@ -248,7 +248,7 @@ Made make_kept(uint64_t seed) {
   return made;
 }
 
-// Whatever happens to the newest journal, the one before reaches up to its checkpoint.
+// Whatever happens to the newest journal, the previous one reaches its checkpoint.
 TEST(Damage, AnOlderCheckpointTakesTheJournalsPlace) {
   const Made made = make_kept(20);
   const TempDir dir;
@@ -275,7 +275,7 @@ TEST(Damage, AnOlderCheckpointTakesTheJournalsPlace) {
     EXPECT_GE(shown, 12);
     if (shown == 12 && random() % 3 == 0) go_on(dir, made.writer, shown);
   }
-  // And the one before that.
+  // And the one before.
   Files files = made.files;
   files["journal"] = "what is this, longer than any header could ever be, foreign";
   files["journal.1"].resize(60);
@@ -284,8 +284,8 @@ TEST(Damage, AnOlderCheckpointTakesTheJournalsPlace) {
   go_on(dir, made.writer, 8);
 }
 
-// Damage in what came since the oldest checkpoint costs what came since; damage before it is an error or out
-// of sight. Never anything else.
+// Damage after the oldest checkpoint costs only the later commits. Damage before it is an error, or remains
+// unnoticed.
 TEST(Damage, AnOlderCheckpointOutlivesDamagedColumns) {
   const Made made = make_kept(21);
   const TempDir dir;
@@ -312,7 +312,7 @@ TEST(Damage, AnOlderCheckpointOutlivesDamagedColumns) {
   EXPECT_GT(went_back, 3);
 }
 
-// A body that is found damaged while running: the next start goes back to where it was not there.
+// A body turns out to be damaged at run time: the next start goes back to a commit before it.
 TEST(Damage, WhatWasMarkedIsVerifiedAndCutOff) {
   const Made made = make_kept(22);
   const TempDir dir;
@@ -356,7 +356,7 @@ TEST(Damage, OutputsThatAreTooShortForTheNewestCheckpoint) {
   }
 }
 
-// An old journal beside newer columns: an older state. A new journal beside older columns: refused.
+// An old journal with newer columns: an older state. A new journal with older columns: refused.
 TEST(Damage, FilesOfDifferentMoments) {
   const Made made = make(10);
   const TempDir dir;

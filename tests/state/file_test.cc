@@ -28,7 +28,7 @@ TEST(File, WritesDurablyWholeOrNotAtAll) {
   struct stat info{};
   ASSERT_EQ(::stat(path.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
-  // What cannot be replaced stays, and nothing is left beside it.
+  // If the file cannot be replaced, it stays, and no temporary file is left.
   std::filesystem::create_directories(dir / "b/full");
   EXPECT_FALSE(write_durably(dir / "b", "text").ok());
   EXPECT_FALSE(exists(dir / "b.tmp"));

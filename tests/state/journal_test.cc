@@ -1,4 +1,4 @@
-// Commits hold what changed of the position of the input; journals that hold all of it are still read.
+// Commits store the changes of the input's position; journals that store whole positions can still be read.
 #include "state/journal.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ JournalContents contents_of(const std::string& path) {
   return out.ok() ? *std::move(out) : JournalContents{};
 }
 
-// An index of some commits; the journal behind its last checkpoint in the plain form.
+// Makes an index of some commits. The journal after its last checkpoint has the plain form.
 Writer fill_plainly(const TempDir& dir, uint64_t seed) {
   Writer writer(seed, false);
   {
@@ -43,11 +43,11 @@ TEST(Journal, OfVersion2IsReadAndGoneOnWith) {
     auto state = StateDir::open(options_of(dir.path()), {});
     ASSERT_TRUE(state.ok()) << state.status();
     EXPECT_EQ(difference(**state, writer.seed(), writer.models().back()), "");
-    EXPECT_EQ(read_file(dir.file("journal")), before);  // a look changes nothing
+    EXPECT_EQ(read_file(dir.file("journal")), before);  // reading changes nothing
     ASSERT_TRUE(writer.commit(**state).ok());
     ASSERT_TRUE(writer.commit(**state).ok());
   }
-  // The old one stays as it was, so that a start can go back to any of its commits.
+  // The old journal stays unchanged, so that a start can go back to any of its commits.
   EXPECT_EQ(read_file(dir.file("journal.1")), before);
   const JournalContents now = contents_of(dir.file("journal"));
   EXPECT_EQ(now.version, kJournalVersion);
@@ -84,7 +84,7 @@ TEST(Journal, OfALaterVersionIsRefused) {
     ASSERT_TRUE(state.ok());
     ASSERT_TRUE(writer.commit(**state).ok());
   }
-  // What an older program says of today's journal, a program of today says of the next version.
+  // An older program treats today's journal as a program of today treats the next version.
   std::string bytes = read_file(dir.file("journal"));
   EXPECT_EQ(load<uint32_t>(bytes.data() + 8), 4U);
   EXPECT_EQ(load<uint32_t>(read_file(dir.file("hot")).data() + 8), 2U);
@@ -97,7 +97,7 @@ TEST(Journal, OfALaterVersionIsRefused) {
               testing::HasSubstr("written in version 5 of the format, this program reads version 4"));
 }
 
-// A delta that belongs to no position is damage, whatever its checksum says.
+// A delta that fits no position is damage, whatever its checksum.
 TEST(Journal, ADeltaThatDoesNotFitIsDamage) {
   const TempDir dir;
   Writer writer(4);

@@ -1,6 +1,6 @@
 #pragma once
 // A journal in its plain form, version 2: each commit holds its whole source position. Written from the
-// description of the format, for comparison with what is written now.
+// description of the format, to compare it with the present code.
 
 #include <string>
 

@@ -17,7 +17,7 @@ TEST(PositionDelta, HoldsWhatChanged) {
   const std::string files(1'000'000, 'f');
   const PositionDelta grown = delta_of(files + "abcd", files + "more" + "efgh");
   EXPECT_EQ(grown, (PositionDelta{.front = files.size(), .middle = "more", .back = 0, .tail = "efgh"}));
-  // In the middle, with another checksum at the end.
+  // A change in the middle, and another checksum at the end.
   const PositionDelta inside = delta_of(files + "1" + files + "abcd", files + "22" + files + "efgh");
   EXPECT_EQ(inside,
             (PositionDelta{.front = files.size(), .middle = "22", .back = files.size(), .tail = "efgh"}));
@@ -27,7 +27,7 @@ TEST(PositionDelta, HoldsWhatChanged) {
 }
 
 RC_GTEST_PROP(PositionDelta, GivesThePositionBack, ()) {
-  // Of few letters, so that much is shared.
+  // Few letters, so that the positions share much.
   const auto text = rc::gen::container<std::string>(rc::gen::element('a', 'b'));
   const std::string front = *text;
   const std::string back = *text;

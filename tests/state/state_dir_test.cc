@@ -58,7 +58,7 @@ TEST(StateDir, RoundTrip) {
   }
 }
 
-// Bodies that no commit counted are cut.
+// Bodies without a commit are cut.
 TEST(StateDir, UncommittedBodiesAreCut) {
   const TempDir dir;
   Writer writer(3);
@@ -98,7 +98,7 @@ TEST(StateDir, GoesBackToWhatTheOutputsSupport) {
     ASSERT_TRUE(state.ok()) << state.status();
     EXPECT_EQ(matching(**state, writer), reach);
     EXPECT_EQ((*state)->recovered().notes.size(), reach < 9 ? 1u : 0u);
-    // And on from there, as if the later commits had never been.
+    // Continues from there, as if the later commits had never existed.
     writer.back_to(static_cast<size_t>(reach));
     for (int i = 0; i < 3; ++i) ASSERT_TRUE(writer.commit(**state).ok());
     state->reset();
@@ -155,8 +155,8 @@ TEST(StateDir, NamesEverySettingThatDiffers) {
   EXPECT_THAT(scheme_differences("warc_pages=main 2\n", ""), testing::IsEmpty());
 }
 
-// What is learned about an index stays in every later journal, and in the older ones that a start falls back
-// to.
+// A line that was added to the scheme stays in every later journal, and in the older journals that a start
+// may go back to.
 TEST(StateDir, WhatIsAddedToTheSchemeStays) {
   const TempDir dir;
   Writer writer(5);
@@ -209,7 +209,7 @@ TEST(StateDir, OneProcessAtATime) {
   EXPECT_TRUE(StateDir::open(options_of(dir.path()), {}).ok());
 }
 
-// ---- directories that are not what they seem
+// ---- foreign and damaged directories
 
 std::string open_error(const std::string& path) {
   const auto state = StateDir::open(options_of(path), {});
@@ -320,7 +320,7 @@ TEST(StateDir, AnEpochFromOutside) {
               testing::AllOf(HasSubstr(epoch_string(first)), HasSubstr(epoch_string(*options.epoch))));
 }
 
-// The head of a log was compacted away: numbering begins late, also when the first try died.
+// The head of a log was compacted away: numbering begins late, even if the first attempt died.
 TEST(StateDir, StartsAtAnyNumber) {
   const TempDir dir;
   constexpr Seq kStart = 1'000'000'000;
@@ -424,7 +424,8 @@ TEST(StateDir, KeepsAsManyCheckpointsAsAreSet) {
   }
 }
 
-// The columns are synced beside the stream; commits that come meanwhile are in the new journal too.
+// The columns are synced in parallel to the stream. The new journal also contains commits that come
+// meanwhile.
 TEST(StateDir, ACheckpointIsMadeBesideTheStream) {
   const TempDir dir;
   Writer writer(32);
@@ -446,7 +447,7 @@ TEST(StateDir, ACheckpointIsMadeBesideTheStream) {
   EXPECT_THAT((*state)->recovered().notes, IsEmpty());
 }
 
-// One that was begun before is the checkpoint, and what was committed since is in it all the same.
+// A checkpoint that was begun before counts, and also contains the commits since.
 TEST(StateDir, ACheckpointThatWasBegunIsFinished) {
   for (const int since : {0, 3}) {
     const TempDir dir;
@@ -457,7 +458,7 @@ TEST(StateDir, ACheckpointThatWasBegunIsFinished) {
       for (int i = 0; i < 4; ++i) ASSERT_TRUE(writer.commit(**state).ok());
       const uint64_t before = (*state)->checkpoint_stats().made;
       (*state)->begin_checkpoint();
-      (*state)->begin_checkpoint();  // is under way already
+      (*state)->begin_checkpoint();  // is already running
       EXPECT_EQ((*state)->checkpoint_stats().made, before);
       for (int i = 0; i < since; ++i) ASSERT_TRUE(writer.commit(**state).ok());
       ASSERT_TRUE((*state)->checkpoint().ok());
@@ -488,7 +489,7 @@ TEST(StateDir, ACheckpointIsDueAfterSomeTime) {
   EXPECT_EQ(matching(**state, writer), static_cast<int>(writer.models().size()) - 1);
 }
 
-// What has died is kept as long as its end is to be told.
+// Dead originals are kept until their ends are announced.
 TEST(StateDir, SpaceIsGivenBackBelowWhatIsKept) {
   const TempDir dir;
   auto state = StateDir::open(options_of(dir.path()), {});

@@ -1,7 +1,7 @@
 #pragma once
-// An index to write and to recognise: everything about original s of seed x follows from (x, s),
-// so a model of the state after each commit is a handful of numbers, and whatever a reopened directory
-// shows can be compared with it completely.
+// An index to write and to recognise. Everything about original s of seed x follows from (x, s), so a model
+// of the state after each commit is a handful of numbers, and everything that a reopened directory shows can
+// be compared with it.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ namespace doppel::state_test {
 class TempDir {
  public:
   TempDir() {
-    // In memory where that exists: the damage tests replace some thousand files.
+    // In memory if possible, because the damage tests replace some thousand files.
     const bool memory = ::access("/dev/shm", W_OK) == 0;
     std::string name = (memory ? "/dev/shm/" : testing::TempDir()) + "doppel-state-XXXXXX";
     path_ = ::mkdtemp(name.data());
@@ -88,7 +88,7 @@ inline Content content_of(uint64_t seed, Seq seq) {
   return c;
 }
 
-// The state after some commit.
+// The state after a commit.
 struct Model {
   uint64_t documents = 0;
   Seq next_seq = 0;
@@ -98,7 +98,7 @@ struct Model {
   std::string source, sink, clock;
 };
 
-// Commit number `number` (from 1) of this seed, on top of `model`.
+// Makes commit number `number` (from 1) of this seed, on top of `model`.
 inline Model next_model(uint64_t seed, uint64_t number, const Model& model, std::vector<Seq>* removed_now,
                         std::vector<Shown>* shown_now) {
   std::mt19937_64 random(seed * 7919 + number);
@@ -155,7 +155,7 @@ inline absl::Status write_commit(StateDir& state, uint64_t seed, const Model& be
   return state.commit(commit);
 }
 
-// models[i]: after i commits.
+// models[i] is the state after i commits.
 class Writer {
  public:
   explicit Writer(uint64_t seed, bool shows = true) : seed_(seed), shows_(shows), models_(1) {}
@@ -186,8 +186,8 @@ class Writer {
   std::vector<Shown> shown_;
 };
 
-// Is what `state` shows exactly `model`? Empty: yes. A DataLoss of a row or body is returned as "damaged:
-// ...".
+// Compares the whole content of `state` with `model`. Returns "" if they are equal. Returns a DataLoss of a
+// row or body as "damaged: ...".
 inline std::string difference(StateDir& state, uint64_t seed, const Model& model) {
   const Recovered& r = state.recovered();
   if (r.documents != model.documents) return "documents";
@@ -244,7 +244,7 @@ inline std::string difference(StateDir& state, uint64_t seed, const Model& model
   return wrong;
 }
 
-// The commit whose state `state` shows; -1 and a failure if it shows none.
+// Returns the commit whose state `state` shows; -1 and a failure if there is none.
 inline int matching(StateDir& state, const Writer& writer) {
   for (size_t i = 0; i < writer.models().size(); ++i) {
     if (writer.model(i).documents != state.recovered().documents) continue;

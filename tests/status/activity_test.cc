@@ -149,7 +149,7 @@ TEST(Activity, AnHourOfSamples) {
   EXPECT_EQ(samples.front().documents, 3'600'000u);
 }
 
-// The first that is seen may be a batch that is done: it counts too.
+// The first sample may already include a finished batch: it counts, too.
 TEST(Activity, WhatCameBeforeTheFirstLookCounts) {
   Activity activity(1000);
   activity.sample({.records = 123}, 1500);
@@ -158,7 +158,7 @@ TEST(Activity, WhatCameBeforeTheFirstLookCounts) {
   EXPECT_EQ(activity.samples().back().documents, 123u);
 }
 
-// Of many duplicates at once some stand for all.
+// In a large batch, a sample of the duplicates stands for all.
 TEST(Activity, CountsTheMostCopiedAlsoInLargeBatches) {
   Activity activity(1000);
   Settled large;
@@ -174,7 +174,8 @@ TEST(Activity, CountsTheMostCopiedAlsoInLargeBatches) {
   ASSERT_THAT(activity.events(), SizeIs(Activity::kEvents));
 }
 
-// Against exact counts: no count too low, none too high by more than it says, and what is frequent is there.
+// Against exact counts: no count is too low, none is too high by more than its error, and every frequent key
+// is there.
 TEST(HeavyHitters, AgainstExactCounts) {
   const unsigned seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));

@@ -1,5 +1,5 @@
-// What a request may cost: how long it looks an id up, how many do at the same time, how long it waits for
-// what it removes.
+// The limits of a request: how long it may look up an id, how many requests may do so at once, and how long
+// it waits for its removals.
 #include <gmock/gmock.h>
 
 #include <future>
@@ -40,7 +40,7 @@ class ApiSearch : public ::testing::Test {
     api_->close();
     server_->stop();
   }
-  // The response, for which the pipeline turns.
+  // Turns the pipeline until the response is there, and returns it.
   std::string turn_for(std::future<std::string> response) {
     while (response.wait_for(milliseconds(0)) != std::future_status::ready) turn();
     return response.get();

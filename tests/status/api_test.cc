@@ -44,7 +44,7 @@ class Api : public ::testing::Test {
     daemon_->signal(SIGTERM);
     EXPECT_EQ(daemon_->wait(), 0);
   }
-  // Judged: its verdicts have come.
+  // Returns once the records are judged.
   void feed(const std::string& file, const std::string& records) {
     write_file(dir_ / ("tmp/" + file), records);
     fs::rename(dir_ / ("tmp/" + file), dir_ / ("in/" + file));
@@ -80,7 +80,7 @@ TEST_F(Api, ChecksAndInsertsNothing) {
   const std::string near = body_of(call("POST", "/v1/check", record("x", text(2) + "and more"), kJson));
   EXPECT_THAT(near, HasSubstr(R"("kind":"near","similarity":0.96)"));
   EXPECT_THAT(near, HasSubstr(R"("url":"http://h.example/b")"));
-  // Below the threshold: unique, and the match is shown all the same.
+  // Below the threshold: unique, but the match is shown.
   const std::string text_body = call("POST", "/v1/check", text(1), "Content-Type: text/plain\r\n");
   EXPECT_THAT(body_of(text_body), HasSubstr(R"("kind":"exact")"));
   EXPECT_EQ(status_of(call("POST", "/v1/check", "{", kJson)), 422);
@@ -139,7 +139,7 @@ TEST_F(Api, LooksIdsUpForTheTokenOnly) {
   EXPECT_THAT(body_of(refused), HasSubstr("a bearer token is needed"));
   EXPECT_EQ(status_of(get("/v1/documents/a", "Authorization: Bearer wrong-horse-battery\r\n")), 401);
   EXPECT_EQ(status_of(get("/v1/clusters/a", "")), 401);
-  // A cluster that has grown is known without a search.
+  // A cluster that has grown is found without a search.
   const std::string cluster = body_of(get("/v1/clusters/a"));
   const size_t at = cluster.find(R"("cluster_id":")") + 14;
   std::string by_event = cluster.substr(at, cluster.find('"', at) - at);

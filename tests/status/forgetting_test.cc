@@ -82,7 +82,7 @@ TEST_F(ForgettingTest, TheStreamGoesOnMeanwhileAndWhatComesIsFound) {
   stream.insert(1'000, "one");
   Forgetting::Ticket ticket;
   {
-    const std::lock_guard hold(stream.bodies.gate);  // a disk that does not answer
+    const std::lock_guard hold(stream.bodies.gate);  // like a disk that does not answer
     ticket = ask("tag=crawl=one");
     while (stream.bodies.reads_elsewhere() == 0) stream.turn(forgetting);
     for (int i = 0; i < 10; ++i) {
@@ -108,7 +108,7 @@ TEST_F(ForgettingTest, RemovesInPiecesAndTheSmallestFirst) {
   EXPECT_EQ(forgetting.progress(large).found, 17'000u);
   const auto small = ask("tag=crawl=two");
   {
-    // The large one goes on while the small one is searched for.
+    // The large request continues during the search for the small one.
     const std::lock_guard hold(stream.bodies.gate);
     EXPECT_TRUE(stream.turn(forgetting));
   }

@@ -77,12 +77,12 @@ TEST(Page, CountsRelations) {
   EXPECT_THAT(page, HasSubstr("<dt>sharing a passage</dt><dd>2</dd>"));
 }
 
-// Half a minute of the samples, not the hour.
+// The rates cover the last half minute, not the hour.
 TEST(Page, ShowsRatesOfNow) {
   PageData data{.now_ms = 3'600'000};
   for (int64_t at = 0; at <= 3'600'000; at += 10'000) {
     const auto n = static_cast<uint64_t>(at / 1000);
-    // One a second for most of the hour, seven a second for the last minute.
+    // One document per second for most of the hour, seven per second in the last minute.
     const uint64_t documents = at <= 3'540'000 ? n : 3540 + (n - 3540) * 7;
     data.samples.push_back(
         {.at_ms = at, .documents = documents, .unique = documents / 2, .near = documents - documents / 2});
@@ -110,7 +110,7 @@ TEST(Page, NumbersAreForPeople) {
   EXPECT_THAT(status_page(data), HasSubstr(">2 h\n"));
 }
 
-// The end of a place names the record.
+// A place ends with the number of the record.
 TEST(Page, LongTextsAreCutBetweenCharacters) {
   std::string many;
   for (int i = 0; i < 200; ++i) many += "é";

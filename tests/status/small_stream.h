@@ -1,5 +1,5 @@
 #pragma once
-// An engine with small originals, and the turns of a pipeline that forgets some of them.
+// An engine with small originals, and the loop of a pipeline that forgets some of them.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 
 namespace doppel::testing {
 
-// Bodies in memory that know which thread reads them, and can make the others wait.
+// Bodies in memory that record which thread reads them, and can block the others.
 class WatchedBodies final : public Bodies {
  public:
   absl::StatusOr<BodyRef> append(const Body& body) override { return memory_->append(body); }
@@ -30,7 +30,7 @@ class WatchedBodies final : public Bodies {
   uint64_t reads_here() const { return reads_here_; }
   uint64_t reads_elsewhere() const { return reads_elsewhere_; }
 
-  mutable std::mutex gate;  // held by the test: other threads wait
+  mutable std::mutex gate;  // while the test holds it, other threads wait
 
  private:
   const std::thread::id owner_ = std::this_thread::get_id();
@@ -41,7 +41,7 @@ class WatchedBodies final : public Bodies {
 struct SmallStream {
   SmallStream() : engine(options(), bodies) { format.tag_fields = {"crawl"}; }
 
-  // Originals "d0", "d1", ... with one word each.
+  // Inserts originals "d0", "d1", ... with one word each.
   void insert(int count, const std::string& crawl) {
     std::vector<std::string> lines;
     for (int i = 0; i < count; ++i, ++inserted) {
@@ -61,7 +61,7 @@ struct SmallStream {
     ASSERT_EQ(work.resolved.rows.size(), lines.size());
   }
 
-  // As the pipeline turns while no document comes. False: nothing was removed.
+  // One turn of the pipeline's loop while no document comes. Returns false if nothing was removed.
   bool turn(Forgetting& forgetting) {
     Work work;
     work.resize(0, engine.options());
@@ -91,7 +91,7 @@ struct SmallStream {
   FormatOptions format;
   uint64_t inserted = 0;
   std::vector<Seq> removed;    // in order
-  std::vector<size_t> pieces;  // how many went with each batch
+  std::vector<size_t> pieces;  // number of removals in each batch
 };
 
 }  // namespace doppel::testing

@@ -54,7 +54,7 @@ double deviations(const std::vector<uint64_t>& counts, double total) {
   return (chi - freedom) / std::sqrt(2 * freedom);
 }
 
-// Numbers in order are about the least random words there are.
+// Ascending numbers are about the least random words there are.
 std::vector<std::string> counting_words(size_t n) {
   std::vector<std::string> words;
   for (size_t i = 0; i < n; ++i) words.push_back(std::to_string(i));

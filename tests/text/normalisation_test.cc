@@ -1,5 +1,4 @@
-// The normalisers besides the default one, against what they say of themselves; and values that must never
-// change.
+// The normalisers other than the default one, against their documentation; and values that must never change.
 
 #include <gtest/gtest.h>
 
@@ -62,7 +61,7 @@ std::vector<std::string> raw_words(std::string_view text) {
   return out;
 }
 
-// Places of words, quickly found, are those that the slow way finds.
+// The fast search for places of words finds the same places as the slow one.
 void check_places(std::string_view text) {
   std::vector<WordPlace> standard;
   for (const WordSpan& word : split_words(text)) standard.push_back({word.begin, word.end});
@@ -130,7 +129,7 @@ TEST(Normalisation, WhatIsEqual) {
       equal("\xd0\x99\xd0\xbe\xd0\xb3 \xce\x86\xce\xbb", "\xd0\xb8\xd0\xbe\xd0\xb3 \xce\xb1\xce\xbb", loose));
 }
 
-// Signatures are stored for years: the bytes of these must not change under the names that the scheme has.
+// Signatures are stored for years: these bytes must not change under the scheme's names.
 TEST(Normalisation, GoldenValues) {
   constexpr std::string_view kText = "The Caf\xc3\xa9 at No. 42 opened in 1999, \xd0\x99\xd0\xbe\xd0\xb3.";
   const auto golden = [&](Normalisation how) {

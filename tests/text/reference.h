@@ -1,5 +1,5 @@
 #pragma once
-// The text stage once more, by ICU and in the most obvious way, and random texts to compare them on.
+// The text stage in its most obvious form, by ICU, and random texts to compare the two on.
 
 #include <unicode/uchar.h>
 #include <unicode/unorm2.h>
@@ -104,7 +104,7 @@ inline std::u16string normalise(std::u16string text) {
   }
 }
 
-// The words of a text, normalised.
+// Returns the normalised words of a text.
 inline std::vector<std::string> words(std::string_view text) {
   std::vector<std::string> result;
   enum { none, word, single } open = none;
@@ -131,7 +131,7 @@ inline std::vector<std::string> words(std::string_view text) {
   return result;
 }
 
-// The shingle hashes of words, by the plain formulas.
+// Returns the shingle hashes of words, by the plain formulas.
 inline std::vector<uint64_t> shingles(const std::vector<std::string>& text_words, const HashKey& key,
                                       int size) {
   const WordKeys keys(key);
@@ -152,7 +152,7 @@ inline std::vector<uint64_t> shingled(std::string_view text, const HashKey& key,
   return {out.begin(), out.end()};
 }
 
-// A code point that Unicode 15.0 knows, or that no Unicode will: not one that a newer ICU has learnt.
+// Whether Unicode 15.0 knows the code point, or no version ever will: a newer ICU may know more.
 inline bool is_settled(UChar32 c) {
   if (U_IS_SURROGATE(c)) return false;
   UVersionInfo age;
@@ -165,7 +165,7 @@ inline bool is_settled(UChar32 c) {
 using Random = std::mt19937_64;
 inline size_t below(Random& random, size_t n) { return random() % n; }
 
-// Text that goes back and forth between scripts, with many marks, separators and odd characters.
+// Text that alternates between scripts, with many marks, separators and odd characters.
 inline std::u32string random_text(Random& random, size_t size) {
   static const std::vector<std::u32string> kAlphabets = {
       U"the quick Brown_fox 42 ",

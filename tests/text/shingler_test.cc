@@ -1,4 +1,4 @@
-// The shingler must not care how a text is cut or which kernels run, and must take any bytes.
+// The shingler gives the same hashes however a text is cut and whichever kernels run, and accepts any bytes.
 
 #include "text/shingler.h"
 
@@ -183,7 +183,7 @@ TEST_F(Shingles, KeysAndSizesMatter) {
   EXPECT_NE(ref::shingled(x, kKey, 64), ref::shingled(y, kKey, 64));
 }
 
-// More marks on one letter than are put in order at once: still the same for every cut.
+// More marks on one letter than are sorted at once: still the same hashes for every cut.
 TEST_F(Shingles, EndlessRunsOfMarks) {
   ref::Random random(5);
   static constexpr char32_t kMarks[] = {0x301, 0x327, 0x345, 0x315, 0x334, 0x5b0, 0x1d165};
@@ -198,7 +198,7 @@ TEST_F(Shingles, EndlessRunsOfMarks) {
   }
 }
 
-// A hundred megabytes of x, ten of the others: linear time, and nothing grows.
+// A hundred megabytes of x, ten of the others: linear time, and memory does not grow.
 TEST_F(Shingles, EndlessRepeats) {
   Shingler shingler(kKey, 1);
   for (std::string_view unit : {"x", "é", "\u0301", "漢", " ", "\xff", "\u00ad"}) {

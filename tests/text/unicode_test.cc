@@ -35,7 +35,7 @@ TEST(Unicode, EveryCodePoint) {
     after_single.clear();
   };
   for (UChar32 c = 0; c < 0x110000; ++c) {
-    // The planes of private use and those that are empty are all the same: take a part of them.
+    // The private-use planes and the empty ones are uniform: checks only a part of them.
     if (c >= 0x40000 && c < 0xe0000 && c % 257 != 0 && (c & 0xffff) < 0xfff0) continue;
     if (!ref::is_settled(c)) continue;
     const auto point = static_cast<char32_t>(c);
@@ -57,7 +57,7 @@ TEST(Unicode, RandomSequences) {
   }
 }
 
-// All ways to write one text that compatibility equivalence knows.
+// All spellings of a text that are equivalent by compatibility.
 TEST(Unicode, NormalFormsDoNotMatter) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);

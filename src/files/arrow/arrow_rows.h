@@ -65,7 +65,7 @@ class ArrowRows final : public tables::Rows {
   uint64_t row_ = 0, rows_ = 0;                          // of the current batch
   uint64_t batches_ = 0;
   bool lost_end_ = false;  // the messages behind this one cannot be found, or need a lost dictionary
-  uint64_t skipped_ = 0, to_skip_ = 0;  // rows that earlier runs read, and those still to be skipped
+  uint64_t skipped_ = 0, to_skip_ = 0;  // rows that earlier runs have read, and rows still to be skipped
 };
 
 }  // namespace doppel::arrow

@@ -28,7 +28,7 @@ struct BatchHead {
   bool union_bits = false;  // up to V4 a union has one more buffer, the validity bits
 };
 
-// `version` is that of the message, which may differ from the footer's. It is an error if the metadata is
+// `version` is the message's, which may differ from the footer's. It is an error if the metadata is
 // impossible for a body of `body_bytes` bytes.
 absl::StatusOr<BatchHead> read_batch_head(const FlatTable& batch, int16_t version, uint64_t body_bytes);
 
@@ -37,7 +37,7 @@ struct Unpacked {
   uint64_t packed = 0, size = 0;
 };
 
-// The body of a batch. Reads only the buffers that are asked for.
+// The body of a batch. Reads only the requested buffers.
 class Body {
  public:
   // Adds the sizes of unpacked buffers to `unpacked`, which must outlive the body, and refuses

@@ -30,7 +30,7 @@ class NestedValues {
   const Field* field_;
   Values values_;
   std::vector<NestedValues> children_;
-  std::vector<std::string> names_;  // of a structure: what precedes the value of each child in JSON
+  std::vector<std::string> names_;  // of a structure: the JSON before the value of each child
 };
 
 }  // namespace doppel::arrow

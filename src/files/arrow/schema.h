@@ -32,7 +32,7 @@ enum class Layout : uint8_t {
 // A column or one of its children.
 struct Field {
   tables::Column column;
-  std::vector<Field> children;  // parallel to those of the column; of a map: its key and its value
+  std::vector<Field> children;  // parallel to column.children; of a map: its key and its value
   Layout layout = Layout::nulls;
   uint32_t width = 0;    // bytes of numbers and fixed values; entries of fixed lists
   bool has_sign = true;  // of integers

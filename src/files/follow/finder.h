@@ -1,7 +1,6 @@
 #pragma once
-// Finds files as they come and go, in directory trees and under given names. Events of the system tell
-// where to look. Where there are none, the finder lists everything again each second, or less often if that
-// takes long.
+// Finds files as they come and go, in directory trees and under given names. Events of the system tell where
+// to look. Without events, the finder lists everything each second, or less often if that takes long.
 
 #include <sys/stat.h>
 

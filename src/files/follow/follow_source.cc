@@ -155,8 +155,8 @@ class FollowSource final : public Source, private Finds {
 
   void all_found() override {
     logs_.look_at_paths();
-    // Forgets files that the last search found and this one did not. Not while files are queued: one of
-    // them may be such a file under a new name.
+    // Forgets files that the last search found and this one did not. Not while files are queued: a queued
+    // file may be a forgotten one under a new name.
     if (queue_.empty() && problems_.empty()) {
       for (const uint64_t hash : seen_before_) {
         if (seen_.contains(hash)) continue;

@@ -29,9 +29,9 @@ struct FollowOptions {
   FinderOptions finder;
 };
 
-// `position` is what an earlier run committed, that of open_files_source(), or empty. The source is live;
-// it ends only if stdin is its only input. It is an error if there is nothing to follow or the position is
-// damaged.
+// `position` comes from an earlier run, which may have used open_files_source(), or is empty. The source is
+// live; it ends only if stdin is its only input. It is an error if there is nothing to follow or the position
+// is damaged.
 absl::StatusOr<std::unique_ptr<Source>> open_follow_source(const FollowOptions& options,
                                                            std::string_view position);
 

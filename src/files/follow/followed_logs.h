@@ -22,8 +22,8 @@ class FollowedLogs {
  public:
   using File = std::shared_ptr<FollowedFile>;
 
-  // `finder`, `position` and `problems` belong to the caller and must outlive this object. `enqueue`
-  // receives files with something to read; it ignores those that are queued or wait for another file.
+  // `finder`, `position` and `problems` belong to the caller and must outlive this object. `enqueue` receives
+  // files with something to read; it ignores files that are queued or wait for another file.
   FollowedLogs(std::chrono::milliseconds settle, const Finder& finder, FollowPosition& position,
                std::vector<Problem>& problems, std::function<void(const File&)> enqueue)
       : settle_(settle),
@@ -35,13 +35,13 @@ class FollowedLogs {
   bool knows(const FileKey& key) const { return files_.contains(key); }
   // A file was found under this path, or written to. Returns false if the file is not known.
   bool found(const FileKey& key, const std::string& path);
-  // Starts to follow a file. `known` is what an earlier run read of it, or nullptr. It is an error if the
-  // file cannot be opened.
+  // Starts to follow a file. `known` says how far an earlier run read it, or is nullptr. It is an error if
+  // the file cannot be opened.
   absl::Status follow(const std::string& path, const TailMark* known);
-  // There is no file under this path any more, or another one. Returns false if the path was not a followed
-  // log's.
+  // Call it when a path may have lost its file. If the path's log is no longer there, the log leaves the
+  // path. Returns false if no followed log has this path.
   bool gone(const std::string& path);
-  // Files that are no longer under their paths leave them.
+  // Finds the files that are no longer under their paths, and makes them leave.
   void look_at_paths();
   // Among the files that left: enqueues those with more to read, and finishes those that were quiet for
   // long enough.

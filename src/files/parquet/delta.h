@@ -15,7 +15,7 @@ class DeltaReader {
   bool begin(std::string_view bytes);
   // Returns false if there are no more values, or they are damaged.
   bool next(int64_t& value);
-  // Sets `behind` to what follows the values, without decoding them: this takes time per block, not per
+  // Sets `behind` to the bytes after the values, without decoding them: this takes time per block, not per
   // value. Call it after begin(). Returns false if they are damaged.
   bool find_end(std::string_view& behind) const;
   uint64_t values() const { return values_; }
@@ -26,7 +26,7 @@ class DeltaReader {
 
   std::string_view rest_;
   uint64_t values_ = 0;      // total, as the header says
-  uint64_t left_ = 0;        // values that were not read
+  uint64_t left_ = 0;        // values not read yet
   uint64_t miniblocks_ = 0;  // in a block
   uint64_t per_miniblock_ = 0;
   uint64_t value_ = 0;  // the next value; all but the first still lack their difference

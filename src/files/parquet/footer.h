@@ -56,7 +56,7 @@ class Footer {
   uint64_t file_size_ = 0;
   std::vector<Column> columns_;
   size_t at_ = 0;             // offset of the next row group in bytes_
-  uint64_t groups_left_ = 0;  // row groups that were not read
+  uint64_t groups_left_ = 0;  // row groups not read yet
 };
 
 // Reads n bytes at offset `at`. It is an error if the file ends before them or cannot be read.

@@ -1,6 +1,6 @@
 #pragma once
 // Parquet's RLE/bit-packing hybrid: small numbers either as a value with a repeat count, or bit-packed in
-// groups of eight. Levels, dictionary indexes and booleans are encoded so.
+// groups of eight. Levels, dictionary indexes and booleans use this encoding.
 
 #include <bit>
 #include <cstdint>

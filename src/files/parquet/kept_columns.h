@@ -1,5 +1,5 @@
 #pragma once
-// The columns of a Parquet file into which rows of several files are copied: those of the first of these
+// The columns of a Parquet file that rows of several files are copied to. They come from the first of these
 // files that can be read.
 
 #include <string>
@@ -12,8 +12,8 @@ namespace doppel::parquet {
 
 class KeptColumns {
  public:
-  // Takes the columns of the first file, and compares those of the following ones. It is an error if they
-  // differ or cannot be copied; the message does not name `path`.
+  // Takes the columns of the first file, and compares the columns of the following files. It is an error if
+  // they differ or cannot be copied; the message does not name `path`.
   absl::Status admit(const std::string& path, const Footer& footer);
   // Whether a file was admitted.
   bool known() const { return !first_path_.empty(); }

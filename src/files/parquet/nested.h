@@ -20,7 +20,7 @@ class NestedReader {
   NestedReader(const Column& column, const Column* leaves, int fd, uint64_t page_bytes, uint64_t row_bytes,
                const ByteCounter& counter);
 
-  // Moves behind the first `skip` rows of a row group. `chunks` are those of the leaves. Errors here and in
+  // Moves behind the first `skip` rows of a row group. `chunks` belong to the leaves. Errors here and in
   // next() name the leaf.
   absl::Status begin(const Chunk* chunks, uint64_t rows, uint64_t skip);
   // The JSON of the next row; valid until the next call.
@@ -33,7 +33,7 @@ class NestedReader {
         : column(of), reader(of, {of.definition, of.repetition}, fd, page_bytes, counter) {}
     const Column& column;
     ColumnReader reader;
-    uint64_t left = 0;     // values that were not read
+    uint64_t left = 0;     // values not read yet
     bool at_hand = false;  // levels and cell are set
     Depth levels;
     Cell cell;
@@ -43,7 +43,7 @@ class NestedReader {
     const Column* column = nullptr;
     size_t first = 0, leaves = 0;  // range of the leaves below it
     std::vector<Node> children;
-    std::vector<std::string> names;  // what precedes the value of each child in JSON
+    std::vector<std::string> names;  // the JSON before the value of each child
   };
   static Node node_of(const Column& column, size_t& first);
   absl::Status look(Leaf& leaf);

@@ -61,9 +61,9 @@ class ParquetRows final : public tables::Rows {
   };
   std::vector<Reader> readers_;         // parallel to columns_
   uint64_t groups_ = 0;                 // row groups that were begun, including the current one
-  uint64_t left_ = 0;                   // rows of the current group that were not read
+  uint64_t left_ = 0;                   // rows of the current group not read yet
   bool readable_ = true;                // the footer's entry of the current group could be read
-  uint64_t skipped_ = 0, to_skip_ = 0;  // rows that earlier runs read, and those still to be skipped
+  uint64_t skipped_ = 0, to_skip_ = 0;  // rows that earlier runs have read, and rows still to be skipped
   uint64_t place_ = 0;
 };
 

@@ -22,12 +22,12 @@ class RowCopy {
   static absl::StatusOr<std::unique_ptr<RowCopy>> open(const std::string& to,
                                                        std::shared_ptr<KeptColumns> columns = nullptr);
 
-  // Begins the file whose rows follow. It is an error if it is not a Parquet file, or its columns differ
-  // from those before.
+  // Begins the file whose rows follow. It is an error if it is not a Parquet file, or if its columns differ
+  // from those of earlier files.
   absl::Status begin(const std::string& path);
   // Adds a row of this file by number. Call it in ascending order.
   void add(uint64_t row) { rows_.push_back(row); }
-  // The same with another text in this column.
+  // Adds a row of this file with another text in this column.
   void add_with(uint64_t row, std::string_view column, std::string text) {
     texts_.emplace(row, Text{std::string(column), std::move(text)});
     add(row);

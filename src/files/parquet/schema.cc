@@ -214,7 +214,7 @@ class TreeReader {
     return list;
   }
 
-  // The same, without the list that its own repetition makes.
+  // Like node(), but without the list that the node's own repetition makes.
   Column inside(Depth depth, size_t deep) {
     const Element& e = elements_[at_++];
     Column out;
@@ -307,7 +307,7 @@ bool read_schema(ThriftReader& in, ThriftReader::Type type, std::vector<Column>&
 
 bool read_leaves(ThriftReader& in, ThriftReader::Type type, std::vector<Leaf>& out) {
   struct Node {
-    int64_t children = 0;  // children that were not read
+    int64_t children = 0;  // children not read yet
     std::string name;
     Depth depth;
   };

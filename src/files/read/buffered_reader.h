@@ -1,6 +1,6 @@
 #pragma once
-// What the readers of lines, JSON values and signed records share: a file that is read from front to back
-// into the buffer of the batch.
+// The base of the readers of lines, JSON values and signed records: reads a file from front to back into the
+// buffer of the batch.
 
 #include <memory>
 #include <string_view>
@@ -27,13 +27,13 @@ class BufferedReader : public RecordReader {
 
   // Moves to mark_.offset. Adds a Problem, and ends, if that place does not exist any more.
   void start(Batch& batch);
-  // The bytes that were read and not handed out.
+  // The bytes that were read but not handed out yet.
   std::string_view open() const { return {filling_.data() + begin_, filling_.end() - begin_}; }
-  // Reads more behind the open bytes, which may move. Makes room for `wanted` bytes or more. Returns how many
-  // came; 0 at the end of the file.
+  // Reads more behind the open bytes, which may move. Makes room for `wanted` bytes or more. Returns the
+  // number of bytes read; 0 at the end of the file.
   absl::StatusOr<size_t> read_more(size_t wanted);
-  // Waits for a pipe. Returns false if the batch should be delivered first. A stopped run discards the record
-  // that is incomplete.
+  // Waits for a pipe. Returns false if the batch should be delivered first. A stopped run discards an
+  // incomplete record.
   bool worth_waiting(const Batch& batch);
 
   const FilesSourceOptions& options_;
@@ -42,7 +42,7 @@ class BufferedReader : public RecordReader {
   const int fd_;
   const std::unique_ptr<ByteStream> stream_;
   PipeWait pipe_;
-  LineMark mark_;     // behind what was handed out
+  LineMark mark_;     // after the last record that was handed out
   size_t begin_ = 0;  // start of the open record in the buffer
   bool head_left_;    // InputFile::head was not consumed yet
   bool started_ = false;

@@ -17,7 +17,7 @@ inline constexpr size_t kLookedAtPacked = 160 << 10;
 
 Packing packing_in(std::string_view head);
 
-// The beginning of what `head` unpacks to; empty if unknown.
+// The beginning of `head` unpacked; empty if unknown.
 std::string unpacked_head(std::string_view head, Packing packing);
 
 // Why a file that begins with `head` (uncompressed) cannot be read, and what to do; empty if it can be read

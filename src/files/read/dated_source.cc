@@ -25,7 +25,7 @@ namespace {
 struct DatedPlace {
   int64_t time_ms;
   size_t file;
-  uint64_t stored, offset;  // in the stored file, and in what it unpacks to
+  uint64_t stored, offset;  // in the stored file, and in its unpacked bytes
 };
 
 class DatedSource final : public Source {

@@ -10,10 +10,10 @@
 
 namespace doppel {
 
-// Reads the heads of all records first, then each record by its offset, so all files are read twice. A
-// record without a date gets that of the one before it in the file. The source has no position. It is an
-// error if an input is not a WARC file, or holds several records in one gzip member or zstd frame, because
-// these cannot be read one by one.
+// Reads the heads of all records first, then each record by its offset, so all files are read twice. A record
+// without a date gets the date of the previous record in its file. The source has no position. It is an error
+// if an input is not a WARC file, or holds several records in one gzip member or zstd frame, because these
+// cannot be read one by one.
 absl::StatusOr<std::unique_ptr<Source>> open_dated_source(const FilesSourceOptions& options);
 
 }  // namespace doppel

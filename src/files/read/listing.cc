@@ -16,7 +16,7 @@
 namespace doppel {
 namespace {
 
-// Files that Spark and others put next to the files of a table; they are no documents.
+// Files that Spark and others put next to the files of a table. They are not documents.
 bool is_beside_tables(std::string_view name) {
   return name == "_SUCCESS" || name == "_metadata" || name == "_common_metadata";
 }
@@ -129,7 +129,7 @@ class Walk {
     above_.pop_back();
   }
 
-  // Next to WARC files, indexes and logs belong to the crawl and are no documents; elsewhere they are
+  // Next to WARC files, indexes and logs belong to the crawl and are not documents; elsewhere they are
   // ordinary files.
   void add_indexes(size_t first) {
     const bool crawl = std::any_of(out_.files.begin() + static_cast<ptrdiff_t>(first), out_.files.end(),

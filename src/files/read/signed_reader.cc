@@ -12,7 +12,7 @@
 namespace doppel {
 namespace {
 
-// Room for all that a signed record holds besides a rejected record.
+// Room for everything in a signed record except a rejected record.
 constexpr uint64_t kBesides = 16 << 20;
 
 }  // namespace

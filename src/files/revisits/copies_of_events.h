@@ -20,8 +20,8 @@ class CopiesOfEvents {
   // temporary file.
   static absl::StatusOr<CopiesOfEvents> open(const std::string& path);
 
-  // Calls `visit` with each copy by payload, in order. `say`, if set, receives what is wrong with a line.
-  // Returns the error of reading, or the first error of `visit`, which stops the loop.
+  // Calls `visit` with each copy by payload, in order. `say`, if set, receives a message about each wrong
+  // line. Returns the error of reading, or the first error of `visit`, which stops the loop.
   using Visit = std::function<absl::Status(PayloadCopy)>;
   absl::Status each(const Visit& visit, const std::function<void(const std::string&)>& say = {});
 

@@ -19,8 +19,8 @@ namespace doppel {
 
 class RecordsOfFiles {
  public:
-  // Adds the file with this number in its set. `problems` receives what cannot be read of it. It is an
-  // error if nothing can.
+  // Adds the file with this number in its set. Appends a message to `problems` for each part that cannot be
+  // read. It is an error if nothing can be read.
   absl::Status add(const InputFile& file, size_t number, std::vector<std::string>& problems);
 
   // The place of the record with this id, if exactly one has it.

@@ -1,6 +1,6 @@
 #pragma once
 // Unpacks a page of Parquet or a buffer of Arrow. The stated size may be wrong: the result never takes more
-// memory than that, nor more than the data fills.
+// memory than the stated size or the unpacked data.
 
 #include <zstd.h>
 

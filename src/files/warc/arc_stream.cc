@@ -151,7 +151,7 @@ class ArcStream final : public ByteStream {
  private:
   static constexpr std::string_view kEnd = "\r\n\r\n";
 
-  // Reads more bytes behind those that are left. Returns false at the end.
+  // Reads more bytes and appends them to the unread ones. Returns false at the end.
   absl::StatusOr<bool> fill() {
     bytes_.erase(0, at_);
     base_ += std::exchange(at_, 0);

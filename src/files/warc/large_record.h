@@ -1,6 +1,6 @@
 #pragma once
-// Processes a WARC record that is too large for memory while it is read: hashes its payload, and stores
-// what follows its beginning in a temporary file, so that a sink can write the whole record.
+// Processes a WARC record that is too large for memory while it is read: hashes its payload, and stores the
+// rest of it in a temporary file, so that a sink can write the whole record.
 
 #include <cstdint>
 #include <memory>

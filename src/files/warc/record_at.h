@@ -12,7 +12,7 @@ namespace doppel {
 
 struct RecordAt {
   std::string head;         // the WARC head as stored, with the empty line
-  std::string http_head;    // of a response, with the empty line; empty: it is no HTTP response
+  std::string http_head;    // of a response, with the empty line; empty if it is not HTTP
   uint64_t body_bytes = 0;  // bytes of the block behind the HTTP head
   Digest body;              // the digest of these bytes
   uint64_t end = 0;         // where the next record begins in the file

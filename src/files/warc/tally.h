@@ -1,6 +1,5 @@
 #pragma once
-// Counts what an archive holds, and what its copies take: captures, bytes and copies by host, type and
-// year.
+// Counts the captures of an archive, their bytes and their copies, by host, type and year.
 
 #include <cstdint>
 #include <map>

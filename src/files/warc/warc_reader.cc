@@ -75,7 +75,7 @@ bool WarcReader::start(Batch& batch) {
       go_on(batch);
       return false;
     }
-    // Drops what is before that place.
+    // Drops the bytes before that place.
     const uint64_t unwanted = std::min(end_, mark_.offset) - at_;
     begin_ += unwanted;
     at_ += unwanted;
@@ -200,7 +200,7 @@ bool WarcReader::ends_well(size_t bytes) {
   return true;
 }
 
-// The same for a record that is not read as a whole, in an uncompressed file.
+// Like ends_well(), for a record in an uncompressed file that is not read as a whole.
 bool WarcReader::ends_well_far(uint64_t bytes) const {
   char end[1 + kBegins.size()];  // from the last byte of the record on
   const uint64_t at = at_ + bytes - 1;

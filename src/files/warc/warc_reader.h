@@ -53,13 +53,13 @@ class WarcReader final : public RecordReader {
   int fd_;
   std::unique_ptr<ByteStream> stream_;
   LineMark mark_;     // offset: behind the last record handed out, in uncompressed bytes
-  size_t begin_ = 0;  // offset in the buffer of what was not handed out
+  size_t begin_ = 0;  // offset in the buffer of the first byte not handed out
   uint64_t at_ = 0;   // the same place in the file (uncompressed)
   uint64_t end_ = 0;  // end of what was read, in the file (uncompressed)
   bool started_ = false;
   bool ended_ = false;  // nothing more can be read
   bool damaged_ = false;
-  bool lost_ = false;     // the stream cannot decompress what follows end_
+  bool lost_ = false;     // the stream cannot decompress the bytes after end_
   bool ends_ = false;     // no record follows the damage in what was read
   bool at_next_ = false;  // the next record begins at at_
   uint64_t damaged_at_ = 0, skipped_ = 0;

@@ -258,7 +258,7 @@ absl::Status FilesSink::write_one(const Record& record, const SignedDocument& do
   return absl::OkStatus();
 }
 
-// The line of a document, if it has one.
+// Appends the line of a document, if the output has one for it.
 void FilesSink::append_result(const SignedDocument& document, const Metadata& metadata,
                               const Metadata& original, const Outcome& outcome) {
   const bool duplicate = outcome.verdict == Verdict::duplicate;
@@ -316,7 +316,7 @@ absl::Status FilesSink::keep(const Record& record, bool kept) {
   return kept ? keep_record(record) : absl::OkStatus();
 }
 
-// Keeps the record with a shorter text, if anything is left of it.
+// Keeps the record with a shorter text, unless the text is empty.
 absl::Status FilesSink::keep_shorter(const Record& record, TextCutter::Shorter shorter,
                                      std::span<const ByteRange> cut) {
   ++cut_.documents;

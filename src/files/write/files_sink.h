@@ -39,7 +39,7 @@ struct FilesSinkOptions {
   std::string rejects;      // file for rejected lines
   bool sync = false;        // sync the files at each commit
   bool keep_later = false;  // write() keeps nothing; the caller calls keep()
-  // What Outcome::cut says is left out of kept records, which are of this format; none: they are kept whole.
+  // If set, kept records, which have this format, are written without the bytes in Outcome::cut.
   std::optional<FormatOptions> cut;
   EventContext context;
   // Needed for original-removed events; both must outlive the sink. nullptr: no such events.
@@ -50,7 +50,7 @@ struct FilesSinkOptions {
 
 class FilesSink : public Sink {
  public:
-  // `position` is that of an earlier run, or empty. `report` receives messages about records and inputs.
+  // `position` is an earlier run's, or empty. `report` receives messages about records and inputs.
   static absl::StatusOr<std::unique_ptr<FilesSink>> open(const FilesSinkOptions& options,
                                                          std::string_view position,
                                                          std::function<void(const std::string&)> report);
@@ -66,9 +66,9 @@ class FilesSink : public Sink {
   static bool supports(const FilesSinkOptions& options, std::string_view position);
 
   absl::Status write(const Decided& decided) override;
-  // Call it with keep_later, for each record of the input in order: whether the record is kept.
+  // Call it with keep_later, for each record of the input in order. `kept` says whether to keep the record.
   absl::Status keep(const Record& record, bool kept);
-  // Hands everything that was kept so far to the system. write() does so itself.
+  // Passes everything that was kept so far to the system. write() does so itself.
   absl::Status flush() { return hand_on(false); }
   std::string position() const override;
   // Makes everything that was written survive a power loss.
@@ -76,7 +76,7 @@ class FilesSink : public Sink {
   // How many unique WARC records could not be kept, and a message about the first one.
   uint64_t not_kept() const { return not_kept_; }
   const std::string& first_not_kept() const { return first_not_kept_; }
-  // Documents whose passages were cut, those of which nothing was left, and how many bytes of text.
+  // The documents that were cut, the documents whose text became empty, and the bytes that were cut.
   struct Cut {
     uint64_t documents = 0, emptied = 0, bytes = 0;
   };
@@ -126,7 +126,8 @@ class FilesSink : public Sink {
   Cut cut_;
   uint64_t not_kept_ = 0;
   std::string first_not_kept_;
-  bool keeps_on_ = false;  // keep_ contains what earlier runs kept, also originals that come again
+  // Keep_ contains the records that earlier runs kept, also originals that come again.
+  bool keeps_on_ = false;
   Seq announced_ = 0, lowest_live_ = 0;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Writes records without some passages of their texts.
+// Removes passages from the texts of records.
 
 #include <memory>
 #include <optional>
@@ -14,16 +14,16 @@ namespace doppel {
 
 class TextCutter {
  public:
-  // Records of this format, which check_format_of_plain_texts() accepts.
+  // The format of the records must pass check_format_of_plain_texts().
   explicit TextCutter(const FormatOptions& format);
 
   struct Shorter {
     std::string record, text;  // without the passages
     std::string column;        // that holds the text, if the record is a row
-    bool empty = false;        // nothing but space is left of the text
+    bool empty = false;        // the shorter text has only space
   };
   // `cut`: bytes of the document's text, disjoint, ascending. Nullopt: the record does not hold its text as
-  // it is.
+  // it is compared.
   std::optional<Shorter> without(const Record& record, std::span<const ByteRange> cut);
 
  private:

@@ -291,8 +291,8 @@ std::string_view CharsetDecoder::decode(std::string_view bytes, std::string_view
   }
   if (std::string_view wide = wide_without_mark(bytes); !wide.empty() && attempt(std::string(wide)))
     return out_;
-  // If only few of the high bytes are errors in UTF-8, the text is damaged UTF-8: in no other charset do so
-  // many of them look like UTF-8.
+  // If only few of the high bytes are errors in UTF-8, the text is damaged UTF-8: in other charsets, fewer of
+  // them look like UTF-8.
   constexpr size_t kOneIn = 20;
   const auto high = static_cast<size_t>(
       std::count_if(bytes.begin(), bytes.end(), [](char c) { return static_cast<signed char>(c) < 0; }));

@@ -30,9 +30,9 @@ class CharsetDecoder {
   CharsetDecoder& operator=(const CharsetDecoder&) = delete;
 
   // Tries in this order: a byte order mark; UTF-8, if the bytes are valid UTF-8 and not only ASCII (other
-  // text is almost never valid UTF-8); the declared charset; that of the page's meta tags, if `html`; what
-  // the bytes look like. The first one without errors counts (UTF-8 may have a few). If all have errors, the
-  // one with the fewest counts, with U+FFFD in place of the errors. Labels have the meaning that browsers
+  // text is almost never valid UTF-8); the declared charset; the charset of the page's meta tags, if `html`;
+  // a guess from the bytes. The first one without errors counts (UTF-8 may have a few). If all have errors,
+  // the one with the fewest counts, with U+FFFD in place of the errors. Labels have the meaning that browsers
   // give them (iso-8859-1 is windows-1252). The result is valid UTF-8, and valid memory until the next call,
   // or as long as `bytes` is.
   std::string_view decode(std::string_view bytes, std::string_view declared, bool html);

@@ -29,7 +29,7 @@ size_t grow(std::string& out, size_t used, size_t max_bytes) {
   return out.size() - used;
 }
 
-// A truncated response gives what can be decompressed.
+// Decompresses a truncated response as far as it goes.
 absl::Status inflate_into(std::string_view in, int window, size_t max_bytes, std::string& out, bool& begun) {
   z_stream z = {};
   if (inflateInit2(&z, window) != Z_OK) return absl::ResourceExhaustedError("no memory to decode the body");

@@ -62,7 +62,7 @@ inline bool equal_ignoring_case(std::string_view a, std::string_view b) {
 }
 
 // Undoes "chunked". Returns false if the body is not chunked; then `out` is unspecified. (Crawlers may keep
-// the header but store the decoded body.) A truncated body gives what there is.
+// the header but store the decoded body.) A truncated body is decoded as far as it goes.
 bool decode_chunked(std::string_view body, std::string& out);
 
 // Undoes gzip, deflate, br and zstd, several if so declared. A body that does not start like the declared

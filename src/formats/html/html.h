@@ -1,6 +1,6 @@
 #pragma once
-// Extracts the text of an HTML page with libxml2's event parser. No tree is built, so that a page can neither
-// use much memory nor cause quadratic work.
+// Extracts the text of an HTML page with libxml2's event parser. Builds no tree, so that a page cannot use
+// much memory or cause quadratic work.
 
 #include <memory>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// Finds what an inline script does when it runs: its calls outside functions whose arguments are all
-// literals.
+// Finds the calls that an inline script makes when it runs: those outside functions, with only literals as
+// arguments.
 
 #include <string_view>
 #include <vector>

@@ -19,9 +19,9 @@ class PageKind {
   void see_attribute(std::string_view name, std::string_view value);
   void see_data(std::string_view json);
 
-  // The page consists of what its readers wrote.
+  // Whether the page consists of posts of its readers.
   bool is_forum() const { return forum_; }
-  // The page is about one article or product, so what surrounds it is about other things.
+  // Whether the page is about one article or product, so that everything around it is about other things.
   bool is_one_thing() const { return one_thing_ || articles_ == 1; }
 
  private:

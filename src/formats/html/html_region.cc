@@ -1,5 +1,5 @@
-// The distribution of plain text decides which marked elements are boilerplate (not those that contain most
-// of it), and which element is the region (where most of it is).
+// The distribution of plain text decides which marked elements are boilerplate (not the elements that contain
+// most of it), and which element is the region (where most of it is).
 
 #include "formats/html/html_region.h"
 
@@ -34,7 +34,7 @@ constexpr uint32_t kMenuPlain = 100;
 constexpr uint64_t kMenuPlainShare = 60, kMenuLinks = 20;
 
 constexpr uint32_t kRestLetters =
-    600;  // letters, with links: if so many remain, a footer is taken for a footer
+    600;  // letters, with links: if this many remain, a page's footer stays boilerplate
 constexpr uint64_t kMainLetters =
     50;                           // percent of the page's letters, for the list of a page without plain text
 constexpr uint64_t kBeside = 50;  // percent of the region's plain text, in marked siblings

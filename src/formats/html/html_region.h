@@ -19,7 +19,7 @@ struct HtmlNode {
   bool comment = false;  // in or part of readers' comments
   bool out = false;      // in or part of boilerplate or comments
   bool site = false;     // shared by all pages of a site, but used as text because there is no other
-  uint32_t plain = 0;    // letters of plain text in it, without what is out
+  uint32_t plain = 0;    // letters of plain text; like the next two, without elements that are out
   uint32_t letters = 0;  // all letters
   uint32_t linked = 0;   // letters in links
 };

@@ -230,8 +230,8 @@ class Arrangement {
     return true;
   }
 
-  // The end of what is shown until the part arrives: the comment that closes the one before the place, or
-  // that contains the place's id.
+  // The end of the fallback, which is shown until the part arrives: the comment that closes the one before
+  // the place, or that contains the place's id.
   size_t end_of_fallback(size_t target) const {
     const ScannedTag& tag = page_.tags[target];
     auto at =

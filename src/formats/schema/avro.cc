@@ -1,5 +1,5 @@
-// One pass over the bytes by the nodes of the schema. Nothing is allocated but the JSON, whose size is
-// checked after each value, so neither lengths nor counts of a broken record cost more than a good record
+// Decodes in one pass over the bytes, guided by the nodes of the schema. Allocates only the JSON, and checks
+// its size after each value. So the lengths and counts in a broken record cost no more than a good record
 // may.
 
 #include "formats/schema/avro.h"
@@ -123,7 +123,7 @@ class Reader {
     return true;
   }
 
-  // The number, in zigzag code.
+  // Reads a number in zigzag code.
   bool number(int64_t& out) {
     uint64_t bits = 0;
     for (size_t i = 0; i < left_.size() && i < 10; ++i) {
@@ -211,7 +211,7 @@ class Reader {
     return value(node.children[static_cast<size_t>(which)], depth + 1);
   }
 
-  // An array or a map: blocks of values, each with its count, up to a block without values.
+  // Reads an array or a map: blocks of values, each with its count, up to a block without values.
   bool blocks(uint32_t child, bool keyed, int depth) {
     out_ += keyed ? '{' : '[';
     uint64_t values = 0;
@@ -220,7 +220,7 @@ class Reader {
       if (!number(count)) return false;
       if (count == 0) break;
       if (count < 0) {
-        int64_t bytes = 0;  // of the block, which matters only to who skips it
+        int64_t bytes = 0;  // size of the block, which only a reader that skips it needs
         if (count == std::numeric_limits<int64_t>::min()) return fail("an impossible count of values");
         if (!number(bytes)) return false;
         count = -count;
@@ -263,7 +263,7 @@ class Reader {
   std::string& out_;
   const size_t limit_;
   std::string wrong_;
-  std::vector<std::string> steps_;  // where it is, from the bottom
+  std::vector<std::string> steps_;  // the path of the value that failed, innermost step first
 };
 
 class AvroSchema final : public RecordSchema {

@@ -1,6 +1,6 @@
 #pragma once
-// Records of Avro as JSON. Names of fields stay, and a union is the value of its branch. What JSON does not
-// have:
+// Converts records of Avro to JSON. Fields keep their names, and a union becomes the value of its branch.
+// Types that JSON lacks become:
 //
 //   bytes, fixed            {"base64": "aGk="}
 //   date                    "2026-01-31"
@@ -19,7 +19,7 @@
 
 namespace doppel {
 
-// See avro::parse_schema(). What its records cost is bounded: JSON of most_json() bytes, 200 levels.
+// See avro::parse_schema(). Limits each record to most_json() bytes of JSON and 200 levels.
 absl::StatusOr<std::shared_ptr<const RecordSchema>> make_avro_schema(
     std::span<const std::string_view> definitions);
 

@@ -17,7 +17,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-// A registry's schema comes from anyone who may write to it.
+// Limits, because anyone who may write to a registry can store a schema there.
 constexpr int kMostDepth = 100;
 constexpr size_t kMostNodes = 100'000;
 constexpr size_t kMostText = 8 << 20;
@@ -196,7 +196,7 @@ class Parser {
     return add({.type = type, .children = {child}});
   }
 
-  // A logical type that does not fit its type, or that is unknown, counts as none: so Avro says.
+  // Ignores a logical type that is unknown or does not fit its type, as Avro specifies.
   static void set_logical(Node& node, dom::object object) {
     const std::string_view name = text_of(object, "logicalType");
     const bool binary = node.type == Type::bytes || node.type == Type::fixed;

@@ -39,9 +39,9 @@ struct Node {
   uint32_t scale = 0;       // of a decimal
   uint64_t size = 0;        // of a fixed
   std::vector<uint32_t> children;
-  // Of a record the names of fields, as JSON with a colon; of an enumeration the symbols, as JSON.
+  // For a record, the names of its fields as JSON with a colon; for an enumeration, its symbols as JSON.
   std::vector<std::string> names;
-  std::vector<std::string> plain_names;  // of a record: the same as they are, for messages
+  std::vector<std::string> plain_names;  // for a record: the names of its fields, for messages
 };
 
 struct Schema {
@@ -49,8 +49,8 @@ struct Schema {
   uint32_t root = 0;
 };
 
-// `definitions` are schemas as JSON. The last one is that of the records; it may use the names that those
-// before it define. An error says what is wrong, in the words of Avro.
+// `definitions` are schemas as JSON. The last one is the schema of the records; it may use names that earlier
+// ones define. An error says what is wrong, in Avro's terms.
 absl::StatusOr<Schema> parse_schema(std::span<const std::string_view> definitions);
 
 }  // namespace doppel::avro

@@ -1,5 +1,5 @@
 #pragma once
-// Appends values that JSON does not have, as JSON strings (formats/schema/avro.h has the list).
+// Appends values that JSON lacks, as JSON strings (formats/schema/avro.h has the list).
 
 #include <cstdint>
 #include <string>
@@ -8,7 +8,7 @@
 namespace doppel {
 
 void append_json_integer(std::string& out, int64_t value);
-// With as few digits as give the same number again.
+// Appends the fewest digits that parse to the same number.
 void append_json_real(std::string& out, float value);
 void append_json_real(std::string& out, double value);
 void append_json_base64(std::string& out, std::string_view bytes);  // {"base64":"..."}
@@ -18,7 +18,7 @@ void append_json_date(std::string& out, int64_t days);
 void append_json_time_of_day(std::string& out, int64_t value, uint32_t per_second);
 void append_json_timestamp(std::string& out, int64_t value, uint32_t per_second, bool utc);
 
-// `bytes` has 16.
+// `bytes` has 16 bytes.
 void append_json_uuid(std::string& out, std::string_view bytes);
 // A two's complement number, big endian, divided by 10^scale. Returns false if it is too long.
 bool append_json_decimal(std::string& out, std::string_view bytes, uint32_t scale);

@@ -1,5 +1,5 @@
 #pragma once
-// What a schema registry with Confluent's API answers.
+// Parses the answers of a schema registry with Confluent's API.
 
 #include <cstdint>
 #include <string>
@@ -23,7 +23,7 @@ struct RegistryAnswer {
 // The body of GET /schemas/ids/ID and GET /subjects/SUBJECT/versions/VERSION.
 absl::StatusOr<RegistryAnswer> parse_registry_answer(std::string_view body);
 
-// An error that a registry answered: "error_code" and "message"; 0 if the body is nothing of the kind.
+// An error that a registry answered: "error_code" and "message"; code 0 if the body is not an error.
 struct RegistryError {
   int64_t code = 0;
   std::string message;

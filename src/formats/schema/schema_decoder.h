@@ -13,7 +13,7 @@ namespace doppel {
 // Reads and parses input.schema_file.
 absl::StatusOr<std::shared_ptr<const RecordSchema>> load_schema_file(const FormatOptions& options);
 
-// `json` decodes the records after they have become JSON. A record's schema is Record::schema, or that of
+// `json` decodes the records once they are JSON. A record's schema is Record::schema, or the one in
 // input.schema_file. `options` must have passed check_format().
 std::unique_ptr<Decoder> make_schema_decoder(const FormatOptions& options, std::unique_ptr<Decoder> json);
 

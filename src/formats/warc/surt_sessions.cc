@@ -59,8 +59,8 @@ class AspxBehind {
  private:
   static constexpr sv kAspx = ".aspx";
   const std::string path_;
-  size_t from_;                                                     // what is behind it was looked at
-  size_t aspx_ = std::string::npos, question_ = std::string::npos;  // the first ones there
+  size_t from_;  // everything from here on has been searched
+  size_t aspx_ = std::string::npos, question_ = std::string::npos;  // their first occurrences there
 };
 
 bool begins_with(sv text, sv name) {

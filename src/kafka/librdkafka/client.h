@@ -1,5 +1,5 @@
 #pragma once
-// What all our librdkafka clients share: settings, errors as Status, logs, and how they end.
+// Everything that our librdkafka clients share: settings, errors as Status, logs, and how they end.
 
 #include <librdkafka/rdkafka.h>
 

@@ -67,7 +67,7 @@ std::vector<std::string> known_properties() {
   return {names.begin(), names.end()};
 }
 
-// Says what is wrong with one property; empty if nothing is.
+// Returns what is wrong with one property, or an empty text.
 std::string wrong_with(const std::string& full_name, const std::string& value, const Suggest& suggest) {
   std::string_view name = full_name;
   if (!applies(name, true)) {

@@ -38,7 +38,7 @@ absl::StatusOr<ChosenOffset> parse_chosen_offset(std::string_view text) {
   }
   out.place.topic = place.substr(0, slash);
   const std::string_view where = text.substr(equals + 1);
-  constexpr size_t kDigitsOfATime = 13;  // milliseconds since 1970; no partition has so many records
+  constexpr size_t kDigitsOfATime = 13;  // milliseconds since 1970; no partition has that many records
   if (where == "beginning") {
     out.at = ChosenOffset::At::beginning;
   } else if (where == "end") {

@@ -129,6 +129,7 @@ class Opening {
     restorer_.reset();
     index_->originals.reset();
     index_->engine.reset();
+    index_->segments.clear();
     index_->state.reset();
     return true;
   }
@@ -255,6 +256,8 @@ class Opening {
     const uint64_t expected =
         r.next_seq - r.first_row + static_cast<uint64_t>(bounds_.high - index_->position.log_offset);
     engine_options_.initial_capacity = std::max<uint64_t>(1024, expected);
+    ASSIGN_OR_RETURN(index_->segments,
+                     open_segments(o_, index_->state.get(), engine_options_, options_.sync_on));
     index_->engine = std::make_unique<Engine>(engine_options_, index_->state->bodies());
     Engine& engine = *index_->engine;
     index_->originals = stored_originals(*index_->state, engine);

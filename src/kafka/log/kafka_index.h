@@ -13,6 +13,7 @@
 #include "kafka/log/standby.h"
 #include "kafka/sink.h"
 #include "kafka/topics/plan.h"
+#include "open/old_segments.h"
 #include "state/kafka_position.h"
 #include "state/restore_progress.h"
 #include "state/state_dir.h"
@@ -41,6 +42,7 @@ struct KafkaIndexOptions {
 struct KafkaIndex {
   std::unique_ptr<kafka::Transactor> transactor;
   std::unique_ptr<StateDir> state;
+  SegmentStores segments;  // with `memory`
   std::unique_ptr<Engine> engine;
   std::unique_ptr<StoredOriginals> originals;
   kafka::KafkaPosition position;

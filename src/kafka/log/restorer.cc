@@ -70,7 +70,7 @@ absl::Status LogRestorer::apply(const kafka::LogMessage& m) {
     if (!follows_) engine_.restore_removed(r->seq, r->trusted_ms);
     removed_.push_back(r->seq);
   } else if (auto* shown = std::get_if<LogShown>(&record)) {
-    // The end of an original is that of its cluster. Its row comes first, unless it was compacted away.
+    // A cluster ends with its original. The original's row comes first, unless it was compacted away.
     if (!shown->copy.empty() && shown->seq < next_seq_ && engine_.has(shown->seq) &&
         !mutated(Mutation::better_copies_are_not_restored))
       shown_.push_back({shown->seq, std::move(shown->copy)});

@@ -98,8 +98,8 @@ absl::StatusOr<bool> Standby::ours(const std::string& owner) {
   return false;
 }
 
-// After a release standbys may claim one after the other, so that they do not fence each other. The one that
-// the coordinator chose goes first.
+// After a release standbys may claim one after the other, so that they do not fence each other. The standby
+// that the coordinator chose goes first.
 bool Standby::may_claim(const std::string& released_by) {
   const auto now = Clock::now();
   if (released_by_ != released_by) {

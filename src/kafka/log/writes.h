@@ -8,8 +8,8 @@
 
 namespace doppel {
 
-// Claims the log and creates index.transactor. After it nobody else writes to the log. index.position must
-// say how far the log was read, because this decides about hanging records.
+// Claims the log and creates index.transactor. From then on nobody else writes to the log. index.position
+// must say how far the log was read, because this decides about hanging records.
 absl::Status claim_log(const KafkaIndexOptions& options, KafkaIndex& index);
 
 // Writes a changed rule that the user accepted by name; the log continues under it.

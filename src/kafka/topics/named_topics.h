@@ -41,7 +41,7 @@ absl::StatusOr<std::vector<KafkaTopic>> look_at_topics(const Options& options, k
 inline constexpr int64_t kBesidesSet = 256 << 10;
 // The group of all signers that write a topic.
 std::string sign_group(const Options& options, const std::string& topic);
-// How the topic that signers write is created, and the message for one with more than one partition.
+// Returns how to create the topic that signers write, and the message if it has more than one partition.
 kafka::TopicSpec signed_topic(const Options& options, const std::string& name);
 std::string one_partition(const std::string& topic, size_t partitions);
 

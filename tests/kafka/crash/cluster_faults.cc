@@ -1,6 +1,6 @@
-// One index on many machines whose processes are killed, stopped and replaced, several at once, while
-// documents come. At the end the order must have each document once, and what is published must be what one
-// process publishes that reads the same order; the directories must hold what the index log holds.
+// One index on many machines, whose processes are killed, stopped and replaced, several at once, while
+// documents come. At the end the order must have each document once, the publication must be that of one
+// process that reads the same order, and the directories must hold the index of the log.
 
 #include <fmt/format.h>
 
@@ -41,13 +41,18 @@ const std::vector<IndexSetup::Settings>& rules() {
   return all;
 }
 
+// Every second cluster has nearly all originals in segments. One process alone has them in memory.
+IndexSetup::Settings index_settings(int number) {
+  return {{"state.checkpoint_documents", "400"}, {"memory", number % 2 == 0 ? "10000" : "0"}};
+}
+
 struct Process {
   std::string name;
   ClusterRole role = ClusterRole::signer;
   std::string shards;
   std::unique_ptr<Daemon> daemon;
-  bool down = false;     // by a signal of ours; it is started again later
-  bool stopped = false;  // does not run for a while
+  bool down = false;     // by our signal; it is started again later
+  bool stopped = false;  // by SIGSTOP
   bool dies = false;     // at a kill point
   bool leaves = false;   // ended for good
 };
@@ -63,7 +68,7 @@ class ClusterRound {
         broker_(schedule_.own_broker ? Broker::own() : nullptr),
         bootstrap_(broker_ ? broker_->bootstrap() : plan.bootstrap),
         setup_(bootstrap_, rules()[schedule_.rule % rules().size()], kPartitions),
-        index_(bootstrap_, setup_.cluster({{"state.checkpoint_documents", "400"}}), 1),
+        index_(bootstrap_, setup_.cluster(index_settings(number)), 1),
         client_(bootstrap_, {{"enable.idempotence", "true"}}),
         messages_(make_workload({.seed = schedule_.documents_seed,
                                  .documents = kFirstDocuments + schedule_.documents() + kLastDocuments,
@@ -117,7 +122,7 @@ class ClusterRound {
     return out;
   }
 
-  // Starts what ended by itself as its unit does, where it may end.
+  // Restarts processes that ended by themselves, like their service unit, if they may end.
   void mind() {
     for (const auto& p : processes_) {
       if (!ok_ || p->down || p->leaves) continue;
@@ -159,7 +164,7 @@ class ClusterRound {
     produced_ = end;
   }
 
-  // With output.verdicts: all, each document has one event, but for those that remove others.
+  // With output.verdicts: all, each document has one event, except removals.
   void read_for(Clock::duration patience) {
     const std::optional<Message> event =
         events_->next(std::chrono::duration_cast<std::chrono::milliseconds>(patience));
@@ -205,7 +210,7 @@ class ClusterRound {
     return "matcher-" + shards;
   }
 
-  // What happens when; at the same time in the order in which it was planned.
+  // The faults by time; simultaneous ones in the order of the plan.
   using Moments = std::multimap<double, std::function<void()>>;
 
   void perform(const ClusterStep& step) {
@@ -228,7 +233,7 @@ class ClusterRound {
                 << std::flush;
   }
 
-  // The one that is meant, or the next one that nothing happens to in this step.
+  // Returns the process that the fault names, or the next one without a fault in this step.
   Process* choose(const ClusterFault& fault, std::set<Process*>& chosen) {
     const std::vector<Process*> all = all_of(fault.role);
     for (size_t i = 0; i < all.size(); ++i) {
@@ -251,7 +256,7 @@ class ClusterRound {
     }
     if (fault.act == ClusterAct::move)
       return void(moments.emplace(fault.at_s, [this, fault] { move(fault); }));
-    // In turns, behind what else happens to resolvers.
+    // One after the other, after the other faults of resolvers.
     if (fault.act == ClusterAct::turn) return void(moments.emplace(1 + kSession, [this] { turn(); }));
     Process* const p = choose(fault, chosen);
     if (p == nullptr) return;
@@ -292,10 +297,10 @@ class ClusterRound {
     start(p, point);
   }
 
-  // Of one that was asked to end, or killed.
+  // Checks the end of a process that was terminated or killed.
   bool expect_end(Process& p) {
     const std::optional<int> code = p.daemon->await_exit(Seconds(60));
-    // The signal may come before the process listens to it, or when it is about to end by itself.
+    // The signal may come before the process handles it, or when it is about to end by itself.
     const bool ended = code == kDone || code == kKilled || (code == kTerminated && !serves(p)) ||
                        (p.role == ClusterRole::resolver && (code == kReplaced || code == kStopped)) ||
                        (code == kStopped && broker_was_away_);
@@ -303,7 +308,7 @@ class ClusterRound {
     return ended;
   }
 
-  // The resolver that decides is killed; the other one has to take over.
+  // Kills the resolver that decides; the other one has to take over.
   void turn() {
     const std::vector<Process*> all = all_of(ClusterRole::resolver);
     Process* const decides = serves(*all[0]) ? all[0] : all[1];
@@ -323,7 +328,7 @@ class ClusterRound {
     add(ClusterRole::matcher, fmt::format("{}-{}", directory(p.shards), ++made_), p.shards);
   }
 
-  // Matchers of other shards begin, and those that there are end.
+  // Starts matchers with other shards, and ends the present ones.
   void move(const ClusterFault& fault) {
     const std::vector<Process*> old = all_of(ClusterRole::matcher);
     four_ = !four_;
@@ -351,7 +356,7 @@ class ClusterRound {
     come(messages_.size());
     await_share(1);
     if (!ok_) return;
-    // What removes others has no event of its own.
+    // Removals have no event of their own.
     Reader order(bootstrap_, setup_.order());
     size_t in_order = 0;
     const auto deadline = after(Clock::now(), kPatience);
@@ -369,7 +374,7 @@ class ClusterRound {
     if (ok_ && !done) finding("not all is decided:\n" + said());
   }
 
-  // One that was replaced is on its way out, and is started again when it has ended.
+  // A resolver that was replaced is about to end, and is started again afterwards.
   Process* only_one_that_decides() {
     const auto deadline = after(Clock::now(), kPatience);
     while (ok_) {
@@ -383,7 +388,7 @@ class ClusterRound {
     return nullptr;
   }
 
-  // Matchers end last: when they start again they read the log to its end.
+  // Matchers end last: when they start again, they read the log to its end.
   void end() {
     Process* const decides = only_one_that_decides();
     if (decides == nullptr) return;

@@ -48,7 +48,7 @@ void add_faults(ClusterStep& step, Dice& dice, size_t count, double session_s) {
   for (size_t i = 0; i < count; ++i) step.faults.push_back(any_fault(dice, session_s));
 }
 
-// Every process of one role, or of all, at the same moment.
+// Kills every process of one role, or all processes, at the same moment.
 void kill_all(ClusterStep& step, Dice& dice) {
   const bool of_all = dice.chance(0.5);
   const ClusterRole only = dice.role();
@@ -84,7 +84,7 @@ ClusterStep make_step(Dice& dice, bool kills_broker, double session_s) {
         {.act = ClusterAct::move, .which = dice.number(), .at_s = 0.2, .also = dice.chance(0.5)});
     for (uint64_t more = dice.below(3); more > 0; --more) {
       ClusterFault fault = any_fault(dice, session_s);
-      // The matchers change already.
+      // The matchers are already being replaced.
       if (fault.role == ClusterRole::matcher) fault.role = ClusterRole::resolver;
       out.faults.push_back(fault);
     }

@@ -9,7 +9,7 @@
 namespace doppel::testing {
 namespace {
 
-constexpr uint64_t kWords = 24;  // one of them changed leaves a near copy
+constexpr uint64_t kWords = 24;  // changing one of them gives a near copy
 constexpr uint64_t kLately = 400;
 constexpr uint64_t kPart = 10'000;
 constexpr std::chrono::milliseconds kTick(40);
@@ -35,7 +35,7 @@ enum class Nature { original, exact, near, removal };
 Feed::Feed(const std::string& bootstrap, const std::string& topic, const FeedOptions& options)
     : options_(options), topic_(topic), client_(bootstrap, {{"linger.ms", "1"}}) {}
 
-// A copy is of a document of late, which a takeover may have lost, or of any.
+// A copy repeats a recent document, which a takeover may have lost, or any document.
 Message Feed::make(uint64_t number) const {
   const auto random = [&](uint64_t n, uint64_t what) { return mixed(mixed(options_.seed + what) + n); };
   const auto nature = [&](uint64_t n) {
@@ -88,8 +88,8 @@ void Feed::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-// As many as are due, so that an answer that is late does not lower the rate; what was due while the broker
-// was away comes in part only.
+// Sends all documents that are due, so that a late answer does not lower the rate. After an outage of the
+// broker it sends only a part of the due ones.
 void Feed::run() {
   const auto most = static_cast<uint64_t>(options_.rate * kCaughtUpS);
   try {

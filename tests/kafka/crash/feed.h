@@ -1,5 +1,5 @@
 #pragma once
-// Documents that keep coming: short ones, of words that no other document has, and copies of them.
+// A continuous stream of documents: short ones, with words that no other document has, and copies of them.
 
 #include <atomic>
 #include <mutex>
@@ -15,7 +15,7 @@ struct FeedOptions {
   uint64_t seed = 1;
   uint64_t originals = 50'000;  // at the beginning; later two of five documents are originals
   int partitions = 1;
-  double rate = 500;  // a second, after the originals
+  double rate = 500;  // documents per second, after the originals
 };
 
 class Feed {
@@ -26,11 +26,11 @@ class Feed {
   Feed& operator=(const Feed&) = delete;
 
   void produce_originals();
-  void start();  // in a thread of its own, until stop()
+  void start();  // starts a thread that feeds until stop()
   void stop();
 
   Offsets ends();
-  // Why it has ended by itself; empty: it has not.
+  // Why it has ended by itself; empty if it has not.
   std::string failed();
 
  private:
@@ -43,7 +43,7 @@ class Feed {
   Client client_;
   uint64_t next_ = 0;
   std::atomic<bool> stop_ = false;
-  std::mutex mutex_;  // for what follows
+  std::mutex mutex_;  // guards the members below
   Offsets ends_;
   std::string failed_;
   std::thread thread_;

@@ -1,7 +1,6 @@
-// Kills `doppel serve` again and again, has another one take over from it, or breaks the processes of an
-// index on many machines, and compares what is committed at the end with what must have been said:
-// scripts/crash runs it. Rounds of one index each stand beside each other; a round's schedule follows from
-// the seed and its number.
+// Kills `doppel serve` repeatedly, lets others take over from it, or breaks the processes of an index on many
+// machines, and compares the committed records at the end with the expected ones. scripts/crash runs it.
+// Rounds of one index each run in parallel; a round's schedule follows from the seed and its number.
 
 #include <fmt/format.h>
 
@@ -19,12 +18,12 @@
 namespace doppel::testing {
 namespace {
 
-// What the rounds of a run do.
+// A kind of rounds.
 struct Kind {
   void (*round)(const Plan&, Totals&, int);
   int wanted;
   int Totals::* done;
-  int jobs;  // rounds beside each other
+  int jobs;  // rounds in parallel
 };
 
 std::string text(const Kind& kind, const Totals& totals) {

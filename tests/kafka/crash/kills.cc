@@ -1,4 +1,4 @@
-// One index whose daemon is killed again and again, at random moments and at named points.
+// One index whose daemon is killed repeatedly, at random moments and at named points.
 
 #include <fmt/format.h>
 
@@ -57,8 +57,8 @@ class KillRound {
     produced_ = end;
   }
 
-  // Undisturbed until the first documents are done: tells how long a life is, so that kills fall everywhere
-  // into it.
+  // Undisturbed until the first documents are done. This measures how long a life is, so that kills fall into
+  // all parts of it.
   void first_life() {
     produce_some(scenario_.documents_per_life);
     const auto begin = Clock::now();
@@ -77,7 +77,7 @@ class KillRound {
     return false;
   }
 
-  // Of originals, of copies and of what is gone already.
+  // Asks to forget originals, copies and documents that are gone already.
   void ask_to_forget() {
     for (int i = 0; i < scenario_.forget_per_life; ++i) {
       const Message& m = messages_[random_() % produced_];
@@ -102,7 +102,7 @@ class KillRound {
     }
     const bool terminate = kind >= 0.9;
     const auto daemon = setup_.serve(environment);
-    // At a point it ends by itself, unless it does not come by; then it is killed later than others.
+    // At a kill point it ends by itself, unless it does not pass it; then it is killed later than others.
     if (!daemon->await_exit(Seconds(point.empty() ? when * 1.3 * life_s_ : 2 * life_s_ + 0.5))) {
       if (terminate) {
         daemon->terminate();
@@ -117,7 +117,7 @@ class KillRound {
 
   void ended(Daemon& daemon, const std::string& point, bool may_be_done) {
     const std::optional<int> code = daemon.await_exit(Seconds(30));
-    // The signal may come before the process has said that it wants to hear of it, or a word.
+    // The signal may come before the process handles signals and writes anything.
     const bool not_begun = may_be_done && code == 143 && daemon.said().empty();
     if (code != 137 && !not_begun && !(may_be_done && code == 0)) {
       finding(fmt::format("exit {}: {}", code.value_or(-1), daemon.said()));

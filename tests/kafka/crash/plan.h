@@ -1,5 +1,5 @@
 #pragma once
-// What the rounds of a run share.
+// The common parts of the rounds of a run.
 
 #include <chrono>
 #include <cstdint>
@@ -22,7 +22,7 @@ inline Clock::time_point after(Clock::time_point begin, double seconds) {
 struct Plan {
   uint64_t seed = 0;
   int kills_per_round = 40, takeovers_per_round = 18;
-  int takeovers = 0;          // of all rounds; then they come to their end
+  int takeovers = 0;          // of all rounds; the run ends after these
   int faults_per_round = 50;  // of a cluster
   int recreations_per_round = 6, recreations = 0;
   uint64_t originals = 80'000;  // at the start of a round of takeovers
@@ -39,7 +39,7 @@ struct Totals {
   int faults = 0;  // of clusters
   int recreations = 0, moves = 0;
   size_t lost = 0, doubled = 0, changed = 0;
-  double slowest_end_s = 0;  // of a daemon that was taken over, once it could know
+  double slowest_end_s = 0;  // the slowest end of a daemon that was replaced, once it could know
   std::vector<std::string> findings;
   std::map<std::string, int> points;
   size_t documents = 0;
@@ -66,7 +66,7 @@ void run_round(const Plan& plan, Totals& totals, int number) {
   }
 }
 
-// A round of one index; its schedule follows from the seed and its number. What it finds is in `totals`.
+// Runs a round with one index. Its schedule follows from the seed and its number. Findings go to `totals`.
 void run_kills(const Plan& plan, Totals& totals, int number);
 void run_takeovers(const Plan& plan, Totals& totals, int number);
 void run_recreations(const Plan& plan, Totals& totals, int number);

@@ -1,6 +1,6 @@
-// One index whose input topic is deleted and made again, and whose offsets are moved, while the daemon runs,
-// stands still, is stopped or is killed: every record of every topic of that name is judged as often as the
-// index log says, and none is taken for one of another.
+// One index whose input topic is deleted and created again, and whose offsets are moved, while the daemon
+// runs, stands still, is stopped or is killed. Every record of every topic of that name must be judged as
+// many times as the index log says, and none may be confused with a record of another topic.
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -52,7 +52,7 @@ class RecreationRound {
 
  private:
   static constexpr int kPartitions = 3;
-  // What becomes of the daemon while the topic is away, or its offsets are moved.
+  // The state of the daemon while the topic is away, or its offsets are moved.
   enum class State { runs, killed, stopped, paused };
 
   uint64_t below(uint64_t n) { return random_() % n; }
@@ -62,7 +62,7 @@ class RecreationRound {
     return totals_.recreations >= plan_.recreations || Clock::now() > plan_.deadline;
   }
 
-  // Other documents than those before, some of them copies of each other.
+  // Produces other documents than before, some of them copies of each other.
   void begin_topic(size_t documents) {
     const auto n = static_cast<int64_t>(topics_.size());
     topics_.push_back(make_workload({.seed = random_(),
@@ -79,7 +79,7 @@ class RecreationRound {
     produced_ = end;
   }
 
-  // As events and the index log call the topic.
+  // The topic's name in events and in the index log.
   std::string name_of(size_t topic) const {
     return topic == 0 ? setup_.input() : fmt::format("{}@{}", setup_.input(), topic + 1);
   }
@@ -153,7 +153,7 @@ class RecreationRound {
     if (state == State::killed) daemon_->kill();
     if (state == State::paused) {
       daemon_->signal(SIGSTOP);
-      // Answers its open request, so that it is not told that the topic is gone.
+      // Answers its open request, so that it does not learn that the topic is gone.
       if (below(2) == 0) produce_next(3);
     }
     if (state == State::stopped) stop();
@@ -195,7 +195,7 @@ class RecreationRound {
   std::mt19937_64 random_;
   IndexSetup setup_;
   Client client_;
-  std::vector<std::vector<Message>> topics_;  // what was produced to each topic of the name
+  std::vector<std::vector<Message>> topics_;  // the records produced to each topic of the name
   size_t produced_ = 0;                       // of the last one
   std::unique_ptr<Daemon> daemon_;
   bool ok_ = true;

@@ -15,7 +15,7 @@ struct Scenario {
   size_t documents_per_life;
   double mean_words;
   int64_t step_ms;
-  int forget_per_life = 0;  // to forget something
+  int forget_per_life = 0;  // requests to forget something
 };
 
 // A setting that begins with ~ is a name with the index's own prefix.

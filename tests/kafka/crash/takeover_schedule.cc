@@ -78,7 +78,7 @@ std::string Takeover::text() const {
 TakeoverSchedule make_takeover_schedule(uint64_t seed, int round, int takeovers, double timeout_s) {
   Dice dice(seed * 1'000'003 + static_cast<uint64_t>(round));
   TakeoverSchedule out{.partitions = round % 2 == 0 ? 1 : 4,
-                       .own_broker = round % 4 == 1 || round % 4 == 2,  // never two beside each other
+                       .own_broker = round % 4 == 1 || round % 4 == 2,  // never two at once
                        .rate = dice.between(400, 1'000),
                        .documents_seed = dice.number()};
   for (int i = 0; i < takeovers; ++i) {

@@ -1,5 +1,5 @@
-// One index over which daemons take over from each other while documents come: each takeover must settle
-// within seconds, with one that serves and none that is lost but by a signal of ours.
+// One index that daemons take over from each other while documents come. Each takeover must settle within
+// seconds, with one daemon that serves, and none may end except by our signals.
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -21,13 +21,13 @@ namespace fs = std::filesystem;
 constexpr int kReplaced = 75, kStopped = 3, kKilled = 137;
 constexpr double kTransactionTimeout = 2;
 constexpr std::chrono::milliseconds kStep(10);
-constexpr double kSettleS = 30;    // until one is left, with its whole start in it
-constexpr double kReplacedS = 15;  // until the other one ends, once its successor serves
+constexpr double kSettleS = 30;    // until one is left, including its whole start
+constexpr double kReplacedS = 15;  // until the other one ends, after its successor serves
 constexpr std::chrono::seconds kPatience(90);
 constexpr size_t kDirectoriesKept = 3;
-constexpr int kRestarts = 5;  // of one that Kafka's absence has stopped
+constexpr int kRestarts = 5;  // of a daemon that an absence of Kafka has stopped
 
-// A daemon with its directory.
+// A daemon and its directory.
 struct Runner {
   std::unique_ptr<Daemon> daemon;
   std::string directory;
@@ -112,7 +112,7 @@ class TakeoverRound {
     keep(copies_, copy);
   }
   void released(const std::string& directory) {
-    if (!fs::exists(directory)) return;  // it was killed before it made one
+    if (!fs::exists(directory)) return;  // it was killed before it created one
     if (++releases_ % 3 == 1) keep_copy(directory);
     keep(former_, directory);
   }
@@ -154,7 +154,7 @@ class TakeoverRound {
     if (!feed_.failed().empty()) finding("no documents come: " + feed_.failed());
   }
 
-  // Until then, and notes who has come to serve.
+  // Watches until `until`, and notes who serves.
   void watch(std::vector<Runner>& all, Clock::time_point until, Clock::time_point begin) {
     do {
       for (Runner& r : all) {
@@ -184,7 +184,7 @@ class TakeoverRound {
     totals_.stops += e.act == Act::stop && runs ? 1 : 0;
   }
 
-  // Exactly one is left, and gets on.
+  // Checks that exactly one is left, and makes progress.
   void settle(const Takeover& t, std::vector<Runner>& all, Clock::time_point begin) {
     const bool kafka_was_away = !t.events.empty() && t.events[0].act == Act::kill_broker;
     const auto deadline = after(Clock::now(), kSettleS);
@@ -200,7 +200,7 @@ class TakeoverRound {
         killed |= all[i].killed;
         if (code == kStopped && kafka_was_away && restarts++ < kRestarts) {
           const bool ready = all[i].ready;
-          all[i] = start(all[i].directory);  // as its unit does
+          all[i] = start(all[i].directory);  // like its service unit
           all[i].ready = ready && i == 0;
           continue;
         }
@@ -247,7 +247,8 @@ class TakeoverRound {
     {
       const std::lock_guard lock(totals_.mutex);
       if (winner == 0) ++totals_.kept;
-      if (winner != 0 && winner <= challengers) ++totals_.takeovers;  // not one that was started afterwards
+      // Not counting a daemon that was started afterwards.
+      if (winner != 0 && winner <= challengers) ++totals_.takeovers;
       if (plan_.verbose)
         std::cout << fmt::format("round {}, {}: {} serves\n", number_, doing_, winner) << std::flush;
     }
@@ -264,7 +265,7 @@ class TakeoverRound {
 
   void end() {
     if (!await_progress(owner_)) return finding("not all is judged: " + owner_.daemon->said());
-    // One that was just started may have nothing to judge. Before it listens to signals, SIGTERM kills it.
+    // A daemon that was just started may have nothing to judge. Before it handles signals, SIGTERM kills it.
     const bool ready = owner_.daemon->said().find(" INFO ready") != std::string::npos;
     if (!ready && !owner_.daemon->await_line("ready"))
       return finding("it does not start: " + owner_.daemon->said());

@@ -20,13 +20,13 @@ std::string retry_backoff(const kafka::ClientOptions& options) {
   return value.data();
 }
 
-// Else each transaction that begins before the marks of the last one are written waits for 100 ms.
+// Otherwise each transaction that begins before the markers of the last one are written waits for 100 ms.
 TEST(Client, AProducerAsksAgainSoonUnlessTheUserSaysOtherwise) {
   EXPECT_EQ(retry_backoff({.brokers = "127.0.0.1:1"}), "10");
   EXPECT_EQ(retry_backoff({.brokers = "127.0.0.1:1", .properties = {{"retry.backoff.ms", "300"}}}), "300");
 }
 
-// A process that was stopped for longer than a transaction may take finds its messages timed out: another
+// The messages of a process that was stopped for longer than a transaction may take time out: another
 // producer sends them again.
 TEST(Client, WhatTimedOutMayPass) {
   for (const rd_kafka_resp_err_t code : {RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, RD_KAFKA_RESP_ERR__TIMED_OUT})

@@ -1,4 +1,4 @@
-// Addresses of brokers, and what is behind them.
+// Addresses of brokers, and what listens there.
 #include "kafka/listener.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What a transaction publishes, and what of it readers see.
+// The messages of a transaction, and which of them readers see.
 #include "kafka/outbox.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ void store(Outbox::Message& m, int32_t partition, int64_t offset, bool seen) {
 TEST(Outbox, ABatchThatIsMadeAgainKeepsWhatIsSeen) {
   Outbox before;
   store(add(before, "events", "k", "an event", "1"), 0, 7, true);
-  store(add(before, "events", "k", "an event", "1"), 0, 8, false);  // the same once more, and not seen
+  store(add(before, "events", "k", "an event", "1"), 0, 8, false);  // the same a second time, and not seen
   store(add(before, "events", "k", "another", "1"), 1, 3, true);
   store(add(before, "dead", "k", "too large before", "1"), 0, 5, true);
 
@@ -31,7 +31,7 @@ TEST(Outbox, ABatchThatIsMadeAgainKeepsWhatIsSeen) {
   add(again, "events", "k", "an event", "2");  // another header
   add(again, "events", "k", "an event", "1");
   add(again, "events", "k", "an event", "1");
-  add(again, "events", "ka", "nother", "1");  // the same bytes, divided in another way
+  add(again, "events", "ka", "nother", "1");  // the same bytes, divided differently
   add(again, "events", "k", "another", "1");
   again.take_seen(before);
 

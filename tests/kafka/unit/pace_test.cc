@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 
 class PaceTest : public ::testing::Test {
  protected:
-  // As large as it may be, at so many documents a second; 0: no quota.
+  // Settles a batch of the largest size, at this many documents per second; 0: no quota.
   void settle(double rate) {
     const size_t records = pace.records();
     most = std::max(most, records);
@@ -47,13 +47,13 @@ TEST_F(PaceTest, ATransactionEndsInTimeUnderAQuota) {
   EXPECT_GE(pace.records(), 50U) << "it need not be slower than that";
 }
 
-// As a broker computes the delay of a request: by what came within the last ten to eleven seconds. So it
+// Computes the delay of a request like a broker: from the records of the last ten to eleven seconds. So it
 // delays nothing until ten seconds' worth has passed, and then each request by the whole excess.
 class BrokerQuota {
  public:
   explicit BrokerQuota(double rate) : rate_(rate) {}
 
-  // Until when the connection stands still.
+  // Returns until when the connection stands still.
   double request(double records, double now) {
     while (!samples_.empty() && samples_.front().first + 11 <= now) samples_.pop_front();
     if (samples_.empty() || samples_.back().first + 1 <= now) samples_.emplace_back(now, 0);
@@ -67,7 +67,7 @@ class BrokerQuota {
 
  private:
   const double rate_;
-  std::deque<std::pair<double, double>> samples_;  // begin and records of a second
+  std::deque<std::pair<double, double>> samples_;  // begin of a second, and the records in it
 };
 
 TEST_F(PaceTest, AQuotaThatDelaysOnlyAfterABurstIsMetToo) {
@@ -86,7 +86,7 @@ TEST_F(PaceTest, AQuotaThatDelaysOnlyAfterABurstIsMetToo) {
                                        {900., 60}}) {
     Pace begins(4'000, 8 << 20, milliseconds(time_out * 1'000 / 8));
     BrokerQuota quota(rate);
-    std::deque<size_t> ahead;  // batches that are read before
+    std::deque<size_t> ahead;  // batches that were read ahead
     double at = 0;
     for (int i = 0; i < 80; ++i) {
       while (ahead.size() < 3) ahead.push_back(begins.records());
@@ -127,7 +127,7 @@ TEST_F(PaceTest, LargeDocumentsCountByTheirBytes) {
   EXPECT_LT(pace.bytes(), 64U << 10);
 }
 
-// What took long without a quota (a broker that was away), and small batches, say nothing.
+// Slow transactions without a quota (a broker that was away), and small batches, tell nothing.
 TEST_F(PaceTest, WhatSaysNothingChangesNothing) {
   pace.settled(64, 0, milliseconds(60'000), {}, now);
   EXPECT_EQ(pace.records(), 102U);

@@ -38,7 +38,7 @@ inline std::vector<Message> decode_log(const std::string& bytes) {
   return out;
 }
 
-// As doppel inspect says it.
+// Returns the checksum that doppel inspect prints.
 inline std::string index_checksum(const std::string& state) {
   const Ran ran = run_doppel(fmt::format("inspect --json '{}'", state));
   const size_t at = ran.out.find("\"index_checksum\":\"");

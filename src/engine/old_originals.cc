@@ -1,0 +1,206 @@
+#include "engine/old_originals.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "base/status.h"
+
+namespace doppel {
+namespace {
+
+constexpr size_t kMerged = 4;  // segments that become one
+// With more, making another one waits for a merge: a lookup asks the filters of all.
+constexpr size_t kWaitingMost = 32;
+constexpr uint64_t kCopiedLeast = 16'384;  // rows that are copied at once take some milliseconds
+
+SegmentName name_of(const Segment& segment) { return {segment.first(), segment.end()}; }
+
+}  // namespace
+
+OldOriginals::OldOriginals(const CandidateIndexOptions& options, const SegmentOptions& segments)
+    : options_(options), segments_(segments), set_(options, segments.store->reader()) {}
+
+OldOriginals::~OldOriginals() {
+  if (segments_.merge_on != std::launch::async) return;
+  if (cut_ && cut_->made.valid()) cut_->made.wait();
+  if (merge_) merge_->made.wait();
+}
+
+OldOriginals::Made OldOriginals::opened(const SegmentName& name) const {
+  ASSIGN_OR_RETURN(std::unique_ptr<SegmentSource> source, segments_.store->open(name));
+  ASSIGN_OR_RETURN(std::shared_ptr<const Segment> segment, Segment::open(options_, std::move(source)));
+  if (name_of(*segment) != name)
+    return absl::DataLossError(absl_sv(segment->source().name() + ": has the originals of another segment"));
+  return segment;
+}
+
+bool OldOriginals::ready(const std::future<Made>& made) const {
+  return segments_.merge_on != std::launch::async ||
+         made.wait_for(std::chrono::seconds(0)) != std::future_status::timeout;
+}
+
+void OldOriginals::open(Seq first) {
+  std::vector<SegmentName> stored = segments_.store->list();
+  // Of those with the same first original, the longest: it was merged from the others.
+  std::sort(stored.begin(), stored.end(), [](const SegmentName& a, const SegmentName& b) {
+    return a.first != b.first ? a.first < b.first : a.end > b.end;
+  });
+  set_.start_at(first);
+  bool begun = false;
+  for (const SegmentName& name : stored) {
+    const bool next = begun ? name.first == set_.next_seq() : name.first <= first && first < name.end;
+    if (next) {
+      absl::StatusOr<std::shared_ptr<const Segment>> segment = opened(name);
+      if (segment.ok()) {
+        if (!begun) set_.start_at(name.first);
+        begun = true;
+        set_.add(*std::move(segment));
+        continue;
+      }
+      log::warn(std_sv(segment.status().message()), {{"consequence", "the segment is made again"}});
+    }
+    segments_.store->remove(name);
+  }
+  set_.expire_below(first);
+}
+
+absl::Status OldOriginals::move_from(CandidateIndex& index) {
+  if (merge_ && ready(merge_->made)) RETURN_IF_ERROR(take_merge());
+  if (cut_ && cut_->made.valid() && ready(cut_->made)) RETURN_IF_ERROR(take_cut(index));
+  const uint64_t young = std::max<uint64_t>(2, segments_.young);
+  const uint64_t each = rows_of_cut();
+  // Faster than rows come.
+  const uint64_t come = index.next_seq() - std::min(seen_, index.next_seq());
+  seen_ = index.next_seq();
+  const uint64_t copied = std::max(kCopiedLeast, 2 * come);
+  // A segment is begun in time, so that nobody waits for it.
+  while (index.next_seq() - index.lowest_live() > young - each) {
+    const bool late = index.next_seq() - index.lowest_live() > young;
+    RETURN_IF_ERROR(copy_rows(index, late ? each : copied));
+    if (!late) break;
+    RETURN_IF_ERROR(take_cut(index));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status OldOriginals::copy_rows(const CandidateIndex& index, uint64_t most) {
+  const Seq first = index.lowest_live();
+  if (cut_ && !cut_->made.valid() && cut_->next < first) cut_.reset();  // the rest has expired
+  if (!cut_) {
+    DOPPEL_CHECK(set_.size() == 0 || first == set_.next_seq(), "the index begins where the segments end",
+                 first, set_.next_seq());
+    cut_.emplace(Cut{.builder = SegmentBuilder(options_, first),
+                     .name = {first, first + rows_of_cut()},
+                     .next = first,
+                     .made = {}});
+  }
+  if (cut_->made.valid()) return absl::OkStatus();
+  std::vector<uint64_t> keys(static_cast<size_t>(options_.banding.bands));
+  for (; most != 0 && cut_->next < cut_->name.end; ++cut_->next, --most) {
+    const Row row = index.row(cut_->next);
+    if (row.slices != nullptr) index.band_keys(row.slices, keys.data());
+    cut_->builder.add(row, keys.data());
+  }
+  if (cut_->next == cut_->name.end)
+    cut_->made = std::async(segments_.merge_on, [this, cut = &*cut_] { return write(*cut); });
+  return absl::OkStatus();
+}
+
+OldOriginals::Made OldOriginals::write(Cut& cut) const {
+  ASSIGN_OR_RETURN(const std::unique_ptr<SegmentBeingWritten> out, segments_.store->create(cut.name));
+  RETURN_IF_ERROR(cut.builder.write(kFilterColumns, *out));
+  RETURN_IF_ERROR(out->finish());
+  return opened(cut.name);
+}
+
+absl::Status OldOriginals::take_cut(CandidateIndex& index) {
+  Made made = cut_->made.get();
+  const SegmentName name = std::exchange(cut_, std::nullopt)->name;
+  RETURN_IF_ERROR(made.status());
+  const Seq lowest = index.lowest_live();
+  if (lowest >= name.end) {  // all have expired meanwhile
+    segments_.store->remove(name);
+    return absl::OkStatus();
+  }
+  const bool oldest = set_.size() == 0;
+  if (oldest) set_.start_at(name.first);
+  set_.add(*std::move(made));
+  if (oldest) set_.expire_below(lowest);
+  for (Seq seq = lowest; seq < name.end; ++seq)
+    if (!index.live(seq)) set_.remove(seq);
+  index.expire_below(name.end);
+  if (!merge_) begin_merge();
+  return merge_ && set_.size() > kWaitingMost ? take_merge() : absl::OkStatus();
+}
+
+void OldOriginals::expire_below(Seq seq) {
+  std::vector<SegmentName> before;
+  before.reserve(set_.size());
+  for (size_t s = 0; s < set_.size(); ++s) before.push_back(name_of(set_.segment(s)));
+  set_.expire_below(seq);
+  before.resize(before.size() - set_.size());
+  for (const SegmentName& name : before) segments_.store->remove(name);
+}
+
+uint64_t OldOriginals::rows_of_cut() const {
+  return std::clamp<uint64_t>(segments_.young / 4, 1, SegmentBuilder::kRowsMost);
+}
+
+int OldOriginals::level(uint64_t rows) const {
+  int level = 0;
+  for (uint64_t most = rows_of_cut(); rows > most; most *= kMerged) ++level;
+  return level;
+}
+
+void OldOriginals::begin_merge() {
+  for (size_t end = kMerged; end <= set_.size(); ++end) {
+    const int last = level(set_.segment(end - 1).header().rows);
+    uint64_t rows = 0;
+    bool same = true;
+    for (size_t s = end - kMerged; s < end; ++s) {
+      same = same && level(set_.segment(s).header().rows) == last;
+      rows += set_.segment(s).header().rows;
+    }
+    if (!same || rows > kSegmentRowsMax) continue;
+    merge_.emplace();
+    for (size_t s = end - kMerged; s < end; ++s) merge_->parts.push_back(set_.shared(s));
+    merge_->name = {merge_->parts.front()->first(), merge_->parts.back()->end()};
+    merge_->made = std::async(segments_.merge_on, [this, m = &*merge_] { return merge(*m); });
+    return;
+  }
+}
+
+OldOriginals::Made OldOriginals::merge(const Merge& merge) const {
+  std::vector<const Segment*> parts;
+  parts.reserve(merge.parts.size());
+  for (const auto& part : merge.parts) parts.push_back(part.get());
+  ASSIGN_OR_RETURN(const std::unique_ptr<SegmentBeingWritten> out, segments_.store->create(merge.name));
+  RETURN_IF_ERROR(merge_segments(options_, parts, kFilterColumns, *out));
+  RETURN_IF_ERROR(out->finish());
+  return opened(merge.name);
+}
+
+absl::Status OldOriginals::take_merge() {
+  Made merged = merge_->made.get();
+  const Merge done = *std::exchange(merge_, std::nullopt);
+  if (!merged.ok()) {
+    log::warn("segments were not merged", {{"why", std_sv(merged.status().message())}});
+    return absl::OkStatus();
+  }
+  size_t first = 0;
+  while (first < set_.size() && set_.segment(first).first() != done.name.first) ++first;
+  if (first == set_.size()) {  // a part has expired meanwhile
+    segments_.store->remove(done.name);
+    return absl::OkStatus();
+  }
+  set_.replace(first, done.parts.size(), *std::move(merged));
+  for (const auto& part : done.parts) segments_.store->remove(name_of(*part));
+  begin_merge();
+  return absl::OkStatus();
+}
+
+}  // namespace doppel

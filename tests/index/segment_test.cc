@@ -1,0 +1,207 @@
+// What a segment costs, and what is said of a damaged one.
+
+#include "index/segment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "index/band_key.h"
+#include "memory_segments.h"
+#include "random_documents.h"
+
+namespace doppel {
+namespace {
+
+using index_test::MemorySink;
+using index_test::MemorySource;
+using index_test::Random;
+using testing::HasSubstr;
+
+// Documents that share nothing; document n is always the same.
+class Unique {
+ public:
+  explicit Unique(const CandidateIndexOptions& options)
+      : keys_(options.banding, options.key), slices_(static_cast<size_t>(options.num_perm)) {
+    band_keys_.resize(static_cast<size_t>(options.banding.bands));
+  }
+  void take(uint64_t n) {
+    Random random(n);
+    for (uint8_t& slice : slices_) slice = static_cast<uint8_t>(random());
+    digest_ = {random(), random()};
+    set_keys();
+  }
+  void change_slice(size_t at) {
+    slices_[at] ^= uint8_t{1};
+    digest_.low ^= 1;
+    set_keys();
+  }
+  Row row() const { return {.slices = slices_.data(), .digest = digest_, .body = {1, 2}, .mask = &mask_}; }
+  Query query() const { return {slices_.data(), band_keys_.data(), digest_}; }
+  const uint64_t* band_keys() const { return band_keys_.data(); }
+
+ private:
+  void set_keys() {
+    for (size_t j = 0; j < band_keys_.size(); ++j)
+      band_keys_[j] = keys_.key(static_cast<int>(j), slices_.data());
+  }
+  BandKeys keys_;
+  std::vector<uint8_t> slices_;
+  std::vector<uint64_t> band_keys_;
+  Digest digest_;
+  uint32_t mask_ = ~uint32_t{0};
+};
+
+std::string segment_of(const CandidateIndexOptions& options, Seq first, uint64_t rows,
+                       uint32_t columns = kFilterColumns) {
+  Unique documents(options);
+  SegmentBuilder builder(options, first);
+  for (Seq seq = first; seq < first + rows; ++seq) {
+    documents.take(seq);
+    builder.add(documents.row(), documents.band_keys());
+  }
+  MemorySink sink;
+  EXPECT_TRUE(builder.write(columns, sink).ok());
+  return sink.take();
+}
+
+struct Set {
+  explicit Set(uint64_t segments, uint64_t rows) : set(options, reader) {
+    for (uint64_t s = 0; s < segments; ++s)
+      set.add(index_test::opened(options, segment_of(options, s * rows, rows)));
+  }
+  Found lookup(const Query& query, SegmentCounters& counters) {
+    Found found;
+    EXPECT_TRUE(set.lookup({&query, 1}, {&found, 1}, counters).ok());
+    return found;
+  }
+  CandidateIndexOptions options;
+  PageReader reader;
+  SegmentSet set;
+};
+
+TEST(SegmentTest, ACopyTakesTwoReadsAndAUniqueDocumentNearlyNone) {
+  Set s(3, 20'000);
+  Unique document(s.options);
+  SegmentCounters exact;
+  SegmentCounters near;
+  SegmentCounters unique;
+  constexpr uint64_t kAsked = 2'000;
+  for (uint64_t i = 0; i < kAsked; ++i) {
+    const Seq seq = i * 29;
+    document.take(seq);
+    ASSERT_EQ(s.lookup(document.query(), exact).exact, seq);
+    document.change_slice(i % 44);
+    const Found found = s.lookup(document.query(), near);
+    ASSERT_EQ(found.candidates.size(), 1u);
+    ASSERT_EQ(found.candidates[0], (Candidate{seq, 127}));
+    ASSERT_EQ(found.counts.size(), 10u);
+    document.take(uint64_t{1} << 40 | i);
+    ASSERT_TRUE(s.lookup(document.query(), unique).candidates.empty());
+  }
+  EXPECT_LT(static_cast<double>(exact.reads()) / kAsked, 2.3);
+  EXPECT_LT(static_cast<double>(near.reads()) / kAsked, 2.3);
+  EXPECT_LT(static_cast<double>(unique.reads()) / kAsked, .1);
+}
+
+TEST(SegmentTest, MemoryForAnOriginalIsItsFilterAndLittleMore) {
+  Set s(1, 50'000);
+  EXPECT_LT(static_cast<double>(s.set.memory_bytes()) / 50'000, 12 * 1.1 * kFilterColumns / 8 + .3);
+}
+
+// Whatever byte changes: whoever reads it says which page it is in.
+TEST(SegmentTest, DamageIsNamed) {
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  Random random(seed);
+  const CandidateIndexOptions options;
+  constexpr uint64_t kRows = 700;
+  const std::string file = segment_of(options, 0, kRows);
+  const SegmentHeader header = index_test::opened(options, file)->header();
+  for (int round = 0; round < 300; ++round) {
+    std::string damaged = file;
+    const uint64_t at = random() % file.size();
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << (random() % 8)));
+    auto segment = Segment::open(options, std::make_unique<MemorySource>(damaged));
+    const bool in_pages = (at >= kSegmentPage && at < header.filter_at()) ||
+                          (at >= header.key_page_at(0) && at < header.directory_at());
+    const bool in_filter = at >= header.filter_at() && at < header.filter_at() + header.filter.bytes();
+    if (at < kSegmentPage || in_filter || at >= header.directory_at()) {
+      ASSERT_FALSE(segment.ok()) << at;
+      EXPECT_THAT(std::string(segment.status().message()), HasSubstr("segment-of-test"));
+      continue;
+    }
+    ASSERT_TRUE(segment.ok()) << segment.status();
+    PageReader reader;
+    SegmentSet set(options, reader);
+    set.add(*std::move(segment));
+    Unique document(options);
+    absl::Status status;
+    SegmentCounters counters;
+    for (Seq seq = 0; seq < kRows && status.ok(); ++seq) {
+      document.take(seq);
+      const Query query = document.query();
+      Found found;
+      status = set.lookup({&query, 1}, {&found, 1}, counters);
+      for (int band = 0; status.ok() && band < options.banding.bands; ++band)
+        status = set.count_listed(band, query.band_keys[band], query.slices).status();
+    }
+    ASSERT_EQ(status.ok(), !in_pages) << at;
+    if (status.ok()) continue;
+    EXPECT_TRUE(absl::IsDataLoss(status));
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("segment-of-test: the page at offset " + std::to_string(at / 4096 * 4096)));
+  }
+}
+
+TEST(SegmentTest, OfAnotherIndexIsRefused) {
+  const std::string file = segment_of({}, 0, 10);
+  CandidateIndexOptions other;
+  other.key = {1, 2};
+  const auto segment = Segment::open(other, std::make_unique<MemorySource>(file));
+  ASSERT_TRUE(absl::IsFailedPrecondition(segment.status()));
+  EXPECT_THAT(std::string(segment.status().message()), HasSubstr("another key"));
+}
+
+// Equal keys fill several pages.
+TEST(SegmentTest, AKeyOfManyPagesIsFoundWhole) {
+  CandidateIndexOptions options;
+  options.min_equal = 1;
+  constexpr uint64_t kRows = 3'000;
+  Unique document(options);
+  SegmentBuilder builder(options, 0);
+  for (Seq seq = 0; seq < kRows; ++seq) {
+    document.take(7);
+    builder.add(document.row(), document.band_keys());
+  }
+  MemorySink sink;
+  ASSERT_TRUE(builder.write(kFilterColumns, sink).ok());
+  PageReader reader;
+  SegmentSet set(options, reader);
+  set.add(index_test::opened(options, sink.take()));
+  for (int band = 0; band < options.banding.bands; ++band)
+    EXPECT_EQ(*set.count_listed(band, document.band_keys()[band], document.query().slices), int{kRows});
+  const Query query = document.query();
+  Found found;
+  SegmentCounters counters;
+  ASSERT_TRUE(set.lookup({&query, 1}, {&found, 1}, counters).ok());
+  EXPECT_EQ(found.candidates.size(), kRows);
+  EXPECT_EQ(found.exact, 0u);
+}
+
+TEST(Segment, SizesAreAsComputed) {
+  for (const Banding banding : {Banding{11, 4}, Banding{14, 5}}) {
+    CandidateIndexOptions options;
+    options.banding = banding;
+    constexpr uint64_t kRows = 50'000;
+    const std::string file = segment_of(options, 0, kRows);
+    const SegmentBytesEach each = segment_bytes_each(options);
+    EXPECT_NEAR(static_cast<double>(file.size()) / kRows / each.disk, 1, .02);
+    const auto segment = index_test::opened(options, file);
+    EXPECT_NEAR(static_cast<double>(segment->memory_bytes()) / kRows / each.memory, 1, .02);
+  }
+}
+
+}  // namespace
+}  // namespace doppel
