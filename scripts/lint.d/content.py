@@ -5,7 +5,7 @@ import pathlib
 import re
 
 RECORD = pathlib.Path(__file__).resolve().parent / "clean"
-OWN_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"[^"\n]*".*$', re.M)
+OWN_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"(?:[^"\n]*/)?([^"/\n]*)".*$', re.M)
 # A comment on its own line, or at the end of a line and without quotes. NOLINT and keywords such as TODO have a meaning.
 COMMENT = re.compile(rb"""^[ \t]*//(?!.*(?:NOLINT|TODO)).*$ | (?<=[\w;{}(),])[ \t]+//(?!.*(?:NOLINT|TODO))[^\n"']*$""", re.M | re.X)
 HEAD = """\
@@ -15,8 +15,8 @@ HEAD = """\
 
 
 def essence(text):
-    """The content without includes of our own headers (a move changes those), comments and layout."""
-    return b" ".join(COMMENT.sub(b"", OWN_INCLUDE.sub(b"", text)).split())
+    """The content without the folders of our own headers (a move changes those), comments and layout."""
+    return b" ".join(COMMENT.sub(b"", OWN_INCLUDE.sub(rb"#include \1", text)).split())
 
 
 def digest(text):

@@ -12,10 +12,10 @@ import time
 from chunks import ROOT, Includes, chunks_of, text_of
 from content import digest, essence, recorded
 
-BUILD = ROOT / "build" / "release"
+BUILD = ROOT / "build" / "lint"  # only configured: the flags of each file by itself
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "doppel-lint"
 CACHE_DAYS = 30
-CHUNKS = BUILD / "lint"
+CHUNKS = BUILD / "chunks"
 FOREIGN_BUILD = "package"  # tests/package is a project of its own
 INCLUDED_SOURCE = re.compile(rb'^\s*#\s*include\s*"[^"]+\.cc"', re.M)
 USED_NAME = re.compile(rb"^\s*(?:namespace (\w+) = [\w:]+|using (?:\w*::)+(\w+));", re.M)
@@ -61,8 +61,9 @@ class Tidy:
 
     def flags(self, path):
         """The compiler's flags, without the names of files."""
-        flags = shlex.split(self.commands[path])[1:]
-        return tuple(flags[:flags.index("-o")])
+        words = shlex.split(self.commands[path])
+        first = next(i for i, word in enumerate(words) if word.startswith("-"))  # ccache and the compiler come before
+        return tuple(words[first:words.index("-o")])
 
     def chunks(self, paths):
         """Triples of a folder, flags, and a chunk of files that are compiled with these flags."""
@@ -85,6 +86,12 @@ class Tidy:
         if not findings:
             self.clean(path).touch()
         return findings
+
+    def alone(self, path):
+        """Why a file does not compile by itself, or an empty text. In a chunk, other files may include what it misses."""
+        run = subprocess.run(["clang++-19", *self.flags(path), "-w", "-Wno-unknown-warning-option", "-fsyntax-only", str(path)],
+                             cwd=BUILD, capture_output=True, text=True)
+        return "" if run.returncode == 0 else run.stderr
 
     def may_hide(self, path):
         """Whether a file may have a finding that a chunk hides: an included source or an unused name."""
@@ -109,14 +116,18 @@ class Tidy:
             error = next((line for line in findings.splitlines() if " error: " in line), findings)
             print(f"lint: these do not compile as one file, which costs time: {names}:\n  {error}", flush=True)
             named = files
+        missing = ""
         for path in files:
             if path not in named:
-                self.clean(path).touch()
-        return "".join(self.check_file(f) for f in named)
+                if why := self.alone(path):
+                    missing += why
+                else:
+                    self.clean(path).touch()
+        return missing + "".join(self.check_file(f) for f in named)
 
 
 def configure(files):
-    """The compile commands of build/release. Configures it if they are missing or lack one of the sources."""
+    """The compile commands. Configures the build folder if they are missing or lack one of the sources."""
     database = BUILD / "compile_commands.json"
 
     def known():
@@ -126,7 +137,7 @@ def configure(files):
     built = {f for f in files if f.suffix == ".cc" and str(f.relative_to(ROOT)).startswith(("src/", "lab/", "tests/", "bench/"))}
     unknown = {f for f in built - set(commands) if FOREIGN_BUILD not in f.parts}
     if unknown or any(not f.exists() for f in commands):
-        run = subprocess.run(["cmake", "--preset", "release", "--log-level=WARNING"], cwd=ROOT, capture_output=True, text=True)
+        run = subprocess.run(["cmake", "--preset", "release", "-B", BUILD, "-DDOPPEL_UNITY=OFF", "--log-level=WARNING"], cwd=ROOT, capture_output=True, text=True)
         if run.returncode != 0:
             raise SystemExit(f"lint: cmake --preset release failed; scripts/install-deps test installs what it needs:\n{run.stderr}")
         commands = known()

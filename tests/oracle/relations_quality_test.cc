@@ -150,12 +150,13 @@ struct Measured {
   }
 };
 
-Measured measure(uint64_t seed, size_t n, double with_bar) {
+Measured measure(uint64_t seed, size_t n, double with_bar, uint32_t common_after) {
   EngineOptions options = options_with_relations();
   options.rule.relations.max_related = 1'000;
+  options.rule.relations.common_after = common_after;
   const std::vector<std::string> texts = planted(seed, n, with_bar);
   const std::vector<Outcome> outcomes = run(options, texts);
-  oracle::Relations truth({});
+  oracle::Relations truth({.common_after = common_after});
   Measured out;
   for (size_t i = 0; i < texts.size(); ++i) {
     if (outcomes[i].verdict != Verdict::unique) continue;
@@ -190,15 +191,14 @@ TEST(RelationsQuality, WhatIsCertainIsFoundAndWhatIsSaidIsTrue) {
   const char* given = std::getenv("RELATIONS_SEED");
   const uint64_t seed = given != nullptr ? std::stoull(given) : std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
-  // Two workloads: in one of 121 workloads, a single passage that many texts quote made up .035 of all
-  // reports.
-  Measured m = measure(seed, 1'000, 0);
-  m += measure(seed + 1, 1'000, 0);
+  // Nothing is common here. What many others are made of would be, and is judged otherwise by prints than by
+  // all shingles: up to .024 of all pairs, which a few texts have.
+  const Measured m = measure(seed, 1'000, 0, 200);
   EXPECT_GT(m.runs, 200u);
   EXPECT_EQ(m.runs_found, m.runs);
   EXPECT_GT(m.parts, 200u);
-  EXPECT_GE(share(m.parts_found, m.parts), 0.98) << m.parts_found << " of " << m.parts;
-  EXPECT_GE(share(m.said_rightly, m.said), 0.97) << m.said_rightly << " of " << m.said;
+  EXPECT_GE(share(m.parts_found, m.parts), 0.985) << m.parts_found << " of " << m.parts;
+  EXPECT_GE(share(m.said_rightly, m.said), 0.985) << m.said_rightly << " of " << m.said;
 }
 
 // Prints know less exactly than whole sets where a template begins and ends, and with which original it
@@ -207,7 +207,7 @@ TEST(RelationsQuality, TemplatesHideNoPassage) {
   const char* given = std::getenv("RELATIONS_SEED");
   const uint64_t seed = given != nullptr ? std::stoull(given) : std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
-  const Measured m = measure(seed, 1'000, 0.33);
+  const Measured m = measure(seed, 1'000, 0.33, 20);
   EXPECT_GT(m.runs, 200u);
   EXPECT_EQ(m.runs_found, m.runs);
   EXPECT_GE(share(m.parts_found, m.parts), 0.88) << m.parts_found << " of " << m.parts;
