@@ -59,7 +59,7 @@ LineTable::Options CandidateIndex::Impl::table_options(size_t number, size_t cou
 
 BytesEach bytes_each(const CandidateIndexOptions& options) {
   // Pages have 613 shingles on average, but most are far shorter (docs/adr/0033).
-  constexpr double kPrintsLeast = 17.8;
+  constexpr double kPrintsLeast = 13.8;
   constexpr double kShingles = 613;
   const double prints = std::max(kPrintsLeast, 2 * kShingles / (options.passage + 1.0));
   return {

@@ -29,9 +29,9 @@ struct Print {
 };
 
 // The windows for a text of `shingles` shingles in which passages of `passage` shingles are to be found.
-// Short texts have narrower windows, so that they have at least about sixteen prints.
+// Short texts have narrower windows, so that they store about twelve prints.
 inline uint32_t stored_window(size_t shingles, uint32_t passage) {
-  const size_t narrow = std::max<size_t>(4, shingles / 8);
+  const size_t narrow = std::max<size_t>(4, shingles / 6);
   return static_cast<uint32_t>(std::min<size_t>(passage, narrow));
 }
 inline constexpr uint32_t kAskedWindowMost = 25;
