@@ -1,15 +1,21 @@
 # doppel in a container: docker build -t doppel .
+# For arm64, too: docker buildx build --platform linux/amd64,linux/arm64 -t NAME --push . compiles for both on this processor.
 # The image holds what the .deb holds. It runs as user 10001 on a read-only root; the state is in /var/lib/doppel, the
 # settings come from /etc/doppel/doppel.yaml (mount it) and from DOPPEL_... in the environment.
-FROM debian:13-slim AS build
+# hadolint ignore=DL3029
+FROM --platform=$BUILDPLATFORM debian:13-slim AS build
+ARG TARGETARCH
 WORKDIR /doppel
 COPY scripts/install-deps scripts/
-RUN scripts/install-deps package
+RUN scripts/install-deps package "$TARGETARCH"
 COPY . .
 ENV CCACHE_DIR=/ccache CCACHE_NOHASHDIR=yes
 # -O0 compiles in half of the time, for a look at the image.
 ARG OPTIMISE=-O3
 RUN --mount=type=cache,target=/ccache \
+    if [ "${TARGETARCH:=$(dpkg --print-architecture)}" != "$(dpkg --print-architecture)" ]; then \
+      export CMAKE_TOOLCHAIN_FILE="$PWD/cmake/${TARGETARCH}_debian.cmake"; \
+    fi && \
     cmake -G Ninja -B /build -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="$OPTIMISE" \
       -DDOPPEL_TESTS=OFF -DDOPPEL_BENCH=OFF -DDOPPEL_UNITY=ON && \
     cmake --build /build --target doppel_cli doppel_lab_cli said && \

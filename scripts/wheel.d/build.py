@@ -19,11 +19,11 @@ def main(arguments):
     cross = arguments[1] if arguments[0] == "--cross" else None
     parts, build, raw = arguments[-3:]
     settings = {"cmake.define.CMAKE_CXX_LINKER_LAUNCHER": f"{HERE}/link;{parts}", "build-dir": os.path.abspath(build)}
+    settings["cmake.define.DOPPEL_UNITY"] = "ON"  # as scripts/test builds: ccache has most of it then
+    settings["cmake.define.Python3_EXECUTABLE"] = shutil.which("python3")  # for cmake/unity.cmake; this one may be for another processor
     if cross:
         settings["cmake.define.CMAKE_TOOLCHAIN_FILE"] = str(HERE / "arm64.cmake")
         settings["cmake.define.CMAKE_SYSROOT"] = cross
-        settings["cmake.define.DOPPEL_UNITY"] = "ON"  # as scripts/test builds for this processor: ccache has most of it then
-        settings["cmake.define.Python3_EXECUTABLE"] = shutil.which("python3")  # for cmake/unity.cmake; this Python is slow
         settings["cmake.define.Python_INCLUDE_DIR"] = sysconfig.get_path("include")
     os.makedirs(raw)
     print(build_wheel(raw, settings))

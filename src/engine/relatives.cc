@@ -143,19 +143,19 @@ std::vector<ShingleRun> without(const RelationRule& rule, std::span<const Shingl
 
 Common find_common(const RelationRule& rule, std::span<const Print> prints,
                    std::span<const uint32_t> listed) {
-  const uint32_t third = (rule.common_after + 2) / 3;
-  constexpr uint8_t kThird = 2;
+  const uint32_t nearly = (2 * rule.common_after + 2) / 3;
+  constexpr uint8_t kNearly = 2;
   Common out;
   std::vector<uint8_t>& cells = out.cells;
   cells.assign(prints.size(), 0);
   each_nearest(prints, listed, 1, [&](size_t i, uint32_t count, uint32_t far) {
     if (far > rule.passage) return;
-    cells[i] = count >= rule.common_after ? 1 : count >= third ? kThird : 0;
+    cells[i] = count >= rule.common_after ? 1 : count >= nearly ? kNearly : 0;
   });
   for (size_t i = 1; i < cells.size(); ++i)
-    if (cells[i] == kThird && cells[i - 1] == 1) cells[i] = 1;
+    if (cells[i] == kNearly && cells[i - 1] == 1) cells[i] = 1;
   for (size_t i = cells.size(); i > 0; --i)
-    if (cells[i - 1] == kThird) cells[i - 1] = i < cells.size() && cells[i] == 1 ? 1 : 0;
+    if (cells[i - 1] == kNearly) cells[i - 1] = i < cells.size() && cells[i] == 1 ? 1 : 0;
   bool joined = false;  // all cells since the last range are common
   for (size_t i = 0; i < prints.size(); ++i) {
     const uint32_t at = prints[i].position;

@@ -100,9 +100,9 @@ class TextMap {
 // The common parts of a document.
 struct Common {
   // By cell: whether it is common. The count of a cell is that of the nearest listed print, if that is at
-  // most a passage away. A cell is common if its count is at least common_after, or if it is at least a third
-  // of that and a neighbouring cell is common. The third is for templates: an original lists only the minima
-  // of wide windows, so some prints of a template are listed less often than others.
+  // most a passage away. A cell is common if its count is at least common_after, or if it is at least two
+  // thirds of that and a neighbouring cell is common. The rest is for templates: an original lists only the
+  // minima of wide windows, so some prints of a template are listed less often than others.
   std::vector<uint8_t> cells;
   // Ranges of shingles that no passage includes, ascending. They start from the prints that common_after
   // originals list. Two of these less than a passage apart form one range if all cells between them are

@@ -66,12 +66,12 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
   for (const Print& p : d.prints)
     if (p.stored != 0) out.listed.insert(p.key);
   std::erase_if(out.listed, [&](uint64_t key) { return count[key] >= max_listed; });
-  // A cell is common if it is frequent, or if cells that are a third as frequent lead from it to a frequent
-  // one.
+  // A cell is common if it is frequent, or if cells that are two thirds as frequent lead from it to a
+  // frequent one.
   std::map<uint32_t, bool> common_at;
   for (const Print& p : d.prints) {
     const auto reaches_common = [&](auto from, auto to) {
-      for (; from != to && 3 * frequency[from->position] >= rule.common_after; ++from)
+      for (; from != to && 3 * frequency[from->position] >= 2 * rule.common_after; ++from)
         if (frequency[from->position] >= rule.common_after) return true;
       return false;
     };
