@@ -22,7 +22,8 @@ RUN --mount=type=cache,target=/ccache \
     cpack --config /build/CPackConfig.cmake -B /build/package && \
     mv /build/package/doppel_*.deb /build/doppel.deb
 
-FROM debian:13-slim
+# hadolint ignore=DL3029,DL3065
+FROM --platform=$TARGETPLATFORM debian:13-slim
 # The package's own user gets a number that can be named in mounts and in Kubernetes. Debian 13 says which versions these are.
 # hadolint ignore=DL3008
 RUN --mount=type=bind,from=build,source=/build/doppel.deb,target=/doppel.deb \

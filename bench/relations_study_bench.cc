@@ -1,12 +1,11 @@
 // What relations find, and what `near` would be by prints alone. Prints "name value unit" lines.
 //
-//   relations_study_bench --study parts --docs 2000       parts of a text, wraps and quotes: found as near,
-//   or
-//                                                         as contained or contains
-//   relations_study_bench --study prints --docs 20000     which pairs at the threshold bands propose, and
-//   prints relations_study_bench --study neighbours              500 earlier documents at .3 to .7: how many
-//   a document
-//                                                         meets by bands and by prints
+//   relations_study_bench --study parts --docs 2000
+//     parts of a text, wraps and quotes: found as near, or as contained or contains
+//   relations_study_bench --study prints --docs 20000
+//     which pairs at the threshold bands propose, and prints
+//   relations_study_bench --study neighbours
+//     500 earlier documents at .3 to .7: how many a document meets by bands and by prints
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -18,6 +18,7 @@ import urllib.request
 import yaml
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from images import Store, run  # noqa: E402
 from ports import free_port  # noqa: E402
 
 parser = argparse.ArgumentParser()
@@ -28,12 +29,6 @@ SIZE_MAX = 250 << 20
 if os.geteuid() != 0:
     print("image_test: building without a daemon needs root")
     sys.exit(77)
-
-
-def run(*command, **more):
-    done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
-    assert done.returncode == 0, f"{' '.join(map(str, command))} gave {done.returncode}:\n{(done.stdout + done.stderr)[-6000:]}"
-    return done.stdout
 
 
 def until(what, asks, seconds=60):
@@ -57,22 +52,13 @@ def get(url):
 began = time.monotonic()
 with tempfile.TemporaryDirectory() as temporary:
     folder = pathlib.Path(temporary)
-    cache = pathlib.Path(os.environ.get("DOPPEL_CACHE") or pathlib.Path.home() / ".cache/doppel") / "image"
-    cache.mkdir(parents=True, exist_ok=True)
-    store = ["--root", folder / "images", "--runroot", folder / "run", "--storage-driver", "vfs"]
-
-    def podman(*command):
-        return run("podman", *store, "--cgroup-manager=cgroupfs", "--runtime", "runc", *command)
+    store = Store(folder)
+    podman = store.podman
+    machine = run("dpkg", "--print-architecture").strip()
 
     # --- Built ------------------------------------------------------------------------------------
-    base = re.search(r"^FROM (debian:13-slim) AS build$", (SOURCE / "Dockerfile").read_text(), re.M).group(1)
-    run("mmdebstrap", "--variant=minbase", "trixie", folder / "base.tar", env={**os.environ, "TMPDIR": temporary})
-    podman("import", folder / "base.tar", f"docker.io/library/{base}")
-    (folder / "base.tar").unlink()
-    run("buildah", *store, "bud", "--format", "docker", "--isolation", "chroot", "--pull-never", "-t", "doppel", "--build-arg", "REVISION=abc123",
-        "--build-arg", "OPTIMISE=-O0", SOURCE,
-        env={**os.environ, "TMPDIR": str(cache)})  # the Dockerfile's compiler cache
-    (image,) = json.loads(podman("image", "inspect", "doppel"))
+    store.make_base(machine)
+    image = store.build(SOURCE, machine, machine, "abc123")
     config = image["Config"]
     assert re.fullmatch(r"\d+:\d+", config["User"]), config["User"]
     healthcheck = image.get("Healthcheck") or config.get("Healthcheck")
@@ -107,8 +93,7 @@ with tempfile.TemporaryDirectory() as temporary:
                 origin = state
             flags += ["-v", ":".join([str(origin), target, *mode])]
         port = free_port()
-        podman("run", "--detach", "--name", "doppel", "--pull=never",
-            "--network=host", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024", "--no-healthcheck", *flags,
+        podman("run", "--detach", "--name", "doppel", *store.FLAGS, *flags,
             "-e", f"DOPPEL_KAFKA_BROKERS={brokers}", "-e", f"DOPPEL_HTTP_LISTEN=127.0.0.1:{port}", "doppel")
 
         try:
@@ -140,7 +125,7 @@ with tempfile.TemporaryDirectory() as temporary:
             (state,) = json.loads(podman("container", "inspect", "doppel"))
             assert state["State"]["ExitCode"] == 0, podman("logs", "doppel")
         except Exception:
-            print(subprocess.run(["podman", *map(str, store), "logs", "doppel"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            print(subprocess.run(["podman", *map(str, store.where), "logs", "doppel"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                  text=True).stdout[-4000:], file=sys.stderr)
             raise
         finally:
