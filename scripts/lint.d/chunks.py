@@ -178,7 +178,8 @@ if __name__ == "__main__":
             continue
         folder.mkdir(parents=True, exist_ok=True)
         written = folder / f"{number}.cc"
-        content = text_of(read, made_chunk)
+        # Relative, so that ccache knows the piece in another clone.
+        content = text_of(read, made_chunk).replace(f'#include "{ROOT}/', f'#include "{os.path.relpath(ROOT, os.path.realpath(folder))}/')
         if not written.exists() or written.read_text() != content:  # otherwise it is not compiled again
             written.write_text(content)
         for file in made_chunk.files:
