@@ -68,7 +68,7 @@ labels = dict(re.findall(r'org\.opencontainers\.image\.([\w.]+)="([^"]*)"', dock
 version = re.search(r'VERSION_STRING "(.*)"', (SOURCE / "include/doppel/version.h").read_text())[1]
 description = re.search(r'^project\(doppel .*DESCRIPTION "(.*)"\)', (SOURCE / "CMakeLists.txt").read_text(), re.M)[1]
 check((labels.get("version"), labels.get("description")) == (version, description), f"Dockerfile: its labels say {labels}, not {version}, {description}")
-check(labels.get("base.name", "").endswith("/" + re.findall(r"^FROM (\S+)", docker, re.M)[-1]), "Dockerfile: base.name is not the image that it is built on")
+check(labels.get("base.name", "").endswith("/" + re.findall(r"^FROM (?:--\S+ )*(\S+)", docker, re.M)[-1]), "Dockerfile: base.name is not the image that it is built on")
 for name in ("title", "licenses", "revision", "created"):
     check(labels.get(name), f"Dockerfile: no label {name}")
 
