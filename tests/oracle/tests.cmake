@@ -3,7 +3,9 @@ add_library(doppel_oracle STATIC
   ${CMAKE_CURRENT_LIST_DIR}/corpus.cc ${CMAKE_CURRENT_LIST_DIR}/edits.cc ${CMAKE_CURRENT_LIST_DIR}/language.cc
   ${CMAKE_CURRENT_LIST_DIR}/oracle.cc ${CMAKE_CURRENT_LIST_DIR}/relations.cc ${CMAKE_CURRENT_LIST_DIR}/words.cc)
 target_include_directories(doppel_oracle PUBLIC ${PROJECT_SOURCE_DIR}/tests)
-target_compile_options(doppel_oracle PRIVATE $<$<NOT:$<BOOL:${DOPPEL_SANITIZE}>>:-O3>)
+if(NOT DOPPEL_SANITIZE)
+  target_compile_options(doppel_oracle PRIVATE -O3)
+endif()
 target_link_libraries(doppel_oracle PUBLIC ICU::uc ICU::i18n absl::flat_hash_map PRIVATE doppel_build)
 
 add_executable(make_corpus ${CMAKE_CURRENT_LIST_DIR}/tools/make_corpus.cc)
