@@ -232,7 +232,7 @@ absl::Status Engine::start_restore(Seq first_row, Seq lowest_live, std::string_v
 
 absl::Status Engine::restore(const StoredRow& row) {
   StoredRow whole = row;
-  RETURN_IF_ERROR(fill_prints(whole, prints_));
+  if (row.seq >= originals_.stored_below()) RETURN_IF_ERROR(fill_prints(whole, prints_));
   if (mutated(Mutation::prints_are_not_restored)) whole.row.prints = {};
   RETURN_IF_ERROR(originals_.restore(whole));
   resolver_.restore_row(row);
@@ -241,15 +241,16 @@ absl::Status Engine::restore(const StoredRow& row) {
 
 Seq Engine::first_to_restore() const {
   // Expiry needs the times of all originals.
-  return options_.rule.expire_after_ms != 0 ? 0 : originals_.stored_below();
+  if (options_.rule.expire_after_ms != 0) return 0;
+  const Seq below = originals_.stored_below();
+  return below - std::min(below, originals_.first_own());
 }
 
 // Reads the prints from the body.
 absl::Status Engine::fill_prints(StoredRow& row, PodVector<uint64_t>& prints) const {
   if (!options_.rule.relations.on() || row.removed || row.row.slices == nullptr || !originals_.has(row.seq))
     return absl::OkStatus();
-  ASSIGN_OR_RETURN(const Body body, bodies_.read(row.row.body, body_));
-  RETURN_IF_ERROR(split_stored_set(body.coded_set, true, &prints).status());
+  RETURN_IF_ERROR(read_prints(bodies_, row.row.body, body_, prints));
   row.row.prints = prints;
   return absl::OkStatus();
 }

@@ -36,7 +36,7 @@ struct EngineOptions {
   Matcher::PayloadOf payload_of;
   uint64_t initial_capacity = 1024;
   uint64_t rows_max = kIndexRowsMax;  // of each shard; lower in tests
-  // For old originals, one for each of shares_of(); empty: all originals are in memory. Not with relations.
+  // For old originals, one for each of shares_of(); empty: all originals are in memory.
   std::vector<SegmentOptions> segments;
 
   bool with_sets() const { return rule.verify == Verify::exact; }  // whether SIGN makes sets
@@ -125,8 +125,8 @@ class Engine {
   // finish_restore(), which builds the tables.
   absl::Status start_restore(Seq first_row, Seq lowest_live, std::string_view clock);
   absl::Status restore(const StoredRow& row);  // ResourceExhausted: the shards cannot take more
-  // After start_restore(): rows below this need not be restored, except for removed ones, of which the number
-  // is enough. They are in segments.
+  // After start_restore(): of this stream's own rows, those below this need not be restored, except for
+  // removed ones, of which the number is enough. They are in segments. Own rows begin at 0 here.
   Seq first_to_restore() const;
   // All rows restored so far belong to indexes that are only read (Originals::first_own).
   void begin_own() { originals_.begin_own(); }

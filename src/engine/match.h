@@ -53,7 +53,8 @@ class Matcher {
   absl::StatusOr<bool> verify_best(const SignedDocument& document, DocumentSet& set, Answer& answer) const;
   absl::Status find_relatives(const ToMatch& work, std::span<const size_t> places, size_t owner) const;
   absl::Status compare_relatives(const SignedDocument& document, DocumentSet& set, Answer& answer) const;
-  void find_hits(const SignedDocument& document, const RelateHint& hint, Answer& answer) const;
+  struct FoundOf;
+  void find_hits(const SignedDocument& document, const RelateHint& hint, FoundOf& of, Answer& answer) const;
   absl::Status verify(const SignedDocument& document, DocumentSet& set, Verified& candidate,
                       std::optional<Body>& body) const;
   // Valid until the next call on this thread.

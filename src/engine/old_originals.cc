@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "engine/stored_set.h"
 
 namespace doppel {
 namespace {
@@ -21,8 +22,9 @@ SegmentName name_of(const Segment& segment) { return {segment.first(), segment.e
 
 }  // namespace
 
-OldOriginals::OldOriginals(const CandidateIndexOptions& options, const SegmentOptions& segments)
-    : options_(options), segments_(segments), set_(options, segments.store->reader()) {}
+OldOriginals::OldOriginals(const CandidateIndexOptions& options, const SegmentOptions& segments,
+                           const Bodies& bodies)
+    : options_(options), segments_(segments), bodies_(bodies), set_(options, segments.store->reader()) {}
 
 OldOriginals::~OldOriginals() {
   if (segments_.merge_on != std::launch::async) return;
@@ -110,7 +112,25 @@ absl::Status OldOriginals::copy_rows(const CandidateIndex& index, uint64_t most)
   return absl::OkStatus();
 }
 
+// Reads the prints from bodies, because the table of prints drops those of dead originals, and cannot list
+// those of one original.
+void OldOriginals::add_prints(Cut& cut) const {
+  PodVector<uint64_t> prints;
+  std::string buffer;
+  for (uint64_t ordinal = 0; ordinal < cut.builder.rows(); ++ordinal) {
+    const Row row = cut.builder.row(ordinal);
+    if (row.slices == nullptr) continue;
+    if (absl::Status read = read_prints(bodies_, row.body, buffer, prints); read.ok()) {
+      cut.builder.add_prints(ordinal, prints);
+    } else {
+      cut.unread = cut.name.first + ordinal;
+      cut.why_unread = std::move(read);
+    }
+  }
+}
+
 OldOriginals::Made OldOriginals::write(Cut& cut) const {
+  if (options_.track_prints) add_prints(cut);
   ASSIGN_OR_RETURN(const std::unique_ptr<SegmentBeingWritten> out, segments_.store->create(cut.name));
   RETURN_IF_ERROR(cut.builder.write(kFilterColumns, *out));
   RETURN_IF_ERROR(out->finish());
@@ -119,9 +139,11 @@ OldOriginals::Made OldOriginals::write(Cut& cut) const {
 
 absl::Status OldOriginals::take_cut(CandidateIndex& index) {
   Made made = cut_->made.get();
-  const SegmentName name = std::exchange(cut_, std::nullopt)->name;
+  const Cut cut = *std::exchange(cut_, std::nullopt);
+  const SegmentName& name = cut.name;
   RETURN_IF_ERROR(made.status());
   const Seq lowest = index.lowest_live();
+  if (cut.unread && *cut.unread >= lowest) return cut.why_unread;
   if (lowest >= name.end) {  // all have expired meanwhile
     segments_.store->remove(name);
     return absl::OkStatus();
@@ -147,7 +169,7 @@ void OldOriginals::expire_below(Seq seq) {
 }
 
 uint64_t OldOriginals::rows_of_cut() const {
-  return std::clamp<uint64_t>(segments_.young / 4, 1, SegmentBuilder::kRowsMost);
+  return std::clamp<uint64_t>(segments_.young / 4, 1, SegmentBuilder::rows_most(options_));
 }
 
 int OldOriginals::level(uint64_t rows) const {

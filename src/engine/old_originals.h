@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 
+#include "engine/bodies.h"
 #include "engine/segment_store.h"
 #include "index/index.h"
 #include "index/segment_build.h"
@@ -30,7 +31,8 @@ struct SegmentOptions {
 
 class OldOriginals {
  public:
-  OldOriginals(const CandidateIndexOptions& options, const SegmentOptions& segments);
+  // `bodies` has the prints that originals list.
+  OldOriginals(const CandidateIndexOptions& options, const SegmentOptions& segments, const Bodies& bodies);
   ~OldOriginals();
 
   const SegmentSet& set() const { return set_; }
@@ -51,6 +53,9 @@ class OldOriginals {
     SegmentName name;
     Seq next;                // the first one that was not copied
     std::future<Made> made;  // when all are
+    // The last one whose prints could not be read, and why. Those that have expired need not be readable.
+    std::optional<Seq> unread{};
+    absl::Status why_unread{};
   };
   struct Merge {
     std::vector<std::shared_ptr<const Segment>> parts;
@@ -62,6 +67,7 @@ class OldOriginals {
   void begin_merge();
   absl::Status take_merge();
   Made write(Cut& cut) const;
+  void add_prints(Cut& cut) const;
   Made merge(const Merge& merge) const;
   Made opened(const SegmentName& name) const;
   bool ready(const std::future<Made>& made) const;
@@ -70,6 +76,7 @@ class OldOriginals {
 
   const CandidateIndexOptions options_;
   const SegmentOptions segments_;
+  const Bodies& bodies_;
   SegmentSet set_;
   std::optional<Cut> cut_;
   std::optional<Merge> merge_;

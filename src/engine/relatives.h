@@ -33,7 +33,6 @@ struct CellCount {
   bool operator==(const CellCount&) const = default;
 };
 
-inline constexpr size_t kPrintsCounted = 127;  // Relative::prints counts no further
 inline constexpr size_t kRunsMost = 64;  // the longest runs that are kept of one original; ties: the earliest
 
 // An original that lists prints of the document.

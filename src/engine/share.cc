@@ -16,7 +16,7 @@ constexpr size_t kShared = 64;  // a second thread does not pay off for fewer ro
 Share::Share(const Rule& rule, ShardSet shards, const CandidateIndexOptions& options, const Bodies& bodies,
              Matcher::PayloadOf payload_of, const SegmentOptions& segments)
     : shards_(std::move(shards)),
-      index_(options, segments),
+      index_(options, segments, bodies),
       matcher_(rule, shards_, index_, bodies, std::move(payload_of)) {}
 
 void Share::apply_deaths(const Resolved& batch, size_t first) {

@@ -29,13 +29,35 @@ void merge(const Found& more, Found& found) {
   }
 }
 
+// The listings of both, by print.
+void join(const PrintsFound& old, const PrintsFound& young, uint32_t most, uint32_t count_most,
+          PrintsFound& out) {
+  out.listings.clear();
+  out.numbers.clear();
+  const auto take = [&](const PrintsFound& from, const PrintListing& listing) {
+    out.listings.back().count += listing.count;
+    for (uint32_t at = listing.begin; at < listing.end; ++at) out.numbers.push_back(from.numbers[at]);
+  };
+  for (size_t o = 0, y = 0; o < old.listings.size() || y < young.listings.size();) {
+    const uint32_t asked = std::min(o < old.listings.size() ? old.listings[o].asked : ~uint32_t{0},
+                                    y < young.listings.size() ? young.listings[y].asked : ~uint32_t{0});
+    const auto begin = static_cast<uint32_t>(out.numbers.size());
+    out.listings.push_back({.asked = asked, .begin = begin});
+    if (o < old.listings.size() && old.listings[o].asked == asked) take(old, old.listings[o++]);
+    if (y < young.listings.size() && young.listings[y].asked == asked) take(young, young.listings[y++]);
+    PrintListing& listing = out.listings.back();
+    if (listing.count > most) out.numbers.resize(begin);
+    listing.count = std::min(listing.count, count_most);
+    listing.end = static_cast<uint32_t>(out.numbers.size());
+  }
+}
+
 }  // namespace
 
-ShareIndex::ShareIndex(const CandidateIndexOptions& options, const SegmentOptions& segments)
+ShareIndex::ShareIndex(const CandidateIndexOptions& options, const SegmentOptions& segments,
+                       const Bodies& bodies)
     : young_(options) {
-  if (segments.store == nullptr) return;
-  DOPPEL_CHECK(!options.track_prints, "prints are in memory only", options.track_prints);
-  old_ = std::make_unique<OldOriginals>(options, segments);
+  if (segments.store != nullptr) old_ = std::make_unique<OldOriginals>(options, segments, bodies);
 }
 
 absl::Status ShareIndex::lookup(std::span<const Query> queries, std::span<Found> out,
@@ -47,6 +69,18 @@ absl::Status ShareIndex::lookup(std::span<const Query> queries, std::span<Found>
   SegmentCounters counters;
   RETURN_IF_ERROR(old_->set().lookup(queries, std::span(old).first(queries.size()), counters, &bodies));
   for (size_t q = 0; q < queries.size(); ++q) merge(old[q], out[q]);
+  return absl::OkStatus();
+}
+
+absl::Status ShareIndex::find_prints(std::span<const uint64_t> prints, uint32_t most, uint32_t count_most,
+                                     PrintsFound& out) const {
+  young_.prints().find(prints, most, count_most, out);
+  if (!any_old()) return absl::OkStatus();
+  thread_local PrintsFound young;
+  thread_local PrintsFound old;
+  std::swap(out, young);
+  RETURN_IF_ERROR(old_->set().find_prints(prints, most, count_most, old));
+  join(old, young, most, count_most, out);
   return absl::OkStatus();
 }
 

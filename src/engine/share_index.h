@@ -16,7 +16,7 @@ namespace doppel {
 
 class ShareIndex {
  public:
-  ShareIndex(const CandidateIndexOptions& options, const SegmentOptions& segments);
+  ShareIndex(const CandidateIndexOptions& options, const SegmentOptions& segments, const Bodies& bodies);
 
   const CandidateIndexOptions& options() const { return young_.options(); }
   // With segments, that of the young originals alone.
@@ -35,6 +35,14 @@ class ShareIndex {
   absl::StatusOr<std::vector<Seq>> find_id(uint64_t id_tag) const;
   absl::StatusOr<std::vector<Seq>> find_payload(uint32_t payload) const;
 
+  // These do what find() and prints_of() do in PrintTable.
+  absl::Status find_prints(std::span<const uint64_t> prints, uint32_t most, uint32_t count_most,
+                           PrintsFound& out) const;
+  uint32_t prints_of(Seq seq) const {
+    return is_old(seq) ? old_->set().prints_of(seq) : young_.prints().prints_of(seq);
+  }
+  bool any_old() const { return old_ != nullptr && old_->set().size() != 0; }
+
   bool remove(Seq seq) { return is_old(seq) ? old_->set().remove(seq) : young_.remove(seq); }
   void revive(Seq seq) { is_old(seq) ? old_->set().revive(seq) : young_.revive(seq); }
   void expire_below(Seq seq);
@@ -46,7 +54,6 @@ class ShareIndex {
   absl::Status restore(Seq seq, const Row& row, bool removed);
 
  private:
-  bool any_old() const { return old_ != nullptr && old_->set().size() != 0; }
   bool is_old(Seq seq) const { return any_old() && seq < old_->set().next_seq(); }
 
   CandidateIndex young_;

@@ -47,4 +47,10 @@ absl::StatusOr<std::string_view> split_stored_set(std::string_view stored, bool 
   return set;
 }
 
+absl::Status read_prints(const Bodies& bodies, BodyRef ref, std::string& buffer,
+                         PodVector<uint64_t>& prints) {
+  ASSIGN_OR_RETURN(const Body body, bodies.read(ref, buffer));
+  return split_stored_set(body.coded_set, true, &prints).status();
+}
+
 }  // namespace doppel

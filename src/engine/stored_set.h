@@ -15,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/pod_vector.h"
+#include "engine/bodies.h"
 
 namespace doppel {
 
@@ -27,5 +28,7 @@ void append_prints(std::span<uint64_t> prints, std::string& coded_set);
 // all of it is the coded set. DataLoss: the prints are missing or damaged.
 absl::StatusOr<std::string_view> split_stored_set(std::string_view stored, bool with_prints,
                                                   PodVector<uint64_t>* prints = nullptr);
+// Reads a body and returns the prints that its original lists.
+absl::Status read_prints(const Bodies& bodies, BodyRef ref, std::string& buffer, PodVector<uint64_t>& prints);
 
 }  // namespace doppel

@@ -57,16 +57,19 @@ LineTable::Options CandidateIndex::Impl::table_options(size_t number, size_t cou
           .entries_max = entries_max};
 }
 
-BytesEach bytes_each(const CandidateIndexOptions& options) {
+double prints_each(uint32_t passage) {
   // Pages have 613 shingles on average, but most are far shorter (docs/adr/0033).
   constexpr double kPrintsLeast = 13.8;
   constexpr double kShingles = 613;
-  const double prints = std::max(kPrintsLeast, 2 * kShingles / (options.passage + 1.0));
+  return std::max(kPrintsLeast, 2 * kShingles / (passage + 1.0));
+}
+
+BytesEach bytes_each(const CandidateIndexOptions& options) {
   return {
       .row = static_cast<double>(RowStore(options).stride()),
       .tables = (options.banding.bands + 1 + (options.track_ids ? 1 : 0) + (options.track_payloads ? 1 : 0)) *
                 LineTable::bytes_each(),
-      .prints = options.track_prints ? 1 + prints * PrintTable::bytes_each() : 0};
+      .prints = options.track_prints ? 1 + prints_each(options.passage) * PrintTable::bytes_each() : 0};
 }
 
 CandidateIndex::CandidateIndex(const CandidateIndexOptions& options)

@@ -124,6 +124,8 @@ struct BytesEach {
   double sum() const { return row + tables + prints; }
 };
 BytesEach bytes_each(const CandidateIndexOptions& options);
+// How many prints an original lists; for a typical web page.
+double prints_each(uint32_t passage);
 
 class CandidateIndex {
  public:

@@ -10,8 +10,8 @@
 // front while keys ascend. 64 slots are a block: a word for each column. A probe touches two neighbouring
 // blocks.
 //
-// A key that occurs more than once is added a second time, as repeated: so a reader that knows one original
-// with a key knows whether there may be others.
+// A key that occurs more than once may be added a second time, as repeated: so a reader that knows one
+// original with a key knows whether there may be others.
 
 #include <cstdint>
 #include <string_view>

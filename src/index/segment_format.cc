@@ -9,29 +9,58 @@ namespace doppel {
 namespace {
 
 constexpr std::string_view kMagic = "doppelS\n";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 
 uint64_t round_up(uint64_t bytes) { return (bytes + kSegmentPage - 1) / kSegmentPage * kSegmentPage; }
 
+void put_part(std::string& out, const KeyPart& part) {
+  put_fixed(out, part.at);
+  put_fixed(out, part.entries);
+  put_fixed(out, part.filter.chunks);
+  put_fixed(out, part.filter.slots);
+  put_fixed(out, part.filter.columns);
+  put_fixed(out, part.pages);
+  put_fixed(out, part.filter_crc);
+  put_fixed(out, part.directory_crc);
+}
+
+KeyPart take_part(ByteReader& in) {
+  KeyPart part;
+  part.at = in.fixed<uint64_t>();
+  part.entries = in.fixed<uint64_t>();
+  part.filter.chunks = in.fixed<uint64_t>();
+  part.filter.slots = in.fixed<uint32_t>();
+  part.filter.columns = in.fixed<uint32_t>();
+  part.pages = in.fixed<uint64_t>();
+  part.filter_crc = in.fixed<uint32_t>();
+  part.directory_crc = in.fixed<uint32_t>();
+  return part;
+}
+
+bool possible(const KeyPart& part) {
+  const FilterShape& filter = part.filter;
+  return filter.chunks != 0 && filter.slots >= 64 && filter.slots % 64 == 0 &&
+         filter.columns >= FilterShape::kColumnsLeast && filter.columns <= FilterShape::kColumnsMost;
+}
+
 }  // namespace
+
+uint64_t KeyPart::page_at(uint64_t page) const { return at + round_up(filter.bytes()) + page * kSegmentPage; }
 
 int SegmentHeader::ordinal_bits() const { return rows <= 2 ? 1 : static_cast<int>(std::bit_width(rows - 1)); }
 
-uint64_t SegmentHeader::row_pages() const {
-  const uint64_t each = RowPage::rows(stride);
-  return (rows + each - 1) / each;
-}
+uint64_t SegmentHeader::row_pages() const { return (rows * stride + RowPage::kBytes - 1) / RowPage::kBytes; }
 
-uint64_t SegmentHeader::key_page_at(uint64_t page) const {
-  return filter_at() + round_up(filter.bytes()) + page * kSegmentPage;
-}
+uint64_t SegmentHeader::keys_at() const { return counts_at() + (with_prints ? round_up(rows) : 0); }
+
+uint64_t SegmentHeader::prints_at() const { return round_up(keys.end()); }
 
 uint64_t segment_scheme(const CandidateIndexOptions& options) {
   uint64_t scheme = options.key.derive("segment");
   for (const int part : {options.num_perm, options.banding.bands, options.banding.rows,
                          int{options.track_ids}, int{options.track_payloads}})
     scheme = mix64(scheme ^ static_cast<uint64_t>(part));
-  return scheme;
+  return options.track_prints ? mix64(scheme ^ options.passage) : scheme;
 }
 
 std::string encode_segment_header(const SegmentHeader& header) {
@@ -42,13 +71,10 @@ std::string encode_segment_header(const SegmentHeader& header) {
   put_fixed(out, header.first);
   put_fixed(out, header.rows);
   put_fixed(out, header.stride);
-  put_fixed(out, header.entries);
-  put_fixed(out, header.filter.chunks);
-  put_fixed(out, header.filter.slots);
-  put_fixed(out, header.filter.columns);
-  put_fixed(out, header.key_pages);
-  put_fixed(out, header.filter_crc);
-  put_fixed(out, header.directory_crc);
+  put_fixed(out, uint32_t{header.with_prints});
+  put_fixed(out, header.counts_crc);
+  put_part(out, header.keys);
+  put_part(out, header.prints);
   put_fixed(out, header.scheme);
   out.resize(kSegmentPage);
   store(out.data(), segment_page_crc(0, reinterpret_cast<const uint8_t*>(out.data())));
@@ -71,17 +97,13 @@ absl::StatusOr<SegmentHeader> decode_segment_header(std::string_view page, const
   header.first = in.fixed<uint64_t>();
   header.rows = in.fixed<uint64_t>();
   header.stride = in.fixed<uint32_t>();
-  header.entries = in.fixed<uint64_t>();
-  header.filter.chunks = in.fixed<uint64_t>();
-  header.filter.slots = in.fixed<uint32_t>();
-  header.filter.columns = in.fixed<uint32_t>();
-  header.key_pages = in.fixed<uint64_t>();
-  header.filter_crc = in.fixed<uint32_t>();
-  header.directory_crc = in.fixed<uint32_t>();
+  header.with_prints = in.fixed<uint32_t>() != 0;
+  header.counts_crc = in.fixed<uint32_t>();
+  header.keys = take_part(in);
+  header.prints = take_part(in);
   header.scheme = in.fixed<uint64_t>();
-  if (header.rows > kSegmentRowsMax || header.stride == 0 || header.stride > kSegmentPage - RowPage::kHead ||
-      header.filter.chunks == 0 || header.filter.slots < 64 || header.filter.slots % 64 != 0 ||
-      header.filter.columns < FilterShape::kColumnsLeast || header.filter.columns > FilterShape::kColumnsMost)
+  if (header.rows > kSegmentRowsMax || header.stride == 0 || !possible(header.keys) ||
+      (header.with_prints && !possible(header.prints)))
     return absl::DataLossError(absl_sv(name + ": its header is impossible"));
   return header;
 }

@@ -1,9 +1,16 @@
 #pragma once
 // A segment: an immutable file with the rows of originals with consecutive numbers, and the keys by which
-// they are found. All keys (of bands, digests, ids and payloads) become one kind of key of 40 bits.
+// they are found. The keys of bands, digests, ids and payloads become one kind of key of 40 bits. Prints are
+// keys of their own, with all of their bits, because no row says which prints it lists.
 //
 //   page 0          header (SegmentHeader), written last
-//   row pages       CRC32C (4 bytes), 4 zero bytes, rows by number
+//   row pages       CRC32C (4 bytes), 4 zero bytes, then rows by number; a row may continue in the next page
+//   print counts    with prints: for each row, how many it lists, at most 127; the header has its CRC32C
+//   keys            a part (KeyPart)
+//   prints          another one
+//
+// A part:
+//
 //   filter          segment_filter.h; the header has its CRC32C
 //   key pages       sorted entries (key, ordinal of the row in the segment); see KeyPage
 //   directory       for each key page the highest 32 bits of its first key; the header has its CRC32C
@@ -18,12 +25,13 @@
 #include "base/bytes.h"
 #include "index/index.h"
 #include "index/segment_io.h"
+#include "sketch/prints.h"
 #include "text/hash_key.h"
 
 namespace doppel {
 
 inline constexpr uint64_t kSegmentPage = 4096;
-inline constexpr int kSegmentKeyBits = 40;
+inline constexpr int kSegmentKeyBits = 40;  // also of the keys of filters
 inline constexpr uint64_t kSegmentRowsMax = kIndexRowsMax;
 
 // The kinds of keys besides bands, which come first.
@@ -47,24 +55,36 @@ inline uint64_t segment_key(size_t kind, uint64_t value) {
   return mix64(value + (kind + 1) * 0x9e3779b97f4a7c15u) >> (64 - kSegmentKeyBits);
 }
 
-// A page of entries: CRC32C (4), number of entries (2), zero (2), first key (8), then entries of 6 bytes: the
-// distance to the first key above, the ordinal below. The header says how many bits an ordinal has.
+// How a part stores its keys.
+struct KeyShape {
+  int bits;
+  int entry_bytes;
+  bool repeats;  // whether the filter says which keys occur more than once
+  // What the filter has of a key.
+  uint64_t filter_key(uint64_t key) const { return key >> (bits - kSegmentKeyBits); }
+};
+inline constexpr KeyShape kRowKeys{.bits = kSegmentKeyBits, .entry_bytes = 6, .repeats = true};
+inline constexpr KeyShape kPrintKeys{.bits = kPrintBits, .entry_bytes = 7, .repeats = false};
+
+// A page of entries: CRC32C (4), number of entries (2), zero (2), first key (8), then entries: the distance
+// to the first key above, the ordinal below. The header says how many bits an ordinal has.
 struct KeyPage {
   static constexpr size_t kHead = 16;
-  static constexpr size_t kEntry = 6;
-  static constexpr size_t kEntries = (kSegmentPage - kHead) / kEntry;
-  static constexpr int kEntryBits = 8 * kEntry;
 
+  static size_t entries(const KeyShape& shape) {
+    return (kSegmentPage - kHead) / static_cast<size_t>(shape.entry_bytes);
+  }
   static uint32_t count(const uint8_t* page) { return load<uint16_t>(page + 4); }
   static uint64_t first_key(const uint8_t* page) { return load<uint64_t>(page + 8); }
-  static uint64_t entry(const uint8_t* page, size_t i) {
-    return load<uint64_t>(page + kHead + kEntry * i - 2) >> 16;
+  static uint64_t entry(const KeyShape& shape, const uint8_t* page, size_t i) {
+    const auto bytes = static_cast<size_t>(shape.entry_bytes);
+    return load<uint64_t>(page + kHead + bytes * (i + 1) - 8) >> (64 - 8 * bytes);
   }
 };
 
 struct RowPage {
   static constexpr size_t kHead = 8;
-  static uint64_t rows(uint64_t stride) { return (kSegmentPage - kHead) / stride; }
+  static constexpr size_t kBytes = kSegmentPage - kHead;  // of rows
 };
 
 // How many slots and columns a filter has; see segment_filter.h.
@@ -81,25 +101,37 @@ struct FilterShape {
   bool operator==(const FilterShape&) const = default;
 };
 
+struct KeyPart {
+  uint64_t at = 0;  // offset of its filter
+  uint64_t entries = 0;
+  FilterShape filter;
+  uint64_t pages = 0;
+  uint32_t filter_crc = 0;
+  uint32_t directory_crc = 0;
+  bool operator==(const KeyPart&) const = default;
+
+  uint64_t page_at(uint64_t page) const;
+  uint64_t directory_at() const { return page_at(pages); }
+  uint64_t end() const { return directory_at() + 4 * pages; }
+};
+
 struct SegmentHeader {
   Seq first = 0;
   uint64_t rows = 0;
   uint32_t stride = 0;  // bytes of a row
-  uint64_t entries = 0;
-  FilterShape filter;
-  uint64_t key_pages = 0;
-  uint32_t filter_crc = 0;
-  uint32_t directory_crc = 0;
-  uint64_t scheme = 0;  // of num_perm, bands and hash key: what keys and rows depend on
+  bool with_prints = false;
+  uint32_t counts_crc = 0;
+  KeyPart keys, prints;
+  uint64_t scheme = 0;  // of num_perm, bands, hash key and passages: what keys and rows depend on
   bool operator==(const SegmentHeader&) const = default;
 
   int ordinal_bits() const;
   uint64_t row_pages() const;
   uint64_t row_page_at(uint64_t page) const { return (1 + page) * kSegmentPage; }
-  uint64_t filter_at() const { return row_page_at(row_pages()); }
-  uint64_t key_page_at(uint64_t page) const;
-  uint64_t directory_at() const { return key_page_at(key_pages); }
-  uint64_t bytes() const { return directory_at() + 4 * key_pages; }
+  uint64_t counts_at() const { return row_page_at(row_pages()); }
+  uint64_t keys_at() const;
+  uint64_t prints_at() const;  // when `keys` is known
+  uint64_t bytes() const { return with_prints ? prints.end() : keys.end(); }
 };
 
 uint64_t segment_scheme(const CandidateIndexOptions& options);

@@ -27,6 +27,10 @@ class SegmentSource {
   virtual void discard() const {}
 };
 
+// Reads bytes that are not in pages. DataLoss: they have another CRC32C; the message says what they are.
+absl::Status read_checked(const SegmentSource& source, uint64_t offset, uint8_t* out, uint64_t bytes,
+                          uint32_t crc, std::string_view what);
+
 // A page that is wanted. `out` has kSegmentPage bytes and is aligned to as many.
 struct PageRead {
   const SegmentSource* source = nullptr;

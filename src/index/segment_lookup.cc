@@ -1,22 +1,17 @@
 // Looks documents up in all segments; segment_set.h describes the two rounds.
 
 #include <algorithm>
-#include <array>
 
 #include "base/status.h"
 #include "index/row_judge.h"
+#include "index/segment_reads.h"
 #include "index/segment_set.h"
 
 namespace doppel {
 namespace {
 
 constexpr size_t kBlock = 64;     // queries whose keys are kept in the cache
-constexpr size_t kPages = 256;    // read at once: a megabyte
 constexpr size_t kQueries = 512;  // whose hits are kept at once
-
-struct PageBuffer {
-  alignas(kSegmentPage) uint8_t bytes[kPages][kSegmentPage];
-};
 
 }  // namespace
 
@@ -37,14 +32,6 @@ struct SegmentLookup {
     std::vector<uint32_t> explained;  // bands whose hits a row explains
     PodVector<uint8_t> rows;          // of `ordinals`, one after the other
   };
-  // A page and what wants it: a hit or a group with the index of an ordinal.
-  struct Want {
-    const Segment* segment;
-    uint64_t offset;
-    uint32_t who;
-    uint32_t ordinal;
-  };
-
   const SegmentSet& set;
   std::span<const Query> queries;
   std::span<Found> out;
@@ -53,7 +40,7 @@ struct SegmentLookup {
 
   std::vector<Hit> hits{};
   std::vector<Group> groups{};
-  std::vector<Want> wants{};
+  std::vector<PageWant> wants{};     // `who`: a hit, or a group; then `part` is the index of an ordinal
   std::vector<uint32_t> group_of{};  // by hit
   RowJudge judge{set.options_, set.layout_};
 
@@ -88,7 +75,8 @@ struct SegmentLookup {
       found.resize(asked.size());
       for (size_t s = 0; s < set.parts_.size(); ++s) {
         const Segment& segment = *set.parts_[s].segment;
-        const size_t n = segment.probe(kernel, keys.data(), coefficients.data(), asked.size(), found.data());
+        const size_t n =
+            segment.keys().probe(kernel, keys.data(), coefficients.data(), asked.size(), found.data());
         for (size_t x = 0; x < n; ++x) {
           hits.push_back(asked[found[x]]);
           hits.back().segment = static_cast<uint16_t>(s);
@@ -132,9 +120,9 @@ struct SegmentLookup {
     Hit& hit = hits[h];
     hit.done = true;
     const Segment& segment = segment_of(hit);
-    const Segment::Range range = segment.key_pages_of(hit.key);
+    const PageRange range = segment.keys().pages_of(hit.key);
     for (uint64_t p = range.first; p <= range.last; ++p)
-      wants.push_back({&segment, segment.header().key_page_at(p), h, 0});
+      wants.push_back({&segment, segment.keys().part().page_at(p), h, 0, p});
   }
 
   // The digest, which the group's last hit may be: an equal text explains all bands. Otherwise a band whose
@@ -144,7 +132,7 @@ struct SegmentLookup {
     if (hits[best].kind != set.kinds_.digest()) {
       best = group.begin;
       for (uint32_t h = group.begin; h < group.end; ++h) {
-        if (segment_of(hits[h]).may_repeat(hits[h].key)) continue;
+        if (segment_of(hits[h]).keys().may_repeat(hits[h].key)) continue;
         best = h;
         break;
       }
@@ -157,22 +145,23 @@ struct SegmentLookup {
       const Hit& hit = hits[h];
       if (hit.done) continue;
       const bool explained = (group.explained[hit.kind / 32] >> (hit.kind % 32) & 1) != 0;
-      if (!explained || segment_of(hit).may_repeat(hit.key)) want(h);
+      if (!explained || segment_of(hit).keys().may_repeat(hit.key)) want(h);
     }
   }
 
   absl::Status read_round() {
-    RETURN_IF_ERROR(read_wanted(counters.key_pages, [&](const Want& want, const uint8_t* page) {
-      Group& group = groups[group_of[want.who]];
-      want.segment->find(page, hits[want.who].key, group.ordinals);
-    }));
+    RETURN_IF_ERROR(
+        read_wanted(set.reader_, wants, counters.key_pages, [&](const PageWant& want, const uint8_t* bytes) {
+          Group& group = groups[group_of[want.who]];
+          want.segment->keys().find(bytes, hits[want.who].key, group.ordinals);
+        }));
     for (uint32_t g = 0; g < groups.size(); ++g) want_rows(g);
-    RETURN_IF_ERROR(read_wanted(counters.row_pages, [&](const Want& want, const uint8_t* page) {
-      Group& group = groups[want.who];
-      const size_t stride = set.layout_.stride();
-      std::memcpy(&group.rows[want.ordinal * stride],
-                  want.segment->row_in(page, group.ordinals[want.ordinal]), stride);
-    }));
+    RETURN_IF_ERROR(
+        read_wanted(set.reader_, wants, counters.row_pages, [&](const PageWant& want, const uint8_t* bytes) {
+          Group& group = groups[want.who];
+          want.segment->copy_row(bytes, want.page, group.ordinals[want.part],
+                                 &group.rows[want.part * set.layout_.stride()]);
+        }));
     for (Group& group : groups) explain(group);
     return absl::OkStatus();
   }
@@ -195,47 +184,11 @@ struct SegmentLookup {
     }
     all.erase(kept, all.end());
     group.rows.resize(all.size() * set.layout_.stride());
-    for (size_t x = group.rows_from; x < all.size(); ++x)
-      wants.push_back({&segment, segment.row_page_of(all[x]), g, static_cast<uint32_t>(x)});
-  }
-
-  // Reads each wanted page once, in the order of the file, and gives it to all that want it.
-  template <typename Use>
-  absl::Status read_wanted(uint64_t& count, const Use& use) {
-    thread_local std::unique_ptr<PageBuffer> buffer;
-    if (wants.empty()) return absl::OkStatus();
-    if (buffer == nullptr) buffer = std::make_unique<PageBuffer>();
-    std::sort(wants.begin(), wants.end(), [](const Want& a, const Want& b) {
-      return a.segment != b.segment ? a.segment->first() < b.segment->first() : a.offset < b.offset;
-    });
-    std::array<PageRead, kPages> reads;
-    for (size_t from = 0; from < wants.size();) {
-      size_t n = 0;
-      size_t to = from;
-      for (; to < wants.size(); ++to) {
-        const bool same = to > from && wants[to].segment == wants[to - 1].segment &&
-                          wants[to].offset == wants[to - 1].offset;
-        if (same) continue;
-        if (n == kPages) break;
-        reads[n] = {&wants[to].segment->source(), wants[to].offset, buffer->bytes[n]};
-        ++n;
-      }
-      RETURN_IF_ERROR(set.reader_.read(std::span(reads).first(n)));
-      count += n;
-      const PageRead* page = nullptr;
-      for (size_t w = from; w < to; ++w) {
-        const bool same =
-            page != nullptr && page->source == &wants[w].segment->source() && page->offset == wants[w].offset;
-        if (!same) {
-          page = page == nullptr ? reads.data() : page + 1;
-          RETURN_IF_ERROR(check_segment_page(*page->source, page->offset, page->out));
-        }
-        use(wants[w], page->out);
-      }
-      from = to;
+    for (size_t x = group.rows_from; x < all.size(); ++x) {
+      const PageRange pages = segment.row_pages_of(all[x]);
+      for (uint64_t page = pages.first; page <= pages.last; ++page)
+        wants.push_back({&segment, segment.header().row_page_at(page), g, static_cast<uint32_t>(x), page});
     }
-    wants.clear();
-    return absl::OkStatus();
   }
 
   void explain(Group& group) {

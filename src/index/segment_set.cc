@@ -102,27 +102,39 @@ void SegmentSet::start_at(Seq seq) {
   removed_ = 0;
 }
 
+absl::Status SegmentSet::read_row(const Segment& segment, uint64_t ordinal, uint8_t* out) const {
+  alignas(kSegmentPage) uint8_t bytes[kSegmentPage];
+  const PageRange pages = segment.row_pages_of(ordinal);
+  for (uint64_t page = pages.first; page <= pages.last; ++page) {
+    row_pages_.fetch_add(1, std::memory_order_relaxed);
+    RETURN_IF_ERROR(segment.read_page(segment.header().row_page_at(page), bytes));
+    segment.copy_row(bytes, page, ordinal, out);
+  }
+  return absl::OkStatus();
+}
+
 template <typename Use>
 absl::Status SegmentSet::each_with(size_t kind, uint64_t value, const Use& use) const {
   const uint64_t key = segment_key(kind, value);
   alignas(kSegmentPage) uint8_t page[kSegmentPage];
+  PodVector<uint8_t> row(layout_.stride());
   PodVector<uint32_t> ordinals;
   for (const Part& part : parts_) {
     const Segment& segment = *part.segment;
-    if (!segment.may_have(key)) continue;
+    const SegmentKeys& keys = segment.keys();
+    if (!keys.may_have(key)) continue;
     ordinals.clear();
-    const Segment::Range range = segment.key_pages_of(key);
+    const PageRange range = keys.pages_of(key);
     for (uint64_t p = range.first; p <= range.last; ++p) {
       key_pages_.fetch_add(1, std::memory_order_relaxed);
-      RETURN_IF_ERROR(segment.read_page(segment.header().key_page_at(p), page));
-      segment.find(page, key, ordinals);
+      RETURN_IF_ERROR(segment.read_page(keys.part().page_at(p), page));
+      keys.find(page, key, ordinals);
     }
     for (const uint32_t ordinal : ordinals) {
       const Seq seq = segment.first() + ordinal;
       if (!live(seq)) continue;
-      row_pages_.fetch_add(1, std::memory_order_relaxed);
-      RETURN_IF_ERROR(segment.read_page(segment.row_page_of(ordinal), page));
-      use(seq, segment.row_in(page, ordinal));
+      RETURN_IF_ERROR(read_row(segment, ordinal, row.data()));
+      use(seq, row.data());
     }
   }
   return absl::OkStatus();
@@ -157,16 +169,13 @@ absl::StatusOr<int> SegmentSet::count_listed(int band, uint64_t band_key, const 
   return count;
 }
 
-absl::StatusOr<Row> SegmentSet::row(Seq seq, std::string& page) const {
+absl::StatusOr<Row> SegmentSet::row(Seq seq, std::string& bytes) const {
   const Part* part = part_of(seq);
   DOPPEL_CHECK(part != nullptr, "a row that is asked for is in a segment", seq, low_, next_);
-  const Segment& segment = *part->segment;
-  const uint64_t ordinal = seq - segment.first();
-  page.resize(kSegmentPage);
-  auto* bytes = reinterpret_cast<uint8_t*>(page.data());
-  row_pages_.fetch_add(1, std::memory_order_relaxed);
-  RETURN_IF_ERROR(segment.read_page(segment.row_page_of(ordinal), bytes));
-  return layout_.read(segment.row_in(bytes, ordinal));
+  bytes.resize(layout_.stride());
+  auto* row = reinterpret_cast<uint8_t*>(bytes.data());
+  RETURN_IF_ERROR(read_row(*part->segment, seq - part->segment->first(), row));
+  return layout_.read(row);
 }
 
 }  // namespace doppel

@@ -16,6 +16,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "index/index.h"
+#include "index/print_table.h"
 #include "index/segment.h"
 
 namespace doppel {
@@ -73,8 +74,13 @@ class SegmentSet {
   absl::StatusOr<std::vector<Seq>> find_payload(uint32_t payload) const;
   // The number of live originals that a band lists with exactly the key of these slices.
   absl::StatusOr<int> count_listed(int band, uint64_t band_key, const uint8_t* slices) const;
-  // The views of the row point into `page`.
-  absl::StatusOr<Row> row(Seq seq, std::string& page) const;
+  // The views of the row point into `bytes`.
+  absl::StatusOr<Row> row(Seq seq, std::string& bytes) const;
+
+  // If the index lists prints, these do what find() and prints_of() do in PrintTable.
+  absl::Status find_prints(std::span<const uint64_t> prints, uint32_t most, uint32_t count_most,
+                           PrintsFound& out) const;
+  uint32_t prints_of(Seq seq) const;
 
  private:
   friend struct SegmentLookup;
@@ -85,6 +91,7 @@ class SegmentSet {
   Part* part_of(Seq seq);
   const Part* part_of(Seq seq) const { return const_cast<SegmentSet*>(this)->part_of(seq); }
   static bool removed(const Part& part, Seq seq);
+  absl::Status read_row(const Segment& segment, uint64_t ordinal, uint8_t* out) const;
   // Calls use(seq, row) for each live row that may have this key.
   template <typename Use>
   absl::Status each_with(size_t kind, uint64_t value, const Use& use) const;

@@ -1,128 +1,75 @@
 #include "index/segment_writer.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/crc32c.h"
 #include "base/status.h"
 #include "index/row_layout.h"
 
 namespace doppel {
-namespace {
 
-constexpr size_t kStreamBytes = size_t{1} << 20;
-
-void seal(std::string& page, uint64_t offset) {
-  page.resize(kSegmentPage);
-  store(page.data(), segment_page_crc(offset, reinterpret_cast<const uint8_t*>(page.data())));
-}
-
-}  // namespace
-
-SegmentWriter::SegmentWriter(const CandidateIndexOptions& options, Seq first, uint64_t rows, uint64_t entries,
-                             uint32_t columns, SegmentSink& sink)
-    : sink_(sink), filter_builder_(FilterShape::of(entries, columns)) {
-  header_.first = first;
-  header_.rows = rows;
-  header_.stride = static_cast<uint32_t>(RowLayout(options).stride());
-  header_.filter = FilterShape::of(entries, columns);
-  header_.scheme = segment_scheme(options);
+SegmentHeader SegmentWriter::header_of(const CandidateIndexOptions& options, Seq first, uint64_t rows) {
   DOPPEL_CHECK(rows <= kSegmentRowsMax, "the ordinals of a segment have 28 bits", rows);
-  DOPPEL_CHECK(RowPage::rows(header_.stride) > 0, "a row fits into a page", header_.stride);
-  rows_.offset = header_.row_page_at(0);
-  filter_.offset = header_.filter_at();
-  keys_.offset = header_.key_page_at(0);
+  SegmentHeader header;
+  header.first = first;
+  header.rows = rows;
+  header.stride = static_cast<uint32_t>(RowLayout(options).stride());
+  header.with_prints = options.track_prints;
+  header.scheme = segment_scheme(options);
+  return header;
 }
 
-absl::Status SegmentWriter::put(Stream& stream, std::string_view bytes) {
-  stream.bytes.append(bytes);
-  return stream.bytes.size() < kStreamBytes ? absl::OkStatus() : flush(stream);
-}
+SegmentWriter::SegmentWriter(const CandidateIndexOptions& options, Seq first, const SegmentAmount& amount,
+                             uint32_t columns, SegmentSink& sink)
+    : amount_(amount),
+      columns_(columns),
+      sink_(sink),
+      header_(header_of(options, first, amount.rows)),
+      rows_(sink, header_.row_page_at(0)),
+      counts_(sink, header_.counts_at()),
+      keys_(kRowKeys, header_.keys_at(), amount.keys, columns, amount.rows, header_.ordinal_bits(), sink) {}
 
-absl::Status SegmentWriter::flush(Stream& stream) {
-  RETURN_IF_ERROR(sink_.write_at(stream.offset, stream.bytes));
-  stream.offset += stream.bytes.size();
-  stream.bytes.clear();
-  return absl::OkStatus();
-}
-
-absl::Status SegmentWriter::add_row(const uint8_t* row) {
-  if (row_page_.empty()) row_page_.resize(RowPage::kHead);
-  row_page_.append(reinterpret_cast<const char*>(row), header_.stride);
+absl::Status SegmentWriter::add_row(const uint8_t* row, uint32_t prints) {
+  std::string_view left(reinterpret_cast<const char*>(row), header_.stride);
+  while (!left.empty()) {
+    if (row_page_.empty()) row_page_.resize(RowPage::kHead);
+    const size_t fits = std::min(left.size(), kSegmentPage - row_page_.size());
+    row_page_.append(left.substr(0, fits));
+    left.remove_prefix(fits);
+    if (row_page_.size() == kSegmentPage) RETURN_IF_ERROR(rows_.put_page(row_page_));
+  }
   ++rows_added_;
-  return ++rows_in_page_ < RowPage::rows(header_.stride) ? absl::OkStatus() : end_row_page();
+  if (!header_.with_prints) return absl::OkStatus();
+  const auto count = static_cast<char>(std::min<size_t>(prints, kPrintsCounted));
+  header_.counts_crc = crc32c({&count, 1}, header_.counts_crc);
+  return counts_.put({&count, 1});
 }
 
-absl::Status SegmentWriter::end_row_page() {
-  if (rows_in_page_ == 0) return absl::OkStatus();
-  seal(row_page_, rows_.offset + rows_.bytes.size());
-  RETURN_IF_ERROR(put(rows_, row_page_));
-  row_page_.clear();
-  rows_in_page_ = 0;
+absl::Status SegmentWriter::begin_prints() {
+  ASSIGN_OR_RETURN(header_.keys, keys_.finish());
+  prints_.emplace(kPrintKeys, header_.prints_at(), amount_.prints, columns_, amount_.rows,
+                  header_.ordinal_bits(), sink_);
   return absl::OkStatus();
 }
 
-absl::Status SegmentWriter::add_entry(uint64_t key, uint32_t ordinal) {
-  const int ordinal_bits = header_.ordinal_bits();
-  const bool same = key == last_key_;
-  DOPPEL_CHECK(
-      key >> kSegmentKeyBits == 0 && (header_.entries == 0 || key >= last_key_) && ordinal < header_.rows,
-      "entries of a segment ascend and name its rows", key, last_key_, ordinal, header_.rows);
-  if (!same) {
-    RETURN_IF_ERROR(filter_up_to(filter_builder_.chunk_of(key)));
-    filter_builder_.add(key, false);
-  } else if (!last_repeated_) {
-    filter_builder_.add(key, true);
-  }
-  last_repeated_ = same;
-  last_key_ = key;
-
-  if (in_key_page_ == KeyPage::kEntries ||
-      (in_key_page_ > 0 && (key - page_first_) >> (KeyPage::kEntryBits - ordinal_bits) != 0))
-    RETURN_IF_ERROR(end_key_page());
-  if (in_key_page_ == 0) {
-    page_first_ = key;
-    directory_.push_back(static_cast<uint32_t>(key >> (kSegmentKeyBits - 32)));
-    key_page_.resize(KeyPage::kHead);
-  }
-  const uint64_t entry = (key - page_first_) << ordinal_bits | ordinal;
-  key_page_.append(reinterpret_cast<const char*>(&entry), KeyPage::kEntry);
-  ++in_key_page_;
-  ++header_.entries;
-  return absl::OkStatus();
-}
-
-absl::Status SegmentWriter::end_key_page() {
-  if (in_key_page_ == 0) return absl::OkStatus();
-  store(key_page_.data() + 4, static_cast<uint16_t>(in_key_page_));
-  store(key_page_.data() + 8, page_first_);
-  seal(key_page_, keys_.offset + keys_.bytes.size());
-  RETURN_IF_ERROR(put(keys_, key_page_));
-  key_page_.clear();
-  in_key_page_ = 0;
-  ++header_.key_pages;
-  return absl::OkStatus();
-}
-
-absl::Status SegmentWriter::filter_up_to(uint64_t chunk) {
-  while (filter_builder_.chunk() < chunk) {
-    const std::string_view solved = filter_builder_.solve();
-    header_.filter_crc = crc32c(solved, header_.filter_crc);
-    RETURN_IF_ERROR(put(filter_, solved));
-  }
-  return absl::OkStatus();
+absl::Status SegmentWriter::add_print(uint64_t print, uint32_t ordinal) {
+  if (!prints_) RETURN_IF_ERROR(begin_prints());
+  return prints_->add(print, ordinal);
 }
 
 absl::Status SegmentWriter::finish() {
   DOPPEL_CHECK(rows_added_ == header_.rows, "a segment gets the rows that it was announced with", rows_added_,
                header_.rows);
-  RETURN_IF_ERROR(end_row_page());
-  RETURN_IF_ERROR(flush(rows_));
-  RETURN_IF_ERROR(filter_up_to(header_.filter.chunks));
-  RETURN_IF_ERROR(flush(filter_));
-  RETURN_IF_ERROR(end_key_page());
-  RETURN_IF_ERROR(flush(keys_));
-  const std::string_view directory(reinterpret_cast<const char*>(directory_.data()), 4 * directory_.size());
-  header_.directory_crc = crc32c(directory);
-  RETURN_IF_ERROR(sink_.write_at(header_.directory_at(), directory));
+  if (!row_page_.empty()) RETURN_IF_ERROR(rows_.put_page(row_page_));
+  RETURN_IF_ERROR(rows_.flush());
+  RETURN_IF_ERROR(counts_.flush());
+  if (!header_.with_prints) {
+    ASSIGN_OR_RETURN(header_.keys, keys_.finish());
+  } else {
+    if (!prints_) RETURN_IF_ERROR(begin_prints());
+    ASSIGN_OR_RETURN(header_.prints, prints_->finish());
+  }
   return sink_.write_at(0, encode_segment_header(header_));
 }
 

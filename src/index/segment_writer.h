@@ -1,56 +1,52 @@
 #pragma once
-// Writes a segment: first all rows by number, then all entries by key. Keeps about a megabyte in memory, and
-// four bytes for each page of keys.
+// Writes a segment: first all rows by number, then all entries by key, then those of prints. Keeps a few
+// megabytes in memory.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
-#include "base/pod_vector.h"
-#include "index/segment_filter.h"
 #include "index/segment_format.h"
 #include "index/segment_io.h"
+#include "index/segment_key_writer.h"
 
 namespace doppel {
 
+// How much a segment gets. The numbers of entries may be upper bounds.
+struct SegmentAmount {
+  uint64_t rows = 0;
+  uint64_t keys = 0;
+  uint64_t prints = 0;
+};
+
 class SegmentWriter {
  public:
-  // `entries` may be an upper bound. `sink` must outlive the writer.
-  SegmentWriter(const CandidateIndexOptions& options, Seq first, uint64_t rows, uint64_t entries,
+  // `sink` must outlive the writer.
+  SegmentWriter(const CandidateIndexOptions& options, Seq first, const SegmentAmount& amount,
                 uint32_t columns, SegmentSink& sink);
 
-  // A row in RowLayout.
-  absl::Status add_row(const uint8_t* row);
+  // A row in RowLayout, and how many prints it lists.
+  absl::Status add_row(const uint8_t* row, uint32_t prints);
   // Ascending by key, then by ordinal.
-  absl::Status add_entry(uint64_t key, uint32_t ordinal);
+  absl::Status add_key(uint64_t key, uint32_t ordinal) { return keys_.add(key, ordinal); }
+  // The same, after all keys.
+  absl::Status add_print(uint64_t print, uint32_t ordinal);
   // Writes the rest, and the header last.
   absl::Status finish();
 
-  const SegmentHeader& header() const { return header_; }
-
  private:
-  // Bytes that follow each other in the file.
-  struct Stream {
-    uint64_t offset = 0;
-    std::string bytes;
-  };
-  absl::Status put(Stream& stream, std::string_view bytes);
-  absl::Status flush(Stream& stream);
-  absl::Status end_row_page();
-  absl::Status end_key_page();
-  absl::Status filter_up_to(uint64_t chunk);
+  static SegmentHeader header_of(const CandidateIndexOptions& options, Seq first, uint64_t rows);
+  absl::Status begin_prints();
 
-  SegmentHeader header_;
+  const SegmentAmount amount_;
+  const uint32_t columns_;
   SegmentSink& sink_;
-  Stream rows_, filter_, keys_;
+  SegmentHeader header_;
+  SegmentStream rows_, counts_;
+  SegmentKeyWriter keys_;
+  std::optional<SegmentKeyWriter> prints_;
   uint64_t rows_added_ = 0;
-  uint64_t rows_in_page_ = 0;
-  std::string row_page_, key_page_;
-  uint32_t in_key_page_ = 0;
-  uint64_t page_first_ = 0;
-  uint64_t last_key_ = ~uint64_t{0};
-  bool last_repeated_ = false;
-  FilterBuilder filter_builder_;
-  PodVector<uint32_t> directory_;
+  std::string row_page_;
 };
 
 }  // namespace doppel

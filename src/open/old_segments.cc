@@ -45,7 +45,8 @@ absl::StatusOr<SegmentStores> open_segments(const Options& o, const StateDir* st
     if (state == nullptr) {
       ASSIGN_OR_RETURN(store, SegmentDirectory::temporary(o.temporary_directory));
     } else {
-      const Seq end = shares[share].local(state->recovered().next_seq);
+      // Which numbers originals have depends on the indexes that are only read, so nothing remains of those.
+      const Seq end = o.against.empty() ? shares[share].local(state->recovered().next_seq) : 0;
       ASSIGN_OR_RETURN(store, SegmentDirectory::open(join(o.state_directory, folders[share]), end));
     }
     engine.segments.push_back(

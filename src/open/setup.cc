@@ -94,14 +94,6 @@ absl::StatusOr<uint64_t> documents_within(const Options& o, const EngineOptions&
   return static_cast<uint64_t>(std::min(room / each.sum(), static_cast<double>(limits::kMaxDocuments.most)));
 }
 
-absl::Status check_memory(const Options& o, const Rule& rule) {
-  const std::string_view not_with = o.memory == 0         ? ""
-                                    : rule.relations.on() ? "relations"
-                                    : !o.against.empty()  ? "against"
-                                                          : "";
-  return not_with.empty() ? absl::OkStatus() : invalid(fmt::format("memory: not with {}", not_with));
-}
-
 // Checks that a limit of the address space (ulimit -v) leaves room for threads and documents. The index
 // reserves its memory by the limit.
 absl::Status check_address_space(const Options& o) {
@@ -165,7 +157,6 @@ absl::StatusOr<EngineOptions> engine_options(const Options& o, const HashKey& ke
   ASSIGN_OR_RETURN(const uint64_t documents, documents_within(o, out));
   set_room(out.rule, o.max_memory, documents, o.max_documents);
   out.shards = o.shards;
-  RETURN_IF_ERROR(check_memory(o, out.rule));
   return out;
 }
 

@@ -18,6 +18,7 @@
 namespace doppel {
 
 inline constexpr int kPrintBits = 44;
+inline constexpr size_t kPrintsCounted = 127;  // of an original; an index counts no further
 
 struct Print {
   uint64_t key = 0;       // kPrintBits bits

@@ -112,7 +112,7 @@ class Cluster {
       // Two owners that compete.
       auto& both = owners_.emplace_back();
       for (int i = 0; i < 2; ++i) {
-        const bool segments = !options_.rule.relations.on() && random_() % 2 == 0;
+        const bool segments = random_() % 2 == 0;
         both.push_back(std::make_unique<LateOwner>(options_, set, segments ? 2 + random_() % 10 : 0));
       }
     }

@@ -229,17 +229,21 @@ TEST(EngineOracle, SaysWhatTheSlowRuleSays) {
   EXPECT_GT(read_late, 10u);
 }
 
-TEST(EngineOracle, SaysTheSameWithOldOriginalsInSegments) {
+// Segments are made and merged.
+void expect_same_with_segments(bool relations) {
   std::random_device device;
   size_t made = 0;
   uint64_t longest = 0;
+  uint64_t related = 0;
   for (int round = 0; round < 12; ++round) {
     const uint64_t seed = device();
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     EngineOptions options = random_options(random);
-    const std::vector<Step> steps = make_steps(random(), 400);
+    if (relations) add_random_relations(random, options);
+    const std::vector<Step> steps = relations ? make_related_steps(random(), 150) : make_steps(random(), 400);
     const History slow = run_slow(options, steps);
+    for (const SlowOutcome& o : slow.outcomes) related += o.related.size();
     for (const size_t batch : {size_t{1}, size_t{7}, size_t{64}, size_t{1000}}) {
       options.shards = 1 + static_cast<int>(random() % 3);
       std::vector<MemoryStore> stores(static_cast<size_t>(options.shards));
@@ -259,10 +263,13 @@ TEST(EngineOracle, SaysTheSameWithOldOriginalsInSegments) {
       }
     }
   }
-  // Segments were made and merged.
   EXPECT_GT(made, 100u);
   EXPECT_GT(longest, 16u);
+  EXPECT_EQ(related > 100, relations) << related;
 }
+
+TEST(EngineOracle, SaysTheSameWithOldOriginalsInSegments) { expect_same_with_segments(false); }
+TEST(EngineOracle, RelatesTheSameWithOldOriginalsInSegments) { expect_same_with_segments(true); }
 
 TEST(EngineOracle, RelatesWhatTheSlowRuleRelates) {
   std::random_device device;

@@ -7,19 +7,13 @@
 #include <condition_variable>
 #include <future>
 #include <mutex>
+#include <vector>
 
 #include "engine/memory_store.h"
+#include "engine/stored_set.h"
 
 namespace doppel {
 namespace {
-
-// Adds the originals up to `end`, one in a batch.
-void restore_up_to(Seq end, CandidateIndex& index, OldOriginals& old) {
-  while (index.next_seq() < end) {
-    index.restore({.digest = {.low = index.next_seq(), .high = 1}}, false);
-    ASSERT_TRUE(old.move_from(index).ok());
-  }
-}
 
 // A store in memory whose create() may wait.
 class WaitingStore : public SegmentStore {
@@ -33,6 +27,24 @@ class WaitingStore : public SegmentStore {
 
  protected:
   testing::MemoryStore kept_;
+};
+
+// An index whose old originals move to this store.
+struct Moving {
+  Moving(SegmentStore& store, uint64_t young, const CandidateIndexOptions& options = {})
+      : index(options), old(options, {.store = &store, .young = young}, *bodies) {
+    old.open(0);
+  }
+  // Adds the originals up to `end`, one in a batch.
+  void up_to(Seq end) {
+    while (index.next_seq() < end) {
+      index.restore({.digest = {.low = index.next_seq(), .high = 1}}, false);
+      ASSERT_TRUE(old.move_from(index).ok());
+    }
+  }
+  std::unique_ptr<Bodies> bodies = memory_bodies();
+  CandidateIndex index;
+  OldOriginals old;
 };
 
 // Merges end only when all_are_made(), or late.
@@ -67,15 +79,12 @@ class SlowMerges final : public WaitingStore {
 
 // A restore makes segments faster than they are merged.
 TEST(OldOriginals, FewSegmentsWaitToBeMerged) {
-  CandidateIndexOptions options;
   SlowMerges store;
-  OldOriginals old(options, {.store = &store, .young = 4});
-  CandidateIndex index(options);
-  old.open(0);
-  restore_up_to(300, index, old);
+  Moving moving(store, 4);
+  moving.up_to(300);
   store.all_are_made();
   EXPECT_LE(store.most(), 40U);
-  EXPECT_GE(old.set().next_seq(), 296U);
+  EXPECT_GE(moving.old.set().next_seq(), 296U);
 }
 
 // A store in which nothing can be made before let_go().
@@ -93,43 +102,80 @@ class ClosedStore final : public WaitingStore {
 };
 
 TEST(OldOriginals, ABatchDoesNotWaitForASegment) {
-  CandidateIndexOptions options;
   ClosedStore store;
-  OldOriginals old(options, {.store = &store, .young = 100});
-  CandidateIndex index(options);
-  old.open(0);
-  restore_up_to(100, index, old);
-  EXPECT_EQ(index.lowest_live(), 0U);  // 25 rows are copied, and leave when they are stored
-  index.remove(7);                     // meanwhile
-  index.remove(30);
+  Moving moving(store, 100);
+  const SegmentSet& old = moving.old.set();
+  moving.up_to(100);
+  EXPECT_EQ(moving.index.lowest_live(), 0U);  // 25 rows are copied, and leave when they are stored
+  moving.index.remove(7);                     // meanwhile
+  moving.index.remove(30);
   store.let_go();
-  restore_up_to(101, index, old);  // now there are too many, so it waits
-  EXPECT_EQ(index.lowest_live(), 25U);
-  EXPECT_EQ(old.set().next_seq(), 25U);
-  EXPECT_TRUE(old.set().live(6));
-  EXPECT_FALSE(old.set().live(7));
-  EXPECT_FALSE(index.live(30));
+  moving.up_to(101);  // now there are too many, so it waits
+  EXPECT_EQ(moving.index.lowest_live(), 25U);
+  EXPECT_EQ(old.next_seq(), 25U);
+  EXPECT_TRUE(old.live(6));
+  EXPECT_FALSE(old.live(7));
+  EXPECT_FALSE(moving.index.live(30));
 }
 
 // Limits of numbers and time go on while a segment is made.
 TEST(OldOriginals, WhatExpiresWhileItsSegmentIsMadeStaysExpired) {
   for (const Seq expired : {10, 25, 60}) {
     SCOPED_TRACE(expired);
-    CandidateIndexOptions options;
     ClosedStore store;
-    OldOriginals old(options, {.store = &store, .young = 100});
-    CandidateIndex index(options);
-    old.open(0);
-    restore_up_to(100, index, old);
-    old.expire_below(expired);
-    index.expire_below(expired);
+    Moving moving(store, 100);
+    const SegmentSet& old = moving.old.set();
+    moving.up_to(100);
+    moving.old.expire_below(expired);
+    moving.index.expire_below(expired);
     store.let_go();
-    restore_up_to(101 + expired, index, old);
-    const Seq lowest = old.set().size() == 0 ? index.lowest_live() : old.set().lowest_live();
+    moving.up_to(101 + expired);
+    const Seq lowest = old.size() == 0 ? moving.index.lowest_live() : old.lowest_live();
     EXPECT_EQ(lowest, expired);
-    if (old.set().size() != 0) {
-      EXPECT_EQ(old.set().next_seq(), index.lowest_live());
+    if (old.size() != 0) {
+      EXPECT_EQ(old.next_seq(), moving.index.lowest_live());
     }
+  }
+}
+
+// Prints come from bodies. Those of an expired original may be gone; that of a live one must be there.
+TEST(OldOriginals, ABodyThatIsGoneIsAnErrorOnlyIfItsOriginalLives) {
+  CandidateIndexOptions options;
+  options.track_prints = true;
+  const std::vector<uint8_t> slices(static_cast<size_t>(options.num_perm));
+  const uint32_t mask = 1;
+  for (const Seq gone : {3, 12}) {
+    SCOPED_TRACE(gone);
+    ClosedStore store;
+    Moving moving(store, 100, options);
+    absl::Status moved;
+    const auto insert = [&] {
+      const Seq seq = moving.index.next_seq();
+      std::vector<uint64_t> prints{seq + 1, 1'000};
+      std::string coded = "a set";
+      append_prints(prints, coded);
+      const BodyRef body = moving.bodies->append({.metadata = "", .coded_set = coded}).value();
+      moving.index.restore({.slices = slices.data(),
+                            .digest = {.low = seq, .high = 1},
+                            .body = seq == gone ? BodyRef{uint64_t{1} << 30, 8} : body,
+                            .mask = &mask,
+                            .prints = prints},
+                           false);
+      moved = moving.old.move_from(moving.index);
+    };
+    while (moving.index.next_seq() < 100) insert();
+    moving.old.expire_below(10);
+    moving.index.expire_below(10);
+    store.let_go();
+    while (moving.index.next_seq() < 111 && moved.ok()) insert();
+    EXPECT_EQ(moved.ok(), gone < 10) << moved;
+    if (!moved.ok()) continue;
+    PrintsFound found;
+    ASSERT_TRUE(moving.old.set().find_prints(std::vector<uint64_t>{1'000, 15}, 100, 200, found).ok());
+    ASSERT_EQ(found.listings.size(), 2U);
+    EXPECT_EQ(found.listings[0].count, 15U);  // from 10 to 24
+    EXPECT_EQ(found.numbers.back(), 14U);
+    EXPECT_EQ(moving.old.set().prints_of(14), 2U);
   }
 }
 

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <set>
 
 #include "index/band_key.h"
 #include "memory_segments.h"
@@ -59,11 +61,59 @@ struct Life {
                    .body = row.body,
                    .mask = row.mask.data()},
                   keys_of(row.slices).data());
+      listed.push_back(options.track_prints && random() % 8 != 0 ? some_prints() : std::vector<uint64_t>());
+      if (!listed.back().empty()) builder.add_prints(builder.rows() - 1, listed.back());
     }
     MemorySink sink;
     ASSERT_TRUE(builder.write(columns(), sink).ok());
     add(sink.take());
     for (const Seq seq : removed) ASSERT_EQ(set.remove(seq), reference.remove(seq));
+  }
+
+  // Distinct prints. Many originals list the same ones, and some differ in their last bits only.
+  std::vector<uint64_t> some_prints() {
+    std::set<uint64_t> out;
+    const uint64_t of = random() % 4 == 0 ? 130 : 20;
+    for (uint64_t n = random() % of; n > 0; --n) out.insert(random_print());
+    return {out.begin(), out.end()};
+  }
+  uint64_t random_print() {
+    const uint64_t which = random() % (random() % 2 == 0 ? 5 : 400);
+    return ((mix64(which + 1) >> (64 - kPrintBits)) & ~uint64_t{15}) | random() % (which % 3 + 1);
+  }
+
+  void expect_same_prints() {
+    if (!options.track_prints) return;
+    std::vector<uint64_t> asked;
+    for (uint64_t n = random() % 60; n > 0; --n) asked.push_back(random_print());
+    const auto most = static_cast<uint32_t>(random() % 30);
+    const auto count_most = most + 1 + static_cast<uint32_t>(random() % 30);
+    PrintsFound found;
+    found.numbers.push_back(7);  // earlier content must not remain
+    ASSERT_TRUE(set.find_prints(asked, most, count_most, found).ok());
+    size_t at = 0;
+    for (uint32_t i = 0; i < asked.size(); ++i) {
+      std::vector<uint64_t> numbers;
+      for (Seq seq = reference.lowest_live(); seq < reference.next_seq(); ++seq) {
+        if (reference.live(seq) && std::binary_search(listed[seq].begin(), listed[seq].end(), asked[i]))
+          numbers.push_back(seq);
+      }
+      if (numbers.empty()) continue;
+      ASSERT_LT(at, found.listings.size());
+      const PrintListing& listing = found.listings[at++];
+      ASSERT_EQ(listing.asked, i);
+      ASSERT_EQ(listing.count, std::min<size_t>(numbers.size(), count_most));
+      if (numbers.size() > most) numbers.clear();
+      ASSERT_EQ(
+          std::vector<uint64_t>(found.numbers.begin() + listing.begin, found.numbers.begin() + listing.end),
+          numbers);
+    }
+    ASSERT_EQ(at, found.listings.size());
+    for (int i = 0; i < 20; ++i) {
+      const Seq seq = random() % (reference.next_seq() + 2);
+      ASSERT_EQ(set.prints_of(seq),
+                reference.live(seq) ? std::min<size_t>(listed[seq].size(), kPrintsCounted) : 0);
+    }
   }
 
   // Few columns give many false hits.
@@ -134,6 +184,7 @@ struct Life {
       ASSERT_EQ(*listed, reference.count_listed(band, queries[i].slices));
     }
     expect_same_names();
+    expect_same_prints();
   }
 
   void expect_same_names() {
@@ -189,6 +240,7 @@ struct Life {
   CandidateIndexOptions options;
   BandKeys keys;
   ReferenceIndex reference;
+  std::vector<std::vector<uint64_t>> listed;  // by number: its prints, ascending
   PageReader reader;
   SegmentSet set;
   Random random;
@@ -199,6 +251,7 @@ CandidateIndexOptions options_of(uint64_t seed) {
   o.key = {seed, ~seed};
   o.track_ids = seed % 2 == 0;
   o.track_payloads = seed / 2 % 2 == 0;
+  o.track_prints = seed / 4 % 2 == 0;
   return o;
 }
 

@@ -53,6 +53,13 @@ class Unique {
   uint32_t mask_ = ~uint32_t{0};
 };
 
+std::vector<uint64_t> prints_of(Seq seq) {
+  Random random(seq + 1'000'000);
+  std::vector<uint64_t> out(14);
+  for (uint64_t& print : out) print = random() >> (64 - kPrintBits);
+  return out;
+}
+
 std::string segment_of(const CandidateIndexOptions& options, Seq first, uint64_t rows,
                        uint32_t columns = kFilterColumns) {
   Unique documents(options);
@@ -60,6 +67,7 @@ std::string segment_of(const CandidateIndexOptions& options, Seq first, uint64_t
   for (Seq seq = first; seq < first + rows; ++seq) {
     documents.take(seq);
     builder.add(documents.row(), documents.band_keys());
+    if (options.track_prints) builder.add_prints(seq - first, prints_of(seq));
   }
   MemorySink sink;
   EXPECT_TRUE(builder.write(columns, sink).ok());
@@ -111,11 +119,10 @@ TEST(SegmentTest, MemoryForAnOriginalIsItsFilterAndLittleMore) {
 }
 
 // Whatever byte changes: whoever reads it says which page it is in.
-TEST(SegmentTest, DamageIsNamed) {
+void expect_damage_to_be_named(const CandidateIndexOptions& options) {
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   Random random(seed);
-  const CandidateIndexOptions options;
   constexpr uint64_t kRows = 700;
   const std::string file = segment_of(options, 0, kRows);
   const SegmentHeader header = index_test::opened(options, file)->header();
@@ -124,10 +131,16 @@ TEST(SegmentTest, DamageIsNamed) {
     const uint64_t at = random() % file.size();
     damaged[at] = static_cast<char>(damaged[at] ^ (1 << (random() % 8)));
     auto segment = Segment::open(options, std::make_unique<MemorySource>(damaged));
-    const bool in_pages = (at >= kSegmentPage && at < header.filter_at()) ||
-                          (at >= header.key_page_at(0) && at < header.directory_at());
-    const bool in_filter = at >= header.filter_at() && at < header.filter_at() + header.filter.bytes();
-    if (at < kSegmentPage || in_filter || at >= header.directory_at()) {
+    const auto in = [&](uint64_t begin, uint64_t end) { return at >= begin && at < end; };
+    const auto in_pages_of = [&](const KeyPart& part) { return in(part.page_at(0), part.directory_at()); };
+    const auto in_loaded = [&](const KeyPart& part) {
+      return in(part.at, part.at + part.filter.bytes()) || in(part.directory_at(), part.end());
+    };
+    const bool with_prints = options.track_prints;
+    const bool in_pages = in(kSegmentPage, header.counts_at()) || in_pages_of(header.keys) ||
+                          (with_prints && in_pages_of(header.prints));
+    if (at < kSegmentPage || in_loaded(header.keys) ||
+        (with_prints && (in_loaded(header.prints) || in(header.counts_at(), header.counts_at() + kRows)))) {
       ASSERT_FALSE(segment.ok()) << at;
       EXPECT_THAT(std::string(segment.status().message()), HasSubstr("segment-of-test"));
       continue;
@@ -146,6 +159,8 @@ TEST(SegmentTest, DamageIsNamed) {
       status = set.lookup({&query, 1}, {&found, 1}, counters);
       for (int band = 0; status.ok() && band < options.banding.bands; ++band)
         status = set.count_listed(band, query.band_keys[band], query.slices).status();
+      PrintsFound prints;
+      if (status.ok() && with_prints) status = set.find_prints(prints_of(seq), 1, 2, prints);
     }
     ASSERT_EQ(status.ok(), !in_pages) << at;
     if (status.ok()) continue;
@@ -155,6 +170,15 @@ TEST(SegmentTest, DamageIsNamed) {
   }
 }
 
+TEST(SegmentTest, DamageIsNamed) { expect_damage_to_be_named({}); }
+
+TEST(SegmentTest, DamageOfPrintsIsNamed) {
+  CandidateIndexOptions options;
+  options.track_prints = true;
+  options.passage = 50;
+  expect_damage_to_be_named(options);
+}
+
 TEST(SegmentTest, OfAnotherIndexIsRefused) {
   const std::string file = segment_of({}, 0, 10);
   CandidateIndexOptions other;
@@ -162,6 +186,10 @@ TEST(SegmentTest, OfAnotherIndexIsRefused) {
   const auto segment = Segment::open(other, std::make_unique<MemorySource>(file));
   ASSERT_TRUE(absl::IsFailedPrecondition(segment.status()));
   EXPECT_THAT(std::string(segment.status().message()), HasSubstr("another key"));
+  CandidateIndexOptions with_prints;
+  with_prints.track_prints = true;
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(Segment::open(with_prints, std::make_unique<MemorySource>(file)).status()));
 }
 
 // Equal keys fill several pages.
@@ -191,9 +219,13 @@ TEST(SegmentTest, AKeyOfManyPagesIsFoundWhole) {
 }
 
 TEST(Segment, SizesAreAsComputed) {
-  for (const Banding banding : {Banding{11, 4}, Banding{14, 5}}) {
+  for (const auto& [banding, with_prints] :
+       {std::pair(Banding{11, 4}, false), std::pair(Banding{14, 5}, false),
+        std::pair(Banding{11, 4}, true)}) {
     CandidateIndexOptions options;
     options.banding = banding;
+    options.track_prints = with_prints;
+    options.passage = 100;
     constexpr uint64_t kRows = 50'000;
     const std::string file = segment_of(options, 0, kRows);
     const SegmentBytesEach each = segment_bytes_each(options);

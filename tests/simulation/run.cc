@@ -335,7 +335,7 @@ class Run {
 
   // Mostly, ten originals are in memory, or two, of which a batch makes more than one segment.
   static const char* memory_of(uint64_t seed) {
-    return relates(seed) || seed % 17 >= 12 ? "0" : seed % 17 < 6 ? "5000" : "1200";
+    return seed % 17 >= 12 ? "0" : seed % 17 < 6 ? "5000" : "1200";
   }
 
   static const char* best_of(uint64_t seed) {

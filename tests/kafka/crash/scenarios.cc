@@ -89,8 +89,10 @@ const std::vector<Scenario>& scenarios() {
        40,
        60'000,
        3},
+      // About twenty originals are in memory.
       {"relations",
        {{"relations", "[near, contained, contains, shares]"},
+        {"memory", "20000"},
         {"passage_words", "30"},
         {"common_after", "5"},
         {"tombstones", "key"},
