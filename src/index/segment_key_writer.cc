@@ -38,9 +38,8 @@ SegmentKeyWriter::SegmentKeyWriter(const KeyShape& shape, uint64_t at, uint64_t 
       filter_builder_(part_.filter) {}
 
 absl::Status SegmentKeyWriter::add(uint64_t key, uint32_t ordinal) {
-  DOPPEL_CHECK(
-      key >> shape_.bits == 0 && (part_.entries == 0 || key >= last_key_) && ordinal < rows_,
-      "entries of a segment ascend and name its rows", key, last_key_, ordinal, rows_);
+  DOPPEL_CHECK(key >> shape_.bits == 0 && (part_.entries == 0 || key >= last_key_) && ordinal < rows_,
+               "entries of a segment ascend and name its rows", key, last_key_, ordinal, rows_);
   const uint64_t of_filter = shape_.filter_key(key);
   const bool same = part_.entries != 0 && of_filter == shape_.filter_key(last_key_);
   if (!same) {

@@ -16,7 +16,9 @@ struct PageBuffer {
   alignas(kSegmentPage) uint8_t bytes[kPages][kSegmentPage];
 };
 
-bool same_page(const PageWant& a, const PageWant& b) { return a.segment == b.segment && a.offset == b.offset; }
+bool same_page(const PageWant& a, const PageWant& b) {
+  return a.segment == b.segment && a.offset == b.offset;
+}
 
 }  // namespace
 

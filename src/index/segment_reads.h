@@ -12,7 +12,7 @@ namespace doppel {
 struct PageWant {
   const Segment* segment;
   uint64_t offset;
-  uint32_t who;   // these mean what the caller likes
+  uint32_t who;  // these mean what the caller likes
   uint32_t part;
   uint64_t page;
 };

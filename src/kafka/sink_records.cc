@@ -15,8 +15,8 @@
 namespace doppel::kafka {
 namespace {
 
-constexpr size_t kMessageOverhead = 512;       // bytes of a record and its batch besides our payload
-constexpr size_t kOriginHeaders = 900;         // most bytes of a dead letter's headers, without the reason
+constexpr size_t kMessageOverhead = 512;  // bytes of a record and its batch besides our payload
+constexpr size_t kOriginHeaders = 900;    // most bytes of a dead letter's headers, without the reason
 
 size_t headers_size(std::span<const Header> headers) {
   size_t bytes = 0;

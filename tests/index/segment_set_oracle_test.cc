@@ -179,9 +179,9 @@ struct Life {
       ASSERT_NO_FATAL_FAILURE(expect_found(found[i], reference.lookup(queries[i].slices, digests[i])));
       if (queries[i].slices == nullptr) continue;
       const int band = static_cast<int>(random() % static_cast<uint64_t>(options.banding.bands));
-      const auto listed = set.count_listed(band, all_keys[i][static_cast<size_t>(band)], queries[i].slices);
-      ASSERT_TRUE(listed.ok());
-      ASSERT_EQ(*listed, reference.count_listed(band, queries[i].slices));
+      const auto count = set.count_listed(band, all_keys[i][static_cast<size_t>(band)], queries[i].slices);
+      ASSERT_TRUE(count.ok());
+      ASSERT_EQ(*count, reference.count_listed(band, queries[i].slices));
     }
     expect_same_names();
     expect_same_prints();
