@@ -76,8 +76,8 @@ absl::Status ShareIndex::find_prints(std::span<const uint64_t> prints, uint32_t 
                                      PrintsFound& out) const {
   young_.prints().find(prints, most, count_most, out);
   if (!any_old()) return absl::OkStatus();
-  thread_local PrintsFound young;
-  thread_local PrintsFound old;
+  PrintsFound young;
+  PrintsFound old;
   std::swap(out, young);
   RETURN_IF_ERROR(old_->set().find_prints(prints, most, count_most, old));
   join(old, young, most, count_most, out);

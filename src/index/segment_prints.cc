@@ -20,14 +20,10 @@ absl::Status SegmentSet::find_prints(std::span<const uint64_t> prints, uint32_t 
   out.listings.clear();
   out.numbers.clear();
   const FilterProbe kernel = filter_probe_for(simd_level());
-  thread_local std::vector<uint64_t> keys;
-  thread_local std::vector<uint64_t> coefficients;
-  thread_local std::vector<uint32_t> hits;
-  thread_local std::vector<PageWant> wants;
-  keys.resize(prints.size());
-  coefficients.resize(prints.size());
-  hits.resize(prints.size());
-  wants.clear();
+  std::vector<uint64_t> keys(prints.size());
+  std::vector<uint64_t> coefficients(prints.size());
+  std::vector<uint32_t> hits(prints.size());
+  std::vector<PageWant> wants;
   for (size_t i = 0; i < prints.size(); ++i) {
     keys[i] = kPrintKeys.filter_key(prints[i]);
     coefficients[i] = filter_coefficients(keys[i], false);
@@ -41,9 +37,8 @@ absl::Status SegmentSet::find_prints(std::span<const uint64_t> prints, uint32_t 
         wants.push_back({part.segment.get(), listed.part().page_at(page), hits[hit], 0, page});
     }
   }
-  thread_local std::vector<std::pair<uint32_t, Seq>> listings;
-  thread_local PodVector<uint32_t> ordinals;
-  listings.clear();
+  std::vector<std::pair<uint32_t, Seq>> listings;
+  PodVector<uint32_t> ordinals;
   uint64_t pages = 0;
   const absl::Status read =
       read_wanted(reader_, wants, pages, [&](const PageWant& want, const uint8_t* bytes) {
