@@ -390,11 +390,28 @@ void Client::set_group_offset(const std::string& group, const std::string& topic
   check_partitions(rd_kafka_group_result_partitions(groups[0]), "set offsets of " + group);
 }
 
+// A broker that has not learned of a new topic yet may be asked about it. Then nothing is written.
 void Client::produce(const std::string& topic, std::vector<Message>& messages) {
+  const auto deadline = Reader::Clock::now() + std::chrono::seconds(30);
+  rd_kafka_resp_err_t error = send(topic, messages);
+  while ((error == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION || error == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC) &&
+         std::all_of(messages.begin(), messages.end(), [](const Message& m) { return m.offset < 0; }) &&
+         Reader::Clock::now() < deadline) {
+    rd_kafka_poll(handle(), 100);
+    error = send(topic, messages);
+  }
+  check(error, "produce to " + topic);
+  for (Message& m : messages) m.topic = topic;
+}
+
+rd_kafka_resp_err_t Client::send(const std::string& topic, std::vector<Message>& messages) {
   size_t left = messages.size();
   rd_kafka_resp_err_t failed = RD_KAFKA_RESP_ERR_NO_ERROR;
   std::vector<Delivery> deliveries;
-  for (Message& m : messages) deliveries.push_back({.message = &m, .left = &left, .error = &failed});
+  for (Message& m : messages) {
+    m.offset = -1;
+    deliveries.push_back({.message = &m, .left = &left, .error = &failed});
+  }
   for (Delivery& d : deliveries) {
     const Message& m = *d.message;
     rd_kafka_headers_t* headers = rd_kafka_headers_new(m.headers.size());
@@ -418,13 +435,13 @@ void Client::produce(const std::string& topic, std::vector<Message>& messages) {
       rd_kafka_headers_destroy(headers);
       rd_kafka_purge(handle(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
       rd_kafka_flush(handle(), kTimeoutMs);
-      check(error, "produce to " + topic);
+      return error;
     }
   }
   check(rd_kafka_flush(handle(), 2 * kTimeoutMs), "produce to " + topic);
-  check(failed, "produce to " + topic);
-  if (left != 0) throw KafkaError("produce to " + topic + ": not all were acknowledged");
-  for (Message& m : messages) m.topic = topic;
+  if (failed == RD_KAFKA_RESP_ERR_NO_ERROR && left != 0)
+    throw KafkaError("produce to " + topic + ": not all were acknowledged");
+  return failed;
 }
 
 void Client::produce(const std::string& topic, Message message) {

@@ -73,6 +73,7 @@ class Client {
 
  private:
   void await_partitions(const std::string& topic, int count);
+  rd_kafka_resp_err_t send(const std::string& topic, std::vector<Message>& messages);
 
   ClientHandle handle_;
 };
