@@ -94,8 +94,8 @@ INSTANTIATE_TEST_SUITE_P(Ways, Follow, testing::Bool(),
 
 TEST_P(Follow, DocumentsDroppedIntoADirectory) {
   const std::string in = dir / "in";
+  write_file(in + "/a.txt", "first");  // so it settles first
   write_file(in + "/b.txt", "second");
-  write_file(in + "/a.txt", "first");
   write_file(in + "/.hidden", "no");
   write_file(in + "/c.txt.part", "not yet");
   Followed f(following({in}));
