@@ -49,7 +49,7 @@ IndexShape index_shape(const TuneReport& r, Banding banding) {
 }
 
 std::optional<WithSegments> with_segments(const TuneReport& r, const IndexCost& cost) {
-  if (r.memory_budget == 0 || r.engine.rule.relations.on()) return std::nullopt;
+  if (r.memory_budget == 0) return std::nullopt;
   const double half = static_cast<double>(r.memory_budget) / 2;
   const double young = half / cost.memory();
   const double old = half / cost.segment_memory;

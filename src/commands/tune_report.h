@@ -47,8 +47,7 @@ struct Alternative {
 };
 std::vector<Alternative> alternatives(const TuneReport& report);
 IndexShape index_shape(const TuneReport& report, Banding banding);
-// The originals that the memory budget holds as the setting `memory`; nullopt: there is no budget, or
-// relations keep all of them in memory.
+// The originals that the memory budget holds as the setting `memory`; nullopt: there is no budget.
 struct WithSegments {
   double originals = 0;
   double young = 0;  // of them: in tables
