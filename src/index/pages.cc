@@ -34,11 +34,11 @@ Pages::~Pages() {
 
 bool Pages::grow(size_t bytes) {
   bytes = round_up(bytes, kPage);
+  if (bytes > reserved_) return false;
   // Beyond the first huge page, grows by whole huge pages: a protection boundary inside one would split it
   // into small pages.
   if (bytes > huge_from_) bytes = std::min(round_up(bytes, kHugePage), reserved_);
   if (bytes <= usable_) return true;
-  if (bytes > reserved_) return false;
   if (mprotect(data_ + usable_, bytes - usable_, PROT_READ | PROT_WRITE) != 0) return false;
   const size_t from = std::max(usable_, huge_from_);
   if (bytes > from) madvise(data_ + from, bytes - from, MADV_HUGEPAGE);
