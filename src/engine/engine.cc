@@ -232,7 +232,7 @@ absl::Status Engine::start_restore(Seq first_row, Seq lowest_live, std::string_v
 
 absl::Status Engine::restore(const StoredRow& row) {
   StoredRow whole = row;
-  if (row.seq >= originals_.stored_below()) RETURN_IF_ERROR(fill_prints(whole, prints_));
+  RETURN_IF_ERROR(fill_prints(whole, prints_));
   if (mutated(Mutation::prints_are_not_restored)) whole.row.prints = {};
   RETURN_IF_ERROR(originals_.restore(whole));
   resolver_.restore_row(row);
@@ -246,9 +246,10 @@ Seq Engine::first_to_restore() const {
   return below - std::min(below, originals_.first_own());
 }
 
-// Reads the prints from the body.
+// Reads the prints from the body, unless the row has none or its segment has them.
 absl::Status Engine::fill_prints(StoredRow& row, PodVector<uint64_t>& prints) const {
-  if (!options_.rule.relations.on() || row.removed || row.row.slices == nullptr || !originals_.has(row.seq))
+  if (!options_.rule.relations.on() || row.removed || row.row.slices == nullptr || !originals_.has(row.seq) ||
+      row.seq < originals_.stored_below())
     return absl::OkStatus();
   RETURN_IF_ERROR(read_prints(bodies_, row.row.body, body_, prints));
   row.row.prints = prints;
