@@ -95,7 +95,7 @@ void show_relations(Lines& out, const TuneReport& r) {
   out.line(
       "  A document is looked up by {:.0f} prints beside its {} bands. A passage that two long documents",
       prints_asked(shape.passage, shape.shingles_per_document), r.engine.rule.banding.bands);
-  out.line("  share is found, by its length; a whole text of 30 words or more in another one always is:");
+  out.line("  share is found, by its length; an original of 30 words or more in a later document always is:");
   out.line("");
   out.line("  {:>10}  {}", "words", "found");
   for (const uint32_t words : passages_around(r))
