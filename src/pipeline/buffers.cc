@@ -41,8 +41,9 @@ std::shared_ptr<Buffer> BufferPool::get(size_t at_least) {
 
 size_t Filling::make_room(size_t begin, size_t room) {
   if (this->room() >= room) return begin;
-  size_t kept = end_ - begin;
-  std::shared_ptr<Buffer> next = pool_.get(kept + room);
+  const size_t kept = end_ - begin;
+  // A record that is longer than a buffer is copied a few times only, however long it becomes.
+  std::shared_ptr<Buffer> next = pool_.get(kept + std::max(room, kept > usual_ ? kept / 2 : 0));
   if (kept > 0) std::memcpy(next->bytes.get(), data() + begin, kept);
   buffer_ = std::move(next);
   end_ = kept;

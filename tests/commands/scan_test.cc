@@ -258,13 +258,23 @@ TEST(Scan, AnIndexThatTheSystemRefusesMemoryStopsTheRun) {
 }
 
 // A line costs only itself, however long it becomes.
+TEST(Scan, ALineThatIsTooLargeForTheParserIsLeftOut) {
+  TempDir dir;
+  const std::string few = "{\"text\":\"one two three four five six\"}\n";
+  write_file(dir / "a.jsonl.zst", zst("{\"text\":\"" + std::string(200 << 20, 'a') + "\"}\n" + few));
+  const Ran ran = run_doppel("scan --all --set threads=1 " + (dir / "a.jsonl.zst"), "ulimit -v 700000;");
+  EXPECT_EQ(ran.code, 1) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("too large for this machine's memory"));
+  EXPECT_THAT(ran.out, HasSubstr("\"verdict\":\"unique\""));
+}
+
 TEST(Scan, ALineThatTakesTooMuchMemoryIsLeftOut) {
   TempDir dir;
   const std::string few = "{\"text\":\"one two three four five six\"}\n";
   write_file(dir / "a.jsonl.zst", zst("{\"text\":\"" + std::string(200 << 20, 'a') + "\"}\n" + few));
   write_file(dir / "b.jsonl", few);
   const Ran ran = run_doppel("scan --all --set threads=1 " + (dir / "a.jsonl.zst") + " " + (dir / "b.jsonl"),
-                             "ulimit -v 700000;");
+                             "ulimit -v 500000; ulimit -t 20;");  // seconds of processor time
   EXPECT_EQ(ran.code, 1) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("a.jsonl.zst: "));
   EXPECT_THAT(ran.err, HasSubstr("memory"));

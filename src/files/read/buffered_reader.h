@@ -31,7 +31,7 @@ class BufferedReader : public RecordReader {
   std::string_view open() const { return {filling_.data() + begin_, filling_.end() - begin_}; }
   // Reads more behind the open bytes, which may move. Makes room for `wanted` bytes or more. Returns the
   // number of bytes read; 0 at the end of the file.
-  absl::StatusOr<size_t> read_more(size_t wanted);
+  absl::StatusOr<size_t> read_more(size_t wanted = 0);
   // Waits for a pipe. Returns false if the batch should be delivered first. A stopped run discards an
   // incomplete record.
   bool worth_waiting(const Batch& batch);

@@ -108,7 +108,7 @@ bool LineReader::line(Batch& batch, size_t length, bool terminated) {
 
 void LineReader::refill(Batch& batch) {
   const size_t open = filling_.end() - begin_;
-  const absl::StatusOr<size_t> got = read_more(open);
+  const absl::StatusOr<size_t> got = read_more();
   scanned_ = begin_ + open;
   at_end_ = got.ok() && *got == 0 && !file_.pipe && file_.packing == Packing::none;
   if ((got.ok() && *got > 0) || (at_end_ && live_)) return;

@@ -105,7 +105,7 @@ void ValueReader::refill(Batch& batch) {
   line_ends_.clear();
   next_line_ = 0;
   const size_t open = filling_.end() - begin_;
-  const absl::StatusOr<size_t> got = read_more(open);
+  const absl::StatusOr<size_t> got = read_more();
   scanned_ = begin_ + open;
   if (!got.ok()) {
     damaged_ = ended_ = true;

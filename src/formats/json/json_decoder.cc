@@ -155,7 +155,10 @@ class JsonDecoder final : public Decoder {
 
   simdjson::error_code parse(std::string_view json, dom::element& root) {
     const MayFail here;  // the parser reports a failed allocation
-    return parser_.parse(json.data(), json.size(), false).get(root);
+    const simdjson::error_code error = parser_.parse(json.data(), json.size(), false).get(root);
+    // After a failed allocation a parser writes to memory that it did not get.
+    if (error == simdjson::MEMALLOC) parser_ = dom::parser();
+    return error;
   }
 
   // The error for a used field whose value cannot be represented.
