@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace doppel::testing {
 
@@ -59,6 +60,20 @@ inline Ran run_doppel(const std::string& arguments, const std::string& environme
   return {.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
           .out = read_file(dir / "out"),
           .err = read_file(dir / "err")};
+}
+
+// A build for a sanitizer has no doppel-lab.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kLab = false;
+#else
+inline constexpr bool kLab = true;
+#endif
+
+// `commands`, followed by those of doppel-lab where there is one.
+inline std::vector<std::string> with_lab(std::vector<std::string> commands,
+                                         const std::vector<std::string>& of_lab) {
+  if (kLab) commands.insert(commands.end(), of_lab.begin(), of_lab.end());
+  return commands;
 }
 
 }  // namespace doppel::testing

@@ -42,8 +42,10 @@ class Streams : public ::testing::Test {
         R"("similarity":1,"relation":{"same_payload":true}})"
         "\n");
     run("scan -q --state idx in.jsonl", "/dev/null", "/dev/null");
-    run("lab sets --sets 20", "sets", "/dev/null");
-    run("lab map <sets | LC_ALL=C sort", "buckets", "/dev/null");
+    if (testing::kLab) {
+      run("lab sets --sets 20", "sets", "/dev/null");
+      run("lab map <sets | LC_ALL=C sort", "buckets", "/dev/null");
+    }
   }
 
   // `out` and `err` are the targets of stdout and stderr, in the shell's notation after > and 2>. &9 is a
@@ -101,17 +103,36 @@ TEST_P(StandardStreams, NeverAbort) {
   EXPECT_EQ(run(arguments, "&-", "&-"), 3);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Commands, StandardStreams,
-    ::testing::Values("--help", "--version", "help scan", "help completion", "completion bash",
-                      "completion man", "scan --help", "serve --help", "scan -q in.jsonl",
-                      "scan -q --all in.jsonl", "scan -q --clusters - <in.jsonl",
-                      "scan -q -o /dev/null --keep - in.jsonl", "clusters --events events.jsonl", "tune",
-                      "tune --json", "tune --svg -", "tune --sample in.jsonl --json", "explain a.txt b.txt",
-                      "explain a.txt b.txt --json", "explain a.txt b.txt --html -", "config keys",
-                      "config print", "config check c.yaml", "inspect idx", "inspect --json idx",
-                      "lab sets --sets 20", "lab map <sets", "lab pairs -t 0.1 <sets", "lab theory --quick",
-                      "forget --state idx --id a"));
+INSTANTIATE_TEST_SUITE_P(Commands, StandardStreams,
+                         ::testing::ValuesIn(testing::with_lab({"--help",
+                                                                "--version",
+                                                                "help scan",
+                                                                "help completion",
+                                                                "completion bash",
+                                                                "completion man",
+                                                                "scan --help",
+                                                                "serve --help",
+                                                                "scan -q in.jsonl",
+                                                                "scan -q --all in.jsonl",
+                                                                "scan -q --clusters - <in.jsonl",
+                                                                "scan -q -o /dev/null --keep - in.jsonl",
+                                                                "clusters --events events.jsonl",
+                                                                "tune",
+                                                                "tune --json",
+                                                                "tune --svg -",
+                                                                "tune --sample in.jsonl --json",
+                                                                "explain a.txt b.txt",
+                                                                "explain a.txt b.txt --json",
+                                                                "explain a.txt b.txt --html -",
+                                                                "config keys",
+                                                                "config print",
+                                                                "config check c.yaml",
+                                                                "inspect idx",
+                                                                "inspect --json idx",
+                                                                "forget --state idx --id a"},
+                                                               {"lab sets --sets 20", "lab map <sets",
+                                                                "lab pairs -t 0.1 <sets",
+                                                                "lab theory --quick"})));
 
 // Commands that always write to stderr, too: neither stream affects the other.
 class Talking : public Streams, public ::testing::WithParamInterface<std::string> {};
@@ -128,12 +149,13 @@ TEST_P(Talking, TheStreamsAreIndependent) {
   EXPECT_EQ(run(GetParam(), "/dev/full", "err"), whole.empty() ? code : 3);
 }
 INSTANTIATE_TEST_SUITE_P(Commands, Talking,
-                         ::testing::Values("scan in.jsonl", "scan -o out.jsonl in.jsonl", "scan no.jsonl",
-                                           "no-command", "scan --no-flag", "revisits events.jsonl",
-                                           "revisits -o r.warc events.jsonl", "lab reduce <buckets",
-                                           "explain a.txt", "tune --set no=1", "config check no.yaml",
-                                           "clusters --events in.jsonl", "inspect nowhere", "rebuild",
-                                           "forget --id x", "health --set http.listen="));
+                         ::testing::ValuesIn(testing::with_lab(
+                             {"scan in.jsonl", "scan -o out.jsonl in.jsonl", "scan no.jsonl", "no-command",
+                              "scan --no-flag", "revisits events.jsonl", "revisits -o r.warc events.jsonl",
+                              "explain a.txt", "tune --set no=1", "config check no.yaml",
+                              "clusters --events in.jsonl", "inspect nowhere", "rebuild", "forget --id x",
+                              "health --set http.listen="},
+                             {"lab reduce <buckets"})));
 
 // A daemon's supervisor must see that it failed.
 TEST_F(Streams, ServeEndsWithAnErrorThatItsLogNames) {
