@@ -49,7 +49,28 @@ struct Pair {
                  });
   }
 
+  // Another index that is restored from the rows, its tables built on two threads.
+  void restore_into(CandidateIndex& restored) const {
+    restored.start_at(reference.lowest_live());
+    for (Seq seq = reference.lowest_live(); seq < reference.next_seq(); ++seq) {
+      const auto& row = reference.row(seq);
+      restored.restore({.slices = row.slices.empty() ? nullptr : row.slices.data(),
+                        .digest = row.digest,
+                        .id_tag = row.id_tag,
+                        .body = row.body,
+                        .mask = row.mask.data()},
+                       !reference.live(seq));
+    }
+    restored.build_tables(2, [](int parts, const std::function<void(int)>& part) {
+      for (int p = 0; p < parts; ++p) part(p);
+    });
+  }
+
   void expect_same(const std::vector<std::vector<uint8_t>>& slices,
+                   const std::vector<Digest>& digests) const {
+    ASSERT_NO_FATAL_FAILURE(expect_same(index, slices, digests));
+  }
+  void expect_same(const CandidateIndex& asked, const std::vector<std::vector<uint8_t>>& slices,
                    const std::vector<Digest>& digests) const {
     std::vector<std::vector<uint64_t>> all_keys;
     std::vector<Query> queries;
@@ -59,7 +80,7 @@ struct Pair {
     }
     std::vector<Found> found(queries.size());
     if (!found.empty()) found[0].candidates.push_back({1, 1});  // earlier content must not remain
-    index.lookup(queries, found);
+    asked.lookup(queries, found);
     for (size_t i = 0; i < queries.size(); ++i) {
       ASSERT_NO_FATAL_FAILURE(expect_found(found[i], reference.lookup(queries[i].slices, digests[i])));
     }
@@ -119,6 +140,8 @@ void run(const CandidateIndexOptions& options, const Workload& work, uint64_t se
       for (uint64_t i = random() % 8; i > 0; --i) {
         const Seq seq = work.start + random() % (pair.reference.next_seq() - work.start + 2);
         ASSERT_EQ(pair.index.remove(seq), pair.reference.remove(seq));
+        const Seq back = work.start + random() % (pair.reference.next_seq() - work.start + 2);
+        if (pair.index.remove(back)) pair.index.revive(back);
       }
       if (random() % 6 == 0) {
         const Seq seq = pair.reference.lowest_live() + random() % 60;
@@ -140,6 +163,11 @@ void run(const CandidateIndexOptions& options, const Workload& work, uint64_t se
       }
     }
     ASSERT_NO_FATAL_FAILURE(pair.expect_same(slices, digests));
+    if (step + 1 == work.steps) {
+      CandidateIndex restored(options);
+      pair.restore_into(restored);
+      ASSERT_NO_FATAL_FAILURE(pair.expect_same(restored, slices, digests));
+    }
     ASSERT_EQ(pair.index.next_seq(), pair.reference.next_seq());
     ASSERT_EQ(pair.index.lowest_live(), pair.reference.lowest_live());
     const uint64_t tag = random() % 64;

@@ -142,6 +142,8 @@ struct Life {
     for (uint64_t n = random() % 20; n > 0; --n) {
       const Seq seq = random() % (reference.next_seq() + 2);
       ASSERT_EQ(set.remove(seq), reference.remove(seq));
+      const Seq back = random() % (reference.next_seq() + 2);
+      if (set.remove(back)) set.revive(back);
     }
     if (random() % 4 != 0) return;
     const Seq seq = reference.lowest_live() + random() % 150;
