@@ -190,19 +190,22 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   if (state != nullptr) RETURN_IF_ERROR(state->checkpoint());
 
   progress.clear();
-  if (!flags.quiet) print_summary(counters, engine, index->own_bodies(), progress.seconds(), sink->cut());
+  if (!flags.quiet)
+    print_summary(counters, engine, index->own_bodies(), progress.seconds(), sink->keeper().cut());
   if (stop_asked()) {
     note("interrupted; everything up to here is written");
     return kExitInterrupted;
   }
   // Printed even with --quiet, because the user may delete the records that were not kept.
-  if (sink->not_kept() != 0) {
-    print_err("doppel scan: {} unique records are not in {}; the first: {}\n", with_commas(sink->not_kept()),
-              flags.sink.keep + flags.sink.keep_directory, one_line(sink->first_not_kept(), 1000));
+  if (sink->keeper().not_kept() != 0) {
+    print_err("doppel scan: {} unique records are not in {}; the first: {}\n",
+              with_commas(sink->keeper().not_kept()), flags.sink.keep + flags.sink.keep_directory,
+              one_line(sink->keeper().first_not_kept(), 1000));
   }
   const uint64_t without_entry = cdxj != nullptr ? say_without_entry(*cdxj) : 0;
-  return counters.rejected + counters.problems + sink->not_kept() + without_entry != 0 ? kExitSomeFailed
-                                                                                       : kExitDone;
+  return counters.rejected + counters.problems + sink->keeper().not_kept() + without_entry != 0
+             ? kExitSomeFailed
+             : kExitDone;
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace doppel {
 
 void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies, double seconds,
-                   const FilesSink::Cut& cut) {
+                   const Keeper::Cut& cut) {
   const OriginalsStats stats = engine.originals().stats();
   const uint64_t unique = c.unique - c.bytes_unique, copies = c.duplicates() - c.bytes_copies;
   const uint64_t bytes_only = c.bytes_unique + c.bytes_copies;

@@ -2,13 +2,13 @@
 
 #include "engine/bodies.h"
 #include "engine/engine.h"
-#include "files/write/files_sink.h"
+#include "files/write/keeper.h"
 #include "pipeline/pipeline.h"
 
 namespace doppel {
 
 // Prints the summary of `doppel scan` on stderr.
 void print_summary(const Counters& counters, const Engine& engine, const Bodies& bodies, double seconds,
-                   const FilesSink::Cut& cut);
+                   const Keeper::Cut& cut);
 
 }  // namespace doppel

@@ -28,7 +28,7 @@ class CleanOutput final : public Decontaminated {
   absl::Status batch_ends() override;
   absl::Status finish();
   // Documents without items that could not be kept (WARC records).
-  uint64_t not_kept() const { return keep_->not_kept(); }
+  uint64_t not_kept() const { return keep_->keeper().not_kept(); }
 
  private:
   explicit CleanOutput(To to) : to_(std::move(to)) {}

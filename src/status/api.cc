@@ -7,11 +7,10 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "insight/json_writer.h"
-#include "insight/show.h"
 #include "pipeline/known_again.h"
 #include "records/events.h"
 #include "records/metadata.h"
+#include "status/api_json.h"
 
 namespace doppel {
 namespace {
@@ -23,7 +22,6 @@ using std::chrono::milliseconds;
 constexpr milliseconds kAnswerTime{5'000};
 constexpr milliseconds kSnapshotTime{60'000};
 constexpr Seq kSlice = 100'000;  // most originals for each question to the pipeline's thread
-constexpr size_t kShownMost = 100;
 
 Response try_again(int status, std::string_view message) {
   Response out = http::error(status, message);
@@ -32,84 +30,6 @@ Response try_again(int status, std::string_view message) {
 }
 Response busy() {
   return try_again(503, "the stream is busy or restoring, or other requests wait; try again");
-}
-
-void write_document(JsonWriter& json, std::string_view key, const Metadata& m) {
-  json.open(key, '{');
-  json.text("id", m.name());
-  json.text("event_id", m.event_id());
-  if (m.url.empty()) {
-    json.null("url");
-  } else {
-    json.text("url", m.url);
-  }
-  if (m.date_ms) {
-    json.text("date", format_time(*m.date_ms));
-  } else {
-    json.null("date");
-  }
-  json.close();
-}
-
-void write_original(JsonWriter& json, std::string_view key, std::string_view encoded) {
-  Metadata m;
-  if (decode_metadata(encoded, m).ok()) {
-    write_document(json, key, m);
-  } else {
-    json.null(key);
-  }
-}
-
-void write_similarity(JsonWriter& json, uint32_t ppm, bool estimated) {
-  json.real("similarity", ppm / 1e6);
-  json.boolean("estimated", estimated);
-}
-
-// Writes the first originals of a list; only these have metadata.
-template <typename List, typename MetadataOf>
-void write_originals(JsonWriter& json, const List& list, const MetadataOf& metadata_of) {
-  json.open("originals", '[');
-  for (size_t i = 0; i < std::min<size_t>(list.size(), kShownMost); ++i)
-    write_original(json, "", metadata_of(list[i]));
-  json.close();
-}
-
-template <typename Ranges>
-void write_ranges(JsonWriter& json, std::string_view key, const Ranges& ranges) {
-  json.open(key, '[');
-  for (const auto& range : ranges) {
-    json.open("", '[');
-    json.number("", range.begin);
-    json.number("", range.end);
-    json.close();
-  }
-  json.close();
-}
-
-// Writes the originals to which a unique document is related; `text` is its text.
-void write_relations(JsonWriter& json, const Outcome& outcome, std::string_view text) {
-  constexpr size_t kTextMost = 200;  // characters of a passage
-  if (outcome.verdict != Verdict::unique || outcome.related.empty()) return;
-  json.open("relations", '[');
-  for (const Related& related : outcome.related) {
-    json.open("", '{');
-    json.text("relation", relation_name(related.relation));
-    json.real("of_document", similarity_ppm({related.shared, related.of_document}) / 1e6);
-    json.real("of_original", similarity_ppm({related.shared, related.of_original}) / 1e6);
-    json.number("shared", related.shared);
-    write_ranges(json, "passages", related.passages);
-    if (!related.bytes.empty()) {
-      write_ranges(json, "bytes", related.bytes);
-      json.open("texts", '[');
-      for (const ByteRange& bytes : related.bytes)
-        json.text("", one_line(text.substr(bytes.begin, bytes.end - bytes.begin), kTextMost));
-      json.close();
-    }
-    write_original(json, "original", related.original);
-    json.close();
-  }
-  json.close();
-  if (outcome.related_more != 0) json.number("relations_more", outcome.related_more);
 }
 
 // A candidate of a checked document.

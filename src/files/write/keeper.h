@@ -1,0 +1,72 @@
+#pragma once
+// Keeps unique records: in one file, as the rows of a table, in one file for each input, or as copies of
+// whole files.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "files/output_file.h"
+#include "files/parquet/row_copy.h"
+#include "files/write/sink_options.h"
+#include "files/write/sink_position.h"
+#include "files/write/text_cutter.h"
+#include "pipeline/stream.h"
+
+namespace doppel {
+
+class Keeper {
+ public:
+  // `lengths` are those of an earlier run, if `resume`.
+  static absl::StatusOr<std::unique_ptr<Keeper>> open(const FilesSinkOptions& options, bool resume,
+                                                      const std::vector<OutputLength>& lengths,
+                                                      std::function<void(const std::string&)> report);
+  // Call it for each record of the input in order. `kept` says whether to keep the record.
+  absl::Status keep(const Record& record, bool kept);
+  // The record without some bytes of its text, or nullopt if nothing is to be cut.
+  std::optional<TextCutter::Shorter> without(const Record& record, std::span<const ByteRange> cut);
+  // Keeps the record with a shorter text, unless that is empty.
+  absl::Status keep_shorter(const Record& record, TextCutter::Shorter shorter,
+                            std::span<const ByteRange> cut);
+  // The file that is being written; nullptr if there is none.
+  OutputFile* file() const { return file_.get(); }
+  // Whether the file has the records that earlier runs kept, also originals that come again.
+  bool has_earlier() const { return has_earlier_; }
+  absl::Status finish();
+
+  // How many unique WARC records could not be kept, and a message about the first one.
+  uint64_t not_kept() const { return not_kept_; }
+  const std::string& first_not_kept() const { return first_not_kept_; }
+  // The documents that were cut, the documents whose text became empty, and the bytes that were cut.
+  struct Cut {
+    uint64_t documents = 0, emptied = 0, bytes = 0;
+  };
+  const Cut& cut() const { return cut_; }
+
+ private:
+  Keeper(const FilesSinkOptions& options, std::function<void(const std::string&)> report)
+      : options_(options), report_(std::move(report)) {}
+  absl::Status keep_record(const Record& record);
+  absl::StatusOr<std::string> place_of_copy(const Record& record) const;
+  absl::Status keep_warc(const Record& record);
+  absl::Status keep_rows_of(std::string_view source);
+  absl::Status keep_beside(const Record& record);
+
+  const FilesSinkOptions options_;
+  std::function<void(const std::string&)> report_;
+  std::unique_ptr<OutputFile> file_;
+  std::unique_ptr<parquet::RowCopy> rows_;  // instead of file_
+  std::unique_ptr<TextCutter> cutter_;
+  std::string source_;  // the input of file_ (with keep_directory), or of the rows
+  absl::flat_hash_map<std::string, std::string> kept_;  // path -> its source
+  Cut cut_;
+  uint64_t not_kept_ = 0;
+  std::string first_not_kept_;
+  bool has_earlier_ = false;
+};
+
+}  // namespace doppel

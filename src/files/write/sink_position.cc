@@ -1,0 +1,101 @@
+#include "files/write/sink_position.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "files/write/files_sink.h"
+
+namespace doppel {
+namespace fs = std::filesystem;
+
+SinkPosition parse_sink_position(std::string_view position) {
+  SinkPosition out;
+  ByteReader in(position);
+  while (in.ok() && !in.rest().empty()) {
+    std::string path(in.string());
+    if (path.empty()) {
+      out.announced = in.varint();
+    } else {
+      out.lengths.push_back({std::move(path), in.varint()});
+    }
+  }
+  return out;
+}
+
+static uint64_t committed_length(const std::vector<OutputLength>& lengths, const std::string& path) {
+  for (const OutputLength& length : lengths) {
+    if (length.path == path) return length.bytes;
+  }
+  return 0;
+}
+
+absl::StatusOr<std::unique_ptr<OutputFile>> open_output(const std::string& path, bool resume,
+                                                        const std::vector<OutputLength>& lengths) {
+  if (path.empty()) return std::unique_ptr<OutputFile>();
+  std::error_code ignored;
+  if (!resume || path == "-" || !fs::exists(path, ignored)) return OutputFile::open(path);
+  return OutputFile::resume(path, committed_length(lengths, path));
+}
+
+bool FilesSink::supports(const FilesSinkOptions& options, std::string_view position) {
+  for (const OutputLength& length : parse_sink_position(position).lengths) {
+    if (length.path != options.output && length.path != options.keep && length.path != options.rejects)
+      continue;
+    std::error_code error;
+    if (!fs::is_regular_file(length.path, error)) continue;  // moved away: a new file begins
+    if (fs::file_size(length.path, error) < length.bytes) return false;
+  }
+  return true;
+}
+
+absl::Status FilesSink::check_outputs_are_there(const FilesSinkOptions& options, std::string_view position,
+                                                const std::string& state) {
+  for (const OutputLength& length : parse_sink_position(position).lengths) {
+    if (length.bytes == 0) continue;
+    if (length.path != options.output && length.path != options.keep && length.path != options.rejects)
+      continue;
+    std::error_code error;
+    if (fs::exists(length.path, error)) continue;
+    return invalid(fmt::format(
+        "{}: the file is gone, but the state in {} has written {} bytes to it and does not write them again: "
+        "put it back, name another output for new events, or start with another state directory",
+        length.path, state, length.bytes));
+  }
+  return absl::OkStatus();
+}
+
+bool FilesSink::is_known(std::string_view position, const std::string& path) {
+  const std::vector<OutputLength> lengths = parse_sink_position(position).lengths;
+  return std::any_of(lengths.begin(), lengths.end(), [&](const OutputLength& l) { return l.path == path; });
+}
+
+std::string FilesSink::foreign_output(const FilesSinkOptions& options, std::string_view position) {
+  const std::vector<OutputLength> lengths = parse_sink_position(position).lengths;
+  for (const std::string& path : {options.output, options.keep, options.rejects}) {
+    std::error_code error;
+    const bool known =
+        std::any_of(lengths.begin(), lengths.end(), [&](const OutputLength& l) { return l.path == path; });
+    if (!known && fs::is_regular_file(path, error) && fs::file_size(path, error) > 0) return path;
+  }
+  return {};
+}
+
+std::string FilesSink::position() const {
+  std::string out;
+  for (const OutputFile* file : {output_.get(), keeper_->file(), rejects_.get()}) {
+    if (file == nullptr || file->path() == "-") continue;
+    put_string(out, file->path());
+    put_varint(out, file->length());
+  }
+  if (options_.originals != nullptr) {
+    put_string(out, "");
+    put_varint(out, announced_);
+  }
+  return out;
+}
+
+}  // namespace doppel
