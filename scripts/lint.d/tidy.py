@@ -191,3 +191,22 @@ def check_tidy(files, jobs, changed, everything):
                 print(f"lint: clang-tidy: {done} of {len(chunks)} pieces, {time.time() - start:.0f} s", flush=True)
     print(f"lint: clang-tidy: {'findings' if failed else 'clean'}, {time.time() - start:.0f} s")
     return failed == 0
+
+
+def check_benchmarks(files, jobs):
+    """Whether clang can parse each benchmark, which builds of everything leave out."""
+    commands = [c for c in configure(set(files)) if pathlib.Path(c["file"]).relative_to(ROOT).parts[0] == "bench"]
+    CACHE.mkdir(parents=True, exist_ok=True)
+    tidy = Tidy(Includes(), commands)
+    parsed = {path: tidy.clean(path).with_suffix(".parsed") for path in tidy.commands}
+    unseen = [path for path, mark in parsed.items() if not mark.exists()]
+    good = True
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for path, errors in zip(unseen, pool.map(tidy.alone, unseen)):
+            if errors:
+                good = False
+                print(errors, flush=True)
+            else:
+                parsed[path].touch()
+    print(f"lint: benchmarks: {'clean' if good else 'do not compile'}, {len(unseen)} of {len(parsed)} were parsed", flush=True)
+    return good
