@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kGzMagic = "\x1f\x8b\x08";
 
-// Zeros may follow the last one, as tar and tapes leave them.
+// Reads members one after the other. Zeros may follow the last one, as tar and tapes leave them.
 class GzStream final : public ByteStream {
  public:
   explicit GzStream(Packed packed) : packed_(std::move(packed)) {

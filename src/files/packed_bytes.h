@@ -117,8 +117,8 @@ class Packed {
 
  private:
   static constexpr size_t kBuffer = 256 << 10;
-  static constexpr size_t kTried = 192
-                                   << 10;  // bytes tried as the start of a member; enough for one zstd block
+  // Bytes that are tried as the start of a member; enough for one zstd block.
+  static constexpr size_t kTried = 192 << 10;
 
   PlainStream file_;
   std::vector<char> buffer_;

@@ -49,7 +49,7 @@ struct Pair {
                  });
   }
 
-  // Another index that is restored from the rows, its tables built on two threads.
+  // Restores another index from the rows, and builds its tables in two parts.
   void restore_into(CandidateIndex& restored) const {
     restored.start_at(reference.lowest_live());
     for (Seq seq = reference.lowest_live(); seq < reference.next_seq(); ++seq) {

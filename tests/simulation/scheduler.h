@@ -2,12 +2,11 @@
 // Threads that take turns in virtual time: one runs while all others wait, and a seed decides which one is
 // next. The same seed gives the same run.
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <random>
+#include <semaphore>
 #include <thread>
 #include <vector>
 
@@ -17,39 +16,10 @@ namespace doppel::simulation {
 
 using Random = std::mt19937_64;
 
-// Is handed from task to task. It waits in the kernel at once: a std::binary_semaphore first yields the
-// processor a few times, and beside other work each of them costs milliseconds.
-class Turn {
- public:
-  void release() {
-    {
-      const std::lock_guard lock(mutex_);
-      given_ = true;
-    }
-    changed_.notify_one();
-  }
-  void acquire() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return given_; });
-    given_ = false;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool given_ = false;
-};
-
 class Scheduler final : public Clock::Source {
  public:
   // The caller is the first task. One scheduler per process, because killed tasks wait in it forever.
   explicit Scheduler(uint64_t seed) : random_(seed) { tasks_.push_back(std::make_unique<Task>()); }
-  // A condition variable that somebody waits for must not end.
-  ~Scheduler() override {
-    for (std::unique_ptr<Task>& task : tasks_) (void)task.release();
-  }
-  Scheduler(const Scheduler&) = delete;
-  Scheduler& operator=(const Scheduler&) = delete;
 
   // The body begins when the task is scheduled.
   int spawn(std::function<void()> body);
@@ -72,7 +42,7 @@ class Scheduler final : public Clock::Source {
  private:
   struct Task {
     std::thread thread;
-    Turn turn;
+    std::binary_semaphore turn{0};
     int64_t wakes_us = 0;
     bool ended = false, killed = false;
   };

@@ -101,8 +101,7 @@ void read_whole_file(const FilesSourceOptions& options, Filling& filling, const 
   size_t begin =
       filling.make_room(filling.end(), file.packing == Packing::none ? size + 1 : std::max<size_t>(size, 1));
   for (;;) {
-    if (filling.room() == 0)
-      begin = filling.make_room(begin, std::max<size_t>(filling.end() - begin, kPieceBytes));
+    if (filling.room() == 0) begin = filling.make_room(begin, kPieceBytes);
     absl::StatusOr<size_t> got = stream->read(filling.data() + filling.end(), filling.room());
     if (!got.ok()) {
       std::string cause(std_sv(got.status().message()));

@@ -10,7 +10,22 @@
 #include "files/write/files_sink.h"
 
 namespace doppel {
+namespace {
+
 namespace fs = std::filesystem;
+
+uint64_t committed_length(const std::vector<OutputLength>& lengths, const std::string& path) {
+  for (const OutputLength& length : lengths) {
+    if (length.path == path) return length.bytes;
+  }
+  return 0;
+}
+
+bool is_output(const FilesSinkOptions& options, const std::string& path) {
+  return path == options.output || path == options.keep || path == options.rejects;
+}
+
+}  // namespace
 
 SinkPosition parse_sink_position(std::string_view position) {
   SinkPosition out;
@@ -26,13 +41,6 @@ SinkPosition parse_sink_position(std::string_view position) {
   return out;
 }
 
-static uint64_t committed_length(const std::vector<OutputLength>& lengths, const std::string& path) {
-  for (const OutputLength& length : lengths) {
-    if (length.path == path) return length.bytes;
-  }
-  return 0;
-}
-
 absl::StatusOr<std::unique_ptr<OutputFile>> open_output(const std::string& path, bool resume,
                                                         const std::vector<OutputLength>& lengths) {
   if (path.empty()) return std::unique_ptr<OutputFile>();
@@ -43,8 +51,7 @@ absl::StatusOr<std::unique_ptr<OutputFile>> open_output(const std::string& path,
 
 bool FilesSink::supports(const FilesSinkOptions& options, std::string_view position) {
   for (const OutputLength& length : parse_sink_position(position).lengths) {
-    if (length.path != options.output && length.path != options.keep && length.path != options.rejects)
-      continue;
+    if (!is_output(options, length.path)) continue;
     std::error_code error;
     if (!fs::is_regular_file(length.path, error)) continue;  // moved away: a new file begins
     if (fs::file_size(length.path, error) < length.bytes) return false;
@@ -56,8 +63,7 @@ absl::Status FilesSink::check_outputs_are_there(const FilesSinkOptions& options,
                                                 const std::string& state) {
   for (const OutputLength& length : parse_sink_position(position).lengths) {
     if (length.bytes == 0) continue;
-    if (length.path != options.output && length.path != options.keep && length.path != options.rejects)
-      continue;
+    if (!is_output(options, length.path)) continue;
     std::error_code error;
     if (fs::exists(length.path, error)) continue;
     return invalid(fmt::format(
@@ -74,12 +80,10 @@ bool FilesSink::is_known(std::string_view position, const std::string& path) {
 }
 
 std::string FilesSink::foreign_output(const FilesSinkOptions& options, std::string_view position) {
-  const std::vector<OutputLength> lengths = parse_sink_position(position).lengths;
   for (const std::string& path : {options.output, options.keep, options.rejects}) {
     std::error_code error;
-    const bool known =
-        std::any_of(lengths.begin(), lengths.end(), [&](const OutputLength& l) { return l.path == path; });
-    if (!known && fs::is_regular_file(path, error) && fs::file_size(path, error) > 0) return path;
+    if (!is_known(position, path) && fs::is_regular_file(path, error) && fs::file_size(path, error) > 0)
+      return path;
   }
   return {};
 }
