@@ -63,10 +63,10 @@ inline Ran run_doppel(const std::string& arguments, const std::string& environme
 }
 
 // A build for a sanitizer has no doppel-lab.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kLab = false;
-#else
+#ifdef DOPPEL_HAS_LAB
 inline constexpr bool kLab = true;
+#else
+inline constexpr bool kLab = false;
 #endif
 
 // `commands`, followed by those of doppel-lab where there is one.
