@@ -174,7 +174,7 @@ struct ConsumerOptions {
   bool single_records = false;  // the caller wants few records of each partition: fetch as little as possible
   size_t queue_bytes = 256 << 20;
   bool check_crcs = false;
-  LatestStatistics* statistics = nullptr;  // updated once a second; outlives the consumer
+  std::shared_ptr<LatestStatistics> statistics;  // updated once a second
 };
 
 // A member of a consumer group. The coordinator distributes the partitions of the topics over the members,

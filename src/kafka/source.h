@@ -130,7 +130,7 @@ class KafkaSource final : public Source {
   RightsWait rights_;
   absl::Status denied_;  // the refusal whose right we wait for; OK: none
   std::function<bool()> wanted_;
-  std::shared_ptr<LatestStatistics> statistics_ = std::make_shared<LatestStatistics>();  // before consumer_
+  std::shared_ptr<LatestStatistics> statistics_ = std::make_shared<LatestStatistics>();
   std::unique_ptr<Consumer> consumer_;
   // Replaced consumers. Their queues may hold records of deleted topics, so they are never polled. They live
   // as long as the source: one whose topic was deleted takes five seconds to end (client.h).

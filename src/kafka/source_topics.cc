@@ -27,7 +27,7 @@ std::string in_words(const Place& place) { return fmt::format("{}/{}", place.top
 absl::Status KafkaSource::open_consumer() {
   ASSIGN_OR_RETURN(std::unique_ptr<Consumer> consumer, cluster_.consumer({.group = options_.group,
                                                                           .queue_bytes = options_.queue_bytes,
-                                                                          .statistics = statistics_.get()}));
+                                                                          .statistics = statistics_}));
   statistics_->ask_ends([consumer = consumer.get()](const std::string& topic, int32_t partition) {
     return consumer->known_end({topic, partition});
   });

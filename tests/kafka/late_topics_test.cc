@@ -4,9 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
+#include <fstream>
+#include <thread>
 
 #include "kafka/case.h"
+#include "kafka/librdkafka/connect.h"
 
 namespace doppel::testing {
 namespace {
@@ -118,6 +122,27 @@ TEST(LateTopics, StartsWaitForABrokerThatWasPaused) {
     EXPECT_TRUE(daemons[i]->await_line("ready", Daemon::Seconds(90))) << i << ": " << daemons[i]->said();
     cases[i]->finish(*daemons[i]);
   }
+}
+
+// A broker that has lost its session, such as after a pause, answers that it knows no broker.
+TEST(LateTopics, AClientAsksABrokerWithoutSessionAgain) {
+  const auto broker = Broker::own();
+  std::ofstream(broker->folder() + "/node-1/server.properties", std::ios::app)
+      << "broker.session.timeout.ms=1000\nbroker.heartbeat.interval.ms=4000\n";  // none for most of the time
+  broker->restart();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(90);
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 20; ++i) {
+    clients.emplace_back([&broker, deadline] {
+      const std::unique_ptr<kafka::Cluster> cluster = kafka::connect({.brokers = broker->bootstrap()});
+      absl::StatusOr<std::string> id = cluster->id();
+      while (absl::IsUnavailable(id.status()) && std::chrono::steady_clock::now() < deadline)
+        id = cluster->id();
+      EXPECT_TRUE(id.ok()) << id.status();
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // with and without session
+  }
+  for (std::thread& client : clients) client.join();
 }
 
 TEST(LateTopics, StartsWaitForABrokerThatIsRestarted) {

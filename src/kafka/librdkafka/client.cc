@@ -1,11 +1,15 @@
 #include "kafka/librdkafka/client.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <future>
+#include <mutex>
 #include <string_view>
 #include <thread>
 
@@ -65,12 +69,25 @@ absl::StatusOr<Conf> make_conf(const ClientOptions& options, const Settings& our
   return conf;
 }
 
-absl::StatusOr<Client> make(Conf conf, rd_kafka_type_t type) {
+absl::StatusOr<Client> make(Conf conf, rd_kafka_type_t type, std::shared_ptr<void> opaque = nullptr) {
   std::array<char, 512> message{};
   rd_kafka_t* client = rd_kafka_new(type, conf.get(), message.data(), message.size());
   if (client == nullptr) return invalid(fmt::format("kafka.properties: {}", message.data()));
   [[maybe_unused]] const rd_kafka_conf_t* taken = conf.release();  // the client owns it now
-  return Client(client);
+  return Client(client, Destroy{std::move(opaque)});
+}
+
+// exit() runs functions in reverse order, so this one comes before the destructors of static objects.
+void end_without_destructors() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    ::on_exit(
+        [](int code, void*) {
+          std::fflush(nullptr);
+          ::_exit(code);
+        },
+        nullptr);
+  });
 }
 
 }  // namespace
@@ -79,26 +96,33 @@ void Destroy::operator()(rd_kafka_t* client) const {
   const bool producer = rd_kafka_type(client) == RD_KAFKA_PRODUCER;
   auto gone = std::make_shared<std::promise<void>>();
   std::future<void> waiting = gone->get_future();
-  std::thread([client, gone] {
+  std::thread([client, gone, kept = opaque] {
     rd_kafka_destroy(client);
     gone->set_value();
   }).detach();
   while (waiting.wait_for(kDestroyLimit) != std::future_status::ready) {
     log::warn(producer ? "a Kafka producer takes long to end"
                        : "a Kafka consumer does not end; doppel ends without it");
-    if (!producer) return;
+    if (!producer) return end_without_destructors();
   }
 }
 
+void leave_behind(Client client) {
+  end_without_destructors();
+  // The callbacks' object stays, too.
+  [[maybe_unused]] const auto* opaque = new std::shared_ptr<void>(client.get_deleter().opaque);  // NOLINT
+  [[maybe_unused]] const rd_kafka_t* leaked = client.release();
+}
+
 absl::StatusOr<Client> make_consumer(const ClientOptions& options, const Settings& ours,
-                                     OnStatistics on_statistics, void* opaque, OnTrouble on_trouble,
-                                     OnRebalance on_rebalance) {
+                                     OnStatistics on_statistics, std::shared_ptr<void> opaque,
+                                     OnTrouble on_trouble, OnRebalance on_rebalance) {
   ASSIGN_OR_RETURN(Conf conf, make_conf(options, ours, true));
   if (on_statistics != nullptr) rd_kafka_conf_set_stats_cb(conf.get(), on_statistics);
   if (on_trouble != nullptr) rd_kafka_conf_set_error_cb(conf.get(), on_trouble);
   if (on_rebalance != nullptr) rd_kafka_conf_set_rebalance_cb(conf.get(), on_rebalance);
-  rd_kafka_conf_set_opaque(conf.get(), opaque);
-  ASSIGN_OR_RETURN(Client client, make(std::move(conf), RD_KAFKA_CONSUMER));
+  rd_kafka_conf_set_opaque(conf.get(), opaque.get());
+  ASSIGN_OR_RETURN(Client client, make(std::move(conf), RD_KAFKA_CONSUMER, std::move(opaque)));
   rd_kafka_poll_set_consumer(client.get());
   return client;
 }
@@ -136,6 +160,7 @@ absl::Status error(const std::string& what, rd_kafka_resp_err_t code, const std:
     case RD_KAFKA_RESP_ERR__RESOLVE:
     case RD_KAFKA_RESP_ERR__WAIT_COORD:
     case RD_KAFKA_RESP_ERR__NOENT:
+    case RD_KAFKA_RESP_ERR__PARTIAL:  // a broker that recovers knows no brokers and no topics
     case RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT:
     case RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE:
     case RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION:

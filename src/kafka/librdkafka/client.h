@@ -19,9 +19,14 @@ namespace doppel::kafka {
 // never returns after a topic that the client consumed was deleted. It waits for a producer, because the
 // producer's messages refer to the caller's memory.
 struct Destroy {
+  std::shared_ptr<void> opaque;  // what a consumer's callbacks use; an abandoned consumer keeps it
   void operator()(rd_kafka_t* client) const;
 };
 using Client = std::unique_ptr<rd_kafka_t, Destroy>;
+
+// Leaks a client. The process will end without destructors of static objects, because the client's threads
+// use them until the end.
+void leave_behind(Client client);
 
 struct DestroyConf {
   void operator()(rd_kafka_conf_t* conf) const { rd_kafka_conf_destroy(conf); }
@@ -40,8 +45,9 @@ using OnThrottle = void (*)(rd_kafka_t*, const char* name, int32_t broker, int m
 using OnRebalance = void (*)(rd_kafka_t*, rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t*,
                              void* opaque);
 absl::StatusOr<Client> make_consumer(const ClientOptions& options, const Settings& ours,
-                                     OnStatistics on_statistics = nullptr, void* opaque = nullptr,
-                                     OnTrouble on_trouble = nullptr, OnRebalance on_rebalance = nullptr);
+                                     OnStatistics on_statistics = nullptr,
+                                     std::shared_ptr<void> opaque = nullptr, OnTrouble on_trouble = nullptr,
+                                     OnRebalance on_rebalance = nullptr);
 absl::StatusOr<Client> make_producer(const ClientOptions& options, const Settings& ours,
                                      OnDelivery on_delivery = nullptr, OnTrouble on_trouble = nullptr,
                                      void* opaque = nullptr, OnThrottle on_throttle = nullptr);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -67,7 +68,7 @@ class LibraryCluster final : public Cluster {
   // a question fails: the new client looks for the leaders first.
   struct Questions {
     Client client;
-    bool broke = false;
+    std::shared_ptr<std::atomic<bool>> broke = std::make_shared<std::atomic<bool>>(false);
   };
   using Asker = std::shared_ptr<rd_kafka_t>;
 
@@ -87,15 +88,15 @@ class LibraryCluster final : public Cluster {
     return error(fmt::format("cannot ask for the offsets of {}/{}", place.topic, place.partition), code);
   }
 
-  static void connection_broke(rd_kafka_t*, int, const char*, void* questions) {
-    static_cast<Questions*>(questions)->broke = true;
+  static void connection_broke(rd_kafka_t*, int, const char*, void* broke) {
+    *static_cast<std::atomic<bool>*>(broke) = true;
   }
 
   absl::StatusOr<Asker> asker_of(Isolation isolation) {
     const std::lock_guard lock(mutex_);
     std::shared_ptr<Questions>& questions = questions_[isolation];
     if (questions) rd_kafka_poll(questions->client.get(), 0);
-    if (!questions || questions->broke) {
+    if (!questions || *questions->broke) {
       questions = std::make_shared<Questions>();
       // The client has no group, so it needs no rights on one.
       ASSIGN_OR_RETURN(questions->client, make_consumer(options_,
@@ -105,7 +106,7 @@ class LibraryCluster final : public Cluster {
                                                          {"isolation.level", isolation == Isolation::committed
                                                                                  ? "read_committed"
                                                                                  : "read_uncommitted"}},
-                                                        nullptr, questions.get(), connection_broke));
+                                                        nullptr, questions->broke, connection_broke));
     }
     return Asker(questions, questions->client.get());
   }

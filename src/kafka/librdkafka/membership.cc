@@ -39,6 +39,31 @@ Settings settings_of(const MembershipOptions& o) {
   return out;
 }
 
+// What the coordinator assigned to us. Only the thread that polls the client or destroys it uses this.
+struct Assignment {
+  std::set<Place> places;
+  bool came = false;  // the first assignment has come; it may be empty
+};
+
+void rebalance(rd_kafka_t* client, rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t* changed,
+               void* opaque) {
+  auto& assignment = *static_cast<Assignment*>(opaque);
+  const bool given = code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS;
+  assignment.came = assignment.came || given;
+  rd_kafka_error_t* failed =
+      given ? rd_kafka_incremental_assign(client, changed) : rd_kafka_incremental_unassign(client, changed);
+  if (failed != nullptr) rd_kafka_error_destroy(failed);
+  if (given) rd_kafka_pause_partitions(client, changed);  // this client reads no records
+  for (int i = 0; i < changed->cnt; ++i) {
+    const Place place{changed->elems[i].topic, changed->elems[i].partition};
+    if (given) {
+      assignment.places.insert(place);
+    } else {
+      assignment.places.erase(place);
+    }
+  }
+}
+
 class LibraryMembership final : public Membership {
  public:
   explicit LibraryMembership(const MembershipOptions& options) : options_(options) {}
@@ -48,17 +73,16 @@ class LibraryMembership final : public Membership {
   // leaked.
   ~LibraryMembership() override {
     constexpr int kMended = 0x02030000, kLookMs = 20;
-    if (client_ == nullptr || assigned_ || rd_kafka_version() >= kMended) return;
+    if (client_ == nullptr || assignment_->came || rd_kafka_version() >= kMended) return;
     const auto deadline = Clock::now() + std::chrono::seconds(2);
-    while (!assigned_ && Clock::now() < deadline && ours(kLookMs).ok()) {
+    while (!assignment_->came && Clock::now() < deadline && ours(kLookMs).ok()) {
     }
-    if (assigned_) return;
-    [[maybe_unused]] rd_kafka_t* left_behind = client_.release();
+    if (!assignment_->came) leave_behind(std::move(client_));
   }
 
   absl::Status open(const ClientOptions& client) {
-    ASSIGN_OR_RETURN(client_, make_consumer(client, settings_of(options_), nullptr, this, nullptr,
-                                            &LibraryMembership::rebalance));
+    ASSIGN_OR_RETURN(client_,
+                     make_consumer(client, settings_of(options_), nullptr, assignment_, nullptr, &rebalance));
     const PartitionList topics(rd_kafka_topic_partition_list_new(static_cast<int>(options_.topics.size())));
     for (const std::string& topic : options_.topics)
       rd_kafka_topic_partition_list_add(topics.get(), topic.c_str(), RD_KAFKA_PARTITION_UA);
@@ -69,7 +93,7 @@ class LibraryMembership final : public Membership {
   absl::StatusOr<std::vector<Place>> ours(int wait_ms) override {
     const Message message(rd_kafka_consumer_poll(client_.get(), wait_ms));
     if (message != nullptr) RETURN_IF_ERROR(what_a_person_must_change(message->err));
-    return std::vector<Place>(ours_.begin(), ours_.end());
+    return std::vector<Place>(assignment_->places.begin(), assignment_->places.end());
   }
 
   absl::StatusOr<std::vector<std::string>> members() override {
@@ -129,29 +153,9 @@ class LibraryMembership final : public Membership {
     }
   }
 
-  static void rebalance(rd_kafka_t* client, rd_kafka_resp_err_t code,
-                        rd_kafka_topic_partition_list_t* changed, void* opaque) {
-    auto& self = *static_cast<LibraryMembership*>(opaque);
-    const bool given = code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS;
-    self.assigned_ = self.assigned_ || given;
-    rd_kafka_error_t* failed =
-        given ? rd_kafka_incremental_assign(client, changed) : rd_kafka_incremental_unassign(client, changed);
-    if (failed != nullptr) rd_kafka_error_destroy(failed);
-    if (given) rd_kafka_pause_partitions(client, changed);  // this client reads no records
-    for (int i = 0; i < changed->cnt; ++i) {
-      const Place place{changed->elems[i].topic, changed->elems[i].partition};
-      if (given) {
-        self.ours_.insert(place);
-      } else {
-        self.ours_.erase(place);
-      }
-    }
-  }
-
   const MembershipOptions options_;
-  std::set<Place> ours_;
-  bool assigned_ = false;  // the first assignment has come; it may be empty
-  Client client_;          // last, because its callback uses the members above
+  std::shared_ptr<Assignment> assignment_ = std::make_shared<Assignment>();
+  Client client_;
 };
 
 }  // namespace

@@ -127,10 +127,11 @@ absl::Status explain(const ClientOptions& options, const Heard& heard, const Lis
 Reached try_brokers(const ClientOptions& options, std::chrono::milliseconds patience,
                     const std::function<bool()>& stop) {
   Reached out;
-  Heard heard;
+  const auto heard_by_callback = std::make_shared<Heard>();
+  Heard& heard = *heard_by_callback;
   absl::StatusOr<Client> client = make_consumer(
       options, {{"enable.auto.commit", "false"}, {"log_level", "0"}, {"reconnect.backoff.max.ms", "250"}},
-      nullptr, &heard, Heard::trouble);
+      nullptr, heard_by_callback, Heard::trouble);
   if (!client.ok()) {
     out.status = client.status();
     return out;

@@ -98,6 +98,8 @@ int run(int argc, char** argv) {
   for (const auto& [point, count] : totals.points)
     std::cout << fmt::format("  {:4} {}{}\n", count, cluster ? "" : "at ", point);
   for (const std::string& f : totals.findings) std::cout << "FINDING: " << f << "\n";
+  // Once more in short, because a finding has the whole log of its processes.
+  for (const std::string& f : totals.findings) std::cout << "FINDING: " << f.substr(0, f.find('\n')) << "\n";
   const bool too_few = only < 0 && !done() && totals.findings.empty();
   if (too_few) std::cout << fmt::format("that was too little for {} minutes\n", minutes);
   std::cout << fmt::format("seed {}: {}, {} documents, {:.0f} s: {} findings\n", plan.seed,
