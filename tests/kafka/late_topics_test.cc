@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "kafka/case.h"
+#include "kafka/cluster.h"
 #include "kafka/librdkafka/connect.h"
 
 namespace doppel::testing {
