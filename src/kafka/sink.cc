@@ -98,7 +98,10 @@ absl::Status KafkaSink::settle() {
   return absl::OkStatus();
 }
 
-absl::Status KafkaSink::idle() { return transactor_.look_after(); }
+absl::Status KafkaSink::idle() {
+  if (std::exchange(doubted_, false)) RETURN_IF_ERROR(still_ours());
+  return transactor_.look_after();
+}
 
 absl::Status KafkaSink::still_ours() {
   if (commit_.under_way()) return absl::OkStatus();

@@ -282,6 +282,7 @@ absl::Status Transactor::taken_over_by(const std::string& owner) const {
 // the name of their owner, or an empty name if they have no owner record.
 absl::StatusOr<std::optional<std::string>> Transactor::foreign_owner(int64_t from, int64_t to,
                                                                      Outboxes outboxes) {
+  if (from >= to) return std::optional<std::string>();
   std::set<int64_t> ours;
   const auto add = [&](const Outbox& outbox) {
     for (const Outbox::Message& m : outbox.messages())

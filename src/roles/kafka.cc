@@ -234,6 +234,8 @@ class Daemon {
     shown_->lags = [this, statistics = source_->statistics()] {
       return lags_of(statistics->get(), session_->monitor.metrics().stream().settled());
     };
+    if (o_.cluster.decides())
+      shown_->cluster = [this] { return cluster_part(watch_.status(), Clock::unix_ms()); };
   }
 
   // The run of a dry run: decides and discards the results.
@@ -257,7 +259,6 @@ class Daemon {
                                                     .watch = watch_}));
     watched_.push_back(session_->monitor.metrics().pull(
         [this](Families& out) { collect_resolver(out, watch_.status(), Clock::unix_ms()); }));
-    shown_->cluster = [this] { return cluster_part(watch_.status(), Clock::unix_ms()); };
     return write_generation(*index_, generation_);
   }
 
@@ -285,7 +286,7 @@ class Daemon {
     deciding.journal = &journal;
     deciding.answering = answers_.get();
     deciding.requests = [&](Work& work) {
-      standby_.keep();
+      if (standby_.keep()) sink_->doubt();
       requests.look();
       return forgetting.fill(work) || sink_->has_more_to_do();
     };

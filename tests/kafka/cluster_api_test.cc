@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <thread>
 
 #include "absl/strings/str_join.h"
@@ -126,6 +127,13 @@ TEST_F(ClusterApi, TheResolverForgetsAndMatchersCheck) {
   EXPECT_TRUE(comes(R"("id":"a2","verdict":"unique")"));
   EXPECT_TRUE(comes(R"("id":"b2","verdict":"unique")"));
   EXPECT_TRUE(comes(R"("document":{"id":"d2")")) << absl::StrJoin(seen_, "\n");
+
+  // The input is opened again after a request to move it, which is refused.
+  const std::string request = index_.path("resolver") + "/requests/one";
+  write_file(request, "set elsewhere/0=7\n");
+  std::filesystem::rename(request, request + ".offsets");
+  while (!std::filesystem::exists(request + ".changed")) std::this_thread::yield();
+  EXPECT_TRUE(resolver.daemon->await_line("ready")) << resolver.daemon->said();
 
   // Pages and metrics.
   EXPECT_THAT(get(resolver.port, "/"),

@@ -156,6 +156,19 @@ TEST_F(Standbys, AnOwnerThatWasStoppedForLongerIsReplacedAndEndsWith75) {
   c.finish(*standby);
 }
 
+TEST_F(Standbys, AnOwnerThatWasReplacedLearnsItWithoutDocuments) {
+  c.produce_next(100);
+  const auto owner = c.start();
+  c.await_all(*owner);
+  const auto standby = stand_by();
+  owner->signal(SIGSTOP);
+  ASSERT_TRUE(standby->await_line("ready", Daemon::Seconds(30))) << standby->said();
+  owner->signal(SIGCONT);
+  EXPECT_EQ(owner->await_exit(Daemon::Seconds(30)), 75) << owner->said();
+  c.setup.set({{"state.directory", c.setup.path("other-state")}});
+  c.finish(*standby);
+}
+
 TEST_F(Standbys, TheFirstOfTwoMakesTheIndex) {
   const auto one = c.setup.serve();
   const auto two = c.setup.serve({}, c.setup.path("other-state"));
