@@ -22,6 +22,7 @@
 #include "files/warc/cdxj_output.h"
 #include "files/write/best_rows.h"
 #include "files/write/files_sink.h"
+#include "files/write/sink_position.h"
 #include "fmt/format.h"
 #include "insight/show.h"
 #include "open/embedded_state.h"
@@ -107,13 +108,12 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
       const std::unique_ptr<LocalIndex> index,
       LocalIndex::open(
           o, engine_opts,
-          {.supports = [&](std::string_view position) { return FilesSink::supports(flags.sink, position); },
+          {.supports = [&](std::string_view position) { return outputs_support(flags.sink, position); },
            .sync_outputs = [&] { return sink != nullptr ? sink->sync() : absl::OkStatus(); },
            .check =
                [&](const Recovered& found) {
                  for (const std::string& each : found.notes) note(each);
-                 return FilesSink::check_outputs_are_there(flags.sink, found.sink_position,
-                                                           o.state_directory);
+                 return check_outputs_are_there(flags.sink, found.sink_position, o.state_directory);
                }}));
   Engine& engine = index->engine();
   StateDir* state = index->state();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "files/write/sink_position.h"
 #include "open/setup.h"
 
 namespace doppel {
@@ -131,7 +132,7 @@ absl::Status check_places(const Config& config, const ScanFlags& flags) {
 void leave_out_outputs(FilesSourceOptions& source, const Options& o, const ScanFlags& flags,
                        std::string_view position) {
   for (const NamedPath& output : outputs_of(flags)) {
-    if (FilesSink::is_known(position, output.path)) {
+    if (is_known_output(position, output.path)) {
       source.own_outputs.push_back(output.path);
     } else {
       source.outputs.push_back(output);

@@ -20,6 +20,7 @@
 #include "files/follow/follow_source.h"
 #include "files/places.h"
 #include "files/write/files_sink.h"
+#include "files/write/sink_position.h"
 #include "formats/presets.h"
 #include "open/embedded_state.h"
 #include "open/local_index.h"
@@ -110,13 +111,12 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
       const std::unique_ptr<LocalIndex> index,
       LocalIndex::open(
           o, session->engine,
-          {.supports = [&](std::string_view position) { return FilesSink::supports(sink_options, position); },
+          {.supports = [&](std::string_view position) { return outputs_support(sink_options, position); },
            .sync_outputs = [&] { return sink != nullptr ? sink->sync() : absl::OkStatus(); },
            .check =
                [&](const Recovered& found) {
                  for (const std::string& each : found.notes) log::warn(each);
-                 return FilesSink::check_outputs_are_there(sink_options, found.sink_position,
-                                                           o.state_directory);
+                 return check_outputs_are_there(sink_options, found.sink_position, o.state_directory);
                },
            .report = monitor.progress_reports()}));
   Engine& engine = index->engine();
@@ -129,8 +129,7 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
                              {"ms", ms_since(start)}});
 
   // Cut the outputs to that commit, but never a file that this index did not write.
-  if (const std::string foreign = FilesSink::foreign_output(sink_options, recovered.sink_position);
-      !foreign.empty()) {
+  if (const std::string foreign = foreign_output(sink_options, recovered.sink_position); !foreign.empty()) {
     return invalid(
         fmt::format("{}: the file exists and is not from this index ({}); move it away, or name another",
                     foreign, o.state_directory));

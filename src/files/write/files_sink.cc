@@ -81,6 +81,15 @@ absl::Status FilesSink::ends(const Decided& decided) {
   return absl::OkStatus();
 }
 
+std::string FilesSink::position() const {
+  SinkPosition out;
+  for (const OutputFile* file : {output_.get(), keeper_->file(), rejects_.get()}) {
+    if (file != nullptr && file->path() != "-") out.lengths.push_back({file->path(), file->length()});
+  }
+  if (options_.originals != nullptr) out.announced = announced_;
+  return encode_sink_position(out);
+}
+
 absl::Status FilesSink::sync() { return hand_on(true); }
 
 absl::Status FilesSink::hand_on(bool to_disk) {

@@ -22,16 +22,6 @@ class FilesSink : public Sink {
   static absl::StatusOr<std::unique_ptr<FilesSink>> open(const FilesSinkOptions& options,
                                                          std::string_view position,
                                                          std::function<void(const std::string&)> report);
-  // Returns an output that exists, is not empty, and is unknown to `position`; empty if there is none.
-  static std::string foreign_output(const FilesSinkOptions& options, std::string_view position);
-  // Returns InvalidArgument if `position` records bytes of an output that does not exist any more. `state`
-  // is the state directory, for the message.
-  static absl::Status check_outputs_are_there(const FilesSinkOptions& options, std::string_view position,
-                                              const std::string& state);
-  // Whether the run of `position` wrote to this file.
-  static bool is_known(std::string_view position, const std::string& path);
-  // Whether the outputs have at least the lengths in `position`.
-  static bool supports(const FilesSinkOptions& options, std::string_view position);
 
   absl::Status write(const Decided& decided) override;
   // Call it with keep_later, for each record of the input in order. `kept` says whether to keep the record.

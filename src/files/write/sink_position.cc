@@ -7,7 +7,6 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
-#include "files/write/files_sink.h"
 
 namespace doppel {
 namespace {
@@ -26,6 +25,20 @@ bool is_output(const FilesSinkOptions& options, const std::string& path) {
 }
 
 }  // namespace
+
+// The entry with an empty path holds `announced`.
+std::string encode_sink_position(const SinkPosition& position) {
+  std::string out;
+  for (const OutputLength& length : position.lengths) {
+    put_string(out, length.path);
+    put_varint(out, length.bytes);
+  }
+  if (position.announced) {
+    put_string(out, "");
+    put_varint(out, *position.announced);
+  }
+  return out;
+}
 
 SinkPosition parse_sink_position(std::string_view position) {
   SinkPosition out;
@@ -49,7 +62,7 @@ absl::StatusOr<std::unique_ptr<OutputFile>> open_output(const std::string& path,
   return OutputFile::resume(path, committed_length(lengths, path));
 }
 
-bool FilesSink::supports(const FilesSinkOptions& options, std::string_view position) {
+bool outputs_support(const FilesSinkOptions& options, std::string_view position) {
   for (const OutputLength& length : parse_sink_position(position).lengths) {
     if (!is_output(options, length.path)) continue;
     std::error_code error;
@@ -59,8 +72,8 @@ bool FilesSink::supports(const FilesSinkOptions& options, std::string_view posit
   return true;
 }
 
-absl::Status FilesSink::check_outputs_are_there(const FilesSinkOptions& options, std::string_view position,
-                                                const std::string& state) {
+absl::Status check_outputs_are_there(const FilesSinkOptions& options, std::string_view position,
+                                     const std::string& state) {
   for (const OutputLength& length : parse_sink_position(position).lengths) {
     if (length.bytes == 0) continue;
     if (!is_output(options, length.path)) continue;
@@ -74,32 +87,19 @@ absl::Status FilesSink::check_outputs_are_there(const FilesSinkOptions& options,
   return absl::OkStatus();
 }
 
-bool FilesSink::is_known(std::string_view position, const std::string& path) {
+bool is_known_output(std::string_view position, const std::string& path) {
   const std::vector<OutputLength> lengths = parse_sink_position(position).lengths;
   return std::any_of(lengths.begin(), lengths.end(), [&](const OutputLength& l) { return l.path == path; });
 }
 
-std::string FilesSink::foreign_output(const FilesSinkOptions& options, std::string_view position) {
+std::string foreign_output(const FilesSinkOptions& options, std::string_view position) {
   for (const std::string& path : {options.output, options.keep, options.rejects}) {
     std::error_code error;
-    if (!is_known(position, path) && fs::is_regular_file(path, error) && fs::file_size(path, error) > 0)
+    if (!is_known_output(position, path) && fs::is_regular_file(path, error) &&
+        fs::file_size(path, error) > 0)
       return path;
   }
   return {};
-}
-
-std::string FilesSink::position() const {
-  std::string out;
-  for (const OutputFile* file : {output_.get(), keeper_->file(), rejects_.get()}) {
-    if (file == nullptr || file->path() == "-") continue;
-    put_string(out, file->path());
-    put_varint(out, file->length());
-  }
-  if (options_.originals != nullptr) {
-    put_string(out, "");
-    put_varint(out, announced_);
-  }
-  return out;
 }
 
 }  // namespace doppel

@@ -1,19 +1,14 @@
-// simdjson's DOM checks the whole record, including fields that are not used. Then one pass over the object's
-// fields compares them with the few that are wanted. Of fields with the same name, the first one counts.
-// Well-formed values that simdjson refuses cost the record only if they are used (json_mend.h).
-
 #include "formats/json/json_decoder.h"
 
 #include <fmt/format.h>
 
 #include <charconv>
 
-#include "base/memory_limit.h"
 #include "base/status.h"
 #include "formats/body.h"
 #include "formats/bytes/base64.h"
 #include "formats/fields.h"
-#include "formats/json/json_mend.h"
+#include "formats/json/found_fields.h"
 #include "formats/json/json_value.h"
 #include "formats/presets.h"
 #include "formats/schema/record_schema.h"
@@ -53,18 +48,10 @@ class JsonDecoder final : public Decoder {
       : preset_(preset_of(options.format)),
         encoding_(body_encoding(options, preset_)),
         fields_(std::move(fields)),
-        found_(fields_.size()),
-        mender_(paths_of(fields_)),
+        found_(fields_),
         gathered_(fields_),
         rules_(options),
         no_text_("text: no field " + list_of(fields_, Role::text)) {
-    for (size_t i = 0; i < fields_.size(); ++i) {
-      const WantedField& field = fields_[i];
-      any_pointer_ = any_pointer_ || field.pointer;
-      if (!field.pointer && field.from == WantedField::From::json)
-        by_length_[field.name.size() % by_length_.size()].push_back(
-            {first_of(field.name), static_cast<uint32_t>(i)});
-    }
     const bool extracts = preset_.reads_bodies || options.extract == "visible" || options.extract == "main";
     if (extracts || encoding_ != BodyEncoding::text) {
       FormatOptions body = options;
@@ -80,19 +67,12 @@ class JsonDecoder final : public Decoder {
     if (framed) value.remove_prefix(kSchemaFrame);
     if (value.starts_with("\xef\xbb\xbf")) value.remove_prefix(3);
     dom::element root;
-    // The record's padding suffices for the parser, so nothing is copied.
-    mended_ = false;
-    if (const auto error = parse(value, root)) {
-      mended_ = JsonMender::may_help(error) && mender_.mend(value);
-      if (!mended_) return broken(record.value, framed, error);
-      if (const auto still = parse({mender_.text().data(), mender_.size()}, root))
-        return broken(record.value, framed, still);
-    }
+    if (const auto error = found_.parse(value, root)) return broken(record.value, framed, error);
     dom::object object;
     if (root.get(object) != simdjson::SUCCESS) {
       return invalid(fmt::format("not JSON as expected: {} instead of an object", name_of(root.type())));
     }
-    find(object);
+    found_.find(object);
     parts_ = {};
     RETURN_IF_ERROR(take(record, out));
     if (preset_.text_may_be_missing && !parts_.has_text && out.url.empty()) {
@@ -122,20 +102,6 @@ class JsonDecoder final : public Decoder {
     std::string_view warc_type;
   };
 
-  struct Named {
-    char first;      // letter of the name
-    uint32_t field;  // index
-  };
-  // The paths of JSON fields; empty for others.
-  static std::vector<JsonMender::Path> paths_of(const std::vector<WantedField>& fields) {
-    std::vector<JsonMender::Path> out;
-    out.reserve(fields.size());
-    for (const WantedField& field : fields)
-      out.push_back(field.from == WantedField::From::json ? steps_of(field) : JsonMender::Path());
-    return out;
-  }
-  static char first_of(std::string_view name) { return name.empty() ? '\0' : name.front(); }
-
   absl::Status broken(std::string_view value, bool framed, simdjson::error_code error) const {
     if (framed) {
       uint32_t schema = 0;
@@ -153,48 +119,12 @@ class JsonDecoder final : public Decoder {
     return not_json(error, value);
   }
 
-  simdjson::error_code parse(std::string_view json, dom::element& root) {
-    const MayFail here;  // the parser reports a failed allocation
-    const simdjson::error_code error = parser_.parse(json.data(), json.size(), false).get(root);
-    // After a failed allocation a parser writes to memory that it did not get.
-    if (error == simdjson::MEMALLOC) parser_ = dom::parser();
-    return error;
-  }
-
   // The error for a used field whose value cannot be represented.
   absl::Status unusable(std::string_view role, const WantedField& field, JsonMender::Hurt hurt) const {
     return invalid(fmt::format("{}: field \"{}\" holds {}", role, field.given,
                                hurt == JsonMender::Hurt::number ? "a number that does not fit into 64 bits"
                                                                 : "half of a surrogate pair"));
   }
-  JsonMender::Hurt hurt(size_t field) const {
-    return mended_ && found_[field] ? mender_.hurt(field) : JsonMender::Hurt::no;
-  }
-  // If the value is a whole number of any length, stores its digits in `out`.
-  bool whole_number(size_t field, std::string& out) const {
-    out.clear();
-    mender_.append_raw(field, out);
-    return out.find_first_not_of("-0123456789") == std::string::npos;
-  }
-
-  void find(dom::object object) {
-    std::fill(found_.begin(), found_.end(), std::nullopt);
-    for (dom::key_value_pair pair : object) {
-      const char first = first_of(pair.key);
-      for (const Named& named : by_length_[pair.key.size() % by_length_.size()]) {
-        if (named.first == first && !found_[named.field] && fields_[named.field].name == pair.key)
-          found_[named.field] = unwrapped(pair.value);
-      }
-    }
-    if (!any_pointer_) return;
-    for (size_t i = 0; i < fields_.size(); ++i) {
-      if (!fields_[i].pointer) continue;
-      dom::element element;
-      if (object.at_pointer(fields_[i].name).get(element) == simdjson::SUCCESS)
-        found_[i] = unwrapped(element);
-    }
-  }
-
   absl::Status take(const Record& record, Document& out) {
     out = {};
     std::array<bool, kRoles> done{};
@@ -223,7 +153,7 @@ class JsonDecoder final : public Decoder {
       }
       if (preset_.none_is_null && field.role != Role::text && is_none(element)) continue;
       done[role] = true;
-      const JsonMender::Hurt hurt = this->hurt(i);
+      const JsonMender::Hurt hurt = found_.hurt(i);
       // Such a number is not a date or a status.
       if (hurt == JsonMender::Hurt::number && field.role > Role::url) continue;
       switch (field.role) {
@@ -239,7 +169,7 @@ class JsonDecoder final : public Decoder {
           }
           break;
         case Role::id:
-          if (hurt == JsonMender::Hurt::number && whole_number(i, id_joined_)) {
+          if (hurt == JsonMender::Hurt::number && found_.whole_number(i, id_joined_)) {
             out.id = id_joined_;
             break;
           }
@@ -327,13 +257,12 @@ class JsonDecoder final : public Decoder {
   absl::Status gather(size_t i, const Record& record) {
     const WantedField& field = fields_[i];
     const std::optional<dom::element> element = found_[i];
-    const JsonMender::Hurt hurt = this->hurt(i);
+    const JsonMender::Hurt hurt = found_.hurt(i);
     if ((field.role == Role::passthrough || field.role == Role::best) && element) {
       if (hurt == JsonMender::Hurt::no) {
         pass(field, simdjson::minify(*element));
       } else {
-        quoted_.clear();
-        mender_.append_raw(i, quoted_);
+        found_.raw(i, quoted_);
         pass(field, quoted_);
       }
       return absl::OkStatus();
@@ -342,7 +271,7 @@ class JsonDecoder final : public Decoder {
     if (element && !is_nothing(*element)) {
       value.emplace();
       const std::string_view role = field.role == Role::scope ? "scope" : "tags";
-      if (hurt == JsonMender::Hurt::number && whole_number(i, other_joined_)) {
+      if (hurt == JsonMender::Hurt::number && found_.whole_number(i, other_joined_)) {
         value = other_joined_;
       } else if (hurt != JsonMender::Hurt::no) {
         return unusable(role, field, hurt);
@@ -453,17 +382,12 @@ class JsonDecoder final : public Decoder {
   const Preset& preset_;
   const BodyEncoding encoding_;
   std::vector<WantedField> fields_;
-  std::vector<std::optional<dom::element>> found_;  // parallel to fields_
-  JsonMender mender_;                               // for the paths of fields_
-  bool mended_ = false;                             // the parsed text of this record is mender_.text()
-  std::array<std::vector<Named>, 16> by_length_;    // top-level fields by the length of their name
-  bool any_pointer_ = false;
+  FoundFields found_;  // of fields_
   Gathered gathered_;
   Rules rules_;
   std::string no_text_;
   std::unique_ptr<BodyReader> bodies_;  // null: the text is the string itself
   std::unique_ptr<WarcDecoder> warc_;
-  dom::parser parser_;
   Parts parts_;
   ScalarMemory id_, date_, other_;
   std::string id_joined_, url_joined_, other_joined_, text_joined_, decoded_, quoted_;
