@@ -273,7 +273,8 @@ class Checker {
     }
     for (const auto& [id, said] : expected_) {
       const auto found = seen.find(id);
-      if ((found == seen.end() || found->second < said.size()) && !too_large_.contains(id))
+      const size_t times = found == seen.end() ? 0 : found->second;
+      if (times < said.size() && !too_large_.contains(id))
         finding(fmt::format("lost: {} {}", id, said.back().text()));
     }
   }
