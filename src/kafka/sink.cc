@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::chrono::seconds kAskLimits(3);  // how long a broker may take to learn of a new limit
 constexpr std::chrono::milliseconds kPause(50);
+constexpr std::chrono::seconds kLookAgain(2);  // between two looks at the log of a daemon without documents
 
 }  // namespace
 
@@ -99,7 +100,11 @@ absl::Status KafkaSink::settle() {
 }
 
 absl::Status KafkaSink::idle() {
-  if (std::exchange(doubted_, false)) RETURN_IF_ERROR(still_ours());
+  // Without documents we would not learn that another process has claimed the log.
+  if (const auto now = Clock::now(); now - looked_ >= kLookAgain) {
+    looked_ = now;
+    if (const absl::Status ours = still_ours(); absl::IsAborted(ours)) return ours;
+  }
   return transactor_.look_after();
 }
 

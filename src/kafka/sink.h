@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "engine/engine.h"
 #include "kafka/commit_thread.h"
 #include "kafka/pace.h"
@@ -70,8 +71,6 @@ class KafkaSink final : public Sink {
   // Checks that we still own the log, for callers that wait long between two batches. Aborted: another
   // process has taken over.
   absl::Status still_ours();
-  // Another process may have taken over: the next idle() checks it.
-  void doubt() { doubted_ = true; }
   // The number of documents that could not be fetched, as of the last settled batch.
   uint64_t missing() const { return missing_; }
 
@@ -105,8 +104,8 @@ class KafkaSink final : public Sink {
   Outbox outbox_;
   uint64_t missing_ = 0, missing_next_ = 0;
   Transactor& transactor_;
-  std::optional<Decided> decided_;  // the batch being committed
-  bool doubted_ = false;
+  std::optional<Decided> decided_;         // the batch being committed
+  Clock::time_point looked_;               // when idle() last asked whether we still own the log
   bool writes_ = false;                    // false: the commit only looks at the end of the log
   std::chrono::milliseconds throttled_{};  // Transactor::throttled() when the commit began
   CommitThread commit_;

@@ -286,7 +286,7 @@ class Daemon {
     deciding.journal = &journal;
     deciding.answering = answers_.get();
     deciding.requests = [&](Work& work) {
-      if (standby_.keep()) sink_->doubt();
+      standby_.keep();
       requests.look();
       return forgetting.fill(work) || sink_->has_more_to_do();
     };

@@ -144,6 +144,18 @@ TEST(LateTopics, AClientAsksABrokerWithoutSessionAgain) {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));  // with and without session
   }
   for (std::thread& client : clients) client.join();
+
+  // A client that knows it is told that all brokers are fenced.
+  const std::unique_ptr<kafka::Cluster> cluster = kafka::connect({.brokers = broker->bootstrap()});
+  bool told = false, made = false;
+  while (!(told && made) && std::chrono::steady_clock::now() < deadline) {
+    const absl::Status status = cluster->create_topic({.name = unique_name("made"), .replication = 1});
+    ASSERT_TRUE(status.ok() || absl::IsUnavailable(status)) << status;
+    made = made || status.ok();
+    told = told || status.message().find("fenced") != absl::string_view::npos;
+  }
+  EXPECT_TRUE(told);
+  EXPECT_TRUE(made);
 }
 
 TEST(LateTopics, StartsWaitForABrokerThatIsRestarted) {

@@ -43,8 +43,13 @@ absl::Status create_topic(rd_kafka_t* client, const TopicSpec& spec, bool only_a
   for (size_t i = 0; i < n; ++i) {
     const rd_kafka_resp_err_t code = rd_kafka_topic_result_error(topics[i]);
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR || code == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) continue;
-    const char* said = rd_kafka_topic_result_error_string(topics[i]);
-    return error(what, code, said != nullptr ? said : rd_kafka_err2str(code));
+    const char* answered = rd_kafka_topic_result_error_string(topics[i]);
+    const std::string said = answered != nullptr ? answered : rd_kafka_err2str(code);
+    const absl::Status failed = error(what, code, said);
+    // "All brokers are currently fenced": they have no session, such as after a pause, and will have one.
+    const bool may_pass =
+        code == RD_KAFKA_RESP_ERR_INVALID_REPLICATION_FACTOR && said.find("fenced") != std::string::npos;
+    return may_pass ? absl::UnavailableError(failed.message()) : failed;
   }
   return absl::OkStatus();
 }

@@ -20,7 +20,7 @@ namespace {
 constexpr int kLookMs = 200;                          // how long ours() waits
 constexpr std::chrono::milliseconds kJoining(4'000);  // a new group waits three seconds for more members
 constexpr int64_t kSessionMost = 3'600'000;           // librdkafka's limit for session.timeout.ms
-constexpr std::chrono::milliseconds kAskMembers(1'000), kTurn(500), kDoubt(1'000);
+constexpr std::chrono::milliseconds kAskMembers(1'000), kTurn(500);
 constexpr std::string_view kMember = "doppel-";
 
 std::string inode_of(const std::string& path) {
@@ -133,22 +133,18 @@ const std::vector<std::string>& Standby::members() {
   return members_;
 }
 
-bool Standby::keep() {
-  if (membership_ == nullptr) return false;
+void Standby::keep() {
+  if (membership_ == nullptr) return;
   const absl::StatusOr<std::vector<kafka::Place>> places = membership_->ours(0);
   const bool still = places.ok() && !places->empty();
   chosen_ = chosen_ || still;
-  // If chosen_ is false, we claimed after a release, and the coordinator has not chosen us yet.
-  if (chosen_ && !still && !warned_)
+  if (!chosen_) return;  // we claimed after a release, and the coordinator has not chosen us yet
+  if (!still && !warned_)
     log::warn(
         "the group coordinator received nothing from this daemon for kafka.session_timeout; another one may "
         "take over",
         {{"group", group_}, {"says", places.ok() ? "" : std_sv(places.status().message())}});
-  warned_ = chosen_ && !still;
-  const auto now = Clock::now();
-  if (still || now - doubted_ < kDoubt) return false;
-  doubted_ = now;
-  return true;
+  warned_ = !still;
 }
 
 }  // namespace doppel

@@ -34,10 +34,8 @@ class Standby {
   absl::StatusOr<bool> ours(const std::string& owner);
   // Whether another daemon has had the turn for long enough to report this one as a standby.
   bool stands_by() const { return stands_by_; }
-  // The daemon that serves calls this regularly, to stay in the group. Returns true once a second while the
-  // coordinator does not count on us: another daemon may have claimed the log, and without documents we would
-  // not learn of it.
-  bool keep();
+  // The daemon that serves calls this regularly, to stay in the group.
+  void keep();
   const std::string& member() const { return member_; }
 
  private:
@@ -56,7 +54,6 @@ class Standby {
   std::optional<Clock::time_point> waits_since_;
   bool ours_ = false, stands_by_ = false, chosen_ = false;
   bool warned_ = false;
-  Clock::time_point doubted_;  // when keep() last returned true
 };
 
 // The member name of processes on this state directory. A copy of the directory gets another name.
