@@ -212,6 +212,9 @@ class Opening {
     if (r.fresh) return std::string();
     ASSIGN_OR_RETURN(KafkaPosition at, kafka::decode_position(r.source_position));
     at.expire.clock = r.clock;
+    // Its offsets have no meaning here.
+    if (identity_.epoch && (at.index_log != log_name_ || at.cluster != options_.plan.cluster))
+      return fmt::format("it belongs to the index log {} of cluster {}", at.index_log, at.cluster);
     // The last batch may hang (docs/adr/0017). A claim makes it visible.
     while (bounds_.high < at.log_offset && !options_.read_only && !index_->transactor) {
       ASSIGN_OR_RETURN(const kafka::Watermarks stored,
@@ -222,8 +225,6 @@ class Opening {
       ASSIGN_OR_RETURN(bounds_, log.bounds());
     }
     if (!identity_.epoch || bounds_.high < at.log_offset) return lost_log(at.log_offset);
-    if (at.index_log != log_name_ || at.cluster != options_.plan.cluster)
-      return fmt::format("it belongs to the index log {} of cluster {}", at.index_log, at.cluster);
     const int64_t valid_until = at.covered_ms + options_.plan.log_delete_retention_ms / 2;
     if (Clock::unix_ms() > valid_until) {
       ASSIGN_OR_RETURN(const bool more, has_records(log, at.log_offset));
