@@ -36,7 +36,7 @@ absl::Status check_outputs_are_there(const FilesSinkOptions& options, std::strin
                                      const std::string& state);
 // Whether the run of `position` wrote to this file.
 bool is_known_output(std::string_view position, const std::string& path);
-// Returns an output that exists, is not empty, and is unknown to `position`; empty if there is none.
+// Returns the first output that has bytes and is unknown to `position`; otherwise an empty path.
 std::string foreign_output(const FilesSinkOptions& options, std::string_view position);
 
 // Opens an output behind the bytes that earlier commits wrote. Returns nullptr for an empty path.

@@ -13,14 +13,6 @@ namespace {
 
 constexpr int kIdMs = 1'000;
 
-absl::StatusOr<MetadataAnswer> ask_metadata(rd_kafka_t* client, bool all_topics, int wait_ms,
-                                            const char* what) {
-  const rd_kafka_metadata_t* out = nullptr;
-  const rd_kafka_resp_err_t code = rd_kafka_metadata(client, all_topics ? 1 : 0, nullptr, &out, wait_ms);
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return error(what, code);
-  return MetadataAnswer(out);
-}
-
 }  // namespace
 
 absl::Status create_topic(rd_kafka_t* client, const TopicSpec& spec, bool only_ask) {
@@ -55,8 +47,10 @@ absl::Status create_topic(rd_kafka_t* client, const TopicSpec& spec, bool only_a
 }
 
 absl::StatusOr<std::vector<TopicPartitions>> list_topics(rd_kafka_t* client) {
-  ASSIGN_OR_RETURN(const MetadataAnswer metadata,
-                   ask_metadata(client, true, kAdminMs, "kafka: cannot list the topics"));
+  const rd_kafka_metadata_t* answer = nullptr;
+  const rd_kafka_resp_err_t code = rd_kafka_metadata(client, 1, nullptr, &answer, kAdminMs);
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return error("kafka: cannot list the topics", code);
+  const MetadataAnswer metadata(answer);
   std::vector<TopicPartitions> out;
   for (int t = 0; t < metadata->topic_cnt; ++t) {
     const rd_kafka_metadata_topic_t& topic = metadata->topics[t];
@@ -75,7 +69,9 @@ absl::StatusOr<std::string> cluster_id(rd_kafka_t* client) {
   // The library asks when it connects, and again after five minutes. It drops the answer of a broker without
   // session, such as one that was paused: this broker knows no broker, not even itself.
   for (int waited_ms = 0; id == nullptr && waited_ms < kAdminMs; waited_ms += kIdMs) {
-    ask_metadata(client, false, kIdMs, "kafka: cannot ask for the cluster's id").IgnoreError();
+    const rd_kafka_metadata_t* answer = nullptr;
+    rd_kafka_metadata(client, 0, nullptr, &answer, kIdMs);
+    const MetadataAnswer unused(answer);
     id = rd_kafka_clusterid(client, 0);
   }
   if (id == nullptr) return absl::UnavailableError("kafka: the broker did not report its cluster's id");

@@ -97,8 +97,7 @@ int run(int argc, char** argv) {
   for (std::thread& w : workers) w.join();
   for (const auto& [point, count] : totals.points)
     std::cout << fmt::format("  {:4} {}{}\n", count, cluster ? "" : "at ", point);
-  for (const std::string& f : totals.findings) std::cout << "FINDING: " << f << "\n";
-  // Once more in short, because a finding has the whole log of its processes.
+  // In short: stderr has each with the whole logs of its processes.
   for (const std::string& f : totals.findings) std::cout << "FINDING: " << f.substr(0, f.find('\n')) << "\n";
   const bool too_few = only < 0 && !done() && totals.findings.empty();
   if (too_few) std::cout << fmt::format("that was too little for {} minutes\n", minutes);
