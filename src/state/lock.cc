@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <chrono>
+#include <thread>
 
 #include "base/status.h"
 
@@ -14,10 +16,18 @@ namespace doppel {
 
 namespace {
 
+constexpr std::chrono::seconds kPatience(1);
+constexpr std::chrono::milliseconds kLookEvery(10);
+
 absl::Status take_lock(const File& file, int how) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
   while (::flock(file.fd(), how | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) return io_error(fmt::format("{}: cannot lock", file.path()));
+    if (std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(kLookEvery);
+      continue;
+    }
     std::array<char, 16> pid{};
     const ssize_t n = ::pread(file.fd(), pid.data(), pid.size(), 0);
     std::string holder(pid.data(), n > 0 ? static_cast<size_t>(n) : 0);

@@ -1,6 +1,7 @@
 #pragma once
 // The file "LOCK": a process holds flock(2) on it while it uses the directory, and writes its pid into it
-// for the message to the next process. The lock ends with the process in any case.
+// for the message to the next process. The lock ends with the process in any case, but some time after the
+// kill if the process was writing. So both functions that take the lock wait for it, up to a second.
 
 #include <string>
 

@@ -28,7 +28,11 @@ class Daemon {
 
   pid_t pid() const { return pid_; }
   void signal(int number);  // does nothing once it has ended
-  void kill() { signal(9); }
+  // Returns when it is gone: the system ends a process that was writing only some time after the signal.
+  void kill() {
+    signal(9);
+    await_exit();
+  }
   void terminate() { signal(15); }
 
   // Returns the exit code, or 128 + the signal that ended it; nullopt: it still runs after `patience`.

@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string>
+#include <thread>
 
 #include "state/lock.h"
 #include "temporary_directory.h"
@@ -46,6 +50,29 @@ TEST(Lock, IsAskedForWithoutMakingIt) {
     EXPECT_TRUE(directory_in_use(dir.path()));
   }
   EXPECT_FALSE(directory_in_use(dir.path()));
+}
+
+// A process that was just killed holds the lock until the system has ended it.
+TEST(Lock, WaitsForAHolderThatEnds) {
+  const TemporaryDirectory dir;
+  absl::StatusOr<File> held = lock_directory(dir.path());
+  ASSERT_TRUE(held.ok());
+  std::thread ends([&held] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    held = File();
+  });
+  const absl::Status after = lock_directory(dir.path()).status();
+  ends.join();
+  EXPECT_TRUE(after.ok()) << after;
+}
+
+TEST(Lock, NamesAHolderThatStays) {
+  const TemporaryDirectory dir;
+  const absl::StatusOr<File> held = lock_directory(dir.path());
+  ASSERT_TRUE(held.ok());
+  const absl::Status second = lock_directory(dir.path()).status();
+  EXPECT_TRUE(absl::IsUnavailable(second)) << second;
+  EXPECT_NE(second.message().find(std::to_string(::getpid())), std::string::npos) << second;
 }
 
 }  // namespace

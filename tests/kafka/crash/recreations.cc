@@ -135,7 +135,8 @@ class RecreationRound {
     if (state == State::stopped) asked.wait();
     after(state);
     const Ran said = asked.get();
-    if (said.code != 0) return finding(fmt::format("exit {}: {}{}", said.code, said.out, said.err));
+    if (said.code != 0)
+      return finding(fmt::format("exit {}: {}{}\n{}", said.code, said.out, said.err, daemon_->said()));
     produce_next(30 + below(30));
     await_read();
     const std::lock_guard lock(totals_.mutex);
