@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 
-def fetched(name, what, fetch, says):
+def fetched(name, what, fetch, says, doing="fetching"):
     """The folder `name` of the cache, which fetch(folder) fills once. Processes that start at the same time wait for each other."""
     cache = pathlib.Path(os.environ.get("KAFKA_TRY_CACHE") or pathlib.Path.home() / ".cache" / "doppel")
     folder = cache / name
@@ -19,7 +19,7 @@ def fetched(name, what, fetch, says):
     with open(cache / f"{name}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not complete.exists():
-            print(f"{says}: fetching {what} into {folder} (once)", file=sys.stderr, flush=True)
+            print(f"{says}: {doing} {what} into {folder} (once)", file=sys.stderr, flush=True)
             shutil.rmtree(folder, ignore_errors=True)
             fetch(folder)
             complete.touch()

@@ -3,6 +3,6 @@ add_executable(simulate ${CMAKE_CURRENT_LIST_DIR}/simulate.cc ${CMAKE_CURRENT_LI
   ${CMAKE_CURRENT_LIST_DIR}/cluster.cc ${CMAKE_CURRENT_LIST_DIR}/broker.cc ${CMAKE_CURRENT_LIST_DIR}/disk.cc ${CMAKE_CURRENT_LIST_DIR}/scheduler.cc)
 target_link_libraries(simulate PRIVATE kafka_support CLI11::CLI11 GTest::gtest)
 # The same lives for the same code; scripts/simulate finds new ones by a seed of its own.
-add_test(NAME simulation/lives COMMAND simulate --lives 20000 --seed 1)
+add_test(NAME simulation/lives COMMAND simulate --lives 12000 --seed 1)
 add_test(NAME simulation/mutations COMMAND simulate --mutations --lives 10000 --seed 1)
 set_tests_properties(simulation/lives simulation/mutations PROPERTIES LABELS "simulation;slow" TIMEOUT 900)
