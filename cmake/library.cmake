@@ -18,9 +18,6 @@ target_link_libraries(doppel
   PUBLIC absl::status absl::statusor
   PRIVATE absl::flat_hash_map absl::flat_hash_set absl::inlined_vector absl::strings absl::span fmt::fmt
           Threads::Threads $<BUILD_INTERFACE:PkgConfig::XXHASH> $<BUILD_INTERFACE:doppel_build>)
-if(DOPPEL_SANITIZE)  # its oracles take most of the tests' time
-  target_compile_options(doppel PRIVATE -O1)
-endif()
 
 file(WRITE ${CMAKE_BINARY_DIR}/empty.cc "")
 add_library(doppel_shared SHARED ${CMAKE_BINARY_DIR}/empty.cc)
@@ -47,6 +44,11 @@ target_link_libraries(doppel_io
          absl::time fmt::fmt Threads::Threads PkgConfig::XXHASH
   PRIVATE simdjson::simdjson LibXml2::LibXml2 ICU::uc PkgConfig::UCHARDET PkgConfig::BROTLI Snappy::snappy
           PkgConfig::LZ4 yaml-cpp zstd::libzstd_shared ZLIB::ZLIB)
+
+if(DOPPEL_SANITIZE)  # these two do most of the tests' work
+  target_compile_options(doppel PRIVATE -O1)
+  target_compile_options(doppel_io PRIVATE -O1)
+endif()
 
 # The names of kernels end with the instructions that they need; base/simd.h chooses one at run time. Other processors
 # have the scalar form of each kernel alone.

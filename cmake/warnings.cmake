@@ -27,11 +27,5 @@ if(DOPPEL_SANITIZE)
     target_compile_options(doppel_build INTERFACE
       "$<$<NOT:$<IN_LIST:$<TARGET_PROPERTY:NAME>,doppel;doppel_io>>:-fno-sanitize=alignment>")
   endif()
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # The presets say -Og, which g++ 12 compiles in .6 of the time of -O1. It then finds uninitialised values where there are
-    # none, and cannot inline all of xxHash.
-    target_compile_options(doppel_build INTERFACE -Wno-maybe-uninitialized)
-    target_compile_definitions(doppel_build INTERFACE XXH_NO_INLINE_HINTS=1)
-  endif()
   target_link_options(doppel_build INTERFACE -fsanitize=${DOPPEL_SANITIZE})
 endif()

@@ -21,6 +21,10 @@
 #include "base/log.h"
 #include "doppel/version.h"
 
+#ifdef DOPPEL_FUZZ
+extern "C" [[gnu::weak]] int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);  // in a fuzz target
+#endif
+
 namespace doppel {
 namespace {
 
@@ -223,11 +227,10 @@ void broken(const Place& place, std::initializer_list<Value> values) {
   const Failure failure{place, values};
   const size_t marked = failure.mark();
   failure.say(marked);
-#ifdef DOPPEL_BROKEN_ABORTS
-  std::abort();
-#else
-  ::_exit(kBrokenExitCode);
+#ifdef DOPPEL_FUZZ
+  if (LLVMFuzzerTestOneInput != nullptr) std::abort();
 #endif
+  ::_exit(kBrokenExitCode);
 }
 
 }  // namespace check_internal

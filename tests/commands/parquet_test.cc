@@ -299,7 +299,7 @@ TEST(Parquet, FilesThatCannotBeKeptTogetherAreRefusedAtTheStart) {
   }
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef DOPPEL_SANITIZED
 
 // Under a limit of the address space, data that does not fit costs only its own file.
 TEST(Parquet, WhatTakesTooMuchMemoryIsNamedAndTheNextFileIsRead) {

@@ -184,7 +184,7 @@ TEST(Scan, ErrorsSayWhatIsWrong) {
   EXPECT_THAT(other.err, HasSubstr("threshold"));
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef DOPPEL_SANITIZED
 
 // The index reserves address space for its growth. A limit (ulimit -v) leaves less, and if that is not
 // enough, nothing is judged.
