@@ -13,7 +13,8 @@
 // None of this allocates or takes a lock. Any thread may fail; threads that fail later wait for the process
 // to end.
 //
-// Builds with fuzz targets define DOPPEL_FUZZ: a fuzz target aborts instead, so that libFuzzer keeps the input.
+// Builds with fuzz targets define DOPPEL_FUZZ: a fuzz target aborts instead, so that libFuzzer keeps the
+// input.
 
 #include <concepts>
 #include <cstdint>
