@@ -8,8 +8,8 @@
 #include <array>
 #include <cctype>
 #include <chrono>
-#include <thread>
 
+#include "base/clock.h"
 #include "base/status.h"
 
 namespace doppel {
@@ -20,12 +20,12 @@ constexpr std::chrono::seconds kPatience(1);
 constexpr std::chrono::milliseconds kLookEvery(10);
 
 absl::Status take_lock(const File& file, int how) {
-  const auto end = std::chrono::steady_clock::now() + kPatience;
+  const auto end = Clock::now() + kPatience;
   while (::flock(file.fd(), how | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) return io_error(fmt::format("{}: cannot lock", file.path()));
-    if (std::chrono::steady_clock::now() < end) {
-      std::this_thread::sleep_for(kLookEvery);
+    if (Clock::now() < end) {
+      Clock::sleep(kLookEvery);
       continue;
     }
     std::array<char, 16> pid{};
