@@ -12,18 +12,6 @@ namespace {
 enum Flags : uint8_t { kSamePayload = 1, kExact = 2, kRelatives = 4, kRelativesLeftOut = 8 };
 enum CandidateFlags : uint8_t { kChecked = 1, kEstimated = 2 };
 
-void put_digest(std::string& out, const Digest& digest) {
-  put_fixed<uint64_t>(out, digest.low);
-  put_fixed<uint64_t>(out, digest.high);
-}
-
-Digest take_digest(ByteReader& in) {
-  Digest out;
-  out.low = in.fixed<uint64_t>();
-  out.high = in.fixed<uint64_t>();
-  return out;
-}
-
 void put_candidate(std::string& out, const Verified& c) {
   put_varint(out, c.seq);
   put_varint(out, static_cast<uint64_t>(c.equal));

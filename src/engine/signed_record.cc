@@ -26,18 +26,6 @@ constexpr size_t kHead = sizeof(uint32_t) + 1 + sizeof(uint64_t);
 
 bool has_digest(Content content) { return content <= Content::digest_only; }
 
-void put_digest(std::string& out, const Digest& digest) {
-  put_fixed<uint64_t>(out, digest.low);
-  put_fixed<uint64_t>(out, digest.high);
-}
-
-Digest take_digest(ByteReader& in) {
-  Digest out;
-  out.low = in.fixed<uint64_t>();
-  out.high = in.fixed<uint64_t>();
-  return out;
-}
-
 uint8_t flags_of(const SignedDocument& d) {
   return static_cast<uint8_t>((d.action == SignedDocument::Action::remove ? kRemoves : 0) |
                               (d.set_left_out ? kSetLeftOut : 0) | (d.coded_set.empty() ? 0 : kHasSet) |

@@ -134,10 +134,7 @@ void encode_metadata(const Metadata& m, std::string& out) {
   put_string(out, m.id);
   put_string(out, m.url);
   if (m.date_ms) put_fixed<int64_t>(out, *m.date_ms);
-  if (m.payload != Digest()) {
-    put_fixed<uint64_t>(out, m.payload.low);
-    put_fixed<uint64_t>(out, m.payload.high);
-  }
+  if (m.payload != Digest()) put_digest(out, m.payload);
   if (more != 0) put_fixed<uint8_t>(out, more);
   if (m.key) put_string(out, *m.key);
   if (m.arrival_ms) put_fixed<int64_t>(out, *m.arrival_ms);
@@ -167,10 +164,7 @@ absl::Status decode_metadata(std::string_view encoded, Metadata& m) {
   if ((flags & kHasDate) != 0) m.date_ms = in.fixed<int64_t>();
   m.whole_file = (flags & kWholeFile) != 0;
   m.text_source = (flags & kFromData) != 0 ? "data" : (flags & kFromFallback) != 0 ? kFallbackText : "";
-  if ((flags & kHasPayload) != 0) {
-    m.payload.low = in.fixed<uint64_t>();
-    m.payload.high = in.fixed<uint64_t>();
-  }
+  if ((flags & kHasPayload) != 0) m.payload = take_digest(in);
   const uint8_t more = (flags & kHasMore) != 0 ? in.fixed<uint8_t>() : 0;
   if ((more & kKey) != 0) m.key = in.string();
   if ((more & kArrival) != 0) m.arrival_ms = in.fixed<int64_t>();

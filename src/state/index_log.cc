@@ -106,8 +106,7 @@ LogRow read_row(Seq seq, ByteReader& in) {
   LogRow row{.seq = seq};
   row.scheme = in.fixed<uint64_t>();
   const auto flags = in.fixed<uint8_t>();
-  row.digest.low = in.fixed<uint64_t>();
-  row.digest.high = in.fixed<uint64_t>();
+  row.digest = take_digest(in);
   row.id_tag = in.fixed<uint64_t>();
   if ((flags & kHasPayload) != 0) row.payload = in.fixed<uint32_t>();
   row.trusted_ms = in.fixed<int64_t>();
@@ -128,8 +127,7 @@ LogPlace put_log_row(std::string& out, const StoredRow& stored, int num_perm, in
   const Row& row = stored.row;
   put_fixed<uint64_t>(out, scheme);
   put_fixed<uint8_t>(out, (row.slices != nullptr ? kHasSlices : 0) | (row.payload != 0 ? kHasPayload : 0));
-  put_fixed<uint64_t>(out, row.digest.low);
-  put_fixed<uint64_t>(out, row.digest.high);
+  put_digest(out, row.digest);
   put_fixed<uint64_t>(out, row.id_tag);
   if (row.payload != 0) put_fixed<uint32_t>(out, row.payload);
   put_fixed<int64_t>(out, stored.trusted_ms);

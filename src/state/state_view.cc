@@ -221,8 +221,7 @@ void IndexChecksum::add(const StoredDocument& document, int num_perm, int mask_w
   const Row& row = document.row.row;
   std::string fixed;
   put_fixed(fixed, document.row.seq);
-  put_fixed(fixed, row.digest.low);
-  put_fixed(fixed, row.digest.high);
+  put_digest(fixed, row.digest);
   if (row.slices != nullptr) {
     fixed.append(reinterpret_cast<const char*>(row.slices), static_cast<size_t>(num_perm));
     fixed.append(reinterpret_cast<const char*>(row.mask), sizeof(uint32_t) * static_cast<size_t>(mask_words));

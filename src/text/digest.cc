@@ -9,6 +9,18 @@
 
 namespace doppel {
 
+void put_digest(std::string& out, const Digest& digest) {
+  put_fixed<uint64_t>(out, digest.low);
+  put_fixed<uint64_t>(out, digest.high);
+}
+
+Digest take_digest(ByteReader& in) {
+  Digest out;
+  out.low = in.fixed<uint64_t>();
+  out.high = in.fixed<uint64_t>();
+  return out;
+}
+
 Digester::Digester(const HashKey& key) {
   for (uint64_t i = 0; i < sizeof secret_ / 8; ++i) store(secret_ + 8 * i, key.derive("digest", i));
 }

@@ -4,17 +4,23 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "text/hash_key.h"
 
 namespace doppel {
 
+class ByteReader;
+
 struct Digest {
   uint64_t low = 0;
   uint64_t high = 0;
   bool operator==(const Digest&) const = default;
 };
+
+void put_digest(std::string& out, const Digest& digest);
+Digest take_digest(ByteReader& in);
 
 // Immutable after construction; threads may share it.
 class Digester {

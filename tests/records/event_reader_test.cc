@@ -122,6 +122,7 @@ TEST(EventReader, ErrorsNameTheMember) {
     bad.replace(bad.find('"' + name + '"') + 1, name.size(), std::string(name.size(), 'x'));
     EXPECT_NE(error(bad).find(name), std::string::npos) << error(bad);
   }
+  EXPECT_EQ(error(std::string(good).replace(good.find("0.9"), 3, "0")), "");
   for (const char* share : {"1.01", "-0.1", "\"1\""}) {
     std::string bad = good;
     bad.replace(bad.find("0.9"), 3, share);
