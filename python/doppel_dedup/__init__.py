@@ -15,7 +15,8 @@ from ._clean import Cleaned, clean
 from ._evals import Decontaminated, decontaminate
 from ._index import Index
 from ._signed import SignedRecords, resolve, sign_records
-from ._tables import deduplicate, scan_parquet
+from ._parquet import scan_parquet
+from ._tables import deduplicate
 from ._texts import Explanation, explain, sign, similarity
 from ._verdicts import Passage, Related, Verdict, Verdicts
 

@@ -31,7 +31,8 @@ from ._index import Index
 from ._progress import Progress, bar
 from ._settings import JobSettings, pairs
 from ._sources import stage
-from ._tables import check_columns, given_rows, parquet_batches
+from ._parquet import given_rows, parquet_batches
+from ._tables import check_columns
 
 if TYPE_CHECKING:
     import pyarrow

@@ -11,7 +11,8 @@ from ._columns import plain
 from ._index import Index
 from ._progress import Progress, reporter
 from ._settings import IndexSettings, SigningSettings, hash_key_text, pairs
-from ._tables import Order, check_columns, named_columns, order_of, parquet_batches, parquet_files, row_order
+from ._parquet import parquet_batches, parquet_files
+from ._tables import Order, check_columns, named_columns, order_of, row_order
 
 if TYPE_CHECKING:
     import pyarrow

@@ -247,7 +247,17 @@ def test_indexes_are_merged():
     assert sorted(map(str, a.keys)) == ["('any', 'key')", "x"] and not a.is_empty()
 
 
-# ---- what is not here
+# ---- where it is
+
+
+def test_the_modules_have_the_names_of_datasketch():
+    from doppel_dedup.datasketch import lsh, minhash
+
+    assert minhash.MinHash is MinHash and lsh.MinHashLSH is MinHashLSH
+    assert lsh.MinHashLSHInsertionSession is doppel_dedup.datasketch.MinHashLSHInsertionSession
+
+
+# ---- what is missing
 
 
 @pytest.mark.parametrize("name", ["MinHashLSHForest", "MinHashLSHEnsemble", "LeanMinHash", "WeightedMinHashGenerator",

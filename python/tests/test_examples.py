@@ -9,7 +9,7 @@ import pytest
 import doppel_dedup
 
 
-@pytest.mark.parametrize("name", ["", "._index", "._verdicts", "._texts", "._tables", "._signed", ".datasketch"])
+@pytest.mark.parametrize("name", ["", "._index", "._verdicts", "._texts", "._tables", "._signed", ".datasketch", ".datasketch.minhash"])
 def test_examples(name):
     module = importlib.import_module("doppel_dedup" + name)
     failed, tried = doctest.testmod(module)

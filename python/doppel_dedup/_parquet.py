@@ -1,0 +1,158 @@
+"""Judges the rows of Parquet files."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Unpack
+
+from ._index import Index
+from ._settings import IndexSettings
+from ._tables import check_columns
+from ._verdicts import Verdicts
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+def parquet_files(paths: Any) -> list[str]:
+    out: list[str] = []
+    for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
+        name = os.fspath(path)
+        if os.path.isdir(name):
+            for folder, folders, files in os.walk(name):
+                folders.sort()
+                out += [os.path.join(folder, file) for file in sorted(files) if file.endswith(".parquet")]
+        else:
+            out.append(name)
+    if not out:
+        raise FileNotFoundError(f"{paths}: no .parquet files there")
+    return out
+
+
+def parquet_batches(
+    name: str, wanted: Sequence[str], columns: Sequence[str] | None, batch_rows: int, row: int = 0
+) -> Iterator[pyarrow.RecordBatch]:
+    """Yields the batches of a file that must have the columns `wanted`, starting at a row.
+
+    Errors name the file and the first row that was not read.
+    """
+    import pyarrow
+    import pyarrow.parquet as parquet
+
+    try:
+        # With its defaults, Arrow keeps the compressed pages of all row groups read so far, and the memory of old
+        # batches.
+        with parquet.ParquetFile(name, pre_buffer=False, buffer_size=1 << 20) as file:
+            check_columns({column: None for column in file.schema_arrow.names}, wanted)
+            groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+            skipped = 0  # whole row groups, then rows
+            while skipped < len(groups) and sum(groups[: skipped + 1]) <= row:
+                skipped += 1
+            over = row - sum(groups[:skipped])
+            for batch in file.iter_batches(
+                batch_size=batch_rows, columns=columns, use_threads=False, row_groups=range(skipped, len(groups))
+            ):
+                if over >= len(batch):
+                    over -= len(batch)
+                    continue
+                batch, over = batch.slice(over), 0
+                yield batch
+                row += len(batch)
+                pyarrow.default_memory_pool().release_unused()
+    except (pyarrow.ArrowException, OSError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise type(error)(f"{name}: cannot be read from row {row} on: {error}") from error
+
+
+def _rows(name: str, wanted: Sequence[str], columns: Sequence[str] | None, first: int, end: int) -> pyarrow.RecordBatch:
+    """The rows [first, end) of a file as one batch."""
+    import pyarrow
+
+    parts, row = [], first
+    for batch in parquet_batches(name, wanted, columns, end - first, first):
+        parts.append(batch.slice(0, end - row))
+        row += len(batch)
+        if row >= end:
+            break
+    return parts[0] if len(parts) == 1 else pyarrow.Table.from_batches(parts).combine_chunks().to_batches()[0]
+
+
+def given_rows(
+    index: Index, files: Sequence[str], text: str, id: str | None, columns: Sequence[str] | None, batch_rows: int, resume: bool
+) -> Iterator[tuple[int, int, pyarrow.RecordBatch, Verdicts]]:
+    """Gives the rows of files to an index. Yields the number of the file, the first row, the batch and its verdicts."""
+    needed = [text] if id is None else [text, id]
+    core = index._core
+    pass_, first_rows, problems, handed = core.begin_files(files, resume)
+    for problem in problems:
+        warnings.warn(problem, stacklevel=3)
+    for number, (name, first_row) in enumerate(zip(files, first_rows)):
+        if first_row < 0:
+            continue
+        core.begin_file(pass_, number)
+        if handed is not None and handed[0] == number:
+            yield number, handed[1], _rows(name, columns or needed, columns, handed[1], first_row), Verdicts(handed[2])
+        for batch in parquet_batches(name, columns or needed, columns, batch_rows, first_row):
+            ids = batch.column(id) if id is not None else None
+            yield number, first_row, batch, Verdicts(core.add_rows(pass_, first_row, batch.column(text), ids, None))
+            first_row += len(batch)
+        core.end_file(pass_)
+    core.end_files(pass_)
+
+
+def scan_parquet(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    text: str = "text",
+    id: str | None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    index: Index | None = None,
+    batch_rows: int = 10_000,
+    resume: bool = True,
+    **settings: Unpack[IndexSettings],
+) -> Iterator[tuple[pyarrow.RecordBatch, Verdicts]]:
+    """Yields the batches of Parquet files with the verdicts of their rows, in the order of the files. Needs pyarrow.
+
+    paths     files, or directories whose .parquet files are read in the order of their names
+    id        a column of ids; without it, a row's id is its place: "crawl/0.parquet/17"
+    columns   the columns of a batch, which always include text and id; None: all columns
+    index     an index to add to; without it, one is made with `settings` and ends with the last batch
+    resume    True: skip the rows that an index with a path knows; False: yield all rows; those that it knows have the
+              verdicts that they had
+
+    ```
+    with pq.ParquetWriter("clean.parquet", pq.read_schema("crawl.parquet")) as clean:
+        for batch, verdicts in scan_parquet("crawl.parquet", id="url"):
+            clean.write_batch(batch.filter(pa.array(verdicts.is_unique)))
+    ```
+
+    An index with a path remembers which rows it has decided, like `doppel scan --state`, in the commit that holds their
+    verdicts. So the next pass over the same files, after a kill or on another day, continues at the file and row
+    where the last one ended, and skips finished files. The batch that the program was processing when it ended comes
+    again, with the same verdicts. So write the results of a batch in such a way that writing them twice does no harm,
+    or use clean().
+
+    Besides the index, memory holds about four batches, however large the files and their row groups are: the current
+    batch, the next one, and what Arrow needs to decode it.
+    """
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise ImportError("scan_parquet() reads with pyarrow, which is not installed: pip install pyarrow") from None
+    needed = [text] if id is None else [text, id]
+    chosen = None if columns is None else list(dict.fromkeys([*needed, *columns]))
+    files = parquet_files(paths)
+    own = None
+    if index is None:
+        index = own = Index(**settings)
+    elif settings:
+        raise TypeError(f"settings are those of the index: {', '.join(settings)}")
+    try:
+        for _, _, batch, verdicts in given_rows(index, files, text, id, chosen, batch_rows, resume):
+            yield batch, verdicts
+    finally:
+        if own is not None:
+            own.close()
