@@ -41,7 +41,7 @@ struct FileHeader {
 };
 
 std::string encode_header(const FileHeader& header);
-// Also reads journals of version 2. The error says whether the file is foreign, damaged, or of another
+// Also reads older journals. The error says whether the file is foreign, damaged, or of another
 // version of the format.
 absl::StatusOr<FileHeader> read_header(const File& file, FileKind kind);
 

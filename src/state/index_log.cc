@@ -21,6 +21,9 @@ uint64_t big_endian(uint64_t x) {
   return __builtin_bswap64(x);
 }
 
+// "shown/10" is as long as a number, but no index has that many originals.
+bool is_number(std::string_view key) { return key.size() == sizeof(Seq) && !key.starts_with(kShownKey); }
+
 uint32_t checksum(std::string_view key, std::string_view value) {
   return crc32c(value.substr(kValueHead), crc32c(value.substr(0, 1), crc32c(key)));
 }
@@ -55,9 +58,8 @@ class Writer {
 };
 
 absl::Status damaged(std::string_view key, std::string_view what) {
-  const std::string name = key.size() == sizeof(Seq)
-                               ? fmt::format("{}", big_endian(load<uint64_t>(key.data())))
-                               : fmt::format("\"{}\"", key);
+  const std::string name = is_number(key) ? fmt::format("{}", big_endian(load<uint64_t>(key.data())))
+                                          : fmt::format("\"{}\"", key);
   return absl::DataLossError(fmt::format("the record {} {}", name, what));
 }
 
@@ -227,7 +229,7 @@ uint32_t incarnation_of(int32_t stored) { return stored <= 1 ? 1 : static_cast<u
 void put_log_key(std::string& out, Seq seq) { put_fixed<uint64_t>(out, big_endian(seq)); }
 
 absl::StatusOr<LogRecord> parse_log_record(std::string_view key, std::string_view value, bool has_value) {
-  const bool numbered = key.size() == sizeof(Seq);
+  const bool numbered = is_number(key);
   const Seq seq = numbered ? big_endian(load<uint64_t>(key.data())) : 0;
   if (!has_value) {
     if (numbered) return LogDropped{seq};

@@ -1,0 +1,212 @@
+// The records of the index log: parsing returns what was written, and refuses everything else.
+#include "state/index_log.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace doppel {
+namespace {
+
+struct Bytes {
+  std::string key, value;
+};
+
+Bytes split(const std::string& out, const LogPlace& place) {
+  return {out.substr(place.key, place.value - place.key), out.substr(place.value, place.end - place.value)};
+}
+
+// Each record is written behind other bytes, as in a batch.
+template <typename Record>
+Bytes written(LogPlace (*put)(std::string&, const Record&), const Record& record) {
+  std::string out = "before";
+  const LogPlace place = put(out, record);
+  EXPECT_EQ(place.end, out.size());
+  return split(out, place);
+}
+
+template <typename Record>
+Record read(const Bytes& bytes) {
+  const absl::StatusOr<LogRecord> record = parse_log_record(bytes.key, bytes.value, true);
+  if (!record.ok() || !std::holds_alternative<Record>(*record)) {
+    ADD_FAILURE() << record.status();
+    return {};
+  }
+  return std::get<Record>(*record);
+}
+
+template <typename Record>
+Record read_null(const std::string& key) {
+  const absl::StatusOr<LogRecord> record = parse_log_record(key, {}, false);
+  if (!record.ok() || !std::holds_alternative<Record>(*record)) {
+    ADD_FAILURE() << key << ": " << record.status();
+    return {};
+  }
+  return std::get<Record>(*record);
+}
+
+std::string random_text(std::mt19937_64& random) {
+  std::string out(random() % 3 == 0 ? 0 : random() % 200, '\0');
+  for (char& c : out) c = static_cast<char>(random());
+  return out;
+}
+
+RC_GTEST_PROP(IndexLog, AnOriginalIsReadAsItWasWritten, (uint64_t seed)) {
+  std::mt19937_64 random(seed);
+  const int num_perm = 8 + static_cast<int>(random() % 200), mask_words = 1 + static_cast<int>(random() % 4);
+  std::vector<uint8_t> slices(num_perm);
+  for (uint8_t& slice : slices) slice = static_cast<uint8_t>(random());
+  std::vector<uint32_t> mask(mask_words);
+  for (uint32_t& word : mask) word = static_cast<uint32_t>(random());
+  const std::string metadata = random_text(random), coded_set = random_text(random);
+  StoredRow stored{.seq = random() >> random() % 64, .trusted_ms = static_cast<int64_t>(random())};
+  if (random() % 2 == 0) stored.row.slices = slices.data();
+  if (random() % 2 == 0) stored.row.mask = mask.data();
+  stored.row.digest = {random(), random()};
+  stored.row.id_tag = random();
+  if (random() % 2 == 0) stored.row.payload = static_cast<uint32_t>(random() % (1 << kPayloadBits));
+  std::string out = random_text(random);
+  const uint64_t scheme = random();
+  const Bytes bytes =
+      split(out, put_log_row(out, stored, num_perm, mask_words, scheme, {metadata, coded_set}));
+
+  const LogRow row = read<LogRow>(bytes);
+  RC_ASSERT(row.seq == stored.seq && row.scheme == scheme && row.digest == stored.row.digest);
+  RC_ASSERT(row.id_tag == stored.row.id_tag && row.payload == stored.row.payload);
+  RC_ASSERT(row.trusted_ms == stored.trusted_ms);
+  RC_ASSERT(row.body.metadata == metadata && row.body.coded_set == coded_set);
+  RC_ASSERT(row.slices.size() == (stored.row.slices != nullptr ? slices.size() : 0));
+  RC_ASSERT(std::equal(row.slices.begin(), row.slices.end(), slices.begin(),
+                       [](char a, uint8_t b) { return static_cast<uint8_t>(a) == b; }));
+  RC_ASSERT(row.mask.size() == (stored.row.mask != nullptr ? mask.size() : 0));
+  RC_ASSERT(std::equal(row.mask.begin(), row.mask.end(), mask.begin()));
+
+  // One wrong byte, in the key or in the value, or a cut.
+  Bytes damaged = bytes;
+  std::string& part = random() % 4 == 0 ? damaged.key : damaged.value;
+  part[random() % part.size()] ^= static_cast<char>(1 << random() % 8);
+  RC_ASSERT(!parse_log_record(damaged.key, damaged.value, true).ok());
+  RC_ASSERT(!parse_log_record(bytes.key, bytes.value.substr(0, random() % bytes.value.size()), true).ok());
+}
+
+TEST(IndexLog, OtherRecordsAreReadAsTheyWereWritten) {
+  const auto removed = read<LogRemoved>(written<LogRemoved>(put_log_removed, {7, -5}));
+  EXPECT_EQ(removed.seq, 7U);
+  EXPECT_EQ(removed.trusted_ms, -5);
+  const auto expire = read<LogExpire>(written<LogExpire>(put_log_expire, {300, 200, "clock"}));
+  EXPECT_EQ(expire.lowest_live, 300U);
+  EXPECT_EQ(expire.announced, 200U);
+  EXPECT_EQ(expire.clock, "clock");
+  const auto missing = read<LogMissing>(written<LogMissing>(put_log_missing, {"a.b", 3, 400, "why"}));
+  EXPECT_EQ(missing.topic, "a.b");
+  EXPECT_EQ(missing.partition, 3);
+  EXPECT_EQ(missing.offset, 400);
+  EXPECT_EQ(missing.reason, "why");
+  EXPECT_EQ(read<LogRule>(written<LogRule>(put_log_rule, {"r=1\n"})).rule, "r=1\n");
+  EXPECT_EQ(read<LogOwner>(written<LogOwner>(put_log_owner, {"me"})).owner, "me");
+  const auto cut = read<LogCut>(written<LogCut>(put_log_cut, {"g", 300}));
+  EXPECT_EQ(cut.generation, "g");
+  EXPECT_EQ(cut.cut, 300U);
+  EXPECT_EQ(read<LogBatch>(written<LogBatch>(put_log_batch, {1000})).records, 1000U);
+  LogEpoch epoch{.cluster = "c",
+                 .data_scheme = "s=1\n",
+                 .num_perm = 128,
+                 .mask_words = 2,
+                 .complete = false,
+                 .rebuilt_from = "documents"};
+  for (size_t i = 0; i < epoch.epoch.size(); ++i) epoch.epoch[i] = static_cast<uint8_t>(i + 1);
+  auto of_epoch = read<LogEpoch>(written(put_log_epoch, epoch));
+  EXPECT_EQ(of_epoch.epoch, epoch.epoch);
+  EXPECT_EQ(of_epoch.cluster, "c");
+  EXPECT_EQ(of_epoch.data_scheme, "s=1\n");
+  EXPECT_EQ(of_epoch.num_perm, 128U);
+  EXPECT_EQ(of_epoch.mask_words, 2U);
+  EXPECT_FALSE(of_epoch.complete);
+  EXPECT_EQ(of_epoch.rebuilt_from, "documents");
+  epoch.complete = true;
+  EXPECT_TRUE(read<LogEpoch>(written(put_log_epoch, epoch)).complete);
+}
+
+TEST(IndexLog, TheProgressOfAPartition) {
+  for (const uint32_t incarnation : {1U, 2U, 300U}) {
+    const LogProgress progress{.topic = "a.b",
+                               .partition = 12,
+                               .next = 500,
+                               .incarnation = incarnation,
+                               .last_ms = 7,
+                               .highest_ms = 9};
+    const auto is = read<LogProgress>(written(put_log_progress, progress));
+    EXPECT_EQ(is.topic, "a.b");
+    EXPECT_EQ(is.partition, 12);
+    EXPECT_EQ(is.next, 500);
+    EXPECT_EQ(is.incarnation, incarnation);
+    EXPECT_EQ(is.last_ms, 7);
+    EXPECT_EQ(is.highest_ms, 9);
+    EXPECT_FALSE(is.forgotten);
+  }
+  EXPECT_EQ(stored_incarnation(1), -1);  // as earlier versions stored it
+  EXPECT_EQ(incarnation_of(-1), 1U);
+  EXPECT_EQ(incarnation_of(0), 1U);
+  const Bytes forgotten =
+      written<LogProgress>(put_log_progress, {.topic = "a", .partition = 0, .forgotten = true});
+  EXPECT_EQ(forgotten.value, "");
+  const auto is = read_null<LogProgress>(forgotten.key);
+  EXPECT_EQ(is.topic, "a");
+  EXPECT_EQ(is.partition, 0);
+  EXPECT_TRUE(is.forgotten);
+}
+
+// Keys of every length: one of eight bytes is not the number of an original.
+TEST(IndexLog, WhatAClusterShows) {
+  for (const Seq seq : {Seq{0}, Seq{9}, Seq{10}, Seq{99}, Seq{100}, Seq{1} << 60}) {
+    const auto shown = read<LogShown>(written<LogShown>(put_log_shown, {seq, "a copy"}));
+    EXPECT_EQ(shown.seq, seq);
+    EXPECT_EQ(shown.copy, "a copy");
+    const Bytes none = written<LogShown>(put_log_shown, {seq, ""});
+    EXPECT_EQ(none.value, "");
+    const auto gone = read_null<LogShown>(none.key);
+    EXPECT_EQ(gone.seq, seq);
+    EXPECT_EQ(gone.copy, "");
+  }
+}
+
+TEST(IndexLog, ANumberWithoutAValue) {
+  for (const Seq seq : {Seq{0}, Seq{1}, Seq{0x0102030405060708}}) {
+    std::string key;
+    put_log_key(key, seq);
+    EXPECT_EQ(read_null<LogDropped>(key).seq, seq);
+  }
+  std::string key;
+  put_log_key(key, 1);
+  EXPECT_EQ(key, std::string("\0\0\0\0\0\0\0\1", 8));  // big endian: in the order of numbers
+}
+
+// Records that are whole, but that no version of doppel writes.
+TEST(IndexLog, ForeignRecordsAreRefused) {
+  const auto error = [](const std::string& key, const std::string& value, bool has_value = true) {
+    const auto record = parse_log_record(key, value, has_value);
+    return record.ok() ? std::string() : std::string(record.status().message());
+  };
+  for (const char* key : {"expire", "rule", "", "progress/", "progress/a", "progress/a/x", "progress/a/-1",
+                          "progress//1", "shown/", "shown/x", "shown/1x", "missing/a/1/2"})
+    EXPECT_NE(error(key, "", false).find("has no value"), std::string::npos) << key;
+  EXPECT_NE(error("rule", "U123").find("too short"), std::string::npos);
+
+  // The checksum covers the key, so these are made with a wrong key.
+  const auto put_as = [](const std::string& topic) {
+    return written<LogMissing>(put_log_missing, {topic, 1, 2, "why"});
+  };
+  EXPECT_EQ(error(put_as("a").key, put_as("a").value), "");
+  EXPECT_NE(error(put_as("").key, put_as("").value).find("names no record"), std::string::npos);
+  const Bytes progress = written<LogProgress>(put_log_progress, {.topic = "", .partition = 1});
+  EXPECT_NE(error(progress.key, progress.value).find("names no partition"), std::string::npos);
+  const Bytes negative = written<LogProgress>(put_log_progress, {.topic = "a", .partition = -1});
+  EXPECT_NE(error(negative.key, negative.value).find("names no partition"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace doppel
