@@ -98,7 +98,7 @@ class Engine {
   // Whether an original with this payload is known. Any thread may call it, also while a batch is resolved;
   // the answer may be outdated after that.
   bool knows_payload(const Digest& payload) const;
-  // Returns what resolve() would decide for each of the signed documents [begin, end) if it came now and
+  // Sets out[i] to what resolve() would decide for the signed document i of [begin, end) if it came now and
   // alone: runs MATCH, and RESOLVE with an empty window, and applies nothing. A query has no time and
   // replaces nothing. Threads may query disjoint parts of a batch, but not while a batch is resolved.
   absl::Status query(Work& work, size_t begin, size_t end, std::span<Outcome> out) const;

@@ -23,6 +23,7 @@ struct SlowOutcome {
   Seq seq = 0;
   std::vector<Related> related = {};  // without metadata
   size_t related_more = 0;
+  std::vector<WordRange> repeated = {};
   bool operator==(const SlowOutcome&) const = default;
 };
 
@@ -160,6 +161,7 @@ class SlowEngine {
                        static_cast<size_t>(options_.rule.max_listed), document, entry.set, live);
     out.related = found.related;
     out.related_more = found.more;
+    out.repeated = found.repeated;
     entry.prints = found.listed;
     for (const Related& related : found.related) {
       if (!rule.partial_duplicate || related.relation != Relation::contained) continue;

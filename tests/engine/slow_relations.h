@@ -24,7 +24,8 @@ struct SlowOriginal {
 struct SlowRelated {
   std::vector<Related> related;
   size_t more = 0;
-  std::set<uint64_t> listed;  // the prints that it lists if it becomes an original
+  std::set<uint64_t> listed;        // the prints that it lists if it becomes an original
+  std::vector<WordRange> repeated;  // the words of all passages, if they are cut
 };
 
 // How many of these originals list a print.
@@ -101,6 +102,7 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
     size_t hits;
     const SlowOriginal* r;
   };
+  std::set<uint32_t> repeated;  // words
   std::vector<Candidate> candidates;
   for (const SlowOriginal& r : live) {
     size_t hits = 0;
@@ -156,6 +158,11 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
         from = place + 1;
       }
     }
+    std::set<uint32_t> cut;
+    for (const ShingleRun& run : passages)
+      for (uint32_t word = run.begin; run.size() >= rule.passage && word < run.end + rule.shingle_words - 1;
+           ++word)
+        cut.insert(word);
     std::stable_sort(passages.begin(), passages.end(),
                      [](ShingleRun a, ShingleRun b) { return a.size() > b.size(); });
     if (passages.size() > kPassagesMost) passages.resize(kPassagesMost);
@@ -184,6 +191,11 @@ inline SlowRelated slow_relations(const RelationRule& rule, size_t max_checks, s
       continue;
     }
     out.related.push_back(related);
+    if (rule.cut) repeated.merge(cut);
+  }
+  for (const uint32_t word : repeated) {
+    if (out.repeated.empty() || out.repeated.back().end != word) out.repeated.push_back({word, word});
+    ++out.repeated.back().end;
   }
   std::stable_sort(out.related.begin(), out.related.end(), [](const Related& a, const Related& b) {
     return a.shared != b.shared ? a.shared > b.shared : a.seq < b.seq;

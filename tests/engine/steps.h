@@ -117,6 +117,7 @@ inline void add_random_relations(std::mt19937_64& random, EngineOptions& options
   rule.common_after = 2 + static_cast<uint32_t>(random() % 20);
   rule.max_related = 1 + static_cast<uint32_t>(random() % 4);
   rule.partial_duplicate = random() % 3 == 0;
+  rule.cut = random() % 2 == 0;
   options.rule.verify = Verify::exact;
 }
 
@@ -126,7 +127,8 @@ inline SlowOutcome without_metadata(const Outcome& o) {
                   o.verdict == Verdict::duplicate ? o.similarity : Overlap{0, 1},
                   o.verdict == Verdict::removal ? 0 : o.seq,
                   o.related,
-                  o.related_more};
+                  o.related_more,
+                  o.repeated};
   for (Related& related : out.related) related.original.clear();
   return out;
 }
