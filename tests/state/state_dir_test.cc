@@ -232,11 +232,14 @@ TEST(StateDir, ForeignFilesAreRefused) {
     write_file(dir.file(name), "");
     EXPECT_THAT(open_error(dir.path()), HasSubstr(dir.file(name)));
   }
-  const TempDir dir;
-  const std::string mine(100, 'x');
-  write_file(dir.file("hot"), mine);
-  EXPECT_THAT(open_error(dir.path()), HasSubstr("journal is missing"));
-  EXPECT_EQ(read_file(dir.file("hot")), mine);
+  for (const char* name : {"hot", "bodies"}) {
+    const TempDir dir;
+    const std::string mine(100, 'x');
+    write_file(dir.file("hot"), encode_header({.kind = FileKind::hot}));
+    write_file(dir.file(name), mine);
+    EXPECT_THAT(open_error(dir.path()), HasSubstr("journal is missing"));
+    EXPECT_EQ(read_file(dir.file(name)), mine);
+  }
 }
 
 TEST(StateDir, OtherVersionsAreRefused) {
