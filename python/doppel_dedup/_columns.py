@@ -17,7 +17,7 @@ def plain(column: Any) -> Any:
     if kind == "category":  # pandas
         column = column.astype(object)
     if hasattr(column, "iloc") and str(column.dtype) == "object":
-        return column.tolist()  # any values; the engine names the row of one that is no text
+        return column.tolist()  # any values; the engine names the row of one that is not text
     if kind.startswith(("Categorical", "Enum")):  # polars
         return column.cast(str)
     if kind.startswith("dictionary<"):  # pyarrow

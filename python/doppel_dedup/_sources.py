@@ -53,7 +53,7 @@ def _batches(src: Any, name: str) -> tuple[pyarrow.Schema, Iterable[pyarrow.Reco
         reader = pa.RecordBatchReader.from_stream(src)
         return reader.schema, reader
     raise TypeError(
-        f"{name}: {type(src).__name__} is no table; give files or folders, or a table: a Dataset of Hugging Face or "
+        f"{name}: {type(src).__name__} is not a table; give files or folders, or a table: a Dataset of Hugging Face or "
         "pyarrow, a polars DataFrame or LazyFrame, a relation of duckdb, or anything with __arrow_c_stream__"
     )
 

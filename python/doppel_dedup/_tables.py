@@ -82,7 +82,7 @@ def named_columns(table: Any) -> Any:
         except pyarrow.ArrowInvalid as error:  # a single column
             why = f" ({error})"
     raise TypeError(
-        f"{type(table).__name__} is no table{why}; give a pyarrow Table, a pandas or polars DataFrame, a dict of lists, or "
+        f"{type(table).__name__} is not a table{why}; give a pyarrow Table, a pandas or polars DataFrame, a dict of lists, or "
         "anything with __arrow_c_stream__; for texts alone use Index.add()"
     )
 

@@ -237,7 +237,7 @@ bool arrow_times(nb::handle from, const char* what, std::vector<int64_t>& times)
       const std::optional<int64_t> time = parse_time(written);
       if (!time) {
         throw nb::value_error(
-            fmt::format("{}: row {}: \"{}\" is no time; give {}", what, times.size(), written, kRight)
+            fmt::format("{}: row {}: \"{}\" is not a time; give {}", what, times.size(), written, kRight)
                 .c_str());
       }
       times.push_back(*time);

@@ -135,10 +135,11 @@ std::vector<int64_t> time_column(nb::handle from, const char* what) {
     if (written == "NaT") return out.push_back(kNoTime);  // of NumPy
     const std::optional<int64_t> time = parse_time(written);
     if (!time) {
-      throw nb::value_error(fmt::format("{}: row {}: \"{}\" is no time; give datetime objects, ISO 8601, or "
-                                        "seconds or milliseconds since 1970",
-                                        what, row, written)
-                                .c_str());
+      throw nb::value_error(
+          fmt::format("{}: row {}: \"{}\" is not a time; give datetime objects, ISO 8601, or "
+                      "seconds or milliseconds since 1970",
+                      what, row, written)
+              .c_str());
     }
     out.push_back(*time);
   });

@@ -87,7 +87,7 @@ absl::StatusOr<std::vector<SignedName>> names_of_records(const EngineOptions& en
     const auto wrong = [&](std::string_view what) {
       return invalid(fmt::format("records: row {}: {}", row, what));
     };
-    if (records[row].data() == nullptr) return wrong("None is no signed record");
+    if (records[row].data() == nullptr) return wrong("None is not a signed record");
     const absl::StatusOr<uint64_t> signed_with = fingerprint_of_signed_record(records[row]);
     if (!signed_with.ok()) return wrong(std_sv(signed_with.status().message()));
     if (*signed_with != fingerprint)

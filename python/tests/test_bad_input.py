@@ -57,7 +57,7 @@ def test_ids(ids, error, words):
 
 
 def test_dates():
-    with pytest.raises(ValueError, match='dates: row 1: "yesterday" is no time'):
+    with pytest.raises(ValueError, match='dates: row 1: "yesterday" is not a time'):
         Index().add([A, B], dates=["2024-01-01", "yesterday"])
     with pytest.raises(ValueError, match="dates: 1 for 2 texts"):
         Index().add([A, B], dates=["2024-01-01"])
@@ -108,7 +108,7 @@ def test_a_missing_column_is_named_with_the_nearest_one():
             deduplicate(table)
     with pytest.raises(KeyError, match="no column 'url'"):
         deduplicate({"text": [A]}, id="url")
-    with pytest.raises(TypeError, match="str is no table"):
+    with pytest.raises(TypeError, match="str is not a table"):
         deduplicate("text")
 
 
@@ -264,7 +264,7 @@ def test_an_index_is_closed_while_other_threads_use_it():
     index.close()
     for thread in threads:
         thread.join(timeout=60)
-    assert added == [len(texts)]  # close() waits for the call at hand
+    assert added == [len(texts)]  # close() waits for the running call
     assert said == ["the index is closed"] * 2
 
 

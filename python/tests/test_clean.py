@@ -229,7 +229,7 @@ def test_what_cannot_be_is_refused(tmp_path):
         (dict(src=tmp_path / "a.parquet", keep=("nme", "desc")), KeyError, "did you mean 'name'"),
         (dict(src=[tmp_path / "a.parquet", tmp_path / "b" / "a.parquet"]), ValueError, "would both be written as a.parquet"),
         (dict(src=tmp_path / "a.parquet", treshold=0.5), TypeError, "did you mean threshold"),
-        (dict(src=17), TypeError, "src: int is no table"),
+        (dict(src=17), TypeError, "src: int is not a table"),
     ]:
         with pytest.raises(error, match=words):
             clean(dst=tmp_path / "out", progress=False, **arguments)

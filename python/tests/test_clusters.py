@@ -96,7 +96,7 @@ def test_spark_says_what_is_wrong(spark):
 
 
 def test_ray_signs(crawl, tmp_path):
-    # Workers are nice by default, and starve beside other tests.
+    # Workers are nice by default, and starve next to other tests.
     os.environ.update(RAY_USAGE_STATS_ENABLED="0", RAY_worker_niceness="0")
     import ray
 

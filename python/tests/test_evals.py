@@ -61,7 +61,7 @@ def test_fields_and_what_cannot_be(tmp_path):
     rows = [{"name": "a", "body": "zero ONE two three, four five six seven"}, {"name": "b", "body": "one two"}]
     found = decontaminate(rows, items, text=["nothing", "body"], id="name", question="stem", answer=["key"], progress=False)
     assert found.ids == ["a"] and found.findings[0]["answer"] is True and len(found.too_short) == 1
-    # Of a table whatever is there is read; an answer that is no text is none.
+    # Reads whatever columns a table has. An answer that is not text counts as missing.
     pq.write_table(pa.table({"stem": ["one two three four five six"], "answer": [["seven", "eight"]], "other": [1]}), tmp_path / "items.parquet")
     found = decontaminate(rows, tmp_path / "items.parquet", text="body", id="name", question="stem", progress=False)
     assert found.ids == ["a"] and "answer" not in found.findings[0]

@@ -117,7 +117,7 @@ def test_dates_are_signed_too():
 @pytest.mark.parametrize(
     "what, records",
     [
-        ("row 1: None is no signed record", lambda good: [good[0], None]),
+        ("row 1: None is not a signed record", lambda good: [good[0], None]),
         ("row 0:", lambda good: [b"no record", good[0]]),
         ("row 0:", lambda good: [b""]),
         ("row 1:", lambda good: [good[0], good[1][:-1]]),

@@ -64,7 +64,7 @@ def test_columns_that_are_no_table_or_no_text():
         deduplicate(pandas.DataFrame({"text": pandas.Series([A, 2], dtype=object)}))
     with pytest.raises(KeyError, match="the table has no columns"):
         deduplicate(pandas.DataFrame())
-    with pytest.raises(TypeError, match="Series is no table.*for texts alone use Index.add"):
+    with pytest.raises(TypeError, match="Series is not a table.*for texts alone use Index.add"):
         deduplicate(pandas.Series([A, B]))
 
 

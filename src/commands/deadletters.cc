@@ -32,7 +32,7 @@ class Chosen {
                                          std::tuple("--until", &choice.until, &out.until_ms_)}) {
       if (text->empty()) continue;
       *ms = parse_time(*text);
-      if (!*ms) return invalid(fmt::format("{}: {} is no time such as 2026-01-31T12:00:00Z", name, *text));
+      if (!*ms) return invalid(fmt::format("{}: {} is not a time such as 2026-01-31T12:00:00Z", name, *text));
     }
     return out;
   }
