@@ -12,6 +12,25 @@
 namespace doppel {
 namespace {
 
+void add_relatives(std::mt19937_64& random, Answer& out) {
+  const auto number = [&] { return static_cast<uint32_t>(random() >> (32 + random() % 32)); };
+  for (size_t i = 1 + random() % 4; i > 0; --i) out.print_counts.push_back({number(), number()});
+  for (size_t i = random() % 5; i > 0; --i) {
+    Relative& relative = out.relatives.emplace_back();
+    relative.seq = random() >> (random() % 64);
+    relative.prints = number();
+    for (size_t n = random() % 9; n > 0; --n) relative.hits.push_back(number());
+    relative.compared = random() % 2 == 0;
+    if (!relative.compared) continue;
+    relative.size = number();
+    for (size_t n = random() % 4; n > 0; --n) relative.cells.push_back({number(), number()});
+    for (size_t n = random() % 4; n > 0; --n) {
+      const uint32_t begin = number() / 2;
+      relative.runs.push_back({begin, begin + number() / 2});
+    }
+  }
+}
+
 Answer random_answer(std::mt19937_64& random) {
   const auto number = [&] { return random() >> (random() % 64); };
   Answer out;
@@ -30,6 +49,8 @@ Answer random_answer(std::mt19937_64& random) {
     out.counts.push_back({static_cast<uint16_t>(random() % 20), static_cast<uint16_t>(random())});
   for (size_t i = random() % 3; i > 0; --i) out.same_id.push_back({number(), {random(), random()}});
   for (size_t i = random() % 3; i > 0; --i) out.describe(number(), std::string(random() % 50, 'm'));
+  out.relatives_left_out = random() % 4 == 0;
+  if (random() % 2 == 0) add_relatives(random, out);
   return out;
 }
 
@@ -64,7 +85,14 @@ void expect_same(const Answer& got, const Answer& expected) {
   }
   EXPECT_EQ(got.as_of, expected.as_of);
   EXPECT_EQ(got.exact, expected.exact);
-  EXPECT_EQ(got.same_payload.has_value(), expected.same_payload.has_value());
+  ASSERT_EQ(got.same_payload.has_value(), expected.same_payload.has_value());
+  if (got.same_payload) {
+    EXPECT_EQ(got.same_payload->seq, expected.same_payload->seq);
+    EXPECT_EQ(got.same_payload->digest, expected.same_payload->digest);
+  }
+  EXPECT_EQ(got.relatives_left_out, expected.relatives_left_out);
+  EXPECT_EQ(got.print_counts, expected.print_counts);
+  EXPECT_EQ(got.relatives, expected.relatives);
   EXPECT_EQ(got.candidates_more, expected.candidates_more);
   ASSERT_EQ(got.counts.size(), expected.counts.size());
   for (size_t i = 0; i < got.counts.size(); ++i) {
@@ -72,7 +100,10 @@ void expect_same(const Answer& got, const Answer& expected) {
     EXPECT_EQ(got.counts[i].listed, expected.counts[i].listed);
   }
   ASSERT_EQ(got.same_id.size(), expected.same_id.size());
-  for (size_t i = 0; i < got.same_id.size(); ++i) EXPECT_EQ(got.same_id[i].seq, expected.same_id[i].seq);
+  for (size_t i = 0; i < got.same_id.size(); ++i) {
+    EXPECT_EQ(got.same_id[i].seq, expected.same_id[i].seq);
+    EXPECT_EQ(got.same_id[i].digest, expected.same_id[i].digest);
+  }
   EXPECT_EQ(got.describes_any(), expected.describes_any());
 }
 
