@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <future>
@@ -116,6 +117,47 @@ TEST(OldOriginals, ABatchDoesNotWaitForASegment) {
   EXPECT_TRUE(old.live(6));
   EXPECT_FALSE(old.live(7));
   EXPECT_FALSE(moving.index.live(30));
+}
+
+// A store that counts what is asked of it.
+class CountedStore final : public WaitingStore {
+ public:
+  absl::StatusOr<std::unique_ptr<SegmentBeingWritten>> create(const SegmentName& name) override {
+    ++made_;
+    return kept_.create(name);
+  }
+  size_t made() const { return made_; }
+
+ private:
+  std::atomic<size_t> made_ = 0;
+};
+
+TEST(OldOriginals, ARestartOpensWhatWasStored) {
+  CountedStore store;
+  Seq end = 0;
+  {
+    Moving moving(store, 20);
+    moving.up_to(500);
+    end = moving.old.set().next_seq();
+  }  // what is being made is finished
+  const size_t made = store.made(), stored = store.list().size();
+  ASSERT_GT(stored, 1U);
+  CandidateIndex index(CandidateIndexOptions{});
+  const std::unique_ptr<Bodies> bodies = memory_bodies();
+  OldOriginals old({}, {.store = &store, .young = 20}, *bodies);
+  old.open(0);
+  EXPECT_GE(old.set().next_seq(), end);
+  EXPECT_TRUE(old.set().live(0));
+  EXPECT_EQ(store.made(), made);
+  EXPECT_LE(store.list().size(), stored);
+  EXPECT_EQ(store.list().size(), old.set().size());
+
+  // Without the first one, those behind the gap are of no use.
+  store.remove(store.list().front());
+  OldOriginals gap({}, {.store = &store, .young = 20}, *bodies);
+  gap.open(0);
+  EXPECT_EQ(gap.set().size(), 0U);
+  EXPECT_TRUE(store.list().empty());
 }
 
 // Limits of numbers and time go on while a segment is made.

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "state/support.h"
+#include "support.h"
 
 namespace {
 
