@@ -204,10 +204,7 @@ RemovalReason Engine::why_dead(int64_t trusted_ms) const {
 }
 
 absl::Status Engine::query(Work& work, size_t begin, size_t end, std::span<Outcome> out) const {
-  for (size_t i = begin; i < end; ++i) {
-    work.sign.documents[i].replace = false;
-    work.sign.documents[i].timestamp_ms = kNoTime;
-  }
+  for (size_t i = begin; i < end; ++i) work.sign.documents[i].replace = false;
   MatchCounters counters;
   RETURN_IF_ERROR(match(work, begin, end, counters));
   Resolver resolver(options_.rule, options_.scheme.num_perm);

@@ -103,6 +103,35 @@ TEST(Query, NamesTheMostSimilarOriginal) {
   EXPECT_EQ(near.kind, Kind::near);
 }
 
+// An insert first removes the original with its id, so it is unique. A query asks what is known.
+TEST(Query, ReplacesNothing) {
+  EngineOptions options;
+  options.rule = make_rule(0.5, 0.99, 128).value();
+  options.rule.replace = options.track_ids = true;
+  const std::unique_ptr<Bodies> bodies = memory_bodies();
+  Engine engine(options, *bodies);
+  Signer signer = engine.make_signer();
+  Work work;
+  MatchCounters counters;
+  const auto sign = [&](const std::string& text) {
+    work.resize(1, options);
+    testing::sign(signer, {.id = "a", .text = text}, options, engine.id_tag("a"), work.sign.documents.front(),
+                  work.sign.slices.data());
+  };
+  sign(words(0, 100));
+  ASSERT_TRUE(engine.match(work, 0, 1, counters).ok());
+  ASSERT_TRUE(engine.resolve(work).ok());
+  std::vector<Outcome> outcome(1);
+  sign(words(0, 101));
+  ASSERT_TRUE(engine.query(work, 0, 1, outcome).ok());
+  EXPECT_EQ(outcome[0].verdict, Verdict::duplicate);
+  EXPECT_EQ(outcome[0].seq, 0U);
+  sign(words(0, 101));
+  ASSERT_TRUE(engine.match(work, 0, 1, counters).ok());
+  ASSERT_TRUE(engine.resolve(work).ok());
+  EXPECT_EQ(work.resolved.outcomes[0].verdict, Verdict::unique);
+}
+
 TEST(Query, DoesNotMoveTheClock) {
   const auto index = Index::open("", {.expire_after_ms = 1'000}).value();
   for (int i = 0; i < 3'000; ++i) {
