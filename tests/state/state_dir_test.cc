@@ -599,6 +599,11 @@ TEST(HashKeyFile, IsMadeOnceAndKept) {
 TEST(HashKeyFile, OthersMayNotReadIt) {
   const TempDir dir;
   ASSERT_TRUE(hash_key_of(dir.path(), nullptr).ok());
+  {
+    auto state = StateDir::open(options_of(dir.path()), {});
+    ASSERT_TRUE(state.ok());
+    EXPECT_THAT((*state)->recovered().notes, IsEmpty());
+  }
   ASSERT_EQ(::chmod(dir.file("hash.key").c_str(), 0640), 0);
   auto state = StateDir::open(options_of(dir.path()), {});
   ASSERT_TRUE(state.ok());
