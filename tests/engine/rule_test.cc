@@ -44,6 +44,37 @@ TEST(Rule, TheLimitOfOriginals) {
             kAlways + "expire_after_ms=0\nmax_documents=9\nmax_memory=1000\ndocuments_in_memory=7\n");
 }
 
+TEST(Rule, TakesChosenBandsFromAnIndex) {
+  const std::string theirs = describe_rule(rule_of_tests());
+  Rule rule = rule_of_tests();
+  rule.banding = {.bands = 14, .rows = 5};
+  EXPECT_FALSE(take_banding(rule, theirs));  // set by the user
+  rule.banding_chosen = true;
+  EXPECT_FALSE(take_banding(rule, "bands=11\n"));
+  EXPECT_EQ(rule.banding, (Banding{.bands = 14, .rows = 5}));
+  EXPECT_TRUE(take_banding(rule, theirs));
+  EXPECT_EQ(rule.banding, (Banding{.bands = 11, .rows = 4}));
+  EXPECT_FALSE(take_banding(rule, theirs));  // no change
+}
+
+TEST(Rule, TakesTheRoomFromAnIndex) {
+  Rule rule = rule_of_tests();
+  take_room(rule, "documents_in_memory=50\n");
+  EXPECT_EQ(rule.max_documents, 0U);  // max_memory is not set
+  set_room(rule, 1'000, 70, 60);
+  EXPECT_EQ(rule.max_documents, 60U);
+  take_room(rule, "max_memory=1000\n");
+  EXPECT_EQ(rule.documents_in_memory, 70U);
+  take_room(rule, "max_memory=1000\ndocuments_in_memory=50\n");
+  EXPECT_EQ(rule.documents_in_memory, 50U);
+  EXPECT_EQ(rule.max_documents, 50U);
+  set_room(rule, 1'000, 70, 0);
+  EXPECT_EQ(rule.max_documents, 70U);
+  set_room(rule, 0, 70, 9);
+  EXPECT_EQ(rule.max_documents, 9U);
+  EXPECT_EQ(rule.documents_in_memory, 0U);
+}
+
 TEST(Rule, Relations) {
   Rule rule = rule_of_tests();
   rule.replace = true;

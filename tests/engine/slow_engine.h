@@ -24,6 +24,7 @@ struct SlowOutcome {
   std::vector<Related> related = {};  // without metadata
   size_t related_more = 0;
   std::vector<WordRange> repeated = {};
+  bool estimated = false;
   bool operator==(const SlowOutcome&) const = default;
 };
 
@@ -57,7 +58,11 @@ class SlowEngine {
       make_compact_set(document.tops, entry.set);
       if (const Entry* original = most_similar(entry)) {
         --next_;
-        return {Verdict::duplicate, Kind::near, similarity(entry, *original), original->seq};
+        return {.verdict = Verdict::duplicate,
+                .kind = Kind::near,
+                .similarity = similarity(entry, *original),
+                .seq = original->seq,
+                .estimated = options_.rule.verify == Verify::signature};
       }
     }
     SlowOutcome out{.verdict = Verdict::unique, .seq = entry.seq};

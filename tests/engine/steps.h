@@ -128,7 +128,8 @@ inline SlowOutcome without_metadata(const Outcome& o) {
                   o.verdict == Verdict::removal ? 0 : o.seq,
                   o.related,
                   o.related_more,
-                  o.repeated};
+                  o.repeated,
+                  o.estimated};
   for (Related& related : out.related) related.original.clear();
   return out;
 }
