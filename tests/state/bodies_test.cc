@@ -1,5 +1,6 @@
 #include "state/bodies_file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -126,6 +127,24 @@ TEST(BodiesFile, CountsReadsOfTheFileOnly) {
   ASSERT_TRUE(bodies->flush().ok());
   ASSERT_TRUE(bodies->read(ref, buffer).ok());
   EXPECT_EQ(bodies->reads(), 1u);
+}
+
+// References have 40 bits for the offset.
+TEST(BodiesFile, AFullFileIsAnError) {
+  const TempDir dir;
+  const auto at = [&](uint64_t end) {
+    auto file = File::open(dir.file("bodies"), O_RDWR | O_CREAT);
+    EXPECT_TRUE(file.ok());
+    return BodiesFile(*std::move(file), end);
+  };
+  BodiesFile room = at(BodiesFile::kOffsetEnd - 100);
+  const auto last = room.append({.metadata = "m", .coded_set = "s"});
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->offset, BodiesFile::kOffsetEnd - 100);
+  BodiesFile full = at(BodiesFile::kOffsetEnd - 5);
+  const absl::Status status = full.append({.metadata = "m", .coded_set = "s"}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("is full at"));
 }
 
 TEST(BodiesFile, DamageIsAnErrorThatNamesThePlace) {
