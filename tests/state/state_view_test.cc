@@ -32,6 +32,9 @@ TEST(StateView, ShowsAllThatIsKept) {
   EXPECT_EQ((*view)->last().next_seq, model.next_seq);
   EXPECT_EQ((*view)->last().lowest_live, model.lowest_live);
   EXPECT_EQ((*view)->epoch(), (*state)->epoch());
+  constexpr uint64_t kRowBytes = 48 + 4 * kMaskWords + (kNumPerm + 3) / 4 * 4;
+  EXPECT_EQ((*view)->hot_bytes(), kFileHeaderBytes + model.next_seq * kRowBytes);
+  EXPECT_EQ((*view)->bodies_bytes(), (*view)->last().bodies_end);
   Seq next = (*view)->last().keep_from;
   std::vector<double> done;
   (*view)->read(
