@@ -429,6 +429,27 @@ TEST(StateDir, KeepsAsManyCheckpointsAsAreSet) {
 
 // The columns are synced in parallel to the stream. The new journal also contains commits that come
 // meanwhile.
+// A start that is stopped before its first commit keeps the older checkpoints, however often this happens.
+TEST(StateDir, ACheckpointWithoutNewsDisplacesNone) {
+  const TempDir dir;
+  Writer writer(8);
+  StateOptions options = options_of(dir.path());
+  options.snapshots = 2;
+  for (int i = 0; i < 2; ++i) {
+    auto state = StateDir::open(options, {});
+    ASSERT_TRUE(state.ok());
+    ASSERT_TRUE(writer.commit(**state).ok());
+    ASSERT_TRUE((*state)->checkpoint().ok());
+  }
+  const std::string older = read_file(dir.file("journal.1"));
+  for (int i = 0; i < 3; ++i) {
+    auto state = StateDir::open(options, {});
+    ASSERT_TRUE(state.ok());
+    ASSERT_TRUE((*state)->checkpoint().ok());
+  }
+  EXPECT_EQ(read_file(dir.file("journal.1")), older);
+}
+
 TEST(StateDir, ACheckpointIsMadeBesideTheStream) {
   const TempDir dir;
   Writer writer(32);
