@@ -1,5 +1,5 @@
 """The part of a file on which clang-tidy's findings depend, without its folder, comments and line breaks; and the list of the
-files that were clean when every file was last checked."""
+files that were clean."""
 import hashlib
 import pathlib
 import re
@@ -9,7 +9,7 @@ OWN_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"(?:[^"\n]*/)?([^"/\n]*)"
 # A comment on its own line, or at the end of a line and without quotes. NOLINT and keywords such as TODO have a meaning.
 COMMENT = re.compile(rb"""^[ \t]*//(?!.*(?:NOLINT|TODO)).*$ | (?<=[\w;{}(),])[ \t]+//(?!.*(?:NOLINT|TODO))[^\n"']*$""", re.M | re.X)
 HEAD = """\
-# scripts/lint --all --record wrote this when clang-tidy had checked every file and found nothing: a hash of each file's content.
+# scripts/lint --record wrote this when clang-tidy found nothing: a hash of each file's content.
 # scripts/lint checks only the files that are not listed.
 """
 
