@@ -58,8 +58,8 @@ class Writer {
 };
 
 absl::Status damaged(std::string_view key, std::string_view what) {
-  const std::string name = is_number(key) ? fmt::format("{}", big_endian(load<uint64_t>(key.data())))
-                                          : fmt::format("\"{}\"", key);
+  const std::string name =
+      is_number(key) ? fmt::format("{}", big_endian(load<uint64_t>(key.data()))) : fmt::format("\"{}\"", key);
   return absl::DataLossError(fmt::format("the record {} {}", name, what));
 }
 
