@@ -129,6 +129,26 @@ TEST_P(PrintTableTest, FindsWhatLivesAndListsAPrint) {
   live(device(), (uint64_t{1} << 28) - 3'000, true);  // ordinals begin again
 }
 
+// While a table grows, a part of it has its new lines already. No print is lost meanwhile.
+TEST_P(PrintTableTest, FindsAllAtEachStepOfItsGrowth) {
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  PrintTable table(nullptr);
+  std::vector<uint64_t> all;
+  PrintsFound found;
+  for (int number = 0; number < 1'500; ++number) {
+    std::vector<uint64_t> prints(18);
+    for (uint64_t& print : prints) print = random_print(random);
+    std::sort(prints.begin(), prints.end());
+    prints.erase(std::unique(prints.begin(), prints.end()), prints.end());
+    table.insert(prints);
+    all.insert(all.end(), prints.begin(), prints.end());
+    table.find(all, 0, 1, found);
+    ASSERT_EQ(found.listings.size(), all.size()) << "after " << number;
+  }
+}
+
 TEST_P(PrintTableTest, StaysSmallWhereEverythingExpires) {
   std::mt19937_64 random(3);
   PrintTable table(nullptr);
