@@ -5,23 +5,17 @@
 
 #include <string>
 
+#include "metadata_testing.h"
 #include "records/events.h"
 #include "records/shown_copy.h"
 
 namespace doppel {
 namespace {
 
+using records_test::encoded;
+using records_test::in_file;
+
 const EventContext kContext{.scheme = "5a17", .epoch = {}};
-
-Metadata in_file(uint64_t offset, std::string_view id) {
-  return {.source = "a.jsonl", .offset = offset, .id = id, .url = {}};
-}
-
-std::string encoded(const Metadata& metadata) {
-  std::string out;
-  encode_metadata(metadata, out);
-  return out;
-}
 
 TEST(EventReader, ADuplicate) {
   std::string line;

@@ -6,25 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "metadata_testing.h"
 #include "records/shown_copy.h"
 
 namespace doppel {
 namespace {
 
+using records_test::encoded;
+using records_test::in_file;
+
 const EventContext kContext{.scheme = "5a17", .epoch = "e1"};
 
 Metadata on_kafka(uint64_t offset) {
   return {.source = "pages", .partition = 3, .offset = offset, .id = {}, .url = {}};
-}
-
-Metadata in_file(uint64_t offset, std::string_view id) {
-  return {.source = "a.jsonl", .offset = offset, .id = id, .url = {}};
-}
-
-std::string encoded(const Metadata& metadata) {
-  std::string out;
-  encode_metadata(metadata, out);
-  return out;
 }
 
 std::string duplicate_of(const Metadata& document, const Metadata& original, const Outcome& outcome,

@@ -8,8 +8,12 @@
 #include <random>
 #include <string>
 
+#include "metadata_testing.h"
+
 namespace doppel {
 namespace {
+
+using records_test::encoded;
 
 // A document with some of all fields, and the bytes that its views refer to.
 class Random {
@@ -58,12 +62,6 @@ class Random {
   std::mt19937_64 random_;
   std::deque<std::string> kept_;
 };
-
-std::string encoded(const Metadata& m) {
-  std::string out;
-  encode_metadata(m, out);
-  return out;
-}
 
 RC_GTEST_PROP(Metadata, IsReadAsItWasWritten, (uint64_t seed)) {
   Random random(seed), other(seed + 1);

@@ -288,27 +288,24 @@ TEST(Damage, AnOlderCheckpointTakesTheJournalsPlace) {
 TEST(Damage, NotesNameTheJournalsThatWereNotUsed) {
   const Made made = make_kept(24);
   const TempDir dir;
+  const auto notes_of = [&](const Files& files) {
+    put(dir, files);
+    auto state = StateDir::open(options_of(dir.path()), {});
+    EXPECT_TRUE(state.ok()) << state.status();
+    return state.ok() ? (*state)->recovered().notes : std::vector<std::string>();
+  };
   Files files = made.files;
   files["journal"] = "what is this, longer than any header could ever be, foreign";
   files.erase("journal.1");
-  put(dir, files);
-  {
-    auto state = StateDir::open(options_of(dir.path()), {});
-    ASSERT_TRUE(state.ok()) << state.status();
-    EXPECT_THAT(
-        (*state)->recovered().notes,
-        testing::ElementsAre(testing::HasSubstr(dir.file("journal") + ": this is not a state file of doppel"),
-                             testing::HasSubstr("continuing from commit 8 of " + dir.file("journal.2"))));
-  }
+  EXPECT_THAT(
+      notes_of(files),
+      testing::ElementsAre(testing::HasSubstr(dir.file("journal") + ": this is not a state file of doppel"),
+                           testing::HasSubstr("continuing from commit 8 of " + dir.file("journal.2"))));
   files = made.files;
   files.erase("journal");
-  put(dir, files);
-  auto state = StateDir::open(options_of(dir.path()), {});
-  ASSERT_TRUE(state.ok()) << state.status();
-  EXPECT_THAT(
-      (*state)->recovered().notes,
-      testing::ElementsAre(dir.file("journal") + ": is missing",
-                           testing::HasSubstr("continuing from commit 12 of " + dir.file("journal.1"))));
+  EXPECT_THAT(notes_of(files), testing::ElementsAre(dir.file("journal") + ": is missing",
+                                                    testing::HasSubstr("continuing from commit 12 of " +
+                                                                       dir.file("journal.1"))));
 }
 
 // Damage after the oldest checkpoint costs only the later commits. Damage before it is an error, or remains
