@@ -57,7 +57,7 @@ TEST_P(SegmentFilterTest, HasAllKeysAndFewOthers) {
   Random random(seed);
   for (const uint64_t n : {0, 1, 2, 60, 1000, 29'000, 31'000, 200'000}) {
     for (const uint32_t columns : {FilterShape::kColumnsLeast, 8u, 11u, FilterShape::kColumnsMost}) {
-      // One filter in many has a place with as many keys as slots, which all others there pass; so several
+      // One filter in many has a place with as many keys as slots, where every other key passes; so several
       // filters are counted.
       const int filters = n <= 1000 ? 20 : 4;
       constexpr size_t kOthers = 20'000;
@@ -85,12 +85,18 @@ TEST_P(SegmentFilterTest, KeysThatRepeatAreOtherKeys) {
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   Random random(seed);
-  std::vector<uint64_t> keys(5'000);
-  for (uint64_t& key : keys) key = key_of(random);
-  const FilterShape shape = FilterShape::of(keys.size(), 12);
-  const std::vector<uint64_t> words = filter_of(shape, keys, true);
-  EXPECT_EQ(probe(kernel, shape, words, keys, true).size(), keys.size());
-  EXPECT_LT(probe(kernel, shape, words, keys, false).size(), 30u);
+  const FilterShape shape = FilterShape::of(5'000, 12);
+  // Of several filters, because one in a thousand has a place with as many keys as slots.
+  std::vector<size_t> hits;
+  for (int filter = 0; filter < 9; ++filter) {
+    std::vector<uint64_t> keys(5'000);
+    for (uint64_t& key : keys) key = key_of(random);
+    const std::vector<uint64_t> words = filter_of(shape, keys, true);
+    ASSERT_EQ(probe(kernel, shape, words, keys, true).size(), keys.size());
+    hits.push_back(probe(kernel, shape, words, keys, false).size());
+  }
+  std::sort(hits.begin(), hits.end());
+  EXPECT_LT(hits[hits.size() / 2], 30u);
 }
 
 TEST_P(SegmentFilterTest, AsScalar) {
