@@ -34,6 +34,7 @@ struct Pair {
       views.push_back({.slices = row.slices.empty() ? nullptr : row.slices.data(),
                        .digest = row.digest,
                        .id_tag = row.id_tag,
+                       .payload = payload_of(reference.next_seq()),
                        .body = row.body,
                        .mask = row.mask.data()});
       const auto k = keys(row.slices);
@@ -57,6 +58,7 @@ struct Pair {
       restored.restore({.slices = row.slices.empty() ? nullptr : row.slices.data(),
                         .digest = row.digest,
                         .id_tag = row.id_tag,
+                        .payload = payload_of(seq),
                         .body = row.body,
                         .mask = row.mask.data()},
                        !reference.live(seq));
@@ -64,6 +66,17 @@ struct Pair {
     restored.build_tables(2, [](int parts, const std::function<void(int)>& part) {
       for (int p = 0; p < parts; ++p) part(p);
     });
+  }
+
+  static uint32_t payload_of(Seq seq) { return static_cast<uint32_t>(seq % 50); }
+  void expect_same_names(const CandidateIndex& asked, uint64_t id_tag, uint32_t payload) const {
+    ASSERT_EQ(asked.find_id(id_tag), options.track_ids ? reference.find_id(id_tag) : std::vector<Seq>());
+    std::vector<Seq> expected;
+    for (Seq seq = reference.lowest_live(); seq < reference.next_seq(); ++seq) {
+      if (options.track_payloads && payload != 0 && payload_of(seq) == payload && reference.live(seq))
+        expected.push_back(seq);
+    }
+    ASSERT_EQ(asked.find_payload(payload), expected);
   }
 
   void expect_same(const std::vector<std::vector<uint8_t>>& slices,
@@ -167,11 +180,13 @@ void run(const CandidateIndexOptions& options, const Workload& work, uint64_t se
       CandidateIndex restored(options);
       pair.restore_into(restored);
       ASSERT_NO_FATAL_FAILURE(pair.expect_same(restored, slices, digests));
+      for (uint32_t name = 0; name < 64; ++name)
+        ASSERT_NO_FATAL_FAILURE(pair.expect_same_names(restored, name, name));
     }
     ASSERT_EQ(pair.index.next_seq(), pair.reference.next_seq());
     ASSERT_EQ(pair.index.lowest_live(), pair.reference.lowest_live());
-    const uint64_t tag = random() % 64;
-    ASSERT_EQ(pair.index.find_id(tag), options.track_ids ? pair.reference.find_id(tag) : std::vector<Seq>());
+    ASSERT_NO_FATAL_FAILURE(
+        pair.expect_same_names(pair.index, random() % 64, static_cast<uint32_t>(random() % 50)));
   }
   uint64_t live = 0;
   for (Seq seq = pair.reference.lowest_live(); seq < pair.reference.next_seq(); ++seq) {
@@ -188,6 +203,9 @@ void run(const CandidateIndexOptions& options, const Workload& work, uint64_t se
     ASSERT_EQ(row.body, expected.body);
     if (options.track_ids) {
       ASSERT_EQ(row.id_tag, expected.id_tag);
+    }
+    if (options.track_payloads) {
+      ASSERT_EQ(row.payload, Pair::payload_of(seq));
     }
   }
   EXPECT_EQ(pair.index.stats().live, live);
@@ -207,7 +225,7 @@ TEST(IndexOracle, DefaultOptions) {
   const uint64_t seed = fresh_seed();
   CandidateIndexOptions o = small(seed);
   o.min_equal = 20;
-  o.track_ids = true;
+  o.track_ids = o.track_payloads = true;
   run(o, {}, seed);
 }
 
@@ -224,6 +242,7 @@ TEST(IndexOracle, ManyShapes) {
     o.banding = {shape.bands, shape.rows};
     o.min_equal = shape.min_equal;
     o.track_ids = seed % 2 == 0;
+    o.track_payloads = seed / 1'024 % 2 == 0;
     o.max_listed = 1 + static_cast<int>(seed / 8 % 20);
     o.initial_capacity = std::array<uint64_t, 4>{0, 1, 1000, uint64_t{1} << 40}[seed / 2 % 4];
     run(o, {.steps = 30}, seed);

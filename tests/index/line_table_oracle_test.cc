@@ -28,6 +28,9 @@ struct Workload {
   uint32_t lives = 0;  // how many of the last inserts are not expired; 0: all
   uint32_t batch = 1;  // the most inserts between two payments
   uint32_t first = 0;  // ordinal of the first
+  // At these sizes everything expires, and the ordinals are used again: for other rows, while the table still
+  // has entries of the old ones.
+  std::vector<uint32_t> again{};
 };
 
 // Rows, and the multimap of the live ones.
@@ -87,8 +90,17 @@ class Trial {
   }
 
   void run() {
+    for (const uint32_t inserts : work_.again) {
+      ASSERT_NO_FATAL_FAILURE(run(inserts));
+      rows_ = Rows(work_.first);
+    }
+    run(work_.inserts);
+  }
+
+ private:
+  void run(uint32_t inserts) {
     uint64_t check = 64;
-    while (rows_.size() < work_.inserts) {
+    while (rows_.size() < inserts) {
       insert_batch();
       for (double n = work_.removed * work_.batch; n > 0 && (n >= 1 || chance(n)); --n)
         rows_.remove(random_() % rows_.size());
@@ -102,7 +114,6 @@ class Trial {
     expect_all();
   }
 
- private:
   bool chance(double p) { return std::bernoulli_distribution(p)(random_); }
   uint64_t next_key() {
     const double p = std::uniform_real_distribution<>(0, 1)(random_);
@@ -124,7 +135,7 @@ class Trial {
       batch.push_back({h, rows_.insert(h)});
     }
     insertion.window = rows_.window();
-    insertion.expired = work_.lives != 0;
+    insertion.expired = work_.lives != 0 || !work_.again.empty();
     if (n == 1) {
       table_.insert(batch[0].first, batch[0].second, insertion);
     } else {
@@ -150,6 +161,8 @@ class Trial {
     const auto [from, to] = rows_.live().equal_range(h);
     for (auto it = from; it != to; ++it) expected.push_back(it->second);
     std::sort(equal.begin(), equal.end());
+    // A row may have the hash of the one that had its ordinal.
+    if (!work_.again.empty()) equal.erase(std::unique(equal.begin(), equal.end()), equal.end());
     std::sort(expected.begin(), expected.end());
     ASSERT_EQ(equal, expected) << "after " << rows_.size() << " inserts";
   }
@@ -161,7 +174,7 @@ class Trial {
       ASSERT_NO_FATAL_FAILURE(expect_same(h));
     }
     ASSERT_GE(table_.entries(), rows_.live().size());
-    if (work_.removed == 0 && work_.lives == 0) {
+    if (work_.removed == 0 && work_.lives == 0 && work_.again.empty()) {
       ASSERT_EQ(table_.entries(), rows_.size());
     }
   }
@@ -227,6 +240,16 @@ TEST_P(LineTableOracle, KeysOfAllKinds) {
             .inserts = 60000,
             .removed = .05,
             .lives = 3000},
+           {.name = "ordinals of gone rows",
+            .options = {.entries_max = kMost},
+            .inserts = 60000,
+            .again = {60, 500, 4000, 20000}},
+           {.name = "ordinals of gone rows, with hot keys",
+            .options = {.phase = .4, .entries_max = kMost},
+            .hot_keys = 30,
+            .hot = .3,
+            .crowded = .2,
+            .again = {60, 500, 4000}},
            {.name = "no room to grow",
             .options = {.entries = 6000, .entries_max = 7000},
             .inserts = 20000,
@@ -249,6 +272,13 @@ TEST_P(LineTableOracle, LargeTables) {
        .inserts = 700000,
        .lives = 600000,
        .batch = 256});
+  run({.name = "large, with ordinals of gone rows",
+       .options = {.entries_max = kMost},
+       .inserts = 300000,
+       .hot_keys = 50,
+       .hot = .01,
+       .batch = 256,
+       .again = {200000}});
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, LineTableOracle, testing::ValuesIn(simd_levels()),

@@ -25,11 +25,14 @@ class MemorySink final : public SegmentSink {
 
 class MemorySource final : public SegmentSource {
  public:
-  explicit MemorySource(std::string file) : file_(std::move(file)) {}
+  // Counts the bytes it reads in `bytes_read`.
+  explicit MemorySource(std::string file, uint64_t* bytes_read = nullptr)
+      : file_(std::move(file)), bytes_read_(bytes_read) {}
   const std::string& name() const override { return name_; }
   absl::Status read_at(uint64_t offset, void* out, size_t bytes) const override {
     if (offset + bytes > file_.size()) return absl::DataLossError("the segment ends before");
     std::copy_n(file_.data() + offset, bytes, static_cast<char*>(out));
+    if (bytes_read_ != nullptr) *bytes_read_ += bytes;
     return absl::OkStatus();
   }
   std::string& file() { return file_; }
@@ -37,6 +40,7 @@ class MemorySource final : public SegmentSource {
  private:
   std::string name_ = "segment-of-test";
   std::string file_;
+  uint64_t* bytes_read_;
 };
 
 inline std::unique_ptr<Segment> opened(const CandidateIndexOptions& options, std::string file) {

@@ -113,6 +113,61 @@ TEST(SegmentTest, ACopyTakesTwoReadsAndAUniqueDocumentNearlyNone) {
   EXPECT_LT(static_cast<double>(unique.reads()) / kAsked, .1);
 }
 
+TEST(SegmentTest, EachPageThatIsReadIsCounted) {
+  CandidateIndexOptions options;
+  options.track_ids = options.track_payloads = options.track_prints = true;
+  options.passage = 50;
+  SegmentBuilder builder(options, 0);
+  Unique document(options);
+  for (Seq seq = 0; seq < 2'000; ++seq) {
+    document.take(seq);
+    Row row = document.row();
+    row.id_tag = seq + 1;
+    row.payload = static_cast<uint32_t>(seq + 1);
+    builder.add(row, document.band_keys());
+    builder.add_prints(seq, prints_of(seq));
+  }
+  MemorySink sink;
+  ASSERT_TRUE(builder.write(kFilterColumns, sink).ok());
+  uint64_t bytes_read = 0;
+  auto segment = Segment::open(options, std::make_unique<MemorySource>(sink.take(), &bytes_read));
+  ASSERT_TRUE(segment.ok());
+  PageReader reader;
+  SegmentSet set(options, reader);
+  set.add(*std::move(segment));
+  bytes_read = 0;
+  SegmentStats before = set.stats();
+  const auto expect_counted = [&](const char* what, bool keys, bool rows) {
+    const SegmentStats now = set.stats();
+    const uint64_t key_pages = now.key_pages - before.key_pages, row_pages = now.row_pages - before.row_pages;
+    EXPECT_EQ((key_pages + row_pages) * kSegmentPage, bytes_read) << what;
+    EXPECT_EQ(key_pages != 0, keys) << what;
+    EXPECT_EQ(row_pages != 0, rows) << what;
+    before = now;
+    bytes_read = 0;
+  };
+  document.take(700);
+  const Query query = document.query();
+  Found found;
+  SegmentCounters counters;
+  ASSERT_TRUE(set.lookup({&query, 1}, {&found, 1}, counters).ok());
+  EXPECT_EQ(counters.reads() * kSegmentPage, bytes_read);
+  expect_counted("lookup", true, true);
+  ASSERT_EQ(*set.find_id(1'001), std::vector<Seq>{1'000});
+  expect_counted("find_id", true, true);
+  ASSERT_EQ(*set.find_payload(1'301), std::vector<Seq>{1'300});
+  expect_counted("find_payload", true, true);
+  ASSERT_EQ(*set.count_listed(3, query.band_keys[3], query.slices), 1);
+  expect_counted("count_listed", true, true);
+  std::string bytes;
+  ASSERT_TRUE(set.row(20, bytes).ok());
+  expect_counted("row", false, true);
+  PrintsFound prints;
+  ASSERT_TRUE(set.find_prints(prints_of(900), 1, 2, prints).ok());
+  ASSERT_EQ(prints.listings.size(), prints_of(900).size());
+  expect_counted("find_prints", true, false);
+}
+
 TEST(SegmentTest, MemoryForAnOriginalIsItsFilterAndLittleMore) {
   Set s(1, 50'000);
   EXPECT_LT(static_cast<double>(s.set.memory_bytes()) / 50'000, 12 * 1.1 * kFilterColumns / 8 + .3);
