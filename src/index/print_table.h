@@ -8,10 +8,10 @@
 // line (print_lines.h). If many originals list a print, the lines keep a few of them, and a list aside has
 // the others: they do not crowd the lines, and are counted without being read.
 //
-// The table grows in passes, by a sixth in each. A pass goes from the end of the table to its front, a few
-// lines with every insert, and moves entries to higher lines. Prints whose old home is at or above the
-// frontier have their new home, the others their old one. A pass drops dead entries; if many are dead, it
-// adds no line.
+// The table grows in passes, by a sixth in each (print_table_growth.cc). A pass goes from the end of the
+// table to its front, a few lines with every insert, and moves entries to higher lines. Prints whose old home
+// is at or above the frontier have their new home, the others their old one. A pass drops dead entries; if
+// many are dead, it adds no line.
 //
 // Threads: like CandidateIndex.
 
@@ -124,6 +124,7 @@ class PrintTable {
     return (*counts_[(number >> kChunkBits) - first_chunk_])[number & ((uint64_t{1} << kChunkBits) - 1)];
   }
 
+  static uint64_t limit_of(uint64_t lines);
   PrintPut put(uint64_t print, uint64_t ordinal);
   void put_aside(const Entry& entry);
   void put_stray(const Entry& entry);

@@ -1,25 +1,20 @@
 // Keeps a queue of files with something to read. The finder reports the files. Files of lines stay known
-// (followed_logs.h) until they are gone; all others are read once.
+// (followed_logs.h) until they are gone; all others are read once (complete_files.h).
 
 #include "files/follow/follow_source.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
-#include <xxhash.h>
 
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <utility>
 
 #include "base/status.h"
+#include "files/follow/complete_files.h"
 #include "files/follow/followed_logs.h"
 #include "files/follow_position.h"
 #include "files/read/content.h"
-#include "files/read/resume.h"
-#include "files/read/whole_file.h"
-#include "files/warc/wacz.h"
 
 namespace doppel {
 namespace {
@@ -29,14 +24,6 @@ using File = FollowedLogs::File;
 
 constexpr auto kLongestWait = std::chrono::milliseconds(100);
 
-// Tells whether a file has changed since it was last taken.
-uint64_t signature(const struct stat& info) {
-  const uint64_t fields[] = {info.st_dev, info.st_ino, static_cast<uint64_t>(info.st_size),
-                             static_cast<uint64_t>(info.st_mtim.tv_sec),
-                             static_cast<uint64_t>(info.st_mtim.tv_nsec)};
-  return XXH3_64bits(fields, sizeof fields);
-}
-
 class FollowSource final : public Source, private Finds {
  public:
   FollowSource(const FollowOptions& options, FollowPosition position)
@@ -45,7 +32,12 @@ class FollowSource final : public Source, private Finds {
         position_(std::move(position)),
         logs_(options.finder.settle, finder_, position_, problems_,
               [this](const File& file) { enqueue(file); }),
-        filling_(options_.buffer_bytes) {}
+        complete_({.options = options_,
+                   .finder = finder_,
+                   .position = position_,
+                   .logs = logs_,
+                   .counter = counter_,
+                   .problem = [this](Problem found) { problem(std::move(found)); }}) {}
 
   absl::Status start() {
     for (const std::string& path : options_.paths) {
@@ -85,7 +77,7 @@ class FollowSource final : public Source, private Finds {
       if (Clock::now() >= deadline || options_.stop()) return true;
       if (queue_.empty()) wait(std::min(deadline, finder_.next_look()));
     }
-    filling_.seal();
+    complete_.seal();
     batch.position = position_.encode();
     return true;
   }
@@ -95,12 +87,6 @@ class FollowSource final : public Source, private Finds {
   uint64_t bytes_read() const override { return counter_->load(std::memory_order_relaxed); }
 
  private:
-  struct Job {
-    std::string path;                                   // a complete file, or
-    File file;                                          // a file of lines, or
-    std::shared_ptr<const InputFile> inside = nullptr;  // a file in the WACZ file `path`
-  };
-
   // ---- reports of the finder
 
   bool found(const std::string& path, const struct stat& info, Growth growth) override {
@@ -113,7 +99,9 @@ class FollowSource final : public Source, private Finds {
                  (finder_.is_named(path) || !path.ends_with(".json") || options_.layout == Layout::lines);
     const TailMark* known = position_.tail(key);
     if (known != nullptr) matched_.insert(key);
-    if (starting_) match_wacz(path, info);
+    if (starting_) {
+      for (const FileKey& inside : complete_.keys_inside(path, info)) matched_.insert(inside);
+    }
     if (grows && known == nullptr && info.st_size > 0 && !is_log(path, described)) grows = false;
     // A known log stays a log, whatever its name is now.
     if (grows || (known != nullptr && !described.in_parts())) {
@@ -122,8 +110,7 @@ class FollowSource final : public Source, private Finds {
       return true;
     }
     if (growth != Growth::closed) {
-      auto taken = taken_.find(hash);
-      if (taken != taken_.end() && taken->second == signature(info)) return true;
+      if (complete_.taken(path, info)) return true;
       if (growth == Growth::unknown) return false;
     }
     if (queued_.insert(path).second) queue_.push_back({path, nullptr});
@@ -140,17 +127,11 @@ class FollowSource final : public Source, private Finds {
   void gone(const std::string& path, bool for_good) override {
     if (logs_.gone(path)) return;
     const uint64_t hash = FollowPosition::path_hash(path);
-    taken_.erase(hash);
+    complete_.forget(hash);
     if (!for_good) return;
     seen_.erase(hash);
     seen_before_.erase(hash);
-    position_.forget_whole(hash);
-    if (auto it = complete_at_.find(hash); it != complete_at_.end()) {
-      for (const FileKey& key : it->second) {
-        if (!logs_.knows(key)) position_.forget_tail(key);
-      }
-      complete_at_.erase(it);
-    }
+    complete_.forget_content(hash);
   }
 
   void all_found() override {
@@ -160,7 +141,7 @@ class FollowSource final : public Source, private Finds {
     if (queue_.empty() && problems_.empty()) {
       for (const uint64_t hash : seen_before_) {
         if (seen_.contains(hash)) continue;
-        taken_.erase(hash);
+        complete_.forget(hash);
         position_.forget_whole(hash);
       }
       std::swap(seen_before_, seen_);
@@ -191,13 +172,24 @@ class FollowSource final : public Source, private Finds {
   void fill(Batch& batch, Clock::time_point deadline) {
     while (has_room(batch) && !queue_.empty()) {
       if (batch.records.empty() && Clock::now() >= deadline) return;
-      const Job job = queue_.front();
-      if (job.inside != nullptr) {
-        take_inside(*job.inside);
-      } else if (!(job.file != nullptr ? read_lines(job.file, batch) : take_complete(job.path, batch))) {
-        return;
-      }
+      const FollowJob job = queue_.front();
+      if (!(job.file != nullptr ? read_lines(job.file, batch) : take_complete(job, batch))) return;
     }
+  }
+
+  // Takes the front of the queue. Returns false if the file is too large for this batch.
+  bool take_complete(const FollowJob& job, Batch& batch) {
+    std::vector<FollowJob> next;
+    if (job.inside != nullptr) {
+      complete_.take_inside(*job.inside, next);
+    } else if (complete_.take(job.path, batch, next)) {
+      queued_.erase(job.path);
+    } else {
+      return false;
+    }
+    queue_.pop_front();
+    queue_.insert(queue_.begin(), next.begin(), next.end());
+    return true;
   }
 
   // Takes the front of the queue. Returns false if the batch has no more room.
@@ -225,141 +217,6 @@ class FollowSource final : public Source, private Finds {
       enqueue(next);
     }
     return true;
-  }
-
-  // Takes the front of the queue. Returns false if the file is too large for this batch.
-  bool take_complete(const std::string& path, Batch& batch) {
-    struct stat info = {};
-    Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd.ok() || ::fstat(fd.get(), &info) != 0) {
-      if (errno != ENOENT) problem({path, 0, 0, fmt::format("{}: {}", path, system_cause())});
-      return take_off(path);
-    }
-    if (take_wacz(path, fd.get(), info)) return true;
-    InputFile file = describe_file(path, info, options_.layout);
-    look_inside(fd.get(), options_, file);
-    const std::string_view by_name =
-        options_.layout == Layout::automatic ? refusal(path) : std::string_view();
-    if (const std::string_view why = by_name.empty() ? file.refused : by_name; !why.empty()) {
-      problem({path, 0, 0, fmt::format("{}: {}", path, why)});
-      taken_[FollowPosition::path_hash(path)] = signature(info);
-      return take_off(path);
-    }
-    if (!batch.records.empty() && file.packing == Packing::none &&
-        batch.bytes + file.size > options_.batch_bytes) {
-      return false;
-    }
-    take_off(path);
-    const uint64_t hash = FollowPosition::path_hash(path);
-    taken_[hash] = signature(info);
-    if (file.in_parts()) {
-      take_complete_lines(path, std::move(fd), std::move(file));
-      return true;
-    }
-    const uint64_t is = whole_mark_of(fd.get(), info);
-    if (position_.knows_whole(is)) {
-      position_.set_whole(hash, is);  // it may have been renamed
-      return true;
-    }
-    if (position_.whole_at(hash) != 0) position_.count_another(path);
-    file.name = position_.name_at(path);
-    auto kept = std::make_shared<const InputFile>(std::move(file));
-    uint64_t mark = 0;
-    batch.memory.push_back(kept);
-    read_whole_file(options_, filling_, *kept, std::move(fd), counter_, batch, mark);
-    if (mark != 0) position_.set_whole(hash, mark);
-    return true;
-  }
-
-  // Continues behind what was read earlier, if the file still begins the same.
-  void take_complete_lines(const std::string& on_disk, Fd fd, InputFile file) {
-    const std::string path = file.shown();
-    const FileKey key(file.device, file.inode);
-    std::vector<FileKey>& keys = complete_at_[FollowPosition::path_hash(on_disk)];
-    if (file.member.empty()) keys.clear();
-    keys.push_back(key);
-    LineMark mark = mark_of(fd.get(), file.part);
-    const TailMark* known = position_.tail(key);
-    if (known != nullptr && is_file_of(fd.get(), file.as_stored(), known->mark, file.part)) {
-      mark = known->mark;
-      file.name = known->name;
-      if (mark.path != path && !mark.path.empty()) {
-        if (file.name.empty()) file.name = mark.path;
-        position_.count_another(mark.path);
-        mark.path = path;
-        position_.set_tail({mark, file.name});
-      }
-      if (mark.disk_length == file.size) return;
-    } else {
-      if (known != nullptr && known->mark.path == path) position_.count_another(path);
-      file.name = position_.name_at(path);
-    }
-    auto lines = std::make_shared<FollowedFile>(std::make_shared<const InputFile>(std::move(file)), path,
-                                                std::move(fd), mark, false);
-    logs_.add_complete(lines);
-    lines->queued = true;
-    queue_.push_front({"", lines});
-  }
-
-  // Takes the front of the queue. Returns false if it is not a WACZ file.
-  bool take_wacz(const std::string& path, int fd, const struct stat& info) {
-    if (options_.layout != Layout::automatic || (!is_wacz_name(path) && !finder_.is_named(path)))
-      return false;
-    absl::StatusOr<Wacz> inside = look_into_wacz(fd, path, info);
-    if (inside.ok() && inside->files.empty() && inside->problems.empty()) return false;
-    const uint64_t hash = FollowPosition::path_hash(path);
-    taken_[hash] = signature(info);
-    complete_at_.erase(hash);
-    take_off(path);
-    if (!inside.ok()) {
-      problem({path, 0, 0, std::string(std_sv(inside.status().message()))});
-      return true;
-    }
-    for (Problem& found : inside->problems) problem(std::move(found));
-    for (auto file = inside->files.rbegin(); file != inside->files.rend(); ++file)
-      queue_.push_front({path, nullptr, std::make_shared<const InputFile>(std::move(*file))});
-    return true;
-  }
-
-  // Takes the front of the queue; the caller keeps `file` alive.
-  void take_inside(const InputFile& file) {
-    queue_.pop_front();
-    struct stat info = {};
-    Fd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd.ok() || ::fstat(fd.get(), &info) != 0 || inode_of(info.st_ino, file.part) != file.inode) {
-      problem({file.path, 0, 0, fmt::format("{}: the WACZ file is gone or was replaced", file.shown())});
-      return;
-    }
-    InputFile seen = file;
-    look_inside(fd.get(), options_, seen);
-    if (!seen.refused.empty()) {
-      problem({seen.path, 0, 0, fmt::format("{}: {}", seen.shown(), seen.refused)});
-      return;
-    }
-    take_complete_lines(file.path, std::move(fd), std::move(seen));
-  }
-
-  // Marks the files inside a WACZ file as found, for report_lost().
-  void match_wacz(const std::string& path, const struct stat& info) {
-    if (!is_wacz_name(path) && !finder_.is_named(path)) return;
-    const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    const absl::StatusOr<Wacz> inside = look_into_wacz(fd.get(), path, info);
-    if (!inside.ok()) return;
-    for (const InputFile& file : inside->files) matched_.insert(FileKey(file.device, file.inode));
-  }
-
-  bool take_off(const std::string& path) {
-    queued_.erase(path);
-    queue_.pop_front();
-    return true;
-  }
-
-  static uint64_t whole_mark_of(int fd, const struct stat& info) {
-    std::array<char, kHeadBytes> head;
-    const ssize_t got = ::pread(fd, head.data(), head.size(), 0);
-    const auto size = static_cast<uint64_t>(info.st_size);
-    return whole_mark(info.st_dev, info.st_ino, size,
-                      {head.data(), std::min<size_t>(got < 0 ? 0 : static_cast<size_t>(got), size)});
   }
 
   // ---- pipes, and waiting
@@ -410,17 +267,14 @@ class FollowSource final : public Source, private Finds {
   FollowPosition position_;
   std::vector<Problem> problems_;
   FollowedLogs logs_;
-  Filling filling_;
   ByteCounter counter_ = std::make_shared<std::atomic<uint64_t>>(0);
+  CompleteFiles complete_;
   bool starting_ = true;
   bool follows_ = false;  // there is more to follow than pipes
-  std::deque<Job> queue_;
+  std::deque<FollowJob> queue_;
   absl::flat_hash_set<std::string> queued_;  // paths of complete files in the queue
   std::vector<File> pipes_;
-  absl::flat_hash_map<uint64_t, uint64_t> taken_;  // hash of a path -> signature
   absl::flat_hash_set<uint64_t> seen_, seen_before_;
-  // hash of a path -> the complete files of lines under it
-  absl::flat_hash_map<uint64_t, std::vector<FileKey>> complete_at_;
   absl::flat_hash_set<FileKey> matched_;  // during the start: known to the position, and found
   absl::flat_hash_set<std::string> told_;
 };
