@@ -102,7 +102,7 @@ class DeadLettersCommand {
     table.print();
     print_out("{} letters", counts.letters);
     if (counts.republished != 0) print_out(", {} more were republished", counts.republished);
-    if (counts.others != 0) print_out(", {} records are no letters of doppel", counts.others);
+    if (counts.others != 0) print_out(", {} records are not dead letters of doppel", counts.others);
     print_out("\n");
     return absl::OkStatus();
   }

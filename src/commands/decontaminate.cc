@@ -91,7 +91,7 @@ absl::Status check_places(const Options& o, const Flags& flags) {
 }
 
 void print_summary(const DecontaminateCounters& c, const Items& items, double seconds) {
-  print_err("{} documents, {} in {} ({}/s, {:.1f} MB/s)\n", with_commas(c.documents), human_bytes(c.bytes),
+  print_err("{}, {} in {} ({}/s, {:.1f} MB/s)\n", counted(c.documents, "document"), human_bytes(c.bytes),
             human_seconds(seconds),
             with_commas(static_cast<uint64_t>(static_cast<double>(c.documents) / std::max(seconds, 1e-9))),
             static_cast<double>(c.bytes) / 1e6 / std::max(seconds, 1e-9));
@@ -103,10 +103,9 @@ void print_summary(const DecontaminateCounters& c, const Items& items, double se
               with_commas(items.too_short.size()),
               one_line(items.items[items.too_short.front()].question, 100));
   }
-  if (items.rejected != 0) print_err("  {} items could not be read\n", with_commas(items.rejected));
-  if (c.rejected != 0)
-    print_err("  {} documents could not be read, and are not kept\n", with_commas(c.rejected));
-  if (c.problems != 0) print_err("  {} inputs could not be read as a whole\n", with_commas(c.problems));
+  if (items.rejected != 0) print_err("  {} could not be read\n", counted(items.rejected, "item"));
+  if (c.rejected != 0) print_err("  {} could not be read; not kept\n", counted(c.rejected, "document"));
+  if (c.problems != 0) print_err("  {} could not be read as a whole\n", counted(c.problems, "input"));
 }
 
 absl::StatusOr<int> run(const Options& o, Flags& flags) {

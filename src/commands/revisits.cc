@@ -90,7 +90,7 @@ void print_report(const RewriteReport& report, const Counts& events) {
   if (report.more_problems != 0)
     print_err("doppel revisits: {} more messages of that kind\n", with_commas(report.more_problems));
   const uint64_t saved = report.bytes - report.written;
-  print_err("doppel revisits: {} WARC files, {}; {} copies replaced, {} saved{}\n", with_commas(report.files),
+  print_err("doppel revisits: {}, {}; {} copies replaced, {} saved{}\n", counted(report.files, "WARC file"),
             human_bytes(report.bytes), with_commas(report.replaced), human_bytes(saved),
             report.bytes == 0 ? "" : fmt::format(" ({:.1f} %)", 100.0 * saved / report.bytes));
   print_err("  before {} bytes, now {}\n", report.bytes, report.written);

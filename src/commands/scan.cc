@@ -118,10 +118,10 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   Engine& engine = index->engine();
   StateDir* state = index->state();
   const Recovered& recovered = index->recovered();
-  if (!o.against.empty()) note(fmt::format("against {} originals", with_commas(index->from_others())));
+  if (!o.against.empty()) note(fmt::format("against {}", counted(index->from_others(), "original")));
   if (!recovered.fresh) {
-    note(fmt::format("continuing after {} documents, with {} originals", with_commas(recovered.documents),
-                     with_commas(index->own())));
+    note(fmt::format("continuing after {}, with {}", counted(recovered.documents, "document"),
+                     counted(index->own(), "original")));
   }
 
   // Open input and outputs where the last commit left them.

@@ -16,8 +16,8 @@ void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies
   const uint64_t unique = c.unique - c.bytes_unique, copies = c.duplicates() - c.bytes_copies;
   const uint64_t bytes_only = c.bytes_unique + c.bytes_copies;
   const uint64_t documents = c.records - c.skipped - bytes_only;
-  print_err("{} documents{}, {} in {} ({}/s, {:.1f} MB/s)\n", with_commas(documents),
-            documents == c.records ? "" : fmt::format(" in {} records", with_commas(c.records)),
+  print_err("{}{}, {} in {} ({}/s, {:.1f} MB/s)\n", counted(documents, "document"),
+            documents == c.records ? "" : fmt::format(" in {}", counted(c.records, "record")),
             human_bytes(c.bytes), human_seconds(seconds),
             with_commas(static_cast<uint64_t>(c.records / std::max(seconds, 1e-9))),
             c.bytes / 1e6 / std::max(seconds, 1e-9));
@@ -38,13 +38,13 @@ void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies
   for (const auto& [reason, count] : c.skipped_by)
     print_err("  {} skipped: {}\n", with_commas(count), reason);
   if (c.rejected != 0) print_err("  {} rejected\n", with_commas(c.rejected));
-  if (c.problems != 0) print_err("  {} inputs could not be read as a whole\n", with_commas(c.problems));
+  if (c.problems != 0) print_err("  {} could not be read as a whole\n", counted(c.problems, "input"));
   const Seq given = engine.originals().first_own();
-  print_err("  index: {} originals{}, {} in memory, {} on disk\n", with_commas(stats.live - given),
+  print_err("  index: {}{}, {} in memory, {} on disk\n", counted(stats.live - given, "original"),
             given == 0 ? "" : fmt::format(" in addition to {} of --against", with_commas(given)),
             human_bytes(stats.memory_bytes()), human_bytes(bodies.bytes()));
   if (c.match.checks_capped != 0) {
-    print_err("  {} documents had more candidates than max_checks\n", with_commas(c.match.checks_capped));
+    print_err("  {} had more candidates than max_checks\n", counted(c.match.checks_capped, "document"));
   }
   if (c.contained + c.contains + c.shares != 0) {
     print_err("  of the unique ones, {} are in an original, {} have one in them, {} share a passage\n",

@@ -44,7 +44,7 @@ class Messages {
 };
 
 void print_summary(const SignCounters& c, double seconds) {
-  print_err("{} records signed, {} in {} ({}/s, {:.1f} MB/s); {} written\n", with_commas(c.records),
+  print_err("{} signed, {} in {} ({}/s, {:.1f} MB/s); {} written\n", counted(c.records, "record"),
             human_bytes(c.bytes), human_seconds(seconds),
             with_commas(static_cast<uint64_t>(static_cast<double>(c.records) / std::max(seconds, 1e-9))),
             static_cast<double>(c.bytes) / 1e6 / std::max(seconds, 1e-9), human_bytes(c.signed_bytes));
@@ -52,7 +52,7 @@ void print_summary(const SignCounters& c, double seconds) {
     print_err("  {} of them rejected: readers of the signed records reject them, too\n",
               with_commas(c.rejected));
   }
-  if (c.problems != 0) print_err("  {} inputs could not be read as a whole\n", with_commas(c.problems));
+  if (c.problems != 0) print_err("  {} could not be read as a whole\n", counted(c.problems, "input"));
 }
 
 absl::Status check_places(const Options& o, const SignFlags& flags) {
@@ -95,7 +95,7 @@ absl::StatusOr<int> hand_on_index(const Options& o, const EngineOptions& engine,
   if (!flags.quiet) {
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     print_err(
-        "{} originals as signed records in {} ({}/s); {} written\n", with_commas(counters.records),
+        "{} as signed records in {} ({}/s); {} written\n", counted(counters.records, "original"),
         human_seconds(seconds),
         with_commas(static_cast<uint64_t>(static_cast<double>(counters.records) / std::max(seconds, 1e-9))),
         human_bytes(counters.signed_bytes));

@@ -89,6 +89,10 @@ std::string with_commas(uint64_t number) {
   return digits;
 }
 
+std::string counted(uint64_t number, std::string_view noun) {
+  return fmt::format("{} {}{}", with_commas(number), noun, number == 1 ? "" : "s");
+}
+
 std::string with_unit(double bytes) {
   static constexpr std::array<const char*, 6> kUnits{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
   size_t unit = 0;

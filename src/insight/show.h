@@ -19,6 +19,8 @@ std::string one_line(std::string_view text, size_t most);
 
 // 1234567 -> "1,234,567".
 std::string with_commas(uint64_t number);
+// (1, "file") -> "1 file"; (2000, "file") -> "2,000 files".
+std::string counted(uint64_t number, std::string_view noun);
 // 1536 -> "1.50 KiB", with three significant digits.
 std::string with_unit(double bytes);
 // A probability in readable form, even close to 0 and 1: "99.56 %", "1 in 4,200,000".

@@ -83,7 +83,7 @@ TEST_P(Unreadable, IsRefusedOnceWithWhatToDo) {
   EXPECT_EQ(ran.code, 1) << ran.err;
   EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 2) << ran.out;
   EXPECT_THAT(ran.err, AllOf(HasSubstr(name + ": "), HasSubstr(what), HasSubstr(to_do)));
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("2 documents, "), HasSubstr("1 inputs could not be read"),
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("2 documents, "), HasSubstr("1 input could not be read"),
                              Not(HasSubstr("rejected"))));
   // Compressed, without a name, and through a pipe.
   for (const std::string& packed : {bytes, gz(bytes), zst(bytes)}) {
@@ -337,12 +337,12 @@ TEST(ContentOf, IndexesAndLogsOfACrawlAreLeftOut) {
   for (const char* count : {"2 index and log files", "3 index and log files"}) {
     const Ran ran = run_doppel("scan --cdxj " + (dir / "in/index.cdxj") + " " + (dir / "in"));
     EXPECT_EQ(ran.code, 0) << ran.err;
-    EXPECT_THAT(ran.err, AllOf(HasSubstr(count), HasSubstr("0 documents in 1 records")));
+    EXPECT_THAT(ran.err, AllOf(HasSubstr(count), HasSubstr("0 documents in 1 record")));
     EXPECT_THAT(read_file(dir / "in/index.cdxj"), HasSubstr("x)/1.png 20240506070809 "));
   }
   // Elsewhere a log is an ordinary file.
   write_file(dir / "logs/a.log", kText);
-  EXPECT_THAT(run_doppel("scan " + (dir / "logs")).err, HasSubstr("1 documents, "));
+  EXPECT_THAT(run_doppel("scan " + (dir / "logs")).err, HasSubstr("1 document, "));
 }
 
 TEST(ContentOf, CapturesThatShareAMemberHaveNoLineAndAreCounted) {

@@ -165,7 +165,7 @@ TEST(Decontaminate, SaysWhichPassageOfWhichDocument) {
   EXPECT_THAT(lines[2], HasSubstr(R"("answer":false)"));
   EXPECT_THAT(ran.err, HasSubstr("3 have items in them: 2 of 3 items, 3 times, 2 of these word for word"));
   EXPECT_THAT(ran.err, HasSubstr("1 items are too short to be looked for; the first: Why?"));
-  EXPECT_THAT(ran.err, HasSubstr("1 documents could not be read, and are not kept"));
+  EXPECT_THAT(ran.err, HasSubstr("1 document could not be read; not kept"));
   const std::string clean = read_file(dir / "clean.jsonl");
   EXPECT_THAT(clean, HasSubstr(R"("id":"b")"));
   EXPECT_THAT(clean, HasSubstr(R"("id":"d")"));

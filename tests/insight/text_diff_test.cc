@@ -126,6 +126,9 @@ TEST(Show, Escapes) {
 }
 
 TEST(Show, Numbers) {
+  EXPECT_EQ(counted(0, "file"), "0 files");
+  EXPECT_EQ(counted(1, "file"), "1 file");
+  EXPECT_EQ(counted(1'000, "file"), "1,000 files");
   EXPECT_EQ(with_commas(0), "0");
   EXPECT_EQ(with_commas(999), "999");
   EXPECT_EQ(with_commas(1234567), "1,234,567");

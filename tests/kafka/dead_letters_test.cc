@@ -166,7 +166,7 @@ TEST_F(DeadLetters, WhatCannotBeSentStaysAndIsSaid) {
   Message foreign;
   foreign.value = "no letter";
   client.produce(setup.options().output.dead_letters, foreign);
-  EXPECT_THAT(setup.run("deadletters show").out, HasSubstr("1 records are no letters of doppel"));
+  EXPECT_THAT(setup.run("deadletters show").out, HasSubstr("1 records are not dead letters of doppel"));
   setup.set({{"kafka.topics", "[another]"}});
   EXPECT_THAT(republish("").out, HasSubstr("1 letters stay: their topic is not one of kafka.topics"));
   EXPECT_THAT(republish("--yes").out, HasSubstr("0 letters were republished"));

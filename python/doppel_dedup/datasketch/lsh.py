@@ -115,7 +115,7 @@ class MinHashLSH:
 
     def _check(self, minhash: MinHash) -> None:
         if not isinstance(minhash, MinHash):
-            raise TypeError(f"{type(minhash).__name__} is no MinHash of doppel_dedup.datasketch")
+            raise TypeError(f"{type(minhash).__name__} is not a MinHash of doppel_dedup.datasketch")
         if len(minhash) != self.h:
             raise ValueError(f"num_perm: the index has {self.h}, the MinHash {len(minhash)}")
 
