@@ -386,8 +386,7 @@ class Run {
     }
     const absl::Status& status = *life.ended;
     if (absl::IsAborted(status)) ++result_.replaced;
-    const bool usual = status.ok() || absl::IsAborted(status) || absl::IsCancelled(status) ||
-                       absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+    const bool usual = status.ok() || absl::IsAborted(status) || absl::IsCancelled(status);
     // docs/adr/0017 names this: only a person can continue then.
     if (absl::IsFailedPrecondition(status) &&
         status.message().find("must be sent again") != std::string::npos)
