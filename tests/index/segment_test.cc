@@ -152,6 +152,9 @@ TEST(SegmentTest, EachPageThatIsReadIsCounted) {
   SegmentCounters counters;
   ASSERT_TRUE(set.lookup({&query, 1}, {&found, 1}, counters).ok());
   EXPECT_EQ(counters.reads() * kSegmentPage, bytes_read);
+  const auto kinds = static_cast<uint64_t>(options.banding.bands) + 1;  // and the digest
+  EXPECT_GE(counters.filter_hits, kinds);
+  EXPECT_LE(counters.filter_hits, kinds + 5);  // some by chance
   expect_counted("lookup", true, true);
   ASSERT_EQ(*set.find_id(1'001), std::vector<Seq>{1'000});
   expect_counted("find_id", true, true);
