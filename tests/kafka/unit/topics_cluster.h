@@ -1,6 +1,7 @@
 #pragma once
 // A cluster that knows topics and their settings, and nothing else.
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -19,7 +20,8 @@ class TopicsCluster final : public kafka::Cluster {
   std::map<std::string, Topic> there;
   std::set<std::string> closed;  // topics whose settings may not be read
   std::vector<kafka::TopicSpec> made;
-  absl::Status status;  // what topics() answers, unless it is OK
+  absl::Status status;   // what topics() answers, unless it is OK
+  int learns_after = 0;  // how many questions for settings the brokers answer as if no topic were there
 
   absl::StatusOr<std::string> id() override { return "cluster-of-test"; }
   absl::StatusOr<std::vector<kafka::TopicPartitions>> topics() override {
@@ -36,7 +38,10 @@ class TopicsCluster final : public kafka::Cluster {
                                                          const std::vector<std::string>& names) override {
     if (closed.contains(topic)) return absl::PermissionDeniedError(topic);
     const auto found = there.find(topic);
-    if (found == there.end()) return absl::NotFoundError(topic);
+    if (learns_after > 0 || found == there.end()) {
+      learns_after = std::max(learns_after - 1, 0);
+      return absl::NotFoundError(topic);
+    }
     static const std::map<std::string, std::string> kDefaults{{"cleanup.policy", "delete"},
                                                               {"delete.retention.ms", "86400000"},
                                                               {"max.message.bytes", "1048588"},
