@@ -276,6 +276,19 @@ TEST(SegmentTest, AKeyOfManyPagesIsFoundWhole) {
   EXPECT_EQ(found.exact, 0u);
 }
 
+// Of more pages than a merge reads at once.
+TEST(SegmentTest, MergedSegmentsAreTheOneThatIsBuiltAtOnce) {
+  CandidateIndexOptions options;
+  options.track_prints = true;
+  options.passage = 50;
+  const auto first = index_test::opened(options, segment_of(options, 0, 20'000));
+  const auto second = index_test::opened(options, segment_of(options, 20'000, 9'000));
+  const Segment* const parts[] = {first.get(), second.get()};
+  MemorySink sink;
+  ASSERT_TRUE(merge_segments(options, parts, kFilterColumns, sink).ok());
+  EXPECT_TRUE(sink.take() == segment_of(options, 0, 29'000));
+}
+
 TEST(Segment, SizesAreAsComputed) {
   for (const auto& [banding, with_prints] :
        {std::pair(Banding{11, 4}, false), std::pair(Banding{14, 5}, false),
