@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <span>
 
 #include "base/mutation.h"
 #include "base/status.h"
@@ -63,14 +64,27 @@ absl::StatusOr<HangingLog> read_hanging_log(Cluster& cluster, const Place& log) 
 
 template <typename T>
 bool number(std::string_view text, T& out) {
-  return std::from_chars(text.data(), text.data() + text.size(), out).ptr == text.data() + text.size();
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return failed == std::errc() && end == text.data() + text.size();
 }
 
-// The document that an event (by its ce_id, which is Metadata::event_id()) or a dead letter is about.
-std::optional<InputPlace> document_of(const LogMessage& m) {
+void keep(const Place& place, const LogMessage& m, Outbox& out) {
+  std::optional<Outbox::Span> key, value;
+  out.headers(m.headers);
+  if (m.key.data() != nullptr) key = out.put(m.key);
+  if (m.has_value) value = out.put(m.value);
+  Outbox::Message& message = out.add(place.topic, key, value);
+  message.partition = message.stored_in = place.partition;
+  message.timestamp_ms = m.timestamp_ms;
+  message.offset = m.offset;
+}
+
+}  // namespace
+
+std::optional<InputPlace> document_of(std::span<const Header> headers) {
   InputPlace out;
   bool partition = false, offset = false;
-  for (const Header& h : m.headers) {
+  for (const Header& h : headers) {
     const std::string_view value = h.value.value_or(std::string_view());
     if (h.name == "__connect.errors.topic") out.topic = value;
     if (h.name == "__connect.errors.partition") partition = number(value, out.partition);
@@ -92,19 +106,6 @@ std::optional<InputPlace> document_of(const LogMessage& m) {
   return out;
 }
 
-void keep(const Place& place, const LogMessage& m, Outbox& out) {
-  std::optional<Outbox::Span> key, value;
-  out.headers(m.headers);
-  if (m.key.data() != nullptr) key = out.put(m.key);
-  if (m.has_value) value = out.put(m.value);
-  Outbox::Message& message = out.add(place.topic, key, value);
-  message.partition = message.stored_in = place.partition;
-  message.timestamp_ms = m.timestamp_ms;
-  message.offset = m.offset;
-}
-
-}  // namespace
-
 absl::StatusOr<Hanging> read_hanging(Cluster& cluster, const Place& log, const std::vector<Place>& places,
                                      const Covers& covers, Outbox& committed) {
   Hanging out;
@@ -117,7 +118,7 @@ absl::StatusOr<Hanging> read_hanging(Cluster& cluster, const Place& log, const s
     if (place != log || !out.log_is_whole) out.drop.push_back(place);
     if (log_hangs && !out.log_is_whole) continue;
     RETURN_IF_ERROR(read_unseen(cluster, place, [&](const LogMessage& m) {
-      const std::optional<InputPlace> about = log_hangs ? std::nullopt : document_of(m);
+      const std::optional<InputPlace> about = log_hangs ? std::nullopt : document_of(m.headers);
       if (!about || covers(*about)) keep(place, m, committed);
     }));
   }

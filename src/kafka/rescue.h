@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,10 @@ inline bool covers(const LogProgress& progress, const InputPlace& place) {
   return place.incarnation < progress.incarnation ||
          (place.incarnation == progress.incarnation && place.offset < progress.next);
 }
+
+// The document that a record of ours is about: an event names it in its id (Metadata::event_id()), a dead
+// letter in headers. Nullopt: it names none.
+std::optional<InputPlace> document_of(std::span<const Header> headers);
 
 struct Hanging {
   bool log_is_whole = false;  // only whole batches hang in the log: our next commit there makes them visible
