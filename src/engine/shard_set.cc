@@ -1,9 +1,9 @@
 #include "engine/shard_set.h"
 
-#include <charconv>
 #include <utility>
 
 #include "base/check.h"
+#include "base/number.h"
 #include "base/status.h"
 
 namespace doppel {
@@ -37,16 +37,12 @@ absl::StatusOr<ShardSet> parse_shards(std::string_view text) {
   const auto wrong = [&](const std::string& why) {
     return invalid("shards \"" + std::string(text) + "\": " + why + "; 0-15/64 means the first 16 of 64");
   };
-  const auto number = [](std::string_view digits, uint32_t& out) {
-    const auto [at, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
-    return error == std::errc() && at == digits.data() + digits.size();
-  };
   const size_t slash = text.find('/');
   if (slash == std::string_view::npos) return wrong("\"/\" and the number of all shards is missing");
   if (text.find('/', slash + 1) != std::string_view::npos)
     return wrong("the number of all shards comes once, at the end");
   uint32_t of = 0;
-  if (!number(text.substr(slash + 1), of) || of == 0 || of > kMost)
+  if (!whole_number(text.substr(slash + 1), of) || of == 0 || of > kMost)
     return wrong("the number of all shards is from 1 to " + std::to_string(kMost));
   std::vector<bool> has(of);
   std::string_view rest = text.substr(0, slash);
@@ -55,8 +51,8 @@ absl::StatusOr<ShardSet> parse_shards(std::string_view text) {
     const std::string_view part = rest.substr(0, comma);
     const size_t dash = part.find('-');
     uint32_t first = 0, last = 0;
-    if (!number(part.substr(0, dash), first) ||
-        (dash != std::string_view::npos && !number(part.substr(dash + 1), last)))
+    if (!whole_number(part.substr(0, dash), first) ||
+        (dash != std::string_view::npos && !whole_number(part.substr(dash + 1), last)))
       return wrong("numbers and ranges of numbers are expected");
     if (dash == std::string_view::npos) last = first;
     if (first > last) return wrong("the range " + std::string(part) + " ends before it begins");

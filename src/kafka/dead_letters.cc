@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "kafka/log_reader.h"
 #include "kafka/visibility.h"
@@ -26,11 +26,9 @@ std::string name_of(const Place& place, int64_t offset) {
   return fmt::format("{}/{}/{}", place.topic, place.partition, offset);
 }
 
-// Parses the whole text; nullopt if it is not a number.
 std::optional<int64_t> number(std::string_view text) {
   int64_t out = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return failed == std::errc() && end == text.data() + text.size() ? std::optional(out) : std::nullopt;
+  return whole_number(text, out) ? std::optional(out) : std::nullopt;
 }
 
 // doppel's headers come after the record's own headers, and begin with the topic. False: doppel did not

@@ -1,11 +1,11 @@
 #include "kafka/rescue.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <span>
 
 #include "base/mutation.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "kafka/log_reader.h"
 #include "state/index_log.h"
@@ -62,12 +62,6 @@ absl::StatusOr<HangingLog> read_hanging_log(Cluster& cluster, const Place& log) 
   return out;
 }
 
-template <typename T>
-bool number(std::string_view text, T& out) {
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return failed == std::errc() && end == text.data() + text.size();
-}
-
 void keep(const Place& place, const LogMessage& m, Outbox& out) {
   std::optional<Outbox::Span> key, value;
   out.headers(m.headers);
@@ -87,9 +81,9 @@ std::optional<InputPlace> document_of(std::span<const Header> headers) {
   for (const Header& h : headers) {
     const std::string_view value = h.value.value_or(std::string_view());
     if (h.name == "__connect.errors.topic") out.topic = value;
-    if (h.name == "__connect.errors.partition") partition = number(value, out.partition);
-    if (h.name == "__connect.errors.offset") offset = number(value, out.offset);
-    if (h.name == kIncarnationHeader) number(value, out.incarnation);
+    if (h.name == "__connect.errors.partition") partition = whole_number(value, out.partition);
+    if (h.name == "__connect.errors.offset") offset = whole_number(value, out.offset);
+    if (h.name == kIncarnationHeader) whole_number(value, out.incarnation);
     if (h.name != "ce_id") continue;
     std::string_view id = value;
     if (id.ends_with(kBetter)) id.remove_suffix(kBetter.size());
@@ -98,9 +92,9 @@ std::optional<InputPlace> document_of(std::span<const Header> headers) {
     const std::string_view topic = id.substr(0, middle);
     const size_t at = topic.find('@');
     out.topic = topic.substr(0, at);
-    if (at != std::string_view::npos) number(topic.substr(at + 1), out.incarnation);
-    partition = number(id.substr(middle + 1, last - middle - 1), out.partition);
-    offset = number(id.substr(last + 1), out.offset);
+    if (at != std::string_view::npos) whole_number(topic.substr(at + 1), out.incarnation);
+    partition = whole_number(id.substr(middle + 1, last - middle - 1), out.partition);
+    offset = whole_number(id.substr(last + 1), out.offset);
   }
   if (out.topic.empty() || !partition || !offset) return std::nullopt;
   return out;

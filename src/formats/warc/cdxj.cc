@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/number.h"
 #include "formats/decoder.h"
 
 namespace doppel {
@@ -32,8 +33,7 @@ std::optional<CdxjLine> finish_cdx(std::string_view rest, CdxjLine out) {
   constexpr size_t kOfNine = 7, kOfEleven = 9;  // without key and time
   if (columns.size() != kOfNine && columns.size() != kOfEleven) return std::nullopt;
   const std::string_view offset = columns[columns.size() - 2], file = columns.back();
-  const auto [end, error] = std::from_chars(offset.data(), offset.data() + offset.size(), out.offset);
-  if (error != std::errc() || end != offset.data() + offset.size() || file == "-") return std::nullopt;
+  if (!whole_number(offset, out.offset) || file == "-") return std::nullopt;
   out.url = columns[0];
   out.filename = file;
   return out;

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <fstream>
 #include <set>
 
+#include "base/number.h"
 #include "base/status.h"
 #include "formats/decoder.h"
 
@@ -14,8 +14,7 @@ namespace {
 
 template <typename T>
 bool parse_number(std::string_view text, T& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc() && end == text.data() + text.size() && out >= 0;
+  return whole_number(text, out) && out >= 0;
 }
 
 std::string_view trimmed(std::string_view line) {
