@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
 #include <vector>
 
 #include "index/print_table.h"
@@ -13,39 +12,26 @@
 namespace doppel {
 namespace {
 
-using index_test::Random;
+using index_test::prints_of;
+using index_test::Unique;
 
 // Inserts documents that share nothing.
 class Inserts {
  public:
-  explicit Inserts(const CandidateIndexOptions& options)
-      : index(options),
-        slices_(static_cast<size_t>(options.num_perm)),
-        keys_(static_cast<size_t>(options.banding.bands)) {}
+  explicit Inserts(const CandidateIndexOptions& options) : index(options), document_(options) {}
 
   void one() {
-    Random random(index.next_seq() + 1);
-    for (uint8_t& slice : slices_) slice = static_cast<uint8_t>(random());
-    prints_.clear();
-    for (int i = 0; i < 14; ++i) prints_.push_back(random() >> (64 - kPrintBits));
-    index.band_keys(slices_.data(), keys_.data());
-    const uint32_t mask = ~uint32_t{0};
-    const Row row{.slices = slices_.data(),
-                  .digest = {random(), random()},
-                  .id_tag = random() | 1,
-                  .payload = static_cast<uint32_t>(random() >> (64 - kPayloadBits)) | 1,
-                  .body = {1, 2},
-                  .mask = &mask,
-                  .prints = prints_};
-    index.insert({&row, 1}, keys_.data());
+    document_.take(index.next_seq());
+    const std::vector<uint64_t> prints = prints_of(index.next_seq());
+    Row row = document_.row();
+    row.prints = prints;
+    index.insert({&row, 1}, document_.band_keys());
   }
 
   CandidateIndex index;
 
  private:
-  std::vector<uint8_t> slices_;
-  std::vector<uint64_t> keys_;
-  std::vector<uint64_t> prints_;
+  Unique document_;
 };
 
 CandidateIndexOptions with_all() {
@@ -137,28 +123,26 @@ TEST(Index, StaysSmallWhereTheWindowSlides) {
 TEST(Index, ARowIsFoundOnceWhereAnEqualOneHadItsOrdinal) {
   const CandidateIndexOptions options = with_all();
   CandidateIndex index(options);
-  const std::vector<uint8_t> slices(static_cast<size_t>(options.num_perm), 3);
-  std::vector<uint64_t> keys(static_cast<size_t>(options.banding.bands));
-  index.band_keys(slices.data(), keys.data());
-  const uint32_t mask = ~uint32_t{0};
-  const Row row{
-      .slices = slices.data(), .digest = {1, 2}, .id_tag = 3, .payload = 4, .body = {1, 2}, .mask = &mask};
+  Unique document(options);
+  document.take(2);
+  const Row row = document.row();
   constexpr Seq kAgain = kIndexRowsMax + 1;
-  index.insert({&row, 1}, keys.data());
+  index.insert({&row, 1}, document.band_keys());
   index.expire_below(1);
   index.start_at(kAgain);
-  index.insert({&row, 1}, keys.data());
-  EXPECT_EQ(index.stats().entries, 2 * (keys.size() + 3));
+  index.insert({&row, 1}, document.band_keys());
+  const auto bands = static_cast<size_t>(options.banding.bands);
+  EXPECT_EQ(index.stats().entries, 2 * (bands + 3));
   EXPECT_EQ(index.find_id(3), std::vector<Seq>{kAgain});
-  EXPECT_EQ(index.find_payload(4), std::vector<Seq>{kAgain});
-  EXPECT_EQ(index.count_listed(0, keys[0], slices.data()), 1);
-  const Query query{slices.data(), keys.data(), row.digest};
+  EXPECT_EQ(index.find_payload(3), std::vector<Seq>{kAgain});
+  EXPECT_EQ(index.count_listed(0, document.band_keys()[0], row.slices), 1);
+  const Query query = document.query();
   Found found;
   index.lookup({&query, 1}, {&found, 1});
   EXPECT_EQ(found.exact, kAgain);
   ASSERT_EQ(found.candidates.size(), 1u);
   EXPECT_EQ(found.candidates[0], (Candidate{kAgain, options.num_perm}));
-  ASSERT_EQ(found.counts.size(), keys.size());
+  ASSERT_EQ(found.counts.size(), bands);
   EXPECT_EQ(found.counts[0].listed, 1);
 }
 

@@ -17,6 +17,7 @@ class ReferenceIndex {
     std::vector<uint8_t> slices;  // empty: none
     Digest digest;
     uint64_t id_tag = 0;
+    uint32_t payload = 0;
     BodyRef body;
     std::vector<uint32_t> mask;
     bool removed = false;
@@ -71,15 +72,19 @@ class ReferenceIndex {
     return count;
   }
 
-  std::vector<Seq> find_id(uint64_t id_tag) const {
+  std::vector<Seq> find_id(uint64_t id_tag) const { return find(&StoredRow::id_tag, id_tag); }
+  std::vector<Seq> find_payload(uint32_t payload) const { return find(&StoredRow::payload, payload); }
+
+ private:
+  // Zero is no name.
+  template <typename Name>
+  std::vector<Seq> find(Name StoredRow::* member, Name name) const {
     std::vector<Seq> found;
     for (Seq seq = low_; seq < next_seq(); ++seq) {
-      if (live(seq) && id_tag != 0 && row(seq).id_tag == id_tag) found.push_back(seq);
+      if (live(seq) && name != 0 && row(seq).*member == name) found.push_back(seq);
     }
     return found;
   }
-
- private:
   bool listed_with(const StoredRow& r, int band, const uint8_t* slices) const {
     const int rows = options_.banding.rows;
     return (r.mask[static_cast<size_t>(band / 32)] >> (band % 32) & 1) != 0 &&

@@ -7,7 +7,6 @@
 
 #include <random>
 
-#include "index/band_key.h"
 #include "memory_segments.h"
 #include "random_documents.h"
 
@@ -16,49 +15,10 @@ namespace {
 
 using index_test::MemorySink;
 using index_test::MemorySource;
+using index_test::prints_of;
 using index_test::Random;
+using index_test::Unique;
 using testing::HasSubstr;
-
-// Documents that share nothing; document n is always the same.
-class Unique {
- public:
-  explicit Unique(const CandidateIndexOptions& options)
-      : keys_(options.banding, options.key), slices_(static_cast<size_t>(options.num_perm)) {
-    band_keys_.resize(static_cast<size_t>(options.banding.bands));
-  }
-  void take(uint64_t n) {
-    Random random(n);
-    for (uint8_t& slice : slices_) slice = static_cast<uint8_t>(random());
-    digest_ = {random(), random()};
-    set_keys();
-  }
-  void change_slice(size_t at) {
-    slices_[at] ^= uint8_t{1};
-    digest_.low ^= 1;
-    set_keys();
-  }
-  Row row() const { return {.slices = slices_.data(), .digest = digest_, .body = {1, 2}, .mask = &mask_}; }
-  Query query() const { return {slices_.data(), band_keys_.data(), digest_}; }
-  const uint64_t* band_keys() const { return band_keys_.data(); }
-
- private:
-  void set_keys() {
-    for (size_t j = 0; j < band_keys_.size(); ++j)
-      band_keys_[j] = keys_.key(static_cast<int>(j), slices_.data());
-  }
-  BandKeys keys_;
-  std::vector<uint8_t> slices_;
-  std::vector<uint64_t> band_keys_;
-  Digest digest_;
-  uint32_t mask_ = ~uint32_t{0};
-};
-
-std::vector<uint64_t> prints_of(Seq seq) {
-  Random random(seq + 1'000'000);
-  std::vector<uint64_t> out(14);
-  for (uint64_t& print : out) print = random() >> (64 - kPrintBits);
-  return out;
-}
 
 std::string segment_of(const CandidateIndexOptions& options, Seq first, uint64_t rows,
                        uint32_t columns = kFilterColumns) {
@@ -117,20 +77,9 @@ TEST(SegmentTest, EachPageThatIsReadIsCounted) {
   CandidateIndexOptions options;
   options.track_ids = options.track_payloads = options.track_prints = true;
   options.passage = 50;
-  SegmentBuilder builder(options, 0);
-  Unique document(options);
-  for (Seq seq = 0; seq < 2'000; ++seq) {
-    document.take(seq);
-    Row row = document.row();
-    row.id_tag = seq + 1;
-    row.payload = static_cast<uint32_t>(seq + 1);
-    builder.add(row, document.band_keys());
-    builder.add_prints(seq, prints_of(seq));
-  }
-  MemorySink sink;
-  ASSERT_TRUE(builder.write(kFilterColumns, sink).ok());
   uint64_t bytes_read = 0;
-  auto segment = Segment::open(options, std::make_unique<MemorySource>(sink.take(), &bytes_read));
+  auto segment =
+      Segment::open(options, std::make_unique<MemorySource>(segment_of(options, 0, 2'000), &bytes_read));
   ASSERT_TRUE(segment.ok());
   PageReader reader;
   SegmentSet set(options, reader);
@@ -146,6 +95,7 @@ TEST(SegmentTest, EachPageThatIsReadIsCounted) {
     before = now;
     bytes_read = 0;
   };
+  Unique document(options);
   document.take(700);
   const Query query = document.query();
   Found found;

@@ -35,8 +35,8 @@ uint64_t whole_mark_of(int fd, const struct stat& info) {
 
 }  // namespace
 
-bool CompleteFiles::taken(const std::string& path, const struct stat& info) const {
-  const auto taken = taken_.find(FollowPosition::path_hash(path));
+bool CompleteFiles::taken(uint64_t path_hash, const struct stat& info) const {
+  const auto taken = taken_.find(path_hash);
   return taken != taken_.end() && taken->second == signature(info);
 }
 

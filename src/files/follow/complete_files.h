@@ -46,7 +46,7 @@ class CompleteFiles {
   void seal() { filling_.seal(); }
 
   // Whether the file has not changed since it was taken.
-  bool taken(const std::string& path, const struct stat& info) const;
+  bool taken(uint64_t path_hash, const struct stat& info) const;
   // The path has another file or none.
   void forget(uint64_t path_hash) { taken_.erase(path_hash); }
   // The file was deleted: another one under its path has its name.

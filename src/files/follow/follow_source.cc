@@ -110,7 +110,7 @@ class FollowSource final : public Source, private Finds {
       return true;
     }
     if (growth != Growth::closed) {
-      if (complete_.taken(path, info)) return true;
+      if (complete_.taken(hash, info)) return true;
       if (growth == Growth::unknown) return false;
     }
     if (queued_.insert(path).second) queue_.push_back({path, nullptr});

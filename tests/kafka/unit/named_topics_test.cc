@@ -22,12 +22,6 @@ constexpr int64_t kWeekMs = 604'800'000;
 class NamedTopics : public testing::Test {
  protected:
   NamedTopics() {
-    options.kafka.brokers = "broker:1";
-    options.kafka.topics = {"docs"};
-    options.kafka.index_log = "log";
-    options.output.topic = "events";
-    options.output.dead_letters = "dead";
-    options.output.unique_topic = "unique";
     cluster.there["docs"] = {.partitions = 3};
     cluster.there["events"] = {.partitions = 2};
     cluster.there["dead"] = cluster.there["unique"] = {.partitions = 1, .settings = {{"retention.ms", "-1"}}};
@@ -49,7 +43,7 @@ class NamedTopics : public testing::Test {
     return {};
   }
 
-  Options options;
+  Options options = kafka_test::options_with_topics();
   TopicsCluster cluster;
 };
 

@@ -16,15 +16,7 @@ using testing::IsEmpty;
 
 class Plan : public testing::Test {
  protected:
-  Plan() {
-    options.kafka.brokers = "broker:1";
-    options.kafka.topics = {"docs"};
-    options.kafka.index_log = "log";
-    options.output.topic = "events";
-    options.output.dead_letters = "dead";
-    options.output.unique_topic = "unique";
-    cluster.there["docs"] = {};
-  }
+  Plan() { cluster.there["docs"] = {}; }
   void make_all() {
     for (const char* name : {"events", "dead", "unique"})
       cluster.there[name] = {.settings = {{"retention.ms", "-1"}}};
@@ -32,7 +24,7 @@ class Plan : public testing::Test {
   }
   absl::StatusOr<KafkaPlan> plan() { return plan_kafka(options, cluster, how); }
 
-  Options options;
+  Options options = kafka_test::options_with_topics();
   TopicsCluster cluster;
   PlanOptions how;
 };

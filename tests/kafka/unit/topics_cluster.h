@@ -1,5 +1,5 @@
 #pragma once
-// A cluster that knows topics and their settings, and nothing else.
+// A cluster that knows topics and their settings, and nothing else; and a configuration that names topics.
 
 #include <algorithm>
 #include <map>
@@ -7,9 +7,21 @@
 #include <string>
 #include <vector>
 
+#include "config/options.h"
 #include "kafka/cluster.h"
 
 namespace doppel::kafka_test {
+
+inline Options options_with_topics() {
+  Options options;
+  options.kafka.brokers = "broker:1";
+  options.kafka.topics = {"docs"};
+  options.kafka.index_log = "log";
+  options.output.topic = "events";
+  options.output.dead_letters = "dead";
+  options.output.unique_topic = "unique";
+  return options;
+}
 
 class TopicsCluster final : public kafka::Cluster {
  public:
