@@ -76,6 +76,9 @@ class KafkaSource final : public Source {
   const std::vector<LogProgress>& beginnings() const { return beginnings_; }
 
  private:
+  // After this time, a topic that no broker knows counts as deleted.
+  static constexpr std::chrono::seconds kDeleted{30};
+
   struct Topic {
     std::string name;
     uint32_t incarnation = 1;
@@ -96,13 +99,6 @@ class KafkaSource final : public Source {
         options_(std::move(options)),
         rights_(options_.missing_rights),
         pool_(buffer_bytes(options_.batch_bytes)) {}
-  absl::Status look(bool first);
-  absl::Status say_missing(const std::vector<TopicPartitions>& found);
-  absl::StatusOr<Partition> place(const Place& place, bool first);
-  absl::Status skip_lost(Partition& partition, const Watermarks& marks);
-  absl::Status assign(size_t from, size_t to);
-  bool topic_has_progress(const std::string& topic) const;
-  void report_other_offsets(const std::vector<LogProgress>& progress);
   absl::Status read();
   size_t batch_records() const;
   size_t batch_bytes() const;
@@ -113,6 +109,15 @@ class KafkaSource final : public Source {
   void follow_markers();
   void hand_over(Batch& batch);
   void release();
+
+  // source_partitions.cc: finds partitions and where to begin in them
+  absl::Status look(bool first);
+  absl::Status say_missing(const std::vector<TopicPartitions>& found);
+  absl::StatusOr<Partition> place(const Place& place, bool first);
+  absl::Status skip_lost(Partition& partition, const Watermarks& marks);
+  absl::Status assign(size_t from, size_t to);
+  bool topic_has_progress(const std::string& topic) const;
+  void report_other_offsets(const std::vector<LogProgress>& progress);
 
   // source_topics.cc: detects topics that were deleted and created again
   absl::Status open_consumer();

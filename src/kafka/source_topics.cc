@@ -18,7 +18,6 @@ namespace {
 // and go, and a process that stands still has long pauses between them.
 constexpr std::chrono::milliseconds kTrusted(20);
 constexpr std::chrono::milliseconds kPause(200);  // before the broker is asked again
-constexpr std::chrono::seconds kDeleted(30);      // after this time an unknown topic counts as deleted
 
 std::string in_words(const Place& place) { return fmt::format("{}/{}", place.topic, place.partition); }
 

@@ -38,7 +38,12 @@ TEST(Cdxj, Lines) {
   for (const char* bad :
        {"", "a b", "!meta {}", "com,x)/ 2024 {}", "com,x)/ 20240506070809 {\"filename\":\"a\"}",
         " CDX N b a m s k r M S V g", "com,x)/ 20240506070809 http://x.com/ text/html 200 A - 1x a.warc.gz",
-        "com,x)/ 20240506070809 {\"filename\":\"a\",\"offset\":\"1x\"}", "com,x)/ 20240506070809 ["})
+        "com,x)/ 20240506070809 {\"filename\":\"a\",\"offset\":\"1x\"}",
+        "com,x)/ 20240506070809 {\"filename\":\"a\",\"offset\":\"\"}",
+        "com,x)/ 20240506070809 {\"filename\":\"a\",\"offset\":\"18446744073709551616\"}",
+        "com,x)/ 20240506070809 {\"filename\":\"a\",\"offset\":18446744073709551616}",
+        "com,x)/ 20240506070809 http://x.com/ text/html 200 A - 18446744073709551616 a.warc.gz",
+        "com,x)/ 20240506070809 ["})
     EXPECT_FALSE(parse_cdxj_line(bad)) << bad;
 }
 

@@ -3,7 +3,6 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -16,9 +15,7 @@ namespace {
 bool number_of(simdjson::dom::element element, uint64_t& out) {
   if (element.get(out) == simdjson::SUCCESS) return true;
   std::string_view text;
-  if (element.get(text) != simdjson::SUCCESS) return false;
-  return std::from_chars(text.data(), text.data() + text.size(), out).ptr == text.data() + text.size() &&
-         !text.empty();
+  return element.get(text) == simdjson::SUCCESS && whole_number(text, out);
 }
 
 // Parses the rest of a line of classic CDX: URL, type, status, digest, redirect, in the form with eleven
