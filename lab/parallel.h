@@ -15,9 +15,10 @@ void parallel_for(int threads, size_t count, const Body& body) {
   auto work = [&] {
     for (size_t i = 0; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) body(i);
   };
-  std::vector<std::jthread> others;
+  std::vector<std::thread> others;
   for (int t = 1; t < threads && static_cast<size_t>(t) < count; ++t) others.emplace_back(work);
   work();
+  for (std::thread& other : others) other.join();
 }
 
 }  // namespace doppel::lab

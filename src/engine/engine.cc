@@ -266,9 +266,10 @@ absl::Status Engine::restore_clock(Seq lowest_live, std::string_view clock) {
 void Engine::finish_restore(int threads) {
   originals_.finish_restore(restore_lowest_live_, threads,
                             [](int parts, const std::function<void(int)>& part) {
-                              std::vector<std::jthread> others;
+                              std::vector<std::thread> others;
                               for (int p = 1; p < parts; ++p) others.emplace_back([&part, p] { part(p); });
                               part(0);
+                              for (std::thread& other : others) other.join();
                             });
   resolver_.finish_restore(originals_.next_seq(), originals_.lowest_live());
 }

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/charconv.h"
 #include "base/crc32c.h"
 #include "base/status.h"
 #include "formats/decoder.h"
@@ -19,7 +19,7 @@ std::optional<double> number_of(std::string_view json) {
   const bool quoted = json.size() >= 2 && json.front() == '"';
   const std::string_view text = quoted ? json.substr(1, json.size() - 2) : json;
   double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto [end, error] = absl::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc() && end == text.data() + text.size() && std::isfinite(number)) return number;
   const std::optional<int64_t> time = quoted ? parse_time(text) : std::nullopt;
   return time ? std::optional(static_cast<double>(*time)) : std::nullopt;

@@ -102,8 +102,9 @@ Seq CandidateIndex::lowest_live() const { return impl_->rows.low(); }
 bool CandidateIndex::live(Seq seq) const { return impl_->rows.live(seq); }
 Row CandidateIndex::row(Seq seq) const { return impl_->rows.row(seq); }
 bool CandidateIndex::remove(Seq seq) {
+  if (!impl_->rows.remove(seq)) return false;
   if (impl_->prints) impl_->prints->remove(seq);
-  return impl_->rows.remove(seq);
+  return true;
 }
 void CandidateIndex::revive(Seq seq) {
   impl_->rows.revive(seq);

@@ -85,12 +85,10 @@ struct CandidateIndex::Impl::Lookup {
     find_places(kernels, impl.digests(), bands * n, block.size(), s);
 
     const size_t promising = kernels.promising(s.places.data(), all, s.promising.data());
-    for (size_t x = 0; x < promising; ++x) {
-      const LineTable::Place& at = s.places[s.promising[x]];
-      if (LineTable::maybe_elsewhere(at)) fetch(overflow_of(at.home));
+    for (const uint32_t p : std::span(s.promising.data(), promising)) {
+      if (LineTable::maybe_elsewhere(s.places[p])) fetch(overflow_of(s.places[p].home));
     }
-    for (size_t x = 0; x < promising; ++x) {
-      const size_t p = s.promising[x];
+    for (const size_t p : std::span(s.promising.data(), promising)) {
       const LineTable::Place& at = s.places[p];
       const size_t kind = n == 0 ? bands : std::min(p / n, bands);
       const bool band = kind < bands;

@@ -48,7 +48,8 @@ void PrintTable::insert(std::span<const uint64_t> prints) {
 }
 
 void PrintTable::remove(uint64_t number) {
-  if (number - low_ >= next_ - low_ || (flags_of(number) & kRemoved) != 0) return;
+  DOPPEL_CHECK(number >= low_ && number < next_ && (flags_of(number) & kRemoved) == 0,
+               "an original that is removed is live", number, low_, next_);
   flags_of(number) |= kRemoved;
   ++removed_;
 }

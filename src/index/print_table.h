@@ -56,8 +56,8 @@ class PrintTable {
   void start_at(uint64_t number);
   // Adds the original with the next number, which lists these prints.
   void insert(std::span<const uint64_t> prints);
-  void remove(uint64_t number);
-  void revive(uint64_t number);
+  void remove(uint64_t number);  // of a live original
+  void revive(uint64_t number);  // of a removed original
   void expire_below(uint64_t number);
 
   // The number of prints that a live original lists, at most 127; 0 if it is dead.

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <limits>
 
+#include "absl/strings/charconv.h"
+
 namespace doppel {
 
 prometheus::ClientMetric& Families::series(std::string_view name, std::string_view help,
@@ -57,7 +59,7 @@ std::string to_text(const std::vector<prometheus::MetricFamily>& families) {
     const char* begin = text.data() + at;
     const char* end = text.data() + text.find('"', at);
     double bound = 0;
-    if (std::from_chars(begin, end, bound).ptr != end || std::isinf(bound)) continue;
+    if (absl::from_chars(begin, end, bound).ptr != end || std::isinf(bound)) continue;
     std::array<char, 32> shortest;
     const auto written = std::to_chars(shortest.data(), shortest.data() + shortest.size(), bound);
     out.append(text, done, at - done).append(shortest.data(), written.ptr);

@@ -27,7 +27,7 @@ class ThreadedPageReader final : public PageReader {
       ending_ = true;
     }
     changed_.notify_all();
-    threads_.clear();
+    for (std::thread& thread : threads_) thread.join();
   }
 
   absl::Status read(std::span<const PageRead> reads) const override {
@@ -75,7 +75,7 @@ class ThreadedPageReader final : public PageReader {
   mutable std::condition_variable changed_, done_;
   mutable std::deque<Job*> jobs_;
   bool ending_ = false;
-  std::vector<std::jthread> threads_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace

@@ -88,7 +88,6 @@ void live(uint64_t seed, uint64_t start, bool expires) {
       const uint64_t gone = next - 1 - random() % std::min<uint64_t>(next - start, 3'000);
       if (gone >= slow.low && slow.removed.insert(gone).second) {
         table.remove(gone);
-        table.remove(gone);
         if (random() % 4 == 0) {
           table.revive(gone);
           slow.removed.erase(gone);
