@@ -117,9 +117,8 @@ absl::Status Matcher::compare_relatives(const SignedDocument& document, Document
   for (size_t r = 0; r < checks; ++r) {
     Relative& relative = answer.relatives[r];
     ASSIGN_OR_RETURN(const Body original, body(relative.seq));
-    theirs.values.clear();
     ASSIGN_OR_RETURN(const std::string_view coded, split_stored_set(original.coded_set, true));
-    if (!coded.empty()) RETURN_IF_ERROR(decode_compact_set(coded, theirs));
+    RETURN_IF_ERROR(decode_compact_set(coded, theirs));  // an original that lists prints has a set
     map.compare(theirs, relative);
     if (relative.cells.empty()) continue;
     if (set.cell_sizes.empty()) set.cell_sizes.assign(map.cell_sizes().begin(), map.cell_sizes().end());

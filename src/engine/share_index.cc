@@ -65,7 +65,7 @@ absl::Status ShareIndex::lookup(std::span<const Query> queries, std::span<Found>
   young_.lookup(queries, out);
   if (!any_old()) return absl::OkStatus();
   thread_local std::vector<Found> old;
-  if (old.size() < queries.size()) old.resize(queries.size());
+  old.resize(std::max(old.size(), queries.size()));  // never smaller, to keep the memory of its lists
   SegmentCounters counters;
   RETURN_IF_ERROR(old_->set().lookup(queries, std::span(old).first(queries.size()), counters, &bodies));
   for (size_t q = 0; q < queries.size(); ++q) merge(old[q], out[q]);

@@ -74,24 +74,21 @@ void Window::find_id(uint64_t id_tag, const std::function<void(const Newcomers::
 
 void Window::find(const uint8_t* slices, const uint64_t* band_keys, std::span<const Answer> answers,
                   std::vector<Verified>& candidates, std::span<uint32_t> listed) {
-  sees_.resize(answers.size());
-  for (const auto& batch : batches_) {
-    if (batch->entries().empty()) continue;
-    for (size_t owner = 0; owner < answers.size(); ++owner)
-      sees_[owner] = batch->batch() >= answers[owner].as_of;
-    batch->find(slices, band_keys, sees_, candidates, listed);
-  }
+  for (const auto& batch : batches_)
+    if (!batch->entries().empty()) batch->find(slices, band_keys, sees(*batch, answers), candidates, listed);
 }
 
 void Window::find_prints(std::span<const Print> prints, std::span<const Answer> answers,
                          const std::function<void(uint32_t number, const Newcomers::Entry& entry)>& visit) {
+  for (const auto& batch : batches_)
+    if (!batch->entries().empty()) batch->find_prints(prints, sees(*batch, answers), visit);
+}
+
+const std::vector<bool>& Window::sees(const Newcomers& batch, std::span<const Answer> answers) {
   sees_.resize(answers.size());
-  for (const auto& batch : batches_) {
-    if (batch->entries().empty()) continue;
-    for (size_t owner = 0; owner < answers.size(); ++owner)
-      sees_[owner] = batch->batch() >= answers[owner].as_of;
-    batch->find_prints(prints, sees_, visit);
-  }
+  for (size_t owner = 0; owner < answers.size(); ++owner)
+    sees_[owner] = batch.batch() >= answers[owner].as_of;
+  return sees_;
 }
 
 const Newcomers::Entry* Window::at(Seq seq) const {

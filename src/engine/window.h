@@ -69,6 +69,8 @@ class Window {
   };
   Cut now() const { return batches_.back()->batch(); }
   std::unique_ptr<Newcomers> fresh();
+  // For each owner, whether its answers are older than a batch: then the batch is searched for its originals.
+  const std::vector<bool>& sees(const Newcomers& batch, std::span<const Answer> answers);
 
   const int num_perm_;
   const Banding banding_;

@@ -174,10 +174,7 @@ absl::Status StateDir::Impl::recover(const Supports& supports) {
   } else if (journals.size() > 1) {
     const Seq to = journals.front().entries.front().record.next_seq;
     const Seq from = std::max(journals.back().entries.front().record.next_seq, newest.lowest_live);
-    Seq bad = to;
-    if (from < to) {
-      ASSIGN_OR_RETURN(bad, first_bad_row(hot, *format, nullptr, from, to, damage));
-    }
+    ASSIGN_OR_RETURN(const Seq bad, first_bad_row(hot, *format, nullptr, from, to, damage));
     if (bad < to) limit = bad;
   }
   if (!damage.empty()) notes.push_back(damage);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "engine/engine.h"
 #include "engine/memory_store.h"
@@ -13,6 +14,7 @@ namespace doppel {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 EngineOptions options(int shards) {
@@ -25,17 +27,23 @@ EngineOptions options(int shards) {
 
 class OriginalsTest : public ::testing::Test {
  protected:
-  // Adds `count` documents at once that resemble nothing.
-  absl::Status add(Engine& engine, int count) {
-    Work work;
+  // Signs `count` documents that resemble nothing.
+  void sign(Engine& engine, int first, int count, Work& work) {
     work.resize(static_cast<size_t>(count), engine.options());
     Signer signer = engine.make_signer();
-    for (int i = 0; i < count; ++i, ++number_) {
+    for (int i = 0; i < count; ++i) {
       std::string text;
-      for (int w = 0; w < 40; ++w) text += "w" + std::to_string(number_ * 1000 + w) + " ";
+      for (int w = 0; w < 40; ++w) text += "w" + std::to_string((first + i) * 1000 + w) + " ";
       signer.sign(text, {}, work.sign.documents[static_cast<size_t>(i)],
                   work.sign.slices.data() + static_cast<size_t>(i) * 128);
     }
+  }
+
+  // Adds the next `count` documents at once.
+  absl::Status add(Engine& engine, int count) {
+    Work work;
+    sign(engine, number_, count, work);
+    number_ += count;
     MatchCounters counters;
     EXPECT_TRUE(engine.match(work, 0, static_cast<size_t>(count), counters).ok());
     return engine.resolve(work);
@@ -96,6 +104,30 @@ TEST_F(OriginalsTest, WhatIsInSegmentsIsCounted) {
   EXPECT_EQ(after.live, 100u);
   EXPECT_GT(after.old->key_pages, before.old->key_pages);
   EXPECT_GT(after.old->row_pages, before.old->row_pages);
+}
+
+// A matcher that is asked again does not find originals that died meanwhile. This holds for one question.
+TEST_F(OriginalsTest, AQuestionWithoutTheDeadChangesNothing) {
+  Engine engine(options(2), *bodies_);
+  ASSERT_TRUE(add(engine, 10).ok());
+  const auto found = [&](const Deaths& deaths) {
+    Work work;
+    sign(engine, 0, 10, work);
+    MatchCounters counters;
+    EXPECT_TRUE(
+        engine.originals().match_without(deaths, [&] { return engine.match(work, 0, 10, counters); }).ok());
+    std::vector<Seq> out;
+    for (const Answer& answer : work.answers)
+      if (answer.exact) out.push_back(*answer.exact);
+    return out;
+  };
+  EXPECT_THAT(found({.seqs = {5, 7, 900}, .lowest_live = 2}), ElementsAre(2, 3, 4, 6, 8, 9));
+  EXPECT_THAT(found({}), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9));
+  // An original that is dead stays so.
+  EXPECT_TRUE(engine.originals().remove(3));
+  EXPECT_THAT(found({.seqs = {3, 7}, .lowest_live = 1}), ElementsAre(1, 2, 4, 5, 6, 8, 9));
+  EXPECT_THAT(found({}), ElementsAre(0, 1, 2, 4, 5, 6, 7, 8, 9));
+  EXPECT_EQ(engine.originals().stats().live, 9u);
 }
 
 TEST_F(OriginalsTest, ARestoreOfTooManyIsRefused) {

@@ -105,5 +105,19 @@ TEST(Sign, TheSetsValuesAreThoseOfTheShinglesAtOnceAndInPieces) {
   EXPECT_GT(short_ones, 0u);
 }
 
+// State directories and signed records hold it: another text would lock them out.
+TEST(Sign, TheDescriptionOfASchemeStaysAsItIs) {
+  Scheme scheme;
+  scheme.key = {1, 2};
+  const std::string described =
+      "hash_key_fingerprint=2931976f\nnormaliser=1\nunicode=15.0\nshingle_words=5\nsketch=fast\n"
+      "num_perm=128\nslice_bits=8\nset_format=1\nmax_record=1000000\n";
+  EXPECT_EQ(scheme.describe(), described);
+  scheme.min_shingles = 3;
+  scheme.passage = 60;
+  scheme.text = "extract=visible\n";
+  EXPECT_EQ(scheme.describe(), described + "min_shingles=3\nprints=1\npassage=60\nextract=visible\n");
+}
+
 }  // namespace
 }  // namespace doppel

@@ -192,6 +192,7 @@ inline EngineOptions random_options(std::mt19937_64& random) {
   options.track_ids = true;
   options.payload_of = payload_of;
   options.rule = make_rule(0.5 + 0.1 * static_cast<double>(random() % 5), 0.9, 128).value();
+  if (random() % 2 == 0) options.rule.banding = {.bands = 33 + static_cast<int>(random() % 10), .rows = 3};
   if (random() % 2 == 0) options.rule.max_listed = 2;
   if (random() % 2 == 0) options.rule.max_checks = 1 + static_cast<int>(random() % 3);
   if (random() % 3 == 0) options.rule.verify = Verify::signature;

@@ -1,9 +1,13 @@
 #include "state/file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +18,36 @@
 #include "state/lock.h"
 #include "temporary_directory.h"
 
+namespace {
+
+// While it is not 0, calls of this thread move at most so many bytes, and a signal interrupts every other
+// call.
+thread_local size_t most_bytes = 0;
+thread_local bool interrupted = false;
+
+template <typename Bytes>
+ssize_t in_part(long call, int fd, Bytes* bytes, size_t size, off_t offset) {
+  if (most_bytes != 0) {
+    interrupted = !interrupted;
+    if (interrupted) {
+      errno = EINTR;
+      return -1;
+    }
+    size = std::min(size, most_bytes);
+  }
+  return ::syscall(call, fd, bytes, size, offset);
+}
+
+}  // namespace
+
+// This program's own, in place of the library's.
+extern "C" ssize_t pread(int fd, void* bytes, size_t size, off_t offset) {
+  return in_part(SYS_pread64, fd, bytes, size, offset);
+}
+extern "C" ssize_t pwrite(int fd, const void* bytes, size_t size, off_t offset) {
+  return in_part(SYS_pwrite64, fd, bytes, size, offset);
+}
+
 namespace doppel {
 namespace {
 
@@ -21,6 +55,24 @@ std::string text_of(const std::string& path) {
   std::stringstream out;
   out << std::ifstream(path).rdbuf();
   return out.str();
+}
+
+// The system may move fewer bytes than asked for, and a signal may interrupt it.
+TEST(File, ReadsAndWritesAllBytesInParts) {
+  const TemporaryDirectory dir;
+  const absl::StatusOr<File> file = File::open(dir / "a", O_RDWR | O_CREAT);
+  ASSERT_TRUE(file.ok());
+  const std::string text = "all of these bytes, in parts";
+  for (most_bytes = 1; most_bytes <= text.size(); ++most_bytes) {
+    const uint64_t at = 100 * most_bytes;
+    std::string read(text.size(), '-');
+    EXPECT_TRUE(file->write_at(at, text).ok());
+    EXPECT_TRUE(file->read_at(at, read.data(), read.size()).ok());
+    EXPECT_EQ(read, text) << most_bytes;
+  }
+  std::string read(text.size() + 1, '-');
+  EXPECT_TRUE(absl::IsDataLoss(file->read_at(100 * text.size(), read.data(), read.size())));
+  most_bytes = 0;
 }
 
 TEST(File, WritesDurablyWholeOrNotAtAll) {

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <chrono>
+
 #include "base/crc32c.h"
 #include "state/file_header.h"
 #include "state/journal.h"
@@ -481,6 +483,7 @@ TEST(StateDir, ACheckpointThatWasBegunIsFinished) {
       ASSERT_TRUE(state.ok());
       for (int i = 0; i < 4; ++i) ASSERT_TRUE(writer.commit(**state).ok());
       const uint64_t before = (*state)->checkpoint_stats().made;
+      const auto start = std::chrono::steady_clock::now();
       (*state)->begin_checkpoint();
       (*state)->begin_checkpoint();  // is already running
       EXPECT_EQ((*state)->checkpoint_stats().made, before);
@@ -488,6 +491,9 @@ TEST(StateDir, ACheckpointThatWasBegunIsFinished) {
       ASSERT_TRUE((*state)->checkpoint().ok());
       EXPECT_GT((*state)->checkpoint_stats().made, before);
       EXPECT_EQ((*state)->checkpoint_stats().commits_since, 0u);
+      const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+      EXPECT_GT((*state)->checkpoint_stats().last_s, 0);
+      EXPECT_LT((*state)->checkpoint_stats().last_s, passed.count());
     }
     const auto journal = read_journal(*File::open(dir.file("journal"), O_RDONLY));
     ASSERT_TRUE(journal.ok());
