@@ -29,10 +29,9 @@ enum class Role : unsigned char {
   payload_digest,
   warc_filename,
   warc_offset,
-  warc_record_id,
-  warc_type
+  warc_record_id
 };
-inline constexpr size_t kRoles = 17;
+inline constexpr size_t kRoles = 16;
 
 struct WantedField {
   enum class From : unsigned char { json, key, topic, header };

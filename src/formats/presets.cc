@@ -45,7 +45,7 @@ constexpr More kHeritrixMore[] = {
     {Role::content_type, "mimetype"},       {Role::content_type, "content_type"},
     {Role::status, "status_code"},          {Role::payload_digest, "content_digest"},
     {Role::warc_filename, "warc_filename"}, {Role::warc_offset, "warc_offset"},
-    {Role::warc_record_id, "warc_id"},      {Role::warc_type, "warc_type"}};
+    {Role::warc_record_id, "warc_id"}};
 
 // webrecorder/browsertrix-crawler, src/crawler.ts: initPages(), writePage()
 constexpr sv kPagesText[] = {"text"};
