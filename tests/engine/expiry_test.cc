@@ -74,6 +74,19 @@ TEST(Expiry, GoesOnAfterARestore) {
   EXPECT_GT(whole.lowest_live(), 50u);
 }
 
+// A late time of an original whose generation is gone keeps no other generation alive.
+TEST(Expiry, ALateTimeCountsForItsOwnGeneration) {
+  Expiry expiry(rule());
+  ASSERT_TRUE(expiry.start_restore(8, "").ok());
+  expiry.added(8, 1 * kHour);
+  expiry.added(12, 2 * kHour);
+  expiry.known_late(5, 50 * kHour);
+  expiry.known_late(100, 50 * kHour);
+  expiry.finish_restore();
+  for (int i = 0; i < 3; ++i) expiry.observe(30 * kHour);
+  EXPECT_EQ(expiry.lowest_live(), 12u);
+}
+
 // Against the definition, with evictions and restarts at any moment.
 TEST(Expiry, IsWhatItsDefinitionSays) {
   const uint64_t first_seed = std::random_device()();

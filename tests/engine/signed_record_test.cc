@@ -7,6 +7,7 @@
 
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
@@ -86,13 +87,16 @@ RC_GTEST_PROP(SignedRecord, IsReadAsItWasWritten, (uint64_t seed)) {
   Whole read;
   // Values of an earlier document must not remain.
   read.document = random_record(seed + 1).document;
+  read.document.tops = {1, 2};
+  read.document.prints.push_back({});
   const absl::Status status = decode(bytes, read);
   RC_ASSERT(status.ok());
   RC_ASSERT(read.origin == w.origin);
   const SignedDocument &a = read.document, &b = w.document;
   RC_ASSERT(a.action == b.action && a.content == b.content && a.set_left_out == b.set_left_out);
   RC_ASSERT(a.digest == b.digest && a.payload == b.payload && a.id_tag == b.id_tag);
-  RC_ASSERT(a.timestamp_ms == b.timestamp_ms && a.coded_set == b.coded_set && a.tops.empty());
+  RC_ASSERT(a.timestamp_ms == b.timestamp_ms && a.coded_set == b.coded_set);
+  RC_ASSERT(a.tops.empty() && a.prints.empty());
   RC_ASSERT(a.metadata == b.metadata && a.reason == b.reason && a.record == b.record);
   RC_ASSERT(b.content != Content::shingled || read.slices == w.slices);
   RC_ASSERT(encoded(read) == bytes);
@@ -144,6 +148,13 @@ TEST(SignedRecord, SaysWhatIsWrong) {
   other.document.content = Content::shingled;
   other.slices.resize(kNumPerm / 2);
   EXPECT_THAT(decode(encoded(other), read).ToString(), HasSubstr("32 slices in place of 64"));
+  Whole removal;
+  removal.document.action = SignedDocument::Action::remove;
+  for (const auto& [content, id_tag] : {std::pair(Content::skipped, 0), std::pair(Content::empty, 7)}) {
+    removal.document.content = content;
+    removal.document.id_tag = static_cast<uint64_t>(id_tag);
+    EXPECT_THAT(decode(encoded(removal), read).ToString(), HasSubstr("a removal that names nothing"));
+  }
 }
 
 TEST(SignedRecord, FingerprintIsThatOfTheScheme) {
