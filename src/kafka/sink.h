@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "kafka/commit_thread.h"
+#include "kafka/message_size.h"
 #include "kafka/pace.h"
 #include "kafka/transactor.h"
 #include "pipeline/ends.h"
@@ -22,12 +23,6 @@
 #include "state/kafka_position.h"
 
 namespace doppel::kafka {
-
-struct OutputTopic {
-  std::string name;                       // empty: none
-  int64_t message_bytes_max = 1'000'000;  // of the topic
-  bool compressed = false;                // the limit counts compressed bytes
-};
 
 // The key of an event: the record's own key, or one that all events of a cluster share.
 enum class EventKey { input, cluster_id, original_id };
@@ -92,8 +87,6 @@ class KafkaSink final : public Sink {
   absl::Status expirations(const Resolved& resolved);
   void advance(const Batch& batch);
   void event_headers(std::string_view type, std::string_view id);
-  bool fits(const OutputTopic& topic, size_t bytes) const;
-  bool fits_compressed(const OutputTopic& topic, const Record& record, size_t more) const;
 
   Cluster& cluster_;
   KafkaSinkOptions options_;

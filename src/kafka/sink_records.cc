@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <zstd.h>
-
 #include <algorithm>
 
 #include "base/check.h"
@@ -15,14 +13,7 @@
 namespace doppel::kafka {
 namespace {
 
-constexpr size_t kMessageOverhead = 512;  // bytes of a record and its batch besides our payload
-constexpr size_t kOriginHeaders = 900;    // most bytes of a dead letter's headers, without the reason
-
-size_t headers_size(std::span<const Header> headers) {
-  size_t bytes = 0;
-  for (const Header& h : headers) bytes += h.name.size() + (h.value ? h.value->size() : 0) + 8;
-  return bytes;
-}
+constexpr size_t kOriginHeaders = 900;  // most bytes of a dead letter's headers, without the reason
 
 // The progress of a partition whose topic was created again, before its first record.
 LogProgress beginning_of(const Record& record) {
@@ -37,26 +28,6 @@ std::optional<std::string> cluster_key(EventKey key, const Metadata* original) {
 }
 
 }  // namespace
-
-bool KafkaSink::fits(const OutputTopic& topic, size_t bytes) const {
-  return static_cast<int64_t>(bytes + kMessageOverhead) <= topic.message_bytes_max;
-}
-
-// Whether the whole record and `more` bytes fit. A record that came compressed may fit only if it is
-// compressed again, so this measures it that way.
-bool KafkaSink::fits_compressed(const OutputTopic& topic, const Record& record, size_t more) const {
-  const size_t bytes =
-      record.value.size() + (record.key ? record.key->size() : 0) + headers_size(record.headers);
-  if (fits(topic, bytes + more)) return true;
-  if (!topic.compressed) return false;
-  std::string all(record.key.value_or(std::string_view()));
-  for (const Header& h : record.headers) all.append(h.name).append(h.value.value_or(std::string_view()));
-  all.append(record.value);
-  std::string packed(ZSTD_compressBound(all.size()), '\0');
-  const size_t size =
-      ZSTD_compress(packed.data(), packed.size(), all.data(), all.size(), ZSTD_CLEVEL_DEFAULT);
-  return ZSTD_isError(size) == 0 && fits(topic, size + more + kMessageOverhead);
-}
 
 absl::Status KafkaSink::document(const Decided& decided, size_t i, size_t& row) {
   const Record& record = decided.batch.records[i];
@@ -180,8 +151,7 @@ absl::Status KafkaSink::add_shortest(std::string_view type, size_t at, const Met
 absl::Status KafkaSink::unique_copy(const Record& record) {
   if (options_.unique.name.empty()) return absl::OkStatus();
   if (!fits_compressed(options_.unique, record, 0)) {
-    const size_t size =
-        record.value.size() + (record.key ? record.key->size() : 0) + headers_size(record.headers);
+    const size_t size = bytes_of(record);
     return dead_letter(record, "UNIQUE",
                        fmt::format("the document has {} bytes, more than the topic {} accepts ({})", size,
                                    options_.unique.name, options_.unique.message_bytes_max));

@@ -1,5 +1,6 @@
 #include "engine/sign.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -103,6 +104,23 @@ TEST(Sign, TheSetsValuesAreThoseOfTheShinglesAtOnceAndInPieces) {
   EXPECT_GT(shingled, 0u);
   EXPECT_GT(left_out, 0u);
   EXPECT_GT(short_ones, 0u);
+}
+
+// Indexes hold what documents of a scope were signed as.
+TEST(Sign, AScopeChangesDigestsAndSlicesInTheSameWayForEver) {
+  Scheme scheme;
+  scheme.key = {1, 2};
+  Signer signer(scheme, true);
+  Signed plain, scoped;
+  signer.sign("a text of some more words than five", {}, plain.document, plain.slices.data());
+  signer.sign("a text of some more words than five", "a scope", scoped.document, scoped.slices.data());
+  std::string change;
+  for (size_t i = 0; i < 20; ++i) change += fmt::format("{:02x}", plain.slices[i] ^ scoped.slices[i]);
+  EXPECT_EQ(change, "5432829efb1c77c032803b72ef6c783d0107d39d");
+  EXPECT_EQ(fmt::format("{:x} {:x}", plain.document.digest.low, plain.document.digest.high),
+            "29d46da5e35eccb7 3cf0cf132181da1");
+  EXPECT_EQ(fmt::format("{:x} {:x}", scoped.document.digest.low, scoped.document.digest.high),
+            "16721ba692ac9d4f 8fda5fd90fc30a50");
 }
 
 // State directories and signed records hold it: another text would lock them out.

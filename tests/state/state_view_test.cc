@@ -16,7 +16,9 @@ using state_test::content_of;
 using state_test::kMaskWords;
 using state_test::kNumPerm;
 using state_test::options_of;
+using state_test::read_file;
 using state_test::TempDir;
+using state_test::write_file;
 using state_test::Writer;
 
 TEST(StateView, ShowsAllThatIsKept) {
@@ -62,6 +64,50 @@ TEST(StateView, ShowsAllThatIsKept) {
   int visited = 0;
   (*view)->read([&](const StoredDocument&) { return ++visited < 3; }, [](double) {});
   EXPECT_EQ(visited, 3);
+}
+
+// One damaged row or body costs that original alone, and each is named.
+TEST(StateView, NamesAllDamageAndReadsTheRest) {
+  const TempDir dir;
+  Writer writer(13);
+  {
+    auto state = StateDir::open(options_of(dir.path(), Fsync::none, 20), {});
+    ASSERT_TRUE(state.ok());
+    while (writer.models().back().next_seq < 40) ASSERT_TRUE(writer.commit(**state).ok());
+  }
+  std::vector<StoredRow> rows;
+  {
+    auto view = StateView::open(dir.path());
+    ASSERT_TRUE(view.ok()) << view.status();
+    (*view)->read(
+        [&](const StoredDocument& document) {
+          rows.push_back(document.row);
+          return true;
+        },
+        [](double) {});
+  }
+  std::vector<Seq> with_body;
+  for (const StoredRow& row : rows)
+    if (row.row.body.size != 0) with_body.push_back(row.seq);
+  ASSERT_GT(with_body.size(), 6u);
+  const Seq first = with_body[1], second = with_body[with_body.size() / 2];
+  std::string bodies = read_file(dir.file("bodies"));
+  for (const StoredRow& row : rows)
+    if (row.seq == first || row.seq == second) bodies[row.row.body.offset + row.row.body.size - 1] ^= 1;
+  write_file(dir.file("bodies"), bodies);
+  auto view = StateView::open(dir.path());
+  ASSERT_TRUE(view.ok()) << view.status();
+  std::set<Seq> read;
+  (*view)->read(
+      [&](const StoredDocument& document) {
+        read.insert(document.row.seq);
+        return true;
+      },
+      [](double) {});
+  EXPECT_EQ(read.size(), rows.size() - 2);
+  EXPECT_FALSE(read.contains(first));
+  EXPECT_FALSE(read.contains(second));
+  ASSERT_EQ((*view)->damage().size(), 2u);
 }
 
 TEST(StateView, ReadsTheLiveRowsAlone) {
