@@ -660,6 +660,8 @@ TEST(HashKeyFile, Parse) {
       EXPECT_THAT(std::string(refused.status().message()), testing::Not(HasSubstr("0011")));
     }
   }
+  EXPECT_THAT(std::string(parse_hash_key("00112233x45566778899aabbccddeeff").status().message()),
+              HasSubstr("character 9 of this one"));
 }
 
 }  // namespace
