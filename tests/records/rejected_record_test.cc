@@ -34,7 +34,7 @@ RC_GTEST_PROP(RejectedRecord, IsReadAsItWasWritten, (uint64_t seed)) {
   record.warc = random() % 2 == 0;
   record.null_value = random() % 2 == 0;
   record.row = random() % 2 == 0;
-  std::string bytes;
+  std::string bytes = "of another";
   encode_rejected(record, bytes);
 
   Record read{.null_value = true, .key = "of another", .whole_file = true, .row = true, .warc = true};
@@ -53,6 +53,20 @@ RC_GTEST_PROP(RejectedRecord, IsReadAsItWasWritten, (uint64_t seed)) {
   RC_ASSERT(!decode_rejected(bytes + "more", read, read_headers).ok());
   for (size_t length = 0; length < bytes.size(); ++length)
     RC_ASSERT(!decode_rejected(std::string_view(bytes).substr(0, length), read, read_headers).ok());
+}
+
+// Indexes and topics hold these bytes.
+TEST(RejectedRecord, IsTheseBytes) {
+  Record record;
+  record.key = "k";
+  record.warc = true;
+  record.line = 7;
+  const std::vector<Header> headers = {{.name = "a", .value = "b"}, {.name = "c", .value = {}}};
+  record.headers = headers;
+  record.value = "text";
+  std::string bytes;
+  encode_rejected(record, bytes);
+  EXPECT_EQ(bytes, std::string("\5\7\1k\2\1a\1\1b\1c\0\4text", 18));
 }
 
 }  // namespace
