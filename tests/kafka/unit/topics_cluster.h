@@ -23,7 +23,7 @@ inline Options options_with_topics() {
   return options;
 }
 
-class TopicsCluster final : public kafka::Cluster {
+class TopicsCluster : public kafka::Cluster {
  public:
   struct Topic {
     int partitions = 1;
