@@ -144,7 +144,11 @@ Words cut(const Words& words, const std::vector<std::set<Words>>& originals) {
 class Generated {
  public:
   explicit Generated(uint64_t seed) : random_(seed) {
-    while (documents.size() < 60) documents.push_back(one());
+    while (documents.size() < 60) {
+      Words words = one();
+      // Shingles that repeat count once, and sharing a passage takes 20 different ones.
+      if (shingles(words).size() + kShingle > words.size()) documents.push_back(std::move(words));
+    }
   }
   std::vector<Words> documents;  // with less than 256 words, so that their sets are exact
 
