@@ -8,24 +8,28 @@
 
 namespace doppel {
 
+StateOptions state_options_of(const Options& o, const Rule& rule) {
+  return {.directory = o.state_directory,
+          .num_perm = o.num_perm,
+          .mask_words = rule.banding.mask_words(),
+          .fsync = o.fsync == "none"     ? Fsync::none
+                   : o.fsync == "commit" ? Fsync::commit
+                                         : Fsync::checkpoint,
+          .checkpoint_documents = o.checkpoint_documents,
+          .checkpoint_interval_ms = o.checkpoint_interval_ms,
+          .snapshots = o.snapshots};
+}
+
 absl::StatusOr<std::unique_ptr<StateDir>> open_embedded_state(const Options& o, EngineOptions& engine,
                                                               const StateDir::Supports& supports,
                                                               std::function<absl::Status()> sync_outputs,
                                                               const std::string& also) {
   if (const std::optional<LastCommit> last = last_commit(o.state_directory))
     keep_banding(engine.rule, last->rule);
-  StateOptions options{.directory = o.state_directory,
-                       .data_scheme = engine.scheme.describe(),
-                       .rule = describe_rule(engine.rule) + also,
-                       .num_perm = o.num_perm,
-                       .mask_words = engine.rule.banding.mask_words(),
-                       .fsync = o.fsync == "none"     ? Fsync::none
-                                : o.fsync == "commit" ? Fsync::commit
-                                                      : Fsync::checkpoint,
-                       .checkpoint_documents = o.checkpoint_documents,
-                       .checkpoint_interval_ms = o.checkpoint_interval_ms,
-                       .snapshots = o.snapshots,
-                       .sync_outputs = std::move(sync_outputs)};
+  StateOptions options = state_options_of(o, engine.rule);
+  options.data_scheme = engine.scheme.describe();
+  options.rule = describe_rule(engine.rule) + also;
+  options.sync_outputs = std::move(sync_outputs);
   ASSIGN_OR_RETURN(std::unique_ptr<StateDir> state, StateDir::open(options, supports));
   take_room(engine.rule, state->recovered().rule);
   return state;

@@ -16,6 +16,9 @@
 
 namespace doppel {
 
+// What the settings say about a state directory. Scheme and rule are the caller's.
+StateOptions state_options_of(const Options& o, const Rule& rule);
+
 // `supports` goes to StateDir::open(), `sync_outputs` to StateOptions, and `also` has additional lines of the
 // rule. Sets the bands of the engine's rule, and how many originals it may hold, to the index's values.
 absl::StatusOr<std::unique_ptr<StateDir>> open_embedded_state(const Options& options, EngineOptions& engine,

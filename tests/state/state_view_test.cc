@@ -66,6 +66,17 @@ TEST(StateView, ShowsAllThatIsKept) {
   EXPECT_EQ(visited, 3);
 }
 
+std::vector<StoredRow> rows_of(StateView& view) {
+  std::vector<StoredRow> out;
+  view.read(
+      [&](const StoredDocument& document) {
+        out.push_back(document.row);
+        return true;
+      },
+      [](double) {});
+  return out;
+}
+
 // One damaged row or body costs that original alone, and each is named.
 TEST(StateView, NamesAllDamageAndReadsTheRest) {
   const TempDir dir;
@@ -75,17 +86,9 @@ TEST(StateView, NamesAllDamageAndReadsTheRest) {
     ASSERT_TRUE(state.ok());
     while (writer.models().back().next_seq < 40) ASSERT_TRUE(writer.commit(**state).ok());
   }
-  std::vector<StoredRow> rows;
-  {
-    auto view = StateView::open(dir.path());
-    ASSERT_TRUE(view.ok()) << view.status();
-    (*view)->read(
-        [&](const StoredDocument& document) {
-          rows.push_back(document.row);
-          return true;
-        },
-        [](double) {});
-  }
+  auto whole = StateView::open(dir.path());
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  const std::vector<StoredRow> rows = rows_of(**whole);
   std::vector<Seq> with_body;
   for (const StoredRow& row : rows)
     if (row.row.body.size != 0) with_body.push_back(row.seq);
@@ -98,12 +101,7 @@ TEST(StateView, NamesAllDamageAndReadsTheRest) {
   auto view = StateView::open(dir.path());
   ASSERT_TRUE(view.ok()) << view.status();
   std::set<Seq> read;
-  (*view)->read(
-      [&](const StoredDocument& document) {
-        read.insert(document.row.seq);
-        return true;
-      },
-      [](double) {});
+  for (const StoredRow& row : rows_of(**view)) read.insert(row.seq);
   EXPECT_EQ(read.size(), rows.size() - 2);
   EXPECT_FALSE(read.contains(first));
   EXPECT_FALSE(read.contains(second));

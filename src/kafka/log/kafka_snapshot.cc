@@ -29,19 +29,11 @@ std::string KafkaOpening::scheme_of_directory() const {
 }
 
 StateOptions KafkaOpening::state_options() const {
-  StateOptions out{.directory = o_.state_directory,
-                   .data_scheme = scheme_of_directory(),
-                   .rule = rule_text_,
-                   .accepted = o_.accept_rule_change,
-                   .num_perm = o_.num_perm,
-                   .mask_words = static_cast<int>(mask_words()),
-                   .fsync = o_.fsync == "none"     ? Fsync::none
-                            : o_.fsync == "commit" ? Fsync::commit
-                                                   : Fsync::checkpoint,
-                   .checkpoint_documents = o_.checkpoint_documents,
-                   .checkpoint_interval_ms = o_.checkpoint_interval_ms,
-                   .snapshots = o_.snapshots,
-                   .sync_on = options_.sync_on};
+  StateOptions out = state_options_of(o_, engine_options_.rule);
+  out.data_scheme = scheme_of_directory();
+  out.rule = rule_text_;
+  out.accepted = o_.accept_rule_change;
+  out.sync_on = options_.sync_on;
   if (identity_.epoch) out.epoch = identity_.epoch->epoch;
   return out;
 }
