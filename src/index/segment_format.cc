@@ -39,7 +39,7 @@ KeyPart take_part(ByteReader& in) {
 
 bool possible(const KeyPart& part) {
   const FilterShape& filter = part.filter;
-  return filter.chunks != 0 && filter.slots >= 64 && filter.slots % 64 == 0 &&
+  return filter.chunks != 0 && filter.slots != 0 && filter.slots % 64 == 0 &&
          filter.columns >= FilterShape::kColumnsLeast && filter.columns <= FilterShape::kColumnsMost;
 }
 

@@ -239,6 +239,19 @@ TEST(SegmentTest, MergedSegmentsAreTheOneThatIsBuiltAtOnce) {
   EXPECT_TRUE(sink.take() == segment_of(options, 0, 29'000));
 }
 
+// Files that exist depend on it.
+TEST(Segment, AnOrdinalHasNoMoreBitsThanItNeeds) {
+  const auto bits = [](uint64_t rows) { return SegmentHeader{.rows = rows}.ordinal_bits(); };
+  EXPECT_EQ(bits(1), 1);
+  EXPECT_EQ(bits(2), 1);
+  for (int n = 2; n < 28; ++n) {
+    const uint64_t most = uint64_t{1} << n;
+    EXPECT_EQ(bits(most - 1), n) << most;
+    EXPECT_EQ(bits(most), n) << most;
+    EXPECT_EQ(bits(most + 1), n + 1) << most;
+  }
+}
+
 TEST(Segment, SizesAreAsComputed) {
   for (const auto& [banding, with_prints] :
        {std::pair(Banding{11, 4}, false), std::pair(Banding{14, 5}, false),

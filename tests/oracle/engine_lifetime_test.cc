@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <random>
 
@@ -17,8 +18,10 @@
 namespace doppel::oracle {
 namespace {
 
-constexpr double kRounding =
-    0.005;  // how far a similarity of compact sets may be from the true one near the threshold
+// How far a similarity of compact sets may be from the true one near the threshold. In a short document, two
+// shingles whose prints are equal (once in 20,000 documents of 40 shingles) weigh more: one in its union.
+constexpr double kRounding = 0.005;
+double rounding(const Overlap& shown) { return std::max(kRounding, 1.0 / static_cast<double>(shown.uni)); }
 
 struct Step {
   CorpusDocument document;
@@ -103,8 +106,8 @@ class Comparison {
     const double named = answer.named_similarity.value();
     const double shown =
         static_cast<double>(outcome.similarity.inter) / static_cast<double>(outcome.similarity.uni);
-    EXPECT_GE(named, threshold_ - kRounding);
-    EXPECT_NEAR(shown, named, 2 * kRounding);
+    EXPECT_GE(named, threshold_ - rounding(outcome.similarity));
+    EXPECT_NEAR(shown, named, 2 * rounding(outcome.similarity));
     if (answer.kind != Kind::near) ++tally_.rounded;
     if (said.duplicate_of != answer.best && named < best) {
       ++(best - named > kRounding ? tally_.other_original : tally_.rounded);
