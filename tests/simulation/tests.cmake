@@ -1,7 +1,12 @@
 # The daemon on a simulated Kafka: see scripts/simulate.
+add_library(simulated_kafka STATIC
+  ${CMAKE_CURRENT_LIST_DIR}/cluster.cc ${CMAKE_CURRENT_LIST_DIR}/broker.cc ${CMAKE_CURRENT_LIST_DIR}/scheduler.cc)
+target_include_directories(simulated_kafka PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
+target_link_libraries(simulated_kafka PUBLIC doppel_app fmt::fmt)
+target_link_libraries(test_kafka_unit PRIVATE simulated_kafka)
 add_executable(simulate ${CMAKE_CURRENT_LIST_DIR}/simulate.cc ${CMAKE_CURRENT_LIST_DIR}/run.cc ${CMAKE_CURRENT_LIST_DIR}/plan.cc
-  ${CMAKE_CURRENT_LIST_DIR}/cluster.cc ${CMAKE_CURRENT_LIST_DIR}/broker.cc ${CMAKE_CURRENT_LIST_DIR}/disk.cc ${CMAKE_CURRENT_LIST_DIR}/scheduler.cc)
-target_link_libraries(simulate PRIVATE kafka_support CLI11::CLI11 GTest::gtest)
+  ${CMAKE_CURRENT_LIST_DIR}/disk.cc)
+target_link_libraries(simulate PRIVATE simulated_kafka kafka_support CLI11::CLI11 GTest::gtest)
 # The same lives for the same code; scripts/simulate finds new ones by a seed of its own.
 add_test(NAME simulation/lives COMMAND simulate --lives 12000 --seed 1)
 add_test(NAME simulation/mutations COMMAND simulate --mutations --lives 10000 --seed 1)

@@ -1,0 +1,50 @@
+#pragma once
+// One process of doppel after the other on a Kafka in memory, in virtual time. Each test decides what goes
+// wrong; nothing does by itself.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simulation/cluster.h"
+
+namespace doppel::kafka_test {
+
+class Simulated {
+ public:
+  explicit Simulated(uint64_t seed) : world(seed) {
+    world.input = "pages";
+    world.index_log = "log";
+    world.events = "events";
+    world.calls_max = world.records_max = ~uint64_t{0};
+    Clock::install(&world.scheduler);
+  }
+  ~Simulated() { Clock::install(nullptr); }
+  Simulated(const Simulated&) = delete;
+  Simulated& operator=(const Simulated&) = delete;
+
+  void topic(const std::string& name, size_t partitions) {
+    world.broker.topics[name].partitions.resize(partitions);
+  }
+  // The next process. `faults` are of its calls.
+  simulation::LifeCluster& process(std::vector<simulation::Event> faults = {}) {
+    const int life = static_cast<int>(processes_.size());
+    processes_.push_back(std::make_unique<simulation::LifeCluster>(world, life, std::move(faults)));
+    processes_.back()->task = 0;
+    return *processes_.back();
+  }
+  std::vector<simulation::StoredRecord> committed(const std::string& topic, size_t partition = 0) {
+    std::vector<simulation::StoredRecord> out;
+    for (const auto& record : world.broker.topics.at(topic).partitions.at(partition).records)
+      if (record.state == simulation::StoredRecord::State::committed) out.push_back(record);
+    return out;
+  }
+
+  simulation::World world;
+
+ private:
+  std::vector<std::unique_ptr<simulation::LifeCluster>> processes_;
+};
+
+}  // namespace doppel::kafka_test
