@@ -1,6 +1,7 @@
 #include "state/file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -11,11 +12,14 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <thread>
 
 #include "state/lock.h"
+#include "state/state_dir.h"
 #include "temporary_directory.h"
 
 namespace {
@@ -24,6 +28,10 @@ namespace {
 // call.
 thread_local size_t most_bytes = 0;
 thread_local bool interrupted = false;
+thread_local int interrupted_locks = 0;  // so many calls of flock() are interrupted
+// What link() fails with; 0: it works. `before_link` runs first.
+thread_local int link_error = 0;
+thread_local std::function<void(const char*)> before_link;
 
 template <typename Bytes>
 ssize_t in_part(long call, int fd, Bytes* bytes, size_t size, off_t offset) {
@@ -46,6 +54,22 @@ extern "C" ssize_t pread(int fd, void* bytes, size_t size, off_t offset) {
 }
 extern "C" ssize_t pwrite(int fd, const void* bytes, size_t size, off_t offset) {
   return in_part(SYS_pwrite64, fd, bytes, size, offset);
+}
+extern "C" int flock(int fd, int how) noexcept {
+  if (interrupted_locks > 0) {
+    --interrupted_locks;
+    errno = EINTR;
+    return -1;
+  }
+  return static_cast<int>(::syscall(SYS_flock, fd, how));
+}
+extern "C" int link(const char* from, const char* to) noexcept {
+  if (before_link) before_link(to);
+  if (link_error != 0) {
+    errno = link_error;
+    return -1;
+  }
+  return static_cast<int>(::syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0));
 }
 
 namespace doppel {
@@ -93,6 +117,42 @@ TEST(File, WritesDurablyWholeOrNotAtAll) {
   EXPECT_FALSE(exists(dir / "b.tmp"));
   EXPECT_TRUE(exists(dir / "b/full"));
   EXPECT_FALSE(write_durably(dir / "none/a", "text").ok());
+}
+
+// A file system may have no hard links.
+TEST(HashKeyFile, IsMadeWithoutHardLinks) {
+  const TemporaryDirectory dir;
+  bool made = false;
+  link_error = EPERM;
+  const absl::StatusOr<HashKey> key = hash_key_of(dir.path(), &made);
+  link_error = 0;
+  ASSERT_TRUE(key.ok()) << key.status();
+  EXPECT_TRUE(made);
+  EXPECT_EQ(text_of(dir / "hash.key"), fmt::format("{:016x}{:016x}\n", key->high, key->low));
+  const std::filesystem::directory_iterator files(dir.path());
+  EXPECT_EQ(std::distance(begin(files), end(files)), 1);
+}
+
+TEST(HashKeyFile, IsTheOneThatAnotherProcessMadeFirst) {
+  const TemporaryDirectory dir;
+  const std::string other = "000102030405060708090a0b0c0d0e0f\n";
+  before_link = [&](const char* to) { std::ofstream(to) << other; };
+  bool made = true;
+  const absl::StatusOr<HashKey> key = hash_key_of(dir.path(), &made);
+  before_link = nullptr;
+  ASSERT_TRUE(key.ok()) << key.status();
+  EXPECT_FALSE(made);
+  EXPECT_EQ(key->low, 0x08090a0b0c0d0e0fu);
+  EXPECT_EQ(text_of(dir / "hash.key"), other);
+}
+
+TEST(Lock, IsTakenAlthoughASignalInterruptsIt) {
+  const TemporaryDirectory dir;
+  const absl::StatusOr<File> held = lock_directory(dir.path());
+  ASSERT_TRUE(held.ok());
+  interrupted_locks = 3;
+  EXPECT_TRUE(absl::IsUnavailable(lock_directory(dir.path()).status()));
+  EXPECT_EQ(interrupted_locks, 0);
 }
 
 TEST(Lock, IsAskedForWithoutMakingIt) {
