@@ -1,5 +1,6 @@
 #include "state/state_dir.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
