@@ -55,7 +55,8 @@ extern "C" ssize_t pread(int fd, void* bytes, size_t size, off_t offset) {
 extern "C" ssize_t pwrite(int fd, const void* bytes, size_t size, off_t offset) {
   return in_part(SYS_pwrite64, fd, bytes, size, offset);
 }
-extern "C" int flock(int fd, int how) noexcept {
+extern "C" int lock_file(int fd, int how) noexcept __asm__("flock");  // there is a struct of that name
+extern "C" int lock_file(int fd, int how) noexcept {
   if (interrupted_locks > 0) {
     --interrupted_locks;
     errno = EINTR;
