@@ -182,14 +182,16 @@ class Consumer final : public kafka::Consumer {
     while (true) {
       const auto entry = life_.enter("poll");
       RETURN_IF_ERROR(entry.status);
+      absl::Status failed;  // of a partition; the others are read
       for (Part& part : assigned_) {
         if (out.size() - before >= max) break;
         if (tag && part.tag != *tag) continue;
         const absl::Status taken = take(part, max - (out.size() - before), out);
         // The library reports it only now and then.
         if (absl::IsNotFound(taken)) scheduler.sleep(milliseconds(wait_ms));
-        RETURN_IF_ERROR(taken);
+        failed.Update(taken);
       }
+      RETURN_IF_ERROR(failed);
       if (out.size() != before || scheduler.now() >= deadline) return absl::OkStatus();
       scheduler.sleep(std::chrono::ceil<milliseconds>(deadline - scheduler.now()));
     }

@@ -43,7 +43,8 @@ absl::StatusOr<ChosenOffset> parse_chosen_offset(std::string_view text) {
   } else if (where == "end") {
     out.at = ChosenOffset::At::end;
   } else if (where.size() >= kDigitsOfATime || !parse_number(where, out.value)) {
-    const std::optional<int64_t> time = parse_time(where);
+    // parse_time() would take -1 for a second of 1969.
+    const std::optional<int64_t> time = where.starts_with('-') ? std::nullopt : parse_time(where);
     if (!time) {
       return invalid(
           fmt::format("\"{}\": {} is not an offset, beginning, end, or a time such as 2026-01-31T12:00:00Z",

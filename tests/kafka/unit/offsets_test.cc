@@ -1,0 +1,137 @@
+// Offsets that a person chooses: their text, a file of them, and what they mean in a partition.
+#include "kafka/log/offsets.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kafka/log/chosen_offsets.h"
+#include "kafka/unit/simulated.h"
+#include "temporary_directory.h"
+
+namespace doppel::kafka_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using At = ChosenOffset::At;
+
+std::string text_of(const absl::StatusOr<ChosenOffset>& chosen) {
+  if (!chosen.ok()) return std::string(chosen.status().message());
+  const char* const names[] = {"offset", "beginning", "end", "time"};
+  return fmt::format("{}/{} {} {}", chosen->place.topic, chosen->place.partition,
+                     names[static_cast<int>(chosen->at)], chosen->value);
+}
+
+TEST(ChosenOffsets, AreAnOffsetAnEndOrATime) {
+  EXPECT_EQ(text_of(parse_chosen_offset("a/0=12")), "a/0 offset 12");
+  EXPECT_EQ(text_of(parse_chosen_offset("a/b/12=0")), "a/b/12 offset 0");
+  EXPECT_EQ(text_of(parse_chosen_offset("a/0=beginning")), "a/0 beginning 0");
+  EXPECT_EQ(text_of(parse_chosen_offset("a/0=end")), "a/0 end 0");
+  EXPECT_EQ(text_of(parse_chosen_offset("a/0=999999999999")), "a/0 offset 999999999999");
+  EXPECT_EQ(text_of(parse_chosen_offset("a/0=1600000000123")), "a/0 time 1600000000123");
+  EXPECT_EQ(text_of(parse_chosen_offset("a/0=2020-09-13T12:26:40Z")), "a/0 time 1600000000000");
+  for (const char* bad : {"", "a", "a/0", "a=1", "/0=1", "a/x=1", "a/-1=1", "a/=1", "=1"})
+    EXPECT_THAT(text_of(parse_chosen_offset(bad)), HasSubstr("is not of the form TOPIC/PARTITION=WHERE"))
+        << bad;
+  EXPECT_THAT(text_of(parse_chosen_offset("a/0=")), HasSubstr("\"a/0=\": nothing is not an offset"));
+  EXPECT_THAT(text_of(parse_chosen_offset("a/0=-1")), HasSubstr("\"a/0=-1\": -1 is not an offset"));
+  EXPECT_THAT(text_of(parse_chosen_offset("a/0=soon")), HasSubstr("soon is not an offset"));
+}
+
+TEST(ChosenOffsets, AFileHasALineForEachPartition) {
+  const TemporaryDirectory dir;
+  const auto read = [&](const std::string& text) {
+    std::ofstream(dir / "offsets") << text;
+    const auto all = read_chosen_offsets(dir / "offsets");
+    if (!all.ok()) return std::string(all.status().message()).substr(dir.path().size() + 1);
+    std::string out;
+    for (const ChosenOffset& one : *all) out += text_of(one) + "; ";
+    return out;
+  };
+  EXPECT_EQ(read(""), "");
+  EXPECT_EQ(read("# a comment\n\n  a/0=1\t\r\n \n#a/0=7\nb/1=end"), "a/0 offset 1; b/1 end 0; ");
+  EXPECT_THAT(read("a/0\n"), HasSubstr("offsets:1: \"a/0\" is not of the form"));
+  EXPECT_THAT(read("# x\na/0=1\n\na/1=no\n"), HasSubstr("offsets:4: \"a/1=no\": no is not an offset"));
+  EXPECT_EQ(read("a/0=1\na/1=1\na/0=2\n"), "offsets:3: a/0 has a line already");
+  EXPECT_THAT(read_chosen_offsets(dir / "none").status().message(), HasSubstr("cannot be read; name a file"));
+}
+
+class ChosenInMemory : public ::testing::Test {
+ protected:
+  ChosenInMemory() {
+    kafka.topic("pages", 2);
+    simulation::Partition& partition = kafka.world.broker.topics["pages"].partitions[0];
+    for (int i = 0; i < 10; ++i) {
+      simulation::StoredRecord record;
+      record.timestamp_ms = 1'600'000'000'000 + i * 1000;
+      kafka.world.broker.append({"pages", 0}, record);
+    }
+    partition.low = 3;
+    partition.records.erase(partition.records.begin(), partition.records.begin() + 3);
+    position.progress[{"pages", 0}] = {
+        .topic = "pages", .partition = 0, .next = 7, .last_ms = 5, .highest_ms = 9};
+    position.progress[{"pages", 1}] = {.topic = "pages", .partition = 1};
+    position.progress[{"gone", 0}] = {.topic = "gone", .partition = 0};
+  }
+  std::string offset(const std::string& text) {
+    const auto found = offset_of(parse_chosen_offset(text).value(), kafka.process());
+    return found.ok() ? std::to_string(*found) : std::string(found.status().message());
+  }
+  std::vector<std::string> plan(const std::string& line) {
+    const auto wanted = OffsetsWanted::parse(line);
+    if (!wanted.ok()) return {std::string(wanted.status().message())};
+    const auto changes = plan_offsets(*wanted, position, kafka.process());
+    if (!changes.ok()) return {std::string(changes.status().message())};
+    std::vector<std::string> out;
+    for (const OffsetChange& change : *changes) out.push_back(change.text());
+    return out;
+  }
+  Simulated kafka{1};
+  kafka::KafkaPosition position;
+};
+
+TEST_F(ChosenInMemory, AreFoundInThePartition) {
+  EXPECT_EQ(offset("pages/0=beginning"), "3");
+  EXPECT_EQ(offset("pages/0=end"), "10");
+  EXPECT_EQ(offset("pages/0=3"), "3");
+  EXPECT_EQ(offset("pages/0=10"), "10");
+  EXPECT_EQ(offset("pages/0=2"), "pages/0 has the offsets 3 to 10 (its end), not 2");
+  EXPECT_EQ(offset("pages/0=11"), "pages/0 has the offsets 3 to 10 (its end), not 11");
+  EXPECT_EQ(offset("pages/0=1600000004001"), "5");
+  EXPECT_EQ(offset("pages/0=1600000009001"), "10");  // newer than all
+}
+
+TEST_F(ChosenInMemory, ARequestSaysWhatItChanges) {
+  EXPECT_THAT(plan("set pages/0=10  pages/1=end"), ElementsAre("pages/0: 7 -> 10 (3 records are skipped)",
+                                                               "pages/1: 0 -> 0 (0 records are skipped)"));
+  EXPECT_THAT(plan("set pages/0=6"), ElementsAre("pages/0: 7 -> 6 (1 record is judged again)"));
+  EXPECT_THAT(plan("set pages/0=8"), ElementsAre("pages/0: 7 -> 8 (1 record is skipped)"));
+  EXPECT_THAT(plan("forget pages"),
+              ElementsAre("pages/0: 7 -> forgotten; it begins at kafka.start if it is read again",
+                          "pages/1: 0 -> forgotten; it begins at kafka.start if it is read again"));
+  EXPECT_THAT(plan("forget news"), ElementsAre("the index has not read a topic news"));
+  EXPECT_THAT(plan("set news/0=1"), ElementsAre("the index has not read news/0: it begins at kafka.start"));
+  EXPECT_THAT(plan("set gone/0=1"), ElementsAre("gone/0 does not exist now"));
+  EXPECT_THAT(plan("set pages/0=99"), ElementsAre(HasSubstr("has the offsets 3 to 10")));
+  EXPECT_THAT(plan("pages/0=99"), ElementsAre("a request for offsets must begin with set or forget"));
+}
+
+// The time of the record before belongs to it, not to another one.
+TEST_F(ChosenInMemory, AMovedOffsetForgetsTheRecordBefore) {
+  const auto last = [&](const std::string& line) {
+    return plan_offsets(OffsetsWanted::parse(line).value(), position, kafka.process())
+        .value()[0]
+        .after.last_ms;
+  };
+  EXPECT_EQ(last("set pages/0=8"), -1);
+  EXPECT_EQ(last("set pages/0=7"), 5);
+}
+
+}  // namespace
+}  // namespace doppel::kafka_test
