@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <memory>
@@ -11,6 +12,7 @@
 
 #include "index/segment_build.h"
 #include "state/page_readers.h"
+#include "state/segment_directory.h"
 #include "support.h"
 
 namespace doppel {
@@ -93,6 +95,27 @@ TEST_P(PageReadersTest, APageThatIsMissingIsNamedAndTheOthersAreRead) {
 
 INSTANTIATE_TEST_SUITE_P(Both, PageReadersTest, testing::Bool(),
                          [](const auto& instance) { return instance.param ? "ring" : "threads"; });
+
+// io_uring is refused: no file descriptor is left for it.
+TEST(PageReaders, ThreadsReadWhereTheSystemHasNoRing) {
+  const TempDir dir;
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 3;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  EXPECT_EQ(ring_page_reader(), nullptr);
+  const auto directory = SegmentDirectory::temporary(dir.path());
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_TRUE(directory.ok()) << directory.status();
+  const auto file = SegmentFile::open(write_pages(dir, "first"), false);
+  ASSERT_TRUE(file.ok());
+  auto pages = std::make_unique<AlignedPages>();
+  std::vector<PageRead> reads;
+  for (uint64_t i = 0; i < 100; ++i) reads.push_back({file->get(), i * kSegmentPage, pages->bytes[i]});
+  ASSERT_TRUE((*directory)->reader().read(reads).ok());
+  for (uint64_t i = 0; i < 100; ++i) EXPECT_EQ(load<uint64_t>(pages->bytes[i]), i);
+}
 
 TEST(SegmentFileTest, AnUnfinishedFileLeavesNothing) {
   const TempDir dir;
