@@ -176,12 +176,13 @@ bool KafkaSource::waits_for_right(const absl::Status& status) {
 }
 
 // Hands over the next batch of ready_. A small rest goes into the last batch, because each transaction takes
-// time.
+// time. Records may have no bytes; where only such ones are left, bytes limit nothing.
 void KafkaSource::hand_over(Batch& batch) {
   const size_t records = batch_records(), limit = batch_bytes();
   const size_t bytes = ready_bytes_ <= limit + limit / 8 ? ready_bytes_ : limit;
   std::vector<Gathered> next;
-  for (size_t taken = 0; handed_ < ready_.size() && next.size() < records && taken < bytes; ++handed_) {
+  for (size_t taken = 0; handed_ < ready_.size() && next.size() < records; ++handed_) {
+    if (taken >= bytes && ready_bytes_ != 0) break;
     next.push_back(ready_[handed_]);
     taken += ready_[handed_].record.bytes();
     ready_bytes_ -= ready_[handed_].record.bytes();

@@ -131,6 +131,21 @@ TEST(PoisonRecords, WithoutCompressionWhatDoesNotFitIsLeftOutAndSaid) {
   EXPECT_EQ(c.dead_letters().size(), 4U);
 }
 
+// A console producer sends an empty record for an empty line. Each comes alone, so a batch has no bytes.
+TEST(PoisonRecords, EmptyRecordsAreDeadLetters) {
+  Poison c;
+  const auto daemon = c.start();
+  for (const std::optional<std::string>& value :
+       {std::optional<std::string>(""), std::optional<std::string>()}) {
+    Message empty;
+    empty.value = value;
+    empty.timestamp_ms = 1'700'000'000'000;
+    c.send({empty});
+    c.await_all(*daemon);
+  }
+  c.expect_right(*daemon);
+}
+
 // A document's key may be as large as the rest of the record.
 TEST(PoisonRecords, WithAllVerdictsARejectedRecordHasOneDeadLetter) {
   Poison c(IndexSetup::Settings{{"output.verdicts", "all"}});
