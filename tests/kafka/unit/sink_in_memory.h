@@ -178,7 +178,8 @@ class SinkInMemory : public ::testing::Test {
   std::vector<std::string> log() {
     std::vector<std::string> out;
     for (const simulation::StoredRecord& r : kafka.committed("log")) {
-      const auto record = parse_log_record(r.key.value_or(""), r.value.value_or(""), r.value.has_value());
+      const std::string key = r.key.value_or(""), value = r.value.value_or("");
+      const auto record = parse_log_record(key, value, r.value.has_value());
       EXPECT_TRUE(record.ok()) << record.status();
       if (!record.ok()) continue;
       out.push_back(std::visit([](const auto& one) { return said(one); }, *record));
