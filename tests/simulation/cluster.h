@@ -62,7 +62,7 @@ struct World {
   bool tracing = false;    // prints every call
 };
 
-class LifeCluster final : public kafka::Cluster {
+class LifeCluster : public kafka::Cluster {
  public:
   LifeCluster(World& world, int life, std::vector<Event> events)
       : world_(world), life_(life), faults_(std::move(events)) {}

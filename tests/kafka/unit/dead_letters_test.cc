@@ -58,11 +58,12 @@ Sent letter(const std::string& value, const std::string& topic = "pages", int32_
   return out;
 }
 
-std::string mark_of(const StoredRecord& record) {
-  std::string out;
-  for (const auto& [name, value] : record.headers)
-    if (name == kMark) out += value.value_or("null");
-  return out;
+// Appends it to the topic of letters and returns its name.
+std::string append(Simulated& kafka, const Sent& sent, int32_t partition) {
+  kafka.world.broker.append({kLetters, partition}, sent.letter());
+  const auto& records =
+      kafka.world.broker.topics.at(kLetters).partitions[static_cast<size_t>(partition)].records;
+  return fmt::format("{}/{}/{}", kLetters, partition, records.back().offset);
 }
 
 std::string text(const StoredRecord& record) {
@@ -81,14 +82,7 @@ class DeadLettersInMemory : public ::testing::Test {
     kafka.topic("events", 1);
     kafka.topic(kLetters, 2);
   }
-  std::string add(const Sent& sent, int32_t partition = 0) {
-    kafka.world.broker.append({kLetters, partition}, sent.letter());
-    return name_of_last(partition);
-  }
-  std::string name_of_last(int32_t partition) {
-    const auto& records = kafka.world.broker.topics.at(kLetters).partitions[partition].records;
-    return fmt::format("{}/{}/{}", kLetters, partition, records.back().offset);
-  }
+  std::string add(const Sent& sent, int32_t partition = 0) { return append(kafka, sent, partition); }
   static DeadLetters::Wanted all() {
     return {.chosen = [](const Letter&) { return true; }};
   }
@@ -302,10 +296,7 @@ TEST(DeadLettersOracle, EachChosenLetterIsCopiedOnceWhateverGoesWrong) {
       if (random() % 5 == 0) sent.record.value.reset();
       if (random() % 2 == 0) sent.headers.emplace_back("h", "v");
       const auto partition = static_cast<int32_t>(random() % partitions);
-      kafka.world.broker.append({kLetters, partition}, sent.letter());
-      const std::string name =
-          fmt::format("{}/{}/{}", kLetters, partition,
-                      kafka.world.broker.topics.at(kLetters).partitions[partition].records.back().offset);
+      const std::string name = append(kafka, sent, partition);
       if (!sent.whole || sent.topic == "gone") continue;
       StoredRecord copy = sent.record;
       copy.headers = sent.headers;
@@ -330,7 +321,7 @@ TEST(DeadLettersOracle, EachChosenLetterIsCopiedOnceWhateverGoesWrong) {
     for (size_t p = 0; p < kafka.world.broker.topics.at("pages").partitions.size(); ++p) {
       for (const StoredRecord& record : kafka.committed("pages", p)) {
         ++copies;
-        EXPECT_EQ(text(record), expected[mark_of(record)]);
+        EXPECT_EQ(text(record), expected[header_of(record, kMark)]);
       }
     }
     EXPECT_EQ(copies, expected.size());

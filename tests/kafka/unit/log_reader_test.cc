@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "kafka/unit/simulated.h"
 #include "kafka/unit/topics_cluster.h"
 
 namespace doppel::kafka_test {
@@ -108,20 +109,8 @@ Visited read(ScriptedCluster& cluster, int64_t from, int64_t to, bool with_heade
   return out;
 }
 
-// Time that passes only while somebody sleeps.
-struct OwnTime final : Clock::Source {
-  OwnTime() { Clock::install(this); }
-  ~OwnTime() override { Clock::install(nullptr); }
-  OwnTime(const OwnTime&) = delete;
-  OwnTime& operator=(const OwnTime&) = delete;
-  Clock::time_point now() override { return at; }
-  void sleep(std::chrono::milliseconds duration) override { at += duration; }
-  int64_t unix_ms() override { return 0; }
-  Clock::time_point at{};
-};
-
 TEST(LogReader, VisitsAllRecordsBeforeTheEnd) {
-  const OwnTime time;
+  const Simulated time(1);
   const auto seed = std::random_device()();
   SCOPED_TRACE(fmt::format("seed {}", seed));
   std::mt19937_64 random(seed);
@@ -176,14 +165,14 @@ TEST(LogReader, AnErrorOfTheVisitorEndsIt) {
 }
 
 TEST(LogReader, ASilentPartitionIsAnErrorAfterAMinute) {
-  OwnTime time;
+  const Simulated time(1);
   ScriptedCluster cluster({{absl::OkStatus(), {{4, "k", "a"}}}});
-  const auto before = time.at;
+  const auto before = Clock::now();
   const Visited visited = read(cluster, 3, 9);
   EXPECT_TRUE(absl::IsUnavailable(visited.status)) << visited.status;
   EXPECT_EQ(std::string(visited.status.message()), "log/0: no record for 60 s, with 4 left to read");
-  EXPECT_GE(time.at - before, std::chrono::seconds(60));
-  EXPECT_LE(time.at - before, std::chrono::seconds(61));
+  EXPECT_GE(Clock::now() - before, std::chrono::seconds(60));
+  EXPECT_LE(Clock::now() - before, std::chrono::seconds(61));
 }
 
 TEST(LogReader, AnOffsetThatDoesNotExistIsNamed) {

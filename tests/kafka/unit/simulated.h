@@ -7,9 +7,26 @@
 #include <utility>
 #include <vector>
 
+#include "kafka/transactor.h"
 #include "simulation/cluster.h"
 
 namespace doppel::kafka_test {
+
+// The value of a header; empty if there is none.
+inline std::string header_of(const simulation::StoredRecord& record, const std::string& name) {
+  for (const auto& [key, value] : record.headers)
+    if (key == name) return value.value_or("null");
+  return "";
+}
+
+// Of a process that owns the log "log".
+inline kafka::TransactorOptions transactor_options(const std::string& owner) {
+  kafka::TransactorOptions out;
+  out.producer.transactions.id = "doppel";
+  out.index_log = "log";
+  out.owner = owner;
+  return out;
+}
 
 class Simulated {
  public:

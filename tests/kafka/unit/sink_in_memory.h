@@ -116,11 +116,7 @@ class SinkInMemory : public ::testing::Test {
   void start() {
     bodies = memory_bodies();
     engine = std::make_unique<Engine>(engine_options, *bodies);
-    kafka::TransactorOptions with;
-    with.producer.transactions.id = "doppel";
-    with.index_log = "log";
-    with.owner = "me";
-    auto opened = kafka::Transactor::open(kafka.process(), with, [] { return false; });
+    auto opened = kafka::Transactor::open(kafka.process(), transactor_options("me"), [] { return false; });
     ASSERT_TRUE(opened.ok()) << opened.status();
     transactor = *std::move(opened);
     kafka::KafkaPosition position;
@@ -151,27 +147,22 @@ class SinkInMemory : public ::testing::Test {
     return run_pipeline(pipeline).status();
   }
 
-  static std::string header(const simulation::StoredRecord& record, const std::string& name) {
-    for (const auto& [key, value] : record.headers)
-      if (key == name) return value.value_or("null");
-    return "";
-  }
   // "type of id, key".
   std::vector<std::string> events() {
     std::vector<std::string> out;
     for (const simulation::StoredRecord& r : kafka.committed("events")) {
-      EXPECT_EQ(header(r, "ce_specversion"), "1.0");
-      EXPECT_EQ(header(r, "ce_source"), "e");
-      EXPECT_EQ(header(r, "content-type"), "application/json");
+      EXPECT_EQ(header_of(r, "ce_specversion"), "1.0");
+      EXPECT_EQ(header_of(r, "ce_source"), "e");
+      EXPECT_EQ(header_of(r, "content-type"), "application/json");
       out.push_back(
-          fmt::format("{} {}, {}", header(r, "ce_type"), header(r, "ce_id"), r.key.value_or("no key")));
+          fmt::format("{} {}, {}", header_of(r, "ce_type"), header_of(r, "ce_id"), r.key.value_or("no key")));
     }
     return out;
   }
   // The values of a header that dead letters have.
   std::vector<std::string> letters(const std::string& name) {
     std::vector<std::string> out;
-    for (const simulation::StoredRecord& r : kafka.committed("dead")) out.push_back(header(r, name));
+    for (const simulation::StoredRecord& r : kafka.committed("dead")) out.push_back(header_of(r, name));
     return out;
   }
   // Without the claim.

@@ -126,39 +126,18 @@ TEST_F(SinkInMemory, ATopicThatTakesLessThanItSaysGetsSmallerRecords) {
   limit("copies", 300);
   start();
   // It says 1,000 from now on, as if the leader knew better.
-  class Liar final : public kafka::Cluster {
+  class Liar final : public simulation::LifeCluster {
    public:
-    explicit Liar(kafka::Cluster& other) : other_(other) {}
-    absl::StatusOr<std::string> id() override { return other_.id(); }
-    absl::StatusOr<std::vector<kafka::TopicPartitions>> topics() override { return other_.topics(); }
-    absl::Status create_topic(const kafka::TopicSpec& spec) override { return other_.create_topic(spec); }
+    using LifeCluster::LifeCluster;
     absl::StatusOr<std::vector<std::string>> topic_configs(const std::string&,
                                                            const std::vector<std::string>&) override {
       ++asked;
       return std::vector<std::string>{"1000"};
     }
-    absl::StatusOr<kafka::Watermarks> watermarks(const kafka::Place& place, kafka::Isolation i) override {
-      return other_.watermarks(place, i);
-    }
-    absl::StatusOr<int64_t> offset_at(const kafka::Place& place, int64_t ms) override {
-      return other_.offset_at(place, ms);
-    }
-    absl::StatusOr<std::unique_ptr<kafka::TransactionalProducer>> producer(
-        const kafka::TransactionalOptions& o) override {
-      return other_.producer(o);
-    }
-    absl::StatusOr<std::unique_ptr<kafka::Consumer>> consumer(const kafka::ConsumerOptions& o) override {
-      return other_.consumer(o);
-    }
-    absl::StatusOr<std::unique_ptr<kafka::Membership>> join(const kafka::MembershipOptions& o) override {
-      return other_.join(o);
-    }
     int asked = 0;
-
-   private:
-    kafka::Cluster& other_;
   };
-  Liar liar(kafka.process());
+  Liar liar(kafka.world, 9, {});
+  liar.task = 0;
   sink = std::make_unique<KafkaSink>(liar, options, *engine, originals, *transactor, sink->where());
   ASSERT_TRUE(run({{page("a", text(1))}}).ok());
   EXPECT_GT(liar.asked, 10);  // for three seconds

@@ -213,11 +213,7 @@ TEST_F(SinkInMemory, AnotherProcessIsNoticedWithoutDocuments) {
   ASSERT_TRUE(run({{page("a", text(1))}}).ok());
   EXPECT_TRUE(sink->idle().ok());
   EXPECT_TRUE(sink->still_ours().ok());
-  kafka::TransactorOptions with;
-  with.producer.transactions.id = "doppel";
-  with.index_log = "log";
-  with.owner = "other";
-  ASSERT_TRUE(Transactor::open(kafka.process(), with, [] { return false; }).ok());
+  ASSERT_TRUE(Transactor::open(kafka.process(), transactor_options("other"), [] { return false; }).ok());
   EXPECT_TRUE(sink->idle().ok());  // it has just looked
   kafka.world.scheduler.sleep(std::chrono::seconds(3));
   const absl::Status idle = sink->idle();

@@ -54,10 +54,7 @@ void make_topics(Simulated& kafka) {
 }
 
 kafka::TransactorOptions options_of(const std::string& owner) {
-  kafka::TransactorOptions out;
-  out.producer.transactions.id = "doppel";
-  out.index_log = "log";
-  out.owner = owner;
+  kafka::TransactorOptions out = transactor_options(owner);
   out.outputs.insert("events");
   return out;
 }
