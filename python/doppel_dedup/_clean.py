@@ -199,16 +199,16 @@ def _write(source: str, target: str, mask: Mask, report: Any) -> None:
     import pyarrow.parquet as parquet
 
     os.makedirs(os.path.dirname(target), exist_ok=True)
-    beside = os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.doppel")
+    temporary = os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.doppel")
     with parquet.ParquetFile(source) as file:
         groups, schema = file.metadata, file.schema_arrow
         codec = groups.row_group(0).column(0).compression if groups.num_row_groups and groups.num_columns else "ZSTD"
-    with parquet.ParquetWriter(beside, schema, compression="none" if codec == "UNCOMPRESSED" else codec.lower()) as out:
+    with parquet.ParquetWriter(temporary, schema, compression="none" if codec == "UNCOMPRESSED" else codec.lower()) as out:
         for group in _groups(source, mask, report):
             out.write_table(group, row_group_size=len(group))
-    with open(beside, "rb") as file:
+    with open(temporary, "rb") as file:
         os.fsync(file.fileno())
-    os.replace(beside, target)
+    os.replace(temporary, target)
 
 
 def clean(

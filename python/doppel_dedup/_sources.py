@@ -84,16 +84,16 @@ def stage(src: Any, folder: str, name: str = "src") -> list[str]:
     import pyarrow.parquet as parquet
 
     if not os.path.isdir(folder):
-        beside = folder + ".tmp"
-        shutil.rmtree(beside, ignore_errors=True)
-        os.makedirs(beside)
+        temporary = folder + ".tmp"
+        shutil.rmtree(temporary, ignore_errors=True)
+        os.makedirs(temporary)
         schema, batches = _batches(src, name)
         number = -1
         for number, held in enumerate(_files(batches)):
-            with parquet.ParquetWriter(os.path.join(beside, f"part-{number:05}.parquet"), schema, compression="zstd") as out:
+            with parquet.ParquetWriter(os.path.join(temporary, f"part-{number:05}.parquet"), schema, compression="zstd") as out:
                 for at in range(0, len(held), 16):
                     out.write_table(pyarrow.Table.from_batches(held[at : at + 16], schema))
         if number < 0:
-            parquet.write_table(schema.empty_table(), os.path.join(beside, "part-00000.parquet"))
-        os.replace(beside, folder)
+            parquet.write_table(schema.empty_table(), os.path.join(temporary, "part-00000.parquet"))
+        os.replace(temporary, folder)
     return [os.path.join(folder, name) for name in sorted(os.listdir(folder))]

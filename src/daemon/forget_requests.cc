@@ -35,10 +35,10 @@ absl::StatusOr<OriginalsWanted> read_request(const std::string& path) {
 
 // Writes all of the file or nothing, even if the process is killed. The file may not survive a power loss.
 bool write_whole(const std::string& path, const std::string& text) {
-  const std::string beside = path + ".tmp";
-  std::ofstream out(beside, std::ios::binary);
+  const std::string temporary = path + ".tmp";
+  std::ofstream out(temporary, std::ios::binary);
   out << text << std::flush;
-  return out && ::rename(beside.c_str(), path.c_str()) == 0;
+  return out && ::rename(temporary.c_str(), path.c_str()) == 0;
 }
 
 }  // namespace

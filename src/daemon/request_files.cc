@@ -39,18 +39,18 @@ absl::Status give(int fd, const std::string& path, const struct stat& owner) {
 
 absl::Status write_request(const File& folder, const std::string& file, const std::string& line,
                            const struct stat& owner) {
-  const std::string beside = file + ".tmp";
-  const std::string path = join(folder.path(), beside);
+  const std::string temporary = file + ".tmp";
+  const std::string path = join(folder.path(), temporary);
   const File out(
-      ::openat(folder.fd(), beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600),
+      ::openat(folder.fd(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600),
       path);
   if (out.fd() < 0) return io_error(fmt::format("{}: cannot be created", path));
   absl::Status status = give(out.fd(), path, owner);
   if (status.ok()) status = out.write_at(0, line + "\n");
   if (status.ok()) status = out.sync();
-  if (status.ok() && ::renameat(folder.fd(), beside.c_str(), folder.fd(), file.c_str()) != 0)
+  if (status.ok() && ::renameat(folder.fd(), temporary.c_str(), folder.fd(), file.c_str()) != 0)
     status = io_error(fmt::format("{}: cannot be renamed", path));
-  if (!status.ok()) ::unlinkat(folder.fd(), beside.c_str(), 0);
+  if (!status.ok()) ::unlinkat(folder.fd(), temporary.c_str(), 0);
   return status;
 }
 

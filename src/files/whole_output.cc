@@ -23,10 +23,10 @@ bool is_name_of_descriptor(const std::string& path) {
 }  // namespace
 
 struct WholeOutput::State {
-  std::string path;    // as given
-  std::string target;  // the file to be replaced; empty: the output is written directly
-  std::string beside;  // the temporary file in the same directory
-  mode_t mode = 0;     // of the file that is replaced; 0: there is none
+  std::string path;       // as given
+  std::string target;     // the file to be replaced; empty: the output is written directly
+  std::string temporary;  // the temporary file in the same directory
+  mode_t mode = 0;        // of the file that is replaced; 0: there is none
   std::unique_ptr<OutputFile> file;
   uint64_t flushed = 0;
 };
@@ -34,7 +34,7 @@ struct WholeOutput::State {
 WholeOutput::WholeOutput(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 WholeOutput::~WholeOutput() {
-  if (!state_->beside.empty()) ::unlink(state_->beside.c_str());
+  if (!state_->temporary.empty()) ::unlink(state_->temporary.c_str());
 }
 
 absl::StatusOr<std::unique_ptr<WholeOutput>> WholeOutput::open(const std::string& path) {
@@ -60,15 +60,15 @@ absl::StatusOr<std::unique_ptr<WholeOutput>> WholeOutput::open(const std::string
   state->target = behind_links(path);
   const size_t name = state->target.rfind('/') + 1;  // 0 without a slash
   // Hidden, so that readers of the directory skip it.
-  const std::string beside =
+  const std::string temporary =
       fmt::format("{}.{}.{}.tmp", state->target.substr(0, name), state->target.substr(name), ::getpid());
-  absl::StatusOr<std::unique_ptr<OutputFile>> file = OutputFile::open(beside, packing);
+  absl::StatusOr<std::unique_ptr<OutputFile>> file = OutputFile::open(temporary, packing);
   if (!file.ok()) {
     return absl::Status(file.status().code(), absl_sv(fmt::format("{} cannot be written: {}", path,
                                                                   std_sv(file.status().message()))));
   }
   state->file = *std::move(file);
-  state->beside = beside;
+  state->temporary = temporary;
   return std::unique_ptr<WholeOutput>(new WholeOutput(std::move(state)));
 }
 
@@ -85,9 +85,9 @@ absl::Status WholeOutput::finish() {
   RETURN_IF_ERROR(s.file->finish());
   if (s.target.empty()) return absl::OkStatus();
   RETURN_IF_ERROR(s.file->sync());
-  if (s.mode != 0 && ::chmod(s.beside.c_str(), s.mode) != 0) return io_error(s.path);
-  if (::rename(s.beside.c_str(), s.target.c_str()) != 0) return io_error(s.path + ": cannot be replaced");
-  s.beside.clear();
+  if (s.mode != 0 && ::chmod(s.temporary.c_str(), s.mode) != 0) return io_error(s.path);
+  if (::rename(s.temporary.c_str(), s.target.c_str()) != 0) return io_error(s.path + ": cannot be replaced");
+  s.temporary.clear();
   return absl::OkStatus();
 }
 

@@ -21,7 +21,7 @@ void CommitThread::begin(Commit commit) {
     const std::lock_guard lock(mutex_);
     DOPPEL_CHECK(!commit_ && !result_, "one commit is under way at a time", stop_);
     commit_ = std::move(commit);
-    begun_ = where_ == Where::beside;
+    begun_ = where_ == Where::own_thread;
   }
   if (where_ == Where::in_turn) return;
   if (!thread_.joinable()) thread_ = std::thread([this] { run(); });

@@ -17,8 +17,8 @@ class CommitThread {
  public:
   using Commit = std::function<absl::Status()>;
   enum class Where {
-    beside,   // on the commit thread
-    in_turn,  // in finish(), on the caller's thread, for tests that control the order of all steps
+    own_thread,  // on the commit thread
+    in_turn,     // in finish(), on the caller's thread, for tests that control the order of all steps
   };
   explicit CommitThread(Where where) : where_(where) {}
   ~CommitThread();  // waits for the running commit

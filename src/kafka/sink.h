@@ -41,7 +41,7 @@ struct KafkaSinkOptions {
   int num_perm = 128, mask_words = 1;
   // Called every second while settle() waits for Kafka.
   std::function<void()> waiting = [] {};
-  CommitThread::Where commit = CommitThread::Where::beside;
+  CommitThread::Where commit = CommitThread::Where::own_thread;
   // Learns from each commit how large the next batch may be. May be nullptr. Outlives the sink.
   Pace* pace = nullptr;
   // How old the position may become before an empty batch refreshes it. Well below the time after which the

@@ -268,13 +268,13 @@ class Daemon {
     options.pace = &pace_;
     options.waiting = [this] { (void)stop_(); };
     options.commit =
-        how_.step_by_step ? kafka::CommitThread::Where::in_turn : kafka::CommitThread::Where::beside;
+        how_.step_by_step ? kafka::CommitThread::Where::in_turn : kafka::CommitThread::Where::own_thread;
     sink_.emplace(cluster_, options, *index_->engine, *index_->originals, *index_->transactor,
                   index_->position);
     SnapshotJournal journal(*index_, *sink_);
     const std::shared_ptr<void> watched = session_->monitor.watch(*index_->transactor);
     Forgetting forgetting(*kept_, index_->state->bodies(),
-                          how_.step_by_step ? Forgetting::Search::in_turn : Forgetting::Search::beside);
+                          how_.step_by_step ? Forgetting::Search::in_turn : Forgetting::Search::own_thread);
     ForgetRequests requests(o_.state_directory, forgetting);
     shown_->forgetting = &forgetting;
     shown_->snapshots = [this] { return index_->state->checkpoint_stats(); };

@@ -106,16 +106,16 @@ absl::Status File::rename_to(const std::string& path) {
 }
 
 absl::Status write_durably(const std::string& path, std::string_view text, mode_t mode) {
-  const std::string beside = path + ".tmp";
+  const std::string temporary = path + ".tmp";
   absl::Status status;
   {
-    ASSIGN_OR_RETURN(File file, File::open(beside, O_WRONLY | O_CREAT | O_TRUNC, mode));
+    ASSIGN_OR_RETURN(File file, File::open(temporary, O_WRONLY | O_CREAT | O_TRUNC, mode));
     status = file.write_at(0, text);
     if (status.ok()) status = file.sync();
     if (status.ok()) status = file.rename_to(path);
   }
   if (!status.ok()) {
-    ::unlink(beside.c_str());
+    ::unlink(temporary.c_str());
     return status;
   }
   const size_t slash = path.rfind('/');

@@ -61,10 +61,10 @@ class Forgetting {
   using Ticket = std::shared_ptr<Task>;
 
   // Where a search reads: on its own thread, or on the pipeline's thread (for simulations).
-  enum class Search { beside, in_turn };
+  enum class Search { own_thread, in_turn };
 
   // The references outlive this object.
-  Forgetting(const KeptOriginals& originals, const Bodies& bodies, Search search = Search::beside);
+  Forgetting(const KeptOriginals& originals, const Bodies& bodies, Search search = Search::own_thread);
   ~Forgetting();
   Forgetting(const Forgetting&) = delete;
   Forgetting& operator=(const Forgetting&) = delete;

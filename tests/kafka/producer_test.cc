@@ -1,4 +1,4 @@
-// How a transaction's records are divided into requests.
+// How a transaction's records are divided into requests, and what a late commit means.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -7,6 +7,7 @@
 #include "kafka/client.h"
 #include "kafka/cluster.h"
 #include "kafka/librdkafka/connect.h"
+#include "kafka/proxy.h"
 
 namespace doppel::testing {
 namespace {
@@ -49,6 +50,32 @@ TEST(Producer, SendsOneRequestOfAPartitionAtATime) {
     before = m.offset;
   }
   EXPECT_EQ(read_all(bootstrap, topic).size(), 200U);
+}
+
+// A commit that runs into its time limit is still being carried out. The caller repeats it, so that the
+// transaction keeps its records instead of being sent again by a new producer.
+TEST(Producer, ACommitThatTimesOutMayBeRepeated) {
+  Proxy proxy(Broker::shared().port());
+  const std::string topic = unique_name("late-commit");
+  Client(Broker::shared().bootstrap()).create_topic(topic, 1);
+  const std::unique_ptr<kafka::Cluster> cluster = kafka::connect({.brokers = proxy.bootstrap()});
+  auto producer = cluster->producer({.id = unique_name("transactions")});
+  ASSERT_TRUE(producer.ok()) << producer.status();
+  ASSERT_TRUE((*producer)->init().ok());
+  ASSERT_TRUE((*producer)->begin().ok());
+  kafka::Outbox outbox;
+  outbox.add(topic, std::nullopt, outbox.put("a record")).partition = 0;
+  ASSERT_TRUE((*producer)->produce(outbox, 0).ok());
+  ASSERT_TRUE((*producer)->flush().ok());
+
+  proxy.set_down(true);
+  proxy.cut_before(Api::end_txn);  // and no new connection until the proxy is up
+  const absl::Status late = (*producer)->commit();
+  EXPECT_TRUE(absl::IsUnavailable(late)) << late;
+  proxy.set_down(false);
+  const absl::Status repeated = (*producer)->commit();
+  EXPECT_TRUE(repeated.ok()) << repeated;
+  EXPECT_EQ(read_all(Broker::shared().bootstrap(), topic).size(), 1U);
 }
 
 }  // namespace

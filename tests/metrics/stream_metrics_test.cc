@@ -230,53 +230,5 @@ TEST(Lag, CountsRecordsAndNoMarkers) {
   EXPECT_EQ(lag_of(p, {.next = 98}), -1);
 }
 
-TEST(KafkaStatistics, KnowWhatWasHandedOver) {
-  kafka::LatestStatistics latest;
-  latest.handed_over("t", 1, 7);
-  latest.handed_over("t", 1, 9);
-  latest.take(R"({"topics":{"t":{"partitions":{
-      "0":{"partition":0,"fetch_state":"active","next_offset":10,"app_offset":10,"ls_offset":10},
-      "1":{"partition":1,"fetch_state":"active","next_offset":10,"app_offset":10,"ls_offset":10}}}}})");
-  const kafka::ConsumerStatistics s = latest.get();
-  ASSERT_EQ(s.partitions.size(), 2u);
-  EXPECT_EQ(s.partitions[0].taken, -1);
-  EXPECT_EQ(s.partitions[1].taken, 9);
-  // The last offset is the marker of a transaction.
-  EXPECT_EQ(lag_of(s.partitions[1], {.next = 9}), 0);
-  EXPECT_EQ(lag_of(s.partitions[1], {.next = 8}), 2);
-}
-
-TEST(KafkaStatistics, AreReadOfTheLibrarysJson) {
-  kafka::ConsumerStatistics s;
-  ASSERT_TRUE(kafka::parse_statistics(
-      R"({"rxmsgs":12,"rxmsg_bytes":3400,"cgrp":{"rebalance_cnt":2},
-          "brokers":{"a:1/1":{"nodeid":1,"source":"learned","state":"DOWN","txerrs":1,"rxerrs":2,"req_timeouts":3,"disconnects":4,
-                              "throttle":{"avg":1500}},
-                     "b:1/1":{"nodeid":1,"source":"configured","state":"UP"},
-                     "GroupCoordinator":{"nodeid":1,"source":"logical","state":"INIT","disconnects":1}},
-          "topics":{"t":{"partitions":{
-            "0":{"partition":0,"fetch_state":"active","fetchq_cnt":5,"fetchq_size":500,"next_offset":30,
-                 "app_offset":25,"ls_offset":40,"hi_offset":41},
-            "1":{"partition":1,"fetch_state":"offset-query","next_offset":-1001,"ls_offset":-1001},
-            "2":{"partition":2,"fetch_state":"none"},
-            "-1":{"partition":-1,"fetch_state":"none"}}}}})",
-      s));
-  ASSERT_EQ(s.partitions.size(), 2u);
-  EXPECT_EQ(s.partitions[0].end, 40);
-  EXPECT_EQ(s.partitions[0].taken, -1);  // the library's app_offset counts markers, too
-  EXPECT_TRUE(s.partitions[0].fetching);
-  EXPECT_FALSE(s.partitions[1].fetching);
-  EXPECT_LT(s.partitions[1].end, 0);
-  EXPECT_EQ(s.queued_bytes(), 500u);
-  ASSERT_EQ(s.brokers.size(), 1u);
-  EXPECT_TRUE(s.brokers[0].up);
-  EXPECT_DOUBLE_EQ(s.brokers[0].throttled_s, 1.5);
-  EXPECT_EQ(s.disconnects, 5u);
-  EXPECT_EQ(s.request_errors, 3u);
-  EXPECT_EQ(s.rebalances, 2u);
-  EXPECT_FALSE(kafka::parse_statistics("{", s));
-  EXPECT_EQ(s.received_records, 12u);
-}
-
 }  // namespace
 }  // namespace doppel

@@ -167,7 +167,9 @@ absl::Status LogRestorer::keep_number(Seq seq, int64_t trusted_ms) {
 absl::Status LogRestorer::find_removed(int64_t from) {
   removed_later_.emplace();
   ASSIGN_OR_RETURN(kafka::LogReader other, log_->again());
-  return other.read(from, end_, [&](const kafka::LogMessage& m) -> absl::Status {
+  // A row may be gone whose marker was written after `end_`.
+  ASSIGN_OR_RETURN(const kafka::Watermarks bounds, other.bounds());
+  return other.read(from, bounds.high, [&](const kafka::LogMessage& m) -> absl::Status {
     if (!m.has_value || m.key.size() != sizeof(Seq) || m.value.empty() || m.value.front() != 'X')
       return absl::OkStatus();
     ASSIGN_OR_RETURN(LogRecord record, parse_log_record(m.key, m.value, m.has_value));

@@ -43,7 +43,7 @@ class LogRestorer {
   absl::Status apply_rows(Seq lowest_live);
   absl::Status keep(const StoredRow& row, std::string_view slices);
   absl::Status flush();
-  // Finds removal markers in [from, end_): the rows of these originals may have been compacted away.
+  // Finds the removal markers behind `from`: the rows of these originals may have been compacted away.
   absl::Status find_removed(int64_t from);
 
   StateDir& state_;

@@ -38,14 +38,14 @@ std::string member_of(std::string_view owner) {
 
 // The file holds the name and the file's own inode. A copy of the file has another inode, so it is not valid.
 absl::StatusOr<std::string> member_name(const std::string& state_directory) {
-  const std::string path = state_directory + "/member", beside = path + ".new";
+  const std::string path = state_directory + "/member", temporary = path + ".new";
   std::string name, inode;
   if (std::ifstream(path) >> name >> inode && inode == inode_of(path)) return name;
   uint64_t random = 0;
   RETURN_IF_ERROR(random_bytes(&random, sizeof(random)));
   name = fmt::format("{}{:016x}", kMember, random);
-  ASSIGN_OR_RETURN(File file, File::open(beside, O_RDWR | O_CREAT | O_TRUNC));
-  RETURN_IF_ERROR(file.write_at(0, fmt::format("{} {}\n", name, inode_of(beside))));
+  ASSIGN_OR_RETURN(File file, File::open(temporary, O_RDWR | O_CREAT | O_TRUNC));
+  RETURN_IF_ERROR(file.write_at(0, fmt::format("{} {}\n", name, inode_of(temporary))));
   RETURN_IF_ERROR(file.sync());
   RETURN_IF_ERROR(file.rename_to(path));
   return name;

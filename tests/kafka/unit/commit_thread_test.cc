@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 
 TEST(CommitThread, RunsCommitsOnOneThread) {
-  CommitThread commits(CommitThread::Where::beside);
+  CommitThread commits(CommitThread::Where::own_thread);
   std::thread::id first;
   for (int i = 0; i < 100; ++i) {
     std::thread::id here;
@@ -28,7 +28,7 @@ TEST(CommitThread, RunsCommitsOnOneThread) {
 }
 
 TEST(CommitThread, SaysWhetherACommitEndsInTime) {
-  CommitThread commits(CommitThread::Where::beside);
+  CommitThread commits(CommitThread::Where::own_thread);
   EXPECT_TRUE(commits.ends_within(milliseconds(0)));
   std::promise<void> go;
   commits.begin([&] {
@@ -42,7 +42,7 @@ TEST(CommitThread, SaysWhetherACommitEndsInTime) {
 }
 
 TEST(CommitThread, ItsEndWaitsForTheCommitUnderWay) {
-  for (const auto where : {CommitThread::Where::beside, CommitThread::Where::in_turn}) {
+  for (const auto where : {CommitThread::Where::own_thread, CommitThread::Where::in_turn}) {
     std::atomic<bool> done = false;
     {
       CommitThread commits(where);
