@@ -113,6 +113,7 @@ class KafkaSource final : public Source {
   // source_partitions.cc: finds partitions and where to begin in them
   absl::Status look(bool first);
   absl::Status say_missing(const std::vector<TopicPartitions>& found);
+  absl::Status look_for_vanished(const std::vector<TopicPartitions>& found);
   absl::StatusOr<Partition> place(const Place& place, bool first);
   absl::Status skip_lost(Partition& partition, const Watermarks& marks);
   absl::Status assign(size_t from, size_t to);

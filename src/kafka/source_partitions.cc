@@ -24,6 +24,7 @@ absl::Status KafkaSource::look(bool first) {
   looked_ = Clock::now();
   ASSIGN_OR_RETURN(const std::vector<TopicPartitions> found, find_topics(cluster_, options_.topics));
   RETURN_IF_ERROR(say_missing(found));
+  RETURN_IF_ERROR(look_for_vanished(found));
   std::vector<Partition> added;
   for (const TopicPartitions& topic : found) {
     for (const int32_t partition : topic.partitions) {
@@ -41,7 +42,7 @@ absl::Status KafkaSource::look(bool first) {
   const size_t first_tag = partitions_.size();
   std::set<Topic*> read_before;
   for (Partition& p : added) {
-    if (progress_.contains(p.place)) read_before.insert(p.topic);
+    if (topic_has_progress(p.place.topic)) read_before.insert(p.topic);
     partitions_.push_back(std::move(p));
   }
   for (Topic* topic : read_before) {
@@ -106,6 +107,20 @@ absl::Status KafkaSource::say_missing(const std::vector<TopicPartitions>& found)
   if (found.empty() && missing_.empty() && partitions_.empty() && !said_none_)
     log::warn("no topic matches yet", {{"topics", absl::StrJoin(options_.topics.names, " ")}});
   said_none_ = true;
+  return absl::OkStatus();
+}
+
+// A partition disappears only if its topic is created again with fewer.
+absl::Status KafkaSource::look_for_vanished(const std::vector<TopicPartitions>& found) {
+  for (const TopicPartitions& there : found) {
+    const auto topic = topics_.find(there.topic);
+    if (topic == topics_.end()) continue;
+    const bool vanished = std::any_of(partitions_.begin(), partitions_.end(), [&](const Partition& p) {
+      return p.topic == topic->second.get() && !p.gone &&
+             !std::binary_search(there.partitions.begin(), there.partitions.end(), p.place.partition);
+    });
+    if (vanished) RETURN_IF_ERROR(look_at_topic(*topic->second));
+  }
   return absl::OkStatus();
 }
 

@@ -121,6 +121,10 @@ absl::Status KafkaSource::look_at_topic(Topic& topic) {
 absl::StatusOr<bool> KafkaSource::is_made_again(const Topic& topic, const std::set<int32_t>& there) {
   std::vector<LastRead> last;
   std::string differs, remedy;
+  for (const auto& [place, p] : progress_) {  // of earlier processes, too
+    if (place.topic == topic.name && p.incarnation == topic.incarnation && !there.contains(place.partition))
+      differs = fmt::format("{} no longer exists", in_words(place));
+  }
   for (const Partition& p : partitions_) {
     if (p.topic != &topic || p.gone) continue;
     if (!there.contains(p.place.partition)) {
@@ -171,13 +175,13 @@ absl::StatusOr<bool> KafkaSource::is_made_again(const Topic& topic, const std::s
 absl::Status KafkaSource::begin_again(Topic& topic, const std::set<int32_t>& there) {
   std::map<int32_t, Watermarks> marks;
   for (const Partition& p : partitions_) {
-    if (p.topic != &topic || !there.contains(p.place.partition)) continue;
+    if (p.topic != &topic || p.gone || !there.contains(p.place.partition)) continue;
     ASSIGN_OR_RETURN(marks[p.place.partition], cluster_.watermarks(p.place, Isolation::committed));
   }
   ++topic.incarnation;
   topic.last.reset();
   for (Partition& p : partitions_) {
-    if (p.topic != &topic) continue;
+    if (p.topic != &topic || p.gone) continue;  // if it is there again, look() finds it as a new partition
     p.gone = !there.contains(p.place.partition);
     const Watermarks& now = marks[p.place.partition];
     log::error("an input topic was deleted and created again; the new one is read from its beginning",

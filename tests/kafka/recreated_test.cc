@@ -90,6 +90,17 @@ TEST_F(Recreated, AtOnceWithLessThanWasReadIsReadFromItsBeginning) {
   expect_exact();
 }
 
+// The partition that was read last may be gone.
+TEST_F(Recreated, WithFewerPartitionsIsReadFromItsBeginning) {
+  read();
+  c.client.delete_topic(c.setup.input());
+  for (Message& m : others) m.partition = 0;
+  c.client.create_topic(c.setup.input(), 1);
+  produce_others(400);
+  await_others();
+  expect_exact();
+}
+
 TEST_F(Recreated, AfterItsAbsenceWasNoticedIsReadFromItsBeginning) {
   read();
   c.client.delete_topic(c.setup.input());

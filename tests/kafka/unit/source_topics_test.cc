@@ -1,0 +1,276 @@
+// A source whose topic is deleted and created again, loses records, or is away: on a Kafka in memory.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "kafka/source.h"
+#include "kafka/unit/simulated.h"
+
+namespace doppel::kafka_test {
+namespace {
+
+using kafka::KafkaSource;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::chrono::milliseconds kRecreation(100);  // brokers take longer than 80 ms
+
+class ChangingTopic : public ::testing::Test {
+ protected:
+  explicit ChangingTopic(uint64_t seed = 1) : kafka(seed) {
+    options.group = "doppel";
+    options.topics.names.emplace_back("pages");
+    options.idle_ms = 1;
+    options.metadata_ms = 1'000;
+    options.in_background = false;
+    options.recreated_stops.clear();
+    recreate(2);
+  }
+
+  simulation::Broker::Topic& topic() { return kafka.world.broker.topics["pages"]; }
+  simulation::Partition& partition(size_t n) { return topic().partitions.at(n); }
+  // Adds records whose values say which topic of this name they belong to.
+  void add(int32_t number, int records = 1) {
+    for (; records > 0; --records) {
+      simulation::StoredRecord record;
+      record.timestamp_ms = kafka.world.scheduler.unix_ms();
+      record.value = fmt::format("{}/{}/{}", made_, number, partition(static_cast<size_t>(number)).end);
+      kafka.world.broker.append({"pages", number}, record);
+    }
+  }
+  void recreate(size_t partitions) {
+    Clock::sleep(kRecreation);
+    topic() = {.partitions = std::vector<simulation::Partition>(partitions), .configs = {}};
+    ++made_;
+  }
+
+  void hide(std::chrono::milliseconds duration) { kafka.world.hidden_until = Clock::now() + duration; }
+
+  absl::Status open() {
+    source.reset();
+    std::vector<LogProgress> progress;
+    for (const auto& [number, p] : progress_) progress.push_back(p);
+    auto opened = KafkaSource::open(kafka.process(), options, progress);
+    if (!opened.ok()) return opened.status();
+    source = *std::move(opened);
+    return absl::OkStatus();
+  }
+  // One batch. Appends what it reads to `read`.
+  absl::Status next() {
+    Batch batch;
+    RETURN_IF_ERROR(source->next(batch).status());
+    for (const Record& r : batch.records) {
+      read.emplace_back(r.value);
+      LogProgress& p = progress_[r.partition];
+      EXPECT_GE(r.incarnation, p.incarnation);
+      p = {.topic = "pages",
+           .partition = r.partition,
+           .next = static_cast<int64_t>(r.offset) + 1,
+           .incarnation = r.incarnation,
+           .last_ms = r.timestamp_ms};
+      made_by_[r.incarnation].insert(std::stoi(read.back()));
+    }
+    return absl::OkStatus();
+  }
+  absl::Status read_on(std::chrono::milliseconds duration) {
+    for (const auto end = Clock::now() + duration; Clock::now() < end;) RETURN_IF_ERROR(next());
+    return absl::OkStatus();
+  }
+
+  Simulated kafka;
+  kafka::KafkaSourceOptions options;
+  std::unique_ptr<KafkaSource> source;
+  std::vector<std::string> read;
+  std::map<int32_t, LogProgress> progress_;
+  std::map<uint32_t, std::set<int>> made_by_;  // which topics the records of an incarnation belong to
+  int made_ = 0;                               // topics of this name so far
+};
+
+// In each topic, every partition is read from its beginning without a gap, and the last topic is read whole.
+TEST_F(ChangingTopic, IsReadFromItsBeginningEachTime) {
+  const uint64_t seed = std::random_device{}();
+  std::mt19937_64 random(seed);
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  std::map<std::string, int64_t> next_of;  // "topic/partition" -> offset
+  ASSERT_TRUE(open().ok());
+  for (int round = 0; round < 2'000; ++round) {
+    const auto partitions = static_cast<int32_t>(topic().partitions.size());
+    switch (random() % 8) {
+      case 0:
+        recreate(1 + random() % 3);
+        break;
+      case 1: {  // a partition more
+        topic().partitions.resize(topic().partitions.size() + (partitions < 4 ? 1 : 0));
+        break;
+      }
+      case 2:
+        hide(std::chrono::milliseconds(random() % 3'000));
+        break;
+      case 3: {
+        const absl::Status opened = open();
+        ASSERT_TRUE(opened.ok()) << opened;
+        break;
+      }
+      default:
+        add(static_cast<int32_t>(random() % static_cast<uint64_t>(partitions)),
+            static_cast<int>(random() % 20));
+    }
+    const absl::Status status = read_on(std::chrono::milliseconds(random() % 50));
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  for (int32_t p = 0; p < static_cast<int32_t>(topic().partitions.size()); ++p) add(p);
+  const absl::Status status = read_on(std::chrono::seconds(20));
+  ASSERT_TRUE(status.ok()) << status;
+  for (const std::string& value : read) {
+    const size_t slash = value.rfind('/');
+    EXPECT_EQ(std::stoll(value.substr(slash + 1)), next_of[value.substr(0, slash)]++) << value;
+  }
+  for (size_t p = 0; p < topic().partitions.size(); ++p)
+    EXPECT_EQ(next_of[fmt::format("{}/{}", made_, p)], partition(p).end) << p;
+  std::set<int> seen;
+  for (const auto& [incarnation, topics] : made_by_) {
+    EXPECT_EQ(topics.size(), 1u) << incarnation;
+    EXPECT_TRUE(seen.insert(*topics.begin()).second) << incarnation;
+  }
+}
+
+// Reads five records of each partition.
+class ReadTopic : public ChangingTopic {
+ protected:
+  ReadTopic() {
+    add(0, 5);
+    add(1, 5);
+    EXPECT_TRUE(open().ok());
+    EXPECT_TRUE(read_on(std::chrono::milliseconds(100)).ok());
+    EXPECT_EQ(read.size(), 10u);
+    read.clear();
+  }
+  // What the running source says, and one that starts now.
+  void expect_error(const std::string& text, const std::string& remedy = "") {
+    for (const bool again : {false, true}) {
+      const absl::Status status = again ? open() : read_on(std::chrono::seconds(5));
+      EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+      EXPECT_THAT(std::string(status.message()), HasSubstr(text));
+      EXPECT_THAT(std::string(status.message()), HasSubstr(remedy));
+    }
+    EXPECT_THAT(read, IsEmpty());
+  }
+};
+
+TEST_F(ReadTopic, ThatIsMadeAgainStopsIfItMust) {
+  options.recreated_stops = "This helps.";
+  ASSERT_TRUE(open().ok());
+  recreate(2);
+  add(0, 9);
+  expect_error(
+      "pages/0 holds another record at offset 4 than the one that was read: the topic was deleted and "
+      "created again. This helps.");
+}
+
+TEST_F(ReadTopic, WhoseBrokersLostTheLastRecordsIsAnError) {
+  partition(1).records.resize(3);
+  partition(1).end = 3;
+  add(0);
+  expect_error(
+      "pages/1 ends at offset 3, but it was read up to 5, and other partitions of the topic are the same: "
+      "the brokers have lost records",
+      "doppel offsets set pages/1=end");
+}
+
+TEST_F(ReadTopic, WithAnotherLastRecordIsAnError) {
+  partition(1).records.back().value = "another one";
+  partition(1).records.back().timestamp_ms += 1;  // progress has no more of a record
+  add(1);
+  options.metadata_ms = 100'000;
+  expect_error("pages/1 holds another record at offset 4 than the one that was read, and other partitions",
+               "doppel offsets set pages/1=5");
+}
+
+TEST_F(ReadTopic, ThatDeletedUnreadRecordsIsAnErrorUnlessItMayGoOn) {
+  add(0, 10);
+  partition(0).low = 8;
+  std::erase_if(partition(0).records, [](const auto& r) { return r.offset < 8; });
+  expect_error("pages/0 begins at offset 8, but it was read only up to 5: 3 records were deleted unread",
+               "set kafka.on_data_loss: continue");
+  options.continue_after_loss = true;
+  ASSERT_TRUE(open().ok());
+  ASSERT_TRUE(read_on(std::chrono::milliseconds(100)).ok());
+  EXPECT_THAT(read, ElementsAre("1/0/8", "1/0/9", "1/0/10", "1/0/11", "1/0/12", "1/0/13", "1/0/14"));
+}
+
+TEST_F(ReadTopic, GoesOnBehindUnreadRecordsThatAreDeletedWhileItReads) {
+  options.continue_after_loss = true;
+  ASSERT_TRUE(open().ok());
+  add(0, 10);
+  add(1);
+  partition(0).low = 14;
+  std::erase_if(partition(0).records, [](const auto& r) { return r.offset < 14; });
+  ASSERT_TRUE(read_on(std::chrono::seconds(1)).ok());
+  EXPECT_THAT(read, ElementsAre("1/1/5", "1/0/14"));
+}
+
+TEST_F(ReadTopic, ThatIsAwayForHalfAMinuteIsDeleted) {
+  hide(std::chrono::seconds(29));
+  ASSERT_TRUE(read_on(std::chrono::seconds(29)).ok());
+  add(0);
+  ASSERT_TRUE(read_on(std::chrono::seconds(3)).ok());
+  EXPECT_THAT(read, ElementsAre("1/0/5"));
+  hide(std::chrono::seconds(60));
+  const auto begin = Clock::now();
+  const absl::Status status = read_on(std::chrono::seconds(60));
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("the input topic pages has been deleted: no broker has known it for 30 s"));
+  EXPECT_GE(Clock::now() - begin, std::chrono::seconds(30));
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(34));
+}
+
+// A partition that comes later is read from its beginning, also if its first records are older than the
+// source.
+TEST_F(ChangingTopic, StartsAtTheEndOnlyWhereNothingWasReadBefore) {
+  options.from_latest = true;
+  add(0, 3);
+  ASSERT_TRUE(open().ok());
+  ASSERT_EQ(source->beginnings().size(), 2u);
+  EXPECT_EQ(source->beginnings()[0].next, 3);
+  EXPECT_EQ(source->beginnings()[1].next, 0);
+  topic().partitions.resize(3);
+  add(2, 2);
+  add(0);
+  ASSERT_TRUE(read_on(std::chrono::seconds(2)).ok());
+  EXPECT_THAT(read, ::testing::UnorderedElementsAre("1/0/3", "1/2/0", "1/2/1"));
+  EXPECT_EQ(source->partitions(), 3u);
+
+  topic().partitions.resize(4);
+  add(3);
+  ASSERT_TRUE(open().ok());
+  ASSERT_EQ(source->beginnings().size(), 2u);  // of partitions without progress
+  EXPECT_EQ(source->beginnings()[1].partition, 3);
+  EXPECT_EQ(source->beginnings()[1].next, 0);
+}
+
+TEST_F(ChangingTopic, IsAwaitedUntilItIsThere) {
+  kafka.world.broker.topics.erase("pages");
+  ASSERT_TRUE(open().ok());
+  EXPECT_EQ(source->partitions(), 0u);
+  ASSERT_TRUE(read_on(std::chrono::seconds(100)).ok());  // it has not been deleted
+  recreate(1);
+  add(0, 2);
+  ASSERT_TRUE(read_on(std::chrono::seconds(2)).ok());
+  EXPECT_THAT(read, ElementsAre("2/0/0", "2/0/1"));
+}
+
+}  // namespace
+}  // namespace doppel::kafka_test
