@@ -116,6 +116,15 @@ absl::Status Transactor::look_after() {
   return absl::OkStatus();
 }
 
+absl::Status Transactor::await_last() {
+  const std::vector<Outbox*> all = last_and(nullptr);
+  const absl::Status status = insist([&] { return await_readers(all); });
+  if (taken_over(status)) return absl::AbortedError(status.message());
+  RETURN_IF_ERROR(status);
+  learn_offsets(all);
+  return absl::OkStatus();
+}
+
 absl::Status Transactor::look_at_end() {
   ASSIGN_OR_RETURN(const int64_t end, visibility_.seen_to(log_));
   const absl::Status status = refuse_foreign_records(last_and(nullptr));

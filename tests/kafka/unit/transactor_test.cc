@@ -179,6 +179,28 @@ TEST_F(TransactorInMemory, ABatchWhoseMarkersAreLostIsSentAgain) {
   EXPECT_EQ(kafka.world.broker.did.lost, 0u);
 }
 
+// Without a broken connection, too. Else progress that moves back would hide that "a" was committed.
+TEST_F(TransactorInMemory, TheLastBatchIsAwaitedBeforeProgressMovesBack) {
+  for (const uint32_t lost : {~0U, 2U, 0U}) {
+    Simulated other(3);
+    make_topics(other);
+    LifeCluster& process =
+        other.process({{.call = usual.before + 1, .fault = Fault::forget_marks, .bits = lost}});
+    const auto transactor = open(process, "me");
+    ASSERT_TRUE(commit(*transactor, "a").ok());
+    process.trouble = process.trouble_next = false;
+    const absl::Status status = transactor->await_last();
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(other.committed("events", 0).size() + other.committed("events", 1).size(), 1u);
+    const auto records = other.committed("log");
+    EXPECT_EQ(contents(records), lost == 0
+                                     ? (std::vector<std::string>{"me", "(2)", "a", "(2)"})
+                                     : (std::vector<std::string>{"me", "(2)", "me", "(2)", "a", "(2)"}));
+    EXPECT_EQ(transactor->log_offset(), records.back().offset + 1);
+    ASSERT_TRUE(commit(*transactor, "b").ok());
+  }
+}
+
 TEST_F(TransactorInMemory, AnotherProcessThatClaimsTheLogIsNamed) {
   const auto first = open(kafka.process(), "first");
   ASSERT_TRUE(commit(*first, "a").ok());
