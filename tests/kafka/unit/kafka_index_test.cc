@@ -6,62 +6,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <future>
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "kafka/log/writes.h"
-#include "kafka/unit/simulated.h"
-#include "kafka/unit/topics_cluster.h"
-#include "temporary_directory.h"
+#include "kafka/unit/index_in_memory.h"
 
 namespace doppel::kafka_test {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-class IndexInMemory : public ::testing::Test {
- protected:
-  IndexInMemory() {
-    kafka.topic("pages", 1);
-    kafka.topic("docs", 1);
-    options = options_with_topics();
-    options.kafka.create_topics = true;
-    options.kafka.transaction_timeout_ms = 10'000;
-    options.kafka.commit_deadline_ms = 5'000;
-    options.state_directory = dir / "state";
-  }
-  using Index = std::unique_ptr<KafkaIndex>;
-  absl::StatusOr<Index> open(const std::string& owner, bool read_only = false, bool fresh = false) {
-    restoring.clear();
-    const auto plan = plan_kafka(options, kafka.process(), {});
-    if (!plan.ok()) return plan.status();
-    return open_kafka_index({.options = options,
-                             .plan = *plan,
-                             .key = {.low = 1, .high = 2},
-                             .fresh_state = fresh,
-                             .read_only = read_only,
-                             .owner = owner,
-                             .sync_on = std::launch::deferred,
-                             .restoring = [this](const RestoreProgress& p) { restoring.push_back(p); }});
-  }
-  // So many records that change nothing.
-  static absl::Status fill(KafkaIndex& index, int records) {
-    kafka::Outbox outbox;
-    for (int i = 0; i < records; ++i)
-      outbox.add_log("log",
-                     put_log_missing(outbox.bytes(), {.topic = "docs", .offset = i, .reason = "gone"}));
-    return index.transactor->commit(outbox);
-  }
-
-  Simulated kafka{1};
-  const TemporaryDirectory dir;
-  Options options;
-  std::vector<RestoreProgress> restoring;
-};
 
 TEST_F(IndexInMemory, BeginsAnIndexInAnEmptyLog) {
   const auto index = open("me");

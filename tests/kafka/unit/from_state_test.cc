@@ -1,0 +1,389 @@
+// The log that a state directory publishes again restores the same index, also after interruptions and in
+// another cluster.
+#include "kafka/log/from_state.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kafka/unit/index_in_memory.h"
+
+namespace doppel::kafka_test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::Eq;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
+
+constexpr const char* kHexKey = "000102030405060708090a0b0c0d0e0f";
+
+class FromState : public IndexInMemory {
+ protected:
+  FromState() {
+    options.kafka.topics = {"pages"};
+    options.tombstones = "key";
+    options.on_update = "replace";
+    options.threads = 1;
+    options.hash_key_file = dir / "key";
+    std::ofstream(options.hash_key_file) << kHexKey;
+    key = parse_hash_key(kHexKey).value();
+  }
+  std::vector<std::vector<Input>> random_batches(std::mt19937_64& random) {
+    std::vector<std::vector<Input>> out(1 + random() % 6);
+    for (std::vector<Input>& batch : out) {
+      for (uint64_t n = random() % 10; n > 0; --n) {
+        const std::string name = fmt::format("{}", random() % 20);
+        batch.push_back(random() % 4 == 0 ? removal(name)
+                                          : page(name, text(static_cast<int>(random() % 40))));
+        batch.back().timestamp_ms = now_++;
+      }
+    }
+    return out;
+  }
+  // So many different documents, of which some are removed again.
+  std::vector<std::vector<Input>> many(int documents) {
+    std::vector<std::vector<Input>> out(1);
+    for (int i = 0; i < documents; ++i) {
+      if (out.back().size() >= 200) out.emplace_back();
+      out.back().push_back(page(fmt::format("{}", i), text(i)));
+      if (i % 7 == 0) out.back().push_back(removal(fmt::format("{}", i / 2)));
+    }
+    return out;
+  }
+  // A better copy for some originals.
+  static absl::Status show_copies(KafkaIndex& index) {
+    kafka::Outbox outbox;
+    const doppel::Originals& all = index.engine->originals();
+    for (Seq seq = all.lowest_live(); seq < all.next_seq(); seq += 3)
+      outbox.add_log("log", put_log_shown(outbox.bytes(), {.seq = seq, .copy = fmt::format("copy {}", seq)}));
+    return index.transactor->commit(outbox);
+  }
+  // An index in the state directory and in "log". Returns what it holds.
+  std::vector<std::string> make_index(const std::vector<std::vector<Input>>& batches) {
+    {
+      const auto index = open("writer");
+      EXPECT_TRUE(index.ok()) << index.status();
+      if (!index.ok()) return {};
+      EXPECT_EQ(judge(**index, batches), absl::OkStatus());
+      EXPECT_EQ(show_copies(**index), absl::OkStatus());
+    }
+    const auto index = open("writer");  // stores the copies
+    EXPECT_TRUE(index.ok()) << index.status();
+    return index.ok() ? content(**index) : std::vector<std::string>();
+  }
+  // Publishes the index to the log `to`. `ends_at`: it is told to stop when it asks that often.
+  absl::Status publish(const std::string& to = "again", const std::string& offsets_file = "",
+                       int ends_at = -1) {
+    Config config{.options = options, .settings = {}};
+    config.options.kafka.index_log = to;
+    publisher = &kafka.process();
+    return log_from_state(config, *publisher, offsets_file,
+                          {.stop = [asked = 0, ends_at]() mutable { return ++asked == ends_at; }});
+  }
+  // The index moves to another cluster, which has the same input.
+  void move() {
+    auto pages = std::move(kafka.world.broker.topics["pages"]);
+    kafka.world.broker = {};
+    kafka.world.broker.topics["pages"] = std::move(pages);
+    kafka.topic("docs", 1);
+    kafka.world.cluster = "another";
+  }
+  std::string offsets_file(const std::string& lines) {
+    const std::string path = dir / "offsets";
+    std::ofstream(path) << lines;
+    return path;
+  }
+  // What does not depend on who wrote the log: everything but the claims and the ends of transactions.
+  std::vector<std::string> said(const std::string& log) {
+    std::vector<std::string> out;
+    for (const LogRecord& r : records(log)) {
+      if (const auto* row = std::get_if<LogRow>(&r)) out.push_back(fmt::format("row {}", row->seq));
+      if (const auto* e = std::get_if<LogEpoch>(&r))
+        out.push_back(fmt::format("epoch {} from {}", e->complete ? "whole" : "begun", e->rebuilt_from));
+      if (const auto* p = std::get_if<LogProgress>(&r))
+        out.push_back(fmt::format("{}/{}", p->topic, p->partition));
+      if (std::holds_alternative<LogRule>(r)) out.emplace_back("rule");
+      if (std::holds_alternative<LogExpire>(r)) out.emplace_back("expire");
+    }
+    return out;
+  }
+
+  simulation::LifeCluster* publisher = nullptr;  // of the last call
+  int64_t now_ = 1'600'000'000'000;
+};
+
+TEST_F(FromState, TheNewLogRestoresTheIndex) {
+  const uint64_t seed = std::random_device{}();
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 12; ++round) {
+    SCOPED_TRACE(fmt::format("seed {}, round {}", seed, round));
+    const std::vector<std::string> before = make_index(random_batches(random));
+    const std::string log = fmt::format("again-{}", round);
+    const LastCommit stored = *last();
+    ASSERT_EQ(publish(log), absl::OkStatus());
+    const auto copy = read_again(log);
+    ASSERT_TRUE(copy.ok()) << copy.status();
+    EXPECT_EQ(content(**copy), before);
+    EXPECT_EQ(records_of<LogEpoch>(log).back().rebuilt_from, "state");
+    EXPECT_EQ(records_of<LogRule>(log).back().rule, records_of<LogRule>("log").back().rule);
+    // The directory holds what it held, at the end of the new log.
+    const LastCommit now = *last();
+    EXPECT_EQ(now.record.next_seq, stored.record.next_seq);
+    EXPECT_EQ(now.record.documents, stored.record.documents);
+    EXPECT_EQ(now.record.lowest_live, stored.record.lowest_live);
+    EXPECT_EQ(now.record.clock, stored.record.clock);
+    EXPECT_EQ(last_position().index_log, log);
+    if (HasFailure()) return;
+    ASSERT_EQ(publish("log"), absl::FailedPreconditionError(fmt::format(
+                                  "the index log log already holds index {}; a lost log is published to a "
+                                  "new topic",
+                                  epoch_string(now.epoch))));
+    kafka.world.broker.topics.erase("log");
+    ASSERT_EQ(publish("log"), absl::OkStatus());  // the next round continues there
+  }
+}
+
+TEST_F(FromState, TheDirectoryContinuesTheNewLog) {
+  const std::vector<std::string> before = make_index(many(30));
+  sleep_ms(1'000);
+  ASSERT_EQ(publish(), absl::OkStatus());
+  EXPECT_EQ(publisher->open_id, "doppel-again");
+  const kafka::KafkaPosition at = last_position();
+  EXPECT_EQ(at.cluster, "simulated");
+  EXPECT_EQ(at.index_log, "again");
+  EXPECT_EQ(at.log_offset, kafka.committed("again").back().offset + 1);
+  EXPECT_NEAR(static_cast<double>(at.covered_ms), static_cast<double>(now_ms()), 10);
+  const auto journal = read_journal(*File::open(dir / "state/journal", O_RDONLY));
+  ASSERT_TRUE(journal.ok()) << journal.status();
+  EXPECT_EQ(journal->entries.size(), 1u);  // a checkpoint is its last commit
+  const std::vector<LogOwner> owners = records_of<LogOwner>("again");
+  ASSERT_EQ(owners.size(), 1u);
+  EXPECT_THAT(owners[0].owner, MatchesRegex("rebuild/[0-9]+/17000[0-9]{8}"));
+
+  options.kafka.index_log = "again";
+  const auto index = open("reader");
+  ASSERT_TRUE(index.ok()) << index.status();
+  EXPECT_EQ(content(**index), before);
+  for (const RestoreProgress& p : restoring) {
+    if (p.phase != "reading the index log") continue;
+    EXPECT_LE(p.total, 5u);  // only markers and claims are new
+  }
+}
+
+TEST_F(FromState, BeginsWithTheEpochAndEndsWithIt) {
+  make_index({{page("a", text(1)), page("b", text(2))}});
+  ASSERT_EQ(publish(), absl::OkStatus());
+  EXPECT_THAT(said("again"), ElementsAre("epoch begun from state", "rule", "row 0", "row 1", "expire",
+                                         "pages/0", "epoch whole from state"));
+  const LogEpoch before = records_of<LogEpoch>("log").at(0);
+  for (const LogEpoch& e : records_of<LogEpoch>("again")) {
+    EXPECT_EQ(e.epoch, before.epoch);
+    EXPECT_EQ(e.cluster, "simulated");
+    EXPECT_EQ(e.data_scheme, before.data_scheme);
+    EXPECT_EQ(e.num_perm, 128u);
+    EXPECT_EQ(e.mask_words, before.mask_words);
+  }
+}
+
+// Old originals expire on the way, and the last call must do what the interrupted ones left.
+TEST_F(FromState, ContinuesAfterInterruptions) {
+  options.max_documents = 4'600;
+  const std::vector<std::string> before = make_index(many(6'800));
+  const Seq first = last()->record.lowest_live, end = last()->record.next_seq;
+  ASSERT_GT(first, 0u);
+  ASSERT_GT(end - first, 4'000u);
+  const LastCommit stored = *last();
+  for (const int stop_at : {1, 1, 1}) {
+    const absl::Status interrupted = publish("again", "", stop_at);
+    EXPECT_EQ(interrupted, absl::CancelledError("interrupted; the same command continues"));
+    EXPECT_EQ(last()->record, stored.record);
+    const auto log = read_again("again");  // nobody takes the part for the whole
+    ASSERT_TRUE(log.ok()) << log.status();
+    EXPECT_FALSE((*log)->epoch.complete);
+  }
+  const auto rows_of = [&] {
+    std::vector<Seq> out;
+    for (const LogRow& row : records_of<LogRow>("again")) out.push_back(row.seq);
+    return out;
+  };
+  EXPECT_EQ(rows_of().back(), first + 2 * 2'000 - 1);
+  ASSERT_EQ(publish(), absl::OkStatus());
+  const std::vector<Seq> rows = rows_of();
+  EXPECT_EQ(std::set<Seq>(rows.begin(), rows.end()).size(), rows.size());  // none came twice
+  EXPECT_EQ(rows.front(), first);
+  EXPECT_EQ(rows.back(), end - 1);
+  EXPECT_EQ(records_of<LogEpoch>("again").size(), 2u);
+  const auto copy = read_again("again");
+  ASSERT_TRUE(copy.ok()) << copy.status();
+  EXPECT_TRUE((*copy)->epoch.complete);
+  EXPECT_EQ(content(**copy), before);
+}
+
+TEST_F(FromState, AnInterruptedTransactionHoldsManyRows) {
+  make_index(many(4'100));
+  EXPECT_TRUE(absl::IsCancelled(publish("again", "", 3)));  // after the epoch and two of three parts
+  EXPECT_EQ(records_of<LogRow>("again").back().seq, 3'999u);
+  ASSERT_EQ(publish(), absl::OkStatus());
+  EXPECT_EQ(records_of<LogRow>("again").back().seq, 4'099u);
+}
+
+// The claim would end a daemon that writes to this log.
+TEST_F(FromState, ALogOfAnotherIndexIsLeftAlone) {
+  make_index(many(3));
+  const auto daemon = open_at("other", {.owner = "daemon"}, "again");
+  ASSERT_TRUE(daemon.ok()) << daemon.status();
+  const std::string held = epoch_string((*daemon)->epoch.epoch);
+  EXPECT_EQ(publish(), absl::FailedPreconditionError("the index log again already holds index " + held +
+                                                     "; a lost log is published to a new topic"));
+  EXPECT_EQ(fill(**daemon, 1), absl::OkStatus());
+}
+
+TEST_F(FromState, TheSameIndexIsNotPublishedTwice) {
+  make_index(many(3));
+  ASSERT_EQ(publish(), absl::OkStatus());
+  const size_t records = kafka.committed("again").size();
+  const absl::Status twice = publish();
+  EXPECT_TRUE(absl::IsFailedPrecondition(twice)) << twice;
+  EXPECT_THAT(twice.message(), HasSubstr("the index log again already holds index"));
+  EXPECT_EQ(kafka.committed("again").size(), records);
+}
+
+// Another kind of rebuild left it.
+TEST_F(FromState, AnUnfinishedRebuildFromDocumentsIsNotContinued) {
+  make_index(many(3));
+  LogEpoch epoch = records_of<LogEpoch>("log").at(0);
+  epoch.complete = false;
+  epoch.rebuilt_from = "files";
+  std::string bytes;
+  const LogPlace at = put_log_epoch(bytes, epoch);
+  kafka.topic("again", 1);
+  for (const auto& [name, value] : kafka.world.broker.topics["log"].configs)
+    kafka.world.broker.topics["again"].configs[name] = value;
+  simulation::StoredRecord record;
+  record.key = bytes.substr(at.key, at.value - at.key);
+  record.value = bytes.substr(at.value, at.end - at.value);
+  kafka.world.broker.append({"again", 0}, record);
+  const absl::Status published = publish();
+  EXPECT_THAT(std::string(published.message()), HasSubstr("already holds index"));
+}
+
+TEST_F(FromState, ADirectoryWithoutAnIndexIsSaid) {
+  EXPECT_EQ(publish(),
+            absl::FailedPreconditionError(options.state_directory + ": holds no index to publish"));
+}
+
+// The room for documents follows from max_memory and the buffers, once.
+TEST_F(FromState, KeepsTheRuleInForce) {
+  options.max_memory = uint64_t{2} << 30;
+  make_index(many(3));
+  options.kafka.fetch_queue /= 2;
+  ASSERT_EQ(publish(), absl::OkStatus());
+  const std::string rule = records_of<LogRule>("log").at(0).rule;
+  EXPECT_THAT(rule, HasSubstr("documents_in_memory="));
+  EXPECT_EQ(records_of<LogRule>("again").at(0).rule, rule);
+  EXPECT_EQ(last()->rule, rule);
+}
+
+// Another recall would choose other bands for a new index.
+TEST_F(FromState, KeepsTheBands) {
+  options.recall = .9;
+  const std::vector<std::string> before = make_index(many(20));
+  options.recall = .995;
+  ASSERT_EQ(publish(), absl::OkStatus());
+  EXPECT_EQ(records_of<LogRule>("again").at(0).rule, records_of<LogRule>("log").at(0).rule);
+  const auto copy = read_again("again");
+  ASSERT_TRUE(copy.ok()) << copy.status();
+  EXPECT_EQ(content(**copy), before);
+}
+
+TEST_F(FromState, AnotherClusterIsRefusedBeforeAnythingIsCreated) {
+  make_index(many(3));
+  move();
+  const std::string expected = options.state_directory +
+                               " belongs to the cluster simulated, and this one is another: choose where the "
+                               "input continues. --offsets keep: at the same offsets";
+  EXPECT_THAT(std::string(publish().message()), HasSubstr(expected));
+  EXPECT_FALSE(kafka.world.broker.topics.contains("again"));
+  const absl::Status unreadable = publish("again", dir / "missing");
+  EXPECT_THAT(std::string(unreadable.message()), HasSubstr("missing: cannot be read"));
+  EXPECT_FALSE(kafka.world.broker.topics.contains("again"));
+}
+
+TEST_F(FromState, AnIndexThatHasReadNothingMovesWithoutOffsets) {
+  ASSERT_TRUE(open("writer").ok());
+  move();
+  EXPECT_EQ(publish(), absl::OkStatus());
+  EXPECT_EQ(last_position().cluster, "another");
+}
+
+TEST_F(FromState, KeepsTheOffsetsInAMirror) {
+  const std::vector<std::string> before = make_index(many(40));
+  const kafka::KafkaPosition stored = last_position();
+  move();
+  ASSERT_EQ(publish("again", "keep"), absl::OkStatus());
+  EXPECT_EQ(last_position().cluster, "another");
+  EXPECT_EQ(records_of<LogEpoch>("again").back().cluster, "another");
+  const auto copy = read_again("again");
+  ASSERT_TRUE(copy.ok()) << copy.status();
+  EXPECT_EQ(content(**copy), before);
+}
+
+TEST_F(FromState, TakesTheOffsetsOfAFile) {
+  kafka.world.broker.topics["pages"].partitions.resize(3);
+  std::vector<Input> inputs;
+  for (int i = 0; i < 6; ++i) {
+    inputs.push_back(page(fmt::format("{}", i), text(i)));
+    inputs.back().partition = i % 2;
+    inputs.back().timestamp_ms += 100 * i;
+  }
+  make_index({inputs});
+  const kafka::KafkaPosition stored = last_position();
+  ASSERT_EQ(stored.progress.size(), 2u);
+  move();
+  for (int i = 0; i < 9; ++i) kafka.world.broker.append({"pages", 0}, {.headers = {}});
+
+  const std::string wrong = offsets_file("pages/0=9\n");
+  EXPECT_EQ(publish("again", wrong),
+            absl::InvalidArgumentError(
+                wrong + ": there is no line for pages/1, which the index has read up to offset 3"));
+  EXPECT_TRUE(kafka.committed("again").empty());
+  EXPECT_THAT(std::string(publish("again", offsets_file("pages/0=10\n")).message()),
+              HasSubstr("pages/0 has the offsets 0 to 9 (its end), not 10"));
+
+  ASSERT_EQ(publish("again", offsets_file("pages/0=7\npages/1=beginning\npages/2=end\n")), absl::OkStatus());
+  const auto copy = read_again("again");
+  ASSERT_TRUE(copy.ok()) << copy.status();
+  for (const kafka::KafkaPosition& at : {(*copy)->position, last_position()}) {
+    ASSERT_EQ(at.progress.size(), 3u);
+    const LogProgress &first = at.progress.at({"pages", 0}), &second = at.progress.at({"pages", 1}),
+                      &third = at.progress.at({"pages", 2});
+    EXPECT_EQ(first.next, 7);
+    EXPECT_EQ(first.incarnation, 2u);  // these offsets are other records than before
+    EXPECT_EQ(first.last_ms, -1);
+    EXPECT_EQ(first.highest_ms, stored.progress.at({"pages", 0}).highest_ms);
+    EXPECT_EQ(second.next, 0);
+    EXPECT_EQ(second.incarnation, 2u);
+    EXPECT_EQ(second.highest_ms, stored.progress.at({"pages", 1}).highest_ms);
+    EXPECT_EQ(third.next, 0);
+    EXPECT_EQ(third.incarnation, 1u);
+    EXPECT_EQ(third.highest_ms, -1);
+  }
+}
+
+}  // namespace
+}  // namespace doppel::kafka_test
