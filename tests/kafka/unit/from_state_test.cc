@@ -239,7 +239,15 @@ TEST_F(FromState, AnInterruptedTransactionHoldsManyRows) {
   EXPECT_TRUE(absl::IsCancelled(publish("again", "", 3)));  // after the epoch and two of three parts
   EXPECT_EQ(records_of<LogRow>("again").back().seq, 3'999u);
   ASSERT_EQ(publish(), absl::OkStatus());
-  EXPECT_EQ(records_of<LogRow>("again").back().seq, 4'099u);
+  std::vector<std::string> expected{"epoch begun from state", "rule"};
+  for (int seq = 0; seq < 4'100; ++seq) expected.push_back(fmt::format("row {}", seq));
+  for (const char* end : {"expire", "pages/0", "epoch whole from state"}) expected.emplace_back(end);
+  EXPECT_EQ(said("again"), expected);
+  // Without an interruption it is the same log.
+  options.state_directory = dir / "other";
+  ASSERT_TRUE(open("other").ok());
+  ASSERT_EQ(publish("whole"), absl::OkStatus());
+  EXPECT_EQ(said("whole"), expected);
 }
 
 // The claim would end a daemon that writes to this log.
