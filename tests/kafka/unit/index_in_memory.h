@@ -46,11 +46,12 @@ class IndexInMemory : public ::testing::Test {
     options.state_directory = dir / "state";
   }
   using Index = std::unique_ptr<KafkaIndex>;
-  absl::StatusOr<Index> open(const Opening& how) {
+  absl::StatusOr<Index> open(const Opening& how) { return open_with(options, how); }
+  absl::StatusOr<Index> open_with(const Options& with, const Opening& how) {
     restoring.clear();
-    const auto plan = plan_kafka(options, kafka.process(), {});
+    const auto plan = plan_kafka(with, kafka.process(), {});
     if (!plan.ok()) return plan.status();
-    return open_kafka_index({.options = options,
+    return open_kafka_index({.options = with,
                              .plan = *plan,
                              .key = key,
                              .fresh_state = how.fresh_state,
@@ -71,12 +72,10 @@ class IndexInMemory : public ::testing::Test {
   // The same, with another directory and perhaps another log.
   absl::StatusOr<Index> open_at(const std::string& directory, const Opening& how,
                                 const std::string& log = "log") {
-    const Options before = options;
-    options.state_directory = dir / directory;
-    options.kafka.index_log = log;
-    absl::StatusOr<Index> out = open(how);
-    options = before;
-    return out;
+    Options with = options;
+    with.state_directory = dir / directory;
+    with.kafka.index_log = log;
+    return open_with(with, how);
   }
   // What the log holds, read into a new directory.
   absl::StatusOr<Index> read_again(const std::string& log = "log") {

@@ -174,12 +174,15 @@ TEST_F(StandbyOfTest, OneThatIsNotChosenStandsByAfterFourSeconds) {
     EXPECT_FALSE(standby.stands_by());
     EXPECT_THAT(said, IsEmpty());
   }
+  ::testing::internal::CaptureStderr();
   for (size_t look = 1; look <= 3; ++look) {
     EXPECT_FALSE(ours(""));
     EXPECT_TRUE(standby.stands_by());
     EXPECT_THAT(said, SizeIs(look));
     EXPECT_THAT(said, Each(kStandingBy));
   }
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("(kafka.takeover: standby) index_log=log takes_over_after_ms=10000"));
   group.chosen = true;
   EXPECT_TRUE(ours(""));
   EXPECT_FALSE(standby.stands_by());
