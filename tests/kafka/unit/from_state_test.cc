@@ -128,6 +128,7 @@ class FromState : public IndexInMemory {
 };
 
 TEST_F(FromState, TheNewLogRestoresTheIndex) {
+  options.expire_after_ms = 1'000'000'000;
   const uint64_t seed = std::random_device{}();
   std::mt19937_64 random(seed);
   for (int round = 0; round < 12; ++round) {
@@ -146,7 +147,9 @@ TEST_F(FromState, TheNewLogRestoresTheIndex) {
     EXPECT_EQ(now.record.next_seq, stored.record.next_seq);
     EXPECT_EQ(now.record.documents, stored.record.documents);
     EXPECT_EQ(now.record.lowest_live, stored.record.lowest_live);
+    EXPECT_EQ(now.record.keep_from, stored.record.keep_from);
     EXPECT_EQ(now.record.clock, stored.record.clock);
+    EXPECT_EQ(records_of<LogExpire>(log).back().clock, stored.record.clock);
     EXPECT_EQ(last_position().index_log, log);
     if (HasFailure()) return;
     ASSERT_EQ(publish("log"), absl::FailedPreconditionError(fmt::format(
@@ -232,6 +235,7 @@ TEST_F(FromState, ContinuesAfterInterruptions) {
   ASSERT_TRUE(copy.ok()) << copy.status();
   EXPECT_TRUE((*copy)->epoch.complete);
   EXPECT_EQ(content(**copy), before);
+  EXPECT_EQ(last()->record.keep_from, stored.record.keep_from);
 }
 
 TEST_F(FromState, AnInterruptedTransactionHoldsManyRows) {
@@ -357,6 +361,7 @@ TEST_F(FromState, TakesTheOffsetsOfAFile) {
   for (int i = 0; i < 6; ++i) {
     inputs.push_back(page(fmt::format("{}", i), text(i)));
     inputs.back().partition = i % 2;
+    inputs.back().incarnation = i % 2 == 0 ? 1 : 3;
     inputs.back().timestamp_ms += 100 * i;
   }
   make_index({inputs});
@@ -385,7 +390,7 @@ TEST_F(FromState, TakesTheOffsetsOfAFile) {
     EXPECT_EQ(first.last_ms, -1);
     EXPECT_EQ(first.highest_ms, stored.progress.at({"pages", 0}).highest_ms);
     EXPECT_EQ(second.next, 0);
-    EXPECT_EQ(second.incarnation, 2u);
+    EXPECT_EQ(second.incarnation, 4u);
     EXPECT_EQ(second.highest_ms, stored.progress.at({"pages", 1}).highest_ms);
     EXPECT_EQ(third.next, 0);
     EXPECT_EQ(third.incarnation, 1u);

@@ -118,7 +118,8 @@ class IndexInMemory : public ::testing::Test {
     std::vector<std::string> out{
         fmt::format("index {}, {} words", epoch_string(index.epoch.epoch), index.epoch.mask_words),
         fmt::format("originals {} to {}", all.lowest_live(), all.next_seq()),
-        fmt::format("expire {} announced {}", at.expire.lowest_live, at.expire.announced)};
+        fmt::format("expire {} announced {} clock {:x}", at.expire.lowest_live, at.expire.announced,
+                    std::hash<std::string>()(at.expire.clock))};
     for (const LogProgress& p : at.progress_list())
       out.push_back(fmt::format("{}/{} next {} of {} last {} highest {}", p.topic, p.partition, p.next,
                                 p.incarnation, p.last_ms, p.highest_ms));

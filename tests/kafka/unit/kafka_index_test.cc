@@ -87,6 +87,9 @@ TEST_F(IndexInMemory, OtherTopicsAreRefusedUnlessTheIndexIsKnownHere) {
   options.state_directory = dir / "other";
   const auto index = open("second");
   EXPECT_TRUE(absl::IsInvalidArgument(index.status())) << index.status();
+  options.cluster.role = "resolver";  // it reads another topic than the signers
+  EXPECT_TRUE(open("resolver").ok());
+  options.cluster.role = "all";
   EXPECT_THAT(index.status().message(),
               HasSubstr("the index log log belongs to an index that reads other topics: docs."));
 }
@@ -106,6 +109,17 @@ TEST_F(IndexInMemory, AForgottenTopicIsNoOtherTopic) {
   const auto index = open("second");
   ASSERT_TRUE(index.ok()) << index.status();
   EXPECT_THAT((*index)->position.progress, IsEmpty());
+}
+
+// Another recall would choose other bands for a new index.
+TEST_F(IndexInMemory, KeepsTheBandsThatItWasMadeWith) {
+  options.recall = .9;
+  ASSERT_TRUE(open("first").ok());
+  options.recall = .995;
+  for (const char* directory : {"state", "other"}) {
+    const auto index = open_at(directory, {});
+    EXPECT_TRUE(index.ok()) << index.status();
+  }
 }
 
 TEST_F(IndexInMemory, WritingNothingCommitsNothing) {

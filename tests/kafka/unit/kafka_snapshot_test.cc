@@ -26,6 +26,7 @@ class Snapshots : public IndexInMemory {
     options.kafka.topics = {"pages"};
     options.tombstones = "key";
     options.threads = 1;
+    options.expire_after_ms = 1'000'000'000;
   }
   // Some documents, judged with the state directory. Returns what the index holds then.
   std::vector<std::string> make_index() {
@@ -100,6 +101,30 @@ TEST_F(Snapshots, IsCompletedFromTheLog) {
   reopen(before);
   EXPECT_THAT(log, Not(HasSubstr(kSetAside)));
   EXPECT_THAT(log, HasSubstr("from_snapshot=3 from_log=0"));
+}
+
+TEST_F(Snapshots, KnowsHowManyDocumentsWereJudged) {
+  make_index();
+  {
+    const auto index = open("writer");
+    ASSERT_TRUE(index.ok()) << index.status();
+    EXPECT_EQ((*index)->documents, 4u);
+  }
+  const auto index = open(Opening{.fresh_state = true});
+  ASSERT_TRUE(index.ok()) << index.status();
+  EXPECT_EQ((*index)->documents, 0u);  // the log does not say
+}
+
+// Only what came from the log is worth one.
+TEST_F(Snapshots, ARestoreFromTheLogEndsWithACheckpoint) {
+  make_index();
+  for (const uint64_t made : {1, 0}) {
+    const auto index = open_at("other", {});
+    ASSERT_TRUE(index.ok()) << index.status();
+    const uint64_t before = (*index)->state->checkpoint_stats().made;
+    ASSERT_EQ(judge(**index, {{page("d", text(4))}}), absl::OkStatus());
+    EXPECT_EQ((*index)->state->checkpoint_stats().made, before + made);
+  }
 }
 
 TEST_F(Snapshots, IsSetAsideIfItIsDamaged) {

@@ -81,7 +81,10 @@ TEST_F(StandingBy, FollowsTheOwnerAndContinuesItsWork) {
   ASSERT_TRUE(owner.ok()) << owner.status();
   ASSERT_EQ(judge(**owner, {{page("a", text(1))}}), absl::OkStatus());
   const auto index = stand_by([&](int look) {
-    if (look == 20) give_turn();
+    if (look == 20) {
+      EXPECT_EQ(last("standby")->record.next_seq, 7u);  // read before the turn
+      give_turn();
+    }
     if (look % 3 != 0) return;
     ASSERT_EQ(judge(**owner, {{page("b", text(look))}}), absl::OkStatus());
   });
@@ -282,7 +285,14 @@ TEST_F(StandingBy, AnotherRuleIsTakenIfItIsAcceptedByName) {
   ASSERT_EQ(rules.size(), 2u);
   EXPECT_NE(rules[1].rule, before);
   EXPECT_EQ(last("other")->rule, rules[1].rule);
+  {
+    const auto index = open("owner");  // its directory was made with the old rule
+    ASSERT_TRUE(index.ok()) << index.status();
+    EXPECT_EQ((*index)->state->checkpoint(), absl::OkStatus());
+  }
+  EXPECT_EQ(last()->rule, rules[1].rule);
   options.accept_rule_change = {};
+  EXPECT_TRUE(open("owner").ok());
   EXPECT_TRUE(open_at("other", {}).ok());
   EXPECT_TRUE(open_at("third", {}).ok());
 }
