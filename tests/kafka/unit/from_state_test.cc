@@ -254,6 +254,28 @@ TEST_F(FromState, AnInterruptedTransactionHoldsManyRows) {
   EXPECT_EQ(said("whole"), expected);
 }
 
+// Originals that expired are announced in steps, from the directory.
+TEST_F(FromState, WhatIsNotAnnouncedYetStaysInTheDirectory) {
+  make_index(many(30));
+  {
+    const auto index = open("writer");
+    ASSERT_TRUE(index.ok()) << index.status();
+    LogExpire expire = (*index)->position.expire;
+    expire.lowest_live = 10;
+    expire.announced = 4;
+    kafka::Outbox outbox;
+    outbox.add_log("log", put_log_expire(outbox.bytes(), expire));
+    ASSERT_EQ((*index)->transactor->commit(outbox), absl::OkStatus());
+  }
+  ASSERT_TRUE(open("writer").ok());  // stores it
+  ASSERT_EQ(last()->record.keep_from, 4u);
+  ASSERT_EQ(publish(), absl::OkStatus());
+  EXPECT_EQ(last()->record.keep_from, 4u);
+  EXPECT_EQ(last()->record.lowest_live, 10u);
+  EXPECT_EQ(records_of<LogExpire>("again").back().announced, 4u);
+  EXPECT_EQ(records_of<LogExpire>("again").back().lowest_live, 10u);
+}
+
 // The claim would end a daemon that writes to this log.
 TEST_F(FromState, ALogOfAnotherIndexIsLeftAlone) {
   make_index(many(3));
