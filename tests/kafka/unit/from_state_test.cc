@@ -1,7 +1,4 @@
-// The log that a state directory publishes again restores the same index, also after interruptions and in
-// another cluster.
-#include "kafka/log/from_state.h"
-
+// The log that a state directory publishes again restores the same index, also after interruptions.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "kafka/unit/index_in_memory.h"
+#include "kafka/unit/from_state_in_memory.h"
 
 namespace doppel::kafka_test {
 namespace {
@@ -29,103 +26,6 @@ using ::testing::Eq;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
-
-constexpr const char* kHexKey = "000102030405060708090a0b0c0d0e0f";
-
-class FromState : public IndexInMemory {
- protected:
-  FromState() {
-    options.kafka.topics = {"pages"};
-    options.tombstones = "key";
-    options.on_update = "replace";
-    options.threads = 1;
-    options.hash_key_file = dir / "key";
-    std::ofstream(options.hash_key_file) << kHexKey;
-    key = parse_hash_key(kHexKey).value();
-  }
-  std::vector<std::vector<Input>> random_batches(std::mt19937_64& random) {
-    std::vector<std::vector<Input>> out(1 + random() % 6);
-    for (std::vector<Input>& batch : out) {
-      for (uint64_t n = random() % 10; n > 0; --n) {
-        const std::string name = fmt::format("{}", random() % 20);
-        batch.push_back(random() % 4 == 0 ? removal(name)
-                                          : page(name, text(static_cast<int>(random() % 40))));
-        batch.back().timestamp_ms = now_++;
-      }
-    }
-    return out;
-  }
-  // So many different documents, of which some are removed again.
-  std::vector<std::vector<Input>> many(int documents) {
-    std::vector<std::vector<Input>> out(1);
-    for (int i = 0; i < documents; ++i) {
-      if (out.back().size() >= 200) out.emplace_back();
-      out.back().push_back(page(fmt::format("{}", i), text(i)));
-      if (i % 7 == 0) out.back().push_back(removal(fmt::format("{}", i / 2)));
-    }
-    return out;
-  }
-  // A better copy for some originals.
-  static absl::Status show_copies(KafkaIndex& index) {
-    kafka::Outbox outbox;
-    const doppel::Originals& all = index.engine->originals();
-    for (Seq seq = all.lowest_live(); seq < all.next_seq(); seq += 3)
-      outbox.add_log("log", put_log_shown(outbox.bytes(), {.seq = seq, .copy = fmt::format("copy {}", seq)}));
-    return index.transactor->commit(outbox);
-  }
-  // An index in the state directory and in "log". Returns what it holds.
-  std::vector<std::string> make_index(const std::vector<std::vector<Input>>& batches) {
-    {
-      const auto index = open("writer");
-      EXPECT_TRUE(index.ok()) << index.status();
-      if (!index.ok()) return {};
-      EXPECT_EQ(judge(**index, batches), absl::OkStatus());
-      EXPECT_EQ(show_copies(**index), absl::OkStatus());
-    }
-    const auto index = open("writer");  // stores the copies
-    EXPECT_TRUE(index.ok()) << index.status();
-    return index.ok() ? content(**index) : std::vector<std::string>();
-  }
-  // Publishes the index to the log `to`. `ends_at`: it is told to stop when it asks that often.
-  absl::Status publish(const std::string& to = "again", const std::string& offsets_file = "",
-                       int ends_at = -1) {
-    Config config{.options = options, .settings = {}};
-    config.options.kafka.index_log = to;
-    publisher = &kafka.process();
-    return log_from_state(config, *publisher, offsets_file,
-                          {.stop = [asked = 0, ends_at]() mutable { return ++asked == ends_at; }});
-  }
-  // The index moves to another cluster, which has the same input.
-  void move() {
-    auto pages = std::move(kafka.world.broker.topics["pages"]);
-    kafka.world.broker = {};
-    kafka.world.broker.topics["pages"] = std::move(pages);
-    kafka.topic("docs", 1);
-    kafka.world.cluster = "another";
-  }
-  std::string offsets_file(const std::string& lines) {
-    const std::string path = dir / "offsets";
-    std::ofstream(path) << lines;
-    return path;
-  }
-  // What does not depend on who wrote the log: everything but the claims and the ends of transactions.
-  std::vector<std::string> said(const std::string& log) {
-    std::vector<std::string> out;
-    for (const LogRecord& r : records(log)) {
-      if (const auto* row = std::get_if<LogRow>(&r)) out.push_back(fmt::format("row {}", row->seq));
-      if (const auto* e = std::get_if<LogEpoch>(&r))
-        out.push_back(fmt::format("epoch {} from {}", e->complete ? "whole" : "begun", e->rebuilt_from));
-      if (const auto* p = std::get_if<LogProgress>(&r))
-        out.push_back(fmt::format("{}/{}", p->topic, p->partition));
-      if (std::holds_alternative<LogRule>(r)) out.emplace_back("rule");
-      if (std::holds_alternative<LogExpire>(r)) out.emplace_back("expire");
-    }
-    return out;
-  }
-
-  simulation::LifeCluster* publisher = nullptr;  // of the last call
-  int64_t now_ = 1'600'000'000'000;
-};
 
 TEST_F(FromState, TheNewLogRestoresTheIndex) {
   options.expire_after_ms = 1'000'000'000;
@@ -343,81 +243,6 @@ TEST_F(FromState, KeepsTheBands) {
   const auto copy = read_again("again");
   ASSERT_TRUE(copy.ok()) << copy.status();
   EXPECT_EQ(content(**copy), before);
-}
-
-TEST_F(FromState, AnotherClusterIsRefusedBeforeAnythingIsCreated) {
-  make_index(many(3));
-  move();
-  const std::string expected = options.state_directory +
-                               " belongs to the cluster simulated, and this one is another: choose where the "
-                               "input continues. --offsets keep: at the same offsets";
-  EXPECT_THAT(std::string(publish().message()), HasSubstr(expected));
-  EXPECT_FALSE(kafka.world.broker.topics.contains("again"));
-  const absl::Status unreadable = publish("again", dir / "missing");
-  EXPECT_THAT(std::string(unreadable.message()), HasSubstr("missing: cannot be read"));
-  EXPECT_FALSE(kafka.world.broker.topics.contains("again"));
-}
-
-TEST_F(FromState, AnIndexThatHasReadNothingMovesWithoutOffsets) {
-  ASSERT_TRUE(open("writer").ok());
-  move();
-  EXPECT_EQ(publish(), absl::OkStatus());
-  EXPECT_EQ(last_position().cluster, "another");
-}
-
-TEST_F(FromState, KeepsTheOffsetsInAMirror) {
-  const std::vector<std::string> before = make_index(many(40));
-  const kafka::KafkaPosition stored = last_position();
-  move();
-  ASSERT_EQ(publish("again", "keep"), absl::OkStatus());
-  EXPECT_EQ(last_position().cluster, "another");
-  EXPECT_EQ(records_of<LogEpoch>("again").back().cluster, "another");
-  const auto copy = read_again("again");
-  ASSERT_TRUE(copy.ok()) << copy.status();
-  EXPECT_EQ(content(**copy), before);
-}
-
-TEST_F(FromState, TakesTheOffsetsOfAFile) {
-  kafka.world.broker.topics["pages"].partitions.resize(3);
-  std::vector<Input> inputs;
-  for (int i = 0; i < 6; ++i) {
-    inputs.push_back(page(fmt::format("{}", i), text(i)));
-    inputs.back().partition = i % 2;
-    inputs.back().incarnation = i % 2 == 0 ? 1 : 3;
-    inputs.back().timestamp_ms += 100 * i;
-  }
-  make_index({inputs});
-  const kafka::KafkaPosition stored = last_position();
-  ASSERT_EQ(stored.progress.size(), 2u);
-  move();
-  for (int i = 0; i < 9; ++i) kafka.world.broker.append({"pages", 0}, {.headers = {}});
-
-  const std::string wrong = offsets_file("pages/0=9\n");
-  EXPECT_EQ(publish("again", wrong),
-            absl::InvalidArgumentError(
-                wrong + ": there is no line for pages/1, which the index has read up to offset 3"));
-  EXPECT_TRUE(kafka.committed("again").empty());
-  EXPECT_THAT(std::string(publish("again", offsets_file("pages/0=10\n")).message()),
-              HasSubstr("pages/0 has the offsets 0 to 9 (its end), not 10"));
-
-  ASSERT_EQ(publish("again", offsets_file("pages/0=7\npages/1=beginning\npages/2=end\n")), absl::OkStatus());
-  const auto copy = read_again("again");
-  ASSERT_TRUE(copy.ok()) << copy.status();
-  for (const kafka::KafkaPosition& at : {(*copy)->position, last_position()}) {
-    ASSERT_EQ(at.progress.size(), 3u);
-    const LogProgress &first = at.progress.at({"pages", 0}), &second = at.progress.at({"pages", 1}),
-                      &third = at.progress.at({"pages", 2});
-    EXPECT_EQ(first.next, 7);
-    EXPECT_EQ(first.incarnation, 2u);  // these offsets are other records than before
-    EXPECT_EQ(first.last_ms, -1);
-    EXPECT_EQ(first.highest_ms, stored.progress.at({"pages", 0}).highest_ms);
-    EXPECT_EQ(second.next, 0);
-    EXPECT_EQ(second.incarnation, 4u);
-    EXPECT_EQ(second.highest_ms, stored.progress.at({"pages", 1}).highest_ms);
-    EXPECT_EQ(third.next, 0);
-    EXPECT_EQ(third.incarnation, 1u);
-    EXPECT_EQ(third.highest_ms, -1);
-  }
 }
 
 }  // namespace
