@@ -128,6 +128,7 @@ class Publishing {
   }
 
   absl::Status begin() {
+    epoch_.rebuilt_from = kFromState;  // also of the epoch that ends a log which this call only continues
     ASSIGN_OR_RETURN(const Published before, published(plan_));
     RETURN_IF_ERROR(check(before));
     if (before.epoch) {
@@ -135,7 +136,6 @@ class Publishing {
       return absl::OkStatus();
     }
     epoch_.complete = false;
-    epoch_.rebuilt_from = kFromState;
     outbox_.add_log(log(), put_log_epoch(outbox_.bytes(), epoch_));
     outbox_.add_log(log(), put_log_rule(outbox_.bytes(), {rule_}));
     return send();

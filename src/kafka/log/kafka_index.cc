@@ -128,12 +128,16 @@ bool KafkaOpening::another_index() {
   const std::optional<LogEpoch>& read = restorer_->epoch();
   log::warn("the index log holds another index now; reading it from the start",
             {{"epoch", epoch_string(read->epoch)}});
+  close_index();
+  return true;
+}
+
+void KafkaOpening::close_index() {
   restorer_.reset();
   index_->originals.reset();
   index_->engine.reset();
   index_->segments.clear();
   index_->state.reset();
-  return true;
 }
 
 WantedLog KafkaOpening::wanted_log() const {
@@ -151,7 +155,7 @@ WantedLog KafkaOpening::wanted_log() const {
 
 // The index has read topics that are not configured. This may be the index of another daemon, so it is an
 // error unless our state directory already holds it.
-absl::Status KafkaOpening::compare_topics() const {
+absl::Status KafkaOpening::compare_topics() {
   if (options_.rebuilt_from || o_.cluster.is_part()) return absl::OkStatus();
   const std::vector<std::string> others = unread_topics(index_->position, options_.plan.inputs);
   if (others.empty()) return absl::OkStatus();
@@ -161,6 +165,9 @@ absl::Status KafkaOpening::compare_topics() const {
               {{"topics", names}, {"to_remove_them", "doppel offsets forget TOPIC"}});
     return absl::OkStatus();
   }
+  // The next start must not take what this one has read for an index that is known here.
+  close_index();
+  RETURN_IF_ERROR(discard_state(o_.state_directory));
   return invalid(fmt::format(
       "the index log {} belongs to an index that reads other topics: {}. A second index needs its own "
       "log: set kafka.index_log. If it is this index, and these topics are no longer to be read, doppel "

@@ -27,7 +27,8 @@ class KafkaOpening {
   bool another() const;
   bool another_index();
   WantedLog wanted_log() const;
-  absl::Status compare_topics() const;
+  absl::Status compare_topics();
+  void close_index();
   absl::StatusOr<bool> is_our_turn();
   absl::Status stand_by(kafka::LogReader& log);
   absl::Status read_log(kafka::LogReader& log);

@@ -6,62 +6,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <future>
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "kafka/log/writes.h"
-#include "kafka/unit/simulated.h"
-#include "kafka/unit/topics_cluster.h"
-#include "temporary_directory.h"
+#include "kafka/unit/index_in_memory.h"
 
 namespace doppel::kafka_test {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-class IndexInMemory : public ::testing::Test {
- protected:
-  IndexInMemory() {
-    kafka.topic("pages", 1);
-    kafka.topic("docs", 1);
-    options = options_with_topics();
-    options.kafka.create_topics = true;
-    options.kafka.transaction_timeout_ms = 10'000;
-    options.kafka.commit_deadline_ms = 5'000;
-    options.state_directory = dir / "state";
-  }
-  using Index = std::unique_ptr<KafkaIndex>;
-  absl::StatusOr<Index> open(const std::string& owner, bool read_only = false, bool fresh = false) {
-    restoring.clear();
-    const auto plan = plan_kafka(options, kafka.process(), {});
-    if (!plan.ok()) return plan.status();
-    return open_kafka_index({.options = options,
-                             .plan = *plan,
-                             .key = {.low = 1, .high = 2},
-                             .fresh_state = fresh,
-                             .read_only = read_only,
-                             .owner = owner,
-                             .sync_on = std::launch::deferred,
-                             .restoring = [this](const RestoreProgress& p) { restoring.push_back(p); }});
-  }
-  // So many records that change nothing.
-  static absl::Status fill(KafkaIndex& index, int records) {
-    kafka::Outbox outbox;
-    for (int i = 0; i < records; ++i)
-      outbox.add_log("log",
-                     put_log_missing(outbox.bytes(), {.topic = "docs", .offset = i, .reason = "gone"}));
-    return index.transactor->commit(outbox);
-  }
-
-  Simulated kafka{1};
-  const TemporaryDirectory dir;
-  Options options;
-  std::vector<RestoreProgress> restoring;
-};
 
 TEST_F(IndexInMemory, BeginsAnIndexInAnEmptyLog) {
   const auto index = open("me");
@@ -133,6 +87,11 @@ TEST_F(IndexInMemory, OtherTopicsAreRefusedUnlessTheIndexIsKnownHere) {
   options.state_directory = dir / "other";
   const auto index = open("second");
   EXPECT_TRUE(absl::IsInvalidArgument(index.status())) << index.status();
+  EXPECT_EQ(open("second").status(), index.status());  // a supervisor starts it again
+  options.state_directory = dir / "third";
+  options.cluster.role = "resolver";  // it reads another topic than the signers
+  EXPECT_TRUE(open("resolver").ok());
+  options.cluster.role = "all";
   EXPECT_THAT(index.status().message(),
               HasSubstr("the index log log belongs to an index that reads other topics: docs."));
 }
@@ -152,6 +111,17 @@ TEST_F(IndexInMemory, AForgottenTopicIsNoOtherTopic) {
   const auto index = open("second");
   ASSERT_TRUE(index.ok()) << index.status();
   EXPECT_THAT((*index)->position.progress, IsEmpty());
+}
+
+// Another recall would choose other bands for a new index.
+TEST_F(IndexInMemory, KeepsTheBandsThatItWasMadeWith) {
+  options.recall = .9;
+  ASSERT_TRUE(open("first").ok());
+  options.recall = .995;
+  for (const char* directory : {"state", "other"}) {
+    const auto index = open_at(directory, {});
+    EXPECT_TRUE(index.ok()) << index.status();
+  }
 }
 
 TEST_F(IndexInMemory, WritingNothingCommitsNothing) {
