@@ -59,8 +59,8 @@ absl::Status KafkaSource::read() {
   ready_.clear();
   handed_ = 0;
   const bool waits = !missing_.empty() || waits_since_;
-  const auto every = waits ? std::chrono::milliseconds(kLookForMissing)
-                           : std::chrono::milliseconds(options_.metadata_ms);
+  const auto every =
+      waits ? std::chrono::milliseconds(kLookForMissing) : std::chrono::milliseconds(options_.metadata_ms);
   if (Clock::now() - looked_ > every) {
     const absl::Status looked = look(false);
     if (!absl::IsUnavailable(looked) && !waits_for_right(looked)) RETURN_IF_ERROR(looked);  // else try later

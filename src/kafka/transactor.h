@@ -56,8 +56,9 @@ class Transactor {
   // Call it regularly while there is nothing to commit: a batch that the broker forgot to mark as committed
   // would otherwise stay unseen until the next one. Does nothing unless a connection broke.
   absl::Status look_after();
-  // Waits until readers see the last batch; sends it again if they do not. Call it before progress moves back:
-  // after that, the next process would take hidden records of the batch for ones that were never committed.
+  // Waits until readers see the last batch; sends it again if they do not. Call it before progress moves
+  // back: after that, the next process would take hidden records of the batch for ones that were never
+  // committed.
   absl::Status await_last();
   // Moves log_offset() behind the transaction markers at the end of the log, unless another process has
   // written there. Aborted: it has.

@@ -167,7 +167,9 @@ absl::Status KafkaOpening::compare_topics() {
   }
   // The next start must not take what this one has read for an index that is known here.
   close_index();
-  RETURN_IF_ERROR(discard_state(o_.state_directory));
+  std::string note;
+  RETURN_IF_ERROR(discard_state(o_.state_directory, &note));
+  log::info("what was read of the other index is set aside", {{"note", note}});
   return invalid(fmt::format(
       "the index log {} belongs to an index that reads other topics: {}. A second index needs its own "
       "log: set kafka.index_log. If it is this index, and these topics are no longer to be read, doppel "

@@ -19,12 +19,8 @@
 namespace doppel::kafka_test {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::Each;
 using ::testing::ElementsAre;
-using ::testing::Eq;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 
 TEST_F(FromState, TheNewLogRestoresTheIndex) {

@@ -308,9 +308,9 @@ TEST_F(Snapshots, AWrongHintIsNotTrusted) {
   EXPECT_EQ(found->epoch->epoch, epoch.epoch);
   EXPECT_GT(found->records_read, 1u);
 
-  simulation::StoredRecord moved = *record;
+  simulation::StoredRecord moved = std::move(*record);
   all.erase(record);
-  kafka.world.broker.append({"log", 0}, moved);
+  kafka.world.broker.append({"log", 0}, std::move(moved));
   found = identity();
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->offset, partition("log").end - 1);

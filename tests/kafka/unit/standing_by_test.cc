@@ -14,7 +14,6 @@
 namespace doppel::kafka_test {
 namespace {
 
-using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
