@@ -272,5 +272,29 @@ TEST_F(ChangingTopic, IsAwaitedUntilItIsThere) {
   EXPECT_THAT(read, ElementsAre("2/0/0", "2/0/1"));
 }
 
+// Each missing one is named, again after a while, whatever else is configured.
+TEST_F(ChangingTopic, SaysWhichTopicsAreMissing) {
+  options.topics.names = {"^pag.*", "pages", "one", "two"};
+  const auto said = [&](const std::string& topic) {
+    const std::string text = ::testing::internal::GetCapturedStderr();
+    size_t count = 0;
+    for (size_t at = 0; (at = text.find("topic=" + topic, at)) != std::string::npos; ++at) ++count;
+    ::testing::internal::CaptureStderr();
+    return count;
+  };
+  ::testing::internal::CaptureStderr();
+  ASSERT_TRUE(open().ok());
+  EXPECT_EQ(said("one"), 1u);
+  add(0);
+  ASSERT_TRUE(read_on(std::chrono::seconds(20)).ok());
+  EXPECT_EQ(said("two"), 0u);
+  ASSERT_TRUE(read_on(std::chrono::seconds(600)).ok());
+  const size_t again = said("two");
+  EXPECT_GE(again, 9u);
+  EXPECT_LE(again, 10u);
+  EXPECT_THAT(read, ElementsAre("1/0/0"));
+  ::testing::internal::GetCapturedStderr();
+}
+
 }  // namespace
 }  // namespace doppel::kafka_test

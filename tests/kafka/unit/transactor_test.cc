@@ -218,6 +218,30 @@ TEST_F(TransactorInMemory, AnotherProcessThatClaimsTheLogIsNamed) {
   EXPECT_THAT(events(), ElementsAre("a", "c"));
 }
 
+// Its markers are missing, so readers do not see the claim. It was committed all the same.
+TEST_F(TransactorInMemory, AClaimThatHangsIsAClaim) {
+  const auto first = open(kafka.process(), "first");
+  ASSERT_TRUE(commit(*first, "a").ok());
+  LifeCluster& process = kafka.process();
+  const auto producer = process.producer({.id = "doppel", .compressed_topics = {}});
+  ASSERT_TRUE((*producer)->init().ok());
+  ASSERT_TRUE((*producer)->begin().ok());
+  Outbox claim;
+  claim.add_log("log", put_log_owner(claim.bytes(), {"second"}));
+  claim.seal("log");
+  ASSERT_TRUE((*producer)->produce(claim, 0).ok());
+  ASSERT_TRUE((*producer)->flush().ok());
+  process.forget_bits = ~0U;
+  ASSERT_TRUE((*producer)->commit().ok());
+  ASSERT_THAT(log(), ElementsAre("first", "(2)", "a", "(2)"));
+
+  const absl::Status status = commit(*first, "b");
+  EXPECT_TRUE(absl::IsAborted(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("another process (second) has taken over the index log log"));
+  EXPECT_THAT(events(), ElementsAre("a"));
+}
+
 // The broker's time-out fences a process that slept; nobody else claims the log, so it goes on.
 TEST_F(TransactorInMemory, AProcessThatSleptGoesOn) {
   const auto transactor =
