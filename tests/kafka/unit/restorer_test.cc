@@ -183,6 +183,14 @@ TEST_P(RestorerInMemoryRules, RestoresTheIndexThatWroteTheLog) {
 INSTANTIATE_TEST_SUITE_P(Kafka, RestorerInMemoryRules, ::testing::Values(0, 3'000),
                          [](const auto& rule) { return rule.param == 0 ? "ForEver" : "WithExpiry"; });
 
+// A commit for each record would take many times as long.
+TEST_F(RestorerInMemory, WritesTheDirectoryOnce) {
+  ASSERT_TRUE(run({{page("a", text(1)), page("b", text(2)), page("c", text(3))}}).ok());
+  restore(end());
+  ASSERT_FALSE(HasFatalFailure());
+  EXPECT_EQ(state_->checkpoint_stats().commits_since, 1u);
+}
+
 // Two processes wrote at the same time.
 TEST_F(RestorerInMemory, ANumberWithTwoContentsIsAnError) {
   ASSERT_TRUE(run({{page("a", text(1)), page("b", text(2)), page("c", text(3))}}).ok());
