@@ -93,7 +93,8 @@ class RestorerInMemory : public SinkInMemory {
   // Adds the content of one original with the number of another one.
   void write_twice(Seq number, Seq content) {
     for (const simulation::StoredRecord& r : kafka.committed("log")) {
-      const auto record = parse_log_record(*r.key, r.value.value_or(""), r.value.has_value());
+      const std::string value = r.value.value_or("");  // the row has views of it
+      const auto record = parse_log_record(*r.key, value, r.value.has_value());
       const auto* row = std::get_if<LogRow>(&*record);
       if (row == nullptr || row->seq != content) continue;
       StoredRow other{.seq = number, .row = {}, .trusted_ms = row->trusted_ms};

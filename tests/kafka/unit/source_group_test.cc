@@ -138,6 +138,10 @@ TEST_F(SourceGroup, MovesBehindTheMarkerOnceEverythingIsRead) {
   EXPECT_THAT(group.moved, IsEmpty());  // statistics are not fresh yet
   read(*source, std::chrono::seconds(3));
   ASSERT_THAT(group.moved, SizeIs(1));  // a partition without records keeps its offset
+  const std::vector<kafka::ConsumerStatistics::Partition> known = source->statistics()->get().partitions;
+  ASSERT_THAT(known, SizeIs(2));
+  EXPECT_EQ(known[0].taken, 3);
+  EXPECT_EQ(known[1].taken, -1);
   EXPECT_EQ(group.moved[0].first, (Place{"pages", 0}));
   EXPECT_EQ(group.moved[0].second.offset, 4);
   const auto note = kafka::parse_group_note(group.moved[0].second.note);
