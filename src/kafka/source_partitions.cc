@@ -113,20 +113,19 @@ absl::Status KafkaSource::say_missing(const std::vector<TopicPartitions>& found)
 // A partition disappears only if its topic is created again with fewer.
 absl::Status KafkaSource::look_for_vanished(const std::vector<TopicPartitions>& found) {
   for (const TopicPartitions& there : found) {
-    const auto topic = topics_.find(there.topic);
-    if (topic == topics_.end()) continue;
-    const bool vanished = std::any_of(partitions_.begin(), partitions_.end(), [&](const Partition& p) {
-      return p.topic == topic->second.get() && !p.gone &&
-             !std::binary_search(there.partitions.begin(), there.partitions.end(), p.place.partition);
-    });
-    if (vanished) RETURN_IF_ERROR(look_at_topic(*topic->second));
+    bool vanished = false;
+    for (auto at = tags_.lower_bound({there.topic, 0}); at != tags_.end() && at->first.topic == there.topic;
+         ++at)
+      vanished = vanished ||
+                 !std::binary_search(there.partitions.begin(), there.partitions.end(), at->first.partition);
+    if (vanished) RETURN_IF_ERROR(look_at_topic(*topics_.find(there.topic)->second));
   }
   return absl::OkStatus();
 }
 
 bool KafkaSource::topic_has_progress(const std::string& topic) const {
-  return std::any_of(progress_.begin(), progress_.end(),
-                     [&](const auto& p) { return p.first.topic == topic; });
+  const auto first = progress_.lower_bound({topic, 0});
+  return first != progress_.end() && first->first.topic == topic;
 }
 
 absl::StatusOr<KafkaSource::Partition> KafkaSource::place(const Place& where, bool first) {

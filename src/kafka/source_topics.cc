@@ -121,8 +121,11 @@ absl::Status KafkaSource::look_at_topic(Topic& topic) {
 absl::StatusOr<bool> KafkaSource::is_made_again(const Topic& topic, const std::set<int32_t>& there) {
   std::vector<LastRead> last;
   std::string differs, remedy;
-  for (const auto& [place, p] : progress_) {  // of earlier processes, too
-    if (place.topic == topic.name && p.incarnation == topic.incarnation && !there.contains(place.partition))
+  // Of earlier processes, too.
+  for (auto at = progress_.lower_bound({topic.name, 0}); at != progress_.end(); ++at) {
+    const auto& [place, p] = *at;
+    if (place.topic != topic.name) break;
+    if (p.incarnation == topic.incarnation && !there.contains(place.partition))
       differs = fmt::format("{} no longer exists", in_words(place));
   }
   for (const Partition& p : partitions_) {

@@ -106,23 +106,23 @@ void Transactor::learn_offsets(Outboxes outboxes) {
   }
 }
 
-absl::Status Transactor::look_after() {
-  if (!producer_.troubled()) return absl::OkStatus();
+absl::Status Transactor::see_last() {
   const std::vector<Outbox*> all = last_and(nullptr);
-  const absl::Status status = await_readers(all);
-  if (taken_over(status)) return absl::AbortedError(status.message());
-  if (!status.ok()) return absl::IsUnavailable(status) ? absl::OkStatus() : status;  // the next call retries
+  RETURN_IF_ERROR(await_readers(all));
   learn_offsets(all);
   return absl::OkStatus();
 }
 
-absl::Status Transactor::await_last() {
-  const std::vector<Outbox*> all = last_and(nullptr);
-  const absl::Status status = insist([&] { return await_readers(all); });
+absl::Status Transactor::look_after() {
+  if (!producer_.troubled()) return absl::OkStatus();
+  const absl::Status status = see_last();
   if (taken_over(status)) return absl::AbortedError(status.message());
-  RETURN_IF_ERROR(status);
-  learn_offsets(all);
-  return absl::OkStatus();
+  return absl::IsUnavailable(status) ? absl::OkStatus() : status;  // the next call retries
+}
+
+absl::Status Transactor::await_last() {
+  const absl::Status status = insist([&] { return see_last(); });
+  return taken_over(status) ? absl::AbortedError(status.message()) : status;
 }
 
 absl::Status Transactor::look_at_end() {

@@ -100,6 +100,7 @@ class Transactor {
   absl::Status refused_for_good() const;
   absl::Status await_claim(Outboxes outboxes);
   absl::Status await_readers(Outboxes outboxes);
+  absl::Status see_last();
   absl::Status drop_what_hangs(const std::set<std::string>& topics);
   absl::Status refuse_foreign_records(Outboxes outboxes);
   absl::Status taken_over_by(const std::string& owner) const;

@@ -184,7 +184,7 @@ class Daemon {
         if (change.after.forgotten || change.after.next != change.before.next) after.push_back(change.after);
         said += change.text() + "\n";
       }
-      RETURN_IF_ERROR(index_->transactor->await_last());
+      if (!after.empty()) RETURN_IF_ERROR(index_->transactor->await_last());
       RETURN_IF_ERROR(move_to(after));
       return said;
     });

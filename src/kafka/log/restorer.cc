@@ -33,7 +33,6 @@ void LogRestorer::follow(int threads, CandidateIndex::Run run) {
 absl::Status LogRestorer::restore(kafka::LogReader& log, int64_t end,
                                   const std::function<void(uint64_t)>& progress) {
   log_ = &log;
-  end_ = end;
   removed_later_.reset();
   uint64_t records = 0;
   const absl::Status read =
@@ -167,7 +166,7 @@ absl::Status LogRestorer::keep_number(Seq seq, int64_t trusted_ms) {
 absl::Status LogRestorer::find_removed(int64_t from) {
   removed_later_.emplace();
   ASSIGN_OR_RETURN(kafka::LogReader other, log_->again());
-  // A row may be gone whose marker was written after `end_`.
+  // A row may be gone whose marker was written after the end of this restore.
   ASSIGN_OR_RETURN(const kafka::Watermarks bounds, other.bounds());
   return other.read(from, bounds.high, [&](const kafka::LogMessage& m) -> absl::Status {
     if (!m.has_value || m.key.size() != sizeof(Seq) || m.value.empty() || m.value.front() != 'X')

@@ -52,7 +52,6 @@ class LogRestorer {
   kafka::KafkaPosition& position_;
   uint64_t documents_;
   kafka::LogReader* log_ = nullptr;
-  int64_t end_ = 0;
 
   Seq next_seq_;
   bool fresh_;                   // nothing has been committed yet

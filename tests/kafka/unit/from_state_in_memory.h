@@ -28,18 +28,6 @@ class FromState : public IndexInMemory {
     std::ofstream(options.hash_key_file) << kHexKey;
     key = parse_hash_key(kHexKey).value();
   }
-  std::vector<std::vector<Input>> random_batches(std::mt19937_64& random) {
-    std::vector<std::vector<Input>> out(1 + random() % 6);
-    for (std::vector<Input>& batch : out) {
-      for (uint64_t n = random() % 10; n > 0; --n) {
-        const std::string name = fmt::format("{}", random() % 20);
-        batch.push_back(random() % 4 == 0 ? removal(name)
-                                          : page(name, text(static_cast<int>(random() % 40))));
-        batch.back().timestamp_ms = now_++;
-      }
-    }
-    return out;
-  }
   // So many different documents, of which some are removed again.
   std::vector<std::vector<Input>> many(int documents) {
     std::vector<std::vector<Input>> out(1);

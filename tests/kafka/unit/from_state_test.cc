@@ -29,7 +29,7 @@ TEST_F(FromState, TheNewLogRestoresTheIndex) {
   std::mt19937_64 random(seed);
   for (int round = 0; round < 12; ++round) {
     SCOPED_TRACE(fmt::format("seed {}, round {}", seed, round));
-    const std::vector<std::string> before = make_index(random_batches(random));
+    const std::vector<std::string> before = make_index(random_batches(random, now_));
     const std::string log = fmt::format("again-{}", round);
     const LastCommit stored = *last();
     ASSERT_EQ(publish(log), absl::OkStatus());
@@ -204,10 +204,7 @@ TEST_F(FromState, AnUnfinishedRebuildFromDocumentsIsNotContinued) {
   kafka.topic("again", 1);
   for (const auto& [name, value] : kafka.world.broker.topics["log"].configs)
     kafka.world.broker.topics["again"].configs[name] = value;
-  simulation::StoredRecord record;
-  record.key = bytes.substr(at.key, at.value - at.key);
-  record.value = bytes.substr(at.value, at.end - at.value);
-  kafka.world.broker.append({"again", 0}, record);
+  kafka.world.broker.append({"again", 0}, record_of(bytes, at));
   const absl::Status published = publish();
   EXPECT_THAT(std::string(published.message()), HasSubstr("already holds index"));
 }

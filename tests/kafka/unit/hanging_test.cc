@@ -29,8 +29,8 @@ class HangingInMemory : public ::testing::Test {
     kafka.topic("log", 1);
     kafka.topic("events", 2);
     batch(3);
-    hide(batch_, simulation::StoredRecord::State::committed);
-    batch_.clear();
+    for (auto& r : kafka.world.broker.topics["log"].partitions[0].records)
+      r.state = simulation::StoredRecord::State::committed;
   }
   // An event about the document, with a key or none, and a value or none.
   void event(int32_t partition, int64_t document, bool named = true) {
@@ -56,14 +56,8 @@ class HangingInMemory : public ::testing::Test {
       record.state = simulation::StoredRecord::State::open;
       record.key = outbox.view(*m.key);
       record.value = outbox.view(*m.value);
-      batch_.push_back(kafka.world.broker.topics["log"].partitions[0].end);
       kafka.world.broker.append({"log", 0}, record);
     }
-  }
-  void hide(const std::vector<int64_t>& offsets, simulation::StoredRecord::State state) {
-    for (simulation::StoredRecord& r : kafka.world.broker.topics["log"].partitions[0].records)
-      for (const int64_t offset : offsets)
-        if (r.offset == offset) r.state = state;
   }
   Hanging read(const std::vector<Place>& places) {
     committed.clear();
@@ -86,9 +80,6 @@ class HangingInMemory : public ::testing::Test {
   Outbox committed;
   int64_t covered = 0;  // documents below it are covered by the log
   const Place log{"log", 0}, events{"events", 1};
-
- private:
-  std::vector<int64_t> batch_;
 };
 
 TEST_F(HangingInMemory, WhatTheLogCoversWasCommitted) {

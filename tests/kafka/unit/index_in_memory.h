@@ -171,6 +171,10 @@ class IndexInMemory : public ::testing::Test {
   simulation::Partition& partition(const std::string& topic) {
     return kafka.world.broker.topics.at(topic).partitions[0];
   }
+  // The time after which the log forgets removals.
+  void set_retention_ms(int64_t ms) {
+    kafka.world.broker.topics["log"].configs["delete.retention.ms"] = std::to_string(ms);
+  }
   void sleep_ms(int64_t ms) { kafka.world.scheduler.sleep(std::chrono::milliseconds(ms)); }
   int64_t now_ms() { return kafka.world.scheduler.unix_ms(); }
 

@@ -53,8 +53,9 @@ class Snapshots : public IndexInMemory {
     ASSERT_TRUE(index.ok()) << index.status();
     ASSERT_EQ(fill(**index, 1), absl::OkStatus());
   }
-  void set_retention_ms(int64_t ms) {
-    kafka.world.broker.topics["log"].configs["delete.retention.ms"] = std::to_string(ms);
+  void damage_journals() const {
+    for (const auto& file : std::filesystem::directory_iterator(options.state_directory))
+      if (file.path().filename().string().starts_with("journal")) std::ofstream(file.path()) << "damage";
   }
   // The log ends here.
   void cut_log(int64_t end) {
@@ -130,8 +131,7 @@ TEST_F(Snapshots, ARestoreFromTheLogEndsWithACheckpoint) {
 
 TEST_F(Snapshots, IsSetAsideIfItIsDamaged) {
   const auto before = make_index();
-  for (const auto& file : std::filesystem::directory_iterator(options.state_directory))
-    if (file.path().filename().string().starts_with("journal")) std::ofstream(file.path()) << "damage";
+  damage_journals();
   reopen(before);
   EXPECT_THAT(log, HasSubstr(kSetAside));
   EXPECT_TRUE(std::filesystem::exists(options.state_directory + "/damaged"));
@@ -142,8 +142,7 @@ TEST_F(Snapshots, IsSetAsideIfItIsDamaged) {
 // Nothing else has this index.
 TEST_F(Snapshots, StaysIfItIsDamagedAndTheLogHoldsNone) {
   make_index();
-  for (const auto& file : std::filesystem::directory_iterator(options.state_directory))
-    if (file.path().filename().string().starts_with("journal")) std::ofstream(file.path()) << "damage";
+  damage_journals();
   cut_log(0);
   options.dry_run = true;
   const auto index = open("", true);
@@ -197,7 +196,7 @@ TEST_F(Snapshots, OfAnotherClusterIsSetAside) {
     epoch.cluster = "another";
     std::string bytes;
     const LogPlace at = put_log_epoch(bytes, epoch);
-    r.value = bytes.substr(at.value);
+    r.value = record_of(bytes, at).value;
   }
   reopen(before);
   EXPECT_THAT(log, HasSubstr("it belongs to the index log log of cluster simulated"));
@@ -303,7 +302,7 @@ TEST_F(Snapshots, AWrongHintIsNotTrusted) {
   const LogPlace at = put_log_epoch(bytes, epoch);
   auto& all = partition("log").records;
   const auto record = std::find_if(all.begin(), all.end(), [&](const auto& r) { return r.offset == hint; });
-  record->value = bytes.substr(at.value);
+  record->value = record_of(bytes, at).value;
   auto found = identity();
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->epoch->epoch, epoch.epoch);

@@ -32,10 +32,7 @@ class IdentityInMemory : public ::testing::Test {
   void add(const std::function<LogPlace(std::string&)>& put) {
     std::string bytes;
     const LogPlace place = put(bytes);
-    simulation::StoredRecord record;
-    record.key = bytes.substr(place.key, place.value - place.key);
-    record.value = bytes.substr(place.value, place.end - place.value);
-    kafka.world.broker.append({"log", 0}, record);
+    kafka.world.broker.append({"log", 0}, record_of(bytes, place));
   }
   void add(const LogEpoch& one) {
     add([&](std::string& out) { return put_log_epoch(out, one); });

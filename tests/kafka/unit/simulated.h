@@ -7,8 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "kafka/source.h"
 #include "kafka/transactor.h"
 #include "simulation/cluster.h"
+#include "state/index_log.h"
 
 namespace doppel::kafka_test {
 
@@ -19,12 +21,30 @@ inline std::string header_of(const simulation::StoredRecord& record, const std::
   return "";
 }
 
+// The record that a put_log_ function wrote to `bytes`.
+inline simulation::StoredRecord record_of(const std::string& bytes, const LogPlace& at) {
+  simulation::StoredRecord out;
+  out.key = bytes.substr(at.key, at.value - at.key);
+  out.value = bytes.substr(at.value, at.end - at.value);
+  return out;
+}
+
 // Of a process that owns the log "log".
 inline kafka::TransactorOptions transactor_options(const std::string& owner) {
   kafka::TransactorOptions out;
   out.producer.transactions.id = "doppel";
   out.index_log = "log";
   out.owner = owner;
+  return out;
+}
+
+// A source of the topic "pages".
+inline kafka::KafkaSourceOptions source_options() {
+  kafka::KafkaSourceOptions out;
+  out.group = "doppel";
+  out.topics.names.emplace_back("pages");
+  out.idle_ms = 1;
+  out.in_background = false;
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <utility>
 #include <variant>
@@ -42,6 +43,20 @@ inline std::string text(int number) {
 }
 inline Input removal(const std::string& key) {
   Input out{.value = {}, .key = key, .not_fetched = {}, .headers = {}};
+  return out;
+}
+
+// Documents that repeat, replace and remove others, while time passes.
+inline std::vector<std::vector<Input>> random_batches(std::mt19937_64& random, int64_t& now_ms) {
+  std::vector<std::vector<Input>> out(1 + random() % 12);
+  for (std::vector<Input>& batch : out) {
+    for (uint64_t n = random() % 12; n > 0; --n) {
+      const std::string key = fmt::format("{}", random() % 20);
+      batch.push_back(random() % 4 == 0 ? removal(key) : page(key, text(static_cast<int>(random() % 40))));
+      batch.back().timestamp_ms = now_ms;
+      now_ms += static_cast<int64_t>(random() % 200);
+    }
+  }
   return out;
 }
 

@@ -93,10 +93,7 @@ class SourceGroup : public ::testing::Test {
  protected:
   SourceGroup() {
     kafka.topic("pages", 2);
-    options.group = "doppel";
-    options.topics.names.emplace_back("pages");
     options.idle_ms = 100;
-    options.in_background = false;
     options.moves_group = true;
   }
   // A transaction of so many records: its marker has an offset, too.
@@ -128,7 +125,7 @@ class SourceGroup : public ::testing::Test {
   Simulated kafka{1};
   Group group;
   GroupCluster cluster{kafka.world, group};
-  kafka::KafkaSourceOptions options;
+  kafka::KafkaSourceOptions options = source_options();
 };
 
 TEST_F(SourceGroup, MovesBehindTheMarkerOnceEverythingIsRead) {

@@ -21,15 +21,6 @@ namespace {
 using kafka::KafkaSource;
 using kafka::KafkaSourceOptions;
 
-KafkaSourceOptions source_options() {
-  KafkaSourceOptions out;
-  out.group = "doppel";
-  out.topics.names.emplace_back("pages");
-  out.idle_ms = 1;
-  out.in_background = false;
-  return out;
-}
-
 std::string name_of(int32_t partition, uint64_t offset, const std::optional<std::string_view>& key,
                     bool null_value, std::string_view value) {
   return fmt::format("{}/{} {} {}", partition, offset, key.value_or("no key"), null_value ? "null" : value);

@@ -30,12 +30,7 @@ constexpr std::chrono::milliseconds kRecreation(100);  // brokers take longer th
 class ChangingTopic : public ::testing::Test {
  protected:
   explicit ChangingTopic(uint64_t seed = 1) : kafka(seed) {
-    options.group = "doppel";
-    options.topics.names.emplace_back("pages");
-    options.idle_ms = 1;
     options.metadata_ms = 1'000;
-    options.in_background = false;
-    options.recreated_stops.clear();
     recreate(2);
   }
 
@@ -90,7 +85,7 @@ class ChangingTopic : public ::testing::Test {
   }
 
   Simulated kafka;
-  kafka::KafkaSourceOptions options;
+  kafka::KafkaSourceOptions options = source_options();
   std::unique_ptr<KafkaSource> source;
   std::vector<std::string> read;
   std::map<int32_t, LogProgress> progress_;

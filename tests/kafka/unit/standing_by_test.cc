@@ -50,10 +50,6 @@ class StandingBy : public IndexInMemory {
     return out;
   }
   void give_turn() { kafka.world.broker.seat.heard = {}; }
-  // The time after which the log forgets removals.
-  void set_retention_ms(int64_t ms) {
-    kafka.world.broker.topics["log"].configs["delete.retention.ms"] = std::to_string(ms);
-  }
   int times(const std::string& text) const {
     int out = 0;
     for (size_t at = log.find(text); at != std::string::npos; at = log.find(text, at + 1)) ++out;
@@ -65,10 +61,7 @@ class StandingBy : public IndexInMemory {
     epoch.epoch.fill(number);
     std::string bytes;
     const LogPlace at = put_log_epoch(bytes, epoch);
-    simulation::StoredRecord record;
-    record.key = bytes.substr(at.key, at.value - at.key);
-    record.value = bytes.substr(at.value, at.end - at.value);
-    kafka.world.broker.append({"log", 0}, record);
+    kafka.world.broker.append({"log", 0}, record_of(bytes, at));
   }
 
   Standby standby;
