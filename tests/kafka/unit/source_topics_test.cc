@@ -174,6 +174,19 @@ TEST_F(ReadTopic, ThatIsMadeAgainStopsIfItMust) {
       "created again. This helps.");
 }
 
+// The partition that was read last is gone, and comes back with a later topic.
+TEST_F(ReadTopic, ThatIsMadeAgainWithFewerPartitionsIsReadFromItsBeginning) {
+  recreate(1);
+  add(0, 2);
+  ASSERT_TRUE(read_on(std::chrono::seconds(5)).ok());
+  EXPECT_THAT(read, ElementsAre("2/0/0", "2/0/1"));
+  recreate(2);
+  add(1);
+  add(0, 3);
+  ASSERT_TRUE(read_on(std::chrono::seconds(5)).ok());
+  EXPECT_THAT(read, ::testing::UnorderedElementsAre("2/0/0", "2/0/1", "3/0/0", "3/0/1", "3/0/2", "3/1/0"));
+}
+
 TEST_F(ReadTopic, WhoseBrokersLostTheLastRecordsIsAnError) {
   partition(1).records.resize(3);
   partition(1).end = 3;
