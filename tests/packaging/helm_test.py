@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""deploy/helm/doppel: helm takes it, and what it renders is valid and says what deploy/kubernetes says. usage: helm_test.py --source DIR --binary DOPPEL
+"""The chart of scripts/chart: helm takes it, and what it renders is valid and says what deploy/kubernetes says. usage: helm_test.py --source DIR --binary DOPPEL
 scripts/install-deps test installs helm. Runs in the environment that tests/packaging/venv makes.
 """
 import argparse
@@ -20,7 +20,6 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--source", required=True, type=pathlib.Path)
 parser.add_argument("--binary", required=True)
 ARGS = parser.parse_args()
-CHART = ARGS.source / "deploy/helm/doppel"
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
 HELM = shutil.which("helm") or shutil.which("helm", path=str(CACHE / "doppel/helm"))
 if not HELM:
@@ -58,9 +57,12 @@ def load(path):
     return yaml.safe_load((ARGS.source / path).read_text())
 
 
+SCRATCH = tempfile.TemporaryDirectory()
+SOURCE = ARGS.source / "deploy/helm/doppel"
+CHART = pathlib.Path(run(ARGS.source / "scripts/chart", pathlib.Path(SCRATCH.name) / "doppel").strip())
 ALL = ["--set", "serviceMonitor.enabled=true,prometheusRule.enabled=true,dashboards.enabled=true"]
 CLUSTER = ["-f", CHART / "values-cluster.yaml"]
-with tempfile.TemporaryDirectory() as scratch:
+with SCRATCH as scratch:
     os.environ["HOME"] = scratch
     print(run(HELM, "lint", "--strict", CHART).splitlines()[-1])
     for number, resource in enumerate(render(*ALL, "--set", "standby=true") + render(*ALL, *CLUSTER)):
@@ -145,8 +147,14 @@ extraVolumeMounts: [{name: ca, mountPath: /etc/ssl/kafka, readOnly: true}]
     for wrong in ("serviceMonitor.enable=true", "standby=2", "cluster.matcher=4", "cluster.matchers.sets={0}", "networkPolicy.kafkaPort=9092", "podAnnotation.a=b", "storage.size=big", "config.http.listen=9464"):
         done = subprocess.run([HELM, "template", "doppel", CHART, "--set", wrong], capture_output=True, text=True)
         assert done.returncode != 0 and wrong.split("=")[0].split(".")[-1] in done.stderr, f"{wrong}: {done.stderr or 'no error'}"
-    # A package of the chart holds all that it renders.
-    run(HELM, "package", CHART, "--destination", scratch)
-    packed = [r for r in yaml.safe_load_all(run(HELM, "template", "doppel", pathlib.Path(scratch) / f"doppel-{version}.tgz", "--namespace", "doppel", *ALL)) if r]
+    # A package holds all that the chart renders. The folder without rules and dashboards renders the rest, and says what is missing.
+    package = pathlib.Path(run(ARGS.source / "scripts/chart", "--pack", pathlib.Path(scratch) / "chart.tgz").strip())
+    packed = [r for r in yaml.safe_load_all(run(HELM, "template", "doppel", package, "--namespace", "doppel", *ALL)) if r]
     assert packed == render(*ALL), "the packed chart renders something else"
+    assert render() == [r for r in yaml.safe_load_all(run(HELM, "template", "doppel", SOURCE, "--namespace", "doppel")) if r]
+    for name in ("prometheusRule", "dashboards"):
+        done = subprocess.run([HELM, "template", "doppel", SOURCE, "--set", f"{name}.enabled=true"], capture_output=True, text=True)
+        assert done.returncode != 0 and f"{name}.enabled needs the chart that scripts/chart makes" in done.stderr, done.stderr or "no error"
+    done = subprocess.run([ARGS.source / "scripts/chart", CHART], capture_output=True, text=True)
+    assert done.returncode == 2 and "exists" in done.stderr, "scripts/chart wrote over a folder"
 print(f"{len(packed)} objects are valid and agree with deploy/kubernetes")

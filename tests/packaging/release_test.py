@@ -47,7 +47,8 @@ def refuse(folder, version, *flags, because):
 with tempfile.TemporaryDirectory() as temporary:
     folder = pathlib.Path(temporary)
     one = clone(ARGS.source, folder / "one")
-    shutil.copy(ARGS.source / "scripts/release", one / "scripts/release")
+    for script in ("release", "chart"):
+        shutil.copy(ARGS.source / "scripts" / script, one / "scripts" / script)
     changelog = one / "CHANGELOG.md"
     changelog.write_text("# Changelog\n\n## Unreleased\n\n* Something new.\n")
     commit(one)
@@ -88,7 +89,7 @@ with tempfile.TemporaryDirectory() as temporary:
         outputs.append(folder / f"{source.name}.dist")
         run(source / "scripts/release", VERSION, "--build", ARGS.build, "-o", outputs[-1], umask=mask)
     files = sorted(f.name for f in outputs[0].iterdir())
-    assert [f.split(VERSION)[0] for f in files] == ["SHA256SUMS", "doppel-", "doppel-", "doppel_"], files
+    assert [f.split(VERSION)[0] for f in files] == ["SHA256SUMS", "doppel-", "doppel-", "doppel-chart-", "doppel_"], files
     for file in reversed(files):  # SHA256SUMS last: it differs if another does
         assert (outputs[0] / file).read_bytes() == (outputs[1] / file).read_bytes(), f"two runs gave two different {file}"
     run("sha256sum", "-c", "--strict", "SHA256SUMS", cwd=outputs[0])
@@ -96,5 +97,7 @@ with tempfile.TemporaryDirectory() as temporary:
     prefix = f"doppel-{VERSION}/"
     committed = run("git", "-C", one, "-c", "core.quotePath=off", "ls-files").split("\n")
     assert sorted(f.removeprefix(prefix) for f in packed if not f.endswith("/")) == sorted(committed)
+    chart = run("tar", "-tf", outputs[0] / f"doppel-chart-{VERSION}.tgz").split()
+    assert {"doppel/Chart.yaml", "doppel/files/doppel-alerts.yml", "doppel/files/doppel-overview.json"} <= set(chart), chart
     assert run("dpkg-deb", "-f", next(outputs[0].glob("*.deb")), "Version").strip() == VERSION
 print(f"prepared, refused, and released twice with the same bytes: {', '.join(files)}")

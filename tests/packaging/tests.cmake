@@ -25,7 +25,6 @@ if(Python3_FOUND AND NOT DOPPEL_SANITIZE)
   add_test(NAME packaging/helm COMMAND ${CMAKE_BINARY_DIR}/packaging-venv/bin/python ${packaging}/helm_test.py
     --source ${PROJECT_SOURCE_DIR} --binary $<TARGET_FILE:doppel_cli>)
   set_tests_properties(packaging/helm PROPERTIES LABELS packaging TIMEOUT 120 FIXTURES_REQUIRED packaging_venv)
-  add_test(NAME packaging/helm_files COMMAND ${PROJECT_SOURCE_DIR}/deploy/helm/copy-files --check)
 
   add_test(NAME packaging/sbom COMMAND ${CMAKE_BINARY_DIR}/packaging-venv/bin/python ${packaging}/sbom_test.py
     --source ${PROJECT_SOURCE_DIR} --build ${CMAKE_BINARY_DIR})
