@@ -179,9 +179,17 @@ class HtmlExtractor::Page final : public HtmlEvents {
     kind_.see_data(data_.scripts());
     if (kind_.is_forum()) {
       // On a forum, the comments are the content.
-      for (HtmlNode& node : nodes_) node.marks &= ~kMarkComments;
+      for (HtmlNode& node : nodes_) {
+        node.marks &= ~kMarkComments;
+        node.names &= ~kMarkComments;
+      }
     }
-    return chooser_.choose(text_, blocks_, nodes_, kind_.is_one_thing());
+    return chooser_.choose(text_, blocks_, nodes_, subject());
+  }
+
+  Subject subject() const {
+    if (!kind_.is_one_thing()) return Subject::many;
+    return kind_.is_product() ? Subject::product : Subject::article;
   }
 
   absl::Status read(std::string_view html) {
@@ -284,6 +292,7 @@ class HtmlExtractor::Page final : public HtmlEvents {
     if (element.name == "br" || element.name == "hr") return;
     HtmlNode node{.parent = here.node,
                   .marks = marks_of_element(element.name),
+                  .title = here.title,
                   .running = element.name == "p" || element.name == "ul" || element.name == "ol" ||
                              element.name == "blockquote" || element.name == "pre" ||
                              element.name == "table" || element.name == "dl" ||
@@ -294,10 +303,14 @@ class HtmlExtractor::Page final : public HtmlEvents {
     const bool whole_page = element.name == "html" || element.name == "body";
     kind_.see_element(element.name);
     attributes.each([&](std::string_view name, std::string_view value) {
-      if (!whole_page) node.marks |= marks_of_attribute(name, value);
+      if (name == "class" || name == "id") {
+        if (!whole_page) node.names |= marks_of_names(value);
+      } else if (!whole_page) {
+        node.marks |= marks_of_attribute(name, value);
+      }
       if (whole_page || name == "itemtype") kind_.see_attribute(name, value);
     });
-    here.in_content = here.in_content || (node.marks & kMarkContent) != 0;
+    here.in_content = here.in_content || ((node.marks | node.names) & kMarkContent) != 0;
     here.node = static_cast<uint32_t>(nodes_.size());
     nodes_.push_back(node);
   }

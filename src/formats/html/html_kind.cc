@@ -7,9 +7,10 @@ namespace {
 
 // Types of schema.org, as they occur in a page's data.
 constexpr std::string_view kForumTypes[] = {"DiscussionForumPosting", "QAPage"};
-constexpr std::string_view kOneThingTypes[] = {"Article\"", "BlogPosting\"", "\"Product\""};
+constexpr std::string_view kArticleTypes[] = {"Article\"", "BlogPosting\""};
+constexpr std::string_view kProductTypes[] = {"\"Product\""};
 // Types of Open Graph: "article", "og:product", "product.item".
-constexpr std::string_view kOneThings[] = {"article", "product"};
+constexpr std::string_view kArticle = "article", kProduct = "product";
 // Words in the class or id of <html> or <body>.
 constexpr std::string_view kForumWords[] = {"topic",  "topics", "thread",    "threads", "forum",
                                             "forums", "phpbb",  "vbulletin", "xenforo", "discourse"};
@@ -34,12 +35,15 @@ bool is_forum_word(std::string_view word) {
 }  // namespace
 
 void PageKind::see_meta(HtmlAttributes attributes) {
-  bool type = false, one_thing = false;
+  bool type = false, one_thing = false, product = false;
   attributes.each([&](std::string_view name, std::string_view value) {
     type = type || ((name == "property" || name == "name") && value == "og:type");
-    one_thing = one_thing || (name == "content" && has_one_of(value, kOneThings));
+    if (name != "content") return;
+    one_thing = one_thing || value.find(kArticle) != std::string_view::npos;
+    product = product || value.find(kProduct) != std::string_view::npos;
   });
   one_thing_ = one_thing_ || (type && one_thing);
+  product_ = product_ || (type && product);
 }
 
 void PageKind::see_attribute(std::string_view name, std::string_view value) {
@@ -60,7 +64,8 @@ void PageKind::see_attribute(std::string_view name, std::string_view value) {
 
 void PageKind::see_data(std::string_view json) {
   forum_ = forum_ || has_one_of(json, kForumTypes);
-  one_thing_ = one_thing_ || has_one_of(json, kOneThingTypes);
+  one_thing_ = one_thing_ || has_one_of(json, kArticleTypes);
+  product_ = product_ || has_one_of(json, kProductTypes);
 }
 
 }  // namespace doppel

@@ -22,11 +22,12 @@ class PageKind {
   // Whether the page consists of posts of its readers.
   bool is_forum() const { return forum_; }
   // Whether the page is about one article or product, so that everything around it is about other things.
-  bool is_one_thing() const { return one_thing_ || articles_ == 1; }
+  bool is_one_thing() const { return one_thing_ || product_ || articles_ == 1; }
+  bool is_product() const { return product_; }
 
  private:
   uint32_t articles_ = 0;
-  bool forum_ = false, one_thing_ = false;
+  bool forum_ = false, one_thing_ = false, product_ = false;
 };
 
 }  // namespace doppel

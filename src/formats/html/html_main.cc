@@ -172,7 +172,7 @@ void MainText::collect(std::string_view text) {
 }
 
 std::string_view MainText::choose(std::string_view text, std::vector<TextBlock>& blocks,
-                                  std::vector<HtmlNode>& nodes, bool one_thing) {
+                                  std::vector<HtmlNode>& nodes, Subject subject) {
   blocks_ = &blocks;
   nodes_ = &nodes;
   for (TextBlock& block : blocks) {
@@ -180,13 +180,13 @@ std::string_view MainText::choose(std::string_view text, std::vector<TextBlock>&
     block.letters = letters_of(text.substr(block.begin, bytes));
     block.links = static_cast<uint32_t>(block.link_bytes * 100 / std::max<size_t>(1, bytes));
   }
-  region_.find(blocks, nodes, one_thing);
+  region_.find(blocks, nodes, subject);
   fates_.assign(blocks.size(), BlockFate::taken);
   grades_.resize(blocks.size());
   for (size_t i = 0; i < blocks.size(); ++i) grades_[i] = grade_of(i);
   drop_title();
   settle();
-  take_lists(one_thing);
+  take_lists(subject != Subject::many);
   nearly_empty_ = taken_letters() < kEnoughLetters;
   if (nearly_empty_) take_what_is_left();
   drop_repeats(text);

@@ -37,7 +37,7 @@ class MainText {
   // Returns the chosen blocks, one in each line; all of `text` if there are only links and boilerplate. Valid
   // until the next call, or as long as `text`.
   std::string_view choose(std::string_view text, std::vector<TextBlock>& blocks, std::vector<HtmlNode>& nodes,
-                          bool one_thing);
+                          Subject subject);
 
   // Whether the last page had too little text for the purpose of a page.
   bool nearly_empty() const { return nearly_empty_; }

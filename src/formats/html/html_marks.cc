@@ -19,7 +19,7 @@ constexpr std::string_view kBoilerplateWords =
     "imagedescription, img description, image description, publication info, post info, article info, "
     "pubdate, postdate, post date, entry date, article date, publish date, werbung, anzeige, "
     "publicidad, relacionadas, addtoany, sharedaddy, jp relatedposts, relatedposts, readmore, "
-    "recommend, hashtags, screen reader, sr only, visually hidden, skip link, paywall, twitter tweet, "
+    "recommend, hashtags, screen reader, sr only, visually hidden, skip link, twitter tweet, "
     "cta, instagram media, fb post, embed preview, app section, newsletters, cookie, cookies, consent, gdpr";
 // Also boilerplate, but these words also name topics, so they count only in names of one or two words.
 constexpr std::string_view kSoftWords =
@@ -34,6 +34,7 @@ constexpr std::string_view kMenuWords = "nav, navbar, navigation, menu";
 // Boilerplate that all pages of a site share.
 constexpr std::string_view kSiteWords = "footer, copyright, masthead, topbar";
 // Dialogs that ask for something before the page is read: a word of each list, or the name of a product.
+constexpr std::string_view kConsentAlone = "cookie, cookies, gdpr, ccpa";  // a dialog without a second word
 constexpr std::string_view kConsentFirst = "cookie, cookies, consent, gdpr, ccpa, privacy, tracking";
 constexpr std::string_view kConsentSecond =
     "banner, bar, notice, consent, popup, modal, message, alert, notification, overlay, dialog, law, "
@@ -59,9 +60,15 @@ constexpr std::string_view kLeadWords =
 // Page builders put these around everything; themes use them to describe the layout.
 constexpr std::string_view kEmptyWords =
     "elementor widget, elementor cta, has sidebar, with sidebar, no sidebar, sidebar none";
+// Words before the first hyphen of a name that says how an element looks, or what its article is about.
+constexpr std::string_view kNoRole[] = {"text",   "bg",     "border", "font",     "leading",     "fill",
+                                        "stroke", "ring",   "shadow", "from",     "via",         "to",
+                                        "divide", "accent", "caret",  "outline",  "placeholder", "decoration",
+                                        "max",    "min",    "z",      "category", "tag"};
 constexpr Marks kMeansNothing = 512;
 constexpr Marks kFirst = 1024, kSecond = 2048;  // in kConsentFirst, kConsentSecond
 constexpr Marks kSoft = 8192;                   // counts only in short names
+constexpr Marks kAlone = 65536;                 // in kConsentAlone
 constexpr Marks kOfShortNames =
     kMarkBoilerplate | kMarkComments | kMarkConsent | kMarkSite | kMarkShow | kMarkMenu;
 
@@ -107,6 +114,7 @@ constexpr std::array<Entry, kSlots> make_table() {
   put_all(kSoftShowWords, kMarkShow | kSoft);
   put_all(kMenuWords, kMarkMenu);
   put_all(kSiteWords, kMarkBoilerplate | kMarkSite);
+  put_all(kConsentAlone, kAlone);
   put_all(kConsentFirst, kFirst);
   put_all(kConsentSecond, kSecond);
   put_all(kConsentWords, kMarkBoilerplate | kMarkConsent);
@@ -164,11 +172,20 @@ struct Words {
   }
 };
 
+bool says_no_role(std::string_view name) {
+  if (name.front() == '-' || name.front() == '!' || name.find(':') != std::string_view::npos) return true;
+  const size_t hyphen = name.find('-');
+  return hyphen != std::string_view::npos &&
+         std::find(std::begin(kNoRole), std::end(kNoRole), name.substr(0, hyphen)) != std::end(kNoRole);
+}
+
 Marks marks_of_name(std::string_view name) {
+  if (says_no_role(name)) return 0;
   Words words;
   words.split(name);
+  // A letter in front is a prefix ("l-sidebar"); elsewhere it is a word of a sentence ("more-about-x").
   size_t long_words = 0;
-  for (size_t i = 0; i < words.count; ++i) long_words += words.places[i].second > 1 ? 1 : 0;
+  for (size_t i = 0; i < words.count; ++i) long_words += i > 0 || words.places[i].second > 1 ? 1 : 0;
   const bool is_short = long_words <= kShortName;
   Marks out = 0;
   Marks before = 0;
@@ -183,14 +200,16 @@ Marks marks_of_name(std::string_view name) {
     if ((one & kSoft) != 0 && long_words > kShortestName) one = 0;
     out |= pair | one;
     const bool consent = (before & kFirst) != 0 && (one & kSecond) != 0;
-    if (consent || (words.count == 1 && (one & kFirst) != 0)) out |= kMarkBoilerplate | kMarkConsent;
+    if (consent || (words.count == 1 && (one & kAlone) != 0)) out |= kMarkBoilerplate | kMarkConsent;
     before = one;
   }
   if (!is_short) out &= ~kOfShortNames;
-  return out & ~(kFirst | kSecond | kSoft);
+  return out & ~(kFirst | kSecond | kSoft | kAlone);
 }
 
-Marks marks_of_words(std::string_view value) {
+}  // namespace
+
+Marks marks_of_names(std::string_view value) {
   Marks out = 0;
   value = value.substr(0, kBytesRead);
   while (!value.empty()) {
@@ -200,8 +219,6 @@ Marks marks_of_words(std::string_view value) {
   }
   return out;
 }
-
-}  // namespace
 
 Marks marks_of_element(std::string_view name) {
   if (name == "article") return kMarkContent;
@@ -218,7 +235,6 @@ Marks marks_of_element(std::string_view name) {
 }
 
 Marks marks_of_attribute(std::string_view name, std::string_view value) {
-  if (name == "class" || name == "id") return marks_of_words(value);
   if (name == "role") {
     if (value == "main") return kMarkContent | kMarkMain;
     if (value == "article") return kMarkContent;

@@ -21,7 +21,12 @@ inline constexpr Marks kMarkShow = 16384;     // boilerplate on a page about one
 inline constexpr Marks kMarkMenu = 32768;     // boilerplate of the site if it contains mostly links
 inline constexpr Marks kMarkLead = 16;        // introduces the text, if it comes before it
 
+// What the page's author says by the markup itself: the element, its role, its itemprop.
 Marks marks_of_element(std::string_view name);
 Marks marks_of_attribute(std::string_view name, std::string_view value);
+// What the words of a class or id suggest. Names of utility classes ("text-caption", "dark:bg-footer",
+// "-tracking-1") describe looks, and those of topics ("category-books", "tag-cookies") describe the article,
+// so they suggest nothing.
+Marks marks_of_names(std::string_view value);
 
 }  // namespace doppel

@@ -40,27 +40,76 @@ constexpr uint64_t kMainLetters =
 constexpr uint64_t kBeside = 50;  // percent of the region's plain text, in marked siblings
 constexpr uint64_t kLettersInside = 70;  // percent of the region's letters, on a page about many things
 
+// Running text is what long blocks have beyond kRunning letters, so that an article outweighs teasers with as
+// many letters. In percent of the page's running text: the element with more than kOutweighs is not what its
+// name suggests; with a title or an element of content kOutweighsTitled is enough; readers' comments need
+// more, and on the page of a product they stay comments.
+constexpr uint32_t kRunning = 100;
+constexpr uint64_t kOutweighs = 62, kOutweighsTitled = 35, kOutweighsComments = 75;
+constexpr uint32_t kRunningLeast = 300;
+constexpr uint32_t kRunningSite = 600;  // with less, text that a name calls the site's stays the site's
+
 constexpr uint32_t kLeadLetters = 40;
 constexpr uint32_t kLeadLinks = 20;
 constexpr int kLeads = 3;
 constexpr size_t kTitleNear =
     8;  // blocks before the text where a heading may be the title, if there is no h1
 
+constexpr Marks kAway = kMarkBoilerplate | kMarkComments | kMarkConsent | kMarkSite | kMarkShow | kMarkMenu;
 constexpr Marks kNoMain = kMarkBoilerplate | kMarkConsent | kMarkSite;
 
 bool has(const HtmlNode& node, Marks marks) { return (node.marks & marks) != 0; }
 
 }  // namespace
 
-void Region::find(const std::vector<TextBlock>& blocks, std::vector<HtmlNode>& nodes, bool one_thing) {
+void Region::find(const std::vector<TextBlock>& blocks, std::vector<HtmlNode>& nodes, Subject subject) {
   blocks_ = &blocks;
   nodes_ = &nodes;
-  one_thing_ = one_thing;
+  one_thing_ = subject != Subject::many;
+  product_ = subject == Subject::product;
+  weigh_names();
   drop_comments();
   drop_boilerplate();
   for (size_t i = 1; i < nodes.size(); ++i) nodes[i].site = nodes[i].site || nodes[nodes[i].parent].site;
   choose();
   find_leads();
+}
+
+// A name is evidence. The element that holds most of the page's running text outweighs it.
+void Region::weigh_names() {
+  std::vector<HtmlNode>& nodes = *nodes_;
+  runs_.assign(nodes.size(), 0);
+  titled_.assign(nodes.size(), 0);
+  for (size_t i = 1; i < nodes.size(); ++i) {
+    const HtmlNode& parent = nodes[nodes[i].parent];
+    // What the markup itself calls boilerplate, and what names call dialogs, does not compete with the text.
+    nodes[i].out = parent.out || has(nodes[i], kMarkBoilerplate) || (nodes[i].names & kMarkConsent) != 0;
+    if ((titled_[nodes[i].parent] & 2) != 0 || has(parent, kMarkContent)) titled_[i] = 2;
+  }
+  for (const TextBlock& block : *blocks_) {
+    if (!nodes[block.node].out && block.letters > kRunning && block.links < kJoinsLinks)
+      runs_[block.node] += block.letters - kRunning;
+  }
+  for (size_t i = nodes.size(); i-- > 1;) {
+    runs_[nodes[i].parent] += runs_[i];
+    if (nodes[i].title || (titled_[i] & 1) != 0) titled_[nodes[i].parent] |= 1;
+  }
+  for (size_t i = 1; i < nodes.size(); ++i) {
+    HtmlNode& node = nodes[i];
+    nodes[i].out = false;
+    const uint64_t share = runs_[0] == 0 ? 0 : runs_[i] * 100ULL / runs_[0];
+    const bool titled = (titled_[i] & 1) != 0 || has(node, kMarkContent);
+    if (runs_[i] >= kRunningLeast && share > (titled ? kOutweighsTitled : kOutweighs)) {
+      const bool inside = (titled_[i] & 2) != 0 && runs_[i] >= kRunningSite;
+      Marks kept = kMarkConsent;
+      if (!titled && (product_ || share < kOutweighsComments)) kept |= kMarkComments;
+      if (!titled && !inside && (node.names & kMarkSite) != 0)
+        kept |= kMarkSite | kMarkMenu | kMarkBoilerplate;
+      if ((node.names & kMarkConsent) != 0) kept |= kMarkBoilerplate;
+      node.names &= ~kAway | kept;
+    }
+    node.marks |= node.names;
+  }
 }
 
 // Sums the letters of each element that is not out, with its descendants. Returns the page's plain text.

@@ -14,6 +14,8 @@ namespace doppel {
 struct HtmlNode {
   uint32_t parent = 0;
   Marks marks = 0;
+  Marks names = 0;       // suggested by its class and id
+  bool title = false;    // an h1
   bool running = false;  // a paragraph, a heading, a list: what text consists of
   // The following members are set by Region.
   bool comment = false;  // in or part of readers' comments
@@ -44,11 +46,13 @@ inline constexpr uint32_t kGoodLetters = 50;
 inline constexpr uint32_t kEnoughLetters = 200;
 inline constexpr uint32_t kManyLinks = 50;  // percent
 
+// What a page is about, by its own markup: many things, such as a listing; one article; one product.
+enum class Subject : unsigned char { many, article, product };
+
 // One for each thread. Linear in blocks and nodes.
 class Region {
  public:
-  // `one_thing`: the page is about one article or product.
-  void find(const std::vector<TextBlock>& blocks, std::vector<HtmlNode>& nodes, bool one_thing);
+  void find(const std::vector<TextBlock>& blocks, std::vector<HtmlNode>& nodes, Subject subject);
 
   // Whether the block belongs to the region. Does not check `out`.
   bool holds(const TextBlock& block) const { return inside_[block.node] != 0 || passed_[block.node] != 0; }
@@ -58,6 +62,7 @@ class Region {
   bool is_lead(size_t block) const { return lead_[block] != 0; }
 
  private:
+  void weigh_names();
   uint64_t sum();
   void drop_comments();
   void drop_boilerplate();
@@ -75,7 +80,9 @@ class Region {
   std::vector<unsigned char> inside_;
   std::vector<unsigned char> passed_;  // elements on the path down to the region, whose own text counts
   std::vector<unsigned char> lead_;
-  bool marked_ = false, one_thing_ = false;
+  std::vector<uint32_t> runs_;         // for each element, the weight of its running text
+  std::vector<unsigned char> titled_;  // 1: contains an h1; 2: is inside of an element of content
+  bool marked_ = false, one_thing_ = false, product_ = false;
 };
 
 }  // namespace doppel
