@@ -9,7 +9,10 @@
 #include <iterator>
 #include <memory>
 #include <tuple>
+#include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "base/status.h"
 #include "files/warc/wacz.h"
 
@@ -174,12 +177,45 @@ class Walk {
   absl::Status lost_;                                         // set if a file would be overwritten
 };
 
+bool is_link(const InputFile& file) {
+  struct stat info = {};
+  return ::lstat(file.path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
+}
+
+// Leaves each file once that several paths lead to: otherwise it would be its own copy. Of its paths the first
+// one that is no symbolic link stays.
+void leave_each_file_once(Listing& listing) {
+  std::vector<InputFile>& files = listing.files;
+  absl::flat_hash_map<std::pair<uint64_t, uint64_t>, size_t> stays;
+  std::vector<bool> gone(files.size());
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (files[i].pipe) continue;
+    const auto [known, fresh] = stays.try_emplace(std::pair(files[i].device, files[i].inode), i);
+    if (fresh) continue;
+    const bool other = is_link(files[known->second]) && !is_link(files[i]);
+    if (listing.links++ == 0) {
+      const InputFile &link = files[other ? known->second : i], &file = files[other ? i : known->second];
+      listing.first_link = fmt::format("{} is {}", link.shown(), file.shown());
+    }
+    gone[other ? std::exchange(known->second, i) : i] = true;
+  }
+  size_t at = 0;
+  std::erase_if(files, [&](const InputFile&) { return gone[at++]; });
+}
+
 }  // namespace
 
 absl::StatusOr<Listing> list_files(const FilesSourceOptions& options) {
   Listing listing;
   Walk walk(options, listing);
   for (const std::string& path : options.paths) RETURN_IF_ERROR(walk.add(path));
+  leave_each_file_once(listing);
+  if (listing.links != 0) {
+    options.say(fmt::format("{} left out, because {} to files that are read already: {}{}",
+                            listing.links == 1 ? "1 path is" : fmt::format("{} paths are", listing.links),
+                            listing.links == 1 ? "it leads" : "they lead", listing.first_link,
+                            listing.links == 1 ? "" : ", ..."));
+  }
   if (listing.indexes != 0) {
     options.say(fmt::format("{} index and log files (.cdx, .cdxj, .log) beside WARC files are not read",
                             listing.indexes));

@@ -13,6 +13,8 @@ namespace doppel {
 
 struct Listing {
   std::vector<InputFile> files;
+  uint64_t links = 0;  // paths that were left out, because another one leads to the same file
+  std::string first_link;
   uint64_t indexes = 0;           // index and log files next to WARC files, which are skipped
   std::vector<Problem> problems;  // files, directories and links that cannot be read
 };
