@@ -13,7 +13,10 @@ bool has_place(const Metadata& m) {
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-bool has_name(const Metadata& m) { return !m.id.empty() || (m.key && !m.key->empty()); }
+// Whether name() is more than a place; the name of a whole file is its path.
+bool has_name(const Metadata& m) {
+  return !m.id.empty() || (m.key && !m.key->empty()) || (m.whole_file && m.source != "-");
+}
 
 }  // namespace
 

@@ -51,6 +51,14 @@ TEST(KnownAgain, BySameNameWhereOneHasNoPlace) {
   }
 }
 
+TEST(KnownAgain, AWholeFileIsNamedByItsPath) {
+  const Metadata file{.source = "in/a.txt", .whole_file = true};
+  EXPECT_TRUE(same({.source = kProgramSource, .offset = 1, .key = "in/a.txt"}, file));
+  EXPECT_FALSE(same({.source = kProgramSource, .offset = 1, .key = "a.txt"}, file));
+  EXPECT_FALSE(same(file, {.source = "in/b.txt", .whole_file = true}));
+  EXPECT_FALSE(same({.source = "-", .whole_file = true}, {.source = "-", .whole_file = true}));
+}
+
 TEST(KnownAgain, RecordsOfKafkaAreKnownByTheirOffsets) {
   const Metadata record{.source = "topic", .partition = 1, .offset = 5, .key = "x"};
   EXPECT_TRUE(same(record, record));
