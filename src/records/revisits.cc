@@ -40,7 +40,7 @@ std::string record_id(std::string_view event_id) {
 // The headers of the replaced record that a revisit record does not copy.
 constexpr std::string_view kReplaced[] = {
     "WARC-Type",           "WARC-Profile",      "WARC-Refers-To", "WARC-Refers-To-Target-URI",
-    "WARC-Refers-To-Date", "WARC-Block-Digest", "Content-Length"};
+    "WARC-Refers-To-Date", "WARC-Block-Digest", "WARC-Payload-Digest", "Content-Length"};
 
 void append_reference(std::string& out, std::string_view id, std::string_view uri, std::string_view date) {
   out += fmt::format("WARC-Profile: {}\r\n", kProfile);
@@ -130,23 +130,22 @@ bool is_verdict_line(std::string_view line) {
 
 absl::StatusOr<std::string> revisit_of_record(std::string_view head, std::string_view http_head,
                                               const WarcRecord& original, std::string_view digest) {
-  for (const std::string_view value : {original.record_id, original.target_uri, original.date}) {
+  for (const std::string_view value :
+       {original.record_id, original.target_uri, original.date, original.payload_digest}) {
     if (has_line_end(value)) return invalid("a value of the original's head contains a line end");
   }
   std::string out = "WARC/1.1\r\nWARC-Type: revisit\r\n";
-  bool has_digest = digest.empty();
   each_header(head.substr(std::min(head.size(), head.find('\n') + 1)), [&](std::string_view name,
                                                                            std::string_view value) {
     for (const std::string_view replaced : kReplaced) {
       if (equal_ignoring_case(name, replaced)) return;
     }
-    has_digest = has_digest || equal_ignoring_case(name, "WARC-Payload-Digest");
     // WARC/1.0 puts the URI in brackets.
     if (equal_ignoring_case(name, "WARC-Target-URI") && value.starts_with('<') && value.ends_with('>'))
       value = value.substr(1, value.size() - 2);
     out += fmt::format("{}: {}\r\n", name, value);
   });
-  if (!has_digest) out += fmt::format("WARC-Payload-Digest: {}\r\n", digest);
+  out += fmt::format("WARC-Payload-Digest: {}\r\n", first_of(original.payload_digest, digest));
   append_reference(out, original.record_id, original.target_uri, original.date);
   return out + fmt::format("Content-Length: {}\r\n\r\n{}\r\n\r\n", http_head.size(), http_head);
 }

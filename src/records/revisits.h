@@ -44,9 +44,10 @@ bool is_verdict_line(std::string_view line);
 
 // Returns the complete revisit record that replaces a response record. `head` is the unchanged head of the
 // response record, and `http_head` is the start of its block up to the payload. The revisit record keeps the
-// id, the date and all other headers except the block digest; if the head has no payload digest, it gets
-// `digest`. Fails if a value of the original contains a line end.
+// id, the date and all other headers except the digests. Its payload digest is that of the original as the
+// original writes it, because players look the original up by these letters; `digest` if the original has
+// none. Fails if a value of the original contains a line end.
 absl::StatusOr<std::string> revisit_of_record(std::string_view head, std::string_view http_head,
-                                              const WarcRecord& original, std::string_view digest = {});
+                                              const WarcRecord& original, std::string_view digest);
 
 }  // namespace doppel

@@ -321,6 +321,50 @@ TEST_F(RewriteOne, OnlyWholeHttpResponsesAreReplaced) {
   }
 }
 
+// A revisit record refers to a URI alone, under which players do not find what a POST request got.
+TEST_F(RewriteOne, AnAnswerToAPostIsNoOriginal) {
+  const Put good{.body = body_};
+  const std::string other_date = "2024-05-06T07:08:01Z";
+  const auto request = [&](const std::string& method, const std::string& date, const std::string& more) {
+    return Put{.type = "request",
+               .body = "a=1",
+               .more = more,
+               .http = method + " / HTTP/1.1\r\nHost: a\r\n\r\n",
+               .date = date,
+               .digest = "sha1:R",
+               .uri = "http://a/0"};
+  };
+  const std::string post = "its original answers a POST request, so players do not find it by its URI";
+  // By URI and date, by the request's reference, and by the answer's.
+  EXPECT_THAT(kept(second_of_first, {good, good, request("POST", good.date, "")}),
+              UnorderedElementsAre(Pair(post, 1)));
+  EXPECT_THAT(kept(second_of_first,
+                   {good, good, request("PUT", other_date, "WARC-Concurrent-To: <urn:uuid:a-0>\r\n")}),
+              UnorderedElementsAre(Pair(post, 1)));
+  Put answer = good;
+  answer.more = "WARC-Concurrent-To: <urn:uuid:a-2>\r\n";
+  EXPECT_THAT(kept(second_of_first, {answer, good, request("POST", other_date, "")}),
+              UnorderedElementsAre(Pair(post, 1)));
+  // The answer to a GET request is one; so is that to another exchange.
+  EXPECT_THAT(kept(second_of_first, {good, good, request("GET", good.date, "")}), UnorderedElementsAre());
+  EXPECT_THAT(kept(second_of_first, {good, good, request("POST", other_date, "")}), UnorderedElementsAre());
+}
+
+TEST_F(RewriteOne, ARevisitRecordHasTheDigestThatTheOriginalWrites) {
+  const auto same_payload = [](std::vector<Put>& puts) {
+    puts[1].named.digest = puts[0].named.digest;  // as the run computed it
+    return std::vector<PayloadCopy>{{puts[1].named, puts[0].named}};
+  };
+  for (const std::string digest : {"sha256:00ff", "md5:00ff", "sha1:A"}) {
+    EXPECT_THAT(kept(same_payload, {{.body = body_, .digest = "sha1:A"}, {.body = body_, .digest = digest}}),
+                UnorderedElementsAre());
+    const std::vector<std::string> records = records_of(directory_ / "out/a.warc.gz");
+    ASSERT_EQ(records.size(), 2u);
+    EXPECT_THAT(records[1], AllOf(HasSubstr("revisit"), HasSubstr("WARC-Payload-Digest: sha1:A\r\n"),
+                                  Not(HasSubstr("00ff"))));
+  }
+}
+
 TEST_F(RewriteOne, WhatASmallRecordSavesIsNothing) {
   EXPECT_THAT(kept(second_of_first, {{.body = "tiny"}, {.body = "tiny"}}),
               UnorderedElementsAre(Pair("a revisit record would not be smaller", 1)));

@@ -164,7 +164,7 @@ TEST(Revisits, ARecordThatReplacesAResponse) {
       "warc-block-digest: sha1:BLOCK\r\nWARC-Record-ID: <urn:b>\r\nWARC-Refers-To: <urn:old>\r\n"
       "X-Mine: kept\r\nContent-Length: 999\r\n\r\n";
   const std::string http = "HTTP/1.1 200 OK\r\nServer: s\r\n\r\n";
-  const WarcRecord original{.record_id = "urn:a", .target_uri = "http://x/a", .date = "2023-01-02T00:00:00Z"};
+  WarcRecord original{.record_id = "urn:a", .target_uri = "http://x/a", .date = "2023-01-02T00:00:00Z"};
   const std::string kept =
       "WARC/1.1\r\nWARC-Type: revisit\r\nWARC-Target-URI: http://x/b\r\nWARC-Date: 2024-01-03T00:00:00Z\r\n"
       "WARC-Record-ID: <urn:b>\r\nX-Mine: kept\r\n";
@@ -173,16 +173,16 @@ TEST(Revisits, ARecordThatReplacesAResponse) {
                            "WARC-Refers-To-Date: 2023-01-02T00:00:00Z\r\nContent-Length: 30\r\n\r\n" +
                            http + "\r\n\r\n";
   ASSERT_EQ(http.size(), 30U);
-  EXPECT_EQ(revisit_of_record(head, http, original).value(), kept + rest);
   EXPECT_EQ(revisit_of_record(head, http, original, "sha1:NEW").value(),
             kept + "WARC-Payload-Digest: sha1:NEW\r\n" + rest);
-  // The digest of the head stays.
-  const std::string with_digest = "WARC/1.1\r\nWARC-Payload-Digest: sha1:OLD\r\n\r\n";
+  // Players look the original up by the digest as the original writes it.
+  const std::string with_digest = "WARC/1.1\r\nWARC-Payload-Digest: sha256:00ff\r\n\r\n";
+  original.payload_digest = "sha1:OLD";
   EXPECT_EQ(revisit_of_record(with_digest, http, original, "sha1:NEW").value(),
             "WARC/1.1\r\nWARC-Type: revisit\r\nWARC-Payload-Digest: sha1:OLD\r\n" + rest);
   WarcRecord bad = original;
   bad.target_uri = "http://x/\n";
-  EXPECT_FALSE(revisit_of_record(head, http, bad).ok());
+  EXPECT_FALSE(revisit_of_record(head, http, bad, "sha1:NEW").ok());
 }
 
 }  // namespace

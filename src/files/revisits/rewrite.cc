@@ -243,6 +243,8 @@ absl::Status Rewriter::State::compare(const NamedRecord& said, const WarcPlace& 
   if (at->body_bytes != kept.body_bytes || at->body != kept.body)
     return invalid("its payload is stored in other bytes than the original's");
   if (parse_time(of.date) > parse_time(record.date)) return invalid("its original is later");
+  if (records.answers_post(of, kept.head))
+    return invalid("its original answers a POST request, so players do not find it by its URI");
   if (records.is_referred_to(record)) return invalid("a revisit record of the crawler refers to it");
   if (record.record_id == of.record_id || (record.target_uri == of.target_uri && record.date == of.date))
     return invalid("its original has the same id, or URI and date, by which players look it up");
