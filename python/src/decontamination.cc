@@ -33,7 +33,6 @@ absl::StatusOr<DecontaminatedFiles> decontaminate_files(const DecontaminateFiles
   FilesSinkOptions keep{.keep = job.keep};
   FilesSourceOptions from{.paths = job.paths};
   from.columns = o.input;
-  from.charsets = o.input.format == "html";
   from.batch_records = static_cast<size_t>(o.batch_documents);
   from.batch_bytes = o.batch_bytes;
   from.outputs = {{"keep", job.keep}};

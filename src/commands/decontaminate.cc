@@ -123,7 +123,6 @@ absl::StatusOr<int> run(const Options& o, Flags& flags) {
   FilesSinkOptions keep{.keep = flags.keep, .keep_directory = flags.keep_directory};
   FilesSourceOptions from{.paths = flags.paths};
   from.columns = o.input;
-  from.charsets = o.input.format == "html";
   from.batch_records = static_cast<size_t>(o.batch_documents);
   from.batch_bytes = o.batch_bytes;
   from.outputs = {{"--output", flags.output}, {"--keep", flags.keep}};

@@ -68,7 +68,7 @@ absl::Status not_there(const std::string& path, uint64_t documents, std::string_
 
 absl::StatusOr<ExplainInput> one_file(const std::string& path, const FormatOptions& format) {
   FilesSourceOptions options{
-      .paths = {path}, .columns = format, .charsets = format.format == "html", .max_whole_bytes = kLargest};
+      .paths = {path}, .columns = format, .max_whole_bytes = kLargest};
   if (path == "-") options.layout = Layout::whole;
   ExplainInput input{.name = path};
   uint64_t documents = 0;
@@ -125,7 +125,6 @@ absl::StatusOr<ExplainPair> two_ids(const std::string& path, const std::string& 
   };
   RETURN_IF_ERROR(each_document({.paths = {path},
                                  .columns = format,
-                                 .charsets = format.format == "html",
                                  .max_whole_bytes = kLargest,
                                  .outputs = outputs},
                                 format, rejected, visit));

@@ -74,6 +74,23 @@ uint64_t say_without_entry(const CdxjOutput& cdxj) {
   return cdxj.without_line() + cdxj.without_key();
 }
 
+// The options to read the same input once more: what is written by now is ours.
+FilesSourceOptions to_read_again(FilesSourceOptions options) {
+  for (const NamedPath& output : options.outputs) options.own_outputs.push_back(output.path);
+  options.outputs.clear();
+  return options;
+}
+
+// Adds all captures of the input, also those that an earlier run has read.
+absl::Status add_all(const FilesSourceOptions& options, CdxjOutput& cdxj) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open_files_source(options, ""));
+  for (Batch batch;;) {
+    ASSIGN_OR_RETURN(const bool more, source->next(batch));
+    if (!more || stop_asked()) return absl::OkStatus();
+    cdxj.add(batch);
+  }
+}
+
 absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   RETURN_IF_ERROR(check_places(config, flags));
   Options o = config.options;
@@ -136,13 +153,12 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
     flags.sink.keep_later = true;
   }
   if (o.cut != "nothing") flags.sink.cut = o.input;
-  source_options.charsets = o.input.format == "html";
   if (o.input.format == "heritrix") source_options.layout = Layout::lines;  // also for crawl.log
   source_options.by_date = flags.order == "date";
   source_options.rest_directory = directory_of_keep(flags.sink);
   if (is_signed(o.input)) {
     source_options.layout = Layout::signed_records;
-    source_options.signed_scheme = engine_opts.scheme.describe() + describe_warc_pages(o.input);
+    source_options.signed_scheme = engine_opts.scheme.describe() + describe_pages(o.input);
   }
   if (flags.sink.keep.ends_with(".parquet"))
     source_options.kept_columns = flags.sink.kept_columns = std::make_shared<parquet::KeptColumns>();
@@ -170,30 +186,32 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
                     .known_again = &known_again,
                     .threads = thread_count(o),
                     .stop = stop_asked,
-                    .before_warc = scheme_of_warc(state, o.input),
+                    .before_pages = scheme_of_pages(state, o.input),
                     .read_now = late_reader(fetching.get()),
                     .observe =
                         [&](const Decided& decided, const BatchTimes&) {
-                          if (cdxj != nullptr) cdxj->add(decided.batch);
+                          if (cdxj != nullptr && recovered.fresh) cdxj->add(decided.batch);
                           if (best != nullptr) best->add(decided);
                         },
                     .progress = [&](const Counters& counters) { progress.update(counters); }};
   ASSIGN_OR_RETURN(Counters counters, run_pipeline(pipeline));
   if (best != nullptr && !stop_asked()) {
-    for (const NamedPath& output : source_options.outputs) source_options.own_outputs.push_back(output.path);
-    source_options.outputs.clear();
-    ASSIGN_OR_RETURN(const std::unique_ptr<Source> again, open_files_source(source_options, ""));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Source> again,
+                     open_files_source(to_read_again(source_options), ""));
     RETURN_IF_ERROR(keep_chosen(*again, best->choose(), *sink));
   }
   RETURN_IF_ERROR(sink->finish());
-  if (cdxj != nullptr) RETURN_IF_ERROR(cdxj->write(flags.cdxj));
+  if (cdxj != nullptr && !recovered.fresh && !stop_asked())
+    RETURN_IF_ERROR(add_all(to_read_again(source_options), *cdxj));
+  if (cdxj != nullptr && !stop_asked()) RETURN_IF_ERROR(cdxj->write(flags.cdxj));
   if (state != nullptr) RETURN_IF_ERROR(state->checkpoint());
 
   progress.clear();
   if (!flags.quiet)
-    print_summary(counters, engine, index->own_bodies(), progress.seconds(), sink->keeper().cut());
+    print_summary(counters, engine, index->own_bodies(), progress.seconds(), sink->keeper().cut(), o.input.extract);
   if (stop_asked()) {
     note("interrupted; everything up to here is written");
+    if (cdxj != nullptr) note(fmt::format("--cdxj: {} is not written; a run to the end writes all of it", flags.cdxj));
     return kExitInterrupted;
   }
   // Printed even with --quiet, because the user may delete the records that were not kept.
@@ -250,7 +268,8 @@ int scan_main(int argc, char** argv) {
   app.add_option("--rejects", flags.sink.rejects,
                  "write lines that could not be read, unchanged, to this file");
   app.add_option("--cdxj", flags.cdxj,
-                 "write a CDXJ file of the captures in the WARC files that this run has read");
+                 "write a CDXJ file of all captures in the given WARC files, also of those that an earlier run "
+                 "with --state has read");
   app.add_option(
          "--order", flags.order,
          "files: as they are named; date: WARC records of all files by their dates, so that no original "

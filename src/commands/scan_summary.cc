@@ -11,7 +11,7 @@
 namespace doppel {
 
 void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies, double seconds,
-                   const Keeper::Cut& cut) {
+                   const Keeper::Cut& cut, std::string_view extract) {
   const OriginalsStats stats = engine.originals().stats();
   const uint64_t unique = c.unique - c.bytes_unique, copies = c.duplicates() - c.bytes_copies;
   const uint64_t bytes_only = c.bytes_unique + c.bytes_copies;
@@ -28,6 +28,21 @@ void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies
   if (bytes_only != 0) {
     print_err("  {} other records compared by payload digest alone: {} unique, {} duplicates\n",
               with_commas(bytes_only), with_commas(c.bytes_unique), with_commas(c.bytes_copies));
+  }
+  if (c.pages != 0) {
+    print_err("  {} compared by {}\n", counted(c.pages, "page"),
+              extract == "none"      ? "their markup (input.extract)"
+              : extract == "visible" ? "their visible text"
+                                     : "their main text");
+  }
+  if (!c.guessed_charsets.empty()) {
+    std::string charsets;
+    uint64_t texts = 0;
+    for (const auto& [charset, count] : c.guessed_charsets) {
+      charsets += fmt::format("{}{} {}", charsets.empty() ? "" : ", ", charset, with_commas(count));
+      texts += count;
+    }
+    print_err("  {} in a charset that was guessed: {}\n", counted(texts, "text"), charsets);
   }
   if (c.too_large != 0) {
     print_err("  {} of them because their texts are too large to be held (above 16 MiB)\n",

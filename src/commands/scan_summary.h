@@ -9,6 +9,6 @@ namespace doppel {
 
 // Prints the summary of `doppel scan` on stderr.
 void print_summary(const Counters& counters, const Engine& engine, const Bodies& bodies, double seconds,
-                   const Keeper::Cut& cut);
+                   const Keeper::Cut& cut, std::string_view extract);
 
 }  // namespace doppel

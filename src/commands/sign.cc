@@ -72,7 +72,6 @@ absl::Status check_places(const Options& o, const SignFlags& flags) {
 absl::StatusOr<std::unique_ptr<Source>> open_files(const Options& o, const SignFlags& flags) {
   FilesSourceOptions from{.paths = flags.paths};
   from.columns = o.input;
-  from.charsets = o.input.format == "html";
   from.batch_records = static_cast<size_t>(o.batch_documents);
   from.batch_bytes = o.batch_bytes;
   from.outputs = {{"--output", flags.output}};
@@ -140,7 +139,7 @@ absl::StatusOr<int> sign(const Options& o, const SignFlags& flags) {
     ASSIGN_OR_RETURN(output,
                      signed_topic_output(o, *cluster, flags.topic, engine.scheme.describe(), stop_asked));
   } else {
-    const std::string pages = describe_warc_pages(o.input);
+    const std::string pages = describe_pages(o.input);
     ASSIGN_OR_RETURN(output, signed_file_output(flags.output, {.scheme = engine.scheme.describe() + pages,
                                                                .text = engine.scheme.text + pages,
                                                                .format = o.input.format}));

@@ -45,16 +45,6 @@ class Waiting {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), last_;
 };
 
-// Reads a whole file that the source delivers in pieces, because the sample needs its text.
-absl::Status read_pieces(const Record& record, std::string& text) {
-  text.clear();
-  while (true) {
-    ASSIGN_OR_RETURN(std::string_view piece, record.pieces->next());
-    if (piece.empty()) return absl::OkStatus();
-    text += piece;
-  }
-}
-
 }  // namespace
 
 absl::StatusOr<TuneSample> measure_sample(const TuneSampleOptions& options, const EngineOptions& engine) {
@@ -64,8 +54,7 @@ absl::StatusOr<TuneSample> measure_sample(const TuneSampleOptions& options, cons
       open_files_source({.paths = options.paths,
                          .layout = is_signed(options.format) ? Layout::signed_records : Layout::automatic,
                          .columns = options.format,
-                         .signed_scheme = engine.scheme.describe() + describe_warc_pages(options.format),
-                         .charsets = options.format.format == "html",
+                         .signed_scheme = engine.scheme.describe() + describe_pages(options.format),
                          .outputs = options.outputs},
                         ""));
   const bool is_signed_already = is_signed(options.format);
@@ -105,7 +94,8 @@ absl::StatusOr<TuneSample> measure_sample(const TuneSampleOptions& options, cons
         signer.sign(record, signed_document, slices.data());
         if (signed_document.content == Content::rejected) status = invalid(signed_document.reason);
       } else if (record.pieces != nullptr) {
-        status = read_pieces(record, large);
+        large.clear();
+        status = each_piece(*decoder, record, document, [&large](std::string_view text) { large += text; });
         document.text = large;
       } else {
         status = decoder->decode(record, document);
@@ -148,7 +138,7 @@ absl::StatusOr<std::string> extract_of_pages(const TuneSampleOptions& options) {
   std::string described = describe_format(format);
   for (const InputFile& file : listing.files) {
     if (file.pipe) return "";
-    if (file.archive()) described += describe_warc_pages(format);
+    if (file.archive()) described += describe_pages(format);
   }
   for (const char* extract : {"visible", "main"}) {
     if (described.find(fmt::format("={}", extract)) != std::string::npos) return extract;

@@ -107,9 +107,8 @@ void input_keys(const Add& add) {
       {"auto", "json", "avro", "text", "html", "scrapy-cluster", "ache", "nutch", "news-please", "heritrix",
        "pages-jsonl", "warc", "signed"},
       "What a record is: json (an object), avro (with a schema), text or html (the whole record), warc (one "
-      "record), the format of a crawler, signed (made by doppel sign), or auto: json for lines, text for "
-      "whole files, WARC files by "
-      "their content."));
+      "record), the format of a crawler, signed (made by doppel sign), or auto: json for lines, a text or "
+      "a page for whole files, WARC files by their content."));
   add(choice_key(
       "input.signed_format", AT(input.signed_format),
       {"auto", "json", "avro", "text", "html", "scrapy-cluster", "ache", "nutch", "news-please", "heritrix",

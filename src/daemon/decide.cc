@@ -27,7 +27,7 @@ absl::Status decide(Session& session, const Deciding& d) {
                     .threads = thread_count(session.options),
                     .stop = [stop = session.stopper(), &d] { return stop() || d.interrupted(); },
                     .requests = d.requests,
-                    .before_warc = scheme_of_warc(&d.state, session.options.input),
+                    .before_pages = scheme_of_pages(&d.state, session.options.input),
                     .read_now = late_reader(d.fetching),
                     .observe =
                         [&](const Decided& decided, const BatchTimes& times) {

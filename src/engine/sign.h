@@ -70,6 +70,8 @@ struct SignedDocument {
   std::string coded_set;    // if the document was signed elsewhere: the coded set, in place of tops
   std::string metadata;     // opaque to the engine; stored with an original
   std::string reason;
+  bool page = false;            // the text is that of a page
+  std::string guessed_charset;  // the charset that was found in the bytes of the text; mostly empty
   std::string record;  // if it was rejected and signed elsewhere: the original record, also opaque
 
   // Whether it removes or replaces the originals with its id.

@@ -74,12 +74,9 @@ class Run {
     Document document;
     std::string whole;  // of a file that comes in pieces
     if (record.pieces != nullptr) {
-      while (out.reason.empty()) {
-        const absl::StatusOr<std::string_view> piece = record.pieces->next();
-        if (!piece.ok()) out.reason = std_sv(piece.status().message());
-        if (!piece.ok() || piece->empty()) break;
-        whole += *piece;
-      }
+      const absl::Status status = each_piece(*tools.decoder, record, document,
+                                             [&whole](std::string_view text) { whole += text; });
+      if (!status.ok()) out.reason = std_sv(status.message());
       document.text = whole;
     } else if (const absl::Status status = tools.decoder->decode(record, document); !status.ok()) {
       out.reason = std_sv(status.message());

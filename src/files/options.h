@@ -34,7 +34,6 @@ struct FilesSourceOptions {
   // it can be copied.
   std::shared_ptr<parquet::KeptColumns> kept_columns;
   std::string signed_scheme;  // Scheme::describe() with which signed files must have been made; empty: any
-  bool charsets = false;      // the decoder reads UTF-16, so it is not refused
   size_t batch_records = 1024;
   size_t batch_bytes = 12 << 20;      // closes a batch early; a longer record makes a batch of its own
   size_t max_line_bytes = 256 << 20;  // a longer line is skipped and becomes a Problem

@@ -15,6 +15,15 @@ bool is_html_type(std::string_view type) {
   return equal_ignoring_case(type, "text/html") || equal_ignoring_case(type, "application/xhtml+xml");
 }
 
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+bool has_page_name(std::string_view name) {
+  constexpr std::string_view kEnds[] = {".html", ".htm", ".xhtml", ".shtml"};
+  return std::any_of(std::begin(kEnds), std::end(kEnds), [name](std::string_view end) {
+    return name.size() > end.size() && equal_ignoring_case(name.substr(name.size() - end.size()), end);
+  });
+}
+
 }  // namespace
 
 std::string_view media_type(std::string_view content_type) {
@@ -26,32 +35,78 @@ std::string_view media_type(std::string_view content_type) {
   return type;
 }
 
-BodyReader::BodyReader(const FormatOptions& options, bool always_html)
+bool begins_page(std::string_view text) {
+  const auto begins = [&](std::string_view word) {
+    return equal_ignoring_case(text.substr(0, word.size()), word);
+  };
+  if (begins(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  // Comments and processing instructions may come first.
+  for (;;) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n\f"), text.size()));
+    const std::string_view end = begins("<!--") ? "-->" : begins("<?xml") ? ">" : "";
+    if (end.empty()) break;
+    const size_t at = text.find(end);
+    if (at == std::string_view::npos) return false;
+    text.remove_prefix(at + end.size());
+  }
+  for (const std::string_view word : {"<!doctype html", "<html"}) {
+    if (!begins(word) || text.size() == word.size()) continue;
+    const char next = text[word.size()];
+    if (next == '>' || next == ' ' || next == '\t' || next == '\r' || next == '\n') return true;
+  }
+  return false;
+}
+
+BodyReader::BodyReader(const FormatOptions& options, PageIf pages)
     : extract_(options.extract == "none"      ? Extract::none
                : options.extract == "visible" ? Extract::visible
                                               : Extract::main),
-      always_html_(always_html),
+      pages_(pages),
       max_bytes_(options.max_bytes) {}
 
-absl::StatusOr<std::string_view> BodyReader::text(const ResponseBody& body) {
-  text_source_ = {};
-  if (max_bytes_ > 0 && body.bytes.size() > max_bytes_) {
+bool BodyReader::is_page(const BodyBytes& body, std::string_view type, std::string_view bytes) const {
+  if (pages_ == PageIf::always || pages_ == PageIf::never) return pages_ == PageIf::always;
+  if (!type.empty()) return is_html_type(type);
+  if (pages_ == PageIf::responses) return looks_like_html(bytes);
+  return begins_page(bytes) || (has_page_name(body.name) && looks_like_html(bytes));
+}
+
+absl::Status BodyReader::read(const BodyBytes& body, Document& out) {
+  const bool response = pages_ == PageIf::always || pages_ == PageIf::responses;
+  const std::string_view type = media_type(body.content_type);
+  bool page = is_page(body, type, body.bytes);
+  if ((response || page) && max_bytes_ > 0 && body.bytes.size() > max_bytes_) {
     return invalid(fmt::format("too_large: a body of {} bytes, more than input.max_bytes ({})",
                                body.bytes.size(), max_bytes_));
   }
-  const std::string_view type = media_type(body.content_type);
-  bool html = always_html_ || (type.empty() ? looks_like_html(body.bytes) : is_html_type(type));
-  std::string_view text = body.bytes;
+  out.text = body.bytes;
   if (!body.unicode) {
-    std::string_view declared = body.charset.empty() ? charset_parameter(body.content_type) : body.charset;
-    text = charsets_.decode(body.bytes, declared, html);
-    // UTF-16 can be recognised as HTML only after decoding.
-    html = html || (type.empty() && looks_like_html(text));
+    const std::string_view declared = body.charset.empty() ? charset_parameter(body.content_type) : body.charset;
+    if (response || page) {
+      out.text = charsets_.decode(body.bytes, declared, page);
+    } else {
+      ASSIGN_OR_RETURN(out.text, charsets_.decode_text(body.bytes, declared));
+    }
+    out.charset = charsets_.decoding().charset;
+    out.charset_guessed = charsets_.decoding().guessed;
+    // UTF-16 can be recognised as a page only after decoding.
+    page = page || is_page(body, type, out.text);
   }
-  if (!html) return text;
-  ASSIGN_OR_RETURN(text, html_.text(text, extract_));
-  text_source_ = text_source_name(html_.source());
-  return text;
+  out.page = page;
+  if (!page) return absl::OkStatus();
+  ASSIGN_OR_RETURN(out.text, html_.text(out.text, extract_));
+  out.text_source = text_source_name(html_.source());
+  return absl::OkStatus();
+}
+
+absl::Status BodyReader::read_piece(const BodyBytes& body, bool first, Document& out) {
+  if (first) charsets_.begin_pieces();
+  ASSIGN_OR_RETURN(out.text, charsets_.next_piece(body.bytes));
+  if (first && (is_page(body, {}, body.bytes) || is_page(body, {}, out.text)))
+    return invalid("too_large: only text is read from files of this size, and this one is a page");
+  out.charset = charsets_.decoding().charset;
+  out.charset_guessed = charsets_.decoding().guessed;
+  return absl::OkStatus();
 }
 
 Rules::Rules(const FormatOptions& options) {

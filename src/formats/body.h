@@ -1,6 +1,6 @@
 #pragma once
-// Turns the body of a response into text: decodes the charset, then extracts text from HTML. Also holds the
-// rules that skip responses.
+// Turns bytes into text: decides whether they are a page, decodes the charset, extracts the text of a page.
+// Also holds the rules that skip responses.
 
 #include <string>
 #include <string_view>
@@ -9,35 +9,46 @@
 #include "absl/status/statusor.h"
 #include "formats/bytes/charset.h"
 #include "formats/decoder.h"
+#include "formats/document.h"
 #include "formats/html/html.h"
 
 namespace doppel {
 
-struct ResponseBody {
+struct BodyBytes {
   std::string_view bytes;
   bool unicode = false;           // the body is a JSON string, so all charset declarations are ignored
   std::string_view content_type;  // as the server sent it; empty if unknown
   std::string_view charset;       // declared separately; takes precedence over the type's parameter
+  std::string_view name;          // of a file; its ending is evidence
+};
+
+enum class PageIf : unsigned char {
+  always,     // every body is a page
+  responses,  // by the type; without one, by the first tags
+  files,      // by the type; without one, by an unmistakable beginning, or the name together with the first tags
+  never
 };
 
 // One for each thread.
 class BodyReader {
  public:
-  // `always_html`: treat every body as HTML, whatever its type.
-  BodyReader(const FormatOptions& options, bool always_html);
+  BodyReader(const FormatOptions& options, PageIf pages);
 
-  // The text is valid until the next call, or as long as the bytes are.
-  absl::StatusOr<std::string_view> text(const ResponseBody& body);
-  // The value for Document::text_source.
-  std::string_view text_source() const { return text_source_; }
+  // Sets the text of `out`, its source, and how it was read. The text is valid until the next call, or as long
+  // as the bytes are.
+  absl::Status read(const BodyBytes& body, Document& out);
+  // The same for the next piece of a file that is too large for memory; `first`: the file begins. An empty
+  // piece ends the file. Fails for a page.
+  absl::Status read_piece(const BodyBytes& body, bool first, Document& out);
 
  private:
+  bool is_page(const BodyBytes& body, std::string_view type, std::string_view bytes) const;
+
   Extract extract_;
-  bool always_html_;
+  PageIf pages_;
   size_t max_bytes_;
   CharsetDecoder charsets_;
   HtmlExtractor html_;
-  std::string_view text_source_;
 };
 
 class Rules {
@@ -55,6 +66,9 @@ class Rules {
   std::vector<int64_t> statuses_;
   std::vector<std::string> types_;
 };
+
+// Whether an unknown text begins as a page, and as nothing else: with <!DOCTYPE html> or <html>.
+bool begins_page(std::string_view text);
 
 // Returns the type without its parameters.
 std::string_view media_type(std::string_view content_type);

@@ -17,7 +17,12 @@
 namespace doppel {
 namespace {
 
-constexpr std::string_view kWarcPages = "warc_pages=";
+constexpr std::string_view kPages = "pages=";
+
+// Whether the data scheme of all records contains how pages are extracted.
+bool says_extract(const FormatOptions& options) {
+  return preset_of(options.format).reads_bodies || options.extract == "visible" || options.extract == "main";
+}
 
 // Chooses the decoder by the kind of the record, and sets the id from the key if configured.
 class FrontDecoder final : public Decoder {
@@ -35,12 +40,7 @@ class FrontDecoder final : public Decoder {
       if (options.format == "heritrix") lines_ = make_crawl_log_decoder(std::move(lines_));
       if (preset.has_schema) lines_ = make_schema_decoder(options, std::move(lines_));
     } else {
-      lines_ = make_raw_decoder(options);
-    }
-    if (options.format == "auto") {
-      FormatOptions text = options;
-      text.format = "text";
-      files_ = make_raw_decoder(text);
+      lines_ = make_raw_decoder(options, says_extract(options) ? PageIf::always : PageIf::never);
     }
   }
 
@@ -50,7 +50,10 @@ class FrontDecoder final : public Decoder {
     return absl::OkStatus();
   }
 
-  bool reads_pieces() const override { return (files_ ? *files_ : *lines_).reads_pieces(); }
+  absl::Status decode_piece(const Record& record, std::string_view piece, bool first,
+                            Document& out) override {
+    return chosen(record).decode_piece(record, piece, first, out);
+  }
 
  private:
   Decoder& chosen(const Record& record) {
@@ -59,7 +62,20 @@ class FrontDecoder final : public Decoder {
       if (!warc_) warc_ = std::make_unique<WarcDecoder>(options_);
       return *warc_;
     }
-    return record.whole_file && files_ ? *files_ : *lines_;
+    if (!is_text_or_page(record)) return *lines_;
+    if (!files_) {
+      FormatOptions text = options_;
+      text.format = "text";
+      files_ = make_raw_decoder(text, PageIf::files);
+    }
+    return *files_;
+  }
+
+  // Whether the record is no line of JSON, though the format reads them: a whole file, or a body whose sender
+  // says so.
+  bool is_text_or_page(const Record& record) const {
+    return record.whole_file && preset_of(options_.format).reads_json &&
+           (options_.format == "auto" || !record.media_type.empty());
   }
 
   // Decodes as in HTML forms: %41 is A, + is a space.
@@ -151,6 +167,20 @@ absl::Status check_format_of_plain_texts(const FormatOptions& options) {
       "(input.format, input.extract, input.body_encoding)");
 }
 
+absl::Status Decoder::decode_piece(const Record&, std::string_view, bool, Document&) {
+  return invalid("too_large: only text is read from files of this size");
+}
+
+absl::Status each_piece(Decoder& decoder, const Record& record, Document& out,
+                        const std::function<void(std::string_view)>& take) {
+  for (bool first = true;; first = false) {
+    ASSIGN_OR_RETURN(const std::string_view piece, record.pieces->next());
+    RETURN_IF_ERROR(decoder.decode_piece(record, piece, first, out));
+    take(out.text);
+    if (piece.empty()) return absl::OkStatus();
+  }
+}
+
 std::unique_ptr<Decoder> make_decoder(const FormatOptions& options) {
   return std::make_unique<FrontDecoder>(options);
 }
@@ -163,11 +193,6 @@ FormatOptions before_signing(const FormatOptions& options) {
 
 namespace {
 
-// Whether the data scheme of all records contains how pages are extracted.
-bool says_extract(const FormatOptions& options) {
-  return preset_of(options.format).reads_bodies || options.extract == "visible" || options.extract == "main";
-}
-
 std::string extract_of(const FormatOptions& options) {
   return options.extract == "format" ? "main" : options.extract;
 }
@@ -178,13 +203,13 @@ std::string html_of(const FormatOptions& options) {
   return fmt::format("{}{}", kHtmlVersion, judged ? " fallback " + options.fallback_text : "");
 }
 
-// Returns the lines of `text` that start with kWarcPages, or those that do not.
+// Returns the lines of `text` that start with kPages, or those that do not.
 std::string lines_of(std::string_view text, bool pages) {
   std::string out;
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
     const std::string_view line = text.substr(0, end);
-    if (line.starts_with(kWarcPages) == pages) out += line;
+    if (line.starts_with(kPages) == pages) out += line;
     text.remove_prefix(end);
   }
   return out;
@@ -202,19 +227,19 @@ std::string describe_format(const FormatOptions& options) {
     out += fmt::format("extract={}\n", extract_of(options));
     if (extract_of(options) != "none") out += fmt::format("html={}\n", html_of(options));
   }
-  if (preset_of(options.format).reads_bodies ||
+  if (says_extract(options) ||
       (options.body_encoding != "format" && options.body_encoding != "text"))
     out += fmt::format("charset={}\n", kCharsetVersion);
   return out;
 }
 
-std::string describe_warc_pages(const FormatOptions& options) {
+std::string describe_pages(const FormatOptions& options) {
   if (is_signed(options)) {
     return options.signed_text ? lines_of(*options.signed_text, true)
-                               : describe_warc_pages(before_signing(options));
+                               : describe_pages(before_signing(options));
   }
   if (says_extract(options)) return {};
-  return fmt::format("{}{} {}\n", kWarcPages, extract_of(options), html_of(options));
+  return fmt::format("{}{} {} charset {}\n", kPages, extract_of(options), html_of(options), kCharsetVersion);
 }
 
 }  // namespace doppel

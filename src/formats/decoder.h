@@ -2,6 +2,7 @@
 // Turns the bytes of a record into a Document. Use one decoder for each thread.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,7 +17,7 @@
 namespace doppel {
 
 struct FormatOptions {
-  // auto (json for lines, text for whole files, warc for WARC files) or the name of a preset: json, text,
+  // auto (json for lines, text or html for whole files, warc for WARC files) or the name of a preset: json, text,
   // html, scrapy-cluster, ache, nutch, news-please, heritrix, pages-jsonl, warc, avro.
   std::string format = "auto";
   // In each list, the first field that exists and is not null counts. "name" is a top-level field, "/a/b/0" a
@@ -73,12 +74,17 @@ class Decoder {
   // Views in `out` are valid until the next call (or as long as the record is). An error says why the record
   // is rejected; its message lacks only the position ("text: no field /text, /content or /body", "not JSON:
   // ..."). out.id is empty if the format gives none. A missing text is an error; an empty or null text gives
-  // a Document with empty text. Records with `pieces` are passed only to decoders with reads_pieces(). For
-  // other decoders the pieces themselves are the text.
+  // a Document with empty text. Records with `pieces` go to each_piece() instead.
   virtual absl::Status decode(const Record& record, Document& out) = 0;
-  // Whether the decoder treats a file that is too large for memory as text, read in pieces.
-  virtual bool reads_pieces() const { return false; }
+
+  // Sets out.text to the text of the next piece of a file that is too large for memory, and the other members
+  // from the first one on. An empty piece ends the file. Only a text is read in this way, not a page.
+  virtual absl::Status decode_piece(const Record& record, std::string_view piece, bool first, Document& out);
 };
+
+// Decodes a record that comes in pieces, and passes each piece of its text to `take`.
+absl::Status each_piece(Decoder& decoder, const Record& record, Document& out,
+                        const std::function<void(std::string_view)>& take);
 
 // Checks the options (bad pointers, unknown formats). Call it once before creating decoders.
 absl::Status check_format(const FormatOptions& options);
@@ -93,9 +99,10 @@ std::unique_ptr<Decoder> make_decoder(const FormatOptions& options);
 // record contains the text unchanged.
 std::string describe_format(const FormatOptions& options);
 
-// Returns one more line, for the texts of WARC records; "" if describe_format() covers it. Other records do
-// not depend on it, so an index gets the line with its first WARC record.
-std::string describe_warc_pages(const FormatOptions& options);
+// Returns one more line, for texts that are not in the record as they are: of WARC records, of files that are
+// pages, and in charsets other than UTF-8; "" if describe_format() covers it. An index gets the line with its
+// first such record, because other records do not depend on it.
+std::string describe_pages(const FormatOptions& options);
 
 // Parses ISO 8601 (UTC if there is no zone), "YYYY-MM-DD HH:MM:SS", dates alone, epoch seconds or
 // milliseconds (by size), 14 or 17 digits, and the formats of HTTP and Java. Returns milliseconds since 1970,

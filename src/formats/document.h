@@ -34,6 +34,11 @@ struct Document {
   // input.fallback_text says how a fallback is judged.
   std::string_view text_source;
 
+  // How the bytes became the text. JSON strings are texts in UTF-8.
+  bool page = false;         // it is the text of an HTML page
+  std::string_view charset;  // empty: UTF-8
+  bool charset_guessed = false;
+
   // The following members are passed through to events and never change a verdict.
   std::string_view content_type;
   std::optional<WarcOrigin> warc;

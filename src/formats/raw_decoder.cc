@@ -13,36 +13,37 @@ namespace {
 
 class RawDecoder final : public Decoder {
  public:
-  RawDecoder(const FormatOptions& options, std::vector<WantedField> fields)
-      : fields_(std::move(fields)), gathered_(fields_), rules_(options) {
+  RawDecoder(const FormatOptions& options, PageIf pages, std::vector<WantedField> fields)
+      : fields_(std::move(fields)),
+        gathered_(fields_),
+        rules_(options),
+        pages_(pages),
+        bodies_(options, pages) {
     std::erase_if(fields_, [](const WantedField& field) { return field.from == WantedField::From::json; });
-    const bool html = options.format == "html";
-    if (html || options.extract == "visible" || options.extract == "main") {
-      bodies_ = std::make_unique<BodyReader>(options, true);
-    }
   }
 
   absl::Status decode(const Record& record, Document& out) override {
     out = {};
-    ResponseBody body{.bytes = record.value};
+    BodyBytes body{.bytes = record.value, .content_type = record.media_type};
+    if (record.whole_file) body.name = record.source;
     if (!fields_.empty()) take_fields(record, body, out);
-    if (bodies_) {
+    if (pages_ == PageIf::always) {
       out.skip = rules_.skip_type(out.content_type);
       if (!out.skip.empty()) return absl::OkStatus();
-      ASSIGN_OR_RETURN(out.text, bodies_->text(body));
-      out.text_source = bodies_->text_source();
-      return absl::OkStatus();
+    } else if (!record.whole_file && body.bytes.ends_with('\r')) {
+      body.bytes.remove_suffix(1);
     }
-    out.text = record.value;
-    if (out.text.starts_with("\xef\xbb\xbf")) out.text.remove_prefix(3);
-    if (!record.whole_file && out.text.ends_with('\r')) out.text.remove_suffix(1);
-    return absl::OkStatus();
+    return bodies_.read(body, out);
   }
 
-  bool reads_pieces() const override { return !bodies_; }
+  absl::Status decode_piece(const Record& record, std::string_view piece, bool first,
+                            Document& out) override {
+    if (first) out = {};
+    return bodies_.read_piece({.bytes = piece, .name = record.source}, first, out);
+  }
 
  private:
-  void take_fields(const Record& record, ResponseBody& body, Document& out) {
+  void take_fields(const Record& record, BodyBytes& body, Document& out) {
     std::array<bool, kRoles> done{};
     gathered_.clear();
     for (const WantedField& field : fields_) {
@@ -97,15 +98,17 @@ class RawDecoder final : public Decoder {
   std::vector<WantedField> fields_;
   Gathered gathered_;
   Rules rules_;
-  std::unique_ptr<BodyReader> bodies_;  // null: the value is the text
+  PageIf pages_;
+  BodyReader bodies_;
   std::string quoted_;
 };
 
 }  // namespace
 
-std::unique_ptr<Decoder> make_raw_decoder(const FormatOptions& options) {
+std::unique_ptr<Decoder> make_raw_decoder(const FormatOptions& options, PageIf pages) {
   auto fields = wanted_fields(options);
-  return std::make_unique<RawDecoder>(options, fields.ok() ? *std::move(fields) : std::vector<WantedField>());
+  return std::make_unique<RawDecoder>(options, pages,
+                                      fields.ok() ? *std::move(fields) : std::vector<WantedField>());
 }
 
 }  // namespace doppel

@@ -54,6 +54,7 @@ struct Record {
   uint64_t line = 0;          // line number in the file, from 1; 0 if the file has no lines
   int64_t timestamp_ms = -1;  // Kafka's; -1 if there is none
   bool whole_file = false;    // the record is a whole file, not a line
+  std::string_view media_type;  // of a whole file or a body, as its sender says; empty: unknown
   bool row = false;           // the record is a row of a table; offset is its number, from 0
   bool warc = false;          // the record is from a WARC file: head and block, possibly truncated
   // Where the WARC record starts in the stored file (in a compressed file, its member).

@@ -35,8 +35,8 @@ absl::StatusOr<std::unique_ptr<StateDir>> open_embedded_state(const Options& o, 
   return state;
 }
 
-std::function<absl::Status()> scheme_of_warc(StateDir* state, const FormatOptions& format) {
-  const std::string line = describe_warc_pages(format);
+std::function<absl::Status()> scheme_of_pages(StateDir* state, const FormatOptions& format) {
+  const std::string line = describe_pages(format);
   if (state == nullptr || line.empty()) return {};
   return [state, line] { return state->add_to_scheme(line); };
 }

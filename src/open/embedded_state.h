@@ -26,9 +26,9 @@ absl::StatusOr<std::unique_ptr<StateDir>> open_embedded_state(const Options& opt
                                                               std::function<absl::Status()> sync_outputs,
                                                               const std::string& also = {});
 
-// For Pipeline::before_warc: records in the index how pages in WARC files are read. Empty if there is no
+// For Pipeline::before_pages: records in the index how pages in WARC files are read. Empty if there is no
 // state or nothing to record.
-std::function<absl::Status()> scheme_of_warc(StateDir* state, const FormatOptions& format);
+std::function<absl::Status()> scheme_of_pages(StateDir* state, const FormatOptions& format);
 
 // For Pipeline::better; nullopt: output.best is not set. The state must outlive the result.
 std::optional<BetterCopies> better_copies(const FormatOptions& format, const StateDir& state, Seq first_own);

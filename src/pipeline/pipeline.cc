@@ -56,10 +56,13 @@ void count(const Lane& lane, Counters& counters) {
   counters.prints_capped += lane.work.resolved.prints_capped;
   for (size_t i = 0; i < lane.batch.records.size(); ++i) {
     const Outcome& outcome = lane.work.resolved.outcomes[i];
-    const bool bytes_only = is_bytes_only(lane.work.sign.documents[i].reason);
-    if (lane.work.sign.documents[i].reason == "too_large" &&
-        (outcome.verdict == Verdict::unique || outcome.verdict == Verdict::duplicate))
-      ++counters.too_large;
+    const SignedDocument& document = lane.work.sign.documents[i];
+    const bool bytes_only = is_bytes_only(document.reason);
+    if (outcome.verdict == Verdict::unique || outcome.verdict == Verdict::duplicate) {
+      counters.too_large += document.reason == "too_large" ? 1 : 0;
+      counters.pages += document.page ? 1 : 0;
+      if (!document.guessed_charset.empty()) ++counters.guessed_charsets[document.guessed_charset];
+    }
     switch (outcome.verdict) {
       case Verdict::unique:
         if (bytes_only) ++counters.bytes_unique;
@@ -82,7 +85,7 @@ void count(const Lane& lane, Counters& counters) {
         break;
       case Verdict::skipped:
         ++counters.skipped;
-        ++counters.skipped_by[lane.work.sign.documents[i].reason];
+        ++counters.skipped_by[document.reason];
         break;
       case Verdict::removal:
         ++counters.removals;
@@ -161,10 +164,10 @@ class Run {
       const Timed timed(next_->times.sign);
       executor_.wait(signing_);
     }
-    if (saw_warc_ || !p_.before_warc) return absl::OkStatus();
-    saw_warc_ = std::any_of(signers_.begin(), signers_.end(),
-                            [](const RecordSigner& signer) { return signer.saw_warc(); });
-    return saw_warc_ ? p_.before_warc() : absl::OkStatus();
+    if (saw_pages_ || !p_.before_pages) return absl::OkStatus();
+    saw_pages_ = std::any_of(signers_.begin(), signers_.end(),
+                            [](const RecordSigner& signer) { return signer.saw_pages(); });
+    return saw_pages_ ? p_.before_pages() : absl::OkStatus();
   }
 
   // MATCH for a whole batch, on all threads.
@@ -322,7 +325,7 @@ class Run {
   Executor::Job signing_;
   bool more_ = false;       // next_ has a batch, and its signing has begun
   bool unsettled_ = false;  // settling_ has a batch
-  bool saw_warc_ = false;
+  bool saw_pages_ = false;
   std::vector<size_t> related_;  // documents of the batch
   Seq lowest_live_ = 0;          // of the last resolved batch
   Counters counters_;

@@ -48,6 +48,8 @@ struct Counters {
   uint64_t again = 0;  // of unique: the index had the document already
   uint64_t bytes_unique = 0,
            bytes_copies = 0;  // of unique and exact: records without text, compared by payload
+  uint64_t pages = 0;     // judged by the text of a page
+  std::map<std::string, uint64_t> guessed_charsets;  // of judged texts, by charset
   uint64_t too_large = 0;     // of unique and duplicates: records whose text was too large
   // Unique documents, by their strongest relation.
   uint64_t contained = 0, contains = 0, shares = 0;
@@ -99,7 +101,7 @@ struct Pipeline {
   // from outside the stream (Work::forget). Returns true if the batch must run even without documents.
   std::function<bool(Work&)> requests = [](Work&) { return false; };
   // Called once, before the results of the first batch with a WARC record are written. May be empty.
-  std::function<absl::Status()> before_warc;
+  std::function<absl::Status()> before_pages;
   // Reads a record that was not read because its payload was known (Record::payload_known), after its
   // original was removed. `memory` keeps the bytes. Empty: all records are read at once.
   std::function<absl::Status(Record&, std::vector<std::shared_ptr<const void>>& memory)> read_now;

@@ -39,7 +39,6 @@ RecordSigner::RecordSigner(const Scheme& scheme, bool with_sets, const FormatOpt
 void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slices) {
   out.record.clear();
   if (decoder_ == nullptr) return take_signed(record, out, slices);
-  saw_warc_ = saw_warc_ || record.warc;
   Document document;
   out.action = SignedDocument::Action::judge;
   out.reason.clear();
@@ -53,10 +52,8 @@ void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slic
     out.content = Content::skipped;
     out.reason = "null_value";
     if (keys_.tombstones && out.id_tag != 0) out.action = SignedDocument::Action::remove;
-  } else if (record.pieces != nullptr && decoder_->reads_pieces()) {
-    sign_pieces(record, out, slices);
   } else if (record.pieces != nullptr) {
-    reject(out, "too_large: only text is read from files of this size");
+    sign_pieces(record, document, out, slices);
   } else if (absl::Status status = decoder_->decode(record, document); !status.ok()) {
     reject(out, std_sv(status.message()));
     // A record that cannot be fetched may still be known by its payload.
@@ -81,6 +78,9 @@ void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slic
     signer_.sign(document.text, document.scope, out, slices);
     out.payload = signer_.payload(document.payload_digest, document.scope);
   }
+  saw_pages_ = saw_pages_ || record.warc || document.page || !document.charset.empty();
+  out.page = document.page;
+  out.guessed_charset = document.charset_guessed ? document.charset : std::string_view();
   // The record time is Kafka's; without Kafka, the document's own.
   out.timestamp_ms = record.timestamp_ms >= 0 ? record.timestamp_ms : document.timestamp_ms.value_or(kNoTime);
   Metadata metadata = metadata_of(record, document);
@@ -110,15 +110,11 @@ void RecordSigner::sign_fallback(const Record& record, const Document& document,
   out.digest.high = mix64(out.digest.high + place) ^ record.offset;
 }
 
-void RecordSigner::sign_pieces(const Record& record, SignedDocument& out, uint8_t* slices) {
+void RecordSigner::sign_pieces(const Record& record, Document& document, SignedDocument& out,
+                               uint8_t* slices) {
   signer_.begin({});
-  absl::Status status;
-  while (true) {
-    absl::StatusOr<std::string_view> piece = record.pieces->next();
-    if (!piece.ok()) status = piece.status();
-    if (!piece.ok() || piece->empty()) break;
-    signer_.update(*piece);
-  }
+  const absl::Status status =
+      each_piece(*decoder_, record, document, [this](std::string_view text) { signer_.update(text); });
   signer_.end(out, slices);
   if (!status.ok()) reject(out, std_sv(status.message()));
 }
@@ -190,7 +186,9 @@ absl::Status RecordSigner::read_signed(const Record& record, SignedDocument& out
   Metadata metadata;
   if (!decode_metadata(out.metadata, metadata).ok() || out.metadata.size() > kMaxMetadata)
     return invalid("a signed record with impossible metadata");
-  saw_warc_ = saw_warc_ || metadata.warc;
+  saw_pages_ = saw_pages_ || metadata.warc || metadata.whole_file;
+  out.page = false;
+  out.guessed_charset.clear();
   if (out.content == Content::rejected && out.reason.empty())
     return invalid("a signed record of a rejected document that does not say why");
   if (!out.record.empty()) {

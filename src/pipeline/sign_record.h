@@ -52,12 +52,13 @@ class RecordSigner {
   // Decodes the record once more to fill the byte ranges of its passages, and of what is cut. Returns the
   // text, which lives until the next call; empty if the record cannot be decoded again.
   std::string_view find_bytes(const Record& record, Outcome& outcome);
-  // Whether one of the records came from a WARC file, possibly before it was signed.
-  bool saw_warc() const { return saw_warc_; }
+  // Whether the text of one of the records depends on how pages and charsets are read (describe_pages()); also
+  // if it may have been so before it was signed.
+  bool saw_pages() const { return saw_pages_; }
 
  private:
   void sign_fallback(const Record& record, const Document& document, SignedDocument& out, uint8_t* slices);
-  void sign_pieces(const Record& record, SignedDocument& out, uint8_t* slices);
+  void sign_pieces(const Record& record, Document& document, SignedDocument& out, uint8_t* slices);
   uint64_t key_tag(const Record& record);
   void take_signed(const Record& record, SignedDocument& out, uint8_t* slices);
   absl::Status read_signed(const Record& record, SignedDocument& out, uint8_t* slices);
@@ -69,7 +70,7 @@ class RecordSigner {
   std::optional<Best> best_;
   std::string key_;  // buffer for source and key
   KeyPolicy keys_;
-  bool saw_warc_ = false;
+  bool saw_pages_ = false;
 
   // For signed records.
   std::string scheme_;

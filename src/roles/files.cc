@@ -157,10 +157,9 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   }
   follow.files.batch_records = static_cast<size_t>(o.batch_documents);
   follow.files.batch_bytes = o.batch_bytes;
-  follow.files.charsets = o.input.format == "html";
   if (is_signed(o.input)) {
     follow.files.layout = Layout::signed_records;
-    follow.files.signed_scheme = session->engine.scheme.describe() + describe_warc_pages(o.input);
+    follow.files.signed_scheme = session->engine.scheme.describe() + describe_pages(o.input);
   }
   if (!o.files.unique.empty()) {
     const fs::path parent = fs::path(o.files.unique == "-" ? "" : o.files.unique).parent_path();

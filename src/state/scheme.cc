@@ -43,7 +43,7 @@ std::vector<std::string> scheme_differences(std::string_view stored, std::string
     const auto other = after.find(name);
     if (other == after.end()) {
       // Checked when the first WARC record arrives, because only such records depend on it.
-      if (name == "warc_pages") continue;
+      if (name == "pages") continue;
       out.push_back(fmt::format("{}: the index was made with {}, now it is not set{}", name, value,
                                 asked(name, value)));
     } else if (other->second != value) {
@@ -51,7 +51,7 @@ std::vector<std::string> scheme_differences(std::string_view stored, std::string
       if (name == "hash_key_fingerprint")
         line += "; its key belongs in hash.key of the state directory, or in hash_key_file";
       line += asked(name, value);
-      const bool pages = name == "warc_pages";
+      const bool pages = name == "pages";
       const std::string_view extract = std::string_view(value).substr(0, value.find(' '));
       if (pages && extract != std::string_view(other->second).substr(0, other->second.find(' '))) {
         line += asked("extract", extract);
@@ -90,11 +90,11 @@ std::vector<std::string> signed_differences(std::string_view signed_with, std::s
   };
   for (const auto& [name, value] : before) {
     const auto other = after.find(name);
-    if (other != after.end() ? other->second != value : name != "warc_pages")
+    if (other != after.end() ? other->second != value : name != "pages")
       differs(name, value, other == after.end() ? "none" : other->second);
   }
   for (const auto& [name, value] : after)
-    if (!before.contains(name) && name != "warc_pages") differs(name, "none", value);
+    if (!before.contains(name) && name != "pages") differs(name, "none", value);
   return out;
 }
 

@@ -204,7 +204,7 @@ TEST(WarcState, IsRefusedOnlyWhereItDiffers) {
     const Ran refused = run_doppel(scan + (dir / "d.warc"));
     EXPECT_EQ(refused.code, 3);
     EXPECT_EQ(refused.out, "");
-    EXPECT_THAT(refused.err, HasSubstr("warc_pages: the index was made with none "));
+    EXPECT_THAT(refused.err, HasSubstr("pages: the index was made with none "));
     EXPECT_THAT(refused.err, HasSubstr("; that was input.extract: none"));
     EXPECT_THAT(refused.err, HasSubstr("with other settings; use those, or a new state directory"));
   }

@@ -172,5 +172,143 @@ TEST(Charset, Binary) {
   EXPECT_FALSE(looks_binary(fixture("gb18030.bytes")));
 }
 
+// A text in UTF-8 as UTF-16 or UTF-32, without a byte order mark.
+std::string as_wide(const std::string& text, size_t size, bool little) {
+  std::string out;
+  const auto unit = [&](uint32_t value) {
+    for (size_t i = 0; i < size; ++i)
+      out.push_back(static_cast<char>(value >> 8 * (little ? i : size - 1 - i) & 0xff));
+  };
+  for (size_t at = 0; at < text.size();) {
+    const auto first = static_cast<unsigned char>(text[at]);
+    const size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    uint32_t c = length == 1 ? first : first & (0xff >> (length + 1));
+    for (size_t i = 1; i < length; ++i) c = c << 6 | (static_cast<unsigned char>(text[at + i]) & 0x3f);
+    at += length;
+    if (size == 2 && c > 0xffff) {
+      unit(0xd800 + ((c - 0x10000) >> 10));
+      unit(0xdc00 + ((c - 0x10000) & 0x3ff));
+    } else {
+      unit(c);
+    }
+  }
+  return out;
+}
+
+const std::vector<std::string> kScripts{
+    "The quick brown fox jumps over the lazy dog.\n",
+    "Съешь же ещё этих мягких французских булок, да выпей чаю.\n",
+    "Ξεσκεπάζω την ψυχοφθόρα βδελυγμία του κόσμου.\n",
+    "דג סקרן שט לו בים זך אך לפתע פגש חבורה נחמדה\n",
+    "ऋषियों को सताने वाले दुष्ट राक्षसों के राजा रावण का सर्वनाश\n",
+    "いろはにほへと、ちりぬるを。我が世誰ぞ、常ならむ。\n",
+    "天地玄黄，宇宙洪荒。日月盈昃，辰宿列张。一个人的书\n",
+    "키스의 고유조건은 입술끼리 만나야 하고 특별한 기술은 필요치 않다.\n",
+    "Emoji 😀 among words, and more words.\n"};
+
+TEST(Charset, UnicodeWithoutAMark) {
+  CharsetDecoder decoder;
+  for (const std::string& text : kScripts) {
+    for (const size_t size : {2, 4}) {
+      for (const bool little : {true, false}) {
+        const std::string bytes = as_wide(text, size, little);
+        const auto decoded = decoder.decode_text(bytes, "");
+        ASSERT_TRUE(decoded.ok()) << text << size << little;
+        EXPECT_EQ(*decoded, text) << size << little;
+        EXPECT_TRUE(decoder.decoding().guessed);
+        EXPECT_FALSE(looks_binary(bytes)) << text;
+      }
+    }
+  }
+}
+
+TEST(Charset, OtherBytesAreNotUnicodeWithoutAMark) {
+  using namespace std::string_literals;
+  for (const std::string& bytes :
+       {"a text with\0one zero byte and more words that follow it"s, "/usr/bin\0/usr/lib/x\0/etc/passwd\0"s,
+        "\x01\0\x02\0\x03\0\x04\0\x05\0\x06\0\x07\0\x08\0"s, std::string(400, '\0'), ""s, "a"s,
+        fixture("windows-1251.bytes"), fixture("shift_jis.bytes")}) {
+    EXPECT_EQ(unmarked_unicode(bytes), "") << bytes;
+  }
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  for (int i = 0; i < 1000; ++i) {
+    std::string bytes(500 + random() % 500, '\0');
+    for (char& c : bytes) c = static_cast<char>(random());
+    EXPECT_EQ(unmarked_unicode(bytes), "");
+  }
+}
+
+TEST(Charset, ATextThatFitsNoCharsetIsRefused) {
+  CharsetDecoder decoder;
+  for (std::string file : {"windows-1251", "koi8_r", "shift_jis", "big5"}) {
+    const auto decoded = decoder.decode_text(fixture(file + ".bytes"), "");
+    ASSERT_TRUE(decoded.ok()) << file;
+    EXPECT_EQ(*decoded, fixture(file + ".utf8"));
+    EXPECT_TRUE(decoder.decoding().guessed);
+    EXPECT_NE(decoder.decoding().charset, "");
+  }
+  EXPECT_EQ(*decoder.decode_text("caf\xe9 au lait, and so on", ""), "caf\xc3\xa9 au lait, and so on");
+  EXPECT_EQ(*decoder.decode_text("d\xe9j\xe0 vu", "latin1"), "d\xc3\xa9j\xc3\xa0 vu");
+  EXPECT_FALSE(decoder.decoding().guessed);
+  EXPECT_EQ(*decoder.decode_text("plain", ""), "plain");
+  EXPECT_EQ(decoder.decoding().charset, "");
+  std::string noise;
+  for (int i = 0; i < 300; ++i) noise += static_cast<char>(0x80 + (i * 37) % 0x80);
+  const auto refused = decoder.decode_text(noise, "");
+  EXPECT_FALSE(refused.ok());
+  EXPECT_THAT(refused.status().ToString(), testing::HasSubstr("iconv"));
+}
+
+// Pieces give the text that the whole gives, however they are cut.
+TEST(Charset, PiecesAreTheWhole) {
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  std::vector<std::string> files;
+  for (std::string file : {"windows-1251", "shift_jis", "euc_jp", "gb18030", "big5", "euc_kr", "koi8_r",
+                           "utf-16-le", "utf-16-be", "windows-1252"}) {
+    files.push_back(fixture(file + ".bytes"));
+    files.push_back(fixture(file + ".utf8"));
+  }
+  for (const std::string& text : kScripts) {
+    std::string many;
+    for (int i = 0; i < 40; ++i) many += text;
+    files.push_back(as_wide(many, 2, true));
+    files.push_back(as_wide(many, 4, false));
+    files.push_back("\xef\xbb\xbf" + many);
+  }
+  CharsetDecoder whole, pieces;
+  for (int i = 0; i < 400; ++i) {
+    const std::string& bytes = files[random() % files.size()];
+    const auto expected = whole.decode_text(bytes, "");
+    if (!expected.ok()) continue;
+    pieces.begin_pieces();
+    std::string text;
+    // The first piece is what a charset is recognised by; it is large in life.
+    size_t at = 0, size = bytes.size() / 2 + random() % (bytes.size() / 2);
+    for (;;) {
+      const auto piece = pieces.next_piece(std::string_view(bytes).substr(at, size));
+      ASSERT_TRUE(piece.ok()) << piece.status().ToString();
+      text += *piece;
+      if (at >= bytes.size()) break;
+      at += std::min(size, bytes.size() - at);
+      size = 1 + random() % 50;
+    }
+    ASSERT_EQ(text, *expected) << whole.decoding().charset << " " << pieces.decoding().charset;
+  }
+}
+
+TEST(Charset, APieceBehindAsciiDecides) {
+  CharsetDecoder decoder;
+  decoder.begin_pieces();
+  const std::string ascii(1000, 'a');
+  EXPECT_EQ(*decoder.next_piece(ascii), ascii);
+  EXPECT_EQ(*decoder.next_piece(fixture("windows-1251.bytes")), fixture("windows-1251.utf8"));
+  EXPECT_EQ(*decoder.next_piece(""), "");
+  EXPECT_EQ(decoder.decoding().charset, "windows-1251");
+}
+
 }  // namespace
 }  // namespace doppel

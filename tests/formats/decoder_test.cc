@@ -241,6 +241,40 @@ TEST(Auto, JsonForLinesTextForFiles) {
   EXPECT_EQ(Decoded(json, json_options(), true).document.text, "x");
 }
 
+TEST(Auto, AWholeFileThatBeginsAsAPageIsAPage) {
+  const std::string article = "<p>An article of some length, which has a second clause and a third one.</p>";
+  for (const std::string begin :
+       {"<!DOCTYPE html>", "<html lang=\"en\">", "\xef\xbb\xbf \n<!-- saved --><?xml version=\"1.0\"?><!doctype HTML>"}) {
+    const std::string page = begin + "<nav><a href=\"/\">Home</a></nav>" + article + "<script>x()</script>";
+    const Decoded d(page, {}, true);
+    ASSERT_TRUE(d.status.ok()) << d.reason();
+    EXPECT_TRUE(d.document.page) << begin;
+    EXPECT_THAT(d.document.text, HasSubstr("An article of some length"));
+    EXPECT_THAT(d.document.text, testing::Not(HasSubstr("script")));
+  }
+  FormatOptions visible;
+  visible.extract = "none";
+  EXPECT_THAT(Decoded("<html>" + article, visible, true).document.text, HasSubstr("<p>An"));
+  // Texts that mention markup, and other XML.
+  for (const std::string text :
+       {"A text about <html> and <p>.", "<htmlx>", "<!-- # A heading in Markdown -->\n# Title", "<html",
+        "<?xml version=\"1.0\"?><rss><title>a</title></rss>", "<div>part of a template</div>"}) {
+    const Decoded d(text, {}, true);
+    EXPECT_FALSE(d.document.page) << text;
+    EXPECT_EQ(d.document.text, text);
+  }
+  FormatOptions text;
+  text.format = "text";
+  EXPECT_EQ(Decoded("<!DOCTYPE html>" + article, text, true).document.text, "<!DOCTYPE html>" + article);
+}
+
+TEST(Auto, AWholeFileIsDecoded) {
+  const Decoded d("caf\xe9, with a few words behind it", {}, true);
+  EXPECT_EQ(d.document.text, "caf\xc3\xa9, with a few words behind it");
+  EXPECT_TRUE(d.document.charset_guessed);
+  EXPECT_EQ(Decoded("caf\xc3\xa9", {}, true).document.charset, "");
+}
+
 TEST(Options, AreChecked) {
   FormatOptions options;
   options.format = "xml";

@@ -33,9 +33,9 @@ TEST(Scheme, WhatSignedRecordsWereSignedWith) {
     EXPECT_THAT(signed_differences(name + "=1\n", name + "=2\n"),
                 ElementsAre(HasSubstr("input.signed_format")));
   // Only a signer that has read pages in WARC files knows this one.
-  EXPECT_THAT(signed_differences("warc_pages=1\n", ""), IsEmpty());
-  EXPECT_THAT(signed_differences("", "warc_pages=1\n"), IsEmpty());
-  EXPECT_THAT(signed_differences("warc_pages=1\n", "warc_pages=2\n"), testing::SizeIs(1));
+  EXPECT_THAT(signed_differences("pages=1\n", ""), IsEmpty());
+  EXPECT_THAT(signed_differences("", "pages=1\n"), IsEmpty());
+  EXPECT_THAT(signed_differences("pages=1\n", "pages=2\n"), testing::SizeIs(1));
 }
 
 // An index is handed on with the lines that say how its texts were made.

@@ -153,9 +153,9 @@ TEST(StateDir, NamesEverySettingThatDiffers) {
       testing::ElementsAre(
           HasSubstr("now main; that was input.extract: visible"),
           HasSubstr("html: the index was made with 1, now 2; this version reads pages in another way")));
-  EXPECT_THAT(scheme_differences("warc_pages=main 1\n", "warc_pages=main 2\n"),
+  EXPECT_THAT(scheme_differences("pages=main 1\n", "pages=main 2\n"),
               testing::ElementsAre(HasSubstr("this version reads pages in another way")));
-  EXPECT_THAT(scheme_differences("warc_pages=main 2\n", ""), testing::IsEmpty());
+  EXPECT_THAT(scheme_differences("pages=main 2\n", ""), testing::IsEmpty());
 }
 
 // A line that was added to the scheme stays in every later journal, and in the older journals that a start
@@ -168,19 +168,19 @@ TEST(StateDir, WhatIsAddedToTheSchemeStays) {
     auto state = open();
     ASSERT_TRUE(state.ok());
     ASSERT_TRUE(writer.commit(**state).ok());
-    EXPECT_TRUE((*state)->add_to_scheme("warc_pages=main 3\n").ok());
-    EXPECT_TRUE((*state)->add_to_scheme("warc_pages=main 3\n").ok());
+    EXPECT_TRUE((*state)->add_to_scheme("pages=main 3\n").ok());
+    EXPECT_TRUE((*state)->add_to_scheme("pages=main 3\n").ok());
     ASSERT_TRUE(writer.commit(**state).ok());  // not followed by a checkpoint
   }
   for (int run = 0; run < 3; ++run) {
     auto state = open();
     ASSERT_TRUE(state.ok()) << state.status();
     EXPECT_EQ(matching(**state, writer), static_cast<int>(writer.models().size()) - 1);
-    const absl::Status refused = (*state)->add_to_scheme("warc_pages=none 3\n");
+    const absl::Status refused = (*state)->add_to_scheme("pages=none 3\n");
     EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(std::string(refused.message()),
-                HasSubstr("warc_pages: the index was made with main 3, now none 3"));
-    EXPECT_TRUE((*state)->add_to_scheme("warc_pages=main 3\n").ok());
+                HasSubstr("pages: the index was made with main 3, now none 3"));
+    EXPECT_TRUE((*state)->add_to_scheme("pages=main 3\n").ok());
     ASSERT_TRUE(writer.commit(**state).ok());
     ASSERT_TRUE((*state)->checkpoint().ok());
   }

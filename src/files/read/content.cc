@@ -16,6 +16,7 @@
 
 #include "engine/signed_file.h"
 #include "files/arrow/arrow_rows.h"
+#include "formats/bytes/charset.h"
 #include "formats/warc/warc.h"
 
 namespace doppel {
@@ -125,14 +126,6 @@ bool is_parquet_name(std::string_view path) {
                     [](char a, char b) { return a == std::tolower(static_cast<unsigned char>(b)); });
 }
 
-// UTF-16 without a byte order mark: nearly every other byte is zero.
-bool is_unmarked_utf16(std::string_view head) {
-  size_t zeros[2] = {0, 0};
-  for (size_t i = 0; i < head.size(); ++i) zeros[i % 2] += head[i] == 0 ? 1 : 0;
-  const size_t some = head.size() / 4;
-  return head.size() >= 8 && ((zeros[0] > some && zeros[1] == 0) || (zeros[1] > some && zeros[0] == 0));
-}
-
 // Whether it has more control characters than a text with a few damaged bytes.
 bool is_binary(std::string_view head) {
   const auto control = [](char c) {
@@ -234,19 +227,21 @@ std::string unpacked_head(std::string_view head, Packing packing) {
   return out;
 }
 
-std::string_view unreadable(std::string_view head, bool in_lines, bool charsets) {
+std::string_view unreadable(std::string_view head, bool in_lines) {
   for (const Magic& magic : kMagics) {
     if (head.size() < magic.at + magic.bytes.size() ||
         head.substr(magic.at, magic.bytes.size()) != magic.bytes)
       continue;
-    if (charsets && (magic.refusal == kUtf16 || magic.refusal == kUtf32)) return {};
+    // Lines cannot be found in it; a whole file is decoded.
+    if (!in_lines && (magic.refusal == kUtf16 || magic.refusal == kUtf32)) return {};
     if (magic.bytes == "BZh" && (head.size() < 10 || head.substr(4, 6) != "\x31\x41\x59\x26\x53\x59"))
       continue;
     return magic.refusal;
   }
-  if (is_unmarked_utf16(head)) return charsets ? std::string_view() : kUtf16;
+  if (const std::string_view wide = unmarked_unicode(head); !wide.empty())
+    return !in_lines ? std::string_view() : wide.starts_with("utf-16") ? kUtf16 : kUtf32;
   if (in_lines) return other_json(head);
-  if (!charsets && is_binary(head))
+  if (is_binary(head))
     return "not text: it holds control characters; leave it out, or extract its text first";
   return {};
 }
@@ -283,7 +278,7 @@ void look_inside(std::string_view head, const FilesSourceOptions& options, Input
     return;
   }
   if (is_parquet_name(file.path) && !file.pipe && !is_parquet) {
-    file.refused = inside.starts_with("PARE") ? unreadable(inside, false, false) : kNoParquet;
+    file.refused = inside.starts_with("PARE") ? unreadable(inside, false) : kNoParquet;
     return;
   }
   if (file.kind == InputKind::signed_records) {
@@ -300,7 +295,7 @@ void look_inside(std::string_view head, const FilesSourceOptions& options, Input
     }
   }
   // If only the name says WARC, the reader of WARC files reports what is wrong.
-  if (!archive) file.refused = unreadable(inside, file.in_parts(), options.charsets);
+  if (!archive) file.refused = unreadable(inside, file.in_parts());
   const bool lines = file.kind == InputKind::lines || file.kind == InputKind::values;
   if (lines)
     file.kind = !file.refused.empty() && !other_json(inside).empty() ? InputKind::values : InputKind::lines;

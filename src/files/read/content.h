@@ -21,8 +21,8 @@ Packing packing_in(std::string_view head);
 std::string unpacked_head(std::string_view head, Packing packing);
 
 // Why a file that begins with `head` (uncompressed) cannot be read, and what to do; empty if it can be read
-// or nothing is known about it. in_lines: its name says lines of JSON. charsets: the decoder reads UTF-16.
-std::string_view unreadable(std::string_view head, bool in_lines, bool charsets);
+// or nothing is known about it. in_lines: its name says lines of JSON.
+std::string_view unreadable(std::string_view head, bool in_lines);
 
 // Whether each line holds a JSON object; true only if at least two lines can be seen.
 bool is_json_lines(std::string_view head);

@@ -10,6 +10,7 @@ std::optional<TextCutter::Shorter> TextCutter::without(const Record& record, std
   const std::optional<TextField::Place> place = field_.find(record);
   Document document;
   if (!place || !decoder_->decode(record, document).ok()) return std::nullopt;
+  if (document.page || !document.charset.empty()) return std::nullopt;  // the record has other bytes
   Shorter out{.column = std::string(place->column)};
   size_t at = 0;
   for (const ByteRange& range : cut) {

@@ -4,6 +4,7 @@
 
 #include <simdjson.h>
 #include <uchardet.h>
+#include <unicode/uchar.h>
 #include <unicode/ucnv.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <map>
 #include <optional>
 
+#include "base/status.h"
 #include "formats/bytes/charset_labels.h"
 
 namespace doppel {
@@ -78,14 +80,45 @@ const ByteOrderMark* mark_of(std::string_view bytes) {
   return nullptr;
 }
 
-// Detects UTF-16 of mostly Latin text without a byte order mark: zeros at even or odd positions only.
-std::string_view wide_without_mark(std::string_view bytes) {
-  bytes = bytes.substr(0, kLookBytes);
-  size_t zeros[2] = {0, 0};
-  for (size_t i = 0; i < bytes.size(); ++i) zeros[i % 2] += bytes[i] == '\0' ? 1 : 0;
-  if (zeros[1] * 5 > bytes.size() && zeros[0] == 0) return "utf-16le";
-  if (zeros[0] * 5 > bytes.size() && zeros[1] == 0) return "utf-16be";
-  return {};
+// The units of a text in one form of Unicode, as far as they tell whether it is that form.
+struct Units {
+  size_t count = 0;
+  size_t low = 0;     // first byte below 0x20, as in all scripts but those of East Asia
+  size_t common = 0;  // spaces, line feeds, ASCII, and the punctuation of East Asia
+  size_t wrong = 0;   // no character, or one that no text has
+  bool fits() const { return count > 0 && wrong * 50 <= count && common * 50 >= count; }
+};
+
+uint32_t unit_at(std::string_view bytes, size_t at, size_t size, bool little) {
+  uint32_t unit = 0;
+  for (size_t i = 0; i < size; ++i)
+    unit = unit << 8 | static_cast<unsigned char>(bytes[at + (little ? size - 1 - i : i)]);
+  return unit;
+}
+
+Units units_of(std::string_view bytes, size_t size, bool little) {
+  Units out;
+  for (size_t at = 0; at + size <= bytes.size(); at += size) {
+    uint32_t c = unit_at(bytes, at, size, little);
+    ++out.count;
+    if (size == 2) out.low += c < 0x2000 ? 1 : 0;
+    if (size == 2 && (c & 0xfc00) == 0xd800) {
+      if (at + 4 > bytes.size()) break;  // cut off
+      const uint32_t second = unit_at(bytes, at + 2, 2, little);
+      if ((second & 0xfc00) == 0xdc00) {
+        c = 0x10000 + ((c & 0x3ff) << 10) + (second & 0x3ff);
+        at += 2;
+      }
+    }
+    const bool space = c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == ' ';
+    const int8_t type = c > 0x10ffff ? static_cast<int8_t>(U_UNASSIGNED) : u_charType(static_cast<UChar32>(c));
+    out.wrong += (type == U_CONTROL_CHAR && !space) || type == U_UNASSIGNED || type == U_PRIVATE_USE_CHAR ||
+                         type == U_SURROGATE
+                     ? 1
+                     : 0;
+    out.common += space || (c > ' ' && c < 0x7f) || (c >= 0x3000 && c < 0x3100) || (c >= 0xff01 && c < 0xff20);
+  }
+  return out;
 }
 
 constexpr size_t kBlock = 128;  // bytes that are examined together, without a branch
@@ -118,7 +151,40 @@ void count_error(const void* context, UConverterToUnicodeArgs* arguments, const 
   UCNV_TO_U_CALLBACK_SUBSTITUTE(nullptr, arguments, units, length, reason, error);
 }
 
+absl::Status unknown_charset() {
+  return invalid(
+      "charset: neither UTF-8 nor a charset that can be recognised; convert the text to UTF-8: iconv -f CHARSET "
+      "-t UTF-8");
+}
+
+bool is_ascii(std::string_view bytes) { return !unusual(bytes).high; }
+
+// The length of `bytes` without the beginning of a UTF-8 character that is cut off at its end.
+size_t without_cut_character(std::string_view bytes) {
+  for (size_t back = 1; back <= std::min<size_t>(3, bytes.size()); ++back) {
+    const auto c = static_cast<unsigned char>(bytes[bytes.size() - back]);
+    if (c < 0x80) break;
+    if (c >= 0xc0) return (c >= 0xf0 ? 4U : c >= 0xe0 ? 3U : 2U) > back ? bytes.size() - back : bytes.size();
+  }
+  return bytes.size();
+}
+
 }  // namespace
+
+std::string_view unmarked_unicode(std::string_view bytes) {
+  bytes = bytes.substr(0, kLookBytes);
+  if (bytes.size() < 4 || bytes.find('\0') == std::string_view::npos) return {};
+  if (units_of(bytes, 4, true).fits()) return "utf-32le";
+  if (units_of(bytes, 4, false).fits()) return "utf-32be";
+  const Units little = units_of(bytes, 2, true), big = units_of(bytes, 2, false);
+  const bool is_little = little.wrong != big.wrong ? little.wrong < big.wrong : little.common > big.common;
+  const Units& units = is_little ? little : big;
+  if (!units.fits()) return {};
+  // Other text that has a zero byte by mistake has few bytes below 0x20, and is UTF-8.
+  const bool low = units.low * 10 >= units.count * 9;
+  const bool east_asian = !simdjson::validate_utf8(bytes.data(), without_cut_character(bytes));
+  return !low && !east_asian ? std::string_view() : is_little ? "utf-16le" : "utf-16be";
+}
 
 struct CharsetDecoder::Converters {
   struct Entry {
@@ -166,8 +232,18 @@ struct CharsetDecoder::Converters {
 
   // Replaces `out`. Returns the number of errors.
   size_t convert(Entry& from, std::string_view bytes, std::string& out) const {
+    begin(from);
+    return convert_on(from, bytes, true, out);
+  }
+
+  void begin(Entry& from) const {
     from.errors = 0;
     ucnv_reset(from.converter);
+    ucnv_reset(utf8);
+  }
+
+  // Continues with the next bytes of a text; `last`: they end it.
+  size_t convert_on(Entry& from, std::string_view bytes, bool last, std::string& out) const {
     UErrorCode error = U_ZERO_ERROR;
     std::array<UChar, 4096> pivot;
     UChar* pivot_source = pivot.data();
@@ -176,13 +252,11 @@ struct CharsetDecoder::Converters {
     const char* end = source + bytes.size();
     out.resize(bytes.size() + bytes.size() / 2 + 64);
     size_t done = 0;
-    bool first = true;
     for (;;) {
       char* target = out.data() + done;
       error = U_ZERO_ERROR;
       ucnv_convertEx(utf8, from.converter, &target, out.data() + out.size(), &source, end, pivot.data(),
-                     &pivot_source, &pivot_target, pivot.data() + pivot.size(), first ? 1 : 0, 1, &error);
-      first = false;
+                     &pivot_source, &pivot_target, pivot.data() + pivot.size(), 0, last ? 1 : 0, &error);
       done = static_cast<size_t>(target - out.data());
       if (error != U_BUFFER_OVERFLOW_ERROR) break;
       out.resize(out.size() * 2);
@@ -217,7 +291,7 @@ bool looks_binary(std::string_view bytes) {
     zeros += zeros_here;
     controls += controls_here;
   }
-  if (zeros > 0) return wide_without_mark(bytes).empty();
+  if (zeros > 0) return unmarked_unicode(bytes).empty();
   return controls * 100 > bytes.size();
 }
 
@@ -253,14 +327,22 @@ std::string_view charset_of_meta(std::string_view bytes) {
 CharsetDecoder::CharsetDecoder() : converters_(new Converters) {}
 CharsetDecoder::~CharsetDecoder() = default;
 
+void CharsetDecoder::note(std::string_view charset, bool guessed) {
+  decoding_.charset = charset;
+  decoding_.guessed = guessed;
+}
+
 std::string_view CharsetDecoder::decode(std::string_view bytes, std::string_view declared, bool html) {
+  note({}, false);
+  fits_ = true;
   std::optional<size_t> fewest;
   // Returns true if `name` decodes without errors; the result is in out_. Otherwise out_ keeps the best
   // result so far.
-  auto attempt = [&](const std::string& name) {
+  auto attempt = [&](const std::string& name, bool guessed) {
     if (name == kIso8859_16Name) {  // every byte is valid
       fewest = 0;
       convert_iso8859_16(bytes, out_);
+      note(name, guessed);
       return true;
     }
     Converters::Entry* entry = converters_->find(name);
@@ -269,6 +351,7 @@ std::string_view CharsetDecoder::decode(std::string_view bytes, std::string_view
     if (!fewest || errors < *fewest) {
       fewest = errors;
       out_.swap(other_);
+      note(name, guessed);
     }
     return errors == 0;
   };
@@ -276,20 +359,20 @@ std::string_view CharsetDecoder::decode(std::string_view bytes, std::string_view
   if (const ByteOrderMark* mark = mark_of(bytes)) {
     bytes.remove_prefix(mark->bytes.size());
     if (mark->charset == kUtf8 && simdjson::validate_utf8(bytes.data(), bytes.size())) return bytes;
-    attempt(std::string(mark->charset));
+    attempt(std::string(mark->charset), false);
     return out_;
   }
   const Unusual found = unusual(bytes);
   if (!found.high && !found.shifts) return bytes;
   if (found.high && simdjson::validate_utf8(bytes.data(), bytes.size())) return bytes;
-  if (!declared.empty() && attempt(charset_of_label(declared))) return out_;
+  if (!declared.empty() && attempt(charset_of_label(declared), false)) return out_;
   if (html) {
     std::string meta = charset_of_label(charset_of_meta(bytes));
     // The tag was readable as ASCII, so the text is not UTF-16.
     if (meta.starts_with("utf-16")) meta = kUtf8;
-    if (!meta.empty() && attempt(meta)) return out_;
+    if (!meta.empty() && attempt(meta, false)) return out_;
   }
-  if (std::string_view wide = wide_without_mark(bytes); !wide.empty() && attempt(std::string(wide)))
+  if (std::string_view wide = unmarked_unicode(bytes); !wide.empty() && attempt(std::string(wide), true))
     return out_;
   // If only few of the high bytes are errors in UTF-8, the text is damaged UTF-8: in other charsets, fewer of
   // them look like UTF-8.
@@ -297,11 +380,65 @@ std::string_view CharsetDecoder::decode(std::string_view bytes, std::string_view
   const auto high = static_cast<size_t>(
       std::count_if(bytes.begin(), bytes.end(), [](char c) { return static_cast<signed char>(c) < 0; }));
   Converters::Entry* utf8 = high > 0 ? converters_->find(std::string(kUtf8)) : nullptr;
-  if (utf8 != nullptr && converters_->convert(*utf8, bytes, other_) * kOneIn <= high) return other_;
-  if (attempt(converters_->detect(bytes))) return out_;
+  if (utf8 != nullptr && converters_->convert(*utf8, bytes, other_) * kOneIn <= high) {
+    note({}, false);
+    return other_;
+  }
+  if (attempt(converters_->detect(bytes), true)) return out_;
   if (!found.high && !fewest) return bytes;
-  // No charset fits. Keeps the declared one if ICU knows it.
-  if (declared.empty() || !fewest) attempt("windows-1252");
+  // No charset fits. Keeps the declared one if ICU knows it. A few letters among ASCII are Western European,
+  // which detection does not recognise in short texts.
+  constexpr size_t kFewIn = 8;
+  if (declared.empty() || !fewest) attempt("windows-1252", true);
+  fits_ = decoding_.charset == "windows-1252" && fewest == 0 && high * kFewIn <= bytes.size();
+  return out_;
+}
+
+absl::StatusOr<std::string_view> CharsetDecoder::decode_text(std::string_view bytes, std::string_view declared) {
+  const std::string_view text = decode(bytes, declared, false);
+  if (!fits_) return unknown_charset();
+  return text;
+}
+
+void CharsetDecoder::begin_pieces() {
+  pieces_ = Pieces::none_yet;
+  note({}, false);
+}
+
+absl::StatusOr<std::string_view> CharsetDecoder::next_piece(std::string_view piece) {
+  if (pieces_ == Pieces::utf8) return piece;
+  const bool first = pieces_ == Pieces::none_yet;
+  if (pieces_ == Pieces::converted) {
+    Converters::Entry* entry = converters_->find(decoding_.charset);
+    const size_t errors = converters_->convert_on(*entry, piece, piece.empty(), out_);
+    if (errors > 0 && decoding_.guessed) return unknown_charset();
+    return out_;
+  }
+  const ByteOrderMark* mark = first ? mark_of(piece) : nullptr;
+  if (mark != nullptr) piece.remove_prefix(mark->bytes.size());
+  if (mark == nullptr || mark->charset == kUtf8) {
+    const std::string_view wide = first && mark == nullptr ? unmarked_unicode(piece) : std::string_view();
+    if (wide.empty()) {
+      const bool ascii = is_ascii(piece);
+      pieces_ = ascii ? Pieces::ascii : Pieces::utf8;
+      if (ascii || mark != nullptr) return piece;
+      // A character may be cut off at the end of the piece.
+      const std::string_view whole = piece.substr(0, without_cut_character(piece));
+      if (simdjson::validate_utf8(whole.data(), whole.size())) return piece;
+      decode(whole, {}, false);
+      if (!fits_) return unknown_charset();
+      if (decoding_.charset.empty()) return piece;  // damaged UTF-8
+    } else {
+      note(wide, true);
+    }
+  } else {
+    note(mark->charset, false);
+  }
+  pieces_ = Pieces::converted;
+  Converters::Entry* entry = converters_->find(decoding_.charset);
+  if (entry == nullptr) return unknown_charset();  // ISO 8859-16, which ICU does not have
+  converters_->begin(*entry);
+  converters_->convert_on(*entry, piece, false, out_);
   return out_;
 }
 

@@ -36,7 +36,7 @@ class JsonDecoder final : public Decoder {
     if (extracts || encoding_ != BodyEncoding::text) {
       FormatOptions body = options;
       if (!extracts) body.extract = "none";
-      bodies_ = std::make_unique<BodyReader>(body, extracts && !preset_.reads_bodies);
+      bodies_ = std::make_unique<BodyReader>(body, extracts && !preset_.reads_bodies ? PageIf::always : PageIf::responses);
     }
     if (preset_.text_elsewhere) warc_ = std::make_unique<WarcDecoder>(options);
   }
@@ -132,7 +132,7 @@ class JsonDecoder final : public Decoder {
   absl::Status take_text(Document& out) {
     if (preset_.joins_arrays && join_sorted(parts_.text, text_joined_)) out.text = text_joined_;
     if (!bodies_) return absl::OkStatus();
-    ResponseBody body{
+    BodyBytes body{
         .bytes = out.text, .unicode = true, .content_type = out.content_type, .charset = parts_.charset};
     const bool base64 = encoding_ == BodyEncoding::base64      ? decode_base64(body.bytes, decoded_)
                         : encoding_ == BodyEncoding::automatic ? is_base64_document(body.bytes, decoded_)
@@ -148,9 +148,7 @@ class JsonDecoder final : public Decoder {
     } else if (encoding_ == BodyEncoding::base64) {
       return invalid(fmt::format("text: field \"{}\" is not base64", parts_.text_field));
     }
-    ASSIGN_OR_RETURN(out.text, bodies_->text(body));
-    out.text_source = bodies_->text_source();
-    return absl::OkStatus();
+    return bodies_->read(body, out);
   }
 
   const Preset& preset_;

@@ -34,7 +34,7 @@ absl::Status cut_off(const WarcRecord& record) {
 
 WarcDecoder::WarcDecoder(const FormatOptions& options)
     : rules_(options),
-      bodies_(options, false),
+      bodies_(options, PageIf::responses),
       max_bytes_(options.max_bytes == 0 ? SIZE_MAX / 4 : options.max_bytes),
       fields_(fields_of(options)),
       gathered_(fields_) {}
@@ -136,7 +136,7 @@ absl::Status WarcDecoder::take(const WarcRecord& record, Document& out) {
 absl::Status WarcDecoder::take_response(const WarcRecord& record, Document& out) {
   out.skip = Rules::skip_url(record.target_uri);
   if (!out.skip.empty()) return absl::OkStatus();
-  ResponseBody body{.bytes = record.block, .content_type = record.content_type};
+  BodyBytes body{.bytes = record.block, .content_type = record.content_type};
   if (is_http(record.content_type)) {
     ASSIGN_OR_RETURN(HttpResponse http, parse_http_response(record.block));
     out.content_type = http.content_type;
@@ -157,20 +157,18 @@ absl::Status WarcDecoder::take_response(const WarcRecord& record, Document& out)
   return take_block(body, record, out);
 }
 
-absl::Status WarcDecoder::take_block(ResponseBody body, const WarcRecord& record, Document& out) {
+absl::Status WarcDecoder::take_block(BodyBytes body, const WarcRecord& record, Document& out) {
   if (record.block.size() == record.content_length) return take_body(body, out);
   out.skip = kTooLarge;
   return absl::OkStatus();
 }
 
-absl::Status WarcDecoder::take_body(ResponseBody body, Document& out) {
+absl::Status WarcDecoder::take_body(BodyBytes body, Document& out) {
   if (looks_binary(body.bytes)) {
     out.skip = "binary";
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(out.text, bodies_.text(body));
-  out.text_source = bodies_.text_source();
-  return absl::OkStatus();
+  return bodies_.read(body, out);
 }
 
 }  // namespace doppel

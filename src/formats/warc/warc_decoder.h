@@ -27,8 +27,8 @@ class WarcDecoder final : public Decoder {
   absl::Status take_response(const WarcRecord& record, Document& out);
   absl::Status too_large(const WarcRecord& record, Document& out) const;
   void take_digest(const WarcRecord& record, const RecordRest* rest, Document& out);
-  absl::Status take_block(ResponseBody body, const WarcRecord& record, Document& out);
-  absl::Status take_body(ResponseBody body, Document& out);
+  absl::Status take_block(BodyBytes body, const WarcRecord& record, Document& out);
+  absl::Status take_body(BodyBytes body, Document& out);
 
   Rules rules_;
   BodyReader bodies_;

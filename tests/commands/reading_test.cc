@@ -1,0 +1,170 @@
+// What is compared of a file, at each way in: texts in any charset, pages by their main text, each file once.
+#include <gmock/gmock.h>
+
+#include "commands/daemon.h"
+#include "doppel/index.h"
+#include "http/raw_client.h"
+#include "run_doppel.h"
+
+namespace doppel::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string charset_file(const std::string& name) {
+  return read_file(std::string(DOPPEL_SOURCE_DIR) + "/tests/formats/data/charsets/" + name);
+}
+
+std::string words(int from, int count = 60) {
+  std::string out;
+  for (int i = 0; i < count; ++i) out += "word" + std::to_string(from * 1000 + i) + " ";
+  return out;
+}
+
+// A page with a menu and a script that are much longer than the article.
+std::string page(int article) {
+  std::string menu = "<ul>";
+  for (int i = 0; i < 60; ++i) menu += "<li><a href=/s>Section number " + std::to_string(i) + "</a></li>";
+  std::string script = "<script>";
+  for (int i = 0; i < 200; ++i) script += "window.push({\"key" + std::to_string(i) + "\": true});";
+  return "<!DOCTYPE html><html><head><title>News</title>" + script + "</script></head><body><nav>" + menu +
+         "</ul></nav><article><p>" + words(article) + ". And then, " + words(article + 100) + ".</p></article></body></html>";
+}
+
+TEST(Reading, TextsInAnyCharsetMeetTheirCopiesInUtf8) {
+  TempDir dir;
+  const std::vector<std::string> charsets{"windows-1251", "koi8_r", "shift_jis", "euc_jp", "gb18030", "big5",
+                                          "euc_kr", "utf-16-le", "utf-16-be", "iso2022_jp"};
+  for (const std::string& charset : charsets) {
+    write_file(dir / ("in/" + charset + ".a.txt"), charset_file(charset + ".utf8"));
+    write_file(dir / ("in/" + charset + ".b.txt"), charset_file(charset + ".bytes"));
+  }
+  const Ran ran = run_doppel("scan --all " + (dir / "in"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  for (const std::string& charset : charsets) {
+    EXPECT_THAT(ran.out, HasSubstr(charset + ".b.txt\",\"verdict\":\"duplicate\"")) << charset;
+  }
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("10 texts in a charset that was guessed: "), HasSubstr("windows-1251 1"),
+                             HasSubstr("shift_jis 1")));
+}
+
+TEST(Reading, TextsWithOneEnglishLineAreNotTheSame) {
+  TempDir dir;
+  const std::string english = "This line is the same in both of the two texts, and it is in English.\n";
+  const std::string russian = charset_file("windows-1251.bytes");
+  std::string other = russian;
+  std::reverse(other.begin(), other.end());
+  write_file(dir / "in/a.txt", english + russian);
+  write_file(dir / "in/b.txt", english + other);
+  const Ran ran = run_doppel("scan " + (dir / "in"));
+  EXPECT_EQ(ran.out, "");
+  EXPECT_THAT(ran.err, HasSubstr("2 unique, 0 duplicates"));
+}
+
+TEST(Reading, ACharsetThatCannotBeRecognisedIsRefusedByName) {
+  TempDir dir;
+  std::string noise;
+  for (int i = 0; i < 300; ++i) noise += static_cast<char>(0x80 + (i * 37) % 0x80);
+  write_file(dir / "in/noise.txt", noise);
+  write_file(dir / "in/good.txt", words(1));
+  const Ran ran = run_doppel("scan --all " + (dir / "in"));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("noise.txt: charset: "), HasSubstr("iconv"), HasSubstr("1 rejected")));
+}
+
+TEST(Reading, ALargeTextIsDecodedInPieces) {
+  TempDir dir;
+  std::string utf8, bytes;
+  while (bytes.size() < (17 << 20)) {
+    utf8 += charset_file("windows-1251.utf8");
+    bytes += charset_file("windows-1251.bytes");
+  }
+  write_file(dir / "in/a.txt", utf8);
+  write_file(dir / "in/b.txt", bytes);
+  EXPECT_THAT(run_doppel("scan " + (dir / "in")).out, HasSubstr("\"kind\":\"exact\""));
+}
+
+TEST(Reading, SavedPagesAreComparedByTheirMainText) {
+  TempDir dir;
+  write_file(dir / "in/a.html", page(1));
+  write_file(dir / "in/b.html", page(2));
+  write_file(dir / "in/c", page(1) + "<!-- saved again -->");
+  const Ran ran = run_doppel("scan --all " + (dir / "in"));
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("b.html\",\"verdict\":\"unique\""),
+                             HasSubstr("c\",\"verdict\":\"duplicate\"")));
+  EXPECT_THAT(ran.err, HasSubstr("3 pages compared by their main text"));
+  EXPECT_THAT(run_doppel("text " + (dir / "in/a.html")).out, Not(HasSubstr("Section")));
+  EXPECT_THAT(run_doppel("scan --extract visible " + (dir / "in")).err, HasSubstr("by their visible text"));
+  EXPECT_THAT(run_doppel("scan --format text " + (dir / "in")).err, Not(HasSubstr("pages")));
+  // An index remembers how its pages were read.
+  const std::string scan = "scan -q --state " + (dir / "state") + " ";
+  EXPECT_EQ(run_doppel(scan + (dir / "in/a.html")).code, 0);
+  EXPECT_THAT(run_doppel("inspect " + (dir / "state")).out, HasSubstr("pages=main"));
+}
+
+TEST(Reading, EachFileIsReadOnce) {
+  TempDir dir;
+  write_file(dir / "in/b.txt", words(1));
+  write_file(dir / "in/other.txt", words(2));
+  fs::create_symlink("b.txt", dir / "in/a.txt");
+  fs::create_hard_link(dir / "in/other.txt", dir / "in/z.txt");
+  const Ran ran = run_doppel("scan --all " + (dir / "in") + " " + (dir / "in/b.txt"));
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("2 documents"), HasSubstr("2 unique, 0 duplicates"),
+                             HasSubstr("3 paths are left out"), HasSubstr("a.txt is "), HasSubstr("in/b.txt")));
+  // The name is that of the file, not that of the link to it.
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("in/b.txt\""), Not(HasSubstr("in/a.txt\""))));
+}
+
+TEST(Reading, AFileThatAProgramInsertedIsNoCopyOfItself) {
+  TempDir dir;
+  const std::string file = dir / "in/a.txt";
+  write_file(file, words(1));
+  {
+    const auto index = Index::open(dir / "state", {});
+    ASSERT_TRUE(index.ok()) << index.status().ToString();
+    ASSERT_TRUE((*index)->insert({.id = file, .text = words(1)}).ok());
+  }
+  const Ran ran = run_doppel("scan --all --state " + (dir / "state") + " " + file);
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("\"verdict\":\"unique\""), HasSubstr("\"again\":true"))) << ran.err;
+}
+
+// POST /v1/check reads as the stream does.
+TEST(Reading, ACheckReadsAsTheStream) {
+  TempDir dir;
+  write_file(dir / "in/page.html", page(1));
+  write_file(dir / "in/russian.txt", charset_file("windows-1251.bytes"));
+  const std::string http = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + page(3);
+  const auto warc = [](const std::string& type, const std::string& block) {
+    return "WARC/1.0\r\nWARC-Type: " + type +
+           "\r\nWARC-Target-URI: http://x/\r\nWARC-Date: 2026-01-02T03:04:05Z\r\n"
+           "WARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-000000000001>\r\n"
+           "WARC-Payload-Digest: sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ\r\n"
+           "Content-Type: application/http; msgtype=response\r\nContent-Length: " +
+           std::to_string(block.size()) + "\r\n\r\n" + block + "\r\n\r\n";
+  };
+  write_file(dir / "in/a.warc", warc("response", http));
+  Daemon daemon({"serve", "--state", dir / "state", "--set", "output.verdicts=all", "--set",
+                 "http.listen=127.0.0.1:0", dir / "in"});
+  const std::string line = daemon.log("listening");
+  const int port = std::stoi(line.substr(line.rfind(':') + 1));
+  for (int i = 0; i < 3; ++i) ASSERT_NE(daemon.line(), "");
+  const auto check = [&](const std::string& type, const std::string& body) {
+    return body_of(post(port, "/v1/check", body, "Content-Type: " + type + "\r\n"));
+  };
+  const auto exact = HasSubstr(R"("verdict":"duplicate","kind":"exact")");
+  EXPECT_THAT(check("text/html", page(1) + "<!-- again -->"), exact);
+  EXPECT_THAT(check("text/html; charset=utf-8", page(2)), HasSubstr("\"unique\""));
+  EXPECT_THAT(check("text/html", page(3)), exact);
+  EXPECT_THAT(check("text/plain; charset=windows-1251", charset_file("windows-1251.bytes")), exact);
+  EXPECT_THAT(check("text/plain", charset_file("windows-1251.utf8")), exact);
+  EXPECT_THAT(check("application/warc", warc("response", http)), HasSubstr("\"again\":true"));
+  EXPECT_THAT(check("application/warc", warc("revisit", "")), HasSubstr("a.warc"));
+  EXPECT_THAT(check("application/json", R"({"text": ")" + words(1) + ". And then, " + words(101) + ".\"}"), exact);
+  daemon.signal(SIGTERM);
+  EXPECT_EQ(daemon.wait(), 0);
+}
+
+}  // namespace
+}  // namespace doppel::testing
