@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -119,8 +121,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Refused{"a.docx", "PK\x03\x04\x14\0\x06\0"s, "ZIP", "unpack"},
                       Refused{"a.wacz", "PK\x03\x04\x14\0"s, "WACZ", "archive/"},
                       Refused{"a.tar", "dir/" + std::string(253, '\0') + "ustar\0"s, "tar archive", "unpack"},
-                      Refused{"b.txt", "\xff\xfeo\0n\0e\0 \0t\0w\0o\0"s, "UTF-16", "iconv"},
-                      Refused{"c.txt", "o\0n\0e\0 \0t\0w\0o\0 \0"s, "UTF-16", "iconv"},
+                      Refused{"b.jsonl", "\xff\xfeo\0n\0e\0 \0t\0w\0o\0"s, "UTF-16", "iconv"},
+                      Refused{"c.jsonl", "o\0n\0e\0 \0t\0w\0o\0 \0"s, "UTF-16", "iconv"},
                       Refused{"a.sqlite", "SQLite format 3\0\x10\0"s, "SQLite", "JSON lines"},
                       Refused{"a.bin", "ab\0\x01\x02\x03"s + std::string(20, '\x04') + "text",
                               "control characters", "leave it out"}));
@@ -318,6 +320,39 @@ TEST(ContentOf, ACdxjFileOfWhatWasRead) {
                      a + members[2].size(), "w.warc.gz"));
   // An output never overwrites an input.
   EXPECT_EQ(run_doppel("scan --cdxj " + (dir / "in/w.warc.gz") + " " + (dir / "in/w.warc.gz")).code, 2);
+}
+
+// The answers to POST and PUT requests have the keys that cdxj-indexer -p makes (tools/make-post-golden).
+TEST(ContentOf, ACdxjFileOfAnswersToPosts) {
+  TempDir dir;
+  const std::string data = DOPPEL_SOURCE_DIR "/tests/files/data/post/";
+  EXPECT_EQ(run_doppel("scan -q --cdxj " + (dir / "out.cdxj") + " " + data + "post.warc").code, 0);
+  std::istringstream ours(read_file(dir / "out.cdxj")), golden(read_file(data + "post.cdxj"));
+  int lines = 0, different = 0;
+  for (std::string a, b; std::getline(golden, b); ++lines) {
+    std::getline(ours, a);
+    if (a != b && ++different <= 5) ADD_FAILURE() << "ours:   " << a << "\ngolden: " << b;
+  }
+  EXPECT_EQ(lines, 36);
+  EXPECT_EQ(different, 0);
+}
+
+// The index of a run that continues has all captures, not only those that are new to it.
+TEST(ContentOf, ACdxjFileOfARunThatContinuesIsComplete) {
+  TempDir dir;
+  std::string first, second;
+  for (int i = 0; i < 40; ++i) {
+    const std::string url = "http://x.org/" + std::to_string(i);
+    (i < 25 ? first : second) += gz(response(url, "text/html", "<p>page " + std::to_string(i), "D" + std::to_string(i)));
+  }
+  write_file(dir / "in/a.warc.gz", first);
+  EXPECT_EQ(run_doppel("scan -q --state " + (dir / "state") + " " + (dir / "in")).code, 0);
+  write_file(dir / "in/b.warc.gz", second);
+  const std::string out = " --cdxj " + (dir / "in/index.cdxj") + " " + (dir / "in");
+  EXPECT_EQ(run_doppel("scan -q --cdxj " + (dir / "whole.cdxj") + " " + (dir / "in")).code, 0);
+  EXPECT_EQ(run_doppel("scan -q --state " + (dir / "state") + out).code, 0);
+  EXPECT_EQ(read_file(dir / "in/index.cdxj"), read_file(dir / "whole.cdxj"));
+  EXPECT_EQ(std::ranges::count(read_file(dir / "whole.cdxj"), '\n'), 40);
 }
 
 // Like cdxj-indexer: players find the originals of revisit records by digest.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/json_text.h"
 #include "base/status.h"
@@ -65,10 +66,46 @@ std::string begin_line(const WarcRecord& record, const RecordRest* rest) {
 
 }  // namespace
 
+// Ties the record to the one before, if one is the request of the other.
+void CdxjOutput::join(const WarcRecord& record, std::string_view head) {
+  const bool request = record.type == WarcType::request;
+  if (!request && record.type != WarcType::response && record.type != WarcType::revisit) {
+    before_.reset();
+    return;
+  }
+  Exchange now{.request = request,
+               .id = std::string(record.record_id),
+               .uri = std::string(record.target_uri),
+               .concurrent_to = {},
+               .query = request ? post_query_of(record) : std::nullopt};
+  each_header(head.substr(std::min(head.size(), head.find('\n') + 1)),
+              [&](std::string_view name, std::string_view value) {
+                if (!equal_ignoring_case(name, "WARC-Concurrent-To")) return;
+                if (value.starts_with('<') && value.ends_with('>')) value = value.substr(1, value.size() - 2);
+                now.concurrent_to = value;
+              });
+  const bool pair = before_ && before_->request != request && before_->uri == now.uri &&
+                    now.concurrent_to == before_->id;
+  if (pair) sent_ = request ? now.query : before_->query;
+  // A record belongs to one exchange.
+  if (pair) {
+    before_.reset();
+  } else {
+    before_ = std::move(now);
+  }
+}
+
 void CdxjOutput::end_last(uint64_t end) {
+  const std::optional<PostQuery> sent = std::exchange(sent_, std::nullopt);
   if (!open_) return;
   open_ = false;
   std::string& line = lines_.back();
+  if (sent) {
+    const std::string key = surt(sent->url(answered_uri_));
+    if (key.find_first_of(" \r\n\t") == std::string::npos) line.replace(0, line.find(' '), key);
+    member(line, "requestBody", sent->query);
+    member(line, "method", sent->method);
+  }
   if (end > offset_) member(line, "length", fmt::format("{}", end - offset_));
   member(line, "offset", fmt::format("{}", offset_));
   member(line, "filename", filename_);
@@ -89,15 +126,28 @@ void CdxjOutput::add(const Batch& batch) {
       end_last(sizes_[source_]);
       source_ = record.source;
       filename_ = source_.substr(source_.rfind('/') + 1);
+      before_.reset();
     }
-    end_last(*record.warc_offset);
     const absl::StatusOr<WarcRecord> head = parse_warc_record(record.value);
-    if (!head.ok()) continue;
+    if (!head.ok()) {
+      end_last(*record.warc_offset);
+      before_.reset();
+      continue;
+    }
+    // A request may belong to the line that is still open, or to the next one.
+    if (head->type != WarcType::request) end_last(*record.warc_offset);
+    join(*head, record.value.substr(0, head->head_bytes));
+    if (head->type == WarcType::request) {
+      end_last(*record.warc_offset);
+      continue;
+    }
     std::string line = begin_line(*head, record.rest.get());
     if (line.empty()) {
+      sent_.reset();
       if (is_capture(head->type) && without_key_++ == 0) first_without_key_ = head->target_uri;
       continue;
     }
+    answered_uri_ = head->target_uri;
     lines_.push_back(std::move(line));
     offset_ = *record.warc_offset;
     open_ = true;

@@ -1,12 +1,16 @@
 #pragma once
-// Writes a CDXJ index of the captures in the WARC files that were read, for pywb and other players.
+// Writes a CDXJ index of the captures in the WARC files that were read, for pywb and other players. The key of
+// an answer to a POST or PUT request contains what was sent (post_query.h), if the request is the record before
+// or behind it and the two name each other.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "formats/warc/post_query.h"
 #include "pipeline/stream.h"
 
 namespace doppel {
@@ -41,6 +45,16 @@ class CdxjOutput {
   uint64_t without_key_ = 0;
   std::string first_without_key_;
   bool open_ = false;  // the last line still lacks its length
+  // The record before, of which the next one may be the request or the answer.
+  struct Exchange {
+    bool request = false;
+    std::string id, uri, concurrent_to;
+    std::optional<PostQuery> query;  // of a request
+  };
+  void join(const WarcRecord& record, std::string_view head);
+  std::optional<Exchange> before_;
+  std::optional<PostQuery> sent_;  // for the last line
+  std::string answered_uri_;       // of the last line
   uint64_t offset_ = 0;
   std::string source_, filename_;
 };
