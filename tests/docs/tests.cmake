@@ -23,6 +23,11 @@ if(Python3_FOUND AND NOT DOPPEL_SANITIZE)
   page_test(decontamination "")
   page_test(partial-copies "")
 
+  # With a PostgreSQL of its own, and DuckDB in the build folder.
+  add_test(NAME docs/databases COMMAND ${PROJECT_SOURCE_DIR}/tests/docs/databases_test
+    ${PROJECT_SOURCE_DIR} ${Python3_EXECUTABLE} ${CMAKE_BINARY_DIR}/databases-venv $<TARGET_FILE:doppel_cli>)
+  set_tests_properties(docs/databases PROPERTIES TIMEOUT 300 LABELS packaging)
+
   add_test(NAME docs/all_settings COMMAND ${PROJECT_SOURCE_DIR}/scripts/docs-configuration --check $<TARGET_FILE:doppel_cli>)
 endif()
 
