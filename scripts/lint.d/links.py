@@ -1,10 +1,13 @@
-"""Links in Markdown files: every relative target must exist, and every #anchor must be a heading of its page."""
+"""Links in Markdown files: every relative target must exist, and every #anchor must be a heading of its page. So must the sources
+that the maps of the source name."""
 import re
 import urllib.parse
 
 FENCED = re.compile(r"^(\s*)(```|~~~).*?^\s*\2\s*$|<!--.*?-->", re.M | re.S)
 CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.S)
 LINK = re.compile(r"\]\(([^()\s]+)\)")
+MAPS = ("HACKING.md", "docs/architecture.md", "docs/formats.md")
+SOURCE = re.compile(r"(?<![\w/.*-])(?:[a-z_]+/)+[a-z_0-9]+\.(?:h|cc|py|cmake)\b")  # below the root, or below src/
 HEADING = re.compile(r"^#{1,6} +(.*?)\s*$", re.M)
 
 
@@ -26,6 +29,13 @@ def anchors(text):
     return found
 
 
+def missing_sources(root, file):
+    """A line for each source that this page names and that does not exist."""
+    text = file.read_text()
+    return [f"{file.relative_to(root)}:{text.count(chr(10), 0, m.start()) + 1}: {m[0]} does not exist"
+            for m in SOURCE.finditer(text) if not (root / m[0]).exists() and not (root / "src" / m[0]).exists()]
+
+
 def broken_links(root, files):
     """A line for each broken link in these files."""
     wrong = []
@@ -44,4 +54,6 @@ def broken_links(root, files):
                 continue
             line = text.count("\n", 0, match.start()) + 1
             wrong.append(f"{file.relative_to(root)}:{line}: {reason}")
+        if file.relative_to(root).as_posix() in MAPS:
+            wrong += missing_sources(root, file)
     return wrong

@@ -58,7 +58,7 @@ def main():
     print(f"test: {len(changed)} files changed; tests of {', '.join(chosen) or 'no folder'}: "
           f"{'good' if good else 'FAILED'}, {time.time() - start:.0f} s")
     if rest := sorted({str(pathlib.PurePath(n).parent) for n, folder in wanted.items() if folder is None}):
-        print(f"test: only the whole scripts/test covers {', '.join(rest)}")
+        print(f"test: only scripts/test --all covers {', '.join(rest)}")
     return 0 if good else 1
 
 

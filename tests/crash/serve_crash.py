@@ -318,6 +318,16 @@ def fail_calls(rng, binary, directory):
           flush=True)
 
 
+def judges_all(daemon, world, stopped_by):
+    """Whether the daemon judged everything. Otherwise it stopped because of this error."""
+    end = time.time() + 60
+    while daemon.process.poll() is None and not all_judged(world) and time.time() < end:
+        time.sleep(0.01)
+    code = daemon.stop()
+    check(code == 0 or code == 3 and stopped_by in daemon.said(), f"exit {code}: {daemon.said()}")
+    return code == 0
+
+
 def short_writes(rng, binary, directory):
     """A limit on the size of files: writes are cut short, then fail; the limit is raised each time."""
     world = World(rng, directory, False)
@@ -325,13 +335,8 @@ def short_writes(rng, binary, directory):
     limit, stopped = 20_000, 0
     while True:
         daemon = Daemon(binary, directory, world.paths(), ["--set", "batch_documents=50"], limit=limit)
-        end = time.time() + 60
-        while daemon.process.poll() is None and not all_judged(world) and time.time() < end:
-            time.sleep(0.01)
-        code = daemon.stop()
-        if code == 0:
+        if judges_all(daemon, world, "File too large"):
             break
-        check(code == 3 and "File too large" in daemon.said(), f"exit {code}: {daemon.said()}")
         stopped += 1
         limit += limit // 4
     check(stopped > 2, f"only {stopped} writes were cut short")
@@ -355,13 +360,8 @@ def full_and_read_only_disk(rng, binary, directory):
         stopped = read_only = 0
         while True:
             daemon = Daemon(binary, directory, world.paths(), ["--set", "batch_documents=50"])
-            end = time.time() + 60
-            while daemon.process.poll() is None and not all_judged(world) and time.time() < end:
-                time.sleep(0.01)
-            code = daemon.stop()
-            if code == 0:
+            if judges_all(daemon, world, "No space left on device"):
                 break
-            check(code == 3 and "No space left on device" in daemon.said(), f"exit {code}: {daemon.said()}")
             stopped += 1
             check(mount(MS_REMOUNT | MS_RDONLY, f"size={size}") == 0, "remount")
             daemon = Daemon(binary, directory, world.paths(), [])

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""scripts/lint: what counts as a change of a file, and which sources show the findings of changed files."""
+"""scripts/lint: what counts as a change of a file, which sources show the findings of changed files, and what pages may name."""
 import pathlib
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts/lint.d"))
 import content  # noqa: E402
+from links import broken_links  # noqa: E402
 from tidy import touched  # noqa: E402
 
 SOURCE = b"""#include "engine/rule.h"
@@ -69,6 +71,20 @@ class Touched(unittest.TestCase):
 
     def test_one_that_nobody_includes_is_left(self):
         self.check(["x.h"], [], a="b")
+
+
+class Pages(unittest.TestCase):
+    def test_targets_and_sources_of_the_maps_must_exist(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "src/index").mkdir(parents=True)
+            (root / "src/index/index.h").touch()
+            page = root / "HACKING.md"
+            page.write_text("# A map\n\n`index/index.h`, `src/index/index.h`, [a](#a-map), *_avx2.cc\n")
+            self.assertEqual(broken_links(root, [page]), [])
+            page.write_text("# A map\n\n`index/gone.h` [b](gone.md)\n\n```\nsrc/index/gone.cc\n```\n")
+            self.assertEqual(broken_links(root, [page]), ["HACKING.md:3: gone.md does not exist", "HACKING.md:3: index/gone.h does not exist",
+                                                          "HACKING.md:6: src/index/gone.cc does not exist"])
 
 
 if __name__ == "__main__":
