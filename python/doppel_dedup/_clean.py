@@ -4,7 +4,8 @@
 2. It chooses the row of each cluster that stays.
 3. It writes each file under a temporary name, without the rows that go, and renames it when it is complete.
 
-The folder `_doppel` of the output holds the state of the job:
+The folder `.NAME.doppel` beside the output NAME holds the state of the job. It is not in the output, because many readers
+take every file there for data:
 
     job.json       the arguments, and what is done
     N.rows         for each row of file number N: 8 bytes, the verdict in the upper four bits, the number of the
@@ -31,7 +32,7 @@ from ._index import Index
 from ._progress import Progress, bar
 from ._settings import JobSettings, pairs
 from ._sources import stage
-from ._parquet import given_rows, parquet_batches
+from ._parquet import columns_of, given_rows, is_hidden, no_files, parquet_batches, parquet_below
 from ._tables import check_columns
 
 if TYPE_CHECKING:
@@ -67,20 +68,20 @@ def _relative_files(src: Any) -> list[_File]:
     for given in [src] if isinstance(src, (str, os.PathLike)) else src:
         path = os.fspath(given)
         if os.path.isdir(path):
-            for folder, folders, names in os.walk(path):
-                folders[:] = sorted(name for name in folders if name != "_doppel")
-                out += [
-                    _File(os.path.join(folder, name), os.path.relpath(os.path.join(folder, name), path))
-                    for name in sorted(names)
-                    if name.endswith(".parquet")
-                ]
+            out += [_File(name, os.path.relpath(name, path)) for name in parquet_below(path)]
             continue
-        found = [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))
-        out += [_File(name, os.path.basename(name)) for name in found if not os.path.isdir(name)]
+        if os.path.exists(path):
+            out.append(_File(path, os.path.basename(path)))
+            continue
+        found = sorted(name for name in glob.glob(path, recursive=True) if not is_hidden(os.path.basename(name)))
         if not found:
             raise FileNotFoundError(f"{path}: no such file, and no file fits it")
+        if all(os.path.isdir(name) for name in found):
+            out += [_File(name, os.path.relpath(name, os.path.dirname(folder))) for folder in found for name in parquet_below(folder)]
+        else:
+            out += [_File(name, os.path.basename(name)) for name in found if not os.path.isdir(name)]
     if not out:
-        raise FileNotFoundError(f"{src}: no .parquet files there")
+        raise no_files(src)
     taken: dict[str, str] = {}
     for file in out:
         if taken.setdefault(file.name, file.source) != file.source:
@@ -95,10 +96,11 @@ def _is_files(src: Any) -> bool:
 
 
 class _Job:
-    """The folder `_doppel` of an output."""
+    """The state of a job, in a folder beside its output."""
 
     def __init__(self, dst: str, asked: dict[str, Any]) -> None:
-        self.folder = os.path.join(dst, "_doppel")
+        above, name = os.path.split(os.path.abspath(dst))
+        self.folder = os.path.join(above, f".{name}.doppel")
         self.path = os.path.join(self.folder, "job.json")
         if os.path.exists(self.path):
             with open(self.path, encoding="utf-8") as file:
@@ -109,10 +111,11 @@ class _Job:
                         f"{dst} is the output of a job with {name}={was!r}, now {asked.get(name)!r}; name another output, or the same arguments"
                     )
             return
-        if os.path.isdir(dst) and any(name != "_doppel" for name in os.listdir(dst)):
-            raise FileExistsError(f"{dst}: not empty, and not the output of a job that can go on; name another folder")
+        if os.path.isdir(dst) and os.listdir(dst):
+            raise FileExistsError(f"{dst}: not empty, and not the output of a job that can go on ({self.folder} is missing); name another folder")
         os.makedirs(self.folder, exist_ok=True)
-        self.state = {"version": 1, "asked": asked, "files": [], "written": {}}
+        os.makedirs(dst, exist_ok=True)
+        self.state = {"version": 2, "asked": asked, "files": [], "written": {}}
         self.save()
 
     def save(self) -> None:
@@ -227,8 +230,9 @@ def clean(
 
     src            Parquet files, folders of them, patterns ("crawl/*/part-*.parquet"), or one of these; or a Hugging
                    Face Dataset, a pyarrow Dataset or Table, a polars DataFrame or LazyFrame, a duckdb relation, or
-                   anything with __arrow_c_stream__. (These are first copied into the output, because their order may
-                   differ the next time, and are written as part-00000.parquet and so on.)
+                   anything with __arrow_c_stream__. (These are first copied, because their order may differ the next
+                   time, and are written as part-00000.parquet and so on.) Of a folder all that Arrow's data sets read:
+                   .parquet, .parq and .pq, also in linked folders, but no names that begin with _ or .
     dst            the output folder: empty, or the output of the same job
     text, id       the columns; without `id`, a row's id is its place
     keep           which row of a cluster stays: "first", "longest", "shortest", or the one with the largest or smallest
@@ -265,11 +269,11 @@ def clean(
             raise ValueError(f"dst: {file.source} lies in {out}; name another folder for the output")
     for file in files:
         needed = [text, *([id] if id is not None else []), *([chooser.column] if chooser.column is not None else [])]
-        check_columns(dict.fromkeys(parquet.read_schema(file.source).names), needed)
+        check_columns(dict.fromkeys(columns_of(file.source)), needed)
     job = _Job(out, asked)
     if staged and "done" not in job.state:
         files = [_File(name, os.path.basename(name)) for name in stage(src, os.path.join(job.folder, "source"))]
-        check_columns(dict.fromkeys(parquet.read_schema(files[0].source).names), [text, *([id] if id is not None else [])])
+        check_columns(dict.fromkeys(columns_of(files[0].source)), [text, *([id] if id is not None else [])])
     sizes = {file.name: os.stat(file.source).st_size for file in files}
     if job.state.get("done") != sizes and (files or "done" not in job.state):
         job.state.pop("done", None)

@@ -16,19 +16,52 @@ if TYPE_CHECKING:
     import pyarrow
 
 
+_ENDINGS = (".parquet", ".parq", ".pq")
+
+
+def is_hidden(name: str) -> bool:
+    """Whether Arrow's data sets, and this package, leave a file or a folder out: _temporary, _metadata, .part.crc."""
+    return name.startswith(("_", "."))
+
+
+def parquet_below(folder: str, above: tuple[tuple[int, int], ...] = ()) -> Iterator[str]:
+    """The paths of the Parquet files below a folder: those in it by name, then those of its folders. Follows links."""
+    info = os.stat(folder)
+    above = (*above, (info.st_dev, info.st_ino))
+    paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if not is_hidden(name)]
+    folders = [path for path in paths if os.path.isdir(path)]
+    yield from (path for path in paths if path.lower().endswith(_ENDINGS) and path not in folders)
+    for path in folders:
+        info = os.stat(path)
+        if (info.st_dev, info.st_ino) not in above:  # a link that leads back
+            yield from parquet_below(path, above)
+
+
 def parquet_files(paths: Any) -> list[str]:
     out: list[str] = []
     for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
         name = os.fspath(path)
-        if os.path.isdir(name):
-            for folder, folders, files in os.walk(name):
-                folders.sort()
-                out += [os.path.join(folder, file) for file in sorted(files) if file.endswith(".parquet")]
-        else:
-            out.append(name)
+        out += parquet_below(name) if os.path.isdir(name) else [name]
     if not out:
-        raise FileNotFoundError(f"{paths}: no .parquet files there")
+        raise no_files(paths)
     return out
+
+
+def no_files(paths: Any) -> FileNotFoundError:
+    return FileNotFoundError(f"{paths}: no Parquet files there: names that end in {', '.join(_ENDINGS)} and do not begin with _ or .")
+
+
+def columns_of(name: str) -> list[str]:
+    """The columns of a Parquet file. The error names the file."""
+    import pyarrow
+    import pyarrow.parquet as parquet
+
+    try:
+        return list(parquet.read_schema(name).names)
+    except (pyarrow.ArrowException, OSError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise type(error)(f"{name}: cannot be read: {error}") from error
 
 
 def parquet_batches(
@@ -116,7 +149,8 @@ def scan_parquet(
 ) -> Iterator[tuple[pyarrow.RecordBatch, Verdicts]]:
     """Yields the batches of Parquet files with the verdicts of their rows, in the order of the files. Needs pyarrow.
 
-    paths     files, or directories whose .parquet files are read in the order of their names
+    paths     files, or directories whose Parquet files (.parquet, .parq, .pq) are read in the order of their names, without those
+              whose names, or whose folders' names, begin with _ or .
     id        a column of ids; without it, a row's id is its place: "crawl/0.parquet/17"
     columns   the columns of a batch, which always include text and id; None: all columns
     index     an index to add to; without it, one is made with `settings` and ends with the last batch
