@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator
@@ -75,9 +77,74 @@ def _files(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[list[pyarrow.Reco
         yield held
 
 
+class _Identity:
+    """What a table is known again by: its number of rows, and a checksum of them in their order."""
+
+    _ROWS = 256  # that are packed at once; batches of a table may be divided otherwise the next time
+
+    def __init__(self, schema: pyarrow.Schema) -> None:
+        import pyarrow
+
+        self._hash = hashlib.blake2b(digest_size=16)
+        self._schema = schema
+        self._writer = pyarrow.ipc.new_stream(pyarrow.PythonFile(self, "w"), schema)
+        self._held: list[pyarrow.RecordBatch] = []
+        self._rows = self._all_rows = 0
+
+    # What a file needs, for pyarrow.
+    closed = False
+
+    def write(self, data: Any) -> int:
+        self._hash.update(data)
+        return len(data)
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def add(self, batch: pyarrow.RecordBatch) -> None:
+        self._all_rows += len(batch)
+        while len(batch) > 0:
+            part = batch.slice(0, self._ROWS - self._rows)
+            batch = batch.slice(len(part))
+            self._held.append(part)
+            self._rows += len(part)
+            if self._rows == self._ROWS:
+                self._pack()
+
+    def _pack(self) -> None:
+        import pyarrow
+
+        self._writer.write_table(pyarrow.Table.from_batches(self._held, self._schema).combine_chunks())
+        self._held, self._rows = [], 0
+
+    def value(self) -> dict[str, Any]:
+        self._pack()
+        self._writer.close()
+        return {"rows": self._all_rows, "hash": self._hash.hexdigest()}
+
+
+def table_identity(src: Any, name: str) -> dict[str, Any]:
+    schema, batches = _batches(src, name)
+    identity = _Identity(schema)
+    for batch in batches:
+        identity.add(batch)
+    return identity.value()
+
+
+def staged_table(folder: str) -> dict[str, Any]:
+    """The identity of the table that stage() wrote into this folder, which may be gone."""
+    with open(folder + ".json", encoding="utf-8") as file:
+        out: dict[str, Any] = json.load(file)
+    return out
+
+
 def stage(src: Any, folder: str, name: str = "src") -> list[str]:
     """Writes the table as Parquet files in this folder, unless an earlier call has done so. Returns their paths.
 
+    A file beside the folder holds what the table is known again by, see staged_table().
     `name` is what the caller calls the table.
     """
     import pyarrow
@@ -88,12 +155,17 @@ def stage(src: Any, folder: str, name: str = "src") -> list[str]:
         shutil.rmtree(temporary, ignore_errors=True)
         os.makedirs(temporary)
         schema, batches = _batches(src, name)
+        identity = _Identity(schema)
         number = -1
         for number, held in enumerate(_files(batches)):
+            for batch in held:
+                identity.add(batch)
             with parquet.ParquetWriter(os.path.join(temporary, f"part-{number:05}.parquet"), schema, compression="zstd") as out:
                 for at in range(0, len(held), 16):
                     out.write_table(pyarrow.Table.from_batches(held[at : at + 16], schema))
         if number < 0:
             parquet.write_table(schema.empty_table(), os.path.join(temporary, "part-00000.parquet"))
+        with open(folder + ".json", "w", encoding="utf-8") as out:
+            json.dump(identity.value(), out)
         os.replace(temporary, folder)
     return [os.path.join(folder, name) for name in sorted(os.listdir(folder))]

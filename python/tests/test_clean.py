@@ -209,8 +209,118 @@ def test_tables_that_are_no_files(tmp_path, source):
     done = clean(source, tmp_path / "out", progress=False)
     assert [os.path.basename(name) for name in done.files] == ["part-00000.parquet"]
     assert pq.read_table(done.files[0])["n"].to_pylist() == [0, 2, 3]
+    if isinstance(source, pa.RecordBatchReader):  # it can be read once
+        with pytest.raises(ValueError, match="src: not the table .* it has 0 rows, and had 5.* restart=True"):
+            clean(source, tmp_path / "out", progress=False)
+        source = dict(sources())["reader"]
     assert clean(source, tmp_path / "out", progress=False) == done
-    assert sorted(os.listdir(state_of(tmp_path / "out"))) == ["0.rows", "job.json"]
+    assert sorted(os.listdir(state_of(tmp_path / "out"))) == ["0.rows", "job.json", "source.json"]
+
+
+def test_another_table_is_refused(tmp_path):
+    one = pa.table({"text": [A, A, B, "three four five six seven"]})
+    # The same rows in other batches are the same table.
+    clean(one, tmp_path / "out", progress=False)
+    done = clean(pa.concat_tables([one[:1], one[1:]]), tmp_path / "out", progress=False)
+    assert done.rows == 4
+    for other in (one.set_column(0, "text", pa.array([A, A, B, "three four five six eight"])), one[:3], one.take([1, 2, 3, 0])):
+        with pytest.raises(ValueError, match="src: not the table that .*out was made from.* restart=True"):
+            clean(other, tmp_path / "out", progress=False)
+        assert rows_of(tmp_path / "out")["text"].to_pylist() == [A, B, "three four five six seven"]
+    assert clean(one[2:], tmp_path / "out", restart=True, progress=False).rows == 2
+    assert rows_of(tmp_path / "out")["text"].to_pylist() == [B, "three four five six seven"]
+
+
+def write_texts(path, *texts):
+    path.parent.mkdir(exist_ok=True, parents=True)
+    pq.write_table(pa.table({"text": texts}), path)
+
+
+def test_a_file_that_has_changed_is_named(tmp_path):
+    src, out = tmp_path / "in", tmp_path / "out"
+    write_texts(src / "a.parquet", A, "one two three four five")
+    write_texts(src / "more" / "b.parquet", A, B)
+    clean(src, out, progress=False)
+    assert pq.read_table(out / "more" / "b.parquet")["text"].to_pylist() == [B]
+    before = output(out)
+    # As many rows, as many bytes.
+    write_texts(src / "a.parquet", B, "one two three four five")
+    with pytest.raises(ValueError, match=r"a\.parquet has changed since the job read it: .*restart=True"):
+        clean(src, out, progress=False)
+    assert output(out) == before
+    clean(src, out, restart=True, progress=False)
+    assert {name: pq.read_table(out / name)["text"].to_pylist() for name in output(out)} == {
+        "a.parquet": [B, "one two three four five"], "more/b.parquet": [A]}
+    # The same bytes at another time may be another file between the ends.
+    os.utime(src / "a.parquet", ns=(0, 0))
+    with pytest.raises(ValueError, match="it was written again"):
+        clean(src, out, progress=False)
+    clean(src, out, restart=True, progress=False)
+    os.remove(src / "a.parquet")
+    with pytest.raises(ValueError, match=r"a\.parquet is gone: .*out has what the job made of it.*restart=True"):
+        clean(src, out, progress=False)
+    clean(src, out, restart=True, progress=False)
+    assert list(output(out)) == ["more/b.parquet"]
+    # Restarted with other arguments, and with folders that have nothing left.
+    write_texts(src / "c.parquet", A + " " + B)
+    shutil.rmtree(src / "more")
+    assert clean(src, out, restart=True, keep="longest", progress=False).rows == 1
+    assert sorted(p.name for p in out.rglob("*")) == ["c.parquet"]
+
+
+def test_a_file_that_changes_between_the_passes_is_named(tmp_path, monkeypatch):
+    src, out = tmp_path / "in", tmp_path / "out"
+    write_texts(src / "a.parquet", A, "one two three four five")
+    write_texts(src / "b.parquet", A, B)
+    choose = _clean._choose
+
+    def change(*rest):
+        write_texts(src / "b.parquet", B, A)
+        return choose(*rest)
+
+    monkeypatch.setattr(_clean, "_choose", change)
+    with pytest.raises(ValueError, match=r"b\.parquet has changed while the job read it"):
+        clean(src, out, progress=False)
+    assert "b.parquet" not in output(out)
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match=r"b\.parquet has changed since the job read it"):
+        clean(src, out, progress=False)
+    clean(src, out, restart=True, progress=False)
+    assert pq.read_table(out / "b.parquet")["text"].to_pylist() == [B]
+    # While the first pass reads it.
+    given = _clean.given_rows
+
+    def change_early(index, files, *rest):
+        for batch in given(index, files, *rest):
+            yield batch
+            write_texts(src / "a.parquet", B, A)
+
+    monkeypatch.setattr(_clean, "given_rows", change_early)
+    with pytest.raises(ValueError, match=r"a\.parquet has changed while the job read it"):
+        clean(src, out, restart=True, progress=False)
+
+
+def test_restart_keeps_what_is_not_of_the_job(tmp_path):
+    write_texts(tmp_path / "in" / "a.parquet", A)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "mine.txt").touch()
+    with pytest.raises(FileExistsError, match="not empty"):
+        clean(tmp_path / "in", tmp_path / "other", restart=True, progress=False)
+    clean(tmp_path / "in", tmp_path / "out", path=tmp_path / "index", progress=False)
+    (tmp_path / "out" / "mine.txt").touch()
+    with pytest.raises(ValueError, match="restart: the index in .*index knows the rows"):
+        clean(tmp_path / "in", tmp_path / "out", path=tmp_path / "index", restart=True, progress=False)
+    assert (tmp_path / "out" / "a.parquet").exists()
+    shutil.rmtree(tmp_path / "index")
+    with pytest.raises(FileExistsError, match="not empty"):
+        clean(tmp_path / "in", tmp_path / "out", path=tmp_path / "index", restart=True, progress=False)
+    assert os.listdir(tmp_path / "out") == ["mine.txt"]
+    os.remove(tmp_path / "out" / "mine.txt")
+    assert clean(tmp_path / "in", tmp_path / "out", path=tmp_path / "index", progress=False).kept == 1
+    # A file of the output that somebody removed is written again.
+    os.remove(tmp_path / "out" / "a.parquet")
+    clean(tmp_path / "in", tmp_path / "out", path=tmp_path / "index", progress=False)
+    assert rows_of(tmp_path / "out")["text"].to_pylist() == [A]
 
 
 def test_patterns_empty_files_and_progress(tmp_path):
