@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _FILE_ROWS = 1_000_000
 _FILE_BYTES = 2 << 30  # uncompressed
+_GROUP_BYTES = 64 << 20  # of a row group
 
 
 def _batches(src: Any, name: str) -> tuple[pyarrow.Schema, Iterable[pyarrow.RecordBatch]]:
@@ -60,21 +61,50 @@ def _batches(src: Any, name: str) -> tuple[pyarrow.Schema, Iterable[pyarrow.Reco
     )
 
 
-def _files(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[list[pyarrow.RecordBatch]]:
-    """Groups batches into files with a limited number of rows and bytes."""
-    held: list[pyarrow.RecordBatch] = []
-    rows = size = 0
-    for batch in batches:
+class _Parts:
+    """Writes batches to files with a limited number of rows and bytes. Holds the rows of one row group."""
+
+    def __init__(self, folder: str, schema: pyarrow.Schema) -> None:
+        self._folder, self._schema = folder, schema
+        self._out: Any = None
+        self._number = 0
+        self._held: list[pyarrow.RecordBatch] = []
+        self._held_bytes = self._rows = self._bytes = 0  # the last two of the file so far
+
+    def add(self, batch: pyarrow.RecordBatch) -> None:
         while len(batch) > 0:
-            part = batch.slice(0, _FILE_ROWS - rows)
+            each = max(1, batch.nbytes // len(batch))
+            part = batch.slice(0, min(_FILE_ROWS - self._rows, max(1, (_GROUP_BYTES - self._held_bytes) // each)))
             batch = batch.slice(len(part))
-            held.append(part)
-            rows, size = rows + len(part), size + part.nbytes
-            if rows >= _FILE_ROWS or size >= _FILE_BYTES:
-                yield held
-                held, rows, size = [], 0, 0
-    if held:
-        yield held
+            self._held.append(part)
+            self._held_bytes += part.nbytes
+            self._rows, self._bytes = self._rows + len(part), self._bytes + part.nbytes
+            if self._held_bytes >= _GROUP_BYTES:
+                self._write()
+            if self._rows >= _FILE_ROWS or self._bytes >= _FILE_BYTES:
+                self._end_file()
+
+    def _write(self) -> None:
+        import pyarrow
+        import pyarrow.parquet as parquet
+
+        if self._out is None:
+            path = os.path.join(self._folder, f"part-{self._number:05}.parquet")
+            self._out = parquet.ParquetWriter(path, self._schema, compression="zstd")
+        table = pyarrow.Table.from_batches(self._held, self._schema)
+        if len(table):
+            self._out.write_table(table, row_group_size=len(table))
+        self._held, self._held_bytes = [], 0
+
+    def _end_file(self) -> None:
+        self._write()
+        self._out.close()
+        self._out, self._rows, self._bytes = None, 0, 0
+        self._number += 1
+
+    def close(self) -> None:
+        if self._rows or not self._number:
+            self._end_file()
 
 
 class _Identity:
@@ -147,25 +177,18 @@ def stage(src: Any, folder: str, name: str = "src") -> list[str]:
     A file beside the folder holds what the table is known again by, see staged_table().
     `name` is what the caller calls the table.
     """
-    import pyarrow
-    import pyarrow.parquet as parquet
-
     if not os.path.isdir(folder):
         temporary = folder + ".tmp"
         shutil.rmtree(temporary, ignore_errors=True)
         os.makedirs(temporary)
         schema, batches = _batches(src, name)
         identity = _Identity(schema)
-        number = -1
-        for number, held in enumerate(_files(batches)):
-            for batch in held:
-                identity.add(batch)
-            with parquet.ParquetWriter(os.path.join(temporary, f"part-{number:05}.parquet"), schema, compression="zstd") as out:
-                for at in range(0, len(held), 16):
-                    out.write_table(pyarrow.Table.from_batches(held[at : at + 16], schema))
-        if number < 0:
-            parquet.write_table(schema.empty_table(), os.path.join(temporary, "part-00000.parquet"))
-        with open(folder + ".json", "w", encoding="utf-8") as out:
-            json.dump(identity.value(), out)
+        out = _Parts(temporary, schema)
+        for batch in batches:
+            identity.add(batch)
+            out.add(batch)
+        out.close()
+        with open(folder + ".json", "w", encoding="utf-8") as beside:
+            json.dump(identity.value(), beside)
         os.replace(temporary, folder)
     return [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
