@@ -98,8 +98,12 @@ class Chooser:
 
     def values(self, column: Any) -> Numbers:
         """The values of an Arrow column to compare rows by: larger is better."""
+        return self.of(lengths(column) if self.by_length else column)
+
+    def of(self, column: Any) -> Numbers:
+        """The same of a column that has the lengths already, if rows are compared by length."""
         assert self.column is not None
-        values = sortable(lengths(column) if self.by_length else column, self.column)
+        values = sortable(column, self.column)
         return np.where(values == 0, values, np.maximum(~values, np.uint64(1))) if self.smaller else values
 
 

@@ -4,9 +4,10 @@
 2. It chooses the row of each cluster that stays.
 3. It writes each file under a temporary name, without the rows that go, and renames it when it is complete.
 
-The folder `_doppel` of the output holds the state of the job:
+The folder `.NAME.doppel` beside the output NAME holds the state of the job. It is not in the output, because many readers
+take every file there for data:
 
-    job.json       the arguments, and what is done
+    job.json       the arguments, what the sources are known again by, and what is done
     N.rows         for each row of file number N: 8 bytes, the verdict in the upper four bits, the number of the
                    original in the rest
     N.values       the value of each row that decides which one stays: 8 bytes, larger is better (not with "first")
@@ -17,21 +18,21 @@ from __future__ import annotations
 
 import dataclasses
 import glob
-import json
 import os
 import shutil
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from ._choice import DUPLICATE, UNSCORED, Chooser, Keep, Mask, Numbers, choose, packed, verdicts_of
 from ._index import Index
+from ._job import File, Job, temporary
 from ._progress import Progress, bar
 from ._settings import JobSettings, pairs
-from ._sources import stage
-from ._parquet import given_rows, parquet_batches
+from ._sources import stage, staged_table, table_identity
+from ._parquet import columns_of, given_rows, is_hidden, no_files, parquet_batches, parquet_below
 from ._tables import check_columns
 
 if TYPE_CHECKING:
@@ -56,31 +57,26 @@ class Cleaned:
         return f"<Cleaned: {self.kept:,} of {self.rows:,} rows kept, in {len(self.files):,} files>"
 
 
-class _File(NamedTuple):
-    source: str
-    name: str  # path below the output
-
-
-def _relative_files(src: Any) -> list[_File]:
+def _relative_files(src: Any) -> list[File]:
     """The Parquet files of `src`, with their paths below the output."""
-    out: list[_File] = []
+    out: list[File] = []
     for given in [src] if isinstance(src, (str, os.PathLike)) else src:
         path = os.fspath(given)
         if os.path.isdir(path):
-            for folder, folders, names in os.walk(path):
-                folders[:] = sorted(name for name in folders if name != "_doppel")
-                out += [
-                    _File(os.path.join(folder, name), os.path.relpath(os.path.join(folder, name), path))
-                    for name in sorted(names)
-                    if name.endswith(".parquet")
-                ]
+            out += [File(name, os.path.relpath(name, path)) for name in parquet_below(path)]
             continue
-        found = [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))
-        out += [_File(name, os.path.basename(name)) for name in found if not os.path.isdir(name)]
+        if os.path.exists(path):
+            out.append(File(path, os.path.basename(path)))
+            continue
+        found = sorted(name for name in glob.glob(path, recursive=True) if not is_hidden(os.path.basename(name)))
         if not found:
             raise FileNotFoundError(f"{path}: no such file, and no file fits it")
+        if all(os.path.isdir(name) for name in found):
+            out += [File(name, os.path.relpath(name, os.path.dirname(folder))) for folder in found for name in parquet_below(folder)]
+        else:
+            out += [File(name, os.path.basename(name)) for name in found if not os.path.isdir(name)]
     if not out:
-        raise FileNotFoundError(f"{src}: no .parquet files there")
+        raise no_files(src)
     taken: dict[str, str] = {}
     for file in out:
         if taken.setdefault(file.name, file.source) != file.source:
@@ -94,44 +90,12 @@ def _is_files(src: Any) -> bool:
     )
 
 
-class _Job:
-    """The folder `_doppel` of an output."""
-
-    def __init__(self, dst: str, asked: dict[str, Any]) -> None:
-        self.folder = os.path.join(dst, "_doppel")
-        self.path = os.path.join(self.folder, "job.json")
-        if os.path.exists(self.path):
-            with open(self.path, encoding="utf-8") as file:
-                self.state = json.load(file)
-            for name, was in self.state["asked"].items():
-                if asked.get(name) != was:
-                    raise ValueError(
-                        f"{dst} is the output of a job with {name}={was!r}, now {asked.get(name)!r}; name another output, or the same arguments"
-                    )
-            return
-        if os.path.isdir(dst) and any(name != "_doppel" for name in os.listdir(dst)):
-            raise FileExistsError(f"{dst}: not empty, and not the output of a job that can go on; name another folder")
-        os.makedirs(self.folder, exist_ok=True)
-        self.state = {"version": 1, "asked": asked, "files": [], "written": {}}
-        self.save()
-
-    def save(self) -> None:
-        write_whole(self.path, json.dumps(self.state, indent=1).encode())
-
-    def rows(self, number: int) -> str:
-        return os.path.join(self.folder, f"{number}.rows")
-
-    def values(self, number: int) -> str:
-        return os.path.join(self.folder, f"{number}.values")
+def _rows(job: Job, number: int) -> str:
+    return os.path.join(job.folder, f"{number}.rows")
 
 
-def write_whole(path: str, content: bytes) -> None:
-    """Replaces a file atomically: it has all of its new content, or its old content."""
-    with open(path + ".tmp", "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(path + ".tmp", path)
+def _values(job: Job, number: int) -> str:
+    return os.path.join(job.folder, f"{number}.values")
 
 
 def _put(path: str, row: int, numbers: Numbers) -> None:
@@ -148,13 +112,9 @@ def _take(path: str) -> Numbers:
     return np.fromfile(path, "<u8") if os.path.exists(path) else np.empty(0, np.uint64)
 
 
-def _judge(job: _Job, index: Index, files: list[_File], text: str, id: str | None, chooser: Chooser, report: Any) -> None:
+def _judge(job: Job, index: Index, files: list[File], text: str, id: str | None, chooser: Chooser, report: Any) -> None:
     columns = list(dict.fromkeys(name for name in (text, id, chooser.column) if name is not None))
     known = {name: number for number, name in enumerate(job.state["files"])}
-    for file in files:
-        if file.name not in known:
-            known[file.name] = len(known)
-            job.state["files"].append(file.name)
     sources = [file.source for file in files]
     if "begun" not in job.state and any(row != 0 for row in index._core.begin_files(sources, True)[1]):
         shutil.rmtree(job.folder)
@@ -164,14 +124,16 @@ def _judge(job: _Job, index: Index, files: list[_File], text: str, id: str | Non
     for number, row, batch, verdicts in given_rows(index, sources, text, id, columns, _BATCH_ROWS, True):
         mine = known[files[number].name]
         if chooser.column is not None:
-            _put(job.values(mine), row, chooser.values(batch.column(chooser.column)))
-        _put(job.rows(mine), row, packed(verdicts._columns.seq, verdicts._columns.verdict))
+            _put(_values(job, mine), row, chooser.values(batch.column(chooser.column)))
+        _put(_rows(job, mine), row, packed(verdicts._columns.seq, verdicts._columns.verdict))
         report(len(batch))
+    for file in files:
+        job.check(file)
 
 
-def _choose(job: _Job, numbers: Sequence[int], by_value: bool) -> list[Mask]:
+def _choose(job: Job, numbers: Sequence[int], by_value: bool) -> list[Mask]:
     """Which rows of each file stay because they are the best of their clusters."""
-    return choose([_take(job.rows(n)) for n in numbers], [_take(job.values(n)) for n in numbers] if by_value else None)
+    return choose([_take(_rows(job, n)) for n in numbers], [_take(_values(job, n)) for n in numbers] if by_value else None)
 
 
 def _groups(source: str, mask: Mask, report: Any) -> Iterator[pyarrow.Table]:
@@ -190,25 +152,26 @@ def _groups(source: str, mask: Mask, report: Any) -> Iterator[pyarrow.Table]:
             yield pyarrow.Table.from_batches(held)
             held, rows, size = [], 0, 0
     if row != len(mask):
-        raise RuntimeError(f"{source}: {row} rows, and {len(mask)} were decided; the file has changed meanwhile")
+        raise RuntimeError(f"{source}: {row} rows, and {len(mask)} were decided; begin again with restart=True")
     if rows:
         yield pyarrow.Table.from_batches(held)
 
 
-def _write(source: str, target: str, mask: Mask, report: Any) -> None:
+def _write(job: Job, file: File, mask: Mask, report: Any) -> None:
     import pyarrow.parquet as parquet
 
+    target = job.target(file.name)
     os.makedirs(os.path.dirname(target), exist_ok=True)
-    temporary = os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.doppel")
-    with parquet.ParquetFile(source) as file:
-        groups, schema = file.metadata, file.schema_arrow
+    with parquet.ParquetFile(file.source) as source:
+        groups, schema = source.metadata, source.schema_arrow
         codec = groups.row_group(0).column(0).compression if groups.num_row_groups and groups.num_columns else "ZSTD"
-    with parquet.ParquetWriter(temporary, schema, compression="none" if codec == "UNCOMPRESSED" else codec.lower()) as out:
-        for group in _groups(source, mask, report):
+    with parquet.ParquetWriter(temporary(target), schema, compression="none" if codec == "UNCOMPRESSED" else codec.lower()) as out:
+        for group in _groups(file.source, mask, report):
             out.write_table(group, row_group_size=len(group))
-    with open(temporary, "rb") as file:
-        os.fsync(file.fileno())
-    os.replace(temporary, target)
+    with open(temporary(target), "rb") as whole:
+        os.fsync(whole.fileno())
+    job.check(file)
+    os.replace(temporary(target), target)
 
 
 def clean(
@@ -220,6 +183,7 @@ def clean(
     keep: Keep = "first",
     keep_unscored: bool = True,
     path: str | os.PathLike[str] | None = None,
+    restart: bool = False,
     progress: Progress = True,
     **settings: Unpack[JobSettings],
 ) -> Cleaned:
@@ -227,8 +191,9 @@ def clean(
 
     src            Parquet files, folders of them, patterns ("crawl/*/part-*.parquet"), or one of these; or a Hugging
                    Face Dataset, a pyarrow Dataset or Table, a polars DataFrame or LazyFrame, a duckdb relation, or
-                   anything with __arrow_c_stream__. (These are first copied into the output, because their order may
-                   differ the next time, and are written as part-00000.parquet and so on.)
+                   anything with __arrow_c_stream__. (These are first copied, because their order may differ the next
+                   time, and are written as part-00000.parquet and so on.) Of a folder all that Arrow's data sets read:
+                   .parquet, .parq and .pq, also in linked folders, but no names that begin with _ or .
     dst            the output folder: empty, or the output of the same job
     text, id       the columns; without `id`, a row's id is its place
     keep           which row of a cluster stays: "first", "longest", "shortest", or the one with the largest or smallest
@@ -237,12 +202,14 @@ def clean(
     path           the index's directory, to compare with the documents in it, and to continue later. Without it, the
                    job makes an index in its output and removes it at the end. Such an index has the hash key of an
                    index in memory, so the same job keeps the same rows each time
+    restart        remove what an earlier job has written into the output, and begin again
     progress       as in Index.add(), with the number of rows read; rows are read twice
     settings       as in Index: threshold=0.7, shingle_words=3
 
     A killed job that is started again with the same arguments continues, and its files are byte for byte the same as
     without the kill. A finished job does nothing, unless there are new files: with a path, they are compared with all
-    earlier ones.
+    earlier ones. It is an error if a file has changed since the job read it, or is gone, or if the table is another one;
+    restart=True begins again. A file is known by its name, its size, its time and the bytes at both of its ends.
     """
     try:
         import pyarrow.parquet as parquet
@@ -265,16 +232,16 @@ def clean(
             raise ValueError(f"dst: {file.source} lies in {out}; name another folder for the output")
     for file in files:
         needed = [text, *([id] if id is not None else []), *([chooser.column] if chooser.column is not None else [])]
-        check_columns(dict.fromkeys(parquet.read_schema(file.source).names), needed)
-    job = _Job(out, asked)
-    if staged and "done" not in job.state:
-        files = [_File(name, os.path.basename(name)) for name in stage(src, os.path.join(job.folder, "source"))]
-        check_columns(dict.fromkeys(parquet.read_schema(files[0].source).names), [text, *([id] if id is not None else [])])
-    sizes = {file.name: os.stat(file.source).st_size for file in files}
-    if job.state.get("done") != sizes and (files or "done" not in job.state):
-        job.state.pop("done", None)
-        _work(job, out, files, text, id, chooser, keep_unscored, path, progress, settings)
-        job.state["done"] = sizes
+        check_columns(dict.fromkeys(columns_of(file.source)), needed)
+    job = Job(out, asked, restart)
+    if staged:
+        files = _staged(job, src, text, id)
+    if not staged or files:
+        job.take(files)
+    if not job.state.get("done") or len(job.state["written"]) < len(job.state["files"]) or not all(map(os.path.exists, map(job.target, job.state["files"]))):
+        job.state["done"] = False
+        _work(job, files, text, id, chooser, keep_unscored, path, progress, settings)
+        job.state["done"] = True
         job.save()
     if path is None:
         shutil.rmtree(os.path.join(job.folder, "index"), ignore_errors=True)
@@ -283,18 +250,33 @@ def clean(
     counts = np.zeros(4, np.int64)
     kept = 0
     for number, name in enumerate(job.state["files"]):
-        counts += np.bincount(verdicts_of(_take(job.rows(number))).astype(np.int64), minlength=4)[:4]
+        counts += np.bincount(verdicts_of(_take(_rows(job, number))).astype(np.int64), minlength=4)[:4]
         kept += job.state["written"][name][1]
     return Cleaned(
         rows=int(counts.sum()),
         kept=kept,
         duplicates=int(counts[DUPLICATE]),
         unscored=int(counts[UNSCORED]),
-        files=[os.path.join(out, name) for name in job.state["files"]],
+        files=[job.target(name) for name in job.state["files"]],
     )
 
 
-def _index(job: _Job, path: str | os.PathLike[str] | None, settings: JobSettings) -> Index:
+def _staged(job: Job, src: Any, text: str, id: str | None) -> list[File]:
+    """A table as files that the job reads; none if it is done. It is an error if the job began with another table."""
+    folder = os.path.join(job.folder, "source")
+    if job.state.get("done") or os.path.isdir(folder):
+        was, now = staged_table(folder), table_identity(src, "src")
+        if was != now:
+            rows = f"it has {now['rows']:,} rows, and had {was['rows']:,}" if was["rows"] != now["rows"] else "its rows, or their order, are others"
+            raise ValueError(f"src: not the table that {job.dst} was made from: {rows}. Begin again with restart=True, or name another output")
+    if job.state.get("done"):
+        return []
+    files = [File(name, os.path.basename(name)) for name in stage(src, folder)]
+    check_columns(dict.fromkeys(columns_of(files[0].source)), [text, *([id] if id is not None else [])])
+    return files
+
+
+def _index(job: Job, path: str | os.PathLike[str] | None, settings: JobSettings) -> Index:
     """Opens the index of `path`, or one for this job alone, for which no key is drawn."""
     if path is not None:
         return Index(path=path, **settings)
@@ -307,7 +289,7 @@ def _index(job: _Job, path: str | os.PathLike[str] | None, settings: JobSettings
 
 
 def _work(
-    job: _Job, out: str, files: list[_File], text: str, id: str | None, chooser: Chooser, keep_unscored: bool,
+    job: Job, files: list[File], text: str, id: str | None, chooser: Chooser, keep_unscored: bool,
     path: str | os.PathLike[str] | None, progress: Progress, settings: JobSettings,
 ) -> None:  # fmt: skip
     import pyarrow.parquet as parquet
@@ -321,12 +303,11 @@ def _work(
         masks = _choose(job, numbers, chooser.column is not None)
         for file, number, mask in zip(files, numbers, masks):
             if keep_unscored:
-                mask = mask | (verdicts_of(_take(job.rows(number))) == UNSCORED)
+                mask = mask | (verdicts_of(_take(_rows(job, number))) == UNSCORED)
             sum_of_mask = zlib.crc32(np.packbits(mask).tobytes())
             written = [sum_of_mask, int(mask.sum()), len(mask)]
-            target = os.path.join(out, file.name)
-            if job.state["written"].get(file.name) == written and os.path.exists(target):
+            if job.state["written"].get(file.name) == written and os.path.exists(job.target(file.name)):
                 continue
-            _write(file.source, target, mask, report)
+            _write(job, file, mask, report)
             job.state["written"][file.name] = written
             job.save()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+
+import numpy as np
 
 from ._index import Index
 from ._settings import IndexSettings
@@ -16,19 +18,133 @@ if TYPE_CHECKING:
     import pyarrow
 
 
+_BATCH_BYTES = 64 << 20  # that the rows of a batch take, about
+_ENDINGS = (".parquet", ".parq", ".pq")
+
+
+def is_hidden(name: str) -> bool:
+    """Whether Arrow's data sets, and this package, leave a file or a folder out: _temporary, _metadata, .part.crc."""
+    return name.startswith(("_", "."))
+
+
+def parquet_below(folder: str, above: tuple[tuple[int, int], ...] = ()) -> Iterator[str]:
+    """The paths of the Parquet files below a folder: those in it by name, then those of its folders. Follows links."""
+    info = os.stat(folder)
+    above = (*above, (info.st_dev, info.st_ino))
+    paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if not is_hidden(name)]
+    folders = [path for path in paths if os.path.isdir(path)]
+    yield from (path for path in paths if path.lower().endswith(_ENDINGS) and path not in folders)
+    for path in folders:
+        info = os.stat(path)
+        if (info.st_dev, info.st_ino) not in above:  # a link that leads back
+            yield from parquet_below(path, above)
+
+
 def parquet_files(paths: Any) -> list[str]:
     out: list[str] = []
     for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
         name = os.fspath(path)
-        if os.path.isdir(name):
-            for folder, folders, files in os.walk(name):
-                folders.sort()
-                out += [os.path.join(folder, file) for file in sorted(files) if file.endswith(".parquet")]
-        else:
-            out.append(name)
+        out += parquet_below(name) if os.path.isdir(name) else [name]
     if not out:
-        raise FileNotFoundError(f"{paths}: no .parquet files there")
+        raise no_files(paths)
     return out
+
+
+def no_files(paths: Any) -> FileNotFoundError:
+    return FileNotFoundError(f"{paths}: no Parquet files there: names that end in {', '.join(_ENDINGS)} and do not begin with _ or .")
+
+
+def columns_of(name: str) -> list[str]:
+    """The columns of a Parquet file. The error names the file."""
+    import pyarrow
+    import pyarrow.parquet as parquet
+
+    try:
+        return list(parquet.read_schema(name).names)
+    except (pyarrow.ArrowException, OSError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise type(error)(f"{name}: cannot be read: {error}") from error
+
+
+class _AtOnce(NamedTuple):
+    rows: int  # of a batch, so that they take about _BATCH_BYTES
+    decoded: int  # of these, decoded at once: fewer in a large row group, where long rows may lie side by side
+
+
+def _at_once(group: Any, columns: Sequence[str] | None, batch_rows: int) -> _AtOnce:
+    chunks = [group.column(i) for i in range(group.num_columns)]
+    size = sum(chunk.total_uncompressed_size for chunk in chunks if columns is None or chunk.path_in_schema.split(".")[0] in columns)
+    rows = batch_rows
+    while rows > 1 and size * rows > _BATCH_BYTES * group.num_rows:
+        rows = (rows + 1) // 2  # so that row groups that are alike are read with one number
+    return _AtOnce(rows, rows if size < 4 * _BATCH_BYTES else (rows + 7) // 8)
+
+
+def _joined(batches: Iterable[pyarrow.RecordBatch], rows: int) -> Iterator[pyarrow.RecordBatch]:
+    """Batches with up to so many rows, of about _BATCH_BYTES."""
+    import pyarrow
+
+    held: list[pyarrow.RecordBatch] = []
+
+    def whole() -> pyarrow.RecordBatch:
+        return held[0] if len(held) == 1 else pyarrow.Table.from_batches(held).combine_chunks().to_batches()[0]
+
+    for batch in batches:
+        size = sum(part.nbytes for part in held) + batch.nbytes
+        if held and (sum(map(len, held)) + len(batch) > rows or size > _BATCH_BYTES):
+            yield whole()
+            held = []
+        held.append(batch)
+    if held:
+        yield whole()
+
+
+def _repeated_texts(file: Any, batch_rows: int) -> dict[str, pyarrow.DataType]:
+    """The columns of texts that a dictionary may hold once, and a batch often enough to be too large, with their types."""
+    import pyarrow as pa
+
+    found = set()
+    for number in range(file.num_row_groups):
+        group = file.metadata.row_group(number)
+        for chunk in (group.column(i) for i in range(group.num_columns)):
+            if chunk.has_dictionary_page and chunk.physical_type == "BYTE_ARRAY" and chunk.total_uncompressed_size * batch_rows > _BATCH_BYTES:
+                found.add(chunk.path_in_schema)
+    plain = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+    return {field.name: field.type for field in file.schema_arrow if field.name in found and field.type in plain}
+
+
+def _row_bytes(batch: pyarrow.RecordBatch, repeated: Iterable[str]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """About how many bytes each row takes once its texts do not share a dictionary."""
+    import pyarrow.compute as pc
+
+    out = np.zeros(len(batch), np.int64)
+    for name, column in zip(batch.schema.names, batch.columns):
+        if name in repeated:
+            lengths = pc.fill_null(pc.binary_length(column.dictionary), 0)
+            out += np.asarray(pc.fill_null(lengths.take(column.indices), 0), np.int64)
+        else:
+            out += column.nbytes // max(1, len(batch))
+    return out
+
+
+def _plain(batch: pyarrow.RecordBatch, repeated: dict[str, pyarrow.DataType]) -> Iterator[pyarrow.RecordBatch]:
+    """The same rows without the dictionaries of these columns, in batches of about _BATCH_BYTES."""
+    import pyarrow
+
+    schema = pyarrow.schema([field.with_type(repeated.get(field.name, field.type)) for field in batch.schema], batch.schema.metadata)
+    if schema.equals(batch.schema):
+        yield batch
+        return
+    ends = np.cumsum(_row_bytes(batch, repeated))
+    first = 0
+    while first < len(batch):
+        before = ends[first - 1] if first else 0
+        end = max(first + 1, int(np.searchsorted(ends, before + _BATCH_BYTES, "right")))
+        part = batch.slice(first, end - first)
+        columns = [column.cast(field.type) for column, field in zip(part.columns, schema)]
+        yield pyarrow.RecordBatch.from_arrays(columns, schema=schema)
+        first = end
 
 
 def parquet_batches(
@@ -36,31 +152,42 @@ def parquet_batches(
 ) -> Iterator[pyarrow.RecordBatch]:
     """Yields the batches of a file that must have the columns `wanted`, starting at a row.
 
-    Errors name the file and the first row that was not read.
+    A batch has at most `batch_rows` rows, and fewer if they are long. `columns`: None or empty: all columns. Errors name
+    the file and the first row that was not read.
     """
     import pyarrow
     import pyarrow.parquet as parquet
 
+    columns = columns or None
+    # With its defaults, Arrow keeps the compressed pages of all row groups read so far, and the memory of old batches.
+    how: Any = {"pre_buffer": False, "buffer_size": 1 << 20}
     try:
-        # With its defaults, Arrow keeps the compressed pages of all row groups read so far, and the memory of old
-        # batches.
-        with parquet.ParquetFile(name, pre_buffer=False, buffer_size=1 << 20) as file:
+        with parquet.ParquetFile(name, **how) as file:
             check_columns({column: None for column in file.schema_arrow.names}, wanted)
             groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+            at_once = [_at_once(file.metadata.row_group(i), columns, batch_rows) for i in range(file.num_row_groups)]
+            repeated = _repeated_texts(file, batch_rows)
+        with parquet.ParquetFile(name, read_dictionary=list(repeated), **how) as file:
             skipped = 0  # whole row groups, then rows
             while skipped < len(groups) and sum(groups[: skipped + 1]) <= row:
                 skipped += 1
             over = row - sum(groups[:skipped])
-            for batch in file.iter_batches(
-                batch_size=batch_rows, columns=columns, use_threads=False, row_groups=range(skipped, len(groups))
-            ):
-                if over >= len(batch):
-                    over -= len(batch)
-                    continue
-                batch, over = batch.slice(over), 0
-                yield batch
-                row += len(batch)
-                pyarrow.default_memory_pool().release_unused()
+            while skipped < len(groups):
+                end = skipped + 1
+                while end < len(groups) and at_once[end] == at_once[skipped]:
+                    end += 1
+                rows, size = at_once[skipped]
+                decoded = file.iter_batches(batch_size=size, columns=columns, use_threads=False, row_groups=range(skipped, end))
+                plain = (part for batch in decoded for part in _plain(batch, repeated))
+                for batch in plain if rows == size else _joined(plain, rows):
+                    if over >= len(batch):
+                        over -= len(batch)
+                        continue
+                    batch, over = batch.slice(over), 0
+                    yield batch
+                    row += len(batch)
+                    pyarrow.default_memory_pool().release_unused()
+                skipped = end
     except (pyarrow.ArrowException, OSError) as error:
         if isinstance(error, FileNotFoundError):
             raise
@@ -116,7 +243,8 @@ def scan_parquet(
 ) -> Iterator[tuple[pyarrow.RecordBatch, Verdicts]]:
     """Yields the batches of Parquet files with the verdicts of their rows, in the order of the files. Needs pyarrow.
 
-    paths     files, or directories whose .parquet files are read in the order of their names
+    paths     files, or directories whose Parquet files (.parquet, .parq, .pq) are read in the order of their names, without those
+              whose names, or whose folders' names, begin with _ or .
     id        a column of ids; without it, a row's id is its place: "crawl/0.parquet/17"
     columns   the columns of a batch, which always include text and id; None: all columns
     index     an index to add to; without it, one is made with `settings` and ends with the last batch
@@ -135,8 +263,9 @@ def scan_parquet(
     again, with the same verdicts. So write the results of a batch in such a way that writing them twice does no harm,
     or use clean().
 
-    Besides the index, memory holds about four batches, however large the files and their row groups are: the current
-    batch, the next one, and what Arrow needs to decode it.
+    A batch has at most batch_rows rows, and fewer if they are long: about 64 MB. Besides the index, memory holds about
+    four batches, however large the files and their row groups are: the current batch, the next one, and what Arrow
+    needs to decode it.
     """
     try:
         import pyarrow.parquet

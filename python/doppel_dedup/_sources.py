@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
 
 _FILE_ROWS = 1_000_000
 _FILE_BYTES = 2 << 30  # uncompressed
+_GROUP_BYTES = 64 << 20  # of a row group
 
 
 def _batches(src: Any, name: str) -> tuple[pyarrow.Schema, Iterable[pyarrow.RecordBatch]]:
@@ -58,42 +61,134 @@ def _batches(src: Any, name: str) -> tuple[pyarrow.Schema, Iterable[pyarrow.Reco
     )
 
 
-def _files(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[list[pyarrow.RecordBatch]]:
-    """Groups batches into files with a limited number of rows and bytes."""
-    held: list[pyarrow.RecordBatch] = []
-    rows = size = 0
-    for batch in batches:
+class _Parts:
+    """Writes batches to files with a limited number of rows and bytes. Holds the rows of one row group."""
+
+    def __init__(self, folder: str, schema: pyarrow.Schema) -> None:
+        self._folder, self._schema = folder, schema
+        self._out: Any = None
+        self._number = 0
+        self._held: list[pyarrow.RecordBatch] = []
+        self._held_bytes = self._rows = self._bytes = 0  # the last two of the file so far
+
+    def add(self, batch: pyarrow.RecordBatch) -> None:
         while len(batch) > 0:
-            part = batch.slice(0, _FILE_ROWS - rows)
+            each = max(1, batch.nbytes // len(batch))
+            part = batch.slice(0, min(_FILE_ROWS - self._rows, max(1, (_GROUP_BYTES - self._held_bytes) // each)))
             batch = batch.slice(len(part))
-            held.append(part)
-            rows, size = rows + len(part), size + part.nbytes
-            if rows >= _FILE_ROWS or size >= _FILE_BYTES:
-                yield held
-                held, rows, size = [], 0, 0
-    if held:
-        yield held
+            self._held.append(part)
+            self._held_bytes += part.nbytes
+            self._rows, self._bytes = self._rows + len(part), self._bytes + part.nbytes
+            if self._held_bytes >= _GROUP_BYTES:
+                self._write()
+            if self._rows >= _FILE_ROWS or self._bytes >= _FILE_BYTES:
+                self._end_file()
+
+    def _write(self) -> None:
+        import pyarrow
+        import pyarrow.parquet as parquet
+
+        if self._out is None:
+            path = os.path.join(self._folder, f"part-{self._number:05}.parquet")
+            self._out = parquet.ParquetWriter(path, self._schema, compression="zstd")
+        table = pyarrow.Table.from_batches(self._held, self._schema)
+        if len(table):
+            self._out.write_table(table, row_group_size=len(table))
+        self._held, self._held_bytes = [], 0
+
+    def _end_file(self) -> None:
+        self._write()
+        self._out.close()
+        self._out, self._rows, self._bytes = None, 0, 0
+        self._number += 1
+
+    def close(self) -> None:
+        if self._rows or not self._number:
+            self._end_file()
+
+
+class _Identity:
+    """What a table is known again by: its number of rows, and a checksum of them in their order."""
+
+    _ROWS = 256  # that are packed at once; batches of a table may be divided otherwise the next time
+
+    def __init__(self, schema: pyarrow.Schema) -> None:
+        import pyarrow
+
+        self._hash = hashlib.blake2b(digest_size=16)
+        self._schema = schema
+        self._writer = pyarrow.ipc.new_stream(pyarrow.PythonFile(self, "w"), schema)
+        self._held: list[pyarrow.RecordBatch] = []
+        self._rows = self._all_rows = 0
+
+    # What a file needs, for pyarrow.
+    closed = False
+
+    def write(self, data: Any) -> int:
+        self._hash.update(data)
+        return len(data)
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def add(self, batch: pyarrow.RecordBatch) -> None:
+        self._all_rows += len(batch)
+        while len(batch) > 0:
+            part = batch.slice(0, self._ROWS - self._rows)
+            batch = batch.slice(len(part))
+            self._held.append(part)
+            self._rows += len(part)
+            if self._rows == self._ROWS:
+                self._pack()
+
+    def _pack(self) -> None:
+        import pyarrow
+
+        self._writer.write_table(pyarrow.Table.from_batches(self._held, self._schema).combine_chunks())
+        self._held, self._rows = [], 0
+
+    def value(self) -> dict[str, Any]:
+        self._pack()
+        self._writer.close()
+        return {"rows": self._all_rows, "hash": self._hash.hexdigest()}
+
+
+def table_identity(src: Any, name: str) -> dict[str, Any]:
+    schema, batches = _batches(src, name)
+    identity = _Identity(schema)
+    for batch in batches:
+        identity.add(batch)
+    return identity.value()
+
+
+def staged_table(folder: str) -> dict[str, Any]:
+    """The identity of the table that stage() wrote into this folder, which may be gone."""
+    with open(folder + ".json", encoding="utf-8") as file:
+        out: dict[str, Any] = json.load(file)
+    return out
 
 
 def stage(src: Any, folder: str, name: str = "src") -> list[str]:
     """Writes the table as Parquet files in this folder, unless an earlier call has done so. Returns their paths.
 
+    A file beside the folder holds what the table is known again by, see staged_table().
     `name` is what the caller calls the table.
     """
-    import pyarrow
-    import pyarrow.parquet as parquet
-
     if not os.path.isdir(folder):
         temporary = folder + ".tmp"
         shutil.rmtree(temporary, ignore_errors=True)
         os.makedirs(temporary)
         schema, batches = _batches(src, name)
-        number = -1
-        for number, held in enumerate(_files(batches)):
-            with parquet.ParquetWriter(os.path.join(temporary, f"part-{number:05}.parquet"), schema, compression="zstd") as out:
-                for at in range(0, len(held), 16):
-                    out.write_table(pyarrow.Table.from_batches(held[at : at + 16], schema))
-        if number < 0:
-            parquet.write_table(schema.empty_table(), os.path.join(temporary, "part-00000.parquet"))
+        identity = _Identity(schema)
+        out = _Parts(temporary, schema)
+        for batch in batches:
+            identity.add(batch)
+            out.add(batch)
+        out.close()
+        with open(folder + ".json", "w", encoding="utf-8") as beside:
+            json.dump(identity.value(), beside)
         os.replace(temporary, folder)
     return [os.path.join(folder, name) for name in sorted(os.listdir(folder))]

@@ -9,11 +9,12 @@ import sys
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.dataset as dataset
 import pyarrow.parquet as pq
 import pytest
 from corpus import documents, seed_of_this_run
 
-from doppel_dedup import Index, WrongIndexError, _clean, clean
+from doppel_dedup import Index, WrongIndexError, _clean, clean, decontaminate, scan_parquet
 
 A = "the quick brown fox jumps over the lazy dog"
 B = "pack my box with five dozen liquor jugs please"
@@ -42,7 +43,12 @@ def crawl(folder, rng, files=3, rows=500):
 
 def output(folder):
     """The files of an output, and what is in them."""
-    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file() and "_doppel" not in p.parts}
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def state_of(folder):
+    """The state of the job, which lies beside the output."""
+    return folder.with_name(f".{folder.name}.doppel")
 
 
 def rows_of(folder):
@@ -83,7 +89,7 @@ def test_what_stays(tmp_path, key, keep):
     assert (done.rows, done.kept) == (len(ids), len(wanted))
     assert done.duplicates == verdicts.is_duplicate.sum() and done.unscored == (verdicts.verdict == "unscored").sum()
     assert repr(done) == f"<Cleaned: {done.kept:,} of 1,500 rows kept, in 3 files>"
-    assert sorted(os.listdir(tmp_path / "out" / "_doppel")) == sorted(
+    assert sorted(os.listdir(state_of(tmp_path / "out"))) == sorted(
         ["job.json", *(f"{n}.rows" for n in range(3)), *(f"{n}.values" for n in range(3) if keep != "first")])
 
 
@@ -171,7 +177,7 @@ def test_new_files_and_a_path(tmp_path, key):
     # Another job on the same index and the same files has nothing to decide.
     with pytest.raises(ValueError, match="in another job"):
         clean(tmp_path / "in", tmp_path / "other", id="id", path=tmp_path / "index", progress=False)
-    assert not (tmp_path / "other" / "_doppel").exists()
+    assert not state_of(tmp_path / "other").exists()
     # Without a path everything is decided again, with the same result.
     clean(tmp_path / "in", tmp_path / "alone", id="id", progress=False)
     assert output(tmp_path / "alone") == after
@@ -203,8 +209,118 @@ def test_tables_that_are_no_files(tmp_path, source):
     done = clean(source, tmp_path / "out", progress=False)
     assert [os.path.basename(name) for name in done.files] == ["part-00000.parquet"]
     assert pq.read_table(done.files[0])["n"].to_pylist() == [0, 2, 3]
+    if isinstance(source, pa.RecordBatchReader):  # it can be read once
+        with pytest.raises(ValueError, match="src: not the table .* it has 0 rows, and had 5.* restart=True"):
+            clean(source, tmp_path / "out", progress=False)
+        source = dict(sources())["reader"]
     assert clean(source, tmp_path / "out", progress=False) == done
-    assert os.listdir(tmp_path / "out" / "_doppel") == ["job.json", "0.rows"] or sorted(os.listdir(tmp_path / "out" / "_doppel")) == ["0.rows", "job.json"]
+    assert sorted(os.listdir(state_of(tmp_path / "out"))) == ["0.rows", "job.json", "source.json"]
+
+
+def test_another_table_is_refused(tmp_path):
+    one = pa.table({"text": [A, A, B, "three four five six seven"]})
+    # The same rows in other batches are the same table.
+    clean(one, tmp_path / "out", progress=False)
+    done = clean(pa.concat_tables([one[:1], one[1:]]), tmp_path / "out", progress=False)
+    assert done.rows == 4
+    for other in (one.set_column(0, "text", pa.array([A, A, B, "three four five six eight"])), one[:3], one.take([1, 2, 3, 0])):
+        with pytest.raises(ValueError, match="src: not the table that .*out was made from.* restart=True"):
+            clean(other, tmp_path / "out", progress=False)
+        assert rows_of(tmp_path / "out")["text"].to_pylist() == [A, B, "three four five six seven"]
+    assert clean(one[2:], tmp_path / "out", restart=True, progress=False).rows == 2
+    assert rows_of(tmp_path / "out")["text"].to_pylist() == [B, "three four five six seven"]
+
+
+def write_texts(path, *texts):
+    path.parent.mkdir(exist_ok=True, parents=True)
+    pq.write_table(pa.table({"text": texts}), path)
+
+
+def test_a_file_that_has_changed_is_named(tmp_path):
+    src, out = tmp_path / "in", tmp_path / "out"
+    write_texts(src / "a.parquet", A, "one two three four five")
+    write_texts(src / "more" / "b.parquet", A, B)
+    clean(src, out, progress=False)
+    assert pq.read_table(out / "more" / "b.parquet")["text"].to_pylist() == [B]
+    before = output(out)
+    # As many rows, as many bytes.
+    write_texts(src / "a.parquet", B, "one two three four five")
+    with pytest.raises(ValueError, match=r"a\.parquet has changed since the job read it: .*restart=True"):
+        clean(src, out, progress=False)
+    assert output(out) == before
+    clean(src, out, restart=True, progress=False)
+    assert {name: pq.read_table(out / name)["text"].to_pylist() for name in output(out)} == {
+        "a.parquet": [B, "one two three four five"], "more/b.parquet": [A]}
+    # The same bytes at another time may be another file between the ends.
+    os.utime(src / "a.parquet", ns=(0, 0))
+    with pytest.raises(ValueError, match="it was written again"):
+        clean(src, out, progress=False)
+    clean(src, out, restart=True, progress=False)
+    os.remove(src / "a.parquet")
+    with pytest.raises(ValueError, match=r"a\.parquet is gone: .*out has what the job made of it.*restart=True"):
+        clean(src, out, progress=False)
+    clean(src, out, restart=True, progress=False)
+    assert list(output(out)) == ["more/b.parquet"]
+    # Restarted with other arguments, and with folders that have nothing left.
+    write_texts(src / "c.parquet", A + " " + B)
+    shutil.rmtree(src / "more")
+    assert clean(src, out, restart=True, keep="longest", progress=False).rows == 1
+    assert sorted(p.name for p in out.rglob("*")) == ["c.parquet"]
+
+
+def test_a_file_that_changes_between_the_passes_is_named(tmp_path, monkeypatch):
+    src, out = tmp_path / "in", tmp_path / "out"
+    write_texts(src / "a.parquet", A, "one two three four five")
+    write_texts(src / "b.parquet", A, B)
+    choose = _clean._choose
+
+    def change(*rest):
+        write_texts(src / "b.parquet", B, A)
+        return choose(*rest)
+
+    monkeypatch.setattr(_clean, "_choose", change)
+    with pytest.raises(ValueError, match=r"b\.parquet has changed while the job read it"):
+        clean(src, out, progress=False)
+    assert "b.parquet" not in output(out)
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match=r"b\.parquet has changed since the job read it"):
+        clean(src, out, progress=False)
+    clean(src, out, restart=True, progress=False)
+    assert pq.read_table(out / "b.parquet")["text"].to_pylist() == [B]
+    # While the first pass reads it.
+    given = _clean.given_rows
+
+    def change_early(index, files, *rest):
+        for batch in given(index, files, *rest):
+            yield batch
+            write_texts(src / "a.parquet", B, A)
+
+    monkeypatch.setattr(_clean, "given_rows", change_early)
+    with pytest.raises(ValueError, match=r"a\.parquet has changed while the job read it"):
+        clean(src, out, restart=True, progress=False)
+
+
+def test_restart_keeps_what_is_not_of_the_job(tmp_path):
+    write_texts(tmp_path / "in" / "a.parquet", A)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "mine.txt").touch()
+    with pytest.raises(FileExistsError, match="not empty"):
+        clean(tmp_path / "in", tmp_path / "other", restart=True, progress=False)
+    clean(tmp_path / "in", tmp_path / "out", path=tmp_path / "index", progress=False)
+    (tmp_path / "out" / "mine.txt").touch()
+    with pytest.raises(ValueError, match="restart: the index in .*index knows the rows"):
+        clean(tmp_path / "in", tmp_path / "out", path=tmp_path / "index", restart=True, progress=False)
+    assert (tmp_path / "out" / "a.parquet").exists()
+    shutil.rmtree(tmp_path / "index")
+    with pytest.raises(FileExistsError, match="not empty"):
+        clean(tmp_path / "in", tmp_path / "out", path=tmp_path / "index", restart=True, progress=False)
+    assert os.listdir(tmp_path / "out") == ["mine.txt"]
+    os.remove(tmp_path / "out" / "mine.txt")
+    assert clean(tmp_path / "in", tmp_path / "out", path=tmp_path / "index", progress=False).kept == 1
+    # A file of the output that somebody removed is written again.
+    os.remove(tmp_path / "out" / "a.parquet")
+    clean(tmp_path / "in", tmp_path / "out", path=tmp_path / "index", progress=False)
+    assert rows_of(tmp_path / "out")["text"].to_pylist() == [A]
 
 
 def test_patterns_empty_files_and_progress(tmp_path):
@@ -215,6 +331,61 @@ def test_patterns_empty_files_and_progress(tmp_path):
     assert [os.path.basename(name) for name in done.files] == [f"part-{n}.parquet" for n in range(3)]
     assert [pq.read_metadata(name).num_rows for name in done.files] == [0, 1, 0]
     assert seen[-1] == (6, 6)
+
+
+def test_a_folder_is_read_as_arrow_reads_it(tmp_path):
+    """What a job that was aborted left is no data, and what lies in a linked folder is."""
+    src = tmp_path / "in"
+    names = ["a.parquet", "b.PARQUET", "c.parq", "more/d.pq", "linked/e.parquet"]
+    hidden = ["_temporary/0/a.parquet", "more/_x.parquet", ".hidden/a.parquet", ".a.parquet", "_delta_log/1.parquet"]
+    for number, name in enumerate([*names, *hidden]):
+        path = src / name if not name.startswith("linked") else tmp_path / "elsewhere" / "e.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"text": [f"{A} {number} {B}"]}), path)
+    os.symlink(tmp_path / "elsewhere", src / "linked")
+    os.symlink(src, src / "more" / "back")
+    (src / "_SUCCESS").touch()
+    (src / "notes.txt").touch()
+    done = clean(src, tmp_path / "out", progress=False)
+    assert [os.path.relpath(name, tmp_path / "out") for name in done.files] == ["a.parquet", "b.PARQUET", "c.parq", "linked/e.parquet", "more/d.pq"]
+    assert done.rows == len(names)
+    assert sum(len(batch) for batch, _ in scan_parquet(src)) == len(names)
+    # A pattern names folders, and leaves out the same.
+    done = clean(str(src / "?.*"), tmp_path / "files", progress=False)
+    assert [os.path.basename(name) for name in done.files] == ["a.parquet", "b.PARQUET", "c.parq"]
+    done = clean(str(src / "l*"), tmp_path / "folders", progress=False)
+    assert [os.path.relpath(name, tmp_path / "folders") for name in done.files] == ["linked/e.parquet"]
+    with pytest.raises(pa.ArrowInvalid, match="notes.txt: cannot be read"):
+        clean(str(src / "*"), tmp_path / "all", progress=False)
+    # A file that is named is read, whatever its name.
+    assert clean(src / "more" / "_x.parquet", tmp_path / "named", progress=False).rows == 1
+    (tmp_path / "nothing" / "_temporary").mkdir(parents=True)
+    for call in (clean, lambda src, dst, progress: list(scan_parquet(src))):
+        with pytest.raises(FileNotFoundError, match="nothing: no Parquet files there"):
+            call(tmp_path / "nothing", tmp_path / "none", progress=False)
+
+
+def datatrove(folder):
+    return [d.text for d in pytest.importorskip("datatrove.pipeline.readers").ParquetReader(str(folder)).run()]
+
+
+def load_dataset(folder):
+    return pytest.importorskip("datasets").load_dataset("parquet", data_dir=str(folder), split="train", cache_dir=f"{folder}.cache")["text"]
+
+
+@pytest.mark.parametrize("read", [
+    lambda folder: pq.read_table(folder)["text"].to_pylist(),
+    lambda folder: dataset.dataset(folder).to_table()["text"].to_pylist(),
+    lambda folder: pytest.importorskip("pandas").read_parquet(folder)["text"],
+    lambda folder: pytest.importorskip("polars").scan_parquet(folder).collect()["text"],
+    lambda folder: [t for (t,) in pytest.importorskip("duckdb").sql(f"SELECT text FROM read_parquet('{folder}/**')").fetchall()],
+    lambda folder: [f["document"]["id"] for f in decontaminate(folder, [{"id": "q", "question": A}], id="text", progress=False).findings],
+    load_dataset, datatrove, lambda folder: [t for batch, _ in scan_parquet(folder) for t in batch["text"].to_pylist()],
+    ], ids=["pyarrow", "pyarrow.dataset", "pandas", "polars", "duckdb", "decontaminate", "datasets", "datatrove", "scan_parquet"])  # fmt: skip
+def test_readers_read_the_output(tmp_path, read):
+    """With a path, and of a table, the most is left beside the output."""
+    clean({"text": [A, A.upper() + "!", f"one {A}", f"more {A}"]}, tmp_path / "out", path=tmp_path / "index", threshold=0.95, progress=False)
+    assert list(read(tmp_path / "out")) == [A, f"one {A}", f"more {A}"]
 
 
 def test_what_cannot_be_is_refused(tmp_path):
@@ -233,7 +404,8 @@ def test_what_cannot_be_is_refused(tmp_path):
     ]:
         with pytest.raises(error, match=words):
             clean(dst=tmp_path / "out", progress=False, **arguments)
-        shutil.rmtree(tmp_path / "out", ignore_errors=True)
+        for folder in (tmp_path / "out", state_of(tmp_path / "out")):
+            shutil.rmtree(folder, ignore_errors=True)
     with pytest.raises(ValueError, match="lies in"):
         clean(tmp_path / "b", tmp_path / "b", progress=False)
     with pytest.raises(FileExistsError, match="not empty"):

@@ -83,12 +83,47 @@ def test_spark_deduplicates(crawl, spark, tmp_path):
     assert {row.id for row in kept.select("id").toLocalIterator()} == set(expected.id[~expected.is_duplicate])
 
 
+def test_spark_knows_rows_by_their_place(spark):
+    """Ids that come again, in one batch and 10,000 rows later, cost no row."""
+    words = [f"w{i}" for i in range(30)]
+
+    def text(i):
+        return " ".join(f"{word}-{i}" for word in words)
+
+    rows = [(f"id{i % 11_000}", text(i), i) for i in range(22_500)]  # each id twice or more, all texts different
+    rows += [("id7", text(7), 22_500), ("id7", text(8) + " more", 22_501), ("other", text(9).upper(), 22_502), ("id7", None, 22_503)]
+    df = spark.createDataFrame(rows, "id string, text string, n int").repartition(5)
+    kept = doppel_dedup.spark.deduplicate(df, order_by="n")
+    assert kept.columns == df.columns
+    assert sorted(row.n for row in kept.collect()) == [*range(22_500), 22_503]
+    # Also with an index that has these ids from before.
+    index = Index(repeated_ids="allow")
+    index.add(["nothing that comes again"], ids=["id7"])
+    kept = doppel_dedup.spark.deduplicate(df, order_by="n", index=index)
+    assert sorted(row.n for row in kept.collect()) == [*range(22_500), 22_503]
+
+
+@pytest.mark.parametrize("keep, wanted", [
+    ("first", [0, 3, 5]), ("longest", [2, 3, 5]), ("shortest", [0, 3, 5]), (("score", "desc"), [1, 4, 5]), (("score", "asc"), [2, 3, 5])])
+def test_spark_keeps_the_best(spark, keep, wanted):
+    a, b = "the quick brown fox jumps over the lazy dog", "pack my box with five dozen liquor jugs please"
+    rows = [("x", a, 0, None), ("x", a + "!", 1, 9.5), ("y", a + "!?", 2, 2.0), ("z", b, 3, 1.0), ("z", b, 4, 7.0), ("u", None, 5, None)]
+    df = spark.createDataFrame(rows, "id string, text string, n int, score double").repartition(3)
+    kept, verdicts = doppel_dedup.spark.deduplicate(df, order_by="n", keep=keep, with_verdicts=True)
+    assert sorted(row.n for row in kept.collect()) == wanted
+    assert verdicts["verdict"].to_pylist() == ["unique", "duplicate", "duplicate", "unique", "duplicate", "unscored"]
+
+
 def test_spark_says_what_is_wrong(spark):
     df = spark.createDataFrame([("a", "x", 1.5), (None, "y", 2.5)], "id string, text string, n double")
     with pytest.raises(ValueError, match="order_by: a DataFrame has no order"):
         doppel_dedup.spark.deduplicate(df)
     with pytest.raises(KeyError, match="did you mean 'text'"):
         doppel_dedup.spark.sign(df, text="txt")
+    with pytest.raises(ValueError, match="keep: 'best' is not one of"):
+        doppel_dedup.spark.deduplicate(df, order_by="n", keep="best")
+    with pytest.raises(KeyError, match="no column 'score'"):
+        doppel_dedup.spark.deduplicate(df, order_by="n", keep=("score", "desc"))
     with pytest.raises(TypeError, match="'n' is of type double"):
         doppel_dedup.spark.sign(df, id="n")
     with pytest.raises(Exception, match="ids: row 1"):
