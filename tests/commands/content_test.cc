@@ -326,7 +326,7 @@ TEST(ContentOf, ACdxjFileOfWhatWasRead) {
 TEST(ContentOf, ACdxjFileOfAnswersToPosts) {
   TempDir dir;
   const std::string data = DOPPEL_SOURCE_DIR "/tests/files/data/post/";
-  EXPECT_EQ(run_doppel("scan -q --cdxj " + (dir / "out.cdxj") + " " + data + "post.warc").code, 0);
+  EXPECT_EQ(run_doppel("scan -q --cdxj " + (dir / "out.cdxj") + " " + data + "post.warc.gz").code, 0);
   std::istringstream ours(read_file(dir / "out.cdxj")), golden(read_file(data + "post.cdxj"));
   int lines = 0, different = 0;
   for (std::string a, b; std::getline(golden, b); ++lines) {

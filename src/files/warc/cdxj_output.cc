@@ -100,15 +100,15 @@ void CdxjOutput::end_last(uint64_t end) {
   if (!open_) return;
   open_ = false;
   std::string& line = lines_.back();
+  if (end > offset_) member(line, "length", fmt::format("{}", end - offset_));
+  member(line, "offset", fmt::format("{}", offset_));
+  member(line, "filename", filename_);
   if (sent) {
     const std::string key = surt(sent->url(answered_uri_));
     if (key.find_first_of(" \r\n\t") == std::string::npos) line.replace(0, line.find(' '), key);
     member(line, "requestBody", sent->query);
     member(line, "method", sent->method);
   }
-  if (end > offset_) member(line, "length", fmt::format("{}", end - offset_));
-  member(line, "offset", fmt::format("{}", offset_));
-  member(line, "filename", filename_);
   line += '}';
 }
 

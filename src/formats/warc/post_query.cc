@@ -1,6 +1,5 @@
 #include "formats/warc/post_query.h"
 
-#include <absl/strings/escaping.h>
 #include <fmt/format.h>
 #include <simdjson.h>
 
@@ -8,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "formats/bytes/http.h"
@@ -89,9 +89,11 @@ class JsonValues {
     switch (element.type()) {
       case dom::element_type::OBJECT:
         return members(element.get_object().value_unsafe());
-      case dom::element_type::ARRAY:
-        for (const dom::element each : element.get_array().value_unsafe()) add(each, name);
+      case dom::element_type::ARRAY: {
+        const dom::array array = element.get_array().value_unsafe();
+        for (const dom::element each : array) add(each, name);
         return;
+      }
       default:
         if (!name.empty()) fields.emplace_back(free_name(name), text_of(element));
     }
