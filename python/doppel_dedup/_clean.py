@@ -17,7 +17,6 @@ take every file there for data:
 from __future__ import annotations
 
 import dataclasses
-import glob
 import os
 import shutil
 import zlib
@@ -28,11 +27,11 @@ import numpy as np
 
 from ._choice import DUPLICATE, UNSCORED, Chooser, Keep, Mask, Numbers, choose, packed, verdicts_of
 from ._index import Index
-from ._job import File, Job, temporary
+from ._job import File, Job, check_outside, relative_files, temporary
 from ._progress import Progress, bar
 from ._settings import JobSettings, pairs
 from ._sources import stage, staged_table, table_identity
-from ._parquet import columns_of, given_rows, is_hidden, no_files, parquet_batches, parquet_below
+from ._parquet import columns_of, given_rows, parquet_batches
 from ._tables import check_columns
 
 if TYPE_CHECKING:
@@ -55,33 +54,6 @@ class Cleaned:
 
     def __repr__(self) -> str:
         return f"<Cleaned: {self.kept:,} of {self.rows:,} rows kept, in {len(self.files):,} files>"
-
-
-def _relative_files(src: Any) -> list[File]:
-    """The Parquet files of `src`, with their paths below the output."""
-    out: list[File] = []
-    for given in [src] if isinstance(src, (str, os.PathLike)) else src:
-        path = os.fspath(given)
-        if os.path.isdir(path):
-            out += [File(name, os.path.relpath(name, path)) for name in parquet_below(path)]
-            continue
-        if os.path.exists(path):
-            out.append(File(path, os.path.basename(path)))
-            continue
-        found = sorted(name for name in glob.glob(path, recursive=True) if not is_hidden(os.path.basename(name)))
-        if not found:
-            raise FileNotFoundError(f"{path}: no such file, and no file fits it")
-        if all(os.path.isdir(name) for name in found):
-            out += [File(name, os.path.relpath(name, os.path.dirname(folder))) for folder in found for name in parquet_below(folder)]
-        else:
-            out += [File(name, os.path.basename(name)) for name in found if not os.path.isdir(name)]
-    if not out:
-        raise no_files(src)
-    taken: dict[str, str] = {}
-    for file in out:
-        if taken.setdefault(file.name, file.source) != file.source:
-            raise ValueError(f"{taken[file.name]} and {file.source} would both be written as {file.name}; clean them in two jobs")
-    return out
 
 
 def _is_files(src: Any) -> bool:
@@ -226,10 +198,8 @@ def clean(
         "settings": [list(pair) for pair in pairs({k: v for k, v in settings.items() if k not in ("hash_key", "repeated_ids", "config")})],
     }
     staged = not _is_files(src)
-    files = [] if staged else _relative_files(src)
-    for file in files:
-        if os.path.commonpath([os.path.abspath(file.source), os.path.abspath(out)]) == os.path.abspath(out):
-            raise ValueError(f"dst: {file.source} lies in {out}; name another folder for the output")
+    files = [] if staged else relative_files(src)
+    check_outside(files, out, "dst")
     for file in files:
         needed = [text, *([id] if id is not None else []), *([chooser.column] if chooser.column is not None else [])]
         check_columns(dict.fromkeys(columns_of(file.source)), needed)
