@@ -78,6 +78,13 @@ def temporary(target: str) -> str:
     return os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.doppel")
 
 
+def put_in_place(target: str) -> None:
+    """Gives a whole file its name."""
+    with open(temporary(target), "rb") as whole:
+        os.fsync(whole.fileno())
+    os.replace(temporary(target), target)
+
+
 class Job:
     """The state of a job. `asked` are the arguments that its output depends on."""
 
