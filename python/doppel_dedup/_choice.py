@@ -12,7 +12,7 @@ Numbers = np.ndarray[Any, np.dtype[np.uint64]]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 UNIQUE, DUPLICATE, UNSCORED = 0, 1, 2
-_NUMBER = np.uint64((1 << 60) - 1)
+NUMBER = np.uint64((1 << 60) - 1)
 
 
 def _is_string_view(kind: Any) -> bool:
@@ -113,14 +113,14 @@ def choose(rows: Sequence[Numbers], values: Sequence[Numbers] | None) -> list[Ma
     stay."""
     if values is None:
         return [verdicts_of(part) == UNIQUE for part in rows]
-    own = [part[verdicts_of(part) == UNIQUE] & _NUMBER for part in rows]
+    own = [part[verdicts_of(part) == UNIQUE] & NUMBER for part in rows]
     heads = np.unique(np.concatenate(own)) if own else np.empty(0, np.uint64)
     best = np.zeros(len(heads), np.uint64)
     at = np.full(len(heads), -1, np.int64)
     first = 0
     for part, value in zip(rows, values):
         inside = np.flatnonzero(verdicts_of(part) <= DUPLICATE)
-        number = part[inside] & _NUMBER
+        number = part[inside] & NUMBER
         cluster = np.searchsorted(heads, number)
         known = cluster < len(heads)
         known[known] = heads[cluster[known]] == number[known]

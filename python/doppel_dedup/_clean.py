@@ -10,6 +10,7 @@ take every file there for data:
     job.json       the arguments, what the sources are known again by, and what is done
     N.rows         for each row of file number N: 8 bytes, the verdict in the upper four bits, the number of the
                    original in the rest
+    N.how          for each row: 8 bytes, the similarity to the original in millionths, and the kind of copy above it
     N.values       the value of each row that decides which one stays: 8 bytes, larger is better (not with "first")
     index          the index, if no path is given
 """
@@ -17,7 +18,6 @@ take every file there for data:
 from __future__ import annotations
 
 import dataclasses
-import glob
 import os
 import shutil
 import zlib
@@ -27,12 +27,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from ._choice import DUPLICATE, UNSCORED, Chooser, Keep, Mask, Numbers, choose, packed, verdicts_of
+from ._clusters import how, write_clusters
 from ._index import Index
-from ._job import File, Job, temporary
+from ._job import File, Job, check_outside, put_in_place, relative_files, temporary
 from ._progress import Progress, bar
 from ._settings import JobSettings, pairs
 from ._sources import stage, staged_table, table_identity
-from ._parquet import columns_of, given_rows, is_hidden, no_files, parquet_batches, parquet_below
+from ._parquet import columns_of, given_rows, parquet_batches
 from ._tables import check_columns
 
 if TYPE_CHECKING:
@@ -57,33 +58,6 @@ class Cleaned:
         return f"<Cleaned: {self.kept:,} of {self.rows:,} rows kept, in {len(self.files):,} files>"
 
 
-def _relative_files(src: Any) -> list[File]:
-    """The Parquet files of `src`, with their paths below the output."""
-    out: list[File] = []
-    for given in [src] if isinstance(src, (str, os.PathLike)) else src:
-        path = os.fspath(given)
-        if os.path.isdir(path):
-            out += [File(name, os.path.relpath(name, path)) for name in parquet_below(path)]
-            continue
-        if os.path.exists(path):
-            out.append(File(path, os.path.basename(path)))
-            continue
-        found = sorted(name for name in glob.glob(path, recursive=True) if not is_hidden(os.path.basename(name)))
-        if not found:
-            raise FileNotFoundError(f"{path}: no such file, and no file fits it")
-        if all(os.path.isdir(name) for name in found):
-            out += [File(name, os.path.relpath(name, os.path.dirname(folder))) for folder in found for name in parquet_below(folder)]
-        else:
-            out += [File(name, os.path.basename(name)) for name in found if not os.path.isdir(name)]
-    if not out:
-        raise no_files(src)
-    taken: dict[str, str] = {}
-    for file in out:
-        if taken.setdefault(file.name, file.source) != file.source:
-            raise ValueError(f"{taken[file.name]} and {file.source} would both be written as {file.name}; clean them in two jobs")
-    return out
-
-
 def _is_files(src: Any) -> bool:
     return isinstance(src, (str, os.PathLike)) or (
         isinstance(src, (list, tuple)) and bool(src) and all(isinstance(item, (str, os.PathLike)) for item in src)
@@ -96,6 +70,10 @@ def _rows(job: Job, number: int) -> str:
 
 def _values(job: Job, number: int) -> str:
     return os.path.join(job.folder, f"{number}.values")
+
+
+def _how(job: Job, number: int) -> str:
+    return os.path.join(job.folder, f"{number}.how")
 
 
 def _put(path: str, row: int, numbers: Numbers) -> None:
@@ -125,15 +103,18 @@ def _judge(job: Job, index: Index, files: list[File], text: str, id: str | None,
         mine = known[files[number].name]
         if chooser.column is not None:
             _put(_values(job, mine), row, chooser.values(batch.column(chooser.column)))
+        _put(_how(job, mine), row, how(verdicts))
         _put(_rows(job, mine), row, packed(verdicts._columns.seq, verdicts._columns.verdict))
         report(len(batch))
     for file in files:
         job.check(file)
 
 
-def _choose(job: Job, numbers: Sequence[int], by_value: bool) -> list[Mask]:
-    """Which rows of each file stay because they are the best of their clusters."""
-    return choose([_take(_rows(job, n)) for n in numbers], [_take(_values(job, n)) for n in numbers] if by_value else None)
+def _masks(job: Job, files: list[File], chooser: Chooser) -> tuple[list[int], list[Mask]]:
+    """The numbers of the files in the job, and which rows of each stay because they are the best of their clusters."""
+    numbers = [job.number(file.name) for file in files]
+    values = [_take(_values(job, n)) for n in numbers] if chooser.column is not None else None
+    return numbers, choose([_take(_rows(job, n)) for n in numbers], values)
 
 
 def _groups(source: str, mask: Mask, report: Any) -> Iterator[pyarrow.Table]:
@@ -168,10 +149,8 @@ def _write(job: Job, file: File, mask: Mask, report: Any) -> None:
     with parquet.ParquetWriter(temporary(target), schema, compression="none" if codec == "UNCOMPRESSED" else codec.lower()) as out:
         for group in _groups(file.source, mask, report):
             out.write_table(group, row_group_size=len(group))
-    with open(temporary(target), "rb") as whole:
-        os.fsync(whole.fileno())
     job.check(file)
-    os.replace(temporary(target), target)
+    put_in_place(target)
 
 
 def clean(
@@ -183,6 +162,7 @@ def clean(
     keep: Keep = "first",
     keep_unscored: bool = True,
     path: str | os.PathLike[str] | None = None,
+    clusters: str | os.PathLike[str] | None = None,
     restart: bool = False,
     progress: Progress = True,
     **settings: Unpack[JobSettings],
@@ -202,6 +182,9 @@ def clean(
     path           the index's directory, to compare with the documents in it, and to continue later. Without it, the
                    job makes an index in its output and removes it at the end. Such an index has the hash key of an
                    index in memory, so the same job keeps the same rows each time
+    clusters       a Parquet file to write, with a row for each row that went because another one of `src` stays: file, row
+                   (and id) of both, the similarity, and the relation: "exact", "near" or "contained". These two are
+                   with the row that came first, which is another one than the one that stays if `keep` says so
     restart        remove what an earlier job has written into the output, and begin again
     progress       as in Index.add(), with the number of rows read; rows are read twice
     settings       as in Index: threshold=0.7, shingle_words=3
@@ -226,10 +209,8 @@ def clean(
         "settings": [list(pair) for pair in pairs({k: v for k, v in settings.items() if k not in ("hash_key", "repeated_ids", "config")})],
     }
     staged = not _is_files(src)
-    files = [] if staged else _relative_files(src)
-    for file in files:
-        if os.path.commonpath([os.path.abspath(file.source), os.path.abspath(out)]) == os.path.abspath(out):
-            raise ValueError(f"dst: {file.source} lies in {out}; name another folder for the output")
+    files = [] if staged else relative_files(src)
+    check_outside(files, out, "dst")
     for file in files:
         needed = [text, *([id] if id is not None else []), *([chooser.column] if chooser.column is not None else [])]
         check_columns(dict.fromkeys(columns_of(file.source)), needed)
@@ -238,11 +219,24 @@ def clean(
         files = _staged(job, src, text, id)
     if not staged or files:
         job.take(files)
-    if not job.state.get("done") or len(job.state["written"]) < len(job.state["files"]) or not all(map(os.path.exists, map(job.target, job.state["files"]))):
-        job.state["done"] = False
+    table = None if clusters is None else os.path.abspath(clusters)
+    if table is not None:
+        check_outside([File(table, "")], out, "clusters")
+    whole = len(job.state["written"]) == len(job.state["files"]) and all(map(os.path.exists, map(job.target, job.state["files"])))
+    listed = table is None or (job.state.get("clusters") == table and os.path.exists(table))
+    if job.state.get("done") and staged and not (whole and listed):
+        missing = table if whole else f"a file of {out}"
+        raise ValueError(f"{missing} is not there, and the job on this table is done; begin again with restart=True")
+    if not (job.state.get("done") and whole):
+        job.state |= {"done": False, "clusters": None}
+        listed = table is None
         _work(job, files, text, id, chooser, keep_unscored, path, progress, settings)
-        job.state["done"] = True
-        job.save()
+    if table is not None and not listed:
+        numbers, masks = _masks(job, files, chooser)
+        write_clusters(table, files, [_take(_rows(job, n)) for n in numbers], [_take(_how(job, n)) for n in numbers], masks, id)
+        job.state["clusters"] = table
+    job.state["done"] = True
+    job.save()
     if path is None:
         shutil.rmtree(os.path.join(job.folder, "index"), ignore_errors=True)
     if staged:
@@ -298,9 +292,7 @@ def _work(
     with bar(progress, total) as report:
         with _index(job, path, settings) as index:
             _judge(job, index, files, text, id, chooser, report)
-        known = {name: number for number, name in enumerate(job.state["files"])}
-        numbers = [known[file.name] for file in files]
-        masks = _choose(job, numbers, chooser.column is not None)
+        numbers, masks = _masks(job, files, chooser)
         for file, number, mask in zip(files, numbers, masks):
             if keep_unscored:
                 mask = mask | (verdicts_of(_take(_rows(job, number))) == UNSCORED)

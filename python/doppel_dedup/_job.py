@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import shutil
 import zlib
 from typing import Any, NamedTuple
+
+from ._parquet import is_hidden, no_files, parquet_below
 
 _END_BYTES = 64 << 10
 
@@ -14,6 +17,39 @@ _END_BYTES = 64 << 10
 class File(NamedTuple):
     source: str
     name: str  # path below the output
+
+
+def relative_files(src: Any) -> list[File]:
+    """The Parquet files of `src`, with their paths below the output."""
+    out: list[File] = []
+    for given in [src] if isinstance(src, (str, os.PathLike)) else src:
+        path = os.fspath(given)
+        if os.path.isdir(path):
+            out += [File(name, os.path.relpath(name, path)) for name in parquet_below(path)]
+            continue
+        if os.path.exists(path):
+            out.append(File(path, os.path.basename(path)))
+            continue
+        found = sorted(name for name in glob.glob(path, recursive=True) if not is_hidden(os.path.basename(name)))
+        if not found:
+            raise FileNotFoundError(f"{path}: no such file, and no file fits it")
+        if all(os.path.isdir(name) for name in found):
+            out += [File(name, os.path.relpath(name, os.path.dirname(folder))) for folder in found for name in parquet_below(folder)]
+        else:
+            out += [File(name, os.path.basename(name)) for name in found if not os.path.isdir(name)]
+    if not out:
+        raise no_files(src)
+    taken: dict[str, str] = {}
+    for file in out:
+        if taken.setdefault(file.name, file.source) != file.source:
+            raise ValueError(f"{taken[file.name]} and {file.source} would both be written as {file.name}; clean them in two jobs")
+    return out
+
+
+def check_outside(files: list[File], dst: str, name: str) -> None:
+    for file in files:
+        if os.path.commonpath([os.path.abspath(file.source), os.path.abspath(dst)]) == os.path.abspath(dst):
+            raise ValueError(f"{name}: {file.source} lies in {dst}; name another folder for the output")
 
 
 def identity(path: str) -> dict[str, int]:
@@ -40,6 +76,13 @@ def write_whole(path: str, content: bytes) -> None:
 def temporary(target: str) -> str:
     """The name that a file of the output has until it is whole."""
     return os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.doppel")
+
+
+def put_in_place(target: str) -> None:
+    """Gives a whole file its name."""
+    with open(temporary(target), "rb") as whole:
+        os.fsync(whole.fileno())
+    os.replace(temporary(target), target)
 
 
 class Job:
@@ -83,7 +126,8 @@ class Job:
                 "that folder first, or name another path and another output"
             )
         for name in self.state["files"]:
-            for target in (self.target(name), temporary(self.target(name))):
+            whole = self.target(name)
+            for target in (whole, temporary(whole), temporary(whole) + ".parquet"):
                 if os.path.exists(target):
                     os.remove(target)
             below = os.path.dirname(name)

@@ -10,7 +10,7 @@ import numpy as np
 from . import _core
 
 _VERDICTS = np.array(["unique", "duplicate", "unscored", "rejected", "removal", "skipped"])
-_KINDS = np.array(["", "exact", "near", "contained"])
+KINDS = np.array(["", "exact", "near", "contained"])
 
 
 class Passage(NamedTuple):
@@ -83,7 +83,7 @@ class Verdicts(Sequence[Verdict]):
     @property
     def kind(self) -> np.ndarray[Any, np.dtype[np.str_]]:
         """"exact" (the same bytes), "near" or "contained" (partial="duplicate") for duplicates, else ""."""
-        return _KINDS[self._columns.kind]
+        return KINDS[self._columns.kind]
 
     @property
     def similarity(self) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -36,11 +36,11 @@ nb::dict decontaminate_bound(const Names& evals, const Names& paths, const Names
   watch.finish(done.counters.documents);
   nb::dict out;
   out["documents"] = done.counters.documents;
+  out["texts"] = done.counters.texts;
   out["contaminated"] = done.counters.contaminated;
   out["rejected"] = done.counters.rejected;
   out["lines"] = nb::bytes(done.lines.data(), done.lines.size());
   out["items"] = done.items;
-  out["by_item"] = done.counters.by_item;
   out["too_short"] = done.too_short;
   out["messages"] = done.messages;
   return out;

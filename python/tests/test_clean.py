@@ -90,7 +90,7 @@ def test_what_stays(tmp_path, key, keep):
     assert done.duplicates == verdicts.is_duplicate.sum() and done.unscored == (verdicts.verdict == "unscored").sum()
     assert repr(done) == f"<Cleaned: {done.kept:,} of 1,500 rows kept, in 3 files>"
     assert sorted(os.listdir(state_of(tmp_path / "out"))) == sorted(
-        ["job.json", *(f"{n}.rows" for n in range(3)), *(f"{n}.values" for n in range(3) if keep != "first")])
+        ["job.json", *(f"{n}.{kind}" for n in range(3) for kind in ("rows", "how")), *(f"{n}.values" for n in range(3) if keep != "first")])
 
 
 # A job that kills itself at its n-th step: before or after a file is named, written to or synced.
@@ -110,7 +110,7 @@ def watched(call):
         step()
         return out
     return both
-os.replace, os.fsync, c._put, c._write, c._choose = map(watched, (os.replace, os.fsync, c._put, c._write, c._choose))
+os.replace, os.fsync, c._put, c._write, c._masks = map(watched, (os.replace, os.fsync, c._put, c._write, c._masks))
 c._BATCH_ROWS = 130
 c._GROUP_ROWS = 200
 keep = eval(sys.argv[3])
@@ -214,7 +214,7 @@ def test_tables_that_are_no_files(tmp_path, source):
             clean(source, tmp_path / "out", progress=False)
         source = dict(sources())["reader"]
     assert clean(source, tmp_path / "out", progress=False) == done
-    assert sorted(os.listdir(state_of(tmp_path / "out"))) == ["0.rows", "job.json", "source.json"]
+    assert sorted(os.listdir(state_of(tmp_path / "out"))) == ["0.how", "0.rows", "job.json", "source.json"]
 
 
 def test_another_table_is_refused(tmp_path):
@@ -272,13 +272,13 @@ def test_a_file_that_changes_between_the_passes_is_named(tmp_path, monkeypatch):
     src, out = tmp_path / "in", tmp_path / "out"
     write_texts(src / "a.parquet", A, "one two three four five")
     write_texts(src / "b.parquet", A, B)
-    choose = _clean._choose
+    masks = _clean._masks
 
     def change(*rest):
         write_texts(src / "b.parquet", B, A)
-        return choose(*rest)
+        return masks(*rest)
 
-    monkeypatch.setattr(_clean, "_choose", change)
+    monkeypatch.setattr(_clean, "_masks", change)
     with pytest.raises(ValueError, match=r"b\.parquet has changed while the job read it"):
         clean(src, out, progress=False)
     assert "b.parquet" not in output(out)
@@ -321,6 +321,51 @@ def test_restart_keeps_what_is_not_of_the_job(tmp_path):
     os.remove(tmp_path / "out" / "a.parquet")
     clean(tmp_path / "in", tmp_path / "out", path=tmp_path / "index", progress=False)
     assert rows_of(tmp_path / "out")["text"].to_pylist() == [A]
+
+
+@pytest.mark.parametrize("keep", ["first", "longest", ("score", "asc")])
+def test_clusters_name_what_went_and_what_stays(tmp_path, key, keep):
+    table = crawl(tmp_path / "in", random.Random(seed_of_this_run()))
+    done = clean(tmp_path / "in", tmp_path / "out", id="id", keep=keep, clusters=tmp_path / "clusters.parquet", progress=False)
+    found = pq.read_table(tmp_path / "clusters.parquet")
+    assert found.column_names == ["file", "row", "id", "kept_file", "kept_row", "kept_id", "similarity", "relation"]
+    assert len(found) == done.duplicates
+    stayed = set(rows_of(tmp_path / "out")["id"].to_pylist())
+    verdicts = {v.id: v for v in Index().add(table["text"], table["id"])}
+    place = {}
+    for name in ("0.parquet", "2.parquet", "more/1.parquet"):
+        place |= {id: (name, row) for row, id in enumerate(pq.read_table(tmp_path / "in" / name)["id"].to_pylist())}
+    for row in found.to_pylist():
+        gone, kept = verdicts[row["id"]], verdicts[row["kept_id"]]
+        assert row["id"] not in stayed and row["kept_id"] in stayed
+        assert (row["file"], row["row"]) == place[row["id"]] and (row["kept_file"], row["kept_row"]) == place[row["kept_id"]]
+        assert (gone.original or gone.id) == (kept.original or kept.id)
+        copy = gone if gone.verdict == "duplicate" else kept
+        assert row["similarity"] == pytest.approx(copy.similarity, abs=1e-6) and row["relation"] == copy.kind
+    assert set(found["id"].to_pylist()) | stayed == set(table["id"].to_pylist())
+    # A job that is done writes it elsewhere, too, without reading the texts again.
+    assert clean(tmp_path / "in", tmp_path / "out", id="id", keep=keep, clusters=tmp_path / "more.parquet", progress=False) == done
+    assert pq.read_table(tmp_path / "more.parquet").equals(found)
+    with pytest.raises(ValueError, match="clusters: .* lies in"):
+        clean(tmp_path / "in", tmp_path / "out", id="id", keep=keep, clusters=tmp_path / "out" / "c.parquet", progress=False)
+
+
+def test_clusters_without_ids_and_of_tables(tmp_path):
+    rows = {"text": [A, A.upper(), B, None, A]}
+    clean(rows, tmp_path / "out", clusters=tmp_path / "clusters.parquet", progress=False)
+    assert pq.read_table(tmp_path / "clusters.parquet").to_pylist() == [
+        {"file": "part-00000.parquet", "row": row, "kept_file": "part-00000.parquet", "kept_row": 0, "similarity": 1.0, "relation": kind}
+        for row, kind in ((1, "near"), (4, "exact"))]
+    os.remove(tmp_path / "clusters.parquet")
+    with pytest.raises(ValueError, match="clusters.parquet is not there, and the job on this table is done"):
+        clean(rows, tmp_path / "out", clusters=tmp_path / "clusters.parquet", progress=False)
+    clean({"text": [B, A]}, tmp_path / "none", clusters=tmp_path / "clusters.parquet", progress=False)
+    assert len(pq.read_table(tmp_path / "clusters.parquet")) == 0
+    # Copies of what an index had before are in no cluster of these rows.
+    with Index(path=tmp_path / "index") as index:
+        index.add([B], ids=["before"])
+    clean({"text": [B, A, A]}, tmp_path / "more", path=tmp_path / "index", clusters=tmp_path / "clusters.parquet", progress=False)
+    assert pq.read_table(tmp_path / "clusters.parquet")["row"].to_pylist() == [2]
 
 
 def test_patterns_empty_files_and_progress(tmp_path):

@@ -160,6 +160,12 @@ absl::StatusOr<int> run(const Options& o, Flags& flags) {
     print_err("doppel decontaminate: interrupted; everything up to here is written\n");
     return kExitInterrupted;
   }
+  if (counters.read_nothing()) {
+    print_err(
+        "doppel decontaminate: no text was read, so nothing was looked through; name the field of the text "
+        "(--text-field)\n");
+    return kExitSomeFailed;
+  }
   const uint64_t failed = items.rejected + counters.rejected + counters.problems + output->not_kept();
   return failed != 0 ? kExitSomeFailed : kExitDone;
 }

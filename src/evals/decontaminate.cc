@@ -50,6 +50,7 @@ class Run {
   struct Result {
     std::vector<ItemMatch> matches;
     std::string lines, reason;
+    bool text = false;  // it has one
   };
 
   absl::Status look_through() {
@@ -70,6 +71,7 @@ class Run {
     out.matches.clear();
     out.lines.clear();
     out.reason.clear();
+    out.text = false;
     if (record.null_value) return;
     Document document;
     std::string whole;  // of a file that comes in pieces
@@ -82,6 +84,7 @@ class Run {
       out.reason = std_sv(status.message());
     }
     if (!out.reason.empty() || !document.skip.empty()) return;
+    out.text = !document.text.empty();
     tools.hasher.hash(document.text, tools.words);
     tools.finder.find(tools.words, out.matches);
     if (!out.matches.empty()) append_findings(out.lines, record, document, d_.items, out.matches);
@@ -94,6 +97,7 @@ class Run {
       d_.report(fmt::format("{}: {}", place_in_words(record), result.reason));
       return d_.to.rejected(record);
     }
+    if (result.text) ++counters_.texts;
     if (!result.matches.empty()) ++counters_.contaminated;
     counters_.findings += result.matches.size();
     for (const ItemMatch& match : result.matches) {

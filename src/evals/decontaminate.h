@@ -29,12 +29,15 @@ class Decontaminated {
 
 struct DecontaminateCounters {
   uint64_t documents = 0, bytes = 0;
+  uint64_t texts = 0;          // documents with a text
   uint64_t contaminated = 0;   // documents with an item
   uint64_t findings = 0;       // pairs of a document and an item in it
   uint64_t word_for_word = 0;  // findings without an edit
   uint64_t rejected = 0, problems = 0;
   std::vector<uint64_t> by_item;  // for each item, the number of documents with it
   uint64_t items_found() const;
+  // Whether there was something to read, and nothing was looked through.
+  bool read_nothing() const { return texts == 0 && documents + problems > 0; }
 };
 
 struct Decontaminate {

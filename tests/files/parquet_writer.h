@@ -131,7 +131,10 @@ inline std::string parquet_file(const std::vector<WrittenColumn>& columns, int64
     if (columns[i].elsewhere) footer.binary(1, "other.parquet");
     footer.begin(3);
     footer.integer(1, columns[i].type);
+    footer.list(3, 1, 8);
+    put_string(footer.out, columns[i].name);
     footer.integer(4, columns[i].codec);
+    footer.integer(5, rows, true);
     footer.integer(7, columns[i].chunk_bytes.value_or(static_cast<int64_t>(ends[i] - begins[i])), true);
     footer.integer(9, columns[i].chunk_at.value_or(static_cast<int64_t>(begins[i])), true);
     footer.end();

@@ -61,19 +61,18 @@ absl::StatusOr<std::vector<tables::Column>> ArrowRows::open(const FormatOptions&
   std::string begins;
   RETURN_IF_ERROR(read_at(fd_.get(), 0, std::min<uint64_t>(size_, kFileBegins.size()), begins));
   old_stream_ = begins != kFileBegins && !begins.starts_with(kStreamBegins);
-  ASSIGN_OR_RETURN(const std::vector<Field> all,
-                   begins == kFileBegins ? read_footer() : read_first_message());
+  ASSIGN_OR_RETURN(schema_, begins == kFileBegins ? read_footer() : read_first_message());
   std::vector<tables::Column> columns;
-  columns.reserve(all.size());
-  for (const Field& field : all) columns.push_back(field.column);
+  columns.reserve(schema_.fields.size());
+  for (const Field& field : schema_.fields) columns.push_back(field.column);
   ASSIGN_OR_RETURN(columns, tables::choose_columns(columns, format));
-  fields_ = chosen_fields(all, columns);
+  fields_ = chosen_fields(schema_.fields, columns);
   json_.resize(fields_.size());
   return columns;
 }
 
-// A file ends with its footer, the footer's length and the magic.
-absl::StatusOr<std::vector<Field>> ArrowRows::read_footer() {
+// A file is a stream, behind which its footer, the footer's length and the magic follow.
+absl::StatusOr<Schema> ArrowRows::read_footer() {
   constexpr std::string_view kEnd = "ARROW1";
   constexpr uint64_t kTail = sizeof(uint32_t) + kEnd.size(), kBlock = 24;
   std::string end;
@@ -91,35 +90,73 @@ absl::StatusOr<std::vector<Field>> ArrowRows::read_footer() {
   const auto version = footer.number<int16_t>(0);
   if (!buffer.ok()) return damaged("its footer is damaged");
   RETURN_IF_ERROR(check_version(version));
-  ASSIGN_OR_RETURN(std::vector<Field> fields, read_schema(footer.table(1)));
-  blocks_.emplace();
-  for (const int list : {2, 3}) {  // dictionaries, batches
+  ASSIGN_OR_RETURN(Schema schema, read_schema(footer.table(1)));
+  std::vector<Block> listed;
+  for (const auto& [list, kind] : {std::pair{2, kDictionary}, std::pair{3, kBatch}}) {
     const FlatVector blocks = footer.vector(list, kBlock);
-    for (uint64_t i = 0; i < blocks.size(); ++i)
-      blocks_->push_back(static_cast<uint64_t>(blocks.number<int64_t>(i, kBlock)));
+    for (uint64_t i = 0; i < blocks.size(); ++i) {
+      listed.push_back({.at = static_cast<uint64_t>(blocks.number<int64_t>(i, kBlock)),
+                        .head_bytes = static_cast<uint32_t>(blocks.number<int32_t>(i, kBlock, 8)),
+                        .body_bytes = static_cast<uint64_t>(blocks.number<int64_t>(i, kBlock, 16)),
+                        .kind = kind});
+    }
   }
   if (!buffer.ok()) return damaged("its footer is damaged");
-  return fields;
+  at_ = kFileBegins.size();
+  in_file_ = true;
+  // Some versions of polars write the schema without its length.
+  const absl::StatusOr<Schema> first = read_first_message();
+  if (first.ok() && *first != schema)
+    return damaged("its footer and its first message name different columns");
+  uint64_t begin = at_;
+  if (!first.ok()) begin = size_;
+  for (const Block& block : listed) begin = first.ok() ? begin : std::min(begin, block.at);
+  blocks_ = std::move(listed);
+  if (begin < size_) RETURN_IF_ERROR(check_blocks(begin, size_ - kTail - bytes));
+  return schema;
 }
 
-absl::StatusOr<std::vector<Field>> ArrowRows::read_first_message() {
+// The messages that the footer lists fill the file between its schema and its footer, except for padding and
+// the end of the stream.
+absl::Status ArrowRows::check_blocks(uint64_t begin, uint64_t end) const {
+  constexpr uint64_t kMostPadding = 64, kEndOfStream = 2 * sizeof(uint32_t);
+  std::vector<Block> blocks = *blocks_;
+  std::sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) { return a.at < b.at; });
+  for (const Block& block : blocks) {
+    if (block.at > size_ || block.body_bytes > size_ || block.end() > end)
+      return damaged("its footer names a place behind the end of the file");
+    if (block.at < begin || block.at - begin >= kMostPadding) {
+      return damaged(fmt::format("bytes {} to {} are in none of the batches that its footer names, or in two",
+                                 std::min(begin, block.at), std::max(begin, block.at)));
+    }
+    begin = block.end();
+  }
+  if (end - begin >= kMostPadding + kEndOfStream)
+    return damaged(
+        fmt::format("bytes {} to {} are in none of the batches that its footer names", begin, end));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Schema> ArrowRows::read_first_message() {
   Message message;
   ASSIGN_OR_RETURN(const bool any, next_message(message));
   if (!any || message.kind != kSchema) return damaged("it does not begin with a schema");
   FlatBuffer buffer(message.head);
-  ASSIGN_OR_RETURN(std::vector<Field> fields, read_schema(FlatTable::root(buffer).table(2)));
+  ASSIGN_OR_RETURN(Schema schema, read_schema(FlatTable::root(buffer).table(2)));
   if (!buffer.ok()) return damaged("its schema is damaged");
-  return fields;
+  return schema;
 }
 
 // Returns false if there are no more messages.
 absl::StatusOr<bool> ArrowRows::next_message(Message& out) {
   if (!blocks_) return read_message(out);
   if (block_ == blocks_->size()) return false;
-  at_ = (*blocks_)[block_++];
-  if (at_ >= size_) return damaged("its footer names a place behind the end of the file");
+  const Block& block = (*blocks_)[block_++];
+  at_ = block.at;
   ASSIGN_OR_RETURN(const bool any, read_message(out));
   if (!any) return damaged("its footer names a place where nothing begins");
+  if (out.kind != block.kind || out.body_bytes != block.body_bytes || out.body - block.at != block.head_bytes)
+    return damaged(fmt::format("byte {}: the message is not the one that its footer names", message_));
   return true;
 }
 
@@ -136,12 +173,15 @@ absl::StatusOr<bool> ArrowRows::read_message(Message& out) {
     head_bytes = load<uint32_t>(prefix.data() + sizeof(uint32_t));
   } else {
     // Files and streams before Arrow 0.15 have no such prefix.
-    if (!blocks_ && !old_stream_) return damaged(fmt::format("byte {}: no message begins here", message_));
+    if (!in_file_ && !old_stream_) return damaged(fmt::format("byte {}: no message begins here", message_));
     prefix.resize(sizeof(uint32_t));
     head_bytes = load<uint32_t>(prefix.data());
   }
   at_ += prefix.size();
-  if (head_bytes == 0) return false;
+  if (head_bytes == 0) {
+    if (in_file_ || at_ == size_) return false;
+    return damaged(fmt::format("byte {}: the stream ends here, and {} bytes follow", message_, size_ - at_));
+  }
   if (head_bytes > kMostHead || head_bytes > size_ - at_) return damaged("the file ends too early");
   RETURN_IF_ERROR(read_at(fd_.get(), at_, head_bytes, out.head));
   counter_->fetch_add(prefix.size() + head_bytes, std::memory_order_relaxed);
@@ -161,10 +201,13 @@ absl::StatusOr<bool> ArrowRows::read_message(Message& out) {
 
 absl::Status ArrowRows::read_dictionary(const Message& message, const FlatTable& dictionary) {
   const auto id = dictionary.number<int64_t>(0);
+  if (!schema_.dictionaries.contains(id)) return damaged(fmt::format("no column has the dictionary {}", id));
   const Field* field = find_dictionary(fields_, id);
   if (field == nullptr) return absl::OkStatus();
   ASSIGN_OR_RETURN(const BatchHead head,
                    read_batch_head(dictionary.table(1), message.version, message.body_bytes));
+  if (head.nodes.empty() || head.nodes[0] != head.rows)
+    return damaged(fmt::format("it does not have its {} values", head.rows));
   Field alone = *field;
   alone.node = alone.buffer = alone.views_before = alone.unions_before = 0;
   ASSIGN_OR_RETURN(Values values, Values::read(alone, false, head,
@@ -192,11 +235,14 @@ absl::StatusOr<bool> ArrowRows::next_batch() {
     const FlatTable head = FlatTable::root(buffer).table(2);
     if (message.kind == kDictionary)
       RETURN_IF_ERROR(in_batch("a dictionary: ", read_dictionary(message, head)));
-    if (message.kind != kBatch) continue;
+    if (message.kind == kDictionary) continue;
+    if (message.kind != kBatch)
+      return damaged(fmt::format("byte {}: a message that is neither a batch nor a dictionary", message_));
     ++batches_;
     const absl::StatusOr<BatchHead> batch = read_batch_head(head, message.version, message.body_bytes);
     if (!batch.ok()) return in_batch({}, batch.status());
     if (!buffer.ok()) return in_batch({}, damaged("its head is damaged"));
+    RETURN_IF_ERROR(in_batch({}, check_batch(*batch, schema_)));
     if (batch->rows <= to_skip_) {
       to_skip_ -= batch->rows;
       continue;

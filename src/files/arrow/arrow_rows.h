@@ -39,8 +39,8 @@ class ArrowRows final : public tables::Rows {
     std::string head;
     uint64_t body = 0, body_bytes = 0;
   };
-  absl::StatusOr<std::vector<Field>> read_footer();
-  absl::StatusOr<std::vector<Field>> read_first_message();
+  absl::StatusOr<Schema> read_footer();
+  absl::StatusOr<Schema> read_first_message();
   absl::StatusOr<bool> next_message(Message& out);
   absl::StatusOr<bool> read_message(Message& out);
   absl::Status read_dictionary(const Message& message, const FlatTable& dictionary);
@@ -54,9 +54,18 @@ class ArrowRows final : public tables::Rows {
   ByteCounter counter_;
   const uint64_t row_bytes_;
   bool old_stream_ = false;
-  uint64_t size_ = 0, at_ = 0, message_ = 0;     // of the file; of the next message, and of the current one
-  std::optional<std::vector<uint64_t>> blocks_;  // of a file with a footer: offsets of its messages
-  size_t block_ = 0;                             // the next entry of blocks_
+  bool in_file_ = false;                      // the messages are in a file with a footer
+  uint64_t size_ = 0, at_ = 0, message_ = 0;  // of the file; of the next message, and of the current one
+  // A message as the footer of a file lists it.
+  struct Block {
+    uint64_t at = 0, head_bytes = 0, body_bytes = 0;  // the head with its prefix
+    uint8_t kind = 0;
+    uint64_t end() const { return at + head_bytes + body_bytes; }
+  };
+  absl::Status check_blocks(uint64_t begin, uint64_t end) const;
+  std::optional<std::vector<Block>> blocks_;  // of a file with a footer
+  size_t block_ = 0;                          // the next entry of blocks_
+  Schema schema_;                             // of all columns
   std::vector<Field> fields_;
   std::map<int64_t, std::vector<Values>> dictionaries_;  // by id; a dictionary may come in several parts
   Unpacked unpacked_, unpacked_dictionaries_;            // of this batch, and of all dictionaries

@@ -13,6 +13,7 @@ namespace {
 
 constexpr uint64_t kMostBytes = uint64_t{4} << 30;  // of an unpacked buffer
 constexpr uint64_t kMostRows = uint64_t{1} << 32;
+constexpr uint64_t kAlignment = 8;  // of buffers in the body
 
 absl::Status damaged(const std::string& what) { return absl::DataLossError(what); }
 
@@ -36,13 +37,22 @@ absl::StatusOr<BatchHead> read_batch_head(const FlatTable& batch, int16_t versio
   out.union_bits = version < kVersion5;
   out.rows = static_cast<uint64_t>(batch.number<int64_t>(0));
   const FlatVector nodes = batch.vector(1, 16), buffers = batch.vector(2, 16), views = batch.vector(4, 8);
-  for (uint64_t i = 0; i < nodes.size(); ++i)
+  for (uint64_t i = 0; i < nodes.size(); ++i) {
     out.nodes.push_back(static_cast<uint64_t>(nodes.number<int64_t>(i, 16)));
+    // Below 0: the writer did not count them.
+    out.nulls.push_back(static_cast<uint64_t>(std::max(int64_t{0}, nodes.number<int64_t>(i, 16, 8))));
+    if (out.nulls.back() > out.nodes.back()) return damaged("a column has more nulls than values");
+  }
+  uint64_t end = 0;  // of the buffers so far
   for (uint64_t i = 0; i < buffers.size(); ++i) {
     const BatchHead::Buffer buffer{static_cast<uint64_t>(buffers.number<int64_t>(i, 16)),
                                    static_cast<uint64_t>(buffers.number<int64_t>(i, 16, 8))};
     if (buffer.at > body_bytes || buffer.size > body_bytes - buffer.at)
       return damaged("a buffer lies outside of its batch");
+    if (buffer.size > 0 && buffer.at % kAlignment != 0)
+      return damaged("a buffer begins where none may begin");
+    if (buffer.size > 0 && buffer.at < end) return damaged("a buffer begins inside of another one");
+    end = std::max(end, buffer.at + buffer.size);
     out.buffers.push_back(buffer);
   }
   for (uint64_t i = 0; i < views.size(); ++i)
@@ -54,6 +64,22 @@ absl::StatusOr<BatchHead> read_batch_head(const FlatTable& batch, int16_t versio
   }
   if (out.rows > kMostRows) return damaged(fmt::format("a batch of {} rows", out.rows));
   return out;
+}
+
+absl::Status check_batch(const BatchHead& batch, const Schema& schema) {
+  if (batch.nodes.size() != schema.nodes)
+    return damaged(fmt::format("it has {} columns, and the schema {}", batch.nodes.size(), schema.nodes));
+  for (const Field& field : schema.fields) {
+    if (batch.nodes[field.node] != batch.rows) {
+      return damaged(fmt::format("column \"{}\": it has {} values for {} rows", field.column.name,
+                                 batch.nodes[field.node], batch.rows));
+    }
+  }
+  uint64_t buffers = schema.buffers + (batch.union_bits ? schema.unions : 0);
+  for (const uint64_t views : batch.views) buffers += views;
+  if (schema.all_known && (batch.views.size() != schema.views || batch.buffers.size() != buffers))
+    return damaged(fmt::format("it has {} buffers, and its columns need {}", batch.buffers.size(), buffers));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> Body::read(const BatchHead::Buffer& buffer) const {
@@ -108,6 +134,8 @@ absl::StatusOr<Values> Values::read(const Field& field, bool index, const BatchH
   if (at + (in_none ? 1 : 2) + more > head.buffers.size())
     return damaged("a batch with fewer buffers than the schema");
   ASSIGN_OR_RETURN(out.there_, body.read(head.buffers[at]));
+  if (out.there_.empty() && head.nulls[field.node] > 0)
+    return damaged(fmt::format("it has {} nulls, and nothing says where", head.nulls[field.node]));
   if (!in_none) {
     ASSIGN_OR_RETURN(out.main_, body.read(head.buffers[at + 1]));
   }

@@ -22,6 +22,7 @@ struct BatchHead {
   };
   uint64_t rows = 0;
   std::vector<uint64_t> nodes;  // number of values of each node
+  std::vector<uint64_t> nulls;  // how many of these are missing
   std::vector<Buffer> buffers;
   std::vector<uint64_t> views;  // number of additional buffers of each column with views
   tables::Codec packing = tables::Codec::none;
@@ -31,6 +32,8 @@ struct BatchHead {
 // `version` is the message's, which may differ from the footer's. It is an error if the metadata is
 // impossible for a body of `body_bytes` bytes.
 absl::StatusOr<BatchHead> read_batch_head(const FlatTable& batch, int16_t version, uint64_t body_bytes);
+// It is an error if a batch of rows contradicts the schema or itself: each column has a value for each row.
+absl::Status check_batch(const BatchHead& batch, const Schema& schema);
 
 // Total sizes of several buffers before and after unpacking.
 struct Unpacked {

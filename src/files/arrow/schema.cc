@@ -27,7 +27,7 @@ constexpr uint8_t kNull = 1, kInt = 2, kFloat = 3, kBinary = 4, kUtf8 = 5, kBool
 
 class SchemaReader {
  public:
-  absl::StatusOr<std::vector<Field>> read(const FlatTable& schema) {
+  absl::StatusOr<Schema> read(const FlatTable& schema) {
     if (schema.number<int16_t>(0) != 0)
       return absl::UnimplementedError("its numbers are big-endian, which is not read");
     const FlatVector fields = schema.vector(1, 4);
@@ -35,9 +35,16 @@ class SchemaReader {
     for (uint64_t i = 0; i < fields.size() && error_.empty(); ++i) {
       out.push_back(read(fields.table(i), 0));
       out.back().column.leaf = i;
+      add_dictionaries(fields.table(i), 0);
     }
     if (!error_.empty()) return absl::DataLossError(error_);
-    return out;
+    return Schema{.fields = std::move(out),
+                  .nodes = nodes_,
+                  .buffers = buffers_,
+                  .views = views_,
+                  .unions = unions_,
+                  .all_known = all_known_,
+                  .dictionaries = std::move(dictionaries_)};
   }
 
  private:
@@ -114,6 +121,15 @@ class SchemaReader {
     if (out.column.kind != Kind::value) out.column.unreadable = "a dictionary of no values";
   }
 
+  // Of a field and all its children, also those of a dictionary's values.
+  void add_dictionaries(const FlatTable& in, int depth) {
+    if (depth > kDeepest) return;
+    if (const FlatTable dictionary = in.table(field::kDictionary); dictionary.there())
+      dictionaries_.insert(dictionary.number<int64_t>(0));
+    const FlatVector children = in.vector(field::kChildren, 4);
+    for (uint64_t i = 0; i < children.size(); ++i) add_dictionaries(children.table(i), depth + 1);
+  }
+
   void count_buffers(uint8_t which, const FlatTable& type) {
     switch (which) {
       case type::kNull:
@@ -142,6 +158,7 @@ class SchemaReader {
         break;
       default:
         buffers_ += 2;
+        all_known_ = all_known_ && which <= type::kLargeListView;
     }
   }
 
@@ -275,6 +292,8 @@ class SchemaReader {
   }
 
   size_t nodes_ = 0, buffers_ = 0, views_ = 0, unions_ = 0;
+  bool all_known_ = true;
+  std::set<int64_t> dictionaries_;
   std::string error_;
 };
 
@@ -287,9 +306,7 @@ absl::Status check_version(int16_t version) {
       version + 1));
 }
 
-absl::StatusOr<std::vector<Field>> read_schema(const FlatTable& schema) {
-  return SchemaReader().read(schema);
-}
+absl::StatusOr<Schema> read_schema(const FlatTable& schema) { return SchemaReader().read(schema); }
 
 std::vector<Field> chosen_fields(const std::vector<Field>& all, const std::vector<tables::Column>& chosen) {
   std::vector<Field> out;

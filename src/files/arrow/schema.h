@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -47,6 +48,18 @@ struct Field {
   size_t node = 0, buffer = 0;
   size_t views_before = 0;   // earlier columns with views, at any depth
   size_t unions_before = 0;  // earlier unions, at any depth
+
+  bool operator==(const Field&) const = default;
+};
+
+struct Schema {
+  std::vector<Field> fields;
+  // What a batch has for all columns together; buffers without those of views.
+  size_t nodes = 0, buffers = 0, views = 0, unions = 0;
+  bool all_known = true;           // there is no type whose number of buffers is unknown
+  std::set<int64_t> dictionaries;  // ids, at any depth
+
+  bool operator==(const Schema&) const = default;
 };
 
 // MetadataVersion of messages and footers, written since Arrow 0.8 and 1.0.
@@ -56,7 +69,7 @@ absl::Status check_version(int16_t version);
 
 // `schema` is the header of a message. A column that cannot be read says why (Column::unreadable). It is an
 // error if the schema is invalid.
-absl::StatusOr<std::vector<Field>> read_schema(const FlatTable& schema);
+absl::StatusOr<Schema> read_schema(const FlatTable& schema);
 
 // Returns the fields of `all` that correspond to `chosen`, which was made from the columns of `all`.
 std::vector<Field> chosen_fields(const std::vector<Field>& all, const std::vector<tables::Column>& chosen);

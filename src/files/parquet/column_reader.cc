@@ -118,6 +118,8 @@ absl::StatusOr<uint64_t> ColumnReader::next_page(uint64_t rows_to_skip) {
   if (head.values < 0 || values > rows_)
     return damaged(
         fmt::format("a page has {} values, and its row group only {} more rows", head.values, rows_));
+  if (head.kind == PageHead::Kind::data_v2 && depth_.repetition == 0 && head.rows != head.values)
+    return damaged(fmt::format("a page has {} values for {} rows", head.values, head.rows));
   rows_ -= values;
   if (values <= rows_to_skip) {
     bytes_.take(static_cast<uint64_t>(head.packed));

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 
+#include "absl/strings/str_join.h"
 #include "base/bytes.h"
 #include "base/status.h"
 
@@ -23,7 +25,8 @@ constexpr uint64_t kMostFooter = 128 << 20;
 absl::Status broken(const std::string& cause) { return absl::DataLossError(cause); }
 
 struct RawChunk {
-  int64_t type = -1, codec = 0, values = 0, bytes = 0, data = 0, dictionary = 0;
+  std::vector<std::string> path;
+  int64_t type = -1, codec = 0, values = -1, bytes = 0, data = 0, dictionary = 0;
   bool elsewhere = false, encrypted = false, described = false;
 };
 
@@ -33,6 +36,9 @@ void read_description(ThriftReader& in, Type type, RawChunk& out) {
     switch (id) {
       case 1:
         out.type = in.integer(of);
+        break;
+      case 3:
+        in.each_element(of, [&](Type element) { out.path.emplace_back(in.binary(element)); });
         break;
       case 4:
         out.codec = in.integer(of);
@@ -76,12 +82,15 @@ RawChunk read_chunk(ThriftReader& in, Type type) {
   return out;
 }
 
-Chunk checked(const RawChunk& raw, const Column& column, uint64_t file_size) {
+Chunk checked(const RawChunk& raw, const Column& column, const Leaf& leaf, uint64_t file_size) {
   if (raw.encrypted) return {.unreadable = "it is encrypted"};
   if (raw.elsewhere) return {.unreadable = "its values are stored in another file"};
   if (!raw.described) return {.unreadable = "the footer does not say where its values are"};
   if (raw.type != static_cast<int64_t>(column.stored))
     return {.unreadable = "its type differs from the schema's"};
+  if (raw.path != leaf.path)
+    return {.unreadable = fmt::format("the row group calls it \"{}\"", absl::StrJoin(raw.path, "."))};
+  if (raw.values < 0) return {.unreadable = "the footer does not say how many values it has"};
   if (raw.codec < 0 || raw.codec > static_cast<int64_t>(Codec::lz4))
     return {.unreadable = fmt::format("its codec is unknown ({})", raw.codec)};
   const auto codec = static_cast<Codec>(raw.codec);
@@ -96,9 +105,58 @@ Chunk checked(const RawChunk& raw, const Column& column, uint64_t file_size) {
   }
   return {.begin = static_cast<uint64_t>(begin),
           .end = static_cast<uint64_t>(begin + raw.bytes),
-          .values = static_cast<uint64_t>(std::max<int64_t>(0, raw.values)),
+          .values = static_cast<uint64_t>(raw.values),
           .codec = codec,
           .unreadable = {}};
+}
+
+// A column has a value in each row, and may have several if there are lists around it.
+void compare_counts(const Leaf& leaf, uint64_t rows, Chunk& chunk) {
+  if (chunk.unreadable.empty() && (leaf.depth.repetition == 0 ? chunk.values != rows : chunk.values < rows))
+    chunk.unreadable = fmt::format("it has {} values, the footer says, for {} rows", chunk.values, rows);
+}
+
+// Whether the row group that is next names its columns as the schema does.
+absl::Status compare_names(ThriftReader in, const std::vector<Leaf>& leaves) {
+  size_t leaf = 0;
+  absl::Status out;
+  in.each_field([&](int16_t id, Type of) {
+    if (id != 1) return in.skip(of);
+    in.each_element(of, [&](Type element) {
+      const RawChunk chunk = read_chunk(in, element);
+      if (out.ok() && leaf < leaves.size() && chunk.described && chunk.path != leaves[leaf].path) {
+        out = broken(fmt::format("the schema has a column \"{}\", and a row group calls it \"{}\"",
+                                 leaves[leaf].column.name, absl::StrJoin(chunk.path, ".")));
+      }
+      ++leaf;
+    });
+  });
+  return out;
+}
+
+// The number of rows of all row groups, which the footer also states by itself.
+absl::StatusOr<int64_t> rows_of_groups(ThriftReader in, uint64_t groups) {
+  int64_t sum = 0;
+  for (uint64_t group = 0; group < groups && in.ok(); ++group) {
+    std::optional<int64_t> rows;
+    in.each_field([&](int16_t id, Type of) {
+      if (id == 3) {
+        rows = in.integer(of);
+      } else {
+        in.skip(of);
+      }
+    });
+    if (!in.ok()) break;
+    if (!rows)
+      return broken(fmt::format("row group {}, the footer does not say how many rows it has", group));
+    if (*rows < 0 || __builtin_add_overflow(sum, *rows, &sum))
+      return broken(fmt::format("row group {}, it has {} rows, the footer says", group, *rows));
+  }
+  return sum;
+}
+
+absl::Status damaged_file(const absl::Status& cause) {
+  return broken(fmt::format("a damaged Parquet file: {}", std_sv(cause.message())));
 }
 
 }  // namespace
@@ -142,11 +200,14 @@ absl::StatusOr<Footer> Footer::read(int fd, uint64_t file_size) {
   RETURN_IF_ERROR(read_at(fd, file_size - kTail - length, out.bytes_.data(), length));
   ThriftReader in(out.bytes_);
   bool tree = false;
+  std::optional<int64_t> rows;
   in.each_field([&](int16_t id, Type of) {
     const size_t begin = in.at();
     if (id == 2) {
       tree = read_schema(in, of, out.columns_);
       out.schema_ = {begin, in.at() - begin};
+    } else if (id == 3) {
+      rows = in.integer(of);
     } else if (id == 5) {
       in.skip(of);
       out.notes_ = {begin, in.at() - begin};
@@ -160,15 +221,20 @@ absl::StatusOr<Footer> Footer::read(int fd, uint64_t file_size) {
       in.skip(of);
     }
   });
-  if (!in.ok() || !tree) return broken("a damaged Parquet file: its footer cannot be understood");
-  return out;
-}
-
-absl::StatusOr<std::vector<Leaf>> Footer::leaves() const {
-  std::vector<Leaf> out;
-  ThriftReader in(schema());
-  if (!read_leaves(in, Type::list, out) || !in.ok())
+  ThriftReader schema(out.schema());
+  if (!in.ok() || !tree || !rows || !read_leaves(schema, Type::list, out.leaves_))
     return broken("a damaged Parquet file: its footer cannot be understood");
+  const ThriftReader groups(std::string_view(out.bytes_).substr(out.at_));
+  const absl::StatusOr<int64_t> of_groups = rows_of_groups(groups, out.groups_left_);
+  if (!of_groups.ok()) return damaged_file(of_groups.status());
+  // Once: a table of thousands of columns has millions of chunks.
+  if (const absl::Status named = out.groups_left_ > 0 ? compare_names(groups, out.leaves_) : absl::OkStatus();
+      !named.ok())
+    return damaged_file(named);
+  if (*rows != *of_groups) {
+    return broken(fmt::format(
+        "a damaged Parquet file: it has {} rows, its footer says, and its row groups {}", *rows, *of_groups));
+  }
   return out;
 }
 
@@ -178,10 +244,10 @@ absl::StatusOr<bool> Footer::next_group(const std::vector<Column>& chosen, RowGr
   out.rows = 0;
   out.chunks.assign(chosen.size(), {.unreadable = "it is missing"});
   int64_t rows = 0;
+  size_t leaf = 0;
   ThriftReader in(std::string_view(bytes_).substr(at_));
   in.each_field([&](int16_t id, Type of) {
     if (id == 1) {
-      size_t leaf = 0;
       in.each_element(of, [&](Type element) {
         const auto is_it = [&](const Column& column) { return column.leaf == leaf; };
         // If all columns are chosen, the index of each is known.
@@ -191,7 +257,7 @@ absl::StatusOr<bool> Footer::next_group(const std::vector<Column>& chosen, RowGr
         ++leaf;
         if (wanted == chosen.end()) return in.skip(element);
         out.chunks[static_cast<size_t>(wanted - chosen.begin())] =
-            checked(read_chunk(in, element), *wanted, file_size_);
+            checked(read_chunk(in, element), *wanted, leaves_[wanted->leaf], file_size_);
       });
     } else if (id == 3) {
       rows = in.integer(of);
@@ -201,8 +267,10 @@ absl::StatusOr<bool> Footer::next_group(const std::vector<Column>& chosen, RowGr
   });
   at_ += in.at();
   if (!in.ok()) return broken("the footer cannot be understood");
-  if (rows < 0) return broken(fmt::format("it has {} rows, the footer says", rows));
+  if (leaf != leaves_.size())
+    return broken(fmt::format("it has {} columns, and the schema {}", leaf, leaves_.size()));
   out.rows = static_cast<uint64_t>(rows);
+  for (size_t i = 0; i < chosen.size(); ++i) compare_counts(leaves_[chosen[i].leaf], out.rows, out.chunks[i]);
   return true;
 }
 

@@ -32,19 +32,21 @@ struct RowGroup {
 
 class Footer {
  public:
-  // Reads the footer of a file of `file_size` bytes. The error says what is wrong with the file.
+  // Reads the footer of a file of `file_size` bytes. The error says what is wrong with the file: also that
+  // its number of rows is not that of its row groups.
   static absl::StatusOr<Footer> read(int fd, uint64_t file_size);
 
   uint64_t file_size() const { return file_size_; }
   const std::vector<Column>& columns() const { return columns_; }
-  // All columns, including nested ones.
-  absl::StatusOr<std::vector<Leaf>> leaves() const;
+  // All columns, including nested ones, as they are stored.
+  const std::vector<Leaf>& leaves() const { return leaves_; }
   // The Thrift lists of the schema and of the writer's key-value metadata, as they are stored; empty: there
   // is none.
   std::string_view schema() const { return std::string_view(bytes_).substr(schema_.begin, schema_.size); }
   std::string_view notes() const { return std::string_view(bytes_).substr(notes_.begin, notes_.size); }
   // Reads the next row group with the chosen columns. Returns false if there are no more. A chunk that
-  // cannot be read says why; the offsets of all others are inside the file.
+  // cannot be read, or that contradicts the schema or the row group, says why; the offsets of all others are
+  // inside the file.
   absl::StatusOr<bool> next_group(const std::vector<Column>& chosen, RowGroup& out);
 
  private:
@@ -55,6 +57,7 @@ class Footer {
   Range schema_, notes_;
   uint64_t file_size_ = 0;
   std::vector<Column> columns_;
+  std::vector<Leaf> leaves_;
   size_t at_ = 0;             // offset of the next row group in bytes_
   uint64_t groups_left_ = 0;  // row groups not read yet
 };

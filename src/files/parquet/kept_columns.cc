@@ -44,7 +44,7 @@ absl::Status check_column(const Leaf& leaf, const Chunk& chunk, uint64_t rows, i
 }  // namespace
 
 absl::Status KeptColumns::admit(const std::string& path, const Footer& footer) {
-  ASSIGN_OR_RETURN(std::vector<Leaf> leaves, footer.leaves());
+  const std::vector<Leaf>& leaves = footer.leaves();
   if (known()) {
     if (footer.schema() == schema_) return absl::OkStatus();
     return invalid(
@@ -56,7 +56,7 @@ absl::Status KeptColumns::admit(const std::string& path, const Footer& footer) {
     if (!leaf.column.unreadable.empty())
       return invalid(fmt::format("column \"{}\" is {}", leaf.column.name, leaf.column.unreadable));
   }
-  leaves_ = std::move(leaves);
+  leaves_ = leaves;
   first_path_ = path;
   schema_ = footer.schema();
   notes_ = footer.notes();

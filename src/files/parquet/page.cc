@@ -60,6 +60,9 @@ void read_data_v2(ThriftReader& in, Type type, PageHead& out) {
       case 1:
         out.values = in.integer(of);
         break;
+      case 3:
+        out.rows = in.integer(of);
+        break;
       case 4:
         out.encoding = encoding_of(in.integer(of));
         break;

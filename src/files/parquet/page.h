@@ -30,6 +30,7 @@ struct PageHead {
   Encoding encoding = Encoding::plain;
   Encoding levels = Encoding::rle;
   // Only in version 2, whose levels are stored unpacked.
+  int64_t rows = 0;
   int64_t definitions = 0;
   int64_t repetitions = 0;
   bool is_packed = true;

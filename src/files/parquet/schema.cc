@@ -134,6 +134,8 @@ std::string meaning_of_integer(const Element& e, Column& out) {
 
 std::string meaning_of_bytes(const Element& e, Column& out) {
   const bool known = e.logical >= 0;
+  if (known && e.logical != logical::kString && e.converted == converted::kText)
+    return "of two types, text and another one";
   if (known ? e.logical == logical::kDecimal : e.converted == converted::kDecimal) {
     const std::string why = meaning_of_decimal(e, out);
     if (!why.empty() || out.stored != Stored::fixed) return why;

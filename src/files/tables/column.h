@@ -47,6 +47,8 @@ struct Column {
   bool low_first = false;   // for decimals: the lowest byte comes first
   uint32_t definition = 0;  // Parquet: the definition level of a value that is not null
   uint32_t repetition = 0;  // Parquet: the repetition level at which a list or map continues
+
+  bool operator==(const Column&) const = default;
 };
 
 // A value as it is stored. Of a list, map or structure, `bytes` is its JSON.
