@@ -3,6 +3,44 @@
 # find_package(doppel) and pkg-config.
 include(CMakePackageConfigHelpers)
 
+# --- The library --------------------------------------------------------------------------------------------------
+target_compile_features(doppel PUBLIC cxx_std_20)
+target_compile_features(doppel_shared INTERFACE cxx_std_20)
+install(TARGETS doppel doppel_shared EXPORT doppelTargets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+install(DIRECTORY include/doppel DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+install(EXPORT doppelTargets NAMESPACE doppel:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/doppel COMPONENT development)
+file(WRITE ${CMAKE_BINARY_DIR}/doppelConfig.cmake
+"include(CMakeFindDependencyMacro)
+find_dependency(Threads)
+# The headers for C++ need Abseil, and the static library needs fmt too. A program in C that links the shared library needs neither.
+get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+if(CXX IN_LIST languages)
+  find_dependency(absl)
+  find_package(fmt QUIET)
+endif()
+include(\${CMAKE_CURRENT_LIST_DIR}/doppelTargets.cmake)
+")
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/doppelConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/doppelConfig.cmake ${CMAKE_BINARY_DIR}/doppelConfigVersion.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/doppel COMPONENT development)
+# The same for pkg-config. The prefix is known only at the installation, because cmake --install may set another one.
+pkg_check_modules(DOPPEL_STATIC QUIET absl_status absl_statusor absl_flat_hash_map absl_flat_hash_set absl_inlined_vector
+  absl_strings absl_span fmt)
+list(JOIN DOPPEL_STATIC_STATIC_LDFLAGS " " DOPPEL_STATIC_FLAGS)
+install(CODE "set(DOPPEL_STATIC_FLAGS \"${DOPPEL_STATIC_FLAGS}\")
+  set(CMAKE_INSTALL_LIBDIR \"${CMAKE_INSTALL_LIBDIR}\")
+  set(CMAKE_INSTALL_INCLUDEDIR \"${CMAKE_INSTALL_INCLUDEDIR}\")
+  set(PROJECT_VERSION \"${PROJECT_VERSION}\")
+  set(PROJECT_DESCRIPTION \"${PROJECT_DESCRIPTION}\")
+  configure_file(\"${PROJECT_SOURCE_DIR}/cmake/doppel.pc.in\"
+    \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig/doppel.pc\" @ONLY)" COMPONENT development)
+
+if(NOT DOPPEL_PROGRAM)
+  return()
+endif()
+
 # --- The program --------------------------------------------------------------------------------------------------
 # The program itself writes its manual page and completion.
 set(said ${CMAKE_BINARY_DIR}/said)
@@ -35,31 +73,6 @@ install(CODE [[
     string(REPLACE "/usr/bin/doppel" "${CMAKE_INSTALL_PREFIX}/bin/doppel" text "${text}")
     file(WRITE "${unit}" "${text}")
   endif()]] COMPONENT runtime)
-
-# --- The library --------------------------------------------------------------------------------------------------
-target_compile_features(doppel PUBLIC cxx_std_20)
-target_compile_features(doppel_shared INTERFACE cxx_std_20)
-install(TARGETS doppel doppel_shared EXPORT doppelTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
-install(DIRECTORY include/doppel DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
-install(EXPORT doppelTargets NAMESPACE doppel:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/doppel COMPONENT development)
-file(WRITE ${CMAKE_BINARY_DIR}/doppelConfig.cmake
-"include(CMakeFindDependencyMacro)
-find_dependency(absl)
-find_dependency(fmt)
-find_dependency(Threads)
-include(\${CMAKE_CURRENT_LIST_DIR}/doppelTargets.cmake)
-")
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/doppelConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/doppelConfig.cmake ${CMAKE_BINARY_DIR}/doppelConfigVersion.cmake
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/doppel COMPONENT development)
-# The same for pkg-config. The prefix is known only at the installation, because cmake --install may set another one.
-install(CODE "set(CMAKE_INSTALL_LIBDIR \"${CMAKE_INSTALL_LIBDIR}\")
-  set(CMAKE_INSTALL_INCLUDEDIR \"${CMAKE_INSTALL_INCLUDEDIR}\")
-  set(PROJECT_VERSION \"${PROJECT_VERSION}\")
-  set(PROJECT_DESCRIPTION \"${PROJECT_DESCRIPTION}\")
-  configure_file(\"${PROJECT_SOURCE_DIR}/cmake/doppel.pc.in\"
-    \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig/doppel.pc\" @ONLY)" COMPONENT development)
 
 # --- The Debian package: cpack -G DEB in the build folder ----------------------------------------------------------
 # The configuration that the unit reads. Only the package has it, because its path is fixed.

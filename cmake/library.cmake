@@ -23,8 +23,9 @@ file(WRITE ${CMAKE_BINARY_DIR}/empty.cc "")
 add_library(doppel_shared SHARED ${CMAKE_BINARY_DIR}/empty.cc)
 set_target_properties(doppel_shared PROPERTIES OUTPUT_NAME doppel VERSION ${PROJECT_VERSION}
   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+# Programs in C need nothing of Abseil, and those in C++ what its headers call.
 target_link_libraries(doppel_shared
-  PUBLIC absl::status absl::statusor
+  INTERFACE $<$<LINK_LANGUAGE:CXX>:absl::status> $<$<LINK_LANGUAGE:CXX>:absl::statusor>
   PRIVATE $<BUILD_INTERFACE:$<LINK_LIBRARY:WHOLE_ARCHIVE,doppel>>)
 target_include_directories(doppel_shared
   INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
@@ -32,22 +33,25 @@ target_link_options(doppel_shared PRIVATE LINKER:--version-script=${PROJECT_SOUR
 set_target_properties(doppel_shared PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/doppel.map)
 
 # Files, formats and the pipeline; the Python extension needs only this. cmake/program.cmake has the rest.
-file(GLOB_RECURSE DOPPEL_IO CONFIGURE_DEPENDS
-  src/formats/*.cc src/records/*.cc src/pipeline/*.cc src/files/*.cc src/config/*.cc src/open/*.cc src/insight/*.cc
-  src/evals/*.cc)
-list(TRANSFORM DOPPEL_CORE PREPEND ${PROJECT_SOURCE_DIR}/ REGEX "^src/")
-list(REMOVE_ITEM DOPPEL_IO ${DOPPEL_CORE})
-add_library(doppel_io STATIC ${DOPPEL_IO})
-target_include_directories(doppel_io PUBLIC src)
-target_link_libraries(doppel_io
-  PUBLIC doppel doppel_build absl::flat_hash_map absl::flat_hash_set absl::inlined_vector absl::strings absl::span
-         absl::time fmt::fmt Threads::Threads PkgConfig::XXHASH
-  PRIVATE simdjson::simdjson LibXml2::LibXml2 ICU::uc PkgConfig::UCHARDET PkgConfig::BROTLI Snappy::snappy
-          PkgConfig::LZ4 yaml-cpp zstd::libzstd_shared ZLIB::ZLIB)
-
-if(DOPPEL_SANITIZE)  # these two do most of the tests' work
+if(DOPPEL_PROGRAM OR DOPPEL_PYTHON)
+  file(GLOB_RECURSE DOPPEL_IO CONFIGURE_DEPENDS
+    src/formats/*.cc src/records/*.cc src/pipeline/*.cc src/files/*.cc src/config/*.cc src/open/*.cc src/insight/*.cc
+    src/evals/*.cc)
+  list(TRANSFORM DOPPEL_CORE PREPEND ${PROJECT_SOURCE_DIR}/ REGEX "^src/")
+  list(REMOVE_ITEM DOPPEL_IO ${DOPPEL_CORE})
+  add_library(doppel_io STATIC ${DOPPEL_IO})
+  target_include_directories(doppel_io PUBLIC src)
+  target_link_libraries(doppel_io
+    PUBLIC doppel doppel_build absl::flat_hash_map absl::flat_hash_set absl::inlined_vector absl::strings absl::span
+           absl::time fmt::fmt Threads::Threads PkgConfig::XXHASH
+    PRIVATE simdjson::simdjson LibXml2::LibXml2 ICU::uc PkgConfig::UCHARDET PkgConfig::BROTLI Snappy::snappy
+            PkgConfig::LZ4 yaml-cpp zstd::libzstd_shared ZLIB::ZLIB)
+  if(DOPPEL_SANITIZE)  # this one and the library do most of the tests' work
+    target_compile_options(doppel_io PRIVATE -O1)
+  endif()
+endif()
+if(DOPPEL_SANITIZE)
   target_compile_options(doppel PRIVATE -O1)
-  target_compile_options(doppel_io PRIVATE -O1)
 endif()
 
 # The names of kernels end with the instructions that they need; base/simd.h chooses one at run time. Other processors
