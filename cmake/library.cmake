@@ -43,7 +43,7 @@ target_link_libraries(doppel_io
   PUBLIC doppel doppel_build absl::flat_hash_map absl::flat_hash_set absl::inlined_vector absl::strings absl::span
          absl::time fmt::fmt Threads::Threads PkgConfig::XXHASH
   PRIVATE simdjson::simdjson LibXml2::LibXml2 ICU::uc PkgConfig::UCHARDET PkgConfig::BROTLI Snappy::snappy
-          PkgConfig::LZ4 yaml-cpp zstd::libzstd_shared ZLIB::ZLIB)
+          PkgConfig::LZ4 PkgConfig::DEFLATE yaml-cpp zstd::libzstd_shared ZLIB::ZLIB)
 
 if(DOPPEL_SANITIZE)  # these two do most of the tests' work
   target_compile_options(doppel PRIVATE -O1)
