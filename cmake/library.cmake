@@ -42,7 +42,7 @@ target_include_directories(doppel_io PUBLIC src)
 target_link_libraries(doppel_io
   PUBLIC doppel doppel_build absl::flat_hash_map absl::flat_hash_set absl::inlined_vector absl::strings absl::span
          absl::time fmt::fmt Threads::Threads PkgConfig::XXHASH
-  PRIVATE simdjson::simdjson LibXml2::LibXml2 ICU::uc PkgConfig::UCHARDET PkgConfig::BROTLI Snappy::snappy
+  PRIVATE simdjson::simdjson ICU::uc PkgConfig::UCHARDET PkgConfig::BROTLI Snappy::snappy
           PkgConfig::LZ4 PkgConfig::DEFLATE yaml-cpp zstd::libzstd_shared ZLIB::ZLIB)
 
 if(DOPPEL_SANITIZE)  # these two do most of the tests' work
