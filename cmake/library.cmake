@@ -44,8 +44,8 @@ if(DOPPEL_PROGRAM OR DOPPEL_PYTHON)
   target_link_libraries(doppel_io
     PUBLIC doppel doppel_build absl::flat_hash_map absl::flat_hash_set absl::inlined_vector absl::strings absl::span
            absl::time fmt::fmt Threads::Threads PkgConfig::XXHASH
-    PRIVATE simdjson::simdjson LibXml2::LibXml2 ICU::uc PkgConfig::UCHARDET PkgConfig::BROTLI Snappy::snappy
-            PkgConfig::LZ4 yaml-cpp zstd::libzstd_shared ZLIB::ZLIB)
+    PRIVATE simdjson::simdjson ICU::uc PkgConfig::UCHARDET PkgConfig::BROTLI Snappy::snappy PkgConfig::LZ4
+            PkgConfig::DEFLATE yaml-cpp zstd::libzstd_shared ZLIB::ZLIB)
   if(DOPPEL_SANITIZE)  # this one and the library do most of the tests' work
     target_compile_options(doppel_io PRIVATE -O1)
   endif()

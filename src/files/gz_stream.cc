@@ -1,8 +1,10 @@
 // zlib.h: input pointers are const
 #define ZLIB_CONST
+#include <libdeflate.h>
 #include <zlib.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -12,6 +14,51 @@ namespace doppel {
 namespace {
 
 constexpr std::string_view kGzMagic = "\x1f\x8b\x08";
+
+// Unpacks members that are there as a whole and small, as the records of a WARC file are: three times as fast
+// as zlib, which reads bytes as they come.
+class WholeMembers {
+ public:
+  // Unpacks the member at the start of `packed`. Returns how many bytes it takes there; 0 if it is damaged,
+  // or larger than `packed` or than kMost.
+  size_t unpack(std::string_view packed) {
+    begin_ = end_ = 0;
+    if (decoder_ == nullptr) decoder_.reset(libdeflate_alloc_decompressor());
+    if (decoder_ == nullptr) return 0;
+    if (room_ == 0) grow(kFirst);
+    for (;;) {
+      size_t taken = 0;
+      const libdeflate_result result = libdeflate_gzip_decompress_ex(
+          decoder_.get(), packed.data(), packed.size(), bytes_.get(), room_, &taken, &end_);
+      if (result == LIBDEFLATE_SUCCESS) return taken;
+      end_ = 0;
+      if (result != LIBDEFLATE_INSUFFICIENT_SPACE || room_ >= kMost) return 0;
+      grow(room_ * 4);
+    }
+  }
+  bool empty() const { return begin_ == end_; }
+  size_t take(char* out, size_t n) {
+    const size_t size = std::min(n, end_ - begin_);
+    std::copy_n(bytes_.get() + begin_, size, out);
+    begin_ += size;
+    return size;
+  }
+
+ private:
+  static constexpr size_t kFirst = 256 << 10, kMost = 4 << 20;
+  struct Free {
+    void operator()(libdeflate_decompressor* decoder) const { libdeflate_free_decompressor(decoder); }
+  };
+
+  void grow(size_t room) {
+    bytes_ = std::make_unique_for_overwrite<char[]>(room);
+    room_ = room;
+  }
+
+  std::unique_ptr<libdeflate_decompressor, Free> decoder_;
+  std::unique_ptr<char[]> bytes_;
+  size_t room_ = 0, begin_ = 0, end_ = 0;
+};
 
 // Reads members one after the other. Zeros may follow the last one, as tar and tapes leave them.
 class GzStream final : public ByteStream {
@@ -29,6 +76,7 @@ class GzStream final : public ByteStream {
     if (!ready_) return absl::ResourceExhaustedError("no memory to unpack gz data");
     if (!damage_.ok()) return damage_;
     stored_at_.reset();
+    if (!whole_.empty()) return whole_.take(out, n);
     size_t done = 0;
     while (done == 0) {
       absl::StatusOr<bool> more = packed_.fill();
@@ -40,6 +88,12 @@ class GzStream final : public ByteStream {
       if (between_) {
         if (next_member()) {
           stored_at_ = member_;
+          if (const size_t taken = unpack_whole(); taken > 0) {
+            packed_.take(taken);
+            between_ = true;
+            done = whole_.take(out, n);
+            continue;
+          }
         } else if (!damage_.ok()) {
           return damage_;
         } else {
@@ -92,6 +146,15 @@ class GzStream final : public ByteStream {
   }
 
  private:
+  // Unpacks the member that begins here, if it is small and undamaged, and returns how many packed bytes it
+  // takes. zlib reads all others, which costs them at most a third more. A pipe is not waited for.
+  size_t unpack_whole() {
+    if (!packed_.is_file()) return 0;
+    if (packed_.size() < kLookAhead && !packed_.want(kLookAhead).ok()) return 0;
+    return whole_.unpack({packed_.data(), packed_.size()});
+  }
+  static constexpr size_t kLookAhead = 192 << 10;
+
   // Called at the start of the file and after each member. False: only padding was there, or damage_ is
   // set.
   bool next_member() {
@@ -114,6 +177,7 @@ class GzStream final : public ByteStream {
   }
 
   Packed packed_;
+  WholeMembers whole_;
   z_stream z_ = {};
   absl::Status damage_;
   uint64_t members_ = 0;

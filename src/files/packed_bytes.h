@@ -1,6 +1,7 @@
 #pragma once
 // The bytes of a file as they are stored, and a buffer of them for a decompressor.
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -47,6 +48,11 @@ class PlainStream final : public ByteStream {
     return true;
   }
   int fd() const { return fd_.get(); }
+  bool is_file() {
+    struct stat about = {};
+    if (!is_file_) is_file_ = ::fstat(fd_.get(), &about) == 0 && S_ISREG(about.st_mode);
+    return *is_file_;
+  }
 
  private:
   ssize_t read_part(char* out, size_t n) const {
@@ -58,6 +64,7 @@ class PlainStream final : public ByteStream {
   ByteCounter counter_;
   std::string head_;
   Part part_;
+  std::optional<bool> is_file_;
   size_t given_ = 0;  // bytes of head_ handed out so far
   uint64_t last_ = 0;
   uint64_t taken_ = 0;
@@ -109,6 +116,7 @@ class Packed {
     return true;
   }
   int fd() const { return file_.fd(); }
+  bool is_file() { return file_.is_file(); }  // not a pipe, whose bytes may be long in coming
   const char* data() const { return buffer_.data() + begin_; }
   size_t size() const { return end_ - begin_; }
   void take(size_t n) { begin_ += n; }

@@ -11,8 +11,8 @@ MEGABYTE = 1_000_000
 # Besides what is in the wheel it may use glibc and the compiler's libraries, as manylinux allows.
 ALLOWED = ("libc.so", "libm.so", "libdl.so", "librt.so", "libpthread.so", "libstdc++.so", "libgcc_s.so", "ld-linux", "linux-vdso")
 # Some of the libraries whose code is in the wheel, by the names of Debian's source packages.
-LICENCES = {"abseil", "brotli", "fmtlib", "gcc-12", "icu", "libxml2", "lz4", "simdjson", "snappy", "uchardet", "xxhash",
-            "xz-utils", "yaml-cpp", "zlib", "libzstd", "LICENSE", "nanobind", "robin_map.h"}
+LICENCES = {"abseil", "brotli", "fmtlib", "gcc-12", "icu", "libdeflate", "lz4", "simdjson", "snappy", "uchardet", "xxhash",
+            "yaml-cpp", "zlib", "libzstd", "LICENSE", "nanobind", "robin_map.h"}
 
 
 def files(folder):

@@ -12,7 +12,6 @@
 #include "formats/html/html_kind.h"
 #include "formats/html/html_main.h"
 #include "formats/html/html_parser.h"
-#include "formats/html/html_references.h"
 #include "formats/html/html_scan.h"
 #include "formats/html/html_streamed.h"
 
@@ -38,13 +37,12 @@ class HtmlExtractor::Page final : public HtmlEvents {
     if (what == Extract::none) return html;
     if (html.size() > kMaxBytes) return invalid("html: more than 1 GB");
     main_ = what == Extract::main;
-    // The parser treats a zero byte as the end.
+    // The parser wants none.
     if (std::memchr(html.data(), '\0', html.size()) != nullptr) {
       without_zeros_.assign(html);
       std::replace(without_zeros_.begin(), without_zeros_.end(), '\0', ' ');
       html = without_zeros_;
     }
-    if (resolve_references(html, resolved_)) html = resolved_;
     noscript_ = false;
     RETURN_IF_ERROR(read(html));
     if (moves_ && place_moved_parts(html, arranged_)) {
@@ -71,22 +69,22 @@ class HtmlExtractor::Page final : public HtmlEvents {
   }
 
   void start(const Element& tag, HtmlAttributes attributes) override {
-    static const Element& shown_noscript = element_of("div");
+    static const Element& shown_noscript = element_of("div", html_name_key("div"));
     Around here = around_.back();
-    const bool shows_noscript = noscript_ && tag.name == "noscript";
+    const bool shows_noscript = noscript_ && tag.role == Role::noscript;
     const Element& element = shows_noscript ? shown_noscript : tag;
     here.element = &element;
     const bool behind_part = std::exchange(behind_part_, false);
     here.part = false;
     if (!here.unseen) {
-      const bool script = element.name == "script";
+      const bool script = element.role == Role::script;
       moves_ = moves_ || (behind_part && script);
       scripts_ = scripts_ || script;
-      if (main_ && element.name == "meta") kind_.see_meta(attributes);
+      if (main_ && element.role == Role::meta) kind_.see_meta(attributes);
       here.unseen = is_unseen(element, attributes);
       here.part = here.unseen && may_move_;
-      here.noscript = here.unseen && element.name == "noscript";
-      here.data = main_ && here.unseen && element.name == "script" && is_data(attributes);
+      here.noscript = here.unseen && element.role == Role::noscript;
+      here.data = main_ && here.unseen && script && is_data(attributes);
       if (here.data) data_.begin();
       if (!here.unseen) enter(element, attributes, here);
     }
@@ -229,8 +227,8 @@ class HtmlExtractor::Page final : public HtmlEvents {
 
   static bool is_data(HtmlAttributes attributes) {
     bool data = false;
-    attributes.each([&data](std::string_view name, std::string_view value) {
-      data = data || (name == "type" && ArticleData::is_data(value));
+    attributes.each([&data](HtmlAttribute name, std::string_view value) {
+      data = data || (name == HtmlAttribute::type && ArticleData::is_data(value));
     });
     return data;
   }
@@ -255,17 +253,18 @@ class HtmlExtractor::Page final : public HtmlEvents {
   bool is_unseen(const Element& element, HtmlAttributes attributes) {
     const bool never_shown = element.kind == ElementKind::unseen;
     bool hidden = never_shown;
-    const bool is_template = hidden && element.name == "template";
-    bool has_id = element.name == "table";  // stands for the ids of its rows
-    if (is_template && around_.back().element != nullptr && around_.back().element->name == "turbo-stream")
+    const bool is_template = hidden && element.role == Role::unseen_template;
+    bool has_id = element.role == Role::table;  // stands for the ids of its rows
+    if (is_template && around_.back().element != nullptr &&
+        around_.back().element->role == Role::turbo_stream)
       hidden = false;
-    attributes.each([&](std::string_view name, std::string_view value) {
-      has_id = has_id || name == "id";
+    attributes.each([&](HtmlAttribute name, std::string_view value) {
+      has_id = has_id || name == HtmlAttribute::id;
       if (is_template) {
-        hidden = hidden && name != "shadowrootmode" && name != "shadowroot";
-        moves_ = moves_ || name == "data-sid";
+        hidden = hidden && name != HtmlAttribute::shadowrootmode && name != HtmlAttribute::shadowroot;
+        moves_ = moves_ || name == HtmlAttribute::data_sid;
       } else {
-        hidden = hidden || name == "hidden" || (name == "style" && hides(value));
+        hidden = hidden || name == HtmlAttribute::hidden || (name == HtmlAttribute::style && hides(value));
       }
     });
     may_move_ = has_id && (is_template || !never_shown);
@@ -277,7 +276,8 @@ class HtmlExtractor::Page final : public HtmlEvents {
     if (!main_) return;
     switch (element.kind) {
       case ElementKind::link:
-        attributes.each([&here](std::string_view name, std::string_view) { here.in_link |= name == "href"; });
+        attributes.each(
+            [&here](HtmlAttribute name, std::string_view) { here.in_link |= name == HtmlAttribute::href; });
         return;
       case ElementKind::heading:
         here.heading = true;
@@ -289,7 +289,7 @@ class HtmlExtractor::Page final : public HtmlEvents {
       default:
         return;
     }
-    if (element.name == "br" || element.name == "hr") return;
+    if (element.is_void) return;
     HtmlNode node{.parent = here.node,
                   .marks = marks_of_element(element.name),
                   .title = here.title,
@@ -298,17 +298,17 @@ class HtmlExtractor::Page final : public HtmlEvents {
                              element.name == "table" || element.name == "dl" ||
                              element.kind == ElementKind::heading};
     // The header of a part of the content is not the page's header.
-    if (here.in_content && element.name == "header") node.marks = kMarkLead;
+    if (here.in_content && element.role == Role::header) node.marks = kMarkLead;
     // On these, a name like "has-sidebar" says nothing about the text inside.
-    const bool whole_page = element.name == "html" || element.name == "body";
+    const bool whole_page = element.role == Role::html || element.role == Role::body;
     kind_.see_element(element.name);
-    attributes.each([&](std::string_view name, std::string_view value) {
-      if (name == "class" || name == "id") {
-        if (!whole_page) node.names |= marks_of_names(value);
+    attributes.each([&](HtmlAttribute name, std::string_view value) {
+      if (name == HtmlAttribute::class_ || name == HtmlAttribute::id) {
+        if (!whole_page) node.names |= marks_.of_names(value);
       } else if (!whole_page) {
         node.marks |= marks_of_attribute(name, value);
       }
-      if (whole_page || name == "itemtype") kind_.see_attribute(name, value);
+      if (whole_page || name == HtmlAttribute::itemtype) kind_.see_attribute(name, value);
     });
     here.in_content = here.in_content || ((node.marks | node.names) & kMarkContent) != 0;
     here.node = static_cast<uint32_t>(nodes_.size());
@@ -329,7 +329,8 @@ class HtmlExtractor::Page final : public HtmlEvents {
   TextSource source_ = TextSource::page;
   ArticleData data_;
   PageKind kind_;
-  std::string text_, data_text_, without_zeros_, resolved_, arranged_;
+  MarksMemory marks_;
+  std::string text_, data_text_, without_zeros_, arranged_;
   std::vector<Around> around_;  // the page, then the open elements
   Pending pending_ = Pending::none;
   std::vector<TextBlock> blocks_;

@@ -1,158 +1,261 @@
 #include "formats/html/html_elements.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 namespace doppel {
 namespace {
 
 using enum ElementKind;
 
-constexpr unsigned char wall_of(Reach reach) {
-  return static_cast<unsigned char>(1U << static_cast<int>(reach));
-}
-constexpr unsigned char kBlockWall = wall_of(Reach::inside);
-constexpr unsigned char kListWall = kBlockWall | wall_of(Reach::list);
-constexpr unsigned char kCellWall = kListWall | wall_of(Reach::cell);
-constexpr unsigned char kTableWall = kCellWall | wall_of(Reach::table);
+constexpr unsigned char bit(Reach reach) { return static_cast<unsigned char>(1U << static_cast<int>(reach)); }
+constexpr unsigned char kItemWall = bit(Reach::inside);
+constexpr unsigned char kBlockWall = kItemWall | bit(Reach::item);
+constexpr unsigned char kListWall = kBlockWall | bit(Reach::list);
+constexpr unsigned char kButtonWall = kBlockWall | bit(Reach::button);
+static_assert(kCellWall == (kListWall | kButtonWall | bit(Reach::cell)));
+constexpr unsigned char kTableWall = kCellWall | bit(Reach::table);
 
-constexpr Element in_block(std::string_view name, ElementKind kind = block) {
-  return {name, kind, Reach::cell, kBlockWall};
+constexpr Element in_line_of(std::string_view name, Role role = Role::none) {
+  return {.name = name, .role = role};
 }
-constexpr Element hidden(std::string_view name) { return {name, unseen, Reach::cell, kBlockWall}; }
-constexpr Element list(std::string_view name) { return {name, block, Reach::cell, kListWall}; }
-constexpr Element item(std::string_view name) { return {name, block, Reach::list, kBlockWall}; }
-constexpr Element of_table(std::string_view name, ElementKind kind, unsigned char wall) {
-  return {name, kind, Reach::table, wall};
+constexpr Element in_block(std::string_view name, Ends ends = Ends::paragraph, Role role = Role::none,
+                           unsigned char wall = kBlockWall, ElementKind kind = block) {
+  return {.name = name, .kind = kind, .reach = Reach::cell, .wall = wall, .ends = ends, .role = role};
 }
-constexpr Element nothing(std::string_view name) { return {name, empty, Reach::inside, 0}; }
+constexpr Element heading_of(std::string_view name) {
+  return in_block(name, Ends::heading, Role::heading, kBlockWall, heading);
+}
+constexpr Element hidden(std::string_view name, Role role = Role::none) {
+  return {.name = name, .kind = unseen, .reach = Reach::cell, .wall = kBlockWall, .role = role};
+}
+constexpr Element special(std::string_view name, HtmlContent content, Role role = Role::none) {
+  return {.name = name, .kind = unseen, .role = role, .content = content};
+}
+constexpr Element list(std::string_view name) {
+  return in_block(name, Ends::paragraph, Role::none, kListWall);
+}
+constexpr Element item(std::string_view name, Ends ends, Role role) {
+  Element out = in_block(name, ends, role);
+  out.reach = ends == Ends::item ? Reach::list : Reach::cell;
+  return out;
+}
+constexpr Element of_table(std::string_view name, ElementKind kind, Ends ends, Role role,
+                           unsigned char wall) {
+  return {.name = name, .kind = kind, .reach = Reach::table, .wall = wall, .ends = ends, .role = role};
+}
+constexpr Element line(std::string_view name, Ends ends, Role role = Role::none) {
+  return {.name = name, .kind = block, .ends = ends, .role = role, .is_void = true};
+}
+constexpr Element nothing(std::string_view name, Role role = Role::none) {
+  return {.name = name, .kind = empty, .role = role, .is_void = true};
+}
+constexpr Element text_of(std::string_view name, HtmlContent content, Ends ends) {
+  Element out = in_block(name, ends);
+  out.content = content;
+  return out;
+}
 
-constexpr Element kElements[] = {
-    {"a", link, Reach::inside, 0},
-    // In-line elements, listed so that their end tags are followed.
-    {"b", in_line, Reach::inside, 0},
-    {"i", in_line, Reach::inside, 0},
-    {"em", in_line, Reach::inside, 0},
-    {"strong", in_line, Reach::inside, 0},
-    {"span", in_line, Reach::inside, 0},
-    {"font", in_line, Reach::inside, 0},
-    {"label", in_line, Reach::inside, 0},
-    {"script", unseen, Reach::inside, 0},
-    {"style", unseen, Reach::inside, 0},
-    hidden("noscript"),
-    hidden("title"),
-    hidden("iframe"),
+// Other elements in line have no row: nothing depends on them but their own end tags.
+constexpr Element kRows[] = {
+    {.name = "a", .kind = link, .ends = Ends::link, .role = Role::a},
+    in_line_of("b"),
+    in_line_of("i"),
+    in_line_of("em"),
+    in_line_of("strong"),
+    in_line_of("span"),
+    in_line_of("font"),
+    in_line_of("label"),
+    in_line_of("big"),
+    in_line_of("code"),
+    in_line_of("nobr"),
+    in_line_of("ruby"),
+    in_line_of("s"),
+    in_line_of("small"),
+    in_line_of("strike"),
+    in_line_of("sub"),
+    in_line_of("sup"),
+    in_line_of("tt"),
+    in_line_of("u"),
+    in_line_of("var"),
+    in_line_of("svg", Role::foreign),
+    in_line_of("math", Role::foreign),
+    in_line_of("foreignobject", Role::integration),
+    in_line_of("desc", Role::integration),
+    in_line_of("mi", Role::integration),
+    in_line_of("mo", Role::integration),
+    in_line_of("mn", Role::integration),
+    in_line_of("ms", Role::integration),
+    in_line_of("mtext", Role::integration),
+    in_line_of("annotation-xml", Role::integration),
+    special("script", HtmlContent::script, Role::script),
+    special("style", HtmlContent::raw, Role::in_head),
+    special("title", HtmlContent::rcdata, Role::in_head),
+    special("iframe", HtmlContent::raw),
+    special("noembed", HtmlContent::raw),
+    special("noframes", HtmlContent::raw, Role::in_head),
+    hidden("noscript", Role::noscript),
     hidden("canvas"),
     hidden("audio"),
     hidden("video"),
-    hidden("noframes"),
     hidden("datalist"),
-    hidden("noembed"),
-    {"template", unseen, Reach::everything, kTableWall},
-    {"object", unseen, Reach::cell, kCellWall},
-    {"applet", unseen, Reach::cell, kCellWall},
+    {.name = "template",
+     .kind = unseen,
+     .reach = Reach::everything,
+     .wall = kTableWall,
+     .role = Role::unseen_template},
+    {.name = "object", .kind = unseen, .reach = Reach::cell, .wall = kCellWall},
+    {.name = "applet", .kind = unseen, .reach = Reach::cell, .wall = kCellWall},
+    {.name = "marquee", .kind = block, .reach = Reach::cell, .wall = kCellWall},
     nothing("embed"),
     nothing("source"),
     nothing("track"),
     nothing("wbr"),
     nothing("keygen"),
     nothing("img"),
-    nothing("input"),
-    nothing("link"),
-    nothing("meta"),
-    nothing("base"),
+    {.name = "input", .kind = empty, .ends = Ends::select, .is_void = true},
+    nothing("link", Role::in_head),
+    nothing("meta", Role::meta),
+    nothing("base", Role::in_head),
+    nothing("bgsound", Role::in_head),
     nothing("area"),
     nothing("col"),
     nothing("param"),
-    of_table("td", cell, kCellWall),
-    of_table("th", cell, kCellWall),
-    of_table("caption", block, kCellWall),
-    of_table("tr", block, kBlockWall),
-    of_table("thead", block, kBlockWall),
-    of_table("tbody", block, kBlockWall),
-    of_table("tfoot", block, kBlockWall),
-    {"table", block, Reach::everything, kTableWall},
-    in_block("option", cell),
-    in_block("button", cell),
-    in_block("h1", heading),
-    in_block("h2", heading),
-    in_block("h3", heading),
-    in_block("h4", heading),
-    in_block("h5", heading),
-    in_block("h6", heading),
+    of_table("td", cell, Ends::cell, Role::cell, kCellWall),
+    of_table("th", cell, Ends::cell, Role::cell, kCellWall),
+    of_table("caption", block, Ends::rows, Role::caption, kCellWall),
+    of_table("tr", block, Ends::row, Role::row, kBlockWall),
+    of_table("thead", block, Ends::rows, Role::rows, kBlockWall),
+    of_table("tbody", block, Ends::rows, Role::rows, kBlockWall),
+    of_table("tfoot", block, Ends::rows, Role::rows, kBlockWall),
+    {.name = "table",
+     .kind = block,
+     .reach = Reach::table,
+     .wall = kTableWall,
+     .ends = Ends::paragraph_only,
+     .role = Role::table},
+    in_block("option", Ends::option, Role::option, 0, cell),
+    in_block("optgroup", Ends::options, Role::optgroup, 0),
+    in_block("select", Ends::same, Role::select),
+    in_block("button", Ends::same, Role::button, kButtonWall, cell),
+    heading_of("h1"),
+    heading_of("h2"),
+    heading_of("h3"),
+    heading_of("h4"),
+    heading_of("h5"),
+    heading_of("h6"),
     list("ul"),
     list("ol"),
-    list("dl"),
-    list("dir"),
-    list("menu"),
-    item("li"),
-    item("dt"),
-    item("dd"),
-    {"br", block, Reach::inside, 0},
-    {"hr", block, Reach::inside, 0},
-    // Content after their end tags still belongs to the page.
-    {"html", block, Reach::inside, kTableWall},
-    {"body", block, Reach::inside, kBlockWall},
-    in_block("head"),
-    in_block("p"),
-    in_block("div"),
+    in_block("dl"),
+    in_block("dir"),
+    in_block("menu"),
+    item("li", Ends::item, Role::li),
+    item("dt", Ends::term, Role::term),
+    item("dd", Ends::term, Role::term),
+    line("br", Ends::nothing, Role::br),
+    line("hr", Ends::paragraph),
+    {.name = "html", .kind = block, .wall = kTableWall, .role = Role::html},
+    {.name = "body", .kind = block, .wall = kBlockWall, .role = Role::body},
+    in_block("head", Ends::nothing, Role::head),
+    in_block("p", Ends::paragraph, Role::p, kItemWall),
+    in_block("div", Ends::paragraph, Role::none, kItemWall),
+    in_block("address", Ends::paragraph, Role::none, kItemWall),
     in_block("section"),
     in_block("article"),
     in_block("main"),
     in_block("nav"),
-    in_block("header"),
+    in_block("header", Ends::paragraph, Role::header),
     in_block("footer"),
     in_block("aside"),
-    in_block("address"),
     in_block("blockquote"),
     in_block("pre"),
+    in_block("listing"),
     in_block("figure"),
     in_block("figcaption"),
-    in_block("form"),
+    in_block("form", Ends::paragraph, Role::form),
     in_block("fieldset"),
-    in_block("legend"),
+    in_block("legend", Ends::nothing, Role::none, 0),
     in_block("details"),
     in_block("summary"),
     in_block("dialog"),
     in_block("center"),
-    in_block("select"),
-    in_block("optgroup"),
-    in_block("textarea"),
-    in_block("frameset"),
     in_block("hgroup"),
     in_block("search"),
-    in_block("turbo-stream"),
-    in_block("listing"),
-    in_block("xmp"),
+    in_block("frameset", Ends::nothing),
+    in_block("turbo-stream", Ends::nothing, Role::turbo_stream),
     in_block("isindex"),
+    text_of("textarea", HtmlContent::rcdata, Ends::select),
+    text_of("xmp", HtmlContent::raw, Ends::paragraph),
+    text_of("plaintext", HtmlContent::plain, Ends::paragraph),
 };
-constexpr Element kUnknown;
+constexpr size_t kCount = std::size(kRows);
 
-constexpr size_t kSlots = 512;
+// These end svg and math.
+constexpr std::string_view kBreakOut =
+    " b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing "
+    "menu meta nobr "
+    "ol p pre ruby s small span strong strike sub sup table tt u ul var ";
 
-constexpr uint32_t slot_of(std::string_view name) {
-  uint32_t hash = 2166136261u;
-  for (char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-  return hash % kSlots;
+constexpr bool breaks_out(std::string_view name) {
+  for (size_t at = kBreakOut.find(name); at != std::string_view::npos; at = kBreakOut.find(name, at + 1)) {
+    if (kBreakOut[at - 1] == ' ' && kBreakOut[at + name.size()] == ' ') return true;
+  }
+  return false;
 }
 
-constexpr std::array<const Element*, kSlots> make_table() {
-  std::array<const Element*, kSlots> table{};
+// Their end tags close any of them.
+constexpr bool closes_alike(const Element& a, const Element& b) {
+  return a.name == b.name || (a.kind == heading && b.kind == heading);
+}
+
+constexpr std::array<Element, kCount> kElements = [] {
+  std::array<Element, kCount> out{};
+  for (size_t i = 0; i < kCount; ++i) {
+    out[i] = kRows[i];
+    size_t first = 0;
+    while (!closes_alike(kRows[first], kRows[i])) ++first;
+    out[i].number = static_cast<unsigned char>(first + 1);
+    out[i].breaks_out = breaks_out(kRows[i].name);
+  }
+  return out;
+}();
+static_assert(kCount < kElementNumbers);
+constexpr Element kUnknown{.role = Role::unknown};
+
+struct Slot {
+  uint64_t key = 0;
+  const Element* element = nullptr;
+};
+constexpr size_t kSlots = 512;
+constexpr size_t slot_of(uint64_t key) { return (key * 0x9e3779b97f4a7c15) >> 55; }
+
+constexpr std::array<Slot, kSlots> kTable = [] {
+  std::array<Slot, kSlots> table{};
   for (const Element& element : kElements) {
-    uint32_t slot = slot_of(element.name);
-    while (table[slot] != nullptr) slot = (slot + 1) % kSlots;
-    table[slot] = &element;
+    const uint64_t key = html_name_key(element.name);
+    size_t slot = slot_of(key);
+    while (table[slot].element != nullptr) slot = (slot + 1) % kSlots;
+    table[slot] = {key, &element};
   }
   return table;
-}
+}();
 
-constexpr std::array<const Element*, kSlots> kTable = make_table();
+bool same_rest(std::string_view name, std::string_view known) {
+  if (name.size() != known.size()) return false;
+  for (size_t i = 8; i < name.size(); ++i) {
+    const char c = name[i];
+    if ((c >= 'A' && c <= 'Z' ? c + 32 : c) != known[i]) return false;
+  }
+  return true;
+}
 
 }  // namespace
 
-const Element& element_of(std::string_view name) {
-  for (uint32_t slot = slot_of(name); kTable[slot] != nullptr; slot = (slot + 1) % kSlots) {
-    if (kTable[slot]->name == name) return *kTable[slot];
+const Element& element_of(std::string_view name, uint64_t key) {
+  for (size_t slot = slot_of(key); kTable[slot].element != nullptr; slot = (slot + 1) % kSlots) {
+    if (kTable[slot].key == key && same_rest(name, kTable[slot].element->name)) return *kTable[slot].element;
   }
   return kUnknown;
 }

@@ -36,9 +36,9 @@ bool is_forum_word(std::string_view word) {
 
 void PageKind::see_meta(HtmlAttributes attributes) {
   bool type = false, one_thing = false, product = false;
-  attributes.each([&](std::string_view name, std::string_view value) {
-    type = type || ((name == "property" || name == "name") && value == "og:type");
-    if (name != "content") return;
+  attributes.each([&](HtmlAttribute name, std::string_view value) {
+    type = type || ((name == HtmlAttribute::property || name == HtmlAttribute::name) && value == "og:type");
+    if (name != HtmlAttribute::content) return;
     one_thing = one_thing || value.find(kArticle) != std::string_view::npos;
     product = product || value.find(kProduct) != std::string_view::npos;
   });
@@ -46,9 +46,9 @@ void PageKind::see_meta(HtmlAttributes attributes) {
   product_ = product_ || (type && product);
 }
 
-void PageKind::see_attribute(std::string_view name, std::string_view value) {
-  if (name == "itemtype") forum_ = forum_ || has_one_of(value, kForumTypes);
-  if (forum_ || (name != "class" && name != "id")) return;
+void PageKind::see_attribute(HtmlAttribute name, std::string_view value) {
+  if (name == HtmlAttribute::itemtype) forum_ = forum_ || has_one_of(value, kForumTypes);
+  if (forum_ || (name != HtmlAttribute::class_ && name != HtmlAttribute::id)) return;
   value = value.substr(0, kBytesRead);
   while (!value.empty()) {
     size_t size = 0;

@@ -16,7 +16,7 @@ class PageKind {
   // JSON-LD data.
   void see_meta(HtmlAttributes attributes);
   void see_element(std::string_view name) { articles_ += name == "article" ? 1 : 0; }
-  void see_attribute(std::string_view name, std::string_view value);
+  void see_attribute(HtmlAttribute name, std::string_view value);
   void see_data(std::string_view json);
 
   // Whether the page consists of posts of its readers.

@@ -1,5 +1,7 @@
 #include "formats/html/html_marks.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -220,6 +222,17 @@ Marks marks_of_names(std::string_view value) {
   return out;
 }
 
+Marks MarksMemory::of_names(std::string_view value) {
+  if (value.size() > kLongest) return marks_of_names(value);
+  if (known_.empty()) known_.resize(kKnown);
+  Known& known = known_[XXH3_64bits(value.data(), value.size()) % kKnown];
+  if (known.value != value) {
+    known.value.assign(value);
+    known.marks = marks_of_names(value);
+  }
+  return known.marks;
+}
+
 Marks marks_of_element(std::string_view name) {
   if (name == "article") return kMarkContent;
   if (name == "main") return kMarkContent | kMarkMain;
@@ -234,8 +247,8 @@ Marks marks_of_element(std::string_view name) {
   return 0;
 }
 
-Marks marks_of_attribute(std::string_view name, std::string_view value) {
-  if (name == "role") {
+Marks marks_of_attribute(HtmlAttribute name, std::string_view value) {
+  if (name == HtmlAttribute::role) {
     if (value == "main") return kMarkContent | kMarkMain;
     if (value == "article") return kMarkContent;
     if (value == "dialog" || value == "alertdialog") return kMarkBoilerplate | kMarkConsent;
@@ -245,8 +258,8 @@ Marks marks_of_attribute(std::string_view name, std::string_view value) {
                ? kMarkBoilerplate
                : 0;
   }
-  if (name == "aria-modal") return value == "true" ? kMarkBoilerplate | kMarkConsent : 0;
-  if (name == "itemprop") {
+  if (name == HtmlAttribute::aria_modal) return value == "true" ? kMarkBoilerplate | kMarkConsent : 0;
+  if (name == HtmlAttribute::itemprop) {
     if (value == "articleBody") return kMarkContent | kMarkMain;
     if (value == "comment") return kMarkComments;
     if (value == "description") return kMarkLead;

@@ -1,8 +1,13 @@
 #pragma once
 // What an element's name, role, class, id and itemprop say about its content.
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "formats/html/html_tokens.h"
 
 namespace doppel {
 
@@ -23,10 +28,26 @@ inline constexpr Marks kMarkLead = 16;        // introduces the text, if it come
 
 // What the page's author says by the markup itself: the element, its role, its itemprop.
 Marks marks_of_element(std::string_view name);
-Marks marks_of_attribute(std::string_view name, std::string_view value);
+Marks marks_of_attribute(HtmlAttribute name, std::string_view value);
 // What the words of a class or id suggest. Names of utility classes ("text-caption", "dark:bg-footer",
 // "-tracking-1") describe looks, and those of topics ("category-books", "tag-cookies") describe the article,
 // so they suggest nothing.
 Marks marks_of_names(std::string_view value);
+
+// Remembers the marks of class values: the elements of a page, and of a site's pages, have few different
+// ones.
+class MarksMemory {
+ public:
+  Marks of_names(std::string_view value);
+
+ private:
+  struct Known {
+    std::string value;
+    Marks marks = 0;
+  };
+  static constexpr size_t kKnown = 1024;
+  static constexpr size_t kLongest = 200;  // bytes; longer values are rare
+  std::vector<Known> known_;
+};
 
 }  // namespace doppel

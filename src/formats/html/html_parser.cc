@@ -1,184 +1,255 @@
 #include "formats/html/html_parser.h"
 
-#include <libxml/HTMLparser.h>
-#include <libxml/parserInternals.h>
-
 #include <algorithm>
-#include <array>
-#include <mutex>
 
 #include "base/status.h"
+#include "formats/bytes/http.h"
 #include "formats/html/html.h"
 
 namespace doppel {
 namespace {
 
-// Each element that only libxml2 considers open costs it a step for each end tag. This limits pages with
-// thousands of unclosed in-line elements.
-constexpr size_t kMaxParsed = 1024;
-constexpr size_t kNamesBytes = 16 << 10;
-constexpr size_t kLongestName = 16;
+constexpr int kCompared = 32;  // unknown elements with the same hash that an end tag looks at
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f'; }
-
-// Whether the content is raw text: in a script, "</div>" is not a tag.
-bool holds_bytes(const Element& element) { return element.kind == ElementKind::unseen && element.wall == 0; }
+size_t index(Reach reach) { return static_cast<size_t>(reach); }
 
 }  // namespace
 
-struct HtmlParser::Callbacks {
-  static void start(void* self, const xmlChar* name, const xmlChar** attributes) {
-    static_cast<HtmlParser*>(self)->start(reinterpret_cast<const char*>(name), attributes);
-  }
-  static void end(void* self, const xmlChar* /*name*/) { static_cast<HtmlParser*>(self)->end(); }
-  static void text(void* self, const xmlChar* text, int length) {
-    static_cast<HtmlParser*>(self)->text({reinterpret_cast<const char*>(text), static_cast<size_t>(length)});
-  }
-  static void comment(void* self, const xmlChar* /*text*/) { static_cast<HtmlParser*>(self)->catch_up(); }
-  static void instruction(void* self, const xmlChar* /*target*/, const xmlChar* /*data*/) {
-    static_cast<HtmlParser*>(self)->catch_up();
-  }
-  static htmlSAXHandler handler() {
-    htmlSAXHandler out = {};
-    out.startElement = start;
-    out.endElement = end;
-    out.characters = text;
-    out.ignorableWhitespace = text;
-    out.comment = comment;
-    out.processingInstruction = instruction;
-    return out;
-  }
-};
-
-HtmlParser::HtmlParser() {
-  static std::once_flag once;
-  std::call_once(once, xmlInitParser);
-}
-
 absl::Status HtmlParser::parse(std::string_view html, HtmlEvents& events) {
-  html_ = html;
   events_ = &events;
-  seen_ = 0;
   open_.clear();
-  parsed_.clear();
+  last_.fill(-1);
+  last_unknown_.fill(-1);
+  last_of_role_.fill(-1);
+  walls_.fill(-1);
+  saw_html_ = saw_body_ = in_head_ = false;
+  quirks_ = true;
   elements_ = 0;
   steps_ = 0;
-  refused_ = nullptr;
-  parser_ = htmlCreateMemoryParserCtxt(html.data(), static_cast<int>(html.size()));
-  if (parser_ == nullptr) return invalid("html: no memory for the parser");
-  htmlSAXHandler handler = Callbacks::handler();
-  htmlSAXHandlerPtr own = parser_->sax;
-  parser_->sax = &handler;
-  parser_->userData = this;
-  htmlCtxtUseOptions(parser_, HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING |
-                                  HTML_PARSE_NONET | HTML_PARSE_IGNORE_ENC);
-  xmlSwitchEncoding(parser_, XML_CHAR_ENCODING_UTF8);
-  // The parser compares each attribute of a tag with the previous ones. Beyond this limit it forgets names;
-  // pages written by people never reach it.
-  xmlDictSetLimit(parser_->dict, kNamesBytes);
-  htmlParseDocument(parser_);
-  parser_->sax = own;
-  htmlFreeParserCtxt(parser_);
-  parser_ = nullptr;
-  if (refused_ != nullptr) return invalid(refused_);
-  close_to(0);
-  return absl::OkStatus();
-}
-
-void HtmlParser::refuse(const char* reason) {
-  if (refused_ == nullptr) refused_ = reason;
-  xmlStopParser(parser_);
-}
-
-// The parser may have moved its copy of the page, so the position follows from the bytes that are left.
-size_t HtmlParser::position() const {
-  const auto left = static_cast<size_t>(parser_->input->end - parser_->input->cur);
-  return left <= html_.size() ? html_.size() - left : html_.size();
-}
-
-// Handles the end tags between the last event and the parser's position. Text and start tags are events
-// themselves.
-void HtmlParser::catch_up() {
-  const size_t now = position();
-  size_t at = seen_;
-  if (!open_.empty() && holds_bytes(*open_.back().element)) at = now;
-  while (at < now) {
-    ++steps_;
-    // The event of a start tag comes before its last bytes are read.
-    if (is_space(html_[at]) || html_[at] == '/' || html_[at] == '>') {
-      ++at;
-      continue;
+  if (html.starts_with("\xef\xbb\xbf")) html.remove_prefix(3);
+  tokens_.begin(html);
+  for (;;) {
+    tokens_.allow_cdata(in_foreign());
+    const HtmlToken& token = tokens_.next();
+    switch (token.kind) {
+      case HtmlToken::Kind::text:
+        events_->text(token.text);
+        break;
+      case HtmlToken::Kind::start:
+        if (const char* refused = start(token); refused != nullptr) return invalid(refused);
+        break;
+      case HtmlToken::Kind::end:
+        end(token);
+        break;
+      case HtmlToken::Kind::comment:
+        break;
+      case HtmlToken::Kind::doctype:
+        quirks_ = quirks_ && !open_.empty();
+        break;
+      case HtmlToken::Kind::done:
+        close_to(0);
+        return absl::OkStatus();
     }
-    if (html_[at] != '<' || at + 2 >= now || html_[at + 1] != '/' || !is_letter(html_[at + 2])) break;
-    std::array<char, kLongestName> name{};
-    size_t size = 0;
-    for (at += 2; at < now && html_[at] != '>' && html_[at] != '/' && !is_space(html_[at]); ++at, ++steps_) {
-      const char c = html_[at];
-      if (size < name.size()) name[size] = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-      ++size;
-    }
-    while (at < now && html_[at] != '>') ++at, ++steps_;
-    if (at < now) ++at;
-    if (size <= name.size()) end_tag({name.data(), size});
-  }
-  seen_ = std::max(seen_, now);
-}
-
-void HtmlParser::end_tag(std::string_view name) {
-  const Element& element = element_of(name);
-  if (element.name.empty()) return;
-  for (size_t height = open_.size(); height > 0; --height) {
-    ++steps_;
-    Open& open = open_[height - 1];
-    const bool same = open.element == &element ||
-                      (element.kind == ElementKind::heading && open.element->kind == ElementKind::heading);
-    if (same) return close_to(height - 1);
-    if (!bounds(*open.element, element.reach)) continue;
-    if (element.kind == ElementKind::link) events_->end_link();
-    return;
   }
 }
 
-void HtmlParser::close_to(size_t height) {
-  while (open_.size() > height) {
+HtmlParser::Place& HtmlParser::last_of(const Element& element, uint64_t key) {
+  if (element.number != 0) return last_[element.number];
+  return last_unknown_[(key * 0x9e3779b97f4a7c15) >> 58];
+}
+
+void HtmlParser::push(const Element& element, const HtmlToken& tag, bool foreign) {
+  const auto place = static_cast<Place>(open_.size());
+  Open& open = open_.emplace_back();
+  open.element = &element;
+  open.name = element.number == 0 ? tag.name : std::string_view();
+  open.key = tag.key;
+  open.foreign = foreign;
+  // In MathML and SVG these hold HTML.
+  open.integration = foreign && (element.role == Role::integration || element.content == HtmlContent::rcdata);
+  open.foreign_from = foreign && place > 0 && open_[static_cast<size_t>(place) - 1].foreign
+                          ? open_[static_cast<size_t>(place) - 1].foreign_from
+                          : place;
+  open.walls = walls_;
+  Place& last = last_of(element, tag.key);
+  open.before = last;
+  last = place;
+  Place& of_role = last_of_role_[static_cast<size_t>(element.role)];
+  open.before_of_role = of_role;
+  of_role = place;
+  for (unsigned wall = open.integration ? kCellWall : element.wall, i = 0; wall != 0; wall >>= 1, ++i) {
+    if ((wall & 1) != 0) walls_[i] = place;
+  }
+  in_head_ = in_head_ || element.role == Role::head;
+}
+
+void HtmlParser::close_to(Place height) {
+  while (open_.size() > static_cast<size_t>(height)) {
     ++steps_;
-    if (open_.back().place < parsed_.size()) parsed_[open_.back().place] = kClosed;
+    const Open& open = open_.back();
+    last_of(*open.element, open.key) = open.before;
+    last_of_role_[static_cast<size_t>(open.element->role)] = open.before_of_role;
+    walls_ = open.walls;
+    if (open.element->role == Role::head) in_head_ = false;
     open_.pop_back();
     events_->end();
   }
 }
 
-void HtmlParser::start(std::string_view name, const unsigned char** attributes) {
-  if (refused_ != nullptr) return;
-  catch_up();
-  if (++elements_ > kMaxHtmlElements) return refuse("html: more than 1,000,000 elements");
-  if (open_.size() >= static_cast<size_t>(kMaxHtmlDepth) || parsed_.size() >= kMaxParsed) {
-    return refuse("html: nested more than 512 deep");
-  }
-  const Element& element = element_of(name);
-  events_->start(element, HtmlAttributes(attributes));
-  if (element.kind == ElementKind::empty) {
-    parsed_.push_back(kClosed);
-    return events_->end();
-  }
-  open_.push_back({&element, parsed_.size()});
-  parsed_.push_back(open_.size() - 1);
+HtmlParser::Place HtmlParser::find(Role role, Reach reach) const {
+  const Place place = last_of_role_[static_cast<size_t>(role)];
+  return place >= walls_[index(reach)] ? place : Place{-1};
 }
 
-void HtmlParser::end() {
-  if (refused_ != nullptr) return;
-  catch_up();
-  if (parsed_.empty()) return;
-  const size_t height = parsed_.back();
-  if (height != kClosed) close_to(height);
-  parsed_.pop_back();
+void HtmlParser::close(Role role, Reach reach) {
+  if (const Place place = find(role, reach); place >= 0) close_to(place);
 }
 
-void HtmlParser::text(std::string_view text) {
-  if (refused_ != nullptr) return;
-  catch_up();
-  events_->text(text);
+// Closes the outermost of these in the innermost table.
+void HtmlParser::close_rows(std::initializer_list<Role> roles) {
+  Place outermost = -1;
+  for (const Role role : roles) {
+    const Place place = find(role, Reach::table);
+    if (place >= 0 && (outermost < 0 || place < outermost)) outermost = place;
+  }
+  if (outermost >= 0) close_to(outermost);
+}
+
+// Closes what the start tag of such an element ends.
+void HtmlParser::make_room(const Element& element) {
+  const auto close_around = [this](Role role) {
+    if (around(role)) close_to(static_cast<Place>(open_.size() - 1));
+  };
+  switch (element.ends) {
+    case Ends::nothing:
+      return;
+    case Ends::paragraph_only:
+      // A table in a table that is not in a cell ends the outer one.
+      if (in_table()) return close(Role::table, Reach::table);
+      if (!quirks_) close(Role::p, Reach::button);
+      return;
+    case Ends::paragraph:
+      return close(Role::p, Reach::button);
+    case Ends::heading:
+      close(Role::p, Reach::button);
+      return close_around(Role::heading);
+    case Ends::item:
+      close(Role::li, Reach::item);
+      return close(Role::p, Reach::button);
+    case Ends::term:
+      close(Role::term, Reach::item);
+      return close(Role::p, Reach::button);
+    case Ends::same:
+      return close(element.role, Reach::cell);
+    case Ends::select:
+      return close(Role::select, Reach::cell);
+    case Ends::option:
+      return close_around(Role::option);
+    case Ends::options:
+      close_around(Role::option);
+      return close_around(Role::optgroup);
+    case Ends::link:
+      if (last_of_role_[static_cast<size_t>(Role::a)] < 0) return;
+      if (const Place place = find(Role::a, Reach::inside); place >= 0) return close_to(place);
+      return events_->end_link();
+    case Ends::cell:
+      return close_rows({Role::cell, Role::caption});
+    case Ends::row:
+      return close_rows({Role::cell, Role::caption, Role::row});
+    case Ends::rows:
+      return close_rows({Role::cell, Role::caption, Role::row, Role::rows});
+  }
+}
+
+// Other elements than those of a head end it. In a noscript they are shown without scripts only.
+void HtmlParser::leave_head(const Element& element) {
+  if (element.role == Role::in_head || element.role == Role::script || element.role == Role::noscript ||
+      element.role == Role::unseen_template || element.role == Role::meta) {
+    return;
+  }
+  if (find(Role::noscript, Reach::table) < 0) close(Role::head, Reach::table);
+}
+
+const char* HtmlParser::start(const HtmlToken& tag) {
+  const Element& element = element_of(tag.name, tag.key);
+  if (++elements_ > kMaxHtmlElements) return "html: more than 1,000,000 elements";
+  ++steps_;
+  if (element.breaks_out) {
+    size_t height = open_.size();
+    while (height > 0 && open_[height - 1].foreign && !open_[height - 1].integration) --height;
+    if (height < open_.size()) close_to(static_cast<Place>(height));
+  }
+  const bool foreign = in_foreign();
+  bool empty = element.is_void || (tag.self_closing && (foreign || element.kind == ElementKind::unseen));
+  if (!foreign) {
+    if (in_head_) leave_head(element);
+    switch (element.role) {
+      case Role::html:
+      case Role::body: {
+        bool& seen = element.role == Role::html ? saw_html_ : saw_body_;
+        if (seen) return nullptr;
+        seen = true;
+        // Too late to be around anything, but its attributes count.
+        empty = !open_.empty() && !around(Role::html);
+        break;
+      }
+      case Role::head:
+        if (in_head_ || saw_body_) return nullptr;
+        break;
+      case Role::form:
+        if (last_of_role_[static_cast<size_t>(Role::form)] >= 0) return nullptr;
+        empty = in_table();
+        break;
+      case Role::select:
+        if (find(Role::select, Reach::cell) >= 0) {
+          make_room(element);
+          return nullptr;
+        }
+        break;
+      default:
+        break;
+    }
+    make_room(element);
+  }
+  if (open_.size() >= static_cast<size_t>(kMaxHtmlDepth)) return "html: nested more than 512 deep";
+  events_->start(element, HtmlAttributes(tokens_.attributes()));
+  if (empty) {
+    events_->end();
+    return nullptr;
+  }
+  push(element, tag, foreign || element.role == Role::foreign);
+  if (!foreign) tokens_.read_as(element.content, element.name);
+  return nullptr;
+}
+
+void HtmlParser::end(const HtmlToken& tag) {
+  ++steps_;
+  const Element& element = element_of(tag.name, tag.key);
+  // What follows these still belongs to them.
+  if (element.role == Role::html || element.role == Role::body) return;
+  Place wall = walls_[index(element.reach)];
+  // In svg and math, an end tag finds any element of theirs.
+  if (!open_.empty() && open_.back().foreign) wall = std::min(wall, open_.back().foreign_from);
+  Place place = last_of(element, tag.key);
+  if (element.number == 0) {
+    for (int i = 0; place >= wall && place >= 0; ++i, ++steps_) {
+      const Open& open = open_[static_cast<size_t>(place)];
+      if (i == kCompared) place = -1;
+      if (i == kCompared || (open.key == tag.key && equal_ignoring_case(open.name, tag.name))) break;
+      place = open.before;
+    }
+  }
+  if (place >= 0 && place >= wall) return close_to(place);
+  if (element.role == Role::a && place >= 0) events_->end_link();
+  // The row or the group of rows that the author left out.
+  const bool group =
+      element.role == Role::rows && element.name == "tbody" && find(Role::rows, Reach::table) < 0;
+  if (element.role == Role::row || group) close_rows({Role::cell, Role::row});
+  // Alone, these are an empty paragraph and a line break.
+  if (element.role == Role::p || element.role == Role::br) {
+    events_->start(element, HtmlAttributes());
+    events_->end();
+  }
 }
 
 }  // namespace doppel

@@ -1,37 +1,40 @@
 #pragma once
-// Parses a page as browsers do, with libxml2's event parser. While a div is open, libxml2 ignores the end
-// tags of enclosing sections and of other elements that it ranks lower, so these would reach to the end of
-// the page. Therefore this class looks for end tags in the bytes between two events, and closes what browsers
-// close.
+// Parses a page as browsers do, but without a tree: of the standard's tree construction it has the rules for
+// tags that authors leave out, by a stack of open elements. Each tag takes constant time, however many
+// elements are open.
+//
+// What browsers do and this parser does not: move text out of tables (foster parenting), continue formatting
+// elements and links in the next block, ignore rows and cells outside of tables, and keep open what is inside
+// a form that ends. And "/>" ends an element whose content is not shown, such as <iframe/> or <title/>: pages
+// that are XHTML write so, and the rest of the page would be lost.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "formats/html/html_elements.h"
-
-struct _xmlParserCtxt;
+#include "formats/html/html_tokens.h"
 
 namespace doppel {
 
-// The attributes of a start tag: each(visit) calls visit(name, value). The value is "" for an attribute
-// without one, such as "hidden". Names are in lower case.
+// The attributes of a start tag that rules read: each(visit) calls visit(attribute, value). The value is ""
+// for an attribute without one, such as "hidden". Each comes once.
 class HtmlAttributes {
  public:
-  explicit HtmlAttributes(const unsigned char** pairs) : pairs_(pairs) {}
+  HtmlAttributes() = default;
+  explicit HtmlAttributes(const std::vector<HtmlAttributeValue>& all) : all_(&all) {}
   template <typename Visit>
   void each(Visit visit) const {
-    if (pairs_ == nullptr) return;
-    for (const unsigned char** at = pairs_; at[0] != nullptr; at += 2) visit(text(at[0]), text(at[1]));
+    if (all_ == nullptr) return;
+    for (const HtmlAttributeValue& one : *all_) visit(one.attribute, one.value);
   }
 
  private:
-  static std::string_view text(const unsigned char* zero_ended) {
-    return zero_ended == nullptr ? std::string_view() : reinterpret_cast<const char*>(zero_ended);
-  }
-  const unsigned char** pairs_;
+  const std::vector<HtmlAttributeValue>* all_ = nullptr;
 };
 
 // Receives the events of a page. Views are valid during the call.
@@ -47,42 +50,58 @@ class HtmlEvents {
 // One for each thread.
 class HtmlParser {
  public:
-  HtmlParser();
-  // Parses `html`, which is UTF-8. Each start() gets its end(), even if the page stops early. An error says
-  // what was rejected.
+  // Parses `html`, which is UTF-8 without zero bytes. Each start() gets its end(), even if the page stops
+  // early. An error says what was rejected.
   absl::Status parse(std::string_view html, HtmlEvents& events);
 
-  // The cost of the last page without libxml2's own work: elements and bytes examined.
+  // The cost of the last page without the tokens: tags, elements closed and elements compared.
   uint64_t steps() const { return steps_; }
 
  private:
-  struct Callbacks;
-  // An element that browsers consider open.
+  using Place = int16_t;  // an index in open_; -1 is none
+  static constexpr int kUnknownNames = 64;
+
   struct Open {
-    const Element* element;
-    size_t place;  // index in parsed_
+    const Element* element = nullptr;
+    std::string_view name;  // as written, of an unknown element
+    uint64_t key = 0;
+    bool foreign = false;      // in svg or math
+    bool integration = false;  // and its content is HTML again
+    Place foreign_from = -1;   // the first of the foreign elements without HTML in between
+    Place before = -1;         // the element further out that the same end tag finds
+    Place before_of_role = -1;
+    std::array<Place, kReaches> walls{};  // as they were around it
   };
-  static constexpr size_t kClosed = static_cast<size_t>(-1);
 
-  void start(std::string_view name, const unsigned char** attributes);
-  void end();
-  void text(std::string_view text);
-  void catch_up();
-  void end_tag(std::string_view name);
-  void close_to(size_t height);
-  void refuse(const char* reason);
-  size_t position() const;
+  const char* start(const HtmlToken& tag);
+  void end(const HtmlToken& tag);
+  void push(const Element& element, const HtmlToken& tag, bool foreign);
+  void close_to(Place height);
+  void make_room(const Element& element);
+  void close(Role role, Reach reach);  // the element that find() finds, with all that is inside
+  void close_rows(std::initializer_list<Role> roles);
+  void leave_head(const Element& element);
+  bool in_foreign() const { return !open_.empty() && open_.back().foreign && !open_.back().integration; }
+  bool in_table() const {  // and not in one of its cells
+    const Place wall = walls_[static_cast<size_t>(Reach::cell)];
+    return wall >= 0 && open_[static_cast<size_t>(wall)].element->role == Role::table;
+  }
+  bool around(Role role) const { return !open_.empty() && open_.back().element->role == role; }
+  Place& last_of(const Element& element, uint64_t key);
+  // The innermost element of this role that a tag with this reach finds, or -1.
+  Place find(Role role, Reach reach) const;
 
-  _xmlParserCtxt* parser_ = nullptr;
+  HtmlTokens tokens_;
   HtmlEvents* events_ = nullptr;
-  std::string_view html_;
-  size_t seen_ = 0;  // end of the bytes that are done
   std::vector<Open> open_;
-  std::vector<size_t>
-      parsed_;  // for each element that libxml2 considers open: its index in open_, or kClosed
+  // The innermost elements: by Element::number, by a hash of an unknown name, by role.
+  std::array<Place, kElementNumbers> last_{};
+  std::array<Place, kUnknownNames> last_unknown_{};
+  std::array<Place, kRoles> last_of_role_{};
+  std::array<Place, kReaches> walls_{};  // the innermost element that stops each reach
+  bool saw_html_ = false, saw_body_ = false, in_head_ = false, quirks_ = true;
   size_t elements_ = 0;
   uint64_t steps_ = 0;
-  const char* refused_ = nullptr;
 };
 
 }  // namespace doppel

@@ -1,10 +1,8 @@
 #include "formats/html/html_references.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <iterator>
-#include <optional>
 
 #include "base/utf8.h"
 
@@ -13,7 +11,7 @@ namespace {
 
 struct CharacterName {
   std::string_view name;  // includes the semicolon, if it is required
-  std::string_view text;  // "" if libxml2 knows the name
+  std::string_view text;
 };
 
 #include "formats/html/html_names.inc"
@@ -60,11 +58,6 @@ bool is_alphanumeric(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-struct Resolved {
-  size_t length;  // of the reference, with its ampersand
-  std::string_view text;
-};
-
 // The value of a digit; -1 for other characters.
 int digit(char c, bool hex) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -73,70 +66,49 @@ int digit(char c, bool hex) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-class Resolver {
- public:
-  // Resolves the reference at the start of `text`; nullopt if libxml2 resolves it correctly.
-  std::optional<Resolved> resolve(std::string_view text) {
-    return text.size() > 1 && text[1] == '#' ? by_number(text) : by_name(text);
+size_t by_number(std::string_view text, std::string_view& out, std::array<char, 4>& buffer) {
+  const bool hex = text.size() > 2 && (text[2] == 'x' || text[2] == 'X');
+  size_t at = hex ? 3 : 2;
+  const size_t begin = at;
+  uint32_t value = 0;
+  for (; at < text.size() && digit(text[at], hex) >= 0; ++at) {
+    value =
+        std::min<uint32_t>(value * (hex ? 16 : 10) + static_cast<uint32_t>(digit(text[at], hex)), 0x110000);
   }
-
- private:
-  std::optional<Resolved> by_number(std::string_view text) {
-    const bool hex = text.size() > 2 && (text[2] == 'x' || text[2] == 'X');
-    size_t at = hex ? 3 : 2;
-    uint32_t value = 0;
-    const size_t begin = at;
-    for (; at < text.size() && digit(text[at], hex) >= 0; ++at) {
-      value =
-          std::min<uint32_t>(value * (hex ? 16 : 10) + static_cast<uint32_t>(digit(text[at], hex)), 0x110000);
-    }
-    if (at == begin) return Resolved{1, "&#38;"};  // libxml2 would drop it
-    const bool impossible = value == 0 || value > 0x10ffff || (value >= 0xd800 && value < 0xe000);
-    if (!impossible && (value < 0x80 || value > 0x9f)) return std::nullopt;
-    if (at < text.size() && text[at] == ';') ++at;
-    buffer_.clear();
-    std::array<uint8_t, 4> bytes{};
-    const int size = utf8::encode(impossible ? 0xfffd : kControls[value - 0x80], bytes.data());
-    buffer_.assign(bytes.begin(), bytes.begin() + size);
-    return Resolved{at, buffer_};
-  }
-
-  static std::optional<Resolved> by_name(std::string_view text) {
-    size_t end = 1;
-    while (end < text.size() && end < kLongestName && is_alphanumeric(text[end])) ++end;
-    const bool ended = end < text.size() && text[end] == ';';
-    if (ended) {
-      const CharacterName* name = find(text.substr(1, end));
-      if (name != nullptr && name->text.empty()) return std::nullopt;
-      if (name != nullptr) return Resolved{end + 1, name->text};
-    }
-    for (size_t size = std::min(end - 1, kLongestWithoutEnd); size >= kShortestWithoutEnd; --size) {
-      const CharacterName* name = find(text.substr(1, size));
-      if (name != nullptr) return Resolved{size + 1, name->text};
-    }
-    return std::nullopt;
-  }
-
-  std::string buffer_;
-};
+  if (at == begin) return 0;
+  if (at < text.size() && text[at] == ';') ++at;
+  if (value == 0 || value > 0x10ffff || (value >= 0xd800 && value < 0xe000)) value = 0xfffd;
+  if (value >= 0x80 && value <= 0x9f) value = kControls[value - 0x80];
+  std::array<uint8_t, 4> bytes{};
+  const int size = utf8::encode(value, bytes.data());
+  std::copy_n(bytes.begin(), size, buffer.begin());
+  out = {buffer.data(), static_cast<size_t>(size)};
+  return at;
+}
 
 }  // namespace
 
-bool resolve_references(std::string_view html, std::string& out) {
-  Resolver resolver;
-  size_t done = 0;
-  for (size_t at = html.find('&'); at != kNone; at = html.find('&', at + 1)) {
-    const std::optional<Resolved> resolved = resolver.resolve(html.substr(at));
-    if (!resolved) continue;
-    if (done == 0) out.clear();
-    out += html.substr(done, at - done);
-    out += resolved->text;
-    done = at + resolved->length;
-    at = done - 1;
+size_t resolve_reference(std::string_view text, bool in_attribute, std::string_view& out,
+                         std::array<char, 4>& buffer) {
+  if (text.size() > 1 && text[1] == '#') return by_number(text, out, buffer);
+  size_t end = 1;
+  while (end < text.size() && end < kLongestName && is_alphanumeric(text[end])) ++end;
+  if (end < text.size() && text[end] == ';') {
+    if (const CharacterName* name = find(text.substr(1, end)); name != nullptr) {
+      out = name->text;
+      return end + 1;
+    }
   }
-  if (done == 0) return false;
-  out += html.substr(done);
-  return true;
+  for (size_t size = std::min(end - 1, kLongestWithoutEnd); size >= kShortestWithoutEnd; --size) {
+    const CharacterName* name = find(text.substr(1, size));
+    if (name == nullptr) continue;
+    // "?a=1&copy=2" in an address stays as it is.
+    const char next = size + 1 < text.size() ? text[size + 1] : ' ';
+    if (in_attribute && (next == '=' || is_alphanumeric(next))) return 0;
+    out = name->text;
+    return size + 1;
+  }
+  return 0;
 }
 
 }  // namespace doppel

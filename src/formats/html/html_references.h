@@ -1,14 +1,15 @@
 #pragma once
-// Resolves character references by the HTML standard, for a parser that knows HTML 4: names with and without
-// a semicolon, and the numbers of windows-1252's control characters.
+// Character references by the HTML standard: names with and without a semicolon, and numbers.
 
-#include <string>
+#include <array>
+#include <cstddef>
 #include <string_view>
 
 namespace doppel {
 
-// Replaces the references that libxml2 resolves differently or not at all. Returns false if there are none;
-// then `out` is undefined. Markup characters become references that libxml2 knows.
-bool resolve_references(std::string_view html, std::string& out);
+// Resolves the reference at the start of `text`, which begins with an ampersand. Returns its length, or 0 if
+// it is no reference but text. `out` gets its characters; those of a number are in `buffer`.
+size_t resolve_reference(std::string_view text, bool in_attribute, std::string_view& out,
+                         std::array<char, 4>& buffer);
 
 }  // namespace doppel
