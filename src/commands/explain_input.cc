@@ -67,8 +67,7 @@ absl::Status not_there(const std::string& path, uint64_t documents, std::string_
 }
 
 absl::StatusOr<ExplainInput> one_file(const std::string& path, const FormatOptions& format) {
-  FilesSourceOptions options{
-      .paths = {path}, .columns = format, .max_whole_bytes = kLargest};
+  FilesSourceOptions options{.paths = {path}, .columns = format, .max_whole_bytes = kLargest};
   if (path == "-") options.layout = Layout::whole;
   ExplainInput input{.name = path};
   uint64_t documents = 0;
@@ -123,11 +122,9 @@ absl::StatusOr<ExplainPair> two_ids(const std::string& path, const std::string& 
     know(document.url);
     return !found[0].has_value() || !found[1].has_value();
   };
-  RETURN_IF_ERROR(each_document({.paths = {path},
-                                 .columns = format,
-                                 .max_whole_bytes = kLargest,
-                                 .outputs = outputs},
-                                format, rejected, visit));
+  RETURN_IF_ERROR(
+      each_document({.paths = {path}, .columns = format, .max_whole_bytes = kLargest, .outputs = outputs},
+                    format, rejected, visit));
   std::string missing;
   for (size_t side = 0; side < 2; ++side) {
     if (found[side].has_value()) continue;

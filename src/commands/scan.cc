@@ -208,10 +208,12 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
 
   progress.clear();
   if (!flags.quiet)
-    print_summary(counters, engine, index->own_bodies(), progress.seconds(), sink->keeper().cut(), o.input.extract);
+    print_summary(counters, engine, index->own_bodies(), progress.seconds(), sink->keeper().cut(),
+                  o.input.extract);
   if (stop_asked()) {
     note("interrupted; everything up to here is written");
-    if (cdxj != nullptr) note(fmt::format("--cdxj: {} is not written; a run to the end writes all of it", flags.cdxj));
+    if (cdxj != nullptr)
+      note(fmt::format("--cdxj: {} is not written; a run to the end writes all of it", flags.cdxj));
     return kExitInterrupted;
   }
   // Printed even with --quiet, because the user may delete the records that were not kept.
@@ -267,9 +269,10 @@ int scan_main(int argc, char** argv) {
   app.add_option("--keep-files", flags.sink.keep_files, "copy unique whole files below this directory");
   app.add_option("--rejects", flags.sink.rejects,
                  "write lines that could not be read, unchanged, to this file");
-  app.add_option("--cdxj", flags.cdxj,
-                 "write a CDXJ file of all captures in the given WARC files, also of those that an earlier run "
-                 "with --state has read");
+  app.add_option(
+      "--cdxj", flags.cdxj,
+      "write a CDXJ file of all captures in the given WARC files, also of those that an earlier run "
+      "with --state has read");
   app.add_option(
          "--order", flags.order,
          "files: as they are named; date: WARC records of all files by their dates, so that no original "

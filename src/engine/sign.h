@@ -72,7 +72,7 @@ struct SignedDocument {
   std::string reason;
   bool page = false;            // the text is that of a page
   std::string guessed_charset;  // the charset that was found in the bytes of the text; mostly empty
-  std::string record;  // if it was rejected and signed elsewhere: the original record, also opaque
+  std::string record;           // if it was rejected and signed elsewhere: the original record, also opaque
 
   // Whether it removes or replaces the originals with its id.
   bool asks_for_id() const { return id_tag != 0 && (action == Action::remove || replace); }

@@ -76,8 +76,8 @@ class Run {
     Document document;
     std::string whole;  // of a file that comes in pieces
     if (record.pieces != nullptr) {
-      const absl::Status status = each_piece(*tools.decoder, record, document,
-                                             [&whole](std::string_view text) { whole += text; });
+      const absl::Status status =
+          each_piece(*tools.decoder, record, document, [&whole](std::string_view text) { whole += text; });
       if (!status.ok()) out.reason = std_sv(status.message());
       document.text = whole;
     } else if (const absl::Status status = tools.decoder->decode(record, document); !status.ok()) {

@@ -81,7 +81,8 @@ absl::Status BodyReader::read(const BodyBytes& body, Document& out) {
   }
   out.text = body.bytes;
   if (!body.unicode) {
-    const std::string_view declared = body.charset.empty() ? charset_parameter(body.content_type) : body.charset;
+    const std::string_view declared =
+        body.charset.empty() ? charset_parameter(body.content_type) : body.charset;
     if (response || page) {
       out.text = charsets_.decode(body.bytes, declared, page);
     } else {

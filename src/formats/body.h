@@ -25,7 +25,7 @@ struct BodyBytes {
 enum class PageIf : unsigned char {
   always,     // every body is a page
   responses,  // by the type; without one, by the first tags
-  files,      // by the type; without one, by an unmistakable beginning, or the name together with the first tags
+  files,  // by the type; without one, by an unmistakable beginning, or the name together with the first tags
   never
 };
 
@@ -34,8 +34,8 @@ class BodyReader {
  public:
   BodyReader(const FormatOptions& options, PageIf pages);
 
-  // Sets the text of `out`, its source, and how it was read. The text is valid until the next call, or as long
-  // as the bytes are.
+  // Sets the text of `out`, its source, and how it was read. The text is valid until the next call, or as
+  // long as the bytes are.
   absl::Status read(const BodyBytes& body, Document& out);
   // The same for the next piece of a file that is too large for memory; `first`: the file begins. An empty
   // piece ends the file. Fails for a page.

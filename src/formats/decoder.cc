@@ -227,8 +227,7 @@ std::string describe_format(const FormatOptions& options) {
     out += fmt::format("extract={}\n", extract_of(options));
     if (extract_of(options) != "none") out += fmt::format("html={}\n", html_of(options));
   }
-  if (says_extract(options) ||
-      (options.body_encoding != "format" && options.body_encoding != "text"))
+  if (says_extract(options) || (options.body_encoding != "format" && options.body_encoding != "text"))
     out += fmt::format("charset={}\n", kCharsetVersion);
   return out;
 }

@@ -17,8 +17,8 @@
 namespace doppel {
 
 struct FormatOptions {
-  // auto (json for lines, text or html for whole files, warc for WARC files) or the name of a preset: json, text,
-  // html, scrapy-cluster, ache, nutch, news-please, heritrix, pages-jsonl, warc, avro.
+  // auto (json for lines, text or html for whole files, warc for WARC files) or the name of a preset: json,
+  // text, html, scrapy-cluster, ache, nutch, news-please, heritrix, pages-jsonl, warc, avro.
   std::string format = "auto";
   // In each list, the first field that exists and is not null counts. "name" is a top-level field, "/a/b/0" a
   // JSON pointer; "$key", "$topic" and "$header/NAME" are parts of the record itself. A preset's own lists

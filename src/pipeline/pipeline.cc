@@ -166,7 +166,7 @@ class Run {
     }
     if (saw_pages_ || !p_.before_pages) return absl::OkStatus();
     saw_pages_ = std::any_of(signers_.begin(), signers_.end(),
-                            [](const RecordSigner& signer) { return signer.saw_pages(); });
+                             [](const RecordSigner& signer) { return signer.saw_pages(); });
     return saw_pages_ ? p_.before_pages() : absl::OkStatus();
   }
 

@@ -48,9 +48,9 @@ struct Counters {
   uint64_t again = 0;  // of unique: the index had the document already
   uint64_t bytes_unique = 0,
            bytes_copies = 0;  // of unique and exact: records without text, compared by payload
-  uint64_t pages = 0;     // judged by the text of a page
+  uint64_t pages = 0;         // judged by the text of a page
   std::map<std::string, uint64_t> guessed_charsets;  // of judged texts, by charset
-  uint64_t too_large = 0;     // of unique and duplicates: records whose text was too large
+  uint64_t too_large = 0;  // of unique and duplicates: records whose text was too large
   // Unique documents, by their strongest relation.
   uint64_t contained = 0, contains = 0, shares = 0;
   uint64_t partial = 0;  // documents that are duplicates because they are contained

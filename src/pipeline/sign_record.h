@@ -52,8 +52,8 @@ class RecordSigner {
   // Decodes the record once more to fill the byte ranges of its passages, and of what is cut. Returns the
   // text, which lives until the next call; empty if the record cannot be decoded again.
   std::string_view find_bytes(const Record& record, Outcome& outcome);
-  // Whether the text of one of the records depends on how pages and charsets are read (describe_pages()); also
-  // if it may have been so before it was signed.
+  // Whether the text of one of the records depends on how pages and charsets are read (describe_pages());
+  // also if it may have been so before it was signed.
   bool saw_pages() const { return saw_pages_; }
 
  private:

@@ -39,7 +39,7 @@ std::string record_id(std::string_view event_id) {
 
 // The headers of the replaced record that a revisit record does not copy.
 constexpr std::string_view kReplaced[] = {
-    "WARC-Type",           "WARC-Profile",      "WARC-Refers-To", "WARC-Refers-To-Target-URI",
+    "WARC-Type",           "WARC-Profile",      "WARC-Refers-To",      "WARC-Refers-To-Target-URI",
     "WARC-Refers-To-Date", "WARC-Block-Digest", "WARC-Payload-Digest", "Content-Length"};
 
 void append_reference(std::string& out, std::string_view id, std::string_view uri, std::string_view date) {

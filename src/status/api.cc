@@ -35,7 +35,8 @@ Response busy() {
 }
 
 bool is_text(std::string_view type) {
-  return equal_ignoring_case(type.substr(0, 5), "text/") || equal_ignoring_case(type, "application/xhtml+xml");
+  return equal_ignoring_case(type.substr(0, 5), "text/") ||
+         equal_ignoring_case(type, "application/xhtml+xml");
 }
 
 // A candidate of a checked document.
@@ -93,7 +94,8 @@ Response Api::check(const Request& request) const {
   record.source = kProgramSource;
   const FormatOptions format = before_signing(parts_.format);
   record.media_type = request.header("content-type").value_or("");
-  record.warc = format.format == "warc" || equal_ignoring_case(media_type(record.media_type), "application/warc");
+  record.warc =
+      format.format == "warc" || equal_ignoring_case(media_type(record.media_type), "application/warc");
   record.whole_file = !record.warc && is_text(media_type(record.media_type));
 
   Work work;

@@ -343,7 +343,8 @@ TEST(ContentOf, ACdxjFileOfARunThatContinuesIsComplete) {
   std::string first, second;
   for (int i = 0; i < 40; ++i) {
     const std::string url = "http://x.org/" + std::to_string(i);
-    (i < 25 ? first : second) += gz(response(url, "text/html", "<p>page " + std::to_string(i), "D" + std::to_string(i)));
+    (i < 25 ? first : second) +=
+        gz(response(url, "text/html", "<p>page " + std::to_string(i), "D" + std::to_string(i)));
   }
   write_file(dir / "in/a.warc.gz", first);
   EXPECT_EQ(run_doppel("scan -q --state " + (dir / "state") + " " + (dir / "in")).code, 0);

@@ -30,13 +30,14 @@ std::string page(int article) {
   std::string script = "<script>";
   for (int i = 0; i < 200; ++i) script += "window.push({\"key" + std::to_string(i) + "\": true});";
   return "<!DOCTYPE html><html><head><title>News</title>" + script + "</script></head><body><nav>" + menu +
-         "</ul></nav><article><p>" + words(article) + ". And then, " + words(article + 100) + ".</p></article></body></html>";
+         "</ul></nav><article><p>" + words(article) + ". And then, " + words(article + 100) +
+         ".</p></article></body></html>";
 }
 
 TEST(Reading, TextsInAnyCharsetMeetTheirCopiesInUtf8) {
   TempDir dir;
-  const std::vector<std::string> charsets{"windows-1251", "koi8_r", "shift_jis", "euc_jp", "gb18030", "big5",
-                                          "euc_kr", "utf-16-le", "utf-16-be", "iso2022_jp"};
+  const std::vector<std::string> charsets{"windows-1251", "koi8_r", "shift_jis", "euc_jp",    "gb18030",
+                                          "big5",         "euc_kr", "utf-16-le", "utf-16-be", "iso2022_jp"};
   for (const std::string& charset : charsets) {
     write_file(dir / ("in/" + charset + ".a.txt"), charset_file(charset + ".utf8"));
     write_file(dir / ("in/" + charset + ".b.txt"), charset_file(charset + ".bytes"));
@@ -46,8 +47,8 @@ TEST(Reading, TextsInAnyCharsetMeetTheirCopiesInUtf8) {
   for (const std::string& charset : charsets) {
     EXPECT_THAT(ran.out, HasSubstr(charset + ".b.txt\",\"verdict\":\"duplicate\"")) << charset;
   }
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("10 texts in a charset that was guessed: "), HasSubstr("windows-1251 1"),
-                             HasSubstr("shift_jis 1")));
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("10 texts in a charset that was guessed: "),
+                             HasSubstr("windows-1251 1"), HasSubstr("shift_jis 1")));
 }
 
 TEST(Reading, TextsWithOneEnglishLineAreNotTheSame) {
@@ -111,8 +112,9 @@ TEST(Reading, EachFileIsReadOnce) {
   fs::create_symlink("b.txt", dir / "in/a.txt");
   fs::create_hard_link(dir / "in/other.txt", dir / "in/z.txt");
   const Ran ran = run_doppel("scan --all " + (dir / "in") + " " + (dir / "in/b.txt"));
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("2 documents"), HasSubstr("2 unique, 0 duplicates"),
-                             HasSubstr("3 paths are left out"), HasSubstr("a.txt is "), HasSubstr("in/b.txt")));
+  EXPECT_THAT(ran.err,
+              AllOf(HasSubstr("2 documents"), HasSubstr("2 unique, 0 duplicates"),
+                    HasSubstr("3 paths are left out"), HasSubstr("a.txt is "), HasSubstr("in/b.txt")));
   // The name is that of the file, not that of the link to it.
   EXPECT_THAT(ran.out, AllOf(HasSubstr("in/b.txt\""), Not(HasSubstr("in/a.txt\""))));
 }
@@ -161,7 +163,8 @@ TEST(Reading, ACheckReadsAsTheStream) {
   EXPECT_THAT(check("text/plain", charset_file("windows-1251.utf8")), exact);
   EXPECT_THAT(check("application/warc", warc("response", http)), HasSubstr("\"again\":true"));
   EXPECT_THAT(check("application/warc", warc("revisit", "")), HasSubstr("a.warc"));
-  EXPECT_THAT(check("application/json", R"({"text": ")" + words(1) + ". And then, " + words(101) + ".\"}"), exact);
+  EXPECT_THAT(check("application/json", R"({"text": ")" + words(1) + ". And then, " + words(101) + ".\"}"),
+              exact);
   daemon.signal(SIGTERM);
   EXPECT_EQ(daemon.wait(), 0);
 }

@@ -195,16 +195,15 @@ std::string as_wide(const std::string& text, size_t size, bool little) {
   return out;
 }
 
-const std::vector<std::string> kScripts{
-    "The quick brown fox jumps over the lazy dog.\n",
-    "Съешь же ещё этих мягких французских булок, да выпей чаю.\n",
-    "Ξεσκεπάζω την ψυχοφθόρα βδελυγμία του κόσμου.\n",
-    "דג סקרן שט לו בים זך אך לפתע פגש חבורה נחמדה\n",
-    "ऋषियों को सताने वाले दुष्ट राक्षसों के राजा रावण का सर्वनाश\n",
-    "いろはにほへと、ちりぬるを。我が世誰ぞ、常ならむ。\n",
-    "天地玄黄，宇宙洪荒。日月盈昃，辰宿列张。一个人的书\n",
-    "키스의 고유조건은 입술끼리 만나야 하고 특별한 기술은 필요치 않다.\n",
-    "Emoji 😀 among words, and more words.\n"};
+const std::vector<std::string> kScripts{"The quick brown fox jumps over the lazy dog.\n",
+                                        "Съешь же ещё этих мягких французских булок, да выпей чаю.\n",
+                                        "Ξεσκεπάζω την ψυχοφθόρα βδελυγμία του κόσμου.\n",
+                                        "דג סקרן שט לו בים זך אך לפתע פגש חבורה נחמדה\n",
+                                        "ऋषियों को सताने वाले दुष्ट राक्षसों के राजा रावण का सर्वनाश\n",
+                                        "いろはにほへと、ちりぬるを。我が世誰ぞ、常ならむ。\n",
+                                        "天地玄黄，宇宙洪荒。日月盈昃，辰宿列张。一个人的书\n",
+                                        "키스의 고유조건은 입술끼리 만나야 하고 특별한 기술은 필요치 않다.\n",
+                                        "Emoji 😀 among words, and more words.\n"};
 
 TEST(Charset, UnicodeWithoutAMark) {
   CharsetDecoder decoder;

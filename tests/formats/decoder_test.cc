@@ -243,8 +243,8 @@ TEST(Auto, JsonForLinesTextForFiles) {
 
 TEST(Auto, AWholeFileThatBeginsAsAPageIsAPage) {
   const std::string article = "<p>An article of some length, which has a second clause and a third one.</p>";
-  for (const std::string begin :
-       {"<!DOCTYPE html>", "<html lang=\"en\">", "\xef\xbb\xbf \n<!-- saved --><?xml version=\"1.0\"?><!doctype HTML>"}) {
+  for (const std::string begin : {"<!DOCTYPE html>", "<html lang=\"en\">",
+                                  "\xef\xbb\xbf \n<!-- saved --><?xml version=\"1.0\"?><!doctype HTML>"}) {
     const std::string page = begin + "<nav><a href=\"/\">Home</a></nav>" + article + "<script>x()</script>";
     const Decoded d(page, {}, true);
     ASSERT_TRUE(d.status.ok()) << d.reason();

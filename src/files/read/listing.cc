@@ -182,8 +182,8 @@ bool is_link(const InputFile& file) {
   return ::lstat(file.path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
 }
 
-// Leaves each file once that several paths lead to: otherwise it would be its own copy. Of its paths the first
-// one that is no symbolic link stays.
+// Leaves each file once that several paths lead to: otherwise it would be its own copy. Of its paths the
+// first one that is no symbolic link stays.
 void leave_each_file_once(Listing& listing) {
   std::vector<InputFile>& files = listing.files;
   absl::flat_hash_map<std::pair<uint64_t, uint64_t>, size_t> stays;

@@ -1,7 +1,7 @@
 #pragma once
-// An index of all records in the files that are rewritten: the place of each by its id; which ones a crawler's
-// revisit records refer to, which must not be replaced; and which ones answer a POST request, which no revisit
-// record can refer to.
+// An index of all records in the files that are rewritten: the place of each by its id; which ones a
+// crawler's revisit records refer to, which must not be replaced; and which ones answer a POST request, which
+// no revisit record can refer to.
 
 #include <cstdint>
 #include <optional>

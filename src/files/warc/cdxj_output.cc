@@ -84,8 +84,8 @@ void CdxjOutput::join(const WarcRecord& record, std::string_view head) {
                 if (value.starts_with('<') && value.ends_with('>')) value = value.substr(1, value.size() - 2);
                 now.concurrent_to = value;
               });
-  const bool pair = before_ && before_->request != request && before_->uri == now.uri &&
-                    now.concurrent_to == before_->id;
+  const bool pair =
+      before_ && before_->request != request && before_->uri == now.uri && now.concurrent_to == before_->id;
   if (pair) sent_ = request ? now.query : before_->query;
   // A record belongs to one exchange.
   if (pair) {

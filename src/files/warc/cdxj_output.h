@@ -1,7 +1,7 @@
 #pragma once
-// Writes a CDXJ index of the captures in the WARC files that were read, for pywb and other players. The key of
-// an answer to a POST or PUT request contains what was sent (post_query.h), if the request is the record before
-// or behind it and the two name each other.
+// Writes a CDXJ index of the captures in the WARC files that were read, for pywb and other players. The key
+// of an answer to a POST or PUT request contains what was sent (post_query.h), if the request is the record
+// before or behind it and the two name each other.
 
 #include <cstdint>
 #include <optional>

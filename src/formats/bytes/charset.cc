@@ -111,12 +111,14 @@ Units units_of(std::string_view bytes, size_t size, bool little) {
       }
     }
     const bool space = c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == ' ';
-    const int8_t type = c > 0x10ffff ? static_cast<int8_t>(U_UNASSIGNED) : u_charType(static_cast<UChar32>(c));
+    const int8_t type =
+        c > 0x10ffff ? static_cast<int8_t>(U_UNASSIGNED) : u_charType(static_cast<UChar32>(c));
     out.wrong += (type == U_CONTROL_CHAR && !space) || type == U_UNASSIGNED || type == U_PRIVATE_USE_CHAR ||
                          type == U_SURROGATE
                      ? 1
                      : 0;
-    out.common += space || (c > ' ' && c < 0x7f) || (c >= 0x3000 && c < 0x3100) || (c >= 0xff01 && c < 0xff20);
+    out.common +=
+        space || (c > ' ' && c < 0x7f) || (c >= 0x3000 && c < 0x3100) || (c >= 0xff01 && c < 0xff20);
   }
   return out;
 }
@@ -153,7 +155,8 @@ void count_error(const void* context, UConverterToUnicodeArgs* arguments, const 
 
 absl::Status unknown_charset() {
   return invalid(
-      "charset: neither UTF-8 nor a charset that can be recognised; convert the text to UTF-8: iconv -f CHARSET "
+      "charset: neither UTF-8 nor a charset that can be recognised; convert the text to UTF-8: iconv -f "
+      "CHARSET "
       "-t UTF-8");
 }
 
@@ -394,7 +397,8 @@ std::string_view CharsetDecoder::decode(std::string_view bytes, std::string_view
   return out_;
 }
 
-absl::StatusOr<std::string_view> CharsetDecoder::decode_text(std::string_view bytes, std::string_view declared) {
+absl::StatusOr<std::string_view> CharsetDecoder::decode_text(std::string_view bytes,
+                                                             std::string_view declared) {
   const std::string_view text = decode(bytes, declared, false);
   if (!fits_) return unknown_charset();
   return text;

@@ -17,7 +17,8 @@ inline constexpr int kCharsetVersion = 3;
 bool looks_binary(std::string_view bytes);
 
 // "utf-16le", "utf-16be", "utf-32le" or "utf-32be" if the bytes are a text in this form without a byte order
-// mark; otherwise "". Checks the first 4 KiB. Only texts with a zero byte are recognised; nearly all have one.
+// mark; otherwise "". Checks the first 4 KiB. Only texts with a zero byte are recognised; nearly all have
+// one.
 std::string_view unmarked_unicode(std::string_view bytes);
 
 // The parameter "charset" of a Content-Type, without quotes; "" if there is none.
@@ -49,8 +50,8 @@ class CharsetDecoder {
   // or as long as `bytes` is.
   std::string_view decode(std::string_view bytes, std::string_view declared, bool html);
 
-  // The same for a text of unknown origin. An error says that no charset fits: to go on with a wrong one would
-  // compare only the few words that are ASCII.
+  // The same for a text of unknown origin. An error says that no charset fits: to go on with a wrong one
+  // would compare only the few words that are ASCII.
   absl::StatusOr<std::string_view> decode_text(std::string_view bytes, std::string_view declared);
 
   // Decodes a text that is too large for memory, piece by piece. Its first piece decides; while all bytes are

@@ -36,7 +36,8 @@ class JsonDecoder final : public Decoder {
     if (extracts || encoding_ != BodyEncoding::text) {
       FormatOptions body = options;
       if (!extracts) body.extract = "none";
-      bodies_ = std::make_unique<BodyReader>(body, extracts && !preset_.reads_bodies ? PageIf::always : PageIf::responses);
+      bodies_ = std::make_unique<BodyReader>(
+          body, extracts && !preset_.reads_bodies ? PageIf::always : PageIf::responses);
     }
     if (preset_.text_elsewhere) warc_ = std::make_unique<WarcDecoder>(options);
   }

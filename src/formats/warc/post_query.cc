@@ -81,8 +81,8 @@ std::string unescaped(std::string_view form) {
   return out;
 }
 
-// Collects the values of a JSON text by the names of their members, at any depth. A name that comes again gets
-// a number.
+// Collects the values of a JSON text by the names of their members, at any depth. A name that comes again
+// gets a number.
 class JsonValues {
  public:
   void add(dom::element element, std::string_view name = {}) {
@@ -240,7 +240,8 @@ std::optional<PostQuery> post_query_of(const WarcRecord& request) {
   if (line == std::string_view::npos) return std::nullopt;
   PostQuery out{.method = std::string(request.block.substr(0, request.block.substr(0, line).find(' '))),
                 .query = {}};
-  if (!equal_ignoring_case(out.method, "POST") && !equal_ignoring_case(out.method, "PUT")) return std::nullopt;
+  if (!equal_ignoring_case(out.method, "POST") && !equal_ignoring_case(out.method, "PUT"))
+    return std::nullopt;
   std::string_view type;
   std::optional<std::string_view> length;
   std::optional<std::string_view> body =

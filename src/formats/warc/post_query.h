@@ -18,8 +18,8 @@ struct PostQuery {
   std::string url(std::string_view target_uri) const;
 };
 
-// Nullopt if the record is no HTTP request with a method that sends something. Forms, JSON, multipart and other
-// bodies are read; AMF is treated like any other binary body.
+// Nullopt if the record is no HTTP request with a method that sends something. Forms, JSON, multipart and
+// other bodies are read; AMF is treated like any other binary body.
 std::optional<PostQuery> post_query_of(const WarcRecord& request);
 
 }  // namespace doppel
