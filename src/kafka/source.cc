@@ -147,8 +147,12 @@ void KafkaSource::take(const Incoming& record) {
     return;
   }
   partition.next = record.offset + 1;
-  gathered_.push_back(
-      {record, &partition.topic->name, partition.place.partition, partition.topic->incarnation});
+  const Topic& topic = *partition.topic;
+  gathered_.push_back({.record = record,
+                       .topic = &topic.name,
+                       .partition = partition.place.partition,
+                       .incarnation = topic.incarnation,
+                       .moved = topic.moved});
   gathered_bytes_ += record.bytes();
 }
 

@@ -81,7 +81,7 @@ class KafkaSource final : public Source {
 
   struct Topic {
     std::string name;
-    uint32_t incarnation = 1;
+    uint32_t incarnation = 1, moved = 0;
     std::optional<uint32_t> last;  // tag of the partition of the last record that next() returned
     Clock::time_point compared{};  // when the topic was last seen to hold that record
   };

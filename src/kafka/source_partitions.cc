@@ -60,7 +60,8 @@ absl::Status KafkaSource::look(bool first) {
       beginnings_.push_back({.topic = p.place.topic,
                              .partition = p.place.partition,
                              .next = p.next,
-                             .incarnation = p.topic->incarnation});
+                             .incarnation = p.topic->incarnation,
+                             .moved = p.topic->moved});
     }
     if (!first)
       log::info("a new partition",
@@ -133,8 +134,11 @@ absl::StatusOr<KafkaSource::Partition> KafkaSource::place(const Place& where, bo
   std::unique_ptr<Topic>& topic = topics_[where.topic];
   if (topic == nullptr) {
     topic = std::make_unique<Topic>(Topic{.name = where.topic});
-    for (const auto& [place, p] : progress_)
-      if (place.topic == where.topic) topic->incarnation = std::max(topic->incarnation, p.incarnation);
+    for (const auto& [place, p] : progress_) {
+      if (place.topic != where.topic || p.incarnation < topic->incarnation) continue;
+      topic->incarnation = p.incarnation;
+      topic->moved = p.moved;
+    }
   }
   Partition out{.place = where, .topic = topic.get()};
   const auto known = !first && mutated(Mutation::progress_of_late_topics_is_ignored) ? progress_.end()

@@ -182,6 +182,7 @@ absl::Status KafkaSource::begin_again(Topic& topic, const std::set<int32_t>& the
     ASSIGN_OR_RETURN(marks[p.place.partition], cluster_.watermarks(p.place, Isolation::committed));
   }
   ++topic.incarnation;
+  topic.moved = 0;
   topic.last.reset();
   for (Partition& p : partitions_) {
     if (p.topic != &topic || p.gone) continue;  // if it is there again, look() finds it as a new partition

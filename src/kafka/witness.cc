@@ -25,9 +25,7 @@ Same same(const LastRead& last, const Incoming& record) {
 
 }  // namespace
 
-uint32_t checksum_of(const Incoming& record) {
-  return crc32c(record.value, crc32c(record.key.value_or(std::string_view())));
-}
+uint32_t checksum_of(std::string_view key, std::string_view value) { return crc32c(value, crc32c(key)); }
 
 absl::StatusOr<std::unique_ptr<Witness>> Witness::open(Cluster& cluster) {
   ASSIGN_OR_RETURN(std::unique_ptr<Consumer> consumer,

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -22,7 +23,10 @@ struct LastRead {
 };
 
 // Covers key and value.
-uint32_t checksum_of(const Incoming& record);
+uint32_t checksum_of(std::string_view key, std::string_view value);
+inline uint32_t checksum_of(const Incoming& record) {
+  return checksum_of(record.key.value_or(std::string_view()), record.value);
+}
 
 enum class Same {
   yes,

@@ -269,6 +269,7 @@ class Run {
     std::string offsets = "keep";
     if (chance(0.5)) {
       refill(below(produced_ + 1));
+      same_as_before_.insert(fmt::format("in@{}", old_.size() + 1));
       offsets = folder_ + "/offsets";
       std::ofstream file(offsets);
       for (int p = 0; p < kPartitions; ++p) file << fmt::format("in/{}=beginning\n", p);
@@ -545,7 +546,7 @@ class Run {
       std::vector<std::string> inputs{"in"};
       for (size_t n = 0; n < old_.size(); ++n) inputs.push_back(fmt::format("in@{}", n + 2));
       const testing::Verification verification = testing::verify_topics(
-          [this](const std::string& topic) { return read(topic); }, options, key, inputs);
+          [this](const std::string& topic) { return read(topic); }, options, key, inputs, same_as_before_);
       for (const std::string& f : verification.findings) finding(f);
       result_.related = static_cast<int>(verification.related);
     }
@@ -574,6 +575,7 @@ class Run {
   size_t produced_ = 0;
   bool moved_ = false;                       // documents may be judged again
   std::vector<std::vector<Partition>> old_;  // the partitions of deleted topics with the input's name
+  std::set<std::string> same_as_before_;     // topics that are the one before, such as in@2, if it moved
   // The records that readers saw on the earlier clusters.
   std::map<std::string, std::vector<Message>> before_;
   int64_t copied_ = 0;  // up to here, the index log is a copy of the earlier cluster's
