@@ -23,7 +23,7 @@ LogProgress beginning_of(const Record& record, const LogProgress& before) {
   return {.topic = std::string(record.source),
           .partition = record.partition,
           .incarnation = record.incarnation,
-          .former_id = before.topic_id};
+          .former_id = record.topic_id == before.topic_id ? before.former_id : before.topic_id};
 }
 
 // Nullopt: the record's own key.
@@ -269,7 +269,7 @@ absl::Status KafkaSink::expirations(const Resolved& resolved) {
 // Ends the batch with one progress record for each partition that advanced.
 void KafkaSink::advance(const Batch& batch) {
   std::vector<LogProgress*> moved;
-  std::map<const LogProgress*, const Record*> last;
+  std::map<const LogProgress*, std::pair<const Record*, size_t>> runs;  // the first record, and how many
   const Record* before = nullptr;
   LogProgress* p = nullptr;
   for (const Record& record : batch.records) {
@@ -288,16 +288,19 @@ void KafkaSink::advance(const Batch& batch) {
     p->next = static_cast<int64_t>(record.offset) + 1;
     p->last_ms = record.timestamp_ms;
     p->highest_ms = std::max(p->highest_ms, record.timestamp_ms);
-    last[p] = &record;
+    auto& [from, count] = runs.try_emplace(p, &record, 0).first->second;
+    ++count;
   }
   for (LogProgress* each : moved) {
-    const Record& record = *last.at(each);
-    each->moved = record.moved;
-    if (!record.topic_id.empty()) each->topic_id = record.topic_id;
+    const auto& [from, count] = runs.at(each);
+    each->moved = from[count - 1].moved;
+    if (!from[count - 1].topic_id.empty()) each->topic_id = from[count - 1].topic_id;
     each->written_ms = Clock::unix_ms();
-    add_sample(each->samples, {.offset = each->next - 1,
-                               .timestamp_ms = each->last_ms,
-                               .checksum = checksum_of(record.key.value_or(std::string_view()), record.value)});
+    add_samples(each->samples, count, [from = from](size_t i) {
+      const std::string_view key = from[i].key.value_or(std::string_view());
+      return LogProgress::Sample{static_cast<int64_t>(from[i].offset), from[i].timestamp_ms,
+                                 checksum_of(key, from[i].value)};
+    });
     outbox_.progress.push_back(*each);
     outbox_.add_log(options_.index_log.name, put_log_progress(outbox_.bytes(), *each));
   }

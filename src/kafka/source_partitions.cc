@@ -61,7 +61,10 @@ absl::Status KafkaSource::look(bool first) {
                              .partition = p.place.partition,
                              .next = p.next,
                              .incarnation = p.topic->incarnation,
-                             .moved = p.topic->moved});
+                             .moved = p.topic->moved,
+                             .topic_id = p.topic->id != nullptr ? *p.topic->id : "",
+                             .former_id = known != progress_.end() ? known->second.topic_id : "",
+                             .written_ms = Clock::unix_ms()});
     }
     if (!first)
       log::info("a new partition",
@@ -136,8 +139,11 @@ absl::StatusOr<KafkaSource::Partition> KafkaSource::place(const Place& where, bo
     topic = std::make_unique<Topic>(Topic{.name = where.topic});
     for (const auto& [place, p] : progress_) {
       if (place.topic != where.topic || p.incarnation < topic->incarnation) continue;
+      if (p.incarnation > topic->incarnation || !p.topic_id.empty()) topic->id = kept(p.topic_id);
       topic->incarnation = p.incarnation;
       topic->moved = p.moved;
+      topic->written_ms = std::max(topic->written_ms, p.written_ms);
+      if (!p.former_id.empty()) topic->former.insert(p.former_id);
     }
   }
   Partition out{.place = where, .topic = topic.get()};
@@ -151,8 +157,14 @@ absl::StatusOr<KafkaSource::Partition> KafkaSource::place(const Place& where, bo
   }
   const LogProgress& progress = known->second;
   out.next = progress.next;
-  if (progress.last_ms >= 0 && out.next > marks.low)
+  out.read = true;
+  out.samples = progress.samples;
+  if (!out.samples.empty()) {
+    const LogProgress::Sample& last = out.samples.back();
+    out.last = LastRead{where, last.offset, last.timestamp_ms, last.checksum};
+  } else if (progress.last_ms >= 0) {
     out.last = LastRead{.place = where, .offset = out.next - 1, .timestamp_ms = progress.last_ms};
+  }
   if (out.next < marks.low) RETURN_IF_ERROR(skip_lost(out, marks));
   return out;  // look_at_topic() finds out whether the partition ends before out.next
 }
