@@ -50,6 +50,8 @@ struct Record {
   std::string_view source;              // the file's path as given (or found), or the topic
   int32_t partition = -1;               // -1: a file
   uint32_t incarnation = 1;     // of the topic: how many topics of this name there were, including this one
+  uint32_t moved = 0;           // how many incarnations before are the same topic (state/index_log.h)
+  std::string_view topic_id;    // the brokers' id of the topic; empty: unknown
   uint64_t offset = 0;          // Kafka's offset, or the byte offset in the (decompressed) file
   uint64_t line = 0;            // line number in the file, from 1; 0 if the file has no lines
   int64_t timestamp_ms = -1;    // Kafka's; -1 if there is none

@@ -214,6 +214,12 @@ class Cluster {
   // know the setting.
   virtual absl::StatusOr<std::vector<std::string>> topic_configs(const std::string& topic,
                                                                  const std::vector<std::string>& names) = 0;
+  // The brokers' ids of these topics, in order: another topic of the same name has another one. Empty: there
+  // is no such topic, the library or the broker knows no ids, or we may not ask. For a moment after a topic
+  // was created again, a broker may still report the id of the one before.
+  virtual absl::StatusOr<std::vector<std::string>> topic_ids(const std::vector<std::string>& topics) {
+    return std::vector<std::string>(topics.size());
+  }
   virtual absl::StatusOr<Watermarks> watermarks(const Place& place, Isolation isolation) = 0;
   // The offset of the first record with this timestamp or a later one; -1: none.
   virtual absl::StatusOr<int64_t> offset_at(const Place& place, int64_t timestamp_ms) = 0;

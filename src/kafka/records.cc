@@ -38,6 +38,8 @@ void copy_records(Consumer& consumer, const std::vector<Gathered>& gathered, Buf
     record.source = *g.topic;
     record.partition = g.partition;
     record.incarnation = g.incarnation;
+    record.moved = g.moved;
+    if (g.topic_id != nullptr) record.topic_id = *g.topic_id;
     record.offset = static_cast<uint64_t>(g.record.offset);
     record.timestamp_ms = g.record.timestamp_ms;
     record.null_value = g.record.null_value;

@@ -15,7 +15,8 @@ struct Gathered {
   Incoming record;
   const std::string* topic;  // lives as long as the source
   int32_t partition;
-  uint32_t incarnation = 1;  // of the topic
+  uint32_t incarnation = 1, moved = 0;    // of the topic, as in Record
+  const std::string* topic_id = nullptr;  // the same; lives as long as the source
 };
 
 // The memory for a batch of this size, with padding, headers and the record that fills it.

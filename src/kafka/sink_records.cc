@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "kafka/sink.h"
+#include "kafka/witness.h"
 #include "records/metadata.h"
 #include "records/rejected_record.h"
 
@@ -16,9 +19,11 @@ namespace {
 constexpr size_t kOriginHeaders = 900;  // most bytes of a dead letter's headers, without the reason
 
 // The progress of a partition whose topic was created again, before its first record.
-LogProgress beginning_of(const Record& record) {
-  return {
-      .topic = std::string(record.source), .partition = record.partition, .incarnation = record.incarnation};
+LogProgress beginning_of(const Record& record, const LogProgress& before) {
+  return {.topic = std::string(record.source),
+          .partition = record.partition,
+          .incarnation = record.incarnation,
+          .former_id = record.topic_id == before.topic_id ? before.former_id : before.topic_id};
 }
 
 // Nullopt: the record's own key.
@@ -264,6 +269,7 @@ absl::Status KafkaSink::expirations(const Resolved& resolved) {
 // Ends the batch with one progress record for each partition that advanced.
 void KafkaSink::advance(const Batch& batch) {
   std::vector<LogProgress*> moved;
+  std::map<const LogProgress*, std::pair<const Record*, size_t>> runs;  // the first record, and how many
   const Record* before = nullptr;
   LogProgress* p = nullptr;
   for (const Record& record : batch.records) {
@@ -275,15 +281,26 @@ void KafkaSink::advance(const Batch& batch) {
       p->partition = record.partition;
     }
     before = &record;
-    if (record.incarnation > p->incarnation) *p = beginning_of(record);
+    if (record.incarnation > p->incarnation) *p = beginning_of(record, *p);
     DOPPEL_CHECK(record.incarnation == p->incarnation && static_cast<int64_t>(record.offset) >= p->next,
                  "progress never goes back", record.source, record.partition, record.incarnation,
                  record.offset, p->incarnation, p->next);
     p->next = static_cast<int64_t>(record.offset) + 1;
     p->last_ms = record.timestamp_ms;
     p->highest_ms = std::max(p->highest_ms, record.timestamp_ms);
+    auto& [from, count] = runs.try_emplace(p, &record, 0).first->second;
+    ++count;
   }
-  for (const LogProgress* each : moved) {
+  for (LogProgress* each : moved) {
+    const auto& [from, count] = runs.at(each);
+    each->moved = from[count - 1].moved;
+    if (!from[count - 1].topic_id.empty()) each->topic_id = from[count - 1].topic_id;
+    each->written_ms = Clock::unix_ms();
+    add_samples(each->samples, count, [from = from](size_t i) {
+      const std::string_view key = from[i].key.value_or(std::string_view());
+      return LogProgress::Sample{static_cast<int64_t>(from[i].offset), from[i].timestamp_ms,
+                                 checksum_of(key, from[i].value)};
+    });
     outbox_.progress.push_back(*each);
     outbox_.add_log(options_.index_log.name, put_log_progress(outbox_.bytes(), *each));
   }

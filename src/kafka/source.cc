@@ -92,18 +92,29 @@ void KafkaSource::follow_markers() {
   if (!options_.moves_group || now - followed_ < kFollow) return;
   followed_ = now;
   std::vector<std::pair<Place, GroupOffset>> to;
+  std::vector<LastRead> last;
   for (const ConsumerStatistics::Partition& known : statistics_->get().partitions) {
     const auto tag = tags_.find(Place{known.topic, known.partition});
     if (tag == tags_.end()) continue;
-    Partition& p = partitions_[tag->second];
+    const Partition& p = partitions_[tag->second];
     const bool all_read = known.queued == 0 && known.end >= 0 && known.fetched >= known.end;
     if (!all_read || known.fetched <= p.next || known.fetched == p.group_at || !p.last ||
         p.last->offset + 1 != p.next)
       continue;
-    p.group_at = known.fetched;
+    last.push_back(*p.last);
     to.emplace_back(p.place, GroupOffset{known.fetched, group_note({.next = p.next,
                                                                     .incarnation = p.topic->incarnation,
                                                                     .last_ms = p.last->timestamp_ms})});
+  }
+  if (to.empty()) return;
+  // An offset of a topic that was created again meanwhile would tell that the topic was not deleted.
+  const absl::StatusOr<std::vector<Found>> found = witness_->compare(last);
+  if (!found.ok()) return;
+  for (size_t i = to.size(); i-- > 0;) {
+    if ((*found)[i] == Found::same)
+      partitions_[tags_.at(to[i].first)].group_at = to[i].second.offset;
+    else
+      to.erase(to.begin() + static_cast<std::ptrdiff_t>(i));
   }
   if (!to.empty()) consumer_->move_group(to);
 }
@@ -147,8 +158,12 @@ void KafkaSource::take(const Incoming& record) {
     return;
   }
   partition.next = record.offset + 1;
-  gathered_.push_back(
-      {record, &partition.topic->name, partition.place.partition, partition.topic->incarnation});
+  const Topic& topic = *partition.topic;
+  gathered_.push_back({.record = record,
+                       .topic = &topic.name,
+                       .partition = partition.place.partition,
+                       .incarnation = topic.incarnation,
+                       .moved = topic.moved});
   gathered_bytes_ += record.bytes();
 }
 
@@ -185,6 +200,7 @@ void KafkaSource::hand_over(Batch& batch) {
   for (size_t taken = 0; handed_ < ready_.size() && next.size() < records; ++handed_) {
     if (taken >= bytes && ready_bytes_ != 0) break;
     next.push_back(ready_[handed_]);
+    next.back().topic_id = partitions_[next.back().record.tag].topic->id;
     taken += ready_[handed_].record.bytes();
     ready_bytes_ -= ready_[handed_].record.bytes();
   }
@@ -193,7 +209,7 @@ void KafkaSource::hand_over(Batch& batch) {
     return names != 0 ? names < 0
                       : std::tie(a.partition, a.record.offset) < std::tie(b.partition, b.record.offset);
   });
-  for (size_t i = 0; i < next.size(); ++i) {
+  for (size_t i = 0, begin = 0; i < next.size(); ++i) {
     const Gathered& g = next[i];
     if (i + 1 == next.size() || next[i + 1].topic != g.topic || next[i + 1].partition != g.partition) {
       statistics_->handed_over(*g.topic, g.partition, g.record.offset + 1);
@@ -203,6 +219,13 @@ void KafkaSource::hand_over(Batch& batch) {
                                 .offset = g.record.offset,
                                 .timestamp_ms = g.record.timestamp_ms,
                                 .checksum = checksum_of(g.record)};
+      partition.read = true;
+      add_samples(partition.samples, i + 1 - begin, [from = &next[begin]](size_t n) {
+        return LogProgress::Sample{from[n].record.offset, from[n].record.timestamp_ms,
+                                   checksum_of(from[n].record)};
+      });
+      partition.topic->written_ms = Clock::unix_ms();
+      begin = i + 1;
     }
   }
   copy_records(*consumer_, next, pool_, batch);

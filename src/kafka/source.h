@@ -14,6 +14,7 @@
 #include "kafka/pace.h"
 #include "kafka/records.h"
 #include "kafka/rights_wait.h"
+#include "kafka/same_topic.h"
 #include "kafka/statistics.h"
 #include "kafka/topics.h"
 #include "kafka/witness.h"
@@ -40,8 +41,10 @@ struct KafkaSourceOptions {
   // If empty, a topic that was deleted and created again is read from its beginning. Otherwise it is an error
   // that ends with this text, which says what helps.
   std::string recreated_stops;
-  int metadata_ms = 10'000;   // how often to look for new topics and partitions
-  bool in_background = true;  // next() may be called on another thread
+  std::string order_is_lost;    // says what helps if the brokers lost records that nobody can judge again
+  bool moved_by_doppel = true;  // `doppel offsets` moves the progress; otherwise the group's offsets are it
+  int metadata_ms = 10'000;     // how often to look for new topics and partitions
+  bool in_background = true;    // next() may be called on another thread
   std::function<bool()> stop = [] { return false; };
   // Finds out which rights are missing. If set, the source waits for a right that is withdrawn; otherwise
   // that is an error.
@@ -51,10 +54,10 @@ struct KafkaSourceOptions {
 class KafkaSource final : public Source {
  public:
   // Waits until the brokers answer, but not for topics that do not exist yet: these are read once they
-  // appear. The source compares `progress` with the contents of a topic when the topic appears, and the last
-  // record read while it reads. A topic that was deleted and created again gets the next incarnation and is
-  // read from its beginning, or is an error (recreated_stops). Records that were deleted unread are an error
-  // unless continue_after_loss; records that the brokers lost always are.
+  // appear. The source finds out whether a topic is the one of `progress` when the topic appears, and again
+  // while it reads (same_topic.h). A topic that was deleted and created again gets the next incarnation and
+  // is read from its beginning, or is an error (recreated_stops). Records that were deleted unread are an
+  // error unless continue_after_loss; records that the brokers lost always are.
   static absl::StatusOr<std::unique_ptr<KafkaSource>> open(Cluster& cluster,
                                                            const KafkaSourceOptions& options,
                                                            const std::vector<LogProgress>& progress);
@@ -81,15 +84,25 @@ class KafkaSource final : public Source {
 
   struct Topic {
     std::string name;
-    uint32_t incarnation = 1;
-    std::optional<uint32_t> last;  // tag of the partition of the last record that next() returned
-    Clock::time_point compared{};  // when the topic was last seen to hold that record
+    uint32_t incarnation = 1, moved = 0;
+    const std::string* id = nullptr;  // the brokers' id; nullptr: unknown
+    std::string reported;             // an id that is not trusted yet, and since when it is reported
+    Clock::time_point reported_since{};
+    std::set<std::string> former;              // ids of the topics before
+    int64_t written_ms = 0;                    // when our group's offsets were committed last; 0: never
+    std::optional<uint32_t> last;              // tag of the partition of the last record that next() returned
+    Clock::time_point compared{};              // when the topic was last seen to hold that record
+    std::optional<Clock::time_point> doubted;  // since when something speaks against it
+    std::string doubted_id;                    // what the brokers reported since then
   };
   struct Partition {
     Place place;
     Topic* topic = nullptr;        // lives as long as the source
     int64_t next = 0;              // offset to read next
     std::optional<LastRead> last;  // the last record that next() returned
+    std::vector<LogProgress::Sample> samples;
+    bool read = false;             // by this process or an earlier one
+    Clock::time_point compared{};  // when it was last seen to hold `last`
     bool gone = false;             // the topic was created again with fewer partitions
     int64_t group_at = -1;         // offset that move_group() committed last
   };
@@ -120,15 +133,24 @@ class KafkaSource final : public Source {
   bool topic_has_progress(const std::string& topic) const;
   void report_other_offsets(const std::vector<LogProgress>& progress);
 
-  // source_topics.cc: detects topics that were deleted and created again
+  // source_topics.cc: finds out whether the topics are those that were read
   absl::Status open_consumer();
   absl::Status compare_topics();
   void doubt_topics();
   absl::Status wait_for_topics(const absl::Status& why);
   absl::Status explain_loss();
   absl::Status look_at_topic(Topic& topic);
-  absl::StatusOr<bool> is_made_again(const Topic& topic, const std::set<int32_t>& there);
-  absl::Status begin_again(Topic& topic, const std::set<int32_t>& there);
+  struct Evidence;
+  IdIs id_is(const Topic& topic, const std::string& id) const;
+  const std::string* kept(const std::string& id);
+  void adopt(Topic& topic, const std::string& id);
+  absl::StatusOr<Evidence> evidence(const Topic& topic, const std::set<int32_t>& there);
+  absl::Status find_where_it_differs(std::vector<const Partition*> differ, Evidence& out);
+  absl::StatusOr<Note> note_of(const Topic& topic);
+  absl::Status decide(Topic& topic, const Evidence& evidence, const std::set<int32_t>& there);
+  absl::Status stops(const Topic& topic, const Evidence& evidence, SameTopic is) const;
+  absl::Status begin_again(Topic& topic, const std::string& id, uint32_t moved,
+                           const std::set<int32_t>& there);
   void drop_gathered(const Topic& topic);
 
   Cluster& cluster_;
@@ -144,6 +166,7 @@ class KafkaSource final : public Source {
   std::map<Place, LogProgress> progress_;  // as given to open()
   std::unique_ptr<Witness> witness_;
   std::map<std::string, std::unique_ptr<Topic>, std::less<>> topics_;
+  std::set<std::string> ids_;          // of topics; records point to them
   std::vector<Partition> partitions_;  // by tag
   size_t assigned_ = 0;                // how many of them consumer_ reads
   std::map<Place, uint32_t> tags_;

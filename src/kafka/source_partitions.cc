@@ -60,7 +60,11 @@ absl::Status KafkaSource::look(bool first) {
       beginnings_.push_back({.topic = p.place.topic,
                              .partition = p.place.partition,
                              .next = p.next,
-                             .incarnation = p.topic->incarnation});
+                             .incarnation = p.topic->incarnation,
+                             .moved = p.topic->moved,
+                             .topic_id = p.topic->id != nullptr ? *p.topic->id : "",
+                             .former_id = known != progress_.end() ? known->second.topic_id : "",
+                             .written_ms = Clock::unix_ms()});
     }
     if (!first)
       log::info("a new partition",
@@ -133,8 +137,14 @@ absl::StatusOr<KafkaSource::Partition> KafkaSource::place(const Place& where, bo
   std::unique_ptr<Topic>& topic = topics_[where.topic];
   if (topic == nullptr) {
     topic = std::make_unique<Topic>(Topic{.name = where.topic});
-    for (const auto& [place, p] : progress_)
-      if (place.topic == where.topic) topic->incarnation = std::max(topic->incarnation, p.incarnation);
+    for (const auto& [place, p] : progress_) {
+      if (place.topic != where.topic || p.incarnation < topic->incarnation) continue;
+      if (p.incarnation > topic->incarnation || !p.topic_id.empty()) topic->id = kept(p.topic_id);
+      topic->incarnation = p.incarnation;
+      topic->moved = p.moved;
+      topic->written_ms = std::max(topic->written_ms, p.written_ms);
+      if (!p.former_id.empty()) topic->former.insert(p.former_id);
+    }
   }
   Partition out{.place = where, .topic = topic.get()};
   const auto known = !first && mutated(Mutation::progress_of_late_topics_is_ignored) ? progress_.end()
@@ -147,8 +157,14 @@ absl::StatusOr<KafkaSource::Partition> KafkaSource::place(const Place& where, bo
   }
   const LogProgress& progress = known->second;
   out.next = progress.next;
-  if (progress.last_ms >= 0 && out.next > marks.low)
+  out.read = true;
+  out.samples = progress.samples;
+  if (!out.samples.empty()) {
+    const LogProgress::Sample& last = out.samples.back();
+    out.last = LastRead{where, last.offset, last.timestamp_ms, last.checksum};
+  } else if (progress.last_ms >= 0) {
     out.last = LastRead{.place = where, .offset = out.next - 1, .timestamp_ms = progress.last_ms};
+  }
   if (out.next < marks.low) RETURN_IF_ERROR(skip_lost(out, marks));
   return out;  // look_at_topic() finds out whether the partition ends before out.next
 }

@@ -1,9 +1,10 @@
-// Detects topics of a source that were deleted and created again under the same name.
+// Finds out whether the topics of a source are those that were read: the facts for same_topic.h.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_join.h"
 #include "base/log.h"
 #include "base/mutation.h"
 #include "base/status.h"
@@ -17,7 +18,15 @@ namespace {
 // belong to the same topic. A consumer's errors are no help: between two of its requests the topic may come
 // and go, and a process that stands still has long pauses between them.
 constexpr std::chrono::milliseconds kTrusted(20);
-constexpr std::chrono::milliseconds kPause(200);  // before the broker is asked again
+// Brokers need longer than this to lose records: one has to die, and another to take over or to start again.
+constexpr std::chrono::seconds kKept(1);
+constexpr std::chrono::milliseconds kPause(200);   // before the broker is asked again
+constexpr std::chrono::seconds kSettled(1);        // how long brokers may disagree about a topic
+constexpr std::chrono::seconds kGroupAnswers(30);  // how long the group's offsets may be hidden
+constexpr int kAskGroupMs = 2'000;
+// Brokers delete the offsets of a group without members some time after the last commit, by default after
+// seven days; some are configured for one.
+constexpr std::chrono::hours kNotesLast(20);
 
 std::string in_words(const Place& place) { return fmt::format("{}/{}", place.topic, place.partition); }
 
@@ -38,28 +47,52 @@ absl::Status KafkaSource::open_consumer() {
   return absl::OkStatus();
 }
 
-// Checks that the gathered records belong to the topics that were read before: the last record read from each
-// topic is unchanged.
+// Checks that the gathered records belong to the topics that were read before: they have the same ids, and
+// the last records that were read are unchanged.
 absl::Status KafkaSource::compare_topics() {
   if (mutated(Mutation::topics_are_not_compared)) return absl::OkStatus();
   const Clock::time_point now = Clock::now();
-  std::vector<Topic*> topics;
-  std::vector<LastRead> last;
-  for (const auto& [name, topic] : topics_) {
-    if (!topic->last || now - topic->compared < kTrusted) continue;
-    const std::string* of = &topic->name;
-    if (std::none_of(gathered_.begin(), gathered_.end(), [&](const Gathered& g) { return g.topic == of; }))
-      continue;
-    topics.push_back(topic.get());
-    last.push_back(*partitions_[*topic->last].last);
+  std::set<uint32_t> tags;  // of partitions to compare
+  std::set<Topic*> topics;
+  for (const Gathered& g : gathered_) {
+    const Partition& p = partitions_[g.record.tag];
+    if (now - p.compared >= kKept && p.last) tags.insert(g.record.tag);
+    if (now - p.topic->compared < kTrusted || (!p.topic->last && p.topic->id == nullptr)) continue;
+    topics.insert(p.topic);
+    if (p.topic->last) tags.insert(*p.topic->last);
   }
+  for (const uint32_t tag : tags) topics.insert(partitions_[tag].topic);
   if (topics.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::vector<Same> same, witness_->compare(last));
-  for (size_t i = 0; i < topics.size(); ++i) {
-    if (same[i] == Same::no) {
-      RETURN_IF_ERROR(look_at_topic(*topics[i]));
+  std::vector<std::string> names;
+  for (const Topic* topic : topics) names.push_back(topic->name);
+  ASSIGN_OR_RETURN(const std::vector<std::string> ids, cluster_.topic_ids(names));
+  std::vector<LastRead> last;
+  for (const uint32_t tag : tags) last.push_back(*partitions_[tag].last);
+  std::vector<Found> found;
+  if (!last.empty()) {
+    ASSIGN_OR_RETURN(found, witness_->compare(last));
+  }
+  std::map<const Topic*, Found> worst;
+  auto answer = found.begin();
+  for (const uint32_t tag : tags) {
+    Partition& p = partitions_[tag];
+    Found& is = worst.try_emplace(p.topic, *answer).first->second;
+    is = std::max(is, *answer);
+    if (!differs(*answer++)) p.compared = now;
+  }
+  auto reported = ids.begin();
+  for (Topic* topic : topics) {
+    const std::string& id_now = *reported++;
+    const IdIs id = id_is(*topic, id_now);
+    const Found is = worst.contains(topic) ? worst.at(topic) : Found::same;
+    // Without an id, a record that was removed while we read is no reason to ask the group: the answer waits
+    // until our own transaction has ended.
+    if (!differs(is) && (id == IdIs::same || id == IdIs::unknown)) {
+      if (is == Found::same) adopt(*topic, id_now);
+      topic->compared = now;
+      topic->doubted.reset();
     } else {
-      topics[i]->compared = now;
+      RETURN_IF_ERROR(look_at_topic(*topic));
     }
   }
   return absl::OkStatus();
@@ -67,6 +100,7 @@ absl::Status KafkaSource::compare_topics() {
 
 void KafkaSource::doubt_topics() {
   for (const auto& [name, topic] : topics_) topic->compared = {};
+  for (Partition& p : partitions_) p.compared = {};
 }
 
 // Keeps the gathered records until their topics can be compared.
@@ -101,93 +135,250 @@ absl::Status KafkaSource::explain_loss() {
     RETURN_IF_ERROR(assign(0, assigned_));
   }
   lost_ = absl::OkStatus();
+  doubt_topics();
   return absl::OkStatus();
 }
 
-// Starts the topic from its beginning if it was deleted and created again.
-absl::Status KafkaSource::look_at_topic(Topic& topic) {
-  ASSIGN_OR_RETURN(const std::vector<TopicPartitions> all, cluster_.topics());
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const TopicPartitions& t) { return t.topic == topic.name; });
-  if (found == all.end()) return absl::NotFoundError(fmt::format("the topic {} does not exist", topic.name));
-  const std::set<int32_t> there(found->partitions.begin(), found->partitions.end());
-  ASSIGN_OR_RETURN(const bool made_again, is_made_again(topic, there));
-  return made_again ? begin_again(topic, there) : absl::OkStatus();
+// What speaks for and against a topic being the one that was read.
+struct KafkaSource::Evidence {
+  std::string id;  // as a broker reports it now
+  IdIs id_is = IdIs::unknown;
+  Found found = Found::same;
+  Left left = Left::none;
+  std::string differs;            // in words
+  std::vector<std::string> back;  // arguments for `doppel offsets set`: where the topic is still the same
+};
+
+IdIs KafkaSource::id_is(const Topic& topic, const std::string& id) const {
+  if (id.empty() || mutated(Mutation::ids_are_not_asked)) return IdIs::unknown;
+  if (topic.id != nullptr && *topic.id == id) return IdIs::same;
+  if (topic.former.contains(id)) return IdIs::former;
+  return topic.id == nullptr ? IdIs::unknown : IdIs::other;
 }
 
-// A topic that was created again holds other records, or ends before the offset that was read. A topic that
-// still holds a record that was read is the same; if one of its partitions ends too early, the brokers have
-// lost records.
-absl::StatusOr<bool> KafkaSource::is_made_again(const Topic& topic, const std::set<int32_t>& there) {
-  std::vector<LastRead> last;
-  std::string differs, remedy;
+const std::string* KafkaSource::kept(const std::string& id) {
+  return id.empty() ? nullptr : &*ids_.insert(id).first;
+}
+
+// Records the id of a topic that holds what was read, once it cannot be the one of the topic before.
+void KafkaSource::adopt(Topic& topic, const std::string& id) {
+  if (id.empty() || topic.id != nullptr) return;
+  if (topic.reported != id) {
+    topic.reported = id;
+    topic.reported_since = Clock::now();
+  } else if (Clock::now() - topic.reported_since >= kSettled) {
+    topic.id = kept(id);
+  }
+}
+
+// Finds out whether the topic is the one that was read, and starts it from its beginning if it is another.
+absl::Status KafkaSource::look_at_topic(Topic& topic) {
+  ASSIGN_OR_RETURN(const std::vector<TopicPartitions> all, cluster_.topics());
+  const auto in_all =
+      std::find_if(all.begin(), all.end(), [&](const TopicPartitions& t) { return t.topic == topic.name; });
+  if (in_all == all.end()) return absl::NotFoundError(fmt::format("the topic {} does not exist", topic.name));
+  const std::set<int32_t> there(in_all->partitions.begin(), in_all->partitions.end());
+  ASSIGN_OR_RETURN(const Evidence evidence, this->evidence(topic, there));
+  return decide(topic, evidence, there);
+}
+
+absl::StatusOr<KafkaSource::Evidence> KafkaSource::evidence(const Topic& topic,
+                                                            const std::set<int32_t>& there) {
+  Evidence out;
+  ASSIGN_OR_RETURN(const std::vector<std::string> ids, cluster_.topic_ids({topic.name}));
+  out.id = ids.front();
+  out.id_is = id_is(topic, out.id);
+  const auto sees = [&](Found found, const std::string& what) {
+    out.found = std::max(out.found, found);
+    if (found == Found::removed && out.left == Left::none) out.left = Left::perhaps;
+    if (!what.empty() && out.differs.empty()) out.differs = what;
+  };
   // Of earlier processes, too.
   for (auto at = progress_.lower_bound({topic.name, 0}); at != progress_.end(); ++at) {
     const auto& [place, p] = *at;
     if (place.topic != topic.name) break;
     if (p.incarnation == topic.incarnation && !there.contains(place.partition))
-      differs = fmt::format("{} no longer exists", in_words(place));
+      sees(Found::gone, fmt::format("{} no longer exists", in_words(place)));
   }
+  std::vector<LastRead> last;
+  std::vector<const Partition*> of_last, differ;
   for (const Partition& p : partitions_) {
-    if (p.topic != &topic || p.gone) continue;
+    if (p.topic != &topic || p.gone || !p.read) continue;
     if (!there.contains(p.place.partition)) {
-      differs = fmt::format("{} no longer exists", in_words(p.place));
+      sees(Found::gone, fmt::format("{} no longer exists", in_words(p.place)));
       continue;
     }
     ASSIGN_OR_RETURN(const Watermarks marks, cluster_.watermarks(p.place, Isolation::committed));
     if (marks.high < p.next) {
-      differs = fmt::format("{} ends at offset {}, but it was read up to {}", in_words(p.place), marks.high,
-                            p.next);
-      remedy = fmt::format("doppel offsets set {}=end", in_words(p.place));
+      sees(Found::ended, fmt::format("{} ends at offset {}, but it was read up to {}", in_words(p.place),
+                                     marks.high, p.next));
+      differ.push_back(&p);
     } else if (p.last) {
       last.push_back(*p.last);
+      of_last.push_back(&p);
+    } else if (p.next > 0) {
+      sees(Found::removed, "");
     }
   }
-  std::vector<LastRead> found;
   if (!last.empty()) {
-    ASSIGN_OR_RETURN(const std::vector<Same> same, witness_->compare(last));
+    ASSIGN_OR_RETURN(const std::vector<Found> found, witness_->compare(last));
     for (size_t i = 0; i < last.size(); ++i) {
-      if (same[i] == Same::yes) found.push_back(last[i]);
-      if (same[i] != Same::no) continue;
+      if (found[i] == Found::same) out.left = Left::some;
+      if (!kafka::differs(found[i])) {
+        sees(found[i], "");
+        continue;
+      }
       const std::string place = in_words(last[i].place);
-      differs = fmt::format("{} holds another record at offset {} than the one that was read", place,
-                            last[i].offset);
-      remedy = fmt::format("doppel offsets set {}={}", place, last[i].offset + 1);
+      sees(found[i], found[i] == Found::another
+                         ? fmt::format("{} holds another record at offset {} than the one that was read",
+                                       place, last[i].offset)
+                         : fmt::format("{} holds no record at offset {} any more, where one was read", place,
+                                       last[i].offset));
+      differ.push_back(of_last[i]);
     }
   }
-  if (differs.empty()) return false;
-  // The topic may have been created again between two answers.
-  std::vector<Same> still;
-  if (!found.empty()) {
-    ASSIGN_OR_RETURN(still, witness_->compare(found));
-  }
-  if (std::find(still.begin(), still.end(), Same::yes) != still.end()) {
-    if (remedy.empty()) return absl::UnavailableError(differs);
-    return absl::FailedPreconditionError(fmt::format(
-        "{}, and other partitions of the topic are the same: the brokers have lost records. To continue "
-        "behind them: {}",
-        differs, remedy));
-  }
-  if (!options_.recreated_stops.empty()) {
-    return absl::FailedPreconditionError(
-        fmt::format("{}: the topic was deleted and created again. {}", differs, options_.recreated_stops));
-  }
-  return true;
+  RETURN_IF_ERROR(find_where_it_differs(std::move(differ), out));
+  if (out.id_is == IdIs::other)
+    out.differs = fmt::format("the topic {} has the id {}, and the one that was read had {}", topic.name,
+                              out.id, *topic.id);
+  return out;
 }
 
-absl::Status KafkaSource::begin_again(Topic& topic, const std::set<int32_t>& there) {
+// Looks for the last record of each partition that is still the same.
+absl::Status KafkaSource::find_where_it_differs(std::vector<const Partition*> differ, Evidence& out) {
+  for (size_t back = 0; !differ.empty(); ++back) {
+    std::vector<LastRead> ask;
+    std::vector<const Partition*> asked;
+    for (const Partition* p : differ) {
+      if (mutated(Mutation::a_topic_that_grew_again_is_the_same)) {
+        out.back.push_back(fmt::format("{}={}", in_words(p->place), p->next));
+      } else if (back >= p->samples.size()) {
+        out.back.push_back(fmt::format("{}=beginning", in_words(p->place)));
+      } else {
+        const LogProgress::Sample& sample = p->samples[p->samples.size() - 1 - back];
+        ask.push_back({p->place, sample.offset, sample.timestamp_ms, sample.checksum});
+        asked.push_back(p);
+      }
+    }
+    differ.clear();
+    if (ask.empty()) break;
+    ASSIGN_OR_RETURN(const std::vector<Found> found, witness_->compare(ask));
+    for (size_t i = 0; i < ask.size(); ++i) {
+      if (found[i] == Found::same) {
+        out.left = Left::some;
+        out.back.push_back(fmt::format("{}={}", in_words(asked[i]->place), ask[i].offset + 1));
+      } else {
+        differ.push_back(asked[i]);
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Brokers delete the group's offsets together with the topic, and keep them if they lose its last records.
+absl::StatusOr<Note> KafkaSource::note_of(const Topic& topic) {
+  std::vector<Place> places;
+  for (const auto& [place, p] : progress_)
+    if (place.topic == topic.name) places.push_back(place);
+  for (const Partition& p : partitions_)
+    if (p.topic == &topic && p.read && !progress_.contains(p.place)) places.push_back(p.place);
+  ASSIGN_OR_RETURN(const std::vector<GroupOffset> offsets, consumer_->group_offsets(places, kAskGroupMs));
+  if (std::any_of(offsets.begin(), offsets.end(), [](const GroupOffset& o) { return o.offset >= 0; }))
+    return Note::kept;
+  if (options_.group.empty()) return Note::unclear;
+  if (topic.written_ms == 0) return Note::never;
+  const std::chrono::milliseconds age(Clock::unix_ms() - topic.written_ms);
+  return age < kNotesLast ? Note::gone : Note::unclear;
+}
+
+absl::Status KafkaSource::decide(Topic& topic, const Evidence& e, const std::set<int32_t>& there) {
+  const auto now = Clock::now();
+  // What speaks against the topic must hold for a while: a broker may not know of the new topic yet, nor of
+  // the end of the old one.
+  if (!topic.doubted || topic.doubted_id != e.id) {
+    topic.doubted = now;
+    topic.doubted_id = e.id;
+  }
+  const auto doubted = now - *topic.doubted;
+  Note note = Note::unclear;
+  if (needs_note(e.id_is, e.found)) {
+    const absl::StatusOr<Note> asked = note_of(topic);
+    if (asked.ok()) note = *asked;
+    // The answer waits for the end of our own transaction.
+    if (!asked.ok() && doubted < kGroupAnswers) return absl::UnavailableError(asked.status().message());
+  }
+  const SameTopic is = is_same_topic(e.id_is, e.found, e.left, note);
+  if (is == SameTopic::go_on) {
+    if (e.found == Found::same) adopt(topic, e.id);
+    topic.doubted.reset();
+    return absl::OkStatus();
+  }
+  if (is == SameTopic::wait || doubted < kSettled)
+    return absl::UnavailableError(e.differs.empty() ? "a broker reports the topic that was deleted"
+                                                    : e.differs);
+  if ((is == SameTopic::read_again || is == SameTopic::read_all) && options_.recreated_stops.empty())
+    return begin_again(topic, e.id, is == SameTopic::read_all ? topic.moved + 1 : 0, there);
+  return stops(topic, e, is);
+}
+
+absl::Status KafkaSource::stops(const Topic& topic, const Evidence& e, SameTopic is) const {
+  if (is == SameTopic::read_again)
+    return absl::FailedPreconditionError(
+        fmt::format("{}: the topic was deleted and created again. {}", e.differs, options_.recreated_stops));
+  const auto go_back = [&](const std::vector<std::string>& to) {
+    const std::string list = absl::StrJoin(to, " ");
+    return options_.moved_by_doppel ? fmt::format("doppel offsets set {} --yes", list)
+                                    : fmt::format("kafka-consumer-groups.sh --reset-offsets ({})", list);
+  };
+  if (e.found == Found::removed) {  // unclear
+    std::vector<std::string> on, beginning;
+    for (const Partition& p : partitions_) {
+      if (p.topic != &topic || p.gone || !p.read) continue;
+      on.push_back(fmt::format("{}={}", in_words(p.place), p.next));
+      beginning.push_back(in_words(p.place) + "=beginning");
+    }
+    return absl::FailedPreconditionError(
+        fmt::format("the last record that was read from {0} is removed, and so are the offsets of the group "
+                    "{1}: the topic "
+                    "may be another one. To go on where the first one was read to: {2}. To read it from its "
+                    "beginning: {3}",
+                    topic.name, options_.group, go_back(on), go_back(beginning)));
+  }
+  const std::string what = is == SameTopic::lost ? "the brokers have lost records that were read. "
+                                                 : "either the topic was deleted and created again, or the "
+                                                   "brokers have lost records that were read. "
+                                                   "In both cases, ";
+  const std::string helps = options_.order_is_lost.empty()
+                                ? fmt::format("{} back to where it is the same, and start again: {}",
+                                              is == SameTopic::lost ? "Go" : "go", go_back(e.back))
+                                : options_.order_is_lost;
+  return absl::FailedPreconditionError(fmt::format("{}: {}{}", e.differs, what, helps));
+}
+
+absl::Status KafkaSource::begin_again(Topic& topic, const std::string& id, uint32_t moved,
+                                      const std::set<int32_t>& there) {
   std::map<int32_t, Watermarks> marks;
   for (const Partition& p : partitions_) {
     if (p.topic != &topic || p.gone || !there.contains(p.place.partition)) continue;
     ASSIGN_OR_RETURN(marks[p.place.partition], cluster_.watermarks(p.place, Isolation::committed));
   }
   ++topic.incarnation;
+  topic.moved = moved;
+  if (topic.id != nullptr) topic.former.insert(*topic.id);
+  topic.id = nullptr;
+  adopt(topic, id);
+  topic.written_ms = 0;
   topic.last.reset();
+  topic.doubted.reset();
   for (Partition& p : partitions_) {
     if (p.topic != &topic || p.gone) continue;  // if it is there again, look() finds it as a new partition
     p.gone = !there.contains(p.place.partition);
     const Watermarks& now = marks[p.place.partition];
-    log::error("an input topic was deleted and created again; the new one is read from its beginning",
+    log::error(topic.moved == 0
+                   ? "an input topic was deleted and created again; the new one is read from its "
+                     "beginning"
+                   : "nothing that was read from an input topic is left: it was deleted and created "
+                     "again, or its brokers lost it; it is read from its beginning",
                {{"topic", topic.name},
                 {"partition", p.place.partition},
                 {"incarnation", topic.incarnation},
@@ -196,6 +387,8 @@ absl::Status KafkaSource::begin_again(Topic& topic, const std::set<int32_t>& the
                 {"new_ends_at", now.high}});
     p.next = now.low;
     p.last.reset();
+    p.samples.clear();
+    p.read = false;
     if (p.gone) tags_.erase(p.place);
   }
   drop_gathered(topic);

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/crc32c.h"
+#include "base/mutation.h"
 #include "base/status.h"
 
 namespace doppel::kafka {
@@ -15,19 +16,17 @@ namespace {
 constexpr std::chrono::seconds kPatience(3);
 constexpr int kWaitMs = 50;
 
-Same same(const LastRead& last, const Incoming& record) {
-  if (record.end && record.offset <= last.offset) return Same::no;
-  if (record.offset > last.offset) return Same::unknown;  // compaction has removed it
+Found found(const LastRead& last, const Incoming& record) {
+  if (record.end && record.offset <= last.offset) return Found::ended;
+  if (record.offset > last.offset) return Found::hole;
   const bool equal =
       record.timestamp_ms == last.timestamp_ms && (!last.checksum || *last.checksum == checksum_of(record));
-  return equal ? Same::yes : Same::no;
+  return equal ? Found::same : Found::another;
 }
 
 }  // namespace
 
-uint32_t checksum_of(const Incoming& record) {
-  return crc32c(record.value, crc32c(record.key.value_or(std::string_view())));
-}
+uint32_t checksum_of(std::string_view key, std::string_view value) { return crc32c(value, crc32c(key)); }
 
 absl::StatusOr<std::unique_ptr<Witness>> Witness::open(Cluster& cluster) {
   ASSIGN_OR_RETURN(std::unique_ptr<Consumer> consumer,
@@ -35,31 +34,36 @@ absl::StatusOr<std::unique_ptr<Witness>> Witness::open(Cluster& cluster) {
   return std::unique_ptr<Witness>(new Witness(cluster, std::move(consumer)));
 }
 
-absl::StatusOr<std::vector<Same>> Witness::compare(std::span<const LastRead> records) {
-  std::vector<std::optional<Same>> found(records.size());
+absl::StatusOr<std::vector<Found>> Witness::compare(std::span<const LastRead> records) {
+  std::vector<std::optional<Found>> answers(records.size());
   std::vector<Consumer::Assignment> assigned;
   assigned.reserve(records.size());
   for (size_t i = 0; i < records.size(); ++i)
     assigned.push_back(
         {.place = records[i].place, .from = records[i].offset, .tag = static_cast<uint32_t>(i)});
   RETURN_IF_ERROR(consumer_->assign(assigned));
-  const absl::Status status = read(records, found);
+  const absl::Status status = read(records, answers);
   consumer_->unassign();
   RETURN_IF_ERROR(status);
-  std::vector<Same> out;
-  out.reserve(found.size());
-  for (const std::optional<Same>& f : found) out.push_back(*f);
+  std::vector<Found> out;
+  out.reserve(answers.size());
+  for (size_t i = 0; i < records.size(); ++i) {
+    out.push_back(*answers[i]);
+    if (out.back() != Found::hole) continue;
+    ASSIGN_OR_RETURN(const bool compacted, is_compacted(records[i].place.topic));
+    if (compacted) out.back() = Found::removed;
+  }
   return out;
 }
 
-absl::Status Witness::read(std::span<const LastRead> records, std::vector<std::optional<Same>>& out) {
+absl::Status Witness::read(std::span<const LastRead> records, std::vector<std::optional<Found>>& out) {
   const auto deadline = Clock::now() + kPatience;
   std::vector<Incoming> incoming;
-  while (std::any_of(out.begin(), out.end(), [](const auto& same) { return !same; })) {
+  while (std::any_of(out.begin(), out.end(), [](const auto& answer) { return !answer; })) {
     incoming.clear();
     const absl::Status polled = consumer_->poll(records.size(), kWaitMs, incoming);
     for (const Incoming& r : incoming) {
-      if (!out[r.tag]) out[r.tag] = same(records[r.tag], r);
+      if (!out[r.tag]) out[r.tag] = found(records[r.tag], r);
     }
     consumer_->release(incoming);
     if (absl::IsOutOfRange(polled)) {  // the error does not say which partition
@@ -75,13 +79,22 @@ absl::Status Witness::read(std::span<const LastRead> records, std::vector<std::o
   return absl::OkStatus();
 }
 
+absl::StatusOr<bool> Witness::is_compacted(const std::string& topic) {
+  if (mutated(Mutation::holes_are_compacted)) return true;
+  const absl::StatusOr<std::vector<std::string>> policy = cluster_.topic_configs(topic, {"cleanup.policy"});
+  if (absl::IsPermissionDenied(policy.status())) return false;
+  RETURN_IF_ERROR(policy.status());
+  return policy->front().find("compact") != std::string::npos;
+}
+
 // Answers for partitions that end before the record or begin behind it.
-absl::Status Witness::find_outside(std::span<const LastRead> records, std::vector<std::optional<Same>>& out) {
+absl::Status Witness::find_outside(std::span<const LastRead> records,
+                                   std::vector<std::optional<Found>>& out) {
   for (size_t i = 0; i < records.size(); ++i) {
     if (out[i]) continue;
     ASSIGN_OR_RETURN(const Watermarks marks, cluster_.watermarks(records[i].place, Isolation::committed));
-    if (marks.high <= records[i].offset) out[i] = Same::no;
-    if (marks.low > records[i].offset) out[i] = Same::unknown;
+    if (marks.high <= records[i].offset) out[i] = Found::ended;
+    if (marks.low > records[i].offset) out[i] = Found::removed;
   }
   return absl::OkStatus();
 }

@@ -217,14 +217,15 @@ class Run {
       p_.known_again->correct(now_->work.resolved.outcomes[i], now_->work.sign.documents[i].metadata);
   }
 
-  // Skips a Kafka record that comes a second time, because it was signed twice, or because the input was
-  // moved back. If it counted as a copy, a consumer that deletes copies would delete the document.
+  // Skips a Kafka record that comes a second time, because it was signed twice, or because the input or the
+  // index was moved. If it counted as a copy, a consumer that deletes copies would delete the document.
   void drop_repeats() {
     if (mutated(Mutation::repeats_are_copies)) return;
     for (size_t i = 0; i < now_->batch.records.size(); ++i) {
       Outcome& outcome = now_->work.resolved.outcomes[i];
       SignedDocument& document = now_->work.sign.documents[i];
-      if (outcome.verdict != Verdict::duplicate || !is_same_record(outcome.original, document.metadata))
+      if (outcome.verdict != Verdict::duplicate ||
+          !is_same_record(outcome.original, document.metadata, outcome.kind == Kind::exact))
         continue;
       outcome = {.verdict = Verdict::skipped};
       document.reason = "repeated";

@@ -65,6 +65,7 @@ Metadata metadata_of(const Record& record, const Document& document) {
   Metadata out{.source = record.source,
                .partition = record.partition,
                .incarnation = record.incarnation,
+               .moved = record.moved,
                .offset = record.offset,
                .id = document.id,
                .url = document.url,
@@ -88,9 +89,19 @@ struct KafkaPlace {
   std::string_view source;
   int32_t partition = -1;
   uint64_t offset = 0;
-  uint64_t incarnation = 1;
-  bool operator==(const KafkaPlace&) const = default;
+  uint32_t incarnation = 1, moved = 0;
 };
+
+// The number of an incarnation, and in the upper half how many before it are the same topic.
+void put_incarnation(std::string& out, const Metadata& m) {
+  put_varint(out, static_cast<uint64_t>(m.moved) << 32 | m.incarnation);
+}
+template <typename To>
+void take_incarnation(ByteReader& in, To& to) {
+  const uint64_t both = in.varint();
+  to.incarnation = static_cast<uint32_t>(both);
+  to.moved = static_cast<uint32_t>(both >> 32);
+}
 
 KafkaPlace place_of(std::string_view encoded) {
   ByteReader in(encoded);
@@ -99,15 +110,18 @@ KafkaPlace place_of(std::string_view encoded) {
   if ((flags & kHasPartition) == 0) return {};
   out.partition = static_cast<int32_t>(in.varint());
   out.offset = in.varint();
-  if ((flags & kHasIncarnation) != 0) out.incarnation = in.varint();
+  if ((flags & kHasIncarnation) != 0) take_incarnation(in, out);
   return in.ok() ? out : KafkaPlace();
 }
 
 }  // namespace
 
-bool is_same_record(std::string_view encoded, std::string_view other) {
-  const KafkaPlace place = place_of(encoded);
-  return place.partition >= 0 && place == place_of(other);
+bool is_same_record(std::string_view earlier, std::string_view now, bool same_text) {
+  const KafkaPlace a = place_of(earlier), b = place_of(now);
+  if (a.partition < 0 || a.partition != b.partition || a.offset != b.offset || a.source != b.source)
+    return false;
+  if (a.incarnation == b.incarnation) return true;
+  return same_text && a.incarnation < b.incarnation && b.incarnation - a.incarnation <= b.moved;
 }
 
 Digest payload_of_metadata(std::string_view encoded) {
@@ -130,7 +144,7 @@ void encode_metadata(const Metadata& m, std::string& out) {
   put_string(out, m.source);
   if (m.partition >= 0) put_varint(out, static_cast<uint64_t>(m.partition));
   put_varint(out, m.offset);
-  if (m.incarnation > 1) put_varint(out, m.incarnation);
+  if (m.incarnation > 1) put_incarnation(out, m);
   put_string(out, m.id);
   put_string(out, m.url);
   if (m.date_ms) put_fixed<int64_t>(out, *m.date_ms);
@@ -158,7 +172,7 @@ absl::Status decode_metadata(std::string_view encoded, Metadata& m) {
   m.source = in.string();
   if ((flags & kHasPartition) != 0) m.partition = static_cast<int32_t>(in.varint());
   m.offset = in.varint();
-  if ((flags & kHasIncarnation) != 0) m.incarnation = static_cast<uint32_t>(in.varint());
+  if ((flags & kHasIncarnation) != 0) take_incarnation(in, m);
   m.id = in.string();
   m.url = in.string();
   if ((flags & kHasDate) != 0) m.date_ms = in.fixed<int64_t>();

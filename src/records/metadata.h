@@ -18,6 +18,7 @@ struct Metadata {           // views into the encoded form, or into the source o
   std::string_view source;  // file or topic
   int32_t partition = -1;
   uint32_t incarnation = 1;  // of the topic; the same offset in another incarnation is another document
+  uint32_t moved = 0;        // how many incarnations before are the same topic (state/index_log.h)
   uint64_t offset = 0;
   std::string_view id;  // stated by the format; may be empty
   std::string_view url;
@@ -43,9 +44,11 @@ struct Metadata {           // views into the encoded form, or into the source o
   std::string name() const;
 };
 
-// Whether both belong to the same Kafka record: topic, incarnation, partition and offset identify it. False
-// for files, because a file that is read twice or replaced has the same positions.
-bool is_same_record(std::string_view encoded, std::string_view other);
+// Whether a document is an earlier one that came again: both belong to the same Kafka record. Topic,
+// incarnation, partition and offset identify a record. Where an earlier incarnation was the same topic, the
+// offset may hold another record, so there the texts must also be equal. False for files, because a file that
+// is read twice or replaced has the same positions.
+bool is_same_record(std::string_view earlier, std::string_view now, bool same_text);
 
 Digest payload_of_metadata(std::string_view encoded);
 std::optional<BestValue> best_of_metadata(std::string_view encoded);

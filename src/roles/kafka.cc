@@ -181,7 +181,7 @@ class Daemon {
       std::vector<LogProgress> after;
       std::string said;
       for (const OffsetChange& change : *changes) {
-        if (change.after.forgotten || change.after.next != change.before.next) after.push_back(change.after);
+        if (change.any()) after.push_back(change.after);
         said += change.text() + "\n";
       }
       if (!after.empty()) RETURN_IF_ERROR(index_->transactor->await_last());
@@ -190,8 +190,9 @@ class Daemon {
     });
   }
 
-  absl::Status move_to(const std::vector<LogProgress>& progress) {
+  absl::Status move_to(std::vector<LogProgress> progress) {
     if (progress.empty()) return absl::OkStatus();
+    for (LogProgress& p : progress) p.written_ms = Clock::unix_ms();  // the group's offsets go with it
     RETURN_IF_ERROR(write_progress(*index_, progress));
     return commit_position(*index_);
   }

@@ -117,6 +117,7 @@ class Signing {
     ASSIGN_OR_RETURN(const std::vector<LogProgress> progress, topic_->progress(all));
     kafka::KafkaSourceOptions options = kafka_source_options(how_.options, inputs_, how_.stop);
     options.group = group_;
+    options.moved_by_doppel = false;
     options.pace = &pace_;
     options.only = std::set<Place>(ours.begin(), ours.end());
     ASSIGN_OR_RETURN(const std::unique_ptr<kafka::KafkaSource> source,

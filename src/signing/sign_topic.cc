@@ -113,6 +113,7 @@ absl::StatusOr<std::vector<LogProgress>> SignedTopic::progress(const std::vector
     if (offset < 0) continue;
     LogProgress p{.topic = places[i].topic, .partition = places[i].partition, .next = offset};
     if (const std::optional<LogProgress> noted = kafka::parse_group_note(note)) {
+      p.written_ms = Clock::unix_ms();  // the note is there now
       p.incarnation = noted->incarnation;
       if (noted->next == offset) p.last_ms = noted->last_ms;  // otherwise someone moved the group's offset
     }

@@ -121,6 +121,27 @@ LogRow read_row(Seq seq, ByteReader& in) {
   return row;
 }
 
+void take_first_part(ByteReader& in, LogProgress& progress) {
+  progress.next = static_cast<int64_t>(in.varint());
+  progress.incarnation = incarnation_of(in.fixed<int32_t>());
+  progress.last_ms = in.fixed<int64_t>();
+  progress.highest_ms = in.fixed<int64_t>();
+}
+
+void take_second_part(ByteReader& in, LogProgress& progress) {
+  progress.moved = static_cast<uint32_t>(in.varint());
+  progress.topic_id = in.string();
+  progress.former_id = in.string();
+  progress.written_ms = in.fixed<int64_t>();
+  const uint64_t count = in.varint();
+  for (uint64_t i = 0; i < count && in.ok(); ++i) {
+    LogProgress::Sample& sample = progress.samples.emplace_back();
+    sample.offset = progress.next - static_cast<int64_t>(in.varint());
+    sample.timestamp_ms = in.fixed<int64_t>();
+    sample.checksum = in.fixed<uint32_t>();
+  }
+}
+
 }  // namespace
 
 LogPlace put_log_row(std::string& out, const StoredRow& stored, int num_perm, int mask_words, uint64_t scheme,
@@ -169,11 +190,8 @@ LogPlace put_log_expire(std::string& out, const LogExpire& record) {
 LogPlace put_log_progress(std::string& out, const LogProgress& record) {
   const std::string key = fmt::format("{}{}/{}", kProgress, record.topic, record.partition);
   if (record.forgotten) return put_key_alone(out, key);
-  Writer writer(out, key, 'P');
-  put_varint(out, static_cast<uint64_t>(record.next));
-  put_fixed<int32_t>(out, stored_incarnation(record.incarnation));
-  put_fixed<int64_t>(out, record.last_ms);
-  put_fixed<int64_t>(out, record.highest_ms);
+  Writer writer(out, key, 'Q');
+  put_progress(out, record);
   return writer.end();
 }
 
@@ -226,6 +244,41 @@ int32_t stored_incarnation(uint32_t incarnation) {
 
 uint32_t incarnation_of(int32_t stored) { return stored <= 1 ? 1 : static_cast<uint32_t>(stored); }
 
+// Of the samples whose distances to the last one have the same number of pairs of bits, the oldest stays.
+void add_sample(std::vector<LogProgress::Sample>& samples, const LogProgress::Sample& last) {
+  const auto class_of = [&](const LogProgress::Sample& s) {
+    return (std::bit_width(static_cast<uint64_t>(last.offset - s.offset)) + 1) / 2;
+  };
+  std::erase_if(samples, [&](const LogProgress::Sample& s) { return s.offset >= last.offset; });
+  size_t kept = 0;
+  for (const LogProgress::Sample& sample : samples)
+    if (kept == 0 || class_of(samples[kept - 1]) != class_of(sample)) samples[kept++] = sample;
+  samples.resize(kept);
+  samples.push_back(last);
+}
+
+void put_progress(std::string& out, const LogProgress& progress) {
+  put_varint(out, static_cast<uint64_t>(progress.next));
+  put_fixed<int32_t>(out, stored_incarnation(progress.incarnation));
+  put_fixed<int64_t>(out, progress.last_ms);
+  put_fixed<int64_t>(out, progress.highest_ms);
+  put_varint(out, progress.moved);
+  put_string(out, progress.topic_id);
+  put_string(out, progress.former_id);
+  put_fixed<int64_t>(out, progress.written_ms);
+  put_varint(out, progress.samples.size());
+  for (const LogProgress::Sample& sample : progress.samples) {
+    put_varint(out, static_cast<uint64_t>(progress.next - sample.offset));
+    put_fixed<int64_t>(out, sample.timestamp_ms);
+    put_fixed<uint32_t>(out, sample.checksum);
+  }
+}
+
+void take_progress(ByteReader& in, LogProgress& progress) {
+  take_first_part(in, progress);
+  take_second_part(in, progress);
+}
+
 void put_log_key(std::string& out, Seq seq) { put_fixed<uint64_t>(out, big_endian(seq)); }
 
 absl::StatusOr<LogRecord> parse_log_record(std::string_view key, std::string_view value, bool has_value) {
@@ -261,13 +314,11 @@ absl::StatusOr<LogRecord> parse_log_record(std::string_view key, std::string_vie
     LogExpire expire{.lowest_live = in.varint(), .announced = in.varint()};
     expire.clock = in.string();
     record = std::move(expire);
-  } else if (key.starts_with(kProgress) && kind == 'P') {
+  } else if (key.starts_with(kProgress) && (kind == 'P' || kind == 'Q')) {
     LogProgress progress;
     if (!split_progress_key(key, progress)) return damaged(key, "names no partition");
-    progress.next = static_cast<int64_t>(in.varint());
-    progress.incarnation = incarnation_of(in.fixed<int32_t>());
-    progress.last_ms = in.fixed<int64_t>();
-    progress.highest_ms = in.fixed<int64_t>();
+    take_first_part(in, progress);
+    if (kind == 'Q') take_second_part(in, progress);
     record = std::move(progress);
   } else if (key.starts_with(kMissing) && kind == 'M') {
     LogMissing missing;

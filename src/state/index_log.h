@@ -17,9 +17,13 @@
 //                                null: it has been dead for long (housekeeping; never needed)
 //   expire                       'L' varint lowest live number, varint first number whose removal was not
 //                                    announced yet, string clock of expiry
-//   progress/TOPIC/PARTITION     'P' varint next offset, i32 incarnation of the topic (-1: the first), i64
+//   progress/TOPIC/PARTITION     'Q' varint next offset, i32 incarnation of the topic (-1: the first), i64
 //                                    timestamp of the record before, i64 highest timestamp: where a restart
-//                                    resumes
+//                                    resumes; varint moved, string id of the topic, string id of the topic
+//                                    before, i64 time of writing, varint count of records that were read, and
+//                                    for each varint how far before the next offset, i64 timestamp, u32
+//                                    checksum
+//                                'P' the same up to the highest timestamp (earlier versions)
 //                                null: the progress is forgotten
 //   missing/TOPIC/PARTITION/OFFSET
 //                                'M' string why the document that this record points to could not be read
@@ -44,8 +48,10 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/bytes.h"
 #include "engine/bodies.h"
 #include "engine/resolved.h"
 #include "state/file_header.h"
@@ -87,7 +93,37 @@ struct LogProgress {
   int64_t last_ms = -1;
   int64_t highest_ms = -1;
   bool forgotten = false;  // nothing of the partition counts as read
+  // How many incarnations before this one are the same topic. Such an incarnation begins where the same
+  // offsets hold other records from somewhere on: the brokers lost the topic's tail, or the index moved to
+  // another cluster.
+  uint32_t moved = 0;
+  std::string topic_id;    // as the brokers report it; empty: unknown
+  std::string former_id;   // of the topic of this name that was deleted last
+  int64_t written_ms = 0;  // the machine's clock; 0: unknown
+  // Some of the records that were read, ascending: the last one, and fewer the farther back. They show up to
+  // where a topic is still the same.
+  struct Sample {
+    int64_t offset = 0, timestamp_ms = -1;
+    uint32_t checksum = 0;  // kafka/witness.h
+    bool operator==(const Sample&) const = default;
+  };
+  std::vector<Sample> samples;
 };
+// Adds the record that was read last, and removes samples that are too many.
+void add_sample(std::vector<LogProgress::Sample>& samples, const LogProgress::Sample& last);
+// Adds some of `count` records that were read one after the other: the last one, and few before it. `sample`
+// makes one of a record's number.
+template <typename MakeSample>
+void add_samples(std::vector<LogProgress::Sample>& samples, size_t count, const MakeSample& sample) {
+  size_t back = 1;
+  while (back * 4 < count) back *= 4;
+  for (; back > 0; back /= 4)
+    if (back < count) add_sample(samples, sample(count - 1 - back));
+  add_sample(samples, sample(count - 1));
+}
+// The members of a progress record, without topic and partition.
+void put_progress(std::string& out, const LogProgress& progress);
+void take_progress(ByteReader& in, LogProgress& progress);
 struct LogMissing {
   std::string topic;
   int32_t partition = 0;

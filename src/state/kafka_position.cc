@@ -6,10 +6,11 @@ namespace doppel::kafka {
 namespace {
 
 constexpr std::string_view kName = "DKP";
-constexpr std::string_view kMagic = "DKP\x02";
+constexpr std::string_view kMagic1 = "DKP\x01";  // without the epoch's offset
+constexpr std::string_view kMagic2 = "DKP\x02";
 constexpr std::string_view kMagic3 = "DKP\x03";  // with a cut at the end
 constexpr std::string_view kMagic4 = "DKP\x04";  // with a cut and the owner at the end
-constexpr std::string_view kMagic1 = "DKP\x01";  // without the epoch's offset
+constexpr std::string_view kMagic = "DKP\x05";   // the same, and progress as in the index log
 
 }  // namespace
 
@@ -23,9 +24,7 @@ std::vector<LogProgress> KafkaPosition::progress_list() const {
 bool is_kafka_position(std::string_view bytes) { return bytes.starts_with(kName); }
 
 std::string encode_position(const KafkaPosition& position) {
-  const bool has_owner = !position.owner.empty();
-  const bool has_cut = has_owner || !position.cut.generation.empty();
-  std::string out(has_owner ? kMagic4 : has_cut ? kMagic3 : kMagic);
+  std::string out(kMagic);
   put_string(out, position.cluster);
   put_string(out, position.index_log);
   put_varint(out, static_cast<uint64_t>(position.log_offset));
@@ -37,16 +36,11 @@ std::string encode_position(const KafkaPosition& position) {
   for (const auto& [name, p] : position.progress) {
     put_string(out, p.topic);
     put_varint(out, static_cast<uint64_t>(p.partition));
-    put_varint(out, static_cast<uint64_t>(p.next));
-    put_fixed<int32_t>(out, stored_incarnation(p.incarnation));
-    put_fixed<int64_t>(out, p.last_ms);
-    put_fixed<int64_t>(out, p.highest_ms);
+    put_progress(out, p);
   }
-  if (has_cut) {
-    put_string(out, position.cut.generation);
-    put_varint(out, position.cut.cut);
-  }
-  if (has_owner) put_string(out, position.owner);
+  put_string(out, position.cut.generation);
+  put_varint(out, position.cut.cut);
+  put_string(out, position.owner);
   return out;
 }
 
@@ -54,9 +48,10 @@ absl::StatusOr<KafkaPosition> decode_position(std::string_view bytes) {
   if (!is_kafka_position(bytes))
     return absl::FailedPreconditionError("the state directory was not made with Kafka; use another one");
   const bool first_version = bytes.starts_with(kMagic1);
-  const bool has_owner = bytes.starts_with(kMagic4);
+  const bool latest = bytes.starts_with(kMagic);
+  const bool has_owner = latest || bytes.starts_with(kMagic4);
   const bool has_cut = has_owner || bytes.starts_with(kMagic3);
-  if (!first_version && !has_cut && !bytes.starts_with(kMagic))
+  if (!first_version && !has_cut && !bytes.starts_with(kMagic2))
     return absl::FailedPreconditionError("the state directory was made by a newer version of doppel");
   ByteReader in(bytes.substr(kMagic.size()));
   KafkaPosition out;
@@ -71,10 +66,14 @@ absl::StatusOr<KafkaPosition> decode_position(std::string_view bytes) {
   for (uint64_t i = 0; i < n && in.ok(); ++i) {
     LogProgress p{.topic = std::string(in.string())};
     p.partition = static_cast<int32_t>(in.varint());
-    p.next = static_cast<int64_t>(in.varint());
-    p.incarnation = incarnation_of(in.fixed<int32_t>());
-    p.last_ms = in.fixed<int64_t>();
-    p.highest_ms = in.fixed<int64_t>();
+    if (latest) {
+      take_progress(in, p);
+    } else {
+      p.next = static_cast<int64_t>(in.varint());
+      p.incarnation = incarnation_of(in.fixed<int32_t>());
+      p.last_ms = in.fixed<int64_t>();
+      p.highest_ms = in.fixed<int64_t>();
+    }
     out.progress.emplace(std::pair(p.topic, p.partition), std::move(p));
   }
   if (has_cut) {

@@ -256,7 +256,10 @@ std::string position() {
                                   .partition = 3,
                                   .next = 1001,
                                   .last_ms = 1700000000500,
-                                  .highest_ms = 1700000000700};
+                                  .highest_ms = 1700000000700,
+                                  .topic_id = "Tl6mXjKgQbGIQ-cdZqw7mQ",
+                                  .written_ms = 1700000000900,
+                                  .samples = {{1000, 1700000000500, 0xdddddddd}}};
   const std::string bytes = kafka::encode_position(p);
   return Layout(bytes)
       .bytes(4, "magic")
@@ -274,8 +277,17 @@ std::string position() {
       .i32("incarnation, -1 for the first")
       .i64("timestamp of the record before")
       .i64("highest timestamp")
+      .varint("incarnations before that are the same topic")
+      .string("id of the topic")
+      .string("id of the topic before")
+      .i64("written at, milliseconds")
+      .varint("records for comparisons")
+      .varint("before the next offset")
+      .i64("timestamp")
+      .u32("checksum of key and value")
       .string("generation of a resolver")
       .varint("cut")
+      .string("owner")
       .done();
 }
 
@@ -409,12 +421,21 @@ std::map<std::string, std::string> examples() {
                         .partition = 3,
                         .next = 1001,
                         .last_ms = 1700000000500,
-                        .highest_ms = 1700000000700},
+                        .highest_ms = 1700000000700,
+                        .topic_id = "Tl6mXjKgQbGIQ-cdZqw7mQ",
+                        .written_ms = 1700000000900,
+                        .samples = {{1000, 1700000000500, 0xdddddddd}}},
                        [](Layout& l) {
                          l.varint("next offset")
                              .i32("incarnation, -1 for the first")
                              .i64("timestamp of the record before");
-                         l.i64("highest timestamp");
+                         l.i64("highest timestamp")
+                             .varint("incarnations before that are the same topic")
+                             .string("id of the topic")
+                             .string("id of the topic before")
+                             .i64("written at, milliseconds");
+                         l.varint("records for comparisons").varint("before the next offset");
+                         l.i64("timestamp").u32("checksum of key and value");
                        })},
       {"log-M",
        logged(put_log_missing, {.topic = "documents", .partition = 3, .offset = 1000, .reason = "not found"},

@@ -38,6 +38,12 @@ uint32_t incarnation_in(const std::string& topic) {
   const size_t at = topic.find('@');
   return at == std::string::npos ? 1 : static_cast<uint32_t>(std::stoul(topic.substr(at + 1)));
 }
+// "in@3" -> "in@2", "in@2" -> "in"
+std::string topic_before(const std::string& topic) {
+  const std::string name = topic.substr(0, topic.find('@'));
+  const uint32_t incarnation = incarnation_in(topic) - 1;
+  return incarnation > 1 ? fmt::format("{}@{}", name, incarnation) : name;
+}
 
 LogRecord parsed(const Message& m) {
   absl::StatusOr<LogRecord> record = parse_log_record(
@@ -81,7 +87,7 @@ std::vector<LogBatch> batches_of(const std::vector<Message>& log, const Offsets&
       close();
     const auto [place, fresh] = progress.try_emplace({topic, p->partition}, 0);
     int64_t& at = place->second;
-    if (!fresh && p->last_ms < 0) {  // somebody has moved it
+    if (p->last_ms < 0) {  // somebody has moved it, or it begins here
       close();
       at = p->next;
       batch.ranges.push_back({topic, p->partition, at, at});
@@ -165,8 +171,9 @@ std::string relations_in(const simdjson::dom::element& event) {
 
 class Checker {
  public:
-  Checker(const Options& options, const EngineOptions& engine_options)
+  Checker(const Options& options, const EngineOptions& engine_options, const std::set<std::string>& moved)
       : options_(options),
+        moved_(moved),
         bodies_(memory_bodies()),
         names_(engine_options, *bodies_),
         best_(Best::parse(options.input.best)),
@@ -396,6 +403,14 @@ class Checker {
     }
   }
 
+  // Whether the original is the document itself, judged a second time.
+  bool came_again(const std::string& original, const Message& m, bool exact) const {
+    for (std::string topic = m.topic;; topic = topic_before(topic)) {
+      if (original == fmt::format("{}/{}/{}", topic, m.partition, m.offset)) return exact || topic == m.topic;
+      if (!moved_.contains(topic)) return false;
+    }
+  }
+
   void document(const Message& m, const LogBatch& batch, size_t& row, std::vector<Seq>& removed) {
     ++result.documents;
     std::string bytes = m.value.value_or("");
@@ -409,6 +424,7 @@ class Checker {
     record.headers = headers;
     record.source = std::string_view(m.topic).substr(0, m.topic.find('@'));
     record.incarnation = incarnation_in(m.topic);
+    for (std::string topic = m.topic; moved_.contains(topic); topic = topic_before(topic)) ++record.moved;
     record.partition = m.partition;
     record.offset = static_cast<uint64_t>(m.offset);
     record.timestamp_ms = m.timestamp_ms;
@@ -427,7 +443,7 @@ class Checker {
     Said said{.type = "verdict", .key = m.key.value_or("(none)")};
     switch (verdict) {
       case Verdict::duplicate:
-        if (originals_.at(outcome.seq).event_id == id) {  // it is the original itself, judged a second time
+        if (came_again(originals_.at(outcome.seq).event_id, m, outcome.kind == Kind::exact)) {
           said.verdict = "skipped";
           said.reason = "repeated";
           break;
@@ -507,6 +523,7 @@ class Checker {
   }
 
   const Options& options_;
+  const std::set<std::string>& moved_;
   std::unique_ptr<Bodies> bodies_;
   Engine names_;
   absl::StatusOr<Best> best_;  // not ok: output.best is not set
@@ -596,10 +613,10 @@ Verification verify_run(const std::string& bootstrap, const Options& options, co
 }
 
 Verification verify_topics(const ReadTopic& read, const Options& options, const HashKey& key,
-                           const std::vector<std::string>& inputs) {
+                           const std::vector<std::string>& inputs, const std::set<std::string>& moved) {
   const absl::StatusOr<EngineOptions> engine = engine_options(options, key);
   if (!engine.ok()) throw KafkaError(engine.status().ToString());
-  Checker checker(options, *engine);
+  Checker checker(options, *engine, moved);
   const std::vector<Message> log = read(options.kafka.index_log);
   std::map<std::string, std::vector<Message>> documents;
   Offsets first, ends;

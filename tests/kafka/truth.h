@@ -59,7 +59,8 @@ using ReadTopic = std::function<std::vector<Message>(const std::string& topic)>;
 // without expressions.
 Verification verify_run(const std::string& bootstrap, const Options& options, const HashKey& key,
                         const std::vector<std::string>& inputs, const Properties& properties = {});
+// `moved`: those of them that are the topic before, which lost records or is on another cluster now.
 Verification verify_topics(const ReadTopic& read, const Options& options, const HashKey& key,
-                           const std::vector<std::string>& inputs);
+                           const std::vector<std::string>& inputs, const std::set<std::string>& moved = {});
 
 }  // namespace doppel::testing

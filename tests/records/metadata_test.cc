@@ -26,6 +26,7 @@ class Random {
     m.source = text();
     if (even()) m.partition = static_cast<int32_t>(random_() % 1'000);
     if (even()) m.incarnation = 1 + static_cast<uint32_t>(random_() % 300);
+    if (even()) m.moved = static_cast<uint32_t>(random_() % m.incarnation);
     m.offset = number();
     m.id = text();
     m.url = text();
@@ -70,7 +71,7 @@ RC_GTEST_PROP(Metadata, IsReadAsItWasWritten, (uint64_t seed)) {
   Metadata read = other.metadata();  // values of an earlier document must not remain
   RC_ASSERT(decode_metadata(bytes, read).ok());
   RC_ASSERT(read.source == m.source && read.partition == m.partition && read.offset == m.offset);
-  RC_ASSERT(read.incarnation == m.incarnation);
+  RC_ASSERT(read.incarnation == m.incarnation && read.moved == m.moved);
   RC_ASSERT(read.id == m.id && read.url == m.url && read.key == m.key);
   RC_ASSERT(read.date_ms == m.date_ms && read.arrival_ms == m.arrival_ms);
   RC_ASSERT(read.whole_file == m.whole_file && read.text_source == m.text_source);
@@ -98,7 +99,8 @@ RC_GTEST_PROP(Metadata, IsRefusedIfItWasCut, (uint64_t seed)) {
   }
 }
 
-// Two documents are the same record of Kafka only if all four parts of the place are equal.
+// Two documents are the same record of Kafka only if all four parts of the place are equal, or only the
+// incarnation differs, it was the same topic, and so is the text.
 RC_GTEST_PROP(Metadata, NamesTheRecordOfKafka, (uint64_t seed)) {
   Random random(seed);
   Metadata m = random.metadata(), other = random.metadata();
@@ -106,16 +108,22 @@ RC_GTEST_PROP(Metadata, NamesTheRecordOfKafka, (uint64_t seed)) {
   other.source = m.source, other.partition = m.partition;
   other.offset = m.offset, other.incarnation = m.incarnation;
   const std::string bytes = encoded(m);
-  RC_ASSERT(is_same_record(bytes, encoded(other)));
+  RC_ASSERT(is_same_record(bytes, encoded(other), false));
   Metadata changed = other;
   ++changed.offset;
-  RC_ASSERT(!is_same_record(bytes, encoded(changed)));
+  RC_ASSERT(!is_same_record(bytes, encoded(changed), true));
   changed = other, ++changed.partition;
-  RC_ASSERT(!is_same_record(bytes, encoded(changed)));
-  changed = other, ++changed.incarnation;
-  RC_ASSERT(!is_same_record(bytes, encoded(changed)));
+  RC_ASSERT(!is_same_record(bytes, encoded(changed), true));
   changed = other, changed.partition = -1;
-  RC_ASSERT(!is_same_record(encoded(changed), encoded(changed)));  // files
+  RC_ASSERT(!is_same_record(encoded(changed), encoded(changed), true));  // files
+  for (const uint32_t later : {1, 2, 3}) {
+    changed = other, changed.incarnation += later;
+    for (changed.moved = 0; changed.moved < 4; ++changed.moved) {
+      RC_ASSERT(is_same_record(bytes, encoded(changed), true) == (changed.moved >= later));
+      RC_ASSERT(!is_same_record(bytes, encoded(changed), false));
+      RC_ASSERT(!is_same_record(encoded(changed), bytes, true));
+    }
+  }
 }
 
 TEST(Metadata, TheNameIsThatOfTheFormatTheKeyTheFileOrThePlace) {

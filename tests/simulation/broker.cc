@@ -69,6 +69,26 @@ int64_t Broker::produce(const std::string& id, const Place& place, StoredRecord 
   return partition.records.back().offset;
 }
 
+const std::string& Broker::id_of(Topic& topic) {
+  if (topic.id.empty()) topic.id = "id-" + std::to_string(++ids_);
+  return topic.id;
+}
+
+void Broker::recreate(const std::string& topic, size_t partitions) {
+  Topic& found = topics.at(topic);
+  found.partitions = std::vector<Partition>(partitions);
+  found.id.clear();
+  found.group.clear();
+}
+
+void Broker::lose_tail(const Place& place, size_t count) {
+  Partition& partition = topics.at(place.topic).partitions.at(static_cast<size_t>(place.partition));
+  for (; count > 0 && !partition.records.empty(); --count) {
+    partition.end = partition.records.back().offset;
+    partition.records.pop_back();
+  }
+}
+
 void Broker::end(const std::string& id, bool commit, const std::function<Marks(const Place&)>& marks) {
   Transaction& t = transactions_[id];
   if (commit) {

@@ -48,8 +48,16 @@ class Broker {
     std::vector<Partition> partitions;
     std::map<std::string, std::string> configs;
     bool hidden = false;
+    std::string id = {};                               // see id_of()
+    std::map<int32_t, kafka::GroupOffset> group = {};  // the offsets of doppel's group, by partition
   };
   std::map<std::string, Topic> topics;
+  // A topic gets its id with the first question.
+  const std::string& id_of(Topic& topic);
+  // Deletes the topic and creates it again.
+  void recreate(const std::string& topic, size_t partitions);
+  // The brokers lose the last `count` records of a partition, or all: what was stored last, without fsync.
+  void lose_tail(const Place& place, size_t count);
 
   Partition* find(const Place& place);
 
@@ -107,6 +115,7 @@ class Broker {
   void mark(const std::string& id, const Place& place, bool commit);
   void excuse(const std::string& id, const Place& place);
 
+  int ids_ = 0;
   std::map<std::string, Transaction> transactions_;
   std::vector<Late> late_;
 };

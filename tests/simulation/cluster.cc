@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/status.h"
+#include "kafka/group_note.h"
 
 namespace doppel::simulation {
 namespace {
@@ -82,10 +83,12 @@ class Producer final : public kafka::TransactionalProducer {
     return absl::OkStatus();
   }
 
-  absl::Status send_offsets(const kafka::Committer&, const std::vector<LogProgress>&) override {
+  absl::Status send_offsets(const kafka::Committer&, const std::vector<LogProgress>& progress) override {
     const auto entry = life_.enter("send_offsets");
     RETURN_IF_ERROR(entry.status);
-    return broker().fenced(options_.id, epoch_) ? absl::AbortedError("fenced") : absl::OkStatus();
+    if (broker().fenced(options_.id, epoch_)) return absl::AbortedError("fenced");
+    offsets_ = progress;
+    return absl::OkStatus();
   }
 
   absl::Status flush() override {
@@ -130,6 +133,11 @@ class Producer final : public kafka::TransactionalProducer {
         life_.world().away_until = life_.world().scheduler.now() + milliseconds(500);
       }
       ended_ = true;
+      for (const LogProgress& p : std::exchange(offsets_, {})) {
+        const auto topic = broker().topics.find(p.topic);
+        if (!commit || topic == broker().topics.end()) continue;
+        topic->second.group[p.partition] = {.offset = p.next, .note = kafka::group_note(p)};
+      }
     }
     return entry.status;
   }
@@ -162,6 +170,7 @@ class Producer final : public kafka::TransactionalProducer {
   absl::Status failed_;
   bool ended_ = true;
   int skip_ = 0;
+  std::vector<LogProgress> offsets_;  // of the open transaction
 };
 
 class Consumer final : public kafka::Consumer {
@@ -207,10 +216,25 @@ class Consumer final : public kafka::Consumer {
     for (const kafka::Incoming& r : records) delete static_cast<StoredRecord*>(r.handle);
   }
   int64_t known_end(const Place&) override { return -1; }
-  absl::StatusOr<std::vector<kafka::GroupOffset>> group_offsets(const std::vector<Place>&, int) override {
-    return absl::UnavailableError("not simulated");
+  absl::StatusOr<std::vector<kafka::GroupOffset>> group_offsets(const std::vector<Place>& places,
+                                                                int) override {
+    RETURN_IF_ERROR(life_.enter("group_offsets").status);
+    std::vector<kafka::GroupOffset> out;
+    for (const Place& place : places) {
+      const auto topic = life_.world().broker.topics.find(place.topic);
+      const bool known =
+          topic != life_.world().broker.topics.end() && topic->second.group.contains(place.partition);
+      out.push_back(known ? topic->second.group.at(place.partition) : kafka::GroupOffset());
+    }
+    return out;
   }
-  void move_group(const std::vector<std::pair<kafka::Place, kafka::GroupOffset>>&) override {}
+  // It answers whenever it can, so nothing is asked.
+  void move_group(const std::vector<std::pair<kafka::Place, kafka::GroupOffset>>& to) override {
+    for (const auto& [place, offset] : to) {
+      const auto topic = life_.world().broker.topics.find(place.topic);
+      if (topic != life_.world().broker.topics.end()) topic->second.group[place.partition] = offset;
+    }
+  }
 
  private:
   struct Part {
@@ -305,10 +329,10 @@ class Member final : public kafka::Membership {
 }  // namespace
 
 const char* fault_name(Fault fault) {
-  constexpr const char* kNames[kFaults] = {"kill",         "kill_midway",    "pause",         "refuse",
-                                           "lose_answer",  "lose_commit",    "storm",         "broker_away",
-                                           "forget_marks", "late_marks",     "implied",       "hide_topic",
-                                           "compact",      "smaller_events", "recreate_topic"};
+  constexpr const char* kNames[kFaults] = {"kill",         "kill_midway",    "pause",          "refuse",
+                                           "lose_answer",  "lose_commit",    "storm",          "broker_away",
+                                           "forget_marks", "late_marks",     "implied",        "hide_topic",
+                                           "compact",      "smaller_events", "recreate_topic", "lose_tail"};
   return kNames[static_cast<int>(fault)];
 }
 
@@ -378,6 +402,11 @@ void LifeCluster::faults_due(bool& refuse, bool& lose) {
         if (world_.broker.topics.contains(world_.events))
           world_.broker.topics[world_.events].configs["max.message.bytes"] =
               std::to_string(1'400 - e.bits % 300);
+        break;
+      case Fault::lose_tail:
+        world_.away_until = scheduler.now() + milliseconds(2'000);
+        trouble = true;
+        world_.lose_tail(e.bits);
         break;
       case Fault::recreate_topic:
         world_.recreate_topic(e.bits);
@@ -492,6 +521,18 @@ absl::StatusOr<std::vector<std::string>> LifeCluster::topic_configs(const std::s
     out.push_back(set != found->second.configs.end() ? set->second
                   : usual != defaults.end()          ? usual->second
                                                      : "");
+  }
+  return out;
+}
+
+absl::StatusOr<std::vector<std::string>> LifeCluster::topic_ids(const std::vector<std::string>& topics) {
+  RETURN_IF_ERROR(enter("topic_ids").status);
+  std::vector<std::string> out;
+  for (const std::string& name : topics) {
+    const auto found = world_.broker.topics.find(name);
+    const bool known = world_.reports_ids && found != world_.broker.topics.end() && !found->second.hidden;
+    const bool stale = name == world_.input && world_.scheduler.now() < world_.stale_until;
+    out.push_back(!known ? "" : stale ? world_.stale_id : world_.broker.id_of(found->second));
   }
   return out;
 }

@@ -29,8 +29,9 @@ enum class Fault {
   compact,         // the index log is compacted
   smaller_events,  // the events' topic accepts only smaller records from now on
   recreate_topic,  // the input is deleted, created again and filled
+  lose_tail,       // the broker dies and has lost the last records of a partition of the input
 };
-constexpr int kFaults = 15;
+constexpr int kFaults = 16;
 const char* fault_name(Fault fault);
 
 struct Event {
@@ -50,11 +51,14 @@ struct World {
   Clock::time_point away_until{}, hidden_until{};
   // Some consumers of a topic that is created again learn that it is gone, and ask once more half a second
   // later.
-  std::function<void(uint32_t bits)> recreate_topic;
+  std::function<void(uint32_t bits)> recreate_topic, lose_tail;
   Clock::time_point asked_again{};
   std::string input, events;  // topics
   std::string index_log;
   std::string cluster = "simulated";  // its id
+  bool reports_ids = true;            // of topics
+  std::string stale_id;               // the input's, until `stale_until`
+  Clock::time_point stale_until{};
   int64_t transaction_timeout_ms = 10'000;
   uint64_t calls = 0, calls_max = 200'000, records_max = 20'000;
   bool forgets_aborts = false;
@@ -72,6 +76,7 @@ class LifeCluster : public kafka::Cluster {
   absl::Status create_topic(const kafka::TopicSpec& spec) override;
   absl::StatusOr<std::vector<std::string>> topic_configs(const std::string& topic,
                                                          const std::vector<std::string>& names) override;
+  absl::StatusOr<std::vector<std::string>> topic_ids(const std::vector<std::string>& topics) override;
   absl::StatusOr<kafka::Watermarks> watermarks(const Place& place, Isolation isolation) override;
   absl::StatusOr<int64_t> offset_at(const Place& place, int64_t timestamp_ms) override;
   absl::StatusOr<std::unique_ptr<kafka::TransactionalProducer>> producer(

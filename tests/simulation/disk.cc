@@ -1,11 +1,13 @@
 #include "simulation/disk.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -13,6 +15,8 @@
 #include <mutex>
 #include <optional>
 #include <sstream>
+#include <string_view>
+#include <vector>
 
 namespace doppel::simulation {
 namespace {
@@ -97,6 +101,21 @@ void lose_power(const std::string& directory, Scheduler& dice) {
     synced_files[inode_of(path)] = content;
   }
   synced_directories[directory] = files_in(directory);
+}
+
+void close_files_below(const std::string& directory) {
+  DIR* fds = ::opendir("/proc/self/fd");
+  std::vector<int> close;
+  std::array<char, 4096> target{};
+  while (const dirent* entry = ::readdir(fds)) {
+    const int fd = std::atoi(entry->d_name);
+    const ssize_t n =
+        ::readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), target.data(), target.size());
+    if (n > 0 && std::string_view(target.data(), static_cast<size_t>(n)).starts_with(directory + "/"))
+      close.push_back(fd);
+  }
+  ::closedir(fds);
+  for (const int fd : close) ::close(fd);
 }
 
 }  // namespace doppel::simulation

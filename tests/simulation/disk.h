@@ -12,4 +12,7 @@ namespace doppel::simulation {
 // be open. The directory itself stays.
 void lose_power(const std::string& directory, Scheduler& dice);
 
+// Closes the files of a killed process, as the system does.
+void close_files_below(const std::string& directory);
+
 }  // namespace doppel::simulation

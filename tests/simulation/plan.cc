@@ -16,12 +16,15 @@ class Planner {
 
   RunPlan make() {
     const bool smaller = plan_.seed % 8 == 1, recreates = plan_.seed % 8 == 5;
+    const bool loses_tails = plan_.seed % 8 == 4;
     for (life_ = 0; life_ < plan_.lives; ++life_) {
       for (uint64_t count = below(5); count > 0; --count) one();
       if (below(3) == 0 && !plan_.forgets_aborts) add(any_call(), Fault::storm).bits = storm();
       for (uint64_t count = compacts() ? below(4) : 0; count > 0; --count) add(any_call(), Fault::compact);
       if (smaller && below(3) == 0) add(any_call(), Fault::smaller_events);
       if (recreates && below(2) == 0) add(any_call(), Fault::recreate_topic);
+      if (loses_tails && below(2) == 0) add(any_call(), Fault::lose_tail);
+      if (loses_tails && below(6) == 0) add(any_call(), Fault::recreate_topic);
     }
     return std::move(plan_);
   }

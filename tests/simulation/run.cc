@@ -1,11 +1,8 @@
 #include "simulation/run.h"
 
-#include <dirent.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -13,10 +10,9 @@
 #include <optional>
 #include <set>
 
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "base/kill_point.h"
 #include "base/log.h"
+#include "base/status.h"
 #include "config/config.h"
 #include "daemon/forget_requests.h"
 #include "daemon/offset_requests.h"
@@ -25,6 +21,7 @@
 #include "roles/kafka.h"
 #include "roles/rebuild.h"
 #include "simulation/disk.h"
+#include "simulation/documents.h"
 #include "state/state_dir.h"
 
 namespace doppel::simulation {
@@ -44,21 +41,6 @@ struct Life {
   std::optional<absl::Status> ended;
 };
 
-// The system closes the files of a killed process.
-void close_files_below(const std::string& directory) {
-  DIR* fds = ::opendir("/proc/self/fd");
-  std::vector<int> close;
-  std::array<char, 4096> target{};
-  while (const dirent* entry = ::readdir(fds)) {
-    const int fd = std::atoi(entry->d_name);
-    const ssize_t n = ::readlink(fmt::format("/proc/self/fd/{}", fd).c_str(), target.data(), target.size());
-    if (n > 0 && std::string_view(target.data(), static_cast<size_t>(n)).starts_with(directory + "/"))
-      close.push_back(fd);
-  }
-  ::closedir(fds);
-  for (const int fd : close) ::close(fd);
-}
-
 class Run {
  public:
   Run(const RunPlan& plan, std::string folder, bool trace)
@@ -74,8 +56,10 @@ class Run {
       for (const auto& life : lives_)
         if (life->task == world_.scheduler.current()) return life->cluster->at_kill_point();
     });
+    world_.reports_ids = plan.seed / 8 % 2 == 0;
     world_.recreate_topic = [this](uint32_t bits) { recreate_topic(bits); };
-    make_documents();
+    world_.lose_tail = [this](uint32_t bits) { lose_tail(bits); };
+    documents_ = make_documents(plan.seed, kPartitions);
   }
 
   RunResult run() {
@@ -123,82 +107,7 @@ class Run {
 
   // ---- documents
 
-  // Few words, so that judging is fast; copies and near-copies of earlier documents, null values, poison.
-  void make_documents() {
-    Random random(plan_.seed * 7919 + 17);
-    const size_t count = 30 + random() % 60;
-    std::vector<std::string> texts;
-    for (size_t n = 0; n < count; ++n) {
-      Message m;
-      m.key = fmt::format("k{}", random() % (n + 5));
-      const uint64_t kind = random() % 20;
-      if (kind == 0) {
-        m.value.reset();
-      } else if (kind == 1) {
-        m.value = "{ this is not JSON";
-      } else if (relates()) {
-        texts.push_back(related_text(random, texts));
-        m.value = record(n, texts.back());
-      } else if (kind < 10 && !texts.empty()) {
-        std::string text = texts[random() % texts.size()];
-        if (random() % 2 == 0) text += " and";
-        m.value = record(n, text);
-      } else {
-        std::string text;
-        for (int w = 0; w < 14; ++w) text += fmt::format("{}w{}", w == 0 ? "" : " ", random() % 1000);
-        texts.push_back(text);
-        m.value = record(n, text);
-      }
-      if (random() % 40 == 0) m.key = std::string(120'000, 'x');   // more than an output accepts
-      if (random() % 15 == 0) m.key = fmt::format("k{:0800}", n);  // more than it may accept later
-      if (kind <= 1 && n % 4 == 0) {                               // no byte at all
-        m.key.reset();
-        if (m.value) m.value = "";
-      }
-      m.partition = static_cast<int32_t>(random() % kPartitions);
-      m.timestamp_ms = 1'600'000'000'000 + static_cast<int64_t>(n) * 60'000;
-      documents_.push_back(std::move(m));
-    }
-  }
-
-  // Some have no score.
-  static std::string record(size_t n, const std::string& text) {
-    const std::string score = n % 5 == 0 ? "null" : std::to_string(n * 37 % 23);
-    return fmt::format(R"({{"id":"d{}","score":{},"text":"{}"}})", n, score, text);
-  }
-
-  // Whether the run looks for copies of a part.
-  static bool relates(uint64_t seed) { return seed % 13 < 5; }
-  bool relates() const { return relates(plan_.seed); }
-
-  // Returns a new text, a copy, a part of an earlier text, one within other words, or two of them; some have
-  // the same bar of words before or after.
-  static std::string related_text(Random& random, const std::vector<std::string>& texts) {
-    const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
-    std::vector<std::string> words;
-    const auto fresh = [&](size_t count) {
-      for (; count > 0; --count) words.push_back(fmt::format("w{}", below(1000)));
-    };
-    const auto old = [&](bool part) {
-      const std::vector<std::string> all = absl::StrSplit(texts[below(texts.size())], ' ');
-      const size_t begin = part ? below(all.size() / 2 + 1) : 0;
-      const size_t count = part ? below(all.size() - begin + 1) : all.size();
-      const auto from = all.begin() + static_cast<std::ptrdiff_t>(begin);
-      words.insert(words.end(), from, from + static_cast<std::ptrdiff_t>(count));
-    };
-    const size_t kind = texts.empty() ? 0 : below(8);
-    if (kind == 2 || kind == 3) fresh(1 + below(30));
-    if (kind != 0) old(kind != 1 && kind != 3);
-    if (kind == 4) old(false);
-    if (kind == 0 || kind == 2 || kind == 5) fresh(kind == 0 ? 14 + below(60) : 1 + below(30));
-    const std::string text =
-        absl::StrJoin(words.begin(), words.begin() + std::min<std::ptrdiff_t>(std::ssize(words), 200), " ");
-    constexpr std::string_view kBar =
-        "home news sport weather travel about us contact privacy terms imprint help";
-    return below(4) != 0   ? text
-           : below(2) == 0 ? fmt::format("{} {}", kBar, text)
-                           : fmt::format("{} {}", text, kBar);
-  }
+  bool relates() const { return simulation::relates(plan_.seed); }
 
   void produce(uint64_t count) {
     for (; count > 0 && produced_ < documents_.size(); --count) append(documents_[produced_++], 0);
@@ -213,18 +122,68 @@ class Run {
   // it ends below, at or beyond the offset that was read. Does so only once doppel has read the previous one,
   // because it cannot know of a topic that came and went unseen.
   void recreate_topic(uint32_t bits) {
-    bool read = false;
+    bool read = false, knows_id = false;
     each_in_log([&](const LogRecord& record) {
       const auto* p = std::get_if<LogProgress>(&record);
-      read = read || (p != nullptr && p->incarnation == old_.size() + 1 && p->next > 0);
+      if (p == nullptr || p->incarnation != old_.size() + 1) return;
+      read = read || p->next > 0;
+      knows_id = !p->topic_id.empty();
     });
     if (!read || produced_ == 0) return;
-    refill(bits % 3 == 0 ? bits / 3 % (produced_ + 1) : bits % 3 == 1 ? produced_ : 0);
+    world_.stale_id = world_.broker.id_of(world_.broker.topics.at("in"));
+    // With a stale answer and the same records nobody knows it at once.
+    if (!knows_id || !same_times(bits))
+      world_.stale_until = world_.scheduler.now() + milliseconds(bits / 11 % 900);
+    refill(bits % 3 == 0 ? bits / 3 % (produced_ + 1) : bits % 3 == 1 ? produced_ : 0, bits, knows_id);
   }
-  void refill(size_t count) {
-    std::vector<Partition>& partitions = world_.broker.topics.at("in").partitions;
-    old_.push_back(std::exchange(partitions, std::vector<Partition>(kPartitions)));
-    for (size_t i = 0; i < count; ++i) append(documents_[i], static_cast<int64_t>(old_.size()) * 3'600'001);
+  static bool same_times(uint32_t bits) { return bits / 13 % 3 == 1; }
+  // With other times or with the same, by transactions or without. Without the id, nobody could know a
+  // topic with the same records at the same times, so then other texts come at these times.
+  void refill(size_t count, uint32_t bits = 0, bool knows_id = false) {
+    Broker& broker = world_.broker;
+    old_.push_back(broker.topics.at("in").partitions);
+    broker.recreate("in", kPartitions);
+    const bool transactions = bits / 17 % 2 == 1;
+    const size_t n = old_.size();
+    const auto value = [&](size_t i, size_t topic) {
+      return knows_id ? documents_[i].value : documents_[(i + 7 * topic) % documents_.size()].value;
+    };
+    for (size_t i = 0; i < count; ++i) {
+      Message m = documents_[i];
+      if (same_times(bits)) m.value = value(i, n);
+      bool other_time = !same_times(bits);
+      for (size_t before = 0; before < n && !knows_id; ++before)
+        other_time = other_time || value(i, before) == m.value;
+      append(m, other_time ? static_cast<int64_t>(n) * 3'600'001 : 0);
+      if (transactions && i % 3 == bits % 3) mark("in", m.partition, bits / 19 % 2 == 0);
+    }
+  }
+  // The end of a transaction, or an aborted record before it.
+  void mark(const std::string& topic, int32_t partition, bool commit) {
+    if (!commit)
+      world_.broker.append({topic, partition}, {.value = "aborted", .state = StoredRecord::State::aborted});
+    ++world_.broker.topics.at(topic).partitions[static_cast<size_t>(partition)].end;
+  }
+
+  // Cuts records off a partition, the last one that doppel has judged among them. The topic is the same, but
+  // other records come at these offsets: for doppel this is the next incarnation.
+  void lose_tail(uint32_t bits) {
+    const auto n = static_cast<int32_t>(bits % kPartitions);
+    int64_t judged = -1;
+    each_in_log([&](const LogRecord& record) {
+      const auto* p = std::get_if<LogProgress>(&record);
+      if (p != nullptr && p->partition == n) judged = p->incarnation == old_.size() + 1 ? p->next : -1;
+    });
+    const std::vector<Partition>& partitions = world_.broker.topics.at("in").partitions;
+    const std::vector<StoredRecord>& records = partitions[static_cast<size_t>(n)].records;
+    const auto behind = static_cast<size_t>(std::count_if(
+        records.begin(), records.end(), [&](const StoredRecord& r) { return r.offset + 1 >= judged; }));
+    if (judged <= 0 || behind == 0) return;
+    old_.push_back(partitions);
+    same_as_before_.insert(fmt::format("in@{}", old_.size() + 1));
+    world_.broker.lose_tail({"in", n}, behind + bits / 5 % 4);
+    begins_[{old_.size() + 1, n}] = partitions[static_cast<size_t>(n)].end;
+    if (bits / 23 % 2 == 1) mark("in", n, bits / 29 % 2 == 0);
   }
 
   // Like `doppel forget`. The document may be an original, a copy, or not judged yet.
@@ -259,7 +218,7 @@ class Run {
     for (const char* topic : {"events", "dead", "unique", "index"}) before_[topic] = read(topic);
     Broker next;
     next.did = world_.broker.did;
-    next.topics["in"] = std::move(world_.broker.topics["in"]);
+    next.topics["in"].partitions = std::move(world_.broker.topics["in"].partitions);
     world_.broker = std::move(next);
     world_.cluster += "-next";
     answer_again();
@@ -269,6 +228,7 @@ class Run {
     std::string offsets = "keep";
     if (chance(0.5)) {
       refill(below(produced_ + 1));
+      same_as_before_.insert(fmt::format("in@{}", old_.size() + 1));
       offsets = folder_ + "/offsets";
       std::ofstream file(offsets);
       for (int p = 0; p < kPartitions; ++p) file << fmt::format("in/{}=beginning\n", p);
@@ -362,6 +322,10 @@ class Run {
                                    : chance(0.5)       ? "b"
                                                        : fmt::format("new{}", number));
     } while (beside != nullptr && life.directory == beside->directory);
+    if (!advice_.empty()) {
+      std::filesystem::create_directories(life.directory);
+      if (leave_offsets_request(life.directory, std::exchange(advice_, {})).ok()) ++result_.requests;
+    }
     life.cluster = std::make_unique<LifeCluster>(world_, number, std::move(events));
     ++result_.lives;
     life.task = world_.scheduler.spawn([this, &life] {
@@ -390,12 +354,27 @@ class Run {
     }
     const absl::Status& status = *life.ended;
     if (absl::IsAborted(status)) ++result_.replaced;
-    const bool usual = status.ok() || absl::IsAborted(status) || absl::IsCancelled(status);
+    const bool usual =
+        status.ok() || absl::IsAborted(status) || absl::IsCancelled(status) || takes_advice(status);
     // docs/adr/0017 names this: only a person can continue then.
     if (absl::IsFailedPrecondition(status) &&
         status.message().find("must be sent again") != std::string::npos)
       ++world_.broker.did.lost;
     if (!usual) finding(fmt::format("life {} ended with: {}", life.number, status.ToString()));
+    return true;
+  }
+
+  // A daemon that cannot know, or must not decide, names the command that helps. The next start gets it.
+  bool takes_advice(const absl::Status& status) {
+    constexpr std::string_view kCommand = "doppel offsets set ";
+    const std::string_view text = std_sv(status.message());
+    const size_t at = text.rfind(kCommand);
+    if (!absl::IsFailedPrecondition(status) || at == std::string_view::npos || old_.empty()) return false;
+    const std::string_view line = text.substr(at + 15);
+    advice_ = line.substr(0, line.find(" --yes"));
+    // Also of a topic that was made again, if our offsets came back to the group in between.
+    same_as_before_.insert(fmt::format("in@{}", old_.size() + 1));
+    moved_ = true;
     return true;
   }
 
@@ -500,8 +479,13 @@ class Run {
     });
     if (owner != nullptr && !claimed_by(*owner)) return false;
     const auto& input = world_.broker.topics.at("in").partitions;
-    for (int p = 0; p < kPartitions; ++p)
-      if (progress[p] < input[p].end) return false;
+    for (int p = 0; p < kPartitions; ++p) {
+      const std::vector<StoredRecord>& records = input[p].records;
+      const auto last = std::find_if(records.rbegin(), records.rend(), [](const StoredRecord& r) {
+        return r.state == StoredRecord::State::committed;
+      });
+      if (last != records.rend() && progress[p] <= last->offset) return false;
+    }
     return expire.announced >= expire.lowest_live;
   }
 
@@ -528,24 +512,46 @@ class Run {
         if (compacted()) world_.broker.compact("index");
         break;
       }
-      if (over(life) && attempt < 3 && result_.findings.empty()) continue;
+      if (over(life) && attempt < 6 && result_.findings.empty()) continue;
       finding(world_.exhausted ? "it goes round in circles: calls or records without end"
                                : "the last life does not judge all documents");
       return;
     }
     result_.documents = static_cast<int>(documents_.size());
     if (!result_.findings.empty() || world_.broker.did.lost != 0) return;
+    check_begins();
     verify();
+  }
+
+  // After a lost tail, doppel reads again from where the partition differs, or from before.
+  void check_begins() {
+    if (compacted()) return;
+    std::map<std::pair<size_t, int32_t>, int64_t> first;
+    each_in_log([&](const LogRecord& record) {
+      const auto* p = std::get_if<LogProgress>(&record);
+      if (p != nullptr) first.try_emplace({p->incarnation, p->partition}, p->last_ms < 0 ? p->next : 0);
+    });
+    for (const auto& [of, differs] : begins_) {
+      const auto begins = first.find(of);
+      if (begins != first.end() && begins->second > differs)
+        finding(fmt::format("in@{}/{} is read from {}, but differs from {} on", of.first, of.second,
+                            begins->second, differs));
+    }
   }
 
   void verify() {
     const Options options = options_of(folder_ + "/a");
     const HashKey key = *parse_hash_key(kHashKey);
+    // Without an id, a commit after a recreation makes a topic look like the one before.
+    each_in_log([&](const LogRecord& record) {
+      const auto* p = std::get_if<LogProgress>(&record);
+      if (p != nullptr && p->moved > 0) same_as_before_.insert(fmt::format("in@{}", p->incarnation));
+    });
     if (!compacted()) {
       std::vector<std::string> inputs{"in"};
       for (size_t n = 0; n < old_.size(); ++n) inputs.push_back(fmt::format("in@{}", n + 2));
       const testing::Verification verification = testing::verify_topics(
-          [this](const std::string& topic) { return read(topic); }, options, key, inputs);
+          [this](const std::string& topic) { return read(topic); }, options, key, inputs, same_as_before_);
       for (const std::string& f : verification.findings) finding(f);
       result_.related = static_cast<int>(verification.related);
     }
@@ -574,6 +580,9 @@ class Run {
   size_t produced_ = 0;
   bool moved_ = false;                       // documents may be judged again
   std::vector<std::vector<Partition>> old_;  // the partitions of deleted topics with the input's name
+  std::map<std::pair<size_t, int32_t>, int64_t> begins_;  // where an incarnation differs from the one before
+  std::string advice_;                                    // the arguments of doppel offsets
+  std::set<std::string> same_as_before_;  // topics that are the one before, such as in@2, if it moved
   // The records that readers saw on the earlier clusters.
   std::map<std::string, std::vector<Message>> before_;
   int64_t copied_ = 0;  // up to here, the index log is a copy of the earlier cluster's

@@ -5,7 +5,7 @@ target_include_directories(simulated_kafka PUBLIC ${PROJECT_SOURCE_DIR}/src ${PR
 target_link_libraries(simulated_kafka PUBLIC doppel_app fmt::fmt)
 target_link_libraries(test_kafka_unit PRIVATE simulated_kafka)
 add_executable(simulate ${CMAKE_CURRENT_LIST_DIR}/simulate.cc ${CMAKE_CURRENT_LIST_DIR}/run.cc ${CMAKE_CURRENT_LIST_DIR}/plan.cc
-  ${CMAKE_CURRENT_LIST_DIR}/disk.cc)
+  ${CMAKE_CURRENT_LIST_DIR}/disk.cc ${CMAKE_CURRENT_LIST_DIR}/documents.cc)
 target_link_libraries(simulate PRIVATE simulated_kafka kafka_support CLI11::CLI11 GTest::gtest)
 # The same lives for the same code; scripts/simulate finds new ones by a seed of its own.
 add_test(NAME simulation/lives COMMAND simulate --lives 12000 --seed 1)

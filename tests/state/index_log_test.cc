@@ -138,7 +138,12 @@ TEST(IndexLog, TheProgressOfAPartition) {
                                .next = 500,
                                .incarnation = incarnation,
                                .last_ms = 7,
-                               .highest_ms = 9};
+                               .highest_ms = 9,
+                               .moved = incarnation / 2,
+                               .topic_id = "new",
+                               .former_id = incarnation == 1 ? "" : "old",
+                               .written_ms = 11,
+                               .samples = {{0, -1, 5}, {499, 7, ~0U}}};
     const auto is = read<LogProgress>(written(put_log_progress, progress));
     EXPECT_EQ(is.topic, "a.b");
     EXPECT_EQ(is.partition, 12);
@@ -146,6 +151,11 @@ TEST(IndexLog, TheProgressOfAPartition) {
     EXPECT_EQ(is.incarnation, incarnation);
     EXPECT_EQ(is.last_ms, 7);
     EXPECT_EQ(is.highest_ms, 9);
+    EXPECT_EQ(is.moved, incarnation / 2);
+    EXPECT_EQ(is.topic_id, "new");
+    EXPECT_EQ(is.former_id, progress.former_id);
+    EXPECT_EQ(is.written_ms, 11);
+    EXPECT_EQ(is.samples, progress.samples);
     EXPECT_FALSE(is.forgotten);
   }
   EXPECT_EQ(stored_incarnation(1), -1);  // as earlier versions stored it

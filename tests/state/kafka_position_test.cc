@@ -31,7 +31,14 @@ KafkaPosition random_position(std::mt19937_64& random) {
                          .next = static_cast<int64_t>(random() >> 1),
                          .incarnation = 1 + static_cast<uint32_t>(random() % 3),
                          .last_ms = static_cast<int64_t>(random()),
-                         .highest_ms = static_cast<int64_t>(random())};
+                         .highest_ms = static_cast<int64_t>(random()),
+                         .moved = static_cast<uint32_t>(random() % 3),
+                         .topic_id = random_text(random),
+                         .written_ms = static_cast<int64_t>(random())};
+    for (uint64_t k = random() % 4; k > 0; --k)
+      add_sample(progress.samples, {.offset = progress.next - static_cast<int64_t>(k * k),
+                                    .timestamp_ms = static_cast<int64_t>(random()),
+                                    .checksum = static_cast<uint32_t>(random())});
     out.progress.emplace(std::pair(progress.topic, progress.partition), progress);
   }
   if (random() % 2 == 0) out.cut = {.generation = "g" + random_text(random), .cut = random()};
@@ -50,6 +57,8 @@ void same(const KafkaPosition& a, const KafkaPosition& b) {
     RC_ASSERT(of_a[i].topic == of_b[i].topic && of_a[i].partition == of_b[i].partition);
     RC_ASSERT(of_a[i].next == of_b[i].next && of_a[i].incarnation == of_b[i].incarnation);
     RC_ASSERT(of_a[i].last_ms == of_b[i].last_ms && of_a[i].highest_ms == of_b[i].highest_ms);
+    RC_ASSERT(of_a[i].moved == of_b[i].moved && of_a[i].topic_id == of_b[i].topic_id);
+    RC_ASSERT(of_a[i].written_ms == of_b[i].written_ms && of_a[i].samples == of_b[i].samples);
   }
 }
 
@@ -66,28 +75,57 @@ RC_GTEST_PROP(KafkaPosition, IsReadAsItWasWritten, (uint64_t seed)) {
     RC_ASSERT(!decode_position(bytes.substr(0, length)).ok());
 }
 
-// Version 1 does not know the offset of the epoch, which is the varint before the number of partitions.
-TEST(KafkaPosition, TheFirstVersion) {
-  KafkaPosition position{.cluster = "c", .index_log = "l", .log_offset = 5, .expire = {.lowest_live = 3}};
-  position.progress[{"t", 0}] = {.topic = "t", .next = 9, .last_ms = 4, .highest_ms = 6};
-  std::string bytes = encode_position(position);
-  ASSERT_EQ(bytes.substr(0, 4), "DKP\x02");
-  std::string head = "DKP\x01";
-  put_string(head, "c");
-  put_string(head, "l");
-  for (const uint64_t number : {5, 0, 3, 0}) put_varint(head, number);
-  ASSERT_EQ(bytes.substr(4, head.size() - 4), head.substr(4));
-  const auto read = decode_position(head + bytes.substr(head.size() + 1));
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->epoch_offset, -1);
-  EXPECT_EQ(read->log_offset, 5);
-  EXPECT_EQ(read->progress.at({"t", 0}).next, 9);
+// Version 1 does not know the offset of the epoch, which is the varint before the number of partitions. 3 has
+// a cut at the end, and 4 an owner behind it.
+TEST(KafkaPosition, EarlierVersions) {
+  for (char version = 1; version <= 4; ++version) {
+    std::string bytes = std::string("DKP") + version;
+    put_string(bytes, "c");
+    put_string(bytes, "l");
+    for (const uint64_t number : {5, 0, 3, 0}) put_varint(bytes, number);
+    if (version > 1) put_varint(bytes, 8);
+    put_varint(bytes, 1);  // partition
+    put_string(bytes, "t");
+    for (const uint64_t number : {2, 9}) put_varint(bytes, number);
+    put_fixed<int32_t>(bytes, -1);
+    for (const int64_t time : {4, 6}) put_fixed<int64_t>(bytes, time);
+    if (version > 2) put_string(bytes, "g");
+    if (version > 2) put_varint(bytes, 77);
+    if (version > 3) put_string(bytes, "o");
+    const auto read = decode_position(bytes);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(read->epoch_offset, version > 1 ? 7 : -1);
+    EXPECT_EQ(read->log_offset, 5);
+    EXPECT_EQ(read->cut.cut, version > 2 ? 77U : 0);
+    EXPECT_EQ(read->owner, version > 3 ? "o" : "");
+    const LogProgress& progress = read->progress.at({"t", 2});
+    EXPECT_EQ(progress.next, 9);
+    EXPECT_EQ(progress.highest_ms, 6);
+    EXPECT_EQ(progress.written_ms, 0);
+    EXPECT_TRUE(progress.samples.empty());
+  }
+}
+
+// Any record that was read lies behind a sample, and not much: that is how far a reader must go back at most.
+RC_GTEST_PROP(AddSample, KeepsFewThatAreNear, (uint64_t seed)) {
+  std::mt19937_64 random(seed);
+  std::vector<LogProgress::Sample> samples;
+  int64_t last = -1;
+  for (int n = 0; n < 300; ++n) {
+    last += 1 + static_cast<int64_t>(random() % 50);
+    add_sample(samples, {.offset = last, .timestamp_ms = n});
+    RC_ASSERT(samples.back().offset == last && samples.size() <= 10);
+    for (size_t i = 1; i < samples.size(); ++i) {
+      const int64_t newer = last - samples[i].offset, older = last - samples[i - 1].offset;
+      RC_ASSERT(older > newer && older <= 16 * newer + 64 * 50);
+    }
+  }
 }
 
 TEST(KafkaPosition, OtherPositionsAndNewerVersions) {
   EXPECT_FALSE(is_kafka_position("DFP\x01"));
   EXPECT_EQ(decode_position("DFP\x01").status().code(), absl::StatusCode::kFailedPrecondition);
-  const absl::Status newer = decode_position("DKP\x05rest").status();
+  const absl::Status newer = decode_position("DKP\x06rest").status();
   EXPECT_EQ(newer.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(newer.message().find("newer version"), std::string::npos);
 }

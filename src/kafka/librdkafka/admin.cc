@@ -107,4 +107,39 @@ absl::StatusOr<std::vector<std::string>> topic_configs(rd_kafka_t* client, const
   return out;
 }
 
+#if RD_KAFKA_VERSION >= 0x020300ff
+
+absl::StatusOr<std::vector<std::string>> topic_ids(rd_kafka_t* client,
+                                                   const std::vector<std::string>& topics) {
+  std::vector<std::string> out(topics.size());
+  if (topics.empty()) return out;
+  const TopicCollection asked = topic_collection(topics);
+  ASSIGN_OR_RETURN(const Event event,
+                   ask_admin(client, RD_KAFKA_ADMIN_OP_DESCRIBETOPICS, "cannot read the ids of topics",
+                             [&](auto* options, auto* queue) {
+                               rd_kafka_DescribeTopics(client, asked.get(), options, queue);
+                             }));
+  size_t n = 0;
+  const rd_kafka_TopicDescription_t** found =
+      rd_kafka_DescribeTopics_result_topics(rd_kafka_event_DescribeTopics_result(event.get()), &n);
+  for (size_t i = 0; i < n; ++i) {
+    const rd_kafka_Uuid_t* id = rd_kafka_TopicDescription_topic_id(found[i]);
+    if (rd_kafka_error_code(rd_kafka_TopicDescription_error(found[i])) != RD_KAFKA_RESP_ERR_NO_ERROR ||
+        id == nullptr ||
+        (rd_kafka_Uuid_most_significant_bits(id) == 0 && rd_kafka_Uuid_least_significant_bits(id) == 0))
+      continue;  // brokers before 2.8 know no ids
+    for (size_t t = 0; t < topics.size(); ++t)
+      if (topics[t] == rd_kafka_TopicDescription_name(found[i])) out[t] = rd_kafka_Uuid_base64str(id);
+  }
+  return out;
+}
+
+#else
+
+absl::StatusOr<std::vector<std::string>> topic_ids(rd_kafka_t*, const std::vector<std::string>& topics) {
+  return std::vector<std::string>(topics.size());
+}
+
+#endif
+
 }  // namespace doppel::kafka

@@ -14,4 +14,8 @@ absl::Status create_topic(rd_kafka_t* client, const TopicSpec& spec, bool only_a
 absl::StatusOr<std::vector<std::string>> topic_configs(rd_kafka_t* client, const std::string& topic,
                                                        const std::vector<std::string>& names);
 
+// As Cluster::topic_ids().
+absl::StatusOr<std::vector<std::string>> topic_ids(rd_kafka_t* client,
+                                                   const std::vector<std::string>& topics);
+
 }  // namespace doppel::kafka

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "kafka/librdkafka/client.h"
@@ -18,6 +19,22 @@ struct DestroyEvent {
   void operator()(rd_kafka_event_t* event) const { rd_kafka_event_destroy(event); }
 };
 using Event = std::unique_ptr<rd_kafka_event_t, DestroyEvent>;
+
+#if RD_KAFKA_VERSION >= 0x020300ff  // DescribeTopics
+struct DestroyCollection {
+  void operator()(rd_kafka_TopicCollection_t* topics) const { rd_kafka_TopicCollection_destroy(topics); }
+};
+using TopicCollection = std::unique_ptr<rd_kafka_TopicCollection_t, DestroyCollection>;
+
+// Of different topics.
+inline TopicCollection topic_collection(const std::vector<std::string>& topics) {
+  std::vector<const char*> names;
+  names.reserve(topics.size());
+  for (const std::string& name : topics) names.push_back(name.c_str());
+  return TopicCollection(rd_kafka_TopicCollection_of_topic_names(names.data(), names.size()));
+}
+#endif
+
 // `call` gets options and queue for the request. `what` begins the error's message. The answer holds no error
 // of the whole request, but may hold errors of single topics.
 template <typename Call>

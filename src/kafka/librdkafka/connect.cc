@@ -41,6 +41,11 @@ class LibraryCluster final : public Cluster {
     return kafka::topic_configs(asker.get(), topic, names);
   }
 
+  absl::StatusOr<std::vector<std::string>> topic_ids(const std::vector<std::string>& topics) override {
+    ASSIGN_OR_RETURN(const Asker asker, asker_of(Isolation::committed));
+    return kafka::topic_ids(asker.get(), topics);
+  }
+
   absl::StatusOr<Watermarks> watermarks(const Place& place, Isolation isolation) override {
     ASSIGN_OR_RETURN(const int64_t low, offset(place, isolation, RD_KAFKA_OFFSET_BEGINNING));
     ASSIGN_OR_RETURN(const int64_t high, offset(place, isolation, RD_KAFKA_OFFSET_END));

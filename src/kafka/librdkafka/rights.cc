@@ -42,10 +42,6 @@ std::vector<absl::Status> try_to_make(const ClientOptions& options, const std::v
 
 namespace {
 
-struct DestroyCollection {
-  void operator()(rd_kafka_TopicCollection_t* topics) const { rd_kafka_TopicCollection_destroy(topics); }
-};
-
 absl::Status verdict(const TopicUse& use, const rd_kafka_TopicDescription_t* topic) {
   size_t n = 0;
   const rd_kafka_AclOperation_t* rights = rd_kafka_TopicDescription_authorized_operations(topic, &n);
@@ -69,10 +65,7 @@ std::vector<absl::Status> try_rights(const ClientOptions& options, const std::st
   if (!client.ok() || uses.empty()) return out;
   std::set<std::string> all;
   for (const TopicUse& use : uses) all.insert(use.topic);
-  std::vector<const char*> names;
-  for (const std::string& name : all) names.push_back(name.c_str());
-  const std::unique_ptr<rd_kafka_TopicCollection_t, DestroyCollection> topics(
-      rd_kafka_TopicCollection_of_topic_names(names.data(), names.size()));
+  const TopicCollection topics = topic_collection({all.begin(), all.end()});
   const absl::StatusOr<Event> event = ask_admin(
       client->get(), RD_KAFKA_ADMIN_OP_DESCRIBETOPICS, "rights", [&](auto* admin_options, auto* queue) {
         if (rd_kafka_error_t* failed =

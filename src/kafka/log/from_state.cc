@@ -102,6 +102,10 @@ class Publishing {
 
   // Replaces the progress, whose offsets belong to another cluster, by the offsets that the user gave.
   absl::Status choose_offsets() {
+    for (auto& [place, p] : position_.progress) {  // ids and the group's offsets belong to a cluster, too
+      p.topic_id = p.former_id = "";
+      p.written_ms = 0;
+    }
     if (offsets_.empty() || offsets_ == kKeep) return absl::OkStatus();
     ASSIGN_OR_RETURN(const std::vector<ChosenOffset> chosen, read_chosen_offsets(offsets_));
     std::map<std::pair<std::string, int32_t>, LogProgress> progress;
@@ -110,11 +114,13 @@ class Publishing {
       const std::pair place(c.place.topic, c.place.partition);
       const auto before = position_.progress.find(place);
       LogProgress p{.topic = c.place.topic, .partition = c.place.partition, .next = next};
-      if (before != position_.progress.end()) {
-        p.highest_ms = before->second.highest_ms;
-        p.incarnation = before->second.incarnation;
-        if (!mutated(Mutation::a_moved_index_keeps_its_places))
-          ++p.incarnation;  // here the same offset is another record
+      if (before != position_.progress.end()) p.highest_ms = before->second.highest_ms;
+      for (const auto& [other, old] : position_.progress) {  // a topic's partitions have one incarnation
+        if (other.first != c.place.topic || mutated(Mutation::a_moved_index_keeps_its_places) ||
+            old.incarnation < p.incarnation)
+          continue;
+        p.incarnation = old.incarnation + 1;  // here the same offset may be another record
+        p.moved = mutated(Mutation::a_moved_index_forgets_its_topics) ? 0 : old.moved + 1;
       }
       progress.emplace(place, std::move(p));
     }

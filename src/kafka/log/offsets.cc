@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <memory>
+#include <set>
 #include <utility>
 
+#include "base/mutation.h"
 #include "base/status.h"
+#include "kafka/witness.h"
 
 namespace doppel {
 namespace {
@@ -38,11 +43,66 @@ std::string OffsetChange::text() const {
   if (after.forgotten)
     return fmt::format("{}: {} -> forgotten; it begins at kafka.start if it is read again", place,
                        before.next);
+  if (after.incarnation != before.incarnation && after.next == before.next) {
+    return fmt::format("{}: {} -> {}, where the topic is another from now on (incarnation {})", place,
+                       before.next, after.next, after.incarnation);
+  }
   const int64_t moved = after.next - before.next;
   const char* plural = moved == 1 || moved == -1 ? "record is" : "records are";
   return fmt::format("{}: {} -> {} ({} {} {})", place, before.next, after.next, std::abs(moved), plural,
                      moved >= 0 ? "skipped" : "judged again");
 }
+
+namespace {
+
+// The topics of which a partition that moves does not hold the record that was read last.
+absl::StatusOr<std::set<std::string>> changed_topics(const std::vector<OffsetChange>& changes,
+                                                     kafka::Cluster& cluster) {
+  std::set<std::string> out;
+  if (mutated(Mutation::lost_tails_keep_their_places)) return out;
+  std::vector<kafka::LastRead> last;
+  for (const OffsetChange& change : changes) {
+    const LogProgress& p = change.before;
+    const kafka::Place place{p.topic, p.partition};
+    if (change.after.forgotten || (p.samples.empty() && p.last_ms < 0)) continue;
+    if (p.samples.empty()) {
+      last.push_back({.place = place, .offset = p.next - 1, .timestamp_ms = p.last_ms});
+    } else {
+      const LogProgress::Sample& sample = p.samples.back();
+      last.push_back({place, sample.offset, sample.timestamp_ms, sample.checksum});
+    }
+  }
+  if (last.empty()) return out;
+  ASSIGN_OR_RETURN(const std::unique_ptr<kafka::Witness> witness, kafka::Witness::open(cluster));
+  ASSIGN_OR_RETURN(const std::vector<kafka::Found> found, witness->compare(last));
+  for (size_t i = 0; i < last.size(); ++i)
+    if (found[i] != kafka::Found::same) out.insert(last[i].place.topic);
+  return out;
+}
+
+// Gives all partitions of a changed topic the next incarnation, also those that stay where they are.
+void raise(const std::string& topic, const kafka::KafkaPosition& position,
+           std::vector<OffsetChange>& changes) {
+  uint32_t incarnation = 1;
+  for (const auto& [place, progress] : position.progress)
+    if (place.first == topic) incarnation = std::max(incarnation, progress.incarnation);
+  for (const auto& [place, progress] : position.progress) {
+    if (place.first != topic || progress.incarnation != incarnation) continue;
+    auto change = std::find_if(changes.begin(), changes.end(), [&, partition = place.second](const auto& c) {
+      return c.before.topic == topic && c.before.partition == partition;
+    });
+    if (change == changes.end()) {
+      change = changes.insert(changes.end(), {progress, progress});
+    } else if (change->after.next >= change->before.next) {
+      change->after.samples.clear();
+    }
+    change->after.last_ms = -1;
+    ++change->after.incarnation;
+    ++change->after.moved;
+  }
+}
+
+}  // namespace
 
 absl::StatusOr<std::vector<OffsetChange>> plan_offsets(const OffsetsWanted& wanted,
                                                        const kafka::KafkaPosition& position,
@@ -67,8 +127,12 @@ absl::StatusOr<std::vector<OffsetChange>> plan_offsets(const OffsetsWanted& want
       return invalid(fmt::format("{}/{} does not exist now", chosen.place.topic, chosen.place.partition));
     RETURN_IF_ERROR(next.status());
     change.after.next = *next;
-    if (change.after.next != change.before.next) change.after.last_ms = -1;  // it was another record's
+    if (change.after.next == change.before.next) continue;
+    change.after.last_ms = -1;  // it was another record's
+    std::erase_if(change.after.samples, [&](const auto& sample) { return sample.offset >= *next; });
   }
+  ASSIGN_OR_RETURN(const std::set<std::string> changed, changed_topics(out, cluster));
+  for (const std::string& topic : changed) raise(topic, position, out);
   return out;
 }
 

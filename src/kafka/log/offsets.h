@@ -23,12 +23,17 @@ struct OffsetsWanted {
 
 struct OffsetChange {
   LogProgress before, after;
+  bool any() const {
+    return after.forgotten || after.next != before.next || after.incarnation != before.incarnation;
+  }
   // Such as "documents/0: 1200 -> 1500 (300 records are skipped)".
   std::string text() const;
 };
 
-// Returns the changes that a request makes. InvalidArgument: the index has not read such a topic or
-// partition, or the partition has no such offset.
+// Returns the changes that a request makes. If a partition no longer holds the record that was read last, the
+// brokers have lost records, so the same offset may be another record: the topic's partitions get the next
+// incarnation. InvalidArgument: the index has not read such a topic or partition, or the partition has no
+// such offset.
 absl::StatusOr<std::vector<OffsetChange>> plan_offsets(const OffsetsWanted& wanted,
                                                        const kafka::KafkaPosition& position,
                                                        kafka::Cluster& cluster);

@@ -89,7 +89,8 @@ absl::Status release_log(KafkaIndex& index) {
   return absl::OkStatus();
 }
 
-absl::Status complete_rebuild(KafkaIndex& index, const std::vector<LogProgress>& progress) {
+absl::Status complete_rebuild(KafkaIndex& index, std::vector<LogProgress> progress) {
+  for (LogProgress& p : progress) p.written_ms = 0;  // a rebuild commits no offsets of a group
   return write(index, progress, true);
 }
 

@@ -22,6 +22,6 @@ absl::Status write_generation(KafkaIndex& index, const std::string& generation);
 // after it.
 absl::Status release_log(KafkaIndex& index);
 // Ends a rebuild: writes the progress of the input and that the log is complete, in one transaction.
-absl::Status complete_rebuild(KafkaIndex& index, const std::vector<LogProgress>& progress);
+absl::Status complete_rebuild(KafkaIndex& index, std::vector<LogProgress> progress);
 
 }  // namespace doppel

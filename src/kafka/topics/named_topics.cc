@@ -323,6 +323,7 @@ kafka::KafkaSourceOptions kafka_source_options(const Options& o, kafka::Inputs i
           .recreated_stops = o.cluster.is_part()              ? kOrderIsLost
                              : o.kafka.on_recreated == "stop" ? kReadIt
                                                               : "",
+          .order_is_lost = o.cluster.is_part() ? kOrderIsLost : "",
           .metadata_ms = static_cast<int>(o.kafka.metadata_interval_ms),
           .stop = std::move(stop)};
 }

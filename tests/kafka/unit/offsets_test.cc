@@ -12,6 +12,7 @@
 
 #include "kafka/log/chosen_offsets.h"
 #include "kafka/unit/simulated.h"
+#include "kafka/witness.h"
 #include "temporary_directory.h"
 
 namespace doppel::kafka_test {
@@ -75,7 +76,7 @@ class ChosenInMemory : public ::testing::Test {
     partition.low = 3;
     partition.records.erase(partition.records.begin(), partition.records.begin() + 3);
     position.progress[{"pages", 0}] = {
-        .topic = "pages", .partition = 0, .next = 7, .last_ms = 5, .highest_ms = 9};
+        .topic = "pages", .partition = 0, .next = 7, .last_ms = 1'600'000'006'000, .highest_ms = 9};
     position.progress[{"pages", 1}] = {.topic = "pages", .partition = 1};
     position.progress[{"gone", 0}] = {.topic = "gone", .partition = 0};
   }
@@ -122,6 +123,40 @@ TEST_F(ChosenInMemory, ARequestSaysWhatItChanges) {
   EXPECT_THAT(plan("pages/0=99"), ElementsAre("a request for offsets must begin with set or forget"));
 }
 
+// Brokers lost records, and the partition grew again: the same offsets may hold other records. So what is
+// read from now on has another incarnation, in all partitions of the topic.
+TEST_F(ChosenInMemory, AMoveAfterALostTailRaisesTheIncarnation) {
+  LogProgress& first = position.progress[{"pages", 0}];
+  const auto planned = [&](const std::string& line) {
+    return plan_offsets(OffsetsWanted::parse(line).value(), position, kafka.process()).value();
+  };
+  std::vector<OffsetChange> changes = planned("set pages/0=6");
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_EQ(changes[0].after.incarnation, 1U);
+  EXPECT_EQ(changes[0].after.moved, 0U);
+  for (const int64_t offset : {4, 5, 6})
+    first.samples.push_back({offset, 1'600'000'000'000 + offset * 1000, kafka::checksum_of("", "")});
+  ASSERT_EQ(planned("set pages/0=7").size(), 1U);
+  EXPECT_FALSE(planned("set pages/0=7")[0].any());
+
+  first.samples.back().checksum ^= 1;
+  changes = planned("set pages/0=6");
+  ASSERT_EQ(changes.size(), 2U);
+  EXPECT_EQ(changes[0].text(), "pages/0: 7 -> 6 (1 record is judged again)");
+  EXPECT_EQ(changes[1].text(), "pages/1: 0 -> 0, where the topic is another from now on (incarnation 2)");
+  for (const OffsetChange& change : changes) {
+    EXPECT_TRUE(change.any());
+    EXPECT_EQ(change.after.incarnation, 2U);
+    EXPECT_EQ(change.after.moved, 1U);
+    EXPECT_EQ(change.after.last_ms, -1);
+  }
+  EXPECT_EQ(changes[0].after.samples.size(), 2U);  // those before still show whether it is the same
+  // To go on where it was is a move, too.
+  changes = planned("set pages/0=7");
+  EXPECT_EQ(changes[0].after.incarnation, 2U);
+  EXPECT_TRUE(changes[0].after.samples.empty());
+}
+
 // The time of the record before belongs to it, not to another one.
 TEST_F(ChosenInMemory, AMovedOffsetForgetsTheRecordBefore) {
   const auto last = [&](const std::string& line) {
@@ -130,7 +165,7 @@ TEST_F(ChosenInMemory, AMovedOffsetForgetsTheRecordBefore) {
         .after.last_ms;
   };
   EXPECT_EQ(last("set pages/0=8"), -1);
-  EXPECT_EQ(last("set pages/0=7"), 5);
+  EXPECT_EQ(last("set pages/0=7"), 1'600'000'006'000);
 }
 
 }  // namespace

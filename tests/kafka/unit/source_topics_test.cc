@@ -26,11 +26,13 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr std::chrono::milliseconds kRecreation(100);  // brokers take longer than 80 ms
+constexpr std::chrono::milliseconds kStale(90);        // a broker reports the old id for so long
 
 class ChangingTopic : public ::testing::Test {
  protected:
   explicit ChangingTopic(uint64_t seed = 1) : kafka(seed) {
     options.metadata_ms = 1'000;
+    kafka.topic("pages", 0);
     recreate(2);
   }
 
@@ -47,7 +49,9 @@ class ChangingTopic : public ::testing::Test {
   }
   void recreate(size_t partitions) {
     Clock::sleep(kRecreation);
-    topic() = {.partitions = std::vector<simulation::Partition>(partitions), .configs = {}};
+    kafka.world.stale_id = kafka.world.broker.id_of(topic());
+    kafka.world.stale_until = Clock::now() + kStale;
+    kafka.world.broker.recreate("pages", partitions);
     ++made_;
   }
 
@@ -66,15 +70,29 @@ class ChangingTopic : public ::testing::Test {
   absl::Status next() {
     Batch batch;
     RETURN_IF_ERROR(source->next(batch).status());
-    for (const Record& r : batch.records) {
+    for (size_t i = 0; i < batch.records.size(); ++i) {
+      const Record& r = batch.records[i];
       read.emplace_back(r.value);
       LogProgress& p = progress_[r.partition];
       EXPECT_GE(r.incarnation, p.incarnation);
-      p = {.topic = "pages",
-           .partition = r.partition,
-           .next = static_cast<int64_t>(r.offset) + 1,
-           .incarnation = r.incarnation,
-           .last_ms = r.timestamp_ms};
+      if (r.incarnation > p.incarnation) p = {.former_id = p.topic_id};
+      p.topic = "pages";
+      p.partition = r.partition;
+      p.next = static_cast<int64_t>(r.offset) + 1;
+      p.incarnation = r.incarnation;
+      p.last_ms = r.timestamp_ms;
+      p.moved = r.moved;
+      if (!r.topic_id.empty()) p.topic_id = r.topic_id;
+      p.written_ms = Clock::unix_ms();
+      if (i + 1 == batch.records.size() || batch.records[i + 1].partition != r.partition) {
+        const Record* first = &r;
+        while (first != batch.records.data() && first[-1].partition == r.partition) --first;
+        add_samples(p.samples, static_cast<size_t>(&r - first + 1), [&](size_t n) {
+          return LogProgress::Sample{static_cast<int64_t>(first[n].offset), first[n].timestamp_ms,
+                                     kafka::checksum_of("", first[n].value)};
+        });
+      }
+      topic().group[r.partition] = {.offset = p.next, .note = ""};
       made_by_[r.incarnation].insert(std::stoi(read.back()));
     }
     return absl::OkStatus();
@@ -94,7 +112,11 @@ class ChangingTopic : public ::testing::Test {
 };
 
 // In each topic, every partition is read from its beginning without a gap, and the last topic is read whole.
-TEST_F(ChangingTopic, IsReadFromItsBeginningEachTime) {
+class ChangingTopicEachTime : public ChangingTopic, public ::testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(Ids, ChangingTopicEachTime, ::testing::Bool());
+
+TEST_P(ChangingTopicEachTime, IsReadFromItsBeginning) {
+  kafka.world.reports_ids = GetParam();
   const uint64_t seed = std::random_device{}();
   std::mt19937_64 random(seed);
   SCOPED_TRACE(fmt::format("seed {}", seed));
@@ -141,14 +163,17 @@ TEST_F(ChangingTopic, IsReadFromItsBeginningEachTime) {
   }
 }
 
-// Reads five records of each partition.
-class ReadTopic : public ChangingTopic {
+// Reads five records of each partition, from a broker that reports ids or not.
+class ReadTopic : public ChangingTopic, public ::testing::WithParamInterface<bool> {
  protected:
   ReadTopic() {
-    add(0, 5);
-    add(1, 5);
+    kafka.world.reports_ids = GetParam();
     EXPECT_TRUE(open().ok());
-    EXPECT_TRUE(read_on(std::chrono::milliseconds(100)).ok());
+    for (const int count : {3, 1, 1}) {  // the id is trusted after a second
+      add(0, count);
+      add(1, count);
+      EXPECT_TRUE(read_on(std::chrono::milliseconds(1'100)).ok());
+    }
     EXPECT_EQ(read.size(), 10u);
     read.clear();
   }
@@ -164,18 +189,20 @@ class ReadTopic : public ChangingTopic {
   }
 };
 
-TEST_F(ReadTopic, ThatIsMadeAgainStopsIfItMust) {
+INSTANTIATE_TEST_SUITE_P(Ids, ReadTopic, ::testing::Bool());
+
+TEST_P(ReadTopic, ThatIsMadeAgainStopsIfItMust) {
   options.recreated_stops = "This helps.";
   ASSERT_TRUE(open().ok());
   recreate(2);
   add(0, 9);
-  expect_error(
-      "pages/0 holds another record at offset 4 than the one that was read: the topic was deleted and "
-      "created again. This helps.");
+  expect_error(GetParam() ? "the topic pages has the id id-3, and the one that was read had id-2"
+                          : "pages/1 ends at offset 0, but it was read up to 5",
+               ": the topic was deleted and created again. This helps.");
 }
 
 // The partition that was read last is gone, and comes back with a later topic.
-TEST_F(ReadTopic, ThatIsMadeAgainWithFewerPartitionsIsReadFromItsBeginning) {
+TEST_P(ReadTopic, ThatIsMadeAgainWithFewerPartitionsIsReadFromItsBeginning) {
   recreate(1);
   add(0, 2);
   ASSERT_TRUE(read_on(std::chrono::seconds(5)).ok());
@@ -187,26 +214,116 @@ TEST_F(ReadTopic, ThatIsMadeAgainWithFewerPartitionsIsReadFromItsBeginning) {
   EXPECT_THAT(read, ::testing::UnorderedElementsAre("2/0/0", "2/0/1", "3/0/0", "3/0/1", "3/0/2", "3/1/0"));
 }
 
-TEST_F(ReadTopic, WhoseBrokersLostTheLastRecordsIsAnError) {
-  partition(1).records.resize(3);
-  partition(1).end = 3;
+// All partitions lost records: that is no reason to take the topic for another one.
+TEST_P(ReadTopic, WhoseBrokersLostTheLastRecordsIsAnError) {
+  for (const size_t n : {0, 1}) kafka.world.broker.lose_tail({"pages", static_cast<int32_t>(n)}, 2);
   add(0);
   expect_error(
-      "pages/1 ends at offset 3, but it was read up to 5, and other partitions of the topic are the same: "
-      "the brokers have lost records",
-      "doppel offsets set pages/1=end");
+      "pages/0 ends at offset 4, but it was read up to 5: the brokers have lost records that were read. Go "
+      "back to where it is the same, and start again: ",
+      "doppel offsets set pages/0=2 pages/1=2 --yes");
 }
 
-TEST_F(ReadTopic, WithAnotherLastRecordIsAnError) {
-  partition(1).records.back().value = "another one";
-  partition(1).records.back().timestamp_ms += 1;  // progress has no more of a record
-  add(1);
+TEST_P(ReadTopic, WhoseTailWasLostAndGrewAgainIsAnError) {
+  kafka.world.broker.lose_tail({"pages", 1}, 2);
+  add(1, 4);
   options.metadata_ms = 100'000;
-  expect_error("pages/1 holds another record at offset 4 than the one that was read, and other partitions",
-               "doppel offsets set pages/1=5");
+  expect_error(
+      "pages/1 holds another record at offset 4 than the one that was read: the brokers have lost records "
+      "that "
+      "were read.",
+      ": doppel offsets set pages/1=2 --yes");
 }
 
-TEST_F(ReadTopic, ThatDeletedUnreadRecordsIsAnErrorUnlessItMayGoOn) {
+// The end of a transaction is where a record was, in the same topic and in another one.
+TEST_P(ReadTopic, WithAMarkerAtTheLastPlaceIsNotTheSame) {
+  const auto commit = [&] { ++partition(0).end; };
+  kafka.world.broker.lose_tail({"pages", 0}, 1);
+  commit();
+  add(0, 3);
+  expect_error("pages/0 holds no record at offset 4 any more, where one was read: the brokers have lost");
+  recreate(2);
+  add(0, 4);
+  commit();
+  add(0, 3);
+  const absl::Status status = open();
+  ASSERT_TRUE(status.ok()) << status;
+  ASSERT_TRUE(read_on(std::chrono::seconds(5)).ok());
+  EXPECT_THAT(read, ElementsAre("2/0/0", "2/0/1", "2/0/2", "2/0/3", "2/0/5", "2/0/6", "2/0/7"));
+}
+
+// A reload by event time: other records with the same timestamps.
+TEST_P(ReadTopic, WithTheTimestampsOfTheFirstIsReadFromItsBeginning) {
+  const simulation::Partition before = partition(0);
+  recreate(2);
+  for (simulation::StoredRecord record : before.records) {
+    record.value = "2" + record.value->substr(1);
+    kafka.world.broker.append({"pages", 0}, record);
+  }
+  add(0);
+  for (const bool again : {false, true}) {
+    if (again) {
+      ASSERT_TRUE(open().ok());
+    }
+    ASSERT_TRUE(read_on(std::chrono::seconds(5)).ok());
+    EXPECT_THAT(read, ElementsAre("2/0/0", "2/0/1", "2/0/2", "2/0/3", "2/0/4", "2/0/5"));
+  }
+}
+
+// The same records in another topic: only the id tells.
+TEST_P(ReadTopic, WithTheRecordsOfTheFirstIsKnownByItsId) {
+  const std::vector<simulation::Partition> before = topic().partitions;
+  recreate(2);
+  topic().partitions = before;
+  Clock::sleep(kStale);
+  add(0);
+  ASSERT_TRUE(read_on(std::chrono::seconds(5)).ok());
+  EXPECT_EQ(read.size(), GetParam() ? 11U : 1U);
+}
+
+// Without ids and after a day, the offsets of the group may have expired.
+TEST_P(ReadTopic, OfWhichNothingIsKnownAnyMore) {
+  source.reset();
+  Clock::sleep(std::chrono::hours(24));
+  topic().group.clear();
+  kafka.world.broker.lose_tail({"pages", 0}, 2);
+  const absl::Status status = open();
+  EXPECT_THAT(
+      std::string(status.message()),
+      HasSubstr(GetParam() ? "the brokers have lost records that were read. Go back to"
+                           : "either the topic was deleted and created again, or the brokers have lost"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("doppel offsets set pages/0=2 --yes"));
+}
+
+// Retention has removed what could be compared.
+TEST_P(ReadTopic, WhoseRecordsAreRemovedGoesOnIfTheGroupKnowsIt) {
+  source.reset();
+  partition(0).records.clear();
+  partition(0).low = 5;
+  add(0);
+  ASSERT_TRUE(open().ok());
+  ASSERT_TRUE(read_on(std::chrono::seconds(1)).ok());
+  EXPECT_THAT(read, ElementsAre("1/0/5"));
+  source.reset();
+  for (simulation::Partition& p : topic().partitions) {
+    p.records.clear();
+    p.low = p.end;
+  }
+  topic().group.clear();
+  const absl::Status status = open();
+  if (GetParam()) {
+    EXPECT_TRUE(status.ok()) << status;
+  } else {
+    EXPECT_THAT(
+        std::string(status.message()),
+        HasSubstr("the last record that was read from pages is removed, and so are the offsets of the "
+                  "group doppel: the topic may be another one. To go on where the first one was read "
+                  "to: doppel offsets set pages/0=6 pages/1=5 --yes. To read it from its beginning: "
+                  "doppel offsets set pages/0=beginning pages/1=beginning --yes"));
+  }
+}
+
+TEST_P(ReadTopic, ThatDeletedUnreadRecordsIsAnErrorUnlessItMayGoOn) {
   add(0, 10);
   partition(0).low = 8;
   std::erase_if(partition(0).records, [](const auto& r) { return r.offset < 8; });
@@ -218,7 +335,7 @@ TEST_F(ReadTopic, ThatDeletedUnreadRecordsIsAnErrorUnlessItMayGoOn) {
   EXPECT_THAT(read, ElementsAre("1/0/8", "1/0/9", "1/0/10", "1/0/11", "1/0/12", "1/0/13", "1/0/14"));
 }
 
-TEST_F(ReadTopic, GoesOnBehindUnreadRecordsThatAreDeletedWhileItReads) {
+TEST_P(ReadTopic, GoesOnBehindUnreadRecordsThatAreDeletedWhileItReads) {
   options.continue_after_loss = true;
   ASSERT_TRUE(open().ok());
   add(0, 10);
@@ -229,7 +346,7 @@ TEST_F(ReadTopic, GoesOnBehindUnreadRecordsThatAreDeletedWhileItReads) {
   EXPECT_THAT(read, ElementsAre("1/1/5", "1/0/14"));
 }
 
-TEST_F(ReadTopic, ThatIsAwayForHalfAMinuteIsDeleted) {
+TEST_P(ReadTopic, ThatIsAwayForHalfAMinuteIsDeleted) {
   hide(std::chrono::seconds(29));
   ASSERT_TRUE(read_on(std::chrono::seconds(29)).ok());
   add(0);

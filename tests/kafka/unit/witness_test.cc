@@ -15,8 +15,8 @@
 namespace doppel::kafka_test {
 namespace {
 
+using kafka::Found;
 using kafka::LastRead;
-using kafka::Same;
 using kafka::Witness;
 using ::testing::ElementsAre;
 
@@ -46,44 +46,56 @@ class WitnessInMemory : public ::testing::Test {
             .checksum = kafka::checksum_of(record)};
   }
   simulation::Partition& partition(size_t n) { return kafka.world.broker.topics["pages"].partitions[n]; }
-  std::vector<Same> compare(const std::vector<LastRead>& records) {
+  std::vector<Found> compare(const std::vector<LastRead>& records) {
     const auto found = Witness::open(kafka.process()).value()->compare(records);
     EXPECT_TRUE(found.ok()) << found.status();
-    return found.value_or(std::vector<Same>());
+    return found.value_or(std::vector<Found>());
   }
   Simulated kafka{1};
 };
 
 TEST_F(WitnessInMemory, KnowsTheRecordAgain) {
-  EXPECT_THAT(compare({last(0, 4), last(1, 2), last(2, 0)}), ElementsAre(Same::yes, Same::yes, Same::yes));
+  EXPECT_THAT(compare({last(0, 4), last(1, 2), last(2, 0)}),
+              ElementsAre(Found::same, Found::same, Found::same));
   LastRead unknown = last(0, 4);
   unknown.checksum.reset();
-  EXPECT_THAT(compare({unknown}), ElementsAre(Same::yes));
+  EXPECT_THAT(compare({unknown}), ElementsAre(Found::same));
 }
 
 TEST_F(WitnessInMemory, KnowsAnotherRecord) {
   LastRead value = last(0, 3), time = last(1, 3);
   ++*value.checksum;
   ++time.timestamp_ms;
-  EXPECT_THAT(compare({value, time, last(2, 3)}), ElementsAre(Same::no, Same::no, Same::yes));
+  EXPECT_THAT(compare({value, time, last(2, 3)}), ElementsAre(Found::another, Found::another, Found::same));
 }
 
 TEST_F(WitnessInMemory, APartitionThatEndsBeforeIsAnother) {
-  EXPECT_THAT(compare({last(0, 5), last(1, 4)}), ElementsAre(Same::no, Same::yes));
-  EXPECT_THAT(compare({last(0, 50), last(1, 4), last(2, 9)}), ElementsAre(Same::no, Same::yes, Same::no));
+  EXPECT_THAT(compare({last(0, 5), last(1, 4)}), ElementsAre(Found::ended, Found::same));
+  EXPECT_THAT(compare({last(0, 50), last(1, 4), last(2, 9)}),
+              ElementsAre(Found::ended, Found::same, Found::ended));
 }
 
 TEST_F(WitnessInMemory, ARecordThatIsGoneSaysNothing) {
-  partition(0).records.erase(partition(0).records.begin() + 2);  // compaction
+  kafka.world.broker.topics["pages"].configs["cleanup.policy"] = "compact,delete";
+  partition(0).records.erase(partition(0).records.begin() + 2);
   partition(1).records.erase(partition(1).records.begin(), partition(1).records.begin() + 3);
   partition(1).low = 3;  // retention
   EXPECT_THAT(compare({last(0, 2), last(1, 2), last(2, 2)}),
-              ElementsAre(Same::unknown, Same::unknown, Same::yes));
+              ElementsAre(Found::removed, Found::removed, Found::same));
+}
+
+// Without compaction, a marker or an aborted record is at the place.
+TEST_F(WitnessInMemory, AHoleIsNoRecordThatWasRemoved) {
+  partition(0).records.erase(partition(0).records.begin() + 2);
+  partition(1).records[2].state = simulation::StoredRecord::State::aborted;
+  partition(2).records.pop_back();
+  EXPECT_THAT(compare({last(0, 2), last(1, 2), last(2, 4)}),
+              ElementsAre(Found::hole, Found::hole, Found::hole));
 }
 
 TEST_F(WitnessInMemory, ABrokerThatIsAwayIsAwaitedForSomeSeconds) {
   kafka.world.away_until = kafka.world.scheduler.now() + std::chrono::seconds(2);
-  EXPECT_THAT(compare({last(0, 4)}), ElementsAre(Same::yes));
+  EXPECT_THAT(compare({last(0, 4)}), ElementsAre(Found::same));
   kafka.world.away_until = kafka.world.scheduler.now() + std::chrono::seconds(60);
   const auto found = Witness::open(kafka.process()).value()->compare(std::vector<LastRead>{last(0, 4)});
   EXPECT_TRUE(absl::IsUnavailable(found.status())) << found.status();

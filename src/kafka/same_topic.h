@@ -1,0 +1,54 @@
+#pragma once
+// Is a topic still the one that was read? Its name does not tell: somebody may have deleted the topic and
+// created it again, and brokers may have lost its last records. This is the table that decides;
+// docs/kafka.md shows it.
+
+#include <string>
+#include <string_view>
+
+namespace doppel::kafka {
+
+// The id that the brokers report, beside the one of the topic that was read.
+enum class IdIs {
+  same,
+  other,
+  former,   // of the topic before: a broker's answer is stale
+  unknown,  // the library or the broker knows no ids, or the index has recorded none
+};
+
+// What is at the place of the last record that was read. Of several partitions, the last of these counts.
+enum class Found {
+  same,     // the record
+  removed,  // nothing: retention or compaction has removed the record
+  another,  // another record
+  hole,     // a marker, an aborted record or nothing, and no compaction explains it
+  ended,    // the partition ends before
+  gone,     // no such partition: brokers never take one from a topic
+};
+constexpr bool differs(Found found) { return found > Found::removed; }
+
+// What our group's offsets tell. Brokers delete them together with the topic.
+enum class Note {
+  kept,     // they are there: the topic was not deleted, or a commit came after that
+  gone,     // they were there a short time ago
+  unclear,  // they are not there, but may have expired; or the broker does not tell
+  never,    // there were none: the index has not read this topic on this cluster
+};
+
+// Whether the topic holds any record that was read, as far as some were kept for comparisons.
+enum class Left { some, perhaps, none };
+
+enum class SameTopic {
+  go_on,
+  read_again,  // another topic: the next incarnation, from its beginning
+  read_all,    // perhaps the same, but nothing that was read is left: likewise, and it counts as the same
+  wait,        // until all brokers know the new topic
+  lost,        // the same topic, but the brokers have lost records that were judged
+  unclear,     // another topic, or lost records
+};
+
+SameTopic is_same_topic(IdIs id, Found found, Left left, Note note);
+// Whether the answer depends on the note.
+constexpr bool needs_note(IdIs id, Found found) { return id == IdIs::unknown && found != Found::same; }
+
+}  // namespace doppel::kafka
