@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 _BATCH_BYTES = 64 << 20  # that the rows of a batch take, about
+_DICTIONARY_BYTES = 4 << 20  # that a writer puts into a dictionary at most; Arrow's limit is 1 MB
 _ENDINGS = (".parquet", ".parq", ".pq")
 
 
@@ -104,12 +105,18 @@ def _repeated_texts(file: Any, batch_rows: int) -> dict[str, pyarrow.DataType]:
     """The columns of texts that a dictionary may hold once, and a batch often enough to be too large, with their types."""
     import pyarrow as pa
 
-    found = set()
+    found, large = set(), set()
     for number in range(file.num_row_groups):
         group = file.metadata.row_group(number)
         for chunk in (group.column(i) for i in range(group.num_columns)):
-            if chunk.has_dictionary_page and chunk.physical_type == "BYTE_ARRAY" and chunk.total_uncompressed_size * batch_rows > _BATCH_BYTES:
+            if not chunk.has_dictionary_page or chunk.physical_type != "BYTE_ARRAY":
+                continue
+            if chunk.total_uncompressed_size * batch_rows > _BATCH_BYTES:
                 found.add(chunk.path_in_schema)
+            # More than a dictionary and its numbers: plain pages follow, whose values Arrow would add to the dictionary.
+            if chunk.total_uncompressed_size > _DICTIONARY_BYTES + 4 * chunk.num_values:
+                large.add(chunk.path_in_schema)
+    found -= large
     plain = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
     return {field.name: field.type for field in file.schema_arrow if field.name in found and field.type in plain}
 
