@@ -7,6 +7,7 @@
 #include <signal.h>
 
 #include "kafka/case.h"
+#include "kafka/transactions.h"
 #include "state/state_dir.h"
 
 namespace doppel::testing {
@@ -133,6 +134,50 @@ TEST_F(Recreated, WhileTheDaemonStoodStillIsReadFromItsBeginning) {
   daemon->signal(SIGCONT);
   await_others();
   read_of_first = 303;  // the last records may be deleted unread
+  expect_exact();
+}
+
+// A transaction in the new topic ends at the offset of the record that was read last from the old one.
+TEST_F(Recreated, WithAMarkerAtTheLastPlaceIsReadFromItsBeginning) {
+  for (Message& m : c.messages) m.partition = 0;
+  for (Message& m : others) m.partition = 0;
+  read();
+  daemon->signal(SIGSTOP);
+  c.client.delete_topic(c.setup.input());
+  c.client.create_topic(c.setup.input(), 3);
+  Transactions producer(c.setup.bootstrap(), unique_name("producer"));
+  const auto next = [&](size_t count) {
+    producer.begin();
+    for (const size_t end = produced + count; produced < end; ++produced) {
+      others[produced].topic = c.setup.input();
+      others[produced].offset = static_cast<int64_t>(produced) + (produced < 299 ? 0 : 1);
+      producer.produce(c.setup.input(), others[produced]);
+    }
+    EXPECT_EQ(producer.commit(), "");
+  };
+  next(299);
+  next(101);
+  daemon->signal(SIGCONT);
+  await_others();
+  Case::stop(*daemon);
+  daemon = c.start();
+  produce_others(100);
+  await_others();
+  expect_exact();
+}
+
+// A reload by event time: other documents with the times of the first ones, while the daemon is stopped.
+TEST_F(Recreated, WithTheSameTimesIsReadFromItsBeginning) {
+  read();
+  Case::stop(*daemon);
+  c.client.delete_topic(c.setup.input());
+  for (size_t i = 0; i < c.messages.size(); ++i) {
+    others[i].timestamp_ms = c.messages[i].timestamp_ms;
+    others[i].partition = c.messages[i].partition;
+  }
+  refill(600);
+  daemon = c.start();
+  await_others();
   expect_exact();
 }
 
