@@ -13,6 +13,7 @@
 #include "roles/kafka.h"
 #include "roles/matcher.h"
 #include "roles/signer.h"
+#include "state/scheme.h"
 
 namespace doppel {
 namespace {
@@ -50,7 +51,8 @@ void reload(const CommonFlags& flags, const Config& running) {
 
 int exit_code(const absl::Status& status) {
   if (status.ok() || absl::IsCancelled(status)) return kExitDone;
-  if (absl::IsInvalidArgument(status) || absl::IsNotFound(status)) return kExitUsage;
+  if (absl::IsInvalidArgument(status) || absl::IsNotFound(status) || says_differences(status))
+    return kExitUsage;
   return absl::IsAborted(status) ? kExitReplaced : kExitStopped;
 }
 

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <charconv>
 
+#include "absl/strings/cord.h"
 #include "base/status.h"
 
 namespace doppel {
 namespace {
+
+constexpr const char* kDifferences = "doppel/differences";  // marks an error
 
 constexpr std::string_view kReadAgain =
     "; this version reads pages in another way: create the index again from the documents";
@@ -170,8 +173,12 @@ absl::Status refuse_differences(const std::string& what, const std::vector<std::
   if (differences.empty()) return absl::OkStatus();
   std::string message = what;
   for (const std::string& difference : differences) message.append("\n  ").append(difference);
-  return absl::FailedPreconditionError(message);
+  absl::Status out = absl::FailedPreconditionError(message);
+  out.SetPayload(kDifferences, absl::Cord());
+  return out;
 }
+
+bool says_differences(const absl::Status& status) { return status.GetPayload(kDifferences).has_value(); }
 
 absl::StatusOr<Scheme> scheme_of_index(Scheme now, std::string_view stored) {
   // Lines that not every scheme has tell how texts were made from records.

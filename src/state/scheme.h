@@ -40,6 +40,8 @@ std::string rule_in_force(std::string_view stored, std::string_view now,
 
 // FailedPrecondition if there are differences: `what`, and one line for each.
 absl::Status refuse_differences(const std::string& what, const std::vector<std::string>& differences);
+// Whether the error is one of these: another start with the same settings cannot help.
+bool says_differences(const absl::Status& status);
 
 // Returns `now` with those lines of `stored`, the scheme of an index, that tell how texts were made from
 // records. FailedPrecondition if other lines differ.

@@ -142,6 +142,7 @@ TEST_F(Recreated, WithAMarkerAtTheLastPlaceIsReadFromItsBeginning) {
   for (Message& m : c.messages) m.partition = 0;
   for (Message& m : others) m.partition = 0;
   read();
+  daemon->signal(SIGSTOP);
   c.client.delete_topic(c.setup.input());
   c.client.create_topic(c.setup.input(), 3);
   Transactions producer(c.setup.bootstrap(), unique_name("producer"));
@@ -156,6 +157,7 @@ TEST_F(Recreated, WithAMarkerAtTheLastPlaceIsReadFromItsBeginning) {
   };
   next(299);
   next(101);
+  daemon->signal(SIGCONT);
   await_others();
   Case::stop(*daemon);
   daemon = c.start();

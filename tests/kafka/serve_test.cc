@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
 #include <set>
 
 #include "kafka/broker.h"
+#include "kafka/case.h"
 #include "kafka/index_setup.h"
 #include "kafka/workload.h"
 
@@ -45,6 +47,25 @@ TEST_P(Serve, PublishesWhatMustBeSaid) {
   EXPECT_GT(result.duplicates, 0U);
   EXPECT_EQ(setup.compare_with_rebuilt(), "");
   std::cout << result.text() << "\n";
+}
+
+// No restart helps, so the service is not started again for ever.
+TEST(OtherSettings, EndAStartWithTwo) {
+  Case c;
+  c.produce_next(30);
+  const auto daemon = c.start();
+  c.await_all(*daemon);
+  Case::stop(*daemon);
+  for (const bool snapshot : {true, false}) {
+    if (!snapshot) std::filesystem::remove_all(c.setup.state());  // the index log says the same
+    for (const IndexSetup::Settings& other :
+         {IndexSetup::Settings{{"threshold", "0.9"}}, {{"threshold", "0.8"}, {"shingle_words", "3"}}}) {
+      c.setup.set(other);
+      const auto refused = c.setup.serve();
+      EXPECT_EQ(refused->await_exit(), 2) << refused->said();
+    }
+    c.setup.set({{"shingle_words", "5"}});
+  }
 }
 
 // Returns the text after `begin` in an event, up to the next quote.
