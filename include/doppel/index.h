@@ -58,6 +58,10 @@ class Index {
     int shards = 1;   // parts of the index, each for up to 268 million documents; never changes a verdict
     int threads = 0;  // 0: one for each processor
     bool create_if_missing = true;
+
+    // Sets an option by its name, as set("threshold", "0.8"), set("relations", "contained,shares"), or
+    // set("partial_duplicate", "true"). InvalidArgument names the option, the value, and what would be right.
+    absl::Status set(std::string_view name, std::string_view value);
   };
 
   // The views must stay valid until the call returns.

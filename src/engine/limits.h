@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -60,6 +61,8 @@ inline constexpr std::array kAll{kThreshold,    kRecall,      kMaxListed,    kMa
 
 }  // namespace limits
 
+// "between 8 and 1024", in the unit that people write: a fraction for millionths.
+std::string range_of(const Limit& limit);
 // Returns InvalidArgument unless the value is in the range: "num_perm: 4 is not between 8 and 1024". `name`
 // is the caller's name for the option, if it is not the name of the setting.
 absl::Status within(const Limit& limit, int64_t value, std::string_view name = {});

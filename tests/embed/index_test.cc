@@ -17,8 +17,10 @@
 namespace doppel {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string words(int from, int to) {
   std::string out;
@@ -78,6 +80,10 @@ TEST(Index, SaysWhatDocumentsShare) {
   EXPECT_THAT(refused({.relations = {{"contains"}}}),
               HasSubstr("relations: the index was made with near,contained,shares, now near,contains"));
   EXPECT_THAT(refused({.partial_duplicate = true}), HasSubstr("partial_duplicate"));
+  EXPECT_EQ(refused({.containment = .9, .passage_words = 80}),
+            "the index was made with other options; leave them out to use its own:\n"
+            "  passage_words: the index was made with 64, now 80\n"
+            "  containment: the index was made with 0.8, now 0.9");
   const auto in_memory = [](const Index::Options& options) {
     return std::string(Index::open("", options).status().message());
   };
@@ -259,6 +265,58 @@ TEST(Index, NamesTheOptionThatIsImpossible) {
   const TemporaryDirectory scratch;
   EXPECT_FALSE(Index::open(scratch / "index", {.max_listed = 0}).ok());
   EXPECT_TRUE(absl::IsNotFound(Index::open(scratch / "index", {.create_if_missing = false}).status()));
+}
+
+TEST(Index, OptionsHaveNames) {
+  Index::Options options;
+  for (const auto& [name, value] :
+       std::vector<std::pair<const char*, const char*>>{{"threshold", "0.7"},
+                                                        {"recall", "0.99"},
+                                                        {"num_perm", "64"},
+                                                        {"bands", "16"},
+                                                        {"rows", "4"},
+                                                        {"shingle_words", "3"},
+                                                        {"verify_by_signature", "false"},
+                                                        {"max_listed", "100"},
+                                                        {"max_checks", "10"},
+                                                        {"relations", "contained, shares"},
+                                                        {"containment", "0.9"},
+                                                        {"passage_words", "64"},
+                                                        {"common_after", "30"},
+                                                        {"max_related", "5"},
+                                                        {"partial_duplicate", "true"},
+                                                        {"expire_after_ms", "86400000"},
+                                                        {"hash_key", "11111111111111111111111111111111"},
+                                                        {"shards", "2"},
+                                                        {"threads", "1"},
+                                                        {"create_if_missing", "true"}})
+    EXPECT_TRUE(options.set(name, value).ok()) << name << ": " << options.set(name, value);
+  EXPECT_EQ(options.threshold, .7);
+  EXPECT_EQ(options.bands, 16);
+  EXPECT_EQ(options.verify_by_signature, false);
+  EXPECT_THAT(*options.relations, ElementsAre("contained", "shares"));
+  EXPECT_EQ(options.partial_duplicate, true);
+  EXPECT_EQ(options.expire_after_ms, 86'400'000);
+  EXPECT_EQ(options.shards, 2);
+  EXPECT_TRUE(Index::open("", options).ok());
+
+  const auto refused = [](std::string_view name, std::string_view value) {
+    Index::Options untouched;
+    const absl::Status status = untouched.set(name, value);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    return std::string(status.message());
+  };
+  EXPECT_EQ(refused("passage_word", "3"),
+            "passage_word: an index has no such option (did you mean passage_words?)");
+  EXPECT_EQ(refused("threshold", "high"), "threshold: \"high\" is not a number between 0.000001 and 1");
+  EXPECT_EQ(refused("threshold", "1.5"), "threshold: 1.5 is not between 0.000001 and 1");
+  EXPECT_THAT(refused("threshold", "nan"), HasSubstr("is not between 0.000001 and 1"));
+  EXPECT_EQ(refused("num_perm", "4.5"), "num_perm: \"4.5\" is not a whole number between 8 and 1024");
+  EXPECT_EQ(refused("shards", "99999999999"), "shards: 99999999999 is not between 1 and 256");
+  EXPECT_EQ(refused("partial_duplicate", "yes"), "partial_duplicate: \"yes\" is not true or false");
+  EXPECT_EQ(refused("relations", "contained,share"),
+            "relations: \"share\" is not one of near, contained, contains, shares (did you mean shares?)");
+  EXPECT_THAT(refused("hash_key", "12345"), AllOf(HasSubstr("hash_key: "), Not(HasSubstr("12345"))));
 }
 
 TEST(Index, AnIdThatIsTooLongIsRefusedBeforeAnythingIsJudged) {
