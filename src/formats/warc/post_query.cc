@@ -89,9 +89,11 @@ class JsonValues {
     switch (element.type()) {
       case dom::element_type::OBJECT:
         return members(element.get_object().value_unsafe());
-      case dom::element_type::ARRAY:
-        for (const dom::element each : element.get_array().value_unsafe()) add(each, name);
+      case dom::element_type::ARRAY: {
+        const dom::array all = element.get_array().value_unsafe();  // the loop would not keep the result
+        for (const dom::element each : all) add(each, name);
         return;
+      }
       default:
         if (!name.empty()) fields.emplace_back(free_name(name), text_of(element));
     }
