@@ -43,7 +43,7 @@ void rule_keys(const Add& add) {
                "The memory for all of doppel. doppel computes from it how many originals fit beside the "
                "buffers; the smaller one of this and max_documents applies. 0: no limit."));
   add(size_key(
-      "memory", AT(memory), 0, uint64_t{1} << 50,
+      "memory", AT(memory), limits::kMemory.least, limits::kMemory.most,
       "The memory of the index. Half of it holds the newest originals. Older ones move to segments on "
       "disk and take about 17 bytes each of the other half. No verdict changes. 0: all originals stay "
       "in memory."));

@@ -24,8 +24,9 @@ using Options = Index::Options;
 using Strings = std::vector<std::string>;
 template <typename... Types>
 using MemberOf = std::variant<Types Options::*...>;
-using Member = MemberOf<std::optional<double>, std::optional<int>, std::optional<int64_t>,
-                        std::optional<bool>, std::optional<std::string>, std::optional<Strings>, int, bool>;
+using Member =
+    MemberOf<std::optional<double>, std::optional<int>, std::optional<int64_t>, std::optional<bool>,
+             std::optional<std::string>, std::optional<Strings>, int, int64_t, bool, Strings>;
 
 struct NamedOption {
   std::string_view name;
@@ -52,6 +53,8 @@ constexpr NamedOption kOptions[] = {
     {"expire_after_ms", &Options::expire_after_ms, &limits::kExpireAfter},
     {"hash_key", &Options::hash_key},
     {"shards", &Options::shards, &limits::kShards},
+    {"against", &Options::against},
+    {"memory", &Options::memory, &limits::kMemory},
     {"threads", &Options::threads, &limits::kThreads},
     {"create_if_missing", &Options::create_if_missing},
 };
@@ -72,8 +75,8 @@ absl::Status check(const NamedOption& option, const std::optional<Value>& value)
   return value ? check(option, *value) : absl::OkStatus();
 }
 absl::Status check(const NamedOption&, bool) { return absl::OkStatus(); }
-absl::Status check(const NamedOption&, const Strings& relations) {
-  return relation_names(relations).status();
+absl::Status check(const NamedOption& option, const Strings& given) {
+  return option.name == "relations" ? relation_names(given).status() : absl::OkStatus();
 }
 absl::Status check(const NamedOption& option, const std::string& key) {
   const absl::Status status = parse_hash_key(key).status();
@@ -122,8 +125,14 @@ absl::Status assign(const NamedOption& option, std::string_view value, Value& ou
 template <typename Value>
 absl::Status assign(const NamedOption& option, std::string_view value, std::optional<Value>& out) {
   Value parsed{};
-  RETURN_IF_ERROR(assign(option, value, parsed));
+  RETURN_IF_ERROR(parse(option, value, parsed));
+  RETURN_IF_ERROR(check(option, parsed));
   out = std::move(parsed);
+  return absl::OkStatus();
+}
+// A directory, which may have any name, is added.
+absl::Status assign(const NamedOption&, std::string_view value, Strings& out) {
+  out.emplace_back(value);
   return absl::OkStatus();
 }
 

@@ -50,6 +50,7 @@ inline constexpr Limit kMaxRecord{"max_record", 1024, 15 << 20, Limit::Unit::byt
 // Work.
 inline constexpr Limit kThreads{"threads", 0, 1024};  // 0: one for each processor
 inline constexpr Limit kShards{"shards", 1, 256};
+inline constexpr Limit kMemory{"memory", 0, int64_t{1} << 50, Limit::Unit::byte};
 // Each band has a table in each shard, and each table uses some of the 65,530 mappings that Linux allows a
 // process.
 inline constexpr int64_t kTablesMost = 8192;
@@ -57,7 +58,7 @@ inline constexpr int64_t kTablesMost = 8192;
 inline constexpr std::array kAll{kThreshold,    kRecall,      kMaxListed,    kMaxChecks,    kExpireAfter,
                                  kMaxDocuments, kContainment, kPassageWords, kCommonAfter,  kMaxRelated,
                                  kNumPerm,      kBands,       kRows,         kShingleWords, kMinShingles,
-                                 kMaxRecord,    kThreads,     kShards};
+                                 kMaxRecord,    kThreads,     kShards,       kMemory};
 
 }  // namespace limits
 

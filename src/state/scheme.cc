@@ -17,7 +17,8 @@ using Values = SchemeValues;
 
 // The setting that a line of the scheme came from.
 std::string asked(std::string_view name, std::string_view value) {
-  return name == "extract" ? fmt::format("; that was input.extract: {}", value) : "";
+  if (name == "extract") return fmt::format("; that was input.extract: {}", value);
+  return name == "against" ? "; give the directories of the indexes that it was compared with" : "";
 }
 
 uint64_t number(std::string_view digits) {

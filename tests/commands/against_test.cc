@@ -164,7 +164,7 @@ TEST_F(AgainstTest, RefusesWhatCannotBe) {
   EXPECT_THAT(refused(against + " --set verify=signature").err,
               HasSubstr("verify: the index was made with exact, now signature"));
   EXPECT_THAT(refused(against + " --set expire_after=30d").err, HasSubstr("against: not with expire_after"));
-  EXPECT_THAT(refused(against + " --state " + in("A")).err, HasSubstr("that is state.directory, too"));
+  EXPECT_THAT(refused(against + " --state " + in("A")).err, HasSubstr("that is the index itself"));
   EXPECT_THAT(refused(against + " --keep " + in("A") + "/kept.jsonl").err, HasSubstr("only read"));
   run_doppel(scan("--state " + in("T") + " " + in("a.jsonl")));  // has another key
   EXPECT_THAT(refused(against + " --against " + in("T")).err, HasSubstr("hash_key_fingerprint"));

@@ -231,6 +231,79 @@ TEST(Index, EveryWaySaysTheSame) {
   EXPECT_EQ(kept.size(), together->size());
 }
 
+// A document of an index that is only read is a duplicate, and stays one. The numbers of the index are its
+// own.
+TEST(Index, ComparesWithIndexesThatAreOnlyRead) {
+  const TemporaryDirectory scratch;
+  const std::string path = scratch / "index";
+  const std::vector<std::string> others{scratch / "one", scratch / "two"};
+  for (int i = 0; i < 2; ++i) {
+    // The second one takes the key of the first.
+    const std::vector<std::string> first(others.begin(), others.begin() + i);
+    const auto made = Index::open(others[i], {.against = first}).value();
+    ASSERT_TRUE(made->insert({.id = "old", .text = words(1000 * i, 1000 * i + 50)}).ok());
+    ASSERT_TRUE(made->insert({.id = "gone", .text = words(0, 10)}).ok());
+    ASSERT_TRUE(made->remove("gone").value());
+  }
+  for (int round = 0; round < 2; ++round) {
+    SCOPED_TRACE(round);
+    const auto index = Index::open(path, {.against = others}).value();
+    EXPECT_EQ(index->size(), round == 0 ? 0u : 1u);
+    const Judgement near = index->insert({.id = "copy", .text = words(1000, 1049)}).value();
+    EXPECT_EQ(near.duplicate_of, "old");
+    // It is another document, although it has the id and the text of that one.
+    EXPECT_EQ(index->insert({.id = "old", .text = words(0, 50)})->verdict, Verdict::duplicate);
+    EXPECT_FALSE(index->remove("old").value());
+    EXPECT_EQ(index->insert({.id = "new", .text = words(2000, 2050)})->verdict, Verdict::unique);
+    EXPECT_EQ(index->size(), 1u);
+    std::vector<std::string> seen;
+    ASSERT_TRUE(index
+                    ->for_each([&](const Index::Original& o) {
+                      seen.push_back(std::to_string(o.number) + std::string(o.id));
+                      return true;
+                    })
+                    .ok());
+    EXPECT_THAT(seen, ElementsAre("0new"));
+  }
+  const absl::Status without = Index::open(path).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(without));
+  EXPECT_THAT(std::string(without.message()),
+              HasSubstr("; give the directories of the indexes that it was compared with"));
+  Index::Options options;
+  for (const std::string& other : others) ASSERT_TRUE(options.set("against", other).ok());
+  EXPECT_EQ(Index::open("", options).value()->query({.text = words(0, 50)})->duplicate_of, "old");
+  options.num_perm = 64;
+  EXPECT_THAT(std::string(Index::open("", options).status().message()),
+              HasSubstr("num_perm: the index was made with 128, now 64"));
+  EXPECT_THAT(std::string(Index::open("", {.against = {scratch / "none"}}).status().message()),
+              HasSubstr("there is no index in it"));
+  EXPECT_THAT(std::string(Index::open(others[0], {.against = {others[0]}}).status().message()),
+              HasSubstr("that is the index itself"));
+}
+
+// Old originals on disk change no verdict, in a directory and without one.
+TEST(Index, OldOriginalsOnDiskChangeNothing) {
+  std::vector<std::string> texts;
+  for (int i = 0; i < 3000; ++i) texts.push_back(words(i % 2000 * 40, i % 2000 * 40 + 30));
+  std::vector<Index::Document> documents;
+  for (const std::string& text : texts) documents.push_back({.text = text});
+  const std::string key(32, '1');
+  const std::vector<Judgement> expected =
+      Index::open("", {.hash_key = key}).value()->insert(documents).value();
+  const TemporaryDirectory scratch;
+  for (const std::string& directory : {std::string(), scratch / "index"}) {
+    auto index = Index::open(directory, {.hash_key = key, .memory = 100'000}).value();
+    for (size_t at = 0; at < documents.size(); at += 500) {
+      const auto said = index->insert(std::span(documents).subspan(at, 500)).value();
+      for (size_t i = 0; i < said.size(); ++i) expect_equal(expected[at + i], said[i], at + i);
+      if (directory.empty()) continue;
+      index.reset();
+      index = Index::open(directory, {.hash_key = key, .memory = at == 1000 ? 0 : 100'000}).value();
+    }
+    EXPECT_EQ(index->query(documents[0])->duplicate_of, "0");
+  }
+}
+
 TEST(Index, IsInUseByOneProgramAtATime) {
   const TemporaryDirectory scratch;
   const auto index = Index::open(scratch / "index").value();
