@@ -148,7 +148,8 @@ doppel_options* doppel_options_new() { return new (std::nothrow) doppel_options;
 
 int doppel_set(doppel_options* options, const char* name, const char* value, char** error) {
   return guarded(error, -1, [&] {
-    const absl::Status status = options->options.set(name, value);
+    const absl::Status status =
+        options->options.set(name == nullptr ? "" : name, value == nullptr ? "" : value);
     if (!status.ok()) doppel::set_error(error, status);
     return status.ok() ? 0 : -1;
   });

@@ -97,6 +97,7 @@ TEST(CApi, NamesWhatIsWrong) {
   EXPECT_EQ(doppel_set(made.get(), "treshold", "0.8", &error), -1);
   EXPECT_EQ(message(error), "treshold: an index has no such option (did you mean threshold?)");
   EXPECT_EQ(doppel_set(made.get(), "threshold", "high", nullptr), -1);
+  EXPECT_EQ(doppel_set(made.get(), nullptr, nullptr, nullptr), -1);
 
   const Index index(doppel_open("", nullptr, nullptr), doppel_close);
   doppel_document old = document("a", "text");
