@@ -55,9 +55,20 @@ class Index {
     // Default: a random key, stored in the directory when the index is created. An index in memory uses a
     // public key.
     std::optional<std::string> hash_key;
+    // Directories of indexes that are only read: a document that is in one of them is a duplicate. Other
+    // programs may read them at the same time. An index is always opened with those that it was made with.
+    std::vector<std::string> against;
     int shards = 1;   // parts of the index, each for up to 268 million documents; never changes a verdict
     int threads = 0;  // 0: one for each processor
+    // Bytes of the index from which old originals move to disk; 0: all stay in memory. Never changes a
+    // verdict.
+    int64_t memory = 0;
     bool create_if_missing = true;
+
+    // Sets an option by its name, as set("threshold", "0.8"), set("relations", "contained,shares"), or
+    // set("partial_duplicate", "true"). Each set("against", directory) adds a directory. InvalidArgument
+    // names the option, the value, and what would be right.
+    absl::Status set(std::string_view name, std::string_view value);
   };
 
   // The views must stay valid until the call returns.

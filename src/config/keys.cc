@@ -43,7 +43,7 @@ void rule_keys(const Add& add) {
                "The memory for all of doppel. doppel computes from it how many originals fit beside the "
                "buffers; the smaller one of this and max_documents applies. 0: no limit."));
   add(size_key(
-      "memory", AT(memory), 0, uint64_t{1} << 50,
+      "memory", AT(memory), limits::kMemory.least, limits::kMemory.most,
       "The memory of the index. Half of it holds the newest originals. Older ones move to segments on "
       "disk and take about 17 bytes each of the other half. No verdict changes. 0: all originals stay "
       "in memory."));
@@ -310,7 +310,7 @@ void update_keys(const Add& add) {
                  "removed first."));
   add(list_key(
       "accept_rule_change", AT(accept_rule_change),
-      "Names of the rule that may change for an existing index, such as threshold_ppm and min_equal; a "
+      "Names of the rule that may change for an existing index, such as threshold and min_equal; a "
       "refused start shows them. Bands and rows cannot change, because the stored data depends on them."));
   add(bool_key("dry_run", AT(dry_run),
                "Judge documents, but publish, commit and create nothing. On Kafka the index is read from its "

@@ -1,7 +1,9 @@
 // The index for C: each function calls one of doppel/index.h.
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +14,18 @@
 
 struct doppel_index {
   std::unique_ptr<doppel::Index> index;
+};
+
+struct doppel_options {
+  doppel::Index::Options options;
+};
+
+struct doppel_judgements {
+  std::vector<doppel::Judgement> said;
+  // The same for C; the pointers are into `said` and `passages`.
+  std::vector<doppel_judgement> judgements;
+  std::vector<std::vector<doppel_related>> related;
+  std::vector<doppel_passage> passages;
 };
 
 namespace doppel {
@@ -27,38 +41,18 @@ void set_error(char** error, std::string_view message) {
 
 void set_error(char** error, const absl::Status& status) { set_error(error, std_sv(status.message())); }
 
-template <typename Value>
-std::optional<Value> unless_zero(Value value) {
-  return value == Value() ? std::nullopt : std::optional(value);
-}
-
-Index::Options options_of(const doppel_options* given) {
-  Index::Options out;
-  if (given == nullptr) return out;
-  out.threshold = unless_zero(given->threshold);
-  out.recall = unless_zero(given->recall);
-  out.num_perm = unless_zero(given->num_perm);
-  out.bands = unless_zero(given->bands);
-  out.rows = unless_zero(given->rows);
-  out.shingle_words = unless_zero(given->shingle_words);
-  if (given->verify_by_signature != 0) out.verify_by_signature = true;
-  out.max_listed = unless_zero(given->max_listed);
-  out.max_checks = unless_zero(given->max_checks);
-  out.expire_after_ms = unless_zero(given->expire_after_ms);
-  if (given->hash_key != nullptr) out.hash_key = given->hash_key;
-  if (given->shards != 0) out.shards = given->shards;
-  out.threads = given->threads;
-  out.create_if_missing = given->must_exist == 0;
-  return out;
-}
-
 std::string_view view(const char* data, size_t size) { return size == 0 ? "" : std::string_view(data, size); }
 
-std::vector<Index::Document> documents_of(const doppel_document* documents, size_t count) {
+absl::StatusOr<std::vector<Index::Document>> documents_of(const doppel_document* documents, size_t count) {
   std::vector<Index::Document> out;
   out.reserve(count);
   for (size_t i = 0; i < count; ++i) {
-    const doppel_document& d = documents[i];
+    // The size that the program knows is also the distance between its documents.
+    const auto* const at = reinterpret_cast<const char*>(documents) + i * documents->struct_size;
+    const auto& d = *reinterpret_cast<const doppel_document*>(at);
+    if (d.struct_size < sizeof(doppel_document) || d.struct_size != documents->struct_size)
+      return invalid("documents[" + std::to_string(i) + "].struct_size is " + std::to_string(d.struct_size) +
+                     ", not sizeof(doppel_document), which is " + std::to_string(sizeof(doppel_document)));
     out.push_back({.id = view(d.id, d.id_size),
                    .text = view(d.text, d.text_size),
                    .scope = view(d.scope, d.scope_size)});
@@ -87,34 +81,49 @@ int kind_of(Kind kind) {
   return DOPPEL_NONE;
 }
 
-// The judgements, followed by the ids of originals, in one block of memory.
-doppel_judgement* judgements_of(const absl::StatusOr<std::vector<Judgement>>& said, char** error) {
+int relation_of(Relation relation) {
+  return relation == Relation::contained  ? DOPPEL_IS_CONTAINED
+         : relation == Relation::contains ? DOPPEL_CONTAINS
+                                          : DOPPEL_SHARES;
+}
+
+// Calls insert() or query() with the documents, and turns what it says into structures of C.
+template <typename Judge>
+doppel_judgements* judgements_of(const doppel_document* documents, size_t count, char** error,
+                                 const Judge& judge) {
+  const auto given = documents_of(documents, count);
+  auto said = given.ok() ? judge(std::span(*given)) : given.status();
   if (!said.ok()) {
     set_error(error, said.status());
     return nullptr;
   }
-  size_t ids = 0;
-  for (const Judgement& each : *said) ids += each.duplicate_of.size() + 1;
-  const size_t bytes = said->size() * sizeof(doppel_judgement) + ids + 1;
-  auto* const out = static_cast<doppel_judgement*>(std::malloc(bytes));
-  if (out == nullptr) {
-    set_error(error, "out of memory");
-    return nullptr;
+  auto out = std::make_unique<doppel_judgements>();
+  out->said = *std::move(said);
+  size_t passages = 0;
+  for (const Judgement& each : out->said)
+    for (const RelatedOriginal& related : each.related) passages += related.passages.size();
+  out->passages.reserve(passages);  // so that they stay where they are
+  for (const Judgement& each : out->said) {
+    const bool duplicate = each.verdict == Verdict::duplicate;
+    out->judgements.push_back({.verdict = verdict_of(each.verdict),
+                               .kind = kind_of(each.kind),
+                               .similarity = each.similarity,
+                               .duplicate_of = duplicate ? each.duplicate_of.c_str() : nullptr,
+                               .duplicate_of_size = each.duplicate_of.size(),
+                               .related = each.related.size()});
+    std::vector<doppel_related>& all = out->related.emplace_back();
+    for (const RelatedOriginal& related : each.related) {
+      all.push_back({.id = related.id.c_str(),
+                     .id_size = related.id.size(),
+                     .relation = relation_of(related.relation),
+                     .of_document = related.of_document,
+                     .of_original = related.of_original,
+                     .passages = out->passages.data() + out->passages.size(),
+                     .passage_count = related.passages.size()});
+      for (const auto& [begin, end] : related.passages) out->passages.push_back({begin, end});
+    }
   }
-  char* id = reinterpret_cast<char*>(out + said->size());
-  for (size_t i = 0; i < said->size(); ++i) {
-    const Judgement& each = (*said)[i];
-    out[i] = {.verdict = verdict_of(each.verdict),
-              .kind = kind_of(each.kind),
-              .similarity = each.similarity,
-              .duplicate_of = nullptr,
-              .duplicate_of_size = each.duplicate_of.size()};
-    if (each.verdict != Verdict::duplicate) continue;
-    std::memcpy(id, each.duplicate_of.c_str(), each.duplicate_of.size() + 1);
-    out[i].duplicate_of = id;
-    id += each.duplicate_of.size() + 1;
-  }
-  return out;
+  return out.release();
 }
 
 // Keeps exceptions out of C.
@@ -135,9 +144,23 @@ using doppel::guarded;
 
 const char* doppel_version() { return DOPPEL_VERSION_STRING; }
 
+doppel_options* doppel_options_new() { return new (std::nothrow) doppel_options; }
+
+int doppel_set(doppel_options* options, const char* name, const char* value, char** error) {
+  return guarded(error, -1, [&] {
+    const absl::Status status =
+        options->options.set(name == nullptr ? "" : name, value == nullptr ? "" : value);
+    if (!status.ok()) doppel::set_error(error, status);
+    return status.ok() ? 0 : -1;
+  });
+}
+
+void doppel_options_free(doppel_options* options) { delete options; }
+
 doppel_index* doppel_open(const char* directory, const doppel_options* options, char** error) {
   return guarded(error, nullptr, [&]() -> doppel_index* {
-    auto index = doppel::Index::open(directory == nullptr ? "" : directory, doppel::options_of(options));
+    auto index = doppel::Index::open(directory == nullptr ? "" : directory,
+                                     options == nullptr ? doppel::Index::Options() : options->options);
     if (index.ok()) return new doppel_index{*std::move(index)};
     doppel::set_error(error, index.status());
     return nullptr;
@@ -146,20 +169,32 @@ doppel_index* doppel_open(const char* directory, const doppel_options* options, 
 
 void doppel_close(doppel_index* index) { delete index; }
 
-doppel_judgement* doppel_insert(doppel_index* index, const doppel_document* documents, size_t count,
-                                char** error) {
+doppel_judgements* doppel_insert(doppel_index* index, const doppel_document* documents, size_t count,
+                                 char** error) {
   return guarded(error, nullptr, [&] {
-    return doppel::judgements_of(index->index->insert(doppel::documents_of(documents, count)), error);
+    return doppel::judgements_of(documents, count, error,
+                                 [&](auto given) { return index->index->insert(given); });
   });
 }
 
-doppel_judgement* doppel_query(const doppel_index* index, const doppel_document* documents, size_t count,
-                               char** error) {
+doppel_judgements* doppel_query(const doppel_index* index, const doppel_document* documents, size_t count,
+                                char** error) {
   return guarded(error, nullptr, [&] {
     const doppel::Index& asked = *index->index;
-    return doppel::judgements_of(asked.query(doppel::documents_of(documents, count)), error);
+    return doppel::judgements_of(documents, count, error, [&](auto given) { return asked.query(given); });
   });
 }
+
+const doppel_judgement* doppel_judgement_of(const doppel_judgements* all, size_t document) {
+  return document < all->judgements.size() ? &all->judgements[document] : nullptr;
+}
+
+const doppel_related* doppel_related_of(const doppel_judgements* all, size_t document, size_t number) {
+  if (document >= all->related.size() || number >= all->related[document].size()) return nullptr;
+  return &all->related[document][number];
+}
+
+void doppel_judgements_free(doppel_judgements* all) { delete all; }
 
 int doppel_remove(doppel_index* index, const char* id, size_t id_size, char** error) {
   return guarded(error, -1, [&] {
@@ -178,6 +213,21 @@ int doppel_save(doppel_index* index, char** error) {
   });
 }
 
+int doppel_for_each(const doppel_index* index, int (*visit)(void*, const doppel_original*), void* context,
+                    char** error) {
+  return guarded(error, -1, [&] {
+    const absl::Status status = index->index->for_each([&](const doppel::Index::Original& original) {
+      const doppel_original shown{
+          .number = original.number, .id = original.id.data(), .id_size = original.id.size()};
+      return visit(context, &shown) != 0;
+    });
+    if (!status.ok()) doppel::set_error(error, status);
+    return status.ok() ? 0 : -1;
+  });
+}
+
 size_t doppel_size(const doppel_index* index) { return index->index->size(); }
+
+uint64_t doppel_memory_bytes(const doppel_index* index) { return index->index->memory_bytes(); }
 
 void doppel_free(void* memory) { std::free(memory); }

@@ -13,8 +13,9 @@
 #include "pipeline/executor.h"
 #include "pipeline/known_again.h"
 #include "records/metadata.h"
+#include "state/against.h"
 #include "state/kafka_position.h"
-#include "state/restore.h"
+#include "state/old_segments.h"
 #include "state/scheme.h"
 #include "state/state_dir.h"
 #include "state/state_view.h"
@@ -28,7 +29,22 @@ constexpr size_t kGrain = 16;    // documents that a thread takes at a time
 
 absl::StatusOr<HashKey> key_of(const std::string& directory, const Index::Options& options) {
   if (options.hash_key) return parse_hash_key(*options.hash_key);
-  return directory.empty() ? kPublicHashKey : hash_key_of(directory, nullptr);
+  ASSIGN_OR_RETURN(const std::optional<HashKey> against, Against::hash_key(options.against));
+  if (directory.empty()) return against.value_or(kPublicHashKey);
+  return hash_key_of(directory, nullptr, against);
+}
+
+// The scheme of an index has lines that say how texts were made from records. A program gives texts, so it
+// takes the lines of the index, or, for a new one, of the first index that it is compared with.
+absl::Status take_lines_of_texts(const Identity& made, const std::vector<std::string>& against,
+                                 Scheme& scheme) {
+  if (!made.rule.empty()) {
+    ASSIGN_OR_RETURN(scheme, scheme_of_index(scheme, made.data_scheme));
+  } else if (!against.empty()) {
+    absl::StatusOr<Scheme> theirs = scheme_of_index(scheme, stored_identity(against.front()).data_scheme);
+    if (theirs.ok()) scheme = *std::move(theirs);  // otherwise, Against::open() says what differs
+  }
+  return absl::OkStatus();
 }
 
 double share(Overlap overlap) {
@@ -63,23 +79,23 @@ absl::StatusOr<Judgement> judgement_of(const Outcome& outcome, std::string_view 
 }  // namespace
 
 struct Index::Impl {
-  Impl(const EngineOptions& options, std::unique_ptr<StateDir> directory, int threads_asked)
-      : state(std::move(directory)),
+  Impl(const EngineOptions& options, std::unique_ptr<Against> read_only, std::unique_ptr<StateDir> directory,
+       SegmentStores old, int threads_asked)
+      : against(std::move(read_only)),
+        state(std::move(directory)),
         memory(state == nullptr ? memory_bodies() : nullptr),
+        segments(std::move(old)),
+        bodies(against->bodies(state != nullptr ? state->bodies() : *memory)),
         threads(all_if_zero(threads_asked)),
-        engine(options, bodies()),
-        names(engine, bodies(), state == nullptr ? 0 : state->recovered().next_seq),
+        engine(options, bodies),
+        names(engine, bodies, against->originals() + (state == nullptr ? 0 : state->recovered().next_seq)),
         executor(threads) {
     for (int i = 0; i < threads; ++i) signers.push_back(engine.make_signer());
   }
 
-  Bodies& bodies() const { return state != nullptr ? state->bodies() : *memory; }
-
   absl::Status restore() {
-    if (state == nullptr) return absl::OkStatus();
-    const Recovered& recovered = state->recovered();
-    documents = recovered.documents;
-    return recovered.fresh ? absl::OkStatus() : restore_engine(*state, engine, threads);
+    if (state != nullptr) documents = state->recovered().documents;
+    return restore_engine(*against, state.get(), engine, threads);
   }
 
   void sign(Signer& signer, const Document& document, uint64_t number, Work& of, size_t i) const {
@@ -128,13 +144,12 @@ struct Index::Impl {
     documents += batch.size();
     if (state == nullptr) return absl::OkStatus();
     const Recovered& recovered = state->recovered();
-    return state->commit({.rows = work.resolved.rows,
-                          .removed = work.resolved.removed_numbers(),
-                          .lowest_live = work.resolved.lowest_live,
-                          .source_position = recovered.source_position,
-                          .sink_position = recovered.sink_position,
-                          .clock = engine.clock(),
-                          .documents = documents});
+    Commit commit = own_commit(work.resolved, engine.originals().first_own());
+    commit.source_position = recovered.source_position;
+    commit.sink_position = recovered.sink_position;
+    commit.clock = engine.clock();
+    commit.documents = documents;
+    return state->commit(commit);
   }
 
   absl::StatusOr<Judgement> judgement(const Outcome& outcome, const Document& document) const {
@@ -150,8 +165,11 @@ struct Index::Impl {
     return broken;
   }
 
+  const std::unique_ptr<Against> against;
   const std::unique_ptr<StateDir> state;  // nullptr: the index is in memory only
   const std::unique_ptr<Bodies> memory;
+  const SegmentStores segments;  // with `memory` in the options
+  Bodies& bodies;                // of all originals
   const int threads;
   Engine engine;
   Names names;
@@ -173,14 +191,14 @@ absl::StatusOr<std::unique_ptr<Index>> Index::open(const std::string& directory,
   RETURN_IF_ERROR(embed_options(options, stored, kPublicHashKey).status());
   ASSIGN_OR_RETURN(const HashKey key, key_of(directory, options));
   ASSIGN_OR_RETURN(EngineOptions engine, embed_options(options, stored, key));
+  RETURN_IF_ERROR(take_lines_of_texts(made, options.against, engine.scheme));
+  ASSIGN_OR_RETURN(std::unique_ptr<Against> against, Against::open(options.against, directory, engine));
   std::unique_ptr<StateDir> state;
+  uint64_t expected = against->originals();
   if (!directory.empty()) {
-    if (!made.rule.empty()) {
-      ASSIGN_OR_RETURN(engine.scheme, scheme_of_index(engine.scheme, made.data_scheme));
-    }
     ASSIGN_OR_RETURN(state, StateDir::open({.directory = directory,
                                             .data_scheme = engine.scheme.describe(),
-                                            .rule = describe_rule(engine.rule),
+                                            .rule = describe_rule(engine.rule) + against->describe(),
                                             .num_perm = engine.scheme.num_perm,
                                             .mask_words = engine.rule.banding.mask_words()},
                                            {}));
@@ -192,9 +210,15 @@ absl::StatusOr<std::unique_ptr<Index>> Index::open(const std::string& directory,
           "with doppel rebuild --from log, or use another directory");
     }
     take_room(engine.rule, recovered.rule);
-    engine.initial_capacity = std::max<uint64_t>(1024, recovered.next_seq - recovered.first_row);
+    expected += recovered.next_seq - recovered.first_row;
   }
-  std::unique_ptr<Index> out(new Index(std::make_unique<Impl>(engine, std::move(state), options.threads)));
+  engine.initial_capacity = std::max<uint64_t>(1024, expected);
+  ASSIGN_OR_RETURN(SegmentStores segments, open_segments({.memory = static_cast<uint64_t>(options.memory),
+                                                          .directory = directory,
+                                                          .after_others = !options.against.empty()},
+                                                         state.get(), engine));
+  std::unique_ptr<Index> out(new Index(std::make_unique<Impl>(engine, std::move(against), std::move(state),
+                                                              std::move(segments), options.threads)));
   RETURN_IF_ERROR(out->impl_->restore());
   return out;
 }
@@ -218,6 +242,7 @@ absl::StatusOr<std::vector<Judgement>> Index::insert(std::span<const Document> d
       for (size_t i = 0; i < batch.size(); ++i) {
         const Outcome& outcome = impl_->work.resolved.outcomes[i];
         const bool again = outcome.verdict == Verdict::duplicate && outcome.kind == Kind::exact &&
+                           outcome.seq >= impl_->engine.originals().first_own() &&
                            is_same_document(outcome.original, impl_->work.sign.documents[i].metadata);
         ASSIGN_OR_RETURN(Judgement judgement, impl_->judgement(outcome, batch[i]));
         out.push_back(again ? Judgement{.verdict = Verdict::unique} : std::move(judgement));
@@ -287,21 +312,22 @@ absl::Status Index::for_each(const std::function<bool(const Original&)>& visit) 
   const std::shared_lock looking(impl_->changing);
   const Originals& originals = impl_->engine.originals();
   std::string buffer;
-  for (Seq seq = originals.lowest_live(); seq < originals.next_seq(); ++seq) {
+  const Seq first = originals.first_own();
+  for (Seq seq = std::max(originals.lowest_live(), first); seq < originals.next_seq(); ++seq) {
     if (!originals.live(seq)) continue;
     ASSIGN_OR_RETURN(const BodyRef at, originals.body(seq));
-    ASSIGN_OR_RETURN(const Body body, impl_->bodies().read(at, buffer));
+    ASSIGN_OR_RETURN(const Body body, impl_->bodies.read(at, buffer));
     Metadata metadata;
     RETURN_IF_ERROR(decode_metadata(body.metadata, metadata));
     const std::string name = metadata.name();
-    if (!visit({.number = seq, .id = name})) break;
+    if (!visit({.number = seq - first, .id = name})) break;
   }
   return absl::OkStatus();
 }
 
 size_t Index::size() const {
   const std::shared_lock looking(impl_->changing);
-  return impl_->engine.originals().stats().live;
+  return impl_->engine.originals().stats().live - impl_->against->originals();
 }
 
 uint64_t Index::memory_bytes() const {

@@ -38,10 +38,28 @@ class Chosen {
   }
 
   int64_t choose(std::string_view name, std::optional<int64_t> given, int64_t otherwise) {
-    const std::optional<int64_t> was = number(name);
+    return choose(name, number(name), given, otherwise);
+  }
+  // For an option that the index stores in another unit.
+  int64_t choose(std::string_view name, std::optional<int64_t> was, std::optional<int64_t> given,
+                 int64_t otherwise) {
     if (!was) return given.value_or(otherwise);
     if (given && *given != *was) differ(name, *was, *given);
     return *was;
+  }
+  // For a fraction, which the index stores in millionths.
+  double choose_fraction(std::string_view name, std::string_view stored_name, std::optional<double> given,
+                         double otherwise) {
+    const std::optional<int64_t> was = number(stored_name);
+    if (!was) return given.value_or(otherwise);
+    const double stored = static_cast<double>(*was) / 1e6;
+    if (given && std::llround(*given * 1e6) != *was) differ(name, stored, *given);
+    return stored;
+  }
+  bool choose_whether(std::string_view name, bool stored_value, std::optional<bool> given) {
+    if (is_new()) return given.value_or(false);
+    if (given && *given != stored_value) differ(name, stored_value, *given);
+    return stored_value;
   }
   template <typename Value>
   void differ(std::string_view name, const Value& was, const Value& now) {
@@ -52,19 +70,6 @@ class Chosen {
   const SchemeValues stored_;
   std::vector<std::string> differences_;
 };
-
-absl::Status check_ranges(const Index::Options& o) {
-  if (o.shingle_words) RETURN_IF_ERROR(within(limits::kShingleWords, *o.shingle_words));
-  if (o.max_listed) RETURN_IF_ERROR(within(limits::kMaxListed, *o.max_listed));
-  if (o.max_checks) RETURN_IF_ERROR(within(limits::kMaxChecks, *o.max_checks));
-  if (o.containment) RETURN_IF_ERROR(within_number(limits::kContainment, *o.containment));
-  if (o.passage_words) RETURN_IF_ERROR(within(limits::kPassageWords, *o.passage_words));
-  if (o.common_after) RETURN_IF_ERROR(within(limits::kCommonAfter, *o.common_after));
-  if (o.max_related) RETURN_IF_ERROR(within(limits::kMaxRelated, *o.max_related));
-  if (o.expire_after_ms) RETURN_IF_ERROR(within(limits::kExpireAfter, *o.expire_after_ms, "expire_after_ms"));
-  RETURN_IF_ERROR(within(limits::kThreads, o.threads));
-  return within(limits::kShards, o.shards);
-}
 
 Scheme choose_scheme(const Index::Options& given, Chosen& chosen, const HashKey& key) {
   Scheme out;
@@ -83,24 +88,6 @@ Scheme choose_scheme(const Index::Options& given, Chosen& chosen, const HashKey&
   return out;
 }
 
-constexpr Relation kRelations[] = {Relation::contained, Relation::contains, Relation::shares};
-
-// Returns the relations in the form of an index: "near,contained".
-absl::StatusOr<std::string> relation_names(const std::vector<std::string>& given) {
-  const auto is_given = [&](std::string_view name) {
-    return std::find(given.begin(), given.end(), name) != given.end();
-  };
-  for (const std::string& name : given) {
-    if (name != "near" && std::none_of(std::begin(kRelations), std::end(kRelations),
-                                       [&](Relation relation) { return relation_name(relation) == name; }))
-      return invalid(fmt::format("relations: \"{}\" is not one of near, contained, contains, shares", name));
-  }
-  std::string out = "near";
-  for (const Relation relation : kRelations)
-    if (is_given(relation_name(relation))) out += fmt::format(",{}", relation_name(relation));
-  return out;
-}
-
 absl::StatusOr<RelationRule> choose_relations(const Index::Options& given, Chosen& chosen,
                                               int shingle_words) {
   ASSIGN_OR_RETURN(std::string names, relation_names(given.relations.value_or(std::vector<std::string>())));
@@ -114,44 +101,33 @@ absl::StatusOr<RelationRule> choose_relations(const Index::Options& given, Chose
                    .shares = names.find(",shares") != std::string::npos,
                    .shingle_words = static_cast<uint32_t>(shingle_words)};
   if (!out.contained && !out.contains && !out.shares) return RelationRule();
-  const int words = given.passage_words.value_or(154);
+  const std::optional<int64_t> passage = chosen.number("passage");
+  const int64_t words =
+      chosen.choose("passage_words", passage ? std::optional(*passage + shingle_words - 1) : std::nullopt,
+                    given.passage_words, 154);
   if (words < shingle_words)
     return invalid(
         fmt::format("passage_words is {}, less than the {} words of a shingle", words, shingle_words));
-  const auto number = [&](std::string_view name, std::optional<int64_t> value, int64_t otherwise) {
-    return static_cast<uint32_t>(chosen.choose(name, value, otherwise));
-  };
-  const int64_t passage = words - shingle_words + 1;
-  out.passage = number("passage", given.passage_words ? std::optional(passage) : std::nullopt, passage);
-  out.containment_ppm = number(
-      "containment_ppm",
-      given.containment ? std::optional<int64_t>(std::llround(*given.containment * 1e6)) : std::nullopt,
-      out.containment_ppm);
-  out.common_after = number("common_after", given.common_after, out.common_after);
-  out.max_related = number("max_related", given.max_related, out.max_related);
-  out.partial_duplicate =
-      chosen.is_new() ? given.partial_duplicate.value_or(false) : chosen.text("partial") == "duplicate";
-  if (given.partial_duplicate && *given.partial_duplicate != out.partial_duplicate)
-    chosen.differ("partial_duplicate", out.partial_duplicate, *given.partial_duplicate);
+  out.passage = static_cast<uint32_t>(words - shingle_words + 1);
+  out.containment_ppm = static_cast<uint32_t>(std::llround(
+      chosen.choose_fraction("containment", "containment_ppm", given.containment, out.containment_ppm / 1e6) *
+      1e6));
+  out.common_after =
+      static_cast<uint32_t>(chosen.choose("common_after", given.common_after, out.common_after));
+  out.max_related = static_cast<uint32_t>(chosen.choose("max_related", given.max_related, out.max_related));
+  out.partial_duplicate = chosen.choose_whether("partial_duplicate", chosen.text("partial") == "duplicate",
+                                                given.partial_duplicate);
   return out;
 }
 
 absl::StatusOr<Rule> choose_rule(const Index::Options& given, Chosen& chosen, int num_perm) {
-  double threshold = given.threshold.value_or(.8);
-  if (const std::optional<int64_t> was = chosen.number("threshold_ppm")) {
-    const double stored = static_cast<double>(*was) / 1e6;
-    if (given.threshold && std::llround(threshold * 1e6) != *was)
-      chosen.differ("threshold", stored, threshold);
-    threshold = stored;
-  }
+  const double threshold = chosen.choose_fraction("threshold", "threshold_ppm", given.threshold, .8);
   const auto bands = static_cast<int>(chosen.choose("bands", given.bands, 0));
   const auto rows = static_cast<int>(chosen.choose("rows", given.rows, 0));
   ASSIGN_OR_RETURN(Rule out, make_rule(threshold, given.recall.value_or(.995), num_perm, bands, rows));
-  const bool estimates = chosen.text("verify") == "signature";
-  out.verify = (chosen.is_new() ? given.verify_by_signature.value_or(false) : estimates) ? Verify::signature
-                                                                                         : Verify::exact;
-  if (!chosen.is_new() && given.verify_by_signature && *given.verify_by_signature != estimates)
-    chosen.differ("verify_by_signature", estimates, *given.verify_by_signature);
+  const bool estimates = chosen.choose_whether("verify_by_signature", chosen.text("verify") == "signature",
+                                               given.verify_by_signature);
+  out.verify = estimates ? Verify::signature : Verify::exact;
   out.min_equal = static_cast<int>(chosen.number("min_equal").value_or(out.min_equal));
   out.max_listed = static_cast<int>(chosen.choose("max_listed", given.max_listed, out.max_listed));
   out.max_checks = static_cast<int>(chosen.choose("max_checks", given.max_checks, out.max_checks));
@@ -167,7 +143,7 @@ absl::StatusOr<Rule> choose_rule(const Index::Options& given, Chosen& chosen, in
 
 absl::StatusOr<EngineOptions> embed_options(const Index::Options& given, std::string_view stored,
                                             const HashKey& key) {
-  RETURN_IF_ERROR(check_ranges(given));
+  RETURN_IF_ERROR(check_options(given));
   Chosen chosen(stored);
   EngineOptions out;
   out.scheme = choose_scheme(given, chosen, key);

@@ -2,7 +2,9 @@
 // Turns the options of an embedded index, and the settings that the index in its directory was made with,
 // into engine options.
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "doppel/index.h"
@@ -15,5 +17,12 @@ namespace doppel {
 // values.
 absl::StatusOr<EngineOptions> embed_options(const Index::Options& given, std::string_view stored,
                                             const HashKey& key);
+
+// InvalidArgument names an option that is out of its range. In src/embed/named_options.cc, as
+// Index::Options::set(), which has the names and ranges.
+absl::Status check_options(const Index::Options& given);
+
+// Relations in the form of an index: "near,contained". InvalidArgument names one that is unknown.
+absl::StatusOr<std::string> relation_names(const std::vector<std::string>& given);
 
 }  // namespace doppel

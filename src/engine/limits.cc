@@ -18,17 +18,24 @@ std::string digits(double value, std::chars_format format) {
   return error == std::errc() ? std::string(buffer.data(), end) : std::string("this");
 }
 
-absl::Status not_between(std::string_view name, const std::string& value, const std::string& least,
-                         const std::string& most) {
-  return invalid(std::string(name) + ": " + value + " is not between " + least + " and " + most);
+absl::Status not_in(std::string_view name, const std::string& value, const Limit& limit) {
+  return invalid(std::string(name) + ": " + value + " is not " + range_of(limit));
 }
 
 }  // namespace
 
+std::string range_of(const Limit& limit) {
+  const auto shown = [&](int64_t value) {
+    return limit.unit == Limit::Unit::millionth
+               ? digits(static_cast<double>(value) / kMillion, std::chars_format::fixed)
+               : std::to_string(value);
+  };
+  return "between " + shown(limit.least) + " and " + shown(limit.most);
+}
+
 absl::Status within(const Limit& limit, int64_t value, std::string_view name) {
   if (value >= limit.least && value <= limit.most) return absl::OkStatus();
-  return not_between(name.empty() ? limit.name : name, std::to_string(value), std::to_string(limit.least),
-                     std::to_string(limit.most));
+  return not_in(name.empty() ? limit.name : name, std::to_string(value), limit);
 }
 
 absl::Status within_tables(int64_t bands, int64_t shards) {
@@ -42,8 +49,7 @@ absl::Status within_number(const Limit& limit, double value) {
   const double least = static_cast<double>(limit.least) / kMillion;
   const double most = static_cast<double>(limit.most) / kMillion;
   if (value >= least && value <= most) return absl::OkStatus();
-  return not_between(limit.name, digits(value, std::chars_format::general),
-                     digits(least, std::chars_format::fixed), digits(most, std::chars_format::fixed));
+  return not_in(limit.name, digits(value, std::chars_format::general), limit);
 }
 
 }  // namespace doppel

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -49,6 +50,7 @@ inline constexpr Limit kMaxRecord{"max_record", 1024, 15 << 20, Limit::Unit::byt
 // Work.
 inline constexpr Limit kThreads{"threads", 0, 1024};  // 0: one for each processor
 inline constexpr Limit kShards{"shards", 1, 256};
+inline constexpr Limit kMemory{"memory", 0, int64_t{1} << 50, Limit::Unit::byte};
 // Each band has a table in each shard, and each table uses some of the 65,530 mappings that Linux allows a
 // process.
 inline constexpr int64_t kTablesMost = 8192;
@@ -56,10 +58,12 @@ inline constexpr int64_t kTablesMost = 8192;
 inline constexpr std::array kAll{kThreshold,    kRecall,      kMaxListed,    kMaxChecks,    kExpireAfter,
                                  kMaxDocuments, kContainment, kPassageWords, kCommonAfter,  kMaxRelated,
                                  kNumPerm,      kBands,       kRows,         kShingleWords, kMinShingles,
-                                 kMaxRecord,    kThreads,     kShards};
+                                 kMaxRecord,    kThreads,     kShards,       kMemory};
 
 }  // namespace limits
 
+// "between 8 and 1024", in the unit that people write: a fraction for millionths.
+std::string range_of(const Limit& limit);
 // Returns InvalidArgument unless the value is in the range: "num_perm: 4 is not between 8 and 1024". `name`
 // is the caller's name for the option, if it is not the name of the setting.
 absl::Status within(const Limit& limit, int64_t value, std::string_view name = {});

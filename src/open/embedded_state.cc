@@ -1,9 +1,11 @@
 #include "open/embedded_state.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/status.h"
 #include "open/setup.h"
+#include "state/against.h"
 #include "state/journal.h"
 
 namespace doppel {
@@ -56,33 +58,22 @@ StateJournal::StateJournal(StateDir& state, Engine& engine, std::function<Seq()>
       position_(state.recovered().source_position) {}
 
 std::optional<Seq> StateJournal::keep_from() const {
-  return announced_ ? std::optional(stored(announced_())) : std::nullopt;
-}
-
-Seq StateJournal::stored(Seq seq) const {
+  if (!announced_) return std::nullopt;
   const Seq first = engine_.originals().first_own();
-  return seq < first ? 0 : seq - first;
+  return std::max(announced_(), first) - first;
 }
 
 absl::Status StateJournal::commit(const Batch& batch, const Resolved& resolved, std::string sink_position) {
   documents_ += batch.records.size();
   // A batch that only carries out requests from outside has no position.
   if (!batch.position.empty()) position_ = batch.position;
-  std::vector<StoredRow> rows = resolved.rows;
-  for (StoredRow& row : rows) row.seq = stored(row.seq);
-  std::vector<Seq> removed = resolved.removed_numbers();
-  for (Seq& seq : removed) seq = stored(seq);
-  std::vector<Shown> shown = resolved.shown();
-  for (Shown& each : shown) each.seq = stored(each.seq);
-  return state_.commit({.rows = std::move(rows),
-                        .removed = std::move(removed),
-                        .shown = std::move(shown),
-                        .lowest_live = stored(resolved.lowest_live),
-                        .source_position = position_,
-                        .sink_position = std::move(sink_position),
-                        .clock = engine_.clock(),
-                        .documents = documents_,
-                        .keep_from = keep_from()});
+  Commit commit = own_commit(resolved, engine_.originals().first_own());
+  commit.source_position = position_;
+  commit.sink_position = std::move(sink_position);
+  commit.clock = engine_.clock();
+  commit.documents = documents_;
+  commit.keep_from = keep_from();
+  return state_.commit(commit);
 }
 
 absl::Status StateJournal::commit_outputs(std::string sink_position) {

@@ -44,9 +44,6 @@ class StateJournal final : public Journal {
 
  private:
   std::optional<Seq> keep_from() const;
-  // Converts a number of the engine to one of the directory, which does not count originals of indexes that
-  // are only read.
-  Seq stored(Seq seq) const;
 
   StateDir& state_;
   Engine& engine_;

@@ -8,8 +8,8 @@
 #include "absl/status/statusor.h"
 #include "config/options.h"
 #include "engine/engine.h"
-#include "open/against.h"
-#include "open/old_segments.h"
+#include "state/against.h"
+#include "state/old_segments.h"
 #include "state/restore_progress.h"
 #include "state/state_dir.h"
 

@@ -17,6 +17,7 @@
 #include "pipeline/executor.h"
 #include "pipeline/sign_record.h"
 #include "records/metadata.h"
+#include "state/against.h"
 #include "state/state_dir.h"
 
 namespace doppel {
@@ -39,11 +40,7 @@ absl::StatusOr<HashKey> choose_hash_key(const Options& options, std::string& not
     if (!file) return invalid("hash_key_file: cannot read " + options.hash_key_file);
     return key_from(text.view(), "hash_key_file " + options.hash_key_file);
   }
-  std::optional<HashKey> against;
-  if (std::error_code none;
-      !options.against.empty() && std::filesystem::exists(options.against.front() + "/hash.key", none)) {
-    ASSIGN_OR_RETURN(against, hash_key_of(options.against.front(), nullptr));
-  }
+  ASSIGN_OR_RETURN(const std::optional<HashKey> against, Against::hash_key(options.against));
   if (options.state_directory.empty()) return against.value_or(kPublicHashKey);
   bool made = false;
   absl::StatusOr<HashKey> key = hash_key_of(options.state_directory, &made, against);
@@ -162,13 +159,23 @@ absl::StatusOr<EngineOptions> engine_options(const Options& o, const HashKey& ke
 
 void keep_banding(Rule& rule, std::string_view stored) {
   const Banding chosen = rule.banding;
-  if (!take_banding(rule, stored)) return;
+  if (take_banding(rule, stored)) log_kept_banding(rule, chosen);
+}
+
+void log_kept_banding(const Rule& rule, Banding chosen) {
   const double meets = meeting_probability(rule.threshold_ppm / 1e6, rule.banding);
   log::info("the index keeps the bands that it was made with",
             {{"bands", rule.banding.bands},
              {"rows", rule.banding.rows},
              {"recall", fmt::format("{:.4f}", meets)},
              {"a_new_index_has", fmt::format("{} x {}", chosen.bands, chosen.rows)}});
+}
+
+SegmentSettings segment_settings(const Options& o) {
+  return {.memory = o.memory,
+          .directory = o.state_directory,
+          .temporary_directory = o.temporary_directory,
+          .after_others = !o.against.empty()};
 }
 
 absl::Status learn_signed_format(const std::vector<std::string>& paths, FormatOptions& input) {

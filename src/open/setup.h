@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "config/options.h"
 #include "engine/engine.h"
+#include "state/old_segments.h"
 #include "text/hash_key.h"
 
 namespace doppel {
@@ -25,6 +26,11 @@ absl::StatusOr<EngineOptions> engine_options(const Options& options, const HashK
 // Takes the bands from `stored`, the description of an index's rule (empty: it is new), because an index
 // keeps the bands that it was made with. Logs the change.
 void keep_banding(Rule& rule, std::string_view stored);
+// Logs that `rule` has the bands of an index, not those that were chosen.
+void log_kept_banding(const Rule& rule, Banding chosen);
+
+// The settings of segments for old originals.
+SegmentSettings segment_settings(const Options& options);
 
 // Sets the format that signed records had before they were signed, from the first of these files that has a
 // header. Changes nothing if there is none.

@@ -15,9 +15,9 @@ namespace {
 
 // Names in the data scheme and the rule that are also settings, with the same values.
 constexpr std::string_view kSame[] = {
-    "shingle_words", "min_shingles", "sketch",       "num_perm",    "max_record",    "verify",
-    "max_listed",    "max_checks",   "bands",        "rows",        "max_documents", "max_memory",
-    "on_update",     "relations",    "common_after", "max_related", "partial"};
+    "threshold",  "shingle_words", "min_shingles", "sketch",       "num_perm",      "max_record", "verify",
+    "max_listed", "max_checks",    "bands",        "rows",         "max_documents", "max_memory", "on_update",
+    "relations",  "passage_words", "containment",  "common_after", "max_related",   "partial"};
 
 // Settings that an index records only if they are set, with their other values.
 constexpr std::pair<std::string_view, std::string_view> kUnset[] = {{"min_shingles", "1"},
@@ -37,26 +37,17 @@ std::vector<std::pair<std::string, std::string>> settings_of_index(const std::st
   const Identity identity = stored_identity(directory);
   if (identity.rule.empty()) return {};
   const std::string lines = identity.data_scheme + "\n" + identity.rule;
-  const SchemeValues stored = scheme_values(lines);
+  const std::map<std::string, std::string> stored = scheme_settings(lines);
   std::vector<std::pair<std::string, std::string>> out;
   for (const auto& [name, value] : kUnset)
-    if (!stored.contains(name)) out.emplace_back(name, value);
+    if (!stored.contains(std::string(name))) out.emplace_back(name, value);
   for (const auto& [name, value] : stored) {
-    if (name == "threshold_ppm") {
-      out.emplace_back("threshold", fmt::format("{:g}", std::stod(std::string(value)) / 1e6));
-    } else if (name == "expire_after_ms") {
-      const int64_t ms = std::stoll(std::string(value));
+    if (name == "expire_after_ms") {
+      const int64_t ms = std::stoll(value);
       out.emplace_back("expire_after", ms == 0 ? "never" : write_duration(ms));
-    } else if (name == "containment_ppm") {
-      out.emplace_back("containment", fmt::format("{:g}", std::stod(std::string(value)) / 1e6));
-    } else if (name == "passage") {
-      const auto words = stored.find("shingle_words");
-      if (words == stored.end()) continue;
-      out.emplace_back("passage_words", fmt::format("{}", std::stoi(std::string(value)) +
-                                                              std::stoi(std::string(words->second)) - 1));
     } else if (name == "normaliser") {
       // The version follows the name; the default has no name.
-      const std::string_view kind = value.substr(0, value.find('-'));
+      const std::string kind = value.substr(0, value.find('-'));
       out.emplace_back(name, kind == "loose" || kind == "none" ? kind : "default");
     } else if (std::find(std::begin(kSame), std::end(kSame), name) != std::end(kSame)) {
       out.emplace_back(name, value);

@@ -20,7 +20,25 @@ using Values = SchemeValues;
 
 // The setting that a line of the scheme came from.
 std::string asked(std::string_view name, std::string_view value) {
-  return name == "extract" ? fmt::format("; that was input.extract: {}", value) : "";
+  if (name == "extract") return fmt::format("; that was input.extract: {}", value);
+  return name == "against" ? "; give the directories of the indexes that it was compared with" : "";
+}
+
+uint64_t number(std::string_view digits) {
+  uint64_t value = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return value;
+}
+
+// Lines in millionths, and their settings.
+constexpr std::pair<std::string_view, std::string_view> kPerMillion[] = {{"threshold_ppm", "threshold"},
+                                                                         {"containment_ppm", "containment"}};
+// What only an index with relations has, besides the setting itself.
+constexpr std::string_view kOfRelations[] = {"prints",       "passage_words", "containment",
+                                             "common_after", "max_related",   "partial"};
+
+bool has_relations(const std::map<std::string, std::string>& settings) {
+  return settings.contains("relations") || settings.contains("prints");
 }
 
 }  // namespace
@@ -38,9 +56,33 @@ SchemeValues scheme_values(std::string_view lines) {
   return values;
 }
 
+std::map<std::string, std::string> scheme_settings(std::string_view lines) {
+  const SchemeValues values = scheme_values(lines);
+  std::map<std::string, std::string> out;
+  for (const auto& [name, value] : values) {
+    if (const auto per_million = std::find_if(std::begin(kPerMillion), std::end(kPerMillion),
+                                              [line = name](const auto& each) { return each.first == line; });
+        per_million != std::end(kPerMillion)) {
+      out[std::string(per_million->second)] = fmt::format("{:g}", static_cast<double>(number(value)) / 1e6);
+    } else if (name != "passage") {
+      out[std::string(name)] = value;
+    } else if (const auto words = values.find("shingle_words"); words != values.end()) {
+      out["passage_words"] = fmt::format("{}", number(value) + number(words->second) - 1);
+    }
+  }
+  return out;
+}
+
 std::vector<std::string> scheme_differences(std::string_view stored, std::string_view now) {
-  const auto before = scheme_values(stored);
-  const auto after = scheme_values(now);
+  auto before = scheme_settings(stored);
+  auto after = scheme_settings(now);
+  if (has_relations(before) != has_relations(after)) {
+    for (auto* const side : {&before, &after}) {
+      if (has_relations(*side) && !side->contains("relations"))
+        (*side)["relations"] = fmt::format("passages of {} words", (*side)["passage_words"]);
+      for (const std::string_view name : kOfRelations) side->erase(std::string(name));
+    }
+  }
   std::vector<std::string> out;
   for (const auto& [name, value] : before) {
     const auto other = after.find(name);
@@ -112,14 +154,13 @@ std::string_view value_of(const Values& values, std::string_view name) {
   return found == values.end() ? std::string_view() : found->second;
 }
 
-uint64_t number(std::string_view digits) {
-  uint64_t value = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return value;
-}
-
+// By the name of the setting, or of its line.
 bool is_accepted(const std::vector<std::string>& accepted, std::string_view name) {
-  return std::find(accepted.begin(), accepted.end(), name) != accepted.end();
+  return std::any_of(accepted.begin(), accepted.end(), [&](std::string_view each) {
+    for (const auto& [line, setting] : kPerMillion)
+      if (each == line) each = setting;
+    return each == name;
+  });
 }
 
 // Whether an earlier version made the directory. It stored only the smaller one of max_documents and the

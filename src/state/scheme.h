@@ -17,7 +17,12 @@ namespace doppel {
 using SchemeValues = std::map<std::string_view, std::string_view>;
 SchemeValues scheme_values(std::string_view lines);
 
-// One line for every name whose value differs: "num_perm: the index was made with 128, now 64".
+// The same lines in the names and units of settings: threshold_ppm=800000 is threshold, .8. A passage is
+// known in words only beside shingle_words.
+std::map<std::string, std::string> scheme_settings(std::string_view lines);
+
+// One line for every setting whose value differs: "num_perm: the index was made with 128, now 64". If only
+// one of them has relations, one line says so for all settings of relations.
 std::vector<std::string> scheme_differences(std::string_view stored, std::string_view now);
 
 // The stored line with the same name as `line`.
@@ -26,9 +31,10 @@ std::optional<std::string> scheme_line(std::string_view stored, std::string_view
 // Like scheme_differences(), for the scheme of signed records and the one that this run expects.
 std::vector<std::string> signed_differences(std::string_view signed_with, std::string_view now);
 
-// Like scheme_differences(), for rules, without the names in `accepted`. Bands and rows cannot be accepted,
-// because stored data depends on them. max_memory is converted to documents_in_memory, which depends on the
-// buffers, once, when an index is made. So other buffers are not a difference, but another max_memory is.
+// Like scheme_differences(), for rules, without the names in `accepted`, which may be those of lines, too.
+// Bands and rows cannot be accepted, because stored data depends on them. max_memory is converted to
+// documents_in_memory, which depends on the buffers, once, when an index is made. So other buffers are not a
+// difference, but another max_memory is.
 std::vector<std::string> rule_differences(std::string_view stored, std::string_view now,
                                           const std::vector<std::string>& accepted);
 

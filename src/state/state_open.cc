@@ -100,8 +100,12 @@ absl::Status StateDir::Impl::refuse_differences(const Identity& stored) const {
     return fmt::format("{}\nnum_perm={}\nmask_words={}\n", i.data_scheme, i.num_perm, i.mask_words);
   };
   std::vector<std::string> differences = scheme_differences(shape(stored), shape(identity));
-  for (std::string& difference : rule_differences(stored.rule, identity.rule, options.accepted))
+  for (std::string& difference : rule_differences(stored.rule, identity.rule, options.accepted)) {
+    // The rule names the relations that the scheme only shows to be there.
+    const std::string name = difference.substr(0, difference.find(':'));
+    std::erase_if(differences, [&](const std::string& other) { return other.starts_with(name + ":"); });
     differences.push_back(std::move(difference));
+  }
   return refuse(differences);
 }
 

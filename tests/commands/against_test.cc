@@ -4,6 +4,7 @@
 #include <random>
 
 #include "daemon.h"
+#include "doppel/index.h"
 #include "run_doppel.h"
 
 namespace doppel::testing {
@@ -152,6 +153,29 @@ TEST_F(AgainstTest, ADaemonOnFiles) {
   EXPECT_EQ(daemon.wait(), 0);
 }
 
+// A program names the indexes that an index was made with, and continues it; then so does scan.
+TEST_F(AgainstTest, AProgramContinuesIt) {
+  SCOPED_TRACE("seed " + std::to_string(seed_));
+  const std::string both = "--state " + in("B") + " --against " + in("A") + " ";
+  run_doppel(scan("--state " + in("A") + " " + in("a.jsonl")));
+  ASSERT_EQ(run_doppel(scan(both + in("b.jsonl"))).code, 0);
+  const auto refused = Index::open(in("B"));
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("give the directories of the indexes"));
+  const std::string begin = R"("text":")";
+  const size_t at = a_.find(begin) + begin.size();
+  const std::string first = a_.substr(at, a_.find('"', at) - at), fresh = "a text of nobody else at all";
+  {
+    const auto index = Index::open(in("B"), {.against = {in("A")}}).value();
+    const size_t before = index->size();
+    EXPECT_EQ(index->insert({.id = "p", .text = first})->duplicate_of, "a0");
+    EXPECT_EQ(index->insert({.id = "fresh", .text = fresh})->verdict, Verdict::unique);
+    EXPECT_EQ(index->size(), before + 1);
+  }
+  write_file(dir_ / "c.jsonl", document("c", fresh));
+  const Ran again = run_doppel(scan(both + in("c.jsonl")));
+  EXPECT_THAT(again.out, HasSubstr(R"("id":"fresh")")) << again.err;
+}
+
 TEST_F(AgainstTest, RefusesWhatCannotBe) {
   run_doppel(scan("--state " + in("A") + " " + in("a.jsonl")));
   const auto refused = [&](const std::string& flags) {
@@ -164,7 +188,7 @@ TEST_F(AgainstTest, RefusesWhatCannotBe) {
   EXPECT_THAT(refused(against + " --set verify=signature").err,
               HasSubstr("verify: the index was made with exact, now signature"));
   EXPECT_THAT(refused(against + " --set expire_after=30d").err, HasSubstr("against: not with expire_after"));
-  EXPECT_THAT(refused(against + " --state " + in("A")).err, HasSubstr("that is state.directory, too"));
+  EXPECT_THAT(refused(against + " --state " + in("A")).err, HasSubstr("that is the index itself"));
   EXPECT_THAT(refused(against + " --keep " + in("A") + "/kept.jsonl").err, HasSubstr("only read"));
   run_doppel(scan("--state " + in("T") + " " + in("a.jsonl")));  // has another key
   EXPECT_THAT(refused(against + " --against " + in("T")).err, HasSubstr("hash_key_fingerprint"));

@@ -17,8 +17,10 @@
 namespace doppel {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string words(int from, int to) {
   std::string out;
@@ -78,6 +80,10 @@ TEST(Index, SaysWhatDocumentsShare) {
   EXPECT_THAT(refused({.relations = {{"contains"}}}),
               HasSubstr("relations: the index was made with near,contained,shares, now near,contains"));
   EXPECT_THAT(refused({.partial_duplicate = true}), HasSubstr("partial_duplicate"));
+  EXPECT_EQ(refused({.containment = .9, .passage_words = 80}),
+            "the index was made with other options; leave them out to use its own:\n"
+            "  passage_words: the index was made with 64, now 80\n"
+            "  containment: the index was made with 0.8, now 0.9");
   const auto in_memory = [](const Index::Options& options) {
     return std::string(Index::open("", options).status().message());
   };
@@ -225,6 +231,79 @@ TEST(Index, EveryWaySaysTheSame) {
   EXPECT_EQ(kept.size(), together->size());
 }
 
+// A document of an index that is only read is a duplicate, and stays one. The numbers of the index are its
+// own.
+TEST(Index, ComparesWithIndexesThatAreOnlyRead) {
+  const TemporaryDirectory scratch;
+  const std::string path = scratch / "index";
+  const std::vector<std::string> others{scratch / "one", scratch / "two"};
+  for (int i = 0; i < 2; ++i) {
+    // The second one takes the key of the first.
+    const std::vector<std::string> first(others.begin(), others.begin() + i);
+    const auto made = Index::open(others[i], {.against = first}).value();
+    ASSERT_TRUE(made->insert({.id = "old", .text = words(1000 * i, 1000 * i + 50)}).ok());
+    ASSERT_TRUE(made->insert({.id = "gone", .text = words(0, 10)}).ok());
+    ASSERT_TRUE(made->remove("gone").value());
+  }
+  for (int round = 0; round < 2; ++round) {
+    SCOPED_TRACE(round);
+    const auto index = Index::open(path, {.against = others}).value();
+    EXPECT_EQ(index->size(), round == 0 ? 0u : 1u);
+    const Judgement near = index->insert({.id = "copy", .text = words(1000, 1049)}).value();
+    EXPECT_EQ(near.duplicate_of, "old");
+    // It is another document, although it has the id and the text of that one.
+    EXPECT_EQ(index->insert({.id = "old", .text = words(0, 50)})->verdict, Verdict::duplicate);
+    EXPECT_FALSE(index->remove("old").value());
+    EXPECT_EQ(index->insert({.id = "new", .text = words(2000, 2050)})->verdict, Verdict::unique);
+    EXPECT_EQ(index->size(), 1u);
+    std::vector<std::string> seen;
+    ASSERT_TRUE(index
+                    ->for_each([&](const Index::Original& o) {
+                      seen.push_back(std::to_string(o.number) + std::string(o.id));
+                      return true;
+                    })
+                    .ok());
+    EXPECT_THAT(seen, ElementsAre("0new"));
+  }
+  const absl::Status without = Index::open(path).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(without));
+  EXPECT_THAT(std::string(without.message()),
+              HasSubstr("; give the directories of the indexes that it was compared with"));
+  Index::Options options;
+  for (const std::string& other : others) ASSERT_TRUE(options.set("against", other).ok());
+  EXPECT_EQ(Index::open("", options).value()->query({.text = words(0, 50)})->duplicate_of, "old");
+  options.num_perm = 64;
+  EXPECT_THAT(std::string(Index::open("", options).status().message()),
+              HasSubstr("num_perm: the index was made with 128, now 64"));
+  EXPECT_THAT(std::string(Index::open("", {.against = {scratch / "none"}}).status().message()),
+              HasSubstr("there is no index in it"));
+  EXPECT_THAT(std::string(Index::open(others[0], {.against = {others[0]}}).status().message()),
+              HasSubstr("that is the index itself"));
+}
+
+// Old originals on disk change no verdict, in a directory and without one.
+TEST(Index, OldOriginalsOnDiskChangeNothing) {
+  std::vector<std::string> texts;
+  for (int i = 0; i < 3000; ++i) texts.push_back(words(i % 2000 * 40, i % 2000 * 40 + 30));
+  std::vector<Index::Document> documents;
+  for (const std::string& text : texts) documents.push_back({.text = text});
+  const std::string key(32, '1');
+  const std::vector<Judgement> expected =
+      Index::open("", {.hash_key = key}).value()->insert(documents).value();
+  const TemporaryDirectory scratch;
+  for (const std::string& directory : {std::string(), scratch / "index"}) {
+    auto index = Index::open(directory, {.hash_key = key, .memory = 100'000}).value();
+    for (size_t at = 0; at < documents.size(); at += 500) {
+      const auto said = index->insert(std::span(documents).subspan(at, 500)).value();
+      for (size_t i = 0; i < said.size(); ++i) expect_equal(expected[at + i], said[i], at + i);
+      if (directory.empty()) continue;
+      index.reset();
+      index = Index::open(directory, {.hash_key = key, .memory = at == 1000 ? 0 : 100'000}).value();
+    }
+    EXPECT_EQ(index->query(documents[0])->duplicate_of, "0");
+  }
+}
+
 TEST(Index, IsInUseByOneProgramAtATime) {
   const TemporaryDirectory scratch;
   const auto index = Index::open(scratch / "index").value();
@@ -259,6 +338,58 @@ TEST(Index, NamesTheOptionThatIsImpossible) {
   const TemporaryDirectory scratch;
   EXPECT_FALSE(Index::open(scratch / "index", {.max_listed = 0}).ok());
   EXPECT_TRUE(absl::IsNotFound(Index::open(scratch / "index", {.create_if_missing = false}).status()));
+}
+
+TEST(Index, OptionsHaveNames) {
+  Index::Options options;
+  for (const auto& [name, value] :
+       std::vector<std::pair<const char*, const char*>>{{"threshold", "0.7"},
+                                                        {"recall", "0.99"},
+                                                        {"num_perm", "64"},
+                                                        {"bands", "16"},
+                                                        {"rows", "4"},
+                                                        {"shingle_words", "3"},
+                                                        {"verify_by_signature", "false"},
+                                                        {"max_listed", "100"},
+                                                        {"max_checks", "10"},
+                                                        {"relations", "contained, shares"},
+                                                        {"containment", "0.9"},
+                                                        {"passage_words", "64"},
+                                                        {"common_after", "30"},
+                                                        {"max_related", "5"},
+                                                        {"partial_duplicate", "true"},
+                                                        {"expire_after_ms", "86400000"},
+                                                        {"hash_key", "11111111111111111111111111111111"},
+                                                        {"shards", "2"},
+                                                        {"threads", "1"},
+                                                        {"create_if_missing", "true"}})
+    EXPECT_TRUE(options.set(name, value).ok()) << name << ": " << options.set(name, value);
+  EXPECT_EQ(options.threshold, .7);
+  EXPECT_EQ(options.bands, 16);
+  EXPECT_EQ(options.verify_by_signature, false);
+  EXPECT_THAT(*options.relations, ElementsAre("contained", "shares"));
+  EXPECT_EQ(options.partial_duplicate, true);
+  EXPECT_EQ(options.expire_after_ms, 86'400'000);
+  EXPECT_EQ(options.shards, 2);
+  EXPECT_TRUE(Index::open("", options).ok());
+
+  const auto refused = [](std::string_view name, std::string_view value) {
+    Index::Options untouched;
+    const absl::Status status = untouched.set(name, value);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    return std::string(status.message());
+  };
+  EXPECT_EQ(refused("passage_word", "3"),
+            "passage_word: an index has no such option (did you mean passage_words?)");
+  EXPECT_EQ(refused("threshold", "high"), "threshold: \"high\" is not a number between 0.000001 and 1");
+  EXPECT_EQ(refused("threshold", "1.5"), "threshold: 1.5 is not between 0.000001 and 1");
+  EXPECT_THAT(refused("threshold", "nan"), HasSubstr("is not between 0.000001 and 1"));
+  EXPECT_EQ(refused("num_perm", "4.5"), "num_perm: \"4.5\" is not a whole number between 8 and 1024");
+  EXPECT_EQ(refused("shards", "99999999999"), "shards: 99999999999 is not between 1 and 256");
+  EXPECT_EQ(refused("partial_duplicate", "yes"), "partial_duplicate: \"yes\" is not true or false");
+  EXPECT_EQ(refused("relations", "contained,share"),
+            "relations: \"share\" is not one of near, contained, contains, shares (did you mean shares?)");
+  EXPECT_THAT(refused("hash_key", "12345"), AllOf(HasSubstr("hash_key: "), Not(HasSubstr("12345"))));
 }
 
 TEST(Index, AnIdThatIsTooLongIsRefusedBeforeAnythingIsJudged) {

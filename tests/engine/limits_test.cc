@@ -150,6 +150,7 @@ std::multimap<std::string_view, Use> entrances() {
       {"max_listed", whole([](auto& o, int64_t v) { o.max_listed = static_cast<int>(v); })},
       {"max_checks", whole([](auto& o, int64_t v) { o.max_checks = static_cast<int>(v); })},
       {"shards", whole([](auto& o, int64_t v) { o.shards = static_cast<int>(v); })},
+      {"memory", whole([](auto& o, int64_t v) { o.memory = v; })},
       {"expire_after", whole([](auto& o, int64_t v) { o.expire_after_ms = v; })},
   };
 }

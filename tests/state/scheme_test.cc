@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "engine/rule.h"
+
 namespace doppel {
 namespace {
 
@@ -19,6 +21,31 @@ TEST(Scheme, ALineByItsName) {
   EXPECT_EQ(scheme_values("a=1\n\nb\nc=").at("a"), "1");
   EXPECT_EQ(scheme_values("a=1\n\nb\nc=").at("b"), "");
   EXPECT_EQ(scheme_values("a=1\n\nb\nc=").size(), 3U);
+}
+
+TEST(Scheme, DifferencesAreInTheNamesOfSettings) {
+  Scheme with;
+  with.passage = 60;
+  Rule rule = make_rule(.8, .995, 128).value();
+  const std::string without_relations = describe_rule(rule);
+  rule.relations = {.contained = true, .passage = 60};
+  const std::string lines = describe_rule(rule);
+  EXPECT_THAT(rule_differences(lines, without_relations, {}),
+              ElementsAre("relations: the index was made with near,contained, now it is not set"));
+  EXPECT_THAT(rule_differences(without_relations, lines, {}),
+              ElementsAre("relations: the index was made without it, now near,contained"));
+  EXPECT_THAT(scheme_differences(with.describe(), Scheme().describe()),
+              ElementsAre("relations: the index was made with passages of 64 words, now it is not set"));
+  rule.relations.containment_ppm = 900'000;
+  rule.threshold_ppm = 700'000;
+  EXPECT_THAT(rule_differences(lines, describe_rule(rule), {}),
+              ElementsAre("containment: the index was made with 0.8, now 0.9",
+                          "threshold: the index was made with 0.8, now 0.7"));
+  EXPECT_THAT(rule_differences(lines, describe_rule(rule), {"threshold_ppm", "containment"}), IsEmpty());
+  Scheme longer = with;
+  longer.passage = 76;
+  EXPECT_THAT(scheme_differences(with.describe(), longer.describe()),
+              ElementsAre("passage_words: the index was made with 64, now 80"));
 }
 
 TEST(Scheme, WhatSignedRecordsWereSignedWith) {

@@ -13,8 +13,8 @@
 #include "kafka/log/standby.h"
 #include "kafka/sink.h"
 #include "kafka/topics/plan.h"
-#include "open/old_segments.h"
 #include "state/kafka_position.h"
+#include "state/old_segments.h"
 #include "state/restore_progress.h"
 #include "state/state_dir.h"
 

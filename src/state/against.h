@@ -4,23 +4,28 @@
 // removes or replaces them. The stored numbers of a run do not include them: its own originals begin at 0.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "config/options.h"
 #include "engine/engine.h"
 #include "state/restore_progress.h"
 #include "state/state_dir.h"
+#include "text/hash_key.h"
 
 namespace doppel {
 
 class Against {
  public:
-  // Opens the indexes of the setting `against`, which may name none, with a shared lock on each. Sets the
-  // bands of the engine's rule to theirs. FailedPrecondition: an index was made with other settings than
-  // the engine's; the message names them.
-  static absl::StatusOr<std::unique_ptr<Against>> open(const Options& options, EngineOptions& engine);
+  // Opens the indexes in these directories, which may be none, with a shared lock on each. `own` is the
+  // directory of the index that is compared with them; empty: it is in memory. Sets the bands of the engine's
+  // rule to theirs, or to those of `own`. FailedPrecondition: an index was made with other settings than the
+  // engine's; the message names them.
+  static absl::StatusOr<std::unique_ptr<Against>> open(const std::vector<std::string>& directories,
+                                                       const std::string& own, EngineOptions& engine);
+  // The hash key of the first of these indexes; nullopt: it has none.
+  static absl::StatusOr<std::optional<HashKey>> hash_key(const std::vector<std::string>& directories);
   ~Against();
 
   uint64_t originals() const;
@@ -38,6 +43,10 @@ class Against {
   explicit Against(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
+
+// The part of a commit that RESOLVE decided. A directory numbers its own originals from 0, while the engine
+// counts those of `against` first.
+Commit own_commit(const Resolved& resolved, Seq first_own);
 
 // Loads these indexes, and the index in `state` (may be nullptr), into the engine.
 absl::Status restore_engine(

@@ -1,4 +1,4 @@
-#include "open/against.h"
+#include "state/against.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -7,7 +7,6 @@
 
 #include "base/status.h"
 #include "fmt/format.h"
-#include "open/setup.h"
 #include "state/journal.h"
 #include "state/lock.h"
 #include "state/restore.h"
@@ -101,24 +100,24 @@ struct Against::Impl {
 Against::Against(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Against::~Against() = default;
 
-absl::StatusOr<std::unique_ptr<Against>> Against::open(const Options& options, EngineOptions& engine) {
+absl::StatusOr<std::unique_ptr<Against>> Against::open(const std::vector<std::string>& directories,
+                                                       const std::string& own_directory,
+                                                       EngineOptions& engine) {
   auto impl = std::make_unique<Impl>();
-  if (options.against.empty()) return std::unique_ptr<Against>(new Against(std::move(impl)));
+  if (directories.empty()) return std::unique_ptr<Against>(new Against(std::move(impl)));
   if (engine.rule.expire_after_ms != 0 || engine.rule.max_documents != 0) {
     return invalid(
         "against: not with expire_after, max_documents or max_memory: an index that is only read keeps what "
-        "it "
-        "has");
+        "it has");
   }
-  for (const std::string& directory : options.against) {
-    if (std::error_code none; std::filesystem::equivalent(directory, options.state_directory, none))
-      return invalid(fmt::format("against: {}: that is state.directory, too", directory));
+  for (const std::string& directory : directories) {
+    if (std::error_code none; std::filesystem::equivalent(directory, own_directory, none))
+      return invalid(fmt::format("against: {}: that is the index itself", directory));
     ASSIGN_OR_RETURN(OneIndex index, open_one(directory));
     impl->indexes.push_back(std::move(index));
   }
-  const std::optional<LastCommit> own =
-      options.state_directory.empty() ? std::nullopt : last_commit(options.state_directory);
-  keep_banding(engine.rule, own ? own->rule : impl->indexes.front().view->identity().rule);
+  const std::optional<LastCommit> own = own_directory.empty() ? std::nullopt : last_commit(own_directory);
+  take_banding(engine.rule, own ? own->rule : impl->indexes.front().view->identity().rule);
   uint64_t place = kPlaces;
   for (size_t i = impl->indexes.size(); i-- > 0;) {
     OneIndex& index = impl->indexes[i];
@@ -131,6 +130,13 @@ absl::StatusOr<std::unique_ptr<Against>> Against::open(const Options& options, E
                                                            [&](Seq seq) { return seq >= last.lowest_live; }));
   }
   return std::unique_ptr<Against>(new Against(std::move(impl)));
+}
+
+absl::StatusOr<std::optional<HashKey>> Against::hash_key(const std::vector<std::string>& directories) {
+  std::error_code none;
+  if (directories.empty() || !std::filesystem::exists(directories.front() + "/hash.key", none))
+    return std::nullopt;
+  return hash_key_of(directories.front(), nullptr);
 }
 
 uint64_t Against::originals() const { return impl_->originals; }
@@ -161,6 +167,18 @@ absl::Status Against::restore_into(Engine& engine) const {
   }
   engine.begin_own();
   return absl::OkStatus();
+}
+
+Commit own_commit(const Resolved& resolved, Seq first_own) {
+  const auto stored = [first_own](Seq seq) { return seq < first_own ? 0 : seq - first_own; };
+  Commit out{.rows = resolved.rows,
+             .removed = resolved.removed_numbers(),
+             .shown = resolved.shown(),
+             .lowest_live = stored(resolved.lowest_live)};
+  for (StoredRow& row : out.rows) row.seq = stored(row.seq);
+  for (Seq& seq : out.removed) seq = stored(seq);
+  for (Shown& each : out.shown) each.seq = stored(each.seq);
+  return out;
 }
 
 absl::Status restore_engine(const Against& against, StateDir* state, Engine& engine, int threads,
