@@ -63,8 +63,8 @@ class HtmlExtractor::Page final : public HtmlEvents {
       source_ = TextSource::data;
       return data_text_;
     }
-    // If the page has scripts, they may have rendered most of it.
-    if (!chosen.empty() && (chooser_.is_fallback() || scripts)) source_ = TextSource::fallback;
+    // If the page has scripts, they make most of it, or all.
+    if (scripts || (!chosen.empty() && chooser_.is_fallback())) source_ = TextSource::fallback;
     return chosen;
   }
 

@@ -49,6 +49,13 @@ constexpr uint64_t kOutweighs = 62, kOutweighsTitled = 35, kOutweighsComments = 
 constexpr uint32_t kRunningLeast = 300;
 constexpr uint32_t kRunningSite = 600;  // with less, text that a name calls the site's stays the site's
 
+// Stories behind an article: the least letters of a linked title, the most of an item, the least number of
+// items, percent of links in the title, the least running text before; percent of the letters that are in
+// items.
+constexpr uint32_t kItemTitle = 20, kItemLetters = 300, kItems = 3;
+constexpr uint32_t kItemLinks = 70, kItemBehind = 400;
+constexpr uint64_t kItemShare = 70;
+
 constexpr uint32_t kLeadLetters = 40;
 constexpr uint32_t kLeadLinks = 20;
 constexpr int kLeads = 3;
@@ -69,6 +76,7 @@ void Region::find(const std::vector<TextBlock>& blocks, std::vector<HtmlNode>& n
   product_ = subject == Subject::product;
   weigh_names();
   drop_comments();
+  drop_stories();
   drop_boilerplate();
   for (size_t i = 1; i < nodes.size(); ++i) nodes[i].site = nodes[i].site || nodes[nodes[i].parent].site;
   choose();
@@ -168,6 +176,42 @@ void Region::settle_marks() {
   }
 }
 
+// Behind an article, an element of items that each have a linked title and at most a few lines shows other
+// stories, whatever it is called.
+void Region::drop_stories() {
+  if (!one_thing_) return;
+  sum();
+  std::vector<HtmlNode>& nodes = *nodes_;
+  std::vector<uint32_t>& titles = runs_;
+  titles.assign(nodes.size(), 0);
+  for (const TextBlock& block : *blocks_) {
+    if (block.letters >= kItemTitle && block.links >= kItemLinks) ++titles[block.node];
+  }
+  for (size_t i = nodes.size(); i-- > 1;) titles[nodes[i].parent] += titles[i];
+  items_.assign(nodes.size(), {});
+  // Plain text before each element.
+  uint32_t before = 0;
+  size_t started = 0;
+  for (const TextBlock& block : *blocks_) {
+    for (; started <= block.node; ++started) items_[started].before = before;
+    if (block.letters > kRunning && block.links < kJoinsLinks) before += block.letters - kRunning;
+  }
+  for (; started < nodes.size(); ++started) items_[started].before = before;
+  for (size_t i = 1; i < nodes.size(); ++i) {
+    const HtmlNode& node = nodes[i];
+    if (node.running || titles[i] == 0 || titles[i] > 2 || node.letters > kItemLetters) continue;
+    Items& items = items_[node.parent];
+    ++items.count;
+    items.letters += node.letters;
+  }
+  for (size_t i = 1; i < nodes.size(); ++i) {
+    if (items_[i].count < kItems || items_[i].letters * 100ULL < nodes[i].letters * kItemShare) continue;
+    nodes[i].stories = items_[i].before >= kItemBehind;
+  }
+  for (size_t i = 1; i < nodes.size(); ++i)
+    nodes[i].out = nodes[i].out || nodes[i].stories || nodes[nodes[i].parent].out;
+}
+
 // Drops marked boilerplate. As long as too little text remains, the largest such element loses its mark.
 void Region::drop_boilerplate() {
   std::vector<HtmlNode>& nodes = *nodes_;
@@ -178,7 +222,7 @@ void Region::drop_boilerplate() {
     uint64_t rest = all, rest_letters = nodes[0].letters;
     for (uint32_t i = 1; i < nodes.size(); ++i) {
       HtmlNode& node = nodes[i];
-      const bool around = nodes[node.parent].out || node.comment;
+      const bool around = nodes[node.parent].out || node.comment || node.stories;
       const bool says_so = has(node, kMarkBoilerplate | kMarkControl);
       node.out = around || says_so;
       if (around || !says_so) continue;

@@ -19,6 +19,7 @@ struct HtmlNode {
   bool running = false;  // a paragraph, a heading, a list: what text consists of
   // The following members are set by Region.
   bool comment = false;  // in or part of readers' comments
+  bool stories = false;  // behind the text of an article, a list of others
   bool out = false;      // in or part of boilerplate or comments
   bool site = false;     // shared by all pages of a site, but used as text because there is no other
   uint32_t plain = 0;    // letters of plain text; like the next two, without elements that are out
@@ -67,6 +68,7 @@ class Region {
   void drop_comments();
   void drop_boilerplate();
   void settle_marks();
+  void drop_stories();
   void choose();
   uint32_t marked_region(uint64_t all) const;
   uint32_t descend(uint32_t top);
@@ -80,6 +82,11 @@ class Region {
   std::vector<unsigned char> inside_;
   std::vector<unsigned char> passed_;  // elements on the path down to the region, whose own text counts
   std::vector<unsigned char> lead_;
+  struct Items {
+    uint32_t count = 0, letters = 0;  // of its children that are items
+    uint32_t before = 0;              // running text before the element
+  };
+  std::vector<Items> items_;
   std::vector<uint32_t> runs_;         // for each element, the weight of its running text
   std::vector<unsigned char> titled_;  // 1: contains an h1; 2: is inside of an element of content
   bool marked_ = false, one_thing_ = false, product_ = false;
