@@ -143,6 +143,15 @@ TEST(Names, TheIdOfASectionIsItsTitle) {
   }
 }
 
+// Ads and videos divide an article into parts of the same class.
+TEST(Names, PartsOfAnArticleAreWeighedTogether) {
+  std::string parts;
+  for (int i = 1; i <= 6; ++i)
+    parts += fmt::format("<div class=\"sidebar-grid\"><p>{}</p></div><div class=ad>Buy</div>",
+                         paragraph("harbour", i));
+  expect_article(page("<article><h1>Harbour</h1>" + parts + "</article>"));
+}
+
 // The words still mean what they say where the text does not contradict them.
 TEST(Names, ANamedPartIsLeftOut) {
   for (std::string_view name :

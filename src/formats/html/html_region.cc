@@ -102,12 +102,20 @@ void Region::weigh_names() {
     runs_[nodes[i].parent] += runs_[i];
     if (nodes[i].title || (titled_[i] & 1) != 0) titled_[nodes[i].parent] |= 1;
   }
+  // The parts of an article may all have the class; then they are weighed together.
+  const auto is_part = [&](size_t i) { return (titled_[i] & 2) != 0 && nodes[i].class_hash != 0; };
+  runs_of_class_.clear();
+  for (size_t i = 1; i < nodes.size(); ++i) {
+    const bool repeated = nodes[i].class_hash == nodes[nodes[i].parent].class_hash;
+    if (is_part(i) && !repeated) runs_of_class_[nodes[i].class_hash] += runs_[i];
+  }
   for (size_t i = 1; i < nodes.size(); ++i) {
     HtmlNode& node = nodes[i];
     nodes[i].out = false;
-    const uint64_t share = runs_[0] == 0 ? 0 : runs_[i] * 100ULL / runs_[0];
+    const uint32_t weight = is_part(i) ? std::max(runs_[i], runs_of_class_[node.class_hash]) : runs_[i];
+    const uint64_t share = weight * 100ULL / std::max<uint32_t>(1, runs_[0]);
     const bool titled = (titled_[i] & 1) != 0 || has(node, kMarkContent);
-    if (runs_[i] >= kRunningLeast && share > (titled ? kOutweighsTitled : kOutweighs)) {
+    if (weight >= kRunningLeast && share > (titled ? kOutweighsTitled : kOutweighs)) {
       const bool inside = (titled_[i] & 2) != 0 && runs_[i] >= kRunningSite;
       Marks kept = kMarkConsent;
       if (!titled && (product_ || share < kOutweighsComments)) kept |= kMarkComments;
@@ -180,7 +188,6 @@ void Region::settle_marks() {
 // stories, whatever it is called.
 void Region::drop_stories() {
   if (!one_thing_) return;
-  sum();
   std::vector<HtmlNode>& nodes = *nodes_;
   std::vector<uint32_t>& titles = runs_;
   titles.assign(nodes.size(), 0);
@@ -188,6 +195,8 @@ void Region::drop_stories() {
     if (block.letters >= kItemTitle && block.links >= kItemLinks) ++titles[block.node];
   }
   for (size_t i = nodes.size(); i-- > 1;) titles[nodes[i].parent] += titles[i];
+  if (titles[0] < kItems) return;
+  sum();
   items_.assign(nodes.size(), {});
   // Plain text before each element.
   uint32_t before = 0;

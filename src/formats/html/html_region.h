@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "formats/html/html_marks.h"
 
 namespace doppel {
@@ -14,9 +15,10 @@ namespace doppel {
 struct HtmlNode {
   uint32_t parent = 0;
   Marks marks = 0;
-  Marks names = 0;       // suggested by its class and id
-  bool title = false;    // an h1
-  bool running = false;  // a paragraph, a heading, a list: what text consists of
+  Marks names = 0;          // suggested by its class and id
+  uint32_t class_hash = 0;  // if `names` says anything; 0 without a class
+  bool title = false;       // an h1
+  bool running = false;     // a paragraph, a heading, a list: what text consists of
   // The following members are set by Region.
   bool comment = false;  // in or part of readers' comments
   bool stories = false;  // behind the text of an article, a list of others
@@ -87,7 +89,8 @@ class Region {
     uint32_t before = 0;              // running text before the element
   };
   std::vector<Items> items_;
-  std::vector<uint32_t> runs_;         // for each element, the weight of its running text
+  absl::flat_hash_map<uint32_t, uint32_t> runs_of_class_;  // by HtmlNode::class_hash
+  std::vector<uint32_t> runs_;                             // for each element, the weight of its running text
   std::vector<unsigned char> titled_;  // 1: contains an h1; 2: is inside of an element of content
   bool marked_ = false, one_thing_ = false, product_ = false;
 };
