@@ -100,7 +100,7 @@ void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slic
 void RecordSigner::sign_fallback(const Record& record, const Document& document, SignedDocument& out,
                                  uint8_t* slices) {
   out.replace = false;
-  if (!fallback_is_near_) {
+  if (!fallback_is_near_ || document.text.empty()) {
     out.content = Content::empty;
     return;
   }

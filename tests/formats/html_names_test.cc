@@ -143,6 +143,15 @@ TEST(Names, TheIdOfASectionIsItsTitle) {
   }
 }
 
+// Ads and videos divide an article into parts of the same class.
+TEST(Names, PartsOfAnArticleAreWeighedTogether) {
+  std::string parts;
+  for (int i = 1; i <= 6; ++i)
+    parts += fmt::format("<div class=\"sidebar-grid\"><p>{}</p></div><div class=ad>Buy</div>",
+                         paragraph("harbour", i));
+  expect_article(page("<article><h1>Harbour</h1>" + parts + "</article>"));
+}
+
 // The words still mean what they say where the text does not contradict them.
 TEST(Names, ANamedPartIsLeftOut) {
   for (std::string_view name :
@@ -157,6 +166,46 @@ TEST(Names, ANamedPartIsLeftOut) {
                          paragraphs("harbour", 3), name, paragraph("bridge", 1), paragraphs("harbour", 3))));
     EXPECT_THAT(inside, Not(HasSubstr("bridge"))) << name;
   }
+}
+
+std::string article_text() { return paragraph("map", 1); }
+
+std::string stories(int count,
+                    std::string_view text = "A few lines about what happened in the valley on this day.") {
+  std::string out;
+  for (int i = 0; i < count; ++i)
+    out += fmt::format(
+        "<div><h3><a href=/{0}>What the mayor said on day {0}</a></h3><p>{1} Day {0}.</p></div>", i, text);
+  return "<div>" + out + "</div>";
+}
+
+// Nothing is called by a name here.
+TEST(Names, StoriesBehindAnArticleAreNotItsEnd) {
+  std::string text;
+  for (int i = 0; i < 5; ++i) text += fmt::format("<p>{} Part {}.</p>", article_text(), i);
+  const std::string article = "<meta property=og:type content=article><h1>Old maps</h1>";
+  for (int count : {3, 12, 60}) {
+    for (const std::string& page : {article + "<div>" + text + "<h2>More</h2>" + stories(count) + "</div>",
+                                    article + "<div><div>" + text + "</div>" + stories(count) + "</div>"}) {
+      EXPECT_THAT(main_of(page), HasSubstr("Part 4."));
+      EXPECT_THAT(main_of(page), Not(HasSubstr("Day 2."))) << page;
+    }
+  }
+  // In front of the text, on a page about many things, or with long texts, they may be its content.
+  EXPECT_THAT(main_of(article + "<main>" + stories(12) + "</main>"), HasSubstr("Day 2."));
+  EXPECT_THAT(main_of("<h1>News</h1><main>" + text + stories(12) + "</main>"), HasSubstr("Day 2."));
+  EXPECT_THAT(
+      main_of(article + "<main>" + text + stories(12, fmt::format("{0} {0}", article_text())) + "</main>"),
+      HasSubstr("Day 2."));
+  EXPECT_THAT(main_of(article + "<main>" + text + stories(2) + "</main>"), HasSubstr("Day 1."));
+}
+
+// Publishers of magazines put this class on each paragraph but the first ones.
+TEST(Names, ParagraphsBehindAPaywallAreText) {
+  std::string text = fmt::format("<p>{} First.</p>", article_text());
+  for (int i = 0; i < 9; ++i) text += fmt::format("<p class=\"paywall\">{} Part {}.</p>", article_text(), i);
+  const std::string main = main_of("<article><div class=body__inner-container>" + text + "</div></article>");
+  for (const char* part : {"First.", "Part 0.", "Part 8."}) EXPECT_THAT(main, HasSubstr(part));
 }
 
 }  // namespace

@@ -478,9 +478,19 @@ TEST(Main, ReviewsAreOfReaders) {
   EXPECT_THAT(main_of(page), Not(HasSubstr("I like it")));
 }
 
-TEST(Main, ABlockThatIsThereTwiceCountsOnce) {
-  const std::string page = fmt::format("<main><p>{0}</p><p>{0} Another.</p><p>{0}</p></main>", kArticle);
-  EXPECT_EQ(main_of(page), fmt::format("{0}\n{0} Another.", kArticle));
+// It is there for small and for large screens.
+TEST(Main, AnElementThatIsThereTwiceCountsOnce) {
+  const std::string text = fmt::format("<p>{0}</p><p>{0} Another.</p>", kArticle);
+  EXPECT_EQ(main_of("<main><div>" + text + "</div><div>" + text + "</div></main>"),
+            fmt::format("{0}\n{0} Another.", kArticle));
+}
+
+TEST(Main, ARefrainIsText) {
+  EXPECT_EQ(main_of(fmt::format("<main><p>{0}</p><p>{0} Another.</p><p>{0}</p></main>", kArticle)),
+            fmt::format("{0}\n{0} Another.\n{0}", kArticle));
+  EXPECT_EQ(main_of(fmt::format("<main><div><p>{0}</p></div><div><p>{0}</p><p>{0} More.</p></div></main>",
+                                kArticle)),
+            fmt::format("{0}\n{0}\n{0} More.", kArticle));
 }
 
 TEST(Main, NumbersAloneAreNoText) {
@@ -501,6 +511,7 @@ TEST(Main, AMenuIsAFallback) {
            "<div role=contentinfo><p>" + std::string(kArticle) + "</p></div>" + menu,
            menu,
            std::string("<p>You need JavaScript to run this app.</p><script src=app.js></script>"),
+           std::string("<div id=app></div><script src=app.js></script>"),
        }) {
     EXPECT_EQ(source_of(page), TextSource::fallback) << page;
   }
@@ -508,7 +519,6 @@ TEST(Main, AMenuIsAFallback) {
            menu + fmt::format("<main><p>{}</p></main>", kArticle) + footer,
            std::string("<h1>Opening hours</h1><p>From nine to five.</p>"),
            std::string(""),
-           std::string("<script src=app.js></script>"),
            // A page whose outermost element is called a menu.
            fmt::format("<div class=menu-page><article><p>{0}</p><p>{0} More.</p></article></div>", kArticle),
        }) {

@@ -1,5 +1,7 @@
 #include "formats/html/html.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -63,8 +65,8 @@ class HtmlExtractor::Page final : public HtmlEvents {
       source_ = TextSource::data;
       return data_text_;
     }
-    // If the page has scripts, they may have rendered most of it.
-    if (!chosen.empty() && (chooser_.is_fallback() || scripts)) source_ = TextSource::fallback;
+    // If the page has scripts, they make most of it, or all.
+    if (scripts || (!chosen.empty() && chooser_.is_fallback())) source_ = TextSource::fallback;
     return chosen;
   }
 
@@ -305,6 +307,8 @@ class HtmlExtractor::Page final : public HtmlEvents {
     attributes.each([&](HtmlAttribute name, std::string_view value) {
       if (name == HtmlAttribute::class_ || name == HtmlAttribute::id) {
         if (!whole_page) node.names |= marks_.of_names(value);
+        if (name == HtmlAttribute::class_ && node.names != 0)
+          node.class_hash = static_cast<uint32_t>(XXH3_64bits(value.data(), value.size()));
       } else if (!whole_page) {
         node.marks |= marks_of_attribute(name, value);
       }

@@ -26,7 +26,8 @@ enum class Extract : unsigned char {
 enum class TextSource : unsigned char {
   page,     // the page, as requested
   data,     // the page's JSON-LD data
-  fallback  // only menus, footers and single lines were found, so different pages may have the same text
+  fallback  // only menus, footers and single lines were found, so different pages may have the same text; or
+            // the page has hardly any text, and scripts that make it
 };
 // The name in events: "", "data", "fallback".
 std::string_view text_source_name(TextSource source);

@@ -1,6 +1,7 @@
 #include "formats/html/html_calls.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 
 namespace doppel {
@@ -16,6 +17,13 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '$' || c == '_';
 }
+
+// Quotes, brackets and the start of comments.
+constexpr std::array<bool, 256> kMatters = [] {
+  std::array<bool, 256> matters{};
+  for (const unsigned char c : {'"', '\'', '`', '/', '{', '(', '[', '}', ')', ']'}) matters[c] = true;
+  return matters;
+}();
 
 // The position after the string whose opening quote is at `at`.
 size_t skip_string(std::string_view script, size_t at) {
@@ -70,6 +78,9 @@ std::vector<ScriptCall> immediate_calls(std::string_view script) {
   ScriptCall call;
   int depth = 0;
   for (size_t at = 0; at < script.size();) {
+    // Inside of brackets, only these matter.
+    while (depth > 0 && at < script.size() && !kMatters[static_cast<unsigned char>(script[at])]) ++at;
+    if (at == script.size()) break;
     const char c = script[at];
     if (c == '"' || c == '\'' || c == '`') {
       at = skip_string(script, at);

@@ -19,7 +19,8 @@ constexpr uint32_t kSentence =
 // kShortBlocks was chosen, short blocks count too; below kLinks also links, on a page about many things.
 constexpr uint64_t kList = 40, kListOfOneThing = 30, kShortBlocks = 65, kLinks = 70;
 constexpr uint32_t kRepeated =
-    100;  // letters: a block that is on the page twice, for small and large screens
+    100;  // letters: a block that is on the page twice, in elements for small and large screens
+constexpr uint64_t kRepeatedShare = 70;
 constexpr uint32_t kLinkless =
     200;  // letters in plain blocks: with less a list is a menu, if nothing says otherwise
 
@@ -218,11 +219,22 @@ void MainText::take_lists(bool one_thing) {
 
 void MainText::drop_repeats(std::string_view text) {
   seen_.clear();
+  repeats_.assign(nodes_->size(), {});
+  const auto parent = [this](const TextBlock& block) { return (*nodes_)[block.node].parent; };
   for (size_t i = 0; i < blocks_->size(); ++i) {
     const TextBlock& block = (*blocks_)[i];
     if (fates_[i] != BlockFate::taken || block.letters < kRepeated) continue;
-    if (seen_.insert(text.substr(block.begin, block.end - block.begin)).second) continue;
-    fates_[i] = BlockFate::repeated;
+    const auto [first, is_new] =
+        seen_.emplace(text.substr(block.begin, block.end - block.begin), parent(block));
+    const bool again = !is_new && first->second != parent(block);
+    repeats_[parent(block)].all += block.letters;
+    repeats_[parent(block)].again += again ? block.letters : 0;
+    if (again) fates_[i] = BlockFate::repeated;
+  }
+  for (size_t i = 0; i < blocks_->size(); ++i) {
+    const auto& [all, again] = repeats_[parent((*blocks_)[i])];
+    if (fates_[i] == BlockFate::repeated && again * 100ULL < all * kRepeatedShare)
+      fates_[i] = BlockFate::taken;
   }
 }
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "formats/html/html_region.h"
 
 namespace doppel {
@@ -72,7 +72,11 @@ class MainText {
   std::vector<unsigned char> dialogs_;
   std::vector<Grade> grades_, before_, behind_;
   std::string out_;
-  absl::flat_hash_set<std::string_view, HashOfBlock> seen_;
+  absl::flat_hash_map<std::string_view, uint32_t, HashOfBlock> seen_;
+  struct Repeats {
+    uint32_t all = 0, again = 0;
+  };
+  std::vector<Repeats> repeats_;
   bool nearly_empty_ = false, fallback_ = false;
   uint64_t plain_ = 0;
   bool list_ = false;  // the text is a list, because there is nothing longer

@@ -49,6 +49,13 @@ constexpr uint64_t kOutweighs = 62, kOutweighsTitled = 35, kOutweighsComments = 
 constexpr uint32_t kRunningLeast = 300;
 constexpr uint32_t kRunningSite = 600;  // with less, text that a name calls the site's stays the site's
 
+// Stories behind an article: the least letters of a linked title, the most of an item, the least number of
+// items, percent of links in the title, the least running text before; percent of the letters that are in
+// items.
+constexpr uint32_t kItemTitle = 20, kItemLetters = 300, kItems = 3;
+constexpr uint32_t kItemLinks = 70, kItemBehind = 400;
+constexpr uint64_t kItemShare = 70;
+
 constexpr uint32_t kLeadLetters = 40;
 constexpr uint32_t kLeadLinks = 20;
 constexpr int kLeads = 3;
@@ -69,6 +76,7 @@ void Region::find(const std::vector<TextBlock>& blocks, std::vector<HtmlNode>& n
   product_ = subject == Subject::product;
   weigh_names();
   drop_comments();
+  drop_stories();
   drop_boilerplate();
   for (size_t i = 1; i < nodes.size(); ++i) nodes[i].site = nodes[i].site || nodes[nodes[i].parent].site;
   choose();
@@ -94,12 +102,20 @@ void Region::weigh_names() {
     runs_[nodes[i].parent] += runs_[i];
     if (nodes[i].title || (titled_[i] & 1) != 0) titled_[nodes[i].parent] |= 1;
   }
+  // The parts of an article may all have the class; then they are weighed together.
+  const auto is_part = [&](size_t i) { return (titled_[i] & 2) != 0 && nodes[i].class_hash != 0; };
+  runs_of_class_.clear();
+  for (size_t i = 1; i < nodes.size(); ++i) {
+    const bool repeated = nodes[i].class_hash == nodes[nodes[i].parent].class_hash;
+    if (is_part(i) && !repeated) runs_of_class_[nodes[i].class_hash] += runs_[i];
+  }
   for (size_t i = 1; i < nodes.size(); ++i) {
     HtmlNode& node = nodes[i];
     nodes[i].out = false;
-    const uint64_t share = runs_[0] == 0 ? 0 : runs_[i] * 100ULL / runs_[0];
+    const uint32_t weight = is_part(i) ? std::max(runs_[i], runs_of_class_[node.class_hash]) : runs_[i];
+    const uint64_t share = weight * 100ULL / std::max<uint32_t>(1, runs_[0]);
     const bool titled = (titled_[i] & 1) != 0 || has(node, kMarkContent);
-    if (runs_[i] >= kRunningLeast && share > (titled ? kOutweighsTitled : kOutweighs)) {
+    if (weight >= kRunningLeast && share > (titled ? kOutweighsTitled : kOutweighs)) {
       const bool inside = (titled_[i] & 2) != 0 && runs_[i] >= kRunningSite;
       Marks kept = kMarkConsent;
       if (!titled && (product_ || share < kOutweighsComments)) kept |= kMarkComments;
@@ -168,6 +184,43 @@ void Region::settle_marks() {
   }
 }
 
+// Behind an article, an element of items that each have a linked title and at most a few lines shows other
+// stories, whatever it is called.
+void Region::drop_stories() {
+  if (!one_thing_) return;
+  std::vector<HtmlNode>& nodes = *nodes_;
+  std::vector<uint32_t>& titles = runs_;
+  titles.assign(nodes.size(), 0);
+  for (const TextBlock& block : *blocks_) {
+    if (block.letters >= kItemTitle && block.links >= kItemLinks) ++titles[block.node];
+  }
+  for (size_t i = nodes.size(); i-- > 1;) titles[nodes[i].parent] += titles[i];
+  if (titles[0] < kItems) return;
+  sum();
+  items_.assign(nodes.size(), {});
+  // Plain text before each element.
+  uint32_t before = 0;
+  size_t started = 0;
+  for (const TextBlock& block : *blocks_) {
+    for (; started <= block.node; ++started) items_[started].before = before;
+    if (block.letters > kRunning && block.links < kJoinsLinks) before += block.letters - kRunning;
+  }
+  for (; started < nodes.size(); ++started) items_[started].before = before;
+  for (size_t i = 1; i < nodes.size(); ++i) {
+    const HtmlNode& node = nodes[i];
+    if (node.running || titles[i] == 0 || titles[i] > 2 || node.letters > kItemLetters) continue;
+    Items& items = items_[node.parent];
+    ++items.count;
+    items.letters += node.letters;
+  }
+  for (size_t i = 1; i < nodes.size(); ++i) {
+    if (items_[i].count < kItems || items_[i].letters * 100ULL < nodes[i].letters * kItemShare) continue;
+    nodes[i].stories = items_[i].before >= kItemBehind;
+  }
+  for (size_t i = 1; i < nodes.size(); ++i)
+    nodes[i].out = nodes[i].out || nodes[i].stories || nodes[nodes[i].parent].out;
+}
+
 // Drops marked boilerplate. As long as too little text remains, the largest such element loses its mark.
 void Region::drop_boilerplate() {
   std::vector<HtmlNode>& nodes = *nodes_;
@@ -178,7 +231,7 @@ void Region::drop_boilerplate() {
     uint64_t rest = all, rest_letters = nodes[0].letters;
     for (uint32_t i = 1; i < nodes.size(); ++i) {
       HtmlNode& node = nodes[i];
-      const bool around = nodes[node.parent].out || node.comment;
+      const bool around = nodes[node.parent].out || node.comment || node.stories;
       const bool says_so = has(node, kMarkBoilerplate | kMarkControl);
       node.out = around || says_so;
       if (around || !says_so) continue;

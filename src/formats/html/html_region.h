@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "formats/html/html_marks.h"
 
 namespace doppel {
@@ -14,11 +15,13 @@ namespace doppel {
 struct HtmlNode {
   uint32_t parent = 0;
   Marks marks = 0;
-  Marks names = 0;       // suggested by its class and id
-  bool title = false;    // an h1
-  bool running = false;  // a paragraph, a heading, a list: what text consists of
+  Marks names = 0;          // suggested by its class and id
+  uint32_t class_hash = 0;  // if `names` says anything; 0 without a class
+  bool title = false;       // an h1
+  bool running = false;     // a paragraph, a heading, a list: what text consists of
   // The following members are set by Region.
   bool comment = false;  // in or part of readers' comments
+  bool stories = false;  // behind the text of an article, a list of others
   bool out = false;      // in or part of boilerplate or comments
   bool site = false;     // shared by all pages of a site, but used as text because there is no other
   uint32_t plain = 0;    // letters of plain text; like the next two, without elements that are out
@@ -67,6 +70,7 @@ class Region {
   void drop_comments();
   void drop_boilerplate();
   void settle_marks();
+  void drop_stories();
   void choose();
   uint32_t marked_region(uint64_t all) const;
   uint32_t descend(uint32_t top);
@@ -80,7 +84,13 @@ class Region {
   std::vector<unsigned char> inside_;
   std::vector<unsigned char> passed_;  // elements on the path down to the region, whose own text counts
   std::vector<unsigned char> lead_;
-  std::vector<uint32_t> runs_;         // for each element, the weight of its running text
+  struct Items {
+    uint32_t count = 0, letters = 0;  // of its children that are items
+    uint32_t before = 0;              // running text before the element
+  };
+  std::vector<Items> items_;
+  absl::flat_hash_map<uint32_t, uint32_t> runs_of_class_;  // by HtmlNode::class_hash
+  std::vector<uint32_t> runs_;                             // for each element, the weight of its running text
   std::vector<unsigned char> titled_;  // 1: contains an h1; 2: is inside of an element of content
   bool marked_ = false, one_thing_ = false, product_ = false;
 };
