@@ -107,8 +107,6 @@ class Run {
 
   // ---- documents
 
-  bool relates() const { return simulation::relates(plan_.seed); }
-
   void produce(uint64_t count) {
     for (; count > 0 && produced_ < documents_.size(); --count) append(documents_[produced_++], 0);
   }
@@ -280,7 +278,7 @@ class Run {
                               {"on_update", plan_.seed % 5 == 0 ? "replace" : "keep"},
                               {"max_documents", plan_.seed % 7 == 0 ? "20" : "0"},
                               {"memory", memory_of(plan_.seed)},
-                              {"relations", relates() ? "near,contained,contains,shares" : "near"},
+                              {"relations", relates(plan_.seed) ? "near,contained,contains,shares" : "near"},
                               {"partial", plan_.seed % 3 == 1 ? "duplicate" : "report"},
                               {"passage_words", "12"},
                               {"common_after", "4"},
