@@ -267,7 +267,7 @@ std::string nesting_of_tree(const std::vector<std::string>& lines) {
   Nesting nesting;
   std::vector<bool> open;
   for (size_t i = 0; i < lines.size(); ++i) {
-    std::string line = lines[i];
+    const std::string& line = lines[i];
     if (line.size() < 3 || line.compare(0, 2, "| ") != 0) continue;
     const size_t depth = (line.find_first_not_of(' ', 2) - 2) / 2;
     std::string node = line.substr(2 + 2 * depth);
