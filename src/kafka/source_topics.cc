@@ -64,9 +64,11 @@ absl::Status KafkaSource::compare_topics() {
   for (const uint32_t tag : tags) topics.insert(partitions_[tag].topic);
   if (topics.empty()) return absl::OkStatus();
   std::vector<std::string> names;
+  names.reserve(topics.size());
   for (const Topic* topic : topics) names.push_back(topic->name);
   ASSIGN_OR_RETURN(const std::vector<std::string> ids, cluster_.topic_ids(names));
   std::vector<LastRead> last;
+  last.reserve(tags.size());
   for (const uint32_t tag : tags) last.push_back(*partitions_[tag].last);
   std::vector<Found> found;
   if (!last.empty()) {
