@@ -35,6 +35,13 @@ std::string_view media_type(std::string_view content_type) {
   return type;
 }
 
+SentAs sent_as(std::string_view content_type) {
+  const std::string_view type = media_type(content_type);
+  if (equal_ignoring_case(type, "application/warc")) return SentAs::warc;
+  const bool text = equal_ignoring_case(type.substr(0, 5), "text/") || is_html_type(type);
+  return text ? SentAs::text : SentAs::unknown;
+}
+
 bool begins_page(std::string_view text) {
   const auto begins = [&](std::string_view word) {
     return equal_ignoring_case(text.substr(0, word.size()), word);

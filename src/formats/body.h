@@ -67,6 +67,10 @@ class Rules {
   std::vector<std::string> types_;
 };
 
+// What the Content-Type of a request says about the document in it.
+enum class SentAs : unsigned char { unknown, text, warc };  // text: or a page
+SentAs sent_as(std::string_view content_type);
+
 // Whether an unknown text begins as a page, and as nothing else: with <!DOCTYPE html> or <html>.
 bool begins_page(std::string_view text);
 

@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "formats/body.h"
-#include "formats/bytes/http.h"
 #include "pipeline/known_again.h"
 #include "records/events.h"
 #include "records/metadata.h"
@@ -32,11 +31,6 @@ Response try_again(int status, std::string_view message) {
 }
 Response busy() {
   return try_again(503, "the stream is busy or restoring, or other requests wait; try again");
-}
-
-bool is_text(std::string_view type) {
-  return equal_ignoring_case(type.substr(0, 5), "text/") ||
-         equal_ignoring_case(type, "application/xhtml+xml");
 }
 
 // A candidate of a checked document.
@@ -94,9 +88,9 @@ Response Api::check(const Request& request) const {
   record.source = kProgramSource;
   const FormatOptions format = before_signing(parts_.format);
   record.media_type = request.header("content-type").value_or("");
-  record.warc =
-      format.format == "warc" || equal_ignoring_case(media_type(record.media_type), "application/warc");
-  record.whole_file = !record.warc && is_text(media_type(record.media_type));
+  const SentAs sent = sent_as(record.media_type);
+  record.warc = format.format == "warc" || sent == SentAs::warc;
+  record.whole_file = !record.warc && sent == SentAs::text;
 
   Work work;
   work.resize(1, parts_.engine.options());
