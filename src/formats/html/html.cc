@@ -73,19 +73,19 @@ class HtmlExtractor::Page final : public HtmlEvents {
   void start(const Element& tag, HtmlAttributes attributes) override {
     static const Element& shown_noscript = element_of("div", html_name_key("div"));
     Around here = around_.back();
-    const bool shows_noscript = noscript_ && tag.role == Role::noscript;
+    const bool shows_noscript = noscript_ && tag.role == ElementRole::noscript;
     const Element& element = shows_noscript ? shown_noscript : tag;
     here.element = &element;
     const bool behind_part = std::exchange(behind_part_, false);
     here.part = false;
     if (!here.unseen) {
-      const bool script = element.role == Role::script;
+      const bool script = element.role == ElementRole::script;
       moves_ = moves_ || (behind_part && script);
       scripts_ = scripts_ || script;
-      if (main_ && element.role == Role::meta) kind_.see_meta(attributes);
+      if (main_ && element.role == ElementRole::meta) kind_.see_meta(attributes);
       here.unseen = is_unseen(element, attributes);
       here.part = here.unseen && may_move_;
-      here.noscript = here.unseen && element.role == Role::noscript;
+      here.noscript = here.unseen && element.role == ElementRole::noscript;
       here.data = main_ && here.unseen && script && is_data(attributes);
       if (here.data) data_.begin();
       if (!here.unseen) enter(element, attributes, here);
@@ -255,10 +255,10 @@ class HtmlExtractor::Page final : public HtmlEvents {
   bool is_unseen(const Element& element, HtmlAttributes attributes) {
     const bool never_shown = element.kind == ElementKind::unseen;
     bool hidden = never_shown;
-    const bool is_template = hidden && element.role == Role::unseen_template;
-    bool has_id = element.role == Role::table;  // stands for the ids of its rows
+    const bool is_template = hidden && element.role == ElementRole::unseen_template;
+    bool has_id = element.role == ElementRole::table;  // stands for the ids of its rows
     if (is_template && around_.back().element != nullptr &&
-        around_.back().element->role == Role::turbo_stream)
+        around_.back().element->role == ElementRole::turbo_stream)
       hidden = false;
     attributes.each([&](HtmlAttribute name, std::string_view value) {
       has_id = has_id || name == HtmlAttribute::id;
@@ -300,9 +300,9 @@ class HtmlExtractor::Page final : public HtmlEvents {
                              element.name == "table" || element.name == "dl" ||
                              element.kind == ElementKind::heading};
     // The header of a part of the content is not the page's header.
-    if (here.in_content && element.role == Role::header) node.marks = kMarkLead;
+    if (here.in_content && element.role == ElementRole::header) node.marks = kMarkLead;
     // On these, a name like "has-sidebar" says nothing about the text inside.
-    const bool whole_page = element.role == Role::html || element.role == Role::body;
+    const bool whole_page = element.role == ElementRole::html || element.role == ElementRole::body;
     kind_.see_element(element.name);
     attributes.each([&](HtmlAttribute name, std::string_view value) {
       if (name == HtmlAttribute::class_ || name == HtmlAttribute::id) {

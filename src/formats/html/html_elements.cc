@@ -18,38 +18,39 @@ constexpr unsigned char kButtonWall = kBlockWall | bit(Reach::button);
 static_assert(kCellWall == (kListWall | kButtonWall | bit(Reach::cell)));
 constexpr unsigned char kTableWall = kCellWall | bit(Reach::table);
 
-constexpr Element in_line_of(std::string_view name, Role role = Role::none) {
+constexpr Element in_line_of(std::string_view name, ElementRole role = ElementRole::none) {
   return {.name = name, .role = role};
 }
-constexpr Element in_block(std::string_view name, Ends ends = Ends::paragraph, Role role = Role::none,
-                           unsigned char wall = kBlockWall, ElementKind kind = block) {
+constexpr Element in_block(std::string_view name, Ends ends = Ends::paragraph,
+                           ElementRole role = ElementRole::none, unsigned char wall = kBlockWall,
+                           ElementKind kind = block) {
   return {.name = name, .kind = kind, .reach = Reach::cell, .wall = wall, .ends = ends, .role = role};
 }
 constexpr Element heading_of(std::string_view name) {
-  return in_block(name, Ends::heading, Role::heading, kBlockWall, heading);
+  return in_block(name, Ends::heading, ElementRole::heading, kBlockWall, heading);
 }
-constexpr Element hidden(std::string_view name, Role role = Role::none) {
+constexpr Element hidden(std::string_view name, ElementRole role = ElementRole::none) {
   return {.name = name, .kind = unseen, .reach = Reach::cell, .wall = kBlockWall, .role = role};
 }
-constexpr Element special(std::string_view name, HtmlContent content, Role role = Role::none) {
+constexpr Element special(std::string_view name, HtmlContent content, ElementRole role = ElementRole::none) {
   return {.name = name, .kind = unseen, .role = role, .content = content};
 }
 constexpr Element list(std::string_view name) {
-  return in_block(name, Ends::paragraph, Role::none, kListWall);
+  return in_block(name, Ends::paragraph, ElementRole::none, kListWall);
 }
-constexpr Element item(std::string_view name, Ends ends, Role role) {
+constexpr Element item(std::string_view name, Ends ends, ElementRole role) {
   Element out = in_block(name, ends, role);
   out.reach = ends == Ends::item ? Reach::list : Reach::cell;
   return out;
 }
-constexpr Element of_table(std::string_view name, ElementKind kind, Ends ends, Role role,
+constexpr Element of_table(std::string_view name, ElementKind kind, Ends ends, ElementRole role,
                            unsigned char wall) {
   return {.name = name, .kind = kind, .reach = Reach::table, .wall = wall, .ends = ends, .role = role};
 }
-constexpr Element line(std::string_view name, Ends ends, Role role = Role::none) {
+constexpr Element line(std::string_view name, Ends ends, ElementRole role = ElementRole::none) {
   return {.name = name, .kind = block, .ends = ends, .role = role, .is_void = true};
 }
-constexpr Element nothing(std::string_view name, Role role = Role::none) {
+constexpr Element nothing(std::string_view name, ElementRole role = ElementRole::none) {
   return {.name = name, .kind = empty, .role = role, .is_void = true};
 }
 constexpr Element text_of(std::string_view name, HtmlContent content, Ends ends) {
@@ -60,7 +61,7 @@ constexpr Element text_of(std::string_view name, HtmlContent content, Ends ends)
 
 // Other elements in line have no row: nothing depends on them but their own end tags.
 constexpr Element kRows[] = {
-    {.name = "a", .kind = link, .ends = Ends::link, .role = Role::a},
+    {.name = "a", .kind = link, .ends = Ends::link, .role = ElementRole::a},
     in_line_of("b"),
     in_line_of("i"),
     in_line_of("em"),
@@ -80,23 +81,23 @@ constexpr Element kRows[] = {
     in_line_of("tt"),
     in_line_of("u"),
     in_line_of("var"),
-    in_line_of("svg", Role::foreign),
-    in_line_of("math", Role::foreign),
-    in_line_of("foreignobject", Role::integration),
-    in_line_of("desc", Role::integration),
-    in_line_of("mi", Role::integration),
-    in_line_of("mo", Role::integration),
-    in_line_of("mn", Role::integration),
-    in_line_of("ms", Role::integration),
-    in_line_of("mtext", Role::integration),
-    in_line_of("annotation-xml", Role::integration),
-    special("script", HtmlContent::script, Role::script),
-    special("style", HtmlContent::raw, Role::in_head),
-    special("title", HtmlContent::rcdata, Role::in_head),
+    in_line_of("svg", ElementRole::foreign),
+    in_line_of("math", ElementRole::foreign),
+    in_line_of("foreignobject", ElementRole::integration),
+    in_line_of("desc", ElementRole::integration),
+    in_line_of("mi", ElementRole::integration),
+    in_line_of("mo", ElementRole::integration),
+    in_line_of("mn", ElementRole::integration),
+    in_line_of("ms", ElementRole::integration),
+    in_line_of("mtext", ElementRole::integration),
+    in_line_of("annotation-xml", ElementRole::integration),
+    special("script", HtmlContent::script, ElementRole::script),
+    special("style", HtmlContent::raw, ElementRole::in_head),
+    special("title", HtmlContent::rcdata, ElementRole::in_head),
     special("iframe", HtmlContent::raw),
     special("noembed", HtmlContent::raw),
-    special("noframes", HtmlContent::raw, Role::in_head),
-    hidden("noscript", Role::noscript),
+    special("noframes", HtmlContent::raw, ElementRole::in_head),
+    hidden("noscript", ElementRole::noscript),
     hidden("canvas"),
     hidden("audio"),
     hidden("video"),
@@ -105,7 +106,7 @@ constexpr Element kRows[] = {
      .kind = unseen,
      .reach = Reach::everything,
      .wall = kTableWall,
-     .role = Role::unseen_template},
+     .role = ElementRole::unseen_template},
     {.name = "object", .kind = unseen, .reach = Reach::cell, .wall = kCellWall},
     {.name = "applet", .kind = unseen, .reach = Reach::cell, .wall = kCellWall},
     {.name = "marquee", .kind = block, .reach = Reach::cell, .wall = kCellWall},
@@ -116,30 +117,30 @@ constexpr Element kRows[] = {
     nothing("keygen"),
     nothing("img"),
     {.name = "input", .kind = empty, .ends = Ends::select, .is_void = true},
-    nothing("link", Role::in_head),
-    nothing("meta", Role::meta),
-    nothing("base", Role::in_head),
-    nothing("bgsound", Role::in_head),
+    nothing("link", ElementRole::in_head),
+    nothing("meta", ElementRole::meta),
+    nothing("base", ElementRole::in_head),
+    nothing("bgsound", ElementRole::in_head),
     nothing("area"),
     nothing("col"),
     nothing("param"),
-    of_table("td", cell, Ends::cell, Role::cell, kCellWall),
-    of_table("th", cell, Ends::cell, Role::cell, kCellWall),
-    of_table("caption", block, Ends::rows, Role::caption, kCellWall),
-    of_table("tr", block, Ends::row, Role::row, kBlockWall),
-    of_table("thead", block, Ends::rows, Role::rows, kBlockWall),
-    of_table("tbody", block, Ends::rows, Role::rows, kBlockWall),
-    of_table("tfoot", block, Ends::rows, Role::rows, kBlockWall),
+    of_table("td", cell, Ends::cell, ElementRole::cell, kCellWall),
+    of_table("th", cell, Ends::cell, ElementRole::cell, kCellWall),
+    of_table("caption", block, Ends::rows, ElementRole::caption, kCellWall),
+    of_table("tr", block, Ends::row, ElementRole::row, kBlockWall),
+    of_table("thead", block, Ends::rows, ElementRole::rows, kBlockWall),
+    of_table("tbody", block, Ends::rows, ElementRole::rows, kBlockWall),
+    of_table("tfoot", block, Ends::rows, ElementRole::rows, kBlockWall),
     {.name = "table",
      .kind = block,
      .reach = Reach::table,
      .wall = kTableWall,
      .ends = Ends::paragraph_only,
-     .role = Role::table},
-    in_block("option", Ends::option, Role::option, 0, cell),
-    in_block("optgroup", Ends::options, Role::optgroup, 0),
-    in_block("select", Ends::same, Role::select),
-    in_block("button", Ends::same, Role::button, kButtonWall, cell),
+     .role = ElementRole::table},
+    in_block("option", Ends::option, ElementRole::option, 0, cell),
+    in_block("optgroup", Ends::options, ElementRole::optgroup, 0),
+    in_block("select", Ends::same, ElementRole::select),
+    in_block("button", Ends::same, ElementRole::button, kButtonWall, cell),
     heading_of("h1"),
     heading_of("h2"),
     heading_of("h3"),
@@ -151,22 +152,22 @@ constexpr Element kRows[] = {
     in_block("dl"),
     in_block("dir"),
     in_block("menu"),
-    item("li", Ends::item, Role::li),
-    item("dt", Ends::term, Role::term),
-    item("dd", Ends::term, Role::term),
-    line("br", Ends::nothing, Role::br),
+    item("li", Ends::item, ElementRole::li),
+    item("dt", Ends::term, ElementRole::term),
+    item("dd", Ends::term, ElementRole::term),
+    line("br", Ends::nothing, ElementRole::br),
     line("hr", Ends::paragraph),
-    {.name = "html", .kind = block, .wall = kTableWall, .role = Role::html},
-    {.name = "body", .kind = block, .wall = kBlockWall, .role = Role::body},
-    in_block("head", Ends::nothing, Role::head),
-    in_block("p", Ends::paragraph, Role::p, kItemWall),
-    in_block("div", Ends::paragraph, Role::none, kItemWall),
-    in_block("address", Ends::paragraph, Role::none, kItemWall),
+    {.name = "html", .kind = block, .wall = kTableWall, .role = ElementRole::html},
+    {.name = "body", .kind = block, .wall = kBlockWall, .role = ElementRole::body},
+    in_block("head", Ends::nothing, ElementRole::head),
+    in_block("p", Ends::paragraph, ElementRole::p, kItemWall),
+    in_block("div", Ends::paragraph, ElementRole::none, kItemWall),
+    in_block("address", Ends::paragraph, ElementRole::none, kItemWall),
     in_block("section"),
     in_block("article"),
     in_block("main"),
     in_block("nav"),
-    in_block("header", Ends::paragraph, Role::header),
+    in_block("header", Ends::paragraph, ElementRole::header),
     in_block("footer"),
     in_block("aside"),
     in_block("blockquote"),
@@ -174,9 +175,9 @@ constexpr Element kRows[] = {
     in_block("listing"),
     in_block("figure"),
     in_block("figcaption"),
-    in_block("form", Ends::paragraph, Role::form),
+    in_block("form", Ends::paragraph, ElementRole::form),
     in_block("fieldset"),
-    in_block("legend", Ends::nothing, Role::none, 0),
+    in_block("legend", Ends::nothing, ElementRole::none, 0),
     in_block("details"),
     in_block("summary"),
     in_block("dialog"),
@@ -184,7 +185,7 @@ constexpr Element kRows[] = {
     in_block("hgroup"),
     in_block("search"),
     in_block("frameset", Ends::nothing),
-    in_block("turbo-stream", Ends::nothing, Role::turbo_stream),
+    in_block("turbo-stream", Ends::nothing, ElementRole::turbo_stream),
     in_block("isindex"),
     text_of("textarea", HtmlContent::rcdata, Ends::select),
     text_of("xmp", HtmlContent::raw, Ends::paragraph),
@@ -222,7 +223,7 @@ constexpr std::array<Element, kCount> kElements = [] {
   return out;
 }();
 static_assert(kCount < kElementNumbers);
-constexpr Element kUnknown{.role = Role::unknown};
+constexpr Element kUnknown{.role = ElementRole::unknown};
 
 struct Slot {
   uint64_t key = 0;

@@ -51,7 +51,7 @@ enum class Ends : unsigned char {
 };
 
 // Elements that tags look for, or that change what tags mean.
-enum class Role : unsigned char {
+enum class ElementRole : unsigned char {
   none,
   html,
   head,
@@ -83,7 +83,7 @@ enum class Role : unsigned char {
   header,
   unknown
 };
-inline constexpr int kRoles = static_cast<int>(Role::unknown) + 1;
+inline constexpr int kElementRoles = static_cast<int>(ElementRole::unknown) + 1;
 
 struct Element {
   std::string_view name;
@@ -91,7 +91,7 @@ struct Element {
   Reach reach = Reach::inside;  // of the end tag
   unsigned char wall = 0;       // bit set of the reaches that stop at this element
   Ends ends = Ends::nothing;
-  Role role = Role::none;
+  ElementRole role = ElementRole::none;
   HtmlContent content = HtmlContent::markup;
   bool is_void = false;
   bool breaks_out = false;   // ends svg and math

@@ -66,7 +66,8 @@ void HtmlParser::push(const Element& element, const HtmlToken& tag, bool foreign
   open.key = tag.key;
   open.foreign = foreign;
   // In MathML and SVG these hold HTML.
-  open.integration = foreign && (element.role == Role::integration || element.content == HtmlContent::rcdata);
+  open.integration =
+      foreign && (element.role == ElementRole::integration || element.content == HtmlContent::rcdata);
   open.foreign_from = foreign && place > 0 && open_[static_cast<size_t>(place) - 1].foreign
                           ? open_[static_cast<size_t>(place) - 1].foreign_from
                           : place;
@@ -80,7 +81,7 @@ void HtmlParser::push(const Element& element, const HtmlToken& tag, bool foreign
   for (unsigned wall = open.integration ? kCellWall : element.wall, i = 0; wall != 0; wall >>= 1, ++i) {
     if ((wall & 1) != 0) walls_[i] = place;
   }
-  in_head_ = in_head_ || element.role == Role::head;
+  in_head_ = in_head_ || element.role == ElementRole::head;
 }
 
 void HtmlParser::close_to(Place height) {
@@ -90,25 +91,25 @@ void HtmlParser::close_to(Place height) {
     last_of(*open.element, open.key) = open.before;
     last_of_role_[static_cast<size_t>(open.element->role)] = open.before_of_role;
     walls_ = open.walls;
-    if (open.element->role == Role::head) in_head_ = false;
+    if (open.element->role == ElementRole::head) in_head_ = false;
     open_.pop_back();
     events_->end();
   }
 }
 
-HtmlParser::Place HtmlParser::find(Role role, Reach reach) const {
+HtmlParser::Place HtmlParser::find(ElementRole role, Reach reach) const {
   const Place place = last_of_role_[static_cast<size_t>(role)];
   return place >= walls_[index(reach)] ? place : Place{-1};
 }
 
-void HtmlParser::close(Role role, Reach reach) {
+void HtmlParser::close(ElementRole role, Reach reach) {
   if (const Place place = find(role, reach); place >= 0) close_to(place);
 }
 
 // Closes the outermost of these in the innermost table.
-void HtmlParser::close_rows(std::initializer_list<Role> roles) {
+void HtmlParser::close_rows(std::initializer_list<ElementRole> roles) {
   Place outermost = -1;
-  for (const Role role : roles) {
+  for (const ElementRole role : roles) {
     const Place place = find(role, Reach::table);
     if (place >= 0 && (outermost < 0 || place < outermost)) outermost = place;
   }
@@ -117,7 +118,7 @@ void HtmlParser::close_rows(std::initializer_list<Role> roles) {
 
 // Closes what the start tag of such an element ends.
 void HtmlParser::make_room(const Element& element) {
-  const auto close_around = [this](Role role) {
+  const auto close_around = [this](ElementRole role) {
     if (around(role)) close_to(static_cast<Place>(open_.size() - 1));
   };
   switch (element.ends) {
@@ -125,49 +126,50 @@ void HtmlParser::make_room(const Element& element) {
       return;
     case Ends::paragraph_only:
       // A table in a table that is not in a cell ends the outer one.
-      if (in_table()) return close(Role::table, Reach::table);
-      if (!quirks_) close(Role::p, Reach::button);
+      if (in_table()) return close(ElementRole::table, Reach::table);
+      if (!quirks_) close(ElementRole::p, Reach::button);
       return;
     case Ends::paragraph:
-      return close(Role::p, Reach::button);
+      return close(ElementRole::p, Reach::button);
     case Ends::heading:
-      close(Role::p, Reach::button);
-      return close_around(Role::heading);
+      close(ElementRole::p, Reach::button);
+      return close_around(ElementRole::heading);
     case Ends::item:
-      close(Role::li, Reach::item);
-      return close(Role::p, Reach::button);
+      close(ElementRole::li, Reach::item);
+      return close(ElementRole::p, Reach::button);
     case Ends::term:
-      close(Role::term, Reach::item);
-      return close(Role::p, Reach::button);
+      close(ElementRole::term, Reach::item);
+      return close(ElementRole::p, Reach::button);
     case Ends::same:
       return close(element.role, Reach::cell);
     case Ends::select:
-      return close(Role::select, Reach::cell);
+      return close(ElementRole::select, Reach::cell);
     case Ends::option:
-      return close_around(Role::option);
+      return close_around(ElementRole::option);
     case Ends::options:
-      close_around(Role::option);
-      return close_around(Role::optgroup);
+      close_around(ElementRole::option);
+      return close_around(ElementRole::optgroup);
     case Ends::link:
-      if (last_of_role_[static_cast<size_t>(Role::a)] < 0) return;
-      if (const Place place = find(Role::a, Reach::inside); place >= 0) return close_to(place);
+      if (last_of_role_[static_cast<size_t>(ElementRole::a)] < 0) return;
+      if (const Place place = find(ElementRole::a, Reach::inside); place >= 0) return close_to(place);
       return events_->end_link();
     case Ends::cell:
-      return close_rows({Role::cell, Role::caption});
+      return close_rows({ElementRole::cell, ElementRole::caption});
     case Ends::row:
-      return close_rows({Role::cell, Role::caption, Role::row});
+      return close_rows({ElementRole::cell, ElementRole::caption, ElementRole::row});
     case Ends::rows:
-      return close_rows({Role::cell, Role::caption, Role::row, Role::rows});
+      return close_rows({ElementRole::cell, ElementRole::caption, ElementRole::row, ElementRole::rows});
   }
 }
 
 // Other elements than those of a head end it. In a noscript they are shown without scripts only.
 void HtmlParser::leave_head(const Element& element) {
-  if (element.role == Role::in_head || element.role == Role::script || element.role == Role::noscript ||
-      element.role == Role::unseen_template || element.role == Role::meta) {
+  if (element.role == ElementRole::in_head || element.role == ElementRole::script ||
+      element.role == ElementRole::noscript || element.role == ElementRole::unseen_template ||
+      element.role == ElementRole::meta) {
     return;
   }
-  if (find(Role::noscript, Reach::table) < 0) close(Role::head, Reach::table);
+  if (find(ElementRole::noscript, Reach::table) < 0) close(ElementRole::head, Reach::table);
 }
 
 const char* HtmlParser::start(const HtmlToken& tag) {
@@ -184,24 +186,24 @@ const char* HtmlParser::start(const HtmlToken& tag) {
   if (!foreign) {
     if (in_head_) leave_head(element);
     switch (element.role) {
-      case Role::html:
-      case Role::body: {
-        bool& seen = element.role == Role::html ? saw_html_ : saw_body_;
+      case ElementRole::html:
+      case ElementRole::body: {
+        bool& seen = element.role == ElementRole::html ? saw_html_ : saw_body_;
         if (seen) return nullptr;
         seen = true;
         // Too late to be around anything, but its attributes count.
-        empty = !open_.empty() && !around(Role::html);
+        empty = !open_.empty() && !around(ElementRole::html);
         break;
       }
-      case Role::head:
+      case ElementRole::head:
         if (in_head_ || saw_body_) return nullptr;
         break;
-      case Role::form:
-        if (last_of_role_[static_cast<size_t>(Role::form)] >= 0) return nullptr;
+      case ElementRole::form:
+        if (last_of_role_[static_cast<size_t>(ElementRole::form)] >= 0) return nullptr;
         empty = in_table();
         break;
-      case Role::select:
-        if (find(Role::select, Reach::cell) >= 0) {
+      case ElementRole::select:
+        if (find(ElementRole::select, Reach::cell) >= 0) {
           make_room(element);
           return nullptr;
         }
@@ -217,7 +219,7 @@ const char* HtmlParser::start(const HtmlToken& tag) {
     events_->end();
     return nullptr;
   }
-  push(element, tag, foreign || element.role == Role::foreign);
+  push(element, tag, foreign || element.role == ElementRole::foreign);
   if (!foreign) tokens_.read_as(element.content, element.name);
   return nullptr;
 }
@@ -226,7 +228,7 @@ void HtmlParser::end(const HtmlToken& tag) {
   ++steps_;
   const Element& element = element_of(tag.name, tag.key);
   // What follows these still belongs to them.
-  if (element.role == Role::html || element.role == Role::body) return;
+  if (element.role == ElementRole::html || element.role == ElementRole::body) return;
   Place wall = walls_[index(element.reach)];
   // In svg and math, an end tag finds any element of theirs.
   if (!open_.empty() && open_.back().foreign) wall = std::min(wall, open_.back().foreign_from);
@@ -240,13 +242,13 @@ void HtmlParser::end(const HtmlToken& tag) {
     }
   }
   if (place >= 0 && place >= wall) return close_to(place);
-  if (element.role == Role::a && place >= 0) events_->end_link();
+  if (element.role == ElementRole::a && place >= 0) events_->end_link();
   // The row or the group of rows that the author left out.
-  const bool group =
-      element.role == Role::rows && element.name == "tbody" && find(Role::rows, Reach::table) < 0;
-  if (element.role == Role::row || group) close_rows({Role::cell, Role::row});
+  const bool group = element.role == ElementRole::rows && element.name == "tbody" &&
+                     find(ElementRole::rows, Reach::table) < 0;
+  if (element.role == ElementRole::row || group) close_rows({ElementRole::cell, ElementRole::row});
   // Alone, these are an empty paragraph and a line break.
-  if (element.role == Role::p || element.role == Role::br) {
+  if (element.role == ElementRole::p || element.role == ElementRole::br) {
     events_->start(element, HtmlAttributes());
     events_->end();
   }

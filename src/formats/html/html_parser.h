@@ -78,18 +78,18 @@ class HtmlParser {
   void push(const Element& element, const HtmlToken& tag, bool foreign);
   void close_to(Place height);
   void make_room(const Element& element);
-  void close(Role role, Reach reach);  // the element that find() finds, with all that is inside
-  void close_rows(std::initializer_list<Role> roles);
+  void close(ElementRole role, Reach reach);  // the element that find() finds, with all that is inside
+  void close_rows(std::initializer_list<ElementRole> roles);
   void leave_head(const Element& element);
   bool in_foreign() const { return !open_.empty() && open_.back().foreign && !open_.back().integration; }
   bool in_table() const {  // and not in one of its cells
     const Place wall = walls_[static_cast<size_t>(Reach::cell)];
-    return wall >= 0 && open_[static_cast<size_t>(wall)].element->role == Role::table;
+    return wall >= 0 && open_[static_cast<size_t>(wall)].element->role == ElementRole::table;
   }
-  bool around(Role role) const { return !open_.empty() && open_.back().element->role == role; }
+  bool around(ElementRole role) const { return !open_.empty() && open_.back().element->role == role; }
   Place& last_of(const Element& element, uint64_t key);
   // The innermost element of this role that a tag with this reach finds, or -1.
-  Place find(Role role, Reach reach) const;
+  Place find(ElementRole role, Reach reach) const;
 
   HtmlTokens tokens_;
   HtmlEvents* events_ = nullptr;
@@ -97,7 +97,7 @@ class HtmlParser {
   // The innermost elements: by Element::number, by a hash of an unknown name, by role.
   std::array<Place, kElementNumbers> last_{};
   std::array<Place, kUnknownNames> last_unknown_{};
-  std::array<Place, kRoles> last_of_role_{};
+  std::array<Place, kElementRoles> last_of_role_{};
   std::array<Place, kReaches> walls_{};  // the innermost element that stops each reach
   bool saw_html_ = false, saw_body_ = false, in_head_ = false, quirks_ = true;
   size_t elements_ = 0;

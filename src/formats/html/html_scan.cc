@@ -97,7 +97,7 @@ ScannedPage scan_html(std::string_view html) {
         tag.closing = closing;
         tag.directly_behind = std::exchange(blank, true);
         if (closing) break;
-        tag.script = element.role == Role::script;
+        tag.script = element.role == ElementRole::script;
         for (const HtmlAttributeValue& one : tokens.attributes()) take(tag, one.attribute, one.written);
         if (element.content == HtmlContent::markup ||
             (token.self_closing && element.kind == ElementKind::unseen))
