@@ -237,7 +237,8 @@ class Nesting {
 
 bool counts(std::string_view name) {
   const Element& element = element_of(name, html_name_key(name));
-  for (Role role : {Role::html, Role::head, Role::body, Role::rows, Role::row, Role::foreign})
+  for (ElementRole role : {ElementRole::html, ElementRole::head, ElementRole::body, ElementRole::rows,
+                           ElementRole::row, ElementRole::foreign})
     if (element.role == role) return false;
   return element.kind != ElementKind::in_line && element.kind != ElementKind::link && !element.is_void &&
          element.kind != ElementKind::empty;
