@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 
 #include "absl/container/flat_hash_map.h"
 #include "base/status.h"
@@ -241,18 +240,13 @@ absl::Status MemoryIndex::query(const std::vector<std::string_view>& texts, cons
     if (!more) break;
     work.resize(batch.records.size(), engine_->options());
     outcomes.resize(batch.records.size());
-    std::mutex mutex;
-    absl::Status first_error;
-    executor.run(batch.records.size(), kGrain, [&](int worker, size_t begin, size_t end) {
+    RETURN_IF_ERROR(executor.try_run(batch.records.size(), kGrain, [&](int worker, size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {
         signers[worker].sign(batch.records[i], work.sign.documents[i],
                              work.sign.slices.data() + i * num_perm);
       }
-      const absl::Status status = engine_->query(work, begin, end, outcomes);
-      const std::lock_guard lock(mutex);
-      if (!status.ok() && first_error.ok()) first_error = status;
-    });
-    RETURN_IF_ERROR(first_error);
+      return engine_->query(work, begin, end, outcomes);
+    }));
     for (size_t i = 0; i < batch.records.size(); ++i) {
       Outcome& outcome = outcomes[i];
       Metadata original;

@@ -126,16 +126,11 @@ struct Index::Impl {
   absl::Status decide(std::span<const Document> batch, std::vector<Seq> removed = {}) {
     work.resize(batch.size(), engine.options());
     work.forget = std::move(removed);
-    std::mutex first;
-    absl::Status status;
-    executor.run(batch.size(), kGrain, [&](int worker, size_t begin, size_t end) {
+    RETURN_IF_ERROR(executor.try_run(batch.size(), kGrain, [&](int worker, size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) sign(signers[worker], batch[i], documents + i, work, i);
       MatchCounters counters;
-      const absl::Status matched = engine.match(work, begin, end, counters);
-      const std::lock_guard lock(first);
-      if (status.ok()) status = matched;
-    });
-    RETURN_IF_ERROR(status);
+      return engine.match(work, begin, end, counters);
+    }));
     RETURN_IF_ERROR(engine.resolve(
         work, {.threads = threads, .run = [this](int parts, const std::function<void(int)>& part) {
                  executor.run(static_cast<size_t>(parts), 1,
@@ -276,15 +271,10 @@ absl::StatusOr<std::vector<Judgement>> Index::query(std::span<const Document> do
     work.resize(batch.size(), engine.options());
     outcomes.assign(batch.size(), {});
     const std::shared_lock looking(impl_->changing);
-    std::mutex first;
-    absl::Status status;
-    executor.run(batch.size(), kGrain, [&](int worker, size_t begin, size_t end) {
+    RETURN_IF_ERROR(executor.try_run(batch.size(), kGrain, [&](int worker, size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) impl_->sign(signers[worker], batch[i], 0, work, i);
-      const absl::Status asked = engine.query(work, begin, end, outcomes);
-      const std::lock_guard lock(first);
-      if (status.ok()) status = asked;
-    });
-    RETURN_IF_ERROR(status);
+      return engine.query(work, begin, end, outcomes);
+    }));
     for (size_t i = 0; i < batch.size(); ++i) {
       ASSIGN_OR_RETURN(out.emplace_back(), impl_->judgement(outcomes[i], batch[i]));
     }

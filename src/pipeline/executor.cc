@@ -91,4 +91,15 @@ void Executor::run(size_t count, size_t grain, Job::Part do_part) {
   wait(job);
 }
 
+absl::Status Executor::try_run(size_t count, size_t grain, const TryPart& do_part) {
+  std::mutex mutex;
+  absl::Status first;
+  run(count, grain, [&](int worker, size_t begin, size_t end) {
+    const absl::Status status = do_part(worker, begin, end);
+    const std::lock_guard lock(mutex);
+    if (first.ok()) first = status;
+  });
+  return first;
+}
+
 }  // namespace doppel

@@ -6,6 +6,8 @@
 #include <functional>
 #include <memory>
 
+#include "absl/status/status.h"
+
 namespace doppel {
 
 // Returns the number of threads that a user asked for; 0 means one for each processor.
@@ -38,6 +40,9 @@ class Executor {
   void wait(Job& job);
   // start() and wait(), ahead of all other jobs.
   void run(size_t count, size_t grain, Job::Part do_part);
+  // run() for parts that may fail: does all of them, and returns the error of one.
+  using TryPart = std::function<absl::Status(int worker, size_t begin, size_t end)>;
+  absl::Status try_run(size_t count, size_t grain, const TryPart& do_part);
 
  private:
   struct State;

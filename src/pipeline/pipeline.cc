@@ -175,17 +175,16 @@ class Run {
     const Timed timed(now_->times.match);
     if (p_.answering != nullptr) RETURN_IF_ERROR(p_.answering->answer(now_->batch, now_->work));
     std::mutex mutex;
-    absl::Status first_error;
-    executor_.run(now_->work.sign.documents.size(), kMatchGrain, [&](int, size_t begin, size_t end) {
+    const size_t documents = now_->work.sign.documents.size();
+    return executor_.try_run(documents, kMatchGrain, [&](int, size_t begin, size_t end) {
       MatchCounters counters;
-      absl::Status status = p_.engine.match(now_->work, begin, end, counters);
-      std::lock_guard lock(mutex);
-      if (!status.ok() && first_error.ok()) first_error = status;
+      const absl::Status status = p_.engine.match(now_->work, begin, end, counters);
+      const std::lock_guard lock(mutex);
       counters_.match.candidates += counters.candidates;
       counters_.match.checks += counters.checks;
       counters_.match.checks_capped += counters.checks_capped;
+      return status;
     });
-    return first_error;
   }
 
   absl::Status resolve() {

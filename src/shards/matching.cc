@@ -208,18 +208,13 @@ absl::Status Matching::answer() {
   const size_t documents = batch_.records.size();
   const auto num_perm = static_cast<size_t>(engine.options().scheme.num_perm);
   work_.resize(documents, engine.options());
-  std::mutex mutex;
-  absl::Status first_error;
-  executor_.run(documents, kGrain, [&](int worker, size_t begin, size_t end) {
+  RETURN_IF_ERROR(executor_.try_run(documents, kGrain, [&](int worker, size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i)
       signers_[static_cast<size_t>(worker)].sign(batch_.records[i], work_.sign.documents[i],
                                                  work_.sign.slices.data() + i * num_perm);
     MatchCounters counters;
-    const absl::Status status = engine.match(work_, begin, end, counters);
-    const std::lock_guard lock(mutex);
-    if (!status.ok() && first_error.ok()) first_error = status;
-  });
-  RETURN_IF_ERROR(first_error);
+    return engine.match(work_, begin, end, counters);
+  }));
   return send_answers();
 }
 

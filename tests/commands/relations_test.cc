@@ -88,11 +88,24 @@ TEST(Relations, OutliveARestart) {
 TEST(Relations, AnIndexKeepsThoseThatItWasMadeWith) {
   TempDir dir;
   write_file(dir / "in.jsonl", line("whole", words(0, 600)));
-  const std::string state = "--state " + (dir / "state ") + (dir / "in.jsonl");
-  ASSERT_EQ(run_doppel("scan " + state).code, 0);
-  const Ran ran = run_doppel("scan" + kAll + state);
-  EXPECT_NE(ran.code, 0);
-  EXPECT_THAT(ran.err, HasSubstr("passage"));
+  const std::string without = "--state " + (dir / "without ") + (dir / "in.jsonl");
+  const std::string with = "--state " + (dir / "with ") + (dir / "in.jsonl");
+  ASSERT_EQ(run_doppel("scan " + without).code, 0);
+  ASSERT_EQ(run_doppel("scan" + kAll + with).code, 0);
+  // One line says what differs, and it names the setting.
+  const auto refused = [](const Ran& ran) {
+    EXPECT_NE(ran.code, 0);
+    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 2) << ran.err;
+    return ran.err;
+  };
+  EXPECT_THAT(refused(run_doppel("scan -q" + kAll + without)),
+              HasSubstr("relations: the index was made without it, now near,contained,contains,shares"));
+  EXPECT_THAT(
+      refused(run_doppel("scan -q " + with)),
+      HasSubstr("relations: the index was made with near,contained,contains,shares, now it is not set"));
+  const std::string longer = " --set passage_words=200 ";
+  EXPECT_THAT(refused(run_doppel("scan -q" + kAll + longer + with)),
+              HasSubstr("passage_words: the index was made with 154, now 200"));
 }
 
 TEST(Relations, HaveNamesAndNeedSets) {
