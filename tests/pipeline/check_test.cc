@@ -93,15 +93,22 @@ TEST(BrokenStream, MetadataKnowsItsRecord) {
   encode_metadata({.source = "topic", .partition = 3, .offset = 41}, record);
   const auto is_it = [&](const Metadata& metadata) {
     encode_metadata(metadata, encoded);
-    return is_same_record(encoded, record);
+    return is_same_record(encoded, record, false);
   };
   EXPECT_TRUE(is_it({.source = "topic", .partition = 3, .offset = 41, .id = "x", .url = "y"}));
   EXPECT_FALSE(is_it({.source = "topics", .partition = 3, .offset = 41}));
   EXPECT_FALSE(is_it({.source = "topic", .partition = 2, .offset = 41}));
   EXPECT_FALSE(is_it({.source = "topic", .partition = 3, .offset = 42}));
   EXPECT_FALSE(is_it({.source = "topic", .offset = 41}));
-  EXPECT_FALSE(is_same_record("", record));
-  EXPECT_FALSE(is_same_record("", ""));
+  EXPECT_FALSE(is_same_record("", record, true));
+  EXPECT_FALSE(is_same_record("", "", true));
+  // Of two incarnations that are the same topic, only an equal text makes it the same record.
+  const std::string earlier = record;
+  encode_metadata({.source = "topic", .partition = 3, .incarnation = 2, .moved = 1, .offset = 41}, record);
+  EXPECT_TRUE(is_same_record(earlier, record, true));
+  EXPECT_FALSE(is_same_record(earlier, record, false));
+  encode_metadata({.source = "topic", .partition = 3, .incarnation = 2, .offset = 41}, record);
+  EXPECT_FALSE(is_same_record(earlier, record, true));
 }
 
 TEST(BrokenStreamDeathTest, OnlyWhatIsFetchedIsTaken) {
