@@ -6,6 +6,7 @@
 
 #include "commands/progress.h"
 #include "commands/say.h"
+#include "formats/bytes/charset.h"
 #include "insight/show.h"
 
 namespace doppel {
@@ -39,7 +40,8 @@ void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies
     std::string charsets;
     uint64_t texts = 0;
     for (const auto& [charset, count] : c.guessed_charsets) {
-      charsets += fmt::format("{}{} {}", charsets.empty() ? "" : ", ", charset, with_commas(count));
+      charsets +=
+          fmt::format("{}{} {}", charsets.empty() ? "" : ", ", shown_charset(charset), with_commas(count));
       texts += count;
     }
     print_err("  {} in a charset that was guessed: {}\n", counted(texts, "text"), charsets);

@@ -102,8 +102,11 @@ TEST(PackedOutput, ADirectoryHoldsAFileForEachInput) {
   EXPECT_EQ(read_file(dir / "kept/copies.jsonl"), "");
   EXPECT_THAT(run_doppel("scan --state idx --keep kept one.jsonl", in).err, HasSubstr("name a file"));
   EXPECT_EQ(run_doppel("scan --keep . one.jsonl", in).code, 2) << "it would be written over";
-  EXPECT_THAT(run_doppel("scan -o /dev/null --keep kept/ one.jsonl ./one.jsonl", in).err,
-              HasSubstr("would both be kept"));
+  write_file(dir / "below/one.jsonl", line("e", 0));
+  EXPECT_THAT(
+      run_doppel("scan -o /dev/null --keep kept/ one.jsonl ../one.jsonl", "cd '" + (dir / "below") + "' &&")
+          .err,
+      HasSubstr("would both be kept"));
 }
 
 }  // namespace

@@ -81,7 +81,8 @@ TEST(TextCommand, SaysWhatIsComparedAndWhatIsLeftOut) {
 TEST(TextCommand, FilesAsTheyAreCompared) {
   TempDir dir;
   write_file(dir / "p.html", page(1, 1));
-  const Ran raw = run_doppel("text '" + (dir / "p.html") + "'");
+  EXPECT_THAT(run_doppel("text '" + (dir / "p.html") + "'").out, Not(HasSubstr("Chapter")));
+  const Ran raw = run_doppel("text --format text '" + (dir / "p.html") + "'");
   EXPECT_THAT(raw.out, HasSubstr("<nav>"));
   EXPECT_THAT(raw.err,
               HasSubstr("p.html: compared as it is, markup and all; --format html reads it as a page"));

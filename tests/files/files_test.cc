@@ -39,7 +39,7 @@ TEST(Files, OfADirectoryInByteOrderOfTheirPaths) {
   std::filesystem::create_directory_symlink(d.path(), d / "b/loop");
   std::filesystem::create_symlink(d / "nowhere", d / "dangling.txt");
   Taken taken = take_all(of({d.path()}));
-  EXPECT_THAT(values(taken), ElementsAre("B", "a/z", "b.txt", "b/c", "b.txt"));
+  EXPECT_THAT(values(taken), ElementsAre("B", "a/z", "b.txt", "b/c"));  // link.txt leads to b.txt
   ASSERT_EQ(taken.problems.size(), 2u);
   std::string both = taken.problems[0].message + taken.problems[1].message;
   EXPECT_THAT(both, HasSubstr("dangling.txt: No such file or directory"));
@@ -324,16 +324,16 @@ TEST(Position, FilesOfOtherRunsStayKnown) {
   EXPECT_THAT(values(take_all(of({d.path()}), last_position(second))), ElementsAre("3"));
 }
 
-TEST(Position, APathGivenTwiceIsReadTwice) {
+TEST(Position, APathGivenTwiceIsReadOnce) {
   TemporaryDirectory d;
   write_file(d / "a.jsonl", "1\n2\n");
   write_file(d / "b.txt", "3");
   FilesSourceOptions options = of({d / "a.jsonl", d / "b.txt", d / "a.jsonl", d / "b.txt"});
   options.batch_records = 1;
   Taken all = take_all(options);
-  EXPECT_THAT(values(all), ElementsAre("1", "2", "3", "1", "2", "3"));
+  EXPECT_THAT(values(all), ElementsAre("1", "2", "3"));
   for (size_t i = 0; i < all.positions.size(); ++i) {
-    EXPECT_EQ(take_all(options, all.positions[i]).lines.size(), 5 - i);
+    EXPECT_EQ(take_all(options, all.positions[i]).lines.size(), 2 - i);
   }
 }
 

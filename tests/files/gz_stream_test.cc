@@ -70,7 +70,7 @@ const std::vector<std::string>& members() {
                                                std::string(900'000, 'z'),
                                                some(700'000, 4),
                                                some(1, 5),
-                                               std::string(9'000'000, 'y'),
+                                               std::string(8'000'000, 'y'),
                                                some(3'000'000, 6),
                                                some(60'000, 7),
                                                std::string(4'194'304, 'x'),

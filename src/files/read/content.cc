@@ -33,6 +33,7 @@ struct Magic {
 constexpr auto kImage = "an image: there is no text to compare; leave it out"sv;
 constexpr auto kSound = "sound or video: there is no text to compare; leave it out"sv;
 constexpr auto kProgram = "a program: there is no text to compare; leave it out"sv;
+constexpr auto kNoText = "not text: it holds control characters; leave it out, or extract its text first"sv;
 constexpr auto kUtf16 = "text in UTF-16; convert it to UTF-8: iconv -f UTF-16 -t UTF-8"sv;
 constexpr auto kUtf32 = "text in UTF-32; convert it to UTF-8: iconv -f UTF-32 -t UTF-8"sv;
 constexpr auto kArrow =
@@ -233,7 +234,8 @@ std::string_view unreadable(std::string_view head, bool in_lines) {
         head.substr(magic.at, magic.bytes.size()) != magic.bytes)
       continue;
     // Lines cannot be found in it; a whole file is decoded.
-    if (!in_lines && (magic.refusal == kUtf16 || magic.refusal == kUtf32)) return {};
+    if (!in_lines && (magic.refusal == kUtf16 || magic.refusal == kUtf32))
+      return wrongly_marked(head) ? kNoText : std::string_view();
     if (magic.bytes == "BZh" && (head.size() < 10 || head.substr(4, 6) != "\x31\x41\x59\x26\x53\x59"))
       continue;
     return magic.refusal;
@@ -241,8 +243,7 @@ std::string_view unreadable(std::string_view head, bool in_lines) {
   if (const std::string_view wide = unmarked_unicode(head); !wide.empty())
     return !in_lines ? std::string_view() : wide.starts_with("utf-16") ? kUtf16 : kUtf32;
   if (in_lines) return other_json(head);
-  if (is_binary(head))
-    return "not text: it holds control characters; leave it out, or extract its text first";
+  if (is_binary(head)) return kNoText;
   return {};
 }
 

@@ -24,6 +24,12 @@ constexpr size_t kLookBytes = 4096;
 constexpr size_t kDetectBytes = 64 << 10;
 
 constexpr std::string_view kUtf8 = "utf-8";
+constexpr const char* kWesternEuropean = "windows-1252";
+
+constexpr size_t kErrorsOneIn = 20;  // of the high bytes that may be errors in damaged UTF-8
+constexpr size_t kFewIn = 8;         // a text with fewer high bytes is mostly ASCII
+
+bool is_high(char c) { return static_cast<signed char>(c) < 0; }
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
@@ -86,7 +92,8 @@ struct Units {
   size_t low = 0;     // first byte below 0x20, as in all scripts but those of East Asia
   size_t common = 0;  // spaces, line feeds, ASCII, and the punctuation of East Asia
   size_t wrong = 0;   // no character, or one that no text has
-  bool fits() const { return count > 0 && wrong * 50 <= count && common * 50 >= count; }
+  bool is_text() const { return wrong * 50 <= count; }
+  bool fits() const { return count > 0 && is_text() && common * 50 >= count; }
 };
 
 uint32_t unit_at(std::string_view bytes, size_t at, size_t size, bool little) {
@@ -160,6 +167,8 @@ absl::Status unknown_charset() {
       "-t UTF-8");
 }
 
+bool is_utf8(std::string_view bytes) { return simdjson::validate_utf8(bytes.data(), bytes.size()); }
+
 bool is_ascii(std::string_view bytes) { return !unusual(bytes).high; }
 
 // The length of `bytes` without the beginning of a UTF-8 character that is cut off at its end.
@@ -185,8 +194,28 @@ std::string_view unmarked_unicode(std::string_view bytes) {
   if (!units.fits()) return {};
   // Other text that has a zero byte by mistake has few bytes below 0x20, and is UTF-8.
   const bool low = units.low * 10 >= units.count * 9;
-  const bool east_asian = !simdjson::validate_utf8(bytes.data(), without_cut_character(bytes));
+  const bool east_asian = !is_utf8(bytes.substr(0, without_cut_character(bytes)));
   return !low && !east_asian ? std::string_view() : is_little ? "utf-16le" : "utf-16be";
+}
+
+bool wrongly_marked(std::string_view bytes) {
+  const ByteOrderMark* mark = mark_of(bytes);
+  if (mark == nullptr || mark->charset == kUtf8) return false;
+  const size_t size = mark->charset.starts_with("utf-32") ? 4 : 2;
+  bytes = bytes.substr(mark->bytes.size(), kLookBytes);
+  return !units_of(bytes, size, mark->charset.ends_with("le")).is_text();
+}
+
+std::string shown_charset(const std::string& name) {
+  for (const char* standard : {"MIME", "IANA"}) {
+    UErrorCode error = U_ZERO_ERROR;
+    const char* known = ucnv_getStandardName(name.c_str(), standard, &error);
+    if (U_FAILURE(error) || known == nullptr) continue;
+    std::string out(known);
+    std::transform(out.begin(), out.end(), out.begin(), lower);
+    return out;
+  }
+  return name;
 }
 
 struct CharsetDecoder::Converters {
@@ -379,11 +408,9 @@ std::string_view CharsetDecoder::decode(std::string_view bytes, std::string_view
     return out_;
   // If only few of the high bytes are errors in UTF-8, the text is damaged UTF-8: in other charsets, fewer of
   // them look like UTF-8.
-  constexpr size_t kOneIn = 20;
-  const auto high = static_cast<size_t>(
-      std::count_if(bytes.begin(), bytes.end(), [](char c) { return static_cast<signed char>(c) < 0; }));
+  const auto high = static_cast<size_t>(std::count_if(bytes.begin(), bytes.end(), is_high));
   Converters::Entry* utf8 = high > 0 ? converters_->find(std::string(kUtf8)) : nullptr;
-  if (utf8 != nullptr && converters_->convert(*utf8, bytes, other_) * kOneIn <= high) {
+  if (utf8 != nullptr && converters_->convert(*utf8, bytes, other_) * kErrorsOneIn <= high) {
     note({}, false);
     return other_;
   }
@@ -391,9 +418,8 @@ std::string_view CharsetDecoder::decode(std::string_view bytes, std::string_view
   if (!found.high && !fewest) return bytes;
   // No charset fits. Keeps the declared one if ICU knows it. A few letters among ASCII are Western European,
   // which detection does not recognise in short texts.
-  constexpr size_t kFewIn = 8;
-  if (declared.empty() || !fewest) attempt("windows-1252", true);
-  fits_ = decoding_.charset == "windows-1252" && fewest == 0 && high * kFewIn <= bytes.size();
+  if (declared.empty() || !fewest) attempt(kWesternEuropean, true);
+  fits_ = decoding_.charset == kWesternEuropean && fewest == 0 && high * kFewIn <= bytes.size();
   return out_;
 }
 
@@ -426,21 +452,38 @@ absl::StatusOr<std::string_view> CharsetDecoder::next_piece(std::string_view pie
       const bool ascii = is_ascii(piece);
       pieces_ = ascii ? Pieces::ascii : Pieces::utf8;
       if (ascii || mark != nullptr) return piece;
-      // A character may be cut off at the end of the piece.
-      const std::string_view whole = piece.substr(0, without_cut_character(piece));
-      if (simdjson::validate_utf8(whole.data(), whole.size())) return piece;
-      decode(whole, {}, false);
-      if (!fits_) return unknown_charset();
-      if (decoding_.charset.empty()) return piece;  // damaged UTF-8
+      return guess_of_piece(piece);
     } else {
       note(wide, true);
     }
   } else {
     note(mark->charset, false);
   }
+  return convert_pieces(piece);
+}
+
+// Decides by the first piece that is not ASCII. A character may be cut off at its end, which is no error.
+absl::StatusOr<std::string_view> CharsetDecoder::guess_of_piece(std::string_view piece) {
+  if (is_utf8(piece.substr(0, without_cut_character(piece)))) return piece;
+  const auto high = static_cast<size_t>(std::count_if(piece.begin(), piece.end(), is_high));
+  const auto errors_in = [&](const std::string& name) -> std::optional<size_t> {
+    Converters::Entry* entry = converters_->find(name);
+    if (entry == nullptr) return std::nullopt;
+    converters_->begin(*entry);
+    return converters_->convert_on(*entry, piece, false, other_);
+  };
+  if (errors_in(std::string(kUtf8)).value_or(high) * kErrorsOneIn <= high) return piece;  // damaged UTF-8
+  std::string guess = converters_->detect(piece);
+  if (errors_in(guess) != 0) guess = high * kFewIn <= piece.size() ? kWesternEuropean : "";
+  if (guess.empty()) return unknown_charset();
+  note(guess, true);
+  return convert_pieces(piece);
+}
+
+absl::StatusOr<std::string_view> CharsetDecoder::convert_pieces(std::string_view piece) {
   pieces_ = Pieces::converted;
   Converters::Entry* entry = converters_->find(decoding_.charset);
-  if (entry == nullptr) return unknown_charset();  // ISO 8859-16, which ICU does not have
+  if (entry == nullptr) return unknown_charset();
   converters_->begin(*entry);
   converters_->convert_on(*entry, piece, false, out_);
   return out_;

@@ -21,6 +21,12 @@ bool looks_binary(std::string_view bytes);
 // one.
 std::string_view unmarked_unicode(std::string_view bytes);
 
+// Whether the bytes begin with a byte order mark of UTF-16 or UTF-32, but are no text in it.
+bool wrongly_marked(std::string_view bytes);
+
+// The name by which people know a charset of ICU: "shift_jis" for "ibm-943_P15A-2003".
+std::string shown_charset(const std::string& name);
+
 // The parameter "charset" of a Content-Type, without quotes; "" if there is none.
 std::string_view charset_parameter(std::string_view content_type);
 
@@ -66,6 +72,8 @@ class CharsetDecoder {
   enum class Pieces : unsigned char { none_yet, ascii, utf8, converted };
 
   void note(std::string_view charset, bool guessed);
+  absl::StatusOr<std::string_view> guess_of_piece(std::string_view piece);
+  absl::StatusOr<std::string_view> convert_pieces(std::string_view piece);
 
   std::unique_ptr<Converters> converters_;
   Decoding decoding_;
