@@ -269,7 +269,8 @@ absl::Status KafkaSink::expirations(const Resolved& resolved) {
 // Ends the batch with one progress record for each partition that advanced.
 void KafkaSink::advance(const Batch& batch) {
   std::vector<LogProgress*> moved;
-  std::map<const LogProgress*, std::pair<const Record*, size_t>> runs;  // the first record, and how many
+  // A rebuild merges partitions by time, so the records of one need not lie side by side.
+  std::map<const LogProgress*, std::vector<const Record*>> records_of;
   const Record* before = nullptr;
   LogProgress* p = nullptr;
   for (const Record& record : batch.records) {
@@ -288,18 +289,17 @@ void KafkaSink::advance(const Batch& batch) {
     p->next = static_cast<int64_t>(record.offset) + 1;
     p->last_ms = record.timestamp_ms;
     p->highest_ms = std::max(p->highest_ms, record.timestamp_ms);
-    auto& [from, count] = runs.try_emplace(p, &record, 0).first->second;
-    ++count;
+    records_of[p].push_back(&record);
   }
   for (LogProgress* each : moved) {
-    const auto& [from, count] = runs.at(each);
-    each->moved = from[count - 1].moved;
-    if (!from[count - 1].topic_id.empty()) each->topic_id = from[count - 1].topic_id;
+    const std::vector<const Record*>& records = records_of.at(each);
+    each->moved = records.back()->moved;
+    if (!records.back()->topic_id.empty()) each->topic_id = records.back()->topic_id;
     each->written_ms = Clock::unix_ms();
-    add_samples(each->samples, count, [from = from](size_t i) {
-      const std::string_view key = from[i].key.value_or(std::string_view());
-      return LogProgress::Sample{static_cast<int64_t>(from[i].offset), from[i].timestamp_ms,
-                                 checksum_of(key, from[i].value)};
+    add_samples(each->samples, records.size(), [&records](size_t i) {
+      const Record& record = *records[i];
+      return LogProgress::Sample{static_cast<int64_t>(record.offset), record.timestamp_ms,
+                                 checksum_of(record.key.value_or(std::string_view()), record.value)};
     });
     outbox_.progress.push_back(*each);
     outbox_.add_log(options_.index_log.name, put_log_progress(outbox_.bytes(), *each));

@@ -133,17 +133,17 @@ TEST_F(ClusterInput, ADirectoryWithOtherShardsIsRefused) {
   stop_all();
   for (const char* other : {"0-15/32", "0-15/64"}) {
     const auto refused = ClusterSetup::matcher(index_, other, "matcher-0");
-    EXPECT_EQ(refused->await_exit(), 3) << refused->said();
+    EXPECT_EQ(refused->await_exit(), 2) << refused->said();
     EXPECT_THAT(refused->said(), HasSubstr("0-31/64"));
     EXPECT_THAT(refused->said(), HasSubstr(other));
     EXPECT_THAT(refused->said(), HasSubstr("shards"));
   }
   // Neither role accepts the other's directory.
   const auto matcher = ClusterSetup::matcher(index_, "0/1", "resolver");
-  EXPECT_EQ(matcher->await_exit(), 3) << matcher->said();
+  EXPECT_EQ(matcher->await_exit(), 2) << matcher->said();
   EXPECT_THAT(matcher->said(), HasSubstr("shards"));
   const auto resolver = ClusterSetup::resolver(index_, "matcher-0");
-  EXPECT_EQ(resolver->await_exit(), 3) << resolver->said();
+  EXPECT_EQ(resolver->await_exit(), 2) << resolver->said();
   EXPECT_THAT(resolver->said(), HasSubstr("shards"));
   start({"0-31/64", "32-63/64"});
   sign(100);
