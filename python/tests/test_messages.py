@@ -30,7 +30,7 @@ def test_log_lines_go_through_logging(tmp_path, caplog, capfd):
     ({"input_format": "x"}, "input_format: x is not one of auto, json"),
     ({"relations": ["x"]}, 'relations: "x" is not one of near, contained, contains, shares'),
     ({"relations": ["contained"]}, "relations: doppel always looks for near; name it, too"),
-    ({"state_directory": "x", "against": "x"}, "against: x: that is path, too"),
+    ({"state_directory": "x", "against": "x"}, "against: x: that is the index itself"),
     ({"max_memory": "1"}, "(batch_bytes, kafka_fetch_queue)"),
 ])
 def test_settings_have_the_names_of_arguments(settings, message):
