@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "files/warc/each_record.h"
-#include "formats/bytes/http.h"
 #include "formats/decoder.h"
 #include "formats/warc/payload_digest.h"
 
@@ -30,17 +29,6 @@ std::string digest_of(const WarcRecord& record) {
   return sha1.empty() ? std::string(record.payload_digest) : sha1;
 }
 
-// Calls `visit` with each id that the head names as a part of the same exchange.
-template <typename Visit>
-void each_concurrent(std::string_view head, const Visit& visit) {
-  each_header(head.substr(std::min(head.size(), head.find('\n') + 1)),
-              [&](std::string_view name, std::string_view value) {
-                if (!equal_ignoring_case(name, "WARC-Concurrent-To")) return;
-                if (value.starts_with('<') && value.ends_with('>')) value = value.substr(1, value.size() - 2);
-                visit(value);
-              });
-}
-
 }  // namespace
 
 absl::Status RecordsOfFiles::add(const InputFile& file, size_t number, std::vector<std::string>& problems) {
@@ -59,8 +47,8 @@ absl::Status RecordsOfFiles::add(const InputFile& file, size_t number, std::vect
     if (warc->type == WarcType::request && !warc->block.starts_with("GET ")) {
       posts_.insert(hash_of("id", warc->record_id));
       posts_.insert(hash_of("capture", warc->target_uri, second_of(warc->date)));
-      each_concurrent(record.value.substr(0, warc->head_bytes),
-                      [this](std::string_view id) { posts_.insert(hash_of("id", id)); });
+      for (const std::string_view id : concurrent_to(record.value.substr(0, warc->head_bytes)))
+        posts_.insert(hash_of("id", id));
     }
     if (warc->record_id.empty() || !record.warc_offset) return;
     const WarcPlace place{number, *record.warc_offset};
@@ -81,10 +69,11 @@ bool RecordsOfFiles::is_at(const WarcPlace& place, std::string_view record_id) c
 }
 
 bool RecordsOfFiles::answers_post(const WarcRecord& record, std::string_view head) const {
-  bool out = posts_.contains(hash_of("id", record.record_id)) ||
-             posts_.contains(hash_of("capture", record.target_uri, second_of(record.date)));
-  each_concurrent(head, [&](std::string_view id) { out = out || posts_.contains(hash_of("id", id)); });
-  return out;
+  const std::vector<std::string_view> ids = concurrent_to(head);
+  return posts_.contains(hash_of("id", record.record_id)) ||
+         posts_.contains(hash_of("capture", record.target_uri, second_of(record.date))) ||
+         std::any_of(ids.begin(), ids.end(),
+                     [this](std::string_view id) { return posts_.contains(hash_of("id", id)); });
 }
 
 bool RecordsOfFiles::is_referred_to(const WarcRecord& record) const {

@@ -78,12 +78,8 @@ void CdxjOutput::join(const WarcRecord& record, std::string_view head) {
                .uri = std::string(record.target_uri),
                .concurrent_to = {},
                .query = request ? post_query_of(record) : std::nullopt};
-  each_header(head.substr(std::min(head.size(), head.find('\n') + 1)),
-              [&](std::string_view name, std::string_view value) {
-                if (!equal_ignoring_case(name, "WARC-Concurrent-To")) return;
-                if (value.starts_with('<') && value.ends_with('>')) value = value.substr(1, value.size() - 2);
-                now.concurrent_to = value;
-              });
+  if (const std::vector<std::string_view> ids = concurrent_to(head); !ids.empty())
+    now.concurrent_to = ids.back();
   const bool pair =
       before_ && before_->request != request && before_->uri == now.uri && now.concurrent_to == before_->id;
   if (pair) sent_ = request ? now.query : before_->query;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
@@ -33,6 +34,15 @@ constexpr uint64_t kMostContent = uint64_t{1} << 50;  // more than a file holds:
 }  // namespace
 
 bool begins_warc(std::string_view bytes) { return equal_ignoring_case(bytes.substr(0, 5), "WARC/"); }
+
+std::vector<std::string_view> concurrent_to(std::string_view head) {
+  std::vector<std::string_view> out;
+  each_header(head.substr(std::min(head.size(), head.find('\n') + 1)),
+              [&](std::string_view name, std::string_view value) {
+                if (equal_ignoring_case(name, "WARC-Concurrent-To")) out.push_back(without_brackets(value));
+              });
+  return out;
+}
 
 bool has_warc_head(std::string_view bytes) {
   return bytes.find("\r\n\r\n") != std::string_view::npos || bytes.find("\n\n") != std::string_view::npos;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -51,6 +52,10 @@ absl::StatusOr<WarcRecord> parse_warc_record(std::string_view bytes);
 
 // Checks that the record is of this URL. The error is a reason for a dead letter.
 absl::Status check_target(const WarcRecord& record, std::string_view url);
+
+// The ids of the records that a head names as parts of the same exchange (WARC-Concurrent-To), without
+// brackets.
+std::vector<std::string_view> concurrent_to(std::string_view head);
 
 // Whether the head of the record is complete, so that parse_warc_record() gives a final answer.
 bool has_warc_head(std::string_view bytes);
