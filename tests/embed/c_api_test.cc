@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -18,7 +19,8 @@ std::string words(int from, int to) {
   return out;
 }
 
-doppel_document document(const std::string& id, const std::string& text) {
+// Holds views: what it is given must live longer than it.
+doppel_document document(std::string_view id, std::string_view text) {
   return {.struct_size = sizeof(doppel_document),
           .id = id.data(),
           .id_size = id.size(),
