@@ -1,8 +1,9 @@
 # libdoppel, which programs embed (include/doppel): the engine, the state directory, and the index that joins them. It
 # reads no other files and does not use the network. The same objects make a static and a shared library.
 file(GLOB DOPPEL_CORE CONFIGURE_DEPENDS
-  src/base/*.cc src/text/*.cc src/sketch/*.cc src/index/*.cc src/engine/*.cc src/state/*.cc src/embed/*.cc)
-list(APPEND DOPPEL_CORE src/records/metadata.cc src/pipeline/executor.cc src/pipeline/known_again.cc)
+  src/base/*.cc src/text/*.cc src/sketch/*.cc src/index/*.cc src/engine/*.cc src/state/*.cc src/session/*.cc
+  src/embed/*.cc)
+list(APPEND DOPPEL_CORE src/records/metadata.cc)
 if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   list(FILTER DOPPEL_CORE EXCLUDE REGEX "_avx(2|512)[.]cc$")
 endif()

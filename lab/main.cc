@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/executor.h"
 #include "base/status.h"
 #include "commands/commands.h"
 #include "commands/say.h"
@@ -18,7 +19,6 @@
 #include "fmt/format.h"
 #include "lab/experiments.h"
 #include "lab/map_reduce.h"
-#include "pipeline/executor.h"
 
 namespace doppel {
 namespace {

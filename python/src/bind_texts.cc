@@ -1,4 +1,5 @@
 // Binds functions of texts alone: signatures, and comparing two texts.
+#include "base/executor.h"
 #include "bind.h"
 #include "columns.h"
 #include "config/config.h"
@@ -9,7 +10,6 @@
 #include "nanobind/stl/string.h"
 #include "nanobind/stl/vector.h"
 #include "open/setup.h"
-#include "pipeline/executor.h"
 #include "record_signing.h"
 #include "sketch/sketch.h"
 #include "text/shingler.h"

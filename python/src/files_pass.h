@@ -13,7 +13,7 @@
 #include "files/read/listing.h"
 #include "files/read/resume.h"
 #include "formats/decoder.h"
-#include "pipeline/known_again.h"
+#include "session/same_document.h"
 
 namespace doppel::python {
 

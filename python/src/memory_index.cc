@@ -9,24 +9,15 @@
 #include "fmt/format.h"
 #include "open/setup.h"
 #include "open/stored_settings.h"
-#include "pipeline/executor.h"
 #include "pipeline/sign_record.h"
 #include "record_signing.h"
 #include "records/metadata.h"
-#include "state/kafka_position.h"
+#include "session/stages.h"
 
 namespace doppel::python {
 namespace {
 
 constexpr size_t kGrain = 16;  // documents that a thread takes at a time
-
-absl::Status check_is_no_kafka_index(const Recovered& recovered, const std::string& directory) {
-  if (!kafka::is_kafka_position(recovered.source_position)) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      fmt::format("{}: the snapshot of an index on Kafka, which follows its log and nothing else; copy it "
-                  "with doppel rebuild --from log, or use another directory",
-                  directory));
-}
 
 }  // namespace
 
@@ -53,26 +44,15 @@ absl::StatusOr<std::unique_ptr<MemoryIndex>> MemoryIndex::open(const IndexSettin
   ASSIGN_OR_RETURN(EngineOptions engine, engine_options(o, key));
   engine.track_ids = true;
   // This keeps the outputs of `doppel scan` as they are, so any commit is fine.
-  ASSIGN_OR_RETURN(index->index_, LocalIndex::open(o, engine, {.check = [&](const Recovered& recovered) {
-                                                     return check_is_no_kafka_index(recovered,
-                                                                                    o.state_directory);
-                                                   }}));
-  index->engine_ = &index->index_->engine();
-  if (index->index_->state() != nullptr) RETURN_IF_ERROR(index->open_state());
-  index->names_ = std::make_unique<Names>(*index->engine_, index->index_->bodies(),
-                                          index->first_own() + index->index_->recovered().next_seq);
+  ASSIGN_OR_RETURN(index->session_, open_session(session_options(o, engine)));
+  index->engine_ = &index->session_->engine();
+  index->journal_ = std::make_unique<SessionJournal>(*index->session_);
+  const Recovered& recovered = index->session_->recovered();
+  index->sink_position_ = recovered.sink_position;
+  index->source_position_ = recovered.source_position;
+  if (index->session_->state() == nullptr) return index;
+  ASSIGN_OR_RETURN(index->handed_, HandedRows::open(o.state_directory, o.fsync == "commit"));
   return index;
-}
-
-absl::Status MemoryIndex::open_state() {
-  const Recovered& recovered = index_->recovered();
-  journal_ = std::make_unique<StateJournal>(*index_->state(), *engine_);
-  notes_ = recovered.notes;
-  documents_ = recovered.documents;
-  sink_position_ = recovered.sink_position;
-  source_position_ = recovered.source_position;
-  ASSIGN_OR_RETURN(handed_, HandedRows::open(options_.state_directory, options_.fsync == "commit"));
-  return absl::OkStatus();
 }
 
 int MemoryIndex::threads_for(size_t documents) const {
@@ -81,13 +61,11 @@ int MemoryIndex::threads_for(size_t documents) const {
 }
 
 Pipeline MemoryIndex::pipeline(Source& source, Sink& sink) const {
-  return {
-      .source = source,
-      .engine = *engine_,
-      .sink = sink,
-      .journal = journal_.get(),
-      .format = options_.input,
-      .keys = {.tombstones = true, .replace = repeated_ids_ == RepeatedIds::replace, .source = kSourceName}};
+  Pipeline out = assemble(options_, *engine_, session_->state(), source, sink);
+  out.journal = journal_.get();
+  out.keys = {.tombstones = true, .replace = repeated_ids_ == RepeatedIds::replace, .source = kSourceName};
+  out.better.reset();
+  return out;
 }
 
 Pipeline MemoryIndex::texts_pipeline(const Documents& documents, Source& source, Sink& sink) const {
@@ -98,17 +76,16 @@ Pipeline MemoryIndex::texts_pipeline(const Documents& documents, Source& source,
 
 absl::Status MemoryIndex::run(Pipeline pipeline, size_t documents, const GoOn& go_on,
                               const std::vector<Seq>& forget) {
-  const uint64_t before = documents_;
+  const uint64_t before = session_->documents();
   bool forgotten = forget.empty();
   bool stopped = false;
   pipeline.threads = threads_for(documents);
-  pipeline.stop = [&] { return stopped || (stopped = !go_on(documents_ - before)); };
+  pipeline.stop = [&] { return stopped || (stopped = !go_on(session_->documents() - before)); };
   pipeline.requests = [&](Work& work) {
     if (forgotten) return false;
     work.forget = forget;
     return forgotten = true;
   };
-  pipeline.progress = [&](const Counters& counters) { documents_ = before + counters.records; };
   return run_pipeline(pipeline).status();
 }
 
@@ -121,8 +98,10 @@ absl::Status MemoryIndex::judge(const Documents& documents, KnownAgain& known_ag
 }
 
 absl::Status MemoryIndex::add(const Given& given, const GoOn& go_on, Verdicts& out) {
-  const Documents documents{
-      .texts = given.texts, .ids = given.ids, .times_ms = given.times_ms, .first_number = documents_};
+  const Documents documents{.texts = given.texts,
+                            .ids = given.ids,
+                            .times_ms = given.times_ms,
+                            .first_number = session_->documents()};
   KnownAgain known_again(engine_->originals().next_seq(), first_own());
   RETURN_IF_ERROR(check(given, documents, engine_->originals().next_seq()));
   ColumnsSink sink(sink_position_, *engine_, out);
@@ -170,7 +149,7 @@ absl::StatusOr<bool> MemoryIndex::is_original(Seq seq, const Digest& digest, std
   ASSIGN_OR_RETURN(const Row row, engine_->originals().row(seq, page));
   if (row.digest != digest) return false;
   std::string buffer;
-  ASSIGN_OR_RETURN(const Body body, index_->bodies().read(row.body, buffer));
+  ASSIGN_OR_RETURN(const Body body, session_->bodies().read(row.body, buffer));
   return is_same_document(body.metadata, metadata);
 }
 
@@ -186,7 +165,7 @@ absl::Status MemoryIndex::add_signed(const std::vector<std::string_view>& record
       return is_original(original, names[row].digest, names[row].metadata);
     }));
   }
-  const Documents documents{.texts = records, .first_number = documents_};
+  const Documents documents{.texts = records, .first_number = session_->documents()};
   DocumentsSource source(documents);
   ColumnsSink sink(sink_position_, *engine_, out);
   KnownAgain known_again(first, first_own());
@@ -207,7 +186,7 @@ absl::Status MemoryIndex::check_ids(const std::vector<std::string_view>& ids, co
           fmt::format("ids: \"{}\" is that of rows {} and {}; give each document its own, or open "
                       "the index with repeated_ids=\"allow\" or \"replace\"",
                       ids[row], first->second, row));
-    ASSIGN_OR_RETURN(const std::vector<Seq> found, names_->find(ids[row]));
+    ASSIGN_OR_RETURN(const std::vector<Seq> found, session_->find(ids[row]));
     bool same = found.empty();
     for (size_t i = 0; !same && i < found.size(); ++i) {
       ASSIGN_OR_RETURN(same, is_same(row, found[i]));
@@ -223,30 +202,25 @@ absl::Status MemoryIndex::query(const std::vector<std::string_view>& texts, cons
                                 Verdicts& out) {
   const Documents documents{.texts = texts};
   DocumentsSource source(documents);
-  Executor executor(threads_for(texts.size()));
+  Stages stages(*engine_, threads_for(texts.size()));
   std::vector<RecordSigner> signers;
   const EngineOptions& options = engine_->options();
   out.with_relations = options.rule.relations.on();
-  for (int i = 0; i < executor.threads(); ++i) {
+  for (int i = 0; i < stages.threads(); ++i) {
     signers.emplace_back(options.scheme, options.with_sets(), options_.input, KeyPolicy{},
                          std::make_unique<DocumentsDecoder>(documents));
   }
-  const auto num_perm = static_cast<size_t>(engine_->options().scheme.num_perm);
   Batch batch;
   Work work;
   std::vector<Outcome> outcomes;
   for (uint64_t done = 0; go_on(done); done += batch.records.size()) {
     ASSIGN_OR_RETURN(const bool more, source.next(batch));
     if (!more) break;
-    work.resize(batch.records.size(), engine_->options());
+    stages.sign(work, batch.records.size(), [&](int worker, size_t i, SignedDocument& out, uint8_t* slices) {
+      signers[static_cast<size_t>(worker)].sign(batch.records[i], out, slices);
+    });
     outcomes.resize(batch.records.size());
-    RETURN_IF_ERROR(executor.try_run(batch.records.size(), kGrain, [&](int worker, size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i) {
-        signers[worker].sign(batch.records[i], work.sign.documents[i],
-                             work.sign.slices.data() + i * num_perm);
-      }
-      return engine_->query(work, begin, end, outcomes);
-    }));
+    RETURN_IF_ERROR(stages.query(work, outcomes));
     for (size_t i = 0; i < batch.records.size(); ++i) {
       Outcome& outcome = outcomes[i];
       Metadata original;
@@ -262,10 +236,10 @@ absl::Status MemoryIndex::query(const std::vector<std::string_view>& texts, cons
 absl::StatusOr<uint64_t> MemoryIndex::remove(const std::vector<std::string_view>& ids) {
   std::vector<Seq> forget;
   for (std::string_view id : ids) {
-    ASSIGN_OR_RETURN(const std::vector<Seq> found, names_->find(id));
+    ASSIGN_OR_RETURN(const std::vector<Seq> found, session_->find(id));
     forget.insert(forget.end(), found.begin(), found.end());
   }
-  RemovalsSource source(ids, documents_);
+  RemovalsSource source(ids, session_->documents());
   Verdicts none;
   ColumnsSink sink(sink_position_, *engine_, none);
   const Documents none_given;
@@ -274,18 +248,18 @@ absl::StatusOr<uint64_t> MemoryIndex::remove(const std::vector<std::string_view>
 }
 
 absl::StatusOr<bool> MemoryIndex::contains(std::string_view id) {
-  ASSIGN_OR_RETURN(const std::vector<Seq> found, names_->find(id));
+  ASSIGN_OR_RETURN(const std::vector<Seq> found, session_->find(id));
   return !found.empty();
 }
 
-uint64_t MemoryIndex::size() const { return index_->own(); }
+uint64_t MemoryIndex::size() const { return session_->own(); }
 
 uint64_t MemoryIndex::memory_bytes() const { return engine_->originals().stats().memory_bytes(); }
 
-uint64_t MemoryIndex::disk_bytes() const { return index_->own_bodies().bytes(); }
+uint64_t MemoryIndex::disk_bytes() const { return session_->own_bodies().bytes(); }
 
 absl::Status MemoryIndex::checkpoint() {
-  return index_->state() != nullptr ? index_->state()->checkpoint() : absl::OkStatus();
+  return session_->state() != nullptr ? session_->state()->checkpoint() : absl::OkStatus();
 }
 
 }  // namespace doppel::python

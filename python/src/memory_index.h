@@ -14,12 +14,10 @@
 
 #include "absl/status/statusor.h"
 #include "config/options.h"
-#include "embed/names.h"
 #include "engine/engine.h"
 #include "handed_rows.h"
 #include "memory_stream.h"
-#include "open/embedded_state.h"
-#include "open/local_index.h"
+#include "open/assemble.h"
 #include "state/state_dir.h"
 
 namespace doppel::python {
@@ -98,21 +96,20 @@ class MemoryIndex {
   // Whether an original with this id is kept.
   absl::StatusOr<bool> contains(std::string_view id);
 
-  uint64_t size() const;                             // originals that are kept
-  uint64_t documents() const { return documents_; }  // given so far, in all runs
+  uint64_t size() const;                                        // originals that are kept
+  uint64_t documents() const { return session_->documents(); }  // given so far, in all runs
   uint64_t memory_bytes() const;
   uint64_t disk_bytes() const;
   // The settings in force, in the syntax of doppel.yaml.
   const std::vector<std::pair<std::string, std::string>>& settings() const { return settings_; }
   const Options& options() const { return options_; }
   const HashKey& hash_key() const { return engine_->options().scheme.key; }
-  const std::vector<std::string>& notes() const { return notes_; }
+  const std::vector<std::string>& notes() const { return session_->recovered().notes; }
   // Makes the index durable. Does nothing without a directory.
   absl::Status checkpoint();
 
  private:
   MemoryIndex() = default;
-  absl::Status open_state();
   // Originals below this belong to indexes that are only read.
   Seq first_own() const { return engine_->originals().first_own(); }
   absl::Status run(Pipeline pipeline, size_t documents, const GoOn& go_on,
@@ -134,18 +131,15 @@ class MemoryIndex {
   Options options_;
   std::vector<std::pair<std::string, std::string>> settings_;
   RepeatedIds repeated_ids_ = RepeatedIds::refuse;
-  std::unique_ptr<LocalIndex> index_;
-  Engine* engine_ = nullptr;  // of index_
-  std::unique_ptr<StateJournal> journal_;
+  std::unique_ptr<Session> session_;
+  Engine* engine_ = nullptr;  // of session_
+  std::unique_ptr<SessionJournal> journal_;
   std::unique_ptr<HandedRows> handed_;
   std::string source_position_;  // of the last commit
   std::unique_ptr<FilesPass> pass_;
   uint64_t passes_ = 0;        // passes begun so far; the number of pass_
   bool pass_is_kept_ = false;  // its position is committed
   std::string sink_position_;
-  uint64_t documents_ = 0;
-  std::vector<std::string> notes_;
-  std::unique_ptr<Names> names_;
 };
 
 }  // namespace doppel::python

@@ -6,7 +6,7 @@
 namespace doppel::python {
 
 absl::StatusOr<PassBegun> MemoryIndex::begin_files(const std::vector<std::string>& paths, bool resume) {
-  pass_is_kept_ = resume && index_->state() != nullptr;
+  pass_is_kept_ = resume && session_->state() != nullptr;
   ASSIGN_OR_RETURN(pass_, FilesPass::begin(paths, pass_is_kept_ ? source_position_ : "", options_.input,
                                            engine_->originals().next_seq(), first_own()));
   PassBegun out{.pass = ++passes_};

@@ -18,7 +18,7 @@ absl::StatusOr<std::optional<Seq>> MemoryIndex::originals(Seq from, size_t most,
   for (; seq < index.next_seq() && out.size() < most; ++seq) {
     if (!index.live(seq)) continue;
     ASSIGN_OR_RETURN(const Row row, index.row(seq, page));
-    ASSIGN_OR_RETURN(const Body body, index_->bodies().read(row.body, buffer));
+    ASSIGN_OR_RETURN(const Body body, session_->bodies().read(row.body, buffer));
     record.clear();
     RETURN_IF_ERROR(
         encode_original(fingerprint, scheme.num_perm, engine_->options().with_sets(), row, body, record));

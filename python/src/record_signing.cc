@@ -1,12 +1,12 @@
 #include "record_signing.h"
 
+#include "base/executor.h"
 #include "base/status.h"
 #include "config/config.h"
 #include "engine/signed_record.h"
 #include "fmt/format.h"
 #include "memory_stream.h"
 #include "open/setup.h"
-#include "pipeline/executor.h"
 #include "pipeline/sign_record.h"
 #include "records/metadata.h"
 #include "state/state_dir.h"

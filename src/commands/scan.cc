@@ -25,8 +25,7 @@
 #include "files/write/sink_position.h"
 #include "fmt/format.h"
 #include "insight/show.h"
-#include "open/embedded_state.h"
-#include "open/local_index.h"
+#include "open/assemble.h"
 #include "open/setup.h"
 
 namespace doppel {
@@ -51,14 +50,6 @@ class Messages {
   Progress* progress_ = nullptr;
   uint64_t count_ = 0;
 };
-
-// Where large records are stored temporarily: beside the output, whose disk has room for them.
-std::string directory_of_keep(const FilesSinkOptions& sink) {
-  if (!sink.keep_directory.empty()) return sink.keep_directory;
-  if (sink.keep.empty() || sink.keep.ends_with(".parquet")) return {};
-  const std::filesystem::path parent = std::filesystem::path(sink.keep == "-" ? "" : sink.keep).parent_path();
-  return parent.empty() ? "." : parent.string();
-}
 
 // Prints which captures have no line in the CDXJ file, and why. Returns their number.
 uint64_t say_without_entry(const CdxjOutput& cdxj) {
@@ -121,17 +112,14 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   // Open the index of earlier runs, or a temporary one for this run.
   std::unique_ptr<FilesSink> sink;
   flags.sink.sync = !o.state_directory.empty() && o.fsync == "commit";
-  ASSIGN_OR_RETURN(
-      const std::unique_ptr<LocalIndex> index,
-      LocalIndex::open(
-          o, engine_opts,
-          {.supports = [&](std::string_view position) { return outputs_support(flags.sink, position); },
-           .sync_outputs = [&] { return sink != nullptr ? sink->sync() : absl::OkStatus(); },
-           .check =
-               [&](const Recovered& found) {
-                 for (const std::string& each : found.notes) note(each);
-                 return check_outputs_are_there(flags.sink, found.sink_position, o.state_directory);
-               }}));
+  SessionOptions opening = session_options(o, engine_opts);
+  opening.supports = [&](std::string_view position) { return outputs_support(flags.sink, position); };
+  opening.state.sync_outputs = [&] { return sink != nullptr ? sink->sync() : absl::OkStatus(); };
+  opening.check = [&](const Recovered& found) {
+    for (const std::string& each : found.notes) note(each);
+    return check_outputs_are_there(flags.sink, found.sink_position, o.state_directory);
+  };
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> index, open_session(std::move(opening)));
   Engine& engine = index->engine();
   StateDir* state = index->state();
   const Recovered& recovered = index->recovered();
@@ -142,24 +130,17 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   }
 
   // Open input and outputs where the last commit left them.
-  FilesSourceOptions source_options{.paths = flags.paths};
+  FilesSourceOptions source_options =
+      files_source_options(o, flags.paths, engine_opts.scheme, flags.sink.keep);
   leave_out_outputs(source_options, o, flags, recovered.sink_position);
-  source_options.batch_records = o.batch_documents;
-  source_options.batch_bytes = o.batch_bytes;
-  source_options.columns = o.input;
   std::unique_ptr<BestRows> best;
   if (!flags.best.empty()) {
     best = std::make_unique<BestRows>(*Best::parse(o.input.best));
     flags.sink.keep_later = true;
   }
   if (o.cut != "nothing") flags.sink.cut = o.input;
-  if (o.input.format == "heritrix") source_options.layout = Layout::lines;  // also for crawl.log
   source_options.by_date = flags.order == "date";
-  source_options.rest_directory = directory_of_keep(flags.sink);
-  if (is_signed(o.input)) {
-    source_options.layout = Layout::signed_records;
-    source_options.signed_scheme = engine_opts.scheme.describe() + describe_pages(o.input);
-  }
+  if (!flags.sink.keep_directory.empty()) source_options.rest_directory = flags.sink.keep_directory;
   if (flags.sink.keep.ends_with(".parquet"))
     source_options.kept_columns = flags.sink.kept_columns = std::make_shared<parquet::KeptColumns>();
   source_options.say = note;
@@ -175,25 +156,19 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
 
   Progress progress(*source, engine.originals(), !flags.quiet);
   messages.attach(&progress);
-  std::unique_ptr<StateJournal> journal;
-  if (state != nullptr) journal = std::make_unique<StateJournal>(*state, engine);
+  SessionJournal journal(*index);
   KnownAgain known_again(engine.originals().next_seq(), engine.originals().first_own());
-  Pipeline pipeline{.source = fetching != nullptr ? static_cast<Source&>(*fetching) : *source,
-                    .engine = engine,
-                    .sink = *sink,
-                    .journal = journal.get(),
-                    .format = o.input,
-                    .known_again = &known_again,
-                    .threads = thread_count(o),
-                    .stop = stop_asked,
-                    .before_pages = scheme_of_pages(state, o.input),
-                    .read_now = late_reader(fetching.get()),
-                    .observe =
-                        [&](const Decided& decided, const BatchTimes&) {
-                          if (cdxj != nullptr && recovered.fresh) cdxj->add(decided.batch);
-                          if (best != nullptr) best->add(decided);
-                        },
-                    .progress = [&](const Counters& counters) { progress.update(counters); }};
+  Pipeline pipeline = assemble(o, engine, state, outer_of(*source, fetching.get()), *sink);
+  pipeline.journal = &journal;
+  pipeline.known_again = &known_again;
+  pipeline.better.reset();  // the sink chooses the best copies at the end
+  pipeline.stop = stop_asked;
+  pipeline.read_now = late_reader(fetching.get());
+  pipeline.observe = [&](const Decided& decided, const BatchTimes&) {
+    if (cdxj != nullptr && recovered.fresh) cdxj->add(decided.batch);
+    if (best != nullptr) best->add(decided);
+  };
+  pipeline.progress = [&](const Counters& counters) { progress.update(counters); };
   ASSIGN_OR_RETURN(Counters counters, run_pipeline(pipeline));
   if (best != nullptr && !stop_asked()) {
     ASSIGN_OR_RETURN(const std::unique_ptr<Source> again,

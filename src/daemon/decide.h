@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "absl/status/statusor.h"
+#include "daemon/daemon_parts.h"
 #include "daemon/report.h"
-#include "daemon/session.h"
 #include "daemon/web.h"
 #include "pipeline/pipeline.h"
 
@@ -21,6 +21,7 @@ struct Deciding {  // all references outlive the call
   Journal* journal = nullptr;
   Answering* answering = nullptr;
   KeyPolicy keys = {};
+  KnownAgain* known_again = nullptr;
   Web& web;
   Report& report;
   // Ends decide() after the next batch, while the session continues.
@@ -32,6 +33,6 @@ struct Deciding {  // all references outlive the call
 
 // Returns when the session ends, or with the error that must stop the process. After DataLoss it marks the
 // state directory as damaged.
-absl::Status decide(Session& session, const Deciding& parts);
+absl::Status decide(DaemonParts& daemon, const Deciding& parts);
 
 }  // namespace doppel

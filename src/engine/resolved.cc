@@ -2,7 +2,31 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+#include "text/words.h"
+
 namespace doppel {
+
+void find_bytes(std::string_view text, Normalisation normalisation, Outcome& outcome) {
+  const std::vector<WordPlace> places = word_places(text, normalisation);
+  for (Related& each : outcome.related) {
+    each.bytes.clear();
+    for (const WordRange& words : each.passages) {
+      DOPPEL_CHECK(words.begin < words.end && words.end <= places.size(), "a passage is of words of the text",
+                   words.begin, words.end, places.size());
+      each.bytes.push_back({places[words.begin].begin, places[words.end - 1].end});
+    }
+  }
+  // Cuts up to the next word, so that neither a full stop nor a second space stays behind. A ligature may be
+  // a part of two words.
+  outcome.cut.clear();
+  for (const WordRange& words : outcome.repeated) {
+    const size_t begin =
+        words.begin == 0 ? 0 : std::max(places[words.begin].begin, places[words.begin - 1].end);
+    const size_t end = words.end == places.size() ? text.size() : places[words.end].begin;
+    if (begin < end) outcome.cut.push_back({begin, end});
+  }
+}
 
 std::optional<Relation> strongest_relation(const Outcome& outcome) {
   std::optional<Relation> out;

@@ -10,6 +10,7 @@
 #include "doppel/verdict.h"
 #include "engine/rule.h"
 #include "index/index.h"
+#include "text/shingler.h"
 
 namespace doppel {
 
@@ -35,6 +36,9 @@ struct Outcome {
   std::vector<WordRange> repeated;
   std::vector<ByteRange> cut;
 };
+
+// Fills the byte ranges of the passages, and of what is cut, in the text of the document.
+void find_bytes(std::string_view text, Normalisation normalisation, Outcome& outcome);
 
 // The strongest relation of the document to an original.
 std::optional<Relation> strongest_relation(const Outcome& outcome);

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/executor.h"
 #include "base/status.h"
 #include "evals/finding.h"
 #include "formats/place.h"
-#include "pipeline/executor.h"
 #include "pipeline/read_ahead.h"
 
 namespace doppel {

@@ -8,13 +8,13 @@
 #include <optional>
 #include <sstream>
 
+#include "base/executor.h"
 #include "base/log.h"
 #include "base/memory_limit.h"
 #include "base/status.h"
 #include "engine/limits.h"
 #include "files/read/signed_header.h"
 #include "fmt/format.h"
-#include "pipeline/executor.h"
 #include "pipeline/sign_record.h"
 #include "records/metadata.h"
 #include "state/against.h"
@@ -157,11 +157,9 @@ absl::StatusOr<EngineOptions> engine_options(const Options& o, const HashKey& ke
   return out;
 }
 
-void keep_banding(Rule& rule, std::string_view stored) {
-  const Banding chosen = rule.banding;
-  if (take_banding(rule, stored)) log_kept_banding(rule, chosen);
-}
+namespace {
 
+// Logs that `rule` has the bands of an index, not those that were chosen.
 void log_kept_banding(const Rule& rule, Banding chosen) {
   const double meets = meeting_probability(rule.threshold_ppm / 1e6, rule.banding);
   log::info("the index keeps the bands that it was made with",
@@ -171,11 +169,57 @@ void log_kept_banding(const Rule& rule, Banding chosen) {
              {"a_new_index_has", fmt::format("{} x {}", chosen.bands, chosen.rows)}});
 }
 
-SegmentSettings segment_settings(const Options& o) {
-  return {.memory = o.memory,
-          .directory = o.state_directory,
+}  // namespace
+
+void keep_banding(Rule& rule, std::string_view stored) {
+  const Banding chosen = rule.banding;
+  if (take_banding(rule, stored)) log_kept_banding(rule, chosen);
+}
+
+StateOptions state_options(const Options& o) {
+  return {.directory = o.state_directory,
+          .num_perm = o.num_perm,
+          .fsync = o.fsync == "none"     ? Fsync::none
+                   : o.fsync == "commit" ? Fsync::commit
+                                         : Fsync::checkpoint,
+          .checkpoint_documents = o.checkpoint_documents,
+          .checkpoint_interval_ms = o.checkpoint_interval_ms,
+          .snapshots = o.snapshots};
+}
+
+SessionOptions session_options(const Options& o, EngineOptions engine) {
+  return {.engine = std::move(engine),
+          .state = state_options(o),
+          .against = o.against,
+          .memory = o.memory,
           .temporary_directory = o.temporary_directory,
-          .after_others = !o.against.empty()};
+          .threads = o.threads};
+}
+
+absl::StatusOr<std::unique_ptr<Session>> open_session(SessionOptions options) {
+  const Banding chosen = options.engine.rule.banding;
+  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::open(std::move(options)));
+  const Rule& rule = session->engine().options().rule;
+  if (rule.banding != chosen) log_kept_banding(rule, chosen);
+  return session;
+}
+
+FilesSourceOptions files_source_options(const Options& o, std::vector<std::string> paths,
+                                        const Scheme& scheme, const std::string& keep) {
+  FilesSourceOptions out{.paths = std::move(paths)};
+  out.columns = o.input;
+  out.batch_records = static_cast<size_t>(o.batch_documents);
+  out.batch_bytes = o.batch_bytes;
+  if (o.input.format == "heritrix") out.layout = Layout::lines;  // also for crawl.log
+  if (is_signed(o.input)) {
+    out.layout = Layout::signed_records;
+    out.signed_scheme = scheme.describe() + describe_pages(o.input);
+  }
+  if (!keep.empty() && !keep.ends_with(".parquet")) {
+    const std::filesystem::path parent = std::filesystem::path(keep == "-" ? "" : keep).parent_path();
+    out.rest_directory = parent.empty() ? "." : parent.string();
+  }
+  return out;
 }
 
 absl::Status learn_signed_format(const std::vector<std::string>& paths, FormatOptions& input) {

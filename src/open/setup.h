@@ -1,6 +1,7 @@
 #pragma once
 // Turns settings into the parts that they describe, for all commands that judge documents.
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,7 +9,8 @@
 #include "absl/status/statusor.h"
 #include "config/options.h"
 #include "engine/engine.h"
-#include "state/old_segments.h"
+#include "files/read/files_source.h"
+#include "session/session.h"
 #include "text/hash_key.h"
 
 namespace doppel {
@@ -23,14 +25,22 @@ absl::StatusOr<HashKey> hash_key_to_look_with(Options options);
 
 absl::StatusOr<EngineOptions> engine_options(const Options& options, const HashKey& key);
 
+// What the settings say about a state directory. Scheme and rule are the caller's.
+StateOptions state_options(const Options& options);
+
+// The session that the settings describe, with this engine (see engine_options()).
+SessionOptions session_options(const Options& options, EngineOptions engine);
+// Opens it. Logs if the index keeps other bands than those that were chosen.
+absl::StatusOr<std::unique_ptr<Session>> open_session(SessionOptions options);
+
 // Takes the bands from `stored`, the description of an index's rule (empty: it is new), because an index
 // keeps the bands that it was made with. Logs the change.
 void keep_banding(Rule& rule, std::string_view stored);
-// Logs that `rule` has the bands of an index, not those that were chosen.
-void log_kept_banding(const Rule& rule, Banding chosen);
 
-// The settings of segments for old originals.
-SegmentSettings segment_settings(const Options& options);
+// How the settings say to read these files. `keep` is the file that gets the unique records, or empty: large
+// records are stored temporarily beside it, where the disk has room for them.
+FilesSourceOptions files_source_options(const Options& options, std::vector<std::string> paths,
+                                        const Scheme& scheme, const std::string& keep);
 
 // Sets the format that signed records had before they were signed, from the first of these files that has a
 // header. Changes nothing if there is none.

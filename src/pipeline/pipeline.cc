@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
@@ -11,16 +10,15 @@
 #include "base/check.h"
 #include "base/mutation.h"
 #include "base/status.h"
-#include "pipeline/executor.h"
 #include "pipeline/read_ahead.h"
 #include "pipeline/sign_record.h"
 #include "records/metadata.h"
+#include "session/stages.h"
 
 namespace doppel {
 namespace {
 
-constexpr size_t kSignGrain = 16;   // documents that a thread takes at a time
-constexpr size_t kMatchGrain = 64;  // enough to hide memory latency
+constexpr size_t kFindGrain = 16;  // documents that a thread takes at a time
 
 // A batch and the work on it.
 struct Lane {
@@ -99,13 +97,15 @@ void count(const Lane& lane, Counters& counters) {
 class Run {
  public:
   explicit Run(Pipeline& p)
-      : p_(p), executor_(p.threads), reader_(p.source, executor_.threads() > 1 || p.source.in_background()) {
-    for (int i = 0; i < executor_.threads(); ++i) signers_.push_back(new_signer());
+      : p_(p),
+        stages_(p.engine, p.threads),
+        reader_(p.source, stages_.threads() > 1 || p.source.in_background()) {
+    for (int i = 0; i < stages_.threads(); ++i) signers_.push_back(new_signer());
   }
 
   absl::StatusOr<Counters> run() {
     absl::Status status = stages();
-    executor_.wait(signing_);  // it uses the lanes
+    stages_.wait_for_sign();  // it uses the lanes
     if (!status.ok()) return status;
     return counters_;
   }
@@ -147,22 +147,17 @@ class Run {
       ASSIGN_OR_RETURN(more_, reader_.next(lane.batch));
     }
     if (!more_) return absl::OkStatus();
-    lane.work.resize(lane.batch.records.size(), p_.engine.options());
-    const auto num_perm = static_cast<size_t>(p_.engine.options().scheme.num_perm);
-    executor_.start(signing_, lane.batch.records.size(), kSignGrain,
-                    [this, &lane, num_perm](int worker, size_t begin, size_t end) {
-                      for (size_t i = begin; i < end; ++i) {
-                        signers_[worker].sign(lane.batch.records[i], lane.work.sign.documents[i],
-                                              lane.work.sign.slices.data() + i * num_perm);
-                      }
-                    });
+    stages_.start_sign(lane.work, lane.batch.records.size(),
+                       [this, &lane](int worker, size_t i, SignedDocument& out, uint8_t* slices) {
+                         signers_[worker].sign(lane.batch.records[i], out, slices);
+                       });
     return absl::OkStatus();
   }
 
   absl::Status wait_for_sign() {
     {
       const Timed timed(next_->times.sign);
-      executor_.wait(signing_);
+      stages_.wait_for_sign();
     }
     if (saw_pages_ || !p_.before_pages) return absl::OkStatus();
     saw_pages_ = std::any_of(signers_.begin(), signers_.end(),
@@ -174,17 +169,7 @@ class Run {
   absl::Status match() {
     const Timed timed(now_->times.match);
     if (p_.answering != nullptr) RETURN_IF_ERROR(p_.answering->answer(now_->batch, now_->work));
-    std::mutex mutex;
-    const size_t documents = now_->work.sign.documents.size();
-    return executor_.try_run(documents, kMatchGrain, [&](int, size_t begin, size_t end) {
-      MatchCounters counters;
-      const absl::Status status = p_.engine.match(now_->work, begin, end, counters);
-      const std::lock_guard lock(mutex);
-      counters_.match.candidates += counters.candidates;
-      counters_.match.checks += counters.checks;
-      counters_.match.checks_capped += counters.checks_capped;
-      return status;
-    });
+    return stages_.match(now_->work, counters_.match);
   }
 
   absl::Status resolve() {
@@ -195,11 +180,11 @@ class Run {
     }
     {
       const Timed timed(now_->times.resolve);
-      RETURN_IF_ERROR(p_.engine.resolve(now_->work, help_));
+      RETURN_IF_ERROR(stages_.resolve(p_.engine, now_->work, help_));
     }
     if (p_.known_again != nullptr) know_again();
     drop_repeats();
-    if (p_.better != nullptr) RETURN_IF_ERROR(p_.better->find(now_->work));
+    if (p_.better) RETURN_IF_ERROR(p_.better->find(now_->work));
     find_bytes();
     check_decided();
     {
@@ -237,7 +222,7 @@ class Run {
     related_.clear();
     for (size_t i = 0; i < outcomes.size(); ++i)
       if (!outcomes[i].related.empty()) related_.push_back(i);
-    executor_.run(related_.size(), kSignGrain, [&](int worker, size_t begin, size_t end) {
+    stages_.executor().run(related_.size(), kFindGrain, [&](int worker, size_t begin, size_t end) {
       for (const size_t i : std::span(related_).subspan(begin, end - begin))
         signers_[worker].find_bytes(now_->batch.records[i], outcomes[i]);
     });
@@ -302,7 +287,7 @@ class Run {
   }
 
   Pipeline& p_;
-  Executor executor_;
+  Stages stages_;
   ReadAhead reader_;
   std::vector<RecordSigner> signers_;
   std::optional<RecordSigner> late_signer_;  // for the thread that resolves
@@ -314,15 +299,7 @@ class Run {
                           .again =
                               [this](size_t i, const Deaths& deaths, const RelateHint& hint) {
                                 return p_.answering->answer_again(now_->batch, i, deaths, hint, now_->work);
-                              },
-                          .threads = executor_.threads(),
-                          .run =
-                              [this](int parts, const std::function<void(int)>& part) {
-                                executor_.run(static_cast<size_t>(parts), 1, [&](int, size_t begin, size_t) {
-                                  part(static_cast<int>(begin));
-                                });
                               }};
-  Executor::Job signing_;
   bool more_ = false;       // next_ has a batch, and its signing has begun
   bool unsettled_ = false;  // settling_ has a batch
   bool saw_pages_ = false;

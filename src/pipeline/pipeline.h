@@ -5,13 +5,14 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "engine/engine.h"
 #include "pipeline/better_copies.h"
-#include "pipeline/known_again.h"
 #include "pipeline/sign_record.h"
 #include "pipeline/stream.h"
+#include "session/same_document.h"
 
 namespace doppel {
 
@@ -92,8 +93,8 @@ struct Pipeline {
   KeyPolicy keys = {};
   // Recognises documents that come a second time; nullptr: they are copies.
   KnownAgain* known_again = nullptr;
-  // Finds better copies for the sink to announce; nullptr: it announces none.
-  BetterCopies* better = nullptr;
+  // Finds better copies for the sink to announce; nullopt: it announces none.
+  std::optional<BetterCopies> better = std::nullopt;
   int threads = 1;
   // Called between batches; true ends the run cleanly.
   std::function<bool()> stop = [] { return false; };

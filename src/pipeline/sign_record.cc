@@ -1,12 +1,10 @@
 #include "pipeline/sign_record.h"
 
 #include "absl/strings/str_join.h"
-#include "base/check.h"
 #include "base/status.h"
 #include "records/metadata.h"
 #include "records/rejected_record.h"
 #include "state/scheme.h"
-#include "text/words.h"
 
 namespace doppel {
 namespace {
@@ -122,24 +120,7 @@ void RecordSigner::sign_pieces(const Record& record, Document& document, SignedD
 std::string_view RecordSigner::find_bytes(const Record& record, Outcome& outcome) {
   Document document;
   if (decoder_ == nullptr || record.pieces != nullptr || !decoder_->decode(record, document).ok()) return {};
-  const std::vector<WordPlace> places = word_places(document.text, normalisation_);
-  for (Related& each : outcome.related) {
-    each.bytes.clear();
-    for (const WordRange& words : each.passages) {
-      DOPPEL_CHECK(words.begin < words.end && words.end <= places.size(), "a passage is of words of the text",
-                   words.begin, words.end, places.size());
-      each.bytes.push_back({places[words.begin].begin, places[words.end - 1].end});
-    }
-  }
-  // Cuts up to the next word, so that neither a full stop nor a second space stays behind. A ligature may be
-  // a part of two words.
-  outcome.cut.clear();
-  for (const WordRange& words : outcome.repeated) {
-    const size_t begin =
-        words.begin == 0 ? 0 : std::max(places[words.begin].begin, places[words.begin - 1].end);
-    const size_t end = words.end == places.size() ? document.text.size() : places[words.end].begin;
-    if (begin < end) outcome.cut.push_back({begin, end});
-  }
+  doppel::find_bytes(document.text, normalisation_, outcome);
   return document.text;
 }
 

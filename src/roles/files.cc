@@ -11,10 +11,10 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/status.h"
+#include "daemon/daemon_parts.h"
 #include "daemon/decide.h"
 #include "daemon/forget_requests.h"
 #include "daemon/report.h"
-#include "daemon/session.h"
 #include "daemon/web.h"
 #include "fetch/configured.h"
 #include "files/follow/follow_source.h"
@@ -22,8 +22,7 @@
 #include "files/write/files_sink.h"
 #include "files/write/sink_position.h"
 #include "formats/presets.h"
-#include "open/embedded_state.h"
-#include "open/local_index.h"
+#include "open/assemble.h"
 #include "open/setup.h"
 #include "open/state_originals.h"
 
@@ -85,9 +84,9 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   RETURN_IF_ERROR(check_places(o));
   RETURN_IF_ERROR(check_format(o.input));
   RETURN_IF_ERROR(check_format_of_files(o.input.format));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                   Session::begin(config, o, {.stop = stop_requested}));
-  Monitor& monitor = session->monitor;
+  ASSIGN_OR_RETURN(const std::unique_ptr<DaemonParts> daemon,
+                   DaemonParts::begin(config, o, {.stop = stop_requested}));
+  Monitor& monitor = daemon->monitor;
   log::info("starting", {{"input", absl::StrJoin(o.files.paths, ", ")},
                          {"output", o.files.output},
                          {"state", o.state_directory}});
@@ -107,18 +106,15 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
       .sync = o.fsync == "commit"};
   if (o.cut != "nothing") sink_options.cut = o.input;
   std::unique_ptr<FilesSink> sink;
-  ASSIGN_OR_RETURN(
-      const std::unique_ptr<LocalIndex> index,
-      LocalIndex::open(
-          o, session->engine,
-          {.supports = [&](std::string_view position) { return outputs_support(sink_options, position); },
-           .sync_outputs = [&] { return sink != nullptr ? sink->sync() : absl::OkStatus(); },
-           .check =
-               [&](const Recovered& found) {
-                 for (const std::string& each : found.notes) log::warn(each);
-                 return check_outputs_are_there(sink_options, found.sink_position, o.state_directory);
-               },
-           .report = monitor.progress_reports()}));
+  SessionOptions opening = session_options(o, daemon->engine);
+  opening.supports = [&](std::string_view position) { return outputs_support(sink_options, position); };
+  opening.state.sync_outputs = [&] { return sink != nullptr ? sink->sync() : absl::OkStatus(); };
+  opening.check = [&](const Recovered& found) {
+    for (const std::string& each : found.notes) log::warn(each);
+    return check_outputs_are_there(sink_options, found.sink_position, o.state_directory);
+  };
+  opening.report = monitor.progress_reports();
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> index, open_session(std::move(opening)));
   Engine& engine = index->engine();
   StateDir& state = *index->state();
   const Recovered& recovered = index->recovered();
@@ -135,7 +131,7 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
                     foreign, o.state_directory));
   }
   sink_options.context = {
-      .scheme = fmt::format("{:016x}", session->key.derive(session->engine.scheme.describe())),
+      .scheme = fmt::format("{:016x}", daemon->key.derive(daemon->engine.scheme.describe())),
       .epoch = recovered.epoch};
   const std::unique_ptr<StoredOriginals> originals = stored_originals(state, engine);
   sink_options.engine = &engine;
@@ -144,68 +140,59 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   Report report(engine.originals());
   ASSIGN_OR_RETURN(sink, FilesSink::open(sink_options, recovered.sink_position,
                                          [&](const std::string& message) { report.complain(message); }));
-  StateJournal journal(state, engine, [&] { return sink->announced(); });
+  SessionJournal journal(*index, [&] { return sink->announced(); });
   RETURN_IF_ERROR(journal.commit_outputs(sink->position()));  // the outputs belong to this index from here on
 
   start = Clock::now();
-  FollowOptions follow;
-  follow.files.paths = o.files.paths;
+  FollowOptions follow{.files =
+                           files_source_options(o, o.files.paths, daemon->engine.scheme, o.files.unique)};
   // Symbolic links among the inputs may still lead to these.
   follow.finder.left_out = {o.state_directory};
   for (const auto& [what, path] : outputs_of(o)) {
     if (!path.empty() && path != "-") follow.finder.left_out.push_back(path);
   }
-  follow.files.batch_records = static_cast<size_t>(o.batch_documents);
-  follow.files.batch_bytes = o.batch_bytes;
-  if (is_signed(o.input)) {
-    follow.files.layout = Layout::signed_records;
-    follow.files.signed_scheme = session->engine.scheme.describe() + describe_pages(o.input);
-  }
-  if (!o.files.unique.empty()) {
-    const fs::path parent = fs::path(o.files.unique == "-" ? "" : o.files.unique).parent_path();
-    follow.files.rest_directory = parent.empty() ? "." : parent.string();
-  }
-  if (o.input.format == "heritrix") follow.files.layout = Layout::lines;  // also for crawl.log
-  follow.files.stop = session->stopper();
+  follow.files.stop = daemon->stopper();
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source,
                    open_follow_source(follow, recovered.source_position));
   ASSIGN_OR_RETURN(const std::unique_ptr<FetchSource> fetching,
-                   fetch_from(*source, fetch_options(o, session->stopper()), engine));
+                   fetch_from(*source, fetch_options(o, daemon->stopper()), engine));
   std::shared_ptr<void> watched;
   if (fetching != nullptr) watched = monitor.watch(*fetching);
   monitor.progress(engine, state);
   const std::unique_ptr<KeptOriginals> kept = kept_originals(state, engine);
   Forgetting forgetting(*kept, index->bodies());
   ForgetRequests requests(o.state_directory, forgetting);
-  Web web(session->server.get(), {.config = config,
-                                  .engine = engine,
-                                  .originals = *kept,
-                                  .bodies = index->bodies(),
-                                  .forgetting = &forgetting,
-                                  .checkpoint = [&] { return state.checkpoint(); },
-                                  .snapshots = [&] { return state.checkpoint_stats(); }});
+  Web web(daemon->server.get(), {.config = config,
+                                 .engine = engine,
+                                 .originals = *kept,
+                                 .bodies = index->bodies(),
+                                 .forgetting = &forgetting,
+                                 .checkpoint = [&] { return state.checkpoint(); },
+                                 .snapshots = [&] { return state.checkpoint_stats(); }});
   monitor.ready(engine);
   log::info("ready", {{"input_listed_ms", ms_since(start)}, {"epoch", recovered.epoch}});
   notify::ready();
 
-  RETURN_IF_ERROR(decide(*session, {.source = *source,
-                                    .fetching = fetching.get(),
-                                    .engine = engine,
-                                    .state = state,
-                                    .sink = *sink,
-                                    .journal = &journal,
-                                    .web = web,
-                                    .report = report,
-                                    .requests =
-                                        [&](Work& work) {
-                                          requests.look();
-                                          return forgetting.fill(work) || sink->has_more_to_write();
-                                        },
-                                    .settled =
-                                        [&] {
-                                          forgetting.settled();
-                                          requests.answer();
-                                        }}));
+  KnownAgain known_again(engine.originals().next_seq(), engine.originals().first_own());
+  RETURN_IF_ERROR(decide(*daemon, {.source = *source,
+                                   .fetching = fetching.get(),
+                                   .engine = engine,
+                                   .state = state,
+                                   .sink = *sink,
+                                   .journal = &journal,
+                                   .known_again = &known_again,
+                                   .web = web,
+                                   .report = report,
+                                   .requests =
+                                       [&](Work& work) {
+                                         requests.look();
+                                         return forgetting.fill(work) || sink->has_more_to_write();
+                                       },
+                                   .settled =
+                                       [&] {
+                                         forgetting.settled();
+                                         requests.answer();
+                                       }}));
   RETURN_IF_ERROR(sink->finish());
   return state.checkpoint();
 }

@@ -11,11 +11,11 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/status.h"
+#include "daemon/daemon_parts.h"
 #include "daemon/decide.h"
 #include "daemon/forget_requests.h"
 #include "daemon/offset_requests.h"
 #include "daemon/report.h"
-#include "daemon/session.h"
 #include "daemon/web.h"
 #include "fetch/configured.h"
 #include "kafka/log/epoch.h"
@@ -117,8 +117,8 @@ class Daemon {
 
  private:
   absl::Status begin() {
-    ASSIGN_OR_RETURN(session_, Session::begin(config_, o_, {.kafka = true, .stop = how_.stop}));
-    stop_ = session_->stopper();
+    ASSIGN_OR_RETURN(daemon_, DaemonParts::begin(config_, o_, {.kafka = true, .stop = how_.stop}));
+    stop_ = daemon_->stopper();
     log::info("starting",
               {{"brokers", o_.kafka.brokers}, {"index_log", o_.kafka.index_log}, {"dry_run", o_.dry_run}});
     return absl::OkStatus();
@@ -136,19 +136,19 @@ class Daemon {
   // Returns when it is our turn to write the index log.
   absl::Status open_index() {
     if (o_.kafka.takeover == "standby" && !o_.dry_run) {
-      ASSIGN_OR_RETURN(standby_, Standby::join(o_, plan_, session_->monitor.progress_reports()));
+      ASSIGN_OR_RETURN(standby_, Standby::join(o_, plan_, daemon_->monitor.progress_reports()));
     }
     ASSIGN_OR_RETURN(
         index_, open_kafka_index({.options = o_,
                                   .plan = plan_,
-                                  .key = session_->key,
+                                  .key = daemon_->key,
                                   .read_only = o_.dry_run,
                                   .elsewhere = o_.cluster.decides(),
                                   .owner = how_.owner,
                                   .sync_on = how_.step_by_step ? std::launch::deferred : std::launch::async,
                                   .standby = &standby_,
                                   .stop = stop_,
-                                  .restoring = session_->monitor.progress_reports()}));
+                                  .restoring = daemon_->monitor.progress_reports()}));
     return absl::OkStatus();
   }
 
@@ -217,16 +217,16 @@ class Daemon {
     ASSIGN_OR_RETURN(source_, kafka::KafkaSource::open(cluster_, options, from));
     schemas_ = schemas_from(*source_, o_);
     ASSIGN_OR_RETURN(fetching_, fetch_from(input(), fetch_options(o_, stop_), *index_->engine));
-    if (schemas_ != nullptr) watched_input_.push_back(session_->monitor.watch(schemas_->stats()));
-    watched_input_.push_back(session_->monitor.watch(*source_, from));
-    if (fetching_ != nullptr) watched_input_.push_back(session_->monitor.watch(*fetching_));
+    if (schemas_ != nullptr) watched_input_.push_back(daemon_->monitor.watch(schemas_->stats()));
+    watched_input_.push_back(daemon_->monitor.watch(*source_, from));
+    if (fetching_ != nullptr) watched_input_.push_back(daemon_->monitor.watch(*fetching_));
     return absl::OkStatus();
   }
 
   Source& input() { return outer_of(*source_, schemas_.get()); }
 
   void show_index() {
-    session_->monitor.progress(*index_->engine, *index_->state);
+    daemon_->monitor.progress(*index_->engine, *index_->state);
     kept_ = kept_originals(*index_->state, *index_->engine);
     shown_.emplace(WebParts{.config = config_,
                             .engine = *index_->engine,
@@ -234,7 +234,7 @@ class Daemon {
                             .bodies = index_->state->bodies(),
                             .keys = key_policy(o_)});
     shown_->lags = [this, statistics = source_->statistics()] {
-      return lags_of(statistics->get(), session_->monitor.metrics().stream().settled());
+      return lags_of(statistics->get(), daemon_->monitor.metrics().stream().settled());
     };
     if (o_.cluster.decides())
       shown_->cluster = [this] { return cluster_part(watch_.status(), Clock::unix_ms()); };
@@ -242,11 +242,11 @@ class Daemon {
 
   // The run of a dry run: decides and discards the results.
   absl::Status judge() {
-    Web web(session_->server.get(), *shown_);
+    Web web(daemon_->server.get(), *shown_);
     ready();
     NoSink sink;
     Report report(index_->engine->originals());
-    return decide(*session_, parts(sink, web, report));
+    return decide(*daemon_, parts(sink, web, report));
   }
 
   // Only for a resolver: matchers hold the originals and answer which of them resemble a document.
@@ -259,7 +259,7 @@ class Daemon {
                                                     .stop = stop_,
                                                     .still_ours = [this] { return sink_->still_ours(); },
                                                     .watch = watch_}));
-    watched_.push_back(session_->monitor.metrics().pull(
+    watched_.push_back(daemon_->monitor.metrics().pull(
         [this](Families& out) { collect_resolver(out, watch_.status(), Clock::unix_ms()); }));
     return write_generation(*index_, generation_);
   }
@@ -274,14 +274,14 @@ class Daemon {
     sink_.emplace(cluster_, options, *index_->engine, *index_->originals, *index_->transactor,
                   index_->position);
     SnapshotJournal journal(*index_, *sink_);
-    const std::shared_ptr<void> watched = session_->monitor.watch(*index_->transactor);
+    const std::shared_ptr<void> watched = daemon_->monitor.watch(*index_->transactor);
     Forgetting forgetting(*kept_, index_->state->bodies(),
                           how_.step_by_step ? Forgetting::Search::in_turn : Forgetting::Search::own_thread);
     ForgetRequests requests(o_.state_directory, forgetting);
     shown_->forgetting = &forgetting;
     shown_->snapshots = [this] { return index_->state->checkpoint_stats(); };
     shown_->checkpoint = [this] { return index_->state->checkpoint(); };
-    Web web(session_->server.get(), *shown_);
+    Web web(daemon_->server.get(), *shown_);
     ready();
     Report report(index_->engine->originals());
     Deciding deciding = parts(*sink_, web, report);
@@ -297,7 +297,7 @@ class Daemon {
       forgetting.settled();
       requests.answer();
     };
-    absl::Status ran = decide(*session_, deciding);
+    absl::Status ran = decide(*daemon_, deciding);
     index_->position = sink_->where();
     if (ran.ok()) return ran;
     how_.ending(ran);  // destroying clients takes long if their broker does not answer
@@ -318,7 +318,7 @@ class Daemon {
   }
 
   void ready() {
-    session_->monitor.ready(*index_->engine);
+    daemon_->monitor.ready(*index_->engine);
     log::info("ready", {{"partitions", source_->partitions()},
                         {"originals", index_->engine->originals().stats().live},
                         {"epoch", epoch_string(index_->epoch.epoch)}});
@@ -330,7 +330,7 @@ class Daemon {
   kafka::Cluster& cluster_;
   const ServeKafka& how_;
   std::function<bool()> stop_;
-  std::unique_ptr<Session> session_;
+  std::unique_ptr<DaemonParts> daemon_;
   KafkaPlan plan_;
   Standby standby_;
   std::unique_ptr<KafkaIndex> index_;

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/status.h"
-#include "daemon/session.h"
+#include "daemon/daemon_parts.h"
 #include "daemon/web.h"
 #include "kafka/log/identity.h"
 #include "kafka/log/kafka_index.h"
@@ -22,9 +22,9 @@ absl::Status serve_matcher(const Config& config, kafka::Cluster& cluster,
   const Options& o = config.options;
   if (o.state_directory.empty()) return invalid("state.directory: a matcher keeps its originals there");
   ASSIGN_OR_RETURN(const ShardSet own, parse_shards(o.cluster.shards));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                   Session::begin(config, o, {.kafka = true, .stop = how_stop}));
-  const std::function<bool()> stop = session->stopper();
+  ASSIGN_OR_RETURN(const std::unique_ptr<DaemonParts> daemon,
+                   DaemonParts::begin(config, o, {.kafka = true, .stop = how_stop}));
+  const std::function<bool()> stop = daemon->stopper();
   log::info("starting", {{"role", "matcher"}, {"shards", own.text()}, {"index_log", o.kafka.index_log}});
   ASSIGN_OR_RETURN(
       const KafkaPlan plan,
@@ -36,26 +36,26 @@ absl::Status serve_matcher(const Config& config, kafka::Cluster& cluster,
   ASSIGN_OR_RETURN(const std::unique_ptr<KafkaIndex> index,
                    open_kafka_index({.options = o,
                                      .plan = plan,
-                                     .key = session->key,
+                                     .key = daemon->key,
                                      .read_only = true,
                                      .own = own,
                                      .stop = stop,
-                                     .restoring = session->monitor.progress_reports()}));
-  Matching matching(o, plan, *index, session->monitor);
+                                     .restoring = daemon->monitor.progress_reports()}));
+  Matching matching(o, plan, *index, daemon->monitor);
   RETURN_IF_ERROR(matching.open());
   const std::shared_ptr<void> watched =
-      session->monitor.metrics().pull([&matching](Families& out) { matching.collect(out); });
+      daemon->monitor.metrics().pull([&matching](Families& out) { matching.collect(out); });
   const std::unique_ptr<KeptOriginals> kept = kept_originals(*index->state, *index->engine);
-  Web web(session->server.get(), {.config = config,
-                                  .engine = *index->engine,
-                                  .originals = *kept,
-                                  .bodies = index->state->bodies(),
-                                  .keys = key_policy(o),
-                                  .forgets_not = "a matcher removes nothing by itself; ask the resolver",
-                                  .checkpoint = [&] { return index->state->checkpoint(); },
-                                  .snapshots = [&] { return index->state->checkpoint_stats(); },
-                                  .cluster = [&] { return cluster_part(matching.status()); }});
-  session->monitor.ready(*index->engine);
+  Web web(daemon->server.get(), {.config = config,
+                                 .engine = *index->engine,
+                                 .originals = *kept,
+                                 .bodies = index->state->bodies(),
+                                 .keys = key_policy(o),
+                                 .forgets_not = "a matcher removes nothing by itself; ask the resolver",
+                                 .checkpoint = [&] { return index->state->checkpoint(); },
+                                 .snapshots = [&] { return index->state->checkpoint_stats(); },
+                                 .cluster = [&] { return cluster_part(matching.status()); }});
+  daemon->monitor.ready(*index->engine);
   log::info("ready", {{"role", "matcher"},
                       {"shards", own.text()},
                       {"originals", index->engine->originals().stats().live},

@@ -11,15 +11,15 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "daemon/daemon_parts.h"
 #include "daemon/report.h"
-#include "daemon/session.h"
 #include "fetch/configured.h"
 #include "kafka/log/from_state.h"
 #include "kafka/log/kafka_run.h"
 #include "kafka/log/writes.h"
 #include "kafka/log_reader.h"
 #include "kafka/merge_source.h"
-#include "open/embedded_state.h"
+#include "open/assemble.h"
 #include "open/setup.h"
 #include "pipeline/pipeline.h"
 #include "state/file.h"
@@ -117,18 +117,18 @@ absl::StatusOr<std::function<std::string(const Record&)>> missing_of(const Kafka
 // Makes a new index log and a new state directory from the topics, up to their present ends.
 absl::Status from_documents(const Config& config, kafka::Cluster& cluster, const RebuildOptions& given) {
   const Options& o = config.options;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                   Session::begin(config, o, {.kafka = true, .replay = true, .stop = given.stop}));
-  Monitor& monitor = session->monitor;
+  ASSIGN_OR_RETURN(const std::unique_ptr<DaemonParts> daemon,
+                   DaemonParts::begin(config, o, {.kafka = true, .replay = true, .stop = given.stop}));
+  Monitor& monitor = daemon->monitor;
   RebuildOptions r = given;
-  r.stop = session->stopper();
+  r.stop = daemon->stopper();
   ASSIGN_OR_RETURN(const KafkaPlan plan, plan_kafka(o, cluster, patient(o, r)));
   ASSIGN_OR_RETURN(std::vector<kafka::Bounds> bounds,
                    kafka::freeze_bounds(cluster, plan.inputs, r.since_offset, r.since_ms));
   ASSIGN_OR_RETURN(const std::unique_ptr<KafkaIndex> index,
                    open_kafka_index({.options = o,
                                      .plan = plan,
-                                     .key = session->key,
+                                     .key = daemon->key,
                                      .rebuilt_from = kafka::encode_bounds(bounds),
                                      .stop = r.stop,
                                      .restoring = monitor.progress_reports()}));
@@ -165,24 +165,17 @@ absl::Status from_documents(const Config& config, kafka::Cluster& cluster, const
                                           {"already_done", source->bytes_read()},
                                           {"index_log", index->index_log},
                                           {"events", r.publish}});
-  std::optional<BetterCopies> better = better_copies(o.input, *index->state, 0);
-  Pipeline pipeline{.source = outer_of(input, fetching.get()),
-                    .engine = *index->engine,
-                    .sink = sink,
-                    .journal = &journal,
-                    .format = o.input,
-                    .keys = key_policy(o),
-                    .better = better ? &*better : nullptr,
-                    .threads = thread_count(o),
-                    .stop = r.stop,
-                    .requests = [&](Work&) { return sink.has_more_to_do(); },
-                    .read_now = late_reader(fetching.get()),
-                    .observe = monitor.observer(),
-                    .progress =
-                        [&](const Counters&) {
-                          monitor.progress(*index->engine, *index->state);
-                          rebuild_log(source->bytes_read());
-                        }};
+  Pipeline pipeline = assemble(o, *index->engine, index->state.get(), outer_of(input, fetching.get()), sink);
+  pipeline.journal = &journal;
+  pipeline.keys = key_policy(o);
+  pipeline.stop = r.stop;
+  pipeline.requests = [&](Work&) { return sink.has_more_to_do(); };
+  pipeline.read_now = late_reader(fetching.get());
+  pipeline.observe = monitor.observer();
+  pipeline.progress = [&](const Counters&) {
+    monitor.progress(*index->engine, *index->state);
+    rebuild_log(source->bytes_read());
+  };
   const absl::StatusOr<Counters> counters = run_pipeline(pipeline);
   if (fetching != nullptr) report_fetches(fetching->counts());
   if (absl::IsFailedPrecondition(counters.status()) && r.missing_stops && fetching != nullptr) {

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/status.h"
-#include "daemon/session.h"
+#include "daemon/daemon_parts.h"
 #include "kafka/topics/plan.h"
 #include "metrics/cluster_metrics.h"
 #include "signing/sign_kafka.h"
@@ -67,14 +67,14 @@ class SignerWatch {
 absl::Status serve_signer(const Config& config, kafka::Cluster& cluster,
                           const std::function<bool()>& how_stop) {
   const Options& o = config.options;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                   Session::begin(config, o, {.kafka = true, .decides = false, .stop = how_stop}));
-  const std::function<bool()> stop = session->stopper();
+  ASSIGN_OR_RETURN(const std::unique_ptr<DaemonParts> daemon,
+                   DaemonParts::begin(config, o, {.kafka = true, .decides = false, .stop = how_stop}));
+  const std::function<bool()> stop = daemon->stopper();
   log::info("starting", {{"role", "signer"}, {"writes", o.cluster.order}});
   ASSIGN_OR_RETURN(const KafkaPlan plan,
                    plan_kafka(o, cluster, real_cluster(o, {.stop = stop, .await_topics = true})));
 
-  SignerWatch watch(session->monitor);
+  SignerWatch watch(daemon->monitor);
   uint64_t messages = 0;
   const auto report = [&](const std::string& message) {
     if (++messages <= kMessagesShown) log::warn(message);
@@ -83,7 +83,7 @@ absl::Status serve_signer(const Config& config, kafka::Cluster& cluster,
   return sign_topics({.options = o,
                       .cluster = cluster,
                       .topic = o.cluster.order,
-                      .engine = session->engine,
+                      .engine = daemon->engine,
                       .stop = stop,
                       .report = report,
                       .reading = [&](const SignInput& input,

@@ -16,7 +16,6 @@ namespace doppel {
 namespace {
 
 constexpr int kPauseMs = 10;
-constexpr size_t kGrain = 64;  // documents that one thread takes at a time
 
 }  // namespace
 
@@ -27,16 +26,13 @@ Matching::Matching(const Options& options, const KafkaPlan& plan, KafkaIndex& in
       index_(index),
       monitor_(monitor),
       shards_(index.engine->options().own->text()),
-      executor_(thread_count(options)) {
+      stages_(*index.engine, thread_count(options)) {
   shown_.shards = shards_;
   shown_.ahead_most = static_cast<uint64_t>(options.cluster.ahead);
   const EngineOptions& engine = index.engine->options();
-  for (int i = 0; i < executor_.threads(); ++i)
+  for (int i = 0; i < stages_.threads(); ++i)
     signers_.emplace_back(engine.scheme, engine.with_sets(), options.input, key_policy(options));
-  index.follower->follow(executor_.threads(), [this](int parts, const std::function<void(int)>& part) {
-    executor_.run(static_cast<size_t>(parts), 1,
-                  [&](int, size_t begin, size_t) { part(static_cast<int>(begin)); });
-  });
+  index.follower->follow(stages_.threads(), stages_.run_parts());
 }
 
 absl::Status Matching::open() {
@@ -150,10 +146,11 @@ absl::Status Matching::take_questions(int wait_ms) {
 absl::Status Matching::answer_one(const Question& question) {
   if (index_.position.cut.cut < question.least) return absl::OkStatus();  // the resolver will ask again
   Engine& engine = *index_.engine;
-  work_.resize(1, engine.options());
   const Record record{
       .value = question.signed_record, .source = o_.kafka.topics.front(), .offset = question.from};
-  signers_.front().sign(record, work_.sign.documents[0], work_.sign.slices.data());
+  stages_.sign(work_, 1, [&](int worker, size_t, SignedDocument& out, uint8_t* slices) {
+    signers_[static_cast<size_t>(worker)].sign(record, out, slices);
+  });
   RETURN_IF_ERROR(engine.originals().match_without(question.deaths, [&] {
     MatchCounters counters;
     return engine.match(work_, 0, 1, counters, &question.hint);
@@ -204,17 +201,12 @@ absl::Status Matching::place_in_order(const LogProgress& committed) {
 
 // Decodes the signed records (SIGN), looks them up in the index (MATCH) and sends the answers.
 absl::Status Matching::answer() {
-  Engine& engine = *index_.engine;
-  const size_t documents = batch_.records.size();
-  const auto num_perm = static_cast<size_t>(engine.options().scheme.num_perm);
-  work_.resize(documents, engine.options());
-  RETURN_IF_ERROR(executor_.try_run(documents, kGrain, [&](int worker, size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i)
-      signers_[static_cast<size_t>(worker)].sign(batch_.records[i], work_.sign.documents[i],
-                                                 work_.sign.slices.data() + i * num_perm);
-    MatchCounters counters;
-    return engine.match(work_, begin, end, counters);
-  }));
+  stages_.sign(work_, batch_.records.size(),
+               [this](int worker, size_t i, SignedDocument& out, uint8_t* slices) {
+                 signers_[static_cast<size_t>(worker)].sign(batch_.records[i], out, slices);
+               });
+  MatchCounters counters;
+  RETURN_IF_ERROR(stages_.match(work_, counters));
   return send_answers();
 }
 

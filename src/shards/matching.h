@@ -19,8 +19,8 @@
 #include "kafka/topics/plan.h"
 #include "metrics/families.h"
 #include "metrics/stream_metrics.h"
-#include "pipeline/executor.h"
 #include "pipeline/sign_record.h"
+#include "session/stages.h"
 #include "shards/answers_topic.h"
 #include "status/cluster_status.h"
 
@@ -59,7 +59,7 @@ class Matching {
   KafkaIndex& index_;
   Monitor& monitor_;
   const std::string shards_;
-  Executor executor_;
+  Stages stages_;
   std::vector<RecordSigner> signers_;
   std::unique_ptr<AnswersIn> questions_;
   std::unique_ptr<AnswersOut> answers_;

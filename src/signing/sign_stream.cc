@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "base/executor.h"
 #include "base/status.h"
 #include "files/whole_output.h"
 #include "formats/place.h"
-#include "pipeline/executor.h"
 #include "pipeline/read_ahead.h"
 #include "records/rejected_record.h"
 

@@ -8,9 +8,10 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "formats/body.h"
-#include "pipeline/known_again.h"
 #include "records/events.h"
 #include "records/metadata.h"
+#include "session/same_document.h"
+#include "session/stages.h"
 #include "status/api_json.h"
 
 namespace doppel {
@@ -92,12 +93,13 @@ Response Api::check(const Request& request) const {
   record.warc = format.format == "warc" || sent == SentAs::warc;
   record.whole_file = !record.warc && sent == SentAs::text;
 
-  Work work;
-  work.resize(1, parts_.engine.options());
   const EngineOptions& options = parts_.engine.options();
   RecordSigner signer(options.scheme, options.with_sets(), format, parts_.keys);
+  Stages stages(parts_.engine, 1);
+  Work work;
+  stages.sign(work, 1,
+              [&](int, size_t, SignedDocument& out, uint8_t* slices) { signer.sign(record, out, slices); });
   SignedDocument& document = work.sign.documents.front();
-  signer.sign(record, document, work.sign.slices.data());
   if (document.content == Content::rejected)
     return http::error(422, "the document cannot be read: " + document.reason);
   document.action = SignedDocument::Action::judge;
@@ -108,7 +110,7 @@ Response Api::check(const Request& request) const {
   absl::Status status;
   const bool answered = parts_.mailbox.ask(
       [&] {
-        status = parts_.engine.query(work, 0, 1, std::span(&outcome, 1));
+        status = stages.query(work, std::span(&outcome, 1));
         if (!status.ok()) return;
         original = outcome.original;
         const Originals& originals = parts_.engine.originals();

@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "open/embedded_state.h"
 #include "open/setup.h"
 #include "temporary_directory.h"
 
@@ -23,11 +22,11 @@ class Bands : public testing::Test {
     o_.rows = rows;
     absl::StatusOr<EngineOptions> engine = engine_options(o_, {1, 2});
     if (!engine.ok()) return engine.status();
-    auto state = open_embedded_state(o_, *engine, {}, {});
-    if (!state.ok()) return state.status();
-    absl::Status status = (*state)->commit({.source_position = "here", .sink_position = "there"});
+    auto session = open_session(session_options(o_, *engine));
+    if (!session.ok()) return session.status();
+    absl::Status status = (*session)->commit_outputs("there");
     if (!status.ok()) return status;
-    return engine->rule.banding;
+    return (*session)->engine().options().rule.banding;
   }
 
   TemporaryDirectory folder_;

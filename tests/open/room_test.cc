@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "open/embedded_state.h"
 #include "open/setup.h"
 #include "state/scheme.h"
 #include "temporary_directory.h"
@@ -31,12 +30,12 @@ class Room : public testing::Test {
   absl::StatusOr<uint64_t> start() {
     absl::StatusOr<EngineOptions> engine = engine_options(o_, kKey);
     if (!engine.ok()) return engine.status();
-    auto state = open_embedded_state(o_, *engine, {}, {});
-    if (!state.ok()) return state.status();
-    absl::Status status = (*state)->commit({.source_position = "here", .sink_position = "there"});
-    if (status.ok()) status = (*state)->checkpoint();
+    auto session = open_session(session_options(o_, *engine));
+    if (!session.ok()) return session.status();
+    absl::Status status = (*session)->commit_outputs("there");
+    if (status.ok()) status = (*session)->checkpoint();
     if (!status.ok()) return status;
-    return engine->rule.max_documents;
+    return (*session)->engine().options().rule.max_documents;
   }
   // The same with the rule in the stored form of earlier versions.
   void start_as_earlier_versions() {

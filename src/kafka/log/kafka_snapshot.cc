@@ -10,10 +10,10 @@
 #include "base/status.h"
 #include "kafka/log/kafka_opening.h"
 #include "kafka/log/writes.h"
-#include "open/embedded_state.h"
 #include "open/setup.h"
 #include "open/state_originals.h"
 #include "state/journal.h"
+#include "state/restore.h"
 
 namespace doppel {
 namespace {
@@ -30,7 +30,8 @@ std::string KafkaOpening::scheme_of_directory() const {
 }
 
 StateOptions KafkaOpening::state_options() const {
-  StateOptions out = state_options_of(o_, engine_options_.rule);
+  StateOptions out = doppel::state_options(o_);
+  out.mask_words = engine_options_.rule.banding.mask_words();
   out.data_scheme = scheme_of_directory();
   out.rule = rule_text_;
   out.accepted = o_.accept_rule_change;
@@ -125,8 +126,8 @@ absl::Status KafkaOpening::begin_restore() {
   const uint64_t expected =
       r.next_seq - r.first_row + static_cast<uint64_t>(bounds_.high - index_->position.log_offset);
   engine_options_.initial_capacity = std::max<uint64_t>(1024, expected);
-  ASSIGN_OR_RETURN(index_->segments, open_segments(segment_settings(o_), index_->state.get(), engine_options_,
-                                                   options_.sync_on));
+  ASSIGN_OR_RETURN(index_->segments, open_segments({.memory = o_.memory, .directory = o_.state_directory},
+                                                   index_->state.get(), engine_options_, options_.sync_on));
   index_->engine = std::make_unique<Engine>(engine_options_, index_->state->bodies());
   Engine& engine = *index_->engine;
   index_->originals = stored_originals(*index_->state, engine);

@@ -1,5 +1,5 @@
 // Work in parts on several threads.
-#include "pipeline/executor.h"
+#include "base/executor.h"
 
 #include <gtest/gtest.h>
 

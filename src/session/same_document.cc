@@ -1,4 +1,4 @@
-#include "pipeline/known_again.h"
+#include "session/same_document.h"
 
 #include "engine/resolved.h"
 #include "records/metadata.h"

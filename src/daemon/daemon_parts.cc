@@ -1,4 +1,4 @@
-#include "daemon/session.h"
+#include "daemon/daemon_parts.h"
 
 #include <string>
 #include <utility>
@@ -24,7 +24,7 @@ absl::StatusOr<std::unique_ptr<http::Server>> open_http(const Options& o) {
 
 }  // namespace
 
-Session::Session(const Config& c, const Options& o, const HashKey& k, EngineOptions e, SessionOptions how)
+DaemonParts::DaemonParts(const Config& c, const Options& o, const HashKey& k, EngineOptions e, DaemonStart how)
     : config(c),
       options(o),
       kafka(how.kafka),
@@ -37,8 +37,8 @@ Session::Session(const Config& c, const Options& o, const HashKey& k, EngineOpti
                .replay = how.replay,
                .stop = std::move(how.stop)}) {}
 
-absl::StatusOr<std::unique_ptr<Session>> Session::begin(const Config& config, const Options& options,
-                                                        SessionOptions how) {
+absl::StatusOr<std::unique_ptr<DaemonParts>> DaemonParts::begin(const Config& config, const Options& options,
+                                                        DaemonStart how) {
   const bool beside_a_daemon = how.replay;
   std::string note;
   // A dry run has its own state directory, but uses the key of the daemon's.
@@ -46,7 +46,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::begin(const Config& config, co
                                                       : choose_hash_key(config.options, note));
   if (!note.empty()) log::warn(note);
   ASSIGN_OR_RETURN(EngineOptions engine, engine_options(options, key));
-  std::unique_ptr<Session> out(new Session(config, options, key, std::move(engine), std::move(how)));
+  std::unique_ptr<DaemonParts> out(new DaemonParts(config, options, key, std::move(engine), std::move(how)));
   absl::StatusOr<std::unique_ptr<http::Server>> server = open_http(options);
   if (!server.ok() && !beside_a_daemon) return server.status();
   if (!server.ok()) {

@@ -1,4 +1,4 @@
-#include "pipeline/executor.h"
+#include "base/executor.h"
 
 #include <algorithm>
 #include <condition_variable>

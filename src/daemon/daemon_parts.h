@@ -13,21 +13,21 @@
 
 namespace doppel {
 
-struct SessionOptions {
+struct DaemonStart {
   bool kafka = false;
   bool decides = true;  // false: a signer, which has no index
   bool replay = false;  // a rebuild: if a daemon already uses the port, it serves no pages
   std::function<bool()> stop = [] { return false; };
 };
 
-class Session {
+class DaemonParts {
  public:
-  // `config` and `options` outlive the session. `options` come from `config`, or are a dry run's version of
+  // `config` and `options` outlive the daemon. `options` come from `config`, or are a dry run's version of
   // them.
-  static absl::StatusOr<std::unique_ptr<Session>> begin(const Config& config, const Options& options,
-                                                        SessionOptions how);
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
+  static absl::StatusOr<std::unique_ptr<DaemonParts>> begin(const Config& config, const Options& options,
+                                                        DaemonStart how);
+  DaemonParts(const DaemonParts&) = delete;
+  DaemonParts& operator=(const DaemonParts&) = delete;
 
   const Config& config;
   const Options& options;
@@ -44,7 +44,7 @@ class Session {
   }
 
  private:
-  Session(const Config& c, const Options& o, const HashKey& k, EngineOptions e, SessionOptions how);
+  DaemonParts(const Config& c, const Options& o, const HashKey& k, EngineOptions e, DaemonStart how);
 };
 
 }  // namespace doppel

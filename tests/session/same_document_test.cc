@@ -1,5 +1,5 @@
 // Which documents the index recognises as its own, and which are copies.
-#include "pipeline/known_again.h"
+#include "session/same_document.h"
 
 #include <gtest/gtest.h>
 
