@@ -108,7 +108,7 @@ absl::StatusOr<ExplainPair> two_ids(const std::string& path, const std::string& 
     if (!id.empty() && ids.size() < kIdsKept) ids.emplace_back(id);
   };
   auto visit = [&](const Record& record, const Document& document) {
-    if (!document.skip.empty()) return true;  // such as a WARC request record, which has the page's URL, too
+    if (document.skip != Reason::none) return true;  // such as a WARC request record, which has the page's URL, too
     ++documents;
     const Metadata metadata{
         .source = record.source, .offset = record.offset, .id = document.id, .whole_file = record.whole_file};
@@ -146,7 +146,7 @@ absl::StatusOr<std::vector<FoundDocument>> documents_of(const std::vector<std::s
   uint64_t rejected = 0;
   RETURN_IF_ERROR(each_document({.paths = paths, .max_whole_bytes = kLargest}, format, rejected,
                                 [&](const Record& record, const Document& document) {
-                                  if (!document.skip.empty()) return true;
+                                  if (document.skip != Reason::none) return true;
                                   const Metadata metadata = metadata_of(record, document);
                                   found.push_back({metadata.name(), std::string(document.url),
                                                    std::string(document.text),
@@ -166,7 +166,7 @@ absl::StatusOr<std::vector<FoundDocument>> documents_named(const std::vector<std
   uint64_t documents = 0;
   uint64_t rejected = 0;
   auto visit = [&](const Record& record, const Document& document) {
-    if (!document.skip.empty()) return true;
+    if (document.skip != Reason::none) return true;
     ++documents;
     const Metadata metadata = metadata_of(record, document);
     const std::string name = metadata.name();

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/reason.h"
 #include "base/status.h"
 #include "sketch/compact_set.h"
 
@@ -49,7 +50,9 @@ void put_signed_prints(std::string& out, const SignedDocument& document) {
 }
 
 absl::Status take_signed_prints(std::string_view bytes, SignedDocument& document) {
-  const auto impossible = [] { return invalid("a signed record with prints that do not fit to its set"); };
+  const auto impossible = [] {
+    return rejected(Reason::bad_signed_record, " with prints that do not fit to its set");
+  };
   thread_local CompactSet set;
   if (!decode_compact_set(document.coded_set, set).ok() || set.values.empty()) return impossible();
   ByteReader in(bytes);

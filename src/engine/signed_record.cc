@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/crc32c.h"
+#include "base/reason.h"
 #include "base/status.h"
 #include "engine/signed_prints.h"
 #include "sketch/compact_set.h"
@@ -80,15 +81,16 @@ void encode_signed_record(uint64_t fingerprint, const SignedOrigin& origin, cons
 }
 
 absl::StatusOr<uint64_t> fingerprint_of_signed_record(std::string_view bytes) {
-  if (bytes.size() < kHead) return invalid("no signed record: it is too short");
+  if (bytes.size() < kHead) return rejected(Reason::no_signed_record, ": it is too short");
   ByteReader in(bytes);
   const auto crc = in.fixed<uint32_t>();
   const bool intact = crc == crc32c(in.rest());
   const auto version = in.fixed<uint8_t>();
-  if (!intact) return invalid("no signed record, or a damaged one: wrong checksum");
+  if (!intact) return rejected(Reason::no_signed_record, ", or a damaged one: wrong checksum");
   if (version != kSignedRecordVersion) {
-    return invalid("a signed record of version " + std::to_string(version) + "; this doppel reads version " +
-                   std::to_string(kSignedRecordVersion));
+    return rejected(Reason::bad_signed_record, " of version " + std::to_string(version) +
+                                                   "; this doppel reads version " +
+                                                   std::to_string(kSignedRecordVersion));
   }
   return in.fixed<uint64_t>();
 }
@@ -96,8 +98,10 @@ absl::StatusOr<uint64_t> fingerprint_of_signed_record(std::string_view bytes) {
 absl::Status decode_signed_record(std::string_view bytes, uint64_t fingerprint, int num_perm,
                                   SignedOrigin& origin, SignedDocument& out, uint8_t* slices) {
   ASSIGN_OR_RETURN(const uint64_t signed_with, fingerprint_of_signed_record(bytes));
-  if (signed_with != fingerprint) return invalid("signed with another data scheme or hash key");
-  const auto impossible = [](const std::string& what) { return invalid("a signed record with " + what); };
+  if (signed_with != fingerprint) return rejected(Reason::other_scheme);
+  const auto impossible = [](const std::string& what) {
+    return rejected(Reason::bad_signed_record, " with " + what);
+  };
   ByteReader in(bytes.substr(kHead));
   const auto content = in.fixed<uint8_t>();
   const auto flags = in.fixed<uint8_t>();

@@ -83,7 +83,7 @@ class Run {
     } else if (const absl::Status status = tools.decoder->decode(record, document); !status.ok()) {
       out.reason = std_sv(status.message());
     }
-    if (!out.reason.empty() || !document.skip.empty()) return;
+    if (!out.reason.empty() || document.skip != Reason::none) return;
     out.text = !document.text.empty();
     tools.hasher.hash(document.text, tools.words);
     tools.finder.find(tools.words, out.matches);

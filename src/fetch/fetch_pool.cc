@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/reason.h"
 #include "base/status.h"
 #include "formats/decoder.h"
 #include "formats/warc/warc.h"
@@ -36,9 +37,10 @@ FetchResult result_of(const absl::Status& status) {
   }
 }
 
-std::string reason_of(FetchResult result, const absl::Status& status) {
+std::string why_not(FetchResult result, const absl::Status& status) {
   if (result == FetchResult::ok) return {};
-  return (result == FetchResult::mismatch ? "" : "fetch_failed: ") + std::string(std_sv(status.message()));
+  const std::string why(status.message());
+  return result == FetchResult::mismatch ? why : message_of(Reason::fetch_failed, ": " + why);
 }
 
 }  // namespace
@@ -115,7 +117,7 @@ absl::Status FetchPool::fetch_now(Fetch& fetch, const std::function<bool()>& sto
     std::unique_lock lock(mutex_);
     if (result != FetchResult::timed_out || Clock::now() >= last) {
       ++counts_.results[static_cast<size_t>(result)];
-      fetch.reason = reason_of(result, record.status());
+      fetch.reason = why_not(result, record.status());
       if (record.ok()) fetch.record = *std::move(record);
       return absl::OkStatus();
     }
@@ -225,7 +227,7 @@ void FetchPool::end(size_t i, absl::StatusOr<std::string> record) {
     quiet_since_ = now;
     return finish(i, result, {});
   }
-  std::string reason = reason_of(result, record.status());
+  std::string reason = why_not(result, record.status());
   if (result != FetchResult::timed_out) {
     quiet_since_ = now;
     return finish(i, result, std::move(reason));

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/reason.h"
 #include "base/status.h"
 #include "pipeline/source_over.h"
 
@@ -78,7 +79,7 @@ class FetchingSource final : public SourceOver<FetchSource> {
     Document document;
     // Skipped or broken records need no fetch.
     if (record.null_value || record.pieces || !decoder.decode(record, document).ok()) return false;
-    if (document.skip != "no_body") return false;
+    if (document.skip != Reason::no_body) return false;
     const bool placed = document.warc && !document.warc->filename.empty() && document.warc->offset;
     if (!placed && (!looks_up_ || document.url.empty())) return false;
     if (knows_payload && knows_payload(document)) {
@@ -86,7 +87,8 @@ class FetchingSource final : public SourceOver<FetchSource> {
       return false;
     }
     if (placed && !is_safe_filename(document.warc->filename)) {
-      fetch.reason = fmt::format("fetch_failed: \"{}\" is not a name below a root", document.warc->filename);
+      fetch.reason = message_of(Reason::fetch_failed,
+                                fmt::format(": \"{}\" is not a name below a root", document.warc->filename));
       return true;
     }
     if (options_.known_missing) fetch.reason = options_.known_missing(record);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/reason.h"
 #include "base/status.h"
 #include "pipeline/source_over.h"
 
@@ -98,11 +99,13 @@ class Asker {
     } else if (absl::IsNotFound(schema.status())) {
       ++stats_->unknown;
       until = SteadyClock::now() + std::chrono::milliseconds(options_.remembered_unknown_ms);
-      schema = refused_schema(fmt::format("schema_unknown: the registry has no schema {}", id));
+      schema = refused_schema(
+          message_of(Reason::schema_unknown, fmt::format(": the registry has no schema {}", id)));
     } else if (absl::IsInvalidArgument(schema.status())) {
       ++stats_->unusable;
       until = SteadyClock::now() + std::chrono::milliseconds(options_.remembered_unknown_ms);
-      schema = refused_schema(fmt::format("schema_unusable: {}", std_sv(schema.status().message())));
+      schema = refused_schema(
+          message_of(Reason::schema_unusable, fmt::format(": {}", std_sv(schema.status().message()))));
     } else {
       ++stats_->failed;
       stats_->waiting = true;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/reason.h"
 #include "base/status.h"
 #include "formats/bytes/http.h"
 
@@ -83,8 +84,8 @@ absl::Status BodyReader::read(const BodyBytes& body, Document& out) {
   const std::string_view type = media_type(body.content_type);
   bool page = is_page(body, type, body.bytes);
   if ((response || page) && max_bytes_ > 0 && body.bytes.size() > max_bytes_) {
-    return invalid(fmt::format("too_large: a body of {} bytes, more than input.max_bytes ({})",
-                               body.bytes.size(), max_bytes_));
+    return rejected(Reason::too_large, fmt::format(": a body of {} bytes, more than input.max_bytes ({})",
+                                                   body.bytes.size(), max_bytes_));
   }
   out.text = body.bytes;
   if (!body.unicode) {
@@ -111,7 +112,7 @@ absl::Status BodyReader::read_piece(const BodyBytes& body, bool first, Document&
   if (first) charsets_.begin_pieces();
   ASSIGN_OR_RETURN(out.text, charsets_.next_piece(body.bytes));
   if (first && (is_page(body, {}, body.bytes) || is_page(body, {}, out.text)))
-    return invalid("too_large: only text is read from files of this size, and this one is a page");
+    return rejected(Reason::too_large, ": only text is read from files of this size, and this one is a page");
   out.charset = charsets_.decoding().charset;
   out.charset_guessed = charsets_.decoding().guessed;
   return absl::OkStatus();
@@ -130,14 +131,14 @@ Rules::Rules(const FormatOptions& options) {
   }
 }
 
-std::string_view Rules::skip_status(int64_t status) const {
+Reason Rules::skip_status(int64_t status) const {
   if (any_status_) return {};
-  if (status < 0) return "fetch_failed";
+  if (status < 0) return Reason::fetch_failed;
   const bool listed = std::find(statuses_.begin(), statuses_.end(), status) != statuses_.end();
-  return listed ? "" : status == 0 ? "fetch_failed" : "status";
+  return listed ? Reason::none : status == 0 ? Reason::fetch_failed : Reason::status;
 }
 
-std::string_view Rules::skip_type(std::string_view content_type) const {
+Reason Rules::skip_type(std::string_view content_type) const {
   const std::string_view type = media_type(content_type);
   if (any_type_ || type.empty()) return {};
   for (const std::string& pattern : types_) {
@@ -149,13 +150,13 @@ std::string_view Rules::skip_type(std::string_view content_type) const {
       return {};
     }
   }
-  return "type";
+  return Reason::type;
 }
 
-std::string_view Rules::skip_url(std::string_view url) {
+Reason Rules::skip_url(std::string_view url) {
   const bool http =
       equal_ignoring_case(url.substr(0, 8), "https://") || equal_ignoring_case(url.substr(0, 7), "http://");
-  return http || url.empty() ? "" : "not_http";
+  return http || url.empty() ? Reason::none : Reason::not_http;
 }
 
 }  // namespace doppel

@@ -55,11 +55,11 @@ class Rules {
  public:
   explicit Rules(const FormatOptions& options);
 
-  // Each returns a word that says why such a response is skipped, or "" if it is not. `status` 0 means
+  // Each returns why such a response is skipped, or none if it is not. `status` 0 means
   // unknown.
-  std::string_view skip_status(int64_t status) const;
-  std::string_view skip_type(std::string_view content_type) const;  // an unknown (empty) type is not skipped
-  static std::string_view skip_url(std::string_view url);
+  Reason skip_status(int64_t status) const;
+  Reason skip_type(std::string_view content_type) const;  // an unknown (empty) type is not skipped
+  static Reason skip_url(std::string_view url);
 
  private:
   bool any_status_ = false, any_type_ = false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/reason.h"
 #include "base/status.h"
 #include "formats/best.h"
 #include "formats/json/crawl_log.h"
@@ -168,7 +169,7 @@ absl::Status check_format_of_plain_texts(const FormatOptions& options) {
 }
 
 absl::Status Decoder::decode_piece(const Record&, std::string_view, bool, Document&) {
-  return invalid("too_large: only text is read from files of this size");
+  return rejected(Reason::too_large, ": only text is read from files of this size");
 }
 
 absl::Status each_piece(Decoder& decoder, const Record& record, Document& out,

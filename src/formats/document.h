@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/reason.h"
+
 namespace doppel {
 
 // What an archive says about the record that contained a document.
@@ -49,7 +51,7 @@ struct Document {
 
   // If not empty, the record is not judged (for example because of its status or type). It gives the reason
   // in a word or two, by which such records are counted.
-  std::string_view skip;
+  Reason skip = Reason::none;
 };
 
 }  // namespace doppel

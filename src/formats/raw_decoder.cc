@@ -29,7 +29,7 @@ class RawDecoder final : public Decoder {
     if (!fields_.empty()) take_fields(record, body, out);
     if (pages_ == PageIf::always) {
       out.skip = rules_.skip_type(out.content_type);
-      if (!out.skip.empty()) return absl::OkStatus();
+      if (out.skip != Reason::none) return absl::OkStatus();
     } else if (!record.whole_file && body.bytes.ends_with('\r')) {
       body.bytes.remove_suffix(1);
     }
@@ -61,7 +61,8 @@ class RawDecoder final : public Decoder {
           break;
         case Role::url:
           // A key need not be a URL.
-          if (field.from != WantedField::From::key || (Rules::skip_url(*value).empty() && !value->empty()))
+          if (field.from != WantedField::From::key ||
+              (Rules::skip_url(*value) == Reason::none && !value->empty()))
             out.url = *value;
           break;
         case Role::date:

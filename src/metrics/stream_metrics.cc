@@ -4,8 +4,6 @@
 #include <cmath>
 #include <string_view>
 
-#include "metrics/reasons.h"
-
 namespace doppel {
 namespace {
 
@@ -114,9 +112,9 @@ void StreamMetrics::count_document(const Decided& decided, size_t i) {
     const std::optional<Relation> relation = strongest_relation(outcome);
     if (relation && outcome.verdict == Verdict::unique) ++tally_.relations[static_cast<size_t>(*relation)];
   } else if (outcome.verdict == Verdict::rejected) {
-    ++tally_.rejected[kind_of(reject_kinds(), decided.work.sign.documents[i].reason)];
+    ++tally_.rejected[static_cast<size_t>(reason_of(decided.work.sign.documents[i].reason))];
   } else if (outcome.verdict == Verdict::skipped) {
-    ++tally_.skipped[kind_of(skip_kinds(), decided.work.sign.documents[i].reason)];
+    ++tally_.skipped[static_cast<size_t>(reason_of(decided.work.sign.documents[i].reason))];
   }
 }
 
@@ -226,16 +224,23 @@ void StreamMetrics::collect(Families& out) const {
     out.counter("doppel_document_bytes_total", "Bytes of the records of these documents.",
                 static_cast<double>(tally_.bytes[i]), labels);
   }
-  const auto by_reason = [&](std::string_view name, std::string_view help, std::span<const ReasonKind> kinds,
+  const auto by_reason = [&](std::string_view name, std::string_view help, bool ReasonInfo::* counts_it,
                              const std::array<uint64_t, kReasons>& counts) {
     std::map<std::string_view, uint64_t> sums;
-    for (size_t i = 0; i < kinds.size(); ++i) sums[kinds[i].label] += counts[i];
+    for (const ReasonInfo& each : reasons()) {
+      const uint64_t count = counts[static_cast<size_t>(each.reason)];
+      if (each.*counts_it)
+        sums[each.label] += count;
+      else if (count != 0)
+        sums["other"] += count;
+    }
     for (const auto& [label, count] : sums)
       out.counter(name, help, static_cast<double>(count),
                   {{"reason", std::string(label)}, {"replay", replay}});
   };
-  by_reason("doppel_rejected_total", "Records that could not be decoded.", reject_kinds(), tally_.rejected);
-  by_reason("doppel_skipped_total", "Records that are not judged.", skip_kinds(), tally_.skipped);
+  by_reason("doppel_rejected_total", "Records that could not be decoded.", &ReasonInfo::rejects,
+            tally_.rejected);
+  by_reason("doppel_skipped_total", "Records that are not judged.", &ReasonInfo::skips, tally_.skipped);
   out.counter("doppel_input_problems_total", "Inputs that could not be read as a whole.",
               static_cast<double>(tally_.problems));
 

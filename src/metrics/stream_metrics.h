@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/reason.h"
 #include "metrics/distribution.h"
 #include "metrics/families.h"
 #include "pipeline/pipeline.h"
@@ -50,7 +51,7 @@ class StreamMetrics {
  private:
   static constexpr size_t kOutcomes = 8;  // verdicts, with duplicates by kind
   static constexpr size_t kStages = 7;
-  static constexpr size_t kReasons = 32;
+  static constexpr size_t kReasons = static_cast<size_t>(Reason::other) + 1;
 
   struct Tally {
     std::array<uint64_t, kOutcomes> documents{}, bytes{};

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/mutation.h"
+#include "base/reason.h"
 #include "base/status.h"
 #include "pipeline/read_ahead.h"
 #include "pipeline/sign_record.h"
@@ -55,9 +56,10 @@ void count(const Lane& lane, Counters& counters) {
   for (size_t i = 0; i < lane.batch.records.size(); ++i) {
     const Outcome& outcome = lane.work.resolved.outcomes[i];
     const SignedDocument& document = lane.work.sign.documents[i];
-    const bool bytes_only = is_bytes_only(document.reason);
+    const Reason reason = document.reason.empty() ? Reason::none : reason_of(document.reason);
+    const bool bytes_only = is_bytes_only(reason);
     if (outcome.verdict == Verdict::unique || outcome.verdict == Verdict::duplicate) {
-      counters.too_large += document.reason == "too_large" ? 1 : 0;
+      counters.too_large += reason == Reason::too_large ? 1 : 0;
       counters.pages += document.page ? 1 : 0;
       if (!document.guessed_charset.empty()) ++counters.guessed_charsets[document.guessed_charset];
     }
@@ -212,7 +214,7 @@ class Run {
           !is_same_record(outcome.original, document.metadata, outcome.kind == Kind::exact))
         continue;
       outcome = {.verdict = Verdict::skipped};
-      document.reason = "repeated";
+      document.reason = message_of(Reason::repeated);
     }
   }
 

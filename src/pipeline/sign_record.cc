@@ -1,6 +1,7 @@
 #include "pipeline/sign_record.h"
 
 #include "absl/strings/str_join.h"
+#include "base/reason.h"
 #include "base/status.h"
 #include "records/metadata.h"
 #include "records/rejected_record.h"
@@ -48,7 +49,7 @@ void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slic
   out.payload = {};
   if (record.null_value) {
     out.content = Content::skipped;
-    out.reason = "null_value";
+    out.reason = message_of(Reason::null_value);
     if (keys_.tombstones && out.id_tag != 0) out.action = SignedDocument::Action::remove;
   } else if (record.pieces != nullptr) {
     sign_pieces(record, document, out, slices);
@@ -57,9 +58,9 @@ void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slic
     // A record that cannot be fetched may still be known by its payload.
     if (record.not_fetched.empty()) document = {};
     out.payload = signer_.payload(document.payload_digest, document.scope);
-  } else if (!document.skip.empty()) {
+  } else if (document.skip != Reason::none) {
     out.content = Content::skipped;
-    out.reason = document.skip;
+    out.reason = message_of(document.skip);
     if (is_elsewhere(document)) out.payload = signer_.payload(document.payload_digest, document.scope);
     if (record.payload_known) out.content = Content::unread;
     if (!document.payload_digest.empty() && is_bytes_only(document.skip) &&
@@ -86,7 +87,7 @@ void RecordSigner::sign(const Record& record, SignedDocument& out, uint8_t* slic
   if (best_) metadata.best = {best_->tag(), best_->value_of(document)};
   encode_metadata(metadata, out.metadata);
   if (out.metadata.size() > kMaxMetadata) {
-    reject(out, "id, url and other metadata together are longer than 65536 bytes");
+    reject(out, message_of(Reason::metadata_too_long, " together are longer than 65536 bytes"));
     metadata = metadata_of(record, {});
     if (record.key && record.key->size() > kMaxMetadata / 2) metadata.key.reset();
     encode_metadata(metadata, out.metadata);
@@ -133,7 +134,8 @@ uint64_t RecordSigner::key_tag(const Record& record) {
 }
 
 void RecordSigner::take_signed(const Record& record, SignedDocument& out, uint8_t* slices) {
-  const absl::Status status = record.null_value ? invalid("null_value") : read_signed(record, out, slices);
+  const absl::Status status =
+      record.null_value ? rejected(Reason::null_value) : read_signed(record, out, slices);
   if (status.ok()) return;
   out.action = SignedDocument::Action::judge;
   out.payload = {};
@@ -154,24 +156,24 @@ void RecordSigner::take_signed(const Record& record, SignedDocument& out, uint8_
 absl::Status RecordSigner::read_signed(const Record& record, SignedDocument& out, uint8_t* slices) {
   ASSIGN_OR_RETURN(const uint64_t signed_with, fingerprint_of_signed_record(record.value));
   if (signed_with != fingerprint_) {
-    std::string message = "signed with another data scheme or hash key";
+    std::string more;
     for (const Header& header : record.headers) {
       if (header.name != kSchemeHeader || !header.value) continue;
       const std::vector<std::string> differences = signed_differences(*header.value, scheme_);
-      if (!differences.empty()) message += ": " + absl::StrJoin(differences, "; ");
+      if (!differences.empty()) more += ": " + absl::StrJoin(differences, "; ");
     }
-    return invalid(message);
+    return rejected(Reason::other_scheme, more);
   }
   SignedOrigin origin;
   RETURN_IF_ERROR(decode_signed_record(record.value, fingerprint_, num_perm_, origin, out, slices));
   Metadata metadata;
   if (!decode_metadata(out.metadata, metadata).ok() || out.metadata.size() > kMaxMetadata)
-    return invalid("a signed record with impossible metadata");
+    return rejected(Reason::bad_signed_record, " with impossible metadata");
   saw_pages_ = saw_pages_ || metadata.warc || metadata.whole_file;
   out.page = false;
   out.guessed_charset.clear();
   if (out.content == Content::rejected && out.reason.empty())
-    return invalid("a signed record of a rejected document that does not say why");
+    return rejected(Reason::bad_signed_record, " of a rejected document that does not say why");
   if (!out.record.empty()) {
     Record rejected;
     std::vector<Header> headers;
@@ -182,9 +184,9 @@ absl::Status RecordSigner::read_signed(const Record& record, SignedDocument& out
     out.set_left_out = false;
   } else if (!out.coded_set.empty()) {
     const absl::Status status = decode_compact_set(out.coded_set, set_);
-    if (!status.ok()) return invalid("a signed record whose set cannot be read");
+    if (!status.ok()) return rejected(Reason::bad_signed_record, " whose set cannot be read");
   } else if (out.content == Content::shingled && !out.set_left_out) {
-    return invalid("signed without its set (verify: signature); sign it with verify: exact");
+    return rejected(Reason::without_set, " (verify: signature); sign it with verify: exact");
   }
   if (out.action == SignedDocument::Action::remove && !keys_.tombstones)
     out.action = SignedDocument::Action::judge;

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "base/reason.h"
 #include "engine/resolved.h"
 #include "engine/sign.h"
 #include "engine/signed_record.h"
@@ -29,13 +30,13 @@ struct KeyPolicy {
 // Whether the text is in another record that was not read. The payload digest may be enough to judge the
 // document.
 inline bool is_elsewhere(const Document& document) {
-  return document.skip == "no_body" || document.skip == "revisit_unresolved";
+  return document.skip == Reason::no_body || document.skip == Reason::revisit_unresolved;
 }
 
 // Whether a record has no text for this reason, so that only equal bytes make a copy: an image, a PDF file,
 // or a record that is too large.
-inline bool is_bytes_only(std::string_view reason) {
-  return reason == "type" || reason == "binary" || reason == "too_large";
+inline bool is_bytes_only(Reason reason) {
+  return reason == Reason::type || reason == Reason::binary || reason == Reason::too_large;
 }
 
 class RecordSigner {

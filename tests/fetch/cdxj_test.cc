@@ -130,9 +130,9 @@ std::vector<Judged> fetched(const std::vector<std::string>& messages, const Fetc
     for (const Record& record : batch.records) {
       Judged& judged = out.emplace_back();
       absl::Status status = decoder->decode(record, judged.document);
-      judged.said = !status.ok()                   ? std::string(std_sv(status.message()))
-                    : judged.document.skip.empty() ? std::string(judged.document.text)
-                                                   : std::string(judged.document.skip);
+      judged.said = !status.ok()                           ? std::string(std_sv(status.message()))
+                    : judged.document.skip == Reason::none ? std::string(judged.document.text)
+                                                           : message_of(judged.document.skip);
       if (judged.document.warc) {
         judged.target = judged.document.warc->target_uri;
         judged.record_id = judged.document.warc->record_id;

@@ -235,9 +235,9 @@ TEST(FetchSource, GivesEachMessageItsRecordInOrder) {
   for_each_record(**source, [&](const Record& record) {
     Document document;
     absl::Status status = decoder->decode(record, document);
-    std::string got = !status.ok()            ? std::string(std_sv(status.message()))
-                      : document.skip.empty() ? std::string(document.text)
-                                              : std::string(document.skip);
+    std::string got = !status.ok()                    ? std::string(std_sv(status.message()))
+                      : document.skip == Reason::none ? std::string(document.text)
+                                                      : message_of(document.skip);
     EXPECT_THAT(got, HasSubstr(expected[i])) << i;
     if (i++ % 5 == 0) {
       EXPECT_EQ(document.warc->record_id, "urn:uuid:1");

@@ -37,7 +37,7 @@ TEST(CrawlLog, TheFormatReadsBoth) {
     ASSERT_TRUE(decoder->decode(record, document).ok());
     EXPECT_EQ(document.url, "http://example.com/a");
     EXPECT_EQ(document.payload_digest, "sha1:VGMT4NSHA2AWVOR6EVYXQUGCNSONBWE5");
-    EXPECT_EQ(document.skip, "no_body");
+    EXPECT_EQ(document.skip, Reason::no_body);
     ASSERT_TRUE(document.warc);
     EXPECT_EQ(document.warc->filename, "a.warc.gz");
     EXPECT_EQ(document.warc->offset, 345u);

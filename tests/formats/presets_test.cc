@@ -32,7 +32,7 @@ std::string shown(const absl::Status& status, const Document& d) {
   auto line = [&](std::string_view name, std::string_view value) {
     if (!value.empty()) out += fmt::format("{}: {}\n", name, value);
   };
-  line("skip", d.skip);
+  line("skip", d.skip == Reason::none ? "" : message_of(d.skip));
   line("id", d.id);
   line("url", d.url);
   line("date", d.timestamp_ms ? format_time(*d.timestamp_ms) : "");

@@ -22,10 +22,10 @@ std::string decode(doppel::Decoder& decoder, std::string_view value, bool with_k
   doppel::Document document;
   absl::Status status = decoder.decode(record, document);
   if (!status.ok()) return status.ToString();
-  if (!text && document.skip.empty() && !doppel::utf8::valid(document.text)) std::abort();
+  if (!text && document.skip == doppel::Reason::none && !doppel::utf8::valid(document.text)) std::abort();
   return std::string(document.text) + '\n' + std::string(document.id) + '\n' + std::string(document.url) +
          '\n' + std::string(document.tags) + '\n' + std::string(document.passthrough) + '\n' +
-         std::string(document.skip);
+         (document.skip == doppel::Reason::none ? std::string() : doppel::message_of(document.skip));
 }
 
 }  // namespace

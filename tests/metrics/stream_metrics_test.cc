@@ -11,7 +11,6 @@
 #include <sstream>
 
 #include "metrics/kafka_metrics.h"
-#include "metrics/reasons.h"
 #include "metrics/stream_run.h"
 
 namespace doppel {
@@ -207,15 +206,6 @@ TEST(StreamMetrics, ReplayKeepsOutOfRates) {
     if (!name.starts_with("doppel_documents_total")) continue;
     EXPECT_NE(name.find("replay=\"true\""), std::string::npos) << name;
   }
-}
-
-TEST(Reasons, HaveFewLabels) {
-  EXPECT_EQ(reject_kinds()[kind_of(reject_kinds(), "not JSON: a string is not closed")].label, "not_json");
-  EXPECT_EQ(reject_kinds()[kind_of(reject_kinds(), "schema_registry_encoded: the value starts")].label,
-            "schema_registry_encoded");
-  EXPECT_EQ(reject_kinds()[kind_of(reject_kinds(), "fetch_failed: 404 at x.warc.gz")].label, "fetch_failed");
-  EXPECT_EQ(reject_kinds()[kind_of(reject_kinds(), "something new")].label, "other");
-  EXPECT_EQ(skip_kinds()[kind_of(skip_kinds(), "record_type")].label, "record_type");
 }
 
 TEST(Lag, CountsRecordsAndNoMarkers) {

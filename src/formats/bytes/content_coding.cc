@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/reason.h"
 #include "base/status.h"
 #include "formats/bytes/http.h"
 
@@ -17,10 +18,11 @@ namespace {
 constexpr size_t kStep = 64 << 10;
 
 absl::Status too_large(size_t max_bytes) {
-  return invalid("content-encoding: more than " + std::to_string(max_bytes) + " bytes when decoded");
+  return rejected(Reason::content_encoding,
+                  ": more than " + std::to_string(max_bytes) + " bytes when decoded");
 }
 absl::Status damaged(const char* what) {
-  return invalid(std::string("content-encoding: damaged ") + what + " data");
+  return rejected(Reason::content_encoding, std::string(": damaged ") + what + " data");
 }
 
 // Makes room at the end of `out`. Returns how much there is.
@@ -111,8 +113,8 @@ absl::Status undo(std::string_view coding, std::string_view in, size_t max_bytes
     return status.ok() || begun ? status : inflate_into(in, -15, max_bytes, out, begun);
   }
   begun = true;
-  return invalid("content-encoding: \"" + std::string(coding.substr(0, 40)) +
-                 "\" is not one of gzip, deflate, br, zstd");
+  return rejected(Reason::content_encoding,
+                  ": \"" + std::string(coding.substr(0, 40)) + "\" is not one of gzip, deflate, br, zstd");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "base/reason.h"
 #include "base/status.h"
 
 namespace doppel {
@@ -13,12 +14,12 @@ absl::StatusOr<HttpResponse> parse_http_response(std::string_view message) {
   const size_t space = message.substr(0, line).find(' ');
   if (line == std::string_view::npos || space == std::string_view::npos ||
       !(message.starts_with("HTTP/") || message.starts_with("ICY "))) {
-    return invalid("http: no status line");
+    return rejected(Reason::http, ": no status line");
   }
   size_t at = space;
   while (at < line && message[at] == ' ') ++at;
   const auto [end, error] = std::from_chars(message.data() + at, message.data() + line, out.status);
-  if (error != std::errc() || out.status < 0) return invalid("http: no status in the status line");
+  if (error != std::errc() || out.status < 0) return rejected(Reason::http, ": no status in the status line");
   std::optional<std::string_view> body =
       each_header(message.substr(line + 1), [&](std::string_view name, std::string_view value) {
         if (equal_ignoring_case(name, "content-type")) {
@@ -30,7 +31,7 @@ absl::StatusOr<HttpResponse> parse_http_response(std::string_view message) {
           out.transfer_encoding = value;
         }
       });
-  if (!body) return invalid("http: no empty line ends the head");
+  if (!body) return rejected(Reason::http, ": no empty line ends the head");
   out.body = *body;
   return out;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/reason.h"
 #include "base/status.h"
 #include "formats/html/html_data.h"
 #include "formats/html/html_elements.h"
@@ -37,7 +38,7 @@ class HtmlExtractor::Page final : public HtmlEvents {
     blocks_.clear();
     source_ = TextSource::page;
     if (what == Extract::none) return html;
-    if (html.size() > kMaxBytes) return invalid("html: more than 1 GB");
+    if (html.size() > kMaxBytes) return rejected(Reason::html, ": more than 1 GB");
     main_ = what == Extract::main;
     // The parser wants none.
     if (std::memchr(html.data(), '\0', html.size()) != nullptr) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/reason.h"
 #include "base/status.h"
 #include "formats/body.h"
 #include "formats/bytes/base64.h"
@@ -51,7 +52,8 @@ class JsonDecoder final : public Decoder {
     if (const auto error = fields_.parse(value, root)) return broken(record.value, framed, error);
     dom::object object;
     if (root.get(object) != simdjson::SUCCESS) {
-      return invalid(fmt::format("not JSON as expected: {} instead of an object", name_of(root.type())));
+      return rejected(Reason::not_json,
+                      fmt::format(" as expected: {} instead of an object", name_of(root.type())));
     }
     RETURN_IF_ERROR(fields_.take(record, object, out, parts_));
     if (preset_.text_may_be_missing && !parts_.has_text && out.url.empty()) {
@@ -60,7 +62,7 @@ class JsonDecoder final : public Decoder {
     if (preset_.reads_bodies) {
       find_type(out);
       skip(out);
-      if (!out.skip.empty()) {
+      if (out.skip != Reason::none) {
         out.text = {};
         return absl::OkStatus();
       }
@@ -74,15 +76,17 @@ class JsonDecoder final : public Decoder {
     if (framed) {
       uint32_t schema = 0;
       is_schema_framed(value, &schema);
-      return invalid(
-          fmt::format("schema_registry_encoded: the value starts with the id of a schema in a registry "
+      return rejected(
+          Reason::schema_registry_encoded,
+          fmt::format(": the value starts with the id of a schema in a registry "
                       "({}), and no JSON follows: "
                       "it is Avro or Protobuf. input.format: avro reads Avro; let the producer of Protobuf "
                       "write JSON or Avro",
                       schema));
     }
     if (preset_.name == "scrapy-cluster" && value == "json failed to parse") {
-      return invalid("not encoded: the crawler itself could not encode this page (\"json failed to parse\")");
+      return rejected(Reason::not_encoded,
+                      ": the crawler itself could not encode this page (\"json failed to parse\")");
     }
     return not_json(error, value);
   }
@@ -100,11 +104,11 @@ class JsonDecoder final : public Decoder {
       has_text = word != "false";
     }
     if (!has_text) {
-      return invalid(
-          "pages without text: the crawler did not store it; run it with --text to-pages (older versions: "
-          "--text)");
+      return rejected(Reason::no_page_text,
+                      ": the crawler did not store it; run it with --text to-pages (older versions: "
+                      "--text)");
     }
-    out.skip = "header";
+    out.skip = Reason::header;
     return absl::OkStatus();
   }
 
@@ -116,15 +120,15 @@ class JsonDecoder final : public Decoder {
 
   void skip(Document& out) const {
     out.skip = Rules::skip_url(out.url);
-    if (out.skip.empty() && parts_.status) out.skip = rules_.skip_status(*parts_.status);
-    if (out.skip.empty()) out.skip = rules_.skip_type(out.content_type);
+    if (out.skip == Reason::none && parts_.status) out.skip = rules_.skip_status(*parts_.status);
+    if (out.skip == Reason::none) out.skip = rules_.skip_type(out.content_type);
   }
 
   // The text is in a WARC file, which FETCH has read.
   absl::Status take_elsewhere(const Record& record, Document& out) {
     if (!record.not_fetched.empty()) return invalid(std::string(record.not_fetched));
     if (!record.fetched) {
-      out.skip = "no_body";
+      out.skip = Reason::no_body;
       return absl::OkStatus();
     }
     return warc_->complete(*record.fetched, record.revisited, out);
@@ -143,11 +147,11 @@ class JsonDecoder final : public Decoder {
       body.unicode = false;
       if (looks_binary(decoded_)) {
         out.text = {};
-        out.skip = "binary";
+        out.skip = Reason::binary;
         return absl::OkStatus();
       }
     } else if (encoding_ == BodyEncoding::base64) {
-      return invalid(fmt::format("text: field \"{}\" is not base64", parts_.text_field));
+      return rejected(Reason::bad_text, fmt::format(" \"{}\" is not base64", parts_.text_field));
     }
     return bodies_->read(body, out);
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/number.h"
+#include "base/reason.h"
 #include "base/status.h"
 #include "formats/json/json_value.h"
 
@@ -48,7 +49,7 @@ JsonFields::JsonFields(const Preset& preset, std::vector<WantedField> fields)
       fields_(std::move(fields)),
       found_(fields_),
       gathered_(fields_),
-      no_text_("text: no field " + list_of(fields_, Role::text)) {}
+      no_text_("no field " + list_of(fields_, Role::text)) {}
 
 absl::Status JsonFields::take(const Record& record, dom::object object, Document& out, JsonParts& parts) {
   found_.find(object);
@@ -91,8 +92,8 @@ absl::Status JsonFields::take(const Record& record, dom::object object, Document
         parts.text_field = field.given;
         // The common case.
         if (element.get(out.text) != simdjson::SUCCESS && !preset_.joins_arrays) {
-          return invalid(
-              fmt::format("text: field \"{}\" is {}, not a string", field.given, name_of(element.type())));
+          return rejected(Reason::bad_text,
+                          fmt::format(" \"{}\" is {}, not a string", field.given, name_of(element.type())));
         }
         break;
       case Role::id:
@@ -102,8 +103,8 @@ absl::Status JsonFields::take(const Record& record, dom::object object, Document
         }
         if (hurt != JsonMender::Hurt::no) return unusable("id", field, hurt);
         if (!scalar(element, id_, out.id) && !joined(element, id_joined_, out.id)) {
-          return invalid(fmt::format("id: field \"{}\" is {}, not a string or a number", field.given,
-                                     name_of(element.type())));
+          return rejected(Reason::bad_id, fmt::format(": field \"{}\" is {}, not a string or a number",
+                                                      field.given, name_of(element.type())));
         }
         break;
       case Role::url:
@@ -127,7 +128,7 @@ absl::Status JsonFields::take(const Record& record, dom::object object, Document
   }
   gathered_.put(out);
   if (!parts.has_text && !text_is_null && !preset_.text_elsewhere && !preset_.text_may_be_missing) {
-    return invalid(no_text_);
+    return rejected(Reason::no_text, no_text_);
   }
   return absl::OkStatus();
 }

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <vector>
 
+#include "base/reason.h"
 #include "base/status.h"
 #include "base/utf8.h"
 #include "formats/bytes/http.h"
@@ -82,8 +83,8 @@ absl::Status not_json(simdjson::error_code error, std::string_view json) {
       reason = simdjson::error_message(error);
   }
   const std::string_view field = error == simdjson::UTF8_ERROR ? field_of_bad_byte(json) : std::string_view();
-  return invalid(field.empty() ? fmt::format("not JSON: {}", reason)
-                               : fmt::format("not JSON: {} (field \"{}\")", reason, field));
+  return rejected(Reason::not_json, field.empty() ? fmt::format(": {}", reason)
+                                                  : fmt::format(": {} (field \"{}\")", reason, field));
 }
 
 std::string_view name_of(dom::element_type type) {

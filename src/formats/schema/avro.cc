@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/json_text.h"
+#include "base/reason.h"
 #include "base/status.h"
 #include "formats/schema/avro_schema.h"
 #include "formats/schema/json_values.h"
@@ -46,16 +47,18 @@ class Reader {
         return absl::OkStatus();
       }
     }
-    if (wrong_ == kTooLarge) return invalid(fmt::format("{} {} bytes as JSON", kTooLarge, most_json(all_)));
+    if (wrong_ == kTooLarge)
+      return rejected(Reason::too_large,
+                      fmt::format(": the record has more than {} bytes as JSON", most_json(all_)));
     std::string path;
     for (auto step = steps_.rbegin(); step != steps_.rend() && path.size() < kMostPath; ++step)
       path += "/" + *step;
-    return invalid(
-        fmt::format("avro: byte {}{}{}: {}", all_ - left_.size(), path.empty() ? "" : ", ", path, wrong_));
+    return rejected(Reason::avro, fmt::format(": byte {}{}{}: {}", all_ - left_.size(),
+                                              path.empty() ? "" : ", ", path, wrong_));
   }
 
  private:
-  static constexpr std::string_view kTooLarge = "too_large: the record has more than";
+  static constexpr std::string_view kTooLarge = "too large";
 
   bool fail(std::string what) {
     wrong_ = std::move(what);

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/reason.h"
 #include "base/status.h"
 #include "formats/schema/avro.h"
 
@@ -27,14 +28,14 @@ class SchemaDecoder final : public Decoder {
   absl::Status decode(const Record& record, Document& out) override {
     std::string_view data = record.value;
     if (framed_ && !is_schema_framed(data)) {
-      return invalid(
-          "not_framed: the value does not start with a zero and the id of a schema in a registry "
-          "(input.framing: none reads values without it)");
+      return rejected(Reason::not_framed,
+                      ": the value does not start with a zero and the id of a schema in a registry "
+                      "(input.framing: none reads values without it)");
     }
     if (framed_) data.remove_prefix(kSchemaFrame);
     const RecordSchema* schema = schema_ != nullptr ? schema_.get() : record.schema;
     if (schema == nullptr)
-      return invalid("schema_unknown: no schema registry was asked (schema_registry.url)");
+      return rejected(Reason::schema_unknown, ": no schema registry was asked (schema_registry.url)");
     text_.clear();
     RETURN_IF_ERROR(schema->to_json(data, text_));
     text_.reserve(text_.size() + kRecordPadding);

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/reason.h"
 #include "base/status.h"
 #include "formats/bytes/http.h"
 
@@ -51,7 +52,7 @@ bool has_warc_head(std::string_view bytes) {
 absl::StatusOr<WarcRecord> parse_warc_record(std::string_view bytes) {
   const size_t line = bytes.find('\n');
   if (!begins_warc(bytes) || line == std::string_view::npos) {
-    return invalid("warc: no record starts here (\"WARC/1.0\" or \"WARC/1.1\" is expected)");
+    return rejected(Reason::warc, ": no record starts here (\"WARC/1.0\" or \"WARC/1.1\" is expected)");
   }
   WarcRecord out;
   bool length = false;
@@ -89,8 +90,8 @@ absl::StatusOr<WarcRecord> parse_warc_record(std::string_view bytes) {
           out.truncated = value;
         }
       });
-  if (!rest) return invalid("warc: no empty line ends the head of the record");
-  if (!length) return invalid("warc: the record has no Content-Length, or an impossible one");
+  if (!rest) return rejected(Reason::warc, ": no empty line ends the head of the record");
+  if (!length) return rejected(Reason::warc, ": the record has no Content-Length, or an impossible one");
   for (const auto& [name, type] : kTypes) {
     if (equal_ignoring_case(out.type_name, name)) out.type = type;
   }
@@ -101,8 +102,8 @@ absl::StatusOr<WarcRecord> parse_warc_record(std::string_view bytes) {
 
 absl::Status check_target(const WarcRecord& record, std::string_view url) {
   if (record.target_uri == url) return absl::OkStatus();
-  return invalid(fmt::format("warc_mismatch: the record is of {}, the message of {}",
-                             record.target_uri.substr(0, 500), url.substr(0, 500)));
+  return rejected(Reason::warc_mismatch, fmt::format(": the record is of {}, the message of {}",
+                                                     record.target_uri.substr(0, 500), url.substr(0, 500)));
 }
 
 }  // namespace doppel

@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "base/reason.h"
 #include "base/status.h"
 #include "formats/bytes/http.h"
 #include "formats/warc/payload_digest.h"
 
 namespace doppel {
 namespace {
-
-constexpr std::string_view kTooLarge = "too_large";
 
 // Browsertrix stores the text of a page as a separate resource, like other resources that are not documents.
 constexpr std::string_view kTexts[] = {"urn:text:", "urn:textFinal:"};
@@ -26,8 +25,8 @@ std::vector<WantedField> fields_of(const FormatOptions& options) {
 }
 
 absl::Status cut_off(const WarcRecord& record) {
-  return invalid(fmt::format("warc: the record has {} bytes, but only {} are present", record.content_length,
-                             record.block.size()));
+  return rejected(Reason::warc, fmt::format(": the record has {} bytes, but only {} are present",
+                                            record.content_length, record.block.size()));
 }
 
 }  // namespace
@@ -57,8 +56,8 @@ absl::Status WarcDecoder::decode(const Record& record, Document& out) {
   out.warc->offset = record.warc_offset;
   RETURN_IF_ERROR(take(warc, out));
   take_digest(warc, record.rest.get(), out);
-  if (out.skip == kTooLarge && record.rest == nullptr) return cut_off(warc);
-  return out.skip == kTooLarge ? too_large(warc, out) : absl::OkStatus();
+  if (out.skip == Reason::too_large && record.rest == nullptr) return cut_off(warc);
+  return out.skip == Reason::too_large ? too_large(warc, out) : absl::OkStatus();
 }
 
 absl::Status WarcDecoder::complete(std::string_view bytes, bool revisited, Document& out) {
@@ -67,12 +66,12 @@ absl::Status WarcDecoder::complete(std::string_view bytes, bool revisited, Docum
   if (!revisited) {
     RETURN_IF_ERROR(check_target(warc, out.url));
     RETURN_IF_ERROR(take(warc, out));
-    return out.skip == kTooLarge ? too_large(warc, out) : absl::OkStatus();
+    return out.skip == Reason::too_large ? too_large(warc, out) : absl::OkStatus();
   }
   // The text comes from the other record, but the capture is this one.
   const WarcOrigin origin = *out.warc;
   RETURN_IF_ERROR(take(warc, out));
-  if (out.skip == kTooLarge) RETURN_IF_ERROR(too_large(warc, out));
+  if (out.skip == Reason::too_large) RETURN_IF_ERROR(too_large(warc, out));
   out.warc = origin;
   out.warc->target_uri = out.url;
   return absl::OkStatus();
@@ -81,16 +80,17 @@ absl::Status WarcDecoder::complete(std::string_view bytes, bool revisited, Docum
 // The payload digest decides whether the record is a duplicate; without one, it cannot be judged.
 absl::Status WarcDecoder::too_large(const WarcRecord& record, Document& out) const {
   if (!out.payload_digest.empty()) return absl::OkStatus();
-  return invalid(
-      fmt::format("warc: the record has {} bytes, too many to compare its text, and no payload digest",
+  return rejected(
+      Reason::warc,
+      fmt::format(": the record has {} bytes, too many to compare its text, and no payload digest",
                   record.content_length));
 }
 
 // Sets the digest in one form, if the record is compared by it. Computes it if the record has none and is
 // complete.
 void WarcDecoder::take_digest(const WarcRecord& record, const RecordRest* rest, Document& out) {
-  const bool compared =
-      out.skip.empty() || out.skip == kTooLarge || out.skip == "type" || out.skip == "binary";
+  const bool compared = out.skip == Reason::none || out.skip == Reason::too_large ||
+                        out.skip == Reason::type || out.skip == Reason::binary;
   // For a conversion without a digest the text suffices to find duplicates; a resource made by the crawler
   // (urn:) has no payload.
   const bool computed = compared && (record.type != WarcType::conversion || rest != nullptr) &&
@@ -108,7 +108,7 @@ absl::Status WarcDecoder::take(const WarcRecord& record, Document& out) {
     case WarcType::response:
       return take_response(record, out);
     case WarcType::revisit:
-      out.skip = "revisit_unresolved";
+      out.skip = Reason::revisit_unresolved;
       return absl::OkStatus();
     case WarcType::resource:
       out.content_type = record.content_type;
@@ -118,31 +118,31 @@ absl::Status WarcDecoder::take(const WarcRecord& record, Document& out) {
         return take_block({.bytes = record.block, .content_type = "text/plain", .charset = "utf-8"}, record,
                           out);
       }
-      out.skip = record.target_uri.starts_with("urn:") ? "type" : Rules::skip_url(record.target_uri);
-      if (out.skip.empty()) out.skip = rules_.skip_type(out.content_type);
-      if (!out.skip.empty()) return absl::OkStatus();
+      out.skip = record.target_uri.starts_with("urn:") ? Reason::type : Rules::skip_url(record.target_uri);
+      if (out.skip == Reason::none) out.skip = rules_.skip_type(out.content_type);
+      if (out.skip != Reason::none) return absl::OkStatus();
       return take_block({.bytes = record.block, .content_type = record.content_type}, record, out);
     case WarcType::conversion:
       out.content_type = record.content_type;
       out.skip = rules_.skip_type(out.content_type);
-      if (!out.skip.empty()) return absl::OkStatus();
+      if (out.skip != Reason::none) return absl::OkStatus();
       return take_block({.bytes = record.block, .content_type = record.content_type}, record, out);
     default:
-      out.skip = "record_type";
+      out.skip = Reason::record_type;
       return absl::OkStatus();
   }
 }
 
 absl::Status WarcDecoder::take_response(const WarcRecord& record, Document& out) {
   out.skip = Rules::skip_url(record.target_uri);
-  if (!out.skip.empty()) return absl::OkStatus();
+  if (out.skip != Reason::none) return absl::OkStatus();
   BodyBytes body{.bytes = record.block, .content_type = record.content_type};
   if (is_http(record.content_type)) {
     ASSIGN_OR_RETURN(HttpResponse http, parse_http_response(record.block));
     out.content_type = http.content_type;
     out.skip = rules_.skip_status(http.status);
-    if (out.skip.empty()) out.skip = rules_.skip_type(out.content_type);
-    if (!out.skip.empty()) return absl::OkStatus();
+    if (out.skip == Reason::none) out.skip = rules_.skip_type(out.content_type);
+    if (out.skip != Reason::none) return absl::OkStatus();
     body = {.bytes = http.body, .content_type = http.content_type};
     if (record.block.size() == record.content_length) {
       if (equal_ignoring_case(http.transfer_encoding, "chunked") && decode_chunked(body.bytes, chunks_))
@@ -152,20 +152,20 @@ absl::Status WarcDecoder::take_response(const WarcRecord& record, Document& out)
   } else {
     out.content_type = record.content_type;
     out.skip = rules_.skip_type(out.content_type);
-    if (!out.skip.empty()) return absl::OkStatus();
+    if (out.skip != Reason::none) return absl::OkStatus();
   }
   return take_block(body, record, out);
 }
 
 absl::Status WarcDecoder::take_block(BodyBytes body, const WarcRecord& record, Document& out) {
   if (record.block.size() == record.content_length) return take_body(body, out);
-  out.skip = kTooLarge;
+  out.skip = Reason::too_large;
   return absl::OkStatus();
 }
 
 absl::Status WarcDecoder::take_body(BodyBytes body, Document& out) {
   if (looks_binary(body.bytes)) {
-    out.skip = "binary";
+    out.skip = Reason::binary;
     return absl::OkStatus();
   }
   return bodies_.read(body, out);
