@@ -132,6 +132,7 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   // Open input and outputs where the last commit left them.
   FilesSourceOptions source_options =
       files_source_options(o, flags.paths, engine_opts.scheme, flags.sink.keep);
+  source_options.columns = o.input;
   leave_out_outputs(source_options, o, flags, recovered.sink_position);
   std::unique_ptr<BestRows> best;
   if (!flags.best.empty()) {

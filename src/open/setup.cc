@@ -207,7 +207,6 @@ absl::StatusOr<std::unique_ptr<Session>> open_session(SessionOptions options) {
 FilesSourceOptions files_source_options(const Options& o, std::vector<std::string> paths,
                                         const Scheme& scheme, const std::string& keep) {
   FilesSourceOptions out{.paths = std::move(paths)};
-  out.columns = o.input;
   out.batch_records = static_cast<size_t>(o.batch_documents);
   out.batch_bytes = o.batch_bytes;
   if (o.input.format == "heritrix") out.layout = Layout::lines;  // also for crawl.log
