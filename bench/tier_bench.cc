@@ -26,7 +26,7 @@
 #include <thread>
 #include <vector>
 
-#include "index/band_key.h"
+#include "index/banding.h"
 #include "index/index.h"
 #include "index/segment_build.h"
 #include "index/segment_set.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "index/band_key.h"
+#include "index/banding.h"
 #include "index/index.h"
 
 namespace doppel::tier {

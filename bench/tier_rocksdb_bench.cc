@@ -24,7 +24,7 @@
 #include <thread>
 #include <vector>
 
-#include "index/row_judge.h"
+#include "index/compare.h"
 #include "index/segment_format.h"
 #include "tier_documents.h"
 

@@ -8,7 +8,6 @@
 #include "base/pod_vector.h"
 #include "base/status.h"
 #include "fmt/format.h"
-#include "index/band_key.h"
 #include "index/banding.h"
 #include "insight/show.h"
 #include "lab/duplicate_finder.h"

@@ -11,7 +11,7 @@
 
 #include "engine/resolve.h"
 #include "engine/share.h"
-#include "index/band_key.h"
+#include "index/banding.h"
 
 namespace doppel {
 

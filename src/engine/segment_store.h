@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "index/index.h"
-#include "index/segment_io.h"
+#include "index/segment_format.h"
 
 namespace doppel {
 

@@ -1,6 +1,6 @@
 #include "index/line_kernels.h"
 
-#include "index/line_kernels_inline.h"
+#include <cstring>
 
 namespace doppel {
 
@@ -25,6 +25,57 @@ const LineKernels& line_kernels_for(Simd level) {
 #endif
   (void)level;
   return kLineKernels;
+}
+
+uint32_t standing_in(const Block& block, uint8_t number, Standing* out) {
+  uint32_t n = 0;
+  for (uint32_t home = 0; home < kHomes; ++home) {
+    const Line& line = block.line[home];
+    for (uint32_t slot = 0; slot < home_count(line); ++slot)
+      out[n++] = {ordinal_at(line, slot), line.hash[slot], number, static_cast<uint8_t>(home)};
+  }
+  const Line& overflow = block.line[kHomes];
+  for (uint32_t slot = 0; slot < overflow_count(overflow); ++slot)
+    out[n++] = {ordinal_at(overflow, slot), overflow.hash[slot], number,
+                static_cast<uint8_t>(overflow_home(overflow, slot))};
+  return n;
+}
+
+void rebuild_group_scalar(Rebuild& r) {
+  Standing entries[kGroupSlots];
+  uint32_t n = 0;
+  for (uint32_t j = 0; j < r.blocks; ++j) {
+    n += standing_in(*r.block[j], static_cast<uint8_t>(j), entries + n);
+    std::memset(static_cast<void*>(r.block[j]), 0, sizeof(Block));
+  }
+  uint32_t first[kBlocksMost];
+  for (uint32_t j = 0; j < r.blocks; ++j) first[j] = TableLayout::first_of_block(j, r.blocks, r.free);
+  for (uint32_t i = 0; i < n; ++i) {
+    const Standing& e = entries[i];
+    if (!r.window.contains(e.ordinal)) {
+      ++r.dropped;
+      continue;
+    }
+    const uint32_t to = r.free_bits(e.stored, first[e.block]) * r.blocks_next >> r.free;
+    r.moved += to != e.block ? 1 : 0;
+    Line& home = r.block[to]->line[e.home];
+    Line& overflow = r.block[to]->line[kHomes];
+    if (home_count(home) < kSlots) {
+      put_in_home(home, e.stored, e.ordinal);
+    } else if (overflow_count(overflow) < kOverflowSlots) {
+      put_in_overflow(home, overflow, e.stored, e.ordinal);
+    } else {
+      r.loose_entries[r.loose++] = {&home, e.stored, e.ordinal};
+    }
+  }
+}
+
+RebuildGroup rebuild_group_for(Simd level) {
+#if defined(__x86_64__)
+  if (level == Simd::avx512) return rebuild_group_avx512;
+#endif
+  (void)level;
+  return rebuild_group_scalar;
 }
 
 }  // namespace doppel

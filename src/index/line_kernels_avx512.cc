@@ -6,8 +6,9 @@
 
 #include <immintrin.h>
 
+#include <cstring>
+
 #include "index/line_kernels.h"
-#include "index/line_kernels_inline.h"
 
 namespace doppel {
 namespace {
@@ -80,5 +81,147 @@ void places(const TableLayout& layout, Line* lines, const uint64_t* h, size_t n,
 
 extern const LineKernels kLineKernelsAvx512;
 const LineKernels kLineKernelsAvx512{places, promising_lines, put_in_homes};
+
+namespace {
+
+// Up to sixteen entries, in 32-bit lanes; lanes from `count` on are zero.
+struct Lanes {
+  __m512i ordinals;
+  __m512i stored;
+  uint32_t count;
+};
+
+__m512i all32(uint32_t value) { return _mm512_set1_epi32(static_cast<int>(value)); }
+
+// Loads eleven entries; the other lanes are undefined.
+Lanes load_line(const Line& line) {
+  const auto* p = reinterpret_cast<const uint8_t*>(&line);
+  const auto* low = reinterpret_cast<const __m256i*>(p + offsetof(Line, low));
+  const auto* middle = reinterpret_cast<const __m128i*>(p + offsetof(Line, middle));
+  long long high = 0;
+  std::memcpy(&high, p + offsetof(Line, high), sizeof high);
+  const __m512i half = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
+  const __m512i shift = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 0, 4, 8, 12, 16, 20, 24, 28);
+  const __m512i nibbles = _mm512_and_si512(
+      _mm512_srlv_epi32(_mm512_permutexvar_epi32(half, _mm512_set1_epi64(high)), shift), all32(15));
+  const __m512i upper = _mm512_or_si512(_mm512_slli_epi32(_mm512_cvtepu8_epi32(_mm_loadu_si128(middle)), 16),
+                                        _mm512_slli_epi32(nibbles, 24));
+  return {_mm512_or_si512(_mm512_cvtepu16_epi32(_mm256_loadu_si256(low)), upper),
+          _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), kSlots};
+}
+
+// Stores the whole line, with an empty filter. Each store also writes bytes that the next ones overwrite.
+void store_line(Line& line, __m512i ordinals, __m512i stored, uint32_t count) {
+  auto* p = reinterpret_cast<uint8_t*>(&line);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(stored));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + offsetof(Line, low)), _mm512_cvtepi32_epi16(ordinals));
+  const __m128i middle = _mm512_cvtepi32_epi8(_mm512_srli_epi32(ordinals, 16));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p + offsetof(Line, middle)), middle);
+  const __m128i top = _mm512_cvtepi32_epi8(_mm512_srli_epi32(ordinals, 24));
+  constexpr uint64_t kNibbles = 0x0f0f0f0f0f0f0f0f;
+  const uint64_t nibbles = _pext_u64(static_cast<uint64_t>(_mm_cvtsi128_si64(top)), kNibbles) |
+                           _pext_u64(static_cast<uint64_t>(_mm_extract_epi64(top, 1)), kNibbles) << 32;
+  const uint64_t last = nibbles << 24 | (static_cast<uint64_t>(_mm_extract_epi64(middle, 1)) & 0xffffff);
+  std::memcpy(p + offsetof(Line, high) - 3, &last, sizeof last);
+  line.tail = static_cast<uint32_t>(nibbles >> 40) | count << 4;
+}
+
+struct Spilled {
+  uint8_t block;
+  uint8_t home;
+  uint16_t stored;
+  uint32_t ordinal;
+};
+
+}  // namespace
+
+// Goes through the blocks home by home: keeps the entries that stay in a line, and appends those that move
+// from the previous block. Entries that do not fit, and those of overflow lines, are placed after all homes.
+void rebuild_group_avx512(Rebuild& r) {
+  Spilled spilled[kGroupSlots];
+  uint32_t spills = 0;
+  const __m512i blocks = all32(r.blocks_next);
+  const __m512i origin = all32(r.origin);
+  uint32_t firsts[kBlocksMost];
+  for (uint32_t j = 0; j < r.blocks; ++j) firsts[j] = TableLayout::first_of_block(j, r.blocks, r.free);
+  for (uint32_t i = 0; i < kHomes; ++i) {
+    Lanes coming{_mm512_setzero_si512(), _mm512_setzero_si512(), 0};
+    for (uint32_t j = 0; j < r.blocks_next; ++j) {
+      Line& line = r.block[j]->line[i];
+      __m512i ordinals = _mm512_setzero_si512();
+      __m512i stored = ordinals;
+      Lanes moving{ordinals, ordinals, 0};
+      uint32_t staying = 0;
+      if (j < r.blocks) {
+        const Lanes here = load_line(line);
+        const uint32_t all = (uint32_t{1} << home_count(line)) - 1;
+        const __m512i age =
+            _mm512_and_si512(_mm512_sub_epi32(here.ordinals, all32(r.window.low)), all32(kOrdinalMask));
+        const uint32_t valid =
+            _mm512_mask_cmplt_epu32_mask(static_cast<__mmask16>(all), age, all32(r.window.size));
+        const __m512i first = all32(firsts[j]);
+        const __m512i beyond = _mm512_sub_epi32(_mm512_sub_epi32(here.stored, origin), first);
+        const __m512i free = _mm512_add_epi32(_mm512_and_si512(beyond, all32(kStoredMask)), first);
+        const uint32_t moves = _mm512_mask_cmpge_epu32_mask(
+            static_cast<__mmask16>(valid), _mm512_mullo_epi32(free, blocks), all32((j + 1) << r.free));
+        const auto move = static_cast<__mmask16>(moves);
+        const auto stay = static_cast<__mmask16>(valid & ~moves);
+        moving = {_mm512_maskz_compress_epi32(move, here.ordinals),
+                  _mm512_maskz_compress_epi32(move, here.stored),
+                  static_cast<uint32_t>(_mm_popcnt_u32(moves))};
+        ordinals = _mm512_maskz_compress_epi32(stay, here.ordinals);
+        stored = _mm512_maskz_compress_epi32(stay, here.stored);
+        staying = static_cast<uint32_t>(_mm_popcnt_u32(valid)) - moving.count;
+        r.dropped += static_cast<uint32_t>(_mm_popcnt_u32(all & ~valid));
+      }
+      const uint32_t room = kSlots - staying;
+      const uint32_t fitting = coming.count < room ? coming.count : room;
+      const auto into = static_cast<__mmask16>(((uint32_t{1} << fitting) - 1) << staying);
+      ordinals = _mm512_or_si512(ordinals, _mm512_maskz_expand_epi32(into, coming.ordinals));
+      stored = _mm512_or_si512(stored, _mm512_maskz_expand_epi32(into, coming.stored));
+      store_line(line, ordinals, stored, staying + fitting);
+      if (fitting < coming.count) {
+        alignas(64) uint32_t rest[2][16];
+        _mm512_store_si512(rest[0], coming.ordinals);
+        _mm512_store_si512(rest[1], coming.stored);
+        for (uint32_t x = fitting; x < coming.count; ++x)
+          spilled[spills++] = {static_cast<uint8_t>(j), static_cast<uint8_t>(i),
+                               static_cast<uint16_t>(rest[1][x]), rest[0][x]};
+      }
+      r.moved += moving.count;
+      coming = moving;
+    }
+  }
+  for (uint32_t j = 0; j < r.blocks; ++j) {
+    Line& overflow = r.block[j]->line[kHomes];
+    const uint32_t count = overflow_count(overflow);
+    const uint32_t first = firsts[j];
+    for (uint32_t slot = 0; slot < count; ++slot) {
+      const uint32_t stored = overflow.hash[slot];
+      const uint32_t ordinal = ordinal_at(overflow, slot);
+      if (!r.window.contains(ordinal)) {
+        ++r.dropped;
+        continue;
+      }
+      const uint32_t to = r.free_bits(stored, first) * r.blocks_next >> r.free;
+      r.moved += to != j ? 1 : 0;
+      spilled[spills++] = {static_cast<uint8_t>(to), static_cast<uint8_t>(overflow_home(overflow, slot)),
+                           static_cast<uint16_t>(stored), ordinal};
+    }
+    overflow = Line{};
+  }
+  for (uint32_t x = 0; x < spills; ++x) {
+    const Spilled& s = spilled[x];
+    Line& home = r.block[s.block]->line[s.home];
+    Line& overflow = r.block[s.block]->line[kHomes];
+    if (home_count(home) < kSlots) {
+      put_in_home(home, s.stored, s.ordinal);
+    } else if (overflow_count(overflow) < kOverflowSlots) {
+      put_in_overflow(home, overflow, s.stored, s.ordinal);
+    } else {
+      r.loose_entries[r.loose++] = {&home, s.stored, s.ordinal};
+    }
+  }
+}
 
 }  // namespace doppel

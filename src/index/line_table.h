@@ -17,18 +17,61 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "base/pod_vector.h"
-#include "index/fetch.h"
+#include "base/simd.h"
 #include "index/line.h"
 #include "index/line_kernels.h"
 #include "index/pages.h"
-#include "index/rebuild.h"
-#include "index/side_set.h"
 #include "index/table_layout.h"
 
 namespace doppel {
+
+// Entries of a table that are in no line, because home and overflow line are full, or because the home has
+// many equal ones. Four groups share a sorted run, so an insert touches one or two cache lines, and growth
+// finds the entries of a group.
+class SideSet {
+ public:
+  struct Entry {
+    uint64_t h;
+    uint32_t ordinal;
+    bool operator<(const Entry& other) const { return h != other.h ? h < other.h : ordinal < other.ordinal; }
+  };
+  using Run = std::vector<Entry>;  // sorted
+
+  SideSet() = default;
+  explicit SideSet(uint64_t groups) { cover(groups); }
+  // Makes sure that each group below `groups` has a run.
+  void cover(uint64_t groups) {
+    while (runs_.size() * kSpan < groups) runs_.emplace_back();
+  }
+
+  // The run with the entries of this group; entries of a group are contiguous.
+  Run& run(uint64_t group) { return runs_[group / kSpan]; }
+  const Run& run(uint64_t group) const { return runs_[group / kSpan]; }
+
+  // All entries with this hash.
+  static std::span<const Entry> equals(const Run& run, uint64_t h) {
+    const auto first = std::lower_bound(run.begin(), run.end(), Entry{h, 0});
+    auto last = first;
+    while (last != run.end() && last->h == h) ++last;
+    return {first, last};
+  }
+  static void insert(Run& run, Entry entry) {
+    run.insert(std::upper_bound(run.begin(), run.end(), entry), entry);
+  }
+  const std::deque<Run>& runs() const { return runs_; }
+
+  uint64_t bytes() const { return runs_.size() * sizeof(Run); }  // without the entries
+
+ private:
+  static constexpr uint64_t kSpan = 4;
+  std::deque<Run> runs_;  // a deque grows without moving its elements
+};
 
 // What a table needs to know about rows. It asks rarely: only because its entries hold some bits of their
 // hashes, not all.
@@ -166,5 +209,9 @@ class LineTable {
   SideSet side_next_;  // while doubling: groups below the frontier, by their new numbers
   Pages pages_;
 };
+
+// Removes repeated ordinals from what searches found for one query. Compares few with each other; uses a
+// small hash table for many, so that the cost stays linear when all bands are hot.
+void remove_repeats(PodVector<uint32_t>& ordinals, PodVector<uint32_t>& scratch);
 
 }  // namespace doppel

@@ -8,7 +8,7 @@
 // line (print_lines.h). If many originals list a print, the lines keep a few of them, and a list aside has
 // the others: they do not crowd the lines, and are counted without being read.
 //
-// The table grows in passes, by a sixth in each (print_table_growth.cc). A pass goes from the end of the
+// The table grows in passes, by a sixth in each . A pass goes from the end of the
 // table to its front, a few lines with every insert, and moves entries to higher lines. Prints whose old home
 // is at or above the frontier have their new home, the others their old one. A pass drops dead entries; if
 // many are dead, it adds no line.
@@ -25,7 +25,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/pod_vector.h"
-#include "index/fetch.h"
+#include "base/simd.h"
 #include "index/pages.h"
 #include "index/print_lines.h"
 #include "sketch/prints.h"

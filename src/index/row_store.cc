@@ -1,8 +1,12 @@
 #include "index/row_store.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/check.h"
+#include "base/memory_limit.h"
+#include "index/line_table.h"
+#include "index/print_table.h"
 
 namespace doppel {
 
@@ -90,6 +94,40 @@ Row RowStore::row(Seq seq) const {
 uint64_t RowStore::bytes() const {
   if (next_ == low_) return 0;
   return (next_ - (std::max(low_, first_chunk_ << kChunkBits) >> kChunkBits << kChunkBits)) * stride();
+}
+
+
+namespace {
+
+// Share of the address space for the index; the rest is for documents, threads and the heap.
+constexpr double kShareOfIndex = .7;
+// Address space that a table reserves for each entry: more than the entry takes.
+constexpr double kReservedEach = static_cast<double>(sizeof(Line)) / 7;
+
+}  // namespace
+
+uint64_t rows_with_room(const CandidateIndexOptions& options) {
+  const std::optional<uint64_t> left = address_space_left();
+  if (!left) return kIndexRowsMax;
+  const double each = static_cast<double>(RowStore(options).stride()) +
+                      static_cast<double>(tables_of(options)) * kReservedEach;
+  const double rows = static_cast<double>(*left) * kShareOfIndex /
+                      static_cast<double>(std::max<uint64_t>(1, options.indexes)) / each;
+  return static_cast<uint64_t>(std::min(rows, static_cast<double>(kIndexRowsMax)));
+}
+
+double prints_each(uint32_t passage) {
+  // Pages have 613 shingles on average, but most are far shorter (docs/adr/0033).
+  constexpr double kPrintsLeast = 13.8;
+  constexpr double kShingles = 613;
+  return std::max(kPrintsLeast, 2 * kShingles / (passage + 1.0));
+}
+
+BytesEach bytes_each(const CandidateIndexOptions& options) {
+  return {
+      .row = static_cast<double>(RowStore(options).stride()),
+      .tables = static_cast<double>(tables_of(options)) * LineTable::bytes_each(),
+      .prints = options.track_prints ? 1 + prints_each(options.passage) * PrintTable::bytes_each() : 0};
 }
 
 }  // namespace doppel

@@ -1,14 +1,267 @@
 #include "index/segment_build.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "base/check.h"
+#include "base/crc32c.h"
+#include "base/pod_vector.h"
 #include "base/status.h"
-#include "index/segment_writer.h"
+#include "index/row_store.h"
+#include "index/segment_filter.h"
+#include "index/segment_format.h"
 
 namespace doppel {
+
+// Writes the keys of a segment, or its prints: filter, pages and directory. Keeps about a megabyte in memory,
+// and four bytes for each page.
+
+// Bytes that follow each other in a file.
+class SegmentStream {
+ public:
+  SegmentStream(SegmentSink& sink, uint64_t offset) : sink_(sink), offset_(offset) {}
+  absl::Status put(std::string_view bytes);
+  // Ends a page with its checksum, puts it and clears it.
+  absl::Status put_page(std::string& page);
+  absl::Status flush();
+  uint64_t offset() const { return offset_ + bytes_.size(); }
+
+ private:
+  static constexpr size_t kBytes = size_t{1} << 20;
+  SegmentSink& sink_;
+  uint64_t offset_;  // of bytes_
+  std::string bytes_;
+};
+
+class SegmentKeyWriter {
+ public:
+  // `entries` may be an upper bound. `sink` must outlive the writer. The part begins at offset `at`.
+  SegmentKeyWriter(const KeyShape& shape, uint64_t at, uint64_t entries, uint32_t columns, uint64_t rows,
+                   int ordinal_bits, SegmentSink& sink);
+
+  // Ascending by key, then by ordinal.
+  absl::Status add(uint64_t key, uint32_t ordinal);
+  // Writes the rest.
+  absl::StatusOr<KeyPart> finish();
+
+ private:
+  absl::Status end_page();
+  absl::Status filter_up_to(uint64_t chunk);
+
+  const KeyShape shape_;
+  const uint64_t rows_;
+  const int ordinal_bits_;
+  SegmentSink& sink_;
+  KeyPart part_;
+  SegmentStream filter_, pages_;
+  FilterBuilder filter_builder_;
+  PodVector<uint32_t> directory_;
+  std::string page_;
+  uint32_t in_page_ = 0;
+  uint64_t page_first_ = 0;
+  uint64_t last_key_ = ~uint64_t{0};
+  bool last_repeated_ = false;
+};
+
+absl::Status SegmentStream::put(std::string_view bytes) {
+  bytes_.append(bytes);
+  return bytes_.size() < kBytes ? absl::OkStatus() : flush();
+}
+
+absl::Status SegmentStream::put_page(std::string& page) {
+  page.resize(kSegmentPage);
+  store(page.data(), segment_page_crc(offset(), reinterpret_cast<const uint8_t*>(page.data())));
+  RETURN_IF_ERROR(put(page));
+  page.clear();
+  return absl::OkStatus();
+}
+
+absl::Status SegmentStream::flush() {
+  RETURN_IF_ERROR(sink_.write_at(offset_, bytes_));
+  offset_ += bytes_.size();
+  bytes_.clear();
+  return absl::OkStatus();
+}
+
+SegmentKeyWriter::SegmentKeyWriter(const KeyShape& shape, uint64_t at, uint64_t entries, uint32_t columns,
+                                   uint64_t rows, int ordinal_bits, SegmentSink& sink)
+    : shape_(shape),
+      rows_(rows),
+      ordinal_bits_(ordinal_bits),
+      sink_(sink),
+      part_{.at = at, .filter = FilterShape::of(entries, columns)},
+      filter_(sink, at),
+      pages_(sink, part_.page_at(0)),
+      filter_builder_(part_.filter) {}
+
+absl::Status SegmentKeyWriter::add(uint64_t key, uint32_t ordinal) {
+  DOPPEL_CHECK(key >> shape_.bits == 0 && (part_.entries == 0 || key >= last_key_) && ordinal < rows_,
+               "entries of a segment ascend and name its rows", key, last_key_, ordinal, rows_);
+  const uint64_t of_filter = shape_.filter_key(key);
+  const bool same = part_.entries != 0 && of_filter == shape_.filter_key(last_key_);
+  if (!same) {
+    RETURN_IF_ERROR(filter_up_to(filter_builder_.chunk_of(of_filter)));
+    filter_builder_.add(of_filter, false);
+  } else if (shape_.repeats && !last_repeated_) {
+    filter_builder_.add(of_filter, true);
+  }
+  last_repeated_ = same;
+  last_key_ = key;
+
+  const int distance_bits = 8 * shape_.entry_bytes - ordinal_bits_;
+  if (in_page_ == KeyPage::entries(shape_) || (in_page_ > 0 && (key - page_first_) >> distance_bits != 0))
+    RETURN_IF_ERROR(end_page());
+  if (in_page_ == 0) {
+    page_first_ = key;
+    directory_.push_back(static_cast<uint32_t>(key >> (shape_.bits - 32)));
+    page_.resize(KeyPage::kHead);
+  }
+  const uint64_t entry = (key - page_first_) << ordinal_bits_ | ordinal;
+  page_.append(reinterpret_cast<const char*>(&entry), static_cast<size_t>(shape_.entry_bytes));
+  ++in_page_;
+  ++part_.entries;
+  return absl::OkStatus();
+}
+
+absl::Status SegmentKeyWriter::end_page() {
+  if (in_page_ == 0) return absl::OkStatus();
+  store(page_.data() + 4, static_cast<uint16_t>(in_page_));
+  store(page_.data() + 8, page_first_);
+  RETURN_IF_ERROR(pages_.put_page(page_));
+  in_page_ = 0;
+  ++part_.pages;
+  return absl::OkStatus();
+}
+
+absl::Status SegmentKeyWriter::filter_up_to(uint64_t chunk) {
+  while (filter_builder_.chunk() < chunk) {
+    const std::string_view solved = filter_builder_.solve();
+    part_.filter_crc = crc32c(solved, part_.filter_crc);
+    RETURN_IF_ERROR(filter_.put(solved));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<KeyPart> SegmentKeyWriter::finish() {
+  RETURN_IF_ERROR(filter_up_to(part_.filter.chunks));
+  RETURN_IF_ERROR(filter_.flush());
+  RETURN_IF_ERROR(end_page());
+  RETURN_IF_ERROR(pages_.flush());
+  const std::string_view directory(reinterpret_cast<const char*>(directory_.data()), 4 * directory_.size());
+  part_.directory_crc = crc32c(directory);
+  RETURN_IF_ERROR(sink_.write_at(part_.directory_at(), directory));
+  return part_;
+}
+
+// Writes a segment: first all rows by number, then all entries by key, then those of prints. Keeps a few
+// megabytes in memory.
+
+// How much a segment gets. The numbers of entries may be upper bounds.
+struct SegmentAmount {
+  uint64_t rows = 0;
+  uint64_t keys = 0;
+  uint64_t prints = 0;
+};
+
+class SegmentWriter {
+ public:
+  // `sink` must outlive the writer.
+  SegmentWriter(const CandidateIndexOptions& options, Seq first, const SegmentAmount& amount,
+                uint32_t columns, SegmentSink& sink);
+
+  // A row in RowLayout, and how many prints it lists.
+  absl::Status add_row(const uint8_t* row, uint32_t prints);
+  // Ascending by key, then by ordinal.
+  absl::Status add_key(uint64_t key, uint32_t ordinal) { return keys_.add(key, ordinal); }
+  // The same, after all keys.
+  absl::Status add_print(uint64_t print, uint32_t ordinal);
+  // Writes the rest, and the header last.
+  absl::Status finish();
+
+ private:
+  static SegmentHeader header_of(const CandidateIndexOptions& options, Seq first, uint64_t rows);
+  absl::Status begin_prints();
+
+  const SegmentAmount amount_;
+  const uint32_t columns_;
+  SegmentSink& sink_;
+  SegmentHeader header_;
+  SegmentStream rows_, counts_;
+  SegmentKeyWriter keys_;
+  std::optional<SegmentKeyWriter> prints_;
+  uint64_t rows_added_ = 0;
+  std::string row_page_;
+};
+
+SegmentHeader SegmentWriter::header_of(const CandidateIndexOptions& options, Seq first, uint64_t rows) {
+  DOPPEL_CHECK(rows <= kSegmentRowsMax, "the ordinals of a segment have 28 bits", rows);
+  SegmentHeader header;
+  header.first = first;
+  header.rows = rows;
+  header.stride = static_cast<uint32_t>(RowLayout(options).stride());
+  header.with_prints = options.track_prints;
+  header.scheme = segment_scheme(options);
+  return header;
+}
+
+SegmentWriter::SegmentWriter(const CandidateIndexOptions& options, Seq first, const SegmentAmount& amount,
+                             uint32_t columns, SegmentSink& sink)
+    : amount_(amount),
+      columns_(columns),
+      sink_(sink),
+      header_(header_of(options, first, amount.rows)),
+      rows_(sink, header_.row_page_at(0)),
+      counts_(sink, header_.counts_at()),
+      keys_(kRowKeys, header_.keys_at(), amount.keys, columns, amount.rows, header_.ordinal_bits(), sink) {}
+
+absl::Status SegmentWriter::add_row(const uint8_t* row, uint32_t prints) {
+  std::string_view left(reinterpret_cast<const char*>(row), header_.stride);
+  while (!left.empty()) {
+    if (row_page_.empty()) row_page_.resize(RowPage::kHead);
+    const size_t fits = std::min(left.size(), kSegmentPage - row_page_.size());
+    row_page_.append(left.substr(0, fits));
+    left.remove_prefix(fits);
+    if (row_page_.size() == kSegmentPage) RETURN_IF_ERROR(rows_.put_page(row_page_));
+  }
+  ++rows_added_;
+  if (!header_.with_prints) return absl::OkStatus();
+  const auto count = static_cast<char>(std::min<size_t>(prints, kPrintsCounted));
+  header_.counts_crc = crc32c({&count, 1}, header_.counts_crc);
+  return counts_.put({&count, 1});
+}
+
+absl::Status SegmentWriter::begin_prints() {
+  ASSIGN_OR_RETURN(header_.keys, keys_.finish());
+  prints_.emplace(kPrintKeys, header_.prints_at(), amount_.prints, columns_, amount_.rows,
+                  header_.ordinal_bits(), sink_);
+  return absl::OkStatus();
+}
+
+absl::Status SegmentWriter::add_print(uint64_t print, uint32_t ordinal) {
+  if (!prints_) RETURN_IF_ERROR(begin_prints());
+  return prints_->add(print, ordinal);
+}
+
+absl::Status SegmentWriter::finish() {
+  DOPPEL_CHECK(rows_added_ == header_.rows, "a segment gets the rows that it was announced with", rows_added_,
+               header_.rows);
+  if (!row_page_.empty()) RETURN_IF_ERROR(rows_.put_page(row_page_));
+  RETURN_IF_ERROR(rows_.flush());
+  RETURN_IF_ERROR(counts_.flush());
+  if (!header_.with_prints) {
+    ASSIGN_OR_RETURN(header_.keys, keys_.finish());
+  } else {
+    if (!prints_) RETURN_IF_ERROR(begin_prints());
+    ASSIGN_OR_RETURN(header_.prints, prints_->finish());
+  }
+  return sink_.write_at(0, encode_segment_header(header_));
+}
+
 namespace {
 
 // In a builder, an entry and its ordinal are one number.

@@ -6,7 +6,7 @@
 
 #include "index/index.h"
 #include "index/segment.h"
-#include "index/segment_io.h"
+#include "index/segment_format.h"
 
 namespace doppel {
 

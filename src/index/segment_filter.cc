@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "base/check.h"
-#include "index/segment_filter_probe.h"
 
 namespace doppel {
 

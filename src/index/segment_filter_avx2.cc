@@ -1,6 +1,6 @@
 // With the instruction that counts bits.
 
-#include "index/segment_filter_probe.h"
+#include "index/segment_filter.h"
 
 namespace doppel {
 

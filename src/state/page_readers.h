@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "index/segment_io.h"
+#include "index/segment_format.h"
 
 namespace doppel {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "index/segment_io.h"
+#include "index/segment_format.h"
 #include "state/file.h"
 
 namespace doppel {

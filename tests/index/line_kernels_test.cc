@@ -11,8 +11,6 @@
 #include <tuple>
 #include <vector>
 
-#include "index/rebuild.h"
-
 namespace doppel {
 namespace {
 

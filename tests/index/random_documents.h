@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "index/band_key.h"
+#include "index/banding.h"
 #include "index/index.h"
 #include "sketch/prints.h"
 

@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-#include "index/band_key.h"
+#include "index/banding.h"
 #include "memory_segments.h"
 #include "random_documents.h"
 #include "reference_index.h"
