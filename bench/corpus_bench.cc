@@ -15,7 +15,6 @@
 #include <cstdio>
 #include <string>
 
-#include "engine/signed_file.h"
 #include "engine/signed_record.h"
 #include "open/setup.h"
 #include "records/metadata.h"

@@ -30,7 +30,7 @@
 #include <vector>
 
 #include "base/simd.h"
-#include "engine/memory_ahead.h"
+#include "engine/engine.h"
 #include "index/index.h"
 #include "index/pages.h"
 

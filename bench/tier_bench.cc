@@ -30,7 +30,6 @@
 #include "index/index.h"
 #include "index/segment_build.h"
 #include "index/segment_set.h"
-#include "state/page_readers.h"
 #include "state/segment_file.h"
 #include "tier_documents.h"
 

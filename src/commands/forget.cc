@@ -8,7 +8,7 @@
 #include "commands/say.h"
 #include "daemon/forget_requests.h"
 #include "fmt/format.h"
-#include "state/lock.h"
+#include "state/file.h"
 
 namespace doppel {
 namespace {

@@ -14,7 +14,7 @@
 #include "insight/json_writer.h"
 #include "insight/show.h"
 #include "records/metadata.h"
-#include "state/kafka_position.h"
+#include "state/index_log.h"
 #include "state/state_view.h"
 
 namespace doppel {

@@ -10,8 +10,8 @@
 #include "fmt/format.h"
 #include "kafka/log/offsets.h"
 #include "kafka/topics/plan.h"
+#include "state/file.h"
 #include "state/journal.h"
-#include "state/lock.h"
 
 namespace doppel {
 namespace {

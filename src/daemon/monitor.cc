@@ -7,7 +7,7 @@
 #include "engine/limits.h"
 #include "metrics/fetch_metrics.h"
 #include "metrics/kafka_metrics.h"
-#include "state/kafka_position.h"
+#include "state/index_log.h"
 
 namespace doppel {
 namespace {

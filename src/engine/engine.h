@@ -4,23 +4,53 @@
 // takes memory from the system ahead of the index, and its only I/O is through Bodies.
 
 #include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <shared_mutex>
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "engine/memory_ahead.h"
 #include "engine/originals.h"
 #include "engine/resolve.h"
 #include "engine/rule.h"
 #include "engine/sign.h"
 
 namespace doppel {
+
+// A thread that takes memory from the system before it is needed, so that no urgent work waits for the first
+// touch of a page. It starts with the first request.
+class MemoryAhead {
+ public:
+  MemoryAhead() = default;
+  ~MemoryAhead();
+  MemoryAhead(const MemoryAhead&) = delete;
+  MemoryAhead& operator=(const MemoryAhead&) = delete;
+
+  // Requests memory; it is taken soon. Memory that is present stays unchanged, and unmapped memory is
+  // skipped. Nothing depends on it: other memory is provided at its first touch.
+  void take(void* at, size_t bytes);
+  // Returns when all requested memory is present.
+  void wait();
+
+ private:
+  void run();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::pair<char*, size_t>> pieces_;  // the first one is being processed
+  bool stop_ = false;
+  std::thread thread_;
+};
 
 struct EngineOptions {
   Scheme scheme;

@@ -10,10 +10,9 @@
 
 #include "engine/answer.h"
 #include "engine/bodies.h"
-#include "engine/document_set.h"
+#include "engine/old_originals.h"
 #include "engine/rule.h"
 #include "engine/shard_set.h"
-#include "engine/share_index.h"
 #include "engine/sign.h"
 
 namespace doppel {

@@ -3,6 +3,7 @@
 // than one if there are more originals than one index takes. Each document is looked up in every share.
 // Originals of other processes belong to no share; only their numbers count here.
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -90,6 +91,27 @@ class Originals {
   // The rows of one share while a batch is applied.
   std::vector<Row> new_rows_;
   std::vector<uint64_t> new_keys_;
+};
+
+// The originals that a process stores, for searches: which are live, and where their bodies are. Use it
+// only on the pipeline's thread, between batches.
+class KeptOriginals {
+ public:
+  explicit KeptOriginals(const Originals& numbers) : numbers_(numbers) {}
+  virtual ~KeptOriginals() = default;
+
+  // Excludes the originals of indexes that are only read.
+  Seq lowest_live() const { return std::max(numbers_.lowest_live(), numbers_.first_own()); }
+  Seq next_seq() const { return numbers_.next_seq(); }
+  // nullopt: it is not live, or not stored here.
+  virtual std::optional<BodyRef> body(Seq seq) const {
+    if (seq < numbers_.first_own() || !numbers_.live(seq)) return std::nullopt;
+    return numbers_.body(seq).value_or(BodyRef());  // not readable: the reader of the body reports it
+  }
+  bool live(Seq seq) const { return body(seq).has_value(); }
+
+ private:
+  const Originals& numbers_;
 };
 
 }  // namespace doppel

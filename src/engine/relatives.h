@@ -13,7 +13,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "base/pod_vector.h"
-#include "engine/relation.h"
+#include "engine/rule.h"
 #include "sketch/compact_set.h"
 #include "sketch/prints.h"
 

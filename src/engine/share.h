@@ -7,8 +7,8 @@
 #include <span>
 
 #include "engine/match.h"
+#include "engine/old_originals.h"
 #include "engine/resolved.h"
-#include "engine/share_index.h"
 
 namespace doppel {
 

@@ -8,9 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "base/pod_vector.h"
 #include "doppel/verdict.h"
 #include "engine/rule.h"
+#include "sketch/compact_set.h"
 #include "sketch/prints.h"
 #include "sketch/sketch.h"
 #include "text/digest.h"
@@ -135,6 +137,23 @@ class Signer {
   PodVector<uint64_t> in_order_;  // all shingles, for prints
   bool any_text_ = false, left_out_ = false;
   uint64_t shingle_count_ = 0;  // with repeats
+};
+
+// The set of one document of a batch in two forms: sorted values for comparison, and coded for storage. Each
+// is made when it is first needed.
+struct DocumentSet {
+  bool made = false;
+  CompactSet set;
+  std::string coded;               // empty if not made yet, or left out
+  PodVector<uint32_t> cell_sizes;  // see TextMap; empty if not counted yet
+
+  void clear() {
+    made = false;
+    coded.clear();
+    cell_sizes.clear();
+  }
+  absl::Status make(const SignedDocument& document);
+  void code(const SignedDocument& document);
 };
 
 }  // namespace doppel

@@ -18,7 +18,7 @@ enum class InputKind {
   whole,           // one document
   lines,           // a document in each line
   values,          // JSON objects over several lines or in an array
-  signed_records,  // engine/signed_file.h
+  signed_records,  // engine/signed_record.h
   warc,
   arc,      // the predecessor of WARC
   parquet,  // this and `arrow` are recognised by content alone

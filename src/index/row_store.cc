@@ -96,7 +96,6 @@ uint64_t RowStore::bytes() const {
   return (next_ - (std::max(low_, first_chunk_ << kChunkBits) >> kChunkBits << kChunkBits)) * stride();
 }
 
-
 namespace {
 
 // Share of the address space for the index; the rest is for documents, threads and the heap.
@@ -124,10 +123,9 @@ double prints_each(uint32_t passage) {
 }
 
 BytesEach bytes_each(const CandidateIndexOptions& options) {
-  return {
-      .row = static_cast<double>(RowStore(options).stride()),
-      .tables = static_cast<double>(tables_of(options)) * LineTable::bytes_each(),
-      .prints = options.track_prints ? 1 + prints_each(options.passage) * PrintTable::bytes_each() : 0};
+  return {.row = static_cast<double>(RowStore(options).stride()),
+          .tables = static_cast<double>(tables_of(options)) * LineTable::bytes_each(),
+          .prints = options.track_prints ? 1 + prints_each(options.passage) * PrintTable::bytes_each() : 0};
 }
 
 }  // namespace doppel

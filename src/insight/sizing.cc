@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "engine/stored_set.h"
+#include "engine/bodies.h"
 #include "index/index.h"
 #include "index/print_table.h"
 #include "index/segment_build.h"

@@ -20,7 +20,7 @@
 #include "pipeline/ends.h"
 #include "pipeline/pipeline.h"
 #include "records/events.h"
-#include "state/kafka_position.h"
+#include "state/index_log.h"
 
 namespace doppel::kafka {
 

@@ -11,7 +11,7 @@
 
 #include "metrics/index_metrics.h"
 #include "metrics/stream_metrics.h"
-#include "state/restore_progress.h"
+#include "state/restore.h"
 
 namespace doppel {
 

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "engine/engine.h"
+#include "engine/originals.h"
 #include "pipeline/ends.h"
-#include "state/kept_originals.h"
 #include "state/state_dir.h"
 
 namespace doppel {

@@ -34,8 +34,7 @@
 #include "shards/remote_answers.h"
 #include "signing/sign_topic.h"
 #include "state/file.h"
-#include "state/kafka_position.h"
-#include "state/lock.h"
+#include "state/index_log.h"
 
 namespace doppel {
 namespace {

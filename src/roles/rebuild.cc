@@ -23,7 +23,6 @@
 #include "open/setup.h"
 #include "pipeline/pipeline.h"
 #include "state/file.h"
-#include "state/lock.h"
 
 namespace doppel {
 namespace {

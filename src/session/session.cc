@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "records/metadata.h"
 #include "session/same_document.h"
-#include "state/kafka_position.h"
+#include "state/index_log.h"
 #include "state/state_view.h"
 
 namespace doppel {

@@ -15,8 +15,8 @@
 #include "absl/status/statusor.h"
 #include "engine/engine.h"
 #include "state/against.h"
-#include "state/old_segments.h"
-#include "state/restore_progress.h"
+#include "state/restore.h"
+#include "state/segment_directory.h"
 #include "state/state_dir.h"
 
 namespace doppel {

@@ -1,6 +1,6 @@
 #pragma once
 // The topic between matchers and the resolver of an index on many machines. Partition 0 has the resolver's
-// questions, partition 1 the matchers' answers (engine/answer_record.h). An answer depends only on the order,
+// questions, partition 1 the matchers' answers (engine/answer.h). An answer depends only on the order,
 // the index log and a cut. So repeated, late and competing answers do no harm, and no transactions are
 // needed.
 
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/answer_record.h"
+#include "engine/answer.h"
 #include "engine/resolve.h"
 #include "kafka/cluster.h"
 #include "kafka/producer.h"

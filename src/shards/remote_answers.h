@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "engine/answer_record.h"
+#include "engine/answer.h"
 #include "engine/engine.h"
 #include "kafka/cluster.h"
 #include "pipeline/pipeline.h"

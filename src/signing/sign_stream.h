@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "engine/signed_file.h"
+#include "engine/signed_record.h"
 #include "pipeline/sign_record.h"
 #include "pipeline/stream.h"
 
@@ -35,7 +35,7 @@ class SignedOutput {
   virtual absl::Status finish() { return absl::OkStatus(); }
 };
 
-// Writes frames after a header (engine/signed_file.h). "-" is stdout; a path that ends in .gz or .zst is
+// Writes frames after a header (engine/signed_record.h). "-" is stdout; a path that ends in .gz or .zst is
 // compressed. The file appears under its name only with finish().
 absl::StatusOr<std::unique_ptr<SignedOutput>> signed_file_output(const std::string& path,
                                                                  const SignedFileHeader& header);

@@ -7,8 +7,8 @@
 
 #include "base/status.h"
 #include "fmt/format.h"
+#include "state/file.h"
 #include "state/journal.h"
-#include "state/lock.h"
 #include "state/restore.h"
 #include "state/scheme.h"
 #include "state/state_view.h"

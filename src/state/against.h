@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "engine/engine.h"
-#include "state/restore_progress.h"
+#include "state/restore.h"
 #include "state/state_dir.h"
 #include "text/hash_key.h"
 

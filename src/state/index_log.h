@@ -38,15 +38,17 @@
 //                                    before its name means that it has ended, and the log is free
 //                                    (docs/adr/0021)
 //   cut                          'C' string generation, varint how many batches of this generation were
-//                                    decided: answers of other processes name both (engine/answer_record.h)
+//                                    decided: answers of other processes name both (engine/answer.h)
 //   batch                        'B' varint how many records its transaction wrote here, including this one
 //
 // A batch is one transaction: originals (ascending), missing documents, better copies, removals, expire, the
 // progress of the partitions that moved, and at its end the number of its records.
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -54,7 +56,7 @@
 #include "base/bytes.h"
 #include "engine/bodies.h"
 #include "engine/resolved.h"
-#include "state/file_header.h"
+#include "state/columns.h"
 
 namespace doppel {
 
@@ -181,4 +183,28 @@ uint32_t incarnation_of(int32_t stored);
 // has_value is false for a null value. DataLoss: the record is damaged, or does not belong to an index log.
 absl::StatusOr<LogRecord> parse_log_record(std::string_view key, std::string_view value, bool has_value);
 
+namespace kafka {
+
+// The position of a snapshot in its index log. Commits of the state directory store it as their source
+// position.
+struct KafkaPosition {
+  std::string cluster;
+  std::string index_log;
+  int64_t log_offset = 0;     // everything before it is covered
+  int64_t covered_ms = 0;     // machine's clock: the log had nothing more at this time
+  int64_t epoch_offset = -1;  // of the record that identifies the complete index; -1: unknown
+  LogExpire expire;
+  LogCut cut;         // of an index on several machines; no generation: none
+  std::string owner;  // of the last claim, as in its record; empty: unknown
+  std::map<std::pair<std::string, int32_t>, LogProgress> progress;
+
+  std::vector<LogProgress> progress_list() const;
+};
+
+std::string encode_position(const KafkaPosition& position);
+absl::StatusOr<KafkaPosition> decode_position(std::string_view bytes);
+// Whether the bytes are a Kafka position, not one of files.
+bool is_kafka_position(std::string_view bytes);
+
+}  // namespace kafka
 }  // namespace doppel

@@ -1,5 +1,5 @@
 #pragma once
-// The file "journal": a header (file_header.h), then records: one checkpoint, then one commit per batch.
+// The file "journal": a header (columns.h), then records: one checkpoint, then one commit per batch.
 //
 //    0  u32 length of the payload
 //    4  u32 CRC32C of length and payload, seeded with the same field of the previous record (the first: 0)
@@ -14,7 +14,7 @@
 //         varint  lowest number whose row and body are kept
 //         varint  documents judged
 //         i64     when it was made, milliseconds since 1970 by the machine's clock
-//         3: the delta of the source position (position_delta.h); else string source position
+//         3: the delta of the source position (PositionDelta); else string source position
 //         string  sink position, clock (varint length, bytes)
 //         varint  number of removals, then each removed number as varint: the first, then the gaps
 //                 (ascending). A commit has the numbers removed since the previous record, a checkpoint all
@@ -40,13 +40,38 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/bytes.h"
 #include "engine/resolved.h"
 #include "index/index.h"
+#include "state/columns.h"
 #include "state/file.h"
-#include "state/file_header.h"
-#include "state/position_delta.h"
 
 namespace doppel {
+
+// What changed in a position since the previous commit. Positions of files grow with the number of files,
+// but two successive ones differ only at their ends. So a commit stores the difference.
+//
+//   new = before[0, front) + middle + before[size - back - 4, size - 4) + tail
+//
+// A position may end with a checksum. So its last four bytes (`tail`) are always written, and only the
+// bytes before them are compared. In the journal: varint front, string middle, varint back, string tail.
+struct PositionDelta {
+  uint64_t front = 0;  // bytes kept at the beginning
+  std::string middle;
+  uint64_t back = 0;  // bytes kept at the end, before the last four
+  std::string tail;   // at most four bytes
+  bool operator==(const PositionDelta&) const = default;
+};
+
+PositionDelta delta_of(std::string_view before, std::string_view after);
+void put_delta(std::string& out, const PositionDelta& delta);
+PositionDelta take_delta(ByteReader& in);
+
+// Returns false if the delta does not match a position of this length. Otherwise sets `length` to the length
+// of the new position.
+bool fits(const PositionDelta& delta, uint64_t& length);
+// Takes time in proportion to the delta and its back, not to the position. The delta must fit.
+void apply(const PositionDelta& delta, std::string& position);
 
 // The settings that an index was made with. Only the rule may change.
 struct Identity {

@@ -1,13 +1,36 @@
-#include "state/recovery.h"
+// Opens a state directory: a new one, or at the newest commit that all files support.
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "absl/status/statusor.h"
 #include "base/status.h"
+#include "state/columns.h"
+#include "state/file.h"
+#include "state/journal.h"
+#include "state/state_dir_impl.h"
 
 namespace doppel {
 namespace {
+
+constexpr uint64_t kBodiesEnd = uint64_t{1} << 40;
+
+// The last commit that all files support. The columns must be as long as it says. What they gained since the
+// checkpoint must have the checksums in the commits, because after a power loss anything behind a checkpoint
+// may be torn. The outputs must be long enough, too.
+struct Recovery {
+  size_t entry = 0;                // index in JournalContents::entries
+  std::vector<std::string> notes;  // why it is not the last one
+};
 
 // Says what is wrong with [from, to) of a column that a commit counted; empty if nothing is.
 absl::StatusOr<std::string> fault_of(const File& file, uint64_t size, uint64_t from, uint64_t to,
@@ -18,8 +41,8 @@ absl::StatusOr<std::string> fault_of(const File& file, uint64_t size, uint64_t f
   return std::string();
 }
 
-}  // namespace
-
+// Returns the first row of [from, to) whose checksum does not match (with `bodies`, also the checksum of its
+// body), or `to`. `what` then says what is wrong with it.
 absl::StatusOr<Seq> first_bad_row(const File& hot, const HotFormat& format, const BodiesFile* bodies,
                                   Seq from, Seq to, std::string& what) {
   ASSIGN_OR_RETURN(const uint64_t size, hot.size());
@@ -41,6 +64,8 @@ absl::StatusOr<Seq> first_bad_row(const File& hot, const HotFormat& format, cons
   return to;  // choose_commit() notices if the file is too short
 }
 
+// Rows from `limit` on are known to be bad. It is an error if not even the checkpoint is supported; the
+// message names the file.
 absl::StatusOr<Recovery> choose_commit(const JournalContents& journal, const std::string& journal_path,
                                        const File& hot, const HotFormat& format, const File& bodies,
                                        Seq limit, const std::function<bool(std::string_view)>& supports) {
@@ -111,6 +136,249 @@ absl::StatusOr<Recovery> choose_commit(const JournalContents& journal, const std
                                          journal.entries[recovery.entry].record.commits));
   }
   return recovery;
+}
+
+}  // namespace
+
+absl::Status StateDir::Impl::open(const Supports& supports) {
+  const std::string& directory = options.directory;
+  RETURN_IF_ERROR(make_directories(directory));
+  ASSIGN_OR_RETURN(lock, lock_directory(directory));
+  mark_if_broken.emplace(join(directory, kDamagedName));
+  hot_path = join(directory, "hot");
+  bodies_path = join(directory, "bodies");
+  journal_path = join(directory, kJournalName);
+  ::unlink(join(directory, kNewJournalName).c_str());  // an unfinished checkpoint
+  identity = {options.data_scheme, options.rule, options.num_perm, options.mask_words};
+  RETURN_IF_ERROR(journal_paths(directory).empty() ? create() : recover(supports));
+
+  if (options.epoch && *options.epoch != epoch) {
+    return absl::FailedPreconditionError(fmt::format("{}: holds index {}, not {}", directory,
+                                                     epoch_string(epoch), epoch_string(*options.epoch)));
+  }
+  recovered.epoch = epoch_string(epoch);
+  recovered.rule = identity.rule;
+  recovered.fresh = state.commits == 0;
+  recovered.next_seq = state.next_seq;
+  recovered.first_row = recovered.lowest_live = state.lowest_live;
+  recovered.source_position = state.source_position;
+  recovered.sink_position = state.sink_position;
+  recovered.clock = state.clock;
+  recovered.documents = state.documents;
+  tidy(state.removed, state.keep_from);
+  removed.insert(state.removed.begin(), state.removed.end());
+  struct stat info{};
+  const std::string key_path = join(directory, "hash.key");
+  if (::stat(key_path.c_str(), &info) == 0 && (info.st_mode & 0077) != 0) {
+    recovered.notes.push_back(
+        fmt::format("{0}: others than its owner may use the secret key; run: chmod 600 {0}", key_path));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StateDir::Impl::create() {
+  // A start that was killed before its first checkpoint leaves at most headers. More than that is an index
+  // that lost its journal, or not ours.
+  for (const auto& [path, kind] : {std::pair(hot_path, FileKind::hot), {bodies_path, FileKind::bodies}}) {
+    struct stat info{};
+    if (::stat(path.c_str(), &info) != 0 || static_cast<uint64_t>(info.st_size) <= kFileHeaderBytes) continue;
+    ASSIGN_OR_RETURN(const File file, File::open(path, O_RDONLY));
+    const bool ours = read_header(file, kind).ok();
+    return absl::Status(
+        ours ? absl::StatusCode::kDataLoss : absl::StatusCode::kFailedPrecondition,
+        fmt::format(
+            "{}: holds {} bytes, but {} is missing; restore the journal, or use another state directory",
+            path, info.st_size, journal_path));
+  }
+  if (options.epoch) {
+    epoch = *options.epoch;
+  } else {
+    ASSIGN_OR_RETURN(epoch, make_epoch());
+  }
+  format.emplace(options.num_perm, options.mask_words, epoch);
+  ASSIGN_OR_RETURN(hot, File::open(hot_path, O_RDWR | O_CREAT | O_TRUNC));
+  RETURN_IF_ERROR(hot.write_at(0, encode_header({.kind = FileKind::hot,
+                                                 .num_perm = static_cast<uint32_t>(options.num_perm),
+                                                 .mask_words = static_cast<uint32_t>(options.mask_words),
+                                                 .epoch = epoch})));
+  ASSIGN_OR_RETURN(File file, File::open(bodies_path, O_RDWR | O_CREAT | O_TRUNC));
+  RETURN_IF_ERROR(file.write_at(0, encode_header({.kind = FileKind::bodies, .epoch = epoch})));
+  bodies = std::make_unique<BodiesFile>(std::move(file), kFileHeaderBytes);
+  return checkpoint();
+}
+
+absl::Status StateDir::Impl::check_header(const FileHeader& header, const File& file) const {
+  if (header.epoch != epoch) {
+    return absl::DataLossError(fmt::format(
+        "{}: belongs to index {}, {} to index {}; restore all files of the directory from one copy",
+        file.path(), epoch_string(header.epoch), journal_path, epoch_string(epoch)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StateDir::Impl::refuse_differences(const Identity& stored) const {
+  // Rows depend on num_perm and mask_words, so these are compared like any other name.
+  const auto shape = [](const Identity& i) {
+    return fmt::format("{}\nnum_perm={}\nmask_words={}\n", i.data_scheme, i.num_perm, i.mask_words);
+  };
+  std::vector<std::string> differences = scheme_differences(shape(stored), shape(identity));
+  for (std::string& difference : rule_differences(stored.rule, identity.rule, options.accepted)) {
+    // The rule names the relations that the scheme only shows to be there.
+    const std::string name = difference.substr(0, difference.find(':'));
+    std::erase_if(differences, [&](const std::string& other) { return other.starts_with(name + ":"); });
+    differences.push_back(std::move(difference));
+  }
+  return refuse(differences);
+}
+
+absl::Status StateDir::Impl::refuse(const std::vector<std::string>& differences) const {
+  return doppel::refuse_differences(
+      fmt::format("{}: this index was made with other settings; use those, or a new state directory",
+                  options.directory),
+      differences);
+}
+
+absl::Status StateDir::Impl::open_columns(File& bodies_file) {
+  for (const std::string& path : {hot_path, bodies_path}) {
+    if (exists(path)) continue;
+    return absl::DataLossError(
+        fmt::format("{}: is missing; restore it, or use another state directory", path));
+  }
+  ASSIGN_OR_RETURN(hot, File::open(hot_path, O_RDWR));
+  ASSIGN_OR_RETURN(bodies_file, File::open(bodies_path, O_RDWR));
+  return absl::OkStatus();
+}
+
+// Uses the newest journal that is intact and that the columns support.
+absl::Status StateDir::Impl::recover(const Supports& supports) {
+  const std::string& directory = options.directory;
+  std::vector<std::string> paths = journal_paths(directory);
+  std::vector<JournalContents> journals;  // the readable ones, the newest first
+  std::vector<std::string> readable;
+  absl::Status first_error;
+  std::vector<std::string> notes;
+  const auto cannot_use = [&](const absl::Status& why) {
+    if (first_error.ok()) first_error = why;
+    notes.emplace_back(why.message());
+  };
+  if (paths.front() != journal_path) notes.push_back(fmt::format("{}: is missing", journal_path));
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(const File file, File::open(path, O_RDONLY));
+    // The commits of older journals are read only if they are needed.
+    absl::StatusOr<JournalContents> contents = read_journal(file, !journals.empty());
+    if (contents.ok()) {
+      journals.push_back(*std::move(contents));
+      readable.push_back(path);
+    } else if (absl::IsFailedPrecondition(contents.status())) {
+      return contents.status();  // written by another version
+    } else {
+      cannot_use(contents.status());
+    }
+  }
+  if (journals.empty()) return first_error;
+  RETURN_IF_ERROR(refuse_differences(journals.front().identity));
+  epoch = journals.front().epoch;
+  format.emplace(options.num_perm, options.mask_words, epoch);
+  File bodies_file;
+  RETURN_IF_ERROR(open_columns(bodies_file));
+  ASSIGN_OR_RETURN(const FileHeader hot_header, read_header(hot, FileKind::hot));
+  RETURN_IF_ERROR(check_header(hot_header, hot));
+  ASSIGN_OR_RETURN(const FileHeader bodies_header, read_header(bodies_file, FileKind::bodies));
+  RETURN_IF_ERROR(check_header(bodies_header, bodies_file));
+
+  // Verifies the rows between the oldest and the newest checkpoint, where an older journal can help. If
+  // damage was found earlier, verifies everything.
+  const std::string mark = join(directory, kDamagedName);
+  std::string reason;
+  if (std::ifstream text(mark); text) std::getline(text, reason);
+  const CommitRecord& newest = journals.front().entries.back().record;
+  Seq limit = newest.next_seq;
+  std::string damage;
+  if (exists(mark)) {
+    const BodiesFile all(File::open(bodies_path, O_RDONLY).value_or(File()), kBodiesEnd);
+    ASSIGN_OR_RETURN(limit, first_bad_row(hot, *format, &all, newest.keep_from, newest.next_seq, damage));
+  } else if (journals.size() > 1) {
+    const Seq to = journals.front().entries.front().record.next_seq;
+    const Seq from = std::max(journals.back().entries.front().record.next_seq, newest.lowest_live);
+    ASSIGN_OR_RETURN(const Seq bad, first_bad_row(hot, *format, nullptr, from, to, damage));
+    if (bad < to) limit = bad;
+  }
+  if (!damage.empty()) notes.push_back(damage);
+
+  for (size_t j = 0; j < journals.size(); ++j) {
+    if (j > 0) {
+      ASSIGN_OR_RETURN(const File file, File::open(readable[j], O_RDONLY));
+      ASSIGN_OR_RETURN(journals[j], read_journal(file));
+      absl::Status fits = refuse_differences(journals[j].identity);
+      if (fits.ok() && journals[j].epoch != epoch)
+        fits = absl::DataLossError(fmt::format("{}: belongs to another index", readable[j]));
+      if (!fits.ok()) {
+        cannot_use(fits);
+        continue;
+      }
+    }
+    absl::StatusOr<Recovery> found =
+        choose_commit(journals[j], readable[j], hot, *format, bodies_file, limit, supports);
+    if (!found.ok()) {
+      cannot_use(found.status());
+      continue;
+    }
+    const JournalEntry& chosen = journals[j].entries[found->entry];
+    if (readable[j] != journal_path) {
+      notes.push_back(fmt::format("continuing from commit {} of {}", chosen.record.commits, readable[j]));
+    }
+    RETURN_IF_ERROR(promote_journal(directory, readable[j]));
+    RETURN_IF_ERROR(cut(journals[j], chosen, bodies_file));
+    if (exists(mark)) {
+      notes.push_back(fmt::format("{}; everything was verified: {}", reason,
+                                  damage.empty() ? "no damage is left" : "what was damaged is cut off"));
+      ::unlink(mark.c_str());
+    }
+    identity.data_scheme = journals[j].identity.data_scheme;  // it may have lines that not every run knows
+    identity.rule = rule_in_force(journals[j].identity.rule, options.rule, options.accepted);
+    state = chosen.record;
+    state.source_position = journals[j].source_position(found->entry);
+    state.removed.clear();
+    for (size_t i = 0; i <= found->entry; ++i) {
+      const CommitRecord& each = journals[j].entries[i].record;
+      state.removed.insert(state.removed.end(), each.removed.begin(), each.removed.end());
+      apply_shown(each);
+    }
+    state.shown.clear();
+    recovered.notes = std::move(notes);
+    for (std::string& note : found->notes) recovered.notes.push_back(std::move(note));
+    checkpoint_seq = journals[j].entries.front().record.next_seq;
+    checkpoint_commits = journals[j].entries.front().record.commits;
+    checkpoints.last_ms = journals[j].entries.front().record.made_ms;
+    for (size_t k = j; k < journals.size(); ++k)
+      kept_from.push_back(journals[k].entries.front().record.keep_from);
+    bodies = std::make_unique<BodiesFile>(std::move(bodies_file), state.bodies_end);
+    ASSIGN_OR_RETURN(File file, File::open(journal_path, O_RDWR));
+    journal = JournalWriter(std::move(file), journals[j].version, journals[j].entries.front().end, chosen);
+    return absl::OkStatus();
+  }
+  if (!reason.empty() && absl::IsDataLoss(first_error))
+    return absl::DataLossError(fmt::format("{}: {}", reason, std_sv(first_error.message())));
+  return first_error;
+}
+
+// Cuts the journal first. If the columns came first and the machine lost power in between, records of the
+// journal would count data that is gone. Recovery would notice, but need not be relied on.
+absl::Status StateDir::Impl::cut(const JournalContents& contents, const JournalEntry& entry,
+                                 const File& bodies_file) {
+  const auto cut_one = [&](const File& file, uint64_t length) -> absl::Status {
+    ASSIGN_OR_RETURN(const uint64_t size, file.size());
+    if (size <= length) return absl::OkStatus();
+    recovered.cut_bytes += size - length;
+    RETURN_IF_ERROR(file.cut(length));
+    return durable() ? file.sync() : absl::OkStatus();
+  };
+  if (contents.file_bytes > entry.end) {
+    ASSIGN_OR_RETURN(const File file, File::open(journal_path, O_RDWR));
+    RETURN_IF_ERROR(cut_one(file, entry.end));
+  }
+  RETURN_IF_ERROR(cut_one(hot, format->offset(entry.record.next_seq)));
+  return cut_one(bodies_file, entry.record.bodies_end);
 }
 
 }  // namespace doppel

@@ -27,7 +27,7 @@
 #include "engine/bodies.h"
 #include "engine/resolved.h"
 #include "index/index.h"
-#include "state/file_header.h"
+#include "state/columns.h"
 #include "text/hash_key.h"
 
 namespace doppel {

@@ -1,6 +1,6 @@
 #pragma once
-// The implementation of a state directory, shared by the files that open it (state_open.cc), commit to it
-// (state_commit.cc) and query it (state_dir.cc).
+// The implementation of a state directory, shared by the file that opens it (recovery.cc) and the one that
+// commits to it and reads it (state_dir.cc).
 //
 // Rows and bodies are written once, to their final place. A commit is a small record that says how much of
 // them counts. So an original costs one row and one body, and what a crash leaves behind the last good
@@ -19,11 +19,9 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/pod_vector.h"
-#include "state/bodies_file.h"
-#include "state/file_header.h"
-#include "state/hot_file.h"
+#include "state/columns.h"
+#include "state/file.h"
 #include "state/journal.h"
-#include "state/lock.h"
 #include "state/scheme.h"
 #include "state/state_dir.h"
 

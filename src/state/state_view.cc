@@ -14,8 +14,7 @@
 #include "base/bytes.h"
 #include "base/pod_vector.h"
 #include "base/status.h"
-#include "state/bodies_file.h"
-#include "state/hot_file.h"
+#include "state/columns.h"
 
 namespace doppel {
 namespace {

@@ -26,7 +26,7 @@
 
 #include "base/clock.h"
 #include "engine/engine.h"
-#include "state/kept_originals.h"
+#include "engine/originals.h"
 #include "status/originals_wanted.h"
 
 namespace doppel {

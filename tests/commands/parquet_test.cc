@@ -8,7 +8,7 @@
 
 #include "commands/replaced.h"
 #include "commands/run_doppel.h"
-#include "engine/signed_file.h"
+#include "engine/signed_record.h"
 #include "files/parquet_writer.h"
 #include "packed.h"
 

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <optional>
 
-#include "state/lock.h"
+#include "state/file.h"
 #include "status/small_stream.h"
 #include "temporary_directory.h"
 

@@ -12,15 +12,12 @@
 
 #include "base/crc32c.h"
 #include "docs/layout.h"
-#include "engine/answer_record.h"
-#include "engine/signed_file.h"
+#include "engine/answer.h"
 #include "engine/signed_record.h"
 #include "records/metadata.h"
-#include "state/bodies_file.h"
-#include "state/hot_file.h"
+#include "state/columns.h"
 #include "state/index_log.h"
 #include "state/journal.h"
-#include "state/kafka_position.h"
 #include "state/support.h"
 
 namespace doppel::docs_test {

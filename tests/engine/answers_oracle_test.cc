@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/bodies.h"
 #include "engine/memory_store.h"
 #include "engine/share.h"
 #include "engine/steps.h"
-#include "engine/stored_set.h"
 
 namespace doppel {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/engine.h"
-#include "engine/newcomers.h"
+#include "engine/window.h"
 
 namespace doppel {
 namespace {

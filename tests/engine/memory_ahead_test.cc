@@ -1,4 +1,4 @@
-#include "engine/memory_ahead.h"
+#include "engine/engine.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

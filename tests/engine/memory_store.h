@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string>
 
-#include "engine/segment_store.h"
+#include "engine/old_originals.h"
 #include "index/memory_segments.h"
 
 namespace doppel::testing {

@@ -10,8 +10,8 @@
 #include <mutex>
 #include <vector>
 
+#include "engine/bodies.h"
 #include "engine/memory_store.h"
-#include "engine/stored_set.h"
 
 namespace doppel {
 namespace {

@@ -12,7 +12,6 @@
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
-#include "engine/signed_file.h"
 #include "sketch/compact_set.h"
 
 namespace doppel {

@@ -8,7 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
-#include "engine/answer_record.h"
+#include "engine/answer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string bytes(sizeof(uint32_t), '\0');

@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
-#include "engine/signed_file.h"
+#include "engine/signed_record.h"
 #include "pipeline/sign_record.h"
 #include "records/rejected_record.h"
 

@@ -14,10 +14,9 @@
 #include "base/bytes.h"
 #include "base/crc32c.h"
 #include "records/metadata.h"
-#include "state/hot_file.h"
+#include "state/columns.h"
 #include "state/index_log.h"
 #include "state/journal.h"
-#include "state/kafka_position.h"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include "engine/shard_set.h"
 #include "kafka/client.h"
 #include "open/setup.h"
+#include "state/index_log.h"
 #include "state/journal.h"
-#include "state/kafka_position.h"
 #include "state/state_dir.h"
 
 namespace doppel::testing {

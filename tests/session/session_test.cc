@@ -9,8 +9,8 @@
 #include "session/same_document.h"
 #include "session/stages.h"
 #include "state/file.h"
+#include "state/index_log.h"
 #include "state/journal.h"
-#include "state/kafka_position.h"
 #include "temporary_directory.h"
 
 namespace doppel {

@@ -1,4 +1,4 @@
-#include "state/bodies_file.h"
+#include "state/columns.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

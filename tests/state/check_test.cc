@@ -7,7 +7,7 @@
 #include <functional>
 #include <map>
 
-#include "state/hot_file.h"
+#include "state/columns.h"
 #include "state/journal.h"
 #include "support.h"
 

@@ -18,7 +18,6 @@
 #include <string>
 #include <thread>
 
-#include "state/lock.h"
 #include "state/state_dir.h"
 #include "temporary_directory.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
-#include "state/file_header.h"
+#include "state/columns.h"
 #include "state/journal.h"
 
 namespace doppel::state_test {

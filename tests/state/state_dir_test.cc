@@ -8,7 +8,7 @@
 #include <chrono>
 
 #include "base/crc32c.h"
-#include "state/file_header.h"
+#include "state/columns.h"
 #include "state/journal.h"
 #include "state/scheme.h"
 #include "support.h"

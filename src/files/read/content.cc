@@ -14,7 +14,7 @@
 #include <cerrno>
 #include <memory>
 
-#include "engine/signed_file.h"
+#include "engine/signed_record.h"
 #include "files/arrow/arrow_rows.h"
 #include "formats/bytes/charset.h"
 #include "formats/warc/warc.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "engine/signed_file.h"
+#include "engine/signed_record.h"
 
 namespace doppel {
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_join.h"
 #include "base/status.h"
-#include "engine/signed_file.h"
+#include "engine/signed_record.h"
 #include "state/scheme.h"
 
 namespace doppel {

@@ -1,5 +1,5 @@
 #pragma once
-// Reads a file of signed records (engine/signed_file.h). The value of each Record is one signed record.
+// Reads a file of signed records (engine/signed_record.h). The value of each Record is one signed record.
 
 #include <string>
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "engine/relation.h"
+#include "engine/rule.h"
 #include "formats/decoder.h"
 #include "formats/text_field.h"
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/status.h"
+#include "state/index_log.h"
 #include "state/journal.h"
-#include "state/kafka_position.h"
 
 namespace doppel {
 namespace {

@@ -13,7 +13,7 @@
 #include "kafka/log/epoch.h"
 #include "kafka/log/kafka_opening.h"
 #include "kafka/log/writes.h"
-#include "state/lock.h"
+#include "state/file.h"
 #include "state/scheme.h"
 
 namespace doppel {

@@ -13,9 +13,9 @@
 #include "kafka/log/standby.h"
 #include "kafka/sink.h"
 #include "kafka/topics/plan.h"
-#include "state/kafka_position.h"
-#include "state/old_segments.h"
-#include "state/restore_progress.h"
+#include "state/index_log.h"
+#include "state/restore.h"
+#include "state/segment_directory.h"
 #include "state/state_dir.h"
 
 namespace doppel {

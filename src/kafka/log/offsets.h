@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "kafka/cluster.h"
 #include "kafka/log/chosen_offsets.h"
-#include "state/kafka_position.h"
+#include "state/index_log.h"
 
 namespace doppel {
 

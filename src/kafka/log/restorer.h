@@ -10,7 +10,6 @@
 #include "engine/engine.h"
 #include "kafka/log_reader.h"
 #include "state/index_log.h"
-#include "state/kafka_position.h"
 #include "state/state_dir.h"
 
 namespace doppel {

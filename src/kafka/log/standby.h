@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "config/options.h"
 #include "kafka/topics/plan.h"
-#include "state/restore_progress.h"
+#include "state/restore.h"
 
 namespace doppel {
 

@@ -1,5 +1,4 @@
 // The header of the state's files: reading returns what was written, and errors say what to do.
-#include "state/file_header.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -10,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
+#include "state/columns.h"
 #include "temporary_directory.h"
 
 namespace doppel {
@@ -99,4 +99,5 @@ TEST(Epochs, AreRandomUuids) {
 }
 
 }  // namespace
+
 }  // namespace doppel

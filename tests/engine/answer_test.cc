@@ -1,5 +1,4 @@
 // Answers as records: reading returns what was written, and refuses everything else.
-#include "engine/answer_record.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +7,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "engine/answer.h"
 
 namespace doppel {
 namespace {
@@ -212,4 +213,5 @@ TEST(Shards, AreRefusedByWhatIsWrong) {
 }
 
 }  // namespace
+
 }  // namespace doppel
