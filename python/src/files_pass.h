@@ -11,7 +11,6 @@
 #include "absl/status/statusor.h"
 #include "files/position.h"
 #include "files/read/listing.h"
-#include "files/read/resume.h"
 #include "formats/decoder.h"
 #include "session/same_document.h"
 

@@ -7,11 +7,10 @@
 #include "commands/exit_codes.h"
 #include "commands/progress.h"
 #include "commands/say.h"
+#include "files/output_file.h"
 #include "files/places.h"
-#include "files/revisits/copies_of_events.h"
 #include "files/revisits/revisit_records.h"
 #include "files/revisits/rewrite.h"
-#include "files/whole_output.h"
 #include "insight/show.h"
 
 namespace doppel {

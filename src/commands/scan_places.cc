@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "files/write/sink_position.h"
+#include "files/write/outputs.h"
 #include "open/setup.h"
 
 namespace doppel {

@@ -10,8 +10,8 @@
 #include "commands/tune_report.h"
 #include "commands/tune_sample.h"
 #include "config/values.h"
+#include "files/output_file.h"
 #include "files/places.h"
-#include "files/whole_output.h"
 #include "insight/terminal.h"
 #include "open/setup.h"
 

@@ -1,20 +1,127 @@
-// Bytes wait in memory until flush(): only committed records reach the file, and one write carries a whole
-// batch.
-
 #include "files/output_file.h"
 
+// zlib.h: input pointers are const
+#define ZLIB_CONST
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
 
 #include "base/check.h"
 #include "base/standard_streams.h"
 #include "base/status.h"
 #include "files/fd.h"
-#include "files/packer.h"
+#include "files/places.h"
 
 namespace doppel {
+namespace {
 
+constexpr size_t kMost = 1U << 30;  // zlib counts in 32 bits
+
+class GzPacker final : public Packer {
+ public:
+  GzPacker() { ready_ = deflateInit2(&z_, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK; }
+  ~GzPacker() override {
+    if (ready_) deflateEnd(&z_);
+  }
+  GzPacker(const GzPacker&) = delete;
+  GzPacker& operator=(const GzPacker&) = delete;
+
+  absl::Status pack(std::string_view bytes, std::string& out) override { return put(bytes, true, out); }
+  absl::Status begin(std::string_view bytes, std::string& out) override { return put(bytes, false, out); }
+
+ private:
+  absl::Status put(std::string_view bytes, bool ends, std::string& out) {
+    if (!ready_ || (!open_ && deflateReset(&z_) != Z_OK))
+      return absl::ResourceExhaustedError("no memory to pack gz data");
+    open_ = !ends;
+    size_t end = out.size();
+    do {
+      const std::string_view part = bytes.substr(0, kMost);
+      bytes.remove_prefix(part.size());
+      z_.next_in = reinterpret_cast<const Bytef*>(part.data());
+      z_.avail_in = static_cast<uInt>(part.size());
+      do {
+        const size_t room = std::clamp<size_t>(part.size() / 2, 4096, kMost);
+        out.resize(end + room);
+        z_.next_out = reinterpret_cast<Bytef*>(out.data() + end);
+        z_.avail_out = static_cast<uInt>(room);
+        deflate(&z_, ends && bytes.empty() ? Z_FINISH : Z_NO_FLUSH);
+        end += room - z_.avail_out;
+      } while (z_.avail_out == 0);
+    } while (!bytes.empty());
+    out.resize(end);
+    return absl::OkStatus();
+  }
+
+  z_stream z_ = {};
+  bool ready_ = false;
+  bool open_ = false;  // a member has begun and not ended
+};
+
+class ZstPacker final : public Packer {
+ public:
+  absl::Status pack(std::string_view bytes, std::string& out) override {
+    if (context_ == nullptr) return absl::ResourceExhaustedError("no memory to pack zst data");
+    if (open_) return put(bytes, ZSTD_e_end, out);
+    const size_t at = out.size();
+    out.resize(at + ZSTD_compressBound(bytes.size()));
+    const size_t size = ZSTD_compressCCtx(context_.get(), out.data() + at, out.size() - at, bytes.data(),
+                                          bytes.size(), ZSTD_CLEVEL_DEFAULT);
+    out.resize(at + (ZSTD_isError(size) != 0 ? 0 : size));
+    return ZSTD_isError(size) != 0 ? absl::ResourceExhaustedError(ZSTD_getErrorName(size)) : absl::OkStatus();
+  }
+  absl::Status begin(std::string_view bytes, std::string& out) override {
+    if (context_ == nullptr) return absl::ResourceExhaustedError("no memory to pack zst data");
+    return put(bytes, ZSTD_e_continue, out);
+  }
+
+ private:
+  absl::Status put(std::string_view bytes, ZSTD_EndDirective how, std::string& out) {
+    // The last complete frame left its size in the context, and this frame has another.
+    if (!open_) ZSTD_CCtx_reset(context_.get(), ZSTD_reset_session_only);
+    open_ = how != ZSTD_e_end;
+    ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
+    for (bool more = true; more;) {
+      const size_t at = out.size();
+      out.resize(at + ZSTD_CStreamOutSize());
+      ZSTD_outBuffer packed{out.data() + at, out.size() - at, 0};
+      const size_t left = ZSTD_compressStream2(context_.get(), &packed, &in, how);
+      out.resize(at + packed.pos);
+      if (ZSTD_isError(left) != 0) return absl::ResourceExhaustedError(ZSTD_getErrorName(left));
+      more = how == ZSTD_e_end ? left != 0 : in.pos < in.size;
+    }
+    return absl::OkStatus();
+  }
+
+  bool open_ = false;  // a frame has begun and not ended
+  std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context_{ZSTD_createCCtx(), ZSTD_freeCCtx};
+};
+
+}  // namespace
+
+std::unique_ptr<Packer> make_packer(Packing packing) {
+  switch (packing) {
+    case Packing::gz:
+      return std::make_unique<GzPacker>();
+    case Packing::zst:
+      return std::make_unique<ZstPacker>();
+    case Packing::none:
+      break;
+  }
+  return nullptr;
+}
+
+// Bytes wait in memory until flush(): only committed records reach the file, and one write carries a whole
+// batch.
 struct OutputFile::State {
   std::string path;
   Fd fd;
@@ -183,5 +290,130 @@ uint64_t OutputFile::length() const {
   return state_->written + state_->packed.size() + state_->buffer.size();
 }
 const std::string& OutputFile::path() const { return state_->path; }
+
+namespace {
+
+constexpr uint64_t kBuffered = 1 << 20;
+
+// Paths that stand for open files: replacing one would write elsewhere.
+bool is_name_of_descriptor(const std::string& path) {
+  return path.starts_with("/dev/") || path.starts_with("/proc/");
+}
+
+}  // namespace
+
+struct WholeOutput::State {
+  std::string path;       // as given
+  std::string target;     // the file to be replaced; empty: the output is written directly
+  std::string temporary;  // the temporary file in the same directory
+  mode_t mode = 0;        // of the file that is replaced; 0: there is none
+  std::unique_ptr<OutputFile> file;
+  uint64_t flushed = 0;
+};
+
+WholeOutput::WholeOutput(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+WholeOutput::~WholeOutput() {
+  if (!state_->temporary.empty()) ::unlink(state_->temporary.c_str());
+}
+
+absl::StatusOr<std::unique_ptr<WholeOutput>> WholeOutput::open(const std::string& path) {
+  std::string_view name = path;
+  return open(path, packing_of(name));
+}
+
+absl::StatusOr<std::unique_ptr<WholeOutput>> WholeOutput::open_unpacked(const std::string& path) {
+  return open(path, Packing::none);
+}
+
+absl::StatusOr<std::unique_ptr<WholeOutput>> WholeOutput::open(const std::string& path, Packing packing) {
+  auto state = std::make_unique<State>();
+  state->path = path;
+  struct stat info = {};
+  const bool there = ::stat(path.c_str(), &info) == 0;
+  if (path == "-" || is_name_of_descriptor(path) || (there && !S_ISREG(info.st_mode))) {
+    ASSIGN_OR_RETURN(state->file, OutputFile::open(path, packing));
+    return std::unique_ptr<WholeOutput>(new WholeOutput(std::move(state)));
+  }
+  if (there && ::access(path.c_str(), W_OK) != 0) return io_error(path);
+  if (there) state->mode = info.st_mode & 07777;
+  state->target = behind_links(path);
+  const size_t name = state->target.rfind('/') + 1;  // 0 without a slash
+  // Hidden, so that readers of the directory skip it.
+  const std::string temporary =
+      fmt::format("{}.{}.{}.tmp", state->target.substr(0, name), state->target.substr(name), ::getpid());
+  absl::StatusOr<std::unique_ptr<OutputFile>> file = OutputFile::open(temporary, packing);
+  if (!file.ok()) {
+    return absl::Status(file.status().code(), absl_sv(fmt::format("{} cannot be written: {}", path,
+                                                                  std_sv(file.status().message()))));
+  }
+  state->file = *std::move(file);
+  state->temporary = temporary;
+  return std::unique_ptr<WholeOutput>(new WholeOutput(std::move(state)));
+}
+
+absl::Status WholeOutput::append(std::string_view bytes) {
+  State& s = *state_;
+  s.file->append(bytes);
+  if (!s.file->is_packed() && s.file->length() - s.flushed < kBuffered) return absl::OkStatus();
+  s.flushed = s.file->length();
+  return s.file->flush();
+}
+
+absl::Status WholeOutput::finish() {
+  State& s = *state_;
+  RETURN_IF_ERROR(s.file->finish());
+  if (s.target.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(s.file->sync());
+  if (s.mode != 0 && ::chmod(s.temporary.c_str(), s.mode) != 0) return io_error(s.path);
+  if (::rename(s.temporary.c_str(), s.target.c_str()) != 0) return io_error(s.path + ": cannot be replaced");
+  s.temporary.clear();
+  return absl::OkStatus();
+}
+
+absl::Status write_whole_output(const std::string& path, std::string_view bytes) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<WholeOutput> file, WholeOutput::open(path));
+  RETURN_IF_ERROR(file->append(bytes));
+  return file->finish();
+}
+
+namespace {
+
+constexpr size_t kCopied = 1 << 20;
+
+}  // namespace
+
+absl::StatusOr<Spill> Spill::open(const std::string& directory) {
+  std::string name = directory + "/.doppel.XXXXXX";
+  Spill out;
+  out.fd_ = Fd(::mkostemp(name.data(), O_CLOEXEC));
+  if (!out.fd_.ok() || ::unlink(name.c_str()) != 0) return io_error(directory);
+  return out;
+}
+
+absl::StatusOr<uint64_t> Spill::append(std::string_view bytes) {
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t n =
+        ::pwrite(fd_.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(end_ + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return io_error("a temporary file cannot be written");
+    done += static_cast<size_t>(n);
+  }
+  return std::exchange(end_, end_ + bytes.size());
+}
+
+absl::Status copy_range(int fd, const std::string& name, uint64_t begin, uint64_t end, WholeOutput& out) {
+  std::string buffer;
+  while (begin < end) {
+    buffer.resize(std::min<uint64_t>(kCopied, end - begin));
+    const ssize_t got = ::pread(fd, buffer.data(), buffer.size(), static_cast<off_t>(begin));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return io_error(name);
+    if (got == 0) return absl::DataLossError(absl_sv(fmt::format("{}: it has become shorter", name)));
+    RETURN_IF_ERROR(out.append(std::string_view(buffer).substr(0, static_cast<size_t>(got))));
+    begin += static_cast<uint64_t>(got);
+  }
+  return absl::OkStatus();
+}
 
 }  // namespace doppel

@@ -7,10 +7,26 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "files/byte_stream.h"
+#include "files/fd.h"
 
 namespace doppel {
+
+// Compresses bytes into gzip members or zstd frames. Each can be decompressed separately, so a file may be
+// cut between two of them.
+class Packer {
+ public:
+  virtual ~Packer() = default;
+  // Appends to `out` one member that holds `bytes`, or the rest of the member that begin() began.
+  virtual absl::Status pack(std::string_view bytes, std::string& out) = 0;
+  // Appends a part of a member; the next pack() ends the member.
+  virtual absl::Status begin(std::string_view bytes, std::string& out) = 0;
+};
+
+// nullptr for Packing::none.
+std::unique_ptr<Packer> make_packer(Packing packing);
 
 class OutputFile {
  public:
@@ -40,5 +56,48 @@ class OutputFile {
   explicit OutputFile(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
+
+// A file that is written as a whole: under a temporary name in the same directory, renamed when it is
+// complete. If the run fails earlier, an existing file keeps its content.
+class WholeOutput {
+ public:
+  // "-" is stdout. A file that is not regular (a pipe, a device) is written directly. A link stays a link:
+  // the file behind it is replaced and keeps its mode.
+  static absl::StatusOr<std::unique_ptr<WholeOutput>> open(const std::string& path);
+  // Writes the bytes uncompressed, whatever the name ends in.
+  static absl::StatusOr<std::unique_ptr<WholeOutput>> open_unpacked(const std::string& path);
+  ~WholeOutput();  // without finish(), removes the temporary file
+  WholeOutput(const WholeOutput&) = delete;
+  WholeOutput& operator=(const WholeOutput&) = delete;
+
+  // If the name ends in .gz or .zst, each call makes one member (frame), so pass whole records.
+  absl::Status append(std::string_view bytes);
+  absl::Status finish();
+
+ private:
+  struct State;
+  static absl::StatusOr<std::unique_ptr<WholeOutput>> open(const std::string& path, Packing packing);
+  explicit WholeOutput(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+absl::Status write_whole_output(const std::string& path, std::string_view bytes);
+
+// An unnamed temporary file, which holds bytes until they are copied to their destination.
+class Spill {
+ public:
+  // Creates the file in `directory`, which must have room for it.
+  static absl::StatusOr<Spill> open(const std::string& directory);
+  // Returns the offset of `bytes` in the file.
+  absl::StatusOr<uint64_t> append(std::string_view bytes);
+  int fd() const { return fd_.get(); }
+
+ private:
+  Fd fd_;
+  uint64_t end_ = 0;
+};
+
+// Copies the bytes from `begin` to `end` of `fd` to `out`. Errors name the file as `name`.
+absl::Status copy_range(int fd, const std::string& name, uint64_t begin, uint64_t end, WholeOutput& out);
 
 }  // namespace doppel

@@ -1,11 +1,11 @@
 #include "files/position.h"
 
+#include <fmt/format.h>
 #include <xxhash.h>
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
 #include "base/status.h"
-#include "files/follow_position.h"
 
 namespace doppel {
 namespace {
@@ -118,6 +118,213 @@ std::string PositionWriter::encode(const LineMark* current) const {
   out.append(done_).append(rest);
   put_fixed<uint32_t>(out, crc32c(rest, done_crc_));
   return out;
+}
+
+namespace {
+
+constexpr size_t kSmallLog = 256;  // entries; a smaller log is not worth rewriting
+
+absl::Status damaged(const char* how) {
+  return absl::DataLossError(absl::string_view(std::string("the position of the input is damaged: ") + how));
+}
+
+}  // namespace
+
+FollowPosition::FollowPosition() { write_anew(); }
+
+uint64_t FollowPosition::path_hash(std::string_view path) {
+  const uint64_t hash = XXH3_64bits(path.data(), path.size());
+  return hash == 0 ? 1 : hash;
+}
+
+absl::StatusOr<FollowPosition> FollowPosition::parse(std::string_view bytes) {
+  FollowPosition out;
+  if (bytes.empty()) return out;
+  if (!bytes.starts_with(kFollowMagic.substr(0, 3))) {
+    ASSIGN_OR_RETURN(const Position scanned, parse_position(bytes));
+    for (const uint64_t mark : scanned.wholes) out.wholes_.emplace(mark, 0);
+    for (const LineMark& mark : scanned.lines) {
+      out.tails_.insert_or_assign(FileKey(mark.device, mark.inode), TailMark{mark, ""});
+    }
+    out.write_anew();
+    return out;
+  }
+  if (bytes.size() < kFollowMagic.size() + 4) return damaged("it ends too early");
+  if (bytes[3] != kFollowMagic[3]) {
+    return absl::FailedPreconditionError(
+        "the position of the input was written by another version of doppel");
+  }
+  const std::string_view body = bytes.substr(0, bytes.size() - 4);
+  if (crc32c(body) != load<uint32_t>(bytes.data() + body.size())) return damaged("wrong checksum");
+  RETURN_IF_ERROR(out.read(body.substr(kFollowMagic.size())));
+  // Keeps the bytes of the log, so that the next position shares all of them.
+  out.log_ = body;
+  out.crc_ = crc32c(body);
+  return out;
+}
+
+absl::Status FollowPosition::read(std::string_view entries) {
+  ByteReader in(entries);
+  entries_ = 0;
+  while (in.ok() && !in.done()) {
+    ++entries_;
+    switch (in.fixed<char>()) {
+      case 'w': {
+        const auto path = in.fixed<uint64_t>();
+        const auto mark = in.fixed<uint64_t>();
+        put_whole(path, mark);
+        break;
+      }
+      case 'x': {
+        drop_whole(in.fixed<uint64_t>());
+        break;
+      }
+      case 't': {
+        TailMark tail;
+        tail.mark = take_mark(in);
+        tail.mark.path = in.string();
+        tail.name = in.string();
+        tails_.insert_or_assign(FileKey(tail.mark.device, tail.mark.inode), std::move(tail));
+        break;
+      }
+      case 'y': {
+        const uint64_t device = in.varint();
+        tails_.erase(FileKey(device, in.varint()));
+        break;
+      }
+      case 'g': {
+        std::string path(in.string());
+        counts_[std::move(path)] = in.varint();
+        break;
+      }
+      default:
+        return damaged("unknown entry");
+    }
+  }
+  return in.ok() ? absl::OkStatus() : damaged("it ends too early");
+}
+
+std::string FollowPosition::encode() const {
+  std::string out;
+  out.reserve(log_.size() + 4);
+  out.append(log_);
+  put_fixed<uint32_t>(out, crc_);
+  return out;
+}
+
+Position FollowPosition::as_position() const {
+  Position out;
+  for (const auto& [mark, path] : wholes_) out.wholes.push_back(mark);
+  for (const auto& [key, tail] : tails_) out.lines.push_back(tail.mark);
+  return out;
+}
+
+uint64_t FollowPosition::whole_at(uint64_t path) const {
+  auto it = by_path_.find(path);
+  return it == by_path_.end() ? 0 : it->second;
+}
+
+void FollowPosition::set_whole(uint64_t path, uint64_t mark) {
+  if (whole_at(path) == mark) return;
+  put_whole(path, mark);
+  log_whole(path, mark);
+}
+
+void FollowPosition::put_whole(uint64_t path, uint64_t mark) {
+  drop_whole(path);
+  wholes_[mark] = path;
+  if (path != 0) by_path_[path] = mark;
+}
+
+// The whole file of this path may have another path by now.
+void FollowPosition::drop_whole(uint64_t path) {
+  auto at = by_path_.find(path);
+  if (at == by_path_.end()) return;
+  if (auto it = wholes_.find(at->second); it != wholes_.end() && it->second == path) wholes_.erase(it);
+  by_path_.erase(at);
+}
+
+void FollowPosition::forget_whole(uint64_t path) {
+  if (whole_at(path) == 0) return;
+  drop_whole(path);
+  std::string entry = "x";
+  put_fixed(entry, path);
+  log(entry);
+}
+
+const TailMark* FollowPosition::tail(const FileKey& key) const {
+  auto it = tails_.find(key);
+  return it == tails_.end() ? nullptr : &it->second;
+}
+
+void FollowPosition::set_tail(const TailMark& tail) {
+  TailMark& known = tails_[FileKey(tail.mark.device, tail.mark.inode)];
+  if (known == tail) return;
+  known = tail;
+  log_tail(tail);
+}
+
+void FollowPosition::forget_tail(const FileKey& key) {
+  if (tails_.erase(key) == 0) return;
+  std::string entry = "y";
+  put_varint(entry, key.first);
+  put_varint(entry, key.second);
+  log(entry);
+}
+
+uint64_t FollowPosition::count(const std::string& path) const {
+  auto it = counts_.find(path);
+  return it == counts_.end() ? 0 : it->second;
+}
+
+std::string FollowPosition::name_at(const std::string& path) const {
+  const uint64_t before = count(path);
+  return before == 0 ? path : fmt::format("{}~{}", path, before);
+}
+
+void FollowPosition::set_count(const std::string& path, uint64_t count) {
+  counts_[path] = count;
+  log_count(path, count);
+}
+
+// Change the maps before logging the entry: log() may rewrite the whole log from them.
+void FollowPosition::log(std::string_view entry) {
+  const size_t live = wholes_.size() + tails_.size() + counts_.size();
+  if (entries_ > kSmallLog + 2 * live) return write_anew();
+  log_.append(entry);
+  crc_ = crc32c(entry, crc_);
+  ++entries_;
+}
+
+void FollowPosition::log_whole(uint64_t path, uint64_t mark) {
+  std::string entry = "w";
+  put_fixed(entry, path);
+  put_fixed(entry, mark);
+  log(entry);
+}
+
+void FollowPosition::log_tail(const TailMark& tail) {
+  std::string entry = "t";
+  put_mark(entry, tail.mark);
+  put_string(entry, tail.mark.path);
+  put_string(entry, tail.name);
+  log(entry);
+}
+
+void FollowPosition::log_count(const std::string& path, uint64_t count) {
+  std::string entry = "g";
+  put_string(entry, path);
+  put_varint(entry, count);
+  log(entry);
+}
+
+void FollowPosition::write_anew() {
+  log_ = kFollowMagic;
+  crc_ = crc32c(kFollowMagic);
+  entries_ = 0;
+  for (const auto& [mark, path] : wholes_) log_whole(path, mark);
+  for (const auto& [key, tail] : tails_) log_tail(tail);
+  for (const auto& [path, count] : counts_) log_count(path, count);
 }
 
 }  // namespace doppel

@@ -1,10 +1,62 @@
 #pragma once
 // Reads a file record by record. Reading can stop and resume between two records.
 
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "files/input_file.h"
+#include "files/places.h"
 #include "files/position.h"
+#include "formats/decoder.h"
 #include "pipeline/stream.h"
 
 namespace doppel {
+
+namespace parquet {
+class KeptColumns;
+}
+
+// Which files are read, how, and within which limits. All readers of files use these options.
+struct FilesSourceOptions {
+  // Files, pipes, "-" for stdin, and directories. Directories are walked recursively, in byte order of the
+  // paths; hidden entries are skipped. Links are followed, except to a directory that contains them.
+  std::vector<std::string> paths;
+  // Whatever the layout, a file that begins as a Parquet or Arrow file is rows. Where lines are expected,
+  // JSON objects over several lines or in an array are one record each. Compression is recognised by the
+  // first bytes, not by the name. A file that is known to hold no text (content.h), and .csv and .tsv,
+  // becomes a Problem that says what to do.
+  Layout layout = Layout::automatic;
+  // The settings that name the columns of tables; without them Parquet and Arrow files are refused.
+  std::optional<FormatOptions> columns;
+  // Set if all columns of the rows will be copied to one Parquet file, which has these columns. A file that
+  // is not Parquet, or has other columns, is an error of open_files_source(). A row is handed out only if
+  // it can be copied.
+  std::shared_ptr<parquet::KeptColumns> kept_columns;
+  std::string signed_scheme;  // Scheme::describe() with which signed files must have been made; empty: any
+  size_t batch_records = 1024;
+  size_t batch_bytes = 12 << 20;      // closes a batch early; a longer record makes a batch of its own
+  size_t max_line_bytes = 256 << 20;  // a longer line is skipped and becomes a Problem
+  size_t max_whole_bytes = 16 << 20;  // larger whole files are handed out as pieces
+  // The directory for unnamed files. They hold the rest of WARC records that are too large for memory, until
+  // a sink writes the record. Empty: no sink writes records.
+  std::string rest_directory;
+  bool by_date = false;             // orders WARC records by their dates
+  size_t buffer_bytes = 256 << 10;  // bytes per read; grows for a longer line
+  // Files that are written during the run, which are never read. It is an error if a directory contains a
+  // file that is in `outputs` and is not empty, because it would be overwritten. Files in `own_outputs` are
+  // known to be ours and are skipped silently.
+  std::vector<NamedPath> outputs;
+  std::vector<std::string> own_outputs;
+  std::vector<std::string> output_directories;  // nothing below them is read
+  // Receives remarks on the listing that are not problems.
+  std::function<void(const std::string&)> say = [](const std::string&) {};
+  // Polled while a pipe has no data; true counts as the end of the pipe.
+  std::function<bool()> stop = [] { return false; };
+};
 
 class RecordReader {
  public:

@@ -13,7 +13,7 @@
 #include "base/memory_limit.h"
 #include "base/status.h"
 #include "engine/limits.h"
-#include "files/read/signed_header.h"
+#include "files/read/signed_reader.h"
 #include "fmt/format.h"
 #include "pipeline/sign_record.h"
 #include "records/metadata.h"

@@ -20,7 +20,7 @@
 #include "files/follow/follow_source.h"
 #include "files/places.h"
 #include "files/write/files_sink.h"
-#include "files/write/sink_position.h"
+#include "files/write/outputs.h"
 #include "formats/presets.h"
 #include "open/assemble.h"
 #include "open/setup.h"

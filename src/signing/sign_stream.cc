@@ -4,7 +4,7 @@
 
 #include "base/executor.h"
 #include "base/status.h"
-#include "files/whole_output.h"
+#include "files/output_file.h"
 #include "formats/place.h"
 #include "pipeline/read_ahead.h"
 #include "records/rejected_record.h"

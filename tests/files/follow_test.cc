@@ -9,7 +9,7 @@
 #include <set>
 
 #include "files/files_testing.h"
-#include "files/follow_position.h"
+#include "files/position.h"
 
 namespace doppel {
 namespace {

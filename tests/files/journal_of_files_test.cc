@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "files/files_testing.h"
-#include "files/follow_position.h"
+#include "files/position.h"
 #include "state/journal.h"
 #include "state/state_dir.h"
 #include "temporary_directory.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "files/tables/choice.h"
+#include "files/tables/table_reader.h"
 #include "files/tables_testing.h"
 
 namespace doppel {

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "files/files_testing.h"
-#include "files/read/json_splitter.h"
+#include "files/read/value_reader.h"
 
 namespace doppel {
 namespace {

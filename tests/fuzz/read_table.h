@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "files/fd.h"
-#include "files/options.h"
+#include "files/record_reader.h"
 #include "files/tables/table_reader.h"
 
 namespace doppel::fuzz {

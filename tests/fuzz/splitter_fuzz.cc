@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "files/read/json_splitter.h"
+#include "files/read/value_reader.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "files/tables/choice.h"
+#include "files/tables/table_reader.h"
 
 namespace doppel::arrow {
 namespace {

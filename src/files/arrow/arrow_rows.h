@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "files/arrow/batch.h"
-#include "files/arrow/nested.h"
 #include "files/arrow/schema.h"
 #include "files/byte_stream.h"
 #include "files/fd.h"

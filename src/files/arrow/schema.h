@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "files/arrow/flat_buffer.h"
-#include "files/tables/column.h"
+#include "files/tables/rows.h"
 
 namespace doppel::arrow {
 

@@ -10,8 +10,8 @@
 
 #include "base/status.h"
 #include "files/read/content.h"
-#include "files/read/resume.h"
-#include "files/read/whole_file.h"
+#include "files/read/files_source.h"
+#include "files/read/listing.h"
 #include "files/warc/wacz.h"
 
 namespace doppel {

@@ -11,7 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "files/follow/followed_logs.h"
-#include "files/follow_position.h"
+#include "files/position.h"
 #include "files/read/files_source.h"
 #include "pipeline/buffers.h"
 

@@ -5,16 +5,61 @@
 #include <sys/stat.h>
 
 #include <chrono>
+#include <ctime>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
-#include "files/follow/watcher.h"
+#include "files/fd.h"
 #include "pipeline/stream.h"
 
 namespace doppel {
+
+// Changes in directories, as the system reports them (inotify). Events are hints: the receiver must look at
+// the file itself.
+struct Change {
+  enum class Kind {
+    closed,   // a file is complete: its writer closed it, or it was moved here
+    created,  // a name appeared; its file may still be empty
+    changed,  // bytes were written
+    moved,    // moved away, perhaps to another name
+    deleted,
+    directory,
+    lost,  // events were lost, or a watched directory is gone: search everything again
+  };
+  Kind kind;
+  std::string path;
+};
+
+class Watcher {
+ public:
+  Watcher();
+  // Returns false if the system will not report changes in this directory (limit of watches, network file
+  // system).
+  bool watch(const std::string& directory);
+  // Appends what has happened since the last call; never waits.
+  void take(std::vector<Change>& changes);
+  int fd() const { return fd_.get(); }  // readable when there are changes to take
+
+ private:
+  Fd fd_;
+  absl::flat_hash_map<int, std::string> paths_;  // by watch descriptor
+};
+
+// When a file was last changed.
+inline bool same_time(const timespec& a, const timespec& b) {
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+// Negative if the file's clock is ahead of ours.
+inline std::chrono::nanoseconds since_change(const struct stat& info) {
+  timespec now = {};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return std::chrono::seconds(now.tv_sec - info.st_mtim.tv_sec) +
+         std::chrono::nanoseconds(now.tv_nsec - info.st_mtim.tv_nsec);
+}
 
 // Whether a file that was found is complete.
 enum class Growth {

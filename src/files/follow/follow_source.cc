@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "files/follow/complete_files.h"
 #include "files/follow/followed_logs.h"
-#include "files/follow_position.h"
+#include "files/position.h"
 #include "files/read/content.h"
 
 namespace doppel {

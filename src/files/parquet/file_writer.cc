@@ -4,8 +4,7 @@
 
 #include "base/status.h"
 #include "files/parquet/footer.h"
-#include "files/parquet/hybrid.h"
-#include "files/parquet/page.h"
+#include "files/parquet/values.h"
 
 namespace doppel::parquet {
 namespace {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "files/output_file.h"
 #include "files/parquet/schema.h"
-#include "files/parquet/thrift_writer.h"
+#include "files/parquet/thrift.h"
 #include "files/parquet/values.h"
-#include "files/whole_output.h"
 
 namespace doppel::parquet {
 

@@ -7,14 +7,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <optional>
 
 #include "absl/strings/str_join.h"
 #include "base/bytes.h"
 #include "base/status.h"
+#include "files/parquet/thrift.h"
 
 namespace doppel::parquet {
+
 namespace {
 
 using Type = ThriftReader::Type;
@@ -273,5 +276,91 @@ absl::StatusOr<bool> Footer::next_group(const std::vector<Column>& chosen, RowGr
   for (size_t i = 0; i < chosen.size(); ++i) compare_counts(leaves_[chosen[i].leaf], out.rows, out.chunks[i]);
   return true;
 }
+
+namespace {
+
+using Type = ThriftReader::Type;
+
+constexpr std::array<std::string_view, 10> kEncodings{
+    "PLAIN",          "an unknown one",      "PLAIN_DICTIONARY",        "RLE",
+    "BIT_PACKED",     "DELTA_BINARY_PACKED", "DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY",
+    "RLE_DICTIONARY", "BYTE_STREAM_SPLIT",
+};
+constexpr auto kUnknown = static_cast<Encoding>(1);
+
+Encoding encoding_of(int64_t value) {
+  return value < 0 || value >= static_cast<int64_t>(kEncodings.size()) ? kUnknown
+                                                                       : static_cast<Encoding>(value);
+}
+
+// The ids of fields in the part of a head that a kind of page has. Each kind counts its values in field 1.
+struct KindIds {
+  std::optional<int16_t> encoding, levels, rows, definitions, repetitions, is_packed;
+};
+constexpr KindIds kData{.encoding = 2, .levels = 3};
+constexpr KindIds kDictionary{.encoding = 2};
+constexpr KindIds kDataV2{.encoding = 4, .rows = 3, .definitions = 5, .repetitions = 6, .is_packed = 7};
+
+void read_kind(ThriftReader& in, Type type, const KindIds& ids, PageHead& out) {
+  in.each_field_of(type, [&](int16_t id, Type of) {
+    if (id == 1)
+      out.values = in.integer(of);
+    else if (id == ids.encoding)
+      out.encoding = encoding_of(in.integer(of));
+    else if (id == ids.levels)
+      out.levels = encoding_of(in.integer(of));
+    else if (id == ids.rows)
+      out.rows = in.integer(of);
+    else if (id == ids.definitions)
+      out.definitions = in.integer(of);
+    else if (id == ids.repetitions)
+      out.repetitions = in.integer(of);
+    else if (id == ids.is_packed)
+      out.is_packed = in.boolean(of);
+    else
+      in.skip(of);
+  });
+}
+
+}  // namespace
+
+std::optional<PageHead> read_page_head(std::string_view bytes, size_t& size) {
+  ThriftReader in(bytes);
+  PageHead out;
+  int64_t kind = -1;
+  in.each_field([&](int16_t id, Type of) {
+    switch (id) {
+      case 1:
+        kind = in.integer(of);
+        break;
+      case 2:
+        out.unpacked = in.integer(of);
+        break;
+      case 3:
+        out.packed = in.integer(of);
+        break;
+      case 4:
+        out.crc = static_cast<uint32_t>(in.integer(of));
+        break;
+      case 5:
+        read_kind(in, of, kData, out);
+        break;
+      case 7:
+        read_kind(in, of, kDictionary, out);
+        break;
+      case 8:
+        read_kind(in, of, kDataV2, out);
+        break;
+      default:
+        in.skip(of);
+    }
+  });
+  if (!in.ok() || kind < 0 || kind > static_cast<int64_t>(PageHead::Kind::data_v2)) return std::nullopt;
+  out.kind = static_cast<PageHead::Kind>(kind);
+  size = in.at();
+  return out;
+}
+
+std::string_view name_of(Encoding encoding) { return kEncodings[static_cast<size_t>(encoding)]; }
 
 }  // namespace doppel::parquet

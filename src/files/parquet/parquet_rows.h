@@ -10,8 +10,7 @@
 #include "files/fd.h"
 #include "files/parquet/column_reader.h"
 #include "files/parquet/footer.h"
-#include "files/parquet/kept_columns.h"
-#include "files/parquet/nested.h"
+#include "files/parquet/row_copy.h"
 #include "files/tables/rows.h"
 
 namespace doppel::parquet {

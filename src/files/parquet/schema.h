@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "files/parquet/thrift.h"
-#include "files/tables/column.h"
+#include "files/tables/rows.h"
 
 namespace doppel::parquet {
 

@@ -7,7 +7,7 @@
 
 #include "files/byte_stream.h"
 #include "files/input_file.h"
-#include "files/options.h"
+#include "files/record_reader.h"
 
 namespace doppel {
 

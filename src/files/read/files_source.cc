@@ -1,7 +1,3 @@
-// Reads one file after the other, in the order of the listing: with a LineReader, ValueReader, WarcReader,
-// SignedReader or TableReader, or whole. The position consists of what earlier runs read, the files
-// finished since, and the place in the current file.
-
 #include "files/read/files_source.h"
 
 #include <fcntl.h>
@@ -9,28 +5,158 @@
 #include <poll.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <limits>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "files/arrow/arrow_rows.h"
+#include "files/fd.h"
 #include "files/parquet/parquet_rows.h"
 #include "files/position.h"
 #include "files/read/content.h"
-#include "files/read/dated_source.h"
 #include "files/read/line_reader.h"
 #include "files/read/listing.h"
-#include "files/read/resume.h"
 #include "files/read/signed_reader.h"
 #include "files/read/value_reader.h"
-#include "files/read/whole_file.h"
 #include "files/tables/table_reader.h"
+#include "files/warc/record_at.h"
 #include "files/warc/warc_reader.h"
 #include "files/within_memory.h"
+#include "formats/decoder.h"
 #include "formats/presets.h"
+#include "formats/warc/warc.h"
 #include "pipeline/buffers.h"
 
 namespace doppel {
+namespace {
+
+constexpr size_t kPieceBytes = 256 << 10;
+
+// Hands out the bytes that were read before the file turned out to be large, then the rest of the stream.
+// If the file is known to be large, it is opened only for its first piece, because file descriptors are
+// scarce.
+class FilePieces final : public PieceReader {
+ public:
+  FilePieces(const InputFile& file, ByteCounter counter)
+      : path_(file.path), packing_(file.packing), counter_(std::move(counter)) {}
+  FilePieces(const InputFile& file, std::shared_ptr<Buffer> first, std::string_view bytes,
+             std::unique_ptr<ByteStream> rest)
+      : path_(file.path), first_(std::move(first)), bytes_(bytes), stream_(std::move(rest)) {}
+
+  absl::StatusOr<std::string_view> next() override {
+    if (!bytes_.empty()) {
+      std::string_view piece = bytes_.substr(0, kPieceBytes);
+      bytes_.remove_prefix(piece.size());
+      offset_ += piece.size();
+      return piece;
+    }
+    first_.reset();
+    if (!stream_) {
+      Fd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+      if (!fd.ok()) return io_error(path_);
+      stream_ = make_byte_stream(std::move(fd), packing_, std::move(counter_));
+    }
+    if (piece_.empty()) piece_.resize(kPieceBytes);
+    absl::StatusOr<size_t> got = stream_->read(piece_.data(), piece_.size());
+    if (!got.ok()) {
+      return absl::Status(
+          got.status().code(),
+          absl::string_view(fmt::format("{}: byte {}: {}", path_, offset_, std_sv(got.status().message()))));
+    }
+    offset_ += *got;
+    return std::string_view(piece_.data(), *got);
+  }
+
+ private:
+  std::string path_;
+  Packing packing_ = Packing::none;
+  ByteCounter counter_;
+  std::shared_ptr<Buffer> first_;
+  std::string_view bytes_;
+  std::unique_ptr<ByteStream> stream_;
+  std::vector<char> piece_;
+  uint64_t offset_ = 0;
+};
+
+Record& add_record(const InputFile& file, Batch& batch) {
+  Record& record = batch.records.emplace_back();
+  record.source = file.source();
+  record.whole_file = true;
+  return record;
+}
+
+}  // namespace
+
+void read_whole_file(const FilesSourceOptions& options, Filling& filling, const InputFile& file, Fd fd,
+                     const ByteCounter& counter, Batch& batch, uint64_t& mark) {
+  mark = 0;
+  struct stat info = {};
+  std::array<char, kHeadBytes> head;
+  size_t head_length = 0;
+  if (!file.pipe) {
+    ssize_t got = ::pread(fd.get(), head.data(), head.size(), 0);
+    if (got < 0 || ::fstat(fd.get(), &info) != 0) {
+      batch.problems.push_back(make_problem(file.path, 0, 0, system_cause()));
+      return;
+    }
+    head_length = static_cast<size_t>(got);
+  }
+  auto size = static_cast<size_t>(info.st_size);
+  auto delivered = [&] {
+    if (!file.pipe)
+      mark = whole_mark(info.st_dev, info.st_ino, size, {head.data(), std::min(head_length, size)});
+  };
+  if (file.packing == Packing::none && size > options.max_whole_bytes) {
+    add_record(file, batch).pieces = std::make_shared<FilePieces>(file, counter);
+    batch.bytes += size;
+    delivered();
+    return;
+  }
+
+  std::unique_ptr<ByteStream> stream = make_byte_stream(std::move(fd), file.packing, counter, file.head);
+  size_t begin =
+      filling.make_room(filling.end(), file.packing == Packing::none ? size + 1 : std::max<size_t>(size, 1));
+  for (;;) {
+    if (filling.room() == 0) begin = filling.make_room(begin, kPieceBytes);
+    absl::StatusOr<size_t> got = stream->read(filling.data() + filling.end(), filling.room());
+    if (!got.ok()) {
+      std::string cause(std_sv(got.status().message()));
+      batch.problems.push_back(make_problem(file.path, 0, filling.end() - begin, cause));
+      return;
+    }
+    if (*got == 0) break;
+    filling.appended(*got);
+    if (filling.end() - begin > options.max_whole_bytes) {
+      std::string_view bytes(filling.data() + begin, filling.end() - begin);
+      add_record(file, batch).pieces =
+          std::make_shared<FilePieces>(file, filling.buffer(), bytes, std::move(stream));
+      batch.bytes += bytes.size();
+      filling.used_by(batch);
+      delivered();
+      return;
+    }
+  }
+  size_t length = filling.end() - begin;
+  // A separator, so that the bytes behind a record are never taken for its end.
+  begin = filling.make_room(begin, 1);
+  filling.data()[filling.end()] = '\n';
+  filling.appended(1);
+  add_record(file, batch).value = {filling.data() + begin, length};
+  batch.bytes += length;
+  filling.used_by(batch);
+  delivered();
+}
+
+// Reads one file after the other, in the order of the listing: with a LineReader, ValueReader, WarcReader,
+// SignedReader or TableReader, or whole. The position consists of what earlier runs read, the files
+// finished since, and the place in the current file.
+
 namespace {
 
 class FilesSource final : public Source {
@@ -255,6 +381,125 @@ absl::StatusOr<std::unique_ptr<Source>> open_files_source(const FilesSourceOptio
   ASSIGN_OR_RETURN(Listing listing, list_files(options));
   if (options.kept_columns != nullptr) RETURN_IF_ERROR(admit_kept(options, listing));
   return std::make_unique<FilesSource>(options, std::move(listing), known);
+}
+
+namespace {
+
+struct DatedPlace {
+  int64_t time_ms;
+  size_t file;
+  uint64_t stored, offset;  // in the stored file, and in its unpacked bytes
+};
+
+class DatedSource final : public Source {
+ public:
+  DatedSource(FilesSourceOptions options, Listing listing, std::vector<DatedPlace> places,
+              std::vector<std::string> problems)
+      : options_(std::move(options)),
+        batch_records_(options_.batch_records),
+        listing_(std::make_shared<Listing>(std::move(listing))),
+        places_(std::move(places)),
+        filling_(options_.buffer_bytes) {
+    problems_ = std::move(listing_->problems);
+    for (std::string& problem : problems) problems_.push_back({.message = std::move(problem)});
+  }
+
+  absl::StatusOr<bool> next(Batch& batch) override {
+    batch = {};
+    batch.problems = std::exchange(problems_, {});
+    while (next_ < places_.size() && batch.records.size() < batch_records_ &&
+           batch.bytes < options_.batch_bytes && !options_.stop()) {
+      if (!take(places_[next_], batch)) break;
+      ++next_;
+    }
+    if (batch.records.empty() && batch.problems.empty()) return false;
+    filling_.seal();
+    batch.memory.push_back(listing_);
+    return true;
+  }
+
+  uint64_t bytes_total() const override { return places_.size(); }
+  uint64_t bytes_read() const override { return next_; }
+
+ private:
+  // Returns false if the batch is full.
+  bool take(const DatedPlace& place, Batch& batch) {
+    const InputFile& file = listing_->files[place.file];
+    Fd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.ok()) {
+      batch.problems.push_back(make_problem(file.shown(), 0, place.stored, system_cause()));
+      return true;
+    }
+    InputFile from = file;
+    from.part = {file.part.begin + place.stored, file.size - place.stored};
+    const size_t before = batch.records.size();
+    options_.batch_records = before + 1;
+    WarcReader reader(options_, filling_, from, std::move(fd), counter_, {});
+    const size_t problems = batch.problems.size();
+    reader.take(batch);
+    if (batch.records.size() == before) {
+      if (batch.problems.size() != problems) return true;
+      if (before > 0 || problems > 0) return false;
+      batch.problems.push_back(make_problem(file.shown(), 0, place.stored,
+                                            "the record that began here is gone: the file was changed"));
+      return true;
+    }
+    Record& record = batch.records.back();
+    record.source = file.source();
+    record.offset = place.offset;
+    record.warc_offset = place.stored;
+    return true;
+  }
+
+  FilesSourceOptions options_;
+  const size_t batch_records_;
+  std::shared_ptr<Listing> listing_;
+  std::vector<DatedPlace> places_;
+  Filling filling_;
+  ByteCounter counter_ = std::make_shared<std::atomic<uint64_t>>(0);
+  std::vector<Problem> problems_;
+  std::atomic<size_t> next_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Source>> open_dated_source(const FilesSourceOptions& options) {
+  ASSIGN_OR_RETURN(Listing listing, list_files(options));
+  std::vector<DatedPlace> places;
+  std::vector<std::string> problems;
+  for (size_t i = 0; i < listing.files.size(); ++i) {
+    InputFile& file = listing.files[i];
+    if (!file.pipe) {
+      const Fd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
+      if (!fd.ok()) return io_error(file.path);
+      look_inside(fd.get(), options, file);
+    }
+    if (!file.archive() || file.pipe) {
+      return invalid(fmt::format(
+          "{}: cannot be read in the order of dates (--order date), because it is not a WARC file",
+          file.shown()));
+    }
+    int64_t last = std::numeric_limits<int64_t>::min();
+    bool together = false;
+    RETURN_IF_ERROR(each_warc_record(
+        file,
+        [&](const Record& record) {
+          const absl::StatusOr<WarcRecord> head = parse_warc_record(record.value);
+          if (head.ok()) last = parse_time(head->date).value_or(last);
+          if (!record.warc_offset) together = true;
+          places.push_back({last, i, record.warc_offset.value_or(0), record.offset});
+        },
+        problems));
+    if (together) {
+      return invalid(fmt::format(
+          "{}: cannot be read in the order of dates (--order date), because several records share one "
+          "gzip member or zstd frame; rewrite it: warcio recompress",
+          file.shown()));
+    }
+  }
+  std::stable_sort(places.begin(), places.end(),
+                   [](const DatedPlace& a, const DatedPlace& b) { return a.time_ms < b.time_ms; });
+  return std::make_unique<DatedSource>(options, std::move(listing), std::move(places), std::move(problems));
 }
 
 }  // namespace doppel

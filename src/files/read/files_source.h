@@ -6,7 +6,10 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "files/options.h"
+#include "files/byte_stream.h"
+#include "files/input_file.h"
+#include "files/record_reader.h"
+#include "pipeline/buffers.h"
 #include "pipeline/stream.h"
 
 namespace doppel {
@@ -20,5 +23,20 @@ namespace doppel {
 // is an error if a path does not exist, there is nothing to read, or the position is damaged.
 absl::StatusOr<std::unique_ptr<Source>> open_files_source(const FilesSourceOptions& options,
                                                           std::string_view position);
+
+// Reads one file as one record: small files go side by side into the batch's buffers, large ones are handed
+// out as pieces. Adds the record of `file`, or a problem. Sets `mark` to the file's whole_mark(), or to 0 if
+// it was not delivered or has no identity.
+void read_whole_file(const FilesSourceOptions& options, Filling& filling, const InputFile& file, Fd fd,
+                     const ByteCounter& counter, Batch& batch, uint64_t& mark);
+
+// Reads the records of WARC files in the order of their dates. Crawlers write several files at a time, and
+// their names do not say which is older. Only this order makes the first of equal records the earliest.
+//
+// Reads the heads of all records first, then each record by its offset, so all files are read twice. A record
+// without a date gets the date of the previous record in its file. The source has no position. It is an error
+// if an input is not a WARC file, or holds several records in one gzip member or zstd frame, because these
+// cannot be read one by one.
+absl::StatusOr<std::unique_ptr<Source>> open_dated_source(const FilesSourceOptions& options);
 
 }  // namespace doppel

@@ -2,13 +2,119 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
 
 #include "base/status.h"
+#include "files/byte_stream.h"
+#include "files/input_file.h"
+#include "pipeline/buffers.h"
+#include "pipeline/stream.h"
 
 namespace doppel {
+namespace {
+
+constexpr auto kPatience = std::chrono::milliseconds(20);
+constexpr int kAskAgainMs = 100;
+
+}  // namespace
+
+PipeWait::Answer PipeWait::ask(bool batch_empty) {
+  pollfd waiting{fd_, POLLIN, 0};
+  if (batch_empty) {
+    while (::poll(&waiting, 1, kAskAgainMs) <= 0) {
+      if (options_.stop()) return Answer::stopped;
+    }
+    return Answer::read;
+  }
+  const auto now = std::chrono::steady_clock::now();
+  if (!patient_) {
+    patient_ = true;
+    patience_ = now + kPatience;
+  }
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(patience_ - now).count();
+  return ::poll(&waiting, 1, static_cast<int>(std::max<int64_t>(left, 0))) != 0 ? Answer::read
+                                                                                : Answer::deliver;
+}
+
+constexpr size_t kSmallRead = 64 << 10;  // less room is not worth a system call
+
+// Puts one byte of our own between the bytes of other files in the buffer and this file's first record. So
+// records of different files never touch, and the bytes behind a record are never taken for its end.
+// Returns where the first record begins.
+size_t begin_file(Filling& filling);
+
+// Moves `stream`, which reads `fd`, so that its next read() returns the byte at `offset` (in uncompressed
+// bytes). Returns false, and adds a Problem, if that place does not exist any more.
+bool skip_to(uint64_t offset, int fd, const InputFile& file, ByteStream& stream, Batch& batch);
+
+size_t begin_file(Filling& filling) {
+  const size_t at = filling.make_room(filling.end(), 1);
+  filling.data()[at] = '\n';
+  filling.appended(1);
+  return at + 1;
+}
+
+bool skip_to(uint64_t offset, int fd, const InputFile& file, ByteStream& stream, Batch& batch) {
+  const auto lost = [&](uint64_t at, const std::string& cause) {
+    batch.problems.push_back(make_problem(file.path, 0, at, cause));
+    return false;
+  };
+  if (offset == 0) return true;
+  if (file.packing == Packing::none)
+    return ::lseek(fd, static_cast<off_t>(offset), SEEK_SET) >= 0 || lost(offset, system_cause());
+  const std::unique_ptr<char[]> scratch(new char[kSmallRead]);
+  for (uint64_t left = offset; left > 0;) {
+    const absl::StatusOr<size_t> got = stream.read(scratch.get(), std::min<uint64_t>(left, kSmallRead));
+    if (!got.ok()) return lost(offset - left, std::string(std_sv(got.status().message())));
+    if (*got == 0) return lost(offset - left, "the data ends before the place that was reached earlier");
+    left -= *got;
+  }
+  return true;
+}
+
+BufferedReader::BufferedReader(const FilesSourceOptions& options, Filling& filling, const InputFile& file,
+                               Fd fd, ByteCounter counter, LineMark mark)
+    : options_(options),
+      filling_(filling),
+      file_(file),
+      fd_(fd.get()),
+      stream_(make_byte_stream(std::move(fd), file.packing, std::move(counter), file.head)),
+      pipe_(options, fd_),
+      mark_(std::move(mark)),
+      head_left_(!file.head.empty()) {
+  mark_.path = file.path;
+  mark_.disk_length = 0;
+}
+
+void BufferedReader::start(Batch& batch) {
+  started_ = true;
+  begin_ = begin_file(filling_);
+  if (!skip_to(mark_.offset, fd_, file_, *stream_, batch)) damaged_ = ended_ = true;
+}
+
+absl::StatusOr<size_t> BufferedReader::read_more(size_t wanted) {
+  begin_ =
+      filling_.make_room(begin_, std::max({wanted, std::min(kSmallRead, filling_.usual() / 4), size_t{1}}));
+  absl::StatusOr<size_t> got = stream_->read(filling_.data() + filling_.end(), filling_.room());
+  head_left_ = false;
+  if (got.ok()) filling_.appended(*got);
+  return got;
+}
+
+bool BufferedReader::worth_waiting(const Batch& batch) {
+  // poll() does not see bytes that were already read.
+  if (head_left_ || file_.packing != Packing::none) return true;
+  const PipeWait::Answer answer = pipe_.ask(batch.records.empty());
+  if (answer == PipeWait::Answer::stopped) damaged_ = ended_ = true;
+  return answer != PipeWait::Answer::deliver;
+}
+
 LineReader::LineReader(const FilesSourceOptions& options, Filling& filling, const InputFile& file, Fd fd,
                        ByteCounter counter, LineMark mark, bool live)
     : BufferedReader(options, filling, file, std::move(fd), std::move(counter), std::move(mark)),

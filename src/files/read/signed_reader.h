@@ -1,9 +1,13 @@
 #pragma once
 // Reads a file of signed records (engine/signed_record.h). The value of each Record is one signed record.
 
+#include <optional>
 #include <string>
+#include <vector>
 
-#include "files/read/buffered_reader.h"
+#include "absl/status/statusor.h"
+#include "engine/signed_record.h"
+#include "files/read/line_reader.h"
 
 namespace doppel {
 
@@ -29,5 +33,10 @@ class SignedReader final : public BufferedReader {
 
   size_t wanted_ = 1;  // open bytes that the next step needs
 };
+
+// The header of the first file that has one, among these files and directories. Returns nullopt if there
+// are no signed records, or only pipes, which cannot be read twice. It is an error if a path does not exist
+// or there is nothing to read.
+absl::StatusOr<std::optional<SignedFileHeader>> first_signed_header(const std::vector<std::string>& paths);
 
 }  // namespace doppel

@@ -1,11 +1,15 @@
 #pragma once
-// Reads one record of a WARC file at its offset, and finds where it ends.
+// Reads records of a WARC file: one at its offset, and where it ends; or all of them.
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "files/input_file.h"
+#include "formats/record.h"
 #include "text/digest.h"
 
 namespace doppel {
@@ -23,5 +27,11 @@ struct RecordAt {
 // member begins there. It is an error if no record begins there, it is damaged or truncated, or its HTTP
 // head is longer than 1 MiB; the message says so.
 absl::StatusOr<RecordAt> read_record_at(const InputFile& file, uint64_t offset, const Digester& digester);
+
+// Calls `visit` with each record of `file`, which look_inside() (content.h) has described. Large records
+// are passed without their rest. Adds what is wrong with the file to `problems`. It is an error if the file
+// cannot be opened.
+absl::Status each_warc_record(const InputFile& file, const std::function<void(const Record&)>& visit,
+                              std::vector<std::string>& problems);
 
 }  // namespace doppel

@@ -9,11 +9,14 @@
 #include "base/json_text.h"
 #include "base/kill_point.h"
 #include "base/status.h"
-#include "files/write/sink_position.h"
+#include "files/write/outputs.h"
+#include "fmt/format.h"
 #include "formats/place.h"
+#include "records/metadata.h"
 #include "records/rejected_record.h"
 
 namespace doppel {
+
 absl::StatusOr<std::unique_ptr<FilesSink>> FilesSink::open(const FilesSinkOptions& options,
                                                            std::string_view position,
                                                            std::function<void(const std::string&)> report) {
@@ -194,6 +197,44 @@ absl::Status FilesSink::finish() {
     if (file != nullptr) RETURN_IF_ERROR(file->finish());
   }
   return keeper_->finish();
+}
+
+void BestRows::add(const Decided& decided) {
+  for (size_t i = 0; i < decided.batch.records.size(); ++i, ++records_) {
+    const Outcome& outcome = decided.work.resolved.outcomes[i];
+    if (outcome.verdict != Verdict::unique && outcome.verdict != Verdict::duplicate) continue;
+    const std::optional<BestValue> its = best_of_metadata(decided.work.sign.documents[i].metadata);
+    const std::optional<double> value = its ? its->value : std::nullopt;
+    const auto [found, fresh] = best_.try_emplace(outcome.seq, Row{value, records_});
+    if (!fresh && by_.better(value, found->second.value)) found->second = {value, records_};
+  }
+}
+
+std::vector<bool> BestRows::choose() {
+  std::vector<bool> out(records_);
+  for (const auto& [seq, best] : best_) out[best.record] = true;
+  best_.clear();
+  return out;
+}
+
+absl::Status keep_chosen(Source& source, const std::vector<bool>& chosen, FilesSink& sink) {
+  size_t number = 0;
+  Batch batch;
+  while (true) {
+    ASSIGN_OR_RETURN(const bool more, source.next(batch));
+    if (!more) break;
+    for (const Record& record : batch.records) {
+      if (number == chosen.size()) break;
+      RETURN_IF_ERROR(sink.keep(record, chosen[number++]));
+    }
+    RETURN_IF_ERROR(sink.flush());
+  }
+  if (number == chosen.size()) return absl::OkStatus();
+  return absl::DataLossError(
+      fmt::format("--best: {} records were judged, and {} are there when the "
+                  "best ones are written: the input "
+                  "has changed meanwhile",
+                  chosen.size(), number));
 }
 
 }  // namespace doppel

@@ -1,15 +1,19 @@
 #pragma once
-// Writes a CDXJ index of the captures in the WARC files that were read, for pywb and other players. The key
-// of an answer to a POST or PUT request contains what was sent (post_query.h), if the request is the record
-// before or behind it and the two name each other.
+// What an archive's captures are, as an index and as counts. CdxjOutput writes a CDXJ index of the captures
+// in the WARC files that were read, for pywb and other players. The key of an answer to a POST or PUT request
+// contains what was sent (post_query.h), if the request is the record before or behind it and the two name
+// each other.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "formats/record.h"
 #include "formats/warc/post_query.h"
 #include "pipeline/stream.h"
 
@@ -57,6 +61,30 @@ class CdxjOutput {
   std::string answered_uri_;       // of the last line
   uint64_t offset_ = 0;
   std::string source_, filename_;
+};
+
+// Counts the captures of an archive, their bytes and their copies, by host, type and year.
+struct Tally {
+  uint64_t captures = 0, bytes = 0;       // responses and resources; their payloads, decompressed
+  uint64_t copies = 0, copied_bytes = 0;  // captures with the payload of an earlier one
+  uint64_t revisits = 0;                  // revisit records, which have no payload
+};
+
+class ArchiveTally {
+ public:
+  // Adds a record. Of equal payloads, the first one added counts as the original.
+  void add(const Record& record);
+
+  const Tally& all() const { return all_; }
+  using Groups = std::map<std::string, Tally>;
+  const Groups& hosts() const { return hosts_; }
+  const Groups& types() const { return types_; }
+  const Groups& years() const { return years_; }
+
+ private:
+  Tally all_;
+  Groups hosts_, types_, years_;
+  absl::flat_hash_set<uint64_t> payloads_;  // hashes of digests
 };
 
 }  // namespace doppel

@@ -1,4 +1,4 @@
-#include "files/write/sink_position.h"
+#include "files/write/outputs.h"
 
 #include <fmt/format.h>
 

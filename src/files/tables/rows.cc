@@ -1,4 +1,4 @@
-#include "files/tables/row_json.h"
+#include "files/tables/rows.h"
 
 #include <fmt/format.h>
 
@@ -14,6 +14,7 @@
 #include "base/json_text.h"
 
 namespace doppel::tables {
+
 namespace {
 
 constexpr int64_t kDayOf1970 = 2'440'588;  // as a Julian day
