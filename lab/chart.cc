@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "fmt/format.h"
-#include "insight/lines.h"
 #include "insight/show.h"
 #include "lab/report.h"
 

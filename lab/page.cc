@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "fmt/format.h"
-#include "insight/lines.h"
 #include "insight/show.h"
 #include "lab/report.h"
 

@@ -6,7 +6,6 @@
 
 #include "base/status.h"
 #include "fmt/format.h"
-#include "insight/lines.h"
 #include "insight/show.h"
 
 namespace doppel::lab {

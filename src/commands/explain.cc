@@ -10,8 +10,8 @@
 #include "commands/say.h"
 #include "files/output_file.h"
 #include "files/places.h"
-#include "insight/explain_page.h"
-#include "insight/terminal.h"
+#include "insight/explanation.h"
+#include "insight/plots.h"
 #include "open/setup.h"
 
 namespace doppel {

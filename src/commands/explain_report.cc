@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "fmt/format.h"
-#include "insight/explain_page.h"
+#include "insight/explanation.h"
 #include "insight/json_writer.h"
 #include "insight/show.h"
 

@@ -12,7 +12,7 @@
 #include "config/values.h"
 #include "files/output_file.h"
 #include "files/places.h"
-#include "insight/terminal.h"
+#include "insight/plots.h"
 #include "open/setup.h"
 
 namespace doppel {

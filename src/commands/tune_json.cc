@@ -4,7 +4,7 @@
 
 #include "commands/tune_report.h"
 #include "insight/json_writer.h"
-#include "insight/svg_plot.h"
+#include "insight/plots.h"
 
 namespace doppel {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "fmt/format.h"
+#include "insight/plots.h"
 #include "insight/show.h"
-#include "insight/svg_plot.h"
 
 namespace doppel {
 namespace {

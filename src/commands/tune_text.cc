@@ -5,10 +5,8 @@
 
 #include "commands/tune_report.h"
 #include "fmt/format.h"
-#include "insight/lines.h"
+#include "insight/plots.h"
 #include "insight/show.h"
-#include "insight/svg_plot.h"
-#include "insight/terminal.h"
 
 namespace doppel {
 namespace {

@@ -12,13 +12,30 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/engine.h"
-#include "insight/valley.h"
 
 namespace doppel {
+
+// The threshold that fits a sample: where pairs are rarest, few verdicts depend on its exact value.
+struct Valley {
+  bool clear = false;        // false: similarities are spread too evenly for a clear choice
+  double from = 0, to = 0;   // the widest range between .50 and .95 where pairs are rare
+  double threshold = 0;      // middle of the range
+  uint64_t pairs_in_it = 0;  // from <= similarity < to
+};
+
+// `pairs` counts pairs by similarity in 100 steps of .01.
+//
+// Counts are averaged over three steps. A step is rare if it holds at most a fifth of the mean between .50
+// and .95; if no step does, only the rarest is. A range is not a valley if it has fewer than three steps, or
+// if its steps may hold more than a third of the mean.
+Valley find_valley(std::span<const uint64_t> pairs);
 
 inline constexpr std::array<double, 10> kStudyThresholds{.5, .55, .6, .65, .7, .75, .8, .85, .9, .95};
 
@@ -103,6 +120,41 @@ class SampleStudy {
   std::vector<bool> original_;                                          // under the rule
   std::array<std::vector<bool>, kStudyThresholds.size()> original_at_;  // under other thresholds
   double squared_error_ = 0;
+};
+
+// Finds the documents of a sample that are parts of others, or share a passage. An index in memory judges
+// them.
+struct SampleParts {
+  struct Example {
+    Relation relation = Relation::shares;
+    std::string document, original;  // their names
+    uint64_t shared = 0;             // shingles
+    uint32_t of_document_ppm = 0, of_original_ppm = 0;
+  };
+  RelationRule rule;
+  uint64_t documents = 0, near = 0;  // near: includes equal texts
+  std::array<uint64_t, 3> unique{};  // unique documents by their strongest relation
+  std::vector<Example> examples;     // for each relation, the ones that share most, then the earliest
+};
+
+class SampleRelations {
+ public:
+  // Uses the relations of the settings; if the settings name only `near`: all relations, with their defaults.
+  explicit SampleRelations(const EngineOptions& options);
+  absl::Status add(std::string_view text, std::string_view scope, std::string_view name);
+  absl::StatusOr<SampleParts> finish();
+
+ private:
+  absl::Status judge();
+  void add_example(const Outcome& outcome, const std::string& name);
+
+  EngineOptions options_;
+  std::unique_ptr<Bodies> bodies_;
+  Engine engine_;
+  Signer signer_;
+  Work work_;
+  size_t waiting_ = 0;  // documents of work_
+  SampleParts out_;
 };
 
 }  // namespace doppel

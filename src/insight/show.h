@@ -1,9 +1,14 @@
 #pragma once
-// Shows text from others safely: documents, names and ids may contain anything.
+// Shows text from others safely: documents, names and ids may contain anything. And numbers in a form
+// for people.
 
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "fmt/format.h"
 
 namespace doppel {
 
@@ -25,5 +30,20 @@ std::string counted(uint64_t number, std::string_view noun);
 std::string with_unit(double bytes);
 // A probability in readable form, even close to 0 and 1: "99.56 %", "1 in 4,200,000".
 std::string as_chance(double p);
+
+// Builds a text line by line.
+class Lines {
+ public:
+  template <typename... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+    text_ += '\n';
+  }
+  void raw(std::string_view text) { text_ += text; }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
 
 }  // namespace doppel

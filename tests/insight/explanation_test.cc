@@ -7,7 +7,6 @@
 #include <sstream>
 
 #include "fmt/format.h"
-#include "insight/explain_page.h"
 
 namespace doppel {
 namespace {

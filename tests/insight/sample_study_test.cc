@@ -7,9 +7,8 @@
 
 #include "fmt/format.h"
 #include "insight/explanation.h"
+#include "insight/plots.h"
 #include "insight/sizing.h"
-#include "insight/svg_plot.h"
-#include "insight/terminal.h"
 #include "svg_labels.h"
 
 namespace doppel {

@@ -1,4 +1,4 @@
-#include "insight/word_diff.h"
+#include "insight/text_diff.h"
 
 #include <gtest/gtest.h>
 
