@@ -80,4 +80,8 @@ bool middle_rounds_avx2(uint64_t* slots, int k, const uint64_t* x, size_t n, con
   return find_open(slots, k, to, open);
 }
 
+void classic_update_avx2(uint64_t* slots, int k, const uint64_t* x, size_t n, const uint64_t* salts) {
+  classic_loop(slots, k, x, n, salts);
+}
+
 }  // namespace doppel

@@ -1,6 +1,6 @@
 #include <immintrin.h>
 
-#include "sketch/bucket_sort.h"
+#include "sketch/radix_sort.h"
 
 namespace doppel {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <arm_neon.h>
 
-#include "sketch/bucket_sort.h"
+#include "sketch/radix_sort.h"
 
 namespace doppel {
 namespace {
