@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/simd.h"
-#include "text/digest.h"
+#include "text/hash_key.h"
 #include "text/shingler.h"
 
 namespace doppel {

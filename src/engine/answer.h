@@ -16,7 +16,7 @@
 #include "engine/rule.h"
 #include "engine/shard_set.h"
 #include "index/index.h"
-#include "text/digest.h"
+#include "text/hash_key.h"
 
 namespace doppel {
 

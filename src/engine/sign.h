@@ -15,7 +15,7 @@
 #include "sketch/compact_set.h"
 #include "sketch/prints.h"
 #include "sketch/sketch.h"
-#include "text/digest.h"
+#include "text/hash_key.h"
 #include "text/shingler.h"
 
 namespace doppel {

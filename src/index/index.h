@@ -21,7 +21,6 @@
 #include "base/pod_vector.h"
 #include "index/banding.h"
 #include "index/pages.h"
-#include "text/digest.h"
 #include "text/hash_key.h"
 
 namespace doppel {

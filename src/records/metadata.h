@@ -10,7 +10,7 @@
 #include "formats/best.h"
 #include "formats/document.h"
 #include "formats/record.h"
-#include "text/digest.h"
+#include "text/hash_key.h"
 
 namespace doppel {
 

@@ -3,6 +3,8 @@
 // unrelated documents that collide.
 
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <string_view>
 
 namespace doppel {
@@ -36,5 +38,44 @@ inline uint64_t fold_multiply(uint64_t a, uint64_t b) {
 
 // The key of an index in memory that has no key of its own. It is fixed so that runs are reproducible.
 inline constexpr HashKey kPublicHashKey{0x646f7070656c2d30, 0x7075626c69636b65};
+
+// The keyed 128-bit digest of a document's text before normalisation. Documents with equal digests are
+// `exact` duplicates.
+class ByteReader;
+
+struct Digest {
+  uint64_t low = 0;
+  uint64_t high = 0;
+  bool operator==(const Digest&) const = default;
+};
+
+void put_digest(std::string& out, const Digest& digest);
+Digest take_digest(ByteReader& in);
+
+// Immutable after construction; threads may share it.
+class Digester {
+ public:
+  explicit Digester(const HashKey& key);
+
+  Digest digest(std::string_view text) const;
+
+  // Computes the same digest from pieces of the text.
+  class Stream {
+   public:
+    explicit Stream(const Digester& digester);
+    ~Stream();
+    Stream(Stream&&) noexcept;
+    void update(std::string_view piece);
+    Digest finish();
+
+   private:
+    struct State;
+    std::unique_ptr<State> state_;
+  };
+
+ private:
+  friend class Stream;
+  alignas(64) unsigned char secret_[192];
+};
 
 }  // namespace doppel

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "reference.h"
-#include "text/digest.h"
+#include "text/hash_key.h"
 
 namespace doppel {
 namespace {

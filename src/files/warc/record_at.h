@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "files/input_file.h"
 #include "formats/record.h"
-#include "text/digest.h"
+#include "text/hash_key.h"
 
 namespace doppel {
 
