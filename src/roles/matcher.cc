@@ -12,8 +12,8 @@
 #include "kafka/log/kafka_run.h"
 #include "kafka/topics/plan.h"
 #include "open/state_originals.h"
-#include "shards/cluster_shown.h"
 #include "shards/matching.h"
+#include "shards/resolver_watch.h"
 
 namespace doppel {
 

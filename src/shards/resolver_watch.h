@@ -8,6 +8,7 @@
 
 #include "engine/shard_set.h"
 #include "status/cluster_status.h"
+#include "status/page.h"
 
 namespace doppel {
 
@@ -40,5 +41,9 @@ class ResolverWatch {
   std::map<std::string, Heard> heard_;
   uint64_t offset_ = 0, cut_ = 0;
 };
+
+// What the status pages of resolver and matchers show of an index on many machines.
+ClusterPart cluster_part(const ResolverStatus& status, int64_t now_ms);
+ClusterPart cluster_part(const MatcherStatus& status);
 
 }  // namespace doppel
