@@ -14,7 +14,6 @@
 #include "insight/show.h"
 #include "open/setup.h"
 #include "open/stored_settings.h"
-#include "signing/sign_index.h"
 #include "signing/sign_kafka.h"
 #include "signing/sign_stream.h"
 

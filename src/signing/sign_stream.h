@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "config/options.h"
+#include "engine/engine.h"
 #include "engine/signed_record.h"
 #include "pipeline/sign_record.h"
 #include "pipeline/stream.h"
@@ -61,5 +63,18 @@ struct SignStream {
 
 // Returns when the source ends or stop() returns true. Does not call output.finish().
 absl::StatusOr<SignCounters> sign_stream(SignStream& stream);
+
+// doppel sign --from: writes the originals of an index as signed records, in order.
+struct SignIndex {
+  const Options& options;  // with the settings of the index
+  const EngineOptions& engine;
+  std::string directory;  // its state directory; another process may have it open
+  std::string output;
+  std::function<bool()> stop = [] { return false; };
+};
+
+// The counters give the number of originals. A damaged index is an error, because only a part of it could be
+// written.
+absl::StatusOr<SignCounters> sign_index(const SignIndex& job);
 
 }  // namespace doppel
