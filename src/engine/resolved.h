@@ -66,7 +66,7 @@ struct Removed {
   bool operator==(const Removed&) const = default;
 };
 
-// What a cluster shows in place of its original; opaque here (records/shown_copy.h).
+// What a cluster shows in place of its original; opaque here (records/metadata.h).
 struct Shown {
   Seq seq = 0;  // of the original
   std::string copy;

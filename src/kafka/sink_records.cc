@@ -10,8 +10,8 @@
 #include "base/status.h"
 #include "kafka/sink.h"
 #include "kafka/witness.h"
+#include "records/events.h"
 #include "records/metadata.h"
-#include "records/rejected_record.h"
 
 namespace doppel::kafka {
 namespace {

@@ -4,7 +4,6 @@
 
 #include "base/status.h"
 #include "records/metadata.h"
-#include "records/shown_copy.h"
 
 namespace doppel {
 

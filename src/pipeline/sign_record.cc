@@ -3,8 +3,8 @@
 #include "absl/strings/str_join.h"
 #include "base/reason.h"
 #include "base/status.h"
+#include "records/events.h"
 #include "records/metadata.h"
-#include "records/rejected_record.h"
 #include "state/scheme.h"
 
 namespace doppel {

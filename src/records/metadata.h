@@ -61,4 +61,14 @@ inline constexpr size_t kMaxMetadata = 64 << 10;
 void encode_metadata(const Metadata& metadata, std::string& out);
 absl::Status decode_metadata(std::string_view encoded, Metadata& out);
 
+// What the index keeps of the copy that a cluster shows in place of its original, because it is better
+// (output.best).
+struct ShownCopy {  // views into the encoded form, or into the source of the values
+  double value = 0;
+  std::string_view event_id, id;
+};
+
+std::string encode_shown(const ShownCopy& copy);
+absl::Status decode_shown(std::string_view encoded, ShownCopy& out);
+
 }  // namespace doppel

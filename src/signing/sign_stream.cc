@@ -9,7 +9,7 @@
 #include "formats/place.h"
 #include "open/signed_originals.h"
 #include "pipeline/read_ahead.h"
-#include "records/rejected_record.h"
+#include "records/events.h"
 #include "state/scheme.h"
 #include "state/state_view.h"
 

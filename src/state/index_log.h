@@ -28,7 +28,7 @@
 //   missing/TOPIC/PARTITION/OFFSET
 //                                'M' string why the document that this record points to could not be read
 //   shown/NUMBER                 'S' string the better copy that the cluster of this original shows
-//                                (records/shown_copy.h)
+//                                (records/metadata.h)
 //                                null: the original is gone
 //   epoch                        'E' 16 UUID, string cluster, string data scheme, varint num_perm, varint
 //                                    mask_words, u8 complete (0: a rebuild is running), string what it is

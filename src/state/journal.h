@@ -20,7 +20,7 @@
 //                 (ascending). A commit has the numbers removed since the previous record, a checkpoint all
 //                 removed numbers that are not below the lowest kept number.
 //         varint  number of clusters that show a copy in place of their original, then for each: varint gap
-//                 from the number of the original before, string copy (records/shown_copy.h). A commit has
+//                 from the number of the original before, string copy (records/metadata.h). A commit has
 //                 the clusters that changed, a checkpoint all clusters whose originals are not removed.
 //         a checkpoint only: string data scheme, string rule, varint num_perm, varint mask_words
 //

@@ -1,12 +1,9 @@
 #include "text/hash_key.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <cstring>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include "base/bytes.h"
 

@@ -13,7 +13,6 @@
 #include "pipeline/sign_record.h"
 #include "records/events.h"
 #include "records/metadata.h"
-#include "records/rejected_record.h"
 
 namespace doppel {
 namespace {

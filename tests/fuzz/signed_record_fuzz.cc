@@ -11,7 +11,7 @@
 #include "base/crc32c.h"
 #include "engine/signed_record.h"
 #include "pipeline/sign_record.h"
-#include "records/rejected_record.h"
+#include "records/events.h"
 
 namespace {
 

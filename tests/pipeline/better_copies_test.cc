@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "records/metadata.h"
-#include "records/shown_copy.h"
 
 namespace doppel {
 namespace {

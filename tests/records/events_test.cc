@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "metadata_testing.h"
-#include "records/shown_copy.h"
+#include "records/metadata.h"
 
 namespace doppel {
 namespace {

@@ -1,5 +1,5 @@
 // The record of a rejected document: reading returns what was written, and refuses everything else.
-#include "records/rejected_record.h"
+#include "records/events.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

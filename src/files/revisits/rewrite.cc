@@ -22,7 +22,7 @@
 #include "formats/bytes/http.h"
 #include "formats/decoder.h"
 #include "formats/warc/warc.h"
-#include "records/payload_groups.h"
+#include "records/event_reader.h"
 
 namespace doppel {
 namespace {

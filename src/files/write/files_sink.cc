@@ -12,8 +12,8 @@
 #include "files/write/outputs.h"
 #include "fmt/format.h"
 #include "formats/place.h"
+#include "records/events.h"
 #include "records/metadata.h"
-#include "records/rejected_record.h"
 
 namespace doppel {
 
