@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "doppel/version.h"
 #include "engine/limits.h"
-#include "metrics/fetch_metrics.h"
 #include "metrics/kafka_metrics.h"
 #include "state/index_log.h"
 

@@ -1,6 +1,6 @@
 #pragma once
-// Metrics of the index and its snapshots. The pipeline's thread, which owns them, copies the numbers; any
-// thread may show the copy.
+// Metrics of the index and its snapshots, of the process and of the disk. The pipeline's thread, which owns
+// them, copies the numbers; any thread may show the copy.
 
 #include <mutex>
 #include <optional>
@@ -43,5 +43,13 @@ class IndexMetrics {
   IndexLimits limits_;
   std::optional<Copy> copy_;
 };
+
+// What the operating system reports about this process and about the disk of its state directory, at each
+// scrape.
+
+// Uses the common names (process_...), so that existing dashboards show them.
+void collect_process(Families& out);
+// Adds nothing if the directory does not exist yet.
+void collect_disk(Families& out, const std::string& directory);
 
 }  // namespace doppel

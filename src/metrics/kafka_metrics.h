@@ -1,11 +1,15 @@
 #pragma once
-// Metrics of Kafka: lag, partitions, transactions, and the useful part of the library's statistics.
+// Metrics of what a daemon stands on: Kafka, the other machines of its index, records and schemas that it
+// fetches. Of Kafka: lag, partitions, transactions, and the useful part of the library's statistics.
 
 #include <vector>
 
+#include "fetch/fetch_pool.h"
+#include "fetch/schema_source.h"
 #include "kafka/statistics.h"
 #include "metrics/families.h"
 #include "metrics/stream_metrics.h"
+#include "status/cluster_status.h"
 
 namespace doppel {
 
@@ -22,5 +26,14 @@ void collect_consumer(Families& out, const kafka::ConsumerStatistics& statistics
 // The number of records of a partition that are not settled; -1 if unknown. Commit markers at the end of a
 // partition do not count.
 int64_t lag_of(const kafka::ConsumerStatistics::Partition& partition, const SettledPartition& settled);
+
+// Metrics of an index on many machines, one function for each role.
+void collect_resolver(Families& out, const ResolverStatus& status, int64_t now_ms);
+void collect_signer(Families& out, const SignerStatus& status);
+void collect_matcher(Families& out, const MatcherStatus& status);
+
+// Metrics of records that are fetched from WARC files, and of schemas from a registry.
+void collect_fetches(Families& out, const FetchCounts& counts);
+void collect_schemas(Families& out, const SchemaStats& stats);
 
 }  // namespace doppel

@@ -3,7 +3,7 @@
 #include <prometheus/collectable.h>
 
 #include "base/clock.h"
-#include "metrics/process_metrics.h"
+#include "metrics/index_metrics.h"
 
 namespace doppel {
 namespace {

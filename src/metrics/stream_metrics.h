@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/reason.h"
-#include "metrics/distribution.h"
 #include "metrics/families.h"
 #include "pipeline/pipeline.h"
 

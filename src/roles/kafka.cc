@@ -26,7 +26,6 @@
 #include "kafka/log/writes.h"
 #include "kafka/source.h"
 #include "kafka/topics/check.h"
-#include "metrics/cluster_metrics.h"
 #include "metrics/kafka_metrics.h"
 #include "open/setup.h"
 #include "open/state_originals.h"

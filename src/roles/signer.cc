@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "daemon/daemon_parts.h"
 #include "kafka/topics/plan.h"
-#include "metrics/cluster_metrics.h"
+#include "metrics/kafka_metrics.h"
 #include "signing/sign_kafka.h"
 
 namespace doppel {

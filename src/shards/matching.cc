@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "kafka/log/kafka_run.h"
-#include "metrics/cluster_metrics.h"
 #include "metrics/kafka_metrics.h"
 #include "open/setup.h"
 
