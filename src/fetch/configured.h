@@ -10,7 +10,6 @@
 #include "config/options.h"
 #include "engine/engine.h"
 #include "fetch/fetch_source.h"
-#include "fetch/schema_registry.h"
 #include "fetch/schema_source.h"
 
 namespace doppel {

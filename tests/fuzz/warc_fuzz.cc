@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "fetch/record_assembler.h"
+#include "fetch/warc_root.h"
 #include "formats/warc/warc.h"
 
 namespace {
