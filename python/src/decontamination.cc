@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 #include "config/config.h"
-#include "evals/clean_output.h"
+#include "evals/decontaminate.h"
 #include "files/places.h"
 #include "files/read/files_source.h"
 #include "open/setup.h"

@@ -11,7 +11,6 @@
 #include "commands/commands.h"
 #include "commands/progress.h"
 #include "commands/say.h"
-#include "evals/clean_output.h"
 #include "evals/decontaminate.h"
 #include "fetch/configured.h"
 #include "files/output_file.h"
