@@ -1,5 +1,5 @@
 // doppel_dedup._core, the compiled part of the package. Users see the Python modules above it.
-#include "base/log_receiver.h"
+#include "base/log.h"
 #include "bind.h"
 
 namespace {

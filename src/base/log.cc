@@ -12,7 +12,6 @@
 #include <mutex>
 
 #include "base/json_text.h"
-#include "base/log_receiver.h"
 
 namespace doppel::log {
 namespace {

@@ -65,4 +65,12 @@ inline void error(std::string_view message, Fields fields = {}) { write(Level::e
 // Returns the line that write() would write, with its line end. `time_ms` counts from 1970.
 std::string line(Form form, int64_t time_ms, Level level, std::string_view message, Fields fields);
 
+// For programs that have a log of their own, such as Python.
+// `text` is the message and its fields, as the text form shows them: without time and level, on one line.
+using Receiver = void (*)(Level level, std::string_view text);
+
+// From now on, lines of any level go to `receiver` instead of stderr. Threads that log call it, possibly at
+// the same time. nullptr: lines go to stderr again.
+void set_receiver(Receiver receiver);
+
 }  // namespace doppel::log

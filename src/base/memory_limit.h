@@ -2,8 +2,13 @@
 // How much memory the system gives this process, and what happens if it refuses more.
 
 #include <cstdint>
+#include <new>
 #include <optional>
+#include <string>
 #include <string_view>
+
+#include "absl/status/status.h"
+#include "base/status.h"
 
 namespace doppel {
 
@@ -33,5 +38,21 @@ class MayFail {
  private:
   static thread_local int depth_;
 };
+
+// Calls work(), which returns a Status. Returns that, or ResourceExhausted if memory was refused: a file can
+// claim any size, which is an error of the file alone, and the process continues.
+template <typename Work>
+absl::Status within_memory(const Work& work) {
+  const MayFail here;
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    const std::optional<uint64_t> limit = address_space_limit();
+    std::string why = "it takes more memory than there is";
+    if (limit)
+      why += " (the limit of the address space is " + std::to_string(*limit / 1024) + " KiB: ulimit -v)";
+    return absl::ResourceExhaustedError(absl_sv(why));
+  }
+}
 
 }  // namespace doppel

@@ -1,7 +1,7 @@
 #pragma once
-// stdout and stderr of a command. Writing to them never throws. If stderr is full or closed, its text is
-// lost. If stdout is full, the command ends with an error. If the reader of stdout is gone, the command ends
-// silently by SIGPIPE, as other programs do.
+// What a command has of its process: stdout, stderr, and the signals that stop it. Writing to them never
+// throws. If stderr is full or closed, its text is lost. If stdout is full, the command ends with an error.
+// If the reader of stdout is gone, the command ends silently by SIGPIPE, as other programs do.
 
 #include <streambuf>
 #include <string_view>
@@ -35,5 +35,14 @@ class StdoutBuffer final : public std::streambuf {
   std::streamsize xsputn(const char* text, std::streamsize n) override;
   int sync() override;
 };
+
+// SIGTERM and SIGINT ask a command to stop in an orderly way. The command polls stop_asked(). Call this first
+// in a command, before slow work and before other threads start: an earlier signal kills the process. A
+// second signal ends the process at once with `second_code`. Unblocks both signals, whatever the parent
+// process did. Also turns SIGXFSZ into an error of write().
+void catch_stop_signals(int second_code);
+
+// Whether a signal came since then.
+bool stop_asked();
 
 }  // namespace doppel

@@ -5,8 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include "base/standard_streams.h"
 #include "base/status.h"
-#include "base/stop_signals.h"
 #include "commands/commands.h"
 #include "commands/say.h"
 #include "fmt/format.h"

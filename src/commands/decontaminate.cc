@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "absl/strings/str_split.h"
+#include "base/standard_streams.h"
 #include "base/status.h"
-#include "base/stop_signals.h"
 #include "commands/commands.h"
 #include "commands/progress.h"
 #include "commands/say.h"

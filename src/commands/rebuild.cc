@@ -1,8 +1,8 @@
 // doppel rebuild: rebuilds an index from its log, its state directory, or the documents.
 #include <CLI/CLI.hpp>
 
+#include "base/standard_streams.h"
 #include "base/status.h"
-#include "base/stop_signals.h"
 #include "commands/commands.h"
 #include "fmt/format.h"
 #include "formats/decoder.h"

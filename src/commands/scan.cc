@@ -8,8 +8,8 @@
 #include <functional>
 
 #include "absl/strings/str_join.h"
+#include "base/standard_streams.h"
 #include "base/status.h"
-#include "base/stop_signals.h"
 #include "commands/commands.h"
 #include "commands/progress.h"
 #include "commands/say.h"

@@ -2,8 +2,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "base/standard_streams.h"
 #include "base/status.h"
-#include "base/stop_signals.h"
 #include "commands/commands.h"
 #include "commands/progress.h"
 #include "commands/say.h"

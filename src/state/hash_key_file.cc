@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "base/number.h"
 #include "base/status.h"
 #include "state/file.h"
 #include "state/journal.h"
@@ -55,18 +56,13 @@ absl::StatusOr<HashKey> parse_hash_key(std::string_view hex) {
   }
   uint64_t words[2] = {0, 0};
   for (size_t i = 0; i < kDigits; ++i) {
-    const char c = hex[i];
-    uint64_t digit = 0;
-    if (c >= '0' && c <= '9') {
-      digit = static_cast<uint64_t>(c - '0');
-    } else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f') {
-      digit = static_cast<uint64_t>(c | 0x20) - 'a' + 10;
-    } else {
+    const int digit = hex_value(hex[i]);
+    if (digit < 0) {
       return invalid(fmt::format(
           "a hash key has {} hexadecimal digits; character {} of this one is not a hexadecimal digit",
           kDigits, i + 1));
     }
-    words[i / 16] = words[i / 16] << 4 | digit;
+    words[i / 16] = words[i / 16] << 4 | static_cast<uint64_t>(digit);
   }
   return HashKey{.low = words[1], .high = words[0]};
 }

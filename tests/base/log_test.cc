@@ -8,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "base/log_receiver.h"
 
 namespace doppel {
 namespace {

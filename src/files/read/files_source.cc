@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/memory_limit.h"
 #include "base/status.h"
 #include "files/arrow/arrow_rows.h"
 #include "files/fd.h"
@@ -27,7 +28,6 @@
 #include "files/tables/table_reader.h"
 #include "files/warc/record_at.h"
 #include "files/warc/warc_reader.h"
-#include "files/within_memory.h"
 #include "formats/decoder.h"
 #include "formats/presets.h"
 #include "formats/warc/warc.h"

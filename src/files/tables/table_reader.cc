@@ -8,10 +8,10 @@
 #include <set>
 #include <string>
 
+#include "base/memory_limit.h"
 #include "base/nearest.h"
 #include "base/status.h"
 #include "files/tables/rows.h"
-#include "files/within_memory.h"
 #include "formats/fields.h"
 #include "formats/presets.h"
 

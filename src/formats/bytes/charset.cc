@@ -167,8 +167,6 @@ absl::Status unknown_charset() {
       "-t UTF-8");
 }
 
-bool is_utf8(std::string_view bytes) { return simdjson::validate_utf8(bytes.data(), bytes.size()); }
-
 bool is_ascii(std::string_view bytes) { return !unusual(bytes).high; }
 
 // The length of `bytes` without the beginning of a UTF-8 character that is cut off at its end.
@@ -182,6 +180,8 @@ size_t without_cut_character(std::string_view bytes) {
 }
 
 }  // namespace
+
+bool is_utf8(std::string_view bytes) { return simdjson::validate_utf8(bytes.data(), bytes.size()); }
 
 std::string_view unmarked_unicode(std::string_view bytes) {
   bytes = bytes.substr(0, kLookBytes);

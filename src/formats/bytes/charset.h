@@ -24,6 +24,9 @@ std::string_view unmarked_unicode(std::string_view bytes);
 // Whether the bytes begin with a byte order mark of UTF-16 or UTF-32, but are no text in it.
 bool wrongly_marked(std::string_view bytes);
 
+// Whether the bytes are valid UTF-8.
+bool is_utf8(std::string_view bytes);
+
 // The name by which people know a charset of ICU: "shift_jis" for "ibm-943_P15A-2003".
 std::string shown_charset(const std::string& name);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/number.h"
 #include "formats/body.h"
 #include "formats/bytes/http.h"
 
@@ -22,12 +23,6 @@ std::string base32(std::span<const uint8_t> bytes) {
     for (bits += 8; bits >= 5; bits -= 5) out += kDigits[open >> (bits - 5) & 31];
   }
   return out;
-}
-
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 }  // namespace

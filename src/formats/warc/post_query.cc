@@ -10,6 +10,7 @@
 #include "absl/strings/escaping.h"
 #include "base/number.h"
 #include "base/utf8.h"
+#include "formats/bytes/charset.h"
 #include "formats/bytes/http.h"
 
 namespace doppel {
@@ -20,8 +21,6 @@ namespace dom = simdjson::dom;
 constexpr size_t kMostCharacters = 4096;
 
 using Fields = std::vector<std::pair<std::string, std::string>>;
-
-bool is_utf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
 
 std::string binary(std::string_view body) {
   return body.empty() ? std::string() : "__wb_post_data=" + absl::Base64Escape({body.data(), body.size()});
@@ -56,13 +55,7 @@ std::string form_of(const Fields& fields) {
 std::string unescaped(std::string_view form) {
   std::string bytes;
   for (size_t i = 0; i < form.size(); ++i) {
-    const auto hex = [&](size_t at) {
-      const char c = at < form.size() ? form[at] : ' ';
-      return c >= '0' && c <= '9'   ? c - '0'
-             : c >= 'a' && c <= 'f' ? c - 'a' + 10
-             : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                    : -1;
-    };
+    const auto hex = [&](size_t at) { return at < form.size() ? hex_value(form[at]) : -1; };
     if (form[i] == '%' && hex(i + 1) >= 0 && hex(i + 2) >= 0) {
       bytes += static_cast<char>(hex(i + 1) << 4 | hex(i + 2));
       i += 2;

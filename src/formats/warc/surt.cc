@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/number.h"
 #include "formats/warc/idna.h"
 #include "formats/warc/surt_sessions.h"
 
@@ -37,12 +38,6 @@ std::vector<sv> pieces_of(sv text, char separator) {
 }
 
 // ---- percent signs
-
-int hex_value(char c) {
-  if (is_digit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
 
 // Decodes until no escape is left, because %2525 is a percent sign too. A decoded character may complete an
 // escape with those before it. Linear.
