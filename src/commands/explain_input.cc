@@ -8,7 +8,7 @@
 #include "config/values.h"
 #include "files/read/files_source.h"
 #include "fmt/format.h"
-#include "formats/place.h"
+#include "formats/record.h"
 #include "records/metadata.h"
 
 namespace doppel {

@@ -10,7 +10,7 @@
 #include "files/read/files_source.h"
 #include "files/read/listing.h"
 #include "fmt/format.h"
-#include "formats/place.h"
+#include "formats/record.h"
 #include "insight/show.h"
 #include "pipeline/sign_record.h"
 #include "records/metadata.h"

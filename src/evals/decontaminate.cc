@@ -12,7 +12,7 @@
 #include "base/executor.h"
 #include "base/json_text.h"
 #include "base/status.h"
-#include "formats/place.h"
+#include "formats/record.h"
 #include "pipeline/read_ahead.h"
 #include "records/metadata.h"
 #include "text/words.h"

@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "files/read/files_source.h"
-#include "formats/place.h"
+#include "formats/record.h"
 #include "records/metadata.h"
 #include "text/word_hash.h"
 #include "text/words.h"

@@ -20,7 +20,7 @@
 #include "base/status.h"
 #include "fetch/curl.h"
 #include "formats/schema/avro.h"
-#include "formats/schema/registry_answer.h"
+#include "formats/schema/record_schema.h"
 #include "pipeline/source_over.h"
 
 namespace doppel {

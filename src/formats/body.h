@@ -2,6 +2,7 @@
 // Turns bytes into text: decides whether they are a page, decodes the charset, extracts the text of a page.
 // Also holds the rules that skip responses.
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,5 +77,9 @@ bool begins_page(std::string_view text);
 
 // Returns the type without its parameters.
 std::string_view media_type(std::string_view content_type);
+
+// Decodes records whose value is the bytes of a text or of a page. Key and headers give everything else. For
+// the formats text and html, and for whole files. `options` must have passed check_format().
+std::unique_ptr<Decoder> make_raw_decoder(const FormatOptions& options, PageIf pages);
 
 }  // namespace doppel

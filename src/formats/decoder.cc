@@ -8,10 +8,10 @@
 #include "base/reason.h"
 #include "base/status.h"
 #include "formats/best.h"
+#include "formats/body.h"
 #include "formats/json/crawl_log.h"
 #include "formats/json/json_decoder.h"
 #include "formats/presets.h"
-#include "formats/raw_decoder.h"
 #include "formats/schema/schema_decoder.h"
 #include "formats/warc/warc_decoder.h"
 

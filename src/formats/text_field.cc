@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_join.h"
 #include "base/json_text.h"
-#include "formats/json/json_mend.h"
+#include "formats/json/json_value.h"
 
 namespace doppel {
 namespace {

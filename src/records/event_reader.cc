@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "base/status.h"
-#include "formats/json/json_mend.h"
 #include "formats/json/json_value.h"
 
 namespace doppel {

@@ -10,7 +10,7 @@
 #include "formats/bytes/http.h"
 #include "formats/decoder.h"
 #include "formats/json/json_value.h"
-#include "formats/warc/payload_digest.h"
+#include "formats/warc/warc.h"
 
 namespace doppel {
 namespace {

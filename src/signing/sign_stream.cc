@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "engine/signed_record.h"
 #include "files/output_file.h"
-#include "formats/place.h"
+#include "formats/record.h"
 #include "open/signed_originals.h"
 #include "pipeline/read_ahead.h"
 #include "records/events.h"

@@ -1,5 +1,5 @@
 // Equal payloads have equal digests, however their records write them.
-#include "formats/warc/payload_digest.h"
+#include "formats/warc/warc.h"
 
 #include <gtest/gtest.h>
 

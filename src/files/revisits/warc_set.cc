@@ -14,7 +14,7 @@
 #include "files/warc/record_at.h"
 #include "files/warc/wacz.h"
 #include "formats/decoder.h"
-#include "formats/warc/payload_digest.h"
+#include "formats/warc/warc.h"
 
 namespace doppel {
 namespace {

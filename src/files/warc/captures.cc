@@ -12,7 +12,6 @@
 #include "files/output_file.h"
 #include "formats/body.h"
 #include "formats/bytes/http.h"
-#include "formats/warc/payload_digest.h"
 #include "formats/warc/surt.h"
 #include "formats/warc/warc.h"
 

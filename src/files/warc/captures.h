@@ -1,7 +1,7 @@
 #pragma once
 // What an archive's captures are, as an index and as counts. CdxjOutput writes a CDXJ index of the captures
 // in the WARC files that were read, for pywb and other players. The key of an answer to a POST or PUT request
-// contains what was sent (post_query.h), if the request is the record before or behind it and the two name
+// contains what was sent (PostQuery), if the request is the record before or behind it and the two name
 // each other.
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "formats/record.h"
-#include "formats/warc/post_query.h"
+#include "formats/warc/cdxj.h"
 #include "pipeline/stream.h"
 
 namespace doppel {

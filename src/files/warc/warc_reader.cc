@@ -10,7 +10,6 @@
 
 #include "base/status.h"
 #include "files/warc/arc_stream.h"
-#include "formats/warc/payload_digest.h"
 #include "formats/warc/warc.h"
 
 namespace doppel {

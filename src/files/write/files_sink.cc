@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "files/write/outputs.h"
 #include "fmt/format.h"
-#include "formats/place.h"
+#include "formats/record.h"
 #include "records/events.h"
 #include "records/metadata.h"
 

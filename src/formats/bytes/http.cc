@@ -1,6 +1,13 @@
 #include "formats/bytes/http.h"
 
+#define ZLIB_CONST
+#include <brotli/decode.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
 #include <charconv>
+#include <memory>
 
 #include "base/reason.h"
 #include "base/status.h"
@@ -62,6 +69,137 @@ bool decode_chunked(std::string_view body, std::string& out) {
       body.remove_prefix(1);
     }
   }
+}
+
+namespace {
+
+constexpr size_t kStep = 64 << 10;
+
+absl::Status too_large(size_t max_bytes) {
+  return rejected(Reason::content_encoding,
+                  ": more than " + std::to_string(max_bytes) + " bytes when decoded");
+}
+absl::Status damaged(const char* what) {
+  return rejected(Reason::content_encoding, std::string(": damaged ") + what + " data");
+}
+
+// Makes room at the end of `out`. Returns how much there is.
+size_t grow(std::string& out, size_t used, size_t max_bytes) {
+  if (used == out.size()) out.resize(std::min(max_bytes + 1, std::max(kStep, used * 2)));
+  return out.size() - used;
+}
+
+// Decompresses a truncated response as far as it goes.
+absl::Status inflate_into(std::string_view in, int window, size_t max_bytes, std::string& out, bool& begun) {
+  z_stream z = {};
+  if (inflateInit2(&z, window) != Z_OK) return absl::ResourceExhaustedError("no memory to decode the body");
+  std::unique_ptr<z_stream, int (*)(z_streamp)> end(&z, inflateEnd);
+  z.next_in = reinterpret_cast<const Bytef*>(in.data());
+  z.avail_in = static_cast<uInt>(std::min<size_t>(in.size(), 1U << 30));
+  size_t used = 0;
+  out.resize(std::min(max_bytes + 1, std::max(kStep, in.size() * 4)));
+  int result = Z_OK;
+  while (result == Z_OK) {
+    const size_t room = grow(out, used, max_bytes);
+    z.next_out = reinterpret_cast<Bytef*>(out.data() + used);
+    z.avail_out = static_cast<uInt>(room);
+    result = inflate(&z, Z_NO_FLUSH);
+    used += room - z.avail_out;
+    begun = begun || used > 0;
+    if (used > max_bytes) return too_large(max_bytes);
+    if (result == Z_OK && z.avail_in == 0 && z.avail_out > 0) break;
+  }
+  out.resize(used);
+  if (result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR) return absl::OkStatus();
+  return damaged("gzip");
+}
+
+absl::Status unbrotli(std::string_view in, size_t max_bytes, std::string& out, bool& begun) {
+  std::unique_ptr<BrotliDecoderState, void (*)(BrotliDecoderState*)> state(
+      BrotliDecoderCreateInstance(nullptr, nullptr, nullptr), BrotliDecoderDestroyInstance);
+  if (!state) return absl::ResourceExhaustedError("no memory to decode the body");
+  const auto* next_in = reinterpret_cast<const uint8_t*>(in.data());
+  size_t in_left = in.size();
+  size_t used = 0;
+  out.resize(std::min(max_bytes + 1, std::max(kStep, in.size() * 4)));
+  while (true) {
+    size_t room = grow(out, used, max_bytes);
+    const size_t before = room;
+    auto* next_out = reinterpret_cast<uint8_t*>(out.data() + used);
+    const BrotliDecoderResult result =
+        BrotliDecoderDecompressStream(state.get(), &in_left, &next_in, &room, &next_out, nullptr);
+    used += before - room;
+    begun = begun || used > 0;
+    if (used > max_bytes) return too_large(max_bytes);
+    if (result == BROTLI_DECODER_RESULT_ERROR) return damaged("br");
+    if (result != BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT) break;
+  }
+  out.resize(used);
+  return absl::OkStatus();
+}
+
+absl::Status unzstd(std::string_view in, size_t max_bytes, std::string& out, bool& begun) {
+  std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
+  if (!context) return absl::ResourceExhaustedError("no memory to decode the body");
+  ZSTD_inBuffer input{in.data(), in.size(), 0};
+  size_t used = 0;
+  out.resize(std::min(max_bytes + 1, std::max(kStep, in.size() * 4)));
+  while (true) {
+    const size_t room = grow(out, used, max_bytes);  // may move `out`, so call it before taking the address
+    ZSTD_outBuffer output{out.data() + used, room, 0};
+    const size_t result = ZSTD_decompressStream(context.get(), &output, &input);
+    used += output.pos;
+    begun = begun || used > 0;
+    if (used > max_bytes) return too_large(max_bytes);
+    if (ZSTD_isError(result)) return damaged("zstd");
+    if (input.pos == input.size && output.pos < output.size) break;
+  }
+  out.resize(used);
+  return absl::OkStatus();
+}
+
+absl::Status undo(std::string_view coding, std::string_view in, size_t max_bytes, std::string& out,
+                  bool& begun) {
+  if (equal_ignoring_case(coding, "gzip") || equal_ignoring_case(coding, "x-gzip")) {
+    return inflate_into(in, 15 + 16, max_bytes, out, begun);
+  }
+  if (equal_ignoring_case(coding, "br")) return unbrotli(in, max_bytes, out, begun);
+  if (equal_ignoring_case(coding, "zstd")) return unzstd(in, max_bytes, out, begun);
+  if (equal_ignoring_case(coding, "deflate")) {
+    // With zlib's header, as the standard says, or without.
+    absl::Status status = inflate_into(in, 15, max_bytes, out, begun);
+    return status.ok() || begun ? status : inflate_into(in, -15, max_bytes, out, begun);
+  }
+  begun = true;
+  return rejected(Reason::content_encoding,
+                  ": \"" + std::string(coding.substr(0, 40)) + "\" is not one of gzip, deflate, br, zstd");
+}
+
+}  // namespace
+
+absl::StatusOr<std::string_view> decode_content(std::string_view body, std::string_view encodings,
+                                                size_t max_bytes, std::string& memory) {
+  constexpr int kMost = 4;
+  std::string other;
+  for (int i = 0; i < kMost && !encodings.empty() && !body.empty(); ++i) {
+    // Encodings are undone from the last to the first.
+    const size_t comma = encodings.rfind(',');
+    std::string_view coding = comma == std::string_view::npos ? encodings : encodings.substr(comma + 1);
+    encodings = comma == std::string_view::npos ? std::string_view() : encodings.substr(0, comma);
+    while (!coding.empty() && (coding.front() == ' ' || coding.front() == '\t')) coding.remove_prefix(1);
+    while (!coding.empty() && (coding.back() == ' ' || coding.back() == '\t')) coding.remove_suffix(1);
+    if (coding.empty() || equal_ignoring_case(coding, "identity") || equal_ignoring_case(coding, "none") ||
+        equal_ignoring_case(coding, "utf-8")) {
+      continue;
+    }
+    bool begun = false;
+    absl::Status status = undo(coding, body, max_bytes, other, begun);
+    if (!status.ok() && begun) return status;
+    if (!status.ok()) continue;  // the body is not encoded
+    memory.swap(other);
+    body = memory;
+  }
+  return body;
 }
 
 }  // namespace doppel

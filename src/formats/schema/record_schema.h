@@ -3,9 +3,11 @@
 // of JSON can read it.
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -33,5 +35,26 @@ std::shared_ptr<const RecordSchema> refused_schema(std::string reason);
 inline constexpr size_t kSchemaFrame = 5;
 // Whether the value starts with this frame. `id` may be nullptr.
 bool is_schema_framed(std::string_view value, uint32_t* id = nullptr);
+
+// Parses the answers of a schema registry with Confluent's API.
+struct RegistryAnswer {
+  struct Reference {  // to another schema
+    std::string name, subject;
+    int64_t version = 0;
+  };
+  std::string schema;
+  std::string type = "AVRO";  // AVRO, JSON, PROTOBUF
+  std::vector<Reference> references;
+};
+
+// The body of GET /schemas/ids/ID and GET /subjects/SUBJECT/versions/VERSION.
+absl::StatusOr<RegistryAnswer> parse_registry_answer(std::string_view body);
+
+// An error that a registry answered: "error_code" and "message"; code 0 if the body is not an error.
+struct RegistryError {
+  int64_t code = 0;
+  std::string message;
+};
+RegistryError parse_registry_error(std::string_view body);
 
 }  // namespace doppel

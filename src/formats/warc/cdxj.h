@@ -1,11 +1,14 @@
 #pragma once
-// Lines of the sorted indexes of web archives. CDXJ: "com,example)/page 20240506070809 {...}", where the
-// object names the capture's WARC file. CDX: columns instead of the object.
+// Lines of the sorted indexes of web archives, and the keys of answers to POST requests in them. CDXJ:
+// "com,example)/page 20240506070809 {...}", where the object names the capture's WARC file. CDX: columns
+// instead of the object.
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "formats/warc/warc.h"
 
 namespace doppel {
 
@@ -19,5 +22,19 @@ struct CdxjLine {
 
 // Returns nullopt for a header line, and for a line without a position.
 std::optional<CdxjLine> parse_cdxj_line(std::string_view line);
+
+// The keys under which indexes of archives hold the answers to POST and PUT requests: what was sent becomes a
+// part of the URL, as the packages cdxj-indexer (-p) and pywb make it.
+struct PostQuery {
+  std::string method;
+  std::string query;  // at most 4,096 characters; empty if the body says nothing
+
+  // The URL with the method and the query appended; surt() makes the key of it.
+  std::string url(std::string_view target_uri) const;
+};
+
+// Nullopt if the record is no HTTP request with a method that sends something. Forms, JSON, multipart and
+// other bodies are read; AMF is treated like any other binary body.
+std::optional<PostQuery> post_query_of(const WarcRecord& request);
 
 }  // namespace doppel

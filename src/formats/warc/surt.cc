@@ -1,16 +1,21 @@
 #include "formats/warc/surt.h"
 
 #include <arpa/inet.h>
+#include <unicode/uidna.h>
+#include <unicode/utf16.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/number.h"
-#include "formats/warc/idna.h"
-#include "formats/warc/surt_sessions.h"
+#include "base/utf8.h"
+#include "formats/bytes/http.h"
 
 namespace doppel {
 namespace {
@@ -24,6 +29,181 @@ bool is_alphanumeric(char c) { return is_digit(c) || is_letter(c); }
 std::string lower(sv text) {
   std::string out(text);
   for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return out;
+}
+
+// ---- session ids in URLs, removed as the package surt does for the keys of captures
+
+// The length of "(", 24 letters or digits, and ")" at the start; 0 if the text does not start so.
+size_t session_length(sv text) {
+  constexpr size_t kLetters = 24;
+  if (text.size() < kLetters + 2 || text[0] != '(' || text[kLetters + 1] != ')') return 0;
+  const sv letters = text.substr(1, kLetters);
+  return std::all_of(letters.begin(), letters.end(), is_alphanumeric) ? kLetters + 2 : 0;
+}
+
+// The length of "(a(24 letters)b(24 letters))/", or of the older "(24 letters)/".
+size_t segment_length(sv text, bool named) {
+  size_t length = 0;
+  if (!named) {
+    length = session_length(text);
+  } else if (text.starts_with('(')) {
+    size_t at = 1;
+    while (at < text.size() && is_letter(text[at]) && session_length(text.substr(at + 1)) != 0)
+      at += 1 + session_length(text.substr(at + 1));
+    if (at > 1 && at < text.size() && text[at] == ')') length = at + 1;
+  }
+  return length != 0 && length < text.size() && text[length] == '/' ? length + 1 : 0;
+}
+
+// Answers whether "x.aspx" follows a position, before any "?". The positions come in descending order, so
+// each byte is looked at once.
+class AspxBehind {
+ public:
+  explicit AspxBehind(sv path) : path_(lower(path)), from_(path.size()) {}
+
+  bool follows(size_t position) {
+    while (from_ > position) {
+      --from_;
+      if (path_[from_] == '?') question_ = from_;
+      if (path_.compare(from_ + 1, kAspx.size(), kAspx) == 0) aspx_ = from_ + 1;
+    }
+    return aspx_ != std::string::npos && question_ >= aspx_;
+  }
+
+ private:
+  static constexpr sv kAspx = ".aspx";
+  const std::string path_;
+  size_t from_;  // everything from here on has been searched
+  size_t aspx_ = std::string::npos, question_ = std::string::npos;  // their first occurrences there
+};
+
+bool begins_with(sv text, sv name) {
+  return text.size() >= name.size() && equal_ignoring_case(text.substr(0, name.size()), name);
+}
+
+// Returns `count` if the text starts with that many characters of the class; otherwise 0.
+size_t run_of(sv text, size_t count, bool (*is)(char)) {
+  return text.size() >= count && std::all_of(text.begin(), text.begin() + count, is) ? count : 0;
+}
+
+// The length of a session argument at the start of `text`; 0 if there is none.
+// `end`: where the argument itself ends, at an "&" or at the end of the text.
+size_t argument_length(size_t kind, sv text, size_t end) {
+  constexpr std::array<sv, 3> kNames{"jsessionid=", "phpsessid=", "sid="};
+  constexpr size_t kId = 32, kAspName = 8, kAspId = 24;
+  size_t length = 0;
+  if (kind < kNames.size()) {
+    if (!begins_with(text, kNames[kind])) return 0;
+    length = kNames[kind].size();
+    const size_t id = run_of(text.substr(length), kId, is_alphanumeric);
+    length = id == 0 ? 0 : length + id;
+  } else if (kind == kNames.size()) {
+    constexpr sv kAsp = "aspsessionid";
+    if (!begins_with(text, kAsp)) return 0;
+    const sv name = text.substr(kAsp.size());
+    if (run_of(name, kAspName, is_letter) == 0 || name.substr(kAspName, 1) != "=" ||
+        run_of(name.substr(kAspName + 1), kAspId, is_letter) == 0)
+      return 0;
+    length = kAsp.size() + kAspName + 1 + kAspId;
+  } else {
+    constexpr sv kId1 = "cfid=", kId2 = "&cftoken=";
+    if (!begins_with(text, kId1)) return 0;
+    if (end == kId1.size() || !begins_with(text.substr(end), kId2)) return 0;
+    const size_t begin = end + kId2.size();
+    length = std::min(text.find('&', begin), text.size());
+    if (length == begin) return 0;
+  }
+  return length != 0 && (length == text.size() || text[length] == '&') ? length : 0;
+}
+
+// "/(S(4hqa0555fwsecu455xqckv45))/page.aspx" -> "/page.aspx"
+std::string without_session_in_path(std::string path) {
+  for (const bool named : {true, false}) {
+    AspxBehind aspx(path);
+    for (size_t slash = path.rfind('/'); slash != std::string::npos;
+         slash = slash == 0 ? std::string::npos : path.rfind('/', slash - 1)) {
+      const size_t length = segment_length(sv(path).substr(slash + 1), named);
+      if (length == 0 || !aspx.follows(slash + 1 + length)) continue;
+      path.erase(slash + 1, length);
+      break;
+    }
+  }
+  return path;
+}
+
+// "a=1&sid=0123456789abcdef0123456789abcdef" -> "a=1"
+std::string without_sessions(std::string query) {
+  constexpr size_t kKinds = 5;
+  for (size_t kind = 0; kind < kKinds; ++kind) {
+    for (size_t at = query.size(), end = at; at-- > 0;) {
+      if (query[at] == '&') end = at;
+      const size_t length = argument_length(kind, sv(query).substr(at), end - at);
+      if (length == 0) continue;
+      query.erase(at, std::min(length + 1, query.size() - at));
+      break;
+    }
+  }
+  return query;
+}
+
+// ---- host names in any script, as ASCII by IDNA 2003 (RFC 3490), as archives do
+
+constexpr size_t kMaxLabel = 63;
+
+bool is_ascii(std::u16string_view label) {
+  return std::all_of(label.begin(), label.end(), [](char16_t c) { return c < 0x80; });
+}
+
+// ICU has IDNA 2003 in functions that it advises against, because browsers use a later standard.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+std::optional<std::string> ascii_label(std::u16string_view label) {
+  std::array<UChar, kMaxLabel + 1> ascii;
+  if (!is_ascii(label)) {
+    UErrorCode error = U_ZERO_ERROR;
+    const int32_t size =
+        uidna_toASCII(label.data(), static_cast<int32_t>(label.size()), ascii.data(),
+                      static_cast<int32_t>(ascii.size()), UIDNA_ALLOW_UNASSIGNED, nullptr, &error);
+    if (U_FAILURE(error)) return std::nullopt;
+    label = {ascii.data(), static_cast<size_t>(size)};
+  }
+  if (label.empty() || label.size() > kMaxLabel) return std::nullopt;
+  return std::string(label.begin(), label.end());
+}
+#pragma GCC diagnostic pop
+
+std::u16string decoded(std::string_view text) {
+  std::u16string out;
+  for (size_t at = 0; at < text.size();) {
+    char32_t c = 0;
+    const int length = utf8::decode(reinterpret_cast<const uint8_t*>(&text[at]), text.size() - at, c);
+    if (length > 0 && c > 0xffff) {
+      out += static_cast<char16_t>(U16_LEAD(c));
+      out += static_cast<char16_t>(U16_TRAIL(c));
+    } else if (length > 0) {
+      out += static_cast<char16_t>(c);
+    }
+    at += static_cast<size_t>(std::max(length, 1));
+  }
+  return out;
+}
+
+// "bücher.example" -> "xn--bcher-kva.example". Skips bytes that are not UTF-8. Returns nullopt if a label is
+// empty, too long, or contains prohibited characters.
+std::optional<std::string> idna_host(std::string_view host) {
+  const std::u16string all = decoded(host);
+  std::u16string_view rest = all;
+  std::string out;
+  while (!rest.empty()) {
+    const size_t dot = rest.find_first_of(u".\u3002\uff0e\uff61");
+    const std::optional<std::string> label = ascii_label(rest.substr(0, dot));
+    if (!label) return std::nullopt;
+    out += *label;
+    if (dot == std::u16string::npos) break;
+    out += '.';
+    rest.remove_prefix(dot + 1);
+  }
   return out;
 }
 

@@ -5,7 +5,7 @@
 #include "base/reason.h"
 #include "base/status.h"
 #include "formats/bytes/http.h"
-#include "formats/warc/payload_digest.h"
+#include "formats/warc/warc.h"
 
 namespace doppel {
 namespace {

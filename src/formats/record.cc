@@ -1,4 +1,4 @@
-#include "formats/place.h"
+#include "formats/record.h"
 
 #include <fmt/format.h>
 
