@@ -16,6 +16,7 @@ struct WarcOrigin {
   std::string_view date;        // WARC-Date, as written
   std::string_view filename;
   std::optional<uint64_t> offset;
+  std::string_view payload_digest;  // WARC-Payload-Digest, as written, if Document::payload_digest differs
 };
 
 // The Document::text_source of a text that different pages may share.

@@ -54,6 +54,7 @@ void warc_member(std::string& out, const WarcOrigin& warc) {
   optional_text(out, "date", warc.date);
   optional_text(out, "filename", warc.filename);
   if (warc.offset) number_member(out, "offset", *warc.offset);
+  if (!warc.payload_digest.empty()) text_member(out, "payload_digest", warc.payload_digest);
   out += '}';
 }
 

@@ -1,6 +1,7 @@
 // The encoding: a byte of flags, the members that every document has, then the optional ones. Rare members
-// have their flags in a second byte, which is present only if one of them is set. At the end is the value by
-// which the best copy is chosen: its tag alone, or tag and value.
+// have their flags in a second byte, which is present only if one of them is set. A zero before that byte
+// says that the WARC part ends with a digest. At the end is the value by which the best copy is chosen: its
+// tag alone, or tag and value.
 
 #include "records/metadata.h"
 
@@ -43,6 +44,8 @@ uint8_t more_of(const Metadata& m) {
       (m.payload_digest.empty() ? 0 : kPayloadDigest) | (m.warc ? kWarc : 0) | (m.tags.empty() ? 0 : kTags) |
       (m.passthrough.empty() ? 0 : kPassthrough) | (m.warc && m.warc->offset ? kWarcOffset : 0));
 }
+
+bool has_written_digest(const Metadata& m) { return m.warc && !m.warc->payload_digest.empty(); }
 
 }  // namespace
 
@@ -149,6 +152,7 @@ void encode_metadata(const Metadata& m, std::string& out) {
   put_string(out, m.url);
   if (m.date_ms) put_fixed<int64_t>(out, *m.date_ms);
   if (m.payload != Digest()) put_digest(out, m.payload);
+  if (has_written_digest(m)) put_fixed<uint8_t>(out, 0);
   if (more != 0) put_fixed<uint8_t>(out, more);
   if (m.key) put_string(out, *m.key);
   if (m.arrival_ms) put_fixed<int64_t>(out, *m.arrival_ms);
@@ -158,6 +162,7 @@ void encode_metadata(const Metadata& m, std::string& out) {
     for (std::string_view part : {m.warc->record_id, m.warc->target_uri, m.warc->date, m.warc->filename})
       put_string(out, part);
     if (m.warc->offset) put_varint(out, *m.warc->offset);
+    if (has_written_digest(m)) put_string(out, m.warc->payload_digest);
   }
   if (!m.tags.empty()) put_string(out, m.tags);
   if (!m.passthrough.empty()) put_string(out, m.passthrough);
@@ -179,7 +184,9 @@ absl::Status decode_metadata(std::string_view encoded, Metadata& m) {
   m.whole_file = (flags & kWholeFile) != 0;
   m.text_source = (flags & kFromData) != 0 ? "data" : (flags & kFromFallback) != 0 ? kFallbackText : "";
   if ((flags & kHasPayload) != 0) m.payload = take_digest(in);
-  const uint8_t more = (flags & kHasMore) != 0 ? in.fixed<uint8_t>() : 0;
+  uint8_t more = (flags & kHasMore) != 0 ? in.fixed<uint8_t>() : 0;
+  const bool written_digest = (flags & kHasMore) != 0 && more == 0;
+  if (written_digest) more = in.fixed<uint8_t>();
   if ((more & kKey) != 0) m.key = in.string();
   if ((more & kArrival) != 0) m.arrival_ms = in.fixed<int64_t>();
   if ((more & kContentType) != 0) m.content_type = in.string();
@@ -189,6 +196,7 @@ absl::Status decode_metadata(std::string_view encoded, Metadata& m) {
     for (std::string_view* part : {&warc.record_id, &warc.target_uri, &warc.date, &warc.filename})
       *part = in.string();
     if ((more & kWarcOffset) != 0) warc.offset = in.varint();
+    if (written_digest) warc.payload_digest = in.string();
   }
   if ((more & kTags) != 0) m.tags = in.string();
   if ((more & kPassthrough) != 0) m.passthrough = in.string();

@@ -55,7 +55,8 @@ NamedRecord named_record(dom::element of) {
                   .record_id = std::string(text_at(of, "/warc/record_id")),
                   .target_uri = std::string(first_of(text_at(of, "/warc/target_uri"), text_at(of, "/url"))),
                   .date = std::string(first_of(text_at(of, "/warc/date"), text_at(of, "/date"))),
-                  .digest = std::string(text_at(of, "/digest"))};
+                  .digest = std::string(text_at(of, "/digest")),
+                  .written_digest = std::string(text_at(of, "/warc/payload_digest"))};
   uint64_t offset = 0;
   if (of.at_pointer("/warc/offset").get(offset) == simdjson::SUCCESS) out.offset = offset;
   return out;
@@ -89,7 +90,7 @@ absl::StatusOr<std::optional<PayloadCopy>> payload_copy_of_event(std::string_vie
     if (record->target_uri.empty() || record->date.empty())
       return invalid("the event lacks a URL or a date of one of its records");
     for (const std::string* value :
-         {&record->target_uri, &record->date, &record->record_id, &record->digest}) {
+         {&record->target_uri, &record->date, &record->record_id, &record->digest, &record->written_digest}) {
       if (has_line_end(*value)) return invalid("a value of the event contains a line end");
     }
   }
@@ -100,7 +101,7 @@ std::string revisit_record(const NamedRecord& copy, const NamedRecord& original,
   std::string out = fmt::format(
       "WARC/1.1\r\nWARC-Type: revisit\r\nWARC-Record-ID: <{}>\r\nWARC-Date: {}\r\nWARC-Target-URI: {}\r\n"
       "WARC-Payload-Digest: {}\r\n",
-      record_id(name), copy.date, copy.target_uri, copy.digest);
+      record_id(name), copy.date, copy.target_uri, first_of(original.written_digest, copy.digest));
   append_reference(out, original.record_id, original.target_uri, original.date);
   return out + "Content-Length: 0\r\n\r\n\r\n\r\n";
 }

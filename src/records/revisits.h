@@ -19,6 +19,7 @@ struct NamedRecord {
   std::string filename;  // without folders
   std::optional<uint64_t> offset;
   std::string record_id, target_uri, date, digest;
+  std::string written_digest = {};  // as the record writes it, if that differs from `digest`
 
   // Whether `record` is the named one.
   bool is(const WarcRecord& record) const;
@@ -35,8 +36,8 @@ struct PayloadCopy {
 // needs the copy itself. Fails if the line is not an event, or lacks what a revisit record must contain.
 absl::StatusOr<std::optional<PayloadCopy>> payload_copy_of_event(std::string_view event);
 
-// Returns the revisit record of `copy`, which refers to `original`. Its record id depends only on `name`, so
-// that runs are reproducible.
+// Returns the revisit record of `copy`, which refers to `original` and has its digest as the original writes
+// it. Its record id depends only on `name`, so that runs are reproducible.
 std::string revisit_record(const NamedRecord& copy, const NamedRecord& original, std::string_view name);
 
 // Whether the line is a verdict (scan --all), which does not say enough about a copy.

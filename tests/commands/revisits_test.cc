@@ -17,13 +17,14 @@ using ::testing::Not;
 
 std::string image(char of) { return "\x89PNG" + std::string(1500, of); }
 
-std::string capture(const std::string& name, int second, const std::string& body) {
+std::string capture(const std::string& name, int second, const std::string& body,
+                    const std::string& digest = {}) {
   const std::string http = "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n" + body;
   return fmt::format(
       "WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:{0}>\r\nWARC-Target-URI: http://x/{0}\r\n"
-      "WARC-Date: 2024-05-06T07:08:{1:02}Z\r\nContent-Type: application/http; msgtype=response\r\n"
+      "WARC-Date: 2024-05-06T07:08:{1:02}Z\r\nContent-Type: application/http; msgtype=response\r\n{4}"
       "Content-Length: {2}\r\n\r\n{3}\r\n\r\n",
-      name, second, http.size(), http);
+      name, second, http.size(), http, digest.empty() ? "" : "WARC-Payload-Digest: " + digest + "\r\n");
 }
 
 std::string revisit(const std::string& name, const std::string& of, int second, bool by_id) {
@@ -74,6 +75,25 @@ TEST(Revisits, ReferToWhatWasThereBefore) {
   write_file(dir / "in/c.txt", "text");
   EXPECT_THAT(run_doppel("scan --order date " + (dir / "in")).err,
               HasSubstr("c.txt: cannot be read in the order of dates"));
+}
+
+// Players look the original up by its digest, letter for letter. Events carry it, also from the index.
+TEST(Revisits, RecordsHaveTheDigestThatTheOriginalWrites) {
+  const std::string written = "sha256:2CF24DBA5FB0A30E26E83B2AC5B9E29E1B161E5C1FA7425E73043362938B9824";
+  TempDir dir;
+  write_file(dir / "a.warc", capture("first", 1, image('a'), written) + capture("second", 2, image('a')));
+  write_file(dir / "b.warc", capture("third", 3, image('a')));
+  const std::string scan = "scan -q --state " + (dir / "state") + " -o " + (dir / "events") + " ";
+  EXPECT_EQ(run_doppel(scan + (dir / "a.warc")).code, 0);
+  for (const std::string name : {"second", "third"}) {
+    const Ran ran = run_doppel("revisits " + (dir / "events"));
+    EXPECT_THAT(ran.out,
+                AllOf(HasSubstr("WARC-Target-URI: http://x/" + name),
+                      HasSubstr("WARC-Payload-Digest: " + written + "\r\n"), Not(HasSubstr("sha1:"))));
+    if (name == "second") {
+      EXPECT_EQ(run_doppel(scan + (dir / "b.warc")).code, 0);
+    }
+  }
 }
 
 // A later original of another crawl stays: other records may refer to it.

@@ -41,6 +41,7 @@ class Random {
     if (even()) {
       m.warc = {.record_id = text(), .target_uri = text(), .date = text(), .filename = text(), .offset = {}};
       if (even()) m.warc->offset = number();
+      m.warc->payload_digest = text();
     }
     m.tags = text();
     m.passthrough = text();
@@ -84,6 +85,7 @@ RC_GTEST_PROP(Metadata, IsReadAsItWasWritten, (uint64_t seed)) {
     RC_ASSERT(read.warc->record_id == m.warc->record_id && read.warc->target_uri == m.warc->target_uri);
     RC_ASSERT(read.warc->date == m.warc->date && read.warc->filename == m.warc->filename);
     RC_ASSERT(read.warc->offset == m.warc->offset);
+    RC_ASSERT(read.warc->payload_digest == m.warc->payload_digest);
   }
 }
 

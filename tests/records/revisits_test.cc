@@ -19,7 +19,7 @@ std::string event_with(const std::string& document, const std::string& original,
 
 const std::string kDocument =
     R"({"id":"b","url":"http://x/b","date":"2024-01-02T00:00:00Z","digest":"sha1:D","file":"b.warc","offset":9,)"
-    R"("warc":{"record_id":"urn:b","target_uri":"http://y/b","date":"2024-01-03T00:00:00Z","filename":"b","offset":70}})";
+    R"("warc":{"record_id":"urn:b","target_uri":"http://y/b","date":"2024-01-03T00:00:00Z","filename":"b","offset":70,"payload_digest":"md5:E"}})";
 const std::string kOriginal = R"({"url":"http://x/a","date":"2023-01-02T00:00:00Z","digest":"sha1:D"})";
 
 TEST(Revisits, AnEventNamesBothRecords) {
@@ -41,6 +41,8 @@ TEST(Revisits, AnEventNamesBothRecords) {
   EXPECT_EQ(original.date, "2023-01-02T00:00:00Z");
   EXPECT_EQ(original.file + original.filename + original.record_id, "");
   EXPECT_EQ(original.offset, std::nullopt);
+  EXPECT_EQ(original.written_digest, "");
+  EXPECT_EQ(record.written_digest, "md5:E");
 }
 
 // Playback needs the copy itself unless the payloads are known to be equal.
@@ -73,7 +75,8 @@ TEST(Revisits, EventsThatDoNotSayEnough) {
   // A line end would begin another header.
   for (const char* original :
        {R"({"url":"u\n","date":"d","digest":"sha1:D"})", R"({"url":"u","date":"d\r","digest":"sha1:D"})",
-        R"({"url":"u","date":"d","digest":"sha1:D","warc":{"record_id":"\u0000"}})"})
+        R"({"url":"u","date":"d","digest":"sha1:D","warc":{"record_id":"\u0000"}})",
+        R"({"url":"u","date":"d","digest":"sha1:D","warc":{"payload_digest":"a\n"}})"})
     EXPECT_NE(error(event_with(kDocument, original)).find("line end"), std::string::npos);
 }
 
@@ -99,6 +102,9 @@ TEST(Revisits, ARevisitRecord) {
   EXPECT_NE(revisit_record(copy, original, "e/2"), record);
   original.record_id.clear();
   EXPECT_EQ(revisit_record(copy, original, "e/1").find("WARC-Refers-To: "), std::string::npos);
+  original.written_digest = "sha256:00FF";
+  EXPECT_NE(revisit_record(copy, original, "e/1").find("WARC-Payload-Digest: sha256:00FF\r\n"),
+            std::string::npos);
 }
 
 TEST(Revisits, WhichRecordIsNamed) {

@@ -97,6 +97,7 @@ void WarcDecoder::take_digest(const WarcRecord& record, const RecordRest* rest, 
                         !record.target_uri.starts_with("urn:");
   digest_ = computed ? payload_digest_of(record, rest) : sha1_of_header(record.payload_digest);
   if (!digest_.empty()) out.payload_digest = digest_;
+  if (record.payload_digest != out.payload_digest) out.warc->payload_digest = record.payload_digest;
 }
 
 absl::Status WarcDecoder::take(const WarcRecord& record, Document& out) {
