@@ -7,6 +7,7 @@
 #include <string>
 
 #include "commands/run_doppel.h"
+#include "packed.h"
 
 namespace doppel::testing {
 namespace {
@@ -75,6 +76,21 @@ TEST(Revisits, ReferToWhatWasThereBefore) {
   write_file(dir / "in/c.txt", "text");
   EXPECT_THAT(run_doppel("scan --order date " + (dir / "in")).err,
               HasSubstr("c.txt: cannot be read in the order of dates"));
+}
+
+// Records that share a gzip member cannot be read one by one: such files are named, and all others are read.
+TEST(Revisits, TheOrderOfDatesLeavesOutFilesWithSharedMembers) {
+  TempDir dir;
+  const std::string shared = gz(capture("1", 1, image('a')) + capture("2", 2, image('a')));
+  write_file(dir / "in/a.warc.gz", shared);
+  write_file(dir / "in/b.warc.gz", gz(capture("4", 4, image('b'))) + gz(capture("3", 3, image('b'))));
+  write_file(dir / "in/c.warc.gz", shared);
+  const Ran ran = run_doppel("scan --order date " + (dir / "in"));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("a.warc.gz: left out"), HasSubstr("c.warc.gz: left out"),
+                             Not(HasSubstr("b.warc.gz: left out"))));
+  EXPECT_EQ(count(ran.out, "\"type\":\"duplicate-of\""), 1u) << ran.out;
+  EXPECT_THAT(ran.out, HasSubstr("\"id\":\"urn:uuid:4\""));
 }
 
 // Players look the original up by its digest, letter for letter. Events carry it, also from the index.

@@ -480,6 +480,7 @@ absl::StatusOr<std::unique_ptr<Source>> open_dated_source(const FilesSourceOptio
           file.shown()));
     }
     int64_t last = std::numeric_limits<int64_t>::min();
+    const size_t of_others = places.size();
     bool together = false;
     RETURN_IF_ERROR(each_warc_record(
         file,
@@ -491,10 +492,12 @@ absl::StatusOr<std::unique_ptr<Source>> open_dated_source(const FilesSourceOptio
         },
         problems));
     if (together) {
-      return invalid(fmt::format(
-          "{}: cannot be read in the order of dates (--order date), because several records share one "
-          "gzip member or zstd frame; rewrite it: warcio recompress",
-          file.shown()));
+      places.resize(of_others);
+      problems.push_back(
+          fmt::format("{}: left out, because it cannot be read in the order of dates (--order date): several "
+                      "records share "
+                      "one gzip member or zstd frame; write it again: warcio recompress",
+                      file.shown()));
     }
   }
   std::stable_sort(places.begin(), places.end(),

@@ -35,8 +35,8 @@ void read_whole_file(const FilesSourceOptions& options, Filling& filling, const 
 //
 // Reads the heads of all records first, then each record by its offset, so all files are read twice. A record
 // without a date gets the date of the previous record in its file. The source has no position. It is an error
-// if an input is not a WARC file, or holds several records in one gzip member or zstd frame, because these
-// cannot be read one by one.
+// if an input is not a WARC file. A file that holds several records in one gzip member or zstd frame is left
+// out and named as a problem, because such records cannot be read one by one.
 absl::StatusOr<std::unique_ptr<Source>> open_dated_source(const FilesSourceOptions& options);
 
 }  // namespace doppel
