@@ -351,6 +351,7 @@ TEST(WarcFiles, ArcFilesAreReadAsWarcFiles) {
           {"http://x/a", "text/html", "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>one"},
           {"dns:x", "text/dns", "20240506070809\nx. 1 IN A 1.2.3.4\n"},
           {"http://x/empty", "text/html", ""},
+          {"http://x/a b?c= 1 20240506 d", "text/html", "HTTP/1.1 200 OK\r\n\r\nspaces"},
           {"http://x/large", "text/html; charset=utf-8", "HTTP/1.1 200 OK\r\n\r\n" + large},
           {"http://x/b", "no-type", "gone"}};
       std::string bytes;
@@ -376,9 +377,9 @@ TEST(WarcFiles, ArcFilesAreReadAsWarcFiles) {
           EXPECT_EQ(warc->target_uri, url);
           EXPECT_EQ(warc->date, "2024-05-06T07:08:09Z");
           EXPECT_EQ(warc->block, block);
-          EXPECT_EQ(warc->type, i == 0             ? WarcType::warcinfo
-                                : i == 1 || i == 4 ? WarcType::response
-                                                   : WarcType::resource);
+          EXPECT_EQ(warc->type, i == 0                       ? WarcType::warcinfo
+                                : block.starts_with("HTTP/") ? WarcType::response
+                                                             : WarcType::resource);
           EXPECT_EQ(record.warc_offset, places.at(i));
           ++i;
         }

@@ -26,25 +26,41 @@ struct ArcHead {
   uint64_t length = 0;
 };
 
-// URLs and types may contain spaces, so the length is taken from the end. The other fields are taken from
-// the start.
+bool may_be_address(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdefABCDEF.:-") == std::string_view::npos;
+}
+
+bool is_date(std::string_view text) {
+  return text.size() >= 8 && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// URLs and types may contain spaces, so the length is taken from the end. The URL ends before the first field
+// that a date follows; if there is a space in it, that field must be an IP address.
 bool parse(std::string_view line, bool second, ArcHead& out) {
+  const std::string_view all = line;
   std::vector<std::string_view> fields;
   while (!line.empty()) {
     const size_t end = std::min(line.find(' '), line.size());
     fields.push_back(line.substr(0, end));
     line.remove_prefix(std::min(end + 1, line.size()));
   }
-  if (fields.size() < (second ? kFieldsOfSecond : kFields)) return false;
+  const size_t wanted = second ? kFieldsOfSecond : kFields;
+  if (fields.size() < wanted) return false;
+  size_t address = 1;
+  const auto is_address = [](std::string_view text) {
+    return may_be_address(text) && text.find_first_of(".:") != std::string_view::npos;
+  };
+  while (!is_date(fields[address + 1]) || (address != 1 && !is_address(fields[address]))) {
+    if (++address + wanted > fields.size() + 1) return false;
+  }
   const auto [end, error] =
       std::from_chars(fields.back().data(), fields.back().data() + fields.back().size(), out.length);
   if (error != std::errc() || end != fields.back().data() + fields.back().size()) return false;
-  out.url = fields[0];
-  out.address = fields[1];
-  out.date = fields[2];
-  out.type = fields[3];
-  return out.date.size() >= 8 &&
-         std::all_of(out.date.begin(), out.date.end(), [](char c) { return c >= '0' && c <= '9'; });
+  out.url = all.substr(0, static_cast<size_t>(fields[address].data() - all.data()) - 1);
+  out.address = fields[address];
+  out.date = fields[address + 1];
+  out.type = fields[address + 2];
+  return true;
 }
 
 // "20240506070809" -> "2024-05-06T07:08:09Z"
@@ -81,7 +97,7 @@ bool is_surely_head(std::string_view line, bool second) {
   constexpr size_t kDigits = 14;
   ArcHead head;
   return begins_arc(line) && parse(line, second, head) && head.date.size() == kDigits &&
-         head.address.find_first_not_of("0123456789abcdefABCDEF.:-") == std::string_view::npos;
+         may_be_address(head.address);
 }
 
 class ArcStream final : public ByteStream {
