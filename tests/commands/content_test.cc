@@ -394,6 +394,26 @@ TEST(ContentOf, CapturesThatShareAMemberHaveNoLineAndAreCounted) {
   }
 }
 
+// WARC 1.1 allows dates without a time, and even without a day. Their lines have the beginning of that time.
+TEST(ContentOf, DatesOfLessPrecisionHaveLines) {
+  TempDir dir;
+  std::string warc;
+  for (const std::string date : {"2021", "2022-03", "2023-04-05", "2024-05-06T07:08Z", "202"}) {
+    std::string record = response("http://x/" + date, "image/png", "PNG", "AAAA");
+    const std::string full = "2024-05-06T07:08:09Z";
+    record.replace(record.find(full), full.size(), date);
+    warc += record;
+  }
+  write_file(dir / "a.warc", warc);
+  const Ran ran = run_doppel("scan -q --cdxj " + (dir / "cdxj") + " " + (dir / "a.warc"));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("1 captures have no line"), HasSubstr("http://x/202\n")));
+  EXPECT_THAT(
+      read_file(dir / "cdxj"),
+      AllOf(HasSubstr("x)/2021 20210101000000 "), HasSubstr("x)/2022-03 20220301000000 "),
+            HasSubstr("x)/2023-04-05 20230405000000 "), HasSubstr("x)/2024-05-06t07:08z 20240506070800 ")));
+}
+
 TEST(ContentOf, CapturesWithoutAKeyHaveNoLineAndAreCounted) {
   TempDir dir;
   write_file(dir / "a.warc", response("http://x/1.png", "image/png", "PNG", "AAAA") +

@@ -22,13 +22,16 @@ bool is_capture(WarcType type) {
   return type == WarcType::response || type == WarcType::resource || type == WarcType::revisit;
 }
 
-// "2024-05-06T07:08:09.123Z" -> "20240506070809"
+// "2024-05-06T07:08:09.123Z" -> "20240506070809". WARC 1.1 allows less precision: "2024-05" ->
+// "20240501000000", the beginning of that time.
 std::string digits_of(std::string_view date) {
   std::string out;
   for (const char c : date) {
     if (c >= '0' && c <= '9' && out.size() < 14) out += c;
   }
-  return out.size() == 14 ? out : std::string();
+  constexpr std::string_view kFirst = "00000101000000";
+  if (out.size() < 4 || out.size() % 2 != 0) return {};
+  return out.append(kFirst.substr(out.size()));
 }
 
 void member(std::string& out, std::string_view name, std::string_view value) {
