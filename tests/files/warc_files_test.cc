@@ -211,6 +211,31 @@ TEST(WarcFiles, ReadingGoesOnBehindDamage) {
   }
 }
 
+// The place in a compressed file is that of the member as it is stored.
+TEST(WarcFiles, DamageIsNamedByTheMemberThatHasIt) {
+  std::mt19937_64 random(7);
+  std::vector<Put> puts = random_puts(random);
+  while (puts.size() < 5) puts.push_back({.block = std::string(500, 'x')});
+  puts[2].block = std::string(1000, 'y');
+  for (const int file : {0, 1, 2}) {
+    TemporaryDirectory directory;
+    const std::string path = directory / kNames[file];
+    std::string bytes = file_of(puts, kPackings[file]);
+    const std::string first = bytes.substr(0, puts[2].stored), rest = bytes.substr(puts[3].stored);
+    const std::string bad = "No record" + std::string(100, '.') + "\n";
+    write_file(path, first + (file == 0 ? bad : file == 1 ? gz(bad) : zst(bad)) + rest);
+    const Reading run = read({.paths = {path}});
+    ASSERT_EQ(run.problems.size(), 1u);
+    EXPECT_THAT(
+        run.problems[0],
+        HasSubstr(file == 0 ? fmt::format("{}: byte {}: warc: no record", path, puts[2].stored)
+                            : fmt::format("{}: byte {} unpacked, in the {} at byte {}: warc: no record", path,
+                                          puts[2].offset, file == 1 ? "gzip member" : "zstd frame",
+                                          puts[2].stored)));
+    EXPECT_EQ(run.records.size(), puts.size() - 1);
+  }
+}
+
 // A frame without a checksum may unpack to other bytes, and a plain file has no frames: even then, a damaged
 // length of a record must not cost the following records.
 TEST(WarcFiles, ADamagedLengthEndsWhereTheNextRecordBegins) {

@@ -188,6 +188,14 @@ void WarcReader::damage(uint64_t offset, std::string cause) {
   damaged_ = true;
   damaged_at_ = offset;
   cause_ = std::move(cause);
+  damaged_in_ = member_;
+  for (const Stored& member : members_) {
+    if (member.at <= offset) damaged_in_ = member;
+  }
+}
+
+void WarcReader::drop_members() {
+  for (; !members_.empty() && members_.front().at < at_; members_.pop_front()) member_ = members_.front();
 }
 
 // Notes that the record needs more bytes than there are.
@@ -212,6 +220,7 @@ bool WarcReader::ends_early(size_t bytes) {
 // Continues behind the damage, and reports it. Returns false if no record follows.
 bool WarcReader::go_on(Batch& batch) {
   const uint64_t at = damaged_at_, from = at_;
+  const std::optional<Stored> in = damaged_in_;
   std::string told = std::exchange(cause_, {});
   bool on = std::exchange(at_next_, false);
   if (!on && !std::exchange(ends_, false)) {
@@ -225,7 +234,13 @@ bool WarcReader::go_on(Batch& batch) {
                           file_.kind == InputKind::arc ? "" : " of the file");
   }
   damaged_ = !on;
-  batch.problems.push_back(make_problem(file_.shown(), 0, at, told));
+  Problem problem = make_problem(file_.shown(), 0, at, told);
+  // People look for the place in the file as it is stored.
+  if (in)
+    problem.message =
+        fmt::format("{}: byte {} unpacked, in the {} at byte {}: {}", file_.shown(), at,
+                    file_.packing == Packing::zst ? "zstd frame" : "gzip member", in->stored, told);
+  batch.problems.push_back(std::move(problem));
   return on;
 }
 
@@ -306,12 +321,13 @@ bool WarcReader::next_member() {
   begin_ = filling_.end();
   at_ = end_;
   members_.clear();
+  member_.reset();
   return true;
 }
 
 // Takes one record. Returns false if the batch is full or the file is damaged.
 bool WarcReader::record(Batch& batch) {
-  while (!members_.empty() && members_.front().at < at_) members_.pop_front();
+  drop_members();
   while (!has_warc_head(open()) && open().size() < kMaxWarcHead && have(open().size() + 1)) {
   }
   absl::StatusOr<WarcRecord> head = parse_warc_record(open());
@@ -386,7 +402,7 @@ bool WarcReader::the_rest(uint64_t left, LargeRecord& rest) {
       ends_ = true;
       return false;
     }
-    while (!members_.empty() && members_.front().at < at_) members_.pop_front();
+    drop_members();
     if (!members_.empty() && members_.front().at == at_ && have(kBegins.size()) && begins_warc(open()))
       return ends_early(0);
     uint64_t step = std::min<uint64_t>(left, open().size());

@@ -43,8 +43,8 @@ class WarcReader final : public RecordReader {
  public:
   // Reads `file` from `mark` on; the file descriptor is at the start of the file. All references must
   // outlive the reader. A record above max_whole_bytes is handed out with its beginning, and `rest` stands
-  // for what follows. Damage, or a file that ends inside a record, is a Problem that says where, and how
-  // much was skipped before the next record.
+  // for what follows. Damage, or a file that ends inside a record, is a Problem that says where (in a
+  // compressed file also in which member), and how much was skipped before the next record.
   WarcReader(const FilesSourceOptions& options, Filling& filling, const InputFile& file, Fd fd,
              ByteCounter counter, LineMark mark);
 
@@ -66,6 +66,7 @@ class WarcReader final : public RecordReader {
   bool ends_well(size_t bytes);
   bool ends_well_far(uint64_t bytes) const;
   bool go_on(Batch& batch);
+  void drop_members();
   bool next_head();
   bool next_member();
   void read_more(size_t wanted);
@@ -91,7 +92,9 @@ class WarcReader final : public RecordReader {
     uint64_t at;      // offset in uncompressed bytes
     uint64_t stored;  // offset in the stored file
   };
-  std::deque<Stored> members_;  // members that begin at or behind at_
+  std::deque<Stored> members_;        // members that begin at or behind at_
+  std::optional<Stored> member_;      // the last one before them
+  std::optional<Stored> damaged_in_;  // the member of damaged_at_
 };
 
 }  // namespace doppel
