@@ -4,6 +4,7 @@
 #define ZLIB_CONST
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -11,11 +12,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
 
 #include "base/check.h"
+#include "base/number.h"
 #include "base/standard_streams.h"
 #include "base/status.h"
 #include "files/fd.h"
@@ -369,6 +372,19 @@ absl::Status WholeOutput::finish() {
   if (::rename(s.temporary.c_str(), s.target.c_str()) != 0) return io_error(s.path + ": cannot be replaced");
   s.temporary.clear();
   return absl::OkStatus();
+}
+
+std::string target_of_dead_temporary(const std::string& name) {
+  constexpr std::string_view kEnd = ".tmp";
+  if (!name.starts_with('.') || !name.ends_with(kEnd)) return {};
+  const std::string_view named = std::string_view(name).substr(1, name.size() - 1 - kEnd.size());
+  const size_t dot = named.rfind('.');
+  uint64_t process = 0;
+  if (dot == std::string_view::npos || !whole_number(named.substr(dot + 1), process) || process == 0 ||
+      process > INT_MAX)
+    return {};
+  const bool dead = ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH;
+  return dead ? std::string(named.substr(0, dot)) : std::string();
 }
 
 absl::Status write_whole_output(const std::string& path, std::string_view bytes) {

@@ -81,6 +81,10 @@ class WholeOutput {
   std::unique_ptr<State> state_;
 };
 
+// If `name` is that of a temporary file whose process does not exist any more, the name of the file that it
+// was to become; otherwise "".
+std::string target_of_dead_temporary(const std::string& name);
+
 absl::Status write_whole_output(const std::string& path, std::string_view bytes);
 
 // An unnamed temporary file, which holds bytes until they are copied to their destination.

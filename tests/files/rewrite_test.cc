@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <functional>
 #include <map>
@@ -482,7 +484,7 @@ TEST(Rewrite, FilesThatWereMovedAreFoundByTheirNames) {
   auto rewriter = Rewriter::open({directory / "now", directory / "other"}, directory / "out2");
   ASSERT_TRUE(rewriter.ok());
   EXPECT_TRUE((*rewriter)->add(events[0]).ok());
-  EXPECT_FALSE((*rewriter)->write({}).ok());  // both would have the same name
+  EXPECT_TRUE((*rewriter)->write({}).ok());
   EXPECT_THAT((*rewriter)->report().kept, UnorderedElementsAre(Pair("its WARC file does not exist", 1)));
 }
 
@@ -512,10 +514,48 @@ TEST(Rewrite, NothingIsWrittenOverWhatIsRead) {
   std::filesystem::create_directories(directory / "hard");
   std::filesystem::create_hard_link(directory / "events", directory / "hard/a.warc");
   EXPECT_THAT(refused({path}, directory / "hard"), HasSubstr("would overwrite an input"));
-  EXPECT_THAT(refused({path, directory / "other/a.warc"}, directory / "out"),
-              HasSubstr("out/a.warc; write them in two runs"));
-  // Neither left anything else.
-  EXPECT_TRUE(std::filesystem::is_empty(directory / "out"));
+}
+
+// Of one crawl with machines or days as folders, all files may have the same names.
+TEST(Rewrite, FilesOfTheSameNameKeepTheirFolders) {
+  TemporaryDirectory directory;
+  std::mt19937_64 random(8);
+  const std::string body = random_body(random);
+  std::vector<PayloadCopy> events;
+  for (const std::string name : {"in/1/a.warc", "in/2/deep/a.warc", "in/2/b.warc"}) {
+    std::vector<Put> puts{{.body = body}, {.body = body}};
+    write_file(directory / name,
+               file_of(puts, directory / name, Packing::none, name.substr(3, 1) + name[name.size() - 6]));
+    events.push_back({puts[1].named, puts[0].named});
+  }
+  for (const std::vector<std::string>& paths :
+       {std::vector<std::string>{directory / "in"}, {directory / "in/1", directory / "in/../in/2"}}) {
+    const std::string out = directory / fmt::format("out{}", paths.size());
+    const auto rewriter = must_rewrite(paths, out, events);
+    EXPECT_EQ(rewriter->report().replaced, 3u);
+    for (const char* name : {"/1/a.warc", "/2/deep/a.warc", "/2/b.warc"})
+      EXPECT_EQ(records_of(out + name).size(), 2u) << name;
+  }
+}
+
+// A killed run leaves a temporary file. The next run removes it, but none of a run that still writes.
+TEST(Rewrite, TemporaryFilesOfAKilledRunAreRemoved) {
+  TemporaryDirectory directory;
+  std::mt19937_64 random(9);
+  std::vector<Put> puts{{.body = random_body(random)}};
+  write_file(directory / "a.warc", file_of(puts, directory / "a.warc", Packing::none, "a"));
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  const std::string dead = fmt::format("{}.tmp", child);
+  const std::string others[] = {".b.warc." + dead, ".a.warc." + dead + "x", "a.warc." + dead, ".a.warc.x.tmp",
+                                ".a.warc." + fmt::format("{}.tmp", ::getppid())};
+  for (const std::string& name : others) write_file((directory / "out/") + name, "x");
+  write_file((directory / "out/.a.warc.") + dead, "x");
+  must_rewrite({directory / "a.warc"}, directory / "out", {});
+  EXPECT_FALSE(std::filesystem::exists((directory / "out/.a.warc.") + dead));
+  for (const std::string& name : others)
+    EXPECT_TRUE(std::filesystem::exists((directory / "out/") + name)) << name;
 }
 
 // A run that cannot complete its file keeps the old one.

@@ -54,6 +54,19 @@ std::string_view no_response(const RecordAt& at, const WarcRecord& record) {
   return {};
 }
 
+// Removes the temporary files of these outputs whose processes were killed.
+void remove_left_over(const std::map<std::string, size_t>& outputs) {
+  std::set<fs::path> folders;
+  for (const auto& [name, file] : outputs) folders.insert(fs::path(name).parent_path());
+  std::error_code none;
+  for (const fs::path& folder : folders) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, none)) {
+      const std::string target = target_of_dead_temporary(entry.path().filename().string());
+      if (!target.empty() && outputs.contains((folder / target).string())) fs::remove(entry.path(), none);
+    }
+  }
+}
+
 }  // namespace
 
 struct Rewriter::State {
@@ -86,6 +99,8 @@ struct Rewriter::State {
       ++report.more_problems;
     }
   }
+  fs::path common_folder() const;
+  std::map<std::string, size_t> outputs(const fs::path& folder) const;
   std::optional<WarcPlace> place_of(const NamedRecord& record);
   absl::Status decide_one(const PayloadCopy& event);
   absl::Status stays(const WarcPlace& copy, std::string_view why);
@@ -292,24 +307,49 @@ absl::Status Rewriter::write(const std::vector<std::string>& others) {
   for (size_t i = 0; i < s.files.size(); ++i) {
     if (::stat(s.files.file(i).path.c_str(), &info) == 0) read.emplace(info.st_dev, info.st_ino);
   }
-  std::map<std::string, size_t> outputs;
-  for (size_t i = 0; i < s.files.size(); ++i) {
-    if (!s.files.chosen(i)) continue;
-    const InputFile& file = s.files.file(i);
-    const fs::path to = fs::path(s.directory) / fs::path(file.path).filename() / file.member;
-    const std::string name = file.member.empty() ? to.parent_path().string() : to.string();
-    const auto [other, fresh] = outputs.emplace(name, i);
-    if (!fresh) {
-      return invalid(fmt::format("{} and {} would both be {}; write them in two runs to two directories",
-                                 s.files.file(other->second).shown(), file.shown(), name));
-    }
+  std::map<std::string, size_t> outputs = s.outputs({});
+  if (outputs.empty()) outputs = s.outputs(s.common_folder());
+  for (const auto& [name, i] : outputs) {
     if (::stat(name.c_str(), &info) == 0 && read.contains({info.st_dev, info.st_ino})) {
       return invalid(fmt::format("{} would overwrite an input; name another directory", name));
     }
   }
+  remove_left_over(outputs);
   for (const auto& [to, i] : outputs)
     RETURN_IF_ERROR(s.write_file(s.files.file(i), to, std::move(s.replacements[i])));
   return absl::OkStatus();
+}
+
+// The deepest folder that holds all files which are written again.
+fs::path Rewriter::State::common_folder() const {
+  std::optional<fs::path> common;
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (!files.chosen(i)) continue;
+    const fs::path folder = fs::absolute(files.file(i).path).lexically_normal().parent_path();
+    if (!common) common = folder;
+    fs::path both;
+    for (auto a = common->begin(), b = folder.begin(); a != common->end() && b != folder.end() && *a == *b;
+         ++a, ++b)
+      both /= *a;
+    common = both;
+  }
+  return common.value_or(fs::path());
+}
+
+// The files that are written again, by the paths of their outputs: by name, or by the path below `folder` if
+// one is given. Empty if two would have the same.
+std::map<std::string, size_t> Rewriter::State::outputs(const fs::path& folder) const {
+  std::map<std::string, size_t> out;
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (!files.chosen(i)) continue;
+    const InputFile& file = files.file(i);
+    const fs::path below = folder.empty()
+                               ? fs::path(file.path).filename()
+                               : fs::absolute(file.path).lexically_normal().lexically_relative(folder);
+    const fs::path to = fs::path(directory) / below;
+    if (!out.emplace(file.member.empty() ? to.string() : (to / file.member).string(), i).second) return {};
+  }
+  return out;
 }
 
 absl::Status Rewriter::State::write_file(const InputFile& file, const std::string& to,

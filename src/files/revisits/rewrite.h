@@ -31,7 +31,8 @@ class Rewriter {
  public:
   // `paths` are WARC files, WACZ files and directories to rewrite; if empty, the WARC files that
   // the events name are. `directory` is created if necessary. Each output keeps its file name there; a file
-  // in a WACZ file becomes NAME.wacz/archive/NAME.
+  // in a WACZ file becomes NAME.wacz/archive/NAME. If two files have the same name, all keep their folders
+  // below the folder that holds all of them.
   static absl::StatusOr<std::unique_ptr<Rewriter>> open(const std::vector<std::string>& paths,
                                                         const std::string& directory);
   ~Rewriter();
@@ -44,8 +45,9 @@ class Rewriter {
   // Of captures with the same payload the earliest stays, whichever the events call the original. Never
   // replaced are: an original that a copy needs, a record that a crawler's revisit record refers to, and a
   // copy whose original is later. Nor does a replaced record become an original. Returns InvalidArgument,
-  // before writing anything, if an output would overwrite an input (`others` are inputs, too), or two
-  // outputs would have the same name. Other errors: the disk is full, or a file cannot be read.
+  // before writing anything, if an output would overwrite an input (`others` are inputs, too). Removes
+  // temporary files that a killed run left beside its outputs. Other errors: the disk is full, or a file
+  // cannot be read.
   absl::Status write(const std::vector<std::string>& others);
   const RewriteReport& report() const;
 
