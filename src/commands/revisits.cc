@@ -1,6 +1,10 @@
 // doppel revisits: writes revisit records in place of copies, for web archives.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "commands/commands.h"
@@ -19,6 +23,7 @@ namespace {
 struct RevisitsFlags {
   std::string input = "-", output = "-", directory;
   std::vector<std::string> paths;
+  bool dry_run = false, verify = false;
 };
 
 using Counts = CopiesOfEvents::Counts;
@@ -83,13 +88,30 @@ int write_records(const RevisitsFlags& flags) {
   return exit_code(counts);
 }
 
-void print_report(const RewriteReport& report, const Counts& events) {
+// A table of what hosts or types save, the most first.
+void print_parts(std::string_view title, const std::map<std::string, RewritePart>& parts) {
+  std::vector<std::pair<std::string, RewritePart>> rows(parts.begin(), parts.end());
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.second.saved, a.second.others) > std::pair(b.second.saved, b.second.others);
+  });
+  constexpr size_t kRows = 10;
+  print_err("\n{:<40} {:>10} {:>12} {:>12} {:>13}\n", title, "copies", "stored", "saved", "other copies");
+  for (size_t i = 0; i < std::min(rows.size(), kRows); ++i) {
+    const RewritePart& part = rows[i].second;
+    print_err("{:<40} {:>10} {:>12} {:>12} {:>13}\n", one_line(rows[i].first, 40), with_commas(part.replaced),
+              with_commas(part.bytes), with_commas(part.saved), with_commas(part.others));
+  }
+  if (rows.size() > kRows) print_err("and {} more\n", with_commas(rows.size() - kRows));
+}
+
+void print_report(const RewriteReport& report, const Counts& events, const RevisitsFlags& flags) {
   for (const std::string& problem : report.problems)
     print_err("doppel revisits: {}\n", one_line(problem, 1000));
   if (report.more_problems != 0)
     print_err("doppel revisits: {} more messages of that kind\n", with_commas(report.more_problems));
   const uint64_t saved = report.bytes - report.written;
-  print_err("doppel revisits: {}, {}; {} copies replaced, {} saved{}\n", counted(report.files, "WARC file"),
+  print_err("doppel revisits: {}{}, {}; {} copies replaced, {} saved{}\n",
+            flags.dry_run ? "nothing is written (--dry-run): " : "", counted(report.files, "WARC file"),
             human_bytes(report.bytes), with_commas(report.replaced), human_bytes(saved),
             report.bytes == 0 ? "" : fmt::format(" ({:.1f} %)", 100.0 * saved / report.bytes));
   print_err("  before {} bytes, now {}\n", report.bytes, report.written);
@@ -101,11 +123,17 @@ void print_report(const RewriteReport& report, const Counts& events) {
     print_err("  {} copies stay: {}\n", with_commas(count), reason);
   print_err("  {} events of other copies; {} that could not be used\n", with_commas(events.others),
             with_commas(events.wrong));
+  if (flags.verify)
+    print_err("  verified: players find the original of {} of {} new revisit records\n",
+              with_commas(report.verified), with_commas(report.replaced));
+  if (!flags.dry_run) return;
+  print_parts("host", report.hosts);
+  print_parts("type", report.types);
 }
 
 int rewrite(const RevisitsFlags& flags) {
   for (const std::string& path : flags.paths) {
-    if (lies_in(path, flags.directory)) {
+    if (!flags.dry_run && lies_in(path, flags.directory)) {
       return fail("revisits",
                   fmt::format("{} is in {} (--rewrite), where doppel writes; name another directory", path,
                               flags.directory),
@@ -117,12 +145,15 @@ int rewrite(const RevisitsFlags& flags) {
   absl::StatusOr<CopiesOfEvents> events = CopiesOfEvents::open(flags.input);
   if (!events.ok()) return stopped(events.status());
   if (const absl::Status status =
-          events->each([&](PayloadCopy copy) { return (*rewriter)->add(std::move(copy)); }, say_wrong);
+          events->each([&](PayloadCopy copy) { return (*rewriter)->add(std::move(copy)); }, say_wrong,
+                       [&](const OtherCopy& copy) { (*rewriter)->add_other(copy); });
       !status.ok())
     return stopped(status);
-  if (const absl::Status status = (*rewriter)->write({flags.input}); !status.ok()) return stopped(status);
+  absl::Status status = flags.dry_run ? (*rewriter)->estimate() : (*rewriter)->write({flags.input});
+  if (status.ok() && flags.verify) status = (*rewriter)->verify();
+  if (!status.ok()) return stopped(status);
   const RewriteReport& report = (*rewriter)->report();
-  print_report(report, events->counts());
+  print_report(report, events->counts(), flags);
   print_verdicts(events->counts());
   return report.problems.empty() ? exit_code(events->counts()) : kExitSomeFailed;
 }
@@ -143,13 +174,15 @@ int revisits_main(int argc, char** argv) {
       "changes no input.\n\n"
       "Examples:\n"
       "  doppel scan crawl.warc.gz -o events.jsonl; doppel revisits events.jsonl -o revisits.warc\n"
-      "  doppel revisits events.jsonl --rewrite smaller/ crawl.warc.gz",
+      "  doppel revisits events.jsonl --dry-run crawl.warc.gz\n"
+      "  doppel revisits events.jsonl --rewrite smaller/ --verify crawl.warc.gz",
       "doppel revisits");
   RevisitsFlags flags;
   app.add_option("EVENTS", flags.input, "a file of events, or - for stdin")->capture_default_str();
-  auto* paths = app.add_option("WARC", flags.paths,
-                               "files and directories that --rewrite writes again; none: the WARC files that "
-                               "the events name");
+  app.add_option(
+      "WARC", flags.paths,
+      "files and directories that --rewrite writes again, or --dry-run reads; none: the WARC files that "
+      "the events name");
   auto* output =
       app.add_option("-o,--output", flags.output, "where the records go (.gz: a member each); - is stdout")
           ->capture_default_str();
@@ -157,12 +190,21 @@ int revisits_main(int argc, char** argv) {
       app.add_option("--rewrite", flags.directory,
                      "write the WARC files again into this directory, with revisit records in place of "
                      "copies");
+  auto* dry_run = app.add_flag("--dry-run", flags.dry_run,
+                               "write nothing; say what --rewrite would save, by host and type");
+  app.add_flag(
+         "--verify", flags.verify,
+         "after --rewrite: read what was written, and look up the original of each new revisit record by "
+         "the URI, date and digest that it names")
+      ->needs(to);
   to->excludes(output);
-  paths->needs(to);
+  dry_run->excludes(output)->excludes(to);
   if (auto code = parse_flags(app, argc, argv)) return *code;
   if (to->count() != 0 && flags.directory.empty())
     return fail("revisits", "--rewrite: name a directory", kExitUsage);
-  return flags.directory.empty() ? write_records(flags) : rewrite(flags);
+  if (!flags.paths.empty() && flags.directory.empty() && !flags.dry_run)
+    return fail("revisits", "WARC files are for --rewrite DIRECTORY and --dry-run", kExitUsage);
+  return flags.directory.empty() && !flags.dry_run ? write_records(flags) : rewrite(flags);
 }
 
 }  // namespace doppel

@@ -97,6 +97,16 @@ absl::StatusOr<std::optional<PayloadCopy>> payload_copy_of_event(std::string_vie
   return out;
 }
 
+std::optional<OtherCopy> other_copy_of_event(std::string_view event) {
+  dom::parser parser;
+  dom::element root;
+  const simdjson::padded_string json(event);
+  if (parser.parse(json).get(root) != simdjson::SUCCESS || text_at(root, "/type") != "duplicate-of")
+    return std::nullopt;
+  return OtherCopy{std::string(text_at(root, "/document/url")),
+                   std::string(text_at(root, "/document/content_type"))};
+}
+
 std::string revisit_record(const NamedRecord& copy, const NamedRecord& original, std::string_view name) {
   std::string out = fmt::format(
       "WARC/1.1\r\nWARC-Type: revisit\r\nWARC-Record-ID: <{}>\r\nWARC-Date: {}\r\nWARC-Target-URI: {}\r\n"

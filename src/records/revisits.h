@@ -36,6 +36,14 @@ struct PayloadCopy {
 // needs the copy itself. Fails if the line is not an event, or lacks what a revisit record must contain.
 absl::StatusOr<std::optional<PayloadCopy>> payload_copy_of_event(std::string_view event);
 
+// A copy whose payload is not known to be equal to its original's, as an event says.
+struct OtherCopy {
+  std::string url, content_type;
+};
+
+// Parses the event of such a copy; nullopt for all other lines.
+std::optional<OtherCopy> other_copy_of_event(std::string_view event);
+
 // Returns the revisit record of `copy`, which refers to `original` and has its digest as the original writes
 // it. Its record id depends only on `name`, so that runs are reproducible.
 std::string revisit_record(const NamedRecord& copy, const NamedRecord& original, std::string_view name);

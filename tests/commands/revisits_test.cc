@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "commands/run_doppel.h"
 #include "packed.h"
@@ -110,6 +112,53 @@ TEST(Revisits, RecordsHaveTheDigestThatTheOriginalWrites) {
       EXPECT_EQ(run_doppel(scan + (dir / "b.warc")).code, 0);
     }
   }
+}
+
+// A dry run says what rewriting saves, to the byte, and writes nothing.
+TEST(Revisits, ADryRunSaysWhatRewritingSaves) {
+  TempDir dir;
+  const std::string page = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
+  write_file(dir / "in/a.warc.gz", gz(capture("1", 1, image('a'))) + gz(capture("2", 2, image('a'))) +
+                                       gz(capture("3", 3, image('b'))));
+  write_file(dir / "in/b.warc", capture("4", 4, image('b')) + capture("5", 5, image('c')));
+  EXPECT_EQ(run_doppel("scan -q -o " + (dir / "events") + " " + (dir / "in")).code, 0);
+  // Another copy, which has another payload.
+  write_file(
+      dir / "more",
+      read_file(dir / "events") +
+          R"({"type":"duplicate-of","document":{"url":"http://near.org/1","content_type":"text/html"},)"
+          R"("original":{"url":"http://x/1"},"relation":{"same_payload":false}})"
+          "\n");
+  const auto names = [&] {
+    std::vector<std::string> out;
+    for (const auto& entry : fs::recursive_directory_iterator(dir / "")) out.push_back(entry.path());
+    std::sort(out.begin(), out.end());
+    return out;
+  };
+  const std::vector<std::string> before = names();
+  const Ran dry = run_doppel("revisits " + (dir / "more") + " --dry-run " + (dir / "in"));
+  EXPECT_EQ(dry.code, 0) << dry.err;
+  EXPECT_EQ(names(), before);
+  const Ran wet =
+      run_doppel("revisits " + (dir / "more") + " --verify --rewrite " + (dir / "out") + " " + (dir / "in"));
+  EXPECT_EQ(wet.code, 0) << wet.err;
+  EXPECT_THAT(wet.err,
+              AllOf(HasSubstr("2 copies replaced"), HasSubstr("original of 2 of 2 new revisit records")));
+  const size_t line = wet.err.find("  before ");
+  EXPECT_THAT(dry.err, AllOf(HasSubstr("nothing is written (--dry-run): 2 WARC files"),
+                             HasSubstr(wet.err.substr(line, wet.err.find('\n', line) - line))));
+  uint64_t stored = 0, now = 0;
+  for (const std::string name : {"/a.warc.gz", "/b.warc"}) {
+    stored += fs::file_size(dir / "in" + name);
+    now += fs::file_size(dir / "out" + name);
+  }
+  EXPECT_THAT(dry.err, HasSubstr(fmt::format("before {} bytes, now {}", stored, now)));
+  EXPECT_THAT(dry.err, ::testing::ContainsRegex("\nx +2 +[0-9,]+ +[0-9,]+ +0\n"));
+  EXPECT_THAT(dry.err, ::testing::ContainsRegex("\nnear.org +0 +0 +0 +1\n"));
+  EXPECT_THAT(dry.err,
+              ::testing::ContainsRegex("\nimage/png +2 +[0-9,]+ +[0-9,]+ +0\ntext/html +0 +0 +0 +1\n"));
+  EXPECT_EQ(run_doppel("revisits " + (dir / "events") + " " + (dir / "in")).code, 2);
+  EXPECT_EQ(run_doppel("revisits " + (dir / "events") + " --verify --dry-run " + (dir / "in")).code, 2);
 }
 
 // A later original of another crawl stays: other records may refer to it.

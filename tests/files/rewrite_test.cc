@@ -538,6 +538,37 @@ TEST(Rewrite, FilesOfTheSameNameKeepTheirFolders) {
   }
 }
 
+// What was written is read again: an original that is gone since, or that writes another digest, is named.
+TEST(Rewrite, VerifyingFindsWhatPlayersDoNotFind) {
+  TemporaryDirectory directory;
+  std::mt19937_64 random(10);
+  std::vector<Put> old{{.body = random_body(random)}},
+      put{{.body = old[0].body, .date = "2024-06-06T07:08:09Z"}};
+  const std::string path = directory / "a.warc", kept = file_of(old, path, Packing::none, "a");
+  write_file(path, kept);
+  write_file(directory / "b.warc", file_of(put, directory / "b.warc", Packing::none, "b"));
+  for (const bool damaged : {false, true}) {
+    const auto rewriter =
+        must_rewrite({directory / "b.warc"}, directory / "out", {{put[0].named, old[0].named}});
+    if (damaged) {
+      std::string other = kept;
+      other.replace(other.find("sha1:"), 5, "sha9:");
+      write_file(path, other);
+    }
+    EXPECT_TRUE(rewriter->verify().ok());
+    EXPECT_EQ(rewriter->report().replaced, 1u);
+    EXPECT_EQ(rewriter->report().verified, damaged ? 0u : 1u);
+    if (damaged) {
+      EXPECT_THAT(
+          rewriter->report().problems,
+          testing::ElementsAre(AllOf(HasSubstr("out/b.warc: byte 0: the original of this revisit record "
+                                               "is not found: http://a/0 of 2024-05-06T07:08:09Z"))));
+    } else {
+      EXPECT_TRUE(rewriter->report().problems.empty()) << rewriter->report().problems[0];
+    }
+  }
+}
+
 // A killed run leaves a temporary file. The next run removes it, but none of a run that still writes.
 TEST(Rewrite, TemporaryFilesOfAKilledRunAreRemoved) {
   TemporaryDirectory directory;

@@ -37,7 +37,8 @@ absl::StatusOr<CopiesOfEvents> CopiesOfEvents::open(const std::string& path) {
   return out;
 }
 
-absl::Status CopiesOfEvents::each(const Visit& visit, const std::function<void(const std::string&)>& say) {
+absl::Status CopiesOfEvents::each(const Visit& visit, const std::function<void(const std::string&)>& say,
+                                  const std::function<void(const OtherCopy&)>& other) {
   std::ifstream lines(copied_ ? fmt::format("/proc/self/fd/{}", copied_->fd()) : path_);
   if (!lines) return invalid(path_ + ": cannot be read");
   counts_ = {};
@@ -52,6 +53,8 @@ absl::Status CopiesOfEvents::each(const Visit& visit, const std::function<void(c
       if (say) say(fmt::format("{}:{}: {}", path_, number, std_sv(copy.status().message())));
     } else if (!*copy) {
       ++counts_.others;
+      const std::optional<OtherCopy> near = other ? other_copy_of_event(line) : std::nullopt;
+      if (near) other(*near);
     } else {
       ++counts_.copies;
       RETURN_IF_ERROR(visit(**std::move(copy)));

@@ -23,9 +23,11 @@ class CopiesOfEvents {
   static absl::StatusOr<CopiesOfEvents> open(const std::string& path);
 
   // Calls `visit` with each copy by payload, in order. `say`, if set, receives a message about each wrong
-  // line. Returns the error of reading, or the first error of `visit`, which stops the loop.
+  // line, and `other` each copy whose payload is another one. Returns the error of reading, or the first
+  // error of `visit`, which stops the loop.
   using Visit = std::function<absl::Status(PayloadCopy)>;
-  absl::Status each(const Visit& visit, const std::function<void(const std::string&)>& say = {});
+  absl::Status each(const Visit& visit, const std::function<void(const std::string&)>& say = {},
+                    const std::function<void(const OtherCopy&)>& other = {});
 
   // Number of lines of each kind in the last each().
   struct Counts {

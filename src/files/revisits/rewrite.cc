@@ -18,9 +18,13 @@
 #include "files/fd.h"
 #include "files/output_file.h"
 #include "files/revisits/warc_set.h"
+#include "files/warc/captures.h"
 #include "files/warc/record_at.h"
+#include "files/warc/warc_reader.h"
 #include "formats/bytes/http.h"
 #include "formats/decoder.h"
+#include "formats/warc/cdxj.h"
+#include "formats/warc/surt.h"
 #include "formats/warc/warc.h"
 #include "records/event_reader.h"
 
@@ -108,7 +112,9 @@ struct Rewriter::State {
   absl::Status compare(const NamedRecord& said, const WarcPlace& copy, const NamedRecord& said_original,
                        const WarcPlace& original);
   const Original& original_at(const WarcPlace& place);
-  absl::Status write_file(const InputFile& file, const std::string& to, std::vector<Replacement> of_it);
+  absl::Status write_file(const InputFile& file, const std::string& to,
+                          const std::vector<Replacement>& of_it);
+  std::vector<Replacement> settle(size_t number);
 
   std::string directory;
   WarcSet files;
@@ -121,6 +127,7 @@ struct Rewriter::State {
   absl::flat_hash_set<WarcPlace> replaced, needed;
   absl::flat_hash_map<WarcPlace, Original> originals;
   absl::flat_hash_map<size_t, std::vector<Replacement>> replacements;  // by number of the file
+  std::set<std::pair<std::string, uint64_t>> new_records;  // written revisit records: file, offset
   RewriteReport report;
 };
 
@@ -133,9 +140,10 @@ absl::StatusOr<std::unique_ptr<Rewriter>> Rewriter::open(const std::vector<std::
   std::vector<std::string> problems;
   ASSIGN_OR_RETURN(WarcSet files, WarcSet::of(paths, directory, problems));
   std::error_code error;
-  fs::create_directories(directory, error);
+  if (!directory.empty()) fs::create_directories(directory, error);
   if (error) return io_error(directory, error.value());
-  ASSIGN_OR_RETURN(Spill spill, Spill::open(directory));
+  ASSIGN_OR_RETURN(Spill spill,
+                   Spill::open(directory.empty() ? fs::temp_directory_path(error).string() : directory));
   auto state = std::make_unique<State>(directory, std::move(files), std::move(spill));
   state->report.arcs = state->files.arcs_left_out();
   for (std::string& problem : problems) state->problem(std::move(problem));
@@ -271,6 +279,14 @@ absl::Status Rewriter::State::compare(const NamedRecord& said, const WarcPlace& 
     const absl::StatusOr<uint64_t> place = spill.append(packed);
     if (!place.ok()) return absl::ResourceExhaustedError(place.status().message());
     replacements[copy.file].push_back({copy.offset, at->end, *place, packed.size()});
+    const absl::StatusOr<HttpResponse> http = parse_http_response(at->http_head);
+    const uint64_t stored = at->end - copy.offset;
+    for (RewritePart* part : {&report.hosts[host_of(record.target_uri)],
+                              &report.types[type_of(http.ok() ? http->content_type : std::string_view())]}) {
+      ++part->replaced;
+      part->bytes += stored;
+      part->saved += stored - packed.size();
+    }
   }
   replaced.insert(copy);
   needed.insert(original);
@@ -315,8 +331,7 @@ absl::Status Rewriter::write(const std::vector<std::string>& others) {
     }
   }
   remove_left_over(outputs);
-  for (const auto& [to, i] : outputs)
-    RETURN_IF_ERROR(s.write_file(s.files.file(i), to, std::move(s.replacements[i])));
+  for (const auto& [to, i] : outputs) RETURN_IF_ERROR(s.write_file(s.files.file(i), to, s.settle(i)));
   return absl::OkStatus();
 }
 
@@ -353,35 +368,113 @@ std::map<std::string, size_t> Rewriter::State::outputs(const fs::path& folder) c
 }
 
 absl::Status Rewriter::State::write_file(const InputFile& file, const std::string& to,
-                                         std::vector<Replacement> of_it) {
-  std::sort(of_it.begin(), of_it.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+                                         const std::vector<Replacement>& of_it) {
   const Fd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.ok()) return io_error(file.path);
   std::error_code error;
   fs::create_directories(fs::path(to).parent_path(), error);
   if (error) return io_error(to, error.value());
   ASSIGN_OR_RETURN(const std::unique_ptr<WholeOutput> out, WholeOutput::open_unpacked(to));
-  uint64_t at = 0, saved = 0, replaced_here = 0;
+  uint64_t at = 0, saved = 0;
   for (const Replacement& r : of_it) {
-    // Only an event that points into another record causes this.
-    if (r.begin < at) {
-      ++report.kept["it shares bytes with another copy"];
-      continue;
-    }
+    new_records.emplace(to, r.begin - saved);
     RETURN_IF_ERROR(
         copy_range(fd.get(), file.shown(), file.part.begin + at, file.part.begin + r.begin, *out));
     RETURN_IF_ERROR(copy_range(spill.fd(), "revisit records", r.place, r.place + r.size, *out));
     at = r.end;
     saved += r.end - r.begin - r.size;
-    ++replaced_here;
   }
   RETURN_IF_ERROR(
       copy_range(fd.get(), file.shown(), file.part.begin + at, file.part.begin + file.size, *out));
-  RETURN_IF_ERROR(out->finish());
+  return out->finish();
+}
+
+// The replacements in a file, in order, as far as they do not overlap. Counts them.
+std::vector<Rewriter::State::Replacement> Rewriter::State::settle(size_t number) {
+  std::vector<Replacement> all = std::move(replacements[number]), out;
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  uint64_t saved = 0;
+  for (const Replacement& r : all) {
+    // Only an event that points into another record causes this.
+    if (!out.empty() && r.begin < out.back().end) {
+      ++report.kept["it shares bytes with another copy"];
+      continue;
+    }
+    saved += r.end - r.begin - r.size;
+    out.push_back(r);
+  }
   ++report.files;
-  report.bytes += file.size;
-  report.written += file.size - saved;
-  report.replaced += replaced_here;
+  report.bytes += files.file(number).size;
+  report.written += files.file(number).size - saved;
+  report.replaced += out.size();
+  return out;
+}
+
+absl::Status Rewriter::estimate() {
+  RETURN_IF_ERROR(decide_all());
+  for (size_t i = 0; i < state_->files.size(); ++i) {
+    if (state_->files.chosen(i)) state_->settle(i);
+  }
+  return absl::OkStatus();
+}
+
+void Rewriter::add_other(const OtherCopy& copy) {
+  ++state_->report.hosts[host_of(copy.url)].others;
+  ++state_->report.types[type_of(copy.content_type)].others;
+}
+
+absl::Status Rewriter::verify() {
+  State& s = *state_;
+  std::vector<std::string> paths, problems;
+  for (const auto& [path, offset] : s.new_records) {
+    if (paths.empty() || paths.back() != path) paths.push_back(path);
+  }
+  std::vector<InputFile> all;
+  if (!paths.empty()) {
+    ASSIGN_OR_RETURN(const WarcSet written, WarcSet::of(paths, {}, problems));
+    for (size_t i = 0; i < written.size(); ++i) all.push_back(written.file(i));
+  }
+  for (size_t i = 0; i < s.files.size(); ++i) {
+    if (!s.files.chosen(i)) all.push_back(s.files.file(i));
+  }
+  const auto key_of = [](std::string_view uri, std::string_view date, std::string_view digest) {
+    return absl::HashOf(surt(uri), cdxj_time(date), digest);
+  };
+  struct Wanted {
+    size_t key = 0;
+    std::string place, original;
+  };
+  std::vector<Wanted> wanted;
+  absl::flat_hash_set<size_t> captures;
+  for (const InputFile& file : all) {
+    const auto visit = [&](const Record& of) {
+      const absl::StatusOr<WarcRecord> record = parse_warc_record(of.value);
+      if (!record.ok()) return;
+      if (record->type == WarcType::response &&
+          !s.records.answers_post(*record, of.value.substr(0, record->head_bytes))) {
+        std::string digest(record->payload_digest);
+        if (digest.empty()) digest = payload_digest_of(*record, of.rest.get());
+        captures.insert(key_of(record->target_uri, record->date, digest));
+      }
+      if (!of.warc_offset || s.new_records.erase({file.shown(), *of.warc_offset}) == 0) return;
+      wanted.push_back({key_of(record->refers_to_uri, record->refers_to_date, record->payload_digest),
+                        fmt::format("{}: byte {}", file.shown(), *of.warc_offset),
+                        fmt::format("{} of {} with {}", record->refers_to_uri, record->refers_to_date,
+                                    record->payload_digest)});
+    };
+    RETURN_IF_ERROR(each_warc_record(file, visit, problems));
+  }
+  for (std::string& problem : problems) s.problem(std::move(problem));
+  for (const Wanted& one : wanted) {
+    if (captures.contains(one.key)) {
+      ++s.report.verified;
+    } else {
+      s.problem(
+          fmt::format("{}: the original of this revisit record is not found: {}", one.place, one.original));
+    }
+  }
+  for (const auto& [path, offset] : s.new_records)
+    s.problem(fmt::format("{}: byte {}: there is no revisit record", path, offset));
   return absl::OkStatus();
 }
 

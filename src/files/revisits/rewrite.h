@@ -16,6 +16,13 @@
 
 namespace doppel {
 
+// Of the copies of one host or type.
+struct RewritePart {
+  uint64_t replaced = 0;          // copies
+  uint64_t bytes = 0, saved = 0;  // of these as they are stored, and how many of them are saved
+  uint64_t others = 0;            // copies with another payload, which no revisit record can replace
+};
+
 struct RewriteReport {
   uint64_t files = 0;               // files that were written
   uint64_t bytes = 0, written = 0;  // sizes of these files before and after
@@ -25,6 +32,8 @@ struct RewriteReport {
   std::map<std::string, uint64_t, std::less<>> kept;  // number of copies that stay, by reason
   std::vector<std::string> problems;                  // complete messages about inputs; at most twenty
   uint64_t more_problems = 0;                         // messages beyond these
+  std::map<std::string, RewritePart> hosts, types;
+  uint64_t verified = 0;  // revisit records whose original verify() has found
 };
 
 class Rewriter {
@@ -32,7 +41,7 @@ class Rewriter {
   // `paths` are WARC files, WACZ files and directories to rewrite; if empty, the WARC files that
   // the events name are. `directory` is created if necessary. Each output keeps its file name there; a file
   // in a WACZ file becomes NAME.wacz/archive/NAME. If two files have the same name, all keep their folders
-  // below the folder that holds all of them.
+  // below the folder that holds all of them. An empty `directory` is for estimate(): nothing is written.
   static absl::StatusOr<std::unique_ptr<Rewriter>> open(const std::vector<std::string>& paths,
                                                         const std::string& directory);
   ~Rewriter();
@@ -49,6 +58,14 @@ class Rewriter {
   // temporary files that a killed run left beside its outputs. Other errors: the disk is full, or a file
   // cannot be read.
   absl::Status write(const std::vector<std::string>& others);
+  // Instead of write(): decides in the same way, and reports what write() would do, but writes nothing.
+  absl::Status estimate();
+  // After write(): reads what was written, and looks up the original of each new revisit record as players
+  // do: a capture in these files, or in those that were not written again, with the key of the URI, the
+  // second and the digest that the record names. One that is not found is a problem.
+  absl::Status verify();
+  // Counts a copy with another payload.
+  void add_other(const OtherCopy& copy);
   const RewriteReport& report() const;
 
  private:

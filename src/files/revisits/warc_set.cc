@@ -34,7 +34,10 @@ absl::StatusOr<WarcSet> WarcSet::of(const std::vector<std::string>& paths, const
   WarcSet out;
   out.all_ = paths.empty();
   if (paths.empty()) return out;
-  ASSIGN_OR_RETURN(Listing listing, list_files({.paths = paths, .output_directories = {left_out}}));
+  ASSIGN_OR_RETURN(Listing listing,
+                   list_files({.paths = paths,
+                               .output_directories =
+                                   left_out.empty() ? std::vector<std::string>() : std::vector{left_out}}));
   for (Problem& problem : listing.problems) problems.push_back(std::move(problem.message));
   for (InputFile& file : listing.files) {
     if (file.pipe) return invalid(fmt::format("{}: only files can be rewritten", file.path));

@@ -22,18 +22,6 @@ bool is_capture(WarcType type) {
   return type == WarcType::response || type == WarcType::resource || type == WarcType::revisit;
 }
 
-// "2024-05-06T07:08:09.123Z" -> "20240506070809". WARC 1.1 allows less precision: "2024-05" ->
-// "20240501000000", the beginning of that time.
-std::string digits_of(std::string_view date) {
-  std::string out;
-  for (const char c : date) {
-    if (c >= '0' && c <= '9' && out.size() < 14) out += c;
-  }
-  constexpr std::string_view kFirst = "00000101000000";
-  if (out.size() < 4 || out.size() % 2 != 0) return {};
-  return out.append(kFirst.substr(out.size()));
-}
-
 void member(std::string& out, std::string_view name, std::string_view value) {
   if (value.empty()) return;
   if (out.back() != '{') out += ", ";
@@ -44,7 +32,7 @@ void member(std::string& out, std::string_view name, std::string_view value) {
 
 // Begins a line with all but length, offset and file name. Empty if the record is not a capture.
 std::string begin_line(const WarcRecord& record, const RecordRest* rest) {
-  const std::string time = digits_of(record.date);
+  const std::string time = cdxj_time(record.date);
   if (!is_capture(record.type) || record.target_uri.empty() || time.empty()) return {};
   const std::string key = surt(record.target_uri);
   if (key.find_first_of(" \r\n\t") != std::string::npos) return {};
@@ -177,6 +165,17 @@ std::string lower(std::string_view text) {
   return out;
 }
 
+std::string type_of_record(const WarcRecord& record) {
+  std::string_view type = record.content_type;
+  if (equal_ignoring_case(media_type(type), "application/http")) {
+    const absl::StatusOr<HttpResponse> http = parse_http_response(record.block);
+    type = http.ok() ? http->content_type : std::string_view();
+  }
+  return type_of(type);
+}
+
+}  // namespace
+
 std::string host_of(std::string_view uri) {
   const size_t colon = uri.find("://");
   if (colon == std::string_view::npos) return lower(uri.substr(0, uri.find(':') + 1));
@@ -186,17 +185,10 @@ std::string host_of(std::string_view uri) {
   return lower(host);
 }
 
-std::string type_of(const WarcRecord& record) {
-  std::string_view type = record.content_type;
-  if (equal_ignoring_case(media_type(type), "application/http")) {
-    const absl::StatusOr<HttpResponse> http = parse_http_response(record.block);
-    type = http.ok() ? http->content_type : std::string_view();
-  }
-  const std::string out = lower(media_type(type));
+std::string type_of(std::string_view content_type) {
+  const std::string out = lower(media_type(content_type));
   return out.empty() ? "unknown" : out;
 }
-
-}  // namespace
 
 void ArchiveTally::add(const Record& record) {
   const absl::StatusOr<WarcRecord> warc = parse_warc_record(record.value);
@@ -219,7 +211,7 @@ void ArchiveTally::add(const Record& record) {
   }
   const std::string year(warc->date.substr(0, 4));
   for (Tally* to :
-       {&all_, &hosts_[host_of(warc->target_uri)], &types_[revisit ? "warc/revisit" : type_of(*warc)],
+       {&all_, &hosts_[host_of(warc->target_uri)], &types_[revisit ? "warc/revisit" : type_of_record(*warc)],
         &years_[year.empty() ? "unknown" : year]}) {
     to->captures += one.captures;
     to->bytes += one.bytes;

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -69,6 +70,11 @@ struct Tally {
   uint64_t copies = 0, copied_bytes = 0;  // captures with the payload of an earlier one
   uint64_t revisits = 0;                  // revisit records, which have no payload
 };
+
+// The host of a URI, with its port, in small letters; the scheme if there is no host.
+std::string host_of(std::string_view uri);
+// The media type of a Content-Type in small letters; "unknown" if there is none.
+std::string type_of(std::string_view content_type);
 
 class ArchiveTally {
  public:

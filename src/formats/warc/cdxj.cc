@@ -43,6 +43,16 @@ std::optional<CdxjLine> finish_cdx(std::string_view rest, CdxjLine out) {
 
 }  // namespace
 
+std::string cdxj_time(std::string_view date) {
+  constexpr std::string_view kFirst = "00000101000000";
+  std::string out;
+  for (const char c : date) {
+    if (c >= '0' && c <= '9' && out.size() < kFirst.size()) out += c;
+  }
+  if (out.size() < 4 || out.size() % 2 != 0) return {};
+  return out.append(kFirst.substr(out.size()));
+}
+
 std::optional<CdxjLine> parse_cdxj_line(std::string_view line) {
   const size_t first = line.find(' ');
   const size_t second = first == std::string_view::npos ? first : line.find(' ', first + 1);

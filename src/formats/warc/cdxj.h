@@ -37,4 +37,8 @@ struct PostQuery {
 // other bodies are read; AMF is treated like any other binary body.
 std::optional<PostQuery> post_query_of(const WarcRecord& request);
 
+// The time of a capture's line: "2024-05-06T07:08:09.123Z" -> "20240506070809". WARC 1.1 allows less
+// precision: "2024-05" -> "20240501000000", the beginning of that time. "" if it is no date.
+std::string cdxj_time(std::string_view date);
+
 }  // namespace doppel
