@@ -49,14 +49,16 @@ double percent(const Tally& tally) {
 }
 
 std::string text_table(std::string_view title, const std::vector<Row>& rows, size_t top) {
-  std::string out = fmt::format("\n{:<40} {:>12} {:>11} {:>12} {:>11} {:>6} {:>10}\n", title, "captures",
-                                "payloads", "copies", "in copies", "%", "revisits");
+  std::string out =
+      fmt::format("\n{:<40} {:>12} {:>11} {:>12} {:>11} {:>6} {:>12} {:>11} {:>10}\n", title, "captures",
+                  "payloads", "copies", "in copies", "%", "stored twice", "saved", "revisits");
   for (size_t i = 0; i < std::min(rows.size(), top); ++i) {
     const Tally& t = rows[i].second;
-    out +=
-        fmt::format("{:<40} {:>12} {:>11} {:>12} {:>11} {:>6.1f} {:>10}\n", one_line(rows[i].first, 40),
-                    with_commas(t.captures), with_unit(static_cast<double>(t.bytes)), with_commas(t.copies),
-                    with_unit(static_cast<double>(t.copied_bytes)), percent(t), with_commas(t.revisits));
+    out += fmt::format("{:<40} {:>12} {:>11} {:>12} {:>11} {:>6.1f} {:>12} {:>11} {:>10}\n",
+                       one_line(rows[i].first, 40), with_commas(t.captures),
+                       with_unit(static_cast<double>(t.bytes)), with_commas(t.copies),
+                       with_unit(static_cast<double>(t.copied_bytes)), percent(t), with_commas(t.again),
+                       with_unit(static_cast<double>(t.saved)), with_commas(t.revisits));
   }
   if (rows.size() > top) out += fmt::format("and {} more\n", with_commas(rows.size() - top));
   return out;
@@ -71,8 +73,8 @@ std::string csv_cell(std::string_view text) {
 std::string csv_rows(std::string_view group, const std::vector<Row>& rows) {
   std::string out;
   for (const auto& [name, t] : rows) {
-    out += fmt::format("{},{},{},{},{},{},{}\r\n", group, csv_cell(name), t.captures, t.bytes, t.copies,
-                       t.copied_bytes, t.revisits);
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{}\r\n", group, csv_cell(name), t.captures, t.bytes,
+                       t.copies, t.copied_bytes, t.revisits, t.again, t.again_bytes, t.saved);
   }
   return out;
 }
@@ -80,17 +82,17 @@ std::string csv_rows(std::string_view group, const std::vector<Row>& rows) {
 std::string html_table(std::string_view title, const std::vector<Row>& rows, size_t top) {
   std::string out = fmt::format(
       "<h2>{}</h2>\n<table>\n<tr><th></th><th>captures</th><th>payloads</th><th>copies</th><th>in "
-      "copies</th><th>%</th><th>revisits</th></tr>\n",
+      "copies</th><th>%</th><th>stored twice</th><th>saved</th><th>revisits</th></tr>\n",
       title);
   for (size_t i = 0; i < std::min(rows.size(), top); ++i) {
     const Tally& t = rows[i].second;
     out += fmt::format(
         "<tr><th>{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td><meter max=\"100\" "
         "value=\"{:.1f}\"></meter> "
-        "{:.1f}</td><td>{}</td></tr>\n",
+        "{:.1f}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
         html_escape(rows[i].first), with_commas(t.captures), with_unit(static_cast<double>(t.bytes)),
         with_commas(t.copies), with_unit(static_cast<double>(t.copied_bytes)), percent(t), percent(t),
-        with_commas(t.revisits));
+        with_commas(t.again), with_unit(static_cast<double>(t.saved)), with_commas(t.revisits));
   }
   out += "</table>\n";
   if (rows.size() > top) out += fmt::format("<p>and {} more</p>\n", with_commas(rows.size() - top));
@@ -130,7 +132,9 @@ absl::StatusOr<uint64_t> read_all(const ReportFlags& flags, ArchiveTally& tally,
     if (fd.ok()) look_inside(fd.get(), {}, file);
     if (fd.ok() && !file.archive()) continue;
     ++files;
+    tally.begin(file);
     RETURN_IF_ERROR(each_warc_record(file, [&](const Record& record) { tally.add(record); }, problems));
+    tally.end();
   }
   for (const std::string& problem : problems) print_err("doppel report: {}\n", one_line(problem, 1000));
   damaged = !problems.empty();
@@ -144,16 +148,22 @@ absl::StatusOr<int> report(const ReportFlags& flags) {
   ASSIGN_OR_RETURN(const uint64_t files, read_all(flags, tally, damaged));
   const Tally& all = tally.all();
   const std::string summary = fmt::format(
-      "{} WARC files: {} captures with {} of payloads; {} are copies by payload, with {} ({:.1f} %); {} "
-      "revisit "
-      "records",
+      "{} WARC files: {} captures with {} of payloads; {} are copies by payload, with {} ({:.1f} %); {} are "
+      "stored twice; {} revisit records\nThe files take {}; revisits --rewrite would save about {} of it "
+      "({:.1f} %)",
       with_commas(files), with_commas(all.captures), with_unit(static_cast<double>(all.bytes)),
       with_commas(all.copies), with_unit(static_cast<double>(all.copied_bytes)), percent(all),
-      with_commas(all.revisits));
+      with_commas(all.again), with_commas(all.revisits), with_unit(static_cast<double>(tally.stored_bytes())),
+      with_unit(static_cast<double>(all.saved)),
+      tally.stored_bytes() == 0
+          ? 0
+          : 100.0 * static_cast<double>(all.saved) / static_cast<double>(tally.stored_bytes()));
   const std::pair<std::string_view, std::vector<Row>> tables[] = {
       {"host", sorted(tally.hosts())}, {"type", sorted(tally.types())}, {"year", by_year(tally.years())}};
   std::string text = summary + "\n", page = std::string(kPage) + "<p>" + html_escape(summary) + "</p>\n";
-  std::string csv = "group,name,captures,payload_bytes,copies,copied_bytes,revisits\r\n";
+  std::string csv =
+      "group,name,captures,payload_bytes,copies,copied_bytes,revisits,stored_twice,stored_twice_bytes,saved_"
+      "bytes\r\n";
   for (const auto& [name, rows] : tables) {
     text += text_table(name, rows, flags.top);
     page += html_table(fmt::format("By {}", name), rows, 100);
@@ -171,7 +181,10 @@ int report_main(int argc, char** argv) {
   CLI::App app(
       "Shows what the WARC files of an archive hold, and what copies take in them: captures, bytes of "
       "payloads, and\n"
-      "copies with the same payload, by host, type and year.\n\n"
+      "copies with the same payload, by host, type and year. Captures that are stored twice (same URI, "
+      "second and\n"
+      "payload) are no copies: rewriting keeps them. \"saved\" is what revisits --rewrite would save, "
+      "about.\n\n"
       "Examples:\n"
       "  doppel report warcs/\n"
       "  doppel report warcs/ --csv report.csv --html report.html",

@@ -14,6 +14,7 @@
 #include "formats/bytes/http.h"
 #include "formats/warc/surt.h"
 #include "formats/warc/warc.h"
+#include "records/revisits.h"
 
 namespace doppel {
 namespace {
@@ -190,33 +191,80 @@ std::string type_of(std::string_view content_type) {
   return out.empty() ? "unknown" : out;
 }
 
+// The size of the revisit record that could replace the copy; nullopt where rewriting keeps it.
+std::optional<uint64_t> ArchiveTally::revisit_bytes(const Record& record, const WarcRecord& copy,
+                                                    const std::string& digest) {
+  const std::optional<size_t> begin = payload_begin(copy);
+  if (arc_ || copy.type != WarcType::response || !copy.truncated.empty() || !begin || *begin == 0)
+    return std::nullopt;
+  const absl::StatusOr<std::string> revisit =
+      revisit_of_record(record.value.substr(0, copy.head_bytes), copy.block.substr(0, *begin), copy, digest);
+  if (!revisit.ok()) return std::nullopt;
+  if (packer_ == nullptr) return revisit->size();
+  std::string packed;
+  if (!packer_->pack(*revisit, packed).ok()) return std::nullopt;
+  return packed.size();
+}
+
+void ArchiveTally::begin(const InputFile& file) {
+  packer_ = make_packer(file.packing);
+  arc_ = file.kind == InputKind::arc;
+  size_ = file.size;
+  stored_bytes_ += file.size;
+}
+
+void ArchiveTally::end() { settle(size_); }
+
+// Counts what the open copy saves. `next` is where the next record begins; nullopt: in the member of the
+// copy, which therefore stays.
+void ArchiveTally::settle(std::optional<uint64_t> next) {
+  const std::optional<Open> copy = std::exchange(open_, std::nullopt);
+  if (!copy || !next || *next <= copy->begin + copy->revisit_bytes) return;
+  for (Tally* to : copy->tallies) to->saved += *next - copy->begin - copy->revisit_bytes;
+}
+
 void ArchiveTally::add(const Record& record) {
+  settle(record.warc_offset);
   const absl::StatusOr<WarcRecord> warc = parse_warc_record(record.value);
   if (!warc.ok()) return;
-  const bool revisit = warc->type == WarcType::revisit;
-  if (!revisit && warc->type != WarcType::response && warc->type != WarcType::resource) return;
+  const bool is_revisit = warc->type == WarcType::revisit;
+  std::optional<uint64_t> revisit;
+  if (!is_revisit && warc->type != WarcType::response && warc->type != WarcType::resource) return;
   Tally one;
-  if (revisit) {
+  if (is_revisit) {
     one.revisits = 1;
   } else {
     one.captures = 1;
     one.bytes =
         warc->content_length - std::min<uint64_t>(payload_begin(*warc).value_or(0), warc->content_length);
     const std::string digest = payload_digest_of(*warc, record.rest.get());
-    if (!digest.empty() && one.bytes != 0 &&
-        !payloads_.insert(XXH3_64bits(digest.data(), digest.size())).second) {
+    const uint64_t payload = XXH3_64bits(digest.data(), digest.size());
+    const std::string capture = fmt::format("{} {} {}", warc->target_uri, cdxj_time(warc->date), digest);
+    const bool compared = !digest.empty() && one.bytes != 0;
+    if (compared && !captures_.insert(XXH3_64bits(capture.data(), capture.size())).second) {
+      one.again = 1;
+      one.again_bytes = one.bytes;
+    } else if (compared && !payloads_.insert(payload).second) {
       one.copies = 1;
       one.copied_bytes = one.bytes;
+      revisit = revisit_bytes(record, *warc, digest);
     }
   }
   const std::string year(warc->date.substr(0, 4));
-  for (Tally* to :
-       {&all_, &hosts_[host_of(warc->target_uri)], &types_[revisit ? "warc/revisit" : type_of_record(*warc)],
-        &years_[year.empty() ? "unknown" : year]}) {
+  Tally* const tallies[] = {&all_, &hosts_[host_of(warc->target_uri)],
+                            &types_[is_revisit ? "warc/revisit" : type_of_record(*warc)],
+                            &years_[year.empty() ? "unknown" : year]};
+  if (revisit && record.warc_offset) {
+    open_ = {.begin = *record.warc_offset, .revisit_bytes = *revisit};
+    std::ranges::copy(tallies, open_->tallies);
+  }
+  for (Tally* to : tallies) {
     to->captures += one.captures;
     to->bytes += one.bytes;
     to->copies += one.copies;
     to->copied_bytes += one.copied_bytes;
+    to->again += one.again;
+    to->again_bytes += one.again_bytes;
     to->revisits += one.revisits;
   }
 }

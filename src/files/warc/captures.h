@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,8 +15,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "files/input_file.h"
+#include "files/output_file.h"
 #include "formats/record.h"
 #include "formats/warc/cdxj.h"
+#include "formats/warc/warc.h"
 #include "pipeline/stream.h"
 
 namespace doppel {
@@ -66,9 +70,12 @@ class CdxjOutput {
 
 // Counts the captures of an archive, their bytes and their copies, by host, type and year.
 struct Tally {
-  uint64_t captures = 0, bytes = 0;       // responses and resources; their payloads, decompressed
-  uint64_t copies = 0, copied_bytes = 0;  // captures with the payload of an earlier one
-  uint64_t revisits = 0;                  // revisit records, which have no payload
+  uint64_t captures = 0, bytes = 0;  // responses and resources; their payloads, decompressed
+  uint64_t copies = 0,
+           copied_bytes = 0;            // captures with the payload of an earlier one, of another time or URI
+  uint64_t again = 0, again_bytes = 0;  // captures that are stored twice: same URI, second and payload
+  uint64_t saved = 0;                   // bytes of the files that revisit records would save, about
+  uint64_t revisits = 0;                // revisit records, which have no payload
 };
 
 // The host of a URI, with its port, in small letters; the scheme if there is no host.
@@ -78,19 +85,37 @@ std::string type_of(std::string_view content_type);
 
 class ArchiveTally {
  public:
-  // Adds a record. Of equal payloads, the first one added counts as the original.
+  // Begins a file, which look_inside() has described. end() after its last record.
+  void begin(const InputFile& file);
+  // Adds a record. Of equal payloads, the first one added counts as the original. What a copy saves is what
+  // it takes in the file beyond a packed revisit record of its own head; 0 where rewriting keeps copies.
   void add(const Record& record);
+  void end();
 
   const Tally& all() const { return all_; }
   using Groups = std::map<std::string, Tally>;
   const Groups& hosts() const { return hosts_; }
   const Groups& types() const { return types_; }
   const Groups& years() const { return years_; }
+  uint64_t stored_bytes() const { return stored_bytes_; }  // of all files
 
  private:
   Tally all_;
   Groups hosts_, types_, years_;
-  absl::flat_hash_set<uint64_t> payloads_;  // hashes of digests
+  // A copy whose end in the file is not known yet.
+  struct Open {
+    uint64_t begin = 0, revisit_bytes = 0;
+    Tally* tallies[4] = {};
+  };
+  std::optional<uint64_t> revisit_bytes(const Record& record, const WarcRecord& copy,
+                                        const std::string& digest);
+  void settle(std::optional<uint64_t> next);
+
+  absl::flat_hash_set<uint64_t> payloads_, captures_;  // hashes of digests, and of URI, second and digest
+  std::optional<Open> open_;
+  std::unique_ptr<Packer> packer_;  // null: the file is not packed
+  bool arc_ = false;
+  uint64_t size_ = 0, stored_bytes_ = 0;
 };
 
 }  // namespace doppel
