@@ -94,7 +94,7 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
     ASSIGN_OR_RETURN(const Listing listing, list_files({.paths = flags.paths}));
     absl::flat_hash_map<std::string, uint64_t> sizes;
     for (const InputFile& file : listing.files) sizes[file.source()] = file.size;
-    cdxj = std::make_unique<CdxjOutput>(std::move(sizes));
+    cdxj = std::make_unique<CdxjOutput>(std::move(sizes), flags.cdx ? IndexForm::cdx : IndexForm::cdxj);
   }
   Messages messages(flags.quiet);
   auto note = [&](const std::string& text) {
@@ -248,6 +248,15 @@ int scan_main(int argc, char** argv) {
       "--cdxj", flags.cdxj,
       "write a CDXJ file of all captures in the given WARC files, also of those that an earlier run "
       "with --state has read");
+  app.add_option_function<std::string>(
+         "--cdx",
+         [&](const std::string& path) {
+           flags.cdxj = path;
+           flags.cdx = true;
+         },
+         "the same as classic CDX, for crawlers that leave out what is in it (wget --warc-dedup)")
+      ->type_name("TEXT")
+      ->excludes("--cdxj");
   app.add_option(
          "--order", flags.order,
          "files: as they are named; date: WARC records of all files by their dates, so that no original "

@@ -18,6 +18,7 @@ struct ScanFlags {
   std::vector<std::string> paths, against;
   FilesSinkOptions sink;
   std::string config_file, cdxj, best;
+  bool cdx = false;  // the index has the form of classic CDX
   std::string order = "files";
   bool all = false, clusters = false, quiet = false;
 };

@@ -8,6 +8,9 @@ if(Python3_FOUND)
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/revisits_test.py --binary $<TARGET_FILE:doppel_cli>
       --venv ${CMAKE_BINARY_DIR}/venv-warcio)
   set_tests_properties(archive/revisits PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+  add_test(NAME archive/wget
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/wget_test.py --binary $<TARGET_FILE:doppel_cli>)
+  set_tests_properties(archive/wget PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77)
   # Installs pywb into the build folder.
   add_test(NAME archive/rewrite
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/rewrite_test.py --binary $<TARGET_FILE:doppel_cli>

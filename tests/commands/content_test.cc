@@ -322,6 +322,38 @@ TEST(ContentOf, ACdxjFileOfWhatWasRead) {
   EXPECT_EQ(run_doppel("scan --cdxj " + (dir / "in/w.warc.gz") + " " + (dir / "in/w.warc.gz")).code, 2);
 }
 
+// wget --warc-dedup takes the columns a, k and u: URL, SHA-1 in Base32, and the id that revisit records refer
+// to.
+TEST(ContentOf, AnIndexInClassicCdx) {
+  TempDir dir;
+  const std::string hex = "da39a3ee5e6b4b0d3255bfef95601890afd80709",
+                    base32 = "3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ";
+  const std::string members[] = {
+      gz(response("http://x.org/b", "image/png", "PNG", hex)),
+      gz(response("http://x.org/a", "text/html", "<p>a", base32)),
+      gz("WARC/1.0\r\nWARC-Type: revisit\r\nWARC-Record-ID: <urn:uuid:c>\r\nWARC-Date: "
+         "2024-05-06T07:08:09Z\r\n"
+         "WARC-Target-URI: http://x.org/c\r\nWARC-Refers-To: <urn:uuid:first>\r\nWARC-Payload-Digest: sha1:" +
+         base32 + "\r\nContent-Length: 0\r\n\r\n\r\n\r\n")};
+  write_file(dir / "w.warc.gz", members[0] + members[1] + members[2]);
+  const Ran ran = run_doppel("scan --cdx " + (dir / "cdx") + " " + (dir / "w.warc.gz"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const size_t b = members[0].size(), c = b + members[1].size();
+  EXPECT_EQ(read_file(dir / "cdx"),
+            " CDX N b a m s k r M S V g u\n"
+            "org,x)/a 20240506070809 http://x.org/a text/html 200 " +
+                base32 + " - - " + std::to_string(members[1].size()) + " " + std::to_string(b) +
+                " w.warc.gz <urn:uuid:http://x.org/a>\n"
+                "org,x)/b 20240506070809 http://x.org/b image/png 200 " +
+                base32 + " - - " + std::to_string(b) +
+                " 0 w.warc.gz <urn:uuid:http://x.org/b>\n"
+                "org,x)/c 20240506070809 http://x.org/c warc/revisit - " +
+                base32 + " - - " + std::to_string(members[2].size()) + " " + std::to_string(c) +
+                " w.warc.gz <urn:uuid:first>\n");
+  EXPECT_EQ(
+      run_doppel("scan --cdx " + (dir / "1") + " --cdxj " + (dir / "2") + " " + (dir / "w.warc.gz")).code, 2);
+}
+
 // The answers to POST and PUT requests have the keys that cdxj-indexer -p makes (tools/make-post-golden).
 TEST(ContentOf, ACdxjFileOfAnswersToPosts) {
   TempDir dir;

@@ -31,14 +31,17 @@ void member(std::string& out, std::string_view name, std::string_view value) {
   append_json_string(out, value);
 }
 
-// Begins a line with all but length, offset and file name. Empty if the record is not a capture.
-std::string begin_line(const WarcRecord& record, const RecordRest* rest) {
+// A column of classic CDX.
+std::string column(std::string_view value) {
+  return value.empty() || value.find_first_of(" \r\n\t") != std::string_view::npos ? "-" : std::string(value);
+}
+
+// Begins a line with all but length, offset, file name, and record id. Empty if the record is not a capture.
+std::string begin_line(const WarcRecord& record, const RecordRest* rest, IndexForm form) {
   const std::string time = cdxj_time(record.date);
   if (!is_capture(record.type) || record.target_uri.empty() || time.empty()) return {};
   const std::string key = surt(record.target_uri);
   if (key.find_first_of(" \r\n\t") != std::string::npos) return {};
-  std::string out = fmt::format("{} {} {{", key, time);
-  member(out, "url", record.target_uri);
   std::string_view type = record.content_type;
   std::string status;
   if (equal_ignoring_case(media_type(type), "application/http")) {
@@ -48,7 +51,17 @@ std::string begin_line(const WarcRecord& record, const RecordRest* rest) {
       status = fmt::format("{}", http->status);
     }
   }
-  member(out, "mime", record.type == WarcType::revisit ? "warc/revisit" : media_type(type));
+  type = record.type == WarcType::revisit ? "warc/revisit" : media_type(type);
+  if (form == IndexForm::cdx) {
+    const bool named = !(record.type == WarcType::revisit ? record.refers_to : record.record_id).empty();
+    std::string sha1 = named ? payload_digest_of(record, rest) : "";
+    sha1.erase(0, sha1.find(':') + 1);
+    return fmt::format("{} {} {} {} {} {} - -", key, time, column(record.target_uri), column(type),
+                       column(status), column(sha1));
+  }
+  std::string out = fmt::format("{} {} {{", key, time);
+  member(out, "url", record.target_uri);
+  member(out, "mime", type);
   member(out, "status", status);
   // The digest as the record states it, of any algorithm, because a crawler's revisit records repeat it.
   std::string digest(record.payload_digest);
@@ -89,12 +102,19 @@ void CdxjOutput::end_last(uint64_t end) {
   if (!open_) return;
   open_ = false;
   std::string& line = lines_.back();
+  if (sent) {
+    const std::string key = surt(sent->url(answered_uri_));
+    if (key.find_first_of(" \r\n\t") == std::string::npos) line.replace(0, line.find(' '), key);
+  }
+  if (form_ == IndexForm::cdx) {
+    line += fmt::format(" {} {} {} {}", end > offset_ ? fmt::format("{}", end - offset_) : "-", offset_,
+                        column(filename_), record_id_.empty() ? "-" : "<" + column(record_id_) + ">");
+    return;
+  }
   if (end > offset_) member(line, "length", fmt::format("{}", end - offset_));
   member(line, "offset", fmt::format("{}", offset_));
   member(line, "filename", filename_);
   if (sent) {
-    const std::string key = surt(sent->url(answered_uri_));
-    if (key.find_first_of(" \r\n\t") == std::string::npos) line.replace(0, line.find(' '), key);
     member(line, "requestBody", sent->query);
     member(line, "method", sent->method);
   }
@@ -130,13 +150,14 @@ void CdxjOutput::add(const Batch& batch) {
       end_last(*record.warc_offset);
       continue;
     }
-    std::string line = begin_line(*head, record.rest.get());
+    std::string line = begin_line(*head, record.rest.get(), form_);
     if (line.empty()) {
       sent_.reset();
       if (is_capture(head->type) && without_key_++ == 0) first_without_key_ = head->target_uri;
       continue;
     }
     answered_uri_ = head->target_uri;
+    record_id_ = head->type == WarcType::revisit ? head->refers_to : head->record_id;
     lines_.push_back(std::move(line));
     offset_ = *record.warc_offset;
     open_ = true;
@@ -147,7 +168,7 @@ absl::Status CdxjOutput::write(const std::string& path) {
   end_last(sizes_[source_]);
   std::sort(lines_.begin(), lines_.end());
   ASSIGN_OR_RETURN(const std::unique_ptr<WholeOutput> out, WholeOutput::open(path));
-  std::string bytes;
+  std::string bytes = form_ == IndexForm::cdx ? " CDX N b a m s k r M S V g u\n" : "";
   for (const std::string& line : lines_) {
     bytes.append(line).append("\n");
     if (bytes.size() < (1 << 20)) continue;

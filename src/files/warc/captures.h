@@ -1,6 +1,7 @@
 #pragma once
 // What an archive's captures are, as an index and as counts. CdxjOutput writes a CDXJ index of the captures
-// in the WARC files that were read, for pywb and other players. The key of an answer to a POST or PUT request
+// in the WARC files that were read, for pywb and other players, or one in classic CDX, for crawlers that leave
+// out what is in it (wget --warc-dedup). The key of an answer to a POST or PUT request
 // contains what was sent (PostQuery), if the request is the record before or behind it and the two name
 // each other.
 
@@ -24,11 +25,17 @@
 
 namespace doppel {
 
+// cdx: " CDX N b a m s k r M S V g u". The digest k is a SHA-1 in Base32, and u is the record id in brackets,
+// of a revisit record that of its original, because crawlers refer to it; without an id there is no digest
+// either.
+enum class IndexForm : unsigned char { cdxj, cdx };
+
 class CdxjOutput {
  public:
   // `sizes` are the sizes of the files, by the source of their records. They give the length of each last
   // record.
-  explicit CdxjOutput(absl::flat_hash_map<std::string, uint64_t> sizes) : sizes_(std::move(sizes)) {}
+  explicit CdxjOutput(absl::flat_hash_map<std::string, uint64_t> sizes, IndexForm form = IndexForm::cdxj)
+      : form_(form), sizes_(std::move(sizes)) {}
 
   // Adds batches in the order of the stream. A record that does not begin a member of a compressed file
   // gets no line.
@@ -47,6 +54,7 @@ class CdxjOutput {
  private:
   void end_last(uint64_t end);
 
+  IndexForm form_;
   absl::flat_hash_map<std::string, uint64_t> sizes_;
   std::vector<std::string> lines_;
   uint64_t without_line_ = 0;
@@ -64,6 +72,7 @@ class CdxjOutput {
   std::optional<Exchange> before_;
   std::optional<PostQuery> sent_;  // for the last line
   std::string answered_uri_;       // of the last line
+  std::string record_id_;          // that a revisit record of its payload refers to
   uint64_t offset_ = 0;
   std::string source_, filename_;
 };

@@ -24,7 +24,7 @@ bool number_of(simdjson::dom::element element, uint64_t& out) {
 }
 
 // Parses the rest of a line of classic CDX: URL, type, status, digest, redirect, in the form with eleven
-// columns also flags and length, then offset and file.
+// columns also flags and length, then offset and file, and in that of scan --cdx the record id.
 std::optional<CdxjLine> finish_cdx(std::string_view rest, CdxjLine out) {
   std::vector<std::string_view> columns;
   while (!rest.empty()) {
@@ -32,7 +32,8 @@ std::optional<CdxjLine> finish_cdx(std::string_view rest, CdxjLine out) {
     columns.push_back(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  constexpr size_t kOfNine = 7, kOfEleven = 9;  // without key and time
+  constexpr size_t kOfNine = 7, kOfEleven = 9, kOfTwelve = 10;  // without key and time
+  if (columns.size() == kOfTwelve) columns.pop_back();
   if (columns.size() != kOfNine && columns.size() != kOfEleven) return std::nullopt;
   const std::string_view offset = columns[columns.size() - 2], file = columns.back();
   if (!whole_number(offset, out.offset) || file == "-") return std::nullopt;
