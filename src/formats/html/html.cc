@@ -29,6 +29,11 @@ constexpr std::array<bool, 256> kSpaces = [] {
 
 bool is_space(char c) { return kSpaces[static_cast<unsigned char>(c)]; }
 
+std::string_view first_word(std::string_view text) {
+  const auto* begin = std::find_if_not(text.begin(), text.end(), is_space);
+  return {begin, static_cast<size_t>(std::find_if(begin, text.end(), is_space) - begin)};
+}
+
 }  // namespace
 
 // Turns the events of one page into text and, for `main`, into blocks and their surrounding elements.
@@ -295,6 +300,7 @@ class HtmlExtractor::Page final : public HtmlEvents {
     if (element.is_void) return;
     HtmlNode node{.parent = here.node,
                   .marks = marks_of_element(element.name),
+                  .like = element.number,
                   .title = here.title,
                   .running = element.name == "p" || element.name == "ul" || element.name == "ol" ||
                              element.name == "blockquote" || element.name == "pre" ||
@@ -308,8 +314,12 @@ class HtmlExtractor::Page final : public HtmlEvents {
     attributes.each([&](HtmlAttribute name, std::string_view value) {
       if (name == HtmlAttribute::class_ || name == HtmlAttribute::id) {
         if (!whole_page) node.names |= marks_.of_names(value);
-        if (name == HtmlAttribute::class_ && node.names != 0)
-          node.class_hash = static_cast<uint32_t>(XXH3_64bits(value.data(), value.size()));
+        if (name == HtmlAttribute::class_) {
+          if (node.names != 0)
+            node.class_hash = static_cast<uint32_t>(XXH3_64bits(value.data(), value.size()));
+          const std::string_view first = first_word(value);
+          node.like ^= static_cast<uint32_t>(XXH3_64bits(first.data(), first.size()));
+        }
       } else if (!whole_page) {
         node.marks |= marks_of_attribute(name, value);
       }

@@ -56,6 +56,12 @@ constexpr uint32_t kItemTitle = 20, kItemLetters = 300, kItems = 3;
 constexpr uint32_t kItemLinks = 70, kItemBehind = 400;
 constexpr uint64_t kItemShare = 70;
 
+// The core of an article: an element with this share of the region's running text, and at least so many long
+// blocks and letters of running text. On a page that does not say that it is an article, this share of them
+// must be paragraphs next to each other.
+constexpr uint64_t kCore = 65, kSideBySide = 60;
+constexpr uint32_t kCoreParagraphs = 3, kCoreLeast = 300;
+
 constexpr uint32_t kLeadLetters = 40;
 constexpr uint32_t kLeadLinks = 20;
 constexpr int kLeads = 3;
@@ -80,6 +86,7 @@ void Region::find(const std::vector<TextBlock>& blocks, std::vector<HtmlNode>& n
   drop_boilerplate();
   for (size_t i = 1; i < nodes.size(); ++i) nodes[i].site = nodes[i].site || nodes[nodes[i].parent].site;
   choose();
+  find_end();
   find_leads();
 }
 
@@ -322,6 +329,59 @@ void Region::choose() {
   }
   inside_[top] = 1;
   for (size_t i = 1; i < nodes.size(); ++i) inside_[i] |= inside_[nodes[i].parent];
+}
+
+// The smallest element with most of the region's running text, or 0.
+uint32_t Region::find_core() {
+  const std::vector<HtmlNode>& nodes = *nodes_;
+  const auto is_long = [&](const TextBlock& block) {
+    return block.letters > kRunning && block.links < kManyLinks && !nodes[block.node].out && holds(block);
+  };
+  runs_.assign(nodes.size(), 0);
+  paragraphs_.assign(nodes.size(), 0);
+  for (const TextBlock& block : *blocks_) {
+    if (!is_long(block)) continue;
+    runs_[block.node] += block.letters - kRunning;
+    ++paragraphs_[block.node];
+  }
+  for (size_t i = nodes.size(); i-- > 1;) {
+    runs_[nodes[i].parent] += runs_[i];
+    paragraphs_[nodes[i].parent] += paragraphs_[i];
+  }
+  step_.assign(nodes.size(), 0);
+  uint32_t core = 0;
+  if (runs_[0] < kCoreLeast) return core;
+  for (uint32_t i = 1; i < nodes.size(); ++i) {
+    const HtmlNode& node = nodes[i];
+    if (node.parent != core || node.out || node.running || paragraphs_[i] < kCoreParagraphs) continue;
+    if (runs_[i] * 100ULL < runs_[0] * kCore) continue;
+    step_[core] = i;
+    core = i;
+  }
+  if (one_thing_) return core;
+  uint64_t side_by_side = 0;
+  for (const TextBlock& block : *blocks_) {
+    if (is_long(block) && (block.node == core || nodes[block.node].parent == core))
+      side_by_side += block.letters - kRunning;
+  }
+  return side_by_side * 100 >= runs_[core] * kSideBySide ? core : 0;
+}
+
+// Behind the element with most of an article, other elements are about other things: stories, a newsletter,
+// the author, the shop. Paragraphs still belong to it, and so do elements like those on the path to its core,
+// because an article may be divided into parts.
+void Region::find_end() {
+  const std::vector<HtmlNode>& nodes = *nodes_;
+  behind_.assign(nodes.size(), 0);
+  if (product_) return;
+  const uint32_t core = find_core();
+  if (core == 0) return;
+  // Elements behind the core have larger numbers, and those in it have a parent without a step.
+  for (uint32_t i = core + 1; i < nodes.size(); ++i) {
+    const uint32_t next = step_[nodes[i].parent];
+    const bool other = next != 0 && !nodes[i].running && nodes[i].like != nodes[next].like;
+    behind_[i] = behind_[nodes[i].parent] != 0 || other ? 1 : 0;
+  }
 }
 
 bool Region::may_lead(const TextBlock& block) const {

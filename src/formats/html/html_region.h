@@ -17,6 +17,7 @@ struct HtmlNode {
   Marks marks = 0;
   Marks names = 0;          // suggested by its class and id
   uint32_t class_hash = 0;  // if `names` says anything; 0 without a class
+  uint32_t like = 0;        // siblings with the same are alike: equal in name and first class
   bool title = false;       // an h1
   bool running = false;     // a paragraph, a heading, a list: what text consists of
   // The following members are set by Region.
@@ -58,7 +59,9 @@ class Region {
   void find(const std::vector<TextBlock>& blocks, std::vector<HtmlNode>& nodes, Subject subject);
 
   // Whether the block belongs to the region. Does not check `out`.
-  bool holds(const TextBlock& block) const { return inside_[block.node] != 0 || passed_[block.node] != 0; }
+  bool holds(const TextBlock& block) const {
+    return behind_[block.node] == 0 && (inside_[block.node] != 0 || passed_[block.node] != 0);
+  }
   // Whether the region is in an element marked as content.
   bool is_marked() const { return marked_; }
   // Whether the block with this number introduces the text from outside the region.
@@ -76,6 +79,8 @@ class Region {
   uint32_t descend(uint32_t top);
   uint32_t main_of_links() const;
   bool joins(const HtmlNode& node) const;
+  void find_end();
+  uint32_t find_core();
   void find_leads();
   bool may_lead(const TextBlock& block) const;
 
@@ -83,6 +88,7 @@ class Region {
   std::vector<HtmlNode>* nodes_ = nullptr;
   std::vector<unsigned char> inside_;
   std::vector<unsigned char> passed_;  // elements on the path down to the region, whose own text counts
+  std::vector<unsigned char> behind_;  // elements behind the end of the article
   std::vector<unsigned char> lead_;
   struct Items {
     uint32_t count = 0, letters = 0;  // of its children that are items
@@ -91,6 +97,8 @@ class Region {
   std::vector<Items> items_;
   absl::flat_hash_map<uint32_t, uint32_t> runs_of_class_;  // by HtmlNode::class_hash
   std::vector<uint32_t> runs_;                             // for each element, the weight of its running text
+  std::vector<uint32_t> paragraphs_;  // for each element, the number of long blocks
+  std::vector<uint32_t> step_;        // for each element on the path to the core, the next one
   std::vector<unsigned char> titled_;  // 1: contains an h1; 2: is inside of an element of content
   bool marked_ = false, one_thing_ = false, product_ = false;
 };

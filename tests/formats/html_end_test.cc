@@ -1,0 +1,112 @@
+// Where an article ends: what stands behind its text in other elements is about other things, whatever the
+// elements are called.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "formats/html/html.h"
+
+namespace doppel {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string main_of(std::string_view html) {
+  HtmlExtractor extractor;
+  auto text = extractor.text(html, Extract::main);
+  return text.ok() ? std::string(*text) : std::string();
+}
+
+constexpr std::string_view kSays = "<meta property=og:type content=article>";
+
+// About 200 letters.
+std::string paragraph(std::string_view topic, int number) {
+  return fmt::format(
+      "<p>Part {1} is about the {0}, which nobody in the valley had seen before that summer, although the "
+      "older people said that their parents had told them about it, and that it had been as large as a barn "
+      "({0} {1}).</p>",
+      topic, number);
+}
+
+std::string paragraphs(std::string_view topic, int begin, int end) {
+  std::string out;
+  for (int i = begin; i < end; ++i) out += paragraph(topic, i);
+  return out;
+}
+
+std::string page(std::string_view head, std::string_view body) {
+  return fmt::format("<html><head>{}</head><body><nav><a href=/>Home</a></nav>{}</body></html>", head, body);
+}
+
+void expect_all(std::string_view text, std::string_view topic, int count) {
+  for (int i = 0; i < count; ++i) EXPECT_THAT(text, HasSubstr(fmt::format("({} {})", topic, i)));
+}
+
+// The same texts inside the element with the article's text belong to it.
+TEST(ArticleEnd, OtherElementsBehindTheTextAreLeftOut) {
+  const std::string device =
+      "<h2>Your account is in use on another device</h2><p>You can read the paper on one device only, because "
+      "somebody else is reading it with your account.</p><ul><li><p>The other device shows this message "
+      "(device), too, and stays connected with your account.</p></ul>";
+  const std::string author =
+      "<p>She leads the office in the capital. Before that, she wrote from four countries, and about the "
+      "war. She has studied history and lives in a village (device).</p>";
+  const std::string text = paragraphs("comet", 0, 8);
+  for (const std::string& tail : {device, author}) {
+    for (const std::string_view head : {kSays, std::string_view()}) {
+      const std::string main = main_of(page(
+          head, fmt::format("<main><h1>The comet</h1><div class=text>{}</div><section class=w>{}</section></main>",
+                            text, tail)));
+      expect_all(main, "comet", 8);
+      EXPECT_THAT(main, Not(HasSubstr("(device)"))) << head;
+    }
+    const std::string inside = main_of(
+        page(kSays, fmt::format("<main><h1>The comet</h1><div class=text>{}{}</div></main>", text, tail)));
+    EXPECT_THAT(inside, HasSubstr("(device)"));
+  }
+}
+
+// Advertisements divide articles into parts of any length. Magazines have them in a grid each.
+TEST(ArticleEnd, PartsThatAreAlikeAreTheArticle) {
+  for (const std::string_view head : {kSays, std::string_view()}) {
+    for (const auto& [first, second] : {std::pair(7, 8), std::pair(6, 9), std::pair(3, 6), std::pair(1, 5)}) {
+      std::string parts;
+      for (const auto& [begin, end] : {std::pair(0, first), std::pair(first, second), std::pair(second, 10)}) {
+        parts += fmt::format(
+            "<div class=\"grid a{0}\"><div class=\"item\"><div class=\"body__container article__body\"><div "
+            "class=inner>{1}</div></div></div><div class=aside><aside>Advertisement</aside></div></div>",
+            begin, paragraphs("comet", begin, end));
+      }
+      const std::string text = "<h1>The comet</h1><div class=chunks>" + parts + "</div>";
+      expect_all(main_of(page(head, "<article>" + text + "</article>")), "comet", 10);
+    }
+  }
+}
+
+TEST(ArticleEnd, ParagraphsBehindTheTextBelongToIt) {
+  const std::string main = main_of(page(
+      kSays, fmt::format("<article><div class=text>{}</div>{}</article>", paragraphs("comet", 0, 8),
+                         "<p>This article was changed after its first day, because it gave a wrong year.</p>")));
+  expect_all(main, "comet", 8);
+  EXPECT_THAT(main, HasSubstr("a wrong year."));
+}
+
+// A product, a page about many things, or one with few long paragraphs has parts that differ.
+TEST(ArticleEnd, OtherPagesEndWhereTheyEnd) {
+  std::string items;
+  for (int i = 0; i < 6; ++i)
+    items += fmt::format("<div><h3>Thing {}</h3><div>{}</div></div>", i, paragraph("item", i));
+  const std::string tail = "<section class=w>" + paragraph("tail", 0) + paragraph("tail", 1) + "</section>";
+  EXPECT_THAT(main_of(page({}, "<main><h1>Things</h1><div class=list>" + items + "</div>" + tail + "</main>")),
+              HasSubstr("(tail 1)"));
+  const std::string text = "<div class=text>" + paragraphs("comet", 0, 6) + "</div>";
+  EXPECT_THAT(main_of(page("<meta property=og:type content=product>", "<main>" + text + tail + "</main>")),
+              HasSubstr("(tail 1)"));
+  const std::string two = "<div class=text>" + paragraphs("comet", 0, 2) + "</div><section class=w>" +
+                          paragraph("tail", 1) + "</section>";
+  EXPECT_THAT(main_of(page(kSays, "<main>" + two + "</main>")), HasSubstr("(tail 1)"));
+}
+
+}  // namespace
+}  // namespace doppel
