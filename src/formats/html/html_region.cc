@@ -38,6 +38,7 @@ constexpr uint32_t kRestLetters =
 constexpr uint64_t kMainLetters =
     50;                           // percent of the page's letters, for the list of a page without plain text
 constexpr uint64_t kBeside = 50;  // percent of the region's plain text, in marked siblings
+constexpr uint64_t kParts = 10;   // percent of the largest part's plain text, in all other parts of an article
 constexpr uint64_t kLettersInside = 70;  // percent of the region's letters, on a page about many things
 
 // Running text is what long blocks have beyond kRunning letters, so that an article outweighs teasers with as
@@ -264,9 +265,31 @@ bool Region::joins(const HtmlNode& node) const {
                           node.plain * 100ULL >= node.letters * kJoinsPlain);
 }
 
+// If an article has other elements like `top` that are marked as content, they are parts of it, wherever they
+// are: advertisements divide it. Returns the element around them, or `top`.
+uint32_t Region::around_parts(uint32_t top) {
+  const std::vector<HtmlNode>& nodes = *nodes_;
+  if (!one_thing_) return top;
+  std::vector<uint32_t>& parts = runs_;       // plain text in parts
+  std::vector<uint32_t>& in_part = step_;
+  parts.assign(nodes.size(), 0);
+  in_part.assign(nodes.size(), 0);
+  for (uint32_t i = 1; i < nodes.size(); ++i) {
+    in_part[i] = in_part[nodes[i].parent];
+    if (in_part[i] != 0 || nodes[i].out || !has(nodes[i], kMarkContent) || nodes[i].like != nodes[top].like) continue;
+    in_part[i] = 1;
+    parts[i] = nodes[i].plain;
+  }
+  for (size_t i = nodes.size(); i-- > 1;) parts[nodes[i].parent] += parts[i];
+  if ((parts[0] - parts[top]) * 100ULL < uint64_t{parts[top]} * kParts) return top;
+  uint32_t around = top;
+  while (parts[around] < parts[0]) around = nodes[around].parent;
+  return around;
+}
+
 // Returns the element with the most plain text of those marked as content. If it has similar siblings, such
 // as posts, returns their parent.
-uint32_t Region::marked_region(uint64_t all) const {
+uint32_t Region::marked_region(uint64_t all) {
   const std::vector<HtmlNode>& nodes = *nodes_;
   uint32_t top = 0;
   for (uint32_t i = 1; i < nodes.size(); ++i) {
@@ -275,6 +298,7 @@ uint32_t Region::marked_region(uint64_t all) const {
     if (top == 0 || node.plain > nodes[top].plain) top = i;
   }
   if (top == 0 || nodes[top].parent == 0) return top;
+  if (const uint32_t around = around_parts(top); around != top) return around;
   uint64_t beside = 0;
   for (uint32_t i = nodes[top].parent + 1; i < nodes.size(); ++i) {
     const HtmlNode& node = nodes[i];

@@ -75,7 +75,8 @@ class Region {
   void settle_marks();
   void drop_stories();
   void choose();
-  uint32_t marked_region(uint64_t all) const;
+  uint32_t marked_region(uint64_t all);
+  uint32_t around_parts(uint32_t top);
   uint32_t descend(uint32_t top);
   uint32_t main_of_links() const;
   bool joins(const HtmlNode& node) const;
