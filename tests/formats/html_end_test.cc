@@ -46,7 +46,8 @@ void expect_all(std::string_view text, std::string_view topic, int count) {
 // The same texts inside the element with the article's text belong to it.
 TEST(ArticleEnd, OtherElementsBehindTheTextAreLeftOut) {
   const std::string device =
-      "<h2>Your account is in use on another device</h2><p>You can read the paper on one device only, because "
+      "<h2>Your account is in use on another device</h2><p>You can read the paper on one device only, "
+      "because "
       "somebody else is reading it with your account.</p><ul><li><p>The other device shows this message "
       "(device), too, and stays connected with your account.</p></ul>";
   const std::string author =
@@ -56,8 +57,9 @@ TEST(ArticleEnd, OtherElementsBehindTheTextAreLeftOut) {
   for (const std::string& tail : {device, author}) {
     for (const std::string_view head : {kSays, std::string_view()}) {
       const std::string main = main_of(page(
-          head, fmt::format("<main><h1>The comet</h1><div class=text>{}</div><section class=w>{}</section></main>",
-                            text, tail)));
+          head,
+          fmt::format("<main><h1>The comet</h1><div class=text>{}</div><section class=w>{}</section></main>",
+                      text, tail)));
       expect_all(main, "comet", 8);
       EXPECT_THAT(main, Not(HasSubstr("(device)"))) << head;
     }
@@ -72,7 +74,8 @@ TEST(ArticleEnd, PartsThatAreAlikeAreTheArticle) {
   for (const std::string_view head : {kSays, std::string_view()}) {
     for (const auto& [first, second] : {std::pair(7, 8), std::pair(6, 9), std::pair(3, 6), std::pair(1, 5)}) {
       std::string parts;
-      for (const auto& [begin, end] : {std::pair(0, first), std::pair(first, second), std::pair(second, 10)}) {
+      for (const auto& [begin, end] :
+           {std::pair(0, first), std::pair(first, second), std::pair(second, 10)}) {
         parts += fmt::format(
             "<div class=\"grid a{0}\"><div class=\"item\"><div class=\"body__container article__body\"><div "
             "class=inner>{1}</div></div></div><div class=aside><aside>Advertisement</aside></div></div>",
@@ -87,8 +90,9 @@ TEST(ArticleEnd, PartsThatAreAlikeAreTheArticle) {
 
 TEST(ArticleEnd, ParagraphsBehindTheTextBelongToIt) {
   const std::string main = main_of(page(
-      kSays, fmt::format("<article><div class=text>{}</div>{}</article>", paragraphs("comet", 0, 8),
-                         "<p>This article was changed after its first day, because it gave a wrong year.</p>")));
+      kSays,
+      fmt::format("<article><div class=text>{}</div>{}</article>", paragraphs("comet", 0, 8),
+                  "<p>This article was changed after its first day, because it gave a wrong year.</p>")));
   expect_all(main, "comet", 8);
   EXPECT_THAT(main, HasSubstr("a wrong year."));
 }
@@ -99,8 +103,9 @@ TEST(ArticleEnd, OtherPagesEndWhereTheyEnd) {
   for (int i = 0; i < 6; ++i)
     items += fmt::format("<div><h3>Thing {}</h3><div>{}</div></div>", i, paragraph("item", i));
   const std::string tail = "<section class=w>" + paragraph("tail", 0) + paragraph("tail", 1) + "</section>";
-  EXPECT_THAT(main_of(page({}, "<main><h1>Things</h1><div class=list>" + items + "</div>" + tail + "</main>")),
-              HasSubstr("(tail 1)"));
+  EXPECT_THAT(
+      main_of(page({}, "<main><h1>Things</h1><div class=list>" + items + "</div>" + tail + "</main>")),
+      HasSubstr("(tail 1)"));
   const std::string text = "<div class=text>" + paragraphs("comet", 0, 6) + "</div>";
   EXPECT_THAT(main_of(page("<meta property=og:type content=product>", "<main>" + text + tail + "</main>")),
               HasSubstr("(tail 1)"));

@@ -254,6 +254,37 @@ TEST(Main, AProductWithLittleTextIsWhatItsDataSays) {
   }
 }
 
+// The first paragraphs of an article that is sold, whose data has all of it. Other data is not its text.
+TEST(Main, AnArticleBehindAPaywallIsWhatItsDataSays) {
+  std::string shown, all;
+  for (int i = 0; i < 8; ++i) {
+    const std::string part = fmt::format("Part {}. {}", i, kArticle);
+    if (i < 2) shown += "<p>" + part + "</p>";
+    all += (i == 0 ? "" : " ") + part;
+  }
+  const std::string paywall =
+      R"("isAccessibleForFree": false, "isPartOf": {"@type": ["CreativeWork", "Product"], "name": "The paper"})";
+  const std::string article =
+      R"({"@type": "NewsArticle", )" + paywall + R"(, "articleBody": ")" + all + "\"}";
+  const std::string page = "<main>" + shown + "</main>";
+  HtmlExtractor extractor;
+  EXPECT_EQ(*extractor.text(page_with_data(article, page), Extract::main), all);
+  EXPECT_EQ(extractor.source(), TextSource::data);
+  const std::string other = fmt::format("<main><p>Other: {0}</p><p>More: {0}</p></main>", kArticle);
+  const std::string of_page = fmt::format("Other: {0}\nMore: {0}", kArticle);
+  EXPECT_EQ(*extractor.text(page_with_data(article, other), Extract::main), of_page);
+  EXPECT_EQ(extractor.source(), TextSource::page);
+  // The page is no product, so what stands behind its text is not its own.
+  const std::string tail = fmt::format("<section><p>She leads: {}</p></section>", kArticle);
+  std::string text = "<main><div>";
+  for (int i = 0; i < 6; ++i) text += fmt::format("<p>Page {}. {}</p>", i, kArticle);
+  EXPECT_THAT(main_of(page_with_data("{" + paywall + "}", text + "</div>" + tail + "</main>")),
+              Not(HasSubstr("She leads")));
+  EXPECT_THAT(
+      main_of(page_with_data(R"({"@type": ["Product", "Thing"]})", text + "</div>" + tail + "</main>")),
+      HasSubstr("She leads"));
+}
+
 TEST(Main, DataIsNotLookedAtWhereThereIsAText) {
   const std::string text = fmt::format("<article><p>{0}</p><p>{0} More.</p></article>", kArticle);
   const std::string other = R"({"articleBody": ")" + std::string(1000, 'x') + "\"}";

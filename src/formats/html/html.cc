@@ -64,14 +64,16 @@ class HtmlExtractor::Page final : public HtmlEvents {
       RETURN_IF_ERROR(read(html));
       chosen = choose();
     }
-    if (!main_ || (!chooser_.nearly_empty() && !chooser_.is_fallback() && !has_little_of_product()))
-      return chosen;
+    if (!main_) return chosen;
+    const bool has_text = !chooser_.nearly_empty() && !chooser_.is_fallback() && !has_little_of_product();
     const bool scripts = scripts_ && chooser_.nearly_empty();
-    if (read_data()) {
+    if (has_text ? has_beginning_of_data(chosen) : read_data()) {
+      chooser_.drop_all();
       source_ = TextSource::data;
       return data_text_;
     }
     // If the page has scripts, they make most of it, or all.
+    if (has_text) return chosen;
     if (scripts || (!chosen.empty() && chooser_.is_fallback())) source_ = TextSource::fallback;
     return chosen;
   }
@@ -228,9 +230,24 @@ class HtmlExtractor::Page final : public HtmlEvents {
     text_.swap(data_text_);
     const bool read_it = read(body).ok();
     text_.swap(data_text_);
-    if (!read_it || letters_of(data_text_) < kEnoughLetters) return false;
-    chooser_.drop_all();
-    return true;
+    return read_it && letters_of(data_text_) >= kEnoughLetters;
+  }
+
+  // Whether the page shows only the beginning of the article in its data: the rest is for readers who pay.
+  bool has_beginning_of_data(std::string_view chosen) {
+    constexpr size_t kCompared = 50, kLine = 100;  // bytes at the start of a line, of a line
+    const uint64_t most = 2ULL * letters_of(chosen);
+    if (data_.scripts().size() < most || letters_of(data_.body()) < most) return false;
+    if (!read_data() || letters_of(data_text_) < most) return false;
+    size_t all = 0, held = 0;  // bytes
+    while (!chosen.empty()) {
+      const std::string_view line = chosen.substr(0, chosen.find('\n'));
+      chosen.remove_prefix(std::min(line.size() + 1, chosen.size()));
+      if (line.size() < kLine) continue;
+      all += line.size();
+      held += data_text_.find(line.substr(0, kCompared)) != std::string::npos ? line.size() : 0;
+    }
+    return held * 2 > all;
   }
 
   static bool is_data(HtmlAttributes attributes) {

@@ -39,6 +39,17 @@ void find_body(simdjson::dom::element element, int depth, std::string_view& long
 
 }  // namespace
 
+bool names_product(std::string_view json) {
+  constexpr std::string_view kProduct = "\"Product", kWork = "\"CreativeWork\"";
+  for (size_t at = json.find(kProduct); at != json.npos; at = json.find(kProduct, at + kProduct.size())) {
+    const size_t begin = json.substr(0, at).find_last_of("[{");
+    const size_t end = json.find_first_of("]}", at);
+    if (begin == json.npos || json[begin] == '{') return true;
+    if (json.substr(begin, end - begin).find(kWork) == json.npos) return true;
+  }
+  return false;
+}
+
 ArticleData::ArticleData() = default;
 ArticleData::~ArticleData() = default;
 
@@ -48,7 +59,7 @@ bool ArticleData::is_data(std::string_view type) {
   return equal_ignoring_case(type.substr(0, kType.size()), kType);
 }
 
-bool ArticleData::has_product() const { return scripts_.find("\"Product") != std::string::npos; }
+bool ArticleData::has_product() const { return names_product(scripts_); }
 
 std::string_view ArticleData::body() {
   body_.clear();

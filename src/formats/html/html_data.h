@@ -12,6 +12,10 @@ class parser;
 
 namespace doppel {
 
+// Whether JSON-LD may describe a product. Publishers say of an article behind a paywall that it is part of a
+// "CreativeWork" and "Product", in one list of types.
+bool names_product(std::string_view json);
+
 // One for each thread.
 class ArticleData {
  public:

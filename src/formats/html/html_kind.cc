@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "formats/html/html_data.h"
+
 namespace doppel {
 namespace {
 
 // Types of schema.org, as they occur in a page's data.
 constexpr std::string_view kForumTypes[] = {"DiscussionForumPosting", "QAPage"};
 constexpr std::string_view kArticleTypes[] = {"Article\"", "BlogPosting\""};
-constexpr std::string_view kProductTypes[] = {"\"Product\""};
 // Types of Open Graph: "article", "og:product", "product.item".
 constexpr std::string_view kArticle = "article", kProduct = "product";
 // Words in the class or id of <html> or <body>.
@@ -65,7 +66,7 @@ void PageKind::see_attribute(HtmlAttribute name, std::string_view value) {
 void PageKind::see_data(std::string_view json) {
   forum_ = forum_ || has_one_of(json, kForumTypes);
   one_thing_ = one_thing_ || has_one_of(json, kArticleTypes);
-  product_ = product_ || has_one_of(json, kProductTypes);
+  product_ = product_ || names_product(json);
 }
 
 }  // namespace doppel

@@ -38,7 +38,7 @@ constexpr uint32_t kRestLetters =
 constexpr uint64_t kMainLetters =
     50;                           // percent of the page's letters, for the list of a page without plain text
 constexpr uint64_t kBeside = 50;  // percent of the region's plain text, in marked siblings
-constexpr uint64_t kParts = 10;   // percent of the largest part's plain text, in all other parts of an article
+constexpr uint64_t kParts = 10;  // percent of the largest part's plain text, in all other parts of an article
 constexpr uint64_t kLettersInside = 70;  // percent of the region's letters, on a page about many things
 
 // Running text is what long blocks have beyond kRunning letters, so that an article outweighs teasers with as
@@ -270,13 +270,14 @@ bool Region::joins(const HtmlNode& node) const {
 uint32_t Region::around_parts(uint32_t top) {
   const std::vector<HtmlNode>& nodes = *nodes_;
   if (!one_thing_) return top;
-  std::vector<uint32_t>& parts = runs_;       // plain text in parts
+  std::vector<uint32_t>& parts = runs_;  // plain text in parts
   std::vector<uint32_t>& in_part = step_;
   parts.assign(nodes.size(), 0);
   in_part.assign(nodes.size(), 0);
   for (uint32_t i = 1; i < nodes.size(); ++i) {
     in_part[i] = in_part[nodes[i].parent];
-    if (in_part[i] != 0 || nodes[i].out || !has(nodes[i], kMarkContent) || nodes[i].like != nodes[top].like) continue;
+    if (in_part[i] != 0 || nodes[i].out || !has(nodes[i], kMarkContent) || nodes[i].like != nodes[top].like)
+      continue;
     in_part[i] = 1;
     parts[i] = nodes[i].plain;
   }

@@ -98,8 +98,8 @@ class Region {
   std::vector<Items> items_;
   absl::flat_hash_map<uint32_t, uint32_t> runs_of_class_;  // by HtmlNode::class_hash
   std::vector<uint32_t> runs_;                             // for each element, the weight of its running text
-  std::vector<uint32_t> paragraphs_;  // for each element, the number of long blocks
-  std::vector<uint32_t> step_;        // for each element on the path to the core, the next one
+  std::vector<uint32_t> paragraphs_;                       // for each element, the number of long blocks
+  std::vector<uint32_t> step_;         // for each element on the path to the core, the next one
   std::vector<unsigned char> titled_;  // 1: contains an h1; 2: is inside of an element of content
   bool marked_ = false, one_thing_ = false, product_ = false;
 };
