@@ -13,7 +13,7 @@
 namespace doppel {
 
 // Part of the data scheme of formats that read HTML. Increment it when the same page gives another text.
-inline constexpr int kHtmlVersion = 5;
+inline constexpr int kHtmlVersion = 6;
 
 enum class Extract : unsigned char {
   none,     // the markup itself

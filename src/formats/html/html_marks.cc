@@ -14,18 +14,18 @@ namespace {
 // is a sentence or a title ("sharing-changes-with-others"), so its words mean nothing.
 constexpr size_t kShortName = 4, kShortestName = 2;  // in words of more than one letter
 constexpr std::string_view kBoilerplateWords =
-    "footer, sidebar, breadcrumb, breadcrumbs, related, pagination, "
+    "footer, sidebar, breadcrumb, breadcrumbs, related, "
     "pager, paging, advertisement, sponsored, newsletter, subscribe, masthead, topbar, recommended, "
-    "recommendations, toolbar, copyright, outbrain, taboola, recirc, byline, author, "
+    "recommendations, toolbar, copyright, outbrain, taboola, byline, author, "
     "meta, dateline, bio, caption, factbox, infobox, postmetadata, postmeta, affiliate, authors, "
     "imagedescription, img description, image description, publication info, post info, article info, "
     "pubdate, postdate, post date, entry date, article date, publish date, werbung, anzeige, "
-    "publicidad, relacionadas, addtoany, sharedaddy, jp relatedposts, relatedposts, readmore, "
+    "publicidad, relacionadas, addtoany, sharedaddy, jp relatedposts, relatedposts, "
     "recommend, hashtags, screen reader, sr only, visually hidden, skip link, twitter tweet, "
     "cta, instagram media, fb post, embed preview, app section, newsletters, cookie, cookies, consent, gdpr";
 // Also boilerplate, but these words also name topics, so they count only in names of one or two words.
 constexpr std::string_view kSoftWords =
-    "ad, ads, advert, widget, widgets, more, tags, shop, latest, popular, "
+    "ad, advert, widget, widgets, tags, shop, latest, popular, "
     "trending, modal, popup, tooltip, lightbox, signup, snippet, credit, disclaimer, signin, login, "
     "donate, donation, social, sharing, share, appendix, timestamp, banner";
 // On a page about one article or product these show other ones; elsewhere they are the content.
