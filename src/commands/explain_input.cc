@@ -108,7 +108,8 @@ absl::StatusOr<ExplainPair> two_ids(const std::string& path, const std::string& 
     if (!id.empty() && ids.size() < kIdsKept) ids.emplace_back(id);
   };
   auto visit = [&](const Record& record, const Document& document) {
-    if (document.skip != Reason::none) return true;  // such as a WARC request record, which has the page's URL, too
+    if (document.skip != Reason::none)
+      return true;  // such as a WARC request record, which has the page's URL, too
     ++documents;
     const Metadata metadata{
         .source = record.source, .offset = record.offset, .id = document.id, .whole_file = record.whole_file};

@@ -24,7 +24,8 @@ absl::StatusOr<std::unique_ptr<http::Server>> open_http(const Options& o) {
 
 }  // namespace
 
-DaemonParts::DaemonParts(const Config& c, const Options& o, const HashKey& k, EngineOptions e, DaemonStart how)
+DaemonParts::DaemonParts(const Config& c, const Options& o, const HashKey& k, EngineOptions e,
+                         DaemonStart how)
     : config(c),
       options(o),
       kafka(how.kafka),
@@ -38,7 +39,7 @@ DaemonParts::DaemonParts(const Config& c, const Options& o, const HashKey& k, En
                .stop = std::move(how.stop)}) {}
 
 absl::StatusOr<std::unique_ptr<DaemonParts>> DaemonParts::begin(const Config& config, const Options& options,
-                                                        DaemonStart how) {
+                                                                DaemonStart how) {
   const bool beside_a_daemon = how.replay;
   std::string note;
   // A dry run has its own state directory, but uses the key of the daemon's.

@@ -25,7 +25,7 @@ class DaemonParts {
   // `config` and `options` outlive the daemon. `options` come from `config`, or are a dry run's version of
   // them.
   static absl::StatusOr<std::unique_ptr<DaemonParts>> begin(const Config& config, const Options& options,
-                                                        DaemonStart how);
+                                                            DaemonStart how);
   DaemonParts(const DaemonParts&) = delete;
   DaemonParts& operator=(const DaemonParts&) = delete;
 

@@ -134,7 +134,8 @@ TEST_P(PresetTopics, EventsNameWhatTheProducerMeant) {
     if (skip != wanted.end() && payload != wanted.end()) {
       by_payload = is_bytes_only(reason_of(skip->second));
       if (by_payload) payloads.insert(payload->second);
-      by_payload = by_payload || (is_elsewhere({.skip = reason_of(skip->second)}) && payloads.contains(payload->second));
+      by_payload = by_payload ||
+                   (is_elsewhere({.skip = reason_of(skip->second)}) && payloads.contains(payload->second));
     }
     if (!by_payload && (skip != wanted.end() || text == wanted.end() || text->second == "\n")) {
       EXPECT_FALSE(events.contains(second)) << events[second];

@@ -1,9 +1,8 @@
 #pragma once
 // What an archive's captures are, as an index and as counts. CdxjOutput writes a CDXJ index of the captures
-// in the WARC files that were read, for pywb and other players, or one in classic CDX, for crawlers that leave
-// out what is in it (wget --warc-dedup). The key of an answer to a POST or PUT request
-// contains what was sent (PostQuery), if the request is the record before or behind it and the two name
-// each other.
+// in the WARC files that were read, for pywb and other players, or one in classic CDX, for crawlers that
+// leave out what is in it (wget --warc-dedup). The key of an answer to a POST or PUT request contains what
+// was sent (PostQuery), if the request is the record before or behind it and the two name each other.
 
 #include <cstdint>
 #include <map>
