@@ -127,6 +127,7 @@ struct Rewriter::State {
   absl::flat_hash_set<WarcPlace> replaced, needed;
   absl::flat_hash_map<WarcPlace, Original> originals;
   absl::flat_hash_map<size_t, std::vector<Replacement>> replacements;  // by number of the file
+  std::vector<std::string> written;                                    // paths of outputs
   std::set<std::pair<std::string, uint64_t>> new_records;  // written revisit records: file, offset
   RewriteReport report;
 };
@@ -375,6 +376,7 @@ absl::Status Rewriter::State::write_file(const InputFile& file, const std::strin
   fs::create_directories(fs::path(to).parent_path(), error);
   if (error) return io_error(to, error.value());
   ASSIGN_OR_RETURN(const std::unique_ptr<WholeOutput> out, WholeOutput::open_unpacked(to));
+  written.push_back(to);
   uint64_t at = 0, saved = 0;
   for (const Replacement& r : of_it) {
     new_records.emplace(to, r.begin - saved);
@@ -425,13 +427,10 @@ void Rewriter::add_other(const OtherCopy& copy) {
 
 absl::Status Rewriter::verify() {
   State& s = *state_;
-  std::vector<std::string> paths, problems;
-  for (const auto& [path, offset] : s.new_records) {
-    if (paths.empty() || paths.back() != path) paths.push_back(path);
-  }
+  std::vector<std::string> problems;
   std::vector<InputFile> all;
-  if (!paths.empty()) {
-    ASSIGN_OR_RETURN(const WarcSet written, WarcSet::of(paths, {}, problems));
+  if (!s.written.empty()) {
+    ASSIGN_OR_RETURN(const WarcSet written, WarcSet::of(s.written, {}, problems));
     for (size_t i = 0; i < written.size(); ++i) all.push_back(written.file(i));
   }
   for (size_t i = 0; i < s.files.size(); ++i) {
