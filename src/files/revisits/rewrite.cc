@@ -282,7 +282,7 @@ absl::Status Rewriter::State::compare(const NamedRecord& said, const WarcPlace& 
     replacements[copy.file].push_back({copy.offset, at->end, *place, packed.size()});
     const absl::StatusOr<HttpResponse> http = parse_http_response(at->http_head);
     const uint64_t stored = at->end - copy.offset;
-    for (RewritePart* part : {&report.hosts[host_of(record.target_uri)],
+    for (RewritePart* part : {&report.hosts[site_of(record.target_uri)],
                               &report.types[type_of(http.ok() ? http->content_type : std::string_view())]}) {
       ++part->replaced;
       part->bytes += stored;
@@ -421,7 +421,7 @@ absl::Status Rewriter::estimate() {
 }
 
 void Rewriter::add_other(const OtherCopy& copy) {
-  ++state_->report.hosts[host_of(copy.url)].others;
+  ++state_->report.hosts[site_of(copy.url)].others;
   ++state_->report.types[type_of(copy.content_type)].others;
 }
 

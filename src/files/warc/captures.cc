@@ -198,7 +198,7 @@ std::string type_of_record(const WarcRecord& record) {
 
 }  // namespace
 
-std::string host_of(std::string_view uri) {
+std::string site_of(std::string_view uri) {
   const size_t colon = uri.find("://");
   if (colon == std::string_view::npos) return lower(uri.substr(0, uri.find(':') + 1));
   std::string_view host = uri.substr(colon + 3);
@@ -272,7 +272,7 @@ void ArchiveTally::add(const Record& record) {
     }
   }
   const std::string year(warc->date.substr(0, 4));
-  Tally* const tallies[] = {&all_, &hosts_[host_of(warc->target_uri)],
+  Tally* const tallies[] = {&all_, &hosts_[site_of(warc->target_uri)],
                             &types_[is_revisit ? "warc/revisit" : type_of_record(*warc)],
                             &years_[year.empty() ? "unknown" : year]};
   if (revisit && record.warc_offset) {

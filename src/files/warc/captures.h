@@ -87,7 +87,7 @@ struct Tally {
 };
 
 // The host of a URI, with its port, in small letters; the scheme if there is no host.
-std::string host_of(std::string_view uri);
+std::string site_of(std::string_view uri);
 // The media type of a Content-Type in small letters; "unknown" if there is none.
 std::string type_of(std::string_view content_type);
 
