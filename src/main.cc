@@ -9,6 +9,8 @@ int main(int argc, char** argv) {
       {"rebuild", "rebuild an index from its log, its state or the documents", doppel::rebuild_main},
       {"forget", "forget originals by id or tag", doppel::forget_main},
       {"offsets", "show and change where an index continues to read its topics", doppel::offsets_main},
+      {"requests", "show what offsets and forget have asked the daemon for, and cancel it",
+       doppel::requests_main},
       {"deadletters", "show what could not be judged, and send it to its topics again",
        doppel::deadletters_main},
       {"clusters", "collect events into whole clusters", doppel::clusters_main},

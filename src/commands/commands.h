@@ -31,6 +31,7 @@ int rebuild_main(int argc, char** argv);
 int forget_main(int argc, char** argv);
 int deadletters_main(int argc, char** argv);
 int offsets_main(int argc, char** argv);
+int requests_main(int argc, char** argv);
 int clusters_main(int argc, char** argv);
 int health_main(int argc, char** argv);
 int inspect_main(int argc, char** argv);

@@ -5,10 +5,13 @@
 
 #include "base/status.h"
 #include "commands/commands.h"
+#include "commands/requests.h"
 #include "commands/say.h"
+#include "config/values.h"
 #include "daemon/offset_requests.h"
 #include "fmt/format.h"
 #include "kafka/log/offsets.h"
+#include "kafka/topics/named_topics.h"
 #include "kafka/topics/plan.h"
 #include "state/file.h"
 #include "state/journal.h"
@@ -49,35 +52,51 @@ absl::Status show(const Options& o) {
               text(marks.ok(), marks.ok() ? std::max<int64_t>(0, marks->high - p.next) : 0), p.incarnation,
               text(group.ok() && (*group)[i].offset >= 0, group.ok() ? (*group)[i].offset : 0));
   }
+  print_out("{}", list_of(requests_in(o.state_directory)));
   return absl::OkStatus();
 }
 
-absl::Status await(const Options& o, const std::string& name, int wait_seconds) {
+absl::Status await(const Options& o, const RequestFile& request, int wait_seconds) {
   for (const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(wait_seconds);
        std::chrono::steady_clock::now() < end;) {
-    if (const std::optional<std::string> answer = take_offsets_answer(o.state_directory, name)) {
+    const bool left = is_left(o.state_directory, request);
+    if (const std::optional<std::string> answer = take_offsets_answer(o.state_directory, request.name)) {
       print_out("{}", *answer);
       return answer->starts_with("refused") ? absl::FailedPreconditionError("nothing was changed")
                                             : absl::OkStatus();
     }
+    if (!left) return request_is_gone();
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   return absl::DeadlineExceededError(
-      fmt::format("no answer within {} s; the request is kept and will be carried out", wait_seconds));
+      fmt::format("no answer within {} s: {}", wait_seconds, kept_until(request.name, request.expires_ms)));
 }
 
-absl::Status change(const Options& o, const std::string& line, bool yes, int wait_seconds) {
+struct Change {
+  std::string line;  // of OffsetsWanted
+  bool yes = false;
+  int wait_seconds = 30;
+  int64_t lasts_ms = 0;
+};
+
+absl::Status change(const Options& o, const Change& how) {
   if (o.dry_run) return invalid("dry_run: not with offsets set and forget, which leave a request");
-  ASSIGN_OR_RETURN(const OffsetsWanted wanted, OffsetsWanted::parse(line));
+  ASSIGN_OR_RETURN(OffsetsWanted wanted, OffsetsWanted::parse(how.line));
   ASSIGN_OR_RETURN(const kafka::KafkaPosition position, position_of(o));
   ASSIGN_OR_RETURN(const std::unique_ptr<kafka::Cluster> cluster, connect_kafka(o));
-  ASSIGN_OR_RETURN(const std::vector<OffsetChange> changes, plan_offsets(wanted, position, *cluster));
+  ASSIGN_OR_RETURN(const std::vector<OffsetChange> changes,
+                   plan_offsets(wanted, position, kafka_inputs(o), *cluster));
   for (const OffsetChange& c : changes) print_out("{}\n", c.text());
-  if (!yes) return invalid("nothing is changed yet; the same command with --yes does so");
-  ASSIGN_OR_RETURN(const std::string name, leave_offsets_request(o.state_directory, line));
-  if (directory_in_use(o.state_directory)) return await(o, name, wait_seconds);
-  print_out("no daemon uses {} now: the request is kept and carried out when one starts\n",
-            o.state_directory);
+  if (!how.yes) return invalid("nothing is changed yet; the same command with --yes does so");
+  for (ChosenOffset& chosen : wanted.set) {
+    ASSIGN_OR_RETURN(chosen, fixed(chosen, *cluster));
+  }
+  RequestFile request{.name = {}, .ending = std::string(kOffsetsRequest), .line = wanted.line()};
+  request.expires_ms = Clock::unix_ms() + how.lasts_ms;
+  ASSIGN_OR_RETURN(request.name, leave_offsets_request(o.state_directory, request.line, request.expires_ms));
+  if (directory_in_use(o.state_directory)) return await(o, request, how.wait_seconds);
+  print_out("no daemon uses {} now; one that starts in time carries it out: {}\n", o.state_directory,
+            kept_until(request.name, request.expires_ms));
   return absl::OkStatus();
 }
 
@@ -100,6 +119,7 @@ int offsets_main(int argc, char** argv) {
   std::vector<std::string> places;
   bool yes = false;
   int wait = 30;
+  std::string lasts = kRequestLasts;
   app.add_option("what", what, "show, set or forget")
       ->required()
       ->check(CLI::IsMember({"show", "set", "forget"}));
@@ -108,6 +128,7 @@ int offsets_main(int argc, char** argv) {
       "set: TOPIC/PARTITION=WHERE, where WHERE is an offset, beginning, end, or a time; forget: a topic");
   app.add_flag("--yes", yes, "make the change that is shown");
   app.add_option("--wait", wait, "seconds to wait for the daemon")->capture_default_str();
+  app.add_option("--expires", lasts, kExpiresHelp)->capture_default_str();
   add_setting_flag(app, common, "--state", "state.directory");
   add_common_flags(app, common);
   if (auto code = parse_flags(app, argc, argv)) return *code;
@@ -115,10 +136,14 @@ int offsets_main(int argc, char** argv) {
   if (!config.ok()) return fail("offsets", config.status(), kExitUsage);
   if (what == "show" ? !places.empty() : places.empty() || (what == "forget" && places.size() != 1))
     return fail("offsets", "set takes TOPIC/PARTITION=WHERE, forget one topic, and show nothing", kExitUsage);
+  const std::optional<int64_t> lasts_ms = parse_duration(lasts);
+  if (!lasts_ms) return fail("offsets", "--expires: expected a duration, such as 10m or 2d", kExitUsage);
   std::string line = what;
   for (const std::string& place : places) line += " " + place;
   const absl::Status status =
-      what == "show" ? show(config->options) : change(config->options, line, yes, wait);
+      what == "show"
+          ? show(config->options)
+          : change(config->options, {.line = line, .yes = yes, .wait_seconds = wait, .lasts_ms = *lasts_ms});
   if (status.ok()) return kExitDone;
   return fail("offsets", status, absl::IsInvalidArgument(status) ? kExitUsage : kExitStopped);
 }

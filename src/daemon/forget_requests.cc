@@ -1,6 +1,5 @@
 #include "daemon/forget_requests.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "formats/decoder.h"
 #include "state/file.h"
 
 namespace doppel {
@@ -21,17 +21,6 @@ constexpr auto kLookEvery = std::chrono::milliseconds(200);
 constexpr auto kShowEvery = std::chrono::milliseconds(500);
 constexpr auto kAnswerTime = std::chrono::milliseconds(100);
 constexpr auto kTryAgain = std::chrono::seconds(1);
-constexpr uint64_t kRequestBytesMost = 64 << 10;
-
-absl::StatusOr<OriginalsWanted> read_request(const std::string& path) {
-  ASSIGN_OR_RETURN(const File file, File::open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
-  ASSIGN_OR_RETURN(const uint64_t size, file.size());
-  std::string text(std::min(size, kRequestBytesMost), '\0');
-  RETURN_IF_ERROR(file.read_at(0, text.data(), text.size()));
-  absl::StatusOr<OriginalsWanted> wanted = OriginalsWanted::parse(text.substr(0, text.find('\n')));
-  if (!wanted.ok()) return invalid(fmt::format("{}: {}", path, std_sv(wanted.status().message())));
-  return wanted;
-}
 
 // Writes all of the file or nothing, even if the process is killed. The file may not survive a power loss.
 bool write_whole(const std::string& path, const std::string& text) {
@@ -83,7 +72,11 @@ void ForgetRequests::look() {
 
 void ForgetRequests::take(const std::string& name) {
   const std::string file = path(name, ".request");
-  absl::StatusOr<OriginalsWanted> wanted = read_request(file);
+  const absl::StatusOr<RequestFile> request_file = read_request_file(file);
+  absl::StatusOr<OriginalsWanted> wanted =
+      request_file.ok() ? OriginalsWanted::parse(request_file->line) : request_file.status();
+  if (request_file.ok() && !wanted.ok())
+    wanted = invalid(fmt::format("{}: {}", file, std_sv(wanted.status().message())));
   if (!wanted.ok()) {
     if (absl::IsNotFound(wanted.status())) return;
     complain(file,
@@ -98,7 +91,9 @@ void ForgetRequests::take(const std::string& name) {
   std::ifstream earlier(path(name, ".progress"));
   std::string line;
   std::getline(earlier, line);
-  if (const auto before = RequestProgress::parse(line)) {
+  const auto before = RequestProgress::parse(line);
+  if ((!before || before->stage != "removing") && request_file->expired()) return drop(name, *request_file);
+  if (before) {
     request.below = known.shown.below = before->below;
     request.found = known.shown.found = before->found;
   }
@@ -113,6 +108,19 @@ void ForgetRequests::take(const std::string& name) {
   };
   known.ticket = forgetting_.ask(std::move(request));
   if (known.ticket != nullptr) known_.emplace(name, std::move(known));  // else later
+}
+
+void ForgetRequests::drop(const std::string& name, const RequestFile& request) {
+  const std::string file = path(name, ".request");
+  if (::unlink(file.c_str()) != 0) {
+    complain(file, fmt::format("{}: a request has expired, so it is not carried out, but it cannot be "
+                               "removed. Give its directory to the user of the daemon (chown), or delete it",
+                               file));
+    return;
+  }
+  ::unlink(path(name, ".progress").c_str());
+  log::warn("a request has expired and is not carried out; give the command again if it is still wanted",
+            {{"command", request.command()}, {"expired", format_time(request.expires_ms)}});
 }
 
 void ForgetRequests::answer() {

@@ -1,9 +1,9 @@
 #pragma once
 // Requests to forget originals. `doppel forget` leaves a file in the state directory. The daemon carries it
 // out through the same log as all other changes and answers with another file. A request survives a restart
-// of either side and continues where a crash interrupted it. Requests and answers are synced before they take
-// effect. The progress is not synced: after a power loss a request may start over, and then it also covers
-// the originals that came since.
+// of either side and continues where a crash interrupted it. One that expires before the daemon begins it is
+// removed. Requests and answers are synced before they take effect. The progress is not synced: after a power
+// loss a request may start over, and then it also covers the originals that came since.
 //
 //   STATE/requests/NAME.request   which originals to forget: one line, see OriginalsWanted
 //   STATE/requests/NAME.progress  the progress: one line, see RequestProgress
@@ -19,16 +19,14 @@
 
 #include "absl/status/statusor.h"
 #include "base/clock.h"
+#include "daemon/request_files.h"
 #include "status/forgetting.h"
 
 namespace doppel {
 
-// Writes a request durably and returns its NAME. If root calls it, the file gets the owner of the state
-// directory, so that the daemon can answer and remove it.
-absl::StatusOr<std::string> leave_request(const std::string& state_directory, const std::string& line);
-// The same for any line, in a file NAME + `ending`.
-absl::StatusOr<std::string> leave_line(const std::string& state_directory, const std::string& line,
-                                       std::string_view ending);
+// Writes a request durably and returns its NAME (request_files.h).
+absl::StatusOr<std::string> leave_request(const std::string& state_directory, const std::string& line,
+                                          int64_t expires_ms = kNeverExpires);
 // Returns the answer, if there is one, and removes it.
 std::optional<uint64_t> take_answer(const std::string& state_directory, const std::string& name);
 
@@ -73,6 +71,7 @@ class ForgetRequests {
   void take(const std::string& name);
   bool answered(const std::string& name, Known& request);
   void show(const std::string& name, Known& request);
+  void drop(const std::string& name, const RequestFile& request);
   void complain(const std::string& about, std::string_view message);
   std::string path(const std::string& name, std::string_view ending) const;
 

@@ -173,7 +173,7 @@ class Daemon {
         return invalid("the input of an index on many machines is an order that all of its processes share");
       absl::StatusOr<std::vector<OffsetChange>> changes;
       RETURN_IF_ERROR(patiently(stop_, [&] {
-        changes = plan_offsets(wanted, index_->position, cluster_);
+        changes = plan_offsets(wanted, index_->position, plan_.inputs, cluster_);
         return changes.status();
       }));
       std::vector<LogProgress> after;

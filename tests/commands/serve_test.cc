@@ -168,7 +168,7 @@ TEST(Serve, ForgetsInPiecesThroughACrash) {
   }
   const Ran kept = run_doppel("forget --state '" + (dir / "state") + "' --where crawl=one");
   EXPECT_EQ(kept.code, 0);
-  EXPECT_THAT(kept.out, HasSubstr("kept and carried out when one starts"));
+  EXPECT_THAT(kept.out, HasSubstr("one that starts in time carries it out: the request is kept until"));
   {
     ::setenv("DOPPEL_KILL_AT", "after_outputs:2", 1);
     Daemon daemon(arguments);

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <optional>
 
+#include "daemon/offset_requests.h"
 #include "state/file.h"
 #include "status/small_stream.h"
 #include "temporary_directory.h"
@@ -182,6 +183,60 @@ TEST_F(ForgetRequestsTest, GoesOnAfterACrashAndAnswersForAllOfIt) {
   EXPECT_EQ(stream.removed.size(), 12'000u);
   EXPECT_TRUE(stream.engine.originals().live(12'000));
   EXPECT_TRUE(fs::is_empty(dir / "requests"));
+}
+
+TEST_F(ForgetRequestsTest, OneThatExpiredIsNotBegun) {
+  stream.insert(3, "one");
+  const std::string late = leave_request(dir.path(), "id=d1", Clock::unix_ms() - 1).value();
+  const std::string in_time = leave_request(dir.path(), "id=d2", Clock::unix_ms() + 3'600'000).value();
+  EXPECT_THAT(requests_in(dir.path()), ::testing::SizeIs(2));
+  EXPECT_EQ(requests_in(dir.path())[0].command(), "doppel forget --id d1");
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(run(in_time), 1u);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("a request has expired"));
+  EXPECT_EQ(stream.removed.size(), 1u);
+  EXPECT_FALSE(take_answer(dir.path(), late).has_value());
+  EXPECT_TRUE(requests_in(dir.path()).empty());
+}
+
+// The removal of the first part is published.
+TEST_F(ForgetRequestsTest, OneThatHasBegunDoesNotExpire) {
+  stream.insert(12'000, "one");
+  const std::string name = leave_request(dir.path(), "tag=crawl=one", Clock::unix_ms() + 3'600'000).value();
+  while (!turn()) continue;
+  EXPECT_EQ(requests_in(dir.path()).at(0).stage, "removing");
+  EXPECT_TRUE(absl::IsFailedPrecondition(cancel_request(dir.path(), name)));
+  std::ofstream(file(name, ".request")) << "tag=crawl=one\nexpires 1\n";
+  restart();
+  EXPECT_EQ(run(name), 12'000u);
+}
+
+TEST_F(ForgetRequestsTest, OneThatIsCancelledIsNotBegun) {
+  stream.insert(3, "one");
+  const std::string name = leave("id=d1");
+  EXPECT_TRUE(cancel_request(dir.path(), name).ok());
+  EXPECT_TRUE(absl::IsNotFound(cancel_request(dir.path(), name)));
+  turn_for(std::chrono::milliseconds(300));
+  EXPECT_TRUE(stream.removed.empty());
+}
+
+TEST(OffsetRequestFiles, ThoseThatExpiredAreRefused) {
+  const TemporaryDirectory dir;
+  OffsetRequests requests(dir.path());
+  const std::string late = leave_offsets_request(dir.path(), "set a/0=1", Clock::unix_ms() - 1).value();
+  const std::string in_time = leave_offsets_request(dir.path(), "set a/0=2").value();
+  std::vector<std::string> carried_out;
+  ASSERT_TRUE(requests
+                  .carry_out([&](const std::string& line) {
+                    carried_out.push_back(line);
+                    return absl::StatusOr<std::string>("done\n");
+                  })
+                  .ok());
+  EXPECT_THAT(carried_out, ::testing::ElementsAre("set a/0=2"));
+  EXPECT_THAT(take_offsets_answer(dir.path(), late).value_or(""),
+              HasSubstr("refused: the request has expired"));
+  EXPECT_EQ(take_offsets_answer(dir.path(), in_time), "done\n");
+  EXPECT_TRUE(requests_in(dir.path()).empty());
 }
 
 TEST_F(ForgetRequestsTest, ManyAreOneSearch) {

@@ -83,7 +83,7 @@ TEST_F(Offset, AreMovedForwardForTheNextStart) {
   c.produce_next(120);
   const Ran moved = offsets(fmt::format("set {0}/0=end {0}/1=end {0}/2=end --yes", c.setup.input()));
   ASSERT_EQ(moved.code, 0) << moved.err;
-  EXPECT_THAT(moved.out, HasSubstr("is kept and carried out when one starts"));
+  EXPECT_THAT(moved.out, HasSubstr("one that starts in time carries it out: the request is kept until"));
   daemon = c.start();
   EXPECT_THAT(daemon->said(), HasSubstr("records are skipped"));
   c.await_all(*daemon);
@@ -91,11 +91,51 @@ TEST_F(Offset, AreMovedForwardForTheNextStart) {
   Case::stop(*daemon);
 }
 
-// All of the input is read again, and an original is recognised by its place.
+// A request that nobody answered is shown, and is not carried out by a start of another day.
+TEST_F(Offset, ARequestExpires) {
+  Case::stop(*daemon);
+  const auto before = events();
+  const Ran kept = offsets("set " + place + "=beginning --yes");
+  ASSERT_EQ(kept.code, 0) << kept.err;
+  const Ran soon = offsets("set " + place + "=end --expires 1ms --yes");
+  ASSERT_EQ(soon.code, 0) << soon.err;
+  const Ran shown = offsets("show");
+  EXPECT_THAT(shown.out, HasSubstr("doppel offsets set " + place + "=beginning"));
+  EXPECT_THAT(shown.out, HasSubstr(fmt::format("doppel offsets set {}=end@{}", place, end)));
+  const Ran listed = c.setup.run("requests show");
+  EXPECT_THAT(listed.out, HasSubstr("expired    doppel offsets set " + place + "=end@"));
+  const size_t first = listed.out.find('\n') + 1;
+  const std::string name = listed.out.substr(first, listed.out.find(' ', first) - first);
+  const Ran cancelled = c.setup.run("requests cancel " + name);
+  EXPECT_EQ(cancelled.code, 0) << cancelled.err;
+  daemon = c.start();
+  EXPECT_THAT(daemon->said(), HasSubstr("the request has expired"));
+  c.produce_next(60);
+  c.await_all(*daemon);
+  Case::stop(*daemon);
+  for (const auto& [id, count] : events()) EXPECT_EQ(count, 1) << id;
+  EXPECT_EQ(c.setup.run("requests show").out, "there are no requests\n");
+}
+
+// All of it would be judged again.
+TEST_F(Offset, OfATopicThatIsReadAreNotForgotten) {
+  const Ran forgotten = offsets("forget " + c.setup.input() + " --yes");
+  EXPECT_EQ(forgotten.code, 2) << forgotten.out;
+  EXPECT_THAT(forgotten.err, HasSubstr("is read (kafka.topics)"));
+  c.finish(*daemon);
+}
+
+// All of the input is read again once it is configured again, and an original is recognised by its place.
 TEST_F(Offset, AreForgotten) {
   const std::map<std::string, int> before = events();
+  Case::stop(*daemon);
+  c.setup.set({{"kafka.topics", "[~other]"}});
+  daemon = c.start();
   const Ran forgotten = offsets("forget " + c.setup.input() + " --yes");
   ASSERT_EQ(forgotten.code, 0) << forgotten.out << forgotten.err << daemon->said();
+  Case::stop(*daemon);
+  c.setup.set({{"kafka.topics", "[" + c.setup.input() + "]"}});
+  daemon = c.start();
   c.produce_next(60);
   c.await_all(*daemon);
   Case::stop(*daemon);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 
@@ -11,6 +12,8 @@
 
 namespace doppel {
 namespace {
+
+constexpr std::string_view kEndAt = "end@";
 
 template <typename T>
 bool parse_number(std::string_view text, T& out) {
@@ -42,6 +45,8 @@ absl::StatusOr<ChosenOffset> parse_chosen_offset(std::string_view text) {
     out.at = ChosenOffset::At::beginning;
   } else if (where == "end") {
     out.at = ChosenOffset::At::end;
+  } else if (where.starts_with(kEndAt) && parse_number(where.substr(kEndAt.size()), out.value)) {
+    out.at = ChosenOffset::At::end_at;
   } else if (where.size() >= kDigitsOfATime || !parse_number(where, out.value)) {
     // parse_time() would take -1 for a second of 1969.
     const std::optional<int64_t> time = where.starts_with('-') ? std::nullopt : parse_time(where);
@@ -79,7 +84,39 @@ absl::StatusOr<std::vector<ChosenOffset>> read_chosen_offsets(const std::string&
   return out;
 }
 
-absl::StatusOr<int64_t> offset_of(const ChosenOffset& chosen, kafka::Cluster& cluster) {
+std::string ChosenOffset::text() const {
+  const std::string of = fmt::format("{}/{}=", place.topic, place.partition);
+  switch (at) {
+    case At::beginning:
+      return of + "beginning";
+    case At::end:
+      return of + "end";
+    case At::end_at:
+      return fmt::format("{}{}{}", of, kEndAt, value);
+    case At::time:
+      return of + format_time(value);
+    case At::offset:
+      break;
+  }
+  return fmt::format("{}{}", of, value);
+}
+
+absl::StatusOr<ChosenOffset> fixed(const ChosenOffset& chosen, kafka::Cluster& cluster) {
+  ChosenOffset out = chosen;
+  if (chosen.at == ChosenOffset::At::time) {
+    ASSIGN_OR_RETURN(out.value, cluster.offset_at(chosen.place, chosen.value));
+    out.at = out.value < 0 ? ChosenOffset::At::end : ChosenOffset::At::offset;
+  }
+  if (out.at == ChosenOffset::At::end) {
+    out.at = ChosenOffset::At::end_at;
+    ASSIGN_OR_RETURN(const kafka::Watermarks marks,
+                     cluster.watermarks(chosen.place, kafka::Isolation::committed));
+    out.value = marks.high;
+  }
+  return out;
+}
+
+absl::StatusOr<int64_t> offset_of(const ChosenOffset& chosen, kafka::Cluster& cluster, int64_t next) {
   ASSIGN_OR_RETURN(const kafka::Watermarks marks,
                    cluster.watermarks(chosen.place, kafka::Isolation::committed));
   switch (chosen.at) {
@@ -87,6 +124,8 @@ absl::StatusOr<int64_t> offset_of(const ChosenOffset& chosen, kafka::Cluster& cl
       return marks.low;
     case ChosenOffset::At::end:
       return marks.high;
+    case ChosenOffset::At::end_at:
+      return std::min(std::max(chosen.value, next), marks.high);
     case ChosenOffset::At::time: {
       ASSIGN_OR_RETURN(const int64_t offset, cluster.offset_at(chosen.place, chosen.value));
       return offset < 0 ? marks.high : offset;

@@ -38,6 +38,13 @@ absl::StatusOr<OffsetsWanted> OffsetsWanted::parse(std::string_view line) {
   return out;
 }
 
+std::string OffsetsWanted::line() const {
+  if (!forget.empty()) return std::string(kForget) + forget;
+  std::string out = "set";
+  for (const ChosenOffset& chosen : set) out += " " + chosen.text();
+  return out;
+}
+
 std::string OffsetChange::text() const {
   const std::string place = fmt::format("{}/{}", before.topic, before.partition);
   if (after.forgotten)
@@ -106,8 +113,14 @@ void raise(const std::string& topic, const kafka::KafkaPosition& position,
 
 absl::StatusOr<std::vector<OffsetChange>> plan_offsets(const OffsetsWanted& wanted,
                                                        const kafka::KafkaPosition& position,
-                                                       kafka::Cluster& cluster) {
+                                                       const kafka::Inputs& inputs, kafka::Cluster& cluster) {
   std::vector<OffsetChange> out;
+  if (!wanted.forget.empty() && kafka::is_input(inputs, wanted.forget)) {
+    return invalid(fmt::format(
+        "{0} is read (kafka.topics), so all of it would be judged again. Take it from kafka.topics to forget "
+        "it; to judge it again: doppel offsets set {0}/PARTITION=beginning",
+        wanted.forget));
+  }
   for (const auto& [place, progress] : position.progress) {
     if (wanted.forget != place.first) continue;
     OffsetChange& change = out.emplace_back(OffsetChange{progress, progress});
@@ -122,7 +135,7 @@ absl::StatusOr<std::vector<OffsetChange>> plan_offsets(const OffsetsWanted& want
                                  chosen.place.partition));
     }
     OffsetChange& change = out.emplace_back(OffsetChange{at->second, at->second});
-    const absl::StatusOr<int64_t> next = offset_of(chosen, cluster);
+    const absl::StatusOr<int64_t> next = offset_of(chosen, cluster, at->second.next);
     if (absl::IsNotFound(next.status()))
       return invalid(fmt::format("{}/{} does not exist now", chosen.place.topic, chosen.place.partition));
     RETURN_IF_ERROR(next.status());

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "kafka/cluster.h"
 #include "kafka/log/chosen_offsets.h"
+#include "kafka/topics.h"
 #include "state/index_log.h"
 
 namespace doppel {
@@ -19,6 +20,7 @@ struct OffsetsWanted {
   std::string forget;  // a topic; empty: none
 
   static absl::StatusOr<OffsetsWanted> parse(std::string_view line);
+  std::string line() const;
 };
 
 struct OffsetChange {
@@ -33,9 +35,9 @@ struct OffsetChange {
 // Returns the changes that a request makes. If a partition no longer holds the record that was read last, the
 // brokers have lost records, so the same offset may be another record: the topic's partitions get the next
 // incarnation. InvalidArgument: the index has not read such a topic or partition, or the partition has no
-// such offset.
+// such offset, or the topic to forget is one of `inputs`.
 absl::StatusOr<std::vector<OffsetChange>> plan_offsets(const OffsetsWanted& wanted,
                                                        const kafka::KafkaPosition& position,
-                                                       kafka::Cluster& cluster);
+                                                       const kafka::Inputs& inputs, kafka::Cluster& cluster);
 
 }  // namespace doppel

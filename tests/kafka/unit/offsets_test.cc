@@ -24,7 +24,7 @@ using At = ChosenOffset::At;
 
 std::string text_of(const absl::StatusOr<ChosenOffset>& chosen) {
   if (!chosen.ok()) return std::string(chosen.status().message());
-  const char* const names[] = {"offset", "beginning", "end", "time"};
+  const char* const names[] = {"offset", "beginning", "end", "time", "end_at"};
   return fmt::format("{}/{} {} {}", chosen->place.topic, chosen->place.partition,
                      names[static_cast<int>(chosen->at)], chosen->value);
 }
@@ -87,7 +87,7 @@ class ChosenInMemory : public ::testing::Test {
   std::vector<std::string> plan(const std::string& line) {
     const auto wanted = OffsetsWanted::parse(line);
     if (!wanted.ok()) return {std::string(wanted.status().message())};
-    const auto changes = plan_offsets(*wanted, position, kafka.process());
+    const auto changes = plan_offsets(*wanted, position, inputs, kafka.process());
     if (!changes.ok()) return {std::string(changes.status().message())};
     std::vector<std::string> out;
     for (const OffsetChange& change : *changes) out.push_back(change.text());
@@ -95,6 +95,7 @@ class ChosenInMemory : public ::testing::Test {
   }
   Simulated kafka{1};
   kafka::KafkaPosition position;
+  kafka::Inputs inputs{.names = {"gone", "^new"}, .never = {}};
 };
 
 TEST_F(ChosenInMemory, AreFoundInThePartition) {
@@ -108,6 +109,35 @@ TEST_F(ChosenInMemory, AreFoundInThePartition) {
   EXPECT_EQ(offset("pages/0=1600000009001"), "10");  // newer than all
 }
 
+// A request may be carried out minutes after it was made.
+TEST_F(ChosenInMemory, AnEndAndATimeAreFixedWhenTheyAreAskedFor) {
+  const auto fix = [&](const std::string& text) {
+    return fixed(parse_chosen_offset(text).value(), kafka.process()).value().text();
+  };
+  EXPECT_EQ(fix("pages/0=end"), "pages/0=end@10");
+  EXPECT_EQ(fix("pages/0=end@8"), "pages/0=end@8");
+  EXPECT_EQ(fix("pages/0=1600000004001"), "pages/0=5");
+  EXPECT_EQ(fix("pages/0=1600000009001"), "pages/0=end@10");
+  EXPECT_EQ(fix("pages/0=6"), "pages/0=6");
+  EXPECT_EQ(fix("pages/0=beginning"), "pages/0=beginning");
+  EXPECT_EQ(OffsetsWanted::parse("set pages/0=end@10 pages/1=beginning pages/2=12").value().line(),
+            "set pages/0=end@10 pages/1=beginning pages/2=12");
+  EXPECT_EQ(OffsetsWanted::parse("forget pages").value().line(), "forget pages");
+  const auto from = [&](const std::string& text, int64_t next) {
+    return offset_of(parse_chosen_offset(text).value(), kafka.process(), next).value();
+  };
+  EXPECT_EQ(from("pages/0=end@8", 7), 8);
+  EXPECT_EQ(from("pages/0=end@8", 9), 9);    // the daemon has read on meanwhile
+  EXPECT_EQ(from("pages/0=end@8", 12), 10);  // the partition has lost its tail
+}
+
+TEST_F(ChosenInMemory, ATopicThatIsReadIsNotForgotten) {
+  for (const char* topic : {"gone", "news"})
+    EXPECT_THAT(plan(fmt::format("forget {}", topic)),
+                ElementsAre(HasSubstr(fmt::format("{} is read (kafka.topics)", topic))));
+  EXPECT_THAT(plan("forget pages"), ::testing::SizeIs(2));
+}
+
 TEST_F(ChosenInMemory, ARequestSaysWhatItChanges) {
   EXPECT_THAT(plan("set pages/0=10  pages/1=end"), ElementsAre("pages/0: 7 -> 10 (3 records are skipped)",
                                                                "pages/1: 0 -> 0 (0 records are skipped)"));
@@ -116,7 +146,7 @@ TEST_F(ChosenInMemory, ARequestSaysWhatItChanges) {
   EXPECT_THAT(plan("forget pages"),
               ElementsAre("pages/0: 7 -> forgotten; it begins at kafka.start if it is read again",
                           "pages/1: 0 -> forgotten; it begins at kafka.start if it is read again"));
-  EXPECT_THAT(plan("forget news"), ElementsAre("the index has not read a topic news"));
+  EXPECT_THAT(plan("forget old"), ElementsAre("the index has not read a topic old"));
   EXPECT_THAT(plan("set news/0=1"), ElementsAre("the index has not read news/0: it begins at kafka.start"));
   EXPECT_THAT(plan("set gone/0=1"), ElementsAre("gone/0 does not exist now"));
   EXPECT_THAT(plan("set pages/0=99"), ElementsAre(HasSubstr("has the offsets 3 to 10")));
@@ -128,7 +158,7 @@ TEST_F(ChosenInMemory, ARequestSaysWhatItChanges) {
 TEST_F(ChosenInMemory, AMoveAfterALostTailRaisesTheIncarnation) {
   LogProgress& first = position.progress[{"pages", 0}];
   const auto planned = [&](const std::string& line) {
-    return plan_offsets(OffsetsWanted::parse(line).value(), position, kafka.process()).value();
+    return plan_offsets(OffsetsWanted::parse(line).value(), position, inputs, kafka.process()).value();
   };
   std::vector<OffsetChange> changes = planned("set pages/0=6");
   ASSERT_EQ(changes.size(), 1U);
@@ -160,7 +190,7 @@ TEST_F(ChosenInMemory, AMoveAfterALostTailRaisesTheIncarnation) {
 // The time of the record before belongs to it, not to another one.
 TEST_F(ChosenInMemory, AMovedOffsetForgetsTheRecordBefore) {
   const auto last = [&](const std::string& line) {
-    return plan_offsets(OffsetsWanted::parse(line).value(), position, kafka.process())
+    return plan_offsets(OffsetsWanted::parse(line).value(), position, inputs, kafka.process())
         .value()[0]
         .after.last_ms;
   };
