@@ -26,6 +26,7 @@ struct TransactorOptions {
   ProducerOptions producer = {};
   std::string index_log;
   std::string owner;                   // a unique name for this process
+  std::string owner_settings = {};     // LogOwner::settings
   std::set<std::string> outputs = {};  // the other topics that it writes
   // What the log covers up to offset `covers_to`. open() decides with it which hanging records to publish.
   Covers covers = [](const InputPlace&) { return false; };

@@ -39,7 +39,8 @@ absl::Status Transactor::try_claim() {
   RETURN_IF_ERROR(producer_.reopen());
   RETURN_IF_ERROR(settle());
   claim_.clear();
-  claim_.add_log(options_.index_log, put_log_owner(claim_.bytes(), {options_.owner}));
+  claim_.add_log(options_.index_log,
+                 put_log_owner(claim_.bytes(), {options_.owner, options_.owner_settings}));
   claim_.seal(options_.index_log);
   const std::array<Outbox*, 2> both{&last_.front(), &claim_};
   const absl::Status sent = producer_.send(both);

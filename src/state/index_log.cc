@@ -220,8 +220,9 @@ LogPlace put_log_rule(std::string& out, const LogRule& record) {
 }
 
 LogPlace put_log_owner(std::string& out, const LogOwner& record) {
-  Writer writer(out, "owner", 'O');
+  Writer writer(out, "owner", record.settings.empty() ? 'O' : 'W');
   put_string(out, record.owner);
+  if (!record.settings.empty()) put_string(out, record.settings);
   return writer.end();
 }
 
@@ -338,8 +339,10 @@ absl::StatusOr<LogRecord> parse_log_record(std::string_view key, std::string_vie
     record = std::move(epoch);
   } else if (key == "rule" && kind == 'U') {
     record = LogRule{std::string(in.string())};
-  } else if (key == "owner" && kind == 'O') {
-    record = LogOwner{std::string(in.string())};
+  } else if (key == "owner" && (kind == 'O' || kind == 'W')) {
+    LogOwner owner{std::string(in.string())};
+    if (kind == 'W') owner.settings = in.string();
+    record = std::move(owner);
   } else if (key == "cut" && kind == 'C') {
     LogCut cut{.generation = std::string(in.string())};
     cut.cut = in.varint();
@@ -362,7 +365,8 @@ constexpr std::string_view kMagic1 = "DKP\x01";  // without the epoch's offset
 constexpr std::string_view kMagic2 = "DKP\x02";
 constexpr std::string_view kMagic3 = "DKP\x03";  // with a cut at the end
 constexpr std::string_view kMagic4 = "DKP\x04";  // with a cut and the owner at the end
-constexpr std::string_view kMagic = "DKP\x05";   // the same, and progress as in the index log
+constexpr std::string_view kMagic5 = "DKP\x05";  // the same, and progress as in the index log
+constexpr std::string_view kMagic = "DKP\x06";   // the same, and the owner's settings at the end
 
 }  // namespace
 
@@ -393,6 +397,7 @@ std::string encode_position(const KafkaPosition& position) {
   put_string(out, position.cut.generation);
   put_varint(out, position.cut.cut);
   put_string(out, position.owner);
+  put_string(out, position.owner_settings);
   return out;
 }
 
@@ -401,7 +406,8 @@ absl::StatusOr<KafkaPosition> decode_position(std::string_view bytes) {
     return absl::FailedPreconditionError("the state directory was not made with Kafka; use another one");
   const bool first_version = bytes.starts_with(kMagic1);
   const bool latest = bytes.starts_with(kMagic);
-  const bool has_owner = latest || bytes.starts_with(kMagic4);
+  const bool has_samples = latest || bytes.starts_with(kMagic5);
+  const bool has_owner = has_samples || bytes.starts_with(kMagic4);
   const bool has_cut = has_owner || bytes.starts_with(kMagic3);
   if (!first_version && !has_cut && !bytes.starts_with(kMagic2))
     return absl::FailedPreconditionError("the state directory was made by a newer version of doppel");
@@ -418,7 +424,7 @@ absl::StatusOr<KafkaPosition> decode_position(std::string_view bytes) {
   for (uint64_t i = 0; i < n && in.ok(); ++i) {
     LogProgress p{.topic = std::string(in.string())};
     p.partition = static_cast<int32_t>(in.varint());
-    if (latest) {
+    if (has_samples) {
       take_progress(in, p);
     } else {
       p.next = static_cast<int64_t>(in.varint());
@@ -433,6 +439,7 @@ absl::StatusOr<KafkaPosition> decode_position(std::string_view bytes) {
     out.cut.cut = in.varint();
   }
   if (has_owner) out.owner = in.string();
+  if (latest) out.owner_settings = in.string();
   if (!in.done()) return absl::DataLossError("the position in a commit is damaged");
   return out;
 }

@@ -37,6 +37,7 @@
 //   owner                        'O' string the process that writes now: its claim (docs/adr/0018); a '/'
 //                                    before its name means that it has ended, and the log is free
 //                                    (docs/adr/0021)
+//                                'W' the same, string its settings that a standby must have, too
 //   cut                          'C' string generation, varint how many batches of this generation were
 //                                    decided: answers of other processes name both (engine/answer.h)
 //   batch                        'B' varint how many records its transaction wrote here, including this one
@@ -146,6 +147,7 @@ struct LogRule {
 };
 struct LogOwner {
   std::string owner;
+  std::string settings = {};  // lines "KEY=VALUE"; empty: unknown, and a record of kind 'O'
 };
 struct LogCut {
   std::string generation;
@@ -196,6 +198,7 @@ struct KafkaPosition {
   LogExpire expire;
   LogCut cut;         // of an index on several machines; no generation: none
   std::string owner;  // of the last claim, as in its record; empty: unknown
+  std::string owner_settings;
   std::map<std::pair<std::string, int32_t>, LogProgress> progress;
 
   std::vector<LogProgress> progress_list() const;

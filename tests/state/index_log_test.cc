@@ -110,6 +110,8 @@ TEST(IndexLog, OtherRecordsAreReadAsTheyWereWritten) {
   EXPECT_EQ(missing.reason, "why");
   EXPECT_EQ(read<LogRule>(written<LogRule>(put_log_rule, {"r=1\n"})).rule, "r=1\n");
   EXPECT_EQ(read<LogOwner>(written<LogOwner>(put_log_owner, {"me"})).owner, "me");
+  const LogOwner with = read<LogOwner>(written<LogOwner>(put_log_owner, {"me", "a=b"}));
+  EXPECT_EQ(with.owner + " " + with.settings, "me a=b");
   const auto cut = read<LogCut>(written<LogCut>(put_log_cut, {"g", 300}));
   EXPECT_EQ(cut.generation, "g");
   EXPECT_EQ(cut.cut, 300U);
@@ -258,6 +260,7 @@ KafkaPosition random_position(std::mt19937_64& random) {
   }
   if (random() % 2 == 0) out.cut = {.generation = "g" + random_text(random), .cut = random()};
   if (random() % 2 == 0) out.owner = "o" + random_text(random);
+  if (random() % 2 == 0) out.owner_settings = "a=" + random_text(random);
   return out;
 }
 
@@ -266,6 +269,7 @@ void same(const KafkaPosition& a, const KafkaPosition& b) {
   RC_ASSERT(a.covered_ms == b.covered_ms && a.epoch_offset == b.epoch_offset);
   RC_ASSERT(a.expire.lowest_live == b.expire.lowest_live && a.expire.announced == b.expire.announced);
   RC_ASSERT(a.cut.generation == b.cut.generation && a.cut.cut == b.cut.cut && a.owner == b.owner);
+  RC_ASSERT(a.owner_settings == b.owner_settings);
   RC_ASSERT(a.progress.size() == b.progress.size());
   const std::vector<LogProgress> of_a = a.progress_list(), of_b = b.progress_list();
   for (size_t i = 0; i < of_a.size(); ++i) {
@@ -291,9 +295,9 @@ RC_GTEST_PROP(KafkaPosition, IsReadAsItWasWritten, (uint64_t seed)) {
 }
 
 // Version 1 does not know the offset of the epoch, which is the varint before the number of partitions. 3 has
-// a cut at the end, and 4 an owner behind it.
+// a cut at the end, and 4 an owner behind it. 5 has progress as in the index log.
 TEST(KafkaPosition, EarlierVersions) {
-  for (char version = 1; version <= 4; ++version) {
+  for (char version = 1; version <= 5; ++version) {
     std::string bytes = std::string("DKP") + version;
     put_string(bytes, "c");
     put_string(bytes, "l");
@@ -301,9 +305,14 @@ TEST(KafkaPosition, EarlierVersions) {
     if (version > 1) put_varint(bytes, 8);
     put_varint(bytes, 1);  // partition
     put_string(bytes, "t");
-    for (const uint64_t number : {2, 9}) put_varint(bytes, number);
-    put_fixed<int32_t>(bytes, -1);
-    for (const int64_t time : {4, 6}) put_fixed<int64_t>(bytes, time);
+    put_varint(bytes, 2);
+    if (version > 4) {
+      put_progress(bytes, {.next = 9, .last_ms = 4, .highest_ms = 6});
+    } else {
+      put_varint(bytes, 9);
+      put_fixed<int32_t>(bytes, -1);
+      for (const int64_t time : {4, 6}) put_fixed<int64_t>(bytes, time);
+    }
     if (version > 2) put_string(bytes, "g");
     if (version > 2) put_varint(bytes, 77);
     if (version > 3) put_string(bytes, "o");
@@ -340,7 +349,7 @@ RC_GTEST_PROP(AddSample, KeepsFewThatAreNear, (uint64_t seed)) {
 TEST(KafkaPosition, OtherPositionsAndNewerVersions) {
   EXPECT_FALSE(is_kafka_position("DFP\x01"));
   EXPECT_EQ(decode_position("DFP\x01").status().code(), absl::StatusCode::kFailedPrecondition);
-  const absl::Status newer = decode_position("DKP\x06rest").status();
+  const absl::Status newer = decode_position("DKP\x07rest").status();
   EXPECT_EQ(newer.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(newer.message().find("newer version"), std::string::npos);
 }

@@ -179,6 +179,7 @@ absl::Status KafkaOpening::compare_topics() {
 
 absl::StatusOr<bool> KafkaOpening::is_our_turn() {
   if (options_.standby == nullptr) return true;
+  RETURN_IF_ERROR(options_.standby->may_follow(index_->position));
   ASSIGN_OR_RETURN(const bool ours, options_.standby->ours(index_->position.owner));
   if (!ours && options_.stop()) return absl::CancelledError("stopped while another daemon serves the index");
   return ours;

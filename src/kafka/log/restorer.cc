@@ -83,6 +83,7 @@ absl::Status LogRestorer::apply(const kafka::LogMessage& m) {
     position_.cut = std::move(*cut);
   } else if (auto* owner = std::get_if<LogOwner>(&record)) {
     position_.owner = std::move(owner->owner);
+    position_.owner_settings = std::move(owner->settings);
   } else if (auto* epoch = std::get_if<LogEpoch>(&record)) {
     epoch_ = std::move(*epoch);
   } else if (auto* p = std::get_if<LogProgress>(&record)) {

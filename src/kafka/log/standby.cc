@@ -9,6 +9,8 @@
 #include <fstream>
 #include <utility>
 
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/status.h"
@@ -21,7 +23,7 @@ constexpr int kLookMs = 200;                          // how long ours() waits
 constexpr std::chrono::milliseconds kJoining(4'000);  // a new group waits three seconds for more members
 constexpr int64_t kSessionMost = 3'600'000;           // librdkafka's limit for session.timeout.ms
 constexpr std::chrono::milliseconds kAskMembers(1'000), kTurn(500);
-constexpr std::string_view kMember = "doppel-";
+constexpr std::string_view kMember = "doppel-", kTransactionalId = "kafka.transactional_id";
 
 std::string inode_of(const std::string& path) {
   struct stat info{};
@@ -54,8 +56,9 @@ absl::StatusOr<std::string> member_name(const std::string& state_directory) {
 absl::StatusOr<Standby> Standby::join(const Options& o, const KafkaPlan& plan, ReportProgress restoring) {
   Standby out;
   out.restoring_ = std::move(restoring);
-  out.group_ = plan.transactional_id + "-daemons";
+  out.group_ = daemons_group(plan.transactional_id);
   out.index_log_ = plan.index_log.name;
+  out.settings_ = standby_settings(o, plan);
   out.session_timeout_ms_ = o.kafka.session_timeout_ms;
   kafka::MembershipOptions how{
       .group = out.group_,
@@ -69,6 +72,40 @@ absl::StatusOr<Standby> Standby::join(const Options& o, const KafkaPlan& plan, R
   ASSIGN_OR_RETURN(out.membership_, plan.kafka->join(how));
   log::debug("joining the daemons of this index", {{"group", how.group}, {"member", how.member}});
   return out;
+}
+
+std::string standby_settings(const Options& o, const KafkaPlan& plan) {
+  return fmt::format(
+      "{}={}\noutput.topic={}\noutput.dead_letters={}\noutput.unique_topic={}\noutput.verdicts={}\n"
+      "output.best={}",
+      kTransactionalId, plan.transactional_id, o.output.topic, o.output.dead_letters, o.output.unique_topic,
+      o.output.verdicts, o.input.best);
+}
+
+absl::Status Standby::may_follow(const kafka::KafkaPosition& position) {
+  if (membership_ == nullptr || ours_ || position.owner_settings.empty()) return absl::OkStatus();
+  const std::string member = member_of(position.owner);
+  if (position.owner.starts_with('/') || member.empty() || member == member_) return absl::OkStatus();
+  const std::vector<std::string> of_owner = absl::StrSplit(position.owner_settings, '\n');
+  const std::vector<std::string> own = absl::StrSplit(settings_, '\n');
+  std::vector<std::string> differ;
+  for (const std::string& theirs : of_owner) {
+    const std::string key = theirs.substr(0, theirs.find('=') + 1);
+    const auto ours =
+        std::find_if(own.begin(), own.end(), [&](const auto& line) { return line.starts_with(key); });
+    if (ours != own.end() && *ours != theirs)
+      differ.push_back(fmt::format("{} (here: {})", theirs, ours->substr(key.size())));
+  }
+  if (differ.empty()) return absl::OkStatus();
+  // With another transactional id it is in another group, which does not tell whether it is alive.
+  const bool same_group = !differ.front().starts_with(kTransactionalId);
+  if (same_group && !is_alive(member)) return absl::OkStatus();
+  return invalid(fmt::format(
+      "the daemon that serves the index log {} has other settings: {}. A standby must have the same ones. To "
+      "change them, stop all daemons of the index first; {}, kafka.takeover: now starts this one",
+      index_log_, absl::StrJoin(differ, ", "),
+      same_group ? "to replace it while it runs"
+                 : "if none of them runs any more, or to replace it while it runs"));
 }
 
 absl::StatusOr<bool> Standby::ours(const std::string& owner) {

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "config/options.h"
 #include "kafka/topics/plan.h"
+#include "state/index_log.h"
 #include "state/restore.h"
 
 namespace doppel {
@@ -32,6 +33,9 @@ class Standby {
   // group. (An owner that claims after a release serves, whomever the coordinator chose.) After the first
   // `true` the answer stays `true`: a daemon learns from the log that it was replaced.
   absl::StatusOr<bool> ours(const std::string& owner);
+  // InvalidArgument: the daemon that serves has other settings than this one, which so would publish
+  // something else, or to other topics, when it takes over. The message names them.
+  absl::Status may_follow(const kafka::KafkaPosition& position);
   // Whether another daemon has had the turn for long enough to report this one as a standby.
   bool stands_by() const { return stands_by_; }
   // The daemon that serves calls this regularly, to stay in the group.
@@ -45,7 +49,7 @@ class Standby {
 
   std::unique_ptr<kafka::Membership> membership_;
   ReportProgress restoring_;
-  std::string group_, index_log_, member_;
+  std::string group_, index_log_, member_, settings_;
   std::vector<std::string> members_;  // of the group, as of looked_
   Clock::time_point looked_;
   std::string released_by_;
@@ -55,6 +59,9 @@ class Standby {
   bool ours_ = false, stands_by_ = false, chosen_ = false;
   bool warned_ = false;
 };
+
+// What the daemon that serves and its standbys must have in common, as in LogOwner::settings.
+std::string standby_settings(const Options& options, const KafkaPlan& plan);
 
 // The member name of processes on this state directory. A copy of the directory gets another name.
 absl::StatusOr<std::string> member_name(const std::string& state_directory);

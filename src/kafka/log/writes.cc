@@ -17,6 +17,7 @@ absl::Status claim_log(const KafkaIndexOptions& options, KafkaIndex& index) {
   transactor.owner = options.owner.empty() ? make_owner_name(member)
                      : member.empty()      ? options.owner
                                            : options.owner + '/' + member;
+  transactor.owner_settings = standby_settings(o, options.plan);
   for (const kafka::OutputTopic& topic :
        {options.plan.events, options.plan.dead_letters, options.plan.unique})
     if (!topic.name.empty()) transactor.outputs.insert(topic.name);
@@ -82,7 +83,7 @@ absl::Status write_generation(KafkaIndex& index, const std::string& generation) 
 absl::Status release_log(KafkaIndex& index) {
   const std::string released = '/' + index.position.owner;
   kafka::Outbox outbox;
-  outbox.add_log(index.index_log, put_log_owner(outbox.bytes(), {released}));
+  outbox.add_log(index.index_log, put_log_owner(outbox.bytes(), {released, index.position.owner_settings}));
   RETURN_IF_ERROR(index.transactor->commit(outbox));
   index.position.log_offset = index.transactor->log_offset();
   index.position.owner = released;

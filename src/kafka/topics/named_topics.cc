@@ -273,6 +273,12 @@ class Look {
 
 }  // namespace
 
+std::string transactional_id(const Options& o) {
+  return o.kafka.transactional_id.empty() ? "doppel-" + o.kafka.index_log : o.kafka.transactional_id;
+}
+
+std::string daemons_group(const std::string& transactional_id) { return transactional_id + "-daemons"; }
+
 std::string sign_group(const Options& o, const std::string& topic) {
   return fmt::format("{}-sign-{}", o.kafka.group, topic);
 }

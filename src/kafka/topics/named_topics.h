@@ -39,6 +39,9 @@ absl::StatusOr<std::vector<KafkaTopic>> look_at_topics(const Options& options, k
 
 // Room in a signed record for everything except its set: metadata, slices, scheme and Kafka's overhead.
 inline constexpr int64_t kBesidesSet = 256 << 10;
+std::string transactional_id(const Options& options);
+// The group of the daemons of an index, of which one serves.
+std::string daemons_group(const std::string& transactional_id);
 // The group of all signers that write a topic.
 std::string sign_group(const Options& options, const std::string& topic);
 // Returns how to create the topic that signers write, and the message if it has more than one partition.

@@ -127,8 +127,7 @@ absl::StatusOr<KafkaPlan> plan_kafka(const Options& o, kafka::Cluster& cluster, 
   RETURN_IF_ERROR(check_kafka_topics(o));
   KafkaPlan plan{.kafka = &cluster, .inputs = kafka_inputs(o)};
   say_never_read(plan.inputs);
-  plan.transactional_id =
-      o.kafka.transactional_id.empty() ? "doppel-" + o.kafka.index_log : o.kafka.transactional_id;
+  plan.transactional_id = transactional_id(o);
   Clock::time_point said;
   std::string what;
   Warned warned;

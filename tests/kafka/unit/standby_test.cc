@@ -206,6 +206,42 @@ TEST_F(StandbyOfTest, ARestartOnTheSameDirectoryDoesNotWait) {
   EXPECT_TRUE(ours("host/1/2/abcd/" + me));
 }
 
+// It would publish something else when it takes over.
+TEST_F(StandbyOfTest, OneWithOtherSettingsThanTheOwnerIsRefusedByName) {
+  kafka::KafkaPosition at{.owner = kOwner, .owner_settings = standby_settings(options, plan)};
+  const auto refused = [&](const std::function<void(Options&, KafkaPlan&)>& change) {
+    Options other = options;
+    KafkaPlan of_other = plan;
+    change(other, of_other);
+    absl::StatusOr<Standby> joined = Standby::join(other, of_other, [](const RestoreProgress&) {});
+    EXPECT_TRUE(joined.ok()) << joined.status();
+    const absl::Status status = joined->may_follow(at);
+    EXPECT_TRUE(status.ok() || absl::IsInvalidArgument(status)) << status;
+    return std::string(status.message());
+  };
+  group.alive = {"doppel-owner"};
+  EXPECT_EQ(refused([](Options&, KafkaPlan&) {}), "");
+  EXPECT_THAT(refused([](Options& o, KafkaPlan&) { o.output.topic = "elsewhere"; }),
+              HasSubstr("output.topic=" + options.output.topic + " (here: elsewhere). A standby must"));
+  EXPECT_THAT(refused([](Options& o, KafkaPlan&) { o.output.verdicts = "all"; }),
+              HasSubstr("output.verdicts=duplicates (here: all)"));
+  EXPECT_THAT(refused([](Options& o, KafkaPlan&) { o.input.best = "text_length"; }),
+              HasSubstr("output.best= (here: text_length)"));
+  const auto another_id = [](Options&, KafkaPlan& p) { p.transactional_id = "mine"; };
+  EXPECT_THAT(refused(another_id),
+              HasSubstr("kafka.transactional_id=doppel-log (here: mine). A standby must"));
+  // An owner that is gone has been replaced on purpose. But its group is not ours if the id differs.
+  group.alive = {};
+  EXPECT_EQ(refused([](Options& o, KafkaPlan&) { o.output.topic = "elsewhere"; }), "");
+  EXPECT_THAT(refused(another_id), HasSubstr("if none of them runs any more"));
+  at.owner = kReleased;
+  EXPECT_EQ(refused(another_id), "");
+  at.owner = "host/1/2/abcd/" + *member_name(dir.path());  // a restart on the same directory
+  EXPECT_EQ(refused(another_id), "");
+  at.owner = "rebuild/1/2";
+  EXPECT_EQ(refused(another_id), "");
+}
+
 TEST_F(StandbyOfTest, TheChosenOneWaitsForAnOwnerThatLives) {
   join();
   group.chosen = true;
