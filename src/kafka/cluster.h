@@ -209,6 +209,7 @@ class Cluster {
   virtual absl::StatusOr<std::string> id() = 0;
   // All topics that we may see and that have a partition, in ascending order.
   virtual absl::StatusOr<std::vector<TopicPartitions>> topics() = 0;
+  // AlreadyExists: another process has made it, or we may not see it.
   virtual absl::Status create_topic(const TopicSpec& spec) = 0;
   // The effective values of these settings, in the order of `names`. A value is empty if the broker does not
   // know the setting.

@@ -60,9 +60,12 @@ std::string command_to_make(const TopicSpec& spec, const std::string& brokers) {
 }
 
 absl::Status make_topic(Cluster& cluster, const TopicSpec& spec) {
-  RETURN_IF_ERROR(cluster.create_topic(spec));
-  log::info("made a topic",
-            {{"topic", spec.name}, {"purpose", spec.purpose}, {"partitions", spec.partitions}});
+  const absl::Status made = cluster.create_topic(spec);
+  if (!absl::IsAlreadyExists(made)) {
+    RETURN_IF_ERROR(made);
+    log::info("made a topic",
+              {{"topic", spec.name}, {"purpose", spec.purpose}, {"partitions", spec.partitions}});
+  }
   // The controller created the topic. The broker that gets our next request may not know it yet.
   const auto deadline = Clock::now() + kMade;
   while (true) {

@@ -34,6 +34,11 @@ class Broker {
 
   // Sets a quota for every client, such as "producer_byte_rate=30000"; the name alone removes it.
   void quota(const std::string& quota) { run("quota " + quota); }
+  // Gives a user a right on "KIND=NAME", such as "transactional-id=x". From then on only users with rights
+  // have any on it.
+  void allow(const std::string& user, const std::string& right, const std::string& resource) {
+    run("allow " + user + " " + right + " " + resource);
+  }
 
  private:
   Broker(std::string folder, bool ours, const std::string& start_arguments);

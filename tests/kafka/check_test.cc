@@ -103,6 +103,47 @@ TEST(Check, AllRightsThatAreMissingAreInOneList) {
   c.expect_exact();
 }
 
+// Without these, serve would start, and then wait or fail.
+TEST(Check, RightsOnGroupsAndTheTransactionalIdAndOnATopicThatIsHidden) {
+  const auto broker = Broker::own(1, true);
+  Case c({}, broker->bootstrap());
+  IndexSetup& setup = c.setup;
+  const Options& o = setup.options();
+  const std::string id = "doppel-" + o.kafka.index_log;
+  c.client.create_topic(o.output.topic);
+  setup.set({{"kafka.brokers", "127.0.0.1:" + std::to_string(broker->port(1, 2))},
+             {"kafka.properties", sasl_properties(*broker, "PLAIN", "doppel-secret")}});
+  EXPECT_EQ(check(setup).code, 0) << check(setup).err;
+  broker->allow("another", "Write", "transactional-id=" + id);
+  broker->allow("another", "Read", "group=" + o.kafka.group);
+  broker->allow("doppel", "Describe", "group=" + id + "-daemons");
+  broker->allow("another", "Write", "topic=" + o.output.topic);
+  const auto all =
+      AllOf(HasSubstr("the right Write on the transactional id " + id + " is missing"),
+            HasSubstr("the right Read on the group " + o.kafka.group + " is missing"),
+            HasSubstr("the right Read on the group " + id + "-daemons is missing"),
+            HasSubstr("the topic " + o.output.topic + " exists, and the right Describe on it is"));
+  const Ran ran = check(setup);
+  EXPECT_EQ(ran.code, 2) << ran.out;
+  EXPECT_THAT(ran.err, all);
+  const auto daemon = setup.serve();
+  EXPECT_EQ(daemon->await_exit(), 2) << daemon->said();
+  EXPECT_THAT(daemon->said(), all);
+  EXPECT_FALSE(c.client.topic_exists(o.kafka.index_log)) << "nothing is made before all is right";
+  broker->allow("doppel", "Write", "transactional-id=" + id);
+  for (const std::string& group : {o.kafka.group, id + "-daemons"})
+    broker->allow("doppel", "Read", "group=" + group);
+  broker->allow("doppel", "All", "topic=" + o.output.topic);
+  EXPECT_EQ(check(setup).code, 0) << check(setup).err;
+  // Asking fences nobody.
+  c.produce_next(100);
+  const auto allowed = c.start();
+  EXPECT_EQ(check(setup).code, 0) << check(setup).err;
+  c.await_all(*allowed);
+  Case::stop(*allowed);
+  EXPECT_THAT(allowed->said(), Not(HasSubstr("fenced")));
+}
+
 TEST(Check, WhatMayNotBeMadeIsSaidBeforeAnythingIsMade) {
   const auto broker = Broker::own(1, true);
   Case c(IndexSetup::Settings{{"output.unique_topic", "~-unique"}}, broker->bootstrap());

@@ -34,7 +34,9 @@ absl::Status create_topic(rd_kafka_t* client, const TopicSpec& spec, bool only_a
   const rd_kafka_topic_result_t** topics = rd_kafka_CreateTopics_result_topics(result, &n);
   for (size_t i = 0; i < n; ++i) {
     const rd_kafka_resp_err_t code = rd_kafka_topic_result_error(topics[i]);
-    if (code == RD_KAFKA_RESP_ERR_NO_ERROR || code == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) continue;
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR) continue;
+    if (code == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
+      return absl::AlreadyExistsError(fmt::format("the topic {} exists", spec.name));
     const char* answered = rd_kafka_topic_result_error_string(topics[i]);
     const std::string said = answered != nullptr ? answered : rd_kafka_err2str(code);
     const absl::Status failed = error(what, code, said);

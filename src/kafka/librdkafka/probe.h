@@ -37,8 +37,14 @@ struct TopicUse {
 std::vector<absl::Status> try_rights(const ClientOptions& options, const std::string& group,
                                      const std::vector<TopicUse>& uses);
 
-// Asks whether we may create topics that do not exist. Returns one status for each: OK, PermissionDenied, or
-// another error of the broker.
+// Whether we may read in a group, which means to commit its offsets and to be its member: OK,
+// PermissionDenied, or Unavailable if the broker did not say.
+absl::Status try_group(const ClientOptions& options, const std::string& group);
+// Whether we may write with a transactional id; the same. Fences nobody.
+absl::Status try_transactional_id(const ClientOptions& options, const std::string& id);
+
+// Asks whether we may create topics that do not exist. Returns one status for each: OK, PermissionDenied,
+// AlreadyExists if the topic exists, so that we may not see it, or another error of the broker.
 std::vector<absl::Status> try_to_make(const ClientOptions& options, const std::vector<TopicSpec>& topics);
 
 }  // namespace doppel::kafka

@@ -17,6 +17,7 @@ namespace doppel::kafka {
 namespace {
 
 using namespace std::chrono_literals;
+constexpr int kAskMs = 5'000;
 
 absl::Status denied(const std::string& topic, std::string_view right) {
   return absl::PermissionDeniedError(fmt::format("the right {} on the topic {} is missing", right, topic));
@@ -36,6 +37,65 @@ std::vector<absl::Status> try_to_make(const ClientOptions& options, const std::v
     if (absl::IsPermissionDenied(out[i])) out[i] = denied(topics[i].name, "Create");
   }
   return out;
+}
+
+// Brokers check the right on the group before they look at the topic, and nothing is stored for a topic that
+// does not exist.
+absl::Status try_group(const ClientOptions& options, const std::string& group) {
+  const absl::StatusOr<Client> client = make_consumer(options, {{"log_level", "0"}});
+  if (!client.ok()) return client.status();
+  const PartitionList list(rd_kafka_topic_partition_list_new(1));
+  rd_kafka_topic_partition_list_add(list.get(), "doppel-asks-for-rights.no-such-topic", 0)->offset = 0;
+  rd_kafka_AlterConsumerGroupOffsets_t* change =
+      rd_kafka_AlterConsumerGroupOffsets_new(group.c_str(), list.get());
+  const absl::StatusOr<Event> event =
+      ask_admin(client->get(), RD_KAFKA_ADMIN_OP_ALTERCONSUMERGROUPOFFSETS, "rights",
+                [&](auto* admin_options, auto* queue) {
+                  rd_kafka_AlterConsumerGroupOffsets(client->get(), &change, 1, admin_options, queue);
+                });
+  rd_kafka_AlterConsumerGroupOffsets_destroy(change);
+  const auto refused = [](rd_kafka_resp_err_t code) {
+    return code == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED;
+  };
+  bool denied = absl::IsPermissionDenied(event.status());
+  if (event.ok()) {
+    size_t n = 0;
+    const rd_kafka_group_result_t** groups = rd_kafka_AlterConsumerGroupOffsets_result_groups(
+        rd_kafka_event_AlterConsumerGroupOffsets_result(event->get()), &n);
+    for (size_t i = 0; i < n; ++i) {
+      if (const rd_kafka_error_t* failed = rd_kafka_group_result_error(groups[i]))
+        denied = denied || refused(rd_kafka_error_code(failed));
+      const rd_kafka_topic_partition_list_t* parts = rd_kafka_group_result_partitions(groups[i]);
+      for (int p = 0; parts != nullptr && p < parts->cnt; ++p)
+        denied = denied || refused(parts->elems[p].err);
+    }
+  } else if (!denied) {
+    return absl::UnavailableError(event.status().message());
+  }
+  if (!denied) return absl::OkStatus();
+  return absl::PermissionDeniedError(fmt::format("the right Read on the group {} is missing", group));
+}
+
+// Brokers check the right on the id before they refuse the time-out, and before they look for the id's owner.
+absl::Status try_transactional_id(const ClientOptions& options, const std::string& id) {
+  const absl::StatusOr<Client> client = make_producer(options,
+                                                      {{"transactional.id", id},
+                                                       {"transaction.timeout.ms", "2147483647"},
+                                                       {"message.timeout.ms", "5000"},
+                                                       // The refusal is fatal, and the library would log it.
+                                                       {"log.queue", "true"}},
+                                                      nullptr, nullptr, nullptr);
+  if (!client.ok()) return client.status();
+  rd_kafka_error_t* failed = rd_kafka_init_transactions(client->get(), kAskMs);
+  if (failed == nullptr) return absl::OkStatus();
+  const rd_kafka_resp_err_t code = rd_kafka_error_code(failed);
+  const std::string says = rd_kafka_error_string(failed);
+  rd_kafka_error_destroy(failed);
+  if (code == RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    return absl::PermissionDeniedError(
+        fmt::format("the right Write on the transactional id {} is missing", id));
+  if (code == RD_KAFKA_RESP_ERR_INVALID_TRANSACTION_TIMEOUT) return absl::OkStatus();
+  return absl::UnavailableError("rights: " + says);
 }
 
 #if RD_KAFKA_VERSION >= 0x020300ff

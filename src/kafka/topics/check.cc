@@ -90,10 +90,34 @@ void check_right_to_make(const Options& o, std::vector<KafkaTopic>& topics) {
   }
   const std::vector<absl::Status> rights = kafka::try_to_make(kafka_client(o), specs);
   for (size_t i = 0; i < of.size(); ++i) {
-    if (!absl::IsPermissionDenied(rights[i])) continue;
+    if (!absl::IsPermissionDenied(rights[i]) && !absl::IsAlreadyExists(rights[i])) continue;
     of[i]->says.clear();  // drops the command that would create it
-    wrong(*of[i], rights[i]);
+    wrong(*of[i],
+          absl::IsPermissionDenied(rights[i])
+              ? rights[i]
+              : absl::PermissionDeniedError(fmt::format(
+                    "the topic {} exists, and the right Describe on it is missing, as all rights may be",
+                    of[i]->name)));
   }
+}
+
+// Rights on what is no topic. Adds an entry for each that is missing.
+void check_other_rights(const Options& o, std::vector<KafkaTopic>& topics, std::set<std::string>& granted) {
+  if (o.dry_run || o.cluster.signs() || o.cluster.answers_only()) return;
+  const auto ask = [&](const std::string& key, const std::string& purpose, const std::string& name,
+                       const auto& right) {
+    const std::string id = purpose + " " + name;
+    if (name.empty() || granted.contains(id)) return;
+    const absl::Status status = right(kafka_client(o), name);
+    if (status.ok()) granted.insert(id);
+    if (!absl::IsPermissionDenied(status)) return;
+    wrong(topics.emplace_back(KafkaTopic{.key = key, .purpose = purpose, .name = name}), status);
+  };
+  const std::string id = transactional_id(o);
+  ask("kafka.transactional_id", "transactional id", id, kafka::try_transactional_id);
+  ask("kafka.group", "group of the input", o.kafka.group, kafka::try_group);
+  if (o.kafka.takeover == "standby")
+    ask("kafka.takeover", "group of the daemons", daemons_group(id), kafka::try_group);
 }
 
 }  // namespace
@@ -141,6 +165,7 @@ kafka::Reached reach_kafka(const Options& options, const std::function<bool()>& 
 }
 
 void check_rights(const Options& o, std::vector<KafkaTopic>& topics, std::set<std::string>& granted) {
+  check_other_rights(o, topics, granted);
   if (o.kafka.create_topics && !o.dry_run) check_right_to_make(o, topics);
   std::vector<kafka::TopicUse> uses;
   std::vector<KafkaTopic*> used;

@@ -24,8 +24,8 @@ absl::Status check_kafka_topics(const Options& options);
 kafka::Reached reach_kafka(const Options& options, const std::function<bool()>& stop);
 
 // Checks the rights that doppel needs on existing topics, and the right to create missing ones. A missing
-// right makes a topic State::wrong. Skips topics in `granted` and adds those whose rights the broker
-// confirms.
+// right makes a topic State::wrong. A missing right on a group or a transactional id adds such an entry.
+// Skips topics in `granted` and adds those whose rights the broker confirms.
 void check_rights(const Options& options, std::vector<KafkaTopic>& topics, std::set<std::string>& granted);
 
 // Asks the brokers for topics and rights. PermissionDenied: the message has a line for each missing right and
