@@ -11,6 +11,7 @@
 #include "daemon/offset_requests.h"
 #include "fmt/format.h"
 #include "kafka/log/offsets.h"
+#include "kafka/open_transactions.h"
 #include "kafka/topics/named_topics.h"
 #include "kafka/topics/plan.h"
 #include "state/file.h"
@@ -51,6 +52,10 @@ absl::Status show(const Options& o) {
               p.next, text(marks.ok(), marks.ok() ? marks->high : 0),
               text(marks.ok(), marks.ok() ? std::max<int64_t>(0, marks->high - p.next) : 0), p.incarnation,
               text(group.ok() && (*group)[i].offset >= 0, group.ok() ? (*group)[i].offset : 0));
+  }
+  for (const kafka::Place& place : places) {
+    const auto open = kafka::open_transaction(*cluster, place);
+    if (open.ok() && *open) print_out("{}\n", (*open)->text());
   }
   print_out("{}", list_of(requests_in(o.state_directory)));
   return absl::OkStatus();

@@ -18,6 +18,7 @@ constexpr size_t kBytesAtOnce = 36 << 20;  // the same; at least one batch
 constexpr std::chrono::milliseconds kPause(200);  // before the broker is asked again
 constexpr std::chrono::seconds kLookForMissing(1);
 constexpr std::chrono::seconds kFollow(2);  // statistics come once a second
+constexpr std::chrono::seconds kAskHeldUp(2);
 
 }  // namespace
 
@@ -79,6 +80,7 @@ absl::Status KafkaSource::read() {
     return status;
   }
   if (waits_since_) return absl::OkStatus();
+  say_held_up();
   if (gathered_.empty()) follow_markers();
   ready_.swap(gathered_);
   ready_bytes_ = std::exchange(gathered_bytes_, 0);
@@ -117,6 +119,18 @@ void KafkaSource::follow_markers() {
       to.erase(to.begin() + static_cast<std::ptrdiff_t>(i));
   }
   if (!to.empty()) consumer_->move_group(to);
+}
+
+// Logs transactions that are open for long: nothing else shows why documents are not judged.
+void KafkaSource::say_held_up() {
+  const auto now = Clock::now();
+  if (now - asked_held_up_ < kAskHeldUp) return;
+  asked_held_up_ = now;
+  for (const Place& place : held_up_.look(statistics_->get(), now)) {
+    const auto open = open_transaction(cluster_, place);
+    if (open.ok() && *open)
+      log::warn((*open)->text(), {{"topic", place.topic}, {"partition", place.partition}});
+  }
 }
 
 size_t KafkaSource::batch_records() const {
@@ -170,6 +184,8 @@ void KafkaSource::take(const Incoming& record) {
 absl::Status KafkaSource::source_error(const absl::Status& failed) {
   if (absl::IsOutOfRange(failed)) {  // the consumer reports it only once; explain_loss() handles it
     lost_ = failed;
+    log::warn("an input partition does not go on where it was read to; finding out why",
+              {{"says", std_sv(failed.message())}});
     return absl::OkStatus();
   }
   if (absl::IsUnavailable(failed)) {  // the consumer recovers by itself
@@ -214,6 +230,7 @@ void KafkaSource::hand_over(Batch& batch) {
     if (i + 1 == next.size() || next[i + 1].topic != g.topic || next[i + 1].partition != g.partition) {
       statistics_->handed_over(*g.topic, g.partition, g.record.offset + 1);
       Partition& partition = partitions_[g.record.tag];
+      partition.judged = g.record.offset + 1;
       partition.topic->last = g.record.tag;
       partition.last = LastRead{.place = partition.place,
                                 .offset = g.record.offset,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "kafka/open_transactions.h"
 #include "kafka/pace.h"
 #include "kafka/records.h"
 #include "kafka/rights_wait.h"
@@ -99,6 +100,7 @@ class KafkaSource final : public Source {
     Place place;
     Topic* topic = nullptr;        // lives as long as the source
     int64_t next = 0;              // offset to read next
+    int64_t judged = 0;            // the offset behind the last record that next() returned
     std::optional<LastRead> last;  // the last record that next() returned
     std::vector<LogProgress::Sample> samples;
     bool read = false;             // by this process or an earlier one
@@ -120,6 +122,7 @@ class KafkaSource final : public Source {
   absl::Status source_error(const absl::Status& failed);
   bool waits_for_right(const absl::Status& status);
   void follow_markers();
+  void say_held_up();
   void hand_over(Batch& batch);
   void release();
 
@@ -184,7 +187,8 @@ class KafkaSource final : public Source {
   std::vector<Gathered> ready_;  // what next() returns, from handed_ on
   size_t handed_ = 0, ready_bytes_ = 0;
   BufferPool pool_;
-  Clock::time_point looked_, followed_;
+  HeldUp held_up_;
+  Clock::time_point looked_, followed_, asked_held_up_;
   uint64_t bytes_read_ = 0;
 };
 

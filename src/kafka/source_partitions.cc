@@ -66,6 +66,7 @@ absl::Status KafkaSource::look(bool first) {
                              .former_id = known != progress_.end() ? known->second.topic_id : "",
                              .written_ms = Clock::unix_ms()});
     }
+    statistics_->incarnation(p.place.topic, p.topic->incarnation);
     if (!first)
       log::info("a new partition",
                 {{"topic", p.place.topic}, {"partition", p.place.partition}, {"from", p.next}});
@@ -152,11 +153,11 @@ absl::StatusOr<KafkaSource::Partition> KafkaSource::place(const Place& where, bo
   if (known == progress_.end() || known->second.incarnation < topic->incarnation) {
     // A partition that was added to a topic later is read from its beginning, whatever kafka.start says.
     const bool latest = first && options_.from_latest && !topic_has_progress(where.topic);
-    out.next = latest ? marks.high : marks.low;
+    out.next = out.judged = latest ? marks.high : marks.low;
     return out;
   }
   const LogProgress& progress = known->second;
-  out.next = progress.next;
+  out.next = out.judged = progress.next;
   out.read = true;
   out.samples = progress.samples;
   if (!out.samples.empty()) {

@@ -372,27 +372,31 @@ absl::Status KafkaSource::begin_again(Topic& topic, const std::string& id, uint3
   topic.written_ms = 0;
   topic.last.reset();
   topic.doubted.reset();
+  std::vector<std::string> old, fresh;  // in words
   for (Partition& p : partitions_) {
     if (p.topic != &topic || p.gone) continue;  // if it is there again, look() finds it as a new partition
     p.gone = !there.contains(p.place.partition);
     const Watermarks& now = marks[p.place.partition];
-    log::error(topic.moved == 0
-                   ? "an input topic was deleted and created again; the new one is read from its "
-                     "beginning"
-                   : "nothing that was read from an input topic is left: it was deleted and created "
-                     "again, or its brokers lost it; it is read from its beginning",
-               {{"topic", topic.name},
-                {"partition", p.place.partition},
-                {"incarnation", topic.incarnation},
-                {"old_was_read_up_to", p.next},
-                {"new_begins_at", now.low},
-                {"new_ends_at", now.high}});
-    p.next = now.low;
+    old.push_back(fmt::format("{}:{}", p.place.partition, p.judged));
+    if (!p.gone) fresh.push_back(fmt::format("{}:{}-{}", p.place.partition, now.low, now.high));
+    p.next = p.judged = now.low;
     p.last.reset();
     p.samples.clear();
     p.read = false;
     if (p.gone) tags_.erase(p.place);
   }
+  // Of several processes that share the topic, one says it as an error: the one with its first partition.
+  const bool ours = !there.empty() && tags_.contains(Place{topic.name, *there.begin()});
+  (ours ? log::error : log::info)(
+      topic.moved == 0
+          ? "an input topic was deleted and created again; the new one is read from its beginning"
+          : "nothing that was read from an input topic is left: it was deleted and created "
+            "again, or its brokers lost it; it is read from its beginning",
+      {{"topic", topic.name},
+       {"incarnation", topic.incarnation},
+       {"old_was_judged_up_to", absl::StrJoin(old, " ")},
+       {"new_offsets", absl::StrJoin(fresh, " ")}});
+  statistics_->incarnation(topic.name, topic.incarnation);
   drop_gathered(topic);
   if (assigned_ == 0) return absl::OkStatus();
   RETURN_IF_ERROR(open_consumer());

@@ -27,6 +27,8 @@ void read_partition(std::string_view topic, dom::object p, ConsumerStatistics& o
   out.partitions.push_back({.topic = std::string(topic),
                             .partition = static_cast<int32_t>(partition),
                             .end = number(p, "ls_offset", -1),
+                            .stable = number(p, "ls_offset", -1),
+                            .written = number(p, "hi_offset", -1),
                             .fetched = number(p, "next_offset", -1),
                             .queued = count(p, "fetchq_cnt"),
                             .queued_bytes = count(p, "fetchq_size"),
@@ -104,9 +106,15 @@ void LatestStatistics::handed_over(const std::string& topic, int32_t partition, 
   handed_over_[{topic, partition}] = next;
 }
 
+void LatestStatistics::incarnation(const std::string& topic, uint32_t number) {
+  std::lock_guard lock(mutex_);
+  incarnations_[topic] = number;
+}
+
 ConsumerStatistics LatestStatistics::get() const {
   std::lock_guard lock(mutex_);
   ConsumerStatistics out = latest_;
+  out.incarnations = incarnations_;
   for (ConsumerStatistics::Partition& p : out.partitions)
     if (const auto at = handed_over_.find({p.topic, p.partition}); at != handed_over_.end())
       p.taken = at->second;

@@ -50,6 +50,10 @@ void collect_transactions(Families& out, const TransactionCounts& counts) {
 void collect_consumer(Families& out, const kafka::ConsumerStatistics& statistics,
                       const std::vector<SettledPartition>& settled, uint64_t queue_limit, int64_t now_ms) {
   for (const auto& partition : statistics.partitions) collect_lag(out, partition, settled, now_ms);
+  for (const auto& [topic, incarnation] : statistics.incarnations)
+    out.gauge("doppel_input_incarnation",
+              "Which topic of this name doppel reads; it grows when the topic is created again.", incarnation,
+              {{"topic", topic}});
   const auto number = [](uint64_t value) { return static_cast<double>(value); };
   out.gauge("doppel_assigned_partitions", "Partitions that doppel reads.",
             number(statistics.partitions.size()));

@@ -7,12 +7,15 @@
 #include <map>
 
 #include "kafka/case.h"
+#include "kafka/transactions.h"
 #include "simdjson.h"
 
 namespace doppel::testing {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class Offset : public ::testing::Test {
  protected:
@@ -115,6 +118,28 @@ TEST_F(Offset, ARequestExpires) {
   Case::stop(*daemon);
   for (const auto& [id, count] : events()) EXPECT_EQ(count, 1) << id;
   EXPECT_EQ(c.setup.run("requests show").out, "there are no requests\n");
+}
+
+// Readers see nothing behind its first record, and nothing else tells why.
+TEST_F(Offset, AnOpenTransactionIsSaid) {
+  Transactions open(c.setup.bootstrap(), unique_name("open"), {{"transaction.timeout.ms", "600000"}});
+  Message message = c.messages[300];
+  open.begin();
+  open.produce(c.setup.input(), message);
+  const auto said = AnyOf(HasSubstr(fmt::format("at {}/0 offset ", c.setup.input())),
+                          HasSubstr(fmt::format("at {}/1 offset ", c.setup.input())),
+                          HasSubstr(fmt::format("at {}/2 offset ", c.setup.input())));
+  Ran shown = offsets("show");
+  for (int i = 0;
+       i < 100 && shown.out.find("a transaction of a producer is open since 20") == std::string::npos; ++i)
+    shown = offsets("show");  // its producer sends in the background
+  EXPECT_THAT(shown.out, HasSubstr("a transaction of a producer is open since 20"));
+  EXPECT_THAT(shown.out, said);
+  EXPECT_TRUE(daemon->await_line("a transaction of a producer is open since 20")) << daemon->said();
+  EXPECT_THAT(daemon->said(), said);
+  open.abort();
+  EXPECT_THAT(offsets("show").out, Not(HasSubstr("a transaction of a producer")));
+  c.finish(*daemon);
 }
 
 // All of it would be judged again.

@@ -111,6 +111,26 @@ class ChangingTopic : public ::testing::Test {
   int made_ = 0;                               // topics of this name so far
 };
 
+// What was fetched beyond it was never judged. One line says it, however many partitions there are.
+TEST_F(ChangingTopic, IsSaidOnceWithThePlacesThatWereJudged) {
+  add(0, 5);
+  add(1, 3);
+  ASSERT_TRUE(open().ok());
+  ASSERT_TRUE(read_on(std::chrono::seconds(2)).ok());
+  recreate(2);
+  add(0, 9);
+  add(1, 1);
+  ::testing::internal::CaptureStderr();
+  const absl::Status status = read_on(std::chrono::seconds(20));
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(status.ok()) << status;
+  const size_t line = log.find("an input topic was deleted and created again");
+  ASSERT_NE(line, std::string::npos) << log;
+  EXPECT_EQ(log.find("an input topic was deleted and created again", line + 1), std::string::npos) << log;
+  EXPECT_THAT(log, HasSubstr("incarnation=2 old_was_judged_up_to=\"0:5 1:3\" new_offsets=\"0:0-9 1:0-1\""));
+  EXPECT_EQ(source->statistics()->get().incarnations.at("pages"), 2u);
+}
+
 // In each topic, every partition is read from its beginning without a gap, and the last topic is read whole.
 class ChangingTopicEachTime : public ChangingTopic, public ::testing::WithParamInterface<bool> {};
 INSTANTIATE_TEST_SUITE_P(Ids, ChangingTopicEachTime, ::testing::Bool());

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "kafka/open_transactions.h"
+
 namespace doppel::kafka_test {
 namespace {
 
@@ -37,6 +39,8 @@ TEST(KafkaStatistics, AreReadFromTheLibrarysJson) {
   EXPECT_EQ(s.partitions[0].partition, 0);
   EXPECT_EQ(s.partitions[0].end, 40);
   EXPECT_EQ(s.partitions[0].fetched, 30);
+  EXPECT_EQ(s.partitions[0].stable, 40);
+  EXPECT_EQ(s.partitions[0].written, 41);
   EXPECT_EQ(s.partitions[0].queued, 5u);
   EXPECT_EQ(s.partitions[0].taken, -1);  // the library's app_offset counts markers, too
   EXPECT_TRUE(s.partitions[0].fetching);
@@ -110,6 +114,35 @@ TEST(KafkaStatistics, KnowWhatWasHandedOverAndWhereAPartitionEndsNow) {
   EXPECT_EQ(s.partitions[0].end, 12);
   EXPECT_EQ(s.partitions[1].end, 10);
   EXPECT_EQ(s.partitions[1].taken, 9);
+}
+
+// Records that are read, behind which others wait, tell of an open transaction if they stay the last ones.
+TEST(KafkaStatistics, APartitionIsHeldUpAfterThirtySecondsAtOneOffset) {
+  kafka::HeldUp held_up;
+  ConsumerStatistics s;
+  s.partitions.push_back({.topic = "t", .partition = 1, .stable = 40, .written = 45, .fetched = 40});
+  const auto at = [&](int second) {
+    const auto found = held_up.look(s, Clock::time_point(std::chrono::seconds(1'000 + second)));
+    return found.size();
+  };
+  ConsumerStatistics::Partition& p = s.partitions[0];
+  EXPECT_EQ(at(0), 0u);
+  EXPECT_EQ(at(29), 0u);
+  EXPECT_EQ(at(30), 1u);
+  EXPECT_EQ(at(31), 0u);  // it was said
+  EXPECT_EQ(at(629), 0u);
+  EXPECT_EQ(at(630), 1u);
+  p.stable = p.fetched = 42;  // the next transaction
+  EXPECT_EQ(at(631), 0u);
+  EXPECT_EQ(at(661), 1u);
+  p.queued = 1;  // we are behind
+  EXPECT_EQ(at(700), 0u);
+  p.queued = 0;
+  EXPECT_EQ(at(701), 0u);
+  p.stable = p.fetched = p.written;  // it has ended
+  EXPECT_EQ(at(740), 0u);
+  p.stable = p.written = -1001;  // nothing was fetched yet
+  EXPECT_EQ(at(800), 0u);
 }
 
 }  // namespace
