@@ -19,6 +19,8 @@
 namespace doppel::kafka {
 namespace {
 
+constexpr int kLogTruncation = -139;  // RD_KAFKA_RESP_ERR__LOG_TRUNCATION, which 2.0 does not have
+
 constexpr std::chrono::seconds kDestroyLimit(5);
 
 void on_log(const rd_kafka_t*, int level, const char* facility, const char* text) {
@@ -146,6 +148,10 @@ void add_offset(rd_kafka_topic_partition_list_t* list, const Place& place, const
 
 absl::Status error(const std::string& what, rd_kafka_resp_err_t code, const std::string& message) {
   const std::string text = fmt::format("{}: {} ({})", what, message, rd_kafka_err2name(code));
+  // Of libraries since 2.1, which ask a new leader where the log that was read ends (KIP-320).
+  if (static_cast<int>(code) == kLogTruncation)
+    return absl::OutOfRangeError(
+        text + ": the leader's log differs from what was read; the brokers have lost records of it");
   switch (code) {
     case RD_KAFKA_RESP_ERR__FENCED:
     case RD_KAFKA_RESP_ERR_PRODUCER_FENCED:
@@ -174,12 +180,15 @@ absl::Status error(const std::string& what, rd_kafka_resp_err_t code, const std:
     case RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS:
     case RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR:
     case RD_KAFKA_RESP_ERR_LISTENER_NOT_FOUND:
-    case RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH:
-    case RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH:
     case RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE:
     case RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT:
     case RD_KAFKA_RESP_ERR_THROTTLING_QUOTA_EXCEEDED:
       return absl::UnavailableError(text);
+    case RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH:
+    case RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH:
+      return absl::UnavailableError(
+          text +
+          ": the brokers do not agree yet which of them leads the partition; this passes with the election");
     case RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION:
     case RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID:
     case RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS:

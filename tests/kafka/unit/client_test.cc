@@ -2,6 +2,7 @@
 
 #include "kafka/librdkafka/client.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -31,6 +32,19 @@ TEST(Client, AProducerAsksAgainSoonUnlessTheUserSaysOtherwise) {
 TEST(Client, WhatTimedOutMayPass) {
   for (const rd_kafka_resp_err_t code : {RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, RD_KAFKA_RESP_ERR__TIMED_OUT})
     EXPECT_TRUE(absl::IsUnavailable(kafka::error("cannot produce", code))) << rd_kafka_err2name(code);
+}
+
+// What a new leader says of the log that was read (KIP-320).
+TEST(Client, AnotherLogAtANewLeaderIsSaidInWords) {
+  const absl::Status truncated = kafka::error("t/0", static_cast<rd_kafka_resp_err_t>(-139), "no message");
+  EXPECT_TRUE(absl::IsOutOfRange(truncated)) << truncated;
+  EXPECT_THAT(std::string(truncated.message()), ::testing::HasSubstr("the brokers have lost records of it"));
+  for (const rd_kafka_resp_err_t code :
+       {RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH, RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH}) {
+    const absl::Status election = kafka::error("t/0", code);
+    EXPECT_TRUE(absl::IsUnavailable(election)) << election;
+    EXPECT_THAT(std::string(election.message()), ::testing::HasSubstr("this passes with the election"));
+  }
 }
 
 }  // namespace
