@@ -225,9 +225,11 @@ void kafka_keys(const Add& add) {
                  "Where a new index begins to read its topics."));
   add(choice_key("kafka.on_data_loss", AT(kafka.on_data_loss), {"stop", "continue"},
                  "What doppel does when records were deleted from an input topic before it read them."));
-  add(choice_key("kafka.on_recreated", AT(kafka.on_recreated), {"read", "stop"},
-                 "What doppel does when an input topic was deleted and created again: it reads the new topic "
-                 "from its beginning, or stops."));
+  add(choice_key(
+      "kafka.on_recreated", AT(kafka.on_recreated), {"read", "stop"},
+      "What doppel does when an input topic was deleted and created again: it reads the new topic "
+      "from its beginning, or stops. Caution: after a reload of the same documents each of them has a "
+      "duplicate-of with its own id."));
   add(integer_key("kafka.batch_documents", AT(kafka.batch_documents), 1, 100'000,
                   "The most documents in one transaction. Never changes a verdict."));
   add(duration_key("kafka.batch_time", AT(kafka.batch_ms), 0,
