@@ -31,7 +31,7 @@ void move_to(const std::string& cluster, std::vector<Message>& log) {
   }
 }
 
-TEST(Upgrade, IndexLogsOfEarlierVersionsAreRead) {
+TEST(Upgrade, IndexLogsOfEarlierVersionsAreReadAndGoOn) {
   int count = 0;
   for (const auto& folder : fs::directory_iterator(kFixtures)) {
     if (!folder.is_directory()) continue;
@@ -49,6 +49,12 @@ TEST(Upgrade, IndexLogsOfEarlierVersionsAreRead) {
     const Ran ran = c.setup.run("rebuild --from log");
     ASSERT_EQ(ran.code, 0) << ran.err;
     EXPECT_EQ(index_checksum(c.setup.state()) + "\n", read_file(folder.path() / "index-log.checksum"));
+    // A daemon goes on with it, and its log is whole with the records of both versions.
+    c.produce_next(120);
+    const auto daemon = c.start();
+    c.await_all(*daemon);
+    Case::stop(*daemon);
+    EXPECT_EQ(c.setup.compare_with_rebuilt(), "");
   }
   EXPECT_GT(count, 0);
 }
