@@ -6,7 +6,7 @@
 #include "commands/say.h"
 #include "fmt/format.h"
 #include "http/get.h"
-#include "http/server.h"
+#include "http/listen.h"
 
 namespace doppel {
 namespace {
@@ -14,10 +14,12 @@ namespace {
 // The URL of the daemon with this configuration, as seen from this machine.
 absl::StatusOr<std::string> address_of(const Options& o) {
   if (o.http.listen.empty()) return invalid("http.listen is empty: the daemon has no HTTP server");
-  ASSIGN_OR_RETURN(const auto listen, http::split_listen(o.http.listen));
-  if (listen.second == 0) return invalid("http.listen uses any free port; name the address (--url)");
-  const std::string host = listen.first == "0.0.0.0" ? "127.0.0.1" : listen.first;
-  return fmt::format("http://{}:{}", host, listen.second);
+  ASSIGN_OR_RETURN(http::Place at, http::read_place(o.http.listen));
+  if (at.path.empty() && at.port == 0)
+    return invalid("http.listen uses any free port; name the address (--url)");
+  if (at.host == "0.0.0.0") at.host = "127.0.0.1";
+  if (at.host == "::") at.host = "::1";
+  return at.url();
 }
 
 }  // namespace

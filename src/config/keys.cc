@@ -355,7 +355,13 @@ void state_keys(const Add& add) {
 
 void http_keys(const Add& add) {
   add(text_key("http.listen", AT(http.listen),
-               "host:port (IPv4) of serve's HTTP server. Port 0: any free port. Empty: no server."));
+               "host:port of serve's HTTP server, such as [::]:9464 for IPv6 and IPv4, or unix:/path. Port "
+               "0: any free "
+               "port. Empty: no server."));
+  add(list_key(
+      "http.hosts", AT(http.hosts),
+      "Names with a dot by which clients may call the server, as in the header Host; \"*\" permits all. "
+      "Addresses, localhost and names without a dot are always permitted."));
   add(text_key("http.token_file", AT(http.token_file),
                "File with the bearer token for requests that change something. DOPPEL_HTTP_TOKEN in the "
                "environment overrides it. With neither, such requests are refused."));

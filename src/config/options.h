@@ -124,6 +124,7 @@ struct Options {
 
   struct Http {
     std::string listen = "127.0.0.1:9464";  // empty: no server
+    std::vector<std::string> hosts;         // names by which clients call it; "*": any
     std::string token_file;                 // also DOPPEL_HTTP_TOKEN
     uint64_t max_body = 16 << 20;           // bytes
   } http;

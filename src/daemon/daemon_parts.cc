@@ -14,7 +14,7 @@ namespace {
 // Starts the server of http.listen without routes; null if http.listen is empty.
 absl::StatusOr<std::unique_ptr<http::Server>> open_http(const Options& o) {
   if (o.http.listen.empty()) return nullptr;
-  http::ServerOptions options{.listen = o.http.listen, .max_body = o.http.max_body};
+  http::ServerOptions options{.listen = o.http.listen, .hosts = o.http.hosts, .max_body = o.http.max_body};
   ASSIGN_OR_RETURN(options.token,
                    http::load_token("http.token_file", o.http.token_file, "DOPPEL_HTTP_TOKEN"));
   ASSIGN_OR_RETURN(std::unique_ptr<http::Server> server, http::Server::start(std::move(options)));

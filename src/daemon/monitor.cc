@@ -41,13 +41,18 @@ Monitor::Monitor(const About& about)
       turned_ms_(now_ms()) {}
 
 void Monitor::answer(http::Server& server) {
-  server.route("GET", "/metrics", [this](const http::Request&) {
-    return http::Response{.body = metrics_.text(),
-                          .content_type = "text/plain; version=0.0.4; charset=utf-8"};
-  });
-  server.route("GET", "/live", [this](const http::Request&) { return live(); });
-  server.route("GET", "/ready",
-               [this](const http::Request& r) { return readiness(r.query_value("standby").has_value()); });
+  server.route(
+      "GET", "/metrics",
+      [this](const http::Request&) {
+        return http::Response{.body = metrics_.text(),
+                              .content_type = "text/plain; version=0.0.4; charset=utf-8"};
+      },
+      http::Access::probe);
+  server.route("GET", "/live", [this](const http::Request&) { return live(); }, http::Access::probe);
+  server.route(
+      "GET", "/ready",
+      [this](const http::Request& r) { return readiness(r.query_value("standby").has_value()); },
+      http::Access::probe);
   // Web replaces this page once the stream runs.
   server.route("GET", "/", [this](const http::Request&) { return starting_page(); });
   server.route("GET", "/version", [](const http::Request&) {

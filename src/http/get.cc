@@ -3,6 +3,7 @@
 #include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,20 +19,33 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct Place {
+struct Address {
   std::string host, port, path;
+  std::string socket;  // path of a unix socket
+  std::string name;    // for the header Host
 };
 
-absl::StatusOr<Place> split(const std::string& url) {
+absl::StatusOr<Address> split(const std::string& url) {
   constexpr std::string_view kScheme = "http://";
   if (!url.starts_with(kScheme)) return invalid(url + ": an address must begin with http://");
-  Place out;
+  Address out;
+  if (constexpr std::string_view kUnix = "unix:"; url.substr(kScheme.size()).starts_with(kUnix)) {
+    const size_t begin = kScheme.size() + kUnix.size(), end = std::min(url.find(':', begin), url.size());
+    out.socket = url.substr(begin, end - begin);
+    out.path = end + 1 < url.size() ? url.substr(end + 1) : "/";
+    out.name = "localhost";
+    return out;
+  }
   const size_t slash = std::min(url.find('/', kScheme.size()), url.size());
   out.path = slash == url.size() ? "/" : url.substr(slash);
   out.host = url.substr(kScheme.size(), slash - kScheme.size());
-  const size_t colon = out.host.rfind(':');
-  out.port = colon == std::string::npos ? "80" : out.host.substr(colon + 1);
-  out.host.resize(std::min(colon, out.host.size()));
+  out.name = out.host;
+  const size_t bracket = out.host.rfind(']'), colon = out.host.rfind(':');
+  const bool has_port = colon != std::string::npos && (bracket == std::string::npos || bracket < colon);
+  out.port = has_port ? out.host.substr(colon + 1) : "80";
+  if (has_port) out.host.resize(colon);
+  if (out.host.starts_with('[') && out.host.ends_with(']'))
+    out.host = out.host.substr(1, out.host.size() - 2);
   return out;
 }
 
@@ -44,12 +58,12 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  bool open(const Place& place) {
+  bool open(const Address& at) {
+    if (!at.socket.empty()) return open_path(at.socket);
     addrinfo wanted{};
-    wanted.ai_family = AF_INET;
     wanted.ai_socktype = SOCK_STREAM;
     addrinfo* found = nullptr;
-    if (::getaddrinfo(place.host.c_str(), place.port.c_str(), &wanted, &found) != 0) return false;
+    if (::getaddrinfo(at.host.c_str(), at.port.c_str(), &wanted, &found) != 0) return false;
     fd_ = ::socket(found->ai_family, found->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     bool connected = fd_ >= 0 && ::connect(fd_, found->ai_addr, found->ai_addrlen) == 0;
     ::freeaddrinfo(found);
@@ -84,6 +98,15 @@ class Connection {
   }
 
  private:
+  bool open_path(const std::string& path) {
+    sockaddr_un to{};
+    to.sun_family = AF_UNIX;
+    if (path.size() >= sizeof to.sun_path) return false;
+    std::copy(path.begin(), path.end(), to.sun_path);
+    fd_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    return fd_ >= 0 && ::connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0;
+  }
+
   bool wait(short what) const {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()).count();
     pollfd waiting{fd_, what, 0};
@@ -97,11 +120,11 @@ class Connection {
 }  // namespace
 
 absl::StatusOr<Answer> get(const std::string& url, std::chrono::milliseconds time) {
-  ASSIGN_OR_RETURN(const Place place, split(url));
+  ASSIGN_OR_RETURN(const Address at, split(url));
   Connection connection(Clock::now() + time);
-  if (!connection.open(place)) return absl::UnavailableError(absl_sv(url + ": nobody answers there"));
+  if (!connection.open(at)) return absl::UnavailableError(absl_sv(url + ": nobody answers there"));
   std::string text;
-  if (!connection.send("GET " + place.path + " HTTP/1.1\r\nHost: " + place.host +
+  if (!connection.send("GET " + at.path + " HTTP/1.1\r\nHost: " + at.name +
                        "\r\nConnection: close\r\n\r\n") ||
       !connection.read(text)) {
     return absl::UnavailableError(absl_sv(url + ": no answer in time"));

@@ -13,7 +13,9 @@ struct Answer {
   std::string body;
 };
 
-// `url` is "http://host:port/path". Unavailable: nothing listens there, or no complete answer came in time.
+// `url` is "http://host:port/path"; the host may be "[::1]". A unix socket is
+// "http://unix:/run/doppel.sock:/path". Unavailable: nothing listens there, or no complete answer came in
+// time.
 absl::StatusOr<Answer> get(const std::string& url, std::chrono::milliseconds time);
 
 }  // namespace doppel::http

@@ -10,11 +10,6 @@ namespace {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-bool same_word(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return lower(x) == lower(y); });
-}
-
 template <typename Pairs>
 std::optional<std::string_view> find(const Pairs& pairs, std::string_view name) {
   for (const auto& [key, value] : pairs) {
@@ -24,6 +19,11 @@ std::optional<std::string_view> find(const Pairs& pairs, std::string_view name) 
 }
 
 }  // namespace
+
+bool same_word(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return lower(x) == lower(y); });
+}
 
 std::optional<std::string_view> Request::param(std::string_view name) const { return find(params, name); }
 std::optional<std::string_view> Request::query_value(std::string_view name) const {

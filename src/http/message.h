@@ -42,6 +42,8 @@ Response error(int status, std::string_view message);
 // 401, for a request without the right token.
 Response token_needed(std::string_view message);
 
+// Without regard to the case of ASCII letters.
+bool same_word(std::string_view a, std::string_view b);
 std::string_view reason(int status);  // such as "Not Found"
 
 // Decodes escapes such as %41, and + as a space if `plus_is_space` (in queries). Nullopt if an escape is

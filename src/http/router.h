@@ -16,8 +16,9 @@ namespace doppel::http {
 using Handler = std::function<Response(const Request&)>;
 
 // open: everybody who can connect may call it. token: the request needs the bearer token, and is refused if
-// none is configured.
-enum class Access { open, token };
+// none is configured. probe: as open, and a thread and connections of its own answer it when all others are
+// busy.
+enum class Access { open, token, probe };
 
 struct Route {
   std::string method;

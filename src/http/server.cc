@@ -1,311 +1,578 @@
 #include "http/server.h"
 
-#include <arpa/inet.h>
-#include <civetweb.h>
-#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <exception>
-#include <future>
-#include <mutex>
+#include <list>
 #include <thread>
-#include <type_traits>
+#include <unordered_set>
 #include <utility>
-#include <vector>
 
 #include "base/log.h"
 #include "base/status.h"
-#include "http/cutter.h"
-#include "http/exchange.h"
+#include "http/budget.h"
+#include "http/framing.h"
+#include "http/listen.h"
 #include "http/token.h"
+#include "http/unpack.h"
 
 namespace doppel::http {
-
-struct Server::Impl {
-  ServerOptions options;
-  std::string host;  // numeric
-  int port = 0;
-  Router router;
-  Cutter cutter;
-  mg_context* context = nullptr;
-
-  std::mutex mutex;
-  std::string complaint;  // civetweb's last message
-
-  absl::Status open();
-  void answer(mg_connection* connection);
-  Response respond(mg_connection* connection, const mg_request_info& info, int socket);
-};
-
 namespace {
+
+namespace asio = boost::asio;
+using asio::posix::stream_descriptor;
+using Code = boost::system::error_code;
+using std::chrono::milliseconds;
 
 // How much of a refused body is read, so that its sender sees the response.
 constexpr uint64_t kDrainedBytes = 4 << 20;
-constexpr std::chrono::milliseconds kDrainTime{1000};
+constexpr milliseconds kDrainTime{1000};
+// How long a server that stops waits for what is on its way.
+constexpr milliseconds kStopTime{1000};
+constexpr milliseconds kPause{100};  // after the process had no file descriptor for a connection
+constexpr size_t kHeadPiece = 16 << 10, kBodyPiece = 64 << 10;
+constexpr int kAcceptedAtOnce = 64;
+constexpr size_t kReserved = 16;  // connections for probes, beyond the limit
+constexpr int kOtherFiles = 512;  // what the process may open besides connections
 
-template <typename Impl>
-Impl* impl_of(const mg_connection* connection) {
-  return static_cast<Impl*>(mg_get_user_data(mg_get_context(connection)));
+Response later(int status, std::string_view message) {
+  Response out = error(status, message);
+  out.headers.emplace_back("Retry-After", "1");
+  return out;
 }
 
-// Tries to listen before civetweb does, because civetweb's error does not say whether the port is in use or
-// the address is not ours.
-absl::Status try_listen(const std::string& listen, const addrinfo& at) {
-  const int fd = ::socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return io_error("http.listen: no socket for " + listen);
-  const int yes = 1;
-  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  absl::Status status;
-  if (::bind(fd, at.ai_addr, at.ai_addrlen) != 0 || ::listen(fd, 1) != 0) {
-    const int error = errno;
-    std::string message = "http.listen: cannot listen on " + listen;
-    // These need a person; waiting does not help.
-    if (error == EADDRINUSE) {
-      status = invalid(message + ": the port is in use; name another one, or \"\" to disable the server");
-    } else if (error == EACCES || error == EADDRNOTAVAIL) {
-      status = invalid(message + ": " + std::strerror(error));
-    } else {
-      status = io_error(message, error);
-    }
+Response no_room(Budget::Full full) {
+  return full == Budget::Full::share
+             ? later(429, "the bodies that this client is sending fill its share of the memory; try again")
+             : later(503, "the bodies that clients are sending fill the memory for them; try again");
+}
+
+// Replaces line ends by spaces, so that a handler's value cannot start another header.
+void append_header(std::string& out, std::string_view name, std::string_view value) {
+  for (const std::string_view part : {name, std::string_view(": "), value}) {
+    for (const char c : part) out += c == '\r' || c == '\n' ? ' ' : c;
   }
-  ::close(fd);
-  return status;
+  out += "\r\n";
 }
 
-// Returns the numeric address, because civetweb does not resolve names. Fails if we cannot listen there.
-absl::StatusOr<std::string> resolve(const std::string& listen, const std::string& host, int port) {
-  addrinfo wanted{};
-  wanted.ai_family = AF_INET;  // civetweb was built without IPv6 here
-  wanted.ai_socktype = SOCK_STREAM;
-  wanted.ai_flags = AI_NUMERICSERV;
-  addrinfo* list = nullptr;
-  const int failed = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &list);
-  if (failed != 0)
-    return invalid("http.listen: " + listen + ": " + host +
-                   " is not an IPv4 address of this machine: " + ::gai_strerror(failed));
-  std::array<char, NI_MAXHOST> text{};
-  ::getnameinfo(list->ai_addr, list->ai_addrlen, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
-  std::string numeric = text.data();
-  absl::Status status = try_listen(listen, *list);
-  ::freeaddrinfo(list);
-  if (!status.ok()) return status;
-  return numeric;
+// Whose share of the memory a connection uses: one address, of IPv6 one network.
+std::string client_of(const sockaddr_storage& from) {
+  if (from.ss_family == AF_INET) {
+    const auto& in = reinterpret_cast<const sockaddr_in&>(from);
+    return {reinterpret_cast<const char*>(&in.sin_addr), sizeof in.sin_addr};
+  }
+  if (from.ss_family != AF_INET6) return "unix";
+  const in6_addr& address = reinterpret_cast<const sockaddr_in6&>(from).sin6_addr;
+  const auto* bytes = reinterpret_cast<const char*>(&address);
+  return IN6_IS_ADDR_V4MAPPED(&address) ? std::string(bytes + 12, 4) : std::string(bytes, 8);
 }
 
-void knock(const std::string& host, int port) {
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(static_cast<uint16_t>(port));
-  ::inet_pton(AF_INET, host.c_str(), &to.sin_addr);
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return;
-  const int ignored = ::connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to);
-  static_cast<void>(ignored);
-  ::close(fd);
+// Permits this process as many files as the connections need, and returns how many connections it may have.
+size_t permit(int connections) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return static_cast<size_t>(connections);
+  const auto wanted = static_cast<rlim_t>(connections + kOtherFiles);
+  if (limit.rlim_cur < wanted) {
+    const rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = std::min(limit.rlim_max, wanted);
+    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = before;
+  }
+  const rlim_t most = limit.rlim_cur < wanted ? limit.rlim_cur / 2 : static_cast<rlim_t>(connections);
+  return static_cast<size_t>(most);
 }
 
 }  // namespace
 
-absl::StatusOr<std::pair<std::string, int>> split_listen(const std::string& listen) {
-  const auto wrong = [&] {
-    return invalid("http.listen: \"" + listen + "\" is not of the form host:port, such as 127.0.0.1:9464");
-  };
-  const size_t colon = listen.rfind(':');
-  if (colon == std::string::npos || colon == 0) return wrong();
-  std::string host = listen.substr(0, colon);
-  const std::string digits = listen.substr(colon + 1);
-  if (digits.empty() || digits.size() > 5 || digits.find_first_not_of("0123456789") != std::string::npos)
-    return wrong();
-  const int port = std::stoi(digits);
-  if (port > 65535) return wrong();
-  if (host.find(':') != std::string::npos) {
-    return invalid("http.listen: " + listen +
-                   " is an IPv6 address, which the HTTP library of this build cannot listen on; name an IPv4 "
-                   "address, such as 127.0.0.1:" +
-                   digits + " behind a proxy, or 0.0.0.0:" + digits + " for all");
+struct Server::Impl {
+  struct Connection;
+
+  explicit Impl(ServerOptions o, Listening l)
+      : options(std::move(o)),
+        listening(std::move(l)),
+        budget(std::max(options.bodies, options.max_body * 4)),
+        most(permit(options.connections)),
+        listener(io, listening.fd),
+        handlers(static_cast<size_t>(options.threads)),
+        probes(1) {
+    accept();
+    thread = std::thread([this] { io.run(); });
   }
-  if (host.empty()) return wrong();
-  return std::pair(host, port);
-}
 
-absl::Status Server::Impl::open() {
-  ASSIGN_OR_RETURN(const auto place, split_listen(options.listen));
-  ASSIGN_OR_RETURN(host, resolve(options.listen, place.first, place.second));
+  const ServerOptions options;
+  const Listening listening;
+  Router router;
+  Budget budget;
+  std::atomic<int> queued = 0;  // requests that a handler has not begun
 
-  mg_callbacks callbacks{};
-  callbacks.begin_request = [](mg_connection* connection) {
-    impl_of<Impl>(connection)->answer(connection);
-    return 1;
-  };
-  callbacks.http_error = [](mg_connection* connection, int status, const char*) {
-    write_response(connection, error(status, reason(status)), impl_of<Impl>(connection)->options.server,
-                   false);
-    return 0;
-  };
-  callbacks.log_message = [](const mg_connection* connection, const char* message) {
-    Impl* impl = impl_of<Impl>(connection);
-    if (impl != nullptr) {
-      const std::lock_guard lock(impl->mutex);
-      impl->complaint = message;
-    }
-    return 1;
-  };
+  // What follows belongs to `thread`.
+  const size_t most;  // connections
+  asio::io_context io{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};  // until stop()
+  stream_descriptor listener;
+  asio::steady_timer pause{io};
+  std::unordered_set<std::shared_ptr<Connection>> connections;
+  std::list<Connection*> waiting;  // for a head, the longest first
+  std::array<char, kBodyPiece> arrived{};
+  bool stopping = false;
 
-  const std::string port_text = host + ":" + std::to_string(place.second);
-  const std::string time_out = std::to_string(options.time_out.count());
-  const std::string threads = std::to_string(options.threads), waiting = std::to_string(options.waiting);
-  const std::string header = std::to_string(options.max_header);
-  std::vector<const char*> settings{"listening_ports",
-                                    port_text.c_str(),
-                                    "num_threads",
-                                    threads.c_str(),
-                                    "connection_queue",
-                                    waiting.c_str(),
-                                    "request_timeout_ms",
-                                    time_out.c_str(),
-                                    "max_request_size",
-                                    header.c_str(),
-                                    "decode_url",
-                                    "no",
-                                    "enable_keep_alive",
-                                    "no",
-                                    "enable_directory_listing",
-                                    "no",
-                                    "enable_auth_domain_check",
-                                    "no",
-                                    "tcp_nodelay",
-                                    "1"};
-  settings.push_back(nullptr);
+  asio::thread_pool handlers, probes;
+  std::thread thread;
 
-  mg_init_library(MG_FEATURES_DEFAULT);
-  std::array<char, 256> text{};
-  unsigned code = 0;
-  mg_error_data failure{};
-  failure.text = text.data();
-  failure.text_buffer_size = text.size();
-  // `code` is a pointer in civetweb 1.15 and a number from 1.16 on.
-  [&](auto& code_of) {
-    if constexpr (std::is_pointer_v<std::remove_reference_t<decltype(code_of)>>) code_of = &code;
-  }(failure.code);
-  mg_init_data init{&callbacks, this, settings.data()};
-  context = mg_start2(&init, &failure);
-  if (context == nullptr) {
-    mg_exit_library();
-    const std::lock_guard lock(mutex);
-    return absl::UnavailableError("http.listen: cannot serve " + options.listen + ": " +
-                                  (complaint.empty() ? std::string(text.data()) : complaint));
-  }
-  std::array<mg_server_port, 1> ports{};
-  port = mg_get_server_ports(context, 1, ports.data()) == 1 ? ports[0].port : place.second;
-  return absl::OkStatus();
-}
+  void accept();
+  void admit(int fd, const sockaddr_storage& from);
+  bool evict();
+  void stop();
+};
 
-void Server::Impl::answer(mg_connection* connection) {
-  const mg_request_info& info = *mg_get_request_info(connection);
-  const int socket = find_socket(info.remote_addr, info.remote_port, info.server_port);
-  Response response;
-  try {
-    response = respond(connection, info, socket);
-  } catch (const std::exception& failed) {
-    log::error("a request failed", {{"path", info.local_uri_raw}, {"error", failed.what()}});
-    response = error(500, "this request failed; the log says why");
-  }
-  if (response.status == 0) return;  // the client is gone
-  {
-    const Cutter::Watch watch(cutter, socket, options.time_out);
-    write_response(connection, response, options.server, std::string_view(info.request_method) == "HEAD");
-  }
-  if (response.status >= 400 && (info.content_length != 0)) {
-    if (socket >= 0) ::shutdown(socket, SHUT_WR);
-    {
-      const Cutter::Watch watch(cutter, socket, kDrainTime);
-      drain(connection, kDrainedBytes);
-    }
-    // Otherwise civetweb would read the rest of the body, however large it is.
-    if (socket >= 0) ::shutdown(socket, SHUT_RDWR);
-  }
-}
+// All members run on the server's thread, except handle().
+struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
+  Connection(Impl& s, int fd, std::string client_address, bool for_probes)
+      : server(s),
+        socket(s.io, fd),
+        timer(s.io),
+        client(std::move(client_address)),
+        reserved(for_probes),
+        framing(static_cast<size_t>(s.options.max_header)) {}
 
-Response Server::Impl::respond(mg_connection* connection, const mg_request_info& info, int socket) {
+  enum class Phase { idle, head, body, handling, writing, draining, closed };
+
+  Impl& server;
+  stream_descriptor socket;
+  asio::steady_timer timer;
+  uint64_t armed = 0;  // counts the times that the timer was set
+  const std::string client;
+  const bool reserved;
+  Framing framing;
+  Phase phase = Phase::idle;
+  std::list<Connection*>::iterator place;  // in `waiting`, in idle and head
+  std::string kept;                        // bytes that were read and not used yet
+
   Request request;
-  if (info.local_uri_raw == nullptr) return error(400, "the address does not belong to this server");
-  if (!read_head(info, request)) return error(400, "the query contains an invalid escape");
-  Router::Match match = router.find(request.method, request.path);
-  if (match.broken) return error(400, "the path contains an invalid escape");
-  if (match.route == nullptr && match.allowed.empty()) return error(404, "there is nothing at this address");
-  if (match.route == nullptr) {
-    Response out = error(405, "this address does not support this method");
-    std::string allowed;
-    for (const std::string& method : match.allowed) allowed += (allowed.empty() ? "" : ", ") + method;
-    out.headers.emplace_back("Allow", allowed);
-    return out;
+  std::shared_ptr<const Route> route;
+  std::string packed, body;
+  std::string_view coding;
+  Budget::Hold held;
+  bool is_head = false, keeps = true, closes = false;
+
+  std::string head_out;
+  Response response;
+  size_t written = 0;
+  uint64_t drained = 0;
+
+  void begin() {
+    enter_waiting(server.options.time_out);
+    wait_to_read();
   }
-  if (!options.token.empty()) {
-    const bool right = bearer_is(request.header("authorization").value_or(""), options.token);
-    request.token = right ? Request::Token::right : Request::Token::missing;
+
+  void enter_waiting(milliseconds time) {
+    phase = Phase::idle;
+    place = server.waiting.insert(server.waiting.end(), this);
+    set_timer(time);
   }
-  if (match.route->access == Access::token) {
-    if (options.token.empty())
+  void leave_waiting() {
+    if (phase == Phase::idle || phase == Phase::head) server.waiting.erase(place);
+  }
+
+  void set_timer(milliseconds time) {
+    timer.expires_after(time);
+    timer.async_wait([self = shared_from_this(), id = ++armed](const Code& failed) {
+      if (!failed && id == self->armed) self->too_late();
+    });
+  }
+
+  void wait_to_read() {
+    socket.async_wait(stream_descriptor::wait_read, [self = shared_from_this()](const Code& failed) {
+      if (!failed) self->readable();
+    });
+  }
+
+  void readable() {
+    if (phase == Phase::closed || phase == Phase::writing) return;
+    const size_t size = phase == Phase::idle || phase == Phase::head ? kHeadPiece : kBodyPiece;
+    const ssize_t n = ::recv(socket.native_handle(), server.arrived.data(), size, 0);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return wait_to_read();
+    if (phase == Phase::draining) {
+      drained += n > 0 ? static_cast<uint64_t>(n) : kDrainedBytes;
+      return drained < kDrainedBytes ? wait_to_read() : close();
+    }
+    if (n <= 0) {
+      return n == 0 && phase == Phase::body ? refuse(error(400, "the body ended before its length"))
+                                            : close();
+    }
+    std::string_view got(server.arrived.data(), static_cast<size_t>(n));
+    if (kept.empty()) return feed(got);
+    std::string all = std::exchange(kept, {});
+    all += got;
+    feed(all);
+  }
+
+  // Goes through bytes until it needs more, or a request is complete.
+  void feed(std::string_view bytes) {
+    if (phase == Phase::idle && !bytes.empty()) {
+      phase = Phase::head;
+      set_timer(server.options.time_out);
+    }
+    while (phase == Phase::head || phase == Phase::body) {
+      switch (framing.read(bytes)) {
+        case Framing::Got::more:
+          kept = bytes;
+          return wait_to_read();
+        case Framing::Got::head:
+          begin_request();
+          break;
+        case Framing::Got::piece:
+          take(framing.piece());
+          break;
+        case Framing::Got::end:
+          dispatch();
+          break;
+        case Framing::Got::refused:
+          leave_waiting();
+          phase = Phase::body;
+          refuse(error(framing.refusal().status, framing.refusal().message));
+          break;
+      }
+    }
+    kept = bytes;
+  }
+
+  void begin_request() {
+    leave_waiting();
+    phase = Phase::body;
+    keeps = framing.head().keeps && !reserved;
+    if (std::optional<Response> refusal = look_at_head()) {
+      closes = refusal->status == 400;  // whoever sent that may mean another request by what follows
+      return refuse(*std::move(refusal));
+    }
+    const Head& head = framing.head();
+    if (head.length == 0) return;
+    set_timer(server.options.time_out);
+    if (head.length) (coding.empty() ? body : packed).reserve(*head.length);
+    constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+    if (head.continues) ::send(socket.native_handle(), kContinue.data(), kContinue.size(), MSG_NOSIGNAL);
+  }
+
+  std::optional<Response> look_at_head() {
+    Head& head = framing.head();
+    is_head = head.method == "HEAD";
+    std::string_view target = head.target, host = head.host;
+    for (const std::string_view scheme : {"http://", "https://"}) {
+      if (!target.starts_with(scheme)) continue;
+      target.remove_prefix(scheme.size());
+      host = target.substr(0, target.find_first_of("/?"));
+      target.remove_prefix(host.size());
+    }
+    const std::optional<bool> called = may_be_called(host, server.options.hosts);
+    if (!called) return error(400, "the name of the host is malformed");
+    if (!*called)
+      return error(403, "this server is not called " + std::string(host) + "; http.hosts has its names");
+    if (!target.starts_with('/')) return error(400, "the address does not belong to this server");
+    const std::string_view path = target.substr(0, target.find('?'));
+    auto query = parse_query(target.substr(std::min(path.size() + 1, target.size())));
+    if (!query) return error(400, "the query contains an invalid escape");
+    Router::Match match = server.router.find(head.method, path);
+    if (match.broken) return error(400, "the path contains an invalid escape");
+    if (match.route == nullptr && match.allowed.empty())
+      return error(404, "there is nothing at this address");
+    if (match.route == nullptr) {
+      Response out = error(405, "this address does not support this method");
+      std::string allowed;
+      for (const std::string& method : match.allowed) allowed += (allowed.empty() ? "" : ", ") + method;
+      out.headers.emplace_back("Allow", allowed);
+      return out;
+    }
+    route = std::move(match.route);
+    if (reserved && route->access != Access::probe)
+      return later(503, "this server has all the connections that it may have; try again");
+    request = {.method = is_head ? "GET" : std::string_view(head.method),
+               .path = path,
+               .params = std::move(match.params),
+               .query = *std::move(query)};
+    for (const auto& [name, value] : head.fields) request.headers.emplace_back(name, value);
+    if (!server.options.token.empty()) {
+      const bool right = bearer_is(request.header("authorization").value_or(""), server.options.token);
+      request.token = right ? Request::Token::right : Request::Token::missing;
+    }
+    if (route->access == Access::token && server.options.token.empty())
       return error(403,
                    "changes are disabled: no token is configured (http.token_file or DOPPEL_HTTP_TOKEN)");
-    if (request.token != Request::Token::right)
+    if (route->access == Access::token && request.token != Request::Token::right)
       return token_needed("this request needs the server's bearer token");
+    return look_at_body(head);
   }
-  request.params = std::move(match.params);
-  std::string body;
-  if (request.method != "GET" && request.method != "HEAD") {
-    const Cutter::Watch watch(cutter, socket, options.time_out);
-    switch (read_body(connection, request, info.content_length, options.max_body, body)) {
-      case Body::whole:
-        break;
-      case Body::too_large:
-        return error(413, "the body is larger than " + std::to_string(options.max_body) + " bytes");
-      case Body::broken:
-        return error(408, "the body did not arrive completely in time");
+
+  std::optional<Response> look_at_body(const Head& head) {
+    coding = request.header("content-encoding").value_or("");
+    if (same_word(coding, "identity")) coding = {};
+    held = Budget::Hold(server.budget, client);
+    if (!head.length) return std::nullopt;
+    if (*head.length > server.options.max_body) return too_large();
+    const Budget::Full full = server.budget.fits(client, *head.length);
+    return full == Budget::Full::no ? std::nullopt : std::optional(no_room(full));
+  }
+
+  Response too_large() const {
+    return error(413, "the body is larger than " + std::to_string(server.options.max_body) + " bytes");
+  }
+
+  void take(std::string_view piece) {
+    std::string& to = coding.empty() ? body : packed;
+    if (to.size() + piece.size() > server.options.max_body) return refuse(too_large());
+    const Budget::Full full = held.take(piece.size());
+    if (full != Budget::Full::no) return refuse(no_room(full));
+    to += piece;
+  }
+
+  void dispatch() {
+    phase = Phase::handling;
+    ++armed;
+    timer.cancel();
+    const bool probe = route->access == Access::probe;
+    if (!probe && server.queued.fetch_add(1) >= server.options.waiting) {
+      server.queued.fetch_sub(1);
+      return refuse(later(503, "too many requests wait; try again"));
+    }
+    asio::post(probe ? server.probes : server.handlers, [self = shared_from_this(), probe]() mutable {
+      if (!probe) self->server.queued.fetch_sub(1);
+      self->response = self->handle();
+      // The last reference ends on the server's thread.
+      asio::io_context& io = self->server.io;
+      asio::post(io, [self = std::move(self)] { self->respond(); });
+    });
+  }
+
+  // On a thread of a pool.
+  Response handle() {
+    try {
+      if (!coding.empty()) {
+        Budget::Full full = Budget::Full::no;
+        const auto room = [&](uint64_t bytes) { return (full = held.take(bytes)) == Budget::Full::no; };
+        switch (unpack(coding, packed, server.options.max_body, room, body)) {
+          case Unpacked::whole:
+            break;
+          case Unpacked::unknown_coding: {
+            Response out = error(415, "a body may be packed with gzip or zstd, and with nothing else");
+            out.headers.emplace_back("Accept-Encoding", "gzip, zstd");
+            return out;
+          }
+          case Unpacked::damaged:
+            return error(400, "the body is not what its Content-Encoding says, or it is damaged");
+          case Unpacked::too_large:
+            return too_large();
+          case Unpacked::no_room:
+            return no_room(full == Budget::Full::no ? Budget::Full::all : full);
+        }
+      }
+      request.body = body;
+      return route->handler(request);
+    } catch (const std::exception& failed) {
+      log::error("a request failed", {{"path", request.path}, {"error", failed.what()}});
+      return error(500, "this request failed; the log says why");
     }
   }
-  request.body = body;
-  if (request.method == "HEAD") request.method = "GET";
-  return match.route->handler(request);
+
+  // Answers without the rest of the request. Later, because feed() still holds what follows.
+  void refuse(Response with) {
+    phase = Phase::handling;
+    // Without a body, the next request begins where this one ends.
+    if (framing.head().length != 0 || framing.refusal().message != "") closes = true;
+    ++armed;
+    timer.cancel();
+    response = std::move(with);
+    asio::post(server.io, [self = shared_from_this()] { self->respond(); });
+  }
+
+  void respond() {
+    if (phase == Phase::closed) return;
+    for (std::string* text : {&packed, &body}) std::string().swap(*text);
+    held.release();
+    keeps = keeps && !closes && !server.stopping;
+    head_out = "HTTP/1.1 " + std::to_string(response.status) + " ";
+    head_out += reason(response.status);
+    head_out += "\r\n";
+    append_header(head_out, "Server", server.options.server);
+    append_header(head_out, "Connection", keeps ? "keep-alive" : "close");
+    append_header(head_out, "Cache-Control", "no-store");
+    append_header(head_out, "X-Content-Type-Options", "nosniff");
+    for (const auto& [name, value] : response.headers) append_header(head_out, name, value);
+    if (response.status != 204) {
+      append_header(head_out, "Content-Type", response.content_type);
+      append_header(head_out, "Content-Length", std::to_string(response.body.size()));
+    }
+    head_out += "\r\n";
+    if (is_head || response.status == 204) response.body.clear();
+    written = 0;
+    phase = Phase::writing;
+    set_timer(server.stopping ? kStopTime : server.options.time_out);
+    write();
+  }
+
+  void write() {
+    while (written < head_out.size() + response.body.size()) {
+      std::array<iovec, 2> parts{
+          {{head_out.data(), head_out.size()}, {response.body.data(), response.body.size()}}};
+      size_t before = written;
+      for (iovec& part : parts) {
+        const size_t skipped = std::min(before, part.iov_len);
+        part.iov_base = static_cast<char*>(part.iov_base) + skipped;
+        part.iov_len -= skipped;
+        before -= skipped;
+      }
+      msghdr message{};
+      message.msg_iov = parts.data();
+      message.msg_iovlen = parts.size();
+      const ssize_t n = ::sendmsg(socket.native_handle(), &message, MSG_NOSIGNAL);
+      if (n >= 0) {
+        written += static_cast<size_t>(n);
+      } else if (errno == EAGAIN) {
+        socket.async_wait(stream_descriptor::wait_write, [self = shared_from_this()](const Code& failed) {
+          if (!failed && self->phase == Phase::writing) self->write();
+        });
+        return;
+      } else if (errno != EINTR) {
+        return close();
+      }
+    }
+    finish();
+  }
+
+  void finish() {
+    response = {};
+    route = nullptr;
+    is_head = false;
+    if (closes) {
+      // The client may still send what nobody reads. It must see the response before the connection breaks.
+      ::shutdown(socket.native_handle(), SHUT_WR);
+      phase = Phase::draining;
+      set_timer(server.stopping ? kStopTime : kDrainTime);
+      return wait_to_read();
+    }
+    if (!keeps) return close();
+    framing.begin();
+    enter_waiting(server.options.idle);
+    if (kept.empty()) return wait_to_read();
+    const std::string next = std::exchange(kept, {});
+    feed(next);
+  }
+
+  void too_late() {
+    if (phase == Phase::body) return refuse(error(408, "the body did not arrive completely in time"));
+    if (phase != Phase::head) return close();
+    leave_waiting();
+    phase = Phase::body;
+    closes = true;
+    refuse(error(408, "the request did not arrive completely in time"));
+  }
+
+  // The server stops.
+  void end() {
+    if (phase == Phase::idle || phase == Phase::head) return close();
+    if (phase != Phase::handling) set_timer(kStopTime);
+  }
+
+  void close() {
+    if (phase == Phase::closed) return;
+    leave_waiting();
+    phase = Phase::closed;
+    ++armed;
+    timer.cancel();
+    Code ignored;
+    socket.close(ignored);
+    held.release();
+    server.connections.erase(shared_from_this());
+    if (server.stopping && server.connections.empty()) server.io.stop();
+  }
+};
+
+void Server::Impl::accept() {
+  listener.async_wait(stream_descriptor::wait_read, [this](const Code& failed) {
+    if (failed) return;
+    for (int i = 0; i < kAcceptedAtOnce; ++i) {
+      sockaddr_storage from{};
+      socklen_t size = sizeof from;
+      const int fd = ::accept4(listener.native_handle(), reinterpret_cast<sockaddr*>(&from), &size,
+                               SOCK_CLOEXEC | SOCK_NONBLOCK);
+      if (fd >= 0) {
+        admit(fd, from);
+      } else if (errno == EAGAIN) {
+        break;
+      } else if ((errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) && !evict()) {
+        pause.expires_after(kPause);
+        pause.async_wait([this](const Code& stopped) {
+          if (!stopped) accept();
+        });
+        return;
+      }
+    }
+    accept();
+  });
+}
+
+void Server::Impl::admit(int fd, const sockaddr_storage& from) {
+  const bool reserved = connections.size() >= most && !evict();
+  if (reserved && connections.size() >= most + kReserved) {
+    ::close(fd);
+    return;
+  }
+  const auto connection = std::make_shared<Connection>(*this, fd, client_of(from), reserved);
+  connections.insert(connection);
+  connection->begin();
+}
+
+bool Server::Impl::evict() {
+  if (waiting.empty()) return false;
+  waiting.front()->close();
+  return true;
+}
+
+void Server::Impl::stop() {
+  if (!thread.joinable()) return;
+  asio::post(io, [this] {
+    stopping = true;
+    Code ignored;
+    listener.close(ignored);
+    pause.cancel();
+    if (connections.empty()) return io.stop();
+    const std::vector<std::shared_ptr<Connection>> all(connections.begin(), connections.end());
+    for (const auto& connection : all) connection->end();
+  });
+  thread.join();
+  handlers.join();
+  probes.join();
+  if (!listening.place.path.empty()) ::unlink(listening.place.path.c_str());
 }
 
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::~Server() { stop(); }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::start(ServerOptions options) {
-  auto impl = std::make_unique<Impl>();
-  impl->options = std::move(options);
-  RETURN_IF_ERROR(impl->open());
-  return std::unique_ptr<Server>(new Server(std::move(impl)));
+  ASSIGN_OR_RETURN(Listening listening, listen_at(options.listen));
+  return std::unique_ptr<Server>(
+      new Server(std::make_unique<Impl>(std::move(options), std::move(listening))));
 }
 
-int Server::port() const { return impl_->port; }
-
-std::string Server::url() const { return "http://" + impl_->host + ":" + std::to_string(impl_->port); }
+int Server::port() const { return impl_->listening.place.port; }
+std::string Server::url() const { return impl_->listening.place.url(); }
 
 void Server::route(std::string method, std::string_view pattern, Handler handler, Access access) {
   impl_->router.add(std::move(method), pattern, std::move(handler), access);
 }
 
-// civetweb checks only every two seconds whether it must stop, and at each new connection. So this connects.
-void Server::stop() {
-  mg_context* const context = std::exchange(impl_->context, nullptr);
-  if (context == nullptr) return;
-  std::promise<void> ended;
-  std::future<void> end = ended.get_future();
-  std::thread stopping([&] {
-    mg_stop(context);
-    ended.set_value();
-  });
-  do {
-    knock(impl_->host, impl_->port);
-  } while (end.wait_for(std::chrono::milliseconds(5)) == std::future_status::timeout);
-  stopping.join();
-  mg_exit_library();
-}
+void Server::stop() { impl_->stop(); }
 
 }  // namespace doppel::http

@@ -1,15 +1,18 @@
 #pragma once
-// A small HTTP/1.1 server on civetweb's threads. It knows nothing of documents.
+// An HTTP/1.1 server. It knows nothing of documents.
 //
-// It answers one request on each connection. An unknown path gets 404, a wrong method 405 with Allow, and a
-// body that is too large 413; every error is JSON (message.h). It disconnects a client that sends or reads
-// too slowly. Handlers run on the server's threads, several in parallel.
+// One thread reads, writes and keeps the time for all connections, so a slow client costs no thread; handlers
+// run on a small pool of others, several in parallel. Connections stay open for more requests, which may be
+// sent before their answers. A request that two servers could read differently is refused (framing.h). An
+// unknown path gets 404, a wrong method 405 with Allow, and a body that is too large 413; every error is JSON
+// (message.h). Bodies may be packed with gzip or zstd.
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "http/router.h"
@@ -17,19 +20,23 @@
 namespace doppel::http {
 
 struct ServerOptions {
-  std::string listen = "127.0.0.1:9464";  // host:port, IPv4; port 0 chooses a free one
+  std::string listen = "127.0.0.1:9464";  // see read_place(); port 0 chooses a free one
+  std::vector<std::string> hosts;         // see may_be_called()
   std::string token;                      // for Access::token; empty: those routes answer 403
-  uint64_t max_body = 16 << 20;           // bytes
-  int max_header = 16 << 10;              // bytes of request line and headers
-  int threads = 16;                       // requests that are handled in parallel
-  int waiting = 64;                       // accepted connections that wait for a thread
+  uint64_t max_body = 16 << 20;           // bytes, also of a body that was unpacked
+  // Bytes of bodies at a time; a client (an address) has a quarter. At least four times max_body.
+  uint64_t bodies = 64 << 20;
+  int max_header = 16 << 10;  // bytes of request line and headers
+  int threads = 16;           // requests that are handled in parallel
+  int waiting = 1024;         // requests that wait for a thread; more get 503
+  // Most connections, fewer if the process may not open that many files. A new one takes the place of the one
+  // that has waited longest for a request. If there is none, a few more may send probes.
+  int connections = 4096;
   // Applies three times: to the head of a request, to its body, and to the client's reading of the response.
   std::chrono::milliseconds time_out{5000};
-  std::string server = "doppel";  // value of the header Server
+  std::chrono::milliseconds idle{60'000};  // how long a connection waits for its next request
+  std::string server = "doppel";           // value of the header Server
 };
-
-// Splits "host:port". The error names the setting http.listen.
-absl::StatusOr<std::pair<std::string, int>> split_listen(const std::string& listen);
 
 class Server {
  public:
@@ -40,13 +47,14 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  int port() const;         // the actual port
-  std::string url() const;  // such as "http://127.0.0.1:9464"
+  int port() const;         // the actual port; 0 for a unix socket
+  std::string url() const;  // see Place::url()
 
   // Any thread may call it at any time, except a handler.
   void route(std::string method, std::string_view pattern, Handler handler, Access access = Access::open);
 
-  // Waits for the handlers that run, so these must not wait for the caller.
+  // Answers what it has received, then closes all connections. Waits for the handlers that run, so these must
+  // not wait for the caller.
   void stop();
 
  private:

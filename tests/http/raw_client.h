@@ -17,7 +17,12 @@ namespace doppel::testing {
 
 class RawClient {
  public:
-  explicit RawClient(int port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  // `from` chooses the client's address, 127.0.0.`from`.
+  explicit RawClient(int port, int from = 1) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in own{};
+    own.sin_family = AF_INET;
+    own.sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + static_cast<uint32_t>(from));
+    EXPECT_EQ(::bind(fd_, reinterpret_cast<sockaddr*>(&own), sizeof own), 0);
     sockaddr_in to{};
     to.sin_family = AF_INET;
     to.sin_port = htons(static_cast<uint16_t>(port));
@@ -43,6 +48,8 @@ class RawClient {
     }
     return true;
   }
+  // Says that nothing more will be sent, so the server closes when it has answered.
+  void finish() const { ::shutdown(fd_, SHUT_WR); }
   // Returns everything that arrives until the other side closes, or a minute has passed.
   std::string receive() const {
     std::string out;
@@ -64,6 +71,7 @@ class RawClient {
 inline std::string ask(int port, std::string_view bytes) {
   const RawClient client(port);
   client.send(bytes);
+  client.finish();
   return client.receive();
 }
 
