@@ -30,6 +30,7 @@ struct WebParts {  // the references outlive the Web
   std::function<std::vector<PageData::Lag>()> lags;
   // Called on any thread; empty if one process does everything.
   std::function<ClusterPart()> cluster;
+  int bell = -1;  // see Mailbox
 };
 
 class Web {

@@ -1,6 +1,7 @@
 #include "roles/files.h"
 
 #include <fmt/format.h>
+#include <sys/eventfd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -17,6 +18,7 @@
 #include "daemon/report.h"
 #include "daemon/web.h"
 #include "fetch/configured.h"
+#include "files/fd.h"
 #include "files/follow/follow_source.h"
 #include "files/places.h"
 #include "files/write/files_sink.h"
@@ -146,6 +148,8 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   start = Clock::now();
   FollowOptions follow{.files =
                            files_source_options(o, o.files.paths, daemon->engine.scheme, o.files.unique)};
+  const Fd bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  follow.bell = bell.get();
   // Symbolic links among the inputs may still lead to these.
   follow.finder.left_out = {o.state_directory};
   for (const auto& [what, path] : outputs_of(o)) {
@@ -168,7 +172,8 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
                                  .bodies = index->bodies(),
                                  .forgetting = &forgetting,
                                  .checkpoint = [&] { return state.checkpoint(); },
-                                 .snapshots = [&] { return state.checkpoint_stats(); }});
+                                 .snapshots = [&] { return state.checkpoint_stats(); },
+                                 .bell = bell.get()});
   monitor.ready(engine);
   log::info("ready", {{"input_listed_ms", ms_since(start)}, {"epoch", recovered.epoch}});
   notify::ready();

@@ -13,6 +13,10 @@ namespace doppel {
 
 class Mailbox {
  public:
+  // `bell` is an eventfd (not owned) that each question rings, so that a source that waits for input lets the
+  // pipeline's thread answer; -1: none.
+  explicit Mailbox(int bell = -1) : bell_(bell) {}
+
   // Any thread except the pipeline's may call it. Returns true once `question` has run on the pipeline's
   // thread. Returns false if it did not begin within the time, if too many others wait, or after close();
   // then it never runs. What `question` refers to need only live until this returns.
@@ -31,6 +35,7 @@ class Mailbox {
     State state = State::waiting;
   };
 
+  const int bell_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::shared_ptr<Letter>> waiting_;

@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 
 #include <map>
 #include <random>
 #include <set>
 
+#include "files/fd.h"
 #include "files/files_testing.h"
 #include "files/position.h"
 
@@ -543,6 +545,22 @@ TEST(FollowPosition, IsWhatItWasAfterAnyHistory) {
     bad[i] = static_cast<char>(bad[i] ^ (1 << (random() % 8)));
     EXPECT_FALSE(FollowPosition::parse(bad).ok()) << i;
   }
+}
+
+TEST_P(Follow, ABellEndsTheWait) {
+  const Fd bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  const std::string in = dir / "in";
+  fs::create_directories(in);
+  FollowOptions options = following({in});
+  options.bell = bell.get();
+  Followed f(options);
+  f.nothing_comes();
+  ASSERT_EQ(::eventfd_write(bell.get(), 3), 0);
+  f.nothing_comes();
+  eventfd_t rings = 0;
+  EXPECT_NE(::eventfd_read(bell.get(), &rings), 0) << "nobody heard it";
+  write_file(in + "/a.txt", "a text");
+  f.await(1);
 }
 
 }  // namespace

@@ -1,9 +1,13 @@
 #include "status/turn.h"
 
 #include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <thread>
 #include <vector>
+
+#include "status/mailbox.h"
 
 namespace doppel {
 namespace {
@@ -39,6 +43,21 @@ TEST(Turn, SendsAwayWhoWaitsTooLong) {
   }
   const Turn::Lock again(turn, milliseconds(0));
   EXPECT_TRUE(again.owns());
+}
+
+TEST(Mailbox, AQuestionRings) {
+  const int bell = ::eventfd(0, EFD_CLOEXEC);
+  Mailbox mailbox(bell);
+  bool answered = false;
+  std::jthread pipeline([&] {
+    eventfd_t rings = 0;
+    ASSERT_EQ(::eventfd_read(bell, &rings), 0);  // waits for the bell
+    mailbox.answer();
+  });
+  EXPECT_TRUE(mailbox.ask([&] { answered = true; }, std::chrono::minutes(1)));
+  EXPECT_TRUE(answered);
+  pipeline.join();
+  ::close(bell);
 }
 
 }  // namespace

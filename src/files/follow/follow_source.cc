@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <deque>
@@ -28,6 +29,7 @@ class FollowSource final : public Source, private Finds {
  public:
   FollowSource(const FollowOptions& options, FollowPosition position)
       : options_(options.files),
+        bell_(options.bell),
         finder_(options.finder, *this),
         position_(std::move(position)),
         logs_(options.finder.settle, finder_, position_, problems_,
@@ -75,7 +77,7 @@ class FollowSource final : public Source, private Finds {
       if (!batch.records.empty() || !batch.problems.empty()) break;
       if (!follows_ && pipes_.empty() && queue_.empty()) return false;
       if (Clock::now() >= deadline || options_.stop()) return true;
-      if (queue_.empty()) wait(std::min(deadline, finder_.next_look()));
+      if (queue_.empty() && wait(std::min(deadline, finder_.next_look()))) return true;
     }
     complete_.seal();
     batch.position = position_.encode();
@@ -234,16 +236,20 @@ class FollowSource final : public Source, private Finds {
     return absl::OkStatus();
   }
 
-  void wait(Clock::time_point until) {
+  // Returns whether the bell rang.
+  bool wait(Clock::time_point until) {
     std::vector<pollfd> fds;
-    fds.reserve(pipes_.size() + 1);
+    fds.reserve(pipes_.size() + 2);
     for (const File& pipe : pipes_) fds.push_back({pipe->fd(), POLLIN, 0});
     if (finder_.fd() >= 0) fds.push_back({finder_.fd(), POLLIN, 0});
+    fds.push_back({bell_, POLLIN, 0});  // poll() ignores -1
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
     ::poll(fds.data(), fds.size(), static_cast<int>(std::clamp<int64_t>(left, 0, kLongestWait.count())));
     for (size_t i = 0; i < pipes_.size(); ++i) {
       if (fds[i].revents != 0) enqueue(pipes_[i]);
     }
+    eventfd_t rings = 0;
+    return fds.back().revents != 0 && ::eventfd_read(bell_, &rings) == 0;
   }
 
   // Reports files of lines that an earlier run had begun and that were not found.
@@ -263,6 +269,7 @@ class FollowSource final : public Source, private Finds {
   }
 
   const FilesSourceOptions options_;
+  const int bell_;
   Finder finder_;
   FollowPosition position_;
   std::vector<Problem> problems_;

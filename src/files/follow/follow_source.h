@@ -27,6 +27,9 @@ namespace doppel {
 struct FollowOptions {
   FilesSourceOptions files;
   FinderOptions finder;
+  // An eventfd (not owned). When somebody writes to it, the next() that waits returns at once, if with an
+  // empty batch.
+  int bell = -1;
 };
 
 // `position` comes from an earlier run, which may have used open_files_source(), or is empty. The source is
