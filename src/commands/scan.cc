@@ -13,6 +13,7 @@
 #include "commands/commands.h"
 #include "commands/progress.h"
 #include "commands/say.h"
+#include "commands/scan_groups.h"
 #include "commands/scan_places.h"
 #include "commands/scan_summary.h"
 #include "fetch/configured.h"
@@ -31,6 +32,7 @@ namespace doppel {
 namespace {
 
 constexpr uint64_t kMessagesShown = 20;
+constexpr size_t kLinesOfSummary = 7;  // that usually follow the groups, with the next prompt
 
 // Prints the first messages about single records and inputs; the others are only counted.
 class Messages {
@@ -157,6 +159,9 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   Progress progress(*source, engine.originals(), !flags.quiet);
   messages.attach(&progress);
   SessionJournal journal(*index);
+  std::unique_ptr<ScanGroups> groups;
+  if (flags.groups) groups = std::make_unique<ScanGroups>();
+  absl::Status grouped;
   KnownAgain known_again(engine.originals().next_seq(), engine.originals().first_own());
   Pipeline pipeline = assemble(o, engine, state, outer_of(*source, fetching.get()), *sink);
   pipeline.journal = &journal;
@@ -167,6 +172,7 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   pipeline.observe = [&](const Decided& decided, const BatchTimes&) {
     if (cdxj != nullptr && recovered.fresh) cdxj->add(decided.batch);
     if (best != nullptr) best->add(decided);
+    if (groups != nullptr && grouped.ok()) grouped = groups->add(decided);
   };
   pipeline.progress = [&](const Counters& counters) { progress.update(counters); };
   ASSIGN_OR_RETURN(Counters counters, run_pipeline(pipeline));
@@ -182,9 +188,15 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   if (state != nullptr) RETURN_IF_ERROR(state->checkpoint());
 
   progress.clear();
+  if (groups != nullptr) {
+    RETURN_IF_ERROR(grouped);
+    const ScreenSize screen = screen_size();
+    write_out(groups->text(std::max(screen.rows, 2 * kLinesOfSummary) - kLinesOfSummary, screen.columns));
+    flush_out();
+  }
   if (!flags.quiet)
     print_summary(counters, engine, index->own_bodies(), progress.seconds(), sink->keeper().cut(),
-                  o.input.extract);
+                  o.input.extract, groups != nullptr);
   if (stop_asked()) {
     note("interrupted; everything up to here is written");
     if (cdxj != nullptr)
@@ -216,7 +228,7 @@ int scan_main(int argc, char** argv) {
       "file as one document. It recognises Parquet, Arrow, gzip and zstd by their content. It writes one "
       "JSON line "
       "per\n"
-      "duplicate, or per document with --all.\n\n"
+      "duplicate, or per document with --all. On a terminal it shows originals and their copies instead.\n\n"
       "Examples:\n"
       "  doppel scan crawl.jsonl.gz > duplicates.jsonl\n"
       "  doppel scan --all --threshold 0.7 articles/ | jq .verdict\n"
@@ -226,7 +238,9 @@ int scan_main(int argc, char** argv) {
   ScanFlags flags;
   CommonFlags common;
   app.add_option("PATH", flags.paths, "files, directories, or - for stdin")->default_str("-");
-  app.add_option("-o,--output", flags.sink.output, "where the lines go; - is stdout")->capture_default_str();
+  auto* output = app.add_option("-o,--output", flags.sink.output,
+                                "where the lines go; - is stdout. Without it a terminal shows groups: "
+                                "originals and their copies");
   auto* all = app.add_flag("--all", flags.all,
                            "a line per document, in input order, with its verdict; with -o "
                            "FILE.parquet a row");
@@ -284,6 +298,8 @@ int scan_main(int argc, char** argv) {
   flags.sink.mode = flags.all        ? FilesOutput::verdicts
                     : flags.clusters ? FilesOutput::clusters
                                      : FilesOutput::events;
+  flags.groups = output->count() == 0 && !flags.all && !flags.clusters && ::isatty(STDOUT_FILENO) != 0;
+  if (flags.groups) flags.sink.output.clear();
 
   if (!flags.against.empty()) common.sets.emplace_back("against", absl::StrJoin(flags.against, ","));
   absl::StatusOr<Config> config = load(common);

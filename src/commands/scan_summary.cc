@@ -12,7 +12,7 @@
 namespace doppel {
 
 void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies, double seconds,
-                   const Keeper::Cut& cut, std::string_view extract) {
+                   const Keeper::Cut& cut, std::string_view extract, bool groups) {
   const OriginalsStats stats = engine.originals().stats();
   const uint64_t unique = c.unique - c.bytes_unique, copies = c.duplicates() - c.bytes_copies;
   const uint64_t bytes_only = c.bytes_unique + c.bytes_copies;
@@ -23,12 +23,12 @@ void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies
             with_commas(static_cast<uint64_t>(c.records / std::max(seconds, 1e-9))),
             c.bytes / 1e6 / std::max(seconds, 1e-9));
   print_err(
-      "  {} unique, {} duplicates ({} exact, {} near){}\n", with_commas(unique), with_commas(copies),
+      "  {} unique, {} ({} exact, {} near){}\n", with_commas(unique), counted(copies, "duplicate"),
       with_commas(c.exact - c.bytes_copies), with_commas(c.near),
       unique + copies == 0 ? "" : fmt::format(", {:.1f} % of documents", 100.0 * copies / (unique + copies)));
   if (bytes_only != 0) {
-    print_err("  {} other records compared by payload digest alone: {} unique, {} duplicates\n",
-              with_commas(bytes_only), with_commas(c.bytes_unique), with_commas(c.bytes_copies));
+    print_err("  {} other records compared by payload digest alone: {} unique, {}\n", with_commas(bytes_only),
+              with_commas(c.bytes_unique), counted(c.bytes_copies, "duplicate"));
   }
   if (c.pages != 0) {
     print_err("  {} compared by {}\n", counted(c.pages, "page"),
@@ -80,6 +80,8 @@ void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies
   if (c.listings_capped != 0) {
     print_err("  {} times a band was full (max_listed)\n", with_commas(c.listings_capped));
   }
+  if (groups && copies + c.bytes_copies != 0)
+    print_err("  -o FILE writes an event for each duplicate, --keep FILE the unique documents\n");
 }
 
 }  // namespace doppel

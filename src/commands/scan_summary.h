@@ -7,8 +7,8 @@
 
 namespace doppel {
 
-// Prints the summary of `doppel scan` on stderr.
+// Prints the summary of `doppel scan` on stderr. `groups`: they were shown, and no events were written.
 void print_summary(const Counters& counters, const Engine& engine, const Bodies& bodies, double seconds,
-                   const Keeper::Cut& cut, std::string_view extract);
+                   const Keeper::Cut& cut, std::string_view extract, bool groups);
 
 }  // namespace doppel

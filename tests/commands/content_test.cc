@@ -53,7 +53,7 @@ TEST_P(ContentOfFiles, IsReadWhateverItsName) {
         run_doppel("scan --all -", "cat " + (dir / name) + " |")}) {
     EXPECT_EQ(ran.code, 0) << ran.err;
     EXPECT_THAT(ran.err, HasSubstr("2 documents, "));
-    EXPECT_THAT(ran.err, HasSubstr("1 unique, 1 duplicates (1 exact"));
+    EXPECT_THAT(ran.err, HasSubstr("1 unique, 1 duplicate (1 exact"));
   }
   // A second run reads nothing again, and nothing as another kind.
   for (const char* documents : {"2 documents, ", "0 documents, "}) {
@@ -258,7 +258,7 @@ TEST(ContentOf, PayloadsOfEveryTypeHaveCopies) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(
       ran.err,
-      AllOf(HasSubstr("2 documents in 11 records, "), HasSubstr("1 unique, 1 duplicates (1 exact, 0 near)"),
+      AllOf(HasSubstr("2 documents in 11 records, "), HasSubstr("1 unique, 1 duplicate (1 exact, 0 near)"),
             HasSubstr("7 other records compared by payload digest alone: 4 unique, 3 duplicates"),
             HasSubstr("1 skipped: not_http"), HasSubstr("1 skipped: status")));
   const std::string events = read_file(dir / "events");
@@ -284,7 +284,7 @@ TEST(ContentOf, PayloadsOfEveryTypeHaveCopies) {
   const Ran later =
       run_doppel("scan --all --state " + (dir / "state") + " -o " + (dir / "all") + " " + (dir / "b.warc"));
   EXPECT_THAT(later.err,
-              HasSubstr("1 other records compared by payload digest alone: 0 unique, 1 duplicates"));
+              HasSubstr("1 other records compared by payload digest alone: 0 unique, 1 duplicate"));
 }
 
 // Each line has the place of its record, also in a WACZ file. Lines are sorted, and only captures have one.

@@ -65,7 +65,7 @@ TEST(LargeRecords, AreKeptWhateverTheyArePackedIn) {
     const Ran ran = run_doppel("scan -o /dev/null --keep " + keep + " " + from);
     EXPECT_EQ(ran.code, 0) << ran.err;
     EXPECT_THAT(ran.err,
-                HasSubstr("2 other records compared by payload digest alone: 1 unique, 1 duplicates"));
+                HasSubstr("2 other records compared by payload digest alone: 1 unique, 1 duplicate"));
     EXPECT_TRUE(read_file(keep) == kept) << from;
   }
   // Each record is a member, even if it was streamed; and the kept file has the same records.
@@ -101,7 +101,7 @@ TEST(LargeRecords, OfTextAreComparedByTheirPayloads) {
                              (dir / "a.warc"));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.err,
-              AllOf(HasSubstr("3 other records compared by payload digest alone: 2 unique, 1 duplicates"),
+              AllOf(HasSubstr("3 other records compared by payload digest alone: 2 unique, 1 duplicate"),
                     HasSubstr("3 of them because their texts are too large to be held")));
   EXPECT_THAT(read_file(dir / "all"), HasSubstr("\"reason\":\"too_large\""));
   EXPECT_EQ(fs::file_size(dir / "kept.warc"),
