@@ -50,8 +50,8 @@ struct Command {
   int (*main)(int argc, char** argv);
 };
 
-// Runs the program: `doppel COMMAND ...`, `doppel help [COMMAND]`, `--help`, `--version`. Returns the exit
-// code.
+// Runs the program: `doppel COMMAND ...`, `doppel help [COMMAND]`, `--help`, `--version`. `doppel PATH...` is
+// the command scan, if there is one. Returns the exit code.
 int run_command(std::span<const Command> commands, int argc, char** argv);
 
 struct CommonFlags {

@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "base/check.h"
 #include "base/memory_limit.h"
@@ -29,6 +31,7 @@ constexpr std::string_view kAbout =
 
 constexpr std::string_view kExamples =
     "examples:\n"
+    "  doppel FOLDER                                 shows originals and their copies (doppel scan FOLDER)\n"
     "  doppel scan pages.jsonl > copies.jsonl        one line per copy: its original and similarity\n"
     "  doppel scan --state seen/ today/*.jsonl.gz    also compare with all earlier runs\n";
 
@@ -56,7 +59,36 @@ const Command* find_command(std::span<const Command> commands, std::string_view 
   return found == commands.end() ? nullptr : &*found;
 }
 
+// What people try first, because other programs have it.
+constexpr struct {
+  std::string_view tried, meant;
+} kMeant[] = {
+    {"dedup", "doppel scan PATH... finds duplicates; --keep FILE writes the documents without them"},
+    {"dedupe", "doppel scan PATH... finds duplicates; --keep FILE writes the documents without them"},
+    {"deduplicate", "doppel scan PATH... finds duplicates; --keep FILE writes the documents without them"},
+    {"find", "doppel scan PATH... finds duplicates"},
+    {"diff", "doppel explain FILE FILE shows what differs"},
+    {"compare", "doppel explain FILE FILE compares two documents"},
+    {"version", "doppel --version prints it"},
+    {"-V", "doppel --version prints it"},
+    {"-r", "doppel scan FOLDER reads a folder with all below it"},
+    {"-R", "doppel scan FOLDER reads a folder with all below it"},
+};
+
 int no_such_command(std::span<const Command> commands, std::string_view name) {
+  for (const auto& [tried, meant] : kMeant) {
+    if (name != tried) continue;
+    print_err("doppel: {}: no such command; {}\n", name, meant);
+    return kExitUsage;
+  }
+  if (name.starts_with('-')) {
+    print_err("doppel: {}: flags follow a command, such as doppel scan; 'doppel --help' lists them\n", name);
+    return kExitUsage;
+  }
+  if (name.find('/') != std::string_view::npos) {
+    print_err("doppel: {}: no such file or folder\n", name);
+    return kExitUsage;
+  }
   std::vector<std::string> names;
   for (const Command& command : commands) names.emplace_back(command.name);
   names.emplace_back("completion");
@@ -73,6 +105,8 @@ std::string meant_flag(const CLI::App& app) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   for (const std::string& argument : app.remaining(true)) {
+    if (argument == "-r" || argument == "-R" || argument == "--recursive")
+      return "; a folder is read with all below it, so leave " + argument + " out";
     std::string meant = did_you_mean(argument.substr(0, argument.find('=')), names);
     if (!meant.empty()) return meant;
   }
@@ -143,9 +177,13 @@ int run_named(std::span<const Command> commands, std::string_view first, int arg
     return kExitDone;
   }
   if (first == "completion") return completion_main(commands, argc, argv);
-  const Command* command = find_command(commands, first);
-  if (command == nullptr) return no_such_command(commands, first);
-  return command->main(argc - 1, argv + 1);
+  if (const Command* command = find_command(commands, first); command != nullptr)
+    return command->main(argc - 1, argv + 1);
+  std::error_code none;
+  const Command* scan = find_command(commands, "scan");
+  if (scan != nullptr && (first == "-" || std::filesystem::exists(first, none)))
+    return scan->main(argc, argv);
+  return no_such_command(commands, first);
 }
 
 }  // namespace

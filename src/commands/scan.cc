@@ -284,6 +284,16 @@ int scan_main(int argc, char** argv) {
       ->type_name("DIR")
       ->trigger_on_parse();
   add_setting_flag(app, common, "-t,--threshold", "threshold");
+  app.add_option_function<std::string>(
+         "--relations",
+         [&](const std::string& given) {
+           // doppel always looks for near copies.
+           const bool near = ("," + given + ",").find(",near,") != std::string::npos;
+           common.sets.emplace_back("relations", near ? given : "near," + given);
+         },
+         "also look for copies of parts: contained, contains, shares, with commas")
+      ->type_name("LIST")
+      ->trigger_on_parse();
   add_reading_flags(app, common);
   app.add_flag("-q,--quiet", flags.quiet, "no progress, no messages, no summary");
   add_common_flags(app, common);
@@ -294,6 +304,14 @@ int scan_main(int argc, char** argv) {
       "continues);\n"
       "70 a defect of doppel was found, and nothing was written after it; 130 interrupted (as with 3).");
   if (auto code = parse_flags(app, argc, argv)) return *code;
+  if (flags.paths.empty() && ::isatty(STDIN_FILENO) != 0) {
+    return fail(
+        "scan",
+        "name what to read: doppel scan FOLDER shows originals and their copies, doppel scan FILE... "
+        "> events.jsonl\nwrites an event for each copy, and COMMAND | doppel scan - reads JSON lines; "
+        "doppel scan --help has more",
+        kExitUsage);
+  }
   if (flags.paths.empty()) flags.paths.emplace_back("-");
   flags.sink.mode = flags.all        ? FilesOutput::verdicts
                     : flags.clusters ? FilesOutput::clusters

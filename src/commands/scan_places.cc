@@ -19,6 +19,27 @@ std::vector<NamedPath> outputs_of(const ScanFlags& flags) {
           {"--cdxj", flags.cdxj}};
 }
 
+// Refuses names of formats that are not written here. Lines of text (input.format: text) may be anything.
+absl::Status check_endings(const Options& o, const ScanFlags& flags) {
+  if (o.input.format == "text") return absl::OkStatus();
+  for (const auto& [what, path] : {NamedPath{"--output", flags.sink.output}, {"--keep", flags.sink.keep}}) {
+    const std::string ending = std::filesystem::path(path).extension().string();
+    if (ending == ".html" || ending == ".htm") {
+      return invalid(
+          fmt::format("{}: {}: doppel writes JSON lines here; name a file .jsonl. A page of two "
+                      "documents comes from: doppel explain FILE FILE --html {}",
+                      what, path, path));
+    }
+    if (ending != ".csv" && ending != ".tsv" && ending != ".xlsx") continue;
+    const std::string lines = std::filesystem::path(path).replace_extension(".jsonl").string();
+    return invalid(
+        fmt::format("{}: {}: doppel writes JSON lines here; name a file .jsonl, and make the table of it: "
+                    "duckdb -c \"COPY (FROM '{}') TO '{}'\"",
+                    what, path, lines, path));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status check_best(const Options& o, const ScanFlags& flags) {
@@ -41,6 +62,7 @@ absl::Status check_best(const Options& o, const ScanFlags& flags) {
 
 absl::Status check_places(const Config& config, const ScanFlags& flags) {
   const Options& o = config.options;
+  RETURN_IF_ERROR(check_endings(o, flags));
   for (const auto& [what, path] : outputs_of(flags)) {
     if (!path.ends_with(".parquet") && !path.ends_with(".arrow") && !path.ends_with(".feather")) continue;
     const bool table = what == "--keep" || (what == "--output" && flags.sink.mode == FilesOutput::verdicts);

@@ -64,7 +64,7 @@ void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies
     print_err("  {} had more candidates than max_checks\n", counted(c.match.checks_capped, "document"));
   }
   if (c.contained + c.contains + c.shares != 0) {
-    print_err("  of the unique ones, {} are in an original, {} have one in them, {} share a passage\n",
+    print_err("  of the unique ones, {} are parts of others; {} have others in them; {} share a passage\n",
               with_commas(c.contained), with_commas(c.contains), with_commas(c.shares));
   }
   if (cut.documents != 0) {

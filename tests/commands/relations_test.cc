@@ -48,8 +48,23 @@ TEST(Relations, AreInTheVerdictsOfUniqueDocuments) {
   EXPECT_THAT(ran.out, HasSubstr(R"("passages":[[1000,1200]],"bytes":[[)" + std::to_string(before) + "," +
                                  std::to_string(before + words(200, 400).size() - 1) + "]]"));
   EXPECT_THAT(ran.out, HasSubstr(R"("id":"near","verdict":"duplicate","duplicate_of":"whole")"));
-  EXPECT_THAT(ran.err,
-              HasSubstr("of the unique ones, 1 are in an original, 1 have one in them, 1 share a passage"));
+  EXPECT_THAT(
+      ran.err,
+      HasSubstr("of the unique ones, 1 are parts of others; 1 have others in them; 1 share a passage"));
+}
+
+TEST(Relations, AreAFlagWhichNeedsNotNameNear) {
+  TempDir dir;
+  write_file(dir / "in.jsonl",
+             line("whole", words(0, 600)) + line("half", words(0, 300)) + line("near", words(3, 600)));
+  for (const char* flag : {"--relations contained,contains ", "--relations near,contained,contains "}) {
+    const Ran ran = run_doppel("scan --all " + std::string(flag) + (dir / "in.jsonl"));
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr(R"("relations":[{"relation":"contained","id":"whole",)"));
+    EXPECT_THAT(ran.out, HasSubstr(R"("id":"near","verdict":"duplicate")"));
+    EXPECT_THAT(ran.err, HasSubstr("1 are parts of others; 0 have others in them; "));
+  }
+  EXPECT_THAT(run_doppel("scan --relations contaned " + (dir / "in.jsonl")).err, HasSubstr("contained"));
 }
 
 TEST(Relations, AreOffUnlessTheyAreAskedFor) {

@@ -126,5 +126,53 @@ TEST(Terminal, OneDuplicateIsOne) {
   EXPECT_THAT(run_doppel("scan " + (dir / "in")).err, HasSubstr("1 unique, 1 duplicate (1 exact, 0 near)"));
 }
 
+TEST(Terminal, ScanAloneExplainsItself) {
+  const Ran alone = doppel_on_terminal("scan");  // a scan that waits for the terminal would never end
+  EXPECT_EQ(alone.code, 2);
+  EXPECT_THAT(alone.out, AllOf(HasSubstr("doppel scan FOLDER"), HasSubstr("--help")));
+}
+
+TEST(Terminal, APathIsScanned) {
+  TempDir dir;
+  write_file(dir / "in/a.txt", words(0, 100));
+  write_file(dir / "in/b.txt", words(0, 100));
+  write_file(dir / "c.txt", words(0, 99));
+  EXPECT_EQ(run_doppel(dir / "in").out, run_doppel("scan " + (dir / "in")).out);
+  const Ran all = run_doppel((dir / "in") + " " + (dir / "c.txt") + " --all -q");
+  EXPECT_EQ(all.code, 0) << all.err;
+  EXPECT_EQ(lines_of(all.out), 3);
+  const Ran none = run_doppel(dir / "none");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.err, HasSubstr("no such file or folder"));
+}
+
+TEST(Terminal, WhatOtherProgramsHaveNamesTheCommand) {
+  for (const auto& [tried, meant] :
+       {std::pair("dedup x", "doppel scan PATH"), std::pair("find x", "doppel scan PATH"),
+        std::pair("diff a b", "doppel explain"), std::pair("compare a b", "doppel explain"),
+        std::pair("version", "doppel --version"), std::pair("-V", "doppel --version"),
+        std::pair("-r x", "doppel scan FOLDER"), std::pair("--keep x y", "doppel scan"),
+        std::pair("scan -r /usr/share/doc", "leave -r out")}) {
+    const Ran ran = run_doppel(tried);
+    EXPECT_EQ(ran.code, 2) << tried;
+    EXPECT_EQ(ran.out, "");
+    EXPECT_THAT(ran.err, HasSubstr(meant)) << tried;
+  }
+}
+
+TEST(Terminal, OutputsWithTheNameOfAnotherFormatAreRefused) {
+  TempDir dir;
+  write_file(dir / "in.jsonl", R"({"text":"a"})");
+  for (const auto& [flag, meant] :
+       {std::pair("-o x.html", "doppel explain"), std::pair("-o x.csv", "duckdb -c"),
+        std::pair("--keep x.csv", "duckdb -c"), std::pair("--keep x.tsv", "duckdb -c"),
+        std::pair("--keep x.html", "doppel explain"), std::pair("--keep x.xlsx", "duckdb -c")}) {
+    const Ran ran = run_doppel("scan " + std::string(flag) + " " + (dir / "in.jsonl"));
+    EXPECT_EQ(ran.code, 2) << flag;
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("JSON lines"), HasSubstr(meant))) << flag;
+    EXPECT_FALSE(testing::fs::exists("x.html") || testing::fs::exists("x.csv"));
+  }
+}
+
 }  // namespace
 }  // namespace doppel
