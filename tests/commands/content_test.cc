@@ -112,13 +112,14 @@ INSTANTIATE_TEST_SUITE_P(
                               "xz", "xzcat"},
                       Refused{"a.png", "\x89PNG\r\n\x1a\n\0\0\0\rIHDR"s, "an image", "leave it out"},
                       Refused{"a.txt", "\xff\xd8\xff\xe0\0\x10JFIF\0"s, "an image", "leave it out"},
-                      Refused{"a.pdf", "%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "PDF", "pdftotext"},
+                      Refused{"a.pdf", "%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "PDF", "pdftotext FILE"},
                       Refused{"a",
                               "\x7f"
                               "ELF\x02\x01\x01\0"s +
                                   std::string(40, '\0'),
                               "a program", "leave it out"},
-                      Refused{"a.docx", "PK\x03\x04\x14\0\x06\0"s, "ZIP", "unpack"},
+                      Refused{"a.zip", "PK\x03\x04\x14\0\x06\0"s, "ZIP", "unpack"},
+                      Refused{"b.zip", "PK\x03\x04\x14\0\0\0\0\0"s + "words/a.txt", "ZIP", "unpack"},
                       Refused{"a.wacz", "PK\x03\x04\x14\0"s, "WACZ", "archive/"},
                       Refused{"a.tar", "dir/" + std::string(253, '\0') + "ustar\0"s, "tar archive", "unpack"},
                       Refused{"b.jsonl", "\xff\xfeo\0n\0e\0 \0t\0w\0o\0"s, "UTF-16", "iconv"},

@@ -42,6 +42,7 @@ constexpr auto kArrow =
 constexpr auto kFeather =
     "a Feather file of version 1, which is not read; rewrite it with pyarrow.feather.write_feather"sv;
 constexpr auto kParquet = "PAR1"sv;
+constexpr auto kZip = "PK\x03\x04"sv;
 
 // Where one magic begins with another, the longer one comes first.
 constexpr Magic kMagics[] = {
@@ -68,9 +69,9 @@ constexpr Magic kMagics[] = {
     {0, "\xff\x06\0\0sNaPpY"sv, "packed with snappy; unpack it first"},
     {0, "7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it first"},
     {0, "Rar!\x1a\x07", "a RAR archive; unpack it first"},
-    {0, "PK\x03\x04",
-     "a ZIP archive (so are .docx and .epub); WARC files in a WACZ file are read where it is given by its "
-     "name, unpack anything else first"},
+    {0, kZip,
+     "a ZIP archive; WARC files in a WACZ file are read where it is given by its name, unpack anything else "
+     "first"},
     {0, "PK\x05\x06", "an empty ZIP archive"},
     {257, "ustar", "a tar archive; unpack it first"},
     {0, "\x89PNG\r\n\x1a\n", kImage},
@@ -90,9 +91,10 @@ constexpr Magic kMagics[] = {
     {0, "fLaC", kSound},
     {0, "ID3\x03", kSound},
     {0, "ID3\x04", kSound},
-    {0, "%PDF-", "a PDF file; extract its text first: pdftotext"},
-    {0, "{\\rtf1", "an RTF file; extract its text first"},
-    {0, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office file; extract its text first"},
+    {0, "%PDF-", "a PDF file; extract its text first: pdftotext FILE FILE.txt"},
+    {0, "{\\rtf1", "an RTF file; extract its text first: pandoc -f rtf -t plain -o FILE.txt FILE"},
+    {0, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+     "an old Office file; extract its text first: soffice --convert-to txt:Text FILE"},
     {0,
      "\x7f"
      "ELF",
@@ -107,6 +109,27 @@ constexpr Magic kMagics[] = {
     {0, "\0\0\xfe\xff"sv, kUtf32},
     {0, "\xff\xfe", kUtf16},
     {0, "\xfe\xff", kUtf16},
+};
+
+// ZIP archives that hold one document, by what is in their first bytes: OpenDocument and EPUB begin with
+// their type, Office with a list of types and the folder of the document.
+struct Zipped {
+  std::string_view contains, refusal;
+};
+constexpr Zipped kZipped[] = {
+    {"application/epub+zip",
+     "an EPUB file; extract its text first: pandoc -f epub -t plain -o FILE.txt FILE"},
+    {"application/vnd.oasis.opendocument.text",
+     "an ODT file; extract its text first: pandoc -f odt -t plain -o FILE.txt FILE"},
+    {"application/vnd.oasis.opendocument.",
+     "an OpenDocument file; extract its text first: soffice --convert-to pdf FILE, then pdftotext"},
+    {"word/", "a DOCX file; extract its text first: pandoc -f docx -t plain -o FILE.txt FILE"},
+    {"xl/",
+     "an Excel file; save it as CSV, and convert that to JSON lines: duckdb -c \"COPY (FROM 'FILE.csv') TO "
+     "'FILE.jsonl'\""},
+    {"ppt/", "a PowerPoint file; extract its text first: soffice --convert-to pdf FILE, then pdftotext"},
+    {"[Content_Types].xml",
+     "an Office file; extract its text first, of DOCX with: pandoc -f docx -t plain -o FILE.txt FILE"},
 };
 
 // For files that begin as a table but cannot be read as one.
@@ -158,6 +181,15 @@ Nesting nesting_of(std::string_view line) {
     }
   }
   return out;
+}
+
+std::string_view zip_refusal(std::string_view head, std::string_view other) {
+  const auto has = [&](std::string_view name) { return head.find(name) != std::string_view::npos; };
+  const bool office = has("[Content_Types].xml") || has("_rels/.rels"), typed = has("mimetype");
+  for (const Zipped& zipped : kZipped)
+    if (has(zipped.contains) && (zipped.contains.starts_with("application/") ? typed : office))
+      return zipped.refusal;
+  return other;
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -236,6 +268,7 @@ std::string_view unreadable(std::string_view head, bool in_lines) {
     // Lines cannot be found in it; a whole file is decoded.
     if (!in_lines && (magic.refusal == kUtf16 || magic.refusal == kUtf32))
       return wrongly_marked(head) ? kNoText : std::string_view();
+    if (magic.bytes == kZip) return zip_refusal(head, magic.refusal);
     if (magic.bytes == "BZh" && (head.size() < 10 || head.substr(4, 6) != "\x31\x41\x59\x26\x53\x59"))
       continue;
     return magic.refusal;
