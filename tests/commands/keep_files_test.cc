@@ -56,5 +56,15 @@ TEST(KeepFiles, DocumentsOfOfficeAreRefusedByTheirNameAndTheCommandThatConvertsT
   }
 }
 
+TEST(KeepFiles, AMissingTextFieldNamesTheFieldsThatAreThere) {
+  TempDir dir;
+  write_file(dir / "in.jsonl", R"({"id":1,"article":"one two","lang":"en"})"
+                               "\n");
+  const Ran ran = run_doppel("scan " + (dir / "in.jsonl"));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err,
+              AllOf(HasSubstr(R"(the fields are "id", "article", "lang")"), HasSubstr("--text-field")));
+}
+
 }  // namespace
 }  // namespace doppel

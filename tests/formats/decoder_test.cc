@@ -63,7 +63,15 @@ TEST(Json, TheFirstThatIsThereAndNotNull) {
   Decoded nothing(R"({"text": null, "id": 1})");
   EXPECT_TRUE(nothing.status.ok());
   EXPECT_EQ(nothing.document.text, "");
-  EXPECT_EQ(Decoded(R"({"id": 1})").reason(), R"(text: no field "text", "content" or "body")");
+  EXPECT_EQ(Decoded(R"({"id": 1, "art\u001bicle": "a"})").reason(),
+            R"(text: no field "text", "content" or "body"; the fields are "id", "art\u001bicle"; )"
+            "input.text (--text-field) names the right one");
+  EXPECT_EQ(Decoded("{}").reason(),
+            R"(text: no field "text", "content" or "body"; the object has no fields)");
+  std::string many = "{\"" + std::string(1000, 'n') + "\":0";
+  for (int i = 0; i < 20; ++i) many += ",\"f" + std::to_string(i) + "\":0";
+  EXPECT_THAT(Decoded(many + "}").reason(),
+              HasSubstr(R"(are "f0", "f1", "f2", "f3", "f4", "f5", "f6", ...; )"));
 }
 
 TEST(Json, WrongTypes) {
@@ -110,7 +118,9 @@ TEST(Json, Pointers) {
   EXPECT_EQ(Decoded(R"({"page": {"parts": ["x", "y"]}, "m~": {"id": "i"}})", options).document.text, "y");
   EXPECT_EQ(Decoded(R"({"page": {"parts": ["x", "y"]}, "m~": {"id": "i"}})", options).document.id, "i");
   EXPECT_EQ(Decoded(R"({"page": 3, "a/b": "z"})", options).document.text, "z");
-  EXPECT_EQ(Decoded(R"({"page": []})", options).reason(), R"(text: no field "/page/parts/1" or "/a~1b")");
+  EXPECT_EQ(Decoded(R"({"page": []})", options).reason(),
+            R"(text: no field "/page/parts/1" or "/a~1b"; the fields are "page"; )"
+            "input.text (--text-field) names the right one");
 }
 
 TEST(Json, Scopes) {

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/json_text.h"
 #include "base/memory_limit.h"
 #include "base/number.h"
 #include "base/reason.h"
@@ -102,6 +103,22 @@ std::string list_of(const std::vector<WantedField>& fields, Role role) {
     out += fmt::format("\"{}\"", names[i]);
   }
   return out;
+}
+
+// Says which fields an object has, to help who must name one. Names come from strangers, so they are quoted
+// as JSON quotes them.
+std::string those_of(dom::object object) {
+  constexpr size_t kShown = 8, kLongest = 60;
+  std::string out;
+  size_t fields = 0;
+  for (const dom::key_value_pair field : object) {
+    if (++fields > kShown || field.key.size() > kLongest) continue;
+    if (!out.empty()) out += ", ";
+    append_json_string(out, field.key);
+  }
+  if (fields == 0) return "; the object has no fields";
+  return fmt::format("; the fields are {}{}; input.text (--text-field) names the right one", out,
+                     fields > kShown ? ", ..." : "");
 }
 
 // The error for a used field whose value cannot be represented.
@@ -202,7 +219,7 @@ absl::Status JsonFields::take(const Record& record, dom::object object, Document
   }
   gathered_.put(out);
   if (!parts.has_text && !text_is_null && !preset_.text_elsewhere && !preset_.text_may_be_missing) {
-    return rejected(Reason::no_text, no_text_);
+    return rejected(Reason::no_text, no_text_ + those_of(object));
   }
   return absl::OkStatus();
 }
