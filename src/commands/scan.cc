@@ -137,7 +137,8 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   leave_out_outputs(source_options, o, flags, recovered.sink_position);
   std::unique_ptr<BestRows> best;
   if (!flags.best.empty()) {
-    best = std::make_unique<BestRows>(*Best::parse(o.input.best));
+    best = std::make_unique<BestRows>(*Best::parse(o.input.best),
+                                      flags.best == "oldest" || flags.best == "newest");
     flags.sink.keep_later = true;
   }
   if (o.cut != "nothing") flags.sink.cut = o.input;

@@ -28,6 +28,36 @@ std::string words(int from, int to) {
   return out;
 }
 
+TEST(KeepFiles, OldestAndNewestAreByTheTimesOfFiles) {
+  TempDir dir;
+  const auto now = fs::file_time_type::clock::now();
+  const auto file = [&](const std::string& name, const std::string& text, int hours) {
+    write_file(dir / ("in/" + name), text);
+    fs::last_write_time(dir / ("in/" + name), now - std::chrono::hours(hours));
+  };
+  file("a.txt", words(0, 100), 10);
+  file("b.txt", words(0, 100), 30);
+  file("c.txt", words(0, 100), 1);
+  file("d.txt", words(500, 600), 5);
+  // Read in pieces.
+  std::string large;
+  for (int i = 0; large.size() < (17u << 20); ++i) large += "w" + std::to_string(i) + " ";
+  file("l1.txt", large, 10);
+  file("l2.txt", large, 30);
+  const auto kept = [&](const std::string& best) {
+    const std::string to = dir / best;
+    const Ran ran = run_doppel("scan -q -o " + (dir / "out") + " --best " + best + " --keep-files " + to +
+                               " " + (dir / "in"));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    std::string names;
+    for (const char* name : {"a", "b", "c", "d", "l1", "l2"})
+      if (fs::exists(to + (dir / ("in/"s + name + ".txt")))) names += name + " "s;
+    return names;
+  };
+  EXPECT_EQ(kept("oldest"), "b d l2 ");
+  EXPECT_EQ(kept("newest"), "c d l1 ");
+}
+
 TEST(KeepFiles, DocumentsOfOfficeAreRefusedByTheirNameAndTheCommandThatConvertsThem) {
   const auto first = [](const std::string& type) {
     return zipped({{"mimetype", type}, {"content.xml", "<a/>"}});

@@ -1,6 +1,7 @@
 #include "files/write/files_sink.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <optional>
@@ -16,6 +17,16 @@
 #include "records/metadata.h"
 
 namespace doppel {
+namespace {
+
+// When a file was last written, in milliseconds since 1970.
+std::optional<double> time_of(const Record& record) {
+  struct stat info = {};
+  if (::stat(std::string(record.source).c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  return static_cast<double>(info.st_mtim.tv_sec) * 1e3 + static_cast<double>(info.st_mtim.tv_nsec) / 1e6;
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<FilesSink>> FilesSink::open(const FilesSinkOptions& options,
                                                            std::string_view position,
@@ -204,7 +215,9 @@ void BestRows::add(const Decided& decided) {
     const Outcome& outcome = decided.work.resolved.outcomes[i];
     if (outcome.verdict != Verdict::unique && outcome.verdict != Verdict::duplicate) continue;
     const std::optional<BestValue> its = best_of_metadata(decided.work.sign.documents[i].metadata);
-    const std::optional<double> value = its ? its->value : std::nullopt;
+    std::optional<double> value = its ? its->value : std::nullopt;
+    const Record& record = decided.batch.records[i];
+    if (!value && times_of_files_ && record.whole_file) value = time_of(record);
     const auto [found, fresh] = best_.try_emplace(outcome.seq, Row{value, records_});
     if (!fresh && by_.better(value, found->second.value)) found->second = {value, records_};
   }

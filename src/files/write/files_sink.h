@@ -78,7 +78,8 @@ class FilesSink : public Sink {
 // and one bit per record at the end.
 class BestRows {
  public:
-  explicit BestRows(const Best& by) : by_(by) {}
+  // times_of_files: a whole file without a value has the time at which it was written, in milliseconds.
+  BestRows(const Best& by, bool times_of_files) : by_(by), times_of_files_(times_of_files) {}
 
   // Adds the batches of a run in order, whose format has the setting (FormatOptions::best). Of records with
   // the same value, the first one of a cluster is best. A record without a value is worse than all others.
@@ -94,6 +95,7 @@ class BestRows {
   };
 
   const Best by_;
+  const bool times_of_files_;
   absl::flat_hash_map<Seq, Row> best_;  // by the original's number
   uint64_t records_ = 0;
 };
