@@ -11,6 +11,7 @@
 #include "base/standard_streams.h"
 #include "base/status.h"
 #include "commands/commands.h"
+#include "commands/left_out.h"
 #include "commands/progress.h"
 #include "commands/say.h"
 #include "commands/scan_groups.h"
@@ -163,6 +164,8 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   std::unique_ptr<ScanGroups> groups;
   if (flags.groups) groups = std::make_unique<ScanGroups>();
   absl::Status grouped;
+  LeftOut left_out;
+  const bool finds_left_out = !flags.sink.keep_files.empty() && recovered.fresh;
   KnownAgain known_again(engine.originals().next_seq(), engine.originals().first_own());
   Pipeline pipeline = assemble(o, engine, state, outer_of(*source, fetching.get()), *sink);
   pipeline.journal = &journal;
@@ -173,6 +176,7 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
   pipeline.observe = [&](const Decided& decided, const BatchTimes&) {
     if (cdxj != nullptr && recovered.fresh) cdxj->add(decided.batch);
     if (best != nullptr) best->add(decided);
+    if (finds_left_out) left_out.add(decided);
     if (groups != nullptr && grouped.ok()) grouped = groups->add(decided);
   };
   pipeline.progress = [&](const Counters& counters) { progress.update(counters); };
@@ -181,6 +185,12 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
     ASSIGN_OR_RETURN(const std::unique_ptr<Source> again,
                      open_files_source(to_read_again(source_options), ""));
     RETURN_IF_ERROR(keep_chosen(*again, best->choose(), *sink));
+  }
+  if (finds_left_out && !stop_asked()) {
+    left_out.find(flags.paths, {flags.sink.output, flags.sink.keep, flags.sink.rejects, flags.cdxj,
+                                flags.sink.keep_files, flags.sink.keep_directory, o.state_directory});
+    for (const std::string& file : left_out.files())
+      if (flags.keep_all) RETURN_IF_ERROR(sink->keeper().copy_file(file));
   }
   RETURN_IF_ERROR(sink->finish());
   if (cdxj != nullptr && !recovered.fresh && !stop_asked())
@@ -209,6 +219,12 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
     print_err("doppel scan: {} unique records are not in {}; the first: {}\n",
               with_commas(sink->keeper().not_kept()), flags.sink.keep + flags.sink.keep_directory,
               one_line(sink->keeper().first_not_kept(), 1000));
+  }
+  if (!left_out.files().empty()) {
+    print_err("doppel scan: --keep-files: {} {}: {}; the first: {}{}\n",
+              counted(left_out.files().size(), "other file"), flags.keep_all ? "copied, too" : "not copied",
+              left_out.kinds(), one_line(left_out.files().front(), 1000),
+              flags.keep_all ? "" : "; --keep-all copies them, too");
   }
   const uint64_t without_entry = cdxj != nullptr ? say_without_entry(*cdxj) : 0;
   return counters.rejected + counters.problems + sink->keeper().not_kept() + without_entry != 0
@@ -257,6 +273,8 @@ int scan_main(int argc, char** argv) {
                  "FIELD:max or FIELD:min (a number or a time); reads the input twice")
       ->type_name("WHAT");
   app.add_option("--keep-files", flags.sink.keep_files, "copy unique whole files below this directory");
+  app.add_flag("--keep-all", flags.keep_all,
+               "copy with --keep-files also what is no document: PDF, images, hidden and empty files");
   app.add_option("--rejects", flags.sink.rejects,
                  "write lines that could not be read, unchanged, to this file");
   app.add_option(

@@ -80,6 +80,10 @@ absl::Status check_places(const Config& config, const ScanFlags& flags) {
           what, path));
     }
   }
+  if (flags.keep_all && flags.sink.keep_files.empty())
+    return invalid("--keep-all: it says what --keep-files copies; give that, too");
+  if (flags.keep_all && !o.state_directory.empty())
+    return invalid("--keep-all: not with --state, because files of earlier runs are not read again");
   if (is_signed(o.input)) {
     for (const auto& [what, value] :
          {std::pair("--keep", flags.sink.keep + flags.sink.keep_directory),

@@ -21,6 +21,7 @@ struct ScanFlags {
   bool cdx = false;  // the index has the form of classic CDX
   std::string order = "files";
   bool all = false, clusters = false, quiet = false;
+  bool keep_all = false;
   bool groups = false;  // shown on the terminal; no events are written
 };
 

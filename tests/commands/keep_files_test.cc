@@ -28,6 +28,48 @@ std::string words(int from, int to) {
   return out;
 }
 
+TEST(KeepFiles, SaysWhatItLeavesOutAndKeepAllCopiesIt) {
+  TempDir dir;
+  write_file(dir / "in/a.txt", words(0, 100));
+  write_file(dir / "in/b.txt", words(0, 100));
+  write_file(dir / "in/paper.pdf", "%PDF-1.7\n%\xe2\xe3\xcf\xd3\n");
+  write_file(dir / "in/deep/picture.png", "\x89PNG\r\n\x1a\n\0\0\0\rIHDR"s);
+  write_file(dir / "in/.hidden", "one two three");
+  write_file(dir / "in/.git/config", "one two three");
+  write_file(dir / "in/empty.txt", "");
+  fs::create_hard_link(dir / "in/a.txt", dir / "in/z.txt");
+  fs::create_directory_symlink(dir / "in", dir / "in/deep/loop");
+  const std::string kept = (dir / "kept") + (dir / "in/");
+  const std::string flags = "scan -q -o " + (dir / "out") + " --keep-files " + (dir / "kept") + " ";
+
+  const Ran some = run_doppel(flags + (dir / "in"));
+  EXPECT_EQ(some.code, 1) << some.err;
+  EXPECT_THAT(some.err,
+              AllOf(HasSubstr("--keep-files: 5 other files not copied: 2 hidden, 1 .pdf, 1 .png, 1 empty; "
+                              "the first: " +
+                              (dir / "in/.git/config")),
+                    HasSubstr("--keep-all copies them")));
+  EXPECT_TRUE(fs::exists(kept + "a.txt"));
+  EXPECT_FALSE(fs::exists(kept + "paper.pdf"));
+
+  const Ran all = run_doppel(flags + "--keep-all " + (dir / "in"));
+  EXPECT_THAT(all.err, HasSubstr("5 other files copied, too: "));
+  for (const char* name : {"a.txt", "paper.pdf", "deep/picture.png", ".hidden", ".git/config", "empty.txt"})
+    EXPECT_EQ(read_file(kept + name), read_file(dir / ("in/"s + name))) << name;
+  EXPECT_TRUE(fs::exists(kept + "empty.txt"));
+  EXPECT_FALSE(fs::exists(kept + "b.txt")) << "a copy";
+  EXPECT_FALSE(fs::exists(kept + "z.txt")) << "the same file";
+
+  // Nothing is said where nothing is left out; what doppel writes itself does not count.
+  write_file(dir / "two/a.txt", words(0, 100));
+  const Ran none = run_doppel("scan -q -o " + (dir / "two/events.jsonl") + " --keep-files " +
+                              (dir / "two/kept") + " " + (dir / "two"));
+  EXPECT_EQ(none.err, "");
+  EXPECT_EQ(run_doppel("scan --keep-all " + (dir / "two")).code, 2);
+  EXPECT_THAT(run_doppel("scan --keep-all --keep-files x --state " + (dir / "s") + " " + (dir / "two")).err,
+              HasSubstr("not with --state"));
+}
+
 TEST(KeepFiles, OldestAndNewestAreByTheTimesOfFiles) {
   TempDir dir;
   const auto now = fs::file_time_type::clock::now();

@@ -126,7 +126,7 @@ absl::Status Keeper::keep_shorter(const Record& record, TextCutter::Shorter shor
   }
   if (record.whole_file) {
     if (options_.keep_files.empty()) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const std::string to, place_of_copy(record));
+    ASSIGN_OR_RETURN(const std::string to, place_of_copy(record.source));
     ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> out, OutputFile::open(to));
     out->append(shorter.record);
     return out->finish();
@@ -136,8 +136,8 @@ absl::Status Keeper::keep_shorter(const Record& record, TextCutter::Shorter shor
   return keep(other, true);
 }
 
-absl::StatusOr<std::string> Keeper::place_of_copy(const Record& record) const {
-  fs::path to = kept_path(options_.keep_files, record.source);
+absl::StatusOr<std::string> Keeper::place_of_copy(std::string_view source) const {
+  fs::path to = kept_path(options_.keep_files, source);
   std::error_code error;
   fs::create_directories(to.parent_path(), error);
   if (error) return io_error(fmt::format("cannot make the directory of {}", to.string()), error.value());
@@ -158,11 +158,14 @@ absl::Status Keeper::keep_record(const Record& record) {
     }
     return keep_warc(record);
   }
-  if (options_.keep_files.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::string to, place_of_copy(record));
+  return options_.keep_files.empty() ? absl::OkStatus() : copy_file(record.source);
+}
+
+absl::Status Keeper::copy_file(std::string_view source) const {
+  ASSIGN_OR_RETURN(const std::string to, place_of_copy(source));
   std::error_code error;
-  fs::copy_file(fs::path(record.source), to, fs::copy_options::overwrite_existing, error);
-  if (error) return io_error(fmt::format("cannot copy {} to {}", record.source, to), error.value());
+  fs::copy_file(fs::path(source), to, fs::copy_options::overwrite_existing, error);
+  if (error) return io_error(fmt::format("cannot copy {} to {}", source, to), error.value());
   return absl::OkStatus();
 }
 

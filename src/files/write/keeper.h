@@ -53,6 +53,8 @@ class Keeper {
   // Keeps the record with a shorter text, unless that is empty.
   absl::Status keep_shorter(const Record& record, TextCutter::Shorter shorter,
                             std::span<const ByteRange> cut);
+  // Copies a whole file below keep_files.
+  absl::Status copy_file(std::string_view source) const;
   // The file that is being written; nullptr if there is none.
   OutputFile* file() const { return file_.get(); }
   // Whether the file has the records that earlier runs kept, also originals that come again.
@@ -72,7 +74,7 @@ class Keeper {
   Keeper(const FilesSinkOptions& options, std::function<void(const std::string&)> report)
       : options_(options), report_(std::move(report)) {}
   absl::Status keep_record(const Record& record);
-  absl::StatusOr<std::string> place_of_copy(const Record& record) const;
+  absl::StatusOr<std::string> place_of_copy(std::string_view source) const;
   absl::Status keep_warc(const Record& record);
   absl::Status keep_rows_of(std::string_view source);
   absl::Status keep_beside(const Record& record);
