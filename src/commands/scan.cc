@@ -276,7 +276,7 @@ int scan_main(int argc, char** argv) {
   app.add_flag("--keep-all", flags.keep_all,
                "copy with --keep-files also what is no document: PDF, images, hidden and empty files");
   app.add_option("--rejects", flags.sink.rejects,
-                 "write lines that could not be read, unchanged, to this file");
+                 "write lines that could not be read, unchanged, to this file, and the names of such files");
   app.add_option(
       "--cdxj", flags.cdxj,
       "write a CDXJ file of all captures in the given WARC files, also of those that an earlier run "

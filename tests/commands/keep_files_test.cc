@@ -70,6 +70,28 @@ TEST(KeepFiles, SaysWhatItLeavesOutAndKeepAllCopiesIt) {
               HasSubstr("not with --state"));
 }
 
+TEST(KeepFiles, AllInputsThatCannotBeReadAreInRejects) {
+  TempDir dir;
+  write_file(dir / "in/a.txt", words(0, 100));
+  for (int i = 0; i < 30; ++i)
+    write_file(dir / ("in/p" + std::to_string(i) + ".pdf"), "%PDF-1.7\n%\xe2\xe3\xcf\xd3\n");
+  write_file(dir / "in/cut.jsonl.gz",
+             gz("{\"id\":\"x\",\"text\":\"" + words(0, 500) + "\"}\n").substr(0, 60));
+  std::string noise;  // in no charset
+  for (int i = 0; i < 300; ++i) noise += static_cast<char>(0x80 + (i * 37) % 0x80);
+  write_file(dir / "in/bad\n\"name.txt", noise);
+  const Ran ran =
+      run_doppel("scan -q -o " + (dir / "out") + " --rejects " + (dir / "rejects") + " " + (dir / "in"));
+  EXPECT_EQ(ran.code, 1) << ran.err;
+  const std::string rejects = read_file(dir / "rejects");
+  for (int i = 0; i < 30; ++i)
+    EXPECT_THAT(rejects,
+                HasSubstr("{\"unread\":\"" + (dir / ("in/p" + std::to_string(i) + ".pdf\",\"problem\":\""))));
+  EXPECT_THAT(rejects, AllOf(HasSubstr("cut.jsonl.gz\",\"problem\":"),
+                             HasSubstr("in/bad\\n\\\"name.txt\",\"problem\":"), HasSubstr("pdftotext")));
+  EXPECT_EQ(std::count(rejects.begin(), rejects.end(), '\n'), 32) << rejects;
+}
+
 TEST(KeepFiles, OldestAndNewestAreByTheTimesOfFiles) {
   TempDir dir;
   const auto now = fs::file_time_type::clock::now();

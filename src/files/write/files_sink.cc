@@ -47,7 +47,10 @@ absl::StatusOr<std::unique_ptr<FilesSink>> FilesSink::open(const FilesSinkOption
 }
 
 absl::Status FilesSink::write(const Decided& decided) {
-  for (const Problem& problem : decided.batch.problems) report_(problem.message);
+  for (const Problem& problem : decided.batch.problems) {
+    report_(problem.message);
+    reject_input(problem.source, problem.message);
+  }
   const Resolved& resolved = decided.work.resolved;
   auto better = resolved.better.begin();
   for (size_t i = 0; i < decided.batch.records.size(); ++i) {
@@ -146,13 +149,26 @@ absl::Status FilesSink::write_one(const Record& record, const SignedDocument& do
   if (outcome.verdict == Verdict::rejected) {
     RejectedRecord signed_elsewhere;
     const Record& rejected = *signed_elsewhere.of(&record, document);
-    report_(fmt::format("{}: {}", place_in_words(rejected), document.reason));
-    if (rejects_ != nullptr && !rejected.whole_file) {
+    const std::string message = fmt::format("{}: {}", place_in_words(rejected), document.reason);
+    report_(message);
+    if (rejected.whole_file) {
+      reject_input(rejected.source, message);
+    } else if (rejects_ != nullptr) {
       rejects_->append(rejected.value);
       rejects_->append("\n");
     }
   }
   return absl::OkStatus();
+}
+
+// Names an input that could not be read, or not to its end, in place of its bytes.
+void FilesSink::reject_input(std::string_view source, std::string_view message) {
+  if (rejects_ == nullptr) return;
+  std::string line = "{\"unread\":";
+  append_json_string(line, source);
+  line += ",\"problem\":";
+  append_json_string(line, message);
+  rejects_->append(line + "}\n");
 }
 
 // Appends the line of a document, if the output has one for it.

@@ -51,6 +51,7 @@ class FilesSink : public Sink {
   absl::Status ends(const Decided& decided);
   absl::Status write_better(const Decided& decided, const BetterCopy& better);
   absl::Status write_one(const Record& record, const SignedDocument& document, const Outcome& outcome);
+  void reject_input(std::string_view source, std::string_view message);
   void append_result(const SignedDocument& document, const Metadata& metadata, const Metadata& original,
                      const Outcome& outcome);
   absl::Status hand_on(bool to_disk);  // passes everything written so far to the system, or to the disk

@@ -30,9 +30,10 @@ struct FilesSinkOptions {
   std::string keep;          // file for unique lines, or (.parquet) rows; empty: none
   std::shared_ptr<parquet::KeptColumns> kept_columns;  // for rows: the columns that the source has found
   std::string
-      keep_directory;       // instead of `keep`: one file per input below it; works only without a position
-  std::string keep_files;   // directory for unique whole files
-  std::string rejects;      // file for rejected lines
+      keep_directory;      // instead of `keep`: one file per input below it; works only without a position
+  std::string keep_files;  // directory for unique whole files
+  // File for rejected lines; {"unread": NAME, "problem": WHY} stands for an input that cannot be read.
+  std::string rejects;
   bool sync = false;        // sync the files at each commit
   bool keep_later = false;  // write() keeps nothing; the caller calls keep()
   // If set, kept records, which have this format, are written without the bytes in Outcome::cut.
