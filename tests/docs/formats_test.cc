@@ -285,6 +285,7 @@ std::string position() {
       .string("generation of a resolver")
       .varint("cut")
       .string("owner")
+      .string("settings of the owner")
       .done();
 }
 
