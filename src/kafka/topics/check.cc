@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <memory>
+#include <thread>
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -20,6 +23,7 @@ namespace doppel {
 namespace {
 
 constexpr std::chrono::seconds kPatience(15);
+constexpr std::chrono::seconds kAppears(5);  // until brokers list a topic that was just made
 
 void add(std::vector<std::string>& wrong, const absl::Status& status) {
   if (!status.ok()) wrong.emplace_back(status.message());
@@ -79,6 +83,21 @@ void wrong(KafkaTopic& topic, const absl::Status& right) {
   topic.state = KafkaTopic::State::wrong;
 }
 
+// Whether the brokers list a topic that was missing and exists now. Another process may just have made it,
+// and then it is listed soon; a topic that stays away is one that we may not see.
+bool becomes_listed(const Options& o, const std::string& name) {
+  const std::unique_ptr<kafka::Cluster> cluster = kafka::connect(kafka_client(o));
+  const auto deadline = std::chrono::steady_clock::now() + kAppears;
+  do {
+    const absl::StatusOr<std::vector<kafka::TopicPartitions>> topics = cluster->topics();
+    if (topics.ok() && std::any_of(topics->begin(), topics->end(),
+                                   [&](const kafka::TopicPartitions& each) { return each.topic == name; }))
+      return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  } while (std::chrono::steady_clock::now() < deadline);
+  return false;
+}
+
 // Marks missing topics as wrong if we may not create them.
 void check_right_to_make(const Options& o, std::vector<KafkaTopic>& topics) {
   std::vector<kafka::TopicSpec> specs;
@@ -91,6 +110,7 @@ void check_right_to_make(const Options& o, std::vector<KafkaTopic>& topics) {
   const std::vector<absl::Status> rights = kafka::try_to_make(kafka_client(o), specs);
   for (size_t i = 0; i < of.size(); ++i) {
     if (!absl::IsPermissionDenied(rights[i]) && !absl::IsAlreadyExists(rights[i])) continue;
+    if (absl::IsAlreadyExists(rights[i]) && becomes_listed(o, of[i]->name)) continue;
     of[i]->says.clear();  // drops the command that would create it
     wrong(*of[i],
           absl::IsPermissionDenied(rights[i])
