@@ -73,6 +73,7 @@ void LeftOut::find(const std::vector<std::string>& paths, const std::vector<std:
 
 std::string LeftOut::kinds() const {
   std::vector<std::pair<uint64_t, std::string>> most;
+  most.reserve(kinds_.size());
   for (const auto& [kind, count] : kinds_) most.emplace_back(count, kind);
   std::stable_sort(most.begin(), most.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   constexpr size_t kShown = 6;

@@ -29,7 +29,7 @@ uint64_t bytes_of(const Record& record) {
 // The end of a name tells more than its beginning: paths share their first folders.
 std::string fitting(std::string_view name, size_t columns) {
   constexpr std::string_view kCut = "...";
-  const std::string line = one_line(name, name.size());
+  std::string line = one_line(name, name.size());
   const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
   auto characters = static_cast<size_t>(std::count_if(line.begin(), line.end(), begins));
   if (characters <= columns) return line;

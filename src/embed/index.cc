@@ -77,6 +77,7 @@ struct Index::Impl {
 
   std::vector<Signer> signers_for(const Stages& with) const {
     std::vector<Signer> out;
+    out.reserve(static_cast<size_t>(with.threads()));
     for (int i = 0; i < with.threads(); ++i) out.push_back(session->engine().make_signer());
     return out;
   }

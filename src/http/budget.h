@@ -51,7 +51,8 @@ class Budget {
       const std::lock_guard lock(budget_->mutex_);
       budget_->used_ -= bytes_;
       const auto found = budget_->of_.find(client_);
-      if ((found->second -= bytes_) == 0) budget_->of_.erase(found);
+      found->second -= bytes_;
+      if (found->second == 0) budget_->of_.erase(found);
       bytes_ = 0;
     }
 

@@ -50,6 +50,7 @@ absl::Status cannot(int fd, const std::string& listen) {
 // A socket that a daemon left when it was killed answers nobody.
 void remove_left_over(const sockaddr_un& at) {
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return;
   const bool dead =
       ::connect(fd, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 && errno == ECONNREFUSED;
   ::close(fd);

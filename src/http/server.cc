@@ -48,7 +48,7 @@ constexpr milliseconds kPause{100};  // after the process had no file descriptor
 constexpr size_t kHeadPiece = 16 << 10, kBodyPiece = 64 << 10;
 constexpr int kAcceptedAtOnce = 64;
 constexpr size_t kReserved = 16;  // connections for probes, beyond the limit
-constexpr int kOtherFiles = 512;  // what the process may open besides connections
+constexpr rlim_t kOtherFiles = 512;  // what the process may open besides connections
 
 Response later(int status, std::string_view message) {
   Response out = error(status, message);
@@ -86,7 +86,7 @@ std::string client_of(const sockaddr_storage& from) {
 size_t permit(int connections) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return static_cast<size_t>(connections);
-  const auto wanted = static_cast<rlim_t>(connections + kOtherFiles);
+  const auto wanted = static_cast<rlim_t>(connections) + kOtherFiles;
   if (limit.rlim_cur < wanted) {
     const rlim_t before = limit.rlim_cur;
     limit.rlim_cur = std::min(limit.rlim_max, wanted);
@@ -390,7 +390,7 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
   void refuse(Response with) {
     phase = Phase::handling;
     // Without a body, the next request begins where this one ends.
-    if (framing.head().length != 0 || framing.refusal().message != "") closes = true;
+    if (framing.head().length != 0 || !framing.refusal().message.empty()) closes = true;
     ++armed;
     timer.cancel();
     response = std::move(with);
@@ -492,7 +492,7 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
     ++armed;
     timer.cancel();
     Code ignored;
-    socket.close(ignored);
+    (void)socket.close(ignored);
     held.release();
     server.connections.erase(shared_from_this());
     if (server.stopping && server.connections.empty()) server.io.stop();
@@ -545,7 +545,7 @@ void Server::Impl::stop() {
   asio::post(io, [this] {
     stopping = true;
     Code ignored;
-    listener.close(ignored);
+    (void)listener.close(ignored);
     pause.cancel();
     if (connections.empty()) return io.stop();
     const std::vector<std::shared_ptr<Connection>> all(connections.begin(), connections.end());

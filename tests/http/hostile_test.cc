@@ -17,7 +17,6 @@
 namespace doppel::http {
 namespace {
 
-using doppel::testing::ask;
 using doppel::testing::body_of;
 using doppel::testing::get;
 using doppel::testing::RawClient;
