@@ -47,7 +47,7 @@ constexpr milliseconds kStopTime{1000};
 constexpr milliseconds kPause{100};  // after the process had no file descriptor for a connection
 constexpr size_t kHeadPiece = 16 << 10, kBodyPiece = 64 << 10;
 constexpr int kAcceptedAtOnce = 64;
-constexpr size_t kReserved = 16;  // connections for probes, beyond the limit
+constexpr size_t kReserved = 16;     // connections for probes, beyond the limit
 constexpr rlim_t kOtherFiles = 512;  // what the process may open besides connections
 
 Response later(int status, std::string_view message) {
@@ -492,7 +492,7 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
     ++armed;
     timer.cancel();
     Code ignored;
-    (void)socket.close(ignored);
+    ignored = socket.close(ignored);
     held.release();
     server.connections.erase(shared_from_this());
     if (server.stopping && server.connections.empty()) server.io.stop();
@@ -545,7 +545,7 @@ void Server::Impl::stop() {
   asio::post(io, [this] {
     stopping = true;
     Code ignored;
-    (void)listener.close(ignored);
+    ignored = listener.close(ignored);
     pause.cancel();
     if (connections.empty()) return io.stop();
     const std::vector<std::shared_ptr<Connection>> all(connections.begin(), connections.end());
