@@ -106,7 +106,7 @@ TEST(Check, AllRightsThatAreMissingAreInOneList) {
 // Without these, serve would start, and then wait or fail.
 TEST(Check, RightsOnGroupsAndTheTransactionalIdAndOnATopicThatIsHidden) {
   const auto broker = Broker::own(1, true);
-  Case c({}, broker->bootstrap());
+  Case c({{"kafka.takeover", "standby"}}, broker->bootstrap());
   IndexSetup& setup = c.setup;
   const Options& o = setup.options();
   const std::string id = "doppel-" + o.kafka.index_log;
