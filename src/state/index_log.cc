@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <charconv>
 
 #include "base/bytes.h"
@@ -245,17 +244,16 @@ int32_t stored_incarnation(uint32_t incarnation) {
 
 uint32_t incarnation_of(int32_t stored) { return stored <= 1 ? 1 : static_cast<uint32_t>(stored); }
 
-// Of the samples whose distances to the last one have the same number of pairs of bits, the oldest stays.
+// A sample goes if the one before it is at most 16 times as far from the last record as the one behind it.
+// Distances only grow more alike, so no gap that was made here becomes wider than that.
 void add_sample(std::vector<LogProgress::Sample>& samples, const LogProgress::Sample& last) {
-  const auto class_of = [&](const LogProgress::Sample& s) {
-    return (std::bit_width(static_cast<uint64_t>(last.offset - s.offset)) + 1) / 2;
-  };
   std::erase_if(samples, [&](const LogProgress::Sample& s) { return s.offset >= last.offset; });
-  size_t kept = 0;
-  for (const LogProgress::Sample& sample : samples)
-    if (kept == 0 || class_of(samples[kept - 1]) != class_of(sample)) samples[kept++] = sample;
-  samples.resize(kept);
   samples.push_back(last);
+  const auto distance = [&](size_t i) { return last.offset - samples[i].offset; };
+  size_t kept = 1;
+  for (size_t i = 1; i < samples.size(); ++i)
+    if (i + 1 == samples.size() || distance(kept - 1) / 16 > distance(i + 1)) samples[kept++] = samples[i];
+  samples.resize(kept);
 }
 
 void put_progress(std::string& out, const LogProgress& progress) {

@@ -341,7 +341,7 @@ RC_GTEST_PROP(AddSample, KeepsFewThatAreNear, (uint64_t seed)) {
     RC_ASSERT(samples.back().offset == last && samples.size() <= 10);
     for (size_t i = 1; i < samples.size(); ++i) {
       const int64_t newer = last - samples[i].offset, older = last - samples[i - 1].offset;
-      RC_ASSERT(older > newer && older <= 16 * newer + 64 * 50);
+      RC_ASSERT(older > newer && older <= 16 * newer + 50);
     }
   }
 }
