@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/crc32c.h"
+#include "base/checksums.h"
 #include "base/simd.h"
 #include "sketch/compact_set.h"
 #include "sketch/sketch.h"

@@ -13,7 +13,6 @@
 #include "base/executor.h"
 #include "base/status.h"
 #include "commands/commands.h"
-#include "commands/say.h"
 #include "files/output_file.h"
 #include "files/places.h"
 #include "fmt/format.h"

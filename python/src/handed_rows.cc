@@ -3,8 +3,8 @@
 #include <fcntl.h>
 
 #include "base/bytes.h"
-#include "base/crc32c.h"
-#include "base/kill_point.h"
+#include "base/checksums.h"
+#include "base/faults.h"
 #include "base/status.h"
 
 namespace doppel::python {

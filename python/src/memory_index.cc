@@ -8,7 +8,6 @@
 #include "config/config.h"
 #include "fmt/format.h"
 #include "open/setup.h"
-#include "open/stored_settings.h"
 #include "pipeline/sign_record.h"
 #include "record_signing.h"
 #include "records/metadata.h"

@@ -4,7 +4,7 @@
 #include "base/status.h"
 #include "engine/signed_record.h"
 #include "memory_index.h"
-#include "open/signed_originals.h"
+#include "open/originals.h"
 
 namespace doppel::python {
 

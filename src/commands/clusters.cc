@@ -12,10 +12,9 @@
 #include "base/json_text.h"
 #include "base/status.h"
 #include "commands/commands.h"
-#include "commands/say.h"
 #include "files/places.h"
 #include "fmt/format.h"
-#include "kafka/topics/event_topic.h"
+#include "kafka/topics/named_topics.h"
 #include "records/event_reader.h"
 
 namespace doppel {

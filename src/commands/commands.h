@@ -2,8 +2,8 @@
 // The common part of all commands: their table, flags, configuration, errors and exit codes.
 //
 // A command is one file with one function, int NAME_main(int argc, char** argv), where argv[0] is the
-// command's name. It creates a CLI::App, adds its flags, calls parse_flags() and load(), and returns a code
-// from exit_codes.h.
+// command's name. It creates a CLI::App, adds its flags, calls parse_flags() and load(), and returns an
+// exit code.
 
 #include <optional>
 #include <span>
@@ -14,8 +14,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "commands/exit_codes.h"
+#include "base/check.h"
+#include "base/standard_streams.h"
 #include "config/config.h"
+#include "fmt/format.h"
 
 namespace CLI {
 class App;
@@ -83,5 +85,28 @@ std::string wrapped(std::string_view text, size_t width);
 // Prints every line of the error on stderr as "doppel scan: ..." and returns `code`.
 int fail(std::string_view command, const absl::Status& error, int code);
 int fail(std::string_view command, std::string_view message, int code);
+
+// Exit codes of the commands; scripts may rely on them. If the reader of stdout is gone, a command ends by
+// SIGPIPE (141 in a shell), but `serve` ends with 3.
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitSomeFailed = 1;  // done, but records were rejected or inputs could not be read
+inline constexpr int kExitUsage = 2;       // wrong usage or configuration; nothing was done
+inline constexpr int kExitStopped = 3;     // stopped by an error, such as a full disk or a damaged state
+inline constexpr int kExitBroken =
+    kBrokenExitCode;                      // an invariant was broken; nothing was written after that
+inline constexpr int kExitReplaced = 75;  // another process has taken over the index; a new start stands by
+inline constexpr int kExitInterrupted = 130;  // interrupted; what was written is consistent
+
+// Print to stdout and stderr. Unlike fmt::print(), these do not throw if the reader is gone or the disk is
+// full.
+template <typename... Values>
+void print_out(fmt::format_string<Values...> format, Values&&... values) {
+  write_out(fmt::format(format, std::forward<Values>(values)...));
+}
+
+template <typename... Values>
+void print_err(fmt::format_string<Values...> format, Values&&... values) {
+  write_err(fmt::format(format, std::forward<Values>(values)...));
+}
 
 }  // namespace doppel

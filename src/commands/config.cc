@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "commands/commands.h"
-#include "commands/say.h"
 #include "fetch/configured.h"
 #include "fmt/format.h"
 #include "kafka/topics/check.h"

@@ -8,7 +8,6 @@
 #include "base/standard_streams.h"
 #include "base/status.h"
 #include "commands/commands.h"
-#include "commands/say.h"
 #include "fmt/format.h"
 #include "formats/decoder.h"
 #include "kafka/dead_letters.h"

@@ -10,7 +10,6 @@
 #include "base/status.h"
 #include "commands/commands.h"
 #include "commands/progress.h"
-#include "commands/say.h"
 #include "evals/decontaminate.h"
 #include "fetch/configured.h"
 #include "files/output_file.h"

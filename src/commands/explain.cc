@@ -11,7 +11,6 @@
 #include "base/status.h"
 #include "commands/commands.h"
 #include "commands/explain_input.h"
-#include "commands/say.h"
 #include "files/output_file.h"
 #include "files/places.h"
 #include "fmt/format.h"

@@ -5,8 +5,7 @@
 
 #include "base/status.h"
 #include "commands/commands.h"
-#include "commands/requests.h"
-#include "commands/say.h"
+#include "commands/offsets.h"
 #include "config/values.h"
 #include "daemon/forget_requests.h"
 #include "fmt/format.h"

@@ -13,7 +13,6 @@
 #include "base/status.h"
 #include "commands/commands.h"
 #include "commands/describe.h"
-#include "commands/say.h"
 #include "doppel/version.h"
 #include "fmt/format.h"
 

@@ -3,7 +3,6 @@
 
 #include "base/status.h"
 #include "commands/commands.h"
-#include "commands/say.h"
 #include "fmt/format.h"
 #include "http/get.h"
 #include "http/listen.h"

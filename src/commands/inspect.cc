@@ -8,7 +8,6 @@
 #include "base/status.h"
 #include "commands/commands.h"
 #include "commands/progress.h"
-#include "commands/say.h"
 #include "fmt/format.h"
 #include "formats/decoder.h"
 #include "insight/json_writer.h"

@@ -1,5 +1,5 @@
 #include "commands/progress.h"
-#include "commands/say.h"
+#include "commands/commands.h"
 
 #include <unistd.h>
 

@@ -8,7 +8,6 @@
 
 #include "base/status.h"
 #include "commands/commands.h"
-#include "commands/say.h"
 #include "files/fd.h"
 #include "files/output_file.h"
 #include "files/places.h"

@@ -8,9 +8,7 @@
 
 #include "base/status.h"
 #include "commands/commands.h"
-#include "commands/exit_codes.h"
 #include "commands/progress.h"
-#include "commands/say.h"
 #include "files/output_file.h"
 #include "files/places.h"
 #include "files/revisits/revisit_records.h"

@@ -13,8 +13,6 @@
 #include "commands/commands.h"
 #include "commands/left_out.h"
 #include "commands/progress.h"
-#include "commands/say.h"
-#include "commands/scan_groups.h"
 #include "commands/scan_places.h"
 #include "commands/scan_summary.h"
 #include "fetch/configured.h"

@@ -1,5 +1,13 @@
 #pragma once
+// What `doppel scan` prints for a person: the groups of copies on a terminal, and the summary.
 
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "engine/bodies.h"
 #include "engine/engine.h"
 #include "files/write/keeper.h"
@@ -10,5 +18,36 @@ namespace doppel {
 // Prints the summary of `doppel scan` on stderr. `groups`: they were shown, and no events were written.
 void print_summary(const Counters& counters, const Engine& engine, const Bodies& bodies, double seconds,
                    const Keeper::Cut& cut, std::string_view extract, bool groups);
+
+// What `doppel scan` shows on a terminal in place of events: each original with its copies, how similar they
+// are, and how many bytes could go. Takes memory for each original that has copies.
+class ScanGroups {
+ public:
+  // Adds the copies among the documents of a batch, while its records exist.
+  absl::Status add(const Decided& decided);
+  // The groups whose copies take the most bytes, first the largest, in at most `rows` lines of `columns`
+  // characters. The last line counts what there is no room for.
+  std::string text(size_t rows, size_t columns) const;
+
+ private:
+  struct Copy {
+    std::string name;
+    std::string similarity;  // "exact", or a fraction
+  };
+  struct Group {
+    std::string original;
+    std::vector<Copy> first;  // the first few copies
+    uint64_t copies = 0, bytes = 0;
+  };
+
+  std::vector<Group> groups_;  // in the order of their first copies
+  absl::flat_hash_map<Seq, size_t> group_of_;
+};
+
+struct ScreenSize {
+  size_t rows = 24, columns = 80;
+};
+// The size of the terminal that stdout is; 24 lines of 80 characters if it does not say.
+ScreenSize screen_size();
 
 }  // namespace doppel

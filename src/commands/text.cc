@@ -4,7 +4,6 @@
 #include "base/status.h"
 #include "commands/commands.h"
 #include "commands/explain_input.h"
-#include "commands/say.h"
 #include "fmt/format.h"
 #include "formats/html/html.h"
 #include "insight/json_writer.h"

@@ -12,7 +12,6 @@
 #include "absl/status/statusor.h"
 #include "base/status.h"
 #include "commands/commands.h"
-#include "commands/say.h"
 #include "commands/tune_report.h"
 #include "config/values.h"
 #include "files/output_file.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
-#include "base/crc32c.h"
+#include "base/checksums.h"
 #include "base/status.h"
 
 namespace doppel {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/mutation.h"
+#include "base/faults.h"
 #include "base/status.h"
 #include "engine/bodies.h"
 #include "engine/limits.h"

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/faults.h"
 #include "base/log.h"
-#include "base/mutation.h"
 #include "base/status.h"
 #include "engine/bodies.h"
 

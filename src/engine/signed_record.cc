@@ -7,7 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/bytes.h"
 #include "base/check.h"
-#include "base/crc32c.h"
+#include "base/checksums.h"
 #include "base/reason.h"
 #include "base/status.h"
 #include "sketch/compact_set.h"

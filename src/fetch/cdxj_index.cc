@@ -14,7 +14,6 @@
 #include "files/fd.h"
 #include "formats/decoder.h"
 #include "formats/warc/cdxj.h"
-#include "formats/warc/surt.h"
 
 namespace doppel {
 namespace {

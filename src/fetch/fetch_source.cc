@@ -8,7 +8,7 @@
 
 #include "base/reason.h"
 #include "base/status.h"
-#include "pipeline/source_over.h"
+#include "pipeline/stream.h"
 
 namespace doppel {
 namespace {

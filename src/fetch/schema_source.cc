@@ -20,8 +20,8 @@
 #include "base/status.h"
 #include "fetch/curl.h"
 #include "formats/schema/avro.h"
-#include "formats/schema/record_schema.h"
-#include "pipeline/source_over.h"
+#include "formats/schema/schema_decoder.h"
+#include "pipeline/stream.h"
 
 namespace doppel {
 namespace {

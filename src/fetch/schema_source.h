@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "formats/schema/record_schema.h"
+#include "formats/schema/schema_decoder.h"
 #include "pipeline/stream.h"
 
 namespace doppel {

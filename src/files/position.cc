@@ -4,7 +4,7 @@
 #include <xxhash.h>
 
 #include "base/bytes.h"
-#include "base/crc32c.h"
+#include "base/checksums.h"
 #include "base/status.h"
 
 namespace doppel {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/charconv.h"
-#include "base/crc32c.h"
+#include "base/checksums.h"
 #include "base/status.h"
 #include "formats/decoder.h"
 

@@ -9,7 +9,6 @@
 #include "base/status.h"
 #include "formats/best.h"
 #include "formats/body.h"
-#include "formats/json/crawl_log.h"
 #include "formats/json/json_decoder.h"
 #include "formats/presets.h"
 #include "formats/schema/schema_decoder.h"

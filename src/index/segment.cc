@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "base/crc32c.h"
+#include "base/checksums.h"
 #include "base/status.h"
 
 namespace doppel {

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/check.h"
-#include "base/crc32c.h"
+#include "base/checksums.h"
 #include "base/pod_vector.h"
 #include "base/status.h"
 #include "index/row_store.h"

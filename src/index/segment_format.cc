@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "base/crc32c.h"
+#include "base/checksums.h"
 #include "base/status.h"
 
 namespace doppel {

@@ -6,9 +6,8 @@
 #include <chrono>
 
 #include "base/clock.h"
-#include "base/kill_point.h"
+#include "base/faults.h"
 #include "base/log.h"
-#include "base/mutation.h"
 #include "base/status.h"
 
 namespace doppel::kafka {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <span>
 
-#include "base/mutation.h"
+#include "base/faults.h"
 #include "base/number.h"
 #include "base/status.h"
 #include "kafka/log_reader.h"

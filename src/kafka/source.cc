@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "kafka/group_note.h"
+#include "kafka/same_topic.h"
 
 namespace doppel::kafka {
 namespace {

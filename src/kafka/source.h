@@ -18,7 +18,6 @@
 #include "kafka/same_topic.h"
 #include "kafka/statistics.h"
 #include "kafka/topics.h"
-#include "kafka/witness.h"
 #include "pipeline/buffers.h"
 #include "pipeline/stream.h"
 #include "state/index_log.h"

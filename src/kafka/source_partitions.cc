@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
+#include "base/faults.h"
 #include "base/log.h"
-#include "base/mutation.h"
 #include "base/status.h"
-#include "kafka/group_note.h"
+#include "kafka/same_topic.h"
 #include "kafka/source.h"
 
 namespace doppel::kafka {

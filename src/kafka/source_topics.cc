@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
+#include "base/faults.h"
 #include "base/log.h"
-#include "base/mutation.h"
 #include "base/status.h"
 #include "kafka/source.h"
 

@@ -1,9 +1,13 @@
 #pragma once
 // Finds topics and creates them.
 
+#include <regex.h>
+
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "kafka/cluster.h"
 
 namespace doppel::kafka {
@@ -27,5 +31,24 @@ std::string command_to_make(const TopicSpec& spec, const std::string& brokers);
 
 // Creates the topic and waits up to 15 s until the brokers know it.
 absl::Status make_topic(Cluster& cluster, const TopicSpec& spec);
+
+// A regular expression that selects topics by name.
+class TopicPattern {
+ public:
+  // The syntax is POSIX extended. The error quotes the expression and says what is wrong with it.
+  static absl::StatusOr<TopicPattern> compile(const std::string& expression);
+
+  // Whether the expression matches at the beginning of the name. It need not match the whole name.
+  bool fits(const std::string& topic) const;
+
+ private:
+  struct Free {
+    void operator()(regex_t* compiled) const {
+      ::regfree(compiled);
+      delete compiled;
+    }
+  };
+  std::unique_ptr<regex_t, Free> compiled_;
+};
 
 }  // namespace doppel::kafka

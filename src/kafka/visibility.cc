@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/clock.h"
-#include "base/mutation.h"
+#include "base/faults.h"
 #include "base/status.h"
 #include "kafka/log_reader.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/mutation.h"
+#include "base/faults.h"
 #include "base/reason.h"
 #include "base/status.h"
 #include "pipeline/read_ahead.h"

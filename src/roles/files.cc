@@ -26,7 +26,7 @@
 #include "formats/presets.h"
 #include "open/assemble.h"
 #include "open/setup.h"
-#include "open/state_originals.h"
+#include "open/originals.h"
 
 namespace doppel {
 namespace {

@@ -11,7 +11,7 @@
 #include "kafka/log/kafka_index.h"
 #include "kafka/log/kafka_run.h"
 #include "kafka/topics/plan.h"
-#include "open/state_originals.h"
+#include "open/originals.h"
 #include "shards/matching.h"
 #include "shards/resolver_watch.h"
 

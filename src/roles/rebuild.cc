@@ -16,7 +16,6 @@
 #include "fetch/configured.h"
 #include "kafka/log/from_state.h"
 #include "kafka/log/kafka_run.h"
-#include "kafka/log/writes.h"
 #include "kafka/log_reader.h"
 #include "kafka/merge_source.h"
 #include "open/assemble.h"

@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "base/crc32c.h"
+#include "base/checksums.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "kafka/topics/named_topics.h"

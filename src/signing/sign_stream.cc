@@ -7,7 +7,7 @@
 #include "engine/signed_record.h"
 #include "files/output_file.h"
 #include "formats/record.h"
-#include "open/signed_originals.h"
+#include "open/originals.h"
 #include "pipeline/read_ahead.h"
 #include "records/events.h"
 #include "state/scheme.h"

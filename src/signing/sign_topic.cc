@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "kafka/group_note.h"
+#include "kafka/same_topic.h"
 #include "kafka/topics.h"
 #include "kafka/topics/named_topics.h"
 

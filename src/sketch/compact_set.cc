@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
-#include "base/crc32c.h"
+#include "base/checksums.h"
 #include "base/simd.h"
 #include "base/status.h"
 #include "sketch/overlap.h"

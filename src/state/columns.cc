@@ -10,7 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
-#include "base/crc32c.h"
+#include "base/checksums.h"
 #include "base/pod_vector.h"
 #include "base/status.h"
 #include "state/state_dir.h"

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/crc32c.h"
+#include "base/checksums.h"
 #include "base/pod_vector.h"
 #include "base/status.h"
 

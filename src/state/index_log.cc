@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "base/bytes.h"
-#include "base/crc32c.h"
+#include "base/checksums.h"
 #include "base/status.h"
 
 namespace doppel {

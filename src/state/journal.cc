@@ -11,8 +11,8 @@
 #include "absl/strings/numbers.h"
 #include "base/bytes.h"
 #include "base/check.h"
-#include "base/crc32c.h"
-#include "base/kill_point.h"
+#include "base/checksums.h"
+#include "base/faults.h"
 #include "base/status.h"
 
 namespace doppel {

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "base/mutation.h"
+#include "base/faults.h"
 #include "base/status.h"
 #include "state/file.h"
 #include "state/segment_file.h"

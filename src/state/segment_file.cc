@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/kill_point.h"
+#include "base/faults.h"
 #include "base/status.h"
 #include "index/segment_format.h"
 

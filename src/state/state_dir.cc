@@ -7,9 +7,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/crc32c.h"
-#include "base/kill_point.h"
-#include "base/mutation.h"
+#include "base/checksums.h"
+#include "base/faults.h"
 #include "base/status.h"
 #include "state/state_dir_impl.h"
 

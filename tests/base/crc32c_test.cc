@@ -1,4 +1,4 @@
-#include "base/crc32c.h"
+#include "base/checksums.h"
 
 #include <gtest/gtest.h>
 

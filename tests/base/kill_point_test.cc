@@ -1,4 +1,4 @@
-#include "base/kill_point.h"
+#include "base/faults.h"
 
 #include <gtest/gtest.h>
 

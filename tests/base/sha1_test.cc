@@ -1,4 +1,4 @@
-#include "base/sha1.h"
+#include "base/checksums.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include <map>
 #include <sstream>
 
-#include "base/crc32c.h"
+#include "base/checksums.h"
 #include "docs/layout.h"
 #include "engine/answer.h"
 #include "engine/signed_record.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
-#include "base/crc32c.h"
+#include "base/checksums.h"
 
 namespace doppel::docs_test {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/crc32c.h"
+#include "base/checksums.h"
 #include "sketch/compact_set.h"
 
 namespace doppel {

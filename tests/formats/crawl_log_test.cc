@@ -1,5 +1,5 @@
 // Lines of crawl.log become the messages that KafkaCrawlLogFeed would send.
-#include "formats/json/crawl_log.h"
+#include "formats/json/json_decoder.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Keys of URLs, compared with the keys of the package surt (tools/make-surt-golden).
-#include "formats/warc/surt.h"
+#include "formats/warc/cdxj.h"
 
 #include <gtest/gtest.h>
 #include <simdjson.h>

@@ -1,4 +1,4 @@
-#include "formats/text_field.h"
+#include "formats/fields.h"
 
 #include <gmock/gmock.h>
 

@@ -10,7 +10,7 @@
 
 #include "base/utf8.h"
 #include "formats/schema/avro.h"
-#include "formats/schema/record_schema.h"
+#include "formats/schema/schema_decoder.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view all(reinterpret_cast<const char*>(data), size);

@@ -7,7 +7,6 @@
 
 #include "fetch/cdxj_index.h"
 #include "formats/warc/cdxj.h"
-#include "formats/warc/surt.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/bytes.h"
-#include "base/crc32c.h"
+#include "base/checksums.h"
 #include "sketch/compact_set.h"
 
 namespace {

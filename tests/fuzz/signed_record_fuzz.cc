@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/crc32c.h"
+#include "base/checksums.h"
 #include "engine/signed_record.h"
 #include "pipeline/sign_record.h"
 #include "records/events.h"

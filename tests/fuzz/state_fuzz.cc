@@ -12,7 +12,7 @@
 #include <string>
 
 #include "base/bytes.h"
-#include "base/crc32c.h"
+#include "base/checksums.h"
 #include "records/metadata.h"
 #include "state/columns.h"
 #include "state/index_log.h"

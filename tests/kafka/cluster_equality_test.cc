@@ -9,7 +9,7 @@
 #include <chrono>
 #include <optional>
 
-#include "commands/exit_codes.h"
+#include "commands/commands.h"
 #include "commands/segments_of.h"
 #include "kafka/broker.h"
 #include "kafka/cluster_setup.h"

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "base/crc32c.h"
+#include "base/checksums.h"
 #include "kafka/broker.h"
 #include "kafka/cluster_setup.h"
 #include "kafka/workload.h"

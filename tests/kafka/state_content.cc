@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/crc32c.h"
+#include "base/checksums.h"
 #include "engine/shard_set.h"
 #include "kafka/client.h"
 #include "open/setup.h"

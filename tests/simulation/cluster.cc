@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/status.h"
-#include "kafka/group_note.h"
+#include "kafka/same_topic.h"
 
 namespace doppel::simulation {
 namespace {

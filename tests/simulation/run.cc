@@ -10,7 +10,7 @@
 #include <optional>
 #include <set>
 
-#include "base/kill_point.h"
+#include "base/faults.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "config/config.h"

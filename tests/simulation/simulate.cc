@@ -13,8 +13,8 @@
 #include <random>
 #include <thread>
 
+#include "base/faults.h"
 #include "base/log.h"
-#include "base/mutation.h"
 #include "simulation/run.h"
 
 namespace doppel::simulation {

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/bytes.h"
-#include "base/crc32c.h"
+#include "base/checksums.h"
 #include "sketch/overlap.h"
 #include "sketch_support.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/bytes.h"
-#include "base/crc32c.h"
+#include "base/checksums.h"
 #include "state/columns.h"
 #include "temporary_directory.h"
 

@@ -7,7 +7,7 @@
 
 #include <chrono>
 
-#include "base/crc32c.h"
+#include "base/checksums.h"
 #include "state/columns.h"
 #include "state/journal.h"
 #include "state/scheme.h"

@@ -24,7 +24,6 @@
 #include "formats/bytes/http.h"
 #include "formats/decoder.h"
 #include "formats/warc/cdxj.h"
-#include "formats/warc/surt.h"
 #include "formats/warc/warc.h"
 #include "records/event_reader.h"
 

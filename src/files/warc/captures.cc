@@ -12,7 +12,7 @@
 #include "files/output_file.h"
 #include "formats/body.h"
 #include "formats/bytes/http.h"
-#include "formats/warc/surt.h"
+#include "formats/warc/cdxj.h"
 #include "formats/warc/warc.h"
 #include "records/revisits.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/sha1.h"
+#include "base/checksums.h"
 #include "files/byte_stream.h"
 #include "files/input_file.h"
 #include "files/output_file.h"

@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "base/json_text.h"
-#include "base/kill_point.h"
+#include "base/faults.h"
 #include "base/status.h"
 #include "files/write/outputs.h"
 #include "fmt/format.h"

@@ -15,7 +15,7 @@
 #include "files/parquet/row_copy.h"
 #include "files/write/outputs.h"
 #include "formats/decoder.h"
-#include "formats/text_field.h"
+#include "formats/fields.h"
 #include "pipeline/stream.h"
 
 namespace doppel {

@@ -1,4 +1,4 @@
-#include "formats/json/crawl_log.h"
+#include "formats/json/json_decoder.h"
 
 #include <simdjson.h>
 

@@ -9,7 +9,7 @@
 #include "formats/json/json_fields.h"
 #include "formats/json/json_value.h"
 #include "formats/presets.h"
-#include "formats/schema/record_schema.h"
+#include "formats/schema/schema_decoder.h"
 #include "formats/warc/warc_decoder.h"
 
 namespace doppel {

@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "formats/schema/record_schema.h"
+#include "formats/schema/schema_decoder.h"
 
 namespace doppel {
 

@@ -1,4 +1,4 @@
-#include "formats/warc/surt.h"
+#include "formats/warc/cdxj.h"
 
 #include <arpa/inet.h>
 #include <unicode/uidna.h>

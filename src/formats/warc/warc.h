@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/sha1.h"
+#include "base/checksums.h"
 #include "formats/record.h"
 
 namespace doppel {

@@ -6,7 +6,6 @@
 #include <array>
 
 #include "base/status.h"
-#include "kafka/librdkafka/admin_call.h"
 
 namespace doppel::kafka {
 namespace {

@@ -83,4 +83,14 @@ using MetadataAnswer = std::unique_ptr<const rd_kafka_metadata_t, DestroyMetadat
 // Adds the place with its offset and note.
 void add_offset(rd_kafka_topic_partition_list_t* list, const Place& place, const GroupOffset& offset);
 
+// The classes of cluster.h that use librdkafka.
+absl::StatusOr<std::unique_ptr<Consumer>> library_consumer(const ClientOptions& client,
+                                                           const ConsumerOptions& options);
+absl::StatusOr<std::unique_ptr<Membership>> library_membership(const ClientOptions& client,
+                                                               const MembershipOptions& options);
+// It decides what an error means by the error's flags first, because the code for a time-out occurs with every
+// meaning.
+absl::StatusOr<std::unique_ptr<TransactionalProducer>> library_producer(const ClientOptions& client,
+                                                                        const TransactionalOptions& options);
+
 }  // namespace doppel::kafka

@@ -10,9 +10,7 @@
 
 #include "base/status.h"
 #include "kafka/librdkafka/admin.h"
-#include "kafka/librdkafka/consumer.h"
-#include "kafka/librdkafka/membership.h"
-#include "kafka/librdkafka/producer.h"
+#include "kafka/librdkafka/client.h"
 
 namespace doppel::kafka {
 namespace {

@@ -1,4 +1,4 @@
-#include "kafka/librdkafka/consumer.h"
+#include "kafka/librdkafka/client.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "kafka/librdkafka/producer.h"
+#include "kafka/librdkafka/client.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "kafka/group_note.h"
+#include "kafka/same_topic.h"
 
 namespace doppel::kafka {
 namespace {

@@ -10,7 +10,6 @@
 
 #include "base/status.h"
 #include "kafka/librdkafka/admin.h"
-#include "kafka/librdkafka/admin_call.h"
 #include "kafka/librdkafka/probe.h"
 
 namespace doppel::kafka {

@@ -8,11 +8,11 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "base/faults.h"
 #include "base/log.h"
-#include "base/mutation.h"
 #include "base/status.h"
-#include "kafka/log/chosen_offsets.h"
 #include "kafka/log/kafka_index.h"
+#include "kafka/log/offsets.h"
 #include "kafka/log_reader.h"
 #include "open/setup.h"
 #include "state/journal.h"

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "base/clock.h"
-#include "kafka/log/epoch.h"
 #include "kafka/log/identity.h"
 #include "kafka/log/kafka_index.h"
 #include "kafka/log/restorer.h"

@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/mutation.h"
+#include "base/faults.h"
 #include "base/status.h"
 
 namespace doppel {

@@ -17,7 +17,7 @@
 #include "base/status.h"
 #include "kafka/cluster.h"
 #include "kafka/listener.h"
-#include "kafka/topic_pattern.h"
+#include "kafka/topics.h"
 
 namespace doppel {
 namespace {

@@ -2,14 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "base/nearest.h"
 #include "base/status.h"
-#include "kafka/topic_pattern.h"
+#include "kafka/merge_source.h"
+#include "kafka/topics.h"
+#include "kafka/topics/plan.h"
 
 namespace doppel {
 namespace {
@@ -336,6 +337,29 @@ kafka::KafkaSourceOptions kafka_source_options(const Options& o, kafka::Inputs i
 
 absl::StatusOr<std::vector<KafkaTopic>> look_at_topics(const Options& options, kafka::Cluster& cluster) {
   return Look(options, cluster).all();
+}
+
+absl::Status read_event_topic(
+    const Options& options, const std::string& topic,
+    const std::function<absl::Status(const std::string& place, const std::string& event)>& visit,
+    const std::function<void(double)>& progress) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<kafka::Cluster> cluster, connect_kafka(options));
+  ASSIGN_OR_RETURN(const std::vector<kafka::Bounds> bounds,
+                   kafka::freeze_bounds(*cluster, {.names = {topic}, .never = {}}, 0, -1));
+  ASSIGN_OR_RETURN(const std::unique_ptr<kafka::MergeSource> source,
+                   kafka::MergeSource::open(*cluster, {}, bounds, {}));
+  const auto total = static_cast<double>(std::max<uint64_t>(1, source->bytes_total()));
+  Batch batch;
+  std::string event;
+  while (true) {
+    ASSIGN_OR_RETURN(const bool more, source->next(batch));
+    if (!more) return absl::OkStatus();
+    for (const Record& record : batch.records) {
+      event.assign(record.value);
+      RETURN_IF_ERROR(visit(fmt::format("{}/{}", record.source, record.offset), event));
+    }
+    progress(static_cast<double>(source->bytes_read()) / total);
+  }
 }
 
 }  // namespace doppel

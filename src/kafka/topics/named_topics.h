@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "config/options.h"
 #include "kafka/source.h"
 #include "kafka/topics.h"
@@ -60,5 +61,15 @@ kafka::Pace kafka_pace(const Options& options, int64_t transaction_timeout_ms);
 // Options to read `inputs` in the configured group; `stop` ends waiting.
 kafka::KafkaSourceOptions kafka_source_options(const Options& options, kafka::Inputs inputs,
                                                std::function<bool()> stop);
+
+// Reads a topic of events once, from its beginning to its current end.
+
+// Visits every committed event in the order of the records' timestamps. `place` is topic/offset. Calls
+// `progress` with the share of the topic that has been read, between 0 and 1. An error of `visit` ends the
+// call.
+absl::Status read_event_topic(
+    const Options& options, const std::string& topic,
+    const std::function<absl::Status(const std::string& place, const std::string& event)>& visit,
+    const std::function<void(double)>& progress);
 
 }  // namespace doppel

@@ -12,7 +12,7 @@
 #include "base/notify.h"
 #include "base/status.h"
 #include "kafka/librdkafka/connect.h"
-#include "kafka/topic_pattern.h"
+#include "kafka/topics.h"
 #include "kafka/topics/check.h"
 
 namespace doppel {

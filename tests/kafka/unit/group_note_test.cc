@@ -1,4 +1,4 @@
-#include "kafka/group_note.h"
+#include "kafka/same_topic.h"
 
 #include <gtest/gtest.h>
 

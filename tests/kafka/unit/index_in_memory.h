@@ -15,7 +15,6 @@
 
 #include "kafka/log/kafka_index.h"
 #include "kafka/log/kafka_run.h"
-#include "kafka/log/writes.h"
 #include "kafka/unit/simulated.h"
 #include "kafka/unit/sink_in_memory.h"
 #include "kafka/unit/topics_cluster.h"

@@ -9,7 +9,6 @@
 #include <set>
 #include <string>
 
-#include "kafka/log/epoch.h"
 #include "kafka/unit/simulated.h"
 #include "temporary_directory.h"
 

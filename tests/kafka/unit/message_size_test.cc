@@ -1,4 +1,4 @@
-#include "kafka/message_size.h"
+#include "kafka/records.h"
 
 #include <gtest/gtest.h>
 

@@ -10,9 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "kafka/log/chosen_offsets.h"
+#include "kafka/same_topic.h"
 #include "kafka/unit/simulated.h"
-#include "kafka/witness.h"
 #include "temporary_directory.h"
 
 namespace doppel::kafka_test {

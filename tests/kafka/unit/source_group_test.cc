@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "kafka/group_note.h"
+#include "kafka/same_topic.h"
 #include "kafka/source.h"
 #include "kafka/unit/simulated.h"
 

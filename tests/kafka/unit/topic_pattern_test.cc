@@ -1,4 +1,4 @@
-#include "kafka/topic_pattern.h"
+#include "kafka/topics.h"
 
 #include <gmock/gmock.h>
 

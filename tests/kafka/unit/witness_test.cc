@@ -1,5 +1,5 @@
 // Whether a topic is still the one that was read, by the last record of each partition.
-#include "kafka/witness.h"
+#include "kafka/same_topic.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

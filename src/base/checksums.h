@@ -1,5 +1,5 @@
 #pragma once
-// SHA-1 (RFC 3174): web archives identify payloads by it. It gives no security against forgery.
+// Checksums of files and records.
 
 #include <array>
 #include <cstddef>
@@ -8,6 +8,10 @@
 
 namespace doppel {
 
+// CRC32C (Castagnoli), with the processor's instruction if it has one, otherwise with a table.
+uint32_t crc32c(std::string_view bytes, uint32_t seed = 0);
+
+// SHA-1 (RFC 3174): web archives identify payloads by it. It gives no security against forgery.
 class Sha1 {
  public:
   using Digest = std::array<uint8_t, 20>;
