@@ -162,7 +162,7 @@ void preset(benchmark::State& state, const char* format, const char* shape, Name
   json.reserve(json.size() + kRecordPadding);
   FormatOptions options;
   options.format = format;
-  options.extract = "none";
+  options.extract = ExtractPart::none;
   options.id_fields = {names.id};
   options.text_fields = {names.text};
   options.date_fields = {names.date};
@@ -227,7 +227,7 @@ void warc_gz(benchmark::State& state) {
   files.paths = {file.path};
   FormatOptions format;
   format.format = "warc";
-  format.extract = "none";
+  format.extract = ExtractPart::none;
   auto decoder = make_decoder(format);
   Document out;
   for (auto _ : state) {

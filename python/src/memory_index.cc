@@ -30,7 +30,7 @@ absl::StatusOr<std::unique_ptr<MemoryIndex>> MemoryIndex::open(const IndexSettin
     index->settings_.emplace_back(std::move(setting.key), std::move(setting.value));
   const Options& o = index->options_;
   index->repeated_ids_ = settings.repeated_ids != RepeatedIds::stored ? settings.repeated_ids
-                         : o.on_update == "replace"                   ? RepeatedIds::replace
+                         : o.on_update == OnUpdate::replace           ? RepeatedIds::replace
                                                                       : RepeatedIds::refuse;
 
   HashKey key;
@@ -50,7 +50,7 @@ absl::StatusOr<std::unique_ptr<MemoryIndex>> MemoryIndex::open(const IndexSettin
   index->sink_position_ = recovered.sink_position;
   index->source_position_ = recovered.source_position;
   if (index->session_->state() == nullptr) return index;
-  ASSIGN_OR_RETURN(index->handed_, HandedRows::open(o.state_directory, o.fsync == "commit"));
+  ASSIGN_OR_RETURN(index->handed_, HandedRows::open(o.state_directory, o.fsync == Fsync::commit));
   return index;
 }
 

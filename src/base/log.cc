@@ -94,19 +94,6 @@ void append_text(std::string& out, std::string_view message, Fields fields) {
 
 }  // namespace
 
-std::optional<Level> parse_level(std::string_view name) {
-  for (size_t i = 0; i < kLower.size(); ++i) {
-    if (kLower[i] == name) return static_cast<Level>(i);
-  }
-  return std::nullopt;
-}
-
-std::optional<Form> parse_form(std::string_view name) {
-  if (name == "text") return Form::text;
-  if (name == "json") return Form::json;
-  return std::nullopt;
-}
-
 void configure(Form form, Level least) {
   g_form.store(form, std::memory_order_relaxed);
   g_level.store(least, std::memory_order_relaxed);

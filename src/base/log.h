@@ -10,7 +10,6 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -19,9 +18,6 @@ namespace doppel::log {
 
 enum class Level { debug, info, warn, error };
 enum class Form { text, json };
-
-std::optional<Level> parse_level(std::string_view name);  // "debug", "info", "warn", "error"
-std::optional<Form> parse_form(std::string_view name);    // "text", "json"
 
 // Holds a view of a text, so build it in the argument list.
 class Value {

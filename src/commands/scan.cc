@@ -111,7 +111,7 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
 
   // Open the index of earlier runs, or a temporary one for this run.
   std::unique_ptr<FilesSink> sink;
-  flags.sink.sync = !o.state_directory.empty() && o.fsync == "commit";
+  flags.sink.sync = !o.state_directory.empty() && o.fsync == Fsync::commit;
   SessionOptions opening = session_options(o, engine_opts);
   opening.supports = [&](std::string_view position) { return outputs_support(flags.sink, position); };
   opening.state.sync_outputs = [&] { return sink != nullptr ? sink->sync() : absl::OkStatus(); };
@@ -140,7 +140,7 @@ absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
                                       flags.best == "oldest" || flags.best == "newest");
     flags.sink.keep_later = true;
   }
-  if (o.cut != "nothing") flags.sink.cut = o.input;
+  if (o.cut != CutTexts::nothing) flags.sink.cut = o.input;
   source_options.by_date = flags.order == "date";
   if (!flags.sink.keep_directory.empty()) source_options.rest_directory = flags.sink.keep_directory;
   if (flags.sink.keep.ends_with(".parquet"))

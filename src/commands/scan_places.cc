@@ -95,7 +95,7 @@ absl::Status check_places(const Config& config, const ScanFlags& flags) {
                       what));
     }
   }
-  if (o.cut != "nothing") {
+  if (o.cut != CutTexts::nothing) {
     if ((flags.sink.keep + flags.sink.keep_directory + flags.sink.keep_files).empty())
       return invalid("cut: shares says what --keep (or --keep-files) leaves out; give that, too");
     if (!flags.best.empty())

@@ -19,7 +19,7 @@
 namespace doppel {
 
 void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies, double seconds,
-                   const Keeper::Cut& cut, std::string_view extract, bool groups) {
+                   const Keeper::Cut& cut, ExtractPart extract, bool groups) {
   const OriginalsStats stats = engine.originals().stats();
   const uint64_t unique = c.unique - c.bytes_unique, copies = c.duplicates() - c.bytes_copies;
   const uint64_t bytes_only = c.bytes_unique + c.bytes_copies;
@@ -39,9 +39,9 @@ void print_summary(const Counters& c, const Engine& engine, const Bodies& bodies
   }
   if (c.pages != 0) {
     print_err("  {} compared by {}\n", counted(c.pages, "page"),
-              extract == "none"      ? "their markup (input.extract)"
-              : extract == "visible" ? "their visible text"
-                                     : "their main text");
+              extract == ExtractPart::none      ? "their markup (input.extract)"
+              : extract == ExtractPart::visible ? "their visible text"
+                                                : "their main text");
   }
   if (!c.guessed_charsets.empty()) {
     std::string charsets;

@@ -11,13 +11,14 @@
 #include "engine/bodies.h"
 #include "engine/engine.h"
 #include "files/write/keeper.h"
+#include "formats/decoder.h"
 #include "pipeline/pipeline.h"
 
 namespace doppel {
 
 // Prints the summary of `doppel scan` on stderr. `groups`: they were shown, and no events were written.
 void print_summary(const Counters& counters, const Engine& engine, const Bodies& bodies, double seconds,
-                   const Keeper::Cut& cut, std::string_view extract, bool groups);
+                   const Keeper::Cut& cut, ExtractPart extract, bool groups);
 
 // What `doppel scan` shows on a terminal in place of events: each original with its copies, how similar they
 // are, and how many bytes could go. Takes memory for each original that has copies.

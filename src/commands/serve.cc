@@ -7,6 +7,7 @@
 #include "base/notify.h"
 #include "base/status.h"
 #include "commands/commands.h"
+#include "config/keys.h"
 #include "daemon/signals.h"
 #include "kafka/topics/plan.h"
 #include "roles/files.h"
@@ -18,10 +19,7 @@
 namespace doppel {
 namespace {
 
-void configure_log(const Options& options) {
-  log::configure(log::parse_form(options.log_format).value_or(log::Form::text),
-                 log::parse_level(options.log_level).value_or(log::Level::info));
-}
+void configure_log(const Options& options) { log::configure(options.log_format, options.log_level); }
 
 // Handles SIGHUP: reads the settings again, applies those that may change at run time, and names the others.
 void reload(const CommonFlags& flags, const Config& running) {
@@ -39,10 +37,10 @@ void reload(const CommonFlags& flags, const Config& running) {
   }
   // Log while the more verbose of the two levels is in effect.
   const auto say = [&] {
-    log::info("settings read again",
-              {{"log_level", config->options.log_level}, {"needs_restart", absl::StrJoin(later, ", ")}});
+    log::info("settings read again", {{"log_level", find_key("log.level")->get(config->options)},
+                                      {"needs_restart", absl::StrJoin(later, ", ")}});
   };
-  const log::Level level = log::parse_level(config->options.log_level).value_or(log::Level::info);
+  const log::Level level = config->options.log_level;
   const bool quieter = level > log::level();
   if (quieter) say();
   configure_log(config->options);

@@ -99,18 +99,18 @@ absl::Status print_texts(const Config& config, const TextFlags& flags) {
   std::vector<std::vector<Extracted>> all;
   for (const std::string& extract : extractions(flags)) {
     FormatOptions format = config.options.input;
-    if (!extract.empty()) format.extract = extract;
+    if (!extract.empty()) format.extract = *extract_named(extract);
     ASSIGN_OR_RETURN(const std::vector<FoundDocument> found, find(format, flags));
     std::vector<Extracted>& texts = all.emplace_back();
     for (const FoundDocument& document : found) {
       texts.push_back({document.name, document.url, extract, document.text, document.text_source, {}});
-      if (extract.empty() && format.extract == "format" && looks_like_html(document.text)) {
+      if (extract.empty() && format.extract == ExtractPart::format && looks_like_html(document.text)) {
         print_err("doppel text: {}: compared as it is, markup and all; --format html reads it as a page\n",
                   document.name);
       }
     }
     if (!flags.left_out) continue;
-    format.extract = "none";
+    format.extract = ExtractPart::none;
     ASSIGN_OR_RETURN(const std::vector<FoundDocument> markup, find(format, flags));
     RETURN_IF_ERROR(add_left_out(markup, texts));
   }

@@ -197,7 +197,7 @@ absl::Status tune(const Config& config, const TuneFlags& flags) {
     ASSIGN_OR_RETURN(report.extract, extract_of_pages(sample));
     if (!report.extract.empty()) {
       report.other_extract = report.extract == "main" ? "visible" : "main";
-      sample.format.extract = report.other_extract;
+      sample.format.extract = *extract_named(report.other_extract);
       ASSIGN_OR_RETURN(report.other, measure_sample(sample, report.engine));
     }
   }

@@ -215,7 +215,7 @@ class Loader {
 
   void check_role() {
     const Options& o = config_.options;
-    if (o.cluster.role == "all") return;
+    if (o.cluster.role == ClusterRole::all) return;
     if (o.kafka.brokers.empty())
       wrong_together({"cluster.role", "kafka.brokers"}, "roles need Kafka; set kafka.brokers");
     if (!o.cluster.answers_only() && !o.cluster.shards.empty())
@@ -256,9 +256,9 @@ class Loader {
                        fmt::format("\"{}\" is not one of near, contained, contains, shares", name));
     }
     if (!names.contains("near")) wrong_together({"relations"}, "doppel always looks for near; name it, too");
-    if (o.cut != "nothing") check_cut(names.contains("shares"));
+    if (o.cut != CutTexts::nothing) check_cut(names.contains("shares"));
     if (names.size() < 2) return;
-    if (o.verify != "exact")
+    if (o.verify != Verify::exact)
       wrong_together({"relations", "verify"}, "relations other than near need the sets of verify: exact");
     if (o.passage_words < o.shingle_words)
       wrong_together({"passage_words", "shingle_words"},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -117,19 +118,38 @@ Key text_key(std::string name, At at, std::string help) {
   return key;
 }
 
+// A setting with choices is an enum; `choices` has the name of each value.
 template <typename At>
-Key choice_key(std::string name, At at, const std::vector<std::string>& choices, std::string help) {
+using ValueOf = std::remove_reference_t<std::invoke_result_t<At, Options&>>;
+
+template <typename At>
+Key choice_key(std::string name, At at, const std::vector<std::pair<std::string, ValueOf<At>>>& choices,
+               std::string help) {
+  std::vector<std::string> names;
+  for (const auto& [each, value] : choices) names.push_back(each);
   Key key;
-  key.info = {std::move(name), fmt::format("one of {}", absl::StrJoin(choices, ", ")), "", std::move(help)};
+  key.info = {std::move(name), fmt::format("one of {}", absl::StrJoin(names, ", ")), "", std::move(help)};
   key.set = single("word", [=](Options& options, const std::string& text) -> std::string {
-    if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
-      return fmt::format("{} is not one of {}", shown(text), absl::StrJoin(choices, ", "));
-    }
-    at(options) = text;
+    const auto chosen = std::find(names.begin(), names.end(), text);
+    if (chosen == names.end())
+      return fmt::format("{} is not one of {}", shown(text), absl::StrJoin(names, ", "));
+    at(options) = choices[static_cast<size_t>(chosen - names.begin())].second;
     return {};
   });
-  key.get = [=](const Options& options) { return read(at, options); };
+  key.get = [=](const Options& options) {
+    for (const auto& [each, value] : choices)
+      if (value == read(at, options)) return each;
+    return std::string();
+  };
   return key;
+}
+
+// A choice by name, where a table elsewhere knows what the names mean.
+template <typename At>
+Key word_key(std::string name, At at, const std::vector<std::string>& names, std::string help) {
+  std::vector<std::pair<std::string, std::string>> choices;
+  for (const std::string& each : names) choices.emplace_back(each, each);
+  return choice_key(std::move(name), at, choices, std::move(help));
 }
 
 template <typename At>

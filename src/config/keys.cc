@@ -21,7 +21,7 @@ void rule_keys(const Add& add) {
   add(number_key(limits::kRecall, AT(recall), "0.95 to 0.999",
                  "Target recall for pairs exactly at the threshold. doppel chooses bands and rows from it. "
                  "Higher recall needs more bands, memory and time."));
-  add(choice_key("verify", AT(verify), {"exact", "signature"},
+  add(choice_key("verify", AT(verify), {{"exact", Verify::exact}, {"signature", Verify::signature}},
                  "exact compares stored shingle sets. signature estimates from the sketch: it needs no disk, "
                  "and it errs near the threshold."));
   add(integer_key(limits::kBands, AT(bands),
@@ -66,10 +66,10 @@ void relation_keys(const Add& add) {
       limits::kMaxRelated, AT(max_related),
       "The most related originals that are reported for one document, the largest passages first."));
   add(choice_key(
-      "partial", AT(partial), {"report", "duplicate"},
+      "partial", AT(partial), {{"report", Partial::report}, {"duplicate", Partial::duplicate}},
       "report: a contained document is unique, with its relations. duplicate: it is a duplicate of the "
       "original that has most of it."));
-  add(choice_key("cut", AT(cut), {"nothing", "shares"},
+  add(choice_key("cut", AT(cut), {{"nothing", CutTexts::nothing}, {"shares", CutTexts::shares}},
                  "shares: unique documents are kept without the passages of passage_words that earlier ones "
                  "have. It needs shares in relations, and texts that are in the records as they are."));
 }
@@ -80,7 +80,7 @@ void signature_keys(const Add& add) {
   add(integer_key(
       limits::kNumPerm, AT(num_perm),
       "Slots of a sketch. More slots make fewer errors and cost memory and time for each document."));
-  add(choice_key("sketch", AT(sketch), {"fast", "classic"},
+  add(choice_key("sketch", AT(sketch), {{"fast", SketchFamily::fast}, {"classic", SketchFamily::classic}},
                  "fast: Fast Similarity Sketching. classic: MinHash with num_perm hash functions, which is "
                  "slower, for comparison."));
   add(integer_key(
@@ -88,9 +88,11 @@ void signature_keys(const Add& add) {
       "The number of consecutive words in a shingle. Fewer find reworded text, more ignore common phrases."));
   add(integer_key(limits::kMinShingles, AT(min_shingles),
                   "A text with fewer shingles is a duplicate only of an equal text."));
-  add(choice_key("normaliser", AT(normaliser), {"default", "loose", "none"},
-                 "What makes words equal. default ignores case and forms of characters. loose also ignores "
-                 "accents and takes all digits for one. none ignores nothing."));
+  add(choice_key(
+      "normaliser", AT(normaliser),
+      {{"default", Normalisation::standard}, {"loose", Normalisation::loose}, {"none", Normalisation::none}},
+      "What makes words equal. default ignores case and forms of characters. loose also ignores "
+      "accents and takes all digits for one. none ignores nothing."));
   add(size_key(
       std::string(limits::kMaxRecord.name), AT(max_record), limits::kMaxRecord.least, limits::kMaxRecord.most,
       "The largest stored set with metadata of one original. A larger one is compared by its sketch."));
@@ -102,19 +104,18 @@ void signature_keys(const Add& add) {
 
 // How to find the document in a record.
 void input_keys(const Add& add) {
-  add(choice_key(
+  add(word_key(
       "input.format", AT(input.format),
       {"auto", "json", "avro", "text", "html", "scrapy-cluster", "ache", "nutch", "news-please", "heritrix",
        "pages-jsonl", "warc", "signed"},
       "What a record is: json (an object), avro (with a schema), text or html (the whole record), warc (one "
       "record), the format of a crawler, signed (made by doppel sign), or auto: json for lines, a text or "
       "a page for whole files, WARC files by their content."));
-  add(choice_key(
-      "input.signed_format", AT(input.signed_format),
-      {"auto", "json", "avro", "text", "html", "scrapy-cluster", "ache", "nutch", "news-please", "heritrix",
-       "pages-jsonl", "warc"},
-      "With input.format signed: the format that the records had before they were signed. scan and "
-      "tune find it in the file."));
+  add(word_key("input.signed_format", AT(input.signed_format),
+               {"auto", "json", "avro", "text", "html", "scrapy-cluster", "ache", "nutch", "news-please",
+                "heritrix", "pages-jsonl", "warc"},
+               "With input.format signed: the format that the records had before they were signed. scan and "
+               "tune find it in the file."));
   add(list_key("input.id", AT(input.id_fields),
                "Fields that may hold the document's id: names, or JSON pointers such as /meta/id. The first "
                "one that is present counts."));
@@ -131,16 +132,26 @@ void input_keys(const Add& add) {
   add(named_list_key("input.passthrough", AT(input.passthrough_fields),
                      "Fields that events repeat: field or name=field, or a group of name: field."));
   add(choice_key(
-      "input.body_encoding", AT(input.body_encoding), {"format", "text", "base64", "auto"},
+      "input.body_encoding", AT(input.body_encoding),
+      {{"format", GivenEncoding::format},
+       {"text", GivenEncoding::text},
+       {"base64", GivenEncoding::base64},
+       {"auto", GivenEncoding::automatic}},
       "How the text field is encoded: text, base64, or auto for either. format: as the format defines it."));
   add(choice_key(
-      "input.extract", AT(input.extract), {"format", "none", "visible", "main"},
+      "input.extract", AT(input.extract),
+      {{"format", ExtractPart::format},
+       {"none", ExtractPart::none},
+       {"visible", ExtractPart::visible},
+       {"main", ExtractPart::main}},
       "The part of an HTML page that is compared: none (all bytes), visible (what a reader sees), or main "
       "(the main text). format: main for HTML bodies, none for everything else. Changes signatures."));
-  add(choice_key("input.fallback_text", AT(input.fallback_text), {"unscored", "near"},
+  add(choice_key("input.fallback_text", AT(input.fallback_text),
+                 {{"unscored", FallbackText::unscored}, {"near", FallbackText::near}},
                  "How a page counts in which main finds only menus, footers and single lines: "
                  "unscored, or near (compared, but never an exact copy). Changes signatures."));
-  add(choice_key("input.id_from_key", AT(input.id_from_key), {"none", "raw", "urldecoded"},
+  add(choice_key("input.id_from_key", AT(input.id_from_key),
+                 {{"none", IdFromKey::none}, {"raw", IdFromKey::raw}, {"urldecoded", IdFromKey::urldecoded}},
                  "Whether Kafka's key is the document's id: as it is (raw), or URL-encoded."));
   add(list_key("input.statuses", AT(input.statuses),
                "HTTP statuses of responses that are documents; any accepts all. Other responses are skipped "
@@ -154,7 +165,8 @@ void input_keys(const Add& add) {
 
 // The schemas of records in Avro.
 void schema_keys(const Add& add) {
-  add(choice_key("input.framing", AT(input.framing), {"registry", "none"},
+  add(choice_key("input.framing", AT(input.framing),
+                 {{"registry", AvroFraming::registry}, {"none", AvroFraming::none}},
                  "What is before the data of a record in Avro: registry (a zero and the id of its schema in "
                  "four bytes, as Confluent's serializers write), or none."));
   add(text_key("input.schema_file", AT(input.schema_file),
@@ -205,7 +217,7 @@ void kafka_keys(const Add& add) {
       "Empty: follows from the index log. The daemons of one index share it, and one of them at a time "
       "writes."));
   add(choice_key(
-      "kafka.takeover", AT(kafka.takeover), {"standby", "now"},
+      "kafka.takeover", AT(kafka.takeover), {{"standby", Takeover::standby}, {"now", Takeover::now}},
       "What a daemon does while another one serves the same index. standby: it follows the index log "
       "and takes over when the other one is gone for kafka.session_timeout. now: it takes over at "
       "once, and the other one ends with exit code 75."));
@@ -221,12 +233,15 @@ void kafka_keys(const Add& add) {
                   "Partitions of output topics that doppel creates. The index log always has one."));
   add(integer_key("kafka.replication", AT(kafka.replication), 0, 10,
                   "Replicas of topics that doppel creates. 0: the broker's default."));
-  add(choice_key("kafka.start", AT(kafka.start), {"earliest", "latest"},
+  add(choice_key("kafka.start", AT(kafka.start),
+                 {{"earliest", StartAt::earliest}, {"latest", StartAt::latest}},
                  "Where a new index begins to read its topics."));
-  add(choice_key("kafka.on_data_loss", AT(kafka.on_data_loss), {"stop", "continue"},
+  add(choice_key("kafka.on_data_loss", AT(kafka.on_data_loss),
+                 {{"stop", OnDataLoss::stop}, {"continue", OnDataLoss::go_on}},
                  "What doppel does when records were deleted from an input topic before it read them."));
   add(choice_key(
-      "kafka.on_recreated", AT(kafka.on_recreated), {"read", "stop"},
+      "kafka.on_recreated", AT(kafka.on_recreated),
+      {{"read", OnRecreated::read}, {"stop", OnRecreated::stop}},
       "What doppel does when an input topic was deleted and created again: it reads the new topic "
       "from its beginning, or stops. Caution: after a reload of the same documents each of them has a "
       "duplicate-of with its own id."));
@@ -255,7 +270,11 @@ void kafka_keys(const Add& add) {
 // An index on many machines.
 void cluster_keys(const Add& add) {
   add(choice_key(
-      "cluster.role", AT(cluster.role), {"all", "signer", "matcher", "resolver"},
+      "cluster.role", AT(cluster.role),
+      {{"all", ClusterRole::all},
+       {"signer", ClusterRole::signer},
+       {"matcher", ClusterRole::matcher},
+       {"resolver", ClusterRole::resolver}},
       "What this process does for an index that is spread over many. signer: it signs documents and "
       "writes the signed records into cluster.order, as doppel sign does. matcher: it holds the "
       "originals of its shards and answers which documents resemble them. resolver: it decides by "
@@ -291,13 +310,16 @@ void output_keys(const Add& add) {
   add(text_key("output.unique_topic", AT(output.unique_topic),
                "A topic for the unique documents, unchanged (key, headers, bytes). Empty: none."));
   add(choice_key(
-      "output.verdicts", AT(output.verdicts), {"duplicates", "all"},
+      "output.verdicts", AT(output.verdicts), {{"duplicates", Verdicts::duplicates}, {"all", Verdicts::all}},
       "duplicates: events for duplicates only. all: also a small event for every other document."));
   add(text_key("output.best", AT(input.best),
                "What makes a copy better than what its cluster shows: longest, shortest, newest, oldest, "
                "FIELD:max or FIELD:min (a number or a time). serve writes a better-copy event for each such "
                "copy. Empty: none."));
-  add(choice_key("output.key", AT(output.key), {"input", "cluster_id", "original_id"},
+  add(choice_key("output.key", AT(output.key),
+                 {{"input", OutputKey::input},
+                  {"cluster_id", OutputKey::cluster_id},
+                  {"original_id", OutputKey::original_id}},
                  "The key of an event on Kafka: the key of the document's record, or the cluster_id or id of "
                  "the original. The last two put all events of a cluster into one partition."));
 }
@@ -305,9 +327,9 @@ void output_keys(const Add& add) {
 // Updates of documents, and changes to an existing index.
 void update_keys(const Add& add) {
   add(choice_key(
-      "tombstones", AT(tombstones), {"key", "ignore"},
+      "tombstones", AT(tombstones), {{"key", Tombstones::key}, {"ignore", Tombstones::ignore}},
       "key: a null value removes the originals under its topic and key. ignore: it does nothing."));
-  add(choice_key("on_update", AT(on_update), {"keep", "replace"},
+  add(choice_key("on_update", AT(on_update), {{"keep", OnUpdate::keep}, {"replace", OnUpdate::replace}},
                  "keep: a new text under a known key leaves the old original. replace: the old original is "
                  "removed first."));
   add(list_key(
@@ -339,7 +361,8 @@ void state_keys(const Add& add) {
       "one of them is a duplicate of it."));
   add(text_key("state.directory", AT(state_directory),
                "Where the index is kept between runs. Empty: nothing is kept after the run."));
-  add(choice_key("state.fsync", AT(fsync), {"none", "checkpoint", "commit"},
+  add(choice_key("state.fsync", AT(fsync),
+                 {{"none", Fsync::none}, {"checkpoint", Fsync::checkpoint}, {"commit", Fsync::commit}},
                  "When data is forced to disk. Every choice survives a killed process; with commit no "
                  "document is judged again after a power loss."));
   add(integer_key("state.checkpoint_documents", AT(checkpoint_documents), 1, 1'000'000'000'000,
@@ -374,9 +397,13 @@ void process_keys(const Add& add) {
   add(duration_key(
       "shutdown_timeout", AT(shutdown_timeout_ms), 100,
       "How long serve may take to stop after SIGTERM before it ends itself. Nothing is lost either way."));
-  add(choice_key("log.format", AT(log_format), {"text", "json"},
+  add(choice_key("log.format", AT(log_format), {{"text", log::Form::text}, {"json", log::Form::json}},
                  "The form of the log on stderr: text for people, or one JSON object per line."));
-  add(choice_key("log.level", AT(log_level), {"debug", "info", "warn", "error"},
+  add(choice_key("log.level", AT(log_level),
+                 {{"debug", log::Level::debug},
+                  {"info", log::Level::info},
+                  {"warn", log::Level::warn},
+                  {"error", log::Level::error}},
                  "The least important messages that are logged. SIGHUP makes the daemon read it again."));
 }
 

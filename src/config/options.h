@@ -6,16 +6,34 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
+#include "engine/rule.h"
 #include "formats/decoder.h"
+#include "sketch/sketch.h"
+#include "state/state_dir.h"
+#include "text/shingler.h"
 
 namespace doppel {
+
+// The values of settings with choices; keys.cc has their names.
+enum class Partial { report, duplicate };
+enum class CutTexts { nothing, shares };
+enum class Takeover { standby, now };
+enum class StartAt { earliest, latest };
+enum class OnDataLoss { stop, go_on };
+enum class OnRecreated { read, stop };
+enum class ClusterRole { all, signer, matcher, resolver };
+enum class Verdicts { duplicates, all };
+enum class OutputKey { input, cluster_id, original_id };
+enum class Tombstones { key, ignore };
+enum class OnUpdate { keep, replace };
 
 struct Options {
   // The rule that decides which documents are copies.
   double threshold = 0.8;
-  double recall = 0.995;         // target probability that a pair at the threshold shares a band
-  std::string verify = "exact";  // exact | signature
-  int bands = 0;                 // 0: chosen from threshold and recall
+  double recall = 0.995;  // target probability that a pair at the threshold shares a band
+  Verify verify = Verify::exact;
+  int bands = 0;  // 0: chosen from threshold and recall
   int rows = 0;
   int max_listed = 256;
   int max_checks = 64;
@@ -31,17 +49,17 @@ struct Options {
   int passage_words = 154;
   int common_after = 20;
   int max_related = 16;
-  std::string partial = "report";  // report | duplicate
-  std::string cut = "nothing";     // nothing | shares
+  Partial partial = Partial::report;
+  CutTexts cut = CutTexts::nothing;
 
   // The data scheme, on which signatures depend.
   int num_perm = 128;
-  std::string sketch = "fast";  // fast | classic
+  SketchFamily sketch = SketchFamily::fast;
   int shingle_words = 5;
-  int min_shingles = 1;                // a document with fewer is only a copy of an equal text
-  std::string normaliser = "default";  // default | loose | none
-  uint64_t max_record = 1'000'000;     // bytes of an original's body; larger sets are not stored
-  std::string hash_key_file;           // 32 hex digits; also DOPPEL_HASH_KEY
+  int min_shingles = 1;  // a document with fewer is only a copy of an equal text
+  Normalisation normaliser = Normalisation::standard;
+  uint64_t max_record = 1'000'000;  // bytes of an original's body; larger sets are not stored
+  std::string hash_key_file;        // 32 hex digits; also DOPPEL_HASH_KEY
 
   FormatOptions input;  // input.*
 
@@ -64,7 +82,7 @@ struct Options {
 
   std::vector<std::string> against;           // state directories of other indexes, only read
   std::string state_directory;                // state.directory
-  std::string fsync = "checkpoint";           // state.fsync: none | checkpoint | commit
+  Fsync fsync = Fsync::checkpoint;            // state.fsync
   uint64_t checkpoint_documents = 1'000'000;  // state.checkpoint_documents
   int64_t checkpoint_interval_ms = 300'000;   // state.checkpoint_interval
   int snapshots = 2;                          // state.snapshots
@@ -75,16 +93,16 @@ struct Options {
     std::vector<std::string> topics;
     std::string group = "doppel";
     std::string index_log = "doppel-index";
-    std::string transactional_id;      // empty: follows from the index log
-    std::string takeover = "standby";  // standby | now
+    std::string transactional_id;  // empty: follows from the index log
+    Takeover takeover = Takeover::standby;
     int64_t session_timeout_ms = 10'000;
     std::string client_id = "doppel";
     bool create_topics = false;
-    int partitions = 6;                 // of topics that doppel creates
-    int replication = 0;                // 0: the broker's default
-    std::string start = "earliest";     // earliest | latest
-    std::string on_data_loss = "stop";  // stop | continue
-    std::string on_recreated = "read";  // read | stop
+    int partitions = 6;   // of topics that doppel creates
+    int replication = 0;  // 0: the broker's default
+    StartAt start = StartAt::earliest;
+    OnDataLoss on_data_loss = OnDataLoss::stop;
+    OnRecreated on_recreated = OnRecreated::read;
     int batch_documents = 4000;
     int64_t batch_ms = 20;
     uint64_t fetch_queue = 256 << 20;
@@ -94,15 +112,15 @@ struct Options {
     std::vector<std::string> properties;  // "name=value"
   } kafka;
   struct Cluster {
-    std::string role = "all";  // all | signer | matcher | resolver
-    std::string order;         // topic of signed records: signers write it, the other roles read it
-    std::string shards;        // of a matcher, such as "0-15/64"
-    std::string answers;       // a topic; empty: follows from the index log
-    int ahead = 20'000;        // how many documents matchers answer beyond the last commit
+    ClusterRole role = ClusterRole::all;
+    std::string order;    // topic of signed records: signers write it, the other roles read it
+    std::string shards;   // of a matcher, such as "0-15/64"
+    std::string answers;  // a topic; empty: follows from the index log
+    int ahead = 20'000;   // how many documents matchers answer beyond the last commit
 
-    bool signs() const { return role == "signer"; }
-    bool decides() const { return role == "resolver"; }
-    bool answers_only() const { return role == "matcher"; }
+    bool signs() const { return role == ClusterRole::signer; }
+    bool decides() const { return role == ClusterRole::resolver; }
+    bool answers_only() const { return role == ClusterRole::matcher; }
     bool is_part() const { return decides() || answers_only(); }  // has a part of an index on many machines
   } cluster;
   struct Files {
@@ -114,11 +132,11 @@ struct Options {
     std::string topic = "doppel-duplicates";
     std::string dead_letters = "doppel-dead-letters";
     std::string unique_topic;
-    std::string verdicts = "duplicates";  // duplicates | all
-    std::string key = "input";            // input | cluster_id | original_id
+    Verdicts verdicts = Verdicts::duplicates;
+    OutputKey key = OutputKey::input;
   } output;
-  std::string tombstones = "ignore";  // key | ignore
-  std::string on_update = "keep";     // keep | replace
+  Tombstones tombstones = Tombstones::ignore;
+  OnUpdate on_update = OnUpdate::keep;
   bool dry_run = false;
   std::vector<std::string> accept_rule_change;
 
@@ -132,8 +150,8 @@ struct Options {
   int64_t shutdown_timeout_ms = 30'000;  // shutdown_timeout
   int64_t stall_timeout_ms = 300'000;    // stall_timeout
 
-  std::string log_format = "text";  // log.format: text | json
-  std::string log_level = "info";   // log.level: debug | info | warn | error
+  log::Form log_format = log::Form::text;   // log.format
+  log::Level log_level = log::Level::info;  // log.level
 };
 
 }  // namespace doppel

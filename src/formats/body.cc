@@ -69,9 +69,9 @@ bool begins_page(std::string_view text) {
 }
 
 BodyReader::BodyReader(const FormatOptions& options, PageIf pages)
-    : extract_(options.extract == "none"      ? Extract::none
-               : options.extract == "visible" ? Extract::visible
-                                              : Extract::main),
+    : extract_(options.extract == ExtractPart::none      ? Extract::none
+               : options.extract == ExtractPart::visible ? Extract::visible
+                                                         : Extract::main),
       pages_(pages),
       max_bytes_(options.max_bytes) {}
 

@@ -21,7 +21,7 @@ constexpr std::string_view kPages = "pages=";
 
 // Whether the data scheme of all records contains how pages are extracted.
 bool says_extract(const FormatOptions& options) {
-  return preset_of(options.format).reads_bodies || options.extract == "visible" || options.extract == "main";
+  return preset_of(options.format).reads_bodies || options.extract >= ExtractPart::visible;
 }
 
 // Chooses the decoder by the kind of the record, and sets the id from the key if configured.
@@ -30,8 +30,9 @@ class FrontDecoder final : public Decoder {
   explicit FrontDecoder(const FormatOptions& options)
       : options_(options),
         key_is_url_(preset_of(options.format).key_is_url),
-        takes_key_(options.id_from_key != "none" || key_is_url_),
-        decodes_key_(options.id_from_key == "urldecoded" || (key_is_url_ && options.id_from_key == "none")) {
+        takes_key_(options.id_from_key != IdFromKey::none || key_is_url_),
+        decodes_key_(options.id_from_key == IdFromKey::urldecoded ||
+                     (key_is_url_ && options.id_from_key == IdFromKey::none)) {
     const Preset& preset = preset_of(options.format);
     if (options.format == "warc") {
       lines_ = std::make_unique<WarcDecoder>(options);
@@ -100,17 +101,9 @@ class FrontDecoder final : public Decoder {
   std::string key_;
 };
 
-absl::Status one_of(std::string_view option, const std::string& value,
-                    std::initializer_list<std::string_view> values) {
-  if (std::find(values.begin(), values.end(), value) != values.end()) return absl::OkStatus();
-  std::string all;
-  for (std::string_view one : values) all += (all.empty() ? "" : ", ") + std::string(one);
-  return invalid(fmt::format("{}: \"{}\" is not one of {}", option, value, all));
-}
-
 absl::Status check_schema(const FormatOptions& options) {
   if (!options.schema_file.empty()) return load_schema_file(options).status();
-  if (options.framing == "registry") return absl::OkStatus();
+  if (options.framing == AvroFraming::registry) return absl::OkStatus();
   return invalid(
       "input.framing: without ids in the records, input.schema_file must name a file with their schema");
 }
@@ -130,11 +123,6 @@ absl::Status check_format(const FormatOptions& options) {
     return invalid(
         fmt::format("input.signed_format: \"{}\" is not one of {}", options.signed_format, preset_names()));
   }
-  RETURN_IF_ERROR(one_of("input.body_encoding", options.body_encoding, {"format", "text", "base64", "auto"}));
-  RETURN_IF_ERROR(one_of("input.extract", options.extract, {"format", "none", "visible", "main"}));
-  RETURN_IF_ERROR(one_of("input.fallback_text", options.fallback_text, {"unscored", "near"}));
-  RETURN_IF_ERROR(one_of("input.id_from_key", options.id_from_key, {"none", "raw", "urldecoded"}));
-  RETURN_IF_ERROR(one_of("input.framing", options.framing, {"registry", "none"}));
   if (preset_of(options.format).has_schema) RETURN_IF_ERROR(check_schema(options));
   for (const std::string& status : options.statuses) {
     int value = 0;
@@ -148,6 +136,18 @@ absl::Status check_format(const FormatOptions& options) {
       return invalid(fmt::format("output.best: {}", std_sv(status.message())));
   }
   return wanted_fields(options).status();
+}
+
+namespace {
+constexpr std::string_view kExtractNames[] = {"format", "none", "visible", "main"};
+}  // namespace
+
+std::string_view name_of(ExtractPart part) { return kExtractNames[static_cast<size_t>(part)]; }
+
+std::optional<ExtractPart> extract_named(std::string_view name) {
+  const auto* const found = std::find(std::begin(kExtractNames), std::end(kExtractNames), name);
+  if (found == std::end(kExtractNames)) return std::nullopt;
+  return static_cast<ExtractPart>(found - std::begin(kExtractNames));
 }
 
 absl::Status check_format_of_texts(const FormatOptions& options) {
@@ -193,14 +193,14 @@ FormatOptions before_signing(const FormatOptions& options) {
 
 namespace {
 
-std::string extract_of(const FormatOptions& options) {
-  return options.extract == "format" ? "main" : options.extract;
+ExtractPart extract_of(const FormatOptions& options) {
+  return options.extract == ExtractPart::format ? ExtractPart::main : options.extract;
 }
 
 // How HTML pages are read. The treatment of fallback texts is part of it, because it changes signatures.
 std::string html_of(const FormatOptions& options) {
-  const bool judged = extract_of(options) == "main" && options.fallback_text != "unscored";
-  return fmt::format("{}{}", kHtmlVersion, judged ? " fallback " + options.fallback_text : "");
+  const bool judged = extract_of(options) == ExtractPart::main && options.fallback_text == FallbackText::near;
+  return fmt::format("{}{}", kHtmlVersion, judged ? " fallback near" : "");
 }
 
 // Returns the lines of `text` that start with kPages, or those that do not.
@@ -224,10 +224,10 @@ std::string describe_format(const FormatOptions& options) {
   }
   std::string out;
   if (says_extract(options)) {
-    out += fmt::format("extract={}\n", extract_of(options));
-    if (extract_of(options) != "none") out += fmt::format("html={}\n", html_of(options));
+    out += fmt::format("extract={}\n", name_of(extract_of(options)));
+    if (extract_of(options) != ExtractPart::none) out += fmt::format("html={}\n", html_of(options));
   }
-  if (says_extract(options) || (options.body_encoding != "format" && options.body_encoding != "text"))
+  if (says_extract(options) || (options.body_encoding > GivenEncoding::text))
     out += fmt::format("charset={}\n", kCharsetVersion);
   return out;
 }
@@ -238,7 +238,8 @@ std::string describe_pages(const FormatOptions& options) {
                                : describe_pages(before_signing(options));
   }
   if (says_extract(options)) return {};
-  return fmt::format("{}{} {} charset {}\n", kPages, extract_of(options), html_of(options), kCharsetVersion);
+  return fmt::format("{}{} {} charset {}\n", kPages, name_of(extract_of(options)), html_of(options),
+                     kCharsetVersion);
 }
 
 }  // namespace doppel

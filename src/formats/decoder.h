@@ -16,6 +16,18 @@
 
 namespace doppel {
 
+// How the text field is encoded, the part of a page that is compared, how a page counts in which only menus
+// and single lines are found, whether Kafka's key is the id, and what stands before the data of a record in
+// Avro. `format`: as the format defines it.
+enum class GivenEncoding : uint8_t { format, text, base64, automatic };
+enum class ExtractPart : uint8_t { format, none, visible, main };
+enum class FallbackText : uint8_t { unscored, near };
+enum class IdFromKey : uint8_t { none, raw, urldecoded };
+enum class AvroFraming : uint8_t { registry, none };
+
+std::string_view name_of(ExtractPart part);  // "main"
+std::optional<ExtractPart> extract_named(std::string_view name);
+
 struct FormatOptions {
   // auto (json for lines, text or html for whole files, warc for WARC files) or the name of a preset: json,
   // text, html, scrapy-cluster, ache, nutch, news-please, heritrix, pages-jsonl, warc, avro.
@@ -37,21 +49,17 @@ struct FormatOptions {
   // Further columns to read from tables that have them, for a caller that decodes records twice.
   std::vector<std::string> optional_fields{};
 
-  std::string body_encoding = "format";  // "format" means as the format defines; or text, base64, auto
-  std::string extract =
-      "format";  // "format" means as the format defines (main for HTML bodies); or none, visible, main
-  // How a page is judged in which only menus and single lines are found: unscored, or near (never an exact
-  // duplicate).
-  std::string fallback_text = "unscored";
-  std::string id_from_key = "none";  // raw, urldecoded: use the key as the id
+  GivenEncoding body_encoding = GivenEncoding::format;
+  ExtractPart extract = ExtractPart::format;            // of HTML bodies: main
+  FallbackText fallback_text = FallbackText::unscored;  // near: compared, but never an exact copy
+  IdFromKey id_from_key = IdFromKey::none;
   // Responses that are judged; others are skipped and counted. A list may contain "any".
   std::vector<std::string> statuses{"200"};
   std::vector<std::string> content_types{"text/html", "application/xhtml+xml", "text/plain"};
   uint64_t max_bytes = 16 << 20;  // limit of a body; larger ones are rejected; 0: no limit
 
-  // For avro. A record starts with the id of its schema in a registry (framing "registry") or has none
-  // ("none"). Without a schema file every record has a schema (Record::schema).
-  std::string framing = "registry";
+  // For avro. Without a schema file every record has a schema (Record::schema).
+  AvroFraming framing = AvroFraming::registry;
   std::string schema_file;
 
   // For the format "signed", which no decoder reads: the format of the records before they were signed, and

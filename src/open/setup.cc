@@ -124,8 +124,8 @@ RelationRule relations_of(const Options& o) {
   out.containment_ppm = static_cast<uint32_t>(std::llround(o.containment * 1e6));
   out.common_after = static_cast<uint32_t>(o.common_after);
   out.max_related = static_cast<uint32_t>(o.max_related);
-  out.partial_duplicate = o.partial == "duplicate";
-  out.cut = o.cut == "shares";
+  out.partial_duplicate = o.partial == Partial::duplicate;
+  out.cut = o.cut == CutTexts::shares;
   return out;
 }
 
@@ -135,24 +135,22 @@ absl::StatusOr<EngineOptions> engine_options(const Options& o, const HashKey& ke
   RETURN_IF_ERROR(check_address_space(o));
   EngineOptions out;
   out.scheme = {.key = key,
-                .family = o.sketch == "classic" ? SketchFamily::classic : SketchFamily::fast,
+                .family = o.sketch,
                 .num_perm = o.num_perm,
                 .shingle_words = o.shingle_words,
                 .min_shingles = o.min_shingles,
-                .normalisation = o.normaliser == "loose"  ? Normalisation::loose
-                                 : o.normaliser == "none" ? Normalisation::none
-                                                          : Normalisation::standard,
+                .normalisation = o.normaliser,
                 .max_record = o.max_record,
                 .text = describe_format(o.input)};
   ASSIGN_OR_RETURN(out.rule, make_rule(o.threshold, o.recall, o.num_perm, o.bands, o.rows));
-  out.rule.verify = o.verify == "signature" ? Verify::signature : Verify::exact;
+  out.rule.verify = o.verify;
   out.rule.max_listed = o.max_listed;
   out.rule.max_checks = o.max_checks;
   out.rule.expire_after_ms = o.expire_after_ms;
-  out.rule.replace = o.on_update == "replace";
+  out.rule.replace = o.on_update == OnUpdate::replace;
   out.rule.relations = relations_of(o);
   out.scheme.passage = out.rule.relations.passage;
-  out.track_ids = o.tombstones == "key" || out.rule.replace;
+  out.track_ids = o.tombstones == Tombstones::key || out.rule.replace;
   const std::string& format = is_signed(o.input) ? o.input.signed_format : o.input.format;
   if (format == "heritrix" || format == "warc" || format == "auto") out.payload_of = payload_of_metadata;
   ASSIGN_OR_RETURN(const uint64_t documents, documents_within(o, out));
@@ -183,9 +181,7 @@ void keep_banding(Rule& rule, std::string_view stored) {
 StateOptions state_options(const Options& o) {
   return {.directory = o.state_directory,
           .num_perm = o.num_perm,
-          .fsync = o.fsync == "none"     ? Fsync::none
-                   : o.fsync == "commit" ? Fsync::commit
-                                         : Fsync::checkpoint,
+          .fsync = o.fsync,
           .checkpoint_documents = o.checkpoint_documents,
           .checkpoint_interval_ms = o.checkpoint_interval_ms,
           .snapshots = o.snapshots};

@@ -30,7 +30,7 @@ RecordSigner::RecordSigner(const Scheme& scheme, bool with_sets, const FormatOpt
       fingerprint_(scheme_fingerprint(scheme)),
       num_perm_(scheme.num_perm),
       with_sets_(with_sets),
-      fallback_is_near_(format.fallback_text == "near") {
+      fallback_is_near_(format.fallback_text == FallbackText::near) {
   if (decoder_ == nullptr && !is_signed(format)) decoder_ = make_decoder(format);
   if (absl::StatusOr<Best> best = Best::parse(format.best); best.ok()) best_ = *std::move(best);
 }

@@ -25,8 +25,8 @@
 #include "files/write/outputs.h"
 #include "formats/presets.h"
 #include "open/assemble.h"
-#include "open/setup.h"
 #include "open/originals.h"
+#include "open/setup.h"
 
 namespace doppel {
 namespace {
@@ -101,12 +101,12 @@ absl::Status serve_files(const Config& config, const std::function<bool()>& stop
   Clock::time_point start = Clock::now();
   notify::still_starting("loading the index");
   FilesSinkOptions sink_options{
-      .mode = o.output.verdicts == "all" ? FilesOutput::all_events : FilesOutput::events,
+      .mode = o.output.verdicts == Verdicts::all ? FilesOutput::all_events : FilesOutput::events,
       .output = o.files.output,
       .keep = o.files.unique,
       .rejects = o.files.rejects,
-      .sync = o.fsync == "commit"};
-  if (o.cut != "nothing") sink_options.cut = o.input;
+      .sync = o.fsync == Fsync::commit};
+  if (o.cut != CutTexts::nothing) sink_options.cut = o.input;
   std::unique_ptr<FilesSink> sink;
   SessionOptions opening = session_options(o, daemon->engine);
   opening.supports = [&](std::string_view position) { return outputs_support(sink_options, position); };

@@ -25,8 +25,8 @@
 #include "kafka/source.h"
 #include "kafka/topics/check.h"
 #include "metrics/kafka_metrics.h"
-#include "open/setup.h"
 #include "open/originals.h"
+#include "open/setup.h"
 #include "shards/remote_answers.h"
 #include "shards/resolver_watch.h"
 #include "signing/sign_topic.h"
@@ -131,7 +131,7 @@ class Daemon {
 
   // Returns when it is our turn to write the index log.
   absl::Status open_index() {
-    if (o_.kafka.takeover == "standby" && !o_.dry_run) {
+    if (o_.kafka.takeover == Takeover::standby && !o_.dry_run) {
       ASSIGN_OR_RETURN(standby_, Standby::join(o_, plan_, daemon_->monitor.progress_reports()));
     }
     ASSIGN_OR_RETURN(

@@ -97,11 +97,11 @@ input:
   EXPECT_EQ(o.threshold, 0.7);
   EXPECT_EQ(o.bands, 20);
   EXPECT_EQ(o.rows, 5);
-  EXPECT_EQ(o.verify, "signature");
+  EXPECT_EQ(o.verify, Verify::signature);
   EXPECT_EQ(o.expire_after_ms, int64_t{30} * 86'400'000);
   EXPECT_EQ(o.batch_bytes, 65'536u);
   EXPECT_EQ(o.state_directory, "/a b");
-  EXPECT_EQ(o.fsync, "commit");
+  EXPECT_EQ(o.fsync, Fsync::commit);
   EXPECT_EQ(o.checkpoint_documents, 1000u);
   EXPECT_THAT(o.input.text_fields, ElementsAre("/a/b", "body"));
   EXPECT_THAT(o.input.url_fields, ElementsAre("link", "href"));
@@ -194,7 +194,7 @@ TEST_F(ConfigTest, LaterSourcesOverrideEarlierOnes) {
   inputs.sets = {{"max_checks", "8"}, {"max_checks", "9"}};
   auto config = load("state: {fsync: commit}\nmax_checks: 6\nthreads: 2\n", inputs);
   ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_EQ(config->options.fsync, "none");
+  EXPECT_EQ(config->options.fsync, Fsync::none);
   EXPECT_EQ(config->options.max_checks, 9);
   EXPECT_THAT(config->options.input.id_fields, ElementsAre("a", "b"));
   std::set<std::string> origins;

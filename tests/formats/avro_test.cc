@@ -281,8 +281,8 @@ TEST(AvroFormat, BytesAreReadAsBase64) {
   EXPECT_EQ(Decoded(options, std::string("\0\0\0\0\x07", 5) + kRecord, schema.get()).reason(),
             "text: field \"page\" is an object, not a string");
   options.text_fields = {"/page/base64"};
-  options.body_encoding = "base64";
-  options.extract = "visible";
+  options.body_encoding = GivenEncoding::base64;
+  options.extract = ExtractPart::visible;
   const Decoded d(options, std::string("\0\0\0\0\x07", 5) + kRecord, schema.get());
   ASSERT_TRUE(d.status.ok()) << d.reason();
   EXPECT_THAT(std::string(d.document.text), HasSubstr("hi<"));
@@ -309,7 +309,7 @@ TEST(AvroFormat, TheSchemaOfAFile) {
   std::ofstream(options.schema_file) << kDocument;
   EXPECT_TRUE(check_format(options).ok());
   EXPECT_EQ(Decoded(options, std::string("\0\0\0\0\x07", 5) + kRecord, nullptr).document.text, "words");
-  options.framing = "none";
+  options.framing = AvroFraming::none;
   EXPECT_EQ(Decoded(options, kRecord, nullptr).document.text, "words");
   options.schema_file.clear();
   EXPECT_THAT(std::string(std_sv(check_format(options).message())), HasSubstr("input.framing"));

@@ -263,7 +263,7 @@ TEST(Auto, AWholeFileThatBeginsAsAPageIsAPage) {
     EXPECT_THAT(d.document.text, testing::Not(HasSubstr("script")));
   }
   FormatOptions visible;
-  visible.extract = "none";
+  visible.extract = ExtractPart::none;
   EXPECT_THAT(Decoded("<html>" + article, visible, true).document.text, HasSubstr("<p>An"));
   // Texts that mention markup, and other XML.
   for (const std::string text :

@@ -48,8 +48,8 @@ TEST(TextField, NeedsAFormatThatHoldsTexts) {
   EXPECT_TRUE(check_format_of_plain_texts({.format = "text"}).ok());
   for (const char* format : {"html", "warc", "signed", "ache", "heritrix", "nutch"})
     EXPECT_FALSE(check_format_of_plain_texts({.format = format}).ok()) << format;
-  EXPECT_FALSE(check_format_of_plain_texts({.body_encoding = "base64"}).ok());
-  EXPECT_FALSE(check_format_of_plain_texts({.extract = "main"}).ok());
+  EXPECT_FALSE(check_format_of_plain_texts({.body_encoding = GivenEncoding::base64}).ok());
+  EXPECT_FALSE(check_format_of_plain_texts({.extract = ExtractPart::main}).ok());
 }
 
 }  // namespace

@@ -33,11 +33,12 @@ std::string decode(doppel::Decoder& decoder, std::string_view value, bool with_k
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const char* const kPresets[] = {"json",  "text",        "html",     "scrapy-cluster", "ache",
                                          "nutch", "news-please", "heritrix", "pages-jsonl",    "warc"};
-  static const char* const kExtract[] = {"format", "none", "visible", "main"};
+  static constexpr doppel::ExtractPart kExtract[] = {doppel::ExtractPart::format, doppel::ExtractPart::none,
+                                                     doppel::ExtractPart::visible, doppel::ExtractPart::main};
   static const std::vector<std::unique_ptr<doppel::Decoder>> decoders = [] {
     std::vector<std::unique_ptr<doppel::Decoder>> all;
     for (const char* preset : kPresets) {
-      for (const char* extract : kExtract) {
+      for (const doppel::ExtractPart extract : kExtract) {
         doppel::FormatOptions options;
         options.format = preset;
         options.extract = extract;

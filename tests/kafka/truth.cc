@@ -177,7 +177,8 @@ class Checker {
         bodies_(memory_bodies()),
         names_(engine_options, *bodies_),
         best_(Best::parse(options.input.best)),
-        keys_{.tombstones = options.tombstones == "key", .replace = options.on_update == "replace"},
+        keys_{.tombstones = options.tombstones == Tombstones::key,
+              .replace = options.on_update == OnUpdate::replace},
         signer_(names_.options().scheme, names_.options().with_sets(), options.input, keys_),
         slow_(engine_options),
         slices_(engine_options.scheme.num_perm) {}
@@ -486,7 +487,7 @@ class Checker {
       case Verdict::removal:
         return;
     }
-    if (options_.output.verdicts == "all") {
+    if (options_.output.verdicts == Verdicts::all) {
       expected_[id].push_back(said);
     } else if (!said.relations.empty()) {
       said.type = "partial-copy-of";

@@ -27,7 +27,7 @@ struct Signed {
   std::vector<uint8_t> slices = std::vector<uint8_t>(128);
 };
 
-Signed sign(std::string_view page, const std::string& fallback, uint64_t offset) {
+Signed sign(std::string_view page, FallbackText fallback, uint64_t offset) {
   FormatOptions format;
   format.format = "html";
   format.fallback_text = fallback;
@@ -45,33 +45,34 @@ Signed sign(std::string_view page, const std::string& fallback, uint64_t offset)
 }
 
 TEST(Fallback, IsUnscoredByDefault) {
-  const Signed menu = sign(kMenu, "unscored", 1);
+  const Signed menu = sign(kMenu, FallbackText::unscored, 1);
   EXPECT_EQ(menu.document.content, Content::empty);
   EXPECT_FALSE(menu.document.replace);
   EXPECT_EQ(menu.metadata.text_source, "fallback");
-  const Signed whole = sign(kShort, "unscored", 1);
+  const Signed whole = sign(kShort, FallbackText::unscored, 1);
   EXPECT_EQ(whole.document.content, Content::shingled);
   EXPECT_EQ(whole.metadata.text_source, "");
 }
 
 TEST(Fallback, IsNeverAnExactCopy) {
-  const Signed a = sign(kMenu, "near", 1);
-  const Signed b = sign(kMenu, "near", 2);
+  const Signed a = sign(kMenu, FallbackText::near, 1);
+  const Signed b = sign(kMenu, FallbackText::near, 2);
   EXPECT_EQ(a.document.content, Content::shingled);
   EXPECT_NE(a.document.digest, b.document.digest);
   EXPECT_EQ(a.slices, b.slices);
   EXPECT_FALSE(a.document.replace);
   // The same record gives the same signature whenever it is read.
-  EXPECT_EQ(a.document.digest, sign(kMenu, "near", 1).document.digest);
-  EXPECT_EQ(sign(kShort, "near", 1).document.digest, sign(kShort, "near", 2).document.digest);
+  EXPECT_EQ(a.document.digest, sign(kMenu, FallbackText::near, 1).document.digest);
+  EXPECT_EQ(sign(kShort, FallbackText::near, 1).document.digest,
+            sign(kShort, FallbackText::near, 2).document.digest);
 }
 
 TEST(Fallback, EventsSaySo) {
-  const Signed menu = sign(kMenu, "near", 1);
+  const Signed menu = sign(kMenu, FallbackText::near, 1);
   std::string line;
   append_verdict(line, menu.metadata, {}, {.verdict = Verdict::unscored}, "");
   EXPECT_THAT(line, HasSubstr(R"("text_source":"fallback")"));
-  const Signed original = sign(kShort, "near", 2);
+  const Signed original = sign(kShort, FallbackText::near, 2);
   line.clear();
   append_duplicate_of(line, {}, menu.metadata, original.metadata,
                       {.verdict = Verdict::duplicate, .kind = Kind::near, .similarity = {1, 1}});
@@ -83,14 +84,12 @@ TEST(Fallback, AnotherTreatmentIsAnotherScheme) {
   FormatOptions format;
   format.format = "html";
   const std::string unscored = describe_format(format);
-  format.fallback_text = "near";
+  format.fallback_text = FallbackText::near;
   EXPECT_NE(describe_format(format), unscored);
-  format.extract = "visible";
+  format.extract = ExtractPart::visible;
   const std::string visible = describe_format(format);
-  format.fallback_text = "unscored";
+  format.fallback_text = FallbackText::unscored;
   EXPECT_EQ(describe_format(format), visible);
-  format.fallback_text = "exact";
-  EXPECT_FALSE(check_format(format).ok());
 }
 
 }  // namespace

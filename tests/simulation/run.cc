@@ -347,7 +347,7 @@ class Run {
       ++result_.killed;
       close_files_below(life.directory);
       // Without syncs the directory may have any state then; nothing is promised.
-      if (options_.fsync != "none" && chance(0.3)) lose_power(life.directory, world_.scheduler);
+      if (options_.fsync != Fsync::none && chance(0.3)) lose_power(life.directory, world_.scheduler);
       return true;
     }
     const absl::Status& status = *life.ended;

@@ -20,9 +20,9 @@ namespace dom = simdjson::dom;
 constexpr std::string_view kPagesFormat = "json-pages-1.0";
 
 BodyEncoding body_encoding(const FormatOptions& options, const Preset& preset) {
-  if (options.body_encoding == "text") return BodyEncoding::text;
-  if (options.body_encoding == "base64") return BodyEncoding::base64;
-  if (options.body_encoding == "auto") return BodyEncoding::automatic;
+  if (options.body_encoding == GivenEncoding::text) return BodyEncoding::text;
+  if (options.body_encoding == GivenEncoding::base64) return BodyEncoding::base64;
+  if (options.body_encoding == GivenEncoding::automatic) return BodyEncoding::automatic;
   return preset.body;
 }
 
@@ -33,10 +33,10 @@ class JsonDecoder final : public Decoder {
         encoding_(body_encoding(options, preset_)),
         fields_(preset_, std::move(fields)),
         rules_(options) {
-    const bool extracts = preset_.reads_bodies || options.extract == "visible" || options.extract == "main";
+    const bool extracts = preset_.reads_bodies || options.extract >= ExtractPart::visible;
     if (extracts || encoding_ != BodyEncoding::text) {
       FormatOptions body = options;
-      if (!extracts) body.extract = "none";
+      if (!extracts) body.extract = ExtractPart::none;
       bodies_ = std::make_unique<BodyReader>(
           body, extracts && !preset_.reads_bodies ? PageIf::always : PageIf::responses);
     }

@@ -20,7 +20,7 @@ namespace {
 class SchemaDecoder final : public Decoder {
  public:
   SchemaDecoder(const FormatOptions& options, std::unique_ptr<Decoder> json)
-      : framed_(options.framing == "registry"), json_(std::move(json)) {
+      : framed_(options.framing == AvroFraming::registry), json_(std::move(json)) {
     if (options.schema_file.empty()) return;
     absl::StatusOr<std::shared_ptr<const RecordSchema>> schema = load_schema_file(options);
     schema_ =

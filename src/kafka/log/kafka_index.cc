@@ -13,8 +13,8 @@
 #include "kafka/log/identity.h"
 #include "kafka/log/kafka_opening.h"
 #include "kafka/log/kafka_run.h"
-#include "open/setup.h"
 #include "open/originals.h"
+#include "open/setup.h"
 #include "state/file.h"
 #include "state/journal.h"
 #include "state/restore.h"
@@ -42,7 +42,7 @@ std::vector<std::string> unread_topics(const KafkaPosition& position, const kafk
 
 absl::StatusOr<std::unique_ptr<KafkaIndex>> KafkaOpening::open() {
   ASSIGN_OR_RETURN(engine_options_, engine_options(o_, options_.key));
-  engine_options_.track_ids = o_.tombstones == "key" || o_.on_update == "replace";
+  engine_options_.track_ids = o_.tombstones == Tombstones::key || o_.on_update == OnUpdate::replace;
   engine_options_.own = options_.own;
   engine_options_.elsewhere = options_.elsewhere;
   scheme_text_ = engine_options_.scheme.describe();

@@ -11,7 +11,7 @@
 namespace doppel {
 
 KeyPolicy key_policy(const Options& o) {
-  return {.tombstones = o.tombstones == "key", .replace = o.on_update == "replace"};
+  return {.tombstones = o.tombstones == Tombstones::key, .replace = o.on_update == OnUpdate::replace};
 }
 
 kafka::KafkaSinkOptions sink_options(const Options& o, const KafkaPlan& plan, const KafkaIndex& index) {
@@ -20,10 +20,10 @@ kafka::KafkaSinkOptions sink_options(const Options& o, const KafkaPlan& plan, co
       .dead_letters = plan.dead_letters,
       .unique = plan.unique,
       .index_log = plan.index_log,
-      .key = o.output.key == "cluster_id"    ? kafka::EventKey::cluster_id
-             : o.output.key == "original_id" ? kafka::EventKey::original_id
-                                             : kafka::EventKey::input,
-      .all_verdicts = o.output.verdicts == "all",
+      .key = o.output.key == OutputKey::cluster_id    ? kafka::EventKey::cluster_id
+             : o.output.key == OutputKey::original_id ? kafka::EventKey::original_id
+                                                      : kafka::EventKey::input,
+      .all_verdicts = o.output.verdicts == Verdicts::all,
       .context = {.scheme = fmt::format("{:016x}", index.scheme), .epoch = epoch_string(index.epoch.epoch)},
       .shows = [state = index.state.get()](Seq seq) { return state->shown(seq) != nullptr; },
       .scheme = index.scheme,

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/status.h"
+#include "config/keys.h"
 #include "state/file.h"
 
 namespace doppel {
@@ -79,7 +80,7 @@ std::string standby_settings(const Options& o, const KafkaPlan& plan) {
       "{}={}\noutput.topic={}\noutput.dead_letters={}\noutput.unique_topic={}\noutput.verdicts={}\n"
       "output.best={}",
       kTransactionalId, plan.transactional_id, o.output.topic, o.output.dead_letters, o.output.unique_topic,
-      o.output.verdicts, o.input.best);
+      find_key("output.verdicts")->get(o), o.input.best);
 }
 
 absl::Status Standby::may_follow(const kafka::KafkaPosition& position) {

@@ -136,7 +136,7 @@ void check_other_rights(const Options& o, std::vector<KafkaTopic>& topics, std::
   const std::string id = transactional_id(o);
   ask("kafka.transactional_id", "transactional id", id, kafka::try_transactional_id);
   ask("kafka.group", "group of the input", o.kafka.group, kafka::try_group);
-  if (o.kafka.takeover == "standby")
+  if (o.kafka.takeover == Takeover::standby)
     ask("kafka.takeover", "group of the daemons", daemons_group(id), kafka::try_group);
 }
 

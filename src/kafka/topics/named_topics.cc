@@ -8,6 +8,7 @@
 
 #include "base/nearest.h"
 #include "base/status.h"
+#include "config/keys.h"
 #include "kafka/merge_source.h"
 #include "kafka/topics.h"
 #include "kafka/topics/plan.h"
@@ -127,7 +128,7 @@ class Look {
     if (o_.cluster.is_part() && topic.partitions > 1) {
       wrong(topic, fmt::format("the topic {} (input) has {} partitions; a {} needs one, because its order is "
                                "the order in which documents are decided. Signers make such a topic",
-                               name, topic.partitions, o_.cluster.role));
+                               name, topic.partitions, find_key("cluster.role")->get(o_)));
     }
     input_bytes_ = std::max(input_bytes_, topic.message_bytes_max);
     list_.push_back(std::move(topic));
@@ -325,11 +326,11 @@ kafka::KafkaSourceOptions kafka_source_options(const Options& o, kafka::Inputs i
           .batch_bytes = o.batch_bytes,
           .linger_ms = static_cast<int>(o.kafka.batch_ms),
           .queue_bytes = o.kafka.fetch_queue,
-          .from_latest = o.kafka.start == "latest",
-          .continue_after_loss = o.kafka.on_data_loss == "continue",
-          .recreated_stops = o.cluster.is_part()              ? kOrderIsLost
-                             : o.kafka.on_recreated == "stop" ? kReadIt
-                                                              : "",
+          .from_latest = o.kafka.start == StartAt::latest,
+          .continue_after_loss = o.kafka.on_data_loss == OnDataLoss::go_on,
+          .recreated_stops = o.cluster.is_part()                         ? kOrderIsLost
+                             : o.kafka.on_recreated == OnRecreated::stop ? kReadIt
+                                                                         : "",
           .order_is_lost = o.cluster.is_part() ? kOrderIsLost : "",
           .metadata_ms = static_cast<int>(o.kafka.metadata_interval_ms),
           .stop = std::move(stop)};

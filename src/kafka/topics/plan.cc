@@ -95,7 +95,7 @@ void say_never_read(const kafka::Inputs& inputs) {
 }  // namespace
 
 absl::Status check_has_role(const Options& o) {
-  if (o.cluster.order.empty() || o.cluster.role != "all") return absl::OkStatus();
+  if (o.cluster.order.empty() || o.cluster.role != ClusterRole::all) return absl::OkStatus();
   return invalid(
       "cluster.order: this configuration is for an index on many machines; give this process a role with "
       "--role signer, matcher or resolver (rebuild: --set cluster.role=resolver), or leave cluster.order "

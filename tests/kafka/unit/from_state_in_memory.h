@@ -21,8 +21,8 @@ class FromState : public IndexInMemory {
  protected:
   FromState() {
     options.kafka.topics = {"pages"};
-    options.tombstones = "key";
-    options.on_update = "replace";
+    options.tombstones = Tombstones::key;
+    options.on_update = OnUpdate::replace;
     options.threads = 1;
     options.hash_key_file = dir / "key";
     std::ofstream(options.hash_key_file) << kHexKey;

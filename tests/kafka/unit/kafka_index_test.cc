@@ -89,9 +89,9 @@ TEST_F(IndexInMemory, OtherTopicsAreRefusedUnlessTheIndexIsKnownHere) {
   EXPECT_TRUE(absl::IsInvalidArgument(index.status())) << index.status();
   EXPECT_EQ(open("second").status(), index.status());  // a supervisor starts it again
   options.state_directory = dir / "third";
-  options.cluster.role = "resolver";  // it reads another topic than the signers
+  options.cluster.role = ClusterRole::resolver;  // it reads another topic than the signers
   EXPECT_TRUE(open("resolver").ok());
-  options.cluster.role = "all";
+  options.cluster.role = ClusterRole::all;
   EXPECT_THAT(index.status().message(),
               HasSubstr("the index log log belongs to an index that reads other topics: docs."));
 }

@@ -25,7 +25,7 @@ class Snapshots : public IndexInMemory {
  protected:
   Snapshots() {
     options.kafka.topics = {"pages"};
-    options.tombstones = "key";
+    options.tombstones = Tombstones::key;
     options.threads = 1;
     options.expire_after_ms = 1'000'000'000;
   }

@@ -202,7 +202,7 @@ TEST_F(NamedTopics, WhoseSettingsAreClosedAreWrong) {
 
 TEST_F(NamedTopics, OfAnIndexOnManyMachines) {
   cluster.there["log-answers"] = {.partitions = 2};
-  options.cluster.role = "matcher";
+  options.cluster.role = ClusterRole::matcher;
   EXPECT_EQ(answers_topic(options), "log-answers");
   std::vector<KafkaTopic> topics = look();
   ASSERT_EQ(topics.size(), 3u);
@@ -219,7 +219,7 @@ TEST_F(NamedTopics, OfAnIndexOnManyMachines) {
 
   cluster.there["docs"].partitions = 1;
   cluster.there["log-answers"].partitions = 1;
-  options.cluster.role = "resolver";
+  options.cluster.role = ClusterRole::resolver;
   topics = look();
   ASSERT_EQ(topics.size(), 6u);
   EXPECT_EQ(topics[0].state, State::right);
@@ -230,7 +230,7 @@ TEST_F(NamedTopics, OfAnIndexOnManyMachines) {
 }
 
 TEST_F(NamedTopics, OfASigner) {
-  options.cluster.role = "signer";
+  options.cluster.role = ClusterRole::signer;
   options.cluster.order = "order";
   cluster.there["order"] = {.partitions = 1};
   std::vector<KafkaTopic> topics = look();
@@ -270,13 +270,13 @@ TEST_F(NamedTopics, ASourceReadsAsConfigured) {
   EXPECT_FALSE(source.from_latest || source.continue_after_loss);
   EXPECT_EQ(source.recreated_stops, "");
   EXPECT_TRUE(source.stop());
-  options.kafka.start = "latest";
-  options.kafka.on_data_loss = "continue";
-  options.kafka.on_recreated = "stop";
+  options.kafka.start = StartAt::latest;
+  options.kafka.on_data_loss = OnDataLoss::go_on;
+  options.kafka.on_recreated = OnRecreated::stop;
   source = kafka_source_options(options, {}, nullptr);
   EXPECT_TRUE(source.from_latest && source.continue_after_loss);
   EXPECT_THAT(source.recreated_stops, HasSubstr("set kafka.on_recreated: read"));
-  options.cluster.role = "resolver";
+  options.cluster.role = ClusterRole::resolver;
   EXPECT_THAT(kafka_source_options(options, {}, nullptr).recreated_stops, HasSubstr("The order of all"));
 }
 

@@ -162,7 +162,7 @@ TEST_F(Plan, AConfigurationOfManyMachinesNeedsARole) {
   EXPECT_TRUE(check_has_role(options).ok());
   options.cluster.order = "order";
   EXPECT_TRUE(absl::IsInvalidArgument(check_has_role(options)));
-  options.cluster.role = "resolver";
+  options.cluster.role = ClusterRole::resolver;
   EXPECT_TRUE(check_has_role(options).ok());
 }
 

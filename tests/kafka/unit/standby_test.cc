@@ -223,7 +223,7 @@ TEST_F(StandbyOfTest, OneWithOtherSettingsThanTheOwnerIsRefusedByName) {
   EXPECT_EQ(refused([](Options&, KafkaPlan&) {}), "");
   EXPECT_THAT(refused([](Options& o, KafkaPlan&) { o.output.topic = "elsewhere"; }),
               HasSubstr("output.topic=" + options.output.topic + " (here: elsewhere). A standby must"));
-  EXPECT_THAT(refused([](Options& o, KafkaPlan&) { o.output.verdicts = "all"; }),
+  EXPECT_THAT(refused([](Options& o, KafkaPlan&) { o.output.verdicts = Verdicts::all; }),
               HasSubstr("output.verdicts=duplicates (here: all)"));
   EXPECT_THAT(refused([](Options& o, KafkaPlan&) { o.input.best = "text_length"; }),
               HasSubstr("output.best= (here: text_length)"));
