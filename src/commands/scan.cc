@@ -1,11 +1,12 @@
 // doppel scan: runs the detector over files, directories or stdin. It reads the settings, opens state, input
 // and outputs, and runs the pipeline.
 #include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
-
 #include <filesystem>
-#include <functional>
+#include <memory>
+#include <optional>
 
 #include "absl/strings/str_join.h"
 #include "base/standard_streams.h"
@@ -82,180 +83,246 @@ absl::Status add_all(const FilesSourceOptions& options, CdxjOutput& cdxj) {
   }
 }
 
-absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
-  RETURN_IF_ERROR(check_places(config, flags));
-  Options o = config.options;
-  std::unique_ptr<CdxjOutput> cdxj;
-  RETURN_IF_ERROR(learn_signed_format(flags.paths, o.input));
-  if (!flags.best.empty()) {
-    o.input.best = flags.best;
-    RETURN_IF_ERROR(check_best(o, flags));
+// One run. scan() names its passes in order.
+class ScanRun {
+ public:
+  ScanRun(const Config& config, ScanFlags& flags)
+      : o_(config.options), flags_(flags), messages_(flags.quiet) {}
+
+  absl::Status prepare();
+  absl::Status open_index();
+  absl::Status open_input();
+  absl::Status open_outputs();
+  absl::Status judge();
+  absl::Status end_outputs();
+  absl::Status show();
+  int exit_code() const;
+
+ private:
+  void note(const std::string& text) const {
+    if (!flags_.quiet && !text.empty()) print_err("doppel scan: {}\n", text);
   }
-  if (!flags.cdxj.empty()) {
-    ASSIGN_OR_RETURN(const Listing listing, list_files({.paths = flags.paths}));
+  bool first_run() const { return index_->recovered().fresh; }
+  bool finds_left_out() const { return !flags_.sink.keep_files.empty() && first_run(); }
+  void say_what_is_missing();
+
+  Options o_;
+  ScanFlags& flags_;
+  Messages messages_;
+  std::optional<HashKey> key_;
+  EngineOptions engine_options_;
+  std::unique_ptr<FilesSink> sink_;  // outlives the index, which syncs it
+  std::unique_ptr<Session> index_;
+
+  FilesSourceOptions source_options_;
+  std::unique_ptr<Source> source_;
+  std::unique_ptr<FetchSource> fetching_;
+  std::unique_ptr<Progress> progress_;  // of source_
+
+  std::unique_ptr<BestRows> best_;      // --best
+  std::unique_ptr<CdxjOutput> cdxj_;    // --cdxj
+  std::unique_ptr<ScanGroups> groups_;  // on a terminal
+  LeftOut left_out_;                    // --keep-files
+
+  Counters counters_;
+  uint64_t without_entry_ = 0;  // captures that --cdxj has no line for
+};
+
+// Checks what the flags say together, and how the records are read.
+absl::Status ScanRun::prepare() {
+  RETURN_IF_ERROR(learn_signed_format(flags_.paths, o_.input));
+  if (!flags_.best.empty()) {
+    o_.input.best = flags_.best;
+    RETURN_IF_ERROR(check_best(o_, flags_));
+    best_ = std::make_unique<BestRows>(*Best::parse(o_.input.best),
+                                       flags_.best == "oldest" || flags_.best == "newest");
+    flags_.sink.keep_later = true;
+  }
+  if (!flags_.cdxj.empty()) {
+    ASSIGN_OR_RETURN(const Listing listing, list_files({.paths = flags_.paths}));
     absl::flat_hash_map<std::string, uint64_t> sizes;
     for (const InputFile& file : listing.files) sizes[file.source()] = file.size;
-    cdxj = std::make_unique<CdxjOutput>(std::move(sizes), flags.cdx ? IndexForm::cdx : IndexForm::cdxj);
+    cdxj_ = std::make_unique<CdxjOutput>(std::move(sizes), flags_.cdx ? IndexForm::cdx : IndexForm::cdxj);
   }
-  Messages messages(flags.quiet);
-  auto note = [&](const std::string& text) {
-    if (!flags.quiet && !text.empty()) print_err("doppel scan: {}\n", text);
-  };
-
-  // Choose the hash key and the rule.
   std::string key_note;
-  ASSIGN_OR_RETURN(HashKey key, choose_hash_key(o, key_note));
+  ASSIGN_OR_RETURN(key_, choose_hash_key(o_, key_note));
   note(key_note);
-  ASSIGN_OR_RETURN(EngineOptions engine_opts, engine_options(o, key));
-  RETURN_IF_ERROR(check_format(o.input));
+  ASSIGN_OR_RETURN(engine_options_, engine_options(o_, *key_));
+  return check_format(o_.input);
+}
 
-  // Open the index of earlier runs, or a temporary one for this run.
-  std::unique_ptr<FilesSink> sink;
-  flags.sink.sync = !o.state_directory.empty() && o.fsync == Fsync::commit;
-  SessionOptions opening = session_options(o, engine_opts);
-  opening.supports = [&](std::string_view position) { return outputs_support(flags.sink, position); };
-  opening.state.sync_outputs = [&] { return sink != nullptr ? sink->sync() : absl::OkStatus(); };
+// Opens the index of earlier runs, or a temporary one for this run.
+absl::Status ScanRun::open_index() {
+  flags_.sink.sync = !o_.state_directory.empty() && o_.fsync == Fsync::commit;
+  SessionOptions opening = session_options(o_, engine_options_);
+  opening.supports = [&](std::string_view position) { return outputs_support(flags_.sink, position); };
+  opening.state.sync_outputs = [&] { return sink_ != nullptr ? sink_->sync() : absl::OkStatus(); };
   opening.check = [&](const Recovered& found) {
     for (const std::string& each : found.notes) note(each);
-    return check_outputs_are_there(flags.sink, found.sink_position, o.state_directory);
+    return check_outputs_are_there(flags_.sink, found.sink_position, o_.state_directory);
   };
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> index, open_session(std::move(opening)));
-  Engine& engine = index->engine();
-  StateDir* state = index->state();
-  const Recovered& recovered = index->recovered();
-  if (!o.against.empty()) note(fmt::format("against {}", counted(index->from_others(), "original")));
-  if (!recovered.fresh) {
-    note(fmt::format("continuing after {}, with {}", counted(recovered.documents, "document"),
-                     counted(index->own(), "original")));
+  ASSIGN_OR_RETURN(index_, open_session(std::move(opening)));
+  if (!o_.against.empty()) note(fmt::format("against {}", counted(index_->from_others(), "original")));
+  if (!first_run()) {
+    note(fmt::format("continuing after {}, with {}", counted(index_->recovered().documents, "document"),
+                     counted(index_->own(), "original")));
   }
+  return absl::OkStatus();
+}
 
-  // Open input and outputs where the last commit left them.
-  FilesSourceOptions source_options =
-      files_source_options(o, flags.paths, engine_opts.scheme, flags.sink.keep);
-  source_options.columns = o.input;
-  leave_out_outputs(source_options, o, flags, recovered.sink_position);
-  std::unique_ptr<BestRows> best;
-  if (!flags.best.empty()) {
-    best = std::make_unique<BestRows>(*Best::parse(o.input.best),
-                                      flags.best == "oldest" || flags.best == "newest");
-    flags.sink.keep_later = true;
-  }
-  if (o.cut != CutTexts::nothing) flags.sink.cut = o.input;
-  source_options.by_date = flags.order == "date";
-  if (!flags.sink.keep_directory.empty()) source_options.rest_directory = flags.sink.keep_directory;
-  if (flags.sink.keep.ends_with(".parquet"))
-    source_options.kept_columns = flags.sink.kept_columns = std::make_shared<parquet::KeptColumns>();
-  source_options.say = note;
-  source_options.stop = stop_asked;
-  ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
-                   open_files_source(source_options, recovered.source_position));
-  ASSIGN_OR_RETURN(const std::unique_ptr<FetchSource> fetching,
-                   fetch_from(*source, fetch_options(o, source_options.stop), engine));
-  flags.sink.context = {.scheme = fmt::format("{:016x}", key.derive(engine_opts.scheme.describe())),
-                        .epoch = recovered.epoch};
-  ASSIGN_OR_RETURN(sink, FilesSink::open(flags.sink, recovered.sink_position,
-                                         [&](const std::string& message) { messages.say(message); }));
+// Opens the input where the last commit left it.
+absl::Status ScanRun::open_input() {
+  const Recovered& recovered = index_->recovered();
+  source_options_ = files_source_options(o_, flags_.paths, engine_options_.scheme, flags_.sink.keep);
+  source_options_.columns = o_.input;
+  leave_out_outputs(source_options_, o_, flags_, recovered.sink_position);
+  source_options_.by_date = flags_.order == "date";
+  if (!flags_.sink.keep_directory.empty()) source_options_.rest_directory = flags_.sink.keep_directory;
+  if (flags_.sink.keep.ends_with(".parquet"))
+    source_options_.kept_columns = flags_.sink.kept_columns = std::make_shared<parquet::KeptColumns>();
+  source_options_.say = [this](const std::string& text) { note(text); };
+  source_options_.stop = stop_asked;
+  ASSIGN_OR_RETURN(source_, open_files_source(source_options_, recovered.source_position));
+  ASSIGN_OR_RETURN(fetching_,
+                   fetch_from(*source_, fetch_options(o_, source_options_.stop), index_->engine()));
+  return absl::OkStatus();
+}
 
-  Progress progress(*source, engine.originals(), !flags.quiet);
-  messages.attach(&progress);
-  SessionJournal journal(*index);
-  std::unique_ptr<ScanGroups> groups;
-  if (flags.groups) groups = std::make_unique<ScanGroups>();
-  absl::Status grouped;
-  LeftOut left_out;
-  const bool finds_left_out = !flags.sink.keep_files.empty() && recovered.fresh;
+// Opens the outputs where the last commit left them.
+absl::Status ScanRun::open_outputs() {
+  const Recovered& recovered = index_->recovered();
+  if (o_.cut != CutTexts::nothing) flags_.sink.cut = o_.input;
+  flags_.sink.context = {.scheme = fmt::format("{:016x}", key_->derive(engine_options_.scheme.describe())),
+                         .epoch = recovered.epoch};
+  ASSIGN_OR_RETURN(sink_, FilesSink::open(flags_.sink, recovered.sink_position,
+                                          [&](const std::string& message) { messages_.say(message); }));
+  if (flags_.groups) groups_ = std::make_unique<ScanGroups>();
+  return absl::OkStatus();
+}
+
+absl::Status ScanRun::judge() {
+  Engine& engine = index_->engine();
+  progress_ = std::make_unique<Progress>(*source_, engine.originals(), !flags_.quiet);
+  messages_.attach(progress_.get());
+  SessionJournal journal(*index_);
   KnownAgain known_again(engine.originals().next_seq(), engine.originals().first_own());
-  Pipeline pipeline = assemble(o, engine, state, outer_of(*source, fetching.get()), *sink);
+  absl::Status grouped;
+  Pipeline pipeline = assemble(o_, engine, index_->state(), outer_of(*source_, fetching_.get()), *sink_);
   pipeline.journal = &journal;
   pipeline.known_again = &known_again;
   pipeline.better.reset();  // the sink chooses the best copies at the end
   pipeline.stop = stop_asked;
-  pipeline.read_now = late_reader(fetching.get());
+  pipeline.read_now = late_reader(fetching_.get());
   pipeline.observe = [&](const Decided& decided, const BatchTimes&) {
-    if (cdxj != nullptr && recovered.fresh) cdxj->add(decided.batch);
-    if (best != nullptr) best->add(decided);
-    if (finds_left_out) left_out.add(decided);
-    if (groups != nullptr && grouped.ok()) grouped = groups->add(decided);
+    if (cdxj_ != nullptr && first_run()) cdxj_->add(decided.batch);
+    if (best_ != nullptr) best_->add(decided);
+    if (finds_left_out()) left_out_.add(decided);
+    if (groups_ != nullptr && grouped.ok()) grouped = groups_->add(decided);
   };
-  pipeline.progress = [&](const Counters& counters) { progress.update(counters); };
-  ASSIGN_OR_RETURN(Counters counters, run_pipeline(pipeline));
-  if (best != nullptr && !stop_asked()) {
-    ASSIGN_OR_RETURN(const std::unique_ptr<Source> again,
-                     open_files_source(to_read_again(source_options), ""));
-    RETURN_IF_ERROR(keep_chosen(*again, best->choose(), *sink));
-  }
-  if (finds_left_out && !stop_asked()) {
-    left_out.find(flags.paths, {flags.sink.output, flags.sink.keep, flags.sink.rejects, flags.cdxj,
-                                flags.sink.keep_files, flags.sink.keep_directory, o.state_directory});
-    for (const std::string& file : left_out.files())
-      if (flags.keep_all) RETURN_IF_ERROR(sink->keeper().copy_file(file));
-  }
-  RETURN_IF_ERROR(sink->finish());
-  if (cdxj != nullptr && !recovered.fresh && !stop_asked())
-    RETURN_IF_ERROR(add_all(to_read_again(source_options), *cdxj));
-  if (cdxj != nullptr && !stop_asked()) RETURN_IF_ERROR(cdxj->write(flags.cdxj));
-  if (state != nullptr) RETURN_IF_ERROR(state->checkpoint());
+  pipeline.progress = [&](const Counters& counters) { progress_->update(counters); };
+  ASSIGN_OR_RETURN(counters_, run_pipeline(pipeline));
+  return grouped;
+}
 
-  progress.clear();
-  if (groups != nullptr) {
-    RETURN_IF_ERROR(grouped);
+// Writes what needs all verdicts, and commits.
+absl::Status ScanRun::end_outputs() {
+  if (best_ != nullptr && !stop_asked()) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<Source> again,
+                     open_files_source(to_read_again(source_options_), ""));
+    RETURN_IF_ERROR(keep_chosen(*again, best_->choose(), *sink_));
+  }
+  if (finds_left_out() && !stop_asked()) {
+    left_out_.find(flags_.paths, {flags_.sink.output, flags_.sink.keep, flags_.sink.rejects, flags_.cdxj,
+                                  flags_.sink.keep_files, flags_.sink.keep_directory, o_.state_directory});
+    for (const std::string& file : left_out_.files())
+      if (flags_.keep_all) RETURN_IF_ERROR(sink_->keeper().copy_file(file));
+  }
+  RETURN_IF_ERROR(sink_->finish());
+  if (cdxj_ != nullptr && !first_run() && !stop_asked())
+    RETURN_IF_ERROR(add_all(to_read_again(source_options_), *cdxj_));
+  if (cdxj_ != nullptr && !stop_asked()) RETURN_IF_ERROR(cdxj_->write(flags_.cdxj));
+  return index_->state() != nullptr ? index_->state()->checkpoint() : absl::OkStatus();
+}
+
+// Shows groups and summary.
+absl::Status ScanRun::show() {
+  progress_->clear();
+  if (groups_ != nullptr) {
     const ScreenSize screen = screen_size();
-    write_out(groups->text(std::max(screen.rows, 2 * kLinesOfSummary) - kLinesOfSummary, screen.columns));
+    write_out(groups_->text(std::max(screen.rows, 2 * kLinesOfSummary) - kLinesOfSummary, screen.columns));
     flush_out();
   }
-  if (!flags.quiet)
-    print_summary(counters, engine, index->own_bodies(), progress.seconds(), sink->keeper().cut(),
-                  o.input.extract, groups != nullptr);
-  if (stop_asked()) {
-    note("interrupted; everything up to here is written");
-    if (cdxj != nullptr)
-      note(fmt::format("--cdxj: {} is not written; a run to the end writes all of it", flags.cdxj));
-    return kExitInterrupted;
+  if (!flags_.quiet)
+    print_summary(counters_, index_->engine(), index_->own_bodies(), progress_->seconds(),
+                  sink_->keeper().cut(), o_.input.extract, groups_ != nullptr);
+  if (!stop_asked()) {
+    say_what_is_missing();
+    return absl::OkStatus();
   }
-  // Printed even with --quiet, because the user may delete the records that were not kept.
-  if (sink->keeper().not_kept() != 0) {
+  note("interrupted; everything up to here is written");
+  if (cdxj_ != nullptr)
+    note(fmt::format("--cdxj: {} is not written; a run to the end writes all of it", flags_.cdxj));
+  return absl::OkStatus();
+}
+
+// Even with --quiet, because the user may delete the records that were not kept.
+void ScanRun::say_what_is_missing() {
+  if (sink_->keeper().not_kept() != 0) {
     print_err("doppel scan: {} unique records are not in {}; the first: {}\n",
-              with_commas(sink->keeper().not_kept()), flags.sink.keep + flags.sink.keep_directory,
-              one_line(sink->keeper().first_not_kept(), 1000));
+              with_commas(sink_->keeper().not_kept()), flags_.sink.keep + flags_.sink.keep_directory,
+              one_line(sink_->keeper().first_not_kept(), 1000));
   }
-  if (!left_out.files().empty()) {
+  if (!left_out_.files().empty()) {
     print_err("doppel scan: --keep-files: {} {}: {}; the first: {}{}\n",
-              counted(left_out.files().size(), "other file"), flags.keep_all ? "copied, too" : "not copied",
-              left_out.kinds(), one_line(left_out.files().front(), 1000),
-              flags.keep_all ? "" : "; --keep-all copies them, too");
+              counted(left_out_.files().size(), "other file"), flags_.keep_all ? "copied, too" : "not copied",
+              left_out_.kinds(), one_line(left_out_.files().front(), 1000),
+              flags_.keep_all ? "" : "; --keep-all copies them, too");
   }
-  const uint64_t without_entry = cdxj != nullptr ? say_without_entry(*cdxj) : 0;
-  return counters.rejected + counters.problems + sink->keeper().not_kept() + without_entry != 0
+  if (cdxj_ != nullptr) without_entry_ = say_without_entry(*cdxj_);
+}
+
+int ScanRun::exit_code() const {
+  if (stop_asked()) return kExitInterrupted;
+  return counters_.rejected + counters_.problems + sink_->keeper().not_kept() + without_entry_ != 0
              ? kExitSomeFailed
              : kExitDone;
 }
 
-}  // namespace
+absl::StatusOr<int> scan(const Config& config, ScanFlags& flags) {
+  RETURN_IF_ERROR(check_places(config, flags));
+  ScanRun run(config, flags);
+  RETURN_IF_ERROR(run.prepare());
+  RETURN_IF_ERROR(run.open_index());
+  RETURN_IF_ERROR(run.open_input());
+  RETURN_IF_ERROR(run.open_outputs());
+  RETURN_IF_ERROR(run.judge());
+  RETURN_IF_ERROR(run.end_outputs());
+  RETURN_IF_ERROR(run.show());
+  return run.exit_code();
+}
 
-int scan_main(int argc, char** argv) {
-  catch_stop_signals(kExitInterrupted);
-  CLI::App app(
-      "Decides for every document whether it repeats an earlier one.\n\n"
-      "The command reads files, directories or stdin in order: JSONL (.jsonl, .ndjson, .json; also .gz, "
-      ".zst) with one\n"
-      "document per line, Parquet and Arrow with one per row, the records of WARC files (also inside WACZ "
-      "files), and any other\n"
-      "file as one document. It recognises Parquet, Arrow, gzip and zstd by their content. It writes one "
-      "JSON line "
-      "per\n"
-      "duplicate, or per document with --all. On a terminal it shows originals and their copies instead.\n\n"
-      "Examples:\n"
-      "  doppel scan crawl.jsonl.gz > duplicates.jsonl\n"
-      "  doppel scan --all --threshold 0.7 articles/ | jq .verdict\n"
-      "  doppel scan --text-field article --keep unique.parquet crawl.parquet more/ > duplicates.jsonl\n"
-      "  doppel scan --state index -o duplicates.jsonl --keep unique.jsonl crawl-*.jsonl",
-      "doppel scan");
-  ScanFlags flags;
-  CommonFlags common;
+constexpr const char* kDescription =
+    "Decides for every document whether it repeats an earlier one.\n\n"
+    "The command reads files, directories or stdin in order: JSONL (.jsonl, .ndjson, .json; also .gz, "
+    ".zst) with one\n"
+    "document per line, Parquet and Arrow with one per row, the records of WARC files (also inside WACZ "
+    "files), and any other\n"
+    "file as one document. It recognises Parquet, Arrow, gzip and zstd by their content. It writes one "
+    "JSON line "
+    "per\n"
+    "duplicate, or per document with --all. On a terminal it shows originals and their copies instead.\n\n"
+    "Examples:\n"
+    "  doppel scan crawl.jsonl.gz > duplicates.jsonl\n"
+    "  doppel scan --all --threshold 0.7 articles/ | jq .verdict\n"
+    "  doppel scan --text-field article --keep unique.parquet crawl.parquet more/ > duplicates.jsonl\n"
+    "  doppel scan --state index -o duplicates.jsonl --keep unique.jsonl crawl-*.jsonl";
+
+// Both must outlive the parsing.
+void add_flags(CLI::App& app, ScanFlags& flags, CommonFlags& common) {
   app.add_option("PATH", flags.paths, "files, directories, or - for stdin")->default_str("-");
-  auto* output = app.add_option("-o,--output", flags.sink.output,
-                                "where the lines go; - is stdout. Without it a terminal shows groups: "
-                                "originals and their copies");
+  app.add_option("-o,--output", flags.sink.output,
+                 "where the lines go; - is stdout. Without it a terminal shows groups: "
+                 "originals and their copies");
   auto* all = app.add_flag("--all", flags.all,
                            "a line per document, in input order, with its verdict; with -o "
                            "FILE.parquet a row");
@@ -320,6 +387,16 @@ int scan_main(int argc, char** argv) {
       "configuration; 3 stopped by an error (the output is consistent, and with --state a new run "
       "continues);\n"
       "70 a defect of doppel was found, and nothing was written after it; 130 interrupted (as with 3).");
+}
+
+}  // namespace
+
+int scan_main(int argc, char** argv) {
+  catch_stop_signals(kExitInterrupted);
+  CLI::App app(kDescription, "doppel scan");
+  ScanFlags flags;
+  CommonFlags common;
+  add_flags(app, flags, common);
   if (auto code = parse_flags(app, argc, argv)) return *code;
   if (flags.paths.empty() && ::isatty(STDIN_FILENO) != 0) {
     return fail(
@@ -333,7 +410,7 @@ int scan_main(int argc, char** argv) {
   flags.sink.mode = flags.all        ? FilesOutput::verdicts
                     : flags.clusters ? FilesOutput::clusters
                                      : FilesOutput::events;
-  flags.groups = output->count() == 0 && !flags.all && !flags.clusters && ::isatty(STDOUT_FILENO) != 0;
+  flags.groups = app.count("--output") == 0 && !flags.all && !flags.clusters && ::isatty(STDOUT_FILENO) != 0;
   if (flags.groups) flags.sink.output.clear();
 
   if (!flags.against.empty()) common.sets.emplace_back("against", absl::StrJoin(flags.against, ","));
