@@ -113,98 +113,149 @@ absl::StatusOr<std::function<std::string(const Record&)>> missing_of(const Kafka
 }
 
 // Makes a new index log and a new state directory from the topics, up to their present ends.
-absl::Status from_documents(const Config& config, kafka::Cluster& cluster, const RebuildOptions& given) {
-  const Options& o = config.options;
-  ASSIGN_OR_RETURN(const std::unique_ptr<DaemonParts> daemon,
-                   DaemonParts::begin(config, o, {.kafka = true, .replay = true, .stop = given.stop}));
-  Monitor& monitor = daemon->monitor;
-  RebuildOptions r = given;
-  r.stop = daemon->stopper();
-  ASSIGN_OR_RETURN(const KafkaPlan plan, plan_kafka(o, cluster, patient(o, r)));
-  ASSIGN_OR_RETURN(std::vector<kafka::Bounds> bounds,
-                   kafka::freeze_bounds(cluster, plan.inputs, r.since_offset, r.since_ms));
-  ASSIGN_OR_RETURN(const std::unique_ptr<KafkaIndex> index,
-                   open_kafka_index({.options = o,
-                                     .plan = plan,
-                                     .key = daemon->key,
-                                     .rebuilt_from = kafka::encode_bounds(bounds),
-                                     .stop = r.stop,
-                                     .restoring = monitor.progress_reports()}));
-  // An interrupted rebuild continues with the bounds that it froze at its start.
-  ASSIGN_OR_RETURN(bounds, kafka::decode_bounds(index->epoch.rebuilt_from));
-
-  ASSIGN_OR_RETURN(const std::unique_ptr<kafka::MergeSource> source,
-                   kafka::MergeSource::open(cluster,
-                                            {.batch_records = static_cast<size_t>(o.kafka.batch_documents),
-                                             .batch_bytes = o.batch_bytes,
-                                             .stop = r.stop},
-                                            bounds, index->position.progress_list()));
-  FetchOptions fetch = fetch_options(o, r.stop);
-  if (!r.missing_as_in.empty()) {
-    ASSIGN_OR_RETURN(fetch.known_missing, missing_of(plan, r.missing_as_in));
+// A rebuild from documents. from_documents() names the steps in order.
+class FromDocuments {
+ public:
+  FromDocuments(const Config& config, kafka::Cluster& cluster, const RebuildOptions& given,
+                DaemonParts& daemon)
+      : o_(config.options), cluster_(cluster), r_(given), daemon_(daemon) {
+    r_.stop = daemon.stopper();
   }
-  const std::unique_ptr<SchemaSource> schemas = schemas_from(*source, o);
-  Source& input = outer_of(*source, schemas.get());
-  ASSIGN_OR_RETURN(const std::unique_ptr<FetchSource> fetching, fetch_from(input, fetch, *index->engine));
-  kafka::KafkaSinkOptions sink_of = sink_options(o, plan, *index);
-  sink_of.events_off = !r.publish;
-  sink_of.waiting = [&] { monitor.stop(); };
-  sink_of.missing_stops = r.missing_stops;
-  kafka::KafkaSink sink(cluster, sink_of, *index->engine, *index->originals, *index->transactor,
-                        index->position);
-  SnapshotJournal journal(*index, sink);
-  std::vector<std::shared_ptr<void>> watched{monitor.watch(*index->transactor)};
-  if (schemas != nullptr) watched.push_back(monitor.watch(schemas->stats()));
-  if (fetching != nullptr) watched.push_back(monitor.watch(*fetching));
-  monitor.progress(*index->engine, *index->state);
-  monitor.ready(*index->engine);
-  RebuildLog rebuild_log("rebuilding from documents", source->bytes_total(), source->bytes_read());
-  log::info("rebuilding from documents", {{"records", source->bytes_total()},
-                                          {"already_done", source->bytes_read()},
-                                          {"index_log", index->index_log},
-                                          {"events", r.publish}});
-  Pipeline pipeline = assemble(o, *index->engine, index->state.get(), outer_of(input, fetching.get()), sink);
+
+  absl::Status open_index();
+  absl::Status open_input();
+  void open_output();
+  absl::Status judge();
+  absl::Status complete();
+
+ private:
+  Source& input() { return outer_of(*source_, schemas_.get()); }
+
+  const Options& o_;
+  kafka::Cluster& cluster_;
+  RebuildOptions r_;
+  DaemonParts& daemon_;
+  KafkaPlan plan_;
+  std::vector<kafka::Bounds> bounds_;
+  std::unique_ptr<KafkaIndex> index_;
+  std::unique_ptr<kafka::MergeSource> source_;
+  std::unique_ptr<SchemaSource> schemas_;
+  std::unique_ptr<FetchSource> fetching_;
+  std::unique_ptr<kafka::KafkaSink> sink_;
+  Counters counters_;
+};
+
+absl::Status FromDocuments::open_index() {
+  ASSIGN_OR_RETURN(plan_, plan_kafka(o_, cluster_, patient(o_, r_)));
+  ASSIGN_OR_RETURN(bounds_, kafka::freeze_bounds(cluster_, plan_.inputs, r_.since_offset, r_.since_ms));
+  ASSIGN_OR_RETURN(index_, open_kafka_index({.options = o_,
+                                             .plan = plan_,
+                                             .key = daemon_.key,
+                                             .rebuilt_from = kafka::encode_bounds(bounds_),
+                                             .stop = r_.stop,
+                                             .restoring = daemon_.monitor.progress_reports()}));
+  // An interrupted rebuild continues with the bounds that it froze at its start.
+  ASSIGN_OR_RETURN(bounds_, kafka::decode_bounds(index_->epoch.rebuilt_from));
+  return absl::OkStatus();
+}
+
+absl::Status FromDocuments::open_input() {
+  ASSIGN_OR_RETURN(source_,
+                   kafka::MergeSource::open(cluster_,
+                                            {.batch_records = static_cast<size_t>(o_.kafka.batch_documents),
+                                             .batch_bytes = o_.batch_bytes,
+                                             .stop = r_.stop},
+                                            bounds_, index_->position.progress_list()));
+  FetchOptions fetch = fetch_options(o_, r_.stop);
+  if (!r_.missing_as_in.empty()) {
+    ASSIGN_OR_RETURN(fetch.known_missing, missing_of(plan_, r_.missing_as_in));
+  }
+  schemas_ = schemas_from(*source_, o_);
+  ASSIGN_OR_RETURN(fetching_, fetch_from(input(), fetch, *index_->engine));
+  return absl::OkStatus();
+}
+
+void FromDocuments::open_output() {
+  kafka::KafkaSinkOptions options = sink_options(o_, plan_, *index_);
+  options.events_off = !r_.publish;
+  options.waiting = [this] { daemon_.monitor.stop(); };
+  options.missing_stops = r_.missing_stops;
+  sink_ = std::make_unique<kafka::KafkaSink>(cluster_, options, *index_->engine, *index_->originals,
+                                             *index_->transactor, index_->position);
+}
+
+absl::Status FromDocuments::judge() {
+  Monitor& monitor = daemon_.monitor;
+  SnapshotJournal journal(*index_, *sink_);
+  std::vector<std::shared_ptr<void>> watched{monitor.watch(*index_->transactor)};
+  if (schemas_ != nullptr) watched.push_back(monitor.watch(schemas_->stats()));
+  if (fetching_ != nullptr) watched.push_back(monitor.watch(*fetching_));
+  monitor.progress(*index_->engine, *index_->state);
+  monitor.ready(*index_->engine);
+  RebuildLog rebuild_log("rebuilding from documents", source_->bytes_total(), source_->bytes_read());
+  log::info("rebuilding from documents", {{"records", source_->bytes_total()},
+                                          {"already_done", source_->bytes_read()},
+                                          {"index_log", index_->index_log},
+                                          {"events", r_.publish}});
+  Pipeline pipeline =
+      assemble(o_, *index_->engine, index_->state.get(), outer_of(input(), fetching_.get()), *sink_);
   pipeline.journal = &journal;
-  pipeline.keys = key_policy(o);
-  pipeline.stop = r.stop;
-  pipeline.requests = [&](Work&) { return sink.has_more_to_do(); };
-  pipeline.read_now = late_reader(fetching.get());
+  pipeline.keys = key_policy(o_);
+  pipeline.stop = r_.stop;
+  pipeline.requests = [&](Work&) { return sink_->has_more_to_do(); };
+  pipeline.read_now = late_reader(fetching_.get());
   pipeline.observe = monitor.observer();
   pipeline.progress = [&](const Counters&) {
-    monitor.progress(*index->engine, *index->state);
-    rebuild_log(source->bytes_read());
+    monitor.progress(*index_->engine, *index_->state);
+    rebuild_log(source_->bytes_read());
   };
-  const absl::StatusOr<Counters> counters = run_pipeline(pipeline);
-  if (fetching != nullptr) report_fetches(fetching->counts());
-  if (absl::IsFailedPrecondition(counters.status()) && r.missing_stops && fetching != nullptr) {
+  absl::StatusOr<Counters> counters = run_pipeline(pipeline);
+  if (fetching_ != nullptr) report_fetches(fetching_->counts());
+  if (absl::IsFailedPrecondition(counters.status()) && r_.missing_stops && fetching_ != nullptr) {
     return absl::FailedPreconditionError(
         fmt::format("{}\nThe same command continues here once the document can be read. With --on-missing "
                     "skip it continues without it",
                     std_sv(counters.status().message())));
   }
   RETURN_IF_ERROR(counters.status());
-  RETURN_IF_ERROR(index->state->checkpoint());
-  if (r.stop()) return absl::CancelledError("interrupted; the same command continues");
+  counters_ = *std::move(counters);
+  RETURN_IF_ERROR(index_->state->checkpoint());
+  return r_.stop() ? absl::CancelledError("interrupted; the same command continues") : absl::OkStatus();
+}
 
-  index->position = sink.where();
+// Writes that the input is read up to its bounds, and that the log is whole.
+absl::Status FromDocuments::complete() {
+  index_->position = sink_->where();
   std::vector<LogProgress> progress;
-  for (const kafka::Bounds& b : bounds) {
-    LogProgress p = index->position.progress[{b.topic, b.partition}];
+  for (const kafka::Bounds& b : bounds_) {
+    LogProgress p = index_->position.progress[{b.topic, b.partition}];
     if (p.next < b.end) p.last_ms = -1;  // the last entry before the end is not a record, but a marker
     p.topic = b.topic;
     p.partition = b.partition;
     p.next = b.end;
     progress.push_back(p);
   }
-  RETURN_IF_ERROR(complete_rebuild(*index, progress));
-  log::info("rebuilt from documents", {{"documents", counters->records},
-                                       {"unique", counters->unique},
-                                       {"duplicates", counters->duplicates()},
-                                       {"rejected", counters->rejected},
-                                       {"missing", sink.missing()},
-                                       {"index_log", index->index_log},
-                                       {"directory", o.state_directory}});
+  RETURN_IF_ERROR(complete_rebuild(*index_, progress));
+  log::info("rebuilt from documents", {{"documents", counters_.records},
+                                       {"unique", counters_.unique},
+                                       {"duplicates", counters_.duplicates()},
+                                       {"rejected", counters_.rejected},
+                                       {"missing", sink_->missing()},
+                                       {"index_log", index_->index_log},
+                                       {"directory", o_.state_directory}});
   return absl::OkStatus();
+}
+
+absl::Status from_documents(const Config& config, kafka::Cluster& cluster, const RebuildOptions& given) {
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<DaemonParts> daemon,
+      DaemonParts::begin(config, config.options, {.kafka = true, .replay = true, .stop = given.stop}));
+  FromDocuments rebuild(config, cluster, given, *daemon);
+  RETURN_IF_ERROR(rebuild.open_index());
+  RETURN_IF_ERROR(rebuild.open_input());
+  rebuild.open_output();
+  RETURN_IF_ERROR(rebuild.judge());
+  return rebuild.complete();
 }
 
 }  // namespace

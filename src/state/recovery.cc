@@ -250,116 +250,172 @@ absl::Status StateDir::Impl::open_columns(File& bodies_file) {
 }
 
 // Uses the newest journal that is intact and that the columns support.
-absl::Status StateDir::Impl::recover(const Supports& supports) {
-  const std::string& directory = options.directory;
-  std::vector<std::string> paths = journal_paths(directory);
-  std::vector<JournalContents> journals;  // the readable ones, the newest first
-  std::vector<std::string> readable;
-  absl::Status first_error;
-  std::vector<std::string> notes;
-  const auto cannot_use = [&](const absl::Status& why) {
-    if (first_error.ok()) first_error = why;
-    notes.emplace_back(why.message());
-  };
-  if (paths.front() != journal_path) notes.push_back(fmt::format("{}: is missing", journal_path));
+// Continues a state directory at the newest commit that all files support. recover() below names the steps in
+// order.
+class StateDir::Impl::Restart {
+ public:
+  Restart(Impl& state, const Supports& supports) : s_(state), supports_(supports) {}
+
+  absl::Status read_journals();
+  bool none() const { return journals_.empty(); }
+  absl::Status open_files();
+  absl::Status find_damage();
+  // Whether the files support a commit of this journal; it is then the one that the directory has.
+  absl::StatusOr<bool> continue_from(size_t j);
+  size_t journals() const { return journals_.size(); }
+  absl::Status failure() const;
+
+ private:
+  void cannot_use(const absl::Status& why) {
+    if (first_error_.ok()) first_error_ = why;
+    notes_.emplace_back(why.message());
+  }
+  absl::StatusOr<bool> read_whole(size_t j);
+  void take(size_t j, const Recovery& found);
+
+  Impl& s_;
+  const Supports& supports_;
+  std::vector<JournalContents> journals_;  // the readable ones, the newest first
+  std::vector<std::string> paths_;         // theirs
+  std::vector<std::string> notes_;
+  absl::Status first_error_;
+  File bodies_;
+  std::string mark_ = join(s_.options.directory, kDamagedName);
+  std::string reason_;  // in the mark
+  std::string damage_;  // found now
+  Seq limit_ = 0;       // rows from here on are damaged
+};
+
+// The commits of older journals are read only if they are needed.
+absl::Status StateDir::Impl::Restart::read_journals() {
+  const std::vector<std::string> paths = journal_paths(s_.options.directory);
+  if (paths.front() != s_.journal_path) notes_.push_back(fmt::format("{}: is missing", s_.journal_path));
   for (const std::string& path : paths) {
     ASSIGN_OR_RETURN(const File file, File::open(path, O_RDONLY));
-    // The commits of older journals are read only if they are needed.
-    absl::StatusOr<JournalContents> contents = read_journal(file, !journals.empty());
+    absl::StatusOr<JournalContents> contents = read_journal(file, !journals_.empty());
     if (contents.ok()) {
-      journals.push_back(*std::move(contents));
-      readable.push_back(path);
+      journals_.push_back(*std::move(contents));
+      paths_.push_back(path);
     } else if (absl::IsFailedPrecondition(contents.status())) {
       return contents.status();  // written by another version
     } else {
       cannot_use(contents.status());
     }
   }
-  if (journals.empty()) return first_error;
-  RETURN_IF_ERROR(refuse_differences(journals.front().identity));
-  epoch = journals.front().epoch;
-  format.emplace(options.num_perm, options.mask_words, epoch);
-  File bodies_file;
-  RETURN_IF_ERROR(open_columns(bodies_file));
-  ASSIGN_OR_RETURN(const FileHeader hot_header, read_header(hot, FileKind::hot));
-  RETURN_IF_ERROR(check_header(hot_header, hot));
-  ASSIGN_OR_RETURN(const FileHeader bodies_header, read_header(bodies_file, FileKind::bodies));
-  RETURN_IF_ERROR(check_header(bodies_header, bodies_file));
+  return absl::OkStatus();
+}
 
-  // Verifies the rows between the oldest and the newest checkpoint, where an older journal can help. If
-  // damage was found earlier, verifies everything.
-  const std::string mark = join(directory, kDamagedName);
-  std::string reason;
-  if (std::ifstream text(mark); text) std::getline(text, reason);
-  const CommitRecord& newest = journals.front().entries.back().record;
-  Seq limit = newest.next_seq;
-  std::string damage;
-  if (exists(mark)) {
-    const BodiesFile all(File::open(bodies_path, O_RDONLY).value_or(File()), kBodiesEnd);
-    ASSIGN_OR_RETURN(limit, first_bad_row(hot, *format, &all, newest.keep_from, newest.next_seq, damage));
-  } else if (journals.size() > 1) {
-    const Seq to = journals.front().entries.front().record.next_seq;
-    const Seq from = std::max(journals.back().entries.front().record.next_seq, newest.lowest_live);
-    ASSIGN_OR_RETURN(const Seq bad, first_bad_row(hot, *format, nullptr, from, to, damage));
-    if (bad < to) limit = bad;
-  }
-  if (!damage.empty()) notes.push_back(damage);
+absl::Status StateDir::Impl::Restart::open_files() {
+  RETURN_IF_ERROR(s_.refuse_differences(journals_.front().identity));
+  s_.epoch = journals_.front().epoch;
+  s_.format.emplace(s_.options.num_perm, s_.options.mask_words, s_.epoch);
+  RETURN_IF_ERROR(s_.open_columns(bodies_));
+  ASSIGN_OR_RETURN(const FileHeader hot_header, read_header(s_.hot, FileKind::hot));
+  RETURN_IF_ERROR(s_.check_header(hot_header, s_.hot));
+  ASSIGN_OR_RETURN(const FileHeader bodies_header, read_header(bodies_, FileKind::bodies));
+  return s_.check_header(bodies_header, bodies_);
+}
 
-  for (size_t j = 0; j < journals.size(); ++j) {
-    if (j > 0) {
-      ASSIGN_OR_RETURN(const File file, File::open(readable[j], O_RDONLY));
-      ASSIGN_OR_RETURN(journals[j], read_journal(file));
-      absl::Status fits = refuse_differences(journals[j].identity);
-      if (fits.ok() && journals[j].epoch != epoch)
-        fits = absl::DataLossError(fmt::format("{}: belongs to another index", readable[j]));
-      if (!fits.ok()) {
-        cannot_use(fits);
-        continue;
-      }
-    }
-    absl::StatusOr<Recovery> found =
-        choose_commit(journals[j], readable[j], hot, *format, bodies_file, limit, supports);
-    if (!found.ok()) {
-      cannot_use(found.status());
-      continue;
-    }
-    const JournalEntry& chosen = journals[j].entries[found->entry];
-    if (readable[j] != journal_path) {
-      notes.push_back(fmt::format("continuing from commit {} of {}", chosen.record.commits, readable[j]));
-    }
-    RETURN_IF_ERROR(promote_journal(directory, readable[j]));
-    RETURN_IF_ERROR(cut(journals[j], chosen, bodies_file));
-    if (exists(mark)) {
-      notes.push_back(fmt::format("{}; everything was verified: {}", reason,
-                                  damage.empty() ? "no damage is left" : "what was damaged is cut off"));
-      ::unlink(mark.c_str());
-    }
-    identity.data_scheme = journals[j].identity.data_scheme;  // it may have lines that not every run knows
-    identity.rule = rule_in_force(journals[j].identity.rule, options.rule, options.accepted);
-    state = chosen.record;
-    state.source_position = journals[j].source_position(found->entry);
-    state.removed.clear();
-    for (size_t i = 0; i <= found->entry; ++i) {
-      const CommitRecord& each = journals[j].entries[i].record;
-      state.removed.insert(state.removed.end(), each.removed.begin(), each.removed.end());
-      apply_shown(each);
-    }
-    state.shown.clear();
-    recovered.notes = std::move(notes);
-    for (std::string& note : found->notes) recovered.notes.push_back(std::move(note));
-    checkpoint_seq = journals[j].entries.front().record.next_seq;
-    checkpoint_commits = journals[j].entries.front().record.commits;
-    checkpoints.last_ms = journals[j].entries.front().record.made_ms;
-    for (size_t k = j; k < journals.size(); ++k)
-      kept_from.push_back(journals[k].entries.front().record.keep_from);
-    bodies = std::make_unique<BodiesFile>(std::move(bodies_file), state.bodies_end);
-    ASSIGN_OR_RETURN(File file, File::open(journal_path, O_RDWR));
-    journal = JournalWriter(std::move(file), journals[j].version, journals[j].entries.front().end, chosen);
-    return absl::OkStatus();
+// Verifies the rows between the oldest and the newest checkpoint, where an older journal can help. If damage
+// was found earlier, verifies everything.
+absl::Status StateDir::Impl::Restart::find_damage() {
+  if (std::ifstream text(mark_); text) std::getline(text, reason_);
+  const CommitRecord& newest = journals_.front().entries.back().record;
+  limit_ = newest.next_seq;
+  if (exists(mark_)) {
+    const BodiesFile all(File::open(s_.bodies_path, O_RDONLY).value_or(File()), kBodiesEnd);
+    ASSIGN_OR_RETURN(limit_,
+                     first_bad_row(s_.hot, *s_.format, &all, newest.keep_from, newest.next_seq, damage_));
+  } else if (journals_.size() > 1) {
+    const Seq to = journals_.front().entries.front().record.next_seq;
+    const Seq from = std::max(journals_.back().entries.front().record.next_seq, newest.lowest_live);
+    ASSIGN_OR_RETURN(const Seq bad, first_bad_row(s_.hot, *s_.format, nullptr, from, to, damage_));
+    if (bad < to) limit_ = bad;
   }
-  if (!reason.empty() && absl::IsDataLoss(first_error))
-    return absl::DataLossError(fmt::format("{}: {}", reason, std_sv(first_error.message())));
-  return first_error;
+  if (!damage_.empty()) notes_.push_back(damage_);
+  return absl::OkStatus();
+}
+
+// Reads the commits of an older journal. False: the journal is of another index.
+absl::StatusOr<bool> StateDir::Impl::Restart::read_whole(size_t j) {
+  ASSIGN_OR_RETURN(const File file, File::open(paths_[j], O_RDONLY));
+  ASSIGN_OR_RETURN(journals_[j], read_journal(file));
+  absl::Status fits = s_.refuse_differences(journals_[j].identity);
+  if (fits.ok() && journals_[j].epoch != s_.epoch)
+    fits = absl::DataLossError(fmt::format("{}: belongs to another index", paths_[j]));
+  if (!fits.ok()) cannot_use(fits);
+  return fits.ok();
+}
+
+absl::StatusOr<bool> StateDir::Impl::Restart::continue_from(size_t j) {
+  if (j > 0) {
+    ASSIGN_OR_RETURN(const bool fits, read_whole(j));
+    if (!fits) return false;
+  }
+  const absl::StatusOr<Recovery> found =
+      choose_commit(journals_[j], paths_[j], s_.hot, *s_.format, bodies_, limit_, supports_);
+  if (!found.ok()) {
+    cannot_use(found.status());
+    return false;
+  }
+  const JournalEntry& chosen = journals_[j].entries[found->entry];
+  if (paths_[j] != s_.journal_path)
+    notes_.push_back(fmt::format("continuing from commit {} of {}", chosen.record.commits, paths_[j]));
+  RETURN_IF_ERROR(promote_journal(s_.options.directory, paths_[j]));
+  RETURN_IF_ERROR(s_.cut(journals_[j], chosen, bodies_));
+  if (exists(mark_)) {
+    notes_.push_back(fmt::format("{}; everything was verified: {}", reason_,
+                                 damage_.empty() ? "no damage is left" : "what was damaged is cut off"));
+    ::unlink(mark_.c_str());
+  }
+  take(j, *found);
+  ASSIGN_OR_RETURN(File file, File::open(s_.journal_path, O_RDWR));
+  s_.journal = JournalWriter(std::move(file), journals_[j].version, journals_[j].entries.front().end, chosen);
+  return true;
+}
+
+// Sets the members of the state directory to the chosen commit.
+void StateDir::Impl::Restart::take(size_t j, const Recovery& found) {
+  JournalContents& journal = journals_[j];
+  const CommitRecord& checkpoint = journal.entries.front().record;
+  s_.identity.data_scheme = journal.identity.data_scheme;  // it may have lines that not every run knows
+  s_.identity.rule = rule_in_force(journal.identity.rule, s_.options.rule, s_.options.accepted);
+  s_.state = journal.entries[found.entry].record;
+  s_.state.source_position = journal.source_position(found.entry);
+  s_.state.removed.clear();
+  for (size_t i = 0; i <= found.entry; ++i) {
+    const CommitRecord& each = journal.entries[i].record;
+    s_.state.removed.insert(s_.state.removed.end(), each.removed.begin(), each.removed.end());
+    s_.apply_shown(each);
+  }
+  s_.state.shown.clear();
+  s_.recovered.notes = std::move(notes_);
+  s_.recovered.notes.insert(s_.recovered.notes.end(), found.notes.begin(), found.notes.end());
+  s_.checkpoint_seq = checkpoint.next_seq;
+  s_.checkpoint_commits = checkpoint.commits;
+  s_.checkpoints.last_ms = checkpoint.made_ms;
+  for (size_t k = j; k < journals_.size(); ++k)
+    s_.kept_from.push_back(journals_[k].entries.front().record.keep_from);
+  s_.bodies = std::make_unique<BodiesFile>(std::move(bodies_), s_.state.bodies_end);
+}
+
+absl::Status StateDir::Impl::Restart::failure() const {
+  if (!reason_.empty() && absl::IsDataLoss(first_error_))
+    return absl::DataLossError(fmt::format("{}: {}", reason_, std_sv(first_error_.message())));
+  return first_error_;
+}
+
+absl::Status StateDir::Impl::recover(const Supports& supports) {
+  Restart restart(*this, supports);
+  RETURN_IF_ERROR(restart.read_journals());
+  if (restart.none()) return restart.failure();
+  RETURN_IF_ERROR(restart.open_files());
+  RETURN_IF_ERROR(restart.find_damage());
+  for (size_t j = 0; j < restart.journals(); ++j) {
+    ASSIGN_OR_RETURN(const bool done, restart.continue_from(j));
+    if (done) return absl::OkStatus();
+  }
+  return restart.failure();
 }
 
 // Cuts the journal first. If the columns came first and the machine lost power in between, records of the

@@ -68,6 +68,7 @@ struct StateDir::Impl {
   bool durable() const { return options.fsync != Fsync::none; }
   absl::Status open(const Supports& supports);
   absl::Status create();
+  class Restart;  // recovery.cc
   absl::Status recover(const Supports& supports);
   absl::Status check_header(const FileHeader& header, const File& file) const;
   absl::Status refuse_differences(const Identity& stored) const;
