@@ -26,6 +26,7 @@ InputKind kind_of(std::string_view name, bool pipe, Layout layout) {
   }
   if (pipe || name.ends_with(".jsonl") || name.ends_with(".ndjson") || name.ends_with(".json"))
     return InputKind::lines;
+  if (name.ends_with(".csv") || name.ends_with(".tsv")) return InputKind::csv;
   return name.ends_with(".warc") ? InputKind::warc : InputKind::whole;
 }
 
@@ -53,16 +54,6 @@ uint64_t inode_of(uint64_t inode, const Part& part) {
   if (part.is_all()) return inode;
   const uint64_t fields[] = {inode, part.begin, part.size};
   return XXH3_64bits(fields, sizeof fields);
-}
-
-std::string_view refusal(std::string_view path) {
-  std::string name(path.substr(path.rfind('/') + 1));
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-  std::string_view unpacked = name;
-  packing_of(unpacked);
-  if (unpacked.ends_with(".csv") || unpacked.ends_with(".tsv"))
-    return "tables are not read; convert it to JSON lines: duckdb -c \"COPY (FROM 'FILE') TO 'FILE.jsonl'\"";
-  return {};
 }
 
 Problem make_problem(const std::string& path, uint64_t line, uint64_t offset, const std::string& cause) {

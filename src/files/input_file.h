@@ -14,7 +14,7 @@ namespace doppel {
 
 // How the user describes the input files.
 enum class Layout {
-  // A file that begins as a WARC file is records; .jsonl .ndjson .json (before .gz .zst), stdin, pipes and
+  // A file that begins as a WARC file is records; .csv and .tsv are rows; .jsonl .ndjson .json (before .gz .zst), stdin, pipes and
   // files that begin with two lines of JSON are lines; every other file is whole. WARC files in a WACZ file
   // (.wacz, .zip, or given by name) are read in place.
   automatic,
@@ -33,6 +33,7 @@ enum class InputKind {
   arc,      // the predecessor of WARC
   parquet,  // this and `arrow` are recognised by content alone
   arrow,
+  csv,  // or .tsv
 };
 
 struct InputFile {
@@ -66,9 +67,6 @@ InputFile describe_file(std::string path, const struct stat& info, Layout layout
 
 // The identity of a part of a file. For the whole file, it is the inode.
 uint64_t inode_of(uint64_t inode, const Part& part);
-
-// Why a file with this name is never read; empty: it is read.
-std::string_view refusal(std::string_view path);
 
 // Formats "PATH: line N, byte N: CAUSE" (without the line if it is 0), the form of all problems with input
 // files.

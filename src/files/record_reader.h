@@ -27,10 +27,10 @@ struct FilesSourceOptions {
   std::vector<std::string> paths;
   // Whatever the layout, a file that begins as a Parquet or Arrow file is rows. Where lines are expected,
   // JSON objects over several lines or in an array are one record each. Compression is recognised by the
-  // first bytes, not by the name. A file that is known to hold no text (content.h), and .csv and .tsv,
-  // becomes a Problem that says what to do.
+  // first bytes, not by the name. A file that is known to hold no text (content.h) becomes a Problem that
+  // says what to do.
   Layout layout = Layout::automatic;
-  // The settings that name the columns of tables; without them Parquet and Arrow files are refused.
+  // The settings that name the columns of tables; without them tables are refused.
   std::optional<FormatOptions> columns;
   // Set if all columns of the rows will be copied to one Parquet file, which has these columns. A file that
   // is not Parquet, or has other columns, is an error of open_files_source(). A row is handed out only if

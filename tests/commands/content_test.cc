@@ -89,7 +89,7 @@ TEST_P(Unreadable, IsRefusedOnceWithWhatToDo) {
                              Not(HasSubstr("rejected"))));
   // Compressed, without a name, and through a pipe.
   for (const std::string& packed : {bytes, gz(bytes), zst(bytes)}) {
-    if (what == "tables" || what == "WACZ") break;  // recognised only by their names
+    if (what == "WACZ") break;  // recognised only by their names
     write_file(dir / "packed", packed);
     const Ran piped = run_doppel("scan --all - <" + (dir / "packed"));
     if (what == "control characters") break;  // a stream consists of lines, each of which gets a message
@@ -102,8 +102,6 @@ TEST_P(Unreadable, IsRefusedOnceWithWhatToDo) {
 INSTANTIATE_TEST_SUITE_P(
     Kinds, Unreadable,
     ::testing::Values(Refused{"a.feather", "FEA1"s + std::string(64, 'x'), "Feather", "pyarrow"},
-                      Refused{"a.csv", "id,text\n1,one\n", "tables", "duckdb"},
-                      Refused{"a.tsv.gz", gz("id\ttext\n"), "tables", "duckdb"},
                       Refused{"a.bz2", "BZh91AY&SY" + std::string(30, '\x80'), "bzip2", "bzcat"},
                       Refused{"a.jsonl.xz",
                               "\xfd"

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "commands/daemon.h"
+#include "commands/replaced.h"
 #include "doppel/index.h"
 #include "http/raw_client.h"
 #include "run_doppel.h"
@@ -130,6 +131,32 @@ TEST(Reading, AFileThatAProgramInsertedIsNoCopyOfItself) {
   }
   const Ran ran = run_doppel("scan --all --state " + (dir / "state") + " " + file);
   EXPECT_THAT(ran.out, AllOf(HasSubstr("\"verdict\":\"unique\""), HasSubstr("\"again\":true"))) << ran.err;
+}
+
+// A row of a CSV file is the document that its object in JSON lines is, in whatever charset the file is.
+TEST(Reading, RowsOfCsvAreDocuments) {
+  TempDir dir;
+  write_file(dir / "a.csv", "id,text,url\n1,\"" + words(1) + "\",http://a/\n2,\"" + words(2) + "\n" +
+                                words(3) + "\",\n3,\"" + words(1) + "\",http://c/\n");
+  write_file(dir / "a.jsonl", R"({"id":"1","text":")" + words(1) + R"(","url":"http://a/"})" + "\n" +
+                                  R"({"id":"2","text":")" + words(2) + "\\n" + words(3) + R"(","url":""})" +
+                                  "\n" + R"({"id":"3","text":")" + words(1) + R"(","url":"http://c/"})" +
+                                  "\n");
+  const auto verdicts = [](const Ran& ran) {
+    return testing::replaced(ran.out,
+                             R"re("(event_id|cluster_id|file)":"[^"]*"|"(offset|line|row)":[0-9a-z]+)re", "");
+  };
+  const Ran rows = run_doppel("scan --all --keep " + (dir / "kept.jsonl") + " " + (dir / "a.csv"));
+  EXPECT_EQ(verdicts(rows), verdicts(run_doppel("scan --all " + (dir / "a.jsonl")))) << rows.err;
+  EXPECT_THAT(rows.out, HasSubstr("\"exact\""));
+  const std::string kept = testing::read_file(dir / "kept.jsonl");
+  EXPECT_EQ(std::count(kept.begin(), kept.end(), '\n'), 2) << kept;
+
+  write_file(dir / "r.csv", "text\n\"" + charset_file("windows-1251.bytes") + "\"\n");
+  write_file(dir / "r.txt", charset_file("windows-1251.utf8"));
+  EXPECT_THAT(run_doppel("scan " + (dir / "r.csv") + " " + (dir / "r.txt")).out, HasSubstr("\"exact\""));
+  EXPECT_THAT(run_doppel("scan --text-field story " + (dir / "a.csv")).err,
+              AllOf(HasSubstr("no column \"story\""), HasSubstr("url")));
 }
 
 // POST /v1/check reads as the stream does.

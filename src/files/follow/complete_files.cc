@@ -62,9 +62,8 @@ bool CompleteFiles::take(const std::string& path, Batch& batch, std::vector<Foll
   const uint64_t hash = FollowPosition::path_hash(path);
   InputFile file = describe_file(path, info, options.layout);
   look_inside(fd.get(), options, file);
-  const std::string_view by_name = options.layout == Layout::automatic ? refusal(path) : std::string_view();
-  if (const std::string_view why = by_name.empty() ? file.refused : by_name; !why.empty()) {
-    uses_.problem({path, 0, 0, fmt::format("{}: {}", path, why)});
+  if (!file.refused.empty()) {
+    uses_.problem({path, 0, 0, fmt::format("{}: {}", path, file.refused)});
     taken_[hash] = signature(info);
     return true;
   }

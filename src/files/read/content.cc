@@ -138,6 +138,8 @@ constexpr auto kPackedArrow = "a packed Arrow file; unpack it, as its buffers ma
 constexpr auto kPipedParquet =
     "a Parquet file through a pipe; give the file's name, as its end is read before its rows"sv;
 constexpr auto kPipedArrow = "an Arrow file through a pipe; give the file's name"sv;
+constexpr auto kTable =
+    "tables are not read here; convert it to JSON lines: duckdb -c \"COPY (FROM 'FILE') TO 'FILE.jsonl'\""sv;
 constexpr auto kNoParquet = "not a Parquet file, though its name says so: it does not begin with PAR1"sv;
 
 constexpr std::string_view kSpace = " \t\r\n";
@@ -315,6 +317,10 @@ void look_inside(std::string_view head, const FilesSourceOptions& options, Input
     file.refused = inside.starts_with("PARE") ? unreadable(inside, false) : kNoParquet;
     return;
   }
+  if (file.kind == InputKind::csv) {
+    file.refused = unreadable(inside, false);
+    return;
+  }
   if (file.kind == InputKind::signed_records) {
     if (!inside.starts_with(kSignedMagic.substr(0, inside.size())))
       file.refused = "not signed records, which input.format: signed expects; doppel sign makes them";
@@ -336,6 +342,11 @@ void look_inside(std::string_view head, const FilesSourceOptions& options, Input
 }
 
 void look_inside(int fd, const FilesSourceOptions& options, InputFile& file) {
+  if (file.kind == InputKind::csv && (!options.columns || !file.part.is_all())) {
+    file.kind = InputKind::whole;
+    file.refused = kTable;
+    return;
+  }
   const auto begin = static_cast<off_t>(file.part.begin);
   const uint64_t most = file.part.is_all() ? kLookedAtPacked : file.part.size;
   std::string head(std::min<uint64_t>(kLookedAt, most), '\0');

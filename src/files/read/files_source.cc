@@ -17,6 +17,7 @@
 #include "base/memory_limit.h"
 #include "base/status.h"
 #include "files/arrow/arrow_rows.h"
+#include "files/csv/csv_rows.h"
 #include "files/fd.h"
 #include "files/parquet/parquet_rows.h"
 #include "files/position.h"
@@ -308,6 +309,7 @@ class FilesSource final : public Source {
         return reader(std::type_identity<LineReader>());
       case InputKind::parquet:
       case InputKind::arrow:
+      case InputKind::csv:
         break;
     }
     struct stat info = {};
@@ -319,6 +321,13 @@ class FilesSource final : public Source {
   std::unique_ptr<tables::Rows> rows_of(const InputFile& file, Fd fd) const {
     // A page may hold many texts: a writer checks its size only after each thousand values or so.
     constexpr uint64_t kPageBytes = 512 << 20;
+    if (file.kind == InputKind::csv) {
+      std::string_view name = file.path;
+      packing_of(name);
+      const bool tabs = name.ends_with(".tsv") || name.ends_with(".TSV");
+      return std::make_unique<csv::CsvRows>(make_byte_stream(std::move(fd), file.packing, counter_), tabs,
+                                            options_.max_line_bytes);
+    }
     if (file.kind == InputKind::arrow)
       return std::make_unique<arrow::ArrowRows>(std::move(fd), counter_, options_.max_line_bytes);
     return std::make_unique<parquet::ParquetRows>(

@@ -167,8 +167,6 @@ class Walk {
   void add_file(const std::string& path, const struct stat& info, bool pipe) {
     struct stat known = info;
     if (pipe) known.st_mode = S_IFIFO;
-    if (std::string_view why = refusal(path); layout_ == Layout::automatic && !pipe && !why.empty())
-      return problem(path, std::string(why));
     out_.files.push_back(describe_file(path, known, layout_));
   }
 
