@@ -5,7 +5,7 @@
 #include <cmath>
 #include <functional>
 
-#include "base/pod_vector.h"
+#include "base/bytes.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "index/banding.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/status.h"
-#include "files/fd.h"
+#include "files/byte_stream.h"
 #include "fmt/format.h"
 
 namespace doppel::python {

@@ -10,7 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "base/pod_vector.h"
+#include "base/bytes.h"
 #include "index/index.h"
 #include "sketch/sketch.h"
 

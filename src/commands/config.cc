@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "commands/commands.h"
-#include "fetch/configured.h"
+#include "fetch/fetch_source.h"
 #include "fmt/format.h"
 #include "kafka/topics/check.h"
 #include "open/setup.h"

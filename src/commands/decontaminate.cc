@@ -11,7 +11,7 @@
 #include "commands/commands.h"
 #include "commands/progress.h"
 #include "evals/decontaminate.h"
-#include "fetch/configured.h"
+#include "fetch/fetch_source.h"
 #include "files/output_file.h"
 #include "files/places.h"
 #include "files/read/files_source.h"

@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 #include "commands/commands.h"
-#include "files/fd.h"
+#include "files/byte_stream.h"
 #include "files/output_file.h"
 #include "files/places.h"
 #include "files/read/content.h"

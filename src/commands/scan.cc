@@ -16,7 +16,7 @@
 #include "commands/progress.h"
 #include "commands/scan_places.h"
 #include "commands/scan_summary.h"
-#include "fetch/configured.h"
+#include "fetch/fetch_source.h"
 #include "files/places.h"
 #include "files/read/files_source.h"
 #include "files/read/listing.h"

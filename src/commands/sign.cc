@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "commands/commands.h"
 #include "commands/progress.h"
-#include "fetch/configured.h"
+#include "fetch/fetch_source.h"
 #include "files/places.h"
 #include "files/read/files_source.h"
 #include "fmt/format.h"

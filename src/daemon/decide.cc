@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "daemon/firehose.h"
-#include "fetch/configured.h"
+#include "fetch/fetch_source.h"
 #include "open/assemble.h"
 
 namespace doppel {

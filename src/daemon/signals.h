@@ -7,7 +7,7 @@
 #include <functional>
 #include <thread>
 
-#include "files/fd.h"
+#include "files/byte_stream.h"
 
 namespace doppel {
 

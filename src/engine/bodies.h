@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "base/pod_vector.h"
+#include "base/bytes.h"
 #include "index/index.h"
 
 namespace doppel {

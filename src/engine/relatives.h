@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "base/pod_vector.h"
+#include "base/bytes.h"
 #include "engine/rule.h"
 #include "sketch/compact_set.h"
 #include "sketch/prints.h"

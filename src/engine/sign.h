@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "base/pod_vector.h"
+#include "base/bytes.h"
 #include "doppel/verdict.h"
 #include "engine/rule.h"
 #include "sketch/compact_set.h"

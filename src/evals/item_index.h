@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/pod_vector.h"
+#include "base/bytes.h"
 #include "evals/near_match.h"
 #include "text/shingler.h"
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "base/pod_vector.h"
+#include "base/bytes.h"
 
 namespace doppel {
 

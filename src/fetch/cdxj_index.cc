@@ -11,7 +11,7 @@
 #include <limits>
 
 #include "base/status.h"
-#include "files/fd.h"
+#include "files/byte_stream.h"
 #include "formats/decoder.h"
 #include "formats/warc/cdxj.h"
 

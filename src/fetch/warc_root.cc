@@ -20,7 +20,7 @@
 
 #include "base/status.h"
 #include "fetch/curl.h"
-#include "files/fd.h"
+#include "files/byte_stream.h"
 #include "formats/record.h"
 #include "formats/warc/warc.h"
 

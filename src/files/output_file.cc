@@ -21,7 +21,7 @@
 #include "base/number.h"
 #include "base/standard_streams.h"
 #include "base/status.h"
-#include "files/fd.h"
+#include "files/byte_stream.h"
 #include "files/places.h"
 
 namespace doppel {

@@ -10,7 +10,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "files/byte_stream.h"
-#include "files/fd.h"
 
 namespace doppel {
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/pod_vector.h"
 #include "base/simd.h"
 #include "index/index.h"
 #include "index/row_store.h"

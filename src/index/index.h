@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "base/pod_vector.h"
+#include "base/bytes.h"
 #include "index/banding.h"
 #include "index/pages.h"
 #include "text/hash_key.h"

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/pod_vector.h"
+#include "base/bytes.h"
 #include "base/simd.h"
 #include "index/line.h"
 #include "index/line_kernels.h"

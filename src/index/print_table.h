@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "base/pod_vector.h"
+#include "base/bytes.h"
 #include "base/simd.h"
 #include "index/pages.h"
 #include "index/print_lines.h"

@@ -9,7 +9,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
-#include "base/pod_vector.h"
+#include "base/bytes.h"
 #include "index/pages.h"
 #include "index/row_store.h"
 #include "index/segment_filter.h"

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/bytes.h"
 #include "base/check.h"
 #include "base/checksums.h"
-#include "base/pod_vector.h"
 #include "base/status.h"
 #include "index/row_store.h"
 #include "index/segment_filter.h"

@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/pod_vector.h"
+#include "base/bytes.h"
 #include "base/simd.h"
 #include "index/segment_format.h"
 

@@ -17,7 +17,7 @@
 #include "daemon/offset_requests.h"
 #include "daemon/report.h"
 #include "daemon/web.h"
-#include "fetch/configured.h"
+#include "fetch/fetch_source.h"
 #include "kafka/log/identity.h"
 #include "kafka/log/kafka_run.h"
 #include "kafka/log/offsets.h"

@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "daemon/daemon_parts.h"
 #include "daemon/report.h"
-#include "fetch/configured.h"
+#include "fetch/fetch_source.h"
 #include "kafka/log/from_state.h"
 #include "kafka/log/kafka_run.h"
 #include "kafka/log_reader.h"

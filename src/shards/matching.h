@@ -21,7 +21,7 @@
 #include "metrics/stream_metrics.h"
 #include "pipeline/sign_record.h"
 #include "session/stages.h"
-#include "shards/answers_topic.h"
+#include "shards/remote_answers.h"
 #include "status/cluster_status.h"
 
 namespace doppel {

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "fetch/configured.h"
+#include "fetch/fetch_source.h"
 #include "kafka/source.h"
 #include "kafka/topics.h"
 #include "kafka/topics/check.h"

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "base/pod_vector.h"
+#include "base/bytes.h"
 #include "sketch/sketch.h"
 
 namespace doppel {

@@ -3,7 +3,6 @@
 #include <array>
 #include <bit>
 
-#include "sketch/prints_kernels.h"
 #include "text/hash_key.h"
 
 namespace doppel {

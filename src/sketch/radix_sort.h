@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "base/pod_vector.h"
+#include "base/bytes.h"
 
 namespace doppel {
 

@@ -11,7 +11,6 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/checksums.h"
-#include "base/pod_vector.h"
 #include "base/status.h"
 #include "state/state_dir.h"
 

@@ -13,9 +13,9 @@
 #include <cstdlib>
 #include <utility>
 
-#include "base/clock.h"
+#include "base/bytes.h"
 #include "base/checksums.h"
-#include "base/pod_vector.h"
+#include "base/clock.h"
 #include "base/status.h"
 
 namespace doppel {

@@ -16,9 +16,9 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "base/bytes.h"
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/pod_vector.h"
 #include "state/columns.h"
 #include "state/file.h"
 #include "state/journal.h"

@@ -12,7 +12,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/bytes.h"
-#include "base/pod_vector.h"
 #include "base/status.h"
 #include "state/columns.h"
 

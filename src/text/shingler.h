@@ -12,7 +12,7 @@
 #include <memory>
 #include <string_view>
 
-#include "base/pod_vector.h"
+#include "base/bytes.h"
 #include "text/hash_key.h"
 
 namespace doppel {

@@ -9,7 +9,7 @@
 #include <random>
 #include <set>
 
-#include "files/fd.h"
+#include "files/byte_stream.h"
 #include "files/files_testing.h"
 #include "files/position.h"
 

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "files/fd.h"
+#include "files/byte_stream.h"
 #include "files/read/files_source.h"
 
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "files/fd.h"
+#include "files/byte_stream.h"
 #include "files/record_reader.h"
 #include "files/tables/table_reader.h"
 

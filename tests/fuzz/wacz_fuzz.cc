@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "files/fd.h"
+#include "files/byte_stream.h"
 #include "files/warc/wacz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/pod_vector.h"
+#include "base/bytes.h"
 #include "text/shingler.h"
 #include "text/word_hash.h"
 

@@ -10,7 +10,6 @@
 #include "files/arrow/batch.h"
 #include "files/arrow/schema.h"
 #include "files/byte_stream.h"
-#include "files/fd.h"
 #include "files/tables/rows.h"
 
 namespace doppel::arrow {

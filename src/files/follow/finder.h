@@ -12,7 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
-#include "files/fd.h"
+#include "files/byte_stream.h"
 #include "pipeline/stream.h"
 
 namespace doppel {

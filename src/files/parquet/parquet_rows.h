@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "files/byte_stream.h"
-#include "files/fd.h"
 #include "files/parquet/column_reader.h"
 #include "files/parquet/footer.h"
 #include "files/parquet/row_copy.h"

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "files/fd.h"
+#include "files/byte_stream.h"
 #include "files/parquet/file_writer.h"
 #include "files/parquet/footer.h"
 

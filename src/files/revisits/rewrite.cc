@@ -15,7 +15,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
 #include "base/status.h"
-#include "files/fd.h"
+#include "files/byte_stream.h"
 #include "files/output_file.h"
 #include "files/revisits/warc_set.h"
 #include "files/warc/captures.h"

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "base/status.h"
-#include "files/fd.h"
+#include "files/byte_stream.h"
 #include "files/read/content.h"
 #include "files/read/listing.h"
 #include "files/warc/record_at.h"

@@ -11,7 +11,6 @@
 
 #include "base/status.h"
 #include "files/byte_stream.h"
-#include "files/fd.h"
 #include "files/record_reader.h"
 #include "files/warc/warc_reader.h"
 #include "formats/body.h"

@@ -14,7 +14,7 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
-#include "files/fd.h"
+#include "files/byte_stream.h"
 
 namespace doppel {
 namespace {

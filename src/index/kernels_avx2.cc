@@ -1,6 +1,10 @@
+// The kernels of index/ with AVX2.
+
 #include <immintrin.h>
 
 #include <cstdint>
+
+#include "index/segment_filter.h"
 
 namespace doppel {
 
@@ -23,6 +27,11 @@ int equal_bits_avx2(const uint8_t* a, const uint8_t* b, int k, uint64_t* bits) {
     equal += _mm_popcnt_u64(word);
   }
   return static_cast<int>(equal);
+}
+
+size_t filter_probe_avx2(const uint64_t* words, const FilterShape& shape, const uint64_t* keys,
+                         const uint64_t* coefficients, size_t n, uint32_t* hits) {
+  return filter_probe_inline(words, shape, keys, coefficients, n, hits);
 }
 
 }  // namespace doppel
