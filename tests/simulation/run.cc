@@ -178,6 +178,7 @@ class Run {
         records.begin(), records.end(), [&](const StoredRecord& r) { return r.offset + 1 >= judged; }));
     if (judged <= 0 || behind == 0) return;
     old_.push_back(partitions);
+    cut_[old_.size()] = n;
     same_as_before_.insert(fmt::format("in@{}", old_.size() + 1));
     world_.broker.lose_tail({"in", n}, behind + bits / 5 % 4);
     begins_[{old_.size() + 1, n}] = partitions[static_cast<size_t>(n)].end;
@@ -399,12 +400,15 @@ class Run {
     if (const auto before = before_.find(topic); before != before_.end()) out = before->second;
     const auto found = world_.broker.topics.find(topic.substr(0, topic.find('@')));
     if (found == world_.broker.topics.end()) return out;
-    const size_t n =
-        topic.find('@') == std::string::npos ? 0 : std::stoul(topic.substr(topic.find('@') + 1)) - 1;
-    const bool old = topic.starts_with("in") && topic != "index" && n < old_.size();
-    const std::vector<Partition>& partitions = old ? old_[n] : found->second.partitions;
-    for (size_t p = 0; p < partitions.size(); ++p) {
-      const Partition& partition = partitions[p];
+    const size_t number =
+        topic.find('@') == std::string::npos ? 1 : std::stoul(topic.substr(topic.find('@') + 1));
+    const bool input = topic.starts_with("in") && topic != "index";
+    for (size_t p = 0; p < found->second.partitions.size(); ++p) {
+      size_t n = number;
+      // Until doppel sees that one partition lost records, it reads on in the others.
+      while (input && cut_.contains(n) && cut_.at(n) != static_cast<int32_t>(p)) ++n;
+      const Partition& partition =
+          input && n <= old_.size() ? old_[n - 1].at(p) : found->second.partitions[p];
       const int64_t end = partition.stable_end();
       for (const StoredRecord& r : partition.records) {
         if (r.offset >= end || r.state != StoredRecord::State::committed) continue;
@@ -578,6 +582,7 @@ class Run {
   size_t produced_ = 0;
   bool moved_ = false;                       // documents may be judged again
   std::vector<std::vector<Partition>> old_;  // the partitions of deleted topics with the input's name
+  std::map<size_t, int32_t> cut_;            // of these, 1 for the first, the partition that lost records
   std::map<std::pair<size_t, int32_t>, int64_t> begins_;  // where an incarnation differs from the one before
   std::string advice_;                                    // the arguments of doppel offsets
   std::set<std::string> same_as_before_;  // topics that are the one before, such as in@2, if it moved
