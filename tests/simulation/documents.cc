@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "config/config.h"
 #include "simulation/scheduler.h"
 
 namespace doppel::simulation {
@@ -44,6 +46,17 @@ std::string related_text(Random& random, const std::vector<std::string>& texts) 
   return below(4) != 0   ? text
          : below(2) == 0 ? fmt::format("{} {}", kBar, text)
                          : fmt::format("{} {}", text, kBar);
+}
+
+// Mostly, ten originals are in memory, or two, of which a batch makes more than one segment.
+const char* memory_of(uint64_t seed) { return seed % 17 >= 12 ? "0" : seed % 17 < 6 ? "5000" : "1200"; }
+
+const char* best_of(uint64_t seed) {
+  return seed % 9 < 3 ? "" : seed % 9 < 6 ? "longest" : seed % 9 == 6 ? "score:min" : "score:max";
+}
+
+const char* fsync_of(uint64_t seed) {
+  return seed % 4 == 0 ? "none" : seed % 4 == 1 ? "commit" : "checkpoint";
 }
 
 }  // namespace
@@ -87,6 +100,44 @@ std::vector<testing::Message> make_documents(uint64_t seed, int partitions) {
     out.push_back(std::move(m));
   }
   return out;
+}
+
+Options options_of_seed(uint64_t seed) {
+  const auto config =
+      load_config({.file = "",
+                   .sets = {{"kafka.brokers", "simulated"},
+                            {"kafka.topics", seed % 3 == 0 ? "^(in|ev|dead|ind).*" : "in"},
+                            {"kafka.index_log", "index"},
+                            {"kafka.create_topics", "true"},
+                            {"kafka.partitions", "2"},
+                            {"kafka.batch_documents", "5"},
+                            {"kafka.commit_deadline", "2s"},
+                            {"kafka.transaction_timeout", "10s"},
+                            {"kafka.metadata_interval", "2s"},
+                            {"kafka.takeover", seed % 11 < 4 ? "standby" : "now"},
+                            {"output.topic", "events"},
+                            {"output.dead_letters", "dead"},
+                            {"output.unique_topic", seed % 2 == 0 ? "unique" : ""},
+                            {"output.best", best_of(seed)},
+                            {"tombstones", "key"},
+                            {"on_update", seed % 5 == 0 ? "replace" : "keep"},
+                            {"max_documents", seed % 7 == 0 ? "20" : "0"},
+                            {"memory", memory_of(seed)},
+                            {"relations", relates(seed) ? "near,contained,contains,shares" : "near"},
+                            {"partial", seed % 3 == 1 ? "duplicate" : "report"},
+                            {"passage_words", "12"},
+                            {"common_after", "4"},
+                            {"max_related", "3"},
+                            {"state.fsync", fsync_of(seed)},
+                            {"state.checkpoint_documents", "15"},
+                            {"http.listen", ""},
+                            {"threads", "1"}},
+                   .environment = {}});
+  if (!config.ok()) {
+    fmt::print(stderr, "simulation: {}\n", std::string(config.status().message()));
+    std::abort();
+  }
+  return config->options;
 }
 
 }  // namespace doppel::simulation

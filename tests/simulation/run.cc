@@ -30,7 +30,7 @@ namespace {
 using std::chrono::milliseconds;
 using testing::Message;
 constexpr const char* kHashKey = "000102030405060708090a0b0c0d0e0f";
-constexpr int kPartitions = 3;
+constexpr size_t kPartitions = 3, kPartitionsMax = 4;  // at first, and later
 
 // A process of doppel.
 struct Life {
@@ -110,9 +110,15 @@ class Run {
   void produce(uint64_t count) {
     for (; count > 0 && produced_ < documents_.size(); --count) append(documents_[produced_++], 0);
   }
+  size_t partitions() const { return world_.broker.topics.at("in").partitions.size(); }
+  // With another number of partitions, documents come to others.
+  int32_t partition_of(const Message& m) const {
+    if (partitions() == kPartitions) return m.partition;
+    return static_cast<int32_t>(static_cast<size_t>(m.partition + m.timestamp_ms / 60'000) % partitions());
+  }
   void append(const Message& m, int64_t later_ms) {
     world_.broker.append(
-        {"in", m.partition},
+        {"in", partition_of(m)},
         {.timestamp_ms = m.timestamp_ms + later_ms, .key = m.key, .value = m.value, .headers = m.headers});
   }
 
@@ -128,19 +134,27 @@ class Run {
       knows_id = !p->topic_id.empty();
     });
     if (!read || produced_ == 0) return;
+    const size_t other = 2 + (bits >> 10) % (kPartitionsMax - 1);
+    if ((bits >> 7) % 4 == 0 && other > partitions()) {  // it only gets more of them
+      world_.broker.topics.at("in").partitions.resize(other);
+      return;
+    }
     world_.stale_id = world_.broker.id_of(world_.broker.topics.at("in"));
     // With a stale answer and the same records nobody knows it at once.
     if (!knows_id || !same_times(bits))
       world_.stale_until = world_.scheduler.now() + milliseconds(bits / 11 % 900);
-    refill(bits % 3 == 0 ? bits / 3 % (produced_ + 1) : bits % 3 == 1 ? produced_ : 0, bits, knows_id);
+    refill(bits % 3 == 0   ? bits / 3 % (produced_ + 1)
+           : bits % 3 == 1 ? produced_
+                           : 0,
+           (bits >> 7) % 4 == 1 ? other : partitions(), bits, knows_id);
   }
   static bool same_times(uint32_t bits) { return bits / 13 % 3 == 1; }
   // With other times or with the same, by transactions or without. Without the id, nobody could know a
   // topic with the same records at the same times, so then other texts come at these times.
-  void refill(size_t count, uint32_t bits = 0, bool knows_id = false) {
+  void refill(size_t count, size_t parts, uint32_t bits = 0, bool knows_id = false) {
     Broker& broker = world_.broker;
     old_.push_back(broker.topics.at("in").partitions);
-    broker.recreate("in", kPartitions);
+    broker.recreate("in", parts);
     const bool transactions = bits / 17 % 2 == 1;
     const size_t n = old_.size();
     const auto value = [&](size_t i, size_t topic) {
@@ -153,7 +167,7 @@ class Run {
       for (size_t before = 0; before < n && !knows_id; ++before)
         other_time = other_time || value(i, before) == m.value;
       append(m, other_time ? static_cast<int64_t>(n) * 3'600'001 : 0);
-      if (transactions && i % 3 == bits % 3) mark("in", m.partition, bits / 19 % 2 == 0);
+      if (transactions && i % 3 == bits % 3) mark("in", partition_of(m), bits / 19 % 2 == 0);
     }
   }
   // The end of a transaction, or an aborted record before it.
@@ -166,22 +180,22 @@ class Run {
   // Cuts records off a partition, the last one that doppel has judged among them. The topic is the same, but
   // other records come at these offsets: for doppel this is the next incarnation.
   void lose_tail(uint32_t bits) {
-    const auto n = static_cast<int32_t>(bits % kPartitions);
+    const auto n = static_cast<int32_t>(bits % partitions());
     int64_t judged = -1;
     each_in_log([&](const LogRecord& record) {
       const auto* p = std::get_if<LogProgress>(&record);
       if (p != nullptr && p->partition == n) judged = p->incarnation == old_.size() + 1 ? p->next : -1;
     });
-    const std::vector<Partition>& partitions = world_.broker.topics.at("in").partitions;
-    const std::vector<StoredRecord>& records = partitions[static_cast<size_t>(n)].records;
+    const std::vector<Partition>& all = world_.broker.topics.at("in").partitions;
+    const std::vector<StoredRecord>& records = all[static_cast<size_t>(n)].records;
     const auto behind = static_cast<size_t>(std::count_if(
         records.begin(), records.end(), [&](const StoredRecord& r) { return r.offset + 1 >= judged; }));
     if (judged <= 0 || behind == 0) return;
-    old_.push_back(partitions);
+    old_.push_back(all);
     cut_[old_.size()] = n;
     same_as_before_.insert(fmt::format("in@{}", old_.size() + 1));
     world_.broker.lose_tail({"in", n}, behind + bits / 5 % 4);
-    begins_[{old_.size() + 1, n}] = partitions[static_cast<size_t>(n)].end;
+    begins_[{old_.size() + 1, n}] = all[static_cast<size_t>(n)].end;
     if (bits / 23 % 2 == 1) mark("in", n, bits / 29 % 2 == 0);
   }
 
@@ -195,7 +209,7 @@ class Run {
 
   // Like `doppel offsets`: mostly back.
   void move_offset(const Life& life) {
-    const auto partition = static_cast<int32_t>(below(kPartitions));
+    const auto partition = static_cast<int32_t>(below(partitions()));
     const int64_t end = world_.broker.topics.at("in").partitions[partition].end;
     const std::string where = chance(0.2) ? "end" : fmt::format("{}", below(static_cast<uint64_t>(end) + 1));
     if (!std::filesystem::exists(life.directory + "/journal")) return;
@@ -226,11 +240,11 @@ class Run {
 
     std::string offsets = "keep";
     if (chance(0.5)) {
-      refill(below(produced_ + 1));
+      refill(below(produced_ + 1), partitions());
       same_as_before_.insert(fmt::format("in@{}", old_.size() + 1));
       offsets = folder_ + "/offsets";
       std::ofstream file(offsets);
-      for (int p = 0; p < kPartitions; ++p) file << fmt::format("in/{}=beginning\n", p);
+      for (size_t p = 0; p < partitions(); ++p) file << fmt::format("in/{}=beginning\n", p);
     }
     const Config config{.options = options_of(life.directory), .settings = {}};
     LifeCluster cluster(world_, -1, {});
@@ -256,57 +270,6 @@ class Run {
     Options out = options_;
     out.state_directory = directory;
     return out;
-  }
-
-  Options make_options() const {
-    const auto config =
-        load_config({.file = "",
-                     .sets = {{"kafka.brokers", "simulated"},
-                              {"kafka.topics", plan_.seed % 3 == 0 ? "^(in|ev|dead|ind).*" : "in"},
-                              {"kafka.index_log", "index"},
-                              {"kafka.create_topics", "true"},
-                              {"kafka.partitions", "2"},
-                              {"kafka.batch_documents", "5"},
-                              {"kafka.commit_deadline", "2s"},
-                              {"kafka.transaction_timeout", "10s"},
-                              {"kafka.metadata_interval", "2s"},
-                              {"kafka.takeover", plan_.seed % 11 < 4 ? "standby" : "now"},
-                              {"output.topic", "events"},
-                              {"output.dead_letters", "dead"},
-                              {"output.unique_topic", plan_.seed % 2 == 0 ? "unique" : ""},
-                              {"output.best", best_of(plan_.seed)},
-                              {"tombstones", "key"},
-                              {"on_update", plan_.seed % 5 == 0 ? "replace" : "keep"},
-                              {"max_documents", plan_.seed % 7 == 0 ? "20" : "0"},
-                              {"memory", memory_of(plan_.seed)},
-                              {"relations", relates(plan_.seed) ? "near,contained,contains,shares" : "near"},
-                              {"partial", plan_.seed % 3 == 1 ? "duplicate" : "report"},
-                              {"passage_words", "12"},
-                              {"common_after", "4"},
-                              {"max_related", "3"},
-                              {"state.fsync", fsync_of(plan_.seed)},
-                              {"state.checkpoint_documents", "15"},
-                              {"http.listen", ""},
-                              {"threads", "1"}},
-                     .environment = {}});
-    if (!config.ok()) {
-      fmt::print(stderr, "simulation: {}\n", std::string(config.status().message()));
-      std::abort();
-    }
-    return config->options;
-  }
-
-  // Mostly, ten originals are in memory, or two, of which a batch makes more than one segment.
-  static const char* memory_of(uint64_t seed) {
-    return seed % 17 >= 12 ? "0" : seed % 17 < 6 ? "5000" : "1200";
-  }
-
-  static const char* best_of(uint64_t seed) {
-    return seed % 9 < 3 ? "" : seed % 9 < 6 ? "longest" : seed % 9 == 6 ? "score:min" : "score:max";
-  }
-
-  static const char* fsync_of(uint64_t seed) {
-    return seed % 4 == 0 ? "none" : seed % 4 == 1 ? "commit" : "checkpoint";
   }
 
   Life& start(int number, const Life* beside, bool last = false) {
@@ -403,12 +366,13 @@ class Run {
     const size_t number =
         topic.find('@') == std::string::npos ? 1 : std::stoul(topic.substr(topic.find('@') + 1));
     const bool input = topic.starts_with("in") && topic != "index";
-    for (size_t p = 0; p < found->second.partitions.size(); ++p) {
+    for (size_t p = 0; p < kPartitionsMax; ++p) {
       size_t n = number;
       // Until doppel sees that one partition lost records, it reads on in the others.
       while (input && cut_.contains(n) && cut_.at(n) != static_cast<int32_t>(p)) ++n;
-      const Partition& partition =
-          input && n <= old_.size() ? old_[n - 1].at(p) : found->second.partitions[p];
+      const std::vector<Partition>& all = input && n <= old_.size() ? old_[n - 1] : found->second.partitions;
+      if (p >= all.size()) continue;
+      const Partition& partition = all[p];
       const int64_t end = partition.stable_end();
       for (const StoredRecord& r : partition.records) {
         if (r.offset >= end || r.state != StoredRecord::State::committed) continue;
@@ -481,12 +445,12 @@ class Run {
     });
     if (owner != nullptr && !claimed_by(*owner)) return false;
     const auto& input = world_.broker.topics.at("in").partitions;
-    for (int p = 0; p < kPartitions; ++p) {
+    for (size_t p = 0; p < input.size(); ++p) {
       const std::vector<StoredRecord>& records = input[p].records;
       const auto last = std::find_if(records.rbegin(), records.rend(), [](const StoredRecord& r) {
         return r.state == StoredRecord::State::committed;
       });
-      if (last != records.rend() && progress[p] <= last->offset) return false;
+      if (last != records.rend() && progress[static_cast<int32_t>(p)] <= last->offset) return false;
     }
     return expire.announced >= expire.lowest_live;
   }
@@ -575,7 +539,7 @@ class Run {
   }
 
   const RunPlan& plan_;
-  const Options options_ = make_options();
+  const Options options_ = options_of_seed(plan_.seed);
   std::string folder_;
   World world_;
   std::vector<Message> documents_;
